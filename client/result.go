@@ -1,0 +1,43 @@
+package client
+
+import (
+	"time"
+
+	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A Verdict says what came of a [Query].
+type Verdict string
+
+const (
+	Registered  Verdict = "registered"   // the domain is registered
+	Found       Verdict = "found"        // the object of another class, help or a search was answered
+	NotFound    Verdict = "not_found"    // 404 from the server responsible (RFC 7480 section 5.3)
+	NoService   Verdict = "no_service"   // no RDAP server is known for it
+	RateLimited Verdict = "rate_limited" // the server says: too many requests
+	Rejected    Verdict = "rejected"     // another 4xx, or 501
+	Failed      Verdict = "failed"       // no usable answer: transport, TLS, DNS, 5xx, not RDAP, too large
+	Invalid     Verdict = "invalid"      // the input is not a query
+)
+
+// A Result is what came of one query. Exactly one Result comes of each.
+type Result struct {
+	Line     int64               // number of the input line, from 1; 0 for a single lookup
+	Query    Query               // what was asked; only Text is set when Verdict is Invalid
+	Verdict  Verdict             // what came of it
+	Status   int                 // HTTP status of the last response; 0 without one
+	Server   string              // base URL of the server asked
+	Source   bootstrap.Source    // how that server was found
+	Entry    string              // the registry entry that led there: "com", "192.0.2.0/24"
+	URL      string              // the URL asked first
+	FinalURL string              // the URL that answered, after redirects
+	Time     time.Time           // when the answer was complete
+	Attempts int                 // requests made for it, redirects not counted
+	Elapsed  time.Duration       // from the start of the lookup to its end, time in queues not counted
+	Conn     pool.Trace          // how the last request was carried
+	Header   map[string][]string // of the last response; nil without one
+	Raw      []byte              // the body as the server sent it, decompressed; nil without one
+	Warnings []string            // what was odd, one sentence each
+	Err      *Error              // why there is no answer; nil for Registered, Found; the server's own words for the others
+}

@@ -1,0 +1,41 @@
+package pool
+
+import (
+	"context"
+	"time"
+)
+
+// A Trace tells how one request was carried. Ask for it with [WithTrace].
+// Durations of steps that a request did not pay for (because its connection
+// was there already) are zero.
+type Trace struct {
+	ConnID     int64         // number of the connection in its Pool, from 1
+	Reused     bool          // an earlier request paid for the connection
+	Protocol   string        // ALPN name: "http/1.1" or "h2"
+	TLS        uint16        // TLS version (tls.VersionTLS13); 0 without TLS
+	Resumed    bool          // the connection's handshake resumed a session
+	EarlyData  bool          // the request went out as TLS early data (0-RTT)
+	RemoteAddr string        // address and port of the peer
+	Retries    int           // unseen retries that this request needed
+	Wait       time.Duration // in the queue for a connection, set-up included
+	DNS        time.Duration // name resolution
+	TCP        time.Duration // TCP connection set-up
+	Handshake  time.Duration // TLS handshake
+	FirstByte  time.Duration // from sending the request to the response's header
+	Total      time.Duration // from RoundTrip's start to the end of the body (so far, to the header)
+	BytesIn    int64         // bytes of the body as received, before decompression
+}
+
+type traceKey struct{}
+
+// WithTrace returns a context under which [Pool.RoundTrip] fills in t: all but
+// Total and BytesIn when it returns, those when the body has been read or
+// closed. One Trace serves one request at a time.
+func WithTrace(ctx context.Context, t *Trace) context.Context {
+	return context.WithValue(ctx, traceKey{}, t)
+}
+
+func traceFrom(ctx context.Context) *Trace {
+	t, _ := ctx.Value(traceKey{}).(*Trace)
+	return t
+}
