@@ -1,18 +1,25 @@
 package client
 
-import "time"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
 
 // An Error says why a query was not answered, or what the server said when it
-// answered with an error. It wraps its cause.
+// answered with an error. It wraps its cause, so that errors.Is finds
+// context.Canceled, context.DeadlineExceeded and bootstrap.ErrNoService.
 type Error struct {
 	Code       string        // stable word for programs, see the Code constants
-	Message    string        // one line for people: what, where, and the server's own words
+	Message    string        // one line for people: what, where, and the server's own words; safe to print
 	Hint       string        // what to do next; may be empty
 	Server     string        // base URL of the server asked; may be empty
 	URL        string        // URL asked, without keys; may be empty
 	Status     int           // HTTP status; 0 without a response
-	Title      string        // the server's own title of the error (RFC 9083 section 6)
-	Detail     []string      // the server's own description lines
+	Title      string        // the server's own title of the error (RFC 9083 section 6), as it came
+	Detail     []string      // the server's own description lines, as they came
 	RetryAfter time.Duration // when the server said to come back; 0 when it did not
 	Err        error         // the cause; may be nil
 }
@@ -20,6 +27,7 @@ type Error struct {
 // Codes of an [Error].
 const (
 	CodeInvalid      = "invalid"       // the input is not a query
+	CodeInput        = "input"         // the input could not be read
 	CodeNoService    = "no_service"    // bootstrap knows no server
 	CodeHTTPOnly     = "http_only"     // the only servers known speak plain http
 	CodeNotFound     = "not_found"     // 404
@@ -38,10 +46,60 @@ const (
 	CodeTimeout      = "timeout"       // no answer in time
 	CodeTransport    = "transport"     // another failure of the connection
 	CodeRedirect     = "redirect"      // a loop, too many hops, or a hop that is not followed
+	CodeBootstrap    = "bootstrap"     // the server could not be found out, for another reason than no_service
 	CodeCanceled     = "canceled"      // the caller gave up
 )
 
+// Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// invalid makes the error of an input that is not a query.
+func invalid(text, what, hint string) *Error {
+	return &Error{Code: CodeInvalid, Message: quote(text) + ": " + what, Hint: hint}
+}
+
+// maxQuoted bounds what a message repeats of somebody else's text, in octets.
+const maxQuoted = 240
+
+// quote makes text from outside fit for a message: quoted, on one line, short.
+func quote(s string) string { return `"` + visible(s) + `"` }
+
+// visible makes text from outside fit for a message without quoting it:
+// control, bidirectional and line-separating characters become escapes, white
+// space is folded, and the rest is cut off.
+func visible(s string) string {
+	var b strings.Builder
+	for _, word := range strings.Fields(s) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		for _, r := range word {
+			if b.Len() >= maxQuoted {
+				b.WriteString("…")
+				return b.String()
+			}
+			switch {
+			case r == utf8.RuneError:
+				b.WriteRune(r)
+			case unsafeRune(r):
+				fmt.Fprintf(&b, `\u%04x`, r)
+			default:
+				b.WriteRune(r)
+			}
+		}
+	}
+	return b.String()
+}
+
+// unsafeRune says that r could move, hide or reorder what a terminal shows.
+func unsafeRune(r rune) bool {
+	return r < 0x20 || 0x7f <= r && r <= 0x9f || // C0, DEL, C1
+		r == 0x061c || r == 0x200e || r == 0x200f || // marks of direction
+		0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069 || // embeddings, isolates
+		r == 0x2028 || r == 0x2029 || r == 0xfeff
+}
+
+func statusText(status int) string { return "(" + strconv.Itoa(status) + ")" }

@@ -1,0 +1,87 @@
+package client
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// looksLikeIP: IPv6 by its colon; IPv4, short and malformed forms included, by
+// having nothing but digits and dots. No domain name looks like that, because
+// no top-level domain is a number.
+func looksLikeIP(s string) bool {
+	if strings.Contains(s, ":") {
+		return true
+	}
+	addr, _, _ := strings.Cut(s, "/")
+	dots := 0
+	for i := range len(addr) {
+		switch {
+		case addr[i] == '.':
+			dots++
+		case !isDigit(addr[i]):
+			return false
+		}
+	}
+	return addr != "" && isDigit(addr[0]) && (dots > 0 || strings.Contains(s, "/"))
+}
+
+// parsePrefix reads an address or a prefix. Host bits stay: "192.0.2.1/24" asks
+// for that, and the server answers for the network that holds it.
+func parsePrefix(s string) (netip.Prefix, error) {
+	text, length, hasLength := strings.Cut(s, "/")
+	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
+		text = text[1 : len(text)-1]
+	}
+	addr, err := parseAddr(s, text)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	if !hasLength {
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	bits, err := strconv.ParseUint(length, 10, 8)
+	if err != nil || int(bits) > addr.BitLen() || length != strconv.FormatUint(bits, 10) {
+		return netip.Prefix{}, invalid(s, "the prefix length is not a number from 0 to "+strconv.Itoa(addr.BitLen()), "")
+	}
+	return netip.PrefixFrom(addr, int(bits)), nil
+}
+
+func parseAddr(whole, text string) (netip.Addr, error) {
+	if strings.Contains(text, "%") {
+		return netip.Addr{}, invalid(whole, "an address with a zone has a meaning on one machine only", "leave out the part from the % on")
+	}
+	addr, err := netip.ParseAddr(text)
+	switch {
+	case err == nil && addr.Is4In6():
+		// Registries know the address under its IPv4 name only.
+		return addr.Unmap(), nil
+	case err == nil:
+		return addr, nil
+	case strings.Contains(text, ":"):
+		return netip.Addr{}, invalid(whole, "this is no IPv6 address", "")
+	default:
+		return netip.Addr{}, invalid(whole, badIPv4(text), "write four numbers from 0 to 255, such as 192.0.2.1")
+	}
+}
+
+// badIPv4 says what keeps text from being an IPv4 address. Short forms and
+// leading zeros are refused, because programs disagree on what they mean.
+func badIPv4(text string) string {
+	parts := strings.Split(text, ".")
+	for _, p := range parts {
+		if p == "" {
+			continue
+		}
+		if n, err := strconv.ParseUint(p, 10, 32); err != nil || n > 255 {
+			return "this is no IPv4 address: " + quote(p) + " is not a number from 0 to 255"
+		}
+		if len(p) > 1 && p[0] == '0' {
+			return "this is no IPv4 address: " + quote(p) + " has a leading zero, which some programs read as octal"
+		}
+	}
+	if len(parts) < 4 {
+		return "this is no IPv4 address: it has fewer than four parts"
+	}
+	return "this is no IPv4 address"
+}

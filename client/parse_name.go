@@ -1,0 +1,60 @@
+package client
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of RFC 1035 section 2.3.4, for the name as text without a final dot.
+const (
+	maxLabel = 63
+	maxName  = 253
+)
+
+// parseName turns a domain or host name into lower-case A-labels without a
+// final dot. It refuses what cannot be a name at all and leaves it to the
+// server to say what it does not register.
+func parseName(s string) (string, error) {
+	if strings.Contains(s, "://") || strings.ContainsAny(s, "/?#@\\") {
+		return "", invalid(s, "this is no domain name", "write the name alone, without a path or a user")
+	}
+	if !utf8.ValidString(s) {
+		return "", invalid(s, "the name is not in UTF-8", "")
+	}
+	for _, r := range s {
+		if r <= 0x20 || r == 0x7f {
+			return "", invalid(s, "the name has a space or a control character in it", "write one name at a time")
+		}
+	}
+	name, err := toASCII(s)
+	if err != nil {
+		return "", invalid(s, "the name cannot be written in A-labels: "+err.Error(), "")
+	}
+	name = strings.TrimSuffix(name, ".")
+	if name == "" {
+		return "", invalid(s, "there is no name to ask for", "")
+	}
+	if len(name) > maxName {
+		return "", invalid(s, fmt.Sprintf("the name has %d octets, and %d is the limit", len(name), maxName), "")
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		switch {
+		case label == "":
+			return "", invalid(s, "the name has an empty label", "write one dot between labels")
+		case len(label) > maxLabel:
+			return "", invalid(s, fmt.Sprintf("the label %s has %d octets, and %d is the limit", quote(label), len(label), maxLabel), "")
+		}
+	}
+	return name, nil
+}
+
+// isASCIIName says that there is nothing to convert but case.
+func isASCIIName(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
