@@ -1,5 +1,260 @@
 // Package pool is an [http.RoundTripper] that pays for as few connections and
-// TLS handshakes as the servers allow.
+// TLS handshakes as the servers allow, and says what it paid.
 //
-// Start with [New]. A Pool keeps a small pool of connections for each origin.
+// Start with [New] and use the Pool as the Transport of an [http.Client], or
+// call [Pool.RoundTrip]. Each origin (scheme, host and port) gets connections
+// of its own:
+//
+//   - A cold origin is dialed once. Everybody else waits for that connection
+//     and shares what it negotiates.
+//   - Over HTTP/2 requests share a connection, never more at once than the
+//     server's stream limit; a deep queue earns a few connections more.
+//   - Over HTTP/1.1 connections are opened as the queue needs them, up to
+//     [Config.MaxConnsPerHost]; the one used last is used first.
+//   - A kept connection that turns out to be dead costs no request: one that
+//     can be repeated is sent again, once, on a new connection. Requests that
+//     the server says it did not process are sent again too.
+//   - TLS sessions are resumed.
+//
+// [Config.NoReuse] turns all of it off, one full handshake for each request,
+// so that the saving can be measured. [WithTrace] tells how one request was
+// carried, [Pool.Stats] how all of them were.
+//
+// A response body that is closed before its end is drained, a bounded amount,
+// so that the connection lives on.
 package pool
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Defaults of a [Config].
+const (
+	DefaultMaxConnsPerHost  = 16
+	DefaultMaxHTTP2Conns    = 8
+	DefaultConnectTimeout   = 10 * time.Second
+	DefaultHandshakeTimeout = 10 * time.Second
+	DefaultIdleTimeout      = 90 * time.Second
+	DefaultMaxSessions      = 1024
+)
+
+// A Config says how a [Pool] behaves. The zero value is ready to use.
+type Config struct {
+	// TLS is the configuration of all TLS connections; ServerName, NextProtos
+	// and ClientSessionCache are set by the Pool. Nil means Go's defaults.
+	TLS *tls.Config
+
+	// Protocols are the ALPN names to offer: "http/1.1", "h2". Empty means
+	// both.
+	Protocols []string
+
+	// MaxConnsPerHost bounds the HTTP/1.1 connections to one origin.
+	// 0 means DefaultMaxConnsPerHost.
+	MaxConnsPerHost int
+
+	// MaxHTTP2Conns bounds the HTTP/2 connections to one origin.
+	// 0 means DefaultMaxHTTP2Conns, 1 means that all requests share one.
+	MaxHTTP2Conns int
+
+	// NoReuse sends each request on exactly one new connection without
+	// session resumption and closes it afterwards. Such connections are as
+	// many as the requests at once.
+	NoReuse bool
+
+	// ConnectTimeout bounds name resolution and TCP set-up, HandshakeTimeout
+	// the TLS handshake. 0 means the defaults.
+	ConnectTimeout   time.Duration
+	HandshakeTimeout time.Duration
+
+	// IdleTimeout closes a connection that carried nothing for so long.
+	// 0 means DefaultIdleTimeout.
+	IdleTimeout time.Duration
+
+	// MaxSessions bounds the TLS sessions kept for resumption, one for each
+	// origin. 0 means DefaultMaxSessions, negative means none.
+	MaxSessions int
+
+	// Dial makes TCP connections in place of a [net.Dialer].
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	// Logger tells about connections and retries at debug level. Nil is silent.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	orDefault := func(v *time.Duration, d time.Duration) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	if c.MaxConnsPerHost <= 0 {
+		c.MaxConnsPerHost = DefaultMaxConnsPerHost
+	}
+	if c.MaxHTTP2Conns <= 0 {
+		c.MaxHTTP2Conns = DefaultMaxHTTP2Conns
+	}
+	if c.MaxSessions == 0 {
+		c.MaxSessions = DefaultMaxSessions
+	}
+	orDefault(&c.ConnectTimeout, DefaultConnectTimeout)
+	orDefault(&c.HandshakeTimeout, DefaultHandshakeTimeout)
+	orDefault(&c.IdleTimeout, DefaultIdleTimeout)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// A Pool carries HTTP requests over few connections. Make it with [New]; it is
+// safe for concurrent use, and Close frees all that it holds.
+type Pool struct {
+	cfg      Config
+	dialer   *dialer
+	sessions *sessionCache // nil: no resumption
+	lastConn atomic.Int64
+
+	mu      sync.Mutex
+	origins map[originKey]*origin
+	closed  bool
+	work    sync.WaitGroup // dials
+	ctx     context.Context
+	cancel  context.CancelFunc
+}
+
+// ErrClosed is the error of requests to a Pool that was closed.
+var ErrClosed = errors.New("pool: closed")
+
+// New returns a Pool. It fails if the configuration names a protocol that the
+// package doesn't speak.
+func New(c Config) (*Pool, error) {
+	c = c.withDefaults()
+	p := &Pool{cfg: c, origins: make(map[originKey]*origin)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	if !c.NoReuse && c.MaxSessions > 0 {
+		p.sessions = newSessionCache(c.MaxSessions)
+	}
+	var err error
+	if p.dialer, err = newDialer(c); err != nil {
+		p.cancel()
+		return nil, err
+	}
+	return p, nil
+}
+
+// RoundTrip sends one request and returns its response. The caller must close
+// the body; reading it to the end or closing it frees the connection.
+//
+// A request is repeated without the caller seeing it only if its method is
+// GET, HEAD, OPTIONS or TRACE, it has no body or can make it again, and no
+// byte of a response has arrived: once when a kept connection turns out to be
+// dead, and as often as a server that goes on answering others says that it
+// has not processed this one (HTTP/2 GOAWAY and REFUSED_STREAM).
+//
+// Errors before the request was sent are of type *[Error].
+func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
+	start := time.Now()
+	o, err := p.originFor(req)
+	if err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	var again retrier
+	for {
+		c, first, err := o.acquire(req.Context(), again.newerThan)
+		if err != nil {
+			o.countFailed()
+			closeBody(req)
+			return nil, err
+		}
+		sent := time.Now()
+		resp, err := o.send(c, req)
+		if err == nil {
+			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: first, retries: again.retries}), nil
+		}
+		f := o.failed(c, req, err)
+		if !again.allowed(req, first, f) {
+			o.countFailed()
+			return nil, err
+		}
+		if req, err = rewind(req); err != nil {
+			o.countFailed()
+			return nil, err
+		}
+		o.countRetry(f.reason)
+		p.cfg.Logger.Debug("request is sent again", "origin", o.key.String(), "connection", c.id, "why", string(f.reason))
+	}
+}
+
+// originFor returns the origin of req, which it makes on first use.
+func (p *Pool) originFor(req *http.Request) (*origin, error) {
+	if req.URL == nil || req.URL.Host == "" {
+		return nil, errors.New("pool: request without a host")
+	}
+	key := keyOf(req.URL)
+	if key.scheme != "https" && key.scheme != "http" {
+		return nil, fmt.Errorf("pool: unsupported scheme %q", req.URL.Scheme)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	o := p.origins[key]
+	if o == nil {
+		o = newOrigin(p, key)
+		p.origins[key] = o
+	}
+	return o, nil
+}
+
+// CloseIdleConnections closes the connections that carry no request.
+func (p *Pool) CloseIdleConnections() {
+	for _, o := range p.all() {
+		o.closeIdle()
+	}
+}
+
+// Close ends all connections and dials; requests under way fail. It always
+// returns nil.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.cancel()
+	for _, o := range p.all() {
+		o.close()
+	}
+	p.work.Wait()
+	return nil
+}
+
+func (p *Pool) all() []*origin {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make([]*origin, 0, len(p.origins))
+	for _, o := range p.origins {
+		all = append(all, o)
+	}
+	return all
+}
+
+func closeBody(req *http.Request) {
+	if req != nil && req.Body != nil {
+		req.Body.Close()
+	}
+}
+
+var _ interface {
+	http.RoundTripper
+	io.Closer
+} = (*Pool)(nil)

@@ -1,0 +1,87 @@
+package pool
+
+import (
+	"net"
+	"net/http"
+	"time"
+)
+
+// A conn is one connection of an origin. Fields without comment never change;
+// the others are guarded by the origin's mutex.
+type conn struct {
+	id       int64
+	cc       *http.ClientConn
+	setup    setup
+	protocol string
+	loopback bool
+
+	inflight int         // requests that hold a place on it
+	served   int         // responses that began on it
+	granted  int         // requests that ever got a place on it
+	triedIn  int64       // the last pick that considered it
+	refused  bool        // the peer closed it with requests unprocessed
+	draining bool        // takes no more requests: GOAWAY, Connection: close
+	idleAt   time.Time   // since when it carries nothing
+	idle     *time.Timer // closes it when it has been idle for long
+}
+
+// setup is what it took to make a connection.
+type setup struct {
+	dns, tcp, tls time.Duration
+	version       uint16
+	resumed       bool
+	alpn          string
+	raw           *countingConn
+	remote        string
+}
+
+func (s setup) total() time.Duration { return s.dns + s.tcp + s.tls }
+
+func newConn(id int64, cc *http.ClientConn, s setup, protocol string) *conn {
+	c := &conn{id: id, cc: cc, setup: s, protocol: protocol}
+	if host, _, err := net.SplitHostPort(s.remote); err == nil {
+		ip := net.ParseIP(host)
+		c.loopback = ip != nil && ip.IsLoopback()
+	}
+	return c
+}
+
+func (c *conn) shared() bool { return c.protocol != protoHTTP1 }
+
+// betterThan is the order in which places are given out: the least loaded
+// shared connection, otherwise the idle one that was used last.
+func (c *conn) betterThan(other *conn) bool {
+	if c.inflight != other.inflight {
+		return c.inflight < other.inflight
+	}
+	return c.idleAt.After(other.idleAt)
+}
+
+// reserve takes a place on c for one request. perConn is the number of
+// requests after which the server is known to close; 0 means no such limit.
+// It notices a connection that can't be used any more.
+func (c *conn) reserve(perConn int) bool {
+	if !c.shared() && c.inflight > 0 {
+		return false
+	}
+	if perConn > 0 && c.granted >= perConn {
+		c.draining = true
+		return false
+	}
+	if c.cc.Reserve() == nil {
+		c.inflight++
+		c.granted++
+		return true
+	}
+	// Full, or told to go away? A connection that carries nothing and still
+	// gives no place is closing.
+	if c.cc.Err() != nil || (c.inflight == 0 && c.cc.InFlight() == 0 && c.cc.Available() == 0) {
+		c.draining = true
+	}
+	return false
+}
+
+// dead reports whether c carries nothing and never will.
+func (c *conn) dead() bool {
+	return c.inflight == 0 && (c.draining || c.cc.Err() != nil)
+}

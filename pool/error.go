@@ -1,0 +1,33 @@
+package pool
+
+import "fmt"
+
+// A Step is a part of setting up a connection.
+type Step string
+
+const (
+	StepQueue     Step = "queue"     // waiting for a connection that others use
+	StepResolve   Step = "resolve"   // name resolution
+	StepConnect   Step = "connect"   // TCP connection set-up
+	StepHandshake Step = "handshake" // TLS handshake
+)
+
+// An Error says at which step a request could not get a connection. It wraps
+// its cause: a *[net.OpError], *[net.DNSError], *[tls.CertificateVerificationError],
+// [context.DeadlineExceeded] and the like.
+type Error struct {
+	Step   Step
+	Origin string // "https://rdap.example:8443"
+	Err    error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("pool: %s: %s: %v", e.Origin, e.Step, e.Err) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Timeout reports whether the step took too long.
+func (e *Error) Timeout() bool {
+	t, ok := e.Err.(interface{ Timeout() bool })
+	return ok && t.Timeout()
+}

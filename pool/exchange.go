@@ -1,0 +1,181 @@
+package pool
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// maxDrain is how much of a body that is closed early is read so that an
+// HTTP/1.1 connection can be kept, and drainTime for how long.
+const (
+	maxDrain  = 64 << 10
+	drainTime = 500 * time.Millisecond
+)
+
+// send puts req on c, on which a place is reserved.
+func (o *origin) send(c *conn, req *http.Request) (*http.Response, error) {
+	if !asksForGzip(c, req) {
+		return c.cc.RoundTrip(req)
+	}
+	zipped := *req
+	zipped.Header = req.Header.Clone()
+	zipped.Header["Accept-Encoding"] = []string{"gzip"}
+	resp, err := c.cc.RoundTrip(&zipped)
+	if err != nil {
+		return nil, err
+	}
+	resp.Request = req
+	return resp, nil
+}
+
+// asksForGzip: it saves round trips on real links, and only costs time on
+// loopback.
+func asksForGzip(c *conn, req *http.Request) bool {
+	return !c.loopback && req.Method != http.MethodHead && req.Header["Accept-Encoding"] == nil && req.Header["Range"] == nil
+}
+
+// failed takes note of an attempt that brought no response.
+func (o *origin) failed(c *conn, req *http.Request, err error) failure {
+	f := failure{reason: reasonOf(req.Context(), err), lastConn: o.p.lastConn.Load()}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	f.progressed = c.served > 0
+	switch {
+	case f.reason == RetryGoAway:
+		c.draining, c.refused = true, true
+	case !c.shared(), c.cc.Err() != nil:
+		c.draining = true
+	}
+	o.releaseLocked(c)
+	if len(o.queue) > 0 && !o.closed {
+		o.dispatchLocked()
+	}
+	return f
+}
+
+// delivery is what deliver needs to know of how the response came about.
+type delivery struct {
+	start, sent time.Time
+	first       bool
+	retries     int
+}
+
+// deliver finishes the bookkeeping of a request whose response has begun.
+func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d delivery) *http.Response {
+	now := time.Now()
+	o.mu.Lock()
+	c.served++
+	if resp.Close || o.p.cfg.NoReuse {
+		c.draining = true
+	}
+	o.stats.answered(d.first)
+	o.mu.Unlock()
+
+	t := traceFrom(req.Context())
+	if t != nil {
+		*t = Trace{
+			ConnID: c.id, Reused: !d.first, Protocol: c.protocol, TLS: c.setup.version,
+			Resumed: c.setup.resumed, RemoteAddr: c.setup.remote, Retries: d.retries,
+			Wait: d.sent.Sub(d.start), FirstByte: now.Sub(d.sent), Total: now.Sub(d.start),
+		}
+		if d.first {
+			t.DNS, t.TCP, t.Handshake = c.setup.dns, c.setup.tcp, c.setup.tls
+		}
+	}
+	b := &body{rc: resp.Body, o: o, c: c, trace: t, start: d.start}
+	if asksForGzip(c, req) && resp.Header.Get("Content-Encoding") == "gzip" {
+		resp.Header.Del("Content-Encoding")
+		resp.Header.Del("Content-Length")
+		resp.ContentLength = -1
+		resp.Uncompressed = true
+		b.zipped = true
+	}
+	if resp.Body == http.NoBody || resp.ContentLength == 0 || req.Method == http.MethodHead {
+		b.finish()
+		b.ended = true
+	}
+	resp.Body = b
+	return resp
+}
+
+// A body frees its connection's place when it has been read or closed.
+type body struct {
+	rc     io.ReadCloser
+	o      *origin
+	c      *conn
+	trace  *Trace
+	start  time.Time
+	n      int64
+	zipped bool
+	gz     *gzip.Reader
+	err    error // of a broken gzip header
+	ended  bool  // rc gave its last byte or an error
+	once   sync.Once
+}
+
+var gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
+
+func (b *body) Read(p []byte) (int, error) {
+	if !b.zipped {
+		return (*wire)(b).Read(p)
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	if b.gz == nil {
+		gz := gzipReaders.Get().(*gzip.Reader)
+		if b.err = gz.Reset((*wire)(b)); b.err != nil {
+			gzipReaders.Put(gz)
+			return 0, b.err
+		}
+		b.gz = gz
+	}
+	n, err := b.gz.Read(p)
+	if err == io.EOF && !b.ended {
+		// Find the end of what carries the gzip stream as well.
+		io.CopyN(io.Discard, (*wire)(b), maxDrain)
+	}
+	return n, err
+}
+
+// Close frees the connection. It must be called, and not beside Read.
+func (b *body) Close() error {
+	if !b.ended && !b.c.shared() && !b.o.p.cfg.NoReuse {
+		stop := time.AfterFunc(drainTime, func() { b.c.cc.Close() })
+		io.CopyN(io.Discard, (*wire)(b), maxDrain)
+		stop.Stop()
+	}
+	err := b.rc.Close()
+	if b.gz != nil {
+		gzipReaders.Put(b.gz)
+		b.gz = nil
+		b.err = http.ErrBodyReadAfterClose
+	}
+	b.finish()
+	return err
+}
+
+func (b *body) finish() {
+	b.once.Do(func() {
+		if b.trace != nil {
+			b.trace.Total, b.trace.BytesIn = time.Since(b.start), b.n
+		}
+		b.o.release(b.c)
+	})
+}
+
+// wire is a body before decompression.
+type wire body
+
+func (w *wire) Read(p []byte) (int, error) {
+	n, err := w.rc.Read(p)
+	w.n += int64(n)
+	if err != nil {
+		w.ended = true
+		(*body)(w).finish()
+	}
+	return n, err
+}

@@ -1,0 +1,199 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Requests under way or waiting, to one origin over HTTP/2, from which more
+// than one connection pays: a single one is held back by TCP slow start and
+// stops whole when a packet is lost.
+const (
+	depthForFour  = 64
+	depthForEight = 400
+)
+
+// A dial is the making of one connection.
+type dial struct {
+	cancel context.CancelFunc
+	step   atomic.Value // Step
+}
+
+func (d *dial) at(s Step) { d.step.Store(s) }
+
+// growLocked starts the dials that the queue is worth.
+func (o *origin) growLocked() {
+	if len(o.queue) == 0 || o.closed {
+		return
+	}
+	have := len(o.conns) + len(o.dials)
+	n := o.wantLocked() - have
+	if n <= 0 && len(o.dials) == 0 && !o.canServeLocked() {
+		// Somebody waits for a newer connection than there is.
+		if have >= o.capLocked() {
+			o.evictLocked()
+		}
+		n = 1
+	}
+	for range n {
+		o.startDialLocked()
+	}
+}
+
+// wantLocked is the number of connections that the load is worth.
+func (o *origin) wantLocked() int {
+	depth := len(o.queue)
+	for _, c := range o.conns {
+		depth += c.inflight
+	}
+	most := o.capLocked()
+	switch o.proto {
+	case "":
+		return 1 // it says what the server speaks
+	case protoHTTP1:
+		return min(depth, most)
+	}
+	want := 1
+	switch {
+	case depth > depthForEight:
+		want = 8
+	case depth > depthForFour:
+		want = 4
+	}
+	return min(want, most)
+}
+
+// capLocked is the number of connections that the origin may have.
+func (o *origin) capLocked() int {
+	most := o.p.cfg.MaxConnsPerHost
+	if o.proto == protoHTTP2 {
+		most = o.p.cfg.MaxHTTP2Conns
+	}
+	if o.most > 0 && time.Now().Before(o.mostTil) {
+		most = min(most, o.most)
+	}
+	return most
+}
+
+// canServeLocked reports whether every waiter will do with a connection that
+// is there.
+func (o *origin) canServeLocked() bool {
+	newest := int64(-1)
+	for _, c := range o.conns {
+		if !c.draining && (o.perConn == 0 || c.granted < o.perConn) {
+			newest = max(newest, c.id)
+		}
+	}
+	for _, w := range o.queue {
+		if w.newerThan >= newest {
+			return false
+		}
+	}
+	return true
+}
+
+// evictLocked closes the connection that has been idle for longest.
+func (o *origin) evictLocked() {
+	var oldest *conn
+	for _, c := range o.conns {
+		if c.inflight == 0 && (oldest == nil || c.idleAt.Before(oldest.idleAt)) {
+			oldest = c
+		}
+	}
+	if oldest != nil {
+		o.remove(oldest)
+	}
+}
+
+func (o *origin) startDialLocked() {
+	ctx, cancel := context.WithCancel(o.p.ctx)
+	d := &dial{cancel: cancel}
+	d.at(StepConnect)
+	o.dials = append(o.dials, d)
+	o.p.work.Go(func() {
+		defer cancel()
+		c, err := o.p.connect(ctx, o.key, d)
+		o.dialed(d, c, err)
+	})
+}
+
+// dialed takes over a new connection or tells those who wait that there is
+// none.
+func (o *origin) dialed(d *dial, c *conn, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.dials = slices.DeleteFunc(o.dials, func(x *dial) bool { return x == d })
+	switch {
+	case err == nil && o.closed:
+		go c.cc.Close()
+	case err == nil:
+		o.proto = c.protocol
+		o.conns = append(o.conns, c)
+		o.stats.opened(c)
+		o.p.cfg.Logger.Debug("connection opened", "origin", o.key.String(), "connection", c.id, "protocol", c.protocol, "resumed", c.setup.resumed)
+		c.idleAt = time.Now()
+		c.idle = time.AfterFunc(o.p.cfg.IdleTimeout, func() { o.expire(c) })
+		o.watch(c)
+		o.dispatchLocked()
+	case len(o.conns) > 0:
+		// The others go on. Don't ask at once for what was refused just now.
+		if !errors.Is(err, context.Canceled) {
+			o.stats.DialsFailed++
+			o.most, o.mostTil = len(o.conns), time.Now().Add(10*time.Second)
+		}
+		o.dispatchLocked()
+	case errors.Is(err, context.Canceled) && !o.closed:
+		// Its last waiter gave up; some may have come since.
+		o.dispatchLocked()
+	default:
+		o.stats.DialsFailed++
+		if len(o.dials) > 0 {
+			return
+		}
+		for _, w := range o.queue {
+			w.grant <- grant{err: err}
+		}
+		clear(o.queue)
+		o.queue = o.queue[:0]
+	}
+}
+
+func (o *origin) watch(c *conn) {
+	c.cc.SetStateHook(func(hc *http.ClientConn) { o.kick(hc.Err() != nil) })
+}
+
+// stepLocked is where a request that gives up now was stuck.
+func (o *origin) stepLocked() Step {
+	if len(o.dials) == 0 || len(o.conns) > 0 {
+		return StepQueue
+	}
+	return o.dials[0].step.Load().(Step)
+}
+
+// single makes a connection for one request alone.
+func (o *origin) single(ctx context.Context) (*conn, bool, error) {
+	if o.p.ctx.Err() != nil {
+		return nil, false, ErrClosed
+	}
+	d := &dial{}
+	c, err := o.p.connect(ctx, o.key, d)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err != nil {
+		o.stats.DialsFailed++
+		return nil, false, err
+	}
+	if o.closed {
+		go c.cc.Close()
+		return nil, false, ErrClosed
+	}
+	o.proto = c.protocol
+	o.conns = append(o.conns, c)
+	o.stats.opened(c)
+	c.granted, c.inflight, c.draining = 1, 1, true // nobody else gets a place
+	return c, true, nil
+}

@@ -1,0 +1,308 @@
+package pool
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	protoHTTP1 = "http/1.1"
+	protoHTTP2 = "h2"
+)
+
+// originKey is what requests must have in common to share a connection.
+type originKey struct {
+	scheme, host, port string
+}
+
+func keyOf(u *url.URL) originKey {
+	k := originKey{scheme: u.Scheme, host: u.Hostname(), port: u.Port()}
+	if strings.ContainsFunc(k.host, func(r rune) bool { return 'A' <= r && r <= 'Z' }) {
+		k.host = strings.ToLower(k.host)
+	}
+	if k.port == "" {
+		k.port = "443"
+		if k.scheme == "http" {
+			k.port = "80"
+		}
+	}
+	return k
+}
+
+func (k originKey) address() string { return net.JoinHostPort(k.host, k.port) }
+
+func (k originKey) String() string {
+	host := k.host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if k.scheme == "https" && k.port == "443" || k.scheme == "http" && k.port == "80" {
+		return k.scheme + "://" + host
+	}
+	return k.scheme + "://" + host + ":" + k.port
+}
+
+// An origin holds the connections to one server and the requests that wait for
+// a place on them.
+//
+// ClientConn runs its state hook inside calls made under mu, so the hook takes
+// no lock: it only starts a dispatch, and only while somebody waits. For no
+// wake-up to be lost, waiting is raised before a request looks for a place.
+type origin struct {
+	p       *Pool
+	key     originKey
+	waiting atomic.Int64 // requests that look for a place or wait for one
+	kicked  atomic.Bool  // a dispatch is about to run
+
+	mu         sync.Mutex
+	conns      []*conn
+	dials      []*dial // under way
+	queue      []*waiter
+	proto      string    // what the server last negotiated; empty: not known yet
+	most       int       // connections that the server was seen to take at most; 0: not known
+	mostTil    time.Time // until when most counts
+	perConn    int       // requests that a connection was seen to serve at most; 0: not known
+	lastServed int       // what the last connection cut by the server had served
+	picks      int64     // counts calls of pick
+	closed     bool
+	stats      originStats
+}
+
+// A waiter is a request that waits for a place.
+type waiter struct {
+	newerThan int64 // only connections with a greater number will do
+	grant     chan grant
+}
+
+type grant struct {
+	c     *conn
+	first bool // nobody used the connection before
+	err   error
+}
+
+func newOrigin(p *Pool, key originKey) *origin { return &origin{p: p, key: key} }
+
+// acquire returns a connection with a place reserved on it, and whether the
+// request is the first one on it. Only connections numbered above newerThan
+// will do.
+func (o *origin) acquire(ctx context.Context, newerThan int64) (c *conn, first bool, err error) {
+	if o.p.cfg.NoReuse {
+		return o.single(ctx)
+	}
+	o.waiting.Add(1)
+	defer o.waiting.Add(-1)
+	o.mu.Lock()
+	if o.closed {
+		o.mu.Unlock()
+		return nil, false, ErrClosed
+	}
+	if len(o.queue) == 0 {
+		if c := o.pick(newerThan); c != nil {
+			first := c.granted == 1
+			o.mu.Unlock()
+			return c, first, nil
+		}
+	}
+	w := &waiter{newerThan: newerThan, grant: make(chan grant, 1)}
+	o.queue = append(o.queue, w)
+	o.dispatchLocked()
+	o.mu.Unlock()
+
+	select {
+	case g := <-w.grant:
+		return g.c, g.first, g.err
+	case <-ctx.Done():
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if i := slices.Index(o.queue, w); i >= 0 {
+		o.queue = slices.Delete(o.queue, i, i+1)
+		step := o.stepLocked()
+		if len(o.queue) == 0 {
+			for _, d := range o.dials {
+				d.cancel()
+			}
+		}
+		return nil, false, &Error{Step: step, Origin: o.key.String(), Err: context.Cause(ctx)}
+	}
+	// It was granted a place, or refused one, in the same moment.
+	if g := <-w.grant; g.c != nil {
+		g.c.cc.Release()
+		o.releaseLocked(g.c)
+		o.dispatchLocked()
+	}
+	return nil, false, &Error{Step: StepQueue, Origin: o.key.String(), Err: context.Cause(ctx)}
+}
+
+// pick reserves a place: over HTTP/2 on the least loaded connection, over
+// HTTP/1.1 on the one that was used last.
+func (o *origin) pick(newerThan int64) *conn {
+	o.picks++
+	for {
+		var best *conn
+		for _, c := range o.conns {
+			if c.draining || c.id <= newerThan || c.triedIn == o.picks {
+				continue
+			}
+			if best == nil || c.betterThan(best) {
+				best = c
+			}
+		}
+		if best == nil {
+			return nil
+		}
+		best.triedIn = o.picks
+		if best.inflight == 0 && !best.idleAt.IsZero() && wallSince(best.idleAt) > o.p.cfg.IdleTimeout {
+			best.draining = true // its timer may have slept with the machine
+		} else if best.reserve(o.perConn) {
+			if best.inflight == 1 && best.idle != nil {
+				best.idle.Stop()
+			}
+			return best
+		}
+		if best.dead() {
+			o.remove(best)
+		}
+	}
+}
+
+// wallSince is the time that passed on the wall clock, which goes on while
+// the machine is suspended.
+func wallSince(t time.Time) time.Duration { return time.Now().Round(0).Sub(t.Round(0)) }
+
+// dispatchLocked gives free places to those who wait, in their order, and
+// dials for the rest as far as that is worth it.
+func (o *origin) dispatchLocked() {
+	kept := o.queue[:0]
+	full := false
+	for _, w := range o.queue {
+		var c *conn
+		if !full || w.newerThan > 0 {
+			c = o.pick(w.newerThan)
+		}
+		if c == nil {
+			full = full || w.newerThan == 0
+			kept = append(kept, w)
+			continue
+		}
+		w.grant <- grant{c: c, first: c.granted == 1}
+	}
+	clear(o.queue[len(kept):])
+	o.queue = kept
+	o.growLocked()
+}
+
+// kick is the state hook: a place may have become free, or a connection may
+// have ended.
+func (o *origin) kick(gone bool) {
+	if (gone || o.waiting.Load() > 0) && o.kicked.CompareAndSwap(false, true) {
+		go o.dispatch()
+	}
+}
+
+func (o *origin) dispatch() {
+	o.kicked.Store(false)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return
+	}
+	for _, c := range slices.Clone(o.conns) {
+		if c.dead() {
+			o.remove(c)
+		}
+	}
+	o.dispatchLocked()
+}
+
+// release frees the place of a request that is over.
+func (o *origin) release(c *conn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.releaseLocked(c)
+	if len(o.queue) > 0 && !o.closed {
+		o.dispatchLocked()
+	}
+}
+
+func (o *origin) releaseLocked(c *conn) {
+	c.inflight--
+	if c.inflight > 0 {
+		return
+	}
+	if o.closed || c.dead() || !slices.Contains(o.conns, c) {
+		o.remove(c)
+		return
+	}
+	c.idleAt = time.Now()
+	if c.idle == nil {
+		c.idle = time.AfterFunc(o.p.cfg.IdleTimeout, func() { o.expire(c) })
+	} else {
+		c.idle.Reset(o.p.cfg.IdleTimeout)
+	}
+}
+
+func (o *origin) expire(c *conn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if c.inflight == 0 && time.Since(c.idleAt) >= o.p.cfg.IdleTimeout {
+		o.remove(c)
+	}
+}
+
+// remove closes c and forgets it. Requests on it fail.
+func (o *origin) remove(c *conn) {
+	if i := slices.Index(o.conns, c); i >= 0 {
+		o.conns = slices.Delete(o.conns, i, i+1)
+	}
+	c.draining = true
+	if c.idle != nil {
+		c.idle.Stop()
+	}
+	c.cc.SetStateHook(nil)
+	o.learn(c)
+	o.stats.closed(c)
+	// Closing sends a TLS alert, which can block on a peer that doesn't read.
+	go c.cc.Close()
+}
+
+// learn notes how many requests a connection takes when the server cut two in
+// a row after the same number.
+func (o *origin) learn(c *conn) {
+	if !c.refused || c.served == 0 {
+		return
+	}
+	if c.served == o.lastServed {
+		o.perConn = c.served
+	}
+	o.lastServed = c.served
+}
+
+func (o *origin) closeIdle() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, c := range slices.Clone(o.conns) {
+		if c.inflight == 0 {
+			o.remove(c)
+		}
+	}
+}
+
+func (o *origin) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	for _, w := range o.queue {
+		w.grant <- grant{err: ErrClosed}
+	}
+	o.queue = nil
+	for _, c := range slices.Clone(o.conns) {
+		o.remove(c)
+	}
+}

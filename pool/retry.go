@@ -1,0 +1,128 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+)
+
+// A Reason says why a request was sent again.
+type Reason string
+
+const (
+	// RetryClosed: a kept connection ended before the response began.
+	RetryClosed Reason = "closed"
+	// RetryGoAway: the server closed the connection (GOAWAY) and had not
+	// processed the request.
+	RetryGoAway Reason = "goaway"
+	// RetryRefused: the server refused the stream before processing it.
+	RetryRefused Reason = "refused_stream"
+
+	noRetry Reason = ""
+)
+
+// notProcessed reports whether the server said that it did nothing about the
+// request.
+func (r Reason) notProcessed() bool { return r == RetryGoAway || r == RetryRefused }
+
+// maxBlind bounds the repetitions of a request that a server refuses on
+// connections on which it has answered nothing.
+const maxBlind = 3
+
+// A failure is what a failed attempt tells about repeating it.
+type failure struct {
+	reason     Reason
+	progressed bool  // the connection had answered others
+	lastConn   int64 // newest connection when it failed
+}
+
+// A retrier keeps count for one request.
+type retrier struct {
+	retries   int
+	blind     int
+	closed    bool  // RetryClosed was used up
+	newerThan int64 // the next connection must be newer
+}
+
+// allowed reports whether req may be sent again after f, and counts it.
+func (r *retrier) allowed(req *http.Request, first bool, f failure) bool {
+	if f.reason == noRetry || !replayable(req) || req.Context().Err() != nil {
+		return false
+	}
+	switch {
+	case f.reason.notProcessed():
+		if !f.progressed {
+			if r.blind++; r.blind > maxBlind {
+				return false
+			}
+		}
+	case first || r.closed:
+		return false
+	default:
+		r.closed = true
+		r.newerThan = f.lastConn
+	}
+	r.retries++
+	return true
+}
+
+// replayable reports whether sending req twice does no harm (RFC 9110 section
+// 9.2.2) and is possible.
+func replayable(req *http.Request) bool {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+	default:
+		if req.Header["Idempotency-Key"] == nil {
+			return false
+		}
+	}
+	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
+}
+
+// rewind returns req with its body at the start.
+func rewind(req *http.Request) (*http.Request, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req, nil
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return req, err
+	}
+	again := *req
+	again.Body = body
+	return &again, nil
+}
+
+// reasonOf classifies the error of an attempt whose response had not begun.
+// net/http's own errors for GOAWAY are not exported, so their text decides; a
+// test against a real server notices if it changes.
+func reasonOf(ctx context.Context, err error) Reason {
+	if ctx.Err() != nil {
+		return noRetry
+	}
+	var stream streamError
+	if errors.As(err, &stream) && stream.Code == refusedStream {
+		return RetryRefused
+	}
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "graceful shutdown GOAWAY"), strings.Contains(text, "client conn not usable"):
+		return RetryGoAway
+	case strings.Contains(text, "server response headers exceeded"):
+		return noRetry
+	}
+	return RetryClosed
+}
+
+// streamError has the shape of golang.org/x/net/http2.StreamError, which
+// net/http's own HTTP/2 errors convert to.
+type streamError struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+func (e streamError) Error() string { return "stream error" }
+
+const refusedStream = 0x7 // RFC 9113 section 7

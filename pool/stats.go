@@ -1,0 +1,149 @@
+package pool
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Stats are counts since the Pool was made. The zero value counts nothing.
+type Stats struct {
+	Requests    int64            // requests answered; unseen repetitions count once
+	Failed      int64            // requests that ended in an error
+	Connections int64            // connections opened
+	DialsFailed int64            // connections that could not be opened
+	Open        int64            // connections open now
+	Handshakes  Handshakes       // TLS handshakes
+	Retries     map[Reason]int64 // unseen repetitions, by reason
+	BytesIn     int64            // bytes received on the wire, TLS included
+	BytesOut    int64            // bytes sent on the wire, TLS included
+	Setup       time.Duration    // spent on opening connections, in all
+	Saved       time.Duration    // what the avoided connections would have cost, by the mean of the opened ones
+	Origins     []OriginStats    // the same for each origin, sorted by name; nil in the stats of an origin
+}
+
+// Handshakes counts TLS handshakes by kind.
+type Handshakes struct {
+	Full      int64
+	Resumed   int64
+	EarlyData int64 // resumed ones that carried a request as early data
+	Avoided   int64 // requests on a connection that another request had paid for
+}
+
+// OriginStats are the [Stats] of one origin.
+type OriginStats struct {
+	Origin   string // "https://rdap.example:8443"
+	Protocol string // what its last connection negotiated, see [Trace]
+	Stats
+}
+
+// originStats is guarded by the origin's mutex.
+type originStats struct {
+	Stats
+	alive map[*conn]struct{}
+}
+
+func (s *originStats) opened(c *conn) {
+	if s.alive == nil {
+		s.alive = make(map[*conn]struct{})
+	}
+	s.alive[c] = struct{}{}
+	s.Connections++
+	s.Setup += c.setup.total()
+	switch {
+	case c.setup.version == 0:
+	case c.setup.resumed:
+		s.Handshakes.Resumed++
+	default:
+		s.Handshakes.Full++
+	}
+}
+
+func (s *originStats) closed(c *conn) {
+	if _, ok := s.alive[c]; !ok {
+		return
+	}
+	delete(s.alive, c)
+	s.BytesIn += c.setup.raw.in.Load()
+	s.BytesOut += c.setup.raw.out.Load()
+}
+
+func (s *originStats) answered(first bool) {
+	s.Requests++
+	if !first {
+		s.Handshakes.Avoided++
+	}
+}
+
+// snapshot returns the counts with those of open connections.
+func (s *originStats) snapshot() Stats {
+	out := s.Stats
+	out.Open = int64(len(s.alive))
+	out.Retries = maps.Clone(s.Retries)
+	for c := range s.alive {
+		out.BytesIn += c.setup.raw.in.Load()
+		out.BytesOut += c.setup.raw.out.Load()
+	}
+	if out.Connections > 0 {
+		out.Saved = out.Setup / time.Duration(out.Connections) * time.Duration(out.Handshakes.Avoided)
+	}
+	return out
+}
+
+func (s *Stats) add(o Stats) {
+	s.Requests += o.Requests
+	s.Failed += o.Failed
+	s.Connections += o.Connections
+	s.DialsFailed += o.DialsFailed
+	s.Open += o.Open
+	s.Handshakes.Full += o.Handshakes.Full
+	s.Handshakes.Resumed += o.Handshakes.Resumed
+	s.Handshakes.EarlyData += o.Handshakes.EarlyData
+	s.Handshakes.Avoided += o.Handshakes.Avoided
+	for why, n := range o.Retries {
+		s.Retries[why] += n
+	}
+	s.BytesIn += o.BytesIn
+	s.BytesOut += o.BytesOut
+	s.Setup += o.Setup
+	s.Saved += o.Saved
+}
+
+// Stats returns the counts of all origins and of each.
+func (p *Pool) Stats() Stats {
+	all := Stats{Retries: make(map[Reason]int64)}
+	for _, o := range p.all() {
+		o.mu.Lock()
+		one := OriginStats{Origin: o.key.String(), Protocol: o.proto, Stats: o.stats.snapshot()}
+		o.mu.Unlock()
+		all.add(one.Stats)
+		all.Origins = append(all.Origins, one)
+	}
+	slices.SortFunc(all.Origins, func(a, b OriginStats) int { return cmp.Compare(a.Origin, b.Origin) })
+	return all
+}
+
+// RetriesTotal is the number of unseen repetitions for all reasons.
+func (s Stats) RetriesTotal() int64 {
+	var n int64
+	for _, k := range s.Retries {
+		n += k
+	}
+	return n
+}
+
+func (o *origin) countRetry(why Reason) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.stats.Retries == nil {
+		o.stats.Retries = make(map[Reason]int64)
+	}
+	o.stats.Retries[why]++
+}
+
+func (o *origin) countFailed() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.stats.Failed++
+}
