@@ -1,0 +1,200 @@
+package rdaptest
+
+import (
+	"crypto/tls"
+	"encoding/binary"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ConnRules say what a server does to a connection, whatever is asked on it.
+// The zero value leaves it alone. Counts of answers are per connection.
+type ConnRules struct {
+	First int // apply to the next First connections only; 0: to all
+
+	Refuse    bool // close the connection as soon as it is accepted
+	SilentTLS bool // accept, then never answer the handshake
+
+	AnnounceAfter  int           // say Connection: close (HTTP/2: GOAWAY) with the n-th answer; 0 never
+	CloseAfter     int           // close, unannounced, when the n-th answer is out; 0 never
+	CloseDelay     time.Duration // wait so long before CloseAfter closes
+	IdleClose      time.Duration // close, unannounced, when nothing was in flight for so long; 0 never
+	HangUpAfter    int           // answer n requests, close instead of answering the next; 0 never
+	BlackHoleAfter int           // stop reading and sending when the n-th answer is out, stay open; 0 never
+
+	// Raw, when set, serves the connection if HTTP/2 was negotiated.
+	Raw *RawH2
+}
+
+// wire is the TCP connection below TLS. It counts bytes.
+type wire struct {
+	net.Conn
+	tally *tally
+}
+
+func (w wire) Read(p []byte) (int, error) {
+	n, err := w.Conn.Read(p)
+	w.tally.bytesIn.Add(int64(n))
+	return n, err
+}
+
+func (w wire) Write(p []byte) (int, error) {
+	n, err := w.Conn.Write(p)
+	w.tally.bytesOut.Add(int64(n))
+	return n, err
+}
+
+// conn is a connection above TLS: what the HTTP server reads and writes. It
+// has no ConnectionState method on purpose: net/http then takes it for a
+// plain connection and leaves the choice of protocol to its first bytes, and
+// conn sees every frame.
+type conn struct {
+	net.Conn // the *tls.Conn
+
+	server *Server
+	wire   net.Conn // below TLS
+	number int64
+	tally  *connTally
+	state  *tls.ConnectionState // set once, before HTTP
+	rules  ConnRules
+	frames *frameCounter // HTTP/2 only; used under Write's lock by its caller
+
+	answered atomic.Int64
+	dark     atomic.Bool // black hole
+	announce atomic.Bool // say goodbye with the next answer
+	gone     chan struct{}
+	once     sync.Once
+
+	mu   sync.Mutex
+	idle *time.Timer // guarded by mu
+}
+
+// kill ends the connection at once, without TLS's farewell.
+func (c *conn) kill() {
+	c.wire.Close()
+	c.ended()
+}
+
+// reset is kill with a TCP RST where the system can send one.
+func (c *conn) reset() {
+	if t, ok := c.wire.(wire).Conn.(*net.TCPConn); ok {
+		t.SetLinger(0)
+	}
+	c.kill()
+}
+
+func (c *conn) ended() {
+	c.once.Do(func() {
+		close(c.gone)
+		c.server.forget(c)
+	})
+}
+
+func (c *conn) Close() error {
+	err := c.Conn.Close()
+	c.ended()
+	return err
+}
+
+func (c *conn) Read(p []byte) (int, error) {
+	if c.dark.Load() {
+		<-c.gone
+		return 0, net.ErrClosed
+	}
+	n, err := c.Conn.Read(p)
+	if c.dark.Load() { // it went dark while waiting
+		<-c.gone
+		return 0, net.ErrClosed
+	}
+	return n, err
+}
+
+func (c *conn) Write(p []byte) (int, error) {
+	if c.dark.Load() {
+		return len(p), nil
+	}
+	n, err := c.Conn.Write(p)
+	if c.frames != nil {
+		ends, goAways := c.frames.count(p[:n])
+		c.server.tally.goAways.Add(int64(goAways))
+		for range ends {
+			c.answer()
+		}
+	}
+	return n, err
+}
+
+// answer notes that an answer is out, and does what the rules say then.
+func (c *conn) answer() {
+	switch n := c.answered.Add(1); n {
+	case int64(c.rules.CloseAfter):
+		if c.rules.CloseDelay <= 0 {
+			c.kill()
+			return
+		}
+		time.AfterFunc(c.rules.CloseDelay, c.kill)
+	case int64(c.rules.BlackHoleAfter):
+		c.dark.Store(true)
+	}
+}
+
+// setIdle starts or stops the clock of IdleClose.
+func (c *conn) setIdle(idle bool) {
+	if c.rules.IdleClose <= 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.idle != nil {
+		c.idle.Stop()
+		c.idle = nil
+	}
+	if idle {
+		c.idle = time.AfterFunc(c.rules.IdleClose, c.kill)
+	}
+}
+
+// frameCounter finds the frames in the bytes that an HTTP/2 server sends.
+type frameCounter struct {
+	head [9]byte
+	have int  // bytes of head that are there
+	skip int  // bytes of payload still to come
+	ends bool // the frame ends its stream
+}
+
+// count returns how many frames that end a stream with an answer are complete
+// with p, and how many GOAWAY frames are.
+func (f *frameCounter) count(p []byte) (ends, goAways int) {
+	const (
+		data, headers, goAway = 0, 1, 7
+		endStream             = 1
+	)
+	for len(p) > 0 {
+		if f.have < len(f.head) {
+			n := copy(f.head[f.have:], p)
+			f.have += n
+			p = p[n:]
+			if f.have < len(f.head) {
+				break
+			}
+			f.skip = int(binary.BigEndian.Uint32(f.head[:4]) >> 8)
+			f.ends = (f.head[3] == data || f.head[3] == headers) && f.head[4]&endStream != 0
+		}
+		n := min(f.skip, len(p))
+		f.skip -= n
+		p = p[n:]
+		if f.skip > 0 {
+			break
+		}
+		f.have = 0
+		if f.ends {
+			ends++
+		}
+		if f.head[3] == goAway {
+			goAways++
+		}
+	}
+	return ends, goAways
+}

@@ -1,0 +1,226 @@
+package rdaptest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Counts is what a [Server] saw by itself, whatever its clients believe.
+type Counts struct {
+	Connections      int64       `json:"connections"`       // TCP connections accepted
+	Open             int64       `json:"open"`              // of them, open now
+	MaxOpen          int64       `json:"max_open"`          // the most open at once
+	FullHandshakes   int64       `json:"full_handshakes"`   // TLS handshakes finished without a session
+	Resumed          int64       `json:"resumed"`           // TLS handshakes finished by resuming a session
+	FailedHandshakes int64       `json:"failed_handshakes"` // TLS handshakes given up, by either side
+	Requests         int64       `json:"requests"`          // requests that reached a handler
+	GoAways          int64       `json:"goaways"`           // GOAWAY frames sent
+	BytesIn          int64       `json:"bytes_in"`          // TCP payload received, TLS included
+	BytesOut         int64       `json:"bytes_out"`         // TCP payload sent, TLS included
+	Conns            []ConnCount `json:"conns,omitempty"`   // one for each connection, in the order of acceptance
+}
+
+// Handshakes is the number of finished TLS handshakes of both kinds.
+func (c Counts) Handshakes() int64 { return c.FullHandshakes + c.Resumed }
+
+// PerConn returns the number of requests of each connection, in the order of
+// acceptance.
+func (c Counts) PerConn() []int64 {
+	n := make([]int64, len(c.Conns))
+	for i := range c.Conns {
+		n[i] = c.Conns[i].Requests
+	}
+	return n
+}
+
+// Add returns the sum of both. MaxOpen adds up as well, to an upper bound.
+func (c Counts) Add(d Counts) Counts {
+	return Counts{
+		Connections:      c.Connections + d.Connections,
+		Open:             c.Open + d.Open,
+		MaxOpen:          c.MaxOpen + d.MaxOpen,
+		FullHandshakes:   c.FullHandshakes + d.FullHandshakes,
+		Resumed:          c.Resumed + d.Resumed,
+		FailedHandshakes: c.FailedHandshakes + d.FailedHandshakes,
+		Requests:         c.Requests + d.Requests,
+		GoAways:          c.GoAways + d.GoAways,
+		BytesIn:          c.BytesIn + d.BytesIn,
+		BytesOut:         c.BytesOut + d.BytesOut,
+		Conns:            slices.Concat(c.Conns, d.Conns),
+	}
+}
+
+// A ConnCount is what happened on one connection.
+type ConnCount struct {
+	Protocol    string `json:"protocol,omitempty"` // "h2", "http/1.1", or empty without a finished handshake
+	Resumed     bool   `json:"resumed,omitempty"`  // the handshake resumed a session
+	Requests    int64  `json:"requests"`
+	MaxInFlight int64  `json:"max_in_flight"` // the most requests unanswered at once
+	Open        bool   `json:"open,omitempty"`
+}
+
+// A LogEntry is one request, as the server saw it come in.
+type LogEntry struct {
+	Time     time.Time
+	Conn     int64  // number of the connection, from 1
+	Protocol string // "HTTP/1.1" or "HTTP/2.0"
+	Method   string
+	URI      string // as it stood in the request, escapes untouched
+	Host     string
+	Header   map[string][]string
+}
+
+// tally holds a server's counts while it runs.
+type tally struct {
+	full, resumed, failed atomic.Int64
+	requests, goAways     atomic.Int64
+	bytesIn, bytesOut     atomic.Int64
+
+	mu      sync.Mutex
+	conns   []*connTally  // guarded by mu; index is the number less 1
+	open    int64         // guarded by mu
+	maxOpen int64         // guarded by mu
+	changed chan struct{} // guarded by mu; closed when something changes
+	waiting atomic.Int32  // callers of awaitRequests
+	log     []LogEntry    // guarded by mu
+}
+
+// connTally holds a connection's counts. It outlives the connection, so it is
+// kept small.
+type connTally struct {
+	requests, inFlight, maxInFlight atomic.Int64
+	protocol                        atomic.Pointer[string]
+	resumed, closed                 atomic.Bool
+}
+
+// accept counts a new connection and returns its number.
+func (t *tally) accept() (int64, *connTally) {
+	c := new(connTally)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.conns = append(t.conns, c)
+	t.open++
+	t.maxOpen = max(t.maxOpen, t.open)
+	t.notify()
+	return int64(len(t.conns)), c
+}
+
+func (t *tally) close(c *connTally) {
+	if c.closed.Swap(true) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.open--
+	t.notify()
+}
+
+func (t *tally) notify() {
+	if t.changed != nil {
+		close(t.changed)
+		t.changed = nil
+	}
+}
+
+// begin counts a request on c and returns how many came before it.
+func (t *tally) begin(c *connTally) int64 {
+	t.requests.Add(1)
+	if t.waiting.Load() > 0 {
+		t.mu.Lock()
+		t.notify()
+		t.mu.Unlock()
+	}
+	n := c.inFlight.Add(1)
+	for m := c.maxInFlight.Load(); n > m && !c.maxInFlight.CompareAndSwap(m, n); m = c.maxInFlight.Load() {
+	}
+	return c.requests.Add(1) - 1
+}
+
+func (t *tally) end(c *connTally) { c.inFlight.Add(-1) }
+
+func (t *tally) counts(conns bool) Counts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := Counts{
+		Connections:      int64(len(t.conns)),
+		Open:             t.open,
+		MaxOpen:          t.maxOpen,
+		FullHandshakes:   t.full.Load(),
+		Resumed:          t.resumed.Load(),
+		FailedHandshakes: t.failed.Load(),
+		Requests:         t.requests.Load(),
+		GoAways:          t.goAways.Load(),
+		BytesIn:          t.bytesIn.Load(),
+		BytesOut:         t.bytesOut.Load(),
+	}
+	if !conns {
+		return n
+	}
+	n.Conns = make([]ConnCount, len(t.conns))
+	for i, c := range t.conns {
+		n.Conns[i] = ConnCount{
+			Resumed:     c.resumed.Load(),
+			Requests:    c.requests.Load(),
+			MaxInFlight: c.maxInFlight.Load(),
+			Open:        !c.closed.Load(),
+		}
+		if p := c.protocol.Load(); p != nil {
+			n.Conns[i].Protocol = *p
+		}
+	}
+	return n
+}
+
+// awaitOpen returns when no more than n connections are open.
+func (t *tally) awaitOpen(ctx context.Context, n int64) error {
+	return t.await(ctx, func() error {
+		if t.open > n {
+			return fmt.Errorf("%d connections open, waiting for %d", t.open, n)
+		}
+		return nil
+	})
+}
+
+// awaitRequests returns when at least n requests have begun.
+func (t *tally) awaitRequests(ctx context.Context, n int64) error {
+	t.waiting.Add(1)
+	defer t.waiting.Add(-1)
+	return t.await(ctx, func() error {
+		if have := t.requests.Load(); have < n {
+			return fmt.Errorf("%d requests, waiting for %d", have, n)
+		}
+		return nil
+	})
+}
+
+// await calls missing, under the lock, until it returns nil.
+func (t *tally) await(ctx context.Context, missing func() error) error {
+	for {
+		t.mu.Lock()
+		err := missing()
+		if err == nil {
+			t.mu.Unlock()
+			return nil
+		}
+		if t.changed == nil {
+			t.changed = make(chan struct{})
+		}
+		changed := t.changed
+		t.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", err, context.Cause(ctx))
+		}
+	}
+}
+
+func (t *tally) keep(e LogEntry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.log = append(t.log, e)
+}

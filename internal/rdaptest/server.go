@@ -1,0 +1,348 @@
+// Package rdaptest is a real RDAP server in process: TLS on loopback, HTTP/1.1
+// and HTTP/2, with faults and latency on demand and counts of its own. It
+// serves the tests of every other package, the demonstration mode of the
+// command, and benchmarks.
+//
+// Start with [Start] in a test, with [New] elsewhere, and with [NewDemo] for a
+// small internet of servers with its bootstrap registries. Everything that a
+// server answers is invented.
+package rdaptest
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Protocols says which versions of HTTP a server offers.
+type Protocols uint8
+
+const (
+	H1AndH2 Protocols = iota // the client chooses by ALPN
+	H1Only                   // HTTP/1.1
+	H2Only                   // HTTP/2; a client that does not offer it fails in the handshake
+)
+
+// Config is how a [Server] starts. The zero value is a server that knows
+// [Invented] names and answers at once.
+type Config struct {
+	CA          *CA              // nil: an authority of its own
+	Certificate *tls.Certificate // nil: one of CA for Names, 127.0.0.1, ::1 and localhost
+	Names       []string         // host names that the certificate covers as well
+	Protocols   Protocols
+	MinTLS      uint16 // tls.VersionTLS12 and so on; 0: Go's default
+	MaxTLS      uint16
+	TLS         func(*tls.Config) // last word on the TLS configuration; may be nil
+	Addr        string            // address to listen on; empty: 127.0.0.1:0
+	MaxStreams  uint32            // HTTP/2 requests in flight on a connection; 0: net/http's default
+	IdleTimeout time.Duration     // announced as HTTP/2 does it, unannounced with HTTP/1.1; 0: none
+	RTT         time.Duration     // round trip that every connection is slowed to, its set-up included
+	Latency     time.Duration     // of every answer; see [Latency] for single ones
+	Gzip        bool              // compress answers for clients that accept it
+	Conn        ConnRules         // see [Server.SetConnRules]
+	Source      Source            // what there is to know; nil: [Invented]
+	Handler     http.Handler      // in place of the RDAP service; connections are counted and ruled all the same
+	Log         bool              // keep requests for [Server.Log]
+}
+
+// A Server is a running RDAP server. It is safe for concurrent use.
+type Server struct {
+	config   Config
+	ca       *CA
+	listener net.Listener
+	tls      *tls.Config
+	http     *http.Server
+	ready    chan net.Conn // connections whose handshake is done, for http
+	tally    tally
+	source   Source
+	rules    ruleBook
+	zippers  sync.Pool // of *gzip.Writer
+
+	done  chan struct{} // closed by Close
+	close sync.Once
+	work  sync.WaitGroup
+
+	mu        sync.Mutex
+	closed    bool               // guarded by mu
+	conns     map[*conn]struct{} // guarded by mu
+	connRules ConnRules          // guarded by mu
+	applied   int                // guarded by mu; connections that connRules were given to
+	refuse    bool               // guarded by mu; fail handshakes that offer a session
+}
+
+// TB is the part of testing.TB that [Start] needs.
+type TB interface {
+	Helper()
+	Fatal(args ...any)
+	Cleanup(f func())
+}
+
+// Start starts a server that is closed when the test ends.
+func Start(t TB, config Config) *Server {
+	t.Helper()
+	s, err := New(config)
+	if err != nil {
+		t.Fatal("rdaptest: ", err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// New starts a server. The caller closes it.
+func New(config Config) (*Server, error) {
+	s := &Server{
+		config: config,
+		ca:     config.CA,
+		source: config.Source,
+		ready:  make(chan net.Conn),
+		done:   make(chan struct{}),
+		conns:  make(map[*conn]struct{}),
+	}
+	s.connRules = config.Conn
+	if s.source == nil {
+		s.source = Invented{}
+	}
+	if s.ca == nil {
+		ca, err := NewCA()
+		if err != nil {
+			return nil, err
+		}
+		s.ca = ca
+	}
+	if err := s.configureTLS(); err != nil {
+		return nil, err
+	}
+	addr := config.Addr
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	s.listener = l
+
+	handler := config.Handler
+	if handler == nil {
+		handler = http.HandlerFunc(s.serveRDAP)
+	}
+	// TLS is done before net/http sees a connection: to it, HTTP/2 is
+	// unencrypted.
+	var protocols http.Protocols
+	protocols.SetHTTP1(config.Protocols != H2Only)
+	protocols.SetUnencryptedHTTP2(config.Protocols != H1Only)
+	s.http = &http.Server{
+		Handler:     s.counted(handler),
+		Protocols:   &protocols,
+		IdleTimeout: config.IdleTimeout,
+		ErrorLog:    log.New(io.Discard, "", 0), // broken connections are what this server is for
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, c)
+		},
+		ConnState: connState,
+		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: int(config.MaxStreams)},
+	}
+	s.work.Go(func() { s.http.Serve(readyListener{s}) })
+	s.work.Go(s.accept)
+	return s, nil
+}
+
+func (s *Server) configureTLS() error {
+	cert := s.config.Certificate
+	if cert == nil {
+		c, err := s.ca.Certificate(append([]string{"localhost", "127.0.0.1", "::1"}, s.config.Names...)...)
+		if err != nil {
+			return err
+		}
+		cert = &c
+	}
+	s.tls = &tls.Config{
+		Certificates: []tls.Certificate{*cert},
+		MinVersion:   s.config.MinTLS,
+		MaxVersion:   s.config.MaxTLS,
+	}
+	switch s.config.Protocols {
+	case H1Only:
+		s.tls.NextProtos = []string{"http/1.1"}
+	case H2Only:
+		s.tls.NextProtos = []string{"h2"}
+	default:
+		s.tls.NextProtos = []string{"h2", "http/1.1"}
+	}
+	s.tls.GetConfigForClient = s.checkHello
+	if s.config.TLS != nil {
+		s.config.TLS(s.tls)
+	}
+	return nil
+}
+
+// URL returns the server's base URL, which ends in "/".
+func (s *Server) URL() string { return "https://" + s.Addr() + "/" }
+
+// Addr returns the address and port that the server listens on.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// CA returns the authority that issued the server's certificate.
+func (s *Server) CA() *CA { return s.ca }
+
+// Pool returns the certificate pool that a client of the server needs.
+func (s *Server) Pool() *x509.CertPool { return s.ca.Pool() }
+
+// Counts returns what the server has counted until now.
+func (s *Server) Counts() Counts { return s.tally.counts(true) }
+
+// Log returns the requests so far, if [Config].Log is set.
+func (s *Server) Log() []LogEntry {
+	s.tally.mu.Lock()
+	defer s.tally.mu.Unlock()
+	return append([]LogEntry(nil), s.tally.log...)
+}
+
+// AwaitOpen returns when no more than n connections are open, or with an error
+// when ctx is done.
+func (s *Server) AwaitOpen(ctx context.Context, n int) error {
+	return s.tally.awaitOpen(ctx, int64(n))
+}
+
+// AwaitRequests returns when at least n requests have reached a handler, or
+// with an error when ctx is done.
+func (s *Server) AwaitRequests(ctx context.Context, n int) error {
+	return s.tally.awaitRequests(ctx, int64(n))
+}
+
+// SetConnRules makes rules hold for connections accepted from now on.
+func (s *Server) SetConnRules(rules ConnRules) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.connRules = rules
+	s.applied = 0
+}
+
+// CloseConns closes all connections that are open, unannounced, as a server
+// or a middlebox does that lost its state.
+func (s *Server) CloseConns() {
+	for _, c := range s.open() {
+		c.kill()
+	}
+}
+
+// AnnounceClose makes the next answer on each connection that is open now say
+// Connection: close (HTTP/2: GOAWAY).
+func (s *Server) AnnounceClose() {
+	for _, c := range s.open() {
+		c.announce.Store(true)
+	}
+}
+
+// DropTickets gives the server new session ticket keys: sessions of before
+// can't be resumed, and cost a full handshake instead.
+func (s *Server) DropTickets() {
+	var key [32]byte
+	rand.Read(key[:]) // never fails, says crypto/rand
+	s.tls.SetSessionTicketKeys([][32]byte{key})
+}
+
+// FailResumption makes handshakes fail that offer to resume a TLS 1.3 session.
+func (s *Server) FailResumption(fail bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = fail
+}
+
+var (
+	errResumption = errors.New("rdaptest: told to fail resumption")
+	errNoH2       = errors.New("rdaptest: client does not offer h2")
+)
+
+func (s *Server) checkHello(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	const preSharedKey = 41
+	if s.config.Protocols == H2Only && !slices.Contains(hello.SupportedProtos, "h2") {
+		return nil, errNoH2 // crypto/tls would let HTTP/1.1 pass for lack of an answer
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refuse {
+		if slices.Contains(hello.Extensions, preSharedKey) {
+			return nil, errResumption
+		}
+	}
+	return nil, nil
+}
+
+// Close stops the server, closes its connections, and returns when its
+// goroutines have ended.
+func (s *Server) Close() {
+	s.close.Do(func() {
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
+		close(s.done)
+		s.listener.Close()
+		s.CloseConns()
+		s.http.Close()
+	})
+	s.work.Wait()
+}
+
+// Client returns a plain net/http client that trusts the server, for tests of
+// the server itself. The caller closes its idle connections.
+func (s *Server) Client() *http.Client {
+	config := &tls.Config{RootCAs: s.Pool(), ClientSessionCache: tls.NewLRUClientSessionCache(8)}
+	return &http.Client{
+		Transport: &http.Transport{
+			TLSClientConfig:   config,
+			ForceAttemptHTTP2: s.config.Protocols != H1Only,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func (s *Server) open() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	conns := make([]*conn, 0, len(s.conns))
+	for c := range s.conns {
+		conns = append(conns, c)
+	}
+	return conns
+}
+
+func (s *Server) forget(c *conn) {
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+	c.setIdle(false)
+	s.tally.close(c.tally)
+}
+
+// endpoint splits a request's path at the RDAP path segment: whatever comes
+// before is the base URL's business.
+func endpoint(path string) (base, class, rest string) {
+	for at := 0; at < len(path); {
+		segment, after, more := strings.Cut(path[at+1:], "/")
+		switch segment {
+		case "domain", "ip", "autnum", "nameserver", "entity", "help",
+			"domains", "nameservers", "entities":
+			if more {
+				return path[:at+1], segment, after
+			}
+			return path[:at+1], segment, ""
+		}
+		if !more {
+			break
+		}
+		at += 1 + len(segment)
+	}
+	return path, "", ""
+}

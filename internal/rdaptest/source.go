@@ -1,0 +1,165 @@
+package rdaptest
+
+import (
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// A Question is a request taken apart.
+type Question struct {
+	Base  string // base URL that the client used, ending in "/"
+	Class string // "domain", "ip", "autnum", "entity", "nameserver", "help", or empty
+	Key   string // the rest of the path, without escapes
+}
+
+// An Answer is a status and an RDAP body.
+type Answer struct {
+	Status int
+	Body   []byte // not changed by the server, may be shared
+}
+
+// A Source knows what a server has to say. It is safe for concurrent use.
+type Source interface {
+	Answer(Question) Answer
+}
+
+// Invented is a [Source] that knows an answer to everything: all domains,
+// nameservers and entities exist but those whose first label begins with
+// "free", all addresses lie in a /24 or a /48 of their own, all AS numbers are
+// somebody's. The zero value is ready.
+type Invented struct {
+	Shape     Shape  // of domains; empty: Thin
+	Registrar string // base URL that domain answers name as related; empty: none
+}
+
+// Answer implements [Source].
+func (v Invented) Answer(q Question) Answer {
+	switch q.Class {
+	case "domain":
+		name, ok := cleanName(q.Key)
+		switch {
+		case !ok:
+			return refusal(http.StatusBadRequest, "not a domain name")
+		case strings.HasPrefix(name, "free"):
+			return refusal(http.StatusNotFound, "no such domain", name)
+		case strings.HasSuffix(name, ".arpa"):
+			return found("reverse", nameFacts(q.Base, name))
+		}
+		f := nameFacts(q.Base, name)
+		f.related = v.Registrar
+		return domainAnswer(v.Shape, f)
+	case "nameserver":
+		name, ok := cleanName(q.Key)
+		switch {
+		case !ok:
+			return refusal(http.StatusBadRequest, "not a host name")
+		case strings.HasPrefix(name, "free"):
+			return refusal(http.StatusNotFound, "no such nameserver", name)
+		}
+		return found("nameserver", nameFacts(q.Base, name))
+	case "entity":
+		switch {
+		case !clean(q.Key):
+			return refusal(http.StatusBadRequest, "not a handle")
+		case strings.HasPrefix(strings.ToLower(q.Key), "free"):
+			return refusal(http.StatusNotFound, "no such entity", q.Key)
+		}
+		return found("entity", &facts{base: q.Base, key: q.Key, hash: hash(q.Key)})
+	case "ip":
+		p, ok := parsePrefix(q.Key)
+		if !ok {
+			return refusal(http.StatusBadRequest, "not an address or a prefix")
+		}
+		return networkAnswer(q.Base, p)
+	case "autnum":
+		n, err := strconv.ParseUint(q.Key, 10, 32)
+		if err != nil {
+			return refusal(http.StatusBadRequest, "not an AS number")
+		}
+		return found("autnum", &facts{base: q.Base, number: uint32(n), hash: hash(q.Key)})
+	case "help":
+		return found("help", &facts{base: q.Base})
+	case "":
+		return refusal(http.StatusNotFound, "no such path")
+	}
+	return refusal(http.StatusNotImplemented, "no searches here")
+}
+
+func found(name string, f *facts) Answer {
+	return Answer{http.StatusOK, templates()[name].render(make([]byte, 0, 5<<10), f)}
+}
+
+func refusal(status int, words ...string) Answer {
+	return Answer{status, errorBody(status, words...)}
+}
+
+func domainAnswer(shape Shape, f *facts) Answer {
+	if shape == "" {
+		shape = Thin
+	}
+	return found(string(shape), f)
+}
+
+func nameFacts(base, name string) *facts {
+	f := &facts{base: base, key: name, name: name, hash: hash(name)}
+	f.tld = name[strings.LastIndexByte(name, '.')+1:]
+	return f
+}
+
+// networkAnswer describes the /24 or /48 around p, or p itself if that is
+// wider.
+func networkAnswer(base string, p netip.Prefix) Answer {
+	bits, parent, ver := min(p.Bits(), 24), 16, "v4"
+	if p.Addr().Is6() {
+		bits, parent, ver = min(p.Bits(), 48), 32, "v6"
+	}
+	p = netip.PrefixFrom(p.Addr(), bits).Masked()
+	up := netip.PrefixFrom(p.Addr(), min(parent, bits)).Masked()
+	f := &facts{base: base, ver: ver, bits: bits, hash: hash(p.String())}
+	f.start, f.end = p.Addr().String(), lastAddr(p).String()
+	f.parent = strconv.FormatUint(1_000_000+hash(up.String())%8_999_999, 10)
+	return found("network", f)
+}
+
+func parsePrefix(s string) (netip.Prefix, bool) {
+	if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
+		return netip.PrefixFrom(a, a.BitLen()), true
+	}
+	p, err := netip.ParsePrefix(s)
+	return p, err == nil
+}
+
+func lastAddr(p netip.Prefix) netip.Addr {
+	b := p.Masked().Addr().AsSlice()
+	for i := p.Bits(); i < len(b)*8; i++ {
+		b[i/8] |= 0x80 >> (i % 8)
+	}
+	a, _ := netip.AddrFromSlice(b) // as long as it was
+	return a
+}
+
+// cleanName lower-cases a name in A-labels, and reports whether it is one.
+func cleanName(s string) (string, bool) {
+	s = strings.TrimSuffix(strings.ToLower(s), ".")
+	if s == "" || len(s) > 253 {
+		return "", false
+	}
+	for _, b := range []byte(s) {
+		if (b < 'a' || b > 'z') && (b < '0' || b > '9') && b != '-' && b != '.' && b != '_' {
+			return "", false
+		}
+	}
+	return s, true
+}
+
+// clean reports whether s can stand in JSON as it is.
+func clean(s string) bool {
+	for _, b := range []byte(s) {
+		if b < ' ' || b > '~' || b == '"' || b == '\\' {
+			return false
+		}
+	}
+	return s != ""
+}
