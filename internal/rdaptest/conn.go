@@ -59,7 +59,7 @@ type conn struct {
 	tally  *connTally
 	state  *tls.ConnectionState // set once, before HTTP
 	rules  ConnRules
-	frames *frameCounter // HTTP/2 only; used under Write's lock by its caller
+	frames *frameCounter // HTTP/2 only; writes come one after the other there
 
 	answered atomic.Int64
 	dark     atomic.Bool // black hole
@@ -115,15 +115,48 @@ func (c *conn) Write(p []byte) (int, error) {
 	if c.dark.Load() {
 		return len(p), nil
 	}
+	if c.frames == nil {
+		return c.Conn.Write(p)
+	}
+	// Nothing may follow an answer that the rules make the last.
+	if c.rules.CloseAfter > 0 || c.rules.BlackHoleAfter > 0 {
+		return c.writeStepwise(p)
+	}
 	n, err := c.Conn.Write(p)
-	if c.frames != nil {
-		ends, goAways := c.frames.count(p[:n])
-		c.server.tally.goAways.Add(int64(goAways))
-		for range ends {
-			c.answer()
-		}
+	for at := 0; at < n; {
+		at += c.pass(p[at:n])
 	}
 	return n, err
+}
+
+// writeStepwise writes p one answer at a time.
+func (c *conn) writeStepwise(p []byte) (int, error) {
+	for at := 0; at < len(p); {
+		if c.dark.Load() {
+			return len(p), nil
+		}
+		frames := *c.frames
+		step, _, _ := frames.next(p[at:])
+		n, err := c.Conn.Write(p[at : at+step])
+		if err != nil {
+			return at + n, err
+		}
+		at += c.pass(p[at : at+step])
+	}
+	return len(p), nil
+}
+
+// pass notes what stands in p up to the first frame of interest, and returns
+// the length of that.
+func (c *conn) pass(p []byte) int {
+	n, ended, away := c.frames.next(p)
+	if away {
+		c.server.tally.goAways.Add(1)
+	}
+	if ended {
+		c.answer()
+	}
+	return n
 }
 
 // answer notes that an answer is out, and does what the rules say then.
@@ -159,42 +192,39 @@ func (c *conn) setIdle(idle bool) {
 // frameCounter finds the frames in the bytes that an HTTP/2 server sends.
 type frameCounter struct {
 	head [9]byte
-	have int  // bytes of head that are there
-	skip int  // bytes of payload still to come
-	ends bool // the frame ends its stream
+	have int // bytes of head that are there
+	skip int // bytes of payload still to come
 }
 
-// count returns how many frames that end a stream with an answer are complete
-// with p, and how many GOAWAY frames are.
-func (f *frameCounter) count(p []byte) (ends, goAways int) {
+// next takes bytes from p, up to the end of the first frame that ends a stream
+// with an answer or says GOAWAY. It returns how many it took.
+func (f *frameCounter) next(p []byte) (n int, ended, away bool) {
 	const (
 		data, headers, goAway = 0, 1, 7
 		endStream             = 1
 	)
-	for len(p) > 0 {
+	for n < len(p) {
 		if f.have < len(f.head) {
-			n := copy(f.head[f.have:], p)
-			f.have += n
-			p = p[n:]
+			m := copy(f.head[f.have:], p[n:])
+			f.have += m
+			n += m
 			if f.have < len(f.head) {
 				break
 			}
 			f.skip = int(binary.BigEndian.Uint32(f.head[:4]) >> 8)
-			f.ends = (f.head[3] == data || f.head[3] == headers) && f.head[4]&endStream != 0
 		}
-		n := min(f.skip, len(p))
-		f.skip -= n
-		p = p[n:]
+		m := min(f.skip, len(p)-n)
+		f.skip -= m
+		n += m
 		if f.skip > 0 {
 			break
 		}
 		f.have = 0
-		if f.ends {
-			ends++
-		}
-		if f.head[3] == goAway {
-			goAways++
+		ended = (f.head[3] == data || f.head[3] == headers) && f.head[4]&endStream != 0
+		away = f.head[3] == goAway
+		if ended || away {
+			break
 		}
 	}
-	return ends, goAways
+	return n, ended, away
 }

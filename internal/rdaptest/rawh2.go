@@ -1,6 +1,235 @@
 package rdaptest
 
-// RawH2 is an HTTP/2 server written frame by frame.
-type RawH2 struct{}
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
 
-func (r *RawH2) serve(c *conn) { c.kill() }
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// RawH2 is an HTTP/2 server written frame by frame, for what net/http's own
+// would never do. Put it into [ConnRules].Raw. It answers in the order of the
+// requests, with what the server's source and [Server.On] say about status,
+// header and body; bodies are cut at 60,000 bytes. Requests are numbered per
+// connection, from 1. Black holes, hanging up and the like are in [ConnRules].
+type RawH2 struct {
+	MaxStreams uint32             // SETTINGS_MAX_CONCURRENT_STREAMS of the first SETTINGS; 0: 100
+	Refuse     func(n int64) bool // answer request n with RST_STREAM (REFUSED_STREAM); nil: none
+	CutBody    func(n int64) bool // send request n half its body, then RST_STREAM (INTERNAL_ERROR); nil: none
+	Hold       int64              // answer nothing until so many requests have come
+
+	// When request LowerOn comes, lower the stream limit to LowerTo. 0: never.
+	LowerOn int64
+	LowerTo uint32
+
+	// When request GoAwayOn comes, send GOAWAY with the stream of request
+	// GoAwayLast as the last (0: none) and GoAwayCode. Requests above
+	// GoAwayLast are never answered, the others are, also when they are held.
+	// 0: never.
+	GoAwayOn    int64
+	GoAwayLast  int64
+	GoAwayCode  uint32 // 0: NO_ERROR; 11: ENHANCE_YOUR_CALM
+	GoAwayClose bool   // close when all that will be answered is answered
+
+	IgnorePings bool // no PING gets its ACK
+}
+
+const (
+	rawFrame   = 16 << 10
+	rawBodyMax = 60_000 // fits into any stream's first window
+)
+
+// rawConn serves one connection, in one goroutine.
+type rawConn struct {
+	*RawH2
+	server *Server
+	conn   *conn
+	out    *bufio.Writer
+	framer *http2.Framer
+	block  bytes.Buffer // of headers
+	hpack  *hpack.Encoder
+
+	window  int64 // bytes the client takes on the connection
+	seen    int64 // requests
+	streams map[int64]uint32
+	due     []rawAnswer
+	away    bool
+}
+
+type rawAnswer struct {
+	n      int64
+	stream uint32
+	plan   *plan
+}
+
+func (r *RawH2) serve(c *conn) {
+	defer c.kill()
+	in := bufio.NewReader(c)
+	rc := &rawConn{
+		RawH2: r, server: c.server, conn: c, out: bufio.NewWriter(c), window: 65_535,
+		streams: make(map[int64]uint32),
+	}
+	rc.hpack = hpack.NewEncoder(&rc.block)
+	rc.framer = http2.NewFramer(rc.out, in)
+	rc.framer.ReadMetaHeaders = hpack.NewDecoder(4<<10, nil)
+
+	preface := make([]byte, len(http2.ClientPreface))
+	if _, err := io.ReadFull(in, preface); err != nil || string(preface) != http2.ClientPreface {
+		return
+	}
+	limit := r.MaxStreams
+	if limit == 0 {
+		limit = 100
+	}
+	if rc.framer.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: limit}) != nil {
+		return
+	}
+	for {
+		if in.Buffered() == 0 && rc.out.Flush() != nil {
+			return
+		}
+		frame, err := rc.framer.ReadFrame()
+		if err != nil || !rc.handle(frame) {
+			rc.out.Flush()
+			return
+		}
+	}
+}
+
+// handle does what a frame asks for, and reports whether to go on.
+func (rc *rawConn) handle(frame http2.Frame) bool {
+	switch f := frame.(type) {
+	case *http2.SettingsFrame:
+		return f.IsAck() || rc.framer.WriteSettingsAck() == nil
+	case *http2.PingFrame:
+		return f.IsAck() || rc.IgnorePings || rc.framer.WritePing(true, f.Data) == nil
+	case *http2.WindowUpdateFrame:
+		if f.StreamID == 0 {
+			rc.window += int64(f.Increment)
+		}
+		return rc.answerDue()
+	case *http2.RSTStreamFrame:
+		for i, a := range rc.due {
+			if a.stream == f.StreamID {
+				rc.due = append(rc.due[:i], rc.due[i+1:]...)
+				rc.server.tally.end(rc.conn.tally)
+				break
+			}
+		}
+		return true
+	case *http2.GoAwayFrame:
+		return false
+	case *http2.MetaHeadersFrame:
+		return rc.request(f)
+	}
+	return true
+}
+
+func (rc *rawConn) request(f *http2.MetaHeadersFrame) bool {
+	s, c := rc.server, rc.conn
+	if s.config.Log {
+		s.tally.keep(LogEntry{
+			Time: time.Now(), Conn: c.number, Protocol: "HTTP/2.0", Method: f.PseudoValue("method"),
+			URI: f.PseudoValue("path"), Host: f.PseudoValue("authority"), Header: header(f),
+		})
+	}
+	prior := s.tally.begin(c.tally)
+	rc.seen++
+	n := rc.seen
+	rc.streams[n] = f.StreamID
+	if limit := c.rules.HangUpAfter; limit > 0 && prior >= int64(limit) {
+		return false
+	}
+	if n == rc.LowerOn && rc.framer.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: rc.LowerTo}) != nil {
+		return false
+	}
+	switch {
+	case rc.GoAwayOn > 0 && n > rc.GoAwayLast:
+		// Never answered: above the last stream that GOAWAY names.
+	case rc.Refuse != nil && rc.Refuse(n):
+		s.tally.end(c.tally)
+		if rc.framer.WriteRSTStream(f.StreamID, http2.ErrCodeRefusedStream) != nil {
+			return false
+		}
+	default:
+		path, _, _ := strings.Cut(f.PseudoValue("path"), "?")
+		p := &plan{path: path, conn: c, prior: prior, cut: -1}
+		s.rules.apply(p)
+		s.compose(p, f.PseudoValue("authority"))
+		p.body = p.body[:min(len(p.body), rawBodyMax)]
+		rc.due = append(rc.due, rawAnswer{n, f.StreamID, p})
+	}
+	if n == rc.GoAwayOn {
+		rc.away = true
+		if rc.framer.WriteGoAway(rc.streams[rc.GoAwayLast], http2.ErrCode(rc.GoAwayCode), nil) != nil {
+			return false
+		}
+	}
+	return rc.answerDue()
+}
+
+// answerDue sends the answers that nothing holds back.
+func (rc *rawConn) answerDue() bool {
+	for len(rc.due) > 0 && rc.seen >= rc.Hold {
+		a := rc.due[0]
+		if int64(len(a.plan.body)) > rc.window {
+			return true
+		}
+		rc.due = rc.due[1:]
+		if !rc.send(a) {
+			return false
+		}
+	}
+	return !rc.away || !rc.GoAwayClose || len(rc.due) > 0
+}
+
+func (rc *rawConn) send(a rawAnswer) bool {
+	defer rc.server.tally.end(rc.conn.tally)
+	body := a.plan.body
+	cut := rc.CutBody != nil && rc.CutBody(a.n)
+	rc.block.Reset()
+	rc.field(":status", strconv.Itoa(a.plan.status))
+	if a.plan.contentType != "" && a.plan.header.Get("Content-Type") == "" {
+		rc.field("content-type", a.plan.contentType)
+	}
+	rc.field("content-length", strconv.Itoa(len(body)))
+	for name, values := range a.plan.header {
+		for _, v := range values {
+			rc.field(strings.ToLower(name), v)
+		}
+	}
+	if cut {
+		body = body[:len(body)/2]
+	}
+	err := rc.framer.WriteHeaders(http2.HeadersFrameParam{
+		StreamID: a.stream, BlockFragment: rc.block.Bytes(), EndHeaders: true, EndStream: len(body) == 0 && !cut,
+	})
+	rc.window -= int64(len(body))
+	for len(body) > 0 && err == nil {
+		chunk := body[:min(len(body), rawFrame)]
+		body = body[len(chunk):]
+		err = rc.framer.WriteData(a.stream, len(body) == 0 && !cut, chunk)
+	}
+	if cut && err == nil {
+		err = rc.framer.WriteRSTStream(a.stream, http2.ErrCodeInternal)
+	}
+	return err == nil
+}
+
+func (rc *rawConn) field(name, value string) {
+	rc.hpack.WriteField(hpack.HeaderField{Name: name, Value: value})
+}
+
+func header(f *http2.MetaHeadersFrame) http.Header {
+	h := make(http.Header)
+	for _, field := range f.RegularFields() {
+		h.Add(field.Name, field.Value)
+	}
+	return h
+}
