@@ -32,6 +32,8 @@ type Source interface {
 type Invented struct {
 	Shape     Shape  // of domains; empty: Thin
 	Registrar string // base URL that domain answers name as related; empty: none
+
+	tag string // end of the entity handles in answers about numbers
 }
 
 // Answer implements [Source].
@@ -72,13 +74,13 @@ func (v Invented) Answer(q Question) Answer {
 		if !ok {
 			return refusal(http.StatusBadRequest, "not an address or a prefix")
 		}
-		return networkAnswer(q.Base, p)
+		return networkAnswer(q.Base, p, v.tag)
 	case "autnum":
 		n, err := strconv.ParseUint(q.Key, 10, 32)
 		if err != nil {
 			return refusal(http.StatusBadRequest, "not an AS number")
 		}
-		return found("autnum", &facts{base: q.Base, number: uint32(n), hash: hash(q.Key)})
+		return found("autnum", &facts{base: q.Base, number: uint32(n), hash: hash(q.Key), tag: v.tag})
 	case "help":
 		return found("help", &facts{base: q.Base})
 	case "":
@@ -110,14 +112,14 @@ func nameFacts(base, name string) *facts {
 
 // networkAnswer describes the /24 or /48 around p, or p itself if that is
 // wider.
-func networkAnswer(base string, p netip.Prefix) Answer {
+func networkAnswer(base string, p netip.Prefix, tag string) Answer {
 	bits, parent, ver := min(p.Bits(), 24), 16, "v4"
 	if p.Addr().Is6() {
 		bits, parent, ver = min(p.Bits(), 48), 32, "v6"
 	}
 	p = netip.PrefixFrom(p.Addr(), bits).Masked()
 	up := netip.PrefixFrom(p.Addr(), min(parent, bits)).Masked()
-	f := &facts{base: base, ver: ver, bits: bits, hash: hash(p.String())}
+	f := &facts{base: base, ver: ver, bits: bits, tag: tag, hash: hash(p.String())}
 	f.start, f.end = p.Addr().String(), lastAddr(p).String()
 	f.parent = strconv.FormatUint(1_000_000+hash(up.String())%8_999_999, 10)
 	return found("network", f)

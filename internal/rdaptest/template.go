@@ -84,6 +84,7 @@ type facts struct {
 	start, end, ver, parent string // networks
 	bits                    int
 	number                  uint32 // autnums
+	tag                     string // of entity handles at address registries
 }
 
 // render appends the answer to dst. Every value is free of characters that
@@ -100,7 +101,7 @@ func (t template) render(dst []byte, f *facts) []byte {
 }
 
 func (f *facts) append(dst []byte, name string) []byte {
-	registrar := &registrars[f.hash%uint64(len(registrars))]
+	registrar := f.registrar()
 	switch name {
 	case "base":
 		return append(dst, f.base...)
@@ -122,6 +123,8 @@ func (f *facts) append(dst []byte, name string) []byte {
 			f.base, f.related, strings.ToUpper(f.name))
 	case "handle":
 		return strconv.AppendUint(dst, 1_000_000+f.hash%8_999_999, 10)
+	case "tag":
+		return append(dst, f.tag...)
 	case "house":
 		return strconv.AppendUint(dst, 100+f.hash%800, 10)
 	case "octet":
@@ -167,13 +170,17 @@ func (f *facts) append(dst []byte, name string) []byte {
 	return append(dst, "unknown placeholder "+name...)
 }
 
+func (f *facts) registrar() *registrar { return &registrars[f.hash%uint64(len(registrars))] }
+
 func (f *facts) date(dst []byte, year int) []byte {
 	seconds := time.Duration(f.hash/11%(364*24*3600)) * time.Second
 	return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).Add(seconds).AppendFormat(dst, time.RFC3339)
 }
 
+type registrar struct{ name, id, slug string }
+
 // registrars sell all the names there are. The numbers are outside of IANA's.
-var registrars = [...]struct{ name, id, slug string }{
+var registrars = [...]registrar{
 	{"Ferme des Palmes Registrar", "990001", "palmes"},
 	{"Heron and Reed Names", "990002", "heronreed"},
 	{"Ninth Gate Domains", "990003", "ninthgate"},
