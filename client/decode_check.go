@@ -1,0 +1,186 @@
+package client
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxExcerpt is how much of a body that is no RDAP is shown, in characters.
+const maxExcerpt = 80
+
+// CheckRDAP says of which class the RDAP answer raw is: its objectClassName,
+// else the name of its search results member ("domainSearchResults"), else
+// [ClassError] for one with an errorCode, else the class that alone has the
+// members it has (some servers leave objectClassName out), else [ClassHelp] for
+// one with rdapConformance or notices (RFC 9083 sections 4 to 8). What is an
+// answer to help is none to a lookup: the caller knows what was asked. The
+// error is an [*Error] of code [CodeNotRDAP] whose message says what the body
+// is instead, with its beginning.
+func CheckRDAP(raw []byte) (class string, err error) {
+	raw = trimBOM(raw)
+	if tooDeep(raw) {
+		return "", errTooDeep()
+	}
+	trimmed := bytes.TrimSpace(raw)
+	switch {
+	case len(trimmed) == 0:
+		return "", notRDAP(nil, "an empty body")
+	case trimmed[0] == '<':
+		what := "markup"
+		if looksLikeHTML(trimmed) {
+			what = "an HTML page"
+		}
+		return "", notRDAP(nil, "%s: %s", what, excerpt(trimmed))
+	case trimmed[0] != '{':
+		return "", notRDAP(nil, "%s: %s", notObject(trimmed), excerpt(trimmed))
+	}
+	class, members, err := classOf(raw)
+	if err != nil {
+		fixed, _ := clean(raw)
+		if class, members, err = classOf(fixed); err != nil {
+			e := syntaxError(err)
+			e.Message += ": " + excerpt(trimmed)
+			return "", e
+		}
+	}
+	switch {
+	case class != "":
+		return class, nil
+	case members == 0:
+		return "", notRDAP(nil, "an empty object")
+	}
+	return "", notRDAP(nil, "an object without objectClassName: %s", excerpt(trimmed))
+}
+
+func classOf(raw []byte) (class string, members int, err error) {
+	r := newReader(raw, true)
+	var m marks
+	if r.enterObject() {
+		for ; r.next(); members++ {
+			name := r.name()
+			m.see(name, r.peek())
+			if name == "objectClassName" {
+				r.str(&m.object)
+			} else {
+				r.skip()
+			}
+		}
+	}
+	return m.class(), members, r.err
+}
+
+// marks are the members that tell what class an answer is.
+type marks struct {
+	object      string // objectClassName
+	results     string // the name of a search results member
+	errorCode   bool
+	conformance bool   // rdapConformance or notices
+	own         string // the class that has a member seen
+	named       bool   // ldhName
+}
+
+// see takes note of a member and the kind of its value.
+func (m *marks) see(name string, kind jsontext.Kind) {
+	if kind == jsontext.KindNull {
+		return
+	}
+	switch name {
+	case "errorCode":
+		m.errorCode = true
+	case "rdapConformance", "notices":
+		m.conformance = true
+	case "startAddress", "endAddress":
+		m.own = ClassIPNetwork
+	case "startAutnum", "endAutnum":
+		m.own = ClassAutnum
+	case "vcardArray", "jscard", "roles":
+		m.own = ClassEntity
+	case "ipAddresses":
+		m.own = ClassNameserver
+	case "nameservers", "secureDNS":
+		m.own = ClassDomain
+	case "ldhName":
+		m.named = true
+	default:
+		if strings.HasSuffix(name, "SearchResults") {
+			m.results = name
+		}
+	}
+}
+
+func (m *marks) class() string {
+	switch {
+	case m.object != "":
+		return strings.ToLower(strings.TrimSpace(m.object))
+	case m.results != "":
+		return m.results
+	case m.errorCode:
+		return ClassError
+	case m.own != "":
+		return m.own
+	case m.named:
+		return ClassDomain
+	case m.conformance:
+		return ClassHelp
+	}
+	return ""
+}
+
+func notObject(trimmed []byte) string {
+	if !jsontext.Value(trimmed).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+		return "not JSON"
+	}
+	switch jsontext.Value(trimmed).Kind() {
+	case jsontext.KindBeginArray:
+		return "a JSON array"
+	case jsontext.KindString:
+		return "a JSON string"
+	case jsontext.KindNumber:
+		return "a JSON number"
+	case jsontext.KindNull:
+		return "JSON null"
+	}
+	return "JSON true or false"
+}
+
+func looksLikeHTML(body []byte) bool {
+	head := bytes.ToLower(body[:min(len(body), 1024)])
+	return !bytes.HasPrefix(head, []byte("<?xml")) || bytes.Contains(head, []byte("<html"))
+}
+
+// excerpt returns the beginning of body on one line, at most maxExcerpt
+// characters, without any that act on a terminal.
+func excerpt(body []byte) string {
+	var b strings.Builder
+	space, count := false, 0
+	for len(body) > 0 {
+		r, n := utf8.DecodeRune(body)
+		body = body[n:]
+		if unicode.IsSpace(r) {
+			space = b.Len() > 0
+			continue
+		}
+		if hidden(r) || r == 0xfeff {
+			continue
+		}
+		need := 1
+		if space {
+			need = 2
+		}
+		if count+need >= maxExcerpt {
+			b.WriteRune('…')
+			break
+		}
+		if space {
+			b.WriteByte(' ')
+			space = false
+		}
+		b.WriteRune(r)
+		count += need
+	}
+	return b.String()
+}

@@ -1,0 +1,134 @@
+package client
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Compact appends to dst the JSON document raw as one line: white space
+// outside strings is removed, as is a byte-order mark; members, their order,
+// repeated names and the spelling of numbers and escapes stay as they are.
+// Bytes that are not UTF-8 become U+FFFD, and control characters (C0, DEL, C1,
+// line separators, bidirectional controls) become \u escapes, which mean the
+// same; warnings say what was changed beyond white space. The error is an
+// [*Error] of code [CodeNotRDAP] for what is not JSON or nests more than 100
+// deep; dst then comes back as it was.
+func Compact(dst, raw []byte) (out []byte, warnings []string, err error) {
+	raw = trimBOM(raw)
+	if tooDeep(raw) {
+		return dst, nil, errTooDeep()
+	}
+	src := raw
+	if hasHidden(raw) {
+		src, warnings = clean(raw)
+	}
+	out, err = appendCompact(dst, src)
+	if err == nil {
+		return out, warnings, nil
+	}
+	// Line breaks and tabs within strings are not JSON, and servers send them.
+	src, warnings = clean(raw)
+	if out, err = appendCompact(dst, src); err == nil {
+		return out, warnings, nil
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(src), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	first, readErr := dec.ReadValue()
+	if readErr != nil {
+		return dst, nil, syntaxError(readErr)
+	}
+	if out, err = appendCompact(dst, first); err != nil {
+		return dst, nil, syntaxError(err)
+	}
+	return out, append(warnings, "what followed the JSON document was left out"), nil
+}
+
+func appendCompact(dst, src []byte) ([]byte, error) {
+	return jsontext.AppendFormat(dst, src,
+		jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true),
+		jsontext.PreserveRawStrings(true))
+}
+
+func errTooDeep() *Error {
+	return notRDAP(nil, "its JSON is nested more than %d deep", maxNesting)
+}
+
+// hasHidden reports whether raw holds bytes that are not UTF-8 or characters
+// that must not stand in a row as they are. Those under U+0020 don't count:
+// outside strings they are white space, inside they are not JSON at all.
+func hasHidden(raw []byte) bool {
+	for i := 0; i < len(raw); {
+		if c := raw[i]; c < 0x7f {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(raw[i:])
+		if r == utf8.RuneError && n == 1 || hidden(r) {
+			return true
+		}
+		i += n
+	}
+	return false
+}
+
+// hidden reports whether r acts on a terminal or a line instead of being seen.
+func hidden(r rune) bool {
+	switch {
+	case r < 0x20, r >= 0x7f && r <= 0x9f:
+		return true
+	case r == 0x061c, r == 0x200e, r == 0x200f:
+		return true
+	case r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+		return true
+	}
+	return false
+}
+
+// clean returns a copy of raw in UTF-8 with hidden characters in strings as
+// escapes.
+func clean(raw []byte) (out []byte, warnings []string) {
+	out = make([]byte, 0, len(raw)+64)
+	var broken, control int
+	inString, escaped := false, false
+	for i := 0; i < len(raw); {
+		r, n := rune(raw[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRune(raw[i:])
+		}
+		switch {
+		case r == utf8.RuneError && n == 1:
+			out = utf8.AppendRune(out, utf8.RuneError)
+			broken++
+			escaped = false
+		case inString && !escaped && hidden(r):
+			// After a backslash an escape would change what the text says.
+			out = fmt.Appendf(out, `\u%04x`, r)
+			if r < 0x20 {
+				control++
+			}
+		default:
+			out = append(out, raw[i:i+n]...)
+			switch {
+			case !inString:
+				inString = r == '"'
+			case escaped:
+				escaped = false
+			case r == '\\':
+				escaped = true
+			case r == '"':
+				inString = false
+			}
+		}
+		i += n
+	}
+	if broken > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d bytes that are not UTF-8 became U+FFFD", broken))
+	}
+	if control > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d control characters that are not allowed in JSON strings became escapes", control))
+	}
+	return out, warnings
+}

@@ -1,0 +1,292 @@
+package client
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ReadRecord reads an RDAP answer: an object, search results, help or an error
+// (RFC 9083). It takes what servers send in practice: a byte-order mark, bytes
+// that are not UTF-8, members that stand twice (the last counts), numbers for
+// strings and strings for numbers, one value where a list is due, null
+// anywhere. What was out of order is in [Record.Problems]. The error is an
+// [*Error] of code [CodeNotRDAP] when raw is not a JSON object or nests more
+// than 100 deep. raw is not kept.
+func ReadRecord(raw []byte) (*Record, error) {
+	rec, _, err := readRecord(raw, false)
+	return rec, err
+}
+
+// readRecord also returns the reader, which can be used for the cards.
+func readRecord(raw []byte, brief bool) (*Record, *reader, error) {
+	raw = trimBOM(raw)
+	if tooDeep(raw) {
+		return nil, nil, errTooDeep()
+	}
+	rec, r, err := readOnce(raw, brief)
+	if err == nil {
+		return rec, r, nil
+	}
+	// Line breaks and tabs within strings are not JSON, and servers send them.
+	if fixed, warnings := clean(raw); len(warnings) > 0 {
+		if rec, r, again := readOnce(fixed, brief); again == nil {
+			for _, w := range warnings {
+				rec.Problems = append(rec.Problems, Problem{Message: w})
+			}
+			return rec, r, nil
+		}
+	}
+	return nil, nil, err
+}
+
+func readOnce(raw []byte, brief bool) (*Record, *reader, error) {
+	r := newReader(raw, brief)
+	if k := r.peek(); k != jsontext.KindBeginObject {
+		r.skip()
+		if r.err != nil {
+			return nil, nil, syntaxError(r.err)
+		}
+		return nil, nil, notRDAP(nil, "%s where an object is due", kindName(k))
+	}
+	rec := new(Record)
+	r.record(rec)
+	if err := r.finish(); err != nil {
+		return nil, nil, syntaxError(err)
+	}
+	rec.Problems = r.problems
+	return rec, r, nil
+}
+
+// record reads the object that comes next.
+func (r *reader) record(rec *Record) {
+	if !r.enterObject() {
+		return
+	}
+	var m marks
+	var code *uint32
+	var problemStatus *uint32 // RFC 9457 section 3.1.2
+	var cidrs []cidr
+	for r.next() {
+		name := r.name()
+		m.see(name, r.peek())
+		switch name {
+		case "objectClassName":
+			r.str(&m.object)
+		case "status":
+			if r.peek() == jsontext.KindNumber {
+				r.number(&problemStatus)
+				continue
+			}
+			r.strings(&rec.Status)
+		case "name":
+			r.str(&rec.Name)
+		case "type":
+			r.str(&rec.Type)
+		case "country":
+			r.str(&rec.Country)
+		case "ldhName":
+			r.str(&rec.LDHName)
+		case "unicodeName":
+			r.str(&rec.UnicodeName)
+		case "nameservers":
+			r.nameservers(&rec.Nameservers)
+		case "secureDNS":
+			r.secureDNS(&rec.SecureDNS)
+		case "startAddress":
+			r.str(&rec.StartAddress)
+		case "endAddress":
+			r.str(&rec.EndAddress)
+		case "ipVersion":
+			r.str(&rec.IPVersion)
+		case "parentHandle":
+			r.str(&rec.ParentHandle)
+		case "cidr0_cidrs":
+			cidrs = r.cidrs()
+		case "startAutnum":
+			r.number(&rec.StartAutnum)
+		case "endAutnum":
+			r.number(&rec.EndAutnum)
+		case "roles":
+			r.strings(&rec.Roles)
+		case "vcardArray":
+			rec.vcard = r.value()
+		case "jscard":
+			rec.jscard = r.value()
+		case "title":
+			r.str(&rec.Title)
+		case "description":
+			r.strings(&rec.Description)
+		case "detail":
+			r.strings1(&rec.Description)
+		case "errorCode":
+			r.number(&code)
+		default:
+			switch {
+			case r.common(name, &rec.Common):
+			case r.brief || !r.recordRest(name, rec):
+				r.skip()
+			}
+		}
+	}
+	switch {
+	case code != nil:
+		rec.ErrorCode = int(*code)
+	case problemStatus != nil && m.object == "":
+		rec.ErrorCode = int(*problemStatus)
+		m.errorCode = true
+	}
+	if rec.Class = m.class(); m.object == "" && (m.own != "" || m.named) && rec.Class != "" {
+		r.odd("no objectClassName")
+	}
+	r.ranges(rec, cidrs)
+}
+
+// strings1 reads the one string that RFC 9457 has where RFC 9083 has a list.
+func (r *reader) strings1(dst *[]string) {
+	var s string
+	r.str(&s)
+	if s != "" {
+		*dst = append(*dst, s)
+	}
+}
+
+// recordRest reads the members that no Summary needs.
+func (r *reader) recordRest(name string, rec *Record) bool {
+	switch name {
+	case "ipAddresses":
+		r.addresses(&rec.V4, &rec.V6)
+	case "variants":
+		r.variants(&rec.Variants)
+	case "network":
+		if r.peek() != jsontext.KindBeginObject {
+			r.drop("an object")
+			return true
+		}
+		rec.Network = new(Record)
+		r.record(rec.Network)
+	case "asEventActor":
+		r.events(&rec.AsEventActor)
+	case "networks":
+		r.records(&rec.Networks)
+	case "autnums":
+		r.records(&rec.Autnums)
+	case "notices":
+		r.notices(&rec.Notices)
+	case "redacted":
+		r.redacted(&rec.Redacted)
+	case "rdapConformance":
+		r.strings(&rec.Conformance)
+	default:
+		if !strings.HasSuffix(name, "SearchResults") {
+			return false
+		}
+		r.records(&rec.Results)
+	}
+	return true
+}
+
+func (r *reader) records(dst *[]Record) {
+	r.again(*dst != nil)
+	var out []Record
+	for l := r.list(); l.more(r); {
+		out = append(out, Record{})
+		r.record(&out[len(out)-1])
+	}
+	if out != nil {
+		*dst = out
+	}
+}
+
+// common reads the members of Common; false means that name is none of them.
+func (r *reader) common(name string, c *Common) bool {
+	switch name {
+	case "handle":
+		r.str(&c.Handle)
+	case "status":
+		r.strings(&c.Status)
+	case "entities":
+		r.entities(&c.Entities)
+	case "events":
+		r.events(&c.Events)
+	case "links":
+		r.links(&c.Links)
+	case "remarks":
+		r.notices(&c.Remarks)
+	case "publicIds":
+		r.publicIDs(&c.PublicIDs)
+	case "port43":
+		r.str(&c.Port43)
+	case "lang":
+		r.str(&c.Lang)
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *reader) entities(dst *[]Entity) {
+	r.again(*dst != nil)
+	if r.peek() == jsontext.KindBeginArray {
+		r.token()
+	} else {
+		l := r.list()
+		if l.more(r) {
+			*dst = []Entity{{}}
+			r.entity(&(*dst)[0])
+		}
+		return
+	}
+	var out []Entity
+	for i := 0; r.next(); i++ {
+		switch r.peek() {
+		case jsontext.KindBeginObject:
+			out = append(out, Entity{index: i})
+			r.entity(&out[len(out)-1])
+		case jsontext.KindNull:
+			r.skip()
+			r.odd("null in a list")
+		default:
+			r.drop("an object")
+		}
+	}
+	if out != nil {
+		*dst = out
+	}
+}
+
+func (r *reader) entity(e *Entity) {
+	if !r.enterObject() {
+		return
+	}
+	for r.next() {
+		switch name := r.name(); name {
+		case "roles":
+			r.strings(&e.Roles)
+		case "vcardArray":
+			e.vcard = r.value()
+		case "jscard":
+			e.jscard = r.value()
+		case "handle":
+			r.str(&e.Handle)
+		case "publicIds":
+			r.publicIDs(&e.PublicIDs)
+		case "entities":
+			r.entities(&e.Entities)
+		default:
+			switch {
+			case r.brief:
+				r.skip()
+			case r.common(name, &e.Common):
+			case name == "asEventActor":
+				r.events(&e.AsEventActor)
+			case name == "networks":
+				r.records(&e.Networks)
+			case name == "autnums":
+				r.records(&e.Autnums)
+			default:
+				r.skip()
+			}
+		}
+	}
+}

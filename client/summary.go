@@ -1,0 +1,152 @@
+package client
+
+import (
+	"slices"
+	"strconv"
+)
+
+// A Summary is the flat gist of an answer, the same for every class. What the
+// server did not say is empty, and left out in JSON.
+type Summary struct {
+	Handle      string   `json:"handle,omitempty"`
+	Name        string   `json:"name,omitempty"`         // domains and nameservers: A-labels, lower case, no final dot; entities: the contact's name
+	UnicodeName string   `json:"unicode_name,omitempty"` // as sent
+	Registrar   string   `json:"registrar,omitempty"`    // its name, else its organisation, else its handle
+	RegistrarID string   `json:"registrar_id,omitempty"` // by IANA
+	Created     string   `json:"created,omitempty"`      // dates are as sent, which should be RFC 3339
+	Updated     string   `json:"updated,omitempty"`
+	Expires     string   `json:"expires,omitempty"`     // by the registry; by the registrar only where there is no other
+	Statuses    []string `json:"statuses,omitempty"`    // RDAP's words: see [RDAPStatus]
+	Nameservers []string `json:"nameservers,omitempty"` // lower case, no final dot
+	DNSSEC      string   `json:"dnssec,omitempty"`      // "signed", "unsigned" or empty: see [SecureDNS.Signed]
+	AbuseEmail  string   `json:"abuse_email,omitempty"` // of the registrar, else of anybody in the answer with that role
+	AbusePhone  string   `json:"abuse_phone,omitempty"`
+	Start       string   `json:"start,omitempty"` // first address, or AS number in digits
+	End         string   `json:"end,omitempty"`
+	CIDRs       []string `json:"cidrs,omitempty"`
+	Holder      string   `json:"holder,omitempty"`  // networks and AS numbers: the registrant's name, else its handle
+	Country     string   `json:"country,omitempty"` // networks and AS numbers
+}
+
+// Summary reads the gist of the answer in r.Raw: see [Summarise]. It is zero
+// when there is none. It is decoded anew with each call.
+func (r *Result) Summary() Summary {
+	if len(r.Raw) == 0 {
+		return Summary{}
+	}
+	s, _, err := Summarise(r.Raw)
+	if err != nil {
+		return Summary{}
+	}
+	return s
+}
+
+// Summarise reads the gist of an RDAP answer in one pass, without decoding the
+// rest. It takes the same liberties as [ReadRecord] and fails when that does.
+// Search results, help and errors have an empty Summary. The problems are
+// those of the members that it read, at most 100.
+func Summarise(raw []byte) (Summary, []Problem, error) {
+	rec, r, err := readRecord(raw, true)
+	if err != nil {
+		return Summary{}, nil, err
+	}
+	if rec.Class == ClassError || rec.Class == ClassHelp {
+		return Summary{}, rec.Problems, nil
+	}
+	s := summarizer{reader: r, problems: rec.Problems}
+	s.record(rec)
+	return s.out, s.problems, nil
+}
+
+// A summarizer makes a Summary of a Record, decoding no more cards than it must.
+type summarizer struct {
+	reader   *reader
+	out      Summary
+	problems []Problem
+}
+
+func (s *summarizer) record(rec *Record) {
+	out := &s.out
+	out.Handle = rec.Handle
+	out.UnicodeName = rec.UnicodeName
+	out.Country = rec.Country
+	out.Start, out.End = bareAddress(rec.StartAddress), bareAddress(rec.EndAddress)
+	if rec.StartAutnum != nil {
+		out.Start = strconv.FormatUint(uint64(*rec.StartAutnum), 10)
+	}
+	if rec.EndAutnum != nil {
+		out.End = strconv.FormatUint(uint64(*rec.EndAutnum), 10)
+	}
+	if len(rec.CIDRs) > 0 {
+		out.CIDRs = make([]string, len(rec.CIDRs))
+		for i, p := range rec.CIDRs {
+			out.CIDRs[i] = p.String()
+		}
+	}
+	switch rec.Class {
+	case ClassEntity:
+		c := s.contact(rec.Card, "")
+		out.Name = c.Name
+		if out.Name == "" {
+			out.Name = c.Org
+		}
+		out.RegistrarID = ianaID(rec.PublicIDs)
+	case ClassIPNetwork, ClassAutnum:
+		out.Name = rec.Name
+		s.holder(rec.Entities)
+	default:
+		out.Name = DisplayName(rec.LDHName)
+	}
+	s.words(rec)
+	s.dates(rec.Events)
+	s.registrar(rec.Entities)
+	s.abuse(rec)
+}
+
+// words fills in statuses, nameservers and DNSSEC.
+func (s *summarizer) words(rec *Record) {
+	if len(rec.Status) > 0 {
+		s.out.Statuses = make([]string, 0, len(rec.Status))
+		for _, status := range rec.Status {
+			if status = RDAPStatus(status); status != "" {
+				s.out.Statuses = append(s.out.Statuses, status)
+			}
+		}
+	}
+	if len(rec.Nameservers) > 0 {
+		s.out.Nameservers = make([]string, 0, len(rec.Nameservers))
+		for _, ns := range rec.Nameservers {
+			name := ns.LDHName
+			if name == "" {
+				name = ns.UnicodeName
+			}
+			if name = DisplayName(name); name != "" {
+				s.out.Nameservers = append(s.out.Nameservers, name)
+			}
+		}
+	}
+	switch rec.SecureDNS.Signed() {
+	case Yes:
+		s.out.DNSSEC = "signed"
+	case No:
+		s.out.DNSSEC = "unsigned"
+	}
+}
+
+// contact decodes a card and keeps its problems.
+func (s *summarizer) contact(c Card, base string) Contact {
+	if c.IsZero() {
+		return Contact{}
+	}
+	out := s.reader.contact(c, base)
+	for _, p := range out.Problems {
+		s.problem(p)
+	}
+	return out
+}
+
+func (s *summarizer) problem(p Problem) {
+	if len(s.problems) < maxProblems && !slices.Contains(s.problems, p) {
+		s.problems = append(s.problems, p)
+	}
+}

@@ -1,0 +1,201 @@
+package client
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Event actions (RFC 9083 section 10.2.3, ICANN's response profile).
+const (
+	eventRegistration        = "registration"
+	eventLastChanged         = "last changed"
+	eventExpiration          = "expiration"
+	eventRegistrarExpiration = "registrar expiration"
+)
+
+// dates fills in the three dates. A date that is none is a problem, and absent.
+func (s *summarizer) dates(events []Event) {
+	var byRegistrar string
+	for i, e := range events {
+		var dst *string
+		action := strings.TrimSpace(e.Action)
+		switch {
+		case strings.EqualFold(action, eventRegistration):
+			dst = &s.out.Created
+		case strings.EqualFold(action, eventLastChanged):
+			dst = &s.out.Updated
+		case strings.EqualFold(action, eventExpiration):
+			dst = &s.out.Expires
+		case strings.EqualFold(action, eventRegistrarExpiration):
+			dst = &byRegistrar
+		default:
+			continue
+		}
+		if e.Date == "" {
+			continue
+		}
+		t, form := parseDate(e.Date)
+		if form != dateRFC3339 {
+			p := Problem{Path: "events[" + strconv.Itoa(i) + "].eventDate", Message: "a date not in the form of RFC 3339"}
+			if form == dateJunk {
+				p.Message, p.Lost = "no date", true
+			}
+			s.problem(p)
+			if p.Lost {
+				continue
+			}
+		}
+		// Of several changes the last one counts, of several registrations the first.
+		if *dst != "" {
+			other, _ := parseDate(*dst)
+			if t.Before(other) == (dst != &s.out.Created) || t.Equal(other) {
+				continue
+			}
+		}
+		*dst = e.Date
+	}
+	if s.out.Expires == "" {
+		s.out.Expires = byRegistrar
+	}
+}
+
+// registrar fills in who the registrar is.
+func (s *summarizer) registrar(entities []Entity) {
+	e, path := findRole(entities, "registrar")
+	if e == nil {
+		return
+	}
+	s.out.RegistrarID = ianaID(e.PublicIDs)
+	c := s.contact(e.Card, path)
+	s.out.Registrar = nameOf(e, &c)
+}
+
+// ianaID returns the registrar's number at IANA. Registries add numbers of
+// their own, in any order.
+func ianaID(ids []PublicID) string {
+	for _, id := range ids {
+		if strings.EqualFold(strings.TrimSpace(id.Type), "IANA Registrar ID") {
+			return strings.TrimSpace(id.Identifier)
+		}
+	}
+	return ""
+}
+
+func nameOf(e *Entity, c *Contact) string {
+	switch {
+	case c.Name != "":
+		return c.Name
+	case c.Org != "":
+		return c.Org
+	}
+	return e.Handle
+}
+
+// holder fills in the registrant: the first that is an organisation, since
+// registries list maintainers and persons under the same role, else the first
+// with a name, else the first.
+func (s *summarizer) holder(entities []Entity) {
+	best := 0
+	for i := range entities {
+		e := &entities[i]
+		if !e.HasRole("registrant") {
+			continue
+		}
+		c := s.contact(e.Card, pathTo("", e))
+		rank := 1
+		switch {
+		case c.Kind == "org":
+			rank = 3
+		case c.Name != "" || c.Org != "":
+			rank = 2
+		}
+		if name := nameOf(e, &c); name != "" && rank > best {
+			best, s.out.Holder = rank, name
+		}
+	}
+}
+
+// abuse fills in whom to complain to: the registrar's abuse contact, else any.
+func (s *summarizer) abuse(rec *Record) {
+	if registrar, path := findRole(rec.Entities, "registrar"); registrar != nil {
+		s.abuseIn(registrar.Entities, path)
+		if registrar.HasRole("abuse") {
+			s.abuseOf(registrar.Card, path)
+		}
+	}
+	if rec.Class == ClassEntity && containsFold(rec.Roles, "abuse") {
+		s.abuseOf(rec.Card, "")
+	}
+	s.abuseIn(rec.Entities, "")
+}
+
+// abuseIn looks at the entities of one level before it looks inside them.
+func (s *summarizer) abuseIn(entities []Entity, base string) {
+	for i := range entities {
+		if s.out.AbuseEmail != "" && s.out.AbusePhone != "" {
+			return
+		}
+		if e := &entities[i]; e.HasRole("abuse") {
+			s.abuseOf(e.Card, pathTo(base, e))
+		}
+	}
+	for i := range entities {
+		if s.out.AbuseEmail != "" {
+			return
+		}
+		if e := &entities[i]; len(e.Entities) > 0 {
+			s.abuseIn(e.Entities, pathTo(base, e))
+		}
+	}
+}
+
+func (s *summarizer) abuseOf(card Card, path string) {
+	if s.out.AbuseEmail != "" && s.out.AbusePhone != "" {
+		return
+	}
+	c := s.contact(card, path)
+	if s.out.AbuseEmail == "" {
+		s.out.AbuseEmail = c.mail()
+	}
+	if s.out.AbusePhone == "" {
+		s.out.AbusePhone = c.phone()
+	}
+}
+
+// mail returns the first e-mail address, which may stand as a contact URI.
+func (c *Contact) mail() string {
+	if len(c.Emails) > 0 {
+		return c.Emails[0]
+	}
+	for _, uri := range c.ContactURIs {
+		if address := mailAddress(uri); address != "" {
+			return address
+		}
+	}
+	return ""
+}
+
+// phone returns the first number that is not for fax.
+func (c *Contact) phone() string {
+	for _, p := range c.Phones {
+		if !p.Fax() {
+			return p.String()
+		}
+	}
+	return ""
+}
+
+// findRole returns the first entity with the role and its path.
+func findRole(entities []Entity, role string) (*Entity, string) {
+	for i := range entities {
+		if e := &entities[i]; e.HasRole(role) {
+			return e, pathTo("", e)
+		}
+	}
+	return nil, ""
+}
+
+// pathTo returns the path of an entity in a list at base.
+func pathTo(base string, e *Entity) string {
+	return joinPath(base, "entities["+strconv.Itoa(e.index)+"]")
+}
