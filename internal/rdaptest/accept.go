@@ -125,7 +125,10 @@ func connState(nc net.Conn, state http.ConnState) {
 	case http.StateActive:
 		c.setIdle(false)
 	case http.StateIdle:
-		if c.frames == nil && c.tally.requests.Load() > 0 {
+		if c.tally.requests.Load() == 0 {
+			return // HTTP/2 says so before the first request, too
+		}
+		if c.frames == nil {
 			c.answer() // HTTP/1.1: the answer is written and flushed
 		}
 		c.setIdle(true)

@@ -33,6 +33,7 @@ type plan struct {
 	reset       bool // with RST
 	resetStream bool
 	hang        bool // never answer
+	junk        string
 
 	gzip    bool
 	size    int64 // length that the body is padded to
@@ -107,6 +108,10 @@ func ResetStream() Behaviour { return func(p *plan) { p.resetStream = true } }
 
 // Hang never answers; it ends when the client or the server goes away.
 func Hang() Behaviour { return func(p *plan) { p.hang = true } }
+
+// Junk sends text in place of an answer, as it is, and closes the connection.
+// It is for HTTP/1.1: half a status line, or something that is no HTTP.
+func Junk(text string) Behaviour { return func(p *plan) { p.junk = text } }
 
 // Gzip compresses the answer if the client accepts that.
 func Gzip() Behaviour { return func(p *plan) { p.gzip = true } }

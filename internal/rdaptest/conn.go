@@ -20,7 +20,7 @@ type ConnRules struct {
 	AnnounceAfter  int           // say Connection: close (HTTP/2: GOAWAY) with the n-th answer; 0 never
 	CloseAfter     int           // close, unannounced, when the n-th answer is out; 0 never
 	CloseDelay     time.Duration // wait so long before CloseAfter closes
-	IdleClose      time.Duration // close, unannounced, when nothing was in flight for so long; 0 never
+	IdleClose      time.Duration // close, unannounced, so long after the last answer; 0 never
 	HangUpAfter    int           // answer n requests, close instead of answering the next; 0 never
 	BlackHoleAfter int           // stop reading and sending when the n-th answer is out, stay open; 0 never
 

@@ -92,6 +92,10 @@ func (s *Server) pause(ctx context.Context, p *plan) bool {
 		case <-s.done:
 		}
 		return false
+	case p.junk != "":
+		io.WriteString(p.conn.Conn, p.junk)
+		p.conn.kill()
+		return false
 	case p.reset:
 		p.conn.reset()
 		return false
