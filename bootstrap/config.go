@@ -1,0 +1,168 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// DefaultBaseURL is where IANA publishes the registries.
+const DefaultBaseURL = "https://data.iana.org/rdap/"
+
+// A Config says how a [Resolver] works. The zero value answers from the
+// snapshot, fetches IANA's files beside that, and keeps them in memory.
+type Config struct {
+	// Dir is the folder of the cache; it is made when needed, and may be
+	// shared by any number of processes. Empty: memory only.
+	Dir string
+
+	// BaseURL is where the files are, in place of [DefaultBaseURL]. Plain
+	// http is refused unless it is on loopback or AllowHTTP is set.
+	BaseURL string
+
+	// Client fetches IANA's files. Nil: one of the resolver's own, with
+	// bounded times.
+	Client *http.Client
+
+	// Server is a base URL that answers everything. Nothing is looked up or
+	// fetched then.
+	Server string
+
+	// Overrides go before the registries.
+	Overrides Overrides
+
+	// IANAOnly turns off the built-in list of servers that IANA's file lacks.
+	IANAOnly bool
+
+	// Offline never fetches: answers come from the cache, however old, and
+	// the snapshot.
+	Offline bool
+
+	// AllowHTTP lets services be used that speak plain http only; https URLs
+	// still come first.
+	AllowHTTP bool
+
+	// Files, when not nil, stand for all of IANA's files: nothing is fetched,
+	// the cache and the snapshot are not read, and a registry without a file
+	// knows no server.
+	Files map[Registry][]byte
+
+	// Logger is told of downloads. Nil: nobody is.
+	Logger *slog.Logger
+
+	// Warn is told what the user should know, one sentence without a final
+	// dot, once for each kind of trouble. Calls come one at a time, maybe
+	// from another goroutine. Nil: nobody is told.
+	Warn func(string)
+
+	// Now is the clock. Nil: [time.Now].
+	Now func() time.Time
+}
+
+// New makes a resolver. It reads and fetches nothing yet; an error means that
+// the configuration makes no sense. Call [Resolver.Close] when done.
+func New(c Config) (*Resolver, error) {
+	r := &Resolver{
+		offline:   c.Offline || c.Files != nil,
+		allowHTTP: c.AllowHTTP,
+		patience:  fallbackWait,
+		cache:     cache{dir: c.Dir},
+		client:    c.Client,
+		log:       c.Logger,
+		warn:      c.Warn,
+		now:       c.Now,
+		warned:    make(map[trouble]bool),
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	if err := r.setURLs(c); err != nil {
+		return nil, fmt.Errorf("bootstrap: %w", err)
+	}
+	if len(c.Overrides) > 0 {
+		t, err := c.Overrides.table()
+		if err != nil {
+			return nil, fmt.Errorf("bootstrap: %w", err)
+		}
+		r.overrides = t
+	}
+	if !c.IANAOnly {
+		r.unlisted = unlistedTable(c.AllowHTTP)
+	}
+	for i := range r.holders {
+		r.holders[i].registry = Registry(i)
+	}
+	if c.Files != nil {
+		if err := r.setFiles(c.Files); err != nil {
+			return nil, fmt.Errorf("bootstrap: %w", err)
+		}
+	}
+	if r.client == nil && !r.offline {
+		r.client, r.closeIdle = ownClient()
+	}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r, nil
+}
+
+func (r *Resolver) setURLs(c Config) error {
+	if c.Server != "" {
+		u, _, err := baseURL(c.Server)
+		if err != nil {
+			return fmt.Errorf("server: %w", err)
+		}
+		r.server = []string{u}
+	}
+	base, isHTTPS, err := baseURL(orDefault(c.BaseURL, DefaultBaseURL))
+	if err != nil {
+		return fmt.Errorf("base URL: %w", err)
+	}
+	r.baseURL = base
+	if u, err := url.Parse(base); err != nil || !isHTTPS && !c.AllowHTTP && !isLoopback(u) {
+		return errors.New("base URL: registries come over https only (RFC 9224 section 8)")
+	}
+	return nil
+}
+
+func orDefault(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}
+
+func (r *Resolver) setFiles(files map[Registry][]byte) error {
+	for i := range r.holders {
+		ed := &edition{table: new(table)}
+		if data, ok := files[Registry(i)]; ok {
+			var err error
+			if ed, err = Registry(i).parse(data, r.allowHTTP); err != nil {
+				return err
+			}
+		}
+		ed.source = SourceIANA
+		r.holders[i].current.Store(ed)
+	}
+	return nil
+}
+
+// ownClient makes a client for a few small downloads a day, and what closes
+// its idle connections.
+func ownClient() (*http.Client, func()) {
+	t := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   5 * time.Second,
+		ResponseHeaderTimeout: 10 * time.Second,
+		IdleConnTimeout:       5 * time.Second,
+		ForceAttemptHTTP2:     true,
+	}
+	return &http.Client{Transport: t}, t.CloseIdleConnections
+}

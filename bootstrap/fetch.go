@@ -1,0 +1,151 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// maxFile is the largest file accepted, in bytes after decompression.
+	maxFile = 16 << 20
+	// maxRedirects is how many redirects a download follows.
+	maxRedirects = 5
+	// defaultLifetime is for files that do not say; IANA's say the same.
+	defaultLifetime = 24 * time.Hour
+	// maxLifetime bounds what a server may say.
+	maxLifetime = 30 * 24 * time.Hour
+)
+
+// A fetched is what came back; data is nil for 304.
+type fetched struct {
+	data   []byte
+	header http.Header
+}
+
+// A statusError is a response that brings no file.
+type statusError struct {
+	url, status string
+	retryAfter  time.Duration // 0 unless the server asked for a pause
+}
+
+func (e *statusError) Error() string { return fmt.Sprintf("%s: %s", e.url, e.status) }
+
+// fetch asks for one file, conditionally when before says what is at hand.
+func (r *Resolver) fetch(ctx context.Context, reg Registry, before meta) (*fetched, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, JoinURL(r.baseURL, reg.file()), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "rdapq (+https://github.com/rdapq/rdapq)")
+	conditional := false
+	for name, value := range map[string]string{"If-None-Match": before.ETag, "If-Modified-Since": before.LastModified} {
+		if value != "" {
+			req.Header.Set(name, value)
+			conditional = true
+		}
+	}
+	client := *r.client
+	if client.CheckRedirect == nil {
+		client.CheckRedirect = r.checkRedirect
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // the body was read or is not wanted
+	if !r.mayFetch(resp.Request) {
+		return nil, fmt.Errorf("%s: redirected to plain http", req.URL.Redacted())
+	}
+	switch {
+	case resp.StatusCode == http.StatusNotModified && conditional:
+		return &fetched{header: resp.Header}, nil
+	case resp.StatusCode != http.StatusOK:
+		return nil, &statusError{req.URL.Redacted(), resp.Status, retryAfter(resp.Header, r.now())}
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", req.URL.Redacted(), err)
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("%s: larger than %d bytes", req.URL.Redacted(), maxFile)
+	}
+	if data == nil {
+		data = []byte{}
+	}
+	return &fetched{data: data, header: resp.Header}, nil
+}
+
+func (r *Resolver) checkRedirect(req *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return errors.New("too many redirects")
+	}
+	if !r.mayFetch(req) {
+		return errors.New("redirected to plain http")
+	}
+	return nil
+}
+
+// mayFetch tells whether a request keeps to the scheme of the base URL or
+// better: what begins with https stays with it.
+func (r *Resolver) mayFetch(req *http.Request) bool {
+	return req.URL.Scheme == "https" || strings.HasPrefix(r.baseURL, "http:")
+}
+
+// lifetime is how long a response stays fresh (RFC 9111 section 4.2), and
+// whether it says so itself.
+func lifetime(h http.Header, now time.Time) (life time.Duration, stated bool) {
+	life = defaultLifetime
+	seconds := -1
+	for _, line := range h.Values("Cache-Control") {
+		for directive := range strings.SplitSeq(line, ",") {
+			name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
+			switch strings.ToLower(name) {
+			case "no-cache", "no-store":
+				return 0, true
+			case "max-age":
+				if n, err := strconv.Atoi(strings.Trim(value, `"`)); err == nil && n >= 0 {
+					seconds = min(n, int(maxLifetime/time.Second))
+				}
+			}
+		}
+	}
+	switch expires := h.Get("Expires"); {
+	case seconds >= 0:
+		life, stated = time.Duration(seconds)*time.Second, true
+		if n, err := strconv.Atoi(h.Get("Age")); err == nil && n > 0 {
+			life -= time.Duration(min(n, seconds)) * time.Second
+		}
+	case expires != "":
+		// A date that is none means "already expired".
+		life, stated = 0, true
+		if t, err := http.ParseTime(expires); err == nil {
+			if date, err := http.ParseTime(h.Get("Date")); err == nil {
+				now = date
+			}
+			life = t.Sub(now)
+		}
+	}
+	return min(max(life, 0), maxLifetime), stated
+}
+
+// retryAfter reads the header of that name: seconds or a date.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	text := h.Get("Retry-After")
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return time.Duration(min(n, int(maxRetryAfter/time.Second))) * time.Second
+	}
+	if t, err := http.ParseTime(text); err == nil {
+		return max(t.Sub(now), 0)
+	}
+	return 0
+}

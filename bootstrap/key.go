@@ -1,0 +1,112 @@
+package bootstrap
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// A key is the left side of an entry: what it answers for.
+type key struct {
+	registry Registry
+	text     string       // as it is shown: "com", "192.0.2.0/24", "64496-64511", "ARIN"
+	prefix   netip.Prefix // RegistryIPv4, RegistryIPv6: masked
+	first    uint32       // RegistryASN
+	last     uint32       // RegistryASN, inclusive
+}
+
+// suffixKey reads a domain suffix in A-labels; "" is the root.
+func suffixKey(text string) (key, error) {
+	name := canonicalName(text)
+	if len(name) > 253 {
+		return key{}, fmt.Errorf("%.40q... is too long for a domain name", text)
+	}
+	if name != "" {
+		for label := range strings.SplitSeq(name, ".") {
+			if !isLabel(label) {
+				return key{}, fmt.Errorf("%q is no domain name in A-labels", text)
+			}
+		}
+	}
+	return key{registry: RegistryDNS, text: name}, nil
+}
+
+func isLabel(s string) bool {
+	if s == "" || len(s) > 63 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// prefixKey reads an address prefix or a single address.
+func prefixKey(text string) (key, error) {
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		a, errAddr := netip.ParseAddr(text)
+		if errAddr != nil || a.Zone() != "" {
+			return key{}, fmt.Errorf("%q is no address prefix", text)
+		}
+		p = netip.PrefixFrom(a, a.BitLen())
+	}
+	p = unmapped(p)
+	if p != p.Masked() {
+		return key{}, fmt.Errorf("%q has bits behind its prefix; %s is meant?", text, p.Masked())
+	}
+	return key{registry: addressRegistry(p), text: p.String(), prefix: p}, nil
+}
+
+func addressRegistry(p netip.Prefix) Registry {
+	if p.Addr().Is4() {
+		return RegistryIPv4
+	}
+	return RegistryIPv6
+}
+
+// unmapped turns a prefix of IPv4 addresses written as IPv6 ones
+// (::ffff:192.0.2.0/120) into the IPv4 prefix that it means.
+func unmapped(p netip.Prefix) netip.Prefix {
+	if p.Addr().Is4In6() && p.Bits() >= 96 {
+		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	return p
+}
+
+// autnumKey reads "64496-64511" or "64500"; both numbers are part of it.
+func autnumKey(text string) (key, error) {
+	from, to, isRange := strings.Cut(text, "-")
+	if !isRange {
+		to = from
+	}
+	first, err1 := strconv.ParseUint(from, 10, 32)
+	last, err2 := strconv.ParseUint(to, 10, 32)
+	if errors.Join(err1, err2) != nil {
+		return key{}, fmt.Errorf("%q is no range of AS numbers", text)
+	}
+	if first > last {
+		return key{}, fmt.Errorf("%q ends before it starts", text)
+	}
+	return key{registry: RegistryASN, text: text, first: uint32(first), last: uint32(last)}, nil
+}
+
+// tagKey reads a service provider tag without its hyphen.
+func tagKey(text string) (key, error) {
+	tag := strings.ToUpper(text)
+	if tag == "" || strings.ContainsAny(tag, "- \t") {
+		return key{}, fmt.Errorf("%q is no service provider tag", text)
+	}
+	return key{registry: RegistryObjectTags, text: tag}, nil
+}
+
+// canonicalName lower-cases a name and removes its final dot. It allocates
+// only where there is something to lower.
+func canonicalName(name string) string {
+	return strings.ToLower(strings.TrimSuffix(name, "."))
+}

@@ -1,0 +1,74 @@
+package bootstrap
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// childEnv, when set, makes the test binary one of the processes that
+// TestProcesses starts: "base URL" and "folder", separated by a space.
+const childEnv = "RDAPQ_BOOTSTRAP_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if args := os.Getenv(childEnv); args != "" {
+		os.Exit(child(args))
+	}
+	os.Exit(m.Run())
+}
+
+func child(args string) int {
+	base, dir, _ := strings.Cut(args, " ")
+	r, err := New(Config{BaseURL: base, Dir: dir})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println(resolve(r, domain("a.zz")))
+	fmt.Println(resolve(r, autnum(64500)))
+	if err := r.Close(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return 0
+}
+
+// Processes that start at the same moment share one download through the lock
+// file; the first one's request is held until all of them run.
+func TestProcesses(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	p := newPublisher(t, wholeSet())
+	gate := make(chan struct{})
+	p.gate = gate
+	const n = 4
+	var cmds []*exec.Cmd
+	var outs [n]strings.Builder
+	for i := range n {
+		cmd := exec.CommandContext(t.Context(), exe)
+		cmd.Env = append(os.Environ(), childEnv+"="+p.URL+" "+dir)
+		cmd.Stdout, cmd.Stderr = &outs[i], &outs[i]
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		cmds = append(cmds, cmd)
+	}
+	close(gate)
+	for i, cmd := range cmds {
+		err := cmd.Wait()
+		want := "iana zz https://zz.invalid/\niana 64496-64511 https://as.invalid/\n"
+		if err != nil || outs[i].String() != want {
+			t.Errorf("process %d: %v\n%s", i, err, outs[i].String())
+		}
+	}
+	if d := cmp.Diff(map[string]int{"dns.json": 1, "asn.json": 1}, p.count()); d != "" {
+		t.Error(d)
+	}
+}

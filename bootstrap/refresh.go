@@ -1,0 +1,165 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	// refreshLimit bounds a refresh, waiting for another process included.
+	refreshLimit = 30 * time.Second
+	// lockPoll is how often a process that waits for another one looks again.
+	lockPoll = 25 * time.Millisecond
+	// minInterval keeps one process from asking again and again for a file
+	// that expires at once.
+	minInterval = time.Minute
+	// The first pause after a failure; doubled for each one that follows.
+	minBackoff = time.Minute
+	maxBackoff = time.Hour
+	// maxRetryAfter bounds what a server may ask for.
+	maxRetryAfter = 24 * time.Hour
+)
+
+// update brings a registry up to date: from what another process put into the
+// cache meanwhile, or else from IANA. It runs at most once at a time for each
+// registry and, where there are locks, for each cache.
+func (r *Resolver) update(h *holder) {
+	ctx, cancel := context.WithTimeoutCause(r.ctx, refreshLimit, errors.New("no answer within "+refreshLimit.String()))
+	defer cancel()
+	unlock, err := r.cache.lock(func() error { return sleep(ctx, lockPoll) }, h.registry)
+	switch {
+	case err == nil:
+		defer func() { _ = unlock() }() // closing a file that was only locked loses nothing
+	case ctx.Err() != nil:
+		// Somebody else is at it, and stuck; that is not IANA's failure.
+		h.failure.Store(&failure{err})
+		h.postpone(r.now().Add(minInterval))
+		return
+	default:
+		r.trouble(troubleCache, fmt.Sprintf("the bootstrap cache is not usable, memory serves instead: %v", err))
+	}
+
+	old := h.iana.Load()
+	if stored := r.readCache(h.registry); stored != nil && (old == nil || !old.meta.Fetched.After(stored.meta.Fetched)) {
+		if now := r.now(); stored.due(now).After(now) {
+			r.log.Debug("registry refreshed by another process", "registry", h.registry)
+			r.adopt(h, stored)
+			return
+		}
+		old = stored
+	}
+	next, data, err := r.download(ctx, h.registry, old)
+	if r.ctx.Err() != nil {
+		return // closed: nobody failed
+	}
+	if err != nil {
+		next = r.failed(h, old, err)
+	}
+	if errWrite := r.cache.write(h.registry, &next.meta, data); errWrite != nil {
+		r.trouble(troubleCache, fmt.Sprintf("the bootstrap cache is not written, memory serves instead: %v", errWrite))
+	}
+	r.adopt(h, next)
+	if err != nil {
+		h.failure.Store(&failure{err})
+	}
+	h.postpone(r.now().Add(minInterval))
+}
+
+// download asks IANA for a file and checks what comes. The data is nil when
+// the file has not changed.
+func (r *Resolver) download(ctx context.Context, reg Registry, old *download) (*download, []byte, error) {
+	var before meta
+	if old != nil {
+		before = old.meta
+	}
+	got, err := r.fetch(ctx, reg, before)
+	if err != nil {
+		return nil, nil, err
+	}
+	now := r.now()
+	next := &download{meta: meta{
+		BaseURL:      r.baseURL,
+		ETag:         orDefault(got.header.Get("ETag"), before.ETag),
+		LastModified: orDefault(got.header.Get("Last-Modified"), before.LastModified),
+		Fetched:      now,
+		Size:         before.Size,
+	}}
+	life, stated := lifetime(got.header, now)
+	if got.data == nil {
+		next.edition = old.edition
+		if !stated && before.Expires.After(before.Fetched) {
+			life = before.Expires.Sub(before.Fetched) // a 304 may leave out what it confirms
+		}
+	} else {
+		next.meta.ETag, next.meta.LastModified = got.header.Get("ETag"), got.header.Get("Last-Modified")
+		next.meta.Size = int64(len(got.data))
+		if next.edition, err = reg.parse(got.data, r.allowHTTP); err != nil {
+			return nil, nil, err
+		}
+		if err := checkShrunk(r.lastGood(reg, old), next.edition.table); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", reg.file(), err)
+		}
+	}
+	next.meta.Expires = now.Add(life)
+	next.stamp()
+	r.log.Info("registry refreshed", "registry", reg, "published", next.edition.published, "changed", got.data != nil, "expires", next.meta.Expires)
+	return next, got.data, nil
+}
+
+// lastGood is what a new file has to be compared with. The snapshot is no
+// measure for the files of another publisher than IANA.
+func (r *Resolver) lastGood(reg Registry, old *download) *table {
+	if old != nil && old.edition != nil {
+		return old.edition.table
+	}
+	if r.baseURL == DefaultBaseURL {
+		if snap, err := snapshot(reg, r.allowHTTP); err == nil {
+			return snap.table
+		}
+	}
+	return new(table)
+}
+
+// failed notes that a refresh failed. The copy at hand stays what it was.
+func (r *Resolver) failed(h *holder, old *download, err error) *download {
+	next := &download{meta: meta{BaseURL: r.baseURL}}
+	if old != nil {
+		*next = *old
+	}
+	m := &next.meta
+	m.Failures++
+	m.Failure = err.Error()
+	m.Retry = r.now().Add(backoff(m.Failures, err))
+	kept := "the built-in snapshot"
+	if ed := h.current.Load(); ed != nil && ed.source == SourceIANA {
+		kept = "the cached copy"
+	}
+	r.trouble(troubleRefresh, fmt.Sprintf("IANA's %s was not refreshed, %s serves on: %v", h.registry.file(), kept, err))
+	return next
+}
+
+// backoff is the pause after so many failures in a row, with jitter so that
+// the processes of many machines do not come back as one.
+func backoff(failures int, err error) time.Duration {
+	d := min(minBackoff<<min(failures-1, 10), maxBackoff)
+	d += rand.N(d / 4)
+	var status *statusError
+	if errors.As(err, &status) {
+		d = max(d, min(status.retryAfter, maxRetryAfter))
+	}
+	return d
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,88 @@
+package bootstrap
+
+import (
+	"fmt"
+
+	"github.com/rdapq/rdapq/bootstrap/internal/ianafile"
+)
+
+// A Registry is one of the files that IANA publishes.
+type Registry uint8
+
+const (
+	RegistryDNS        Registry = iota // domain names (RFC 9224 section 4)
+	RegistryIPv4                       // IPv4 prefixes (RFC 9224 section 5.1)
+	RegistryIPv6                       // IPv6 prefixes (RFC 9224 section 5.2)
+	RegistryASN                        // AS numbers (RFC 9224 section 5.3)
+	RegistryObjectTags                 // tags of service providers (RFC 8521)
+
+	registries = int(iota)
+)
+
+// String returns the name of the registry's file without its ending: "dns",
+// "ipv4", "ipv6", "asn", "object-tags".
+func (reg Registry) String() string {
+	switch reg {
+	case RegistryDNS:
+		return "dns"
+	case RegistryIPv4:
+		return "ipv4"
+	case RegistryIPv6:
+		return "ipv6"
+	case RegistryASN:
+		return "asn"
+	case RegistryObjectTags:
+		return "object-tags"
+	}
+	return fmt.Sprintf("Registry(%d)", uint8(reg))
+}
+
+// file is the name of the registry's file at IANA and in the cache.
+func (reg Registry) file() string { return reg.String() + ".json" }
+
+// parse reads a file of this registry. A file without a single entry that
+// makes sense in this registry is refused, so that a mix-up of files is too.
+func (reg Registry) parse(data []byte, allowHTTP bool) (*edition, error) {
+	f, err := ianafile.Parse(data, reg == RegistryObjectTags)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", reg.file(), err)
+	}
+	return reg.edition(f, allowHTTP)
+}
+
+func (reg Registry) edition(f *ianafile.File, allowHTTP bool) (*edition, error) {
+	b := tableBuilder{allowHTTP: allowHTTP}
+	var keys []key
+	for _, s := range f.Services {
+		keys = keys[:0]
+		for _, text := range s.Keys {
+			if k, err := reg.key(text); err == nil {
+				keys = append(keys, k)
+			}
+		}
+		b.add(s.URLs, keys...)
+	}
+	t := b.table()
+	if t.entries == 0 {
+		return nil, fmt.Errorf("%s: %w: none of its entries is usable", reg.file(), ianafile.ErrMalformed)
+	}
+	return &edition{table: t, published: f.Published}, nil
+}
+
+// key reads an entry of this registry.
+func (reg Registry) key(text string) (key, error) {
+	switch reg {
+	case RegistryDNS:
+		return suffixKey(text)
+	case RegistryIPv4, RegistryIPv6:
+		k, err := prefixKey(text)
+		if err == nil && k.registry != reg {
+			err = fmt.Errorf("%q is of the other address family", text)
+		}
+		return k, err
+	case RegistryASN:
+		return autnumKey(text)
+	default:
+		return tagKey(text)
+	}
+}

@@ -1,0 +1,77 @@
+package bootstrap
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// ErrBadReverseName is wrapped when a name under in-addr.arpa or ip6.arpa
+// stands for no address prefix: a label that is no octet (IPv4) or no single
+// hexadecimal digit (IPv6), or more labels than an address has.
+var ErrBadReverseName = errors.New("not a reverse name")
+
+// reversePrefix turns a reverse name, in canonical form, into the prefix that
+// it stands for. The zones in-addr.arpa and ip6.arpa themselves are names like
+// any other.
+func reversePrefix(name string) (p netip.Prefix, isReverse bool, err error) {
+	if labels, ok := strings.CutSuffix(name, ".in-addr.arpa"); ok {
+		p, err = reverse4(labels)
+	} else if labels, ok := strings.CutSuffix(name, ".ip6.arpa"); ok {
+		p, err = reverse6(labels)
+	} else {
+		return netip.Prefix{}, false, nil
+	}
+	if err != nil {
+		return netip.Prefix{}, false, fmt.Errorf("bootstrap: %w: %q %w", ErrBadReverseName, name, err)
+	}
+	return p, true, nil
+}
+
+func reverse4(labels string) (netip.Prefix, error) {
+	var ip [4]byte
+	n := 0
+	for label := range labelsFromRight(labels) {
+		if n == len(ip) {
+			return netip.Prefix{}, errors.New("has more than 4 octets")
+		}
+		octet, err := strconv.ParseUint(label, 10, 8)
+		if err != nil || len(label) > 1 && label[0] == '0' {
+			return netip.Prefix{}, fmt.Errorf("has %q where an octet is due", label)
+		}
+		ip[n] = byte(octet)
+		n++
+	}
+	return netip.PrefixFrom(netip.AddrFrom4(ip), 8*n), nil
+}
+
+func reverse6(labels string) (netip.Prefix, error) {
+	var ip [16]byte
+	n := 0
+	for label := range labelsFromRight(labels) {
+		if n == 2*len(ip) {
+			return netip.Prefix{}, errors.New("has more than 32 digits")
+		}
+		digit, err := strconv.ParseUint(label, 16, 4)
+		if err != nil || len(label) != 1 {
+			return netip.Prefix{}, fmt.Errorf("has %q where a hexadecimal digit is due", label)
+		}
+		ip[n/2] |= byte(digit) << (4 * (1 - n%2))
+		n++
+	}
+	return netip.PrefixFrom(netip.AddrFrom16(ip), 4*n), nil
+}
+
+func labelsFromRight(s string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for {
+			i := strings.LastIndexByte(s, '.')
+			if !yield(s[i+1:]) || i < 0 {
+				return
+			}
+			s = s[:i]
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package bootstrap
+
+import (
+	_ "embed"
+
+	"github.com/rdapq/rdapq/bootstrap/internal/ianafile"
+)
+
+//go:generate go run ./internal/gensnapshot -from https://data.iana.org/rdap/ -add internal/gensnapshot/additions.json -o snapshot.json
+
+// snapshotFile holds the five registries of the day in its "generated"
+// member, rendered anew by gensnapshot.
+//
+//go:embed snapshot.json
+var snapshotFile []byte
+
+// snapshot reads one registry of the snapshot.
+func snapshot(reg Registry, allowHTTP bool) (*edition, error) {
+	f, err := ianafile.ReadMember(snapshotFile, reg.String(), reg == RegistryObjectTags)
+	if err != nil {
+		return nil, err
+	}
+	ed, err := reg.edition(f, allowHTTP)
+	if err != nil {
+		return nil, err
+	}
+	ed.source = SourceSnapshot
+	return ed, nil
+}

@@ -1,0 +1,68 @@
+package bootstrap
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// A target is a [Question] made ready for the tables.
+type target struct {
+	registry Registry
+	name     string // RegistryDNS: the canonical name; RegistryObjectTags: the tag; a reverse name keeps its name here
+	prefix   netip.Prefix
+	autnum   uint32
+}
+
+// newTarget says in which registry to look, and for what.
+func newTarget(q Question) (target, error) {
+	switch q.Class {
+	case Domain, Nameserver:
+		name := canonicalName(q.Name)
+		p, isReverse, err := reversePrefix(name)
+		if err != nil {
+			return target{}, err
+		}
+		if isReverse {
+			return target{registry: addressRegistry(p), name: name, prefix: p}, nil
+		}
+		return target{registry: RegistryDNS, name: name}, nil
+	case Address:
+		if !q.Prefix.IsValid() {
+			return target{}, errors.New("bootstrap: the question has no valid address")
+		}
+		p := unmapped(q.Prefix)
+		return target{registry: addressRegistry(p), prefix: p}, nil
+	case Autnum:
+		return target{registry: RegistryASN, autnum: q.Autnum}, nil
+	case Entity:
+		// Only what follows the last hyphen is the tag (RFC 8521 section 2).
+		i := strings.LastIndexByte(q.Name, '-')
+		if i < 0 {
+			return target{registry: RegistryObjectTags}, nil
+		}
+		return target{registry: RegistryObjectTags, name: strings.ToUpper(q.Name[i+1:])}, nil
+	}
+	return target{}, fmt.Errorf("bootstrap: unknown class %d", q.Class)
+}
+
+// String is the target as a message names it: ".zz", "192.0.2.0/24",
+// "AS64495", "tag ARIN".
+func (to *target) String() string {
+	switch to.registry {
+	case RegistryDNS:
+		return "." + to.name[strings.LastIndexByte(to.name, '.')+1:]
+	case RegistryIPv4, RegistryIPv6:
+		if to.prefix.IsSingleIP() {
+			return to.prefix.Addr().String()
+		}
+		return to.prefix.String()
+	case RegistryASN:
+		return fmt.Sprintf("AS%d", to.autnum)
+	}
+	if to.name == "" {
+		return "a handle without a tag"
+	}
+	return "tag " + to.name
+}

@@ -1,0 +1,64 @@
+package bootstrap
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// JoinURL appends a path segment like "domain/example.com", which may carry a
+// query, to a base URL with or without final slash (RFC 9224 section 3). A
+// query of the base URL is kept, behind that of path. Nothing is escaped:
+// path must be in its escaped form.
+func JoinURL(base, path string) string {
+	base, _, _ = strings.Cut(base, "#")
+	base, baseQuery, _ := strings.Cut(base, "?")
+	path, query, _ := strings.Cut(path, "?")
+	switch {
+	case query == "":
+		query = baseQuery
+	case baseQuery != "":
+		query += "&" + baseQuery
+	}
+	joined := strings.TrimRight(base, "/") + "/" + strings.TrimLeft(path, "/")
+	if query != "" {
+		joined += "?" + query
+	}
+	return joined
+}
+
+// baseURL checks a base URL and gives it a final slash, unless it carries a
+// query.
+func baseURL(text string) (canonical string, isHTTPS bool, err error) {
+	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil {
+		// The cause repeats the text, which may hold a password.
+		return "", false, errors.New("not a URL")
+	}
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http":
+		return "", false, fmt.Errorf("not an https URL: %q", u.Redacted())
+	case u.Hostname() == "":
+		return "", false, fmt.Errorf("URL without a host: %q", u.Redacted())
+	case u.User != nil:
+		return "", false, fmt.Errorf("URL with a user name: %q", u.Redacted())
+	case u.Fragment != "":
+		return "", false, fmt.Errorf("URL with a fragment: %q", u.Redacted())
+	}
+	if u.RawQuery == "" && !strings.HasSuffix(u.Path, "/") {
+		u = u.JoinPath("/")
+	}
+	return u.String(), u.Scheme == "https", nil
+}
+
+// isLoopback tells whether a URL names this very machine, where plain http
+// crosses no network.
+func isLoopback(u *url.URL) bool {
+	if u.Hostname() == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(u.Hostname())
+	return err == nil && a.Unmap().IsLoopback()
+}
