@@ -151,10 +151,10 @@ func NewDemo(rtt time.Duration) (*Demo, error) {
 }
 
 func demoRegistries(sites []demoSite) map[string][]byte {
-	services := map[string][]service{"dns": nil, "ipv4": nil, "ipv6": nil, "asn": nil, "object-tags": nil}
+	services := map[string][]Service{"dns": nil, "ipv4": nil, "ipv6": nil, "asn": nil, "object-tags": nil}
 	for _, site := range sites {
 		add := func(kind, entry, path string) {
-			services[kind] = append(services[kind], service{[]string{entry}, []string{"https://" + site.hosts[0] + "/" + path}})
+			services[kind] = append(services[kind], Service{[]string{entry}, []string{"https://" + site.hosts[0] + "/" + path}})
 		}
 		path := ""
 		if len(site.paths) > 0 {
@@ -182,7 +182,7 @@ func demoRegistries(sites []demoSite) map[string][]byte {
 	}
 	files := make(map[string][]byte)
 	for kind, lines := range services {
-		files[kind] = registryFile(kind, lines)
+		files[kind] = Registry(kind, lines)
 	}
 	return files
 }

@@ -2,37 +2,29 @@ package rdaptest
 
 import "encoding/json"
 
-// registry is a bootstrap file as IANA publishes them (RFC 9224 section 3, RFC
-// 8521 section 3).
-type registry struct {
-	Description string       `json:"description"`
-	Publication string       `json:"publication"`
-	Services    [][][]string `json:"services"`
-	Version     string       `json:"version"`
+// A Service is a line of a bootstrap registry: who answers for what.
+type Service struct {
+	Entries []string // top-level domains, prefixes, ranges of AS numbers, tags
+	URLs    []string // base URLs, each ending in "/"
 }
 
-// service is a line of a registry: who answers for what.
-type service struct {
-	entries []string
-	urls    []string
-}
-
-// registryFile writes a bootstrap file. The services of object-tags have a
-// contact in front.
-func registryFile(kind string, services []service) []byte {
-	r := registry{
-		Description: "Invented RDAP bootstrap file (" + kind + ")",
-		Publication: "2026-03-14T06:00:00Z",
-		Version:     "1.0",
-		Services:    [][][]string{},
-	}
+// Registry writes a bootstrap file in the form of IANA's (RFC 9224 section 3,
+// RFC 8521 section 3). Kind is the file's name there: "dns", "ipv4", "ipv6",
+// "asn" or "object-tags".
+func Registry(kind string, services []Service) []byte {
+	file := struct {
+		Description string       `json:"description"`
+		Publication string       `json:"publication"`
+		Services    [][][]string `json:"services"`
+		Version     string       `json:"version"`
+	}{"Invented RDAP bootstrap file (" + kind + ")", "2026-03-14T06:00:00Z", [][][]string{}, "1.0"}
 	for _, s := range services {
-		line := [][]string{s.entries, s.urls}
+		line := [][]string{s.Entries, s.URLs}
 		if kind == "object-tags" {
-			line = [][]string{{"tags@numbers.example"}, s.entries, s.urls}
+			line = [][]string{{"tags@numbers.example"}, s.Entries, s.URLs}
 		}
-		r.Services = append(r.Services, line)
+		file.Services = append(file.Services, line)
 	}
-	body, _ := json.MarshalIndent(r, "", "  ") // strings only: can't fail
+	body, _ := json.MarshalIndent(file, "", "  ") // strings only: can't fail
 	return append(body, '\n')
 }

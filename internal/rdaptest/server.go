@@ -202,6 +202,9 @@ func (s *Server) Pool() *x509.CertPool { return s.ca.Pool() }
 // Counts returns what the server has counted until now.
 func (s *Server) Counts() Counts { return s.tally.counts(true) }
 
+// Totals is Counts without Conns, which is cheaper after many connections.
+func (s *Server) Totals() Counts { return s.tally.counts(false) }
+
 // Log returns the requests so far, if [Config].Log is set.
 func (s *Server) Log() []LogEntry {
 	s.tally.mu.Lock()
