@@ -3,9 +3,7 @@ package client
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -15,24 +13,6 @@ import (
 // maxNesting is how deep arrays and objects of an answer may stand in each
 // other. Honest answers stay under 20.
 const maxNesting = 100
-
-// maxProblems bounds what is remembered of an answer that is wrong all over.
-const maxProblems = 100
-
-// A Problem is one thing wrong with an answer that was read nevertheless.
-type Problem struct {
-	Path    string // where in the document: "entities[0].publicIds"; empty for the document as a whole
-	Message string // what is wrong there, one sentence
-	Lost    bool   // the value was given up; false when its meaning was plain and it was read
-}
-
-// String returns path and message on one line.
-func (p Problem) String() string {
-	if p.Path == "" {
-		return p.Message
-	}
-	return p.Path + ": " + p.Message
-}
 
 // A reader walks one JSON document from front to back. A syntax error sticks:
 // after it every method does nothing, so that the walk needs no check at each
@@ -148,226 +128,6 @@ func (r *reader) enterObject() bool {
 	return false
 }
 
-// str reads a string into dst, and leaves dst alone when there is none.
-func (r *reader) str(dst *string) {
-	if s, ok := r.scalar(); ok {
-		r.again(*dst != "")
-		*dst = s
-	}
-}
-
-func (r *reader) scalar() (string, bool) {
-	switch r.peek() {
-	case jsontext.KindString:
-		return r.unquote(r.value()), r.err == nil
-	case jsontext.KindNumber:
-		s := r.value()
-		r.odd("a number where a string is due")
-		return s, r.err == nil
-	case jsontext.KindBeginArray:
-		return r.onlyItem()
-	}
-	r.drop("a string")
-	return "", false
-}
-
-// onlyItem reads a list of one where its item alone was due.
-func (r *reader) onlyItem() (string, bool) {
-	r.token()
-	if !r.next() {
-		return "", false
-	}
-	s, ok := r.scalar()
-	if !r.next() {
-		if ok && r.err == nil {
-			r.odd("a list where a string is due")
-		}
-		return s, ok && r.err == nil
-	}
-	for {
-		r.skip()
-		if !r.next() {
-			break
-		}
-	}
-	r.lost("a list of several where one string is due")
-	return "", false
-}
-
-// strings reads a list of strings into dst, and leaves dst alone when there is
-// none.
-func (r *reader) strings(dst *[]string) {
-	switch r.peek() {
-	case jsontext.KindString, jsontext.KindNumber:
-		s, ok := r.scalar()
-		if ok && s != "" {
-			r.odd("one value where a list is due")
-			r.again(*dst != nil)
-			*dst = []string{s}
-		}
-		return
-	case jsontext.KindBeginArray:
-	default:
-		r.drop("a list of strings")
-		return
-	}
-	r.again(*dst != nil)
-	r.token()
-	var list []string
-	for r.next() {
-		if r.peek() == jsontext.KindNull {
-			r.skip()
-			r.odd("null in a list")
-			continue
-		}
-		if s, ok := r.scalar(); ok {
-			if list == nil {
-				list = make([]string, 0, 4)
-			}
-			list = append(list, s)
-		}
-	}
-	*dst = list
-}
-
-// number reads an unsigned number. What does not fit is given up: it never
-// wraps, and never becomes 0.
-func (r *reader) number(dst **uint32) {
-	var text string
-	switch r.peek() {
-	case jsontext.KindNumber:
-		text = r.value()
-	case jsontext.KindString:
-		text = strings.TrimSpace(r.unquote(r.value()))
-		if text == "" {
-			return
-		}
-		r.odd("a string where a number is due")
-	default:
-		r.drop("a number")
-		return
-	}
-	if r.err != nil {
-		return
-	}
-	n, err := strconv.ParseUint(text, 10, 32)
-	if err != nil {
-		r.lost("not a whole number from 0 to 4294967295")
-		return
-	}
-	r.again(*dst != nil)
-	*dst = new(uint32(n))
-}
-
-// tri reads a boolean.
-func (r *reader) tri(dst *Tri) {
-	switch r.peek() {
-	case jsontext.KindTrue:
-		r.skip()
-		*dst = Yes
-	case jsontext.KindFalse:
-		r.skip()
-		*dst = No
-	case jsontext.KindString:
-		s := r.unquote(r.value())
-		switch {
-		case strings.EqualFold(s, "true"):
-			*dst = Yes
-		case strings.EqualFold(s, "false"):
-			*dst = No
-		default:
-			r.lost("a string where true or false is due")
-			return
-		}
-		r.odd("a string where true or false is due")
-	default:
-		r.drop("true or false")
-	}
-}
-
-// A list is a walk over the items of a JSON array, or over the one item that
-// stands where the array is due.
-type list struct {
-	array, single bool
-}
-
-func (r *reader) list() list {
-	switch r.peek() {
-	case jsontext.KindBeginArray:
-		r.token()
-		return list{array: true}
-	case jsontext.KindNull:
-		r.skip()
-		return list{}
-	}
-	return list{single: r.err == nil}
-}
-
-// more moves to the next item that is an object. Others are passed over.
-func (l *list) more(r *reader) bool {
-	if l.single {
-		l.single = false
-		if r.peek() != jsontext.KindBeginObject {
-			r.drop("a list of objects")
-			return false
-		}
-		r.odd("one object where a list is due")
-		return true
-	}
-	for l.array && r.next() {
-		switch r.peek() {
-		case jsontext.KindBeginObject:
-			return true
-		case jsontext.KindNull:
-			r.skip()
-			r.odd("null in a list")
-		default:
-			r.drop("an object")
-		}
-	}
-	return false
-}
-
-// odd records that the value just read has a form that it should not have.
-func (r *reader) odd(message string) { r.problem(message, false) }
-
-// lost records that the value just read was given up.
-func (r *reader) lost(message string) { r.problem(message, true) }
-
-// again records that a member stands twice in an object.
-func (r *reader) again(already bool) {
-	if already {
-		r.odd("a member that stands twice: the last one counts")
-	}
-}
-
-func (r *reader) problem(message string, lost bool) {
-	if r.err == nil && len(r.problems) < maxProblems {
-		r.problems = append(r.problems, Problem{Path: r.path(), Message: message, Lost: lost})
-	}
-}
-
-// path returns where the value last read stands.
-func (r *reader) path() string {
-	var b strings.Builder
-	b.WriteString(r.base)
-	level := 0
-	for token := range r.dec.StackPointer().Tokens() {
-		level++
-		if kind, _ := r.dec.StackIndex(level); kind == jsontext.KindBeginArray {
-			b.WriteByte('[')
-			b.WriteString(token)
-			b.WriteByte(']')
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		b.WriteString(token)
-	}
-	return b.String()
-}
-
 // finish returns what stopped the walk, if anything did, and looks at what
 // follows the document.
 func (r *reader) finish() error {
@@ -380,25 +140,6 @@ func (r *reader) finish() error {
 		}
 	}
 	return nil
-}
-
-// notRDAP makes the error for an answer that cannot be read.
-func notRDAP(cause error, format string, args ...any) *Error {
-	return &Error{Code: CodeNotRDAP, Message: "the answer is not RDAP: " + fmt.Sprintf(format, args...), Err: cause}
-}
-
-// syntaxError says in one line where the JSON is broken.
-func syntaxError(err error) *Error {
-	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return notRDAP(err, "the JSON ends too early, at byte %d", s.ByteOffset)
-		}
-		return notRDAP(err, "broken JSON at byte %d", s.ByteOffset)
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return notRDAP(err, "an empty body")
-	}
-	return notRDAP(err, "broken JSON")
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -446,22 +187,4 @@ func stringEnd(raw []byte, i int) int {
 		i = end + 1
 	}
 	return len(raw)
-}
-
-func kindName(k jsontext.Kind) string {
-	switch k {
-	case jsontext.KindNull:
-		return "null"
-	case jsontext.KindTrue, jsontext.KindFalse:
-		return "true or false"
-	case jsontext.KindString:
-		return "a string"
-	case jsontext.KindNumber:
-		return "a number"
-	case jsontext.KindBeginObject:
-		return "an object"
-	case jsontext.KindBeginArray:
-		return "a list"
-	}
-	return "nothing"
 }

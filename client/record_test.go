@@ -362,6 +362,10 @@ func FuzzRecord(f *testing.F) {
 		for i := range rec.Entities {
 			rec.Entities[i].Contact()
 		}
+		r := &Result{Raw: raw}
+		if _, err := r.Object(); err != nil {
+			return // that model refuses more; it must only not panic
+		}
 	})
 }
 
@@ -374,6 +378,17 @@ func FuzzSummary(f *testing.F) {
 		}
 		if err != nil && !cmp.Equal(s, Summary{}) {
 			t.Fatalf("a summary and an error: %+v", s)
+		}
+		row, _, compactErr := Compact(nil, raw)
+		if (err == nil) && compactErr != nil {
+			t.Fatalf("summarised, but %v", compactErr)
+		}
+		if err != nil {
+			return
+		}
+		same, _, err := Summarise(row)
+		if err != nil || !cmp.Equal(s, same) {
+			t.Fatalf("%v; another summary once compact:\n%s", err, cmp.Diff(s, same))
 		}
 	})
 }

@@ -1,0 +1,105 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxProblems bounds what is remembered of an answer that is wrong all over.
+const maxProblems = 100
+
+// A Problem is one thing wrong with an answer that was read nevertheless.
+type Problem struct {
+	Path    string // where in the document: "entities[0].publicIds"; empty for the document as a whole
+	Message string // what is wrong there, one sentence
+	Lost    bool   // the value was given up; false when its meaning was plain and it was read
+}
+
+// String returns path and message on one line.
+func (p Problem) String() string {
+	if p.Path == "" {
+		return p.Message
+	}
+	return p.Path + ": " + p.Message
+}
+
+// odd records that the value just read has a form that it should not have.
+func (r *reader) odd(message string) { r.problem(message, false) }
+
+// lost records that the value just read was given up.
+func (r *reader) lost(message string) { r.problem(message, true) }
+
+// again records that a member stands twice in an object.
+func (r *reader) again(already bool) {
+	if already {
+		r.odd("a member that stands twice: the last one counts")
+	}
+}
+
+func (r *reader) problem(message string, lost bool) {
+	if r.err == nil && len(r.problems) < maxProblems {
+		r.problems = append(r.problems, Problem{Path: r.path(), Message: message, Lost: lost})
+	}
+}
+
+// path returns where the value last read stands.
+func (r *reader) path() string {
+	var b strings.Builder
+	b.WriteString(r.base)
+	level := 0
+	for token := range r.dec.StackPointer().Tokens() {
+		level++
+		if kind, _ := r.dec.StackIndex(level); kind == jsontext.KindBeginArray {
+			b.WriteByte('[')
+			b.WriteString(token)
+			b.WriteByte(']')
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(token)
+	}
+	return b.String()
+}
+
+// notRDAP makes the error for an answer that cannot be read.
+func notRDAP(cause error, format string, args ...any) *Error {
+	return &Error{Code: CodeNotRDAP, Message: "the answer is not RDAP: " + fmt.Sprintf(format, args...), Err: cause}
+}
+
+// syntaxError says in one line where the JSON is broken.
+func syntaxError(err error) *Error {
+	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return notRDAP(err, "the JSON ends too early, at byte %d", s.ByteOffset)
+		}
+		return notRDAP(err, "broken JSON at byte %d", s.ByteOffset)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return notRDAP(err, "an empty body")
+	}
+	return notRDAP(err, "broken JSON")
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case jsontext.KindNull:
+		return "null"
+	case jsontext.KindTrue, jsontext.KindFalse:
+		return "true or false"
+	case jsontext.KindString:
+		return "a string"
+	case jsontext.KindNumber:
+		return "a number"
+	case jsontext.KindBeginObject:
+		return "an object"
+	case jsontext.KindBeginArray:
+		return "a list"
+	}
+	return "nothing"
+}
