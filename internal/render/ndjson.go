@@ -1,0 +1,210 @@
+package render
+
+import (
+	"bytes"
+	"crypto/tls"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// AppendRow appends r as one line of NDJSON, line break included. Members stand
+// in this order, and are left out when they have no value: line, query, type,
+// verdict, status, server, source, url, final_url (if it differs from url),
+// time (RFC 3339, UTC), attempts, ms, conn, summary, rdap, warnings, error.
+//
+// rdap is the server's object as [client.Compact] gives it: every member, in
+// the server's order. It is absent when the body is no JSON object. The row is
+// valid JSON on one line whatever the server sent.
+func AppendRow(dst []byte, r *client.Result) []byte {
+	o := object{dst: append(dst, '{')}
+	o.integer("line", r.Line)
+	o.str("query", shownQuery(r.Query.Text))
+	o.str("type", string(r.Query.Type))
+	o.str("verdict", string(r.Verdict))
+	o.integer("status", int64(r.Status))
+	o.str("server", redactURL(r.Server))
+	o.str("source", string(r.Source))
+	asked := redactURL(r.URL)
+	o.str("url", asked)
+	if answered := redactURL(r.FinalURL); answered != asked {
+		o.str("final_url", answered)
+	}
+	if !r.Time.IsZero() {
+		o.key("time")
+		o.dst = append(o.dst, '"')
+		o.dst = r.Time.UTC().AppendFormat(o.dst, "2006-01-02T15:04:05.000Z")
+		o.dst = append(o.dst, '"')
+	}
+	o.integer("attempts", int64(r.Attempts))
+	if r.Elapsed > 0 {
+		o.key("ms")
+		o.dst = appendMillis(o.dst, r.Elapsed)
+	}
+	if r.Conn.ConnID != 0 {
+		o.key("conn")
+		o.dst = appendConn(o.dst, &r.Conn)
+	}
+	warnings := o.answer(r.Raw)
+	// registrar has its place here: the registrar's answer in the same shape.
+	if len(warnings) == 0 {
+		warnings = r.Warnings
+	} else if len(r.Warnings) > 0 {
+		warnings = append(r.Warnings[:len(r.Warnings):len(r.Warnings)], warnings...)
+	}
+	o.list("warnings", warnings)
+	if r.Err != nil {
+		o.key("error")
+		o.dst = appendError(o.dst, r.Err)
+	}
+	return append(o.dst, '}', '\n')
+}
+
+// answer appends summary and rdap, and returns what was odd about the body.
+func (o *object) answer(raw []byte) (warnings []string) {
+	if !isObject(raw) {
+		return nil
+	}
+	begun, mark := o.begun, len(o.dst)
+	if summary, problems, err := client.Summarise(raw); err == nil {
+		o.key("summary")
+		before := len(o.dst)
+		o.dst = appendSummary(o.dst, &summary)
+		if len(o.dst) == before+len("{}") {
+			o.dst, o.begun = o.dst[:mark], begun
+		}
+		for _, p := range problems {
+			if p.Lost {
+				warnings = append(warnings, p.String())
+			}
+		}
+	}
+	begun, mark = o.begun, len(o.dst)
+	o.key("rdap")
+	var changed []string
+	var err error
+	if o.dst, changed, err = client.Compact(o.dst, raw); err != nil {
+		o.dst, o.begun = o.dst[:mark], begun
+		return warnings
+	}
+	return append(warnings, changed...)
+}
+
+func appendSummary(dst []byte, s *client.Summary) []byte {
+	o := object{dst: append(dst, '{')}
+	o.str("handle", s.Handle)
+	o.str("name", s.Name)
+	o.str("unicode_name", s.UnicodeName)
+	o.str("registrar", s.Registrar)
+	o.str("registrar_id", s.RegistrarID)
+	o.str("created", s.Created)
+	o.str("updated", s.Updated)
+	o.str("expires", s.Expires)
+	o.list("statuses", s.Statuses)
+	o.list("nameservers", s.Nameservers)
+	o.str("dnssec", s.DNSSEC)
+	o.str("abuse_email", s.AbuseEmail)
+	o.str("abuse_phone", s.AbusePhone)
+	o.str("start", s.Start)
+	o.str("end", s.End)
+	o.list("cidrs", s.CIDRs)
+	o.str("holder", s.Holder)
+	o.str("country", s.Country)
+	return append(o.dst, '}')
+}
+
+func appendConn(dst []byte, t *pool.Trace) []byte {
+	o := object{dst: append(dst, '{')}
+	o.integer("id", t.ConnID)
+	o.boolean("reused", t.Reused)
+	o.str("protocol", t.Protocol)
+	o.str("tls", tlsVersion(t.TLS))
+	o.boolean("resumed", t.Resumed)
+	o.boolean("early_data", t.EarlyData)
+	return append(o.dst, '}')
+}
+
+func appendError(dst []byte, e *client.Error) []byte {
+	o := object{dst: append(dst, '{')}
+	o.str("code", e.Code)
+	o.str("message", e.Message)
+	o.str("hint", e.Hint)
+	return append(o.dst, '}')
+}
+
+func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
+
+// appendMillis appends d in milliseconds with one decimal.
+func appendMillis(dst []byte, d time.Duration) []byte {
+	return strconv.AppendFloat(dst, float64(d)/float64(time.Millisecond), 'f', 1, 64)
+}
+
+// tlsVersion returns "1.3" for tls.VersionTLS13, "" without TLS.
+func tlsVersion(v uint16) string {
+	switch v {
+	case tls.VersionTLS10:
+		return "1.0"
+	case tls.VersionTLS11:
+		return "1.1"
+	case tls.VersionTLS12:
+		return "1.2"
+	case tls.VersionTLS13:
+		return "1.3"
+	}
+	return ""
+}
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// isObject reports whether raw, if it is JSON, is an object.
+func isObject(raw []byte) bool {
+	raw = bytes.TrimLeft(bytes.TrimPrefix(raw, byteOrderMark), " \t\r\n")
+	return len(raw) > 0 && raw[0] == '{'
+}
+
+// shownQuery returns the query as the user wrote it, without the password that
+// a URL given as a query may have.
+func shownQuery(text string) string {
+	if strings.Contains(text, "://") {
+		return redactURL(text)
+	}
+	return text
+}
+
+// ndjsonEncoder writes rows in blocks.
+type ndjsonEncoder struct {
+	w   io.Writer
+	buf []byte
+	err error
+}
+
+// blockSize is how much an encoder gathers before it writes.
+const blockSize = 64 << 10
+
+func (e *ndjsonEncoder) Encode(r *client.Result) error {
+	if e.err != nil {
+		return e.err
+	}
+	e.buf = AppendRow(e.buf, r)
+	if len(e.buf) >= blockSize {
+		return e.Flush()
+	}
+	return nil
+}
+
+func (e *ndjsonEncoder) Flush() error {
+	if e.err == nil && len(e.buf) > 0 {
+		_, e.err = e.w.Write(e.buf)
+		e.buf = e.buf[:0]
+		if cap(e.buf) > 4*blockSize { // one huge answer must not be held for good
+			e.buf = nil
+		}
+	}
+	return e.err
+}
+
+func (e *ndjsonEncoder) Close() error { return e.Flush() }

@@ -1,0 +1,197 @@
+package render
+
+import (
+	"strings"
+	"unicode"
+)
+
+// A span is a piece of text in one ink. What the text holds does not matter:
+// the page makes it safe.
+type span struct {
+	text string
+	ink  ink
+}
+
+// A line is what stands on one line, unless it has to be wrapped.
+type line []span
+
+func text(s string) line { return line{{s, plain}} }
+
+func texts(list []string) []line {
+	out := make([]line, len(list))
+	for i, s := range list {
+		out[i] = text(s)
+	}
+	return out
+}
+
+// and returns l with one more span.
+func (l line) and(i ink, s string) line { return append(l, span{s, i}) }
+
+// note returns l with an explanation in brackets.
+func (l line) note(s string) line {
+	if s == "" {
+		return l
+	}
+	return append(l, span{" (" + s + ")", faint})
+}
+
+const (
+	labelWidth = 14 // columns before the values
+	minValue   = 24 // columns that values get however narrow the terminal is
+)
+
+// A page lays out one result: a headline, then rows of a label and values. All
+// text passes Safe in emit, which is the only way onto the page.
+type page struct {
+	opt     TextOptions
+	palette *palette
+	buf     []byte
+	pending bool // an empty line comes before the next row
+	begun   bool
+}
+
+// gap has an empty line before the next row, if one comes.
+func (p *page) gap() { p.pending = p.begun }
+
+// headline writes a line across the page.
+func (p *page) headline(l line) {
+	p.separate()
+	p.emit("", 0, l)
+}
+
+// row writes values beside a label, one below the other; nothing without
+// values.
+func (p *page) row(name string, values ...line) {
+	for i, l := range values {
+		p.separate()
+		if i > 0 {
+			name = ""
+		}
+		p.emit(name, labelWidth, l)
+	}
+}
+
+// value writes a row of one plain value; nothing when it is empty.
+func (p *page) value(name, value string) {
+	if value != "" {
+		p.row(name, text(value))
+	}
+}
+
+func (p *page) separate() {
+	if p.pending {
+		p.buf = append(p.buf, '\n')
+	}
+	p.pending, p.begun = false, true
+}
+
+// emit writes l, wrapped to the width of the page.
+func (p *page) emit(name string, indent int, l line) {
+	width := 0
+	if p.opt.Width > 0 {
+		width = max(p.opt.Width-indent, minValue)
+	}
+	first := true
+	for _, part := range wrap(l, width) {
+		switch {
+		case indent == 0:
+		case first && name != "":
+			name = Safe(name)
+			p.buf = append(p.buf, p.palette.paint(label, name)...)
+			p.pad(max(indent-columns(name), 1))
+		default:
+			p.pad(indent)
+		}
+		first = false
+		for _, s := range part {
+			p.buf = append(p.buf, p.palette.paint(s.ink, s.text)...)
+		}
+		p.buf = append(p.buf, '\n')
+	}
+}
+
+func (p *page) pad(n int) {
+	for range n {
+		p.buf = append(p.buf, ' ')
+	}
+}
+
+// wrap makes l safe and breaks it at spaces into lines of at most width
+// columns, or not at all when width is 0. A word that is longer stays whole, so
+// that a URL can be copied.
+func wrap(l line, width int) []line {
+	var out []line
+	var current line
+	used, spaces := 0, 0
+	for _, s := range l {
+		for i, word := range strings.Split(Safe(s.text), " ") {
+			if i > 0 {
+				spaces++
+			}
+			if word == "" {
+				continue
+			}
+			need := columns(word)
+			if width > 0 && used > 0 && spaces > 0 && used+spaces+need > width {
+				out = append(out, current)
+				current, used, spaces = nil, 0, 0
+			}
+			if spaces > 0 && used > 0 {
+				current = current.join(s.ink, strings.Repeat(" ", spaces))
+				used += spaces
+			}
+			spaces = 0
+			current = current.join(s.ink, word)
+			used += need
+		}
+	}
+	if current != nil {
+		out = append(out, current)
+	}
+	return out
+}
+
+// join adds text, to the last span if that has the same ink.
+func (l line) join(i ink, s string) line {
+	if n := len(l); n > 0 && l[n-1].ink == i {
+		l[n-1].text += s
+		return l
+	}
+	return append(l, span{s, i})
+}
+
+// columns returns about how wide s is on a terminal.
+func columns(s string) int {
+	n := 0
+	for _, r := range s {
+		switch {
+		case r < 0x300:
+			n++
+		case unicode.In(r, unicode.Mn, unicode.Me), isSelector(r):
+		case isWide(r):
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// isWide reports whether terminals give r two columns.
+func isWide(r rune) bool {
+	switch {
+	case 0x1100 <= r && r <= 0x115f, // Hangul
+		0x2e80 <= r && r <= 0xa4cf && r != 0x303f, // CJK, kana, Yi
+		0xac00 <= r && r <= 0xd7a3,                // Hangul
+		0xf900 <= r && r <= 0xfaff,                // CJK
+		0xfe30 <= r && r <= 0xfe6f,                // CJK forms
+		0xff00 <= r && r <= 0xff60,                // full width
+		0xffe0 <= r && r <= 0xffe6,
+		0x1f300 <= r && r <= 0x1f64f, // emoji
+		0x1f900 <= r && r <= 0x1faff,
+		0x20000 <= r && r <= 0x3fffd: // CJK
+		return true
+	}
+	return false
+}

@@ -1,0 +1,187 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// maxReceiptServers is how many servers a receipt lists.
+const maxReceiptServers = 5
+
+// WriteReceipt writes what a run did and what reuse saved it, for people: a
+// sentence and some lines with labels. The error is w's.
+func WriteReceipt(w io.Writer, r Report) error {
+	var b strings.Builder
+	b.WriteString(headline(r))
+	b.WriteByte('\n')
+	line := func(label, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "  %-9s %s\n", label, value)
+		}
+	}
+	line("verdicts", verdictCounts(r.Verdicts))
+	if r.Lookups > 0 {
+		line("time", timeLine(r))
+	}
+	if r.Requests > 0 || r.BootstrapRequests > 0 {
+		line("traffic", trafficLine(r))
+	}
+	label := "servers"
+	for i, s := range r.PerServer {
+		if i == maxReceiptServers && len(r.PerServer) > maxReceiptServers+1 {
+			line(label, fmt.Sprintf("and %d more", len(r.PerServer)-i))
+			break
+		}
+		line(label, serverLine(s))
+		label = ""
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// headline says it in one sentence: "3 lookups over 1 connection: 1 full
+// handshake, 2 avoided, about 360 ms saved".
+func headline(r Report) string {
+	s := plural(r.Lookups, "lookup")
+	if r.Connections == 0 {
+		return s
+	}
+	s += " over " + plural(r.Connections, "connection")
+	h := r.Handshakes
+	var parts []string
+	if h.Full > 0 {
+		parts = append(parts, plural(h.Full, "full handshake"))
+	}
+	if h.Resumed > 0 {
+		part := grouped(h.Resumed) + " resumed"
+		if h.EarlyData > 0 {
+			part += " (" + grouped(h.EarlyData) + " with early data)"
+		}
+		parts = append(parts, part)
+	}
+	if h.Avoided > 0 {
+		parts = append(parts, grouped(h.Avoided)+" avoided")
+	}
+	if r.MS.Saved >= 1 {
+		parts = append(parts, "about "+duration(r.MS.Saved)+" saved")
+	}
+	if len(parts) == 0 {
+		return s
+	}
+	return s + ": " + strings.Join(parts, ", ")
+}
+
+// verdictOrder is from good to bad.
+var verdictOrder = [...]client.Verdict{
+	client.Registered, client.Found, client.NotFound, client.NoService,
+	client.RateLimited, client.Rejected, client.Failed, client.Invalid,
+}
+
+func verdictCounts(counts map[string]int64) string {
+	var parts []string
+	for _, v := range verdictOrder {
+		if n := counts[string(v)]; n > 0 {
+			parts = append(parts, grouped(n)+" "+verdictWords(v))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// verdictWords writes a verdict as people do.
+func verdictWords(v client.Verdict) string { return strings.ReplaceAll(string(v), "_", " ") }
+
+func timeLine(r Report) string {
+	s := duration(r.MS.Wall) + " in all"
+	if r.MS.P50 > 0 {
+		s += " · half of the lookups within " + duration(r.MS.P50) + " · 95% within " + duration(r.MS.P95)
+	}
+	if r.Lookups > 1 && r.MS.Wall >= 1 {
+		if rate := float64(r.Lookups) / r.MS.Wall * 1000; rate >= 10 {
+			s += " · " + grouped(int64(rate)) + " a second"
+		}
+	}
+	return s
+}
+
+func trafficLine(r Report) string {
+	s := plural(r.Requests, "request") + " · " + byteCount(r.BytesIn) + " received"
+	if r.Retries > 0 {
+		s += " · " + grouped(r.Retries) + " repeated on another connection"
+	}
+	if r.BootstrapRequests > 0 {
+		s += " · " + grouped(r.BootstrapRequests) + " more for bootstrap files"
+	}
+	return s
+}
+
+func serverLine(s ServerReport) string {
+	out := Safe(s.Server) + " · " + plural(s.Lookups, "lookup")
+	if s.Connections > 0 {
+		out += " · " + plural(s.Connections, "connection")
+	}
+	if s.Protocol != "" {
+		out += " · " + Safe(s.Protocol)
+	}
+	if s.P50 > 0 {
+		out += " · " + duration(s.P50)
+	}
+	return out
+}
+
+func plural(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return grouped(n) + " " + what + "s"
+}
+
+// grouped writes n with commas between thousands.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	if n < 0 {
+		return s
+	}
+	var parts []string
+	for len(s) > 3 {
+		parts = append(parts, s[len(s)-3:])
+		s = s[:len(s)-3]
+	}
+	parts = append(parts, s)
+	slices.Reverse(parts)
+	return strings.Join(parts, ",")
+}
+
+// duration writes milliseconds as people read them: "91 ms", "4.2 s",
+// "12 m 5 s", "3 h 10 m".
+func duration(ms float64) string {
+	switch s := int64(ms/1000 + .5); {
+	case ms < 10:
+		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
+	case ms < 999.5:
+		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
+	case ms < 59_950:
+		return strconv.FormatFloat(ms/1000, 'f', 1, 64) + " s"
+	case s < 3600:
+		return fmt.Sprintf("%d m %d s", s/60, s%60)
+	default:
+		return fmt.Sprintf("%s h %d m", grouped(s/3600), s%3600/60)
+	}
+}
+
+func byteCount(n int64) string {
+	const units = "kMGTPE"
+	if n < 1000 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	f, i := float64(n)/1000, 0
+	for f >= 999.95 && i < len(units)-1 {
+		f /= 1000
+		i++
+	}
+	return strconv.FormatFloat(f, 'f', 1, 64) + " " + units[i:i+1] + "B"
+}

@@ -1,0 +1,244 @@
+package render
+
+import (
+	"cmp"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A Report is what a run did, for --stats-file. Counts of requests,
+// connections and bytes are the pool's, without the traffic for the bootstrap
+// files; those of lookups and verdicts are the results'.
+type Report struct {
+	Lookups           int64            `json:"lookups"`
+	Requests          int64            `json:"requests"` // sent, those that failed included; unseen repetitions count once
+	Servers           int64            `json:"servers"`  // base URLs asked
+	Connections       int64            `json:"connections"`
+	Handshakes        HandshakeReport  `json:"handshakes"`
+	Retries           int64            `json:"retries"` // unseen repetitions on another connection
+	BytesIn           int64            `json:"bytes_in"`
+	BytesOut          int64            `json:"bytes_out"`
+	MS                TimeReport       `json:"ms"`
+	Verdicts          map[string]int64 `json:"verdicts"`
+	PerServer         []ServerReport   `json:"per_server"` // most lookups first
+	BootstrapRequests int64            `json:"bootstrap_requests,omitempty"`
+}
+
+// A HandshakeReport counts TLS handshakes by kind. Avoided ones are requests on
+// a connection that an earlier request had paid for.
+type HandshakeReport struct {
+	Full      int64 `json:"full"`
+	Resumed   int64 `json:"resumed"`
+	EarlyData int64 `json:"early_data"`
+	Avoided   int64 `json:"avoided"`
+}
+
+// A TimeReport has durations in milliseconds.
+type TimeReport struct {
+	Wall  float64 `json:"wall"`  // of the whole run
+	P50   float64 `json:"p50"`   // half of the lookups took no longer
+	P95   float64 `json:"p95"`   // 19 of 20 took no longer
+	Saved float64 `json:"saved"` // about what the avoided connections would have cost, in all
+}
+
+// A ServerReport is the part of one server. Servers on the same origin share
+// its connections, so that for them requests, connections, handshakes and
+// bytes are those of the origin and add up to more than there were.
+type ServerReport struct {
+	Server      string           `json:"server"`
+	Lookups     int64            `json:"lookups"`
+	Requests    int64            `json:"requests"`
+	Connections int64            `json:"connections"`
+	Handshakes  HandshakeReport  `json:"handshakes"`
+	Protocol    string           `json:"protocol,omitempty"`
+	Retries     int64            `json:"retries"`
+	BytesIn     int64            `json:"bytes_in"`
+	P50         float64          `json:"p50"` // milliseconds
+	Verdicts    map[string]int64 `json:"verdicts"`
+}
+
+// maxServers bounds the servers that a Tally tells apart. RDAP has some
+// thousand; what comes after counts for otherServers.
+const (
+	maxServers   = 4096
+	otherServers = "(others)"
+)
+
+// A Tally counts results as they come. Its memory does not grow with their
+// number. The zero Tally is ready; it serves one goroutine at a time.
+type Tally struct {
+	lookups  int64
+	verdicts map[client.Verdict]int64
+	times    histogram
+	servers  map[string]*serverTally
+	apart    map[string]bool
+}
+
+type serverTally struct {
+	lookups  int64
+	protocol string
+	verdicts map[client.Verdict]int64
+	times    histogram
+}
+
+// Apart has the traffic of the origin of this URL counted as bootstrap's and
+// not among the lookups': the pool that fetches IANA's files may be the same.
+func (t *Tally) Apart(url string) {
+	if t.apart == nil {
+		t.apart = make(map[string]bool)
+	}
+	t.apart[originOf(url)] = true
+}
+
+// Add counts r.
+func (t *Tally) Add(r *client.Result) {
+	if t.verdicts == nil {
+		t.verdicts = make(map[client.Verdict]int64)
+		t.servers = make(map[string]*serverTally)
+	}
+	t.lookups++
+	t.verdicts[r.Verdict]++
+	asked := r.Attempts > 0 || r.Status != 0
+	if asked {
+		t.times.add(r.Elapsed)
+	}
+	if r.Server == "" {
+		return
+	}
+	s := t.server(redactURL(r.Server))
+	s.lookups++
+	s.verdicts[r.Verdict]++
+	if r.Conn.Protocol != "" {
+		s.protocol = r.Conn.Protocol
+	}
+	if asked {
+		s.times.add(r.Elapsed)
+	}
+}
+
+func (t *Tally) server(name string) *serverTally {
+	if s := t.servers[name]; s != nil {
+		return s
+	}
+	if len(t.servers) >= maxServers {
+		name = otherServers
+		if s := t.servers[name]; s != nil {
+			return s
+		}
+	}
+	s := &serverTally{verdicts: make(map[client.Verdict]int64, 2)}
+	t.servers[strings.Clone(name)] = s
+	return s
+}
+
+// Verdicts returns how many results had the verdict so far.
+func (t *Tally) Verdicts(v client.Verdict) int64 { return t.verdicts[v] }
+
+// Lookups returns how many results were added.
+func (t *Tally) Lookups() int64 { return t.lookups }
+
+// Report joins what was counted with what the pool says of itself. wall is how
+// long the run took.
+func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
+	r := Report{
+		Lookups:     t.lookups,
+		Requests:    stats.Requests + stats.Failed,
+		Servers:     int64(len(t.servers)),
+		Connections: stats.Connections,
+		Handshakes:  handshakes(stats.Handshakes),
+		Retries:     stats.RetriesTotal(),
+		BytesIn:     stats.BytesIn,
+		BytesOut:    stats.BytesOut,
+		MS:          TimeReport{Wall: inMillis(wall), P50: inMillis(t.times.quantile(.5)), P95: inMillis(t.times.quantile(.95))},
+		Verdicts:    named(t.verdicts),
+		PerServer:   make([]ServerReport, 0, len(t.servers)),
+	}
+	saved := stats.Saved
+	origins := make(map[string]*pool.OriginStats, len(stats.Origins))
+	for i := range stats.Origins {
+		o := &stats.Origins[i]
+		origin := originOf(o.Origin)
+		if t.apart[origin] {
+			r.subtract(o)
+			saved -= o.Saved
+			continue
+		}
+		origins[origin] = o
+	}
+	r.MS.Saved = inMillis(saved)
+	for name, s := range t.servers {
+		one := ServerReport{
+			Server: name, Lookups: s.lookups, Protocol: s.protocol,
+			P50: inMillis(s.times.quantile(.5)), Verdicts: named(s.verdicts),
+		}
+		if o := origins[originOf(name)]; o != nil {
+			one.Requests = o.Requests + o.Failed
+			one.Connections = o.Connections
+			one.Handshakes = handshakes(o.Handshakes)
+			one.Retries = o.RetriesTotal()
+			one.BytesIn = o.BytesIn
+			if o.Protocol != "" {
+				one.Protocol = o.Protocol
+			}
+		}
+		r.PerServer = append(r.PerServer, one)
+	}
+	slices.SortFunc(r.PerServer, func(a, b ServerReport) int {
+		return cmp.Or(cmp.Compare(b.Lookups, a.Lookups), cmp.Compare(a.Server, b.Server))
+	})
+	return r
+}
+
+// subtract takes an origin that serves bootstrap files out of the counts.
+func (r *Report) subtract(o *pool.OriginStats) {
+	r.BootstrapRequests += o.Requests + o.Failed
+	r.Requests -= o.Requests + o.Failed
+	r.Connections -= o.Connections
+	r.Handshakes.Full -= o.Handshakes.Full
+	r.Handshakes.Resumed -= o.Handshakes.Resumed
+	r.Handshakes.EarlyData -= o.Handshakes.EarlyData
+	r.Handshakes.Avoided -= o.Handshakes.Avoided
+	r.Retries -= o.RetriesTotal()
+	r.BytesIn -= o.BytesIn
+	r.BytesOut -= o.BytesOut
+}
+
+func handshakes(h pool.Handshakes) HandshakeReport {
+	return HandshakeReport{Full: h.Full, Resumed: h.Resumed, EarlyData: h.EarlyData, Avoided: h.Avoided}
+}
+
+func named(counts map[client.Verdict]int64) map[string]int64 {
+	out := make(map[string]int64, len(counts))
+	for v, n := range counts {
+		out[string(v)] = n
+	}
+	return out
+}
+
+// inMillis returns d in milliseconds, rounded to one decimal.
+func inMillis(d time.Duration) float64 {
+	return math.Round(float64(d)/float64(time.Millisecond)*10) / 10
+}
+
+// originOf returns scheme, host and port of a URL in lower case, without the
+// scheme's own port.
+func originOf(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" {
+		return s
+	}
+	host, scheme := strings.ToLower(u.Host), strings.ToLower(u.Scheme)
+	switch scheme {
+	case "https":
+		host = strings.TrimSuffix(host, ":443")
+	case "http":
+		host = strings.TrimSuffix(host, ":80")
+	}
+	return scheme + "://" + host
+}

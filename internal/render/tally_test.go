@@ -1,0 +1,215 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// stats are those of three lookups at one server and two bootstrap files.
+var stats = pool.Stats{
+	Requests: 5, Connections: 2, Open: 2,
+	Handshakes: pool.Handshakes{Full: 2, Avoided: 3},
+	BytesIn:    112_345, BytesOut: 2_000,
+	Setup: 360 * time.Millisecond, Saved: 540 * time.Millisecond,
+	Origins: []pool.OriginStats{
+		{Origin: "https://data.iana.example", Protocol: "h2", Stats: pool.Stats{
+			Requests: 2, Connections: 1, Handshakes: pool.Handshakes{Full: 1, Avoided: 1},
+			BytesIn: 100_000, BytesOut: 1_000, Saved: 180 * time.Millisecond,
+		}},
+		{Origin: "https://rdap.registry.example", Protocol: "h2", Stats: pool.Stats{
+			Requests: 3, Connections: 1, Handshakes: pool.Handshakes{Full: 1, Avoided: 2},
+			BytesIn: 12_345, BytesOut: 1_000, Saved: 360 * time.Millisecond,
+		}},
+	},
+}
+
+func threeLookups(t testing.TB) *Tally {
+	var tally Tally
+	tally.Apart("https://data.iana.example:443/rdap/dns.json")
+	all := fixtures(t)
+	for i, name := range []string{"domain-thin", "domain-thick", "not-found"} {
+		r := all[name]
+		r.Elapsed = time.Duration(i+1) * 100 * time.Millisecond
+		tally.Add(r)
+	}
+	return &tally
+}
+
+func TestReport(t *testing.T) {
+	got := threeLookups(t).Report(stats, 1234*time.Millisecond)
+	// The buckets are a fiftieth apart.
+	near := func(name string, got, want float64) {
+		if math.Abs(got-want) > want/50 {
+			t.Errorf("%s is %v, want about %v", name, got, want)
+		}
+	}
+	near("p50", got.MS.P50, 200)
+	near("p95", got.MS.P95, 300)
+	near("p50 of the server", got.PerServer[0].P50, 200)
+	got.MS.P50, got.MS.P95, got.PerServer[0].P50 = 0, 0, 0
+	want := Report{
+		Lookups: 3, Requests: 3, Servers: 1, Connections: 1,
+		Handshakes: HandshakeReport{Full: 1, Avoided: 2},
+		BytesIn:    12_345, BytesOut: 1_000,
+		MS:       TimeReport{Wall: 1234, Saved: 360},
+		Verdicts: map[string]int64{"registered": 2, "not_found": 1},
+		PerServer: []ServerReport{{
+			Server: "https://rdap.registry.example/", Lookups: 3, Requests: 3, Connections: 1,
+			Handshakes: HandshakeReport{Full: 1, Avoided: 2}, Protocol: "h2", BytesIn: 12_345,
+			Verdicts: map[string]int64{"registered": 2, "not_found": 1},
+		}},
+		BootstrapRequests: 2,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestReportMembers(t *testing.T) {
+	raw, err := json.Marshal(threeLookups(t).Report(stats, time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"lookups", "requests", "servers", "connections", "handshakes", "retries",
+		"bytes_in", "bytes_out", "ms", "verdicts", "per_server", "bootstrap_requests",
+	}
+	if got := members(t, raw); !slices.Equal(got, want) {
+		t.Errorf("members %q, want %q", got, want)
+	}
+}
+
+func TestReportOfNothing(t *testing.T) {
+	var tally Tally
+	raw, err := json.Marshal(tally.Report(pool.Stats{}, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(raw), "null") {
+		t.Errorf("null in %s", raw)
+	}
+	var out bytes.Buffer
+	if err := WriteReceipt(&out, tally.Report(pool.Stats{}, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); got != "0 lookups\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestServersOnOneOrigin(t *testing.T) {
+	var tally Tally
+	for _, server := range []string{"https://Rdap.registry.example:443/com/", "https://rdap.registry.example/net/"} {
+		tally.Add(&client.Result{Server: server, Verdict: client.Registered, Attempts: 1, Elapsed: time.Millisecond})
+	}
+	for _, s := range tally.Report(stats, 0).PerServer {
+		if s.Connections != 1 || s.Lookups != 1 {
+			t.Errorf("%s: %d connections, %d lookups, want 1 and 1", s.Server, s.Connections, s.Lookups)
+		}
+	}
+}
+
+func TestTallyIsBounded(t *testing.T) {
+	var tally Tally
+	for i := range maxServers + 1000 {
+		tally.Add(&client.Result{Server: fmt.Sprintf("https://s%d.example/", i), Verdict: client.Found, Attempts: 1, Elapsed: time.Duration(i) * time.Hour})
+	}
+	if n := len(tally.servers); n > maxServers+1 {
+		t.Errorf("%d servers are kept apart, want at most %d", n, maxServers+1)
+	}
+	if n := len(tally.times.counts); n > maxBuckets {
+		t.Errorf("%d buckets, want at most %d", n, maxBuckets)
+	}
+	if got := tally.servers[otherServers].lookups; got != 1000 {
+		t.Errorf("%d lookups at other servers, want 1000", got)
+	}
+	r := fixtures(t)["domain-thin"]
+	tally.Add(r)
+	if n := testing.AllocsPerRun(100, func() { tally.Add(r) }); n != 0 {
+		t.Errorf("%v allocations for one more result, want 0", n)
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var h histogram
+	var all []time.Duration
+	for range 10_000 {
+		d := time.Duration(math.Exp(rnd.Float64()*12) * float64(time.Millisecond) / 5)
+		all = append(all, d)
+		h.add(d)
+	}
+	slices.Sort(all)
+	for _, q := range []float64{.01, .5, .95, .99, 1} {
+		want := all[int(math.Ceil(q*float64(len(all))))-1]
+		got := h.quantile(q)
+		if diff := math.Abs(float64(got-want)) / float64(want); diff > .011 {
+			t.Errorf("quantile %v is %v, want %v: %.1f %% off", q, got, want, diff*100)
+		}
+	}
+	var short histogram
+	short.add(0)
+	short.add(-time.Second)
+	if got := short.quantile(.5); got != histogramUnit {
+		t.Errorf("got %v, want %v", got, histogramUnit)
+	}
+}
+
+func TestReceipt(t *testing.T) {
+	r := threeLookups(t).Report(stats, 1234*time.Millisecond)
+	var out bytes.Buffer
+	if err := WriteReceipt(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "receipt.txt", out.Bytes())
+	if want := "3 lookups over 1 connection: 1 full handshake, 2 avoided, about 360 ms saved\n"; !strings.HasPrefix(out.String(), want) {
+		t.Errorf("got %s\nwant it to begin with %s", out.String(), want)
+	}
+}
+
+func TestReceiptOfABatch(t *testing.T) {
+	r := Report{
+		Lookups: 1_000_000, Requests: 1_000_412, Servers: 9, Connections: 64,
+		Handshakes: HandshakeReport{Full: 60, Resumed: 4, EarlyData: 1, Avoided: 1_000_348},
+		Retries:    12, BytesIn: 4_321_000_000,
+		MS:                TimeReport{Wall: 5_025_000, P50: 91.3, P95: 1210, Saved: 180_062_640},
+		Verdicts:          map[string]int64{"registered": 900_000, "not_found": 99_000, "rate_limited": 900, "failed": 100},
+		BootstrapRequests: 3,
+	}
+	for i := range 9 {
+		r.PerServer = append(r.PerServer, ServerReport{Server: fmt.Sprintf("https://rdap%d.example/", i), Lookups: int64(500_000 >> i), Connections: 8, Protocol: "h2", P50: 90})
+	}
+	var out bytes.Buffer
+	if err := WriteReceipt(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "receipt-batch.txt", out.Bytes())
+}
+
+func TestDuration(t *testing.T) {
+	for ms, want := range map[float64]string{0: "0.0 ms", 9.94: "9.9 ms", 91.3: "91 ms", 999.4: "999 ms", 999.6: "1.0 s", 4200: "4.2 s", 59_960: "1 m 0 s", 725_000: "12 m 5 s", 11_400_000: "3 h 10 m"} {
+		if got := duration(ms); got != want {
+			t.Errorf("%v ms is %q, want %q", ms, got, want)
+		}
+	}
+}
+
+func TestByteCount(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 12_345: "12.3 kB", 999_960: "1.0 MB", 4_321_000_000: "4.3 GB"} {
+		if got := byteCount(n); got != want {
+			t.Errorf("%d is %q, want %q", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package render
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// TextOptions say how text for people looks. The zero value has no colour and
+// does not wrap.
+type TextOptions struct {
+	Color   bool      // the output is a terminal that shows colours
+	Width   int       // columns to wrap at; 0: never
+	Now     time.Time // what "93 days left" is counted from; zero: the time of the result
+	Verbose bool      // also what was odd, how the query was read, notices, timings
+}
+
+// AppendText appends r as text for people: a headline with the name and what
+// came of it, rows with what the answer says, and at the end who said it and
+// how it was asked. Everything from outside is [Safe].
+func AppendText(dst []byte, r *client.Result, o TextOptions) []byte {
+	return appendText(dst, r, o, newPalette(o.Color))
+}
+
+func appendText(dst []byte, r *client.Result, o TextOptions, colours *palette) []byte {
+	if o.Now.IsZero() {
+		o.Now = r.Time
+	}
+	p := &page{opt: o, palette: colours, buf: dst}
+	switch r.Verdict {
+	case client.Registered, client.Found:
+		p.answer(r)
+	default:
+		p.refusal(r)
+	}
+	p.origin(r)
+	if o.Verbose {
+		p.details(r)
+	}
+	return p.buf
+}
+
+// answer writes what the server said of the object.
+func (p *page) answer(r *client.Result) {
+	rec, err := r.Record()
+	if err != nil {
+		p.verdict(r, "")
+		p.gap()
+		p.row("Answer", line{{"cannot be read: " + err.Error(), bad}})
+		return
+	}
+	switch rec.Class {
+	case client.ClassDomain:
+		p.domain(r, rec)
+	case client.ClassIPNetwork:
+		p.network(r, rec)
+	case client.ClassAutnum:
+		p.autnum(r, rec)
+	case client.ClassEntity:
+		p.entity(r, rec)
+	case client.ClassNameserver:
+		p.nameserver(r, rec)
+	case client.ClassHelp:
+		p.help(r, rec)
+	case client.ClassDomainSearch, client.ClassNameserverSearch, client.ClassEntitySearch,
+		client.ClassIPSearch, client.ClassAutnumSearch:
+		p.search(r, rec)
+	default:
+		p.unknown(r, rec)
+	}
+	p.truncations(rec)
+}
+
+// verdict writes the headline: what was asked and what came of it.
+func (p *page) verdict(r *client.Result, more string) {
+	i := good
+	switch r.Verdict {
+	case client.Registered, client.Found:
+	case client.NotFound:
+		i = wary
+	default:
+		i = bad
+	}
+	words := verdictWords(r.Verdict)
+	if words == "" {
+		words = "no verdict"
+	}
+	p.headline(line{{p.subject(r), strong}, {": ", plain}, {words, i}, {more, plain}})
+}
+
+// subject names what was asked for.
+func (p *page) subject(r *client.Result) string {
+	name := r.Query.String()
+	if r.Query.Type == client.TypeHelp && r.Server != "" {
+		name = "help of " + redactURL(r.Server)
+	}
+	if name == "" {
+		return `""`
+	}
+	return shownQuery(name)
+}
+
+// unknown writes an object of a class that RFC 9083 does not have.
+func (p *page) unknown(r *client.Result, rec *client.Record) {
+	p.verdict(r, "")
+	p.gap()
+	p.value("Class", rec.Class)
+	p.value("Name", firstOf(rec.LDHName, rec.Name))
+	p.value("Handle", rec.Handle)
+	p.statuses(rec.Status)
+	p.events(rec.Events, nil)
+	p.contacts(rec.Entities, rec.Redacted, nil)
+}
+
+// truncations tells what the server left out of its answer (RFC 9083 section
+// 10.2.1).
+func (p *page) truncations(rec *client.Record) {
+	p.gap()
+	for _, list := range [2][]client.Notice{rec.Notices, rec.Remarks} {
+		for _, n := range list {
+			if tellsOfLoss(n) {
+				l := line{{n.Type, wary}}
+				p.row("Incomplete", l.note(firstOf(strings.Join(n.Description, " "), n.Title)))
+			}
+		}
+	}
+}
+
+func tellsOfLoss(n client.Notice) bool {
+	return strings.Contains(n.Type, "truncated") || strings.Contains(n.Type, "redacted due to")
+}
+
+func firstOf(list ...string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// textEncoder writes results with an empty line between them.
+type textEncoder struct {
+	w       io.Writer
+	opt     TextOptions
+	palette *palette
+	buf     []byte
+	begun   bool
+	err     error
+}
+
+func newTextEncoder(w io.Writer, o TextOptions) *textEncoder {
+	return &textEncoder{w: w, opt: o, palette: newPalette(o.Color)}
+}
+
+func (e *textEncoder) Encode(r *client.Result) error {
+	if e.err != nil {
+		return e.err
+	}
+	if e.begun {
+		e.buf = append(e.buf, '\n')
+	}
+	e.begun = true
+	e.buf = appendText(e.buf, r, e.opt, e.palette)
+	if len(e.buf) >= blockSize {
+		return e.Flush()
+	}
+	return nil
+}
+
+func (e *textEncoder) Flush() error {
+	if e.err == nil && len(e.buf) > 0 {
+		_, e.err = e.w.Write(e.buf)
+		e.buf = e.buf[:0]
+	}
+	return e.err
+}
+
+func (e *textEncoder) Close() error { return e.Flush() }

@@ -1,0 +1,59 @@
+package render
+
+import (
+	"strconv"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// autnum writes an AS number (RFC 9083 section 5.5), or the block that it lies
+// in: servers answer with the block for numbers that nobody holds, and that is
+// no registration of the number.
+func (p *page) autnum(r *client.Result, rec *client.Record) {
+	numbers, size := asRange(rec)
+	if size > 1 {
+		p.verdict(r, ", in a block of "+grouped(size))
+	} else {
+		p.verdict(r, "")
+	}
+	p.gap()
+	s := r.Summary()
+	if size > 1 {
+		p.row("Block", text(numbers).note("the answer is about the block, not about "+r.Query.String()+" alone"))
+	} else {
+		p.value("AS number", numbers)
+	}
+	p.holder(&s)
+	p.abuse(&s, notPublished)
+	p.gap()
+	p.value("Name", rec.Name)
+	p.value("Handle", rec.Handle)
+	p.value("Type", rec.Type)
+	p.value("Country", rec.Country)
+	p.statuses(rec.Status)
+	p.events(rec.Events, nil)
+	p.contacts(rec.Entities, rec.Redacted, []string{"abuse"})
+	p.remarks(rec.Remarks)
+}
+
+// asRange returns the numbers of an answer and how many they are; 0 when the
+// server did not say.
+func asRange(rec *client.Record) (numbers string, size int64) {
+	if rec.StartAutnum == nil && rec.EndAutnum == nil {
+		return "", 0
+	}
+	first, last := rec.StartAutnum, rec.EndAutnum
+	if first == nil {
+		first = last
+	}
+	if last == nil {
+		last = first
+	}
+	size = int64(*last) - int64(*first) + 1
+	if size < 1 {
+		size = 0
+	}
+	return between(asNumber(*first), asNumber(*last)), size
+}
+
+func asNumber(n uint32) string { return "AS" + strconv.FormatUint(uint64(n), 10) }

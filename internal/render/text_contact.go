@@ -1,0 +1,243 @@
+package render
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// maxContacts is how many contacts a text shows that is not verbose.
+const maxContacts = 8
+
+// roleLabels are the roles that have a shorter name (RFC 9083 section 10.2.4).
+var roleLabels = map[string]string{
+	"administrative": "Admin",
+	"technical":      "Tech",
+	"noc":            "NOC",
+	"notifications":  "Notify",
+}
+
+func roleLabel(roles []string) string {
+	if len(roles) == 0 {
+		return "Contact"
+	}
+	role := strings.ToLower(strings.TrimSpace(roles[0]))
+	if l, ok := roleLabels[role]; ok {
+		return l
+	}
+	if role != "" && role[0] >= 'a' && role[0] <= 'z' {
+		role = string(role[0]-'a'+'A') + role[1:]
+	}
+	return role
+}
+
+// A person is a contact with all roles it has in the answer.
+type person struct {
+	roles   []string
+	handles []string
+	contact client.Contact
+}
+
+// bare reports whether nothing but the handle is known.
+func (c *person) bare() bool {
+	return c.contact.Name == "" && c.contact.Org == "" && len(c.contact.Emails)+len(c.contact.Phones)+
+		len(c.contact.Addresses)+len(c.contact.ContactURIs) == 0
+}
+
+// people gathers the contacts among entities, but those with a role in without.
+// One that stands there several times, once for each role, is one person, and
+// contacts of which only the handles are known share a row.
+func people(entities []client.Entity, without []string) []person {
+	var out []person
+next:
+	for i := range entities {
+		e := &entities[i]
+		if slices.ContainsFunc(without, e.HasRole) {
+			continue
+		}
+		p := person{roles: e.Roles, contact: e.Contact()}
+		if e.Handle != "" {
+			p.handles = []string{e.Handle}
+		}
+		for j := range out {
+			same := &out[j]
+			switch {
+			case p.bare() && same.bare() && len(p.handles) > 0 && slices.Equal(p.roles, same.roles):
+				same.handles = append(same.handles, p.handles...)
+				continue next
+			case !p.bare() && slices.Equal(p.handles, same.handles) && sameContact(&p.contact, &same.contact):
+				for _, role := range p.roles {
+					if !slices.Contains(same.roles, role) {
+						same.roles = append(slices.Clip(same.roles), role)
+					}
+				}
+				continue next
+			}
+		}
+		out = append(out, p)
+	}
+	slices.SortStableFunc(out, func(a, b person) int { return rank(&a) - rank(&b) })
+	return out
+}
+
+// rank puts those who can be reached before bare handles.
+func rank(c *person) int {
+	if c.bare() {
+		return 1
+	}
+	return 0
+}
+
+func sameContact(a, b *client.Contact) bool {
+	return a.Name == b.Name && a.Org == b.Org && slices.Equal(a.Emails, b.Emails) &&
+		slices.EqualFunc(a.Phones, b.Phones, func(a, b client.Phone) bool { return a.String() == b.String() })
+}
+
+// contacts writes a row for each contact, with what is redacted of it.
+func (p *page) contacts(entities []client.Entity, redacted []client.Redaction, without []string) {
+	p.gap()
+	rest := slices.Clone(redacted)
+	list := people(entities, without)
+	for i := range list {
+		c := &list[i]
+		var of []client.Redaction
+		of, rest = redactionsOf(rest, c.roles)
+		if i >= maxContacts && !p.opt.Verbose {
+			continue
+		}
+		p.row(roleLabel(c.roles), p.person(c, of)...)
+	}
+	if more := len(list) - maxContacts; more > 0 && !p.opt.Verbose {
+		p.row("", line{{"and " + count(more, "more contact"), faint}})
+	}
+	p.redactions(rest)
+}
+
+// person writes what is known of a contact, who it is in front.
+func (p *page) person(c *person, redacted []client.Redaction) []line {
+	lines := p.contactLines(&c.contact)
+	hidden := redactionLines(redacted)
+	switch {
+	case len(lines) > 0:
+		if p.opt.Verbose && len(c.handles) > 0 {
+			lines[0] = lines[0].note(strings.Join(c.handles, ", "))
+		}
+	case len(c.handles) > 0:
+		lines = []line{text(strings.Join(c.handles, ", "))}
+	case len(hidden) == 0:
+		lines = []line{{{notPublished, faint}}}
+	}
+	if len(c.roles) > 1 && len(lines) > 0 {
+		lines[0] = lines[0].and(faint, " (also "+strings.Join(c.roles[1:], ", ")+")")
+	}
+	return append(lines, hidden...)
+}
+
+func (p *page) contactLines(c *client.Contact) []line {
+	var lines []line
+	add := func(s string) {
+		if s = strings.TrimSpace(flat(s)); s != "" {
+			lines = append(lines, text(s))
+		}
+	}
+	add(c.Name)
+	if c.Org != c.Name {
+		add(c.Org)
+	}
+	for _, a := range c.Addresses {
+		add(address(a))
+	}
+	add(reach(c))
+	if p.opt.Verbose {
+		add(c.Title)
+		add(strings.Join(c.URLs, " · "))
+		for _, problem := range c.Problems {
+			if problem.Lost {
+				lines = append(lines, line{{"part of this contact is unreadable", faint}})
+				break
+			}
+		}
+	}
+	return lines
+}
+
+// reach joins how a contact can be reached.
+func reach(c *client.Contact) string {
+	parts := slices.Clone(c.Emails)
+	slices.Sort(parts)
+	parts = slices.Compact(parts)
+	if len(parts) == len(c.Emails) {
+		parts = slices.Clone(c.Emails) // in the server's order, unless it repeats itself
+	}
+	for _, uri := range c.ContactURIs {
+		if address, ok := strings.CutPrefix(uri, "mailto:"); !ok {
+			parts = append(parts, uri)
+		} else if !slices.Contains(parts, address) {
+			parts = append(parts, address)
+		}
+	}
+	for _, t := range c.Phones {
+		if t.Fax() {
+			parts = append(parts, "fax "+t.String())
+		} else {
+			parts = append(parts, t.String())
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+func address(a client.Address) string {
+	parts := slices.Clone(a.Lines)
+	if country := firstOf(a.Country, a.CountryCode); country != "" && !slices.Contains(parts, country) {
+		parts = append(parts, country)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// An inner is an entity and where it stands in the answer.
+type inner struct {
+	entity *client.Entity
+	path   string
+}
+
+// maxWalk bounds the entities that are looked at in one answer.
+const maxWalk = 1000
+
+// walk returns entities and those inside them, the outer ones first.
+func walk(entities []client.Entity, base string) []inner {
+	var out []inner
+	level := []inner{}
+	add := func(list []client.Entity, base string) {
+		for i := range list {
+			level = append(level, inner{&list[i], base + "entities[" + strconv.Itoa(i) + "]"})
+		}
+	}
+	add(entities, base)
+	for len(level) > 0 && len(out) < maxWalk {
+		now := level
+		level = nil
+		for _, in := range now {
+			out = append(out, in)
+			add(in.entity.Entities, in.path+".")
+		}
+	}
+	return out
+}
+
+// abuse writes whom to complain to.
+func (p *page) abuse(s *client.Summary, otherwise string) {
+	var parts []string
+	for _, part := range [...]string{s.AbuseEmail, s.AbusePhone} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	switch {
+	case len(parts) > 0:
+		p.row("Abuse", line{{strings.Join(parts, " · "), plain}})
+	case otherwise != "":
+		p.row("Abuse", line{{otherwise, faint}})
+	}
+}

@@ -1,0 +1,181 @@
+package render
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+const notPublished = "not published"
+
+// Event actions that have a row of their own (RFC 9083 section 10.2.3).
+const (
+	eventRegistration        = "registration"
+	eventLastChanged         = "last changed"
+	eventExpiration          = "expiration"
+	eventRegistrarExpiration = "registrar expiration"
+	eventTransfer            = "transfer"
+	eventDatabase            = "last update of RDAP database"
+)
+
+// event returns the event with that action: the first registration, the last
+// of others.
+func event(events []client.Event, action string) (client.Event, bool) {
+	var found client.Event
+	ok := false
+	for _, e := range events {
+		if !strings.EqualFold(strings.TrimSpace(e.Action), action) || e.Date == "" {
+			continue
+		}
+		if !ok || e.Time.After(found.Time) != (action == eventRegistration) {
+			found, ok = e, true
+		}
+	}
+	return found, ok
+}
+
+// when writes the date of an event and how long ago that was.
+func (p *page) when(e client.Event) line {
+	if e.Time.IsZero() {
+		return text(e.Date).and(wary, " (no date)")
+	}
+	return text(p.date(e)).note(ago(e.Time, p.opt.Now))
+}
+
+// deadline writes a date and how long it is until then.
+func (p *page) deadline(e client.Event) line {
+	if e.Time.IsZero() {
+		return p.when(e)
+	}
+	l := text(p.date(e))
+	if p.opt.Now.IsZero() {
+		return l
+	}
+	days := daysBetween(p.opt.Now, e.Time)
+	switch {
+	case days < 0:
+		return l.and(bad, " (expired "+ago(e.Time, p.opt.Now)+")")
+	case days == 0:
+		return l.and(bad, " (today)")
+	case days <= 30:
+		return l.and(wary, " ("+count(days, "day")+" left)")
+	case days <= 730:
+		return l.note(count(days, "day") + " left")
+	default:
+		return l.note(count(yearsBetween(p.opt.Now, e.Time), "year") + " left")
+	}
+}
+
+func (p *page) date(e client.Event) string {
+	if p.opt.Verbose {
+		return e.Date
+	}
+	return e.Time.UTC().Format(time.DateOnly)
+}
+
+// ago says in one unit how long before now t was, or how long after.
+func ago(t, now time.Time) string {
+	if now.IsZero() {
+		return ""
+	}
+	days := daysBetween(t, now)
+	if days < 0 {
+		return "in " + span1(now, t)
+	}
+	if days == 0 {
+		return "today"
+	}
+	return span1(t, now) + " ago"
+}
+
+// span1 says in one unit how long it is from a to b.
+func span1(a, b time.Time) string {
+	days := daysBetween(a, b)
+	if days < 60 {
+		return count(days, "day")
+	}
+	if years := yearsBetween(a, b); years >= 2 {
+		return count(years, "year")
+	}
+	return count(monthsBetween(a, b), "month")
+}
+
+// daysBetween counts by the calendar, in UTC.
+func daysBetween(a, b time.Time) int {
+	const day = 24 * time.Hour
+	// Unix days, since a Duration ends after 292 years.
+	return int(floorDiv(b.Unix(), int64(day/time.Second)) - floorDiv(a.Unix(), int64(day/time.Second)))
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+func monthsBetween(a, b time.Time) int {
+	a, b = a.UTC(), b.UTC()
+	months := (b.Year()-a.Year())*12 + int(b.Month()-a.Month())
+	if b.Day() < a.Day() {
+		months--
+	}
+	return months
+}
+
+func yearsBetween(a, b time.Time) int { return monthsBetween(a, b) / 12 }
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// eventLabels names the events that have a row of their own.
+var eventLabels = [...]struct{ action, label string }{
+	{eventRegistration, "Registered"},
+	{eventLastChanged, "Updated"},
+	{eventTransfer, "Transferred"},
+	{eventExpiration, "Expires"},
+}
+
+// events writes all events but those in done: the known ones in rows of their
+// own, the others by their names.
+func (p *page) events(events []client.Event, done []string) {
+	for _, known := range eventLabels {
+		if e, ok := event(events, known.action); ok && !contains(done, known.action) {
+			if known.action == eventExpiration {
+				p.row(known.label, p.deadline(e))
+			} else {
+				p.row(known.label, p.when(e))
+			}
+		}
+		done = append(done, known.action)
+	}
+	var others []line
+	for _, e := range events {
+		if contains(done, e.Action) || strings.EqualFold(e.Action, eventDatabase) && !p.opt.Verbose {
+			continue
+		}
+		l := text(e.Action + " ")
+		if e.Date == "" {
+			others = append(others, l.and(faint, "without a date"))
+		} else {
+			others = append(others, append(l, p.when(e)...))
+		}
+	}
+	p.row("Events", others...)
+}
+
+func contains(list []string, action string) bool {
+	for _, s := range list {
+		if strings.EqualFold(s, strings.TrimSpace(action)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,84 @@
+package render
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+func at(t *testing.T, s string) time.Time {
+	t.Helper()
+	when, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return when
+}
+
+func plainText(l line) string {
+	var s string
+	for _, part := range l {
+		s += part.text
+	}
+	return s
+}
+
+func TestAgo(t *testing.T) {
+	for date, want := range map[string]string{
+		"2024-03-01T00:00:00Z":      "today",
+		"2024-03-01T23:00:00Z":      "today",
+		"2024-02-29T23:59:59Z":      "1 day ago",
+		"2024-02-29T23:00:00-05:00": "today",
+		"2024-01-02T00:00:00Z":      "59 days ago",
+		"2023-12-01T00:00:00Z":      "3 months ago",
+		"2023-12-02T00:00:00Z":      "2 months ago",
+		"2022-03-02T00:00:00Z":      "23 months ago",
+		"2022-03-01T00:00:00Z":      "2 years ago",
+		"2019-03-01T00:00:00Z":      "5 years ago",
+		"1600-03-01T00:00:00Z":      "424 years ago",
+		"2024-03-11T00:00:00Z":      "in 10 days",
+		"9999-12-31T00:00:00Z":      "in 7975 years",
+	} {
+		if got := ago(at(t, date), noon); got != want {
+			t.Errorf("%s is %q, want %q", date, got, want)
+		}
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	p := &page{opt: TextOptions{Now: noon}}
+	for date, want := range map[string]string{
+		"2024-06-02T04:00:00Z": "2024-06-02 (93 days left)",
+		"2024-03-02T00:00:00Z": "2024-03-02 (1 day left)",
+		"2024-03-01T23:00:00Z": "2024-03-01 (today)",
+		"2024-02-25T00:00:00Z": "2024-02-25 (expired 5 days ago)",
+		"2034-03-01T00:00:00Z": "2034-03-01 (10 years left)",
+		"2025-03-01T00:00:00Z": "2025-03-01 (365 days left)",
+	} {
+		if got := plainText(p.deadline(client.Event{Date: date, Time: at(t, date)})); got != want {
+			t.Errorf("%s is %q, want %q", date, got, want)
+		}
+	}
+	if got := plainText(p.deadline(client.Event{Date: "soon"})); got != "soon (no date)" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestEventChoice(t *testing.T) {
+	list := []client.Event{
+		{Action: "Registration", Date: "b", Time: noon},
+		{Action: "registration", Date: "a", Time: noon.AddDate(-1, 0, 0)},
+		{Action: "last changed", Date: "c", Time: noon.AddDate(-1, 0, 0)},
+		{Action: "last changed ", Date: "d", Time: noon},
+		{Action: "last changed"},
+	}
+	for action, want := range map[string]string{eventRegistration: "a", eventLastChanged: "d"} {
+		if e, ok := event(list, action); !ok || e.Date != want {
+			t.Errorf("%s: %q, want %q", action, e.Date, want)
+		}
+	}
+	if _, ok := event(list, eventExpiration); ok {
+		t.Error("an expiration out of nothing")
+	}
+}

@@ -1,0 +1,191 @@
+package render
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// domain writes a domain (RFC 9083 section 5.3).
+func (p *page) domain(r *client.Result, rec *client.Record) {
+	p.verdict(r, "")
+	p.gap()
+	s := r.Summary()
+	reverse := strings.HasSuffix(r.Query.Name, ".arpa")
+	p.otherName(r, rec)
+	p.unicodeName(r, rec)
+	if reverse && rec.Network != nil {
+		p.rangeOf(rec.Network)
+	}
+	if !reverse || s.Registrar != "" {
+		p.registrar(&s)
+	}
+	p.dates(rec, !reverse)
+	p.statuses(rec.Status)
+	p.nameservers(rec.Nameservers, !reverse)
+	p.secureDNS(rec.SecureDNS)
+	p.abuse(&s, "")
+	p.variants(rec.Variants)
+	if p.opt.Verbose {
+		p.value("Handle", rec.Handle)
+	}
+	p.contacts(rec.Entities, rec.Redacted, []string{"registrar", "abuse"})
+	p.remarks(rec.Remarks)
+}
+
+// otherName warns, for everybody to see, of an answer about another name.
+func (p *page) otherName(r *client.Result, rec *client.Record) {
+	name := client.DisplayName(rec.LDHName)
+	if name == "" || name == r.Query.Name || client.DisplayName(rec.UnicodeName) == r.Query.Name {
+		return
+	}
+	for _, w := range r.Warnings {
+		if strings.HasPrefix(w, "asked for ") { // the client compares as IDNA does
+			p.row("Note", line{{"the answer is about " + name, wary}})
+			return
+		}
+	}
+}
+
+// unicodeName writes the name in its own script, if it has one.
+func (p *page) unicodeName(r *client.Result, rec *client.Record) {
+	if name := client.DisplayName(rec.UnicodeName); name != "" && name != r.Query.Name {
+		p.value("Unicode", name)
+	}
+}
+
+func (p *page) registrar(s *client.Summary) {
+	if s.Registrar == "" {
+		p.row("Registrar", line{{notPublished, faint}})
+		return
+	}
+	l := text(s.Registrar)
+	if s.RegistrarID != "" {
+		l = l.note("IANA " + s.RegistrarID)
+	}
+	p.row("Registrar", l)
+}
+
+// dates writes when it began, was changed and ends. For registrations that end,
+// silence about it is worth a row.
+func (p *page) dates(rec *client.Record, due bool) {
+	missing := line{{notPublished, faint}}
+	if e, ok := event(rec.Events, eventRegistration); ok {
+		p.row("Created", p.when(e))
+	} else if due {
+		p.row("Created", missing)
+	}
+	expires, ok := event(rec.Events, eventExpiration)
+	registrars, both := event(rec.Events, eventRegistrarExpiration)
+	if !ok {
+		expires, ok, both = registrars, both, false
+	}
+	switch {
+	case ok:
+		p.row("Expires", p.deadline(expires))
+	case due:
+		p.row("Expires", missing)
+	}
+	if both && !registrars.Time.Equal(expires.Time) {
+		p.row("", p.deadline(registrars).and(faint, " by the registrar"))
+	}
+	p.events(rec.Events, []string{eventRegistration, eventExpiration, eventRegistrarExpiration})
+}
+
+func (p *page) nameservers(list []client.Nameserver, due bool) {
+	var lines []line
+	for i := range list {
+		ns := &list[i]
+		name := client.DisplayName(firstOf(ns.LDHName, ns.UnicodeName, ns.Handle))
+		if name == "" {
+			continue
+		}
+		l := text(name)
+		for _, addresses := range [2][]string{ns.V4, ns.V6} {
+			for _, a := range addresses {
+				l = l.and(faint, "  "+a)
+			}
+		}
+		lines = append(lines, l)
+	}
+	if lines == nil && due {
+		lines = []line{{{"none published", faint}}}
+	}
+	p.row("Nameservers", lines...)
+}
+
+func (p *page) secureDNS(s *client.SecureDNS) {
+	var l line
+	switch s.Signed() {
+	case client.Yes:
+		l = line{{"signed", good}}
+	case client.No:
+		l = line{{"unsigned", plain}}
+	default:
+		l = line{{notPublished, faint}}
+	}
+	if s != nil {
+		var parts []string
+		for _, ds := range s.DS {
+			if ds.KeyTag != nil {
+				parts = append(parts, "DS "+strconv.FormatUint(uint64(*ds.KeyTag), 10)+algorithm(ds.Algorithm))
+			}
+		}
+		if n := len(s.Keys); n > 0 {
+			parts = append(parts, count(n, "key"))
+		}
+		l = l.note(strings.Join(parts, "; "))
+	}
+	p.row("DNSSEC", l)
+}
+
+func algorithm(n *uint32) string {
+	if n == nil {
+		return ""
+	}
+	return ", algorithm " + strconv.FormatUint(uint64(*n), 10)
+}
+
+// variants writes the names that go with the domain.
+func (p *page) variants(list []client.Variant) {
+	var lines []line
+	for _, v := range list {
+		var names []string
+		for _, n := range v.Names {
+			if name := client.DisplayName(firstOf(n.UnicodeName, n.LDHName)); name != "" {
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			lines = append(lines, text(strings.Join(names, ", ")).note(strings.Join(v.Relations, ", ")))
+		}
+	}
+	p.row("Variants", lines...)
+}
+
+// maxRemarkLines is how much of the remarks a text shows that is not verbose.
+const maxRemarkLines = 6
+
+// remarks writes what the registry noted about the object.
+func (p *page) remarks(list []client.Notice) {
+	p.gap()
+	var lines []line
+	for _, n := range list {
+		if tellsOfLoss(n) {
+			continue // that has a row of its own
+		}
+		for _, d := range n.Description {
+			for _, l := range Lines(d) {
+				if strings.TrimSpace(l) != "" {
+					lines = append(lines, text(l))
+				}
+			}
+		}
+	}
+	if len(lines) > maxRemarkLines && !p.opt.Verbose {
+		more := len(lines) - maxRemarkLines + 1
+		lines = append(lines[:maxRemarkLines-1], line{{"and " + count(more, "more line"), faint}})
+	}
+	p.row("Remarks", lines...)
+}

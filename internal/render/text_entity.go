@@ -1,0 +1,46 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// entity writes a person or organisation (RFC 9083 section 5.1).
+func (p *page) entity(r *client.Result, rec *client.Record) {
+	p.verdict(r, "")
+	p.gap()
+	c := rec.Contact()
+	redacted, rest := redactionsOf(rec.Redacted, rec.Roles)
+	lines := append(p.contactLines(&c), redactionLines(redacted)...)
+	if len(lines) == 0 {
+		lines = []line{{{notPublished, faint}}}
+	}
+	p.row("Contact", lines...)
+	p.value("Kind", c.Kind)
+	p.value("Handle", rec.Handle)
+	p.value("Roles", strings.Join(rec.Roles, ", "))
+	for _, id := range rec.PublicIDs {
+		p.row("Public ID", text(id.Identifier).note(id.Type))
+	}
+	p.statuses(rec.Status)
+	p.events(rec.Events, nil)
+	p.held(rec)
+	p.contacts(rec.Entities, rest, nil)
+	p.remarks(rec.Remarks)
+}
+
+// held writes the networks and AS numbers of an entity.
+func (p *page) held(rec *client.Record) {
+	p.gap()
+	networks := make([]line, len(rec.Networks))
+	for i := range rec.Networks {
+		networks[i] = gist(&rec.Networks[i])
+	}
+	p.row("Networks", networks...)
+	numbers := make([]line, len(rec.Autnums))
+	for i := range rec.Autnums {
+		numbers[i] = gist(&rec.Autnums[i])
+	}
+	p.row("AS numbers", numbers...)
+}

@@ -1,0 +1,26 @@
+package render
+
+import "github.com/rdapq/rdapq/client"
+
+// nameserver writes a nameserver (RFC 9083 section 5.2).
+func (p *page) nameserver(r *client.Result, rec *client.Record) {
+	p.verdict(r, "")
+	p.gap()
+	s := r.Summary()
+	p.otherName(r, rec)
+	p.unicodeName(r, rec)
+	addresses := append(texts(rec.V4), texts(rec.V6)...)
+	if len(addresses) == 0 {
+		addresses = []line{{{notPublished, faint}}}
+	}
+	p.row("Addresses", addresses...)
+	p.value("Handle", rec.Handle)
+	if s.Registrar != "" {
+		p.registrar(&s)
+	}
+	p.statuses(rec.Status)
+	p.events(rec.Events, nil)
+	p.abuse(&s, "")
+	p.contacts(rec.Entities, rec.Redacted, []string{"registrar", "abuse"})
+	p.remarks(rec.Remarks)
+}

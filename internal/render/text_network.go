@@ -1,0 +1,102 @@
+package render
+
+import (
+	"math/big"
+	"net/netip"
+	"strings"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// maxCIDRs is how many prefixes a text shows that is not verbose.
+const maxCIDRs = 8
+
+// network writes an IP network (RFC 9083 section 5.4): which addresses, who
+// holds them and whom to complain to come first.
+func (p *page) network(r *client.Result, rec *client.Record) {
+	p.verdict(r, "")
+	p.gap()
+	s := r.Summary()
+	p.rangeOf(rec)
+	p.holder(&s)
+	p.abuse(&s, notPublished)
+	p.gap()
+	p.value("Name", rec.Name)
+	p.value("Handle", rec.Handle)
+	p.value("Type", rec.Type)
+	p.value("Country", rec.Country)
+	p.value("Parent", rec.ParentHandle)
+	p.statuses(rec.Status)
+	p.events(rec.Events, nil)
+	p.geofeed(rec.Links)
+	p.contacts(rec.Entities, rec.Redacted, []string{"abuse"})
+	p.remarks(rec.Remarks)
+}
+
+// rangeOf writes the addresses of a network.
+func (p *page) rangeOf(rec *client.Record) {
+	if rec.StartAddress != "" || rec.EndAddress != "" {
+		p.row("Range", text(between(rec.StartAddress, rec.EndAddress)))
+	}
+	var prefixes []string
+	for i, c := range rec.CIDRs {
+		if i == maxCIDRs && !p.opt.Verbose && len(rec.CIDRs) > maxCIDRs+1 {
+			prefixes = append(prefixes, "and "+count(len(rec.CIDRs)-i, "more"))
+			prefixes[i] = strings.TrimSuffix(prefixes[i], "s")
+			break
+		}
+		prefixes = append(prefixes, c.String())
+	}
+	if len(prefixes) > 0 {
+		p.row("CIDR", text(strings.Join(prefixes, ", ")).note(size(rec.CIDRs)))
+	}
+}
+
+func between(first, last string) string {
+	switch {
+	case last == "" || first == last:
+		return first
+	case first == "":
+		return last
+	}
+	return first + " – " + last
+}
+
+// size says how many addresses the prefixes hold in all, up to those of IPv4;
+// beyond, the number says nothing that the prefixes don't.
+func size(list []netip.Prefix) string {
+	total := new(big.Int)
+	for _, p := range list {
+		if !p.IsValid() {
+			return ""
+		}
+		total.Add(total, new(big.Int).Lsh(big.NewInt(1), uint(p.Addr().BitLen()-p.Bits())))
+	}
+	switch {
+	case total.Sign() == 0:
+		return ""
+	case total.IsInt64() && total.Int64() == 1:
+		return "1 address"
+	case total.IsInt64() && total.Int64() <= 1<<32:
+		return grouped(total.Int64()) + " addresses"
+	}
+	return ""
+}
+
+// holder writes who holds a network or AS number.
+func (p *page) holder(s *client.Summary) {
+	if s.Holder == "" {
+		p.row("Holder", line{{notPublished, faint}})
+		return
+	}
+	p.row("Holder", line{{s.Holder, strong}})
+}
+
+// geofeed writes where the holder says its addresses are (RFC 9877).
+func (p *page) geofeed(links []client.Link) {
+	for _, l := range links {
+		if l.HasRel("geofeed") {
+			p.value("Geofeed", l.Href)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package render
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/client"
+)
+
+// origin writes who said it, how that server was found, and how it was asked.
+func (p *page) origin(r *client.Result) {
+	p.gap()
+	if r.Server != "" {
+		p.row("Server", text(redactURL(r.Server)).note(foundBy(r.Source, r.Entry)))
+	}
+	if asked, answered := redactURL(r.URL), redactURL(r.FinalURL); answered != "" && answered != asked {
+		p.row("Redirected", text("to "+answered))
+	}
+	if s := connection(r); s != nil {
+		p.row("Connection", s)
+	}
+}
+
+// foundBy says how a server was found.
+func foundBy(source bootstrap.Source, entry string) string {
+	var s string
+	switch source {
+	case bootstrap.SourceIANA:
+		s = "from IANA's list"
+	case bootstrap.SourceSnapshot:
+		s = "from the built-in copy of IANA's list"
+	case bootstrap.SourceUnlisted:
+		s = "not in IANA's list, known to rdapq"
+	case bootstrap.SourceOverride:
+		s = "from your own list"
+	case bootstrap.SourceServer:
+		return "as you said"
+	case bootstrap.SourceReferral:
+		return "another server pointed there"
+	default:
+		s = string(source)
+	}
+	if entry != "" && s != "" {
+		s += ", entry " + entry
+	}
+	return s
+}
+
+// connection says how the last request was carried: "h2 · TLS 1.3 · reused ·
+// 91 ms".
+func connection(r *client.Result) line {
+	var l line
+	add := func(i ink, s string) {
+		if len(l) > 0 {
+			l = l.and(plain, " · ")
+		}
+		l = l.and(i, s)
+	}
+	t := &r.Conn
+	if t.ConnID != 0 {
+		switch t.Protocol {
+		case "":
+		case "http/1.1":
+			add(plain, "HTTP/1.1")
+		default:
+			add(plain, t.Protocol)
+		}
+		if v := tlsVersion(t.TLS); v != "" {
+			add(plain, "TLS "+v)
+		} else {
+			add(wary, "no TLS")
+		}
+		switch {
+		case t.Reused:
+			add(good, "reused")
+		case t.EarlyData:
+			add(good, "early data")
+		case t.Resumed:
+			add(good, "resumed")
+		default:
+			add(plain, "new")
+		}
+	}
+	if r.Elapsed > 0 {
+		add(plain, duration(inMillis(r.Elapsed)))
+	}
+	if r.Attempts > 1 {
+		add(wary, count(r.Attempts, "attempt"))
+	}
+	return l
+}
+
+// details writes what only the curious want to know.
+func (p *page) details(r *client.Result) {
+	var steps []string
+	for _, s := range [...]struct {
+		name string
+		d    time.Duration
+	}{
+		{"wait", r.Conn.Wait},
+		{"DNS", r.Conn.DNS},
+		{"TCP", r.Conn.TCP},
+		{"TLS", r.Conn.Handshake},
+		{"first byte", r.Conn.FirstByte},
+		{"total", r.Conn.Total},
+	} {
+		if s.d > 0 {
+			steps = append(steps, s.name+" "+duration(inMillis(s.d)))
+		}
+	}
+	p.value("Timing", strings.Join(steps, " · "))
+	p.value("Peer", r.Conn.RemoteAddr)
+	p.gap()
+	p.value("Query", shownQuery(r.Query.Text))
+	p.value("Type", string(r.Query.Type))
+	p.value("URL", redactURL(r.URL))
+	if r.Status != 0 {
+		p.value("HTTP status", number(int64(r.Status)))
+	}
+	if !r.Time.IsZero() {
+		p.value("Time", r.Time.UTC().Format(time.RFC3339))
+	}
+	var odd []line
+	for _, w := range r.Warnings {
+		odd = append(odd, line{{w, wary}})
+	}
+	p.row("Warnings", odd...)
+	rec, err := r.Record()
+	if err != nil {
+		return
+	}
+	var problems []line
+	for _, problem := range slices.Concat(rec.Problems, cardProblems(rec)) {
+		l := text(problem.String())
+		if problem.Lost {
+			l = l.and(wary, " (left out)")
+		}
+		problems = append(problems, l)
+	}
+	p.row("Problems", problems...)
+	p.value("Conformance", strings.Join(rec.Conformance, " "))
+	for _, n := range rec.Notices {
+		p.gap()
+		p.notice("Notice", n)
+	}
+}
+
+// cardProblems returns what is wrong with the contact cards of an answer.
+func cardProblems(rec *client.Record) []client.Problem {
+	out := rec.Contact().Problems
+	for _, in := range walk(rec.Entities, "") {
+		for _, problem := range in.entity.Contact().Problems {
+			if problem.Path != "" {
+				problem.Path = in.path + "." + problem.Path
+			} else {
+				problem.Path = in.path
+			}
+			out = append(out, problem)
+		}
+	}
+	return out
+}
+
+// notice writes a notice or remark whole.
+func (p *page) notice(name string, n client.Notice) {
+	var lines []line
+	if n.Title != "" {
+		lines = append(lines, line{{n.Title, strong}})
+	}
+	for _, d := range n.Description {
+		lines = append(lines, texts(Lines(d))...)
+	}
+	for _, l := range n.Links {
+		if l.Href != "" {
+			lines = append(lines, line{{l.Href, faint}})
+		}
+	}
+	p.row(name, lines...)
+}

@@ -1,0 +1,98 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// statusMeanings says in plain words what a status means for a domain or
+// another object (RFC 8056, RFC 9083 section 10.2.2). Words that speak for
+// themselves are not in it.
+var statusMeanings = map[string]string{
+	"inactive":          "not in the DNS: it has no nameservers",
+	"associated":        "other objects refer to it",
+	"locked":            "cannot be changed",
+	"reserved":          "kept back, not for registration",
+	"proxy":             "registered through somebody else",
+	"private":           "the registrant is not shown",
+	"removed":           "some data are left out",
+	"obscured":          "some data are made unreadable",
+	"add period":        "registered a few days ago",
+	"auto renew period": "renewed by itself a few days ago",
+	"renew period":      "renewed a few days ago",
+	"transfer period":   "changed registrar a few days ago",
+	"redemption period": "deleted; the registrant can still get it back",
+	"pending create":    "about to be registered",
+	"pending delete":    "about to be deleted",
+	"pending renew":     "about to be renewed",
+	"pending restore":   "about to come back after a deletion",
+	"pending transfer":  "about to change registrar",
+	"pending update":    "about to be changed",
+	"client hold":       "switched off in the DNS by the registrar",
+	"server hold":       "switched off in the DNS by the registry",
+}
+
+// lockMeanings completes "locked against …".
+var lockMeanings = map[string]string{
+	"delete":   "deletion",
+	"renew":    "renewal",
+	"transfer": "transfer",
+	"update":   "changes",
+}
+
+// statusMeaning explains an RDAP status, or returns "".
+func statusMeaning(status string) string {
+	if m, ok := statusMeanings[status]; ok {
+		return m
+	}
+	rest, ok := strings.CutSuffix(status, " prohibited")
+	if !ok {
+		return ""
+	}
+	by := ""
+	if what, ok := strings.CutPrefix(rest, "client "); ok {
+		rest, by = what, " by the registrar"
+	} else if what, ok := strings.CutPrefix(rest, "server "); ok {
+		rest, by = what, " by the registry"
+	}
+	if what, ok := lockMeanings[rest]; ok {
+		return "locked against " + what + by
+	}
+	return ""
+}
+
+// statuses writes a row for each status, with meanings in a second column.
+func (p *page) statuses(list []string) {
+	width := 0
+	words := make([]string, 0, len(list))
+	for _, s := range list {
+		if s = client.RDAPStatus(s); s != "" {
+			words = append(words, s)
+			if statusMeaning(s) != "" {
+				width = max(width, columns(s))
+			}
+		}
+	}
+	lines := make([]line, len(words))
+	for i, s := range words {
+		l := line{{s, statusInk(s)}}
+		if m := statusMeaning(s); m != "" {
+			l = l.and(faint, strings.Repeat(" ", width-columns(s)+2)+m)
+		}
+		lines[i] = l
+	}
+	p.row("Status", lines...)
+}
+
+func statusInk(status string) ink {
+	switch {
+	case status == "active":
+		return good
+	case strings.HasSuffix(status, " hold"), status == "pending delete", status == "redemption period", status == "inactive":
+		return bad
+	case strings.HasPrefix(status, "pending "):
+		return wary
+	}
+	return plain
+}

@@ -1,0 +1,141 @@
+package render
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+func TestTextGolden(t *testing.T) {
+	for name, r := range fixtures(t) {
+		t.Run(name, func(t *testing.T) {
+			got := AppendText(nil, r, TextOptions{Now: noon, Width: 90})
+			golden(t, name+".txt", got)
+		})
+	}
+}
+
+func TestTextVerboseGolden(t *testing.T) {
+	all := fixtures(t)
+	for _, name := range []string{"domain-thick", "help", "entity", "domain-other"} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, name+".verbose.txt", AppendText(nil, all[name], TextOptions{Now: noon, Verbose: true}))
+		})
+	}
+}
+
+func TestTextColour(t *testing.T) {
+	r := fixtures(t)["domain-thin"]
+	black := AppendText(nil, r, TextOptions{Now: noon})
+	if bytes.ContainsRune(black, 0x1b) {
+		t.Error("escape sequences without colour")
+	}
+	coloured := AppendText(nil, r, TextOptions{Now: noon, Color: true})
+	golden(t, "domain-thin.colour.txt", coloured)
+	if got := stripColour(string(coloured)); got != string(black) {
+		t.Errorf("colour changes the text:\n%s\n%s", got, black)
+	}
+}
+
+// stripColour removes SGR sequences, and nothing else.
+func stripColour(s string) string {
+	var b strings.Builder
+	for {
+		i := strings.Index(s, "\x1b[")
+		if i < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		b.WriteString(s[:i])
+		rest := strings.TrimLeft(s[i+2:], "0123456789;")
+		if !strings.HasPrefix(rest, "m") {
+			return b.String() + s[i:]
+		}
+		s = rest[1:]
+	}
+}
+
+func TestTextNeverPromises(t *testing.T) {
+	for name, r := range fixtures(t) {
+		got := string(AppendText(nil, r, TextOptions{Now: noon}))
+		for _, word := range []string{"available", "unregistered", "0001-01-01", "Invalid"} {
+			if strings.Contains(got, word) {
+				t.Errorf("%s says %q:\n%s", name, word, got)
+			}
+		}
+	}
+}
+
+func TestTextWidth(t *testing.T) {
+	r := fixtures(t)["domain-thick"]
+	for _, width := range []int{1, 40, 60, 100} {
+		got := string(AppendText(nil, r, TextOptions{Now: noon, Width: width}))
+		for _, l := range strings.Split(got, "\n") {
+			value := strings.TrimSpace(l)
+			if len(l) > labelWidth {
+				value = strings.TrimSpace(l[labelWidth:])
+			}
+			if columns(l) > max(width, labelWidth+minValue) && strings.Contains(value, " ") {
+				t.Errorf("width %d: %d columns in %q", width, columns(l), l)
+			}
+			if strings.TrimRight(l, " ") != l {
+				t.Errorf("width %d: trailing space in %q", width, l)
+			}
+		}
+	}
+}
+
+func TestTextSeparatesResults(t *testing.T) {
+	all := fixtures(t)
+	var out bytes.Buffer
+	e, err := NewEncoder(FormatText, &out, Options{Text: TextOptions{Now: noon}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"no-service", "not-found-empty"} {
+		if err := e.Encode(all[name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.Contains(got, "\n\nalpha.example: not found") || strings.HasPrefix(got, "\n") || strings.HasSuffix(got, "\n\n") {
+		t.Errorf("results are not one empty line apart:\n%s", got)
+	}
+}
+
+func TestStatusMeaning(t *testing.T) {
+	tests := []struct{ status, want string }{
+		{"client transfer prohibited", "locked against transfer by the registrar"},
+		{"server update prohibited", "locked against changes by the registry"},
+		{"delete prohibited", "locked against deletion"},
+		{"server hold", "switched off in the DNS by the registry"},
+		{"never heard of", ""},
+		{"client sneeze prohibited", ""},
+	}
+	for _, tt := range tests {
+		if got := statusMeaning(tt.status); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.status, got, tt.want)
+		}
+	}
+}
+
+func TestTextWithoutResponse(t *testing.T) {
+	// The zero Result and one whose body does not fit its verdict must not crash.
+	for _, r := range []*client.Result{
+		{},
+		{Verdict: client.Registered},
+		{Verdict: client.Found, Raw: []byte("<html>")},
+		{Verdict: client.Found, Raw: []byte(`{"objectClassName":"thing","handle":"X"}`)},
+		{Verdict: client.NotFound, Err: &client.Error{}},
+	} {
+		for _, verbose := range []bool{false, true} {
+			if got := AppendText(nil, r, TextOptions{Verbose: verbose}); len(got) == 0 {
+				t.Errorf("nothing for %+v", r)
+			}
+		}
+	}
+}
