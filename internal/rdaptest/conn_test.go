@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -122,8 +123,13 @@ func TestRefuseAndSilence(t *testing.T) {
 	go func() {
 		done <- tls.Client(c, &tls.Config{ServerName: "localhost", RootCAs: silent.Pool()}).HandshakeContext(t.Context())
 	}()
-	for silent.Counts().BytesIn == 0 {
-		time.Sleep(time.Millisecond)
+	if err := silent.tally.await(t.Context(), func() error {
+		if len(silent.tally.conns) == 0 {
+			return errors.New("not accepted yet")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 	if n := silent.Counts(); n.Open != 1 || n.BytesOut != 0 {
 		t.Errorf("counts %+v", n)
@@ -131,6 +137,9 @@ func TestRefuseAndSilence(t *testing.T) {
 	silent.Close()
 	if err := <-done; err == nil {
 		t.Error("a handshake after all")
+	}
+	if n := silent.Counts(); n.BytesOut != 0 || n.Handshakes() != 0 {
+		t.Errorf("counts %+v", n)
 	}
 }
 
