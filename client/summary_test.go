@@ -225,6 +225,19 @@ func TestSummariseOddities(t *testing.T) {
 			`{"expires":"2030-01-01T00:00:00Z"}`, nil,
 		},
 		{
+			"the first registration, the last change",
+			`{"objectClassName":"domain","events":[{"eventAction":"registration","eventDate":"2012-01-01T00:00:00Z"},{"eventAction":"last changed","eventDate":"2015-01-01T00:00:00Z"},
+			 {"eventAction":"registration","eventDate":"2010-01-01T00:00:00Z"},{"eventAction":"last changed","eventDate":"2014-01-01T00:00:00Z"}]}`,
+			`{"created":"2010-01-01T00:00:00Z","updated":"2015-01-01T00:00:00Z"}`, nil,
+		},
+		{
+			"of two organisations the first holds it",
+			`{"objectClassName":"ip network","entities":[{"roles":["registrant"],"handle":"MNT"},
+			 {"roles":["registrant"],"vcardArray":["vcard",[["fn",{},"text","One"],["kind",{},"text","org"]]]},
+			 {"roles":["registrant"],"vcardArray":["vcard",[["fn",{},"text","Two"],["kind",{},"text","org"]]]}]}`,
+			`{"holder":"One"}`, nil,
+		},
+		{
 			"AS numbers that do not fit",
 			`{"objectClassName":"autnum","startAutnum":-1,"endAutnum":4294967296,"name":null}`, `{}`,
 			[]string{
