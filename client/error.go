@@ -1,11 +1,11 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // An Error says why a query was not answered, or what the server said when it
@@ -61,6 +61,14 @@ func invalid(text, what, hint string) *Error {
 	return &Error{Code: CodeInvalid, Message: quote(text) + ": " + what, Hint: hint}
 }
 
+// asError returns err as an *Error, which those of this package's parsers are.
+func asError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Code: CodeInvalid, Message: visible(err.Error()), Err: err}
+}
+
 // maxQuoted bounds what a message repeats of somebody else's text, in octets.
 const maxQuoted = 240
 
@@ -81,25 +89,18 @@ func visible(s string) string {
 				b.WriteString("…")
 				return b.String()
 			}
-			switch {
-			case r == utf8.RuneError:
-				b.WriteRune(r)
-			case unsafeRune(r):
+			if unsafeRune(r) {
 				fmt.Fprintf(&b, `\u%04x`, r)
-			default:
-				b.WriteRune(r)
+				continue
 			}
+			b.WriteRune(r)
 		}
 	}
 	return b.String()
 }
 
-// unsafeRune says that r could move, hide or reorder what a terminal shows.
-func unsafeRune(r rune) bool {
-	return r < 0x20 || 0x7f <= r && r <= 0x9f || // C0, DEL, C1
-		r == 0x061c || r == 0x200e || r == 0x200f || // marks of direction
-		0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069 || // embeddings, isolates
-		r == 0x2028 || r == 0x2029 || r == 0xfeff
-}
+// unsafeRune says that r could move, hide or reorder what a terminal shows, or
+// not show at all.
+func unsafeRune(r rune) bool { return hidden(r) || r == 0xfeff }
 
 func statusText(status int) string { return "(" + strconv.Itoa(status) + ")" }

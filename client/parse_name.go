@@ -16,20 +16,21 @@ const (
 // final dot. It refuses what cannot be a name at all and leaves it to the
 // server to say what it does not register.
 func parseName(s string) (string, error) {
-	if strings.Contains(s, "://") || strings.ContainsAny(s, "/?#@\\") {
-		return "", invalid(s, "this is no domain name", "write the name alone, without a path or a user")
-	}
 	if !utf8.ValidString(s) {
 		return "", invalid(s, "the name is not in UTF-8", "")
-	}
-	for _, r := range s {
-		if r <= 0x20 || r == 0x7f {
-			return "", invalid(s, "the name has a space or a control character in it", "write one name at a time")
-		}
 	}
 	name, err := toASCII(s)
 	if err != nil {
 		return "", invalid(s, "the name cannot be written in A-labels: "+err.Error(), "")
+	}
+	// After the conversion, because that maps some characters to these.
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c <= 0x20 || c == 0x7f:
+			return "", invalid(s, "the name has a space or a control character in it", "write one name at a time")
+		case strings.IndexByte(`/?#@\`, c) >= 0:
+			return "", invalid(s, "this is no domain name", "write the name alone, without a path or a user")
+		}
 	}
 	name = strings.TrimSuffix(name, ".")
 	if name == "" {

@@ -28,6 +28,11 @@ func TestParse(t *testing.T) {
 		{"xn--53h.example", TypeDomain, "domain/xn--53h.example"},
 		{"XN--53H.example", TypeDomain, "domain/xn--53h.example"},
 		{"xn--123123.example", TypeDomain, "domain/xn--123123.example"},
+		{"bu\u0308cher.example", TypeDomain, "domain/xn--bcher-kva.example"},
+		{"ﬁ.example", TypeDomain, "domain/fi.example"},
+		{"👩\u200d💻.example", TypeDomain, "domain/xn--1ug1855pcha.example"},
+		{"a\u200db.example", TypeDomain, "domain/xn--ab-m1t.example"},
+		{"ab--ü.example", TypeDomain, "domain/xn--ab---3ra.example"},
 		{"例え.テスト", TypeDomain, "domain/xn--r8jz45g.xn--zckzah"},
 		{"пример.рф", TypeDomain, "domain/xn--e1afmkfd.xn--p1ai"},
 		{"_dmarc.alpha.example", TypeDomain, "domain/_dmarc.alpha.example"},
@@ -123,6 +128,8 @@ func TestParseInvalid(t *testing.T) {
 		{"", "https://rdap.example/domain/a.example", "URL"},
 		{"", "someone@alpha.example", "e-mail"},
 		{"", "alpha.example/path", "no domain name"},
+		{"", "℀.example", "no domain name"},
+		{"", "a\u3000b.example", "space"},
 		{"", "fe80::1%eth0", "zone"},
 		{"", "2001:db8::g", "IPv6"},
 		{"", "2001:db8::/129", "0 to 128"},
@@ -207,7 +214,7 @@ func TestQuestion(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"example.com", "BÜCHER。example", "192.0.2.0/24", "2001:db8::/32", "AS1.10", "2.0.192.in-addr.arpa", "xn--53h.example", "a@b", "\u202e.example", "0/0"} {
+	for _, s := range []string{"example.com", "BÜCHER。example", "192.0.2.0/24", "2001:db8::/32", "AS1.10", "2.0.192.in-addr.arpa", "xn--53h.example", "a@b", "\u202e.example", "0/0", "👩\u200d💻.example", "℀.example", "bu\u0308cher.example"} {
 		f.Add("", s)
 		f.Add("entity", s)
 		f.Add("nameserver", s)

@@ -10,6 +10,7 @@ import (
 // A Verdict says what came of a [Query].
 type Verdict string
 
+// Verdicts. Only the first three are answers.
 const (
 	Registered  Verdict = "registered"   // the domain is registered
 	Found       Verdict = "found"        // the object of another class, help or a search was answered
@@ -21,6 +22,10 @@ const (
 	Invalid     Verdict = "invalid"      // the input is not a query
 )
 
+// Answered reports whether the server responsible answered the question:
+// Registered, Found and NotFound.
+func (v Verdict) Answered() bool { return v == Registered || v == Found || v == NotFound }
+
 // A Result is what came of one query. Exactly one Result comes of each.
 type Result struct {
 	Line     int64               // number of the input line, from 1; 0 for a single lookup
@@ -30,8 +35,8 @@ type Result struct {
 	Server   string              // base URL of the server asked
 	Source   bootstrap.Source    // how that server was found
 	Entry    string              // the registry entry that led there: "com", "192.0.2.0/24"
-	URL      string              // the URL asked first
-	FinalURL string              // the URL that answered, after redirects
+	URL      string              // the URL asked first, without keys
+	FinalURL string              // the URL that answered, after redirects, without keys
 	Time     time.Time           // when the answer was complete
 	Attempts int                 // requests made for it, redirects not counted
 	Elapsed  time.Duration       // from the start of the lookup to its end, time in queues not counted
@@ -40,4 +45,20 @@ type Result struct {
 	Raw      []byte              // the body as the server sent it, decompressed; nil without one
 	Warnings []string            // what was odd, one sentence each
 	Err      *Error              // why there is no answer; nil for Registered, Found; the server's own words for the others
+}
+
+// failure returns Err if the question was not answered. It returns the
+// interface, so that a nil *Error never becomes an error that is not nil.
+func (r *Result) failure() error {
+	if r.Err == nil || r.Verdict.Answered() {
+		return nil
+	}
+	return r.Err
+}
+
+func (r *Result) warn(sentence string) { r.Warnings = append(r.Warnings, sentence) }
+
+// fail sets the error and the verdict that goes with its code.
+func (r *Result) fail(e *Error) {
+	r.Err, r.Verdict = e, verdictOf(e)
 }

@@ -1,0 +1,161 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// Version is the version of this module, as the default User-Agent tells it.
+const Version = "0.1.0"
+
+// Defaults of a [Config].
+const (
+	DefaultUserAgent      = "rdapq/" + Version + " (+https://github.com/rdapq/rdapq)"
+	DefaultTimeout        = 15 * time.Second
+	DefaultConnectTimeout = 5 * time.Second
+	DefaultJobs           = 64
+	DefaultPerHost        = 8
+	DefaultMaxBody        = 10 << 20
+	DefaultMaxRedirects   = 5
+)
+
+// A Resolver finds the servers responsible for a question;
+// *[bootstrap.Resolver] is one. It must be safe for concurrent use. An error
+// that wraps [bootstrap.ErrNoService] means that no server is known, one that
+// wraps [bootstrap.ErrHTTPOnly] that only unencrypted ones are.
+type Resolver interface {
+	Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error)
+}
+
+// A Config says how a [Client] behaves. The zero value is ready to use.
+type Config struct {
+	// Transport carries the requests. Nil means a *[pool.Pool] of the Client's
+	// own, which Close closes; one given here stays the caller's.
+	//
+	// Give a RoundTripper and not what an [http.Client] makes of it: the Client
+	// follows redirects itself.
+	Transport http.RoundTripper
+
+	// Resolver finds the servers. Nil means a *[bootstrap.Resolver] of the
+	// Client's own with its defaults.
+	Resolver Resolver
+
+	// UserAgent names the program to the servers. Empty means DefaultUserAgent.
+	UserAgent string
+
+	// Timeout bounds one attempt, from the queue for a connection to the end of
+	// the body, redirects included. 0 means DefaultTimeout, negative no bound
+	// but that of the context.
+	Timeout time.Duration
+
+	// ConnectTimeout bounds the set-up of a connection: always with a Transport
+	// of the Client's own, and with another one while there is one more server
+	// to ask. 0 means DefaultConnectTimeout.
+	ConnectTimeout time.Duration
+
+	// Jobs bounds the lookups of one Batch that run at once. 0 means DefaultJobs.
+	Jobs int
+
+	// PerHost bounds those of them that run at once at one server. 0 means
+	// DefaultPerHost.
+	PerHost int
+
+	// MaxBody bounds a body in octets, after decompression. 0 means
+	// DefaultMaxBody.
+	MaxBody int64
+
+	// MaxRedirects bounds how many redirects in a row are followed. 0 means
+	// DefaultMaxRedirects, negative that none is.
+	MaxRedirects int
+
+	// AllowHTTP permits servers and redirects without TLS.
+	AllowHTTP bool
+
+	// Logger tells about requests and redirects at debug level. Nil is silent.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	c.UserAgent = orDefault(c.UserAgent, DefaultUserAgent)
+	c.Timeout = orDefault(c.Timeout, DefaultTimeout)
+	c.ConnectTimeout = positive(c.ConnectTimeout, DefaultConnectTimeout)
+	c.Jobs = positive(c.Jobs, DefaultJobs)
+	c.PerHost = positive(c.PerHost, DefaultPerHost)
+	c.MaxBody = positive(c.MaxBody, DefaultMaxBody)
+	c.MaxRedirects = max(orDefault(c.MaxRedirects, DefaultMaxRedirects), 0)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func orDefault[T comparable](v, d T) T {
+	var zero T
+	if v == zero {
+		return d
+	}
+	return v
+}
+
+func positive[T int | int64 | time.Duration](v, d T) T {
+	if v <= 0 {
+		return d
+	}
+	return v
+}
+
+// A Client asks RDAP servers. Make it with [New]; it is safe for concurrent
+// use, and one serves a whole program.
+type Client struct {
+	cfg     Config
+	own     []io.Closer // what Close closes
+	buffers sync.Pool   // of *bytes.Buffer, for bodies of unknown length
+}
+
+// New returns a Client.
+func New(cfg Config) (*Client, error) {
+	c := &Client{cfg: cfg.withDefaults()}
+	c.buffers.New = func() any { return new(bytes.Buffer) }
+	if c.cfg.Transport == nil {
+		p, err := pool.New(pool.Config{
+			ConnectTimeout:   c.cfg.ConnectTimeout,
+			HandshakeTimeout: c.cfg.ConnectTimeout,
+			MaxConnsPerHost:  c.cfg.PerHost,
+			Logger:           cfg.Logger,
+		})
+		if err != nil {
+			return nil, err
+		}
+		c.cfg.Transport = p
+		c.own = append(c.own, p)
+	}
+	if c.cfg.Resolver == nil {
+		r, err := bootstrap.New(bootstrap.Config{AllowHTTP: c.cfg.AllowHTTP, Logger: cfg.Logger})
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		c.cfg.Resolver = r
+		c.own = append(c.own, r)
+	}
+	return c, nil
+}
+
+// Close closes the connections and whatever else the Client made for itself.
+// Lookups under way fail. A Transport or Resolver given in the [Config] is left
+// alone.
+func (c *Client) Close() error {
+	var errs []error
+	for _, closer := range c.own {
+		errs = append(errs, closer.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,118 @@
+package client_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// asker is a client of a test, with what it takes to reach test servers.
+type asker struct {
+	*client.Client
+	pool *pool.Pool
+}
+
+// urls is a resolver that knows one service for everything.
+type urls []string
+
+func (u urls) Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error) {
+	return bootstrap.Answer{Entry: "test", URLs: u, Source: bootstrap.SourceOverride}, nil
+}
+
+// resolverFunc is a resolver that is one function.
+type resolverFunc func(bootstrap.Question) (bootstrap.Answer, error)
+
+func (f resolverFunc) Resolve(_ context.Context, q bootstrap.Question) (bootstrap.Answer, error) {
+	return f(q)
+}
+
+// newAsker makes a client that trusts ca.
+func newAsker(t testing.TB, ca *rdaptest.CA, cfg client.Config) asker {
+	t.Helper()
+	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: ca.Pool()}, MaxConnsPerHost: 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	if cfg.Transport == nil {
+		cfg.Transport = p
+	}
+	c, err := client.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return asker{c, p}
+}
+
+// newCA makes an authority for the servers of one test.
+func newCA(t testing.TB) *rdaptest.CA {
+	t.Helper()
+	ca, err := rdaptest.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ca
+}
+
+// newPair makes a server and a client that asks it for everything.
+func newPair(t testing.TB, server rdaptest.Config, cfg client.Config) (*rdaptest.Server, asker) {
+	t.Helper()
+	s := rdaptest.Start(t, server)
+	if cfg.Resolver == nil {
+		cfg.Resolver = urls{s.URL()}
+	}
+	return s, newAsker(t, s.CA(), cfg)
+}
+
+func mustParse(t testing.TB, typ client.Type, text string) client.Query {
+	t.Helper()
+	q, err := client.ParseAs(typ, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// lookup asks and checks what holds for every result.
+func (a asker) lookup(t testing.TB, q client.Query) *client.Result {
+	t.Helper()
+	r, err := a.Lookup(t.Context(), q)
+	checkResult(t, r)
+	if (err == nil) != r.Verdict.Answered() {
+		t.Errorf("%s: verdict %s with error %v", q, r.Verdict, err)
+	}
+	if err != nil && !errors.Is(err, r.Err) {
+		t.Errorf("%s: error %v is not the result's %v", q, err, r.Err)
+	}
+	return r
+}
+
+func checkResult(t testing.TB, r *client.Result) {
+	t.Helper()
+	if r.Verdict == "" || r.Time.IsZero() || r.Elapsed < 0 {
+		t.Errorf("unfinished result %+v", r)
+	}
+	positive := r.Verdict == client.Registered || r.Verdict == client.Found
+	if positive != (r.Err == nil) {
+		t.Errorf("%s: verdict %s with error %v", r.Query, r.Verdict, r.Err)
+	}
+	if r.Err != nil && (r.Err.Message == "" || r.Err.Code == "") {
+		t.Errorf("%s: empty error %+v", r.Query, r.Err)
+	}
+}
+
+func describe(r *client.Result) string {
+	code, message := "", ""
+	if r.Err != nil {
+		code, message = r.Err.Code, r.Err.Message
+	}
+	return fmt.Sprintf("%s %d %s %q, warnings %q", r.Verdict, r.Status, code, message, r.Warnings)
+}

@@ -1,0 +1,88 @@
+package client_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// exampleClient is what client.New(client.Config{}) would be on the Internet:
+// here it trusts and asks a server in this process.
+func exampleClient() (*client.Client, func()) {
+	s, err := rdaptest.New(rdaptest.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: s.Pool()}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := client.New(client.Config{Transport: p, Resolver: urls{s.URL()}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return c, func() {
+		c.Close()
+		p.Close()
+		s.Close()
+	}
+}
+
+func ExampleClient_Lookup() {
+	c, done := exampleClient() // client.New(client.Config{})
+	defer done()
+
+	q, err := client.Parse("BÜCHER.example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := c.Lookup(context.Background(), q)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(r.Query, r.Verdict, r.Status)
+	// Output: xn--bcher-kva.example registered 200
+}
+
+func ExampleClient_Batch() {
+	c, done := exampleClient() // client.New(client.Config{})
+	defer done()
+
+	inputs := func(yield func(client.Input, error) bool) {
+		for i, text := range []string{"alpha.example", "free.example", "192.0.2.1", "no name"} {
+			if !yield(client.Input{Line: int64(i + 1), Text: text}, nil) {
+				return
+			}
+		}
+	}
+	for r := range c.Batch(context.Background(), inputs) {
+		fmt.Println(r.Line, r.Query.Text, r.Verdict)
+	}
+	// Unordered output:
+	// 1 alpha.example registered
+	// 2 free.example not_found
+	// 3 192.0.2.1 found
+	// 4 no name invalid
+}
+
+func ExampleParse() {
+	for _, text := range []string{"Example.COM.", "192.0.2.7/24", "AS1.10", "10.0.1"} {
+		q, err := client.Parse(text)
+		if e, ok := errors.AsType[*client.Error](err); ok {
+			fmt.Println(e.Code, e.Message)
+			continue
+		}
+		fmt.Println(q.Type, q, q.Path())
+	}
+	// Output:
+	// domain example.com domain/example.com
+	// ip 192.0.2.7/24 ip/192.0.2.7/24
+	// autnum AS65546 autnum/65546
+	// invalid "10.0.1": this is no IPv4 address: it has fewer than four parts
+}

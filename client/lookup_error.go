@@ -1,0 +1,173 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rdapq/rdapq/pool"
+)
+
+// transportError says why no response came from u.
+func (a *attempt) transportError(u *url.URL, err error) *Error {
+	at := stepSent
+	if pe, ok := errors.AsType[*pool.Error](err); ok {
+		at = stepOf(pe.Step)
+	} else if a.watch != nil {
+		at = a.watch.step()
+	}
+	return a.failure(u, at, err)
+}
+
+// failure classifies err, which happened at the given step of talking to u.
+func (a *attempt) failure(u *url.URL, at step, err error) *Error {
+	host := visible(u.Host)
+	e := &Error{Code: CodeTransport, Err: err}
+	if a.outer.Err() != nil {
+		stopped(a.outer, e, at.doing()+" at "+host)
+		return e
+	}
+	if tooSlow(a.ctx, err) {
+		e.Code = CodeTimeout
+		e.Message = "no answer from " + host + " within " + spent(a.start) + ", " + at.doing()
+		e.Hint = "try again later, or allow more time"
+		if !errors.Is(err, context.DeadlineExceeded) {
+			e.Err = errors.Join(context.DeadlineExceeded, err)
+		}
+		return e
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		e.Code = CodeDNS
+		e.Message = "the name of the server " + visible(dns.Name) + " does not resolve"
+		if !dns.IsNotFound {
+			e.Message = "the name of the server " + visible(dns.Name) + " could not be looked up: " + visible(dns.Err)
+		}
+		e.Hint = "check the network; if it works, the registry names a server that is gone"
+		return e
+	}
+	if isRefused(err) {
+		e.Code = CodeRefused
+		e.Message = host + " refused the connection"
+		e.Hint = "the server is down, or a firewall is in the way"
+		return e
+	}
+	if cause, hint := tlsCause(err, at); cause != "" {
+		e.Code = CodeTLS
+		e.Message = "no TLS connection to " + host + ": " + cause
+		e.Hint = hint
+		return e
+	}
+	e.Message = "the connection to " + host + " failed " + at.doing() + ": " + visible(rootCause(err))
+	return e
+}
+
+// stopped makes e the error of a caller that gave up or ran out of time.
+func stopped(ctx context.Context, e *Error, doing string) {
+	e.Code, e.Message = CodeCanceled, "canceled while "+doing
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		e.Code, e.Message = CodeTimeout, "out of time while "+doing
+		e.Hint = "allow more time"
+	}
+	if !errors.Is(e.Err, ctx.Err()) {
+		e.Err = errors.Join(ctx.Err(), e.Err)
+	}
+}
+
+func tooSlow(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		return true
+	}
+	t, ok := errors.AsType[net.Error](err)
+	return ok && t.Timeout() || errors.Is(err, context.DeadlineExceeded)
+}
+
+// spent rounds the time since start for people.
+func spent(start time.Time) string {
+	d := time.Since(start)
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(100 * time.Millisecond).String()
+}
+
+func isRefused(err error) bool {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return true
+	}
+	// Windows has a number of its own for it.
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial" && strings.Contains(op.Err.Error(), "refused")
+}
+
+// tlsCause says what is wrong between us and the server's TLS; empty means that
+// TLS is not to blame.
+func tlsCause(err error, at step) (cause, hint string) {
+	if bad, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
+		if bad.Reason == x509.Expired && bad.Cert != nil {
+			if now := time.Now(); now.Before(bad.Cert.NotBefore) {
+				return "its certificate is valid from " + day(bad.Cert.NotBefore) + " only", "check the clock of this machine"
+			}
+			return "its certificate expired on " + day(bad.Cert.NotAfter), "the operator of the server has to renew it"
+		}
+		return "its certificate is not valid: " + visible(bad.Error()), ""
+	}
+	if bad, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "its certificate is for another host: " + visible(strings.TrimPrefix(bad.Error(), "x509: ")), "check the name of the server"
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "its certificate is from an authority that is not trusted here", "if you know that authority, add its certificate to the trusted ones"
+	}
+	if bad, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "its certificate cannot be verified: " + visible(bad.Err.Error()), ""
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return "it does not speak TLS on this port", "check the port"
+	}
+	if text, ok := tlsText(err); ok {
+		return "the handshake failed: " + visible(text), "the server may offer only protocol versions or ciphers that are no longer safe"
+	}
+	if at == stepHandshake {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+			return "it closed the connection in the handshake", ""
+		}
+		return "the handshake failed: " + visible(rootCause(err)), ""
+	}
+	return "", ""
+}
+
+// tlsText finds an error that crypto/tls has no type for.
+func tlsText(err error) (string, bool) {
+	if alert, ok := errors.AsType[tls.AlertError](err); ok {
+		return strings.TrimPrefix(alert.Error(), "tls: "), true
+	}
+	text := rootCause(err)
+	if rest, ok := strings.CutPrefix(text, "tls: "); ok {
+		op, remote := errors.AsType[*net.OpError](err)
+		if remote && op.Op == "remote error" {
+			return "the server says: " + rest, true
+		}
+		return rest, true
+	}
+	return "", false
+}
+
+// rootCause is the text of the innermost error, which leaves out addresses and
+// operations that the message names already.
+func rootCause(err error) string {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err.Error()
+		}
+		err = next
+	}
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }

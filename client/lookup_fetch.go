@@ -1,0 +1,197 @@
+package client
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rdapq/rdapq/pool"
+)
+
+// acceptRDAP asks for RDAP and admits what some servers call it (RFC 7480
+// section 4.2).
+const acceptRDAP = "application/rdap+json, application/json;q=0.9"
+
+// An attempt is one request to one server, with the redirects that it leads to.
+type attempt struct {
+	c     *Client
+	outer context.Context // the caller's
+	ctx   context.Context // the attempt's own, with its deadline
+	watch *progress       // nil with a pool, which tells the step itself
+	start time.Time
+}
+
+// newAttempt bounds an attempt that has so many alternatives left: by the
+// timeout, by its fair share of the caller's deadline, and while there are
+// alternatives by the connect timeout.
+func (c *Client) newAttempt(ctx context.Context, more int) (*attempt, context.CancelFunc) {
+	a := &attempt{c: c, outer: ctx, ctx: ctx, start: time.Now()}
+	limit := c.cfg.Timeout
+	if deadline, ok := ctx.Deadline(); ok && more > 0 {
+		share := deadline.Sub(a.start) / time.Duration(more+1)
+		if limit < 0 || share < limit {
+			limit = share
+		}
+	}
+	cancel := context.CancelFunc(func() {})
+	if limit >= 0 {
+		a.ctx, cancel = context.WithTimeout(ctx, limit)
+	}
+	if _, ok := c.cfg.Transport.(*pool.Pool); ok {
+		return a, cancel
+	}
+	watched, stop := context.WithCancelCause(a.ctx)
+	a.watch = newProgress()
+	a.ctx = a.watch.follow(watched)
+	timer := (*time.Timer)(nil)
+	if more > 0 {
+		timer = time.AfterFunc(c.cfg.ConnectTimeout, func() {
+			if a.watch.step() < stepSent {
+				stop(errConnectTimeout)
+			}
+		})
+	}
+	return a, func() {
+		if timer != nil {
+			timer.Stop()
+		}
+		stop(nil)
+		cancel()
+	}
+}
+
+// answer is a response with its body read.
+type answer struct {
+	status      int
+	contentType string
+	retryAfter  string
+	raw         []byte
+	cut         string // why the body is not whole; empty if it is
+	url         *url.URL
+}
+
+// fetch asks u, follows redirects, and reads the body. It fills in what r says
+// about the way there. An error means that there is no response to judge, or
+// one whose body would have been the answer and could not be read.
+func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
+	way := newTrail(a.c.cfg, u)
+	for {
+		resp, err := a.get(r, u)
+		if err != nil {
+			return answer{}, a.transportError(u, err)
+		}
+		r.Status, r.Header, r.FinalURL = resp.StatusCode, resp.Header, redactURL(u)
+		if isRedirect(resp.StatusCode) {
+			next, e := way.next(u, resp)
+			resp.Body.Close()
+			if e != nil {
+				return answer{}, e
+			}
+			a.c.cfg.Logger.Debug("redirect", "from", redactURL(u), "to", redactURL(next), "status", resp.StatusCode)
+			u = next
+			continue
+		}
+		raw, err := a.c.read(resp)
+		resp.Body.Close()
+		got := answer{
+			status: resp.StatusCode, raw: raw, url: u,
+			contentType: resp.Header.Get("Content-Type"), retryAfter: resp.Header.Get("Retry-After"),
+		}
+		if err != nil {
+			e := a.bodyError(u, err)
+			// The status of a refusal stands without its body; a caller that
+			// gave up wants no verdict at all.
+			if resp.StatusCode/100 == 2 || a.outer.Err() != nil {
+				return answer{}, e
+			}
+			got.cut = e.Message
+		}
+		r.Raw = got.raw
+		return got, nil
+	}
+}
+
+func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
+	r.Conn = pool.Trace{}
+	ctx := pool.WithTrace(a.ctx, &r.Conn)
+	req := (&http.Request{
+		Method: http.MethodGet, URL: u, Host: u.Host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Accept": {acceptRDAP}, "User-Agent": {a.c.cfg.UserAgent}},
+	}).WithContext(ctx)
+	resp, err := a.c.cfg.Transport.RoundTrip(req)
+	if err == nil && a.watch != nil {
+		a.watch.tell(&r.Conn, resp)
+	}
+	return resp, err
+}
+
+var (
+	errTooLarge       = errors.New("the body is over the limit")
+	errConnectTimeout = errors.New("the connection took too long")
+)
+
+// read returns a body that the caller owns. What was read before an error comes
+// with it.
+func (c *Client) read(resp *http.Response) ([]byte, error) {
+	limit := c.cfg.MaxBody
+	body := io.Reader(resp.Body)
+	length := resp.ContentLength
+	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
+		// The transport undoes the compression that it asked for; some servers
+		// compress without being asked.
+		z, err := gzip.NewReader(resp.Body)
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+		body, length = z, -1
+	}
+	if length > limit {
+		return nil, errTooLarge
+	}
+	if length >= 0 && length <= 64<<10 {
+		// One octet more, because the end has to be seen for HTTP/1.1 to keep
+		// the connection.
+		raw := make([]byte, length+1)
+		n, err := io.ReadFull(body, raw[:length])
+		if err == nil {
+			_, err = body.Read(raw[length:])
+		}
+		if errors.Is(err, io.EOF) && n == int(length) {
+			err = nil
+		}
+		return raw[:n:n], err
+	}
+	buf := c.buffers.Get().(*bytes.Buffer)
+	buf.Reset()
+	n, err := buf.ReadFrom(io.LimitReader(body, limit+1))
+	if err == nil && n > limit {
+		err = errTooLarge
+	}
+	raw := bytes.Clone(buf.Bytes()[:min(n, limit)])
+	if buf.Cap() <= 1<<20 { // a giant must not stay for ever
+		c.buffers.Put(buf)
+	}
+	return raw, err
+}
+
+func (a *attempt) bodyError(u *url.URL, err error) *Error {
+	if errors.Is(err, errTooLarge) {
+		return &Error{
+			Code: CodeTooLarge, Err: err,
+			Message: "the answer of " + visible(u.Host) + " is too large: more than " + strconv.FormatInt(a.c.cfg.MaxBody, 10) + " octets",
+		}
+	}
+	if a.watch != nil {
+		a.watch.at(stepBody)
+	}
+	return a.failure(u, stepBody, err)
+}

@@ -1,0 +1,100 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A step is how far a request had come when it failed.
+type step int32
+
+const (
+	stepQueue step = iota
+	stepResolve
+	stepConnect
+	stepHandshake
+	stepSent
+	stepBody
+)
+
+// doing says what was being done, for a message.
+func (s step) doing() string {
+	switch s {
+	case stepResolve:
+		return "resolving its name"
+	case stepConnect:
+		return "connecting"
+	case stepHandshake:
+		return "in the TLS handshake"
+	case stepSent:
+		return "waiting for the answer"
+	case stepBody:
+		return "reading the answer"
+	default:
+		return "waiting for a connection"
+	}
+}
+
+func stepOf(s pool.Step) step {
+	switch s {
+	case pool.StepResolve:
+		return stepResolve
+	case pool.StepConnect:
+		return stepConnect
+	case pool.StepHandshake:
+		return stepHandshake
+	default:
+		return stepQueue
+	}
+}
+
+// progress follows a request through a transport that is no pool, by the
+// callbacks of net/http.
+type progress struct {
+	now    atomic.Int32
+	reused atomic.Bool
+	remote atomic.Pointer[string]
+}
+
+func newProgress() *progress { return new(progress) }
+
+func (p *progress) step() step { return step(p.now.Load()) }
+
+func (p *progress) at(s step) { p.now.Store(int32(s)) }
+
+func (p *progress) follow(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn:           func(string) { p.at(stepQueue) },
+		DNSStart:          func(httptrace.DNSStartInfo) { p.at(stepResolve) },
+		ConnectStart:      func(_, _ string) { p.at(stepConnect) },
+		TLSHandshakeStart: func() { p.at(stepHandshake) },
+		GotConn: func(i httptrace.GotConnInfo) {
+			p.reused.Store(i.Reused)
+			if i.Conn != nil {
+				remote := i.Conn.RemoteAddr().String()
+				p.remote.Store(&remote)
+			}
+			p.at(stepSent)
+		},
+	})
+}
+
+// tell fills in what can be known of a foreign transport's connection.
+func (p *progress) tell(t *pool.Trace, resp *http.Response) {
+	t.Reused = p.reused.Load()
+	if remote := p.remote.Load(); remote != nil {
+		t.RemoteAddr = *remote
+	}
+	t.Protocol = strings.ToLower(resp.Proto)
+	if resp.ProtoMajor == 2 {
+		t.Protocol = "h2"
+	}
+	if s := resp.TLS; s != nil {
+		t.TLS, t.Resumed = s.Version, s.DidResume
+	}
+}

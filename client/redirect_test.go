@@ -1,0 +1,107 @@
+package client_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+func TestRedirectFollowed(t *testing.T) {
+	ca := newCA(t)
+	to := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
+	from := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
+	a := newAsker(t, ca, client.Config{Resolver: urls{from.URL()}})
+	for _, tt := range []struct {
+		code     int
+		location string
+		want     string // path and query at the target
+	}{
+		{301, to.URL() + "domain/alpha.example", "/domain/alpha.example"},
+		{302, to.URL() + "domain/alpha.example?key=1", "/domain/alpha.example?key=1"},
+		{303, to.URL() + "rdap/domain/alpha.example#part", "/rdap/domain/alpha.example"},
+		{307, "//" + to.Addr() + "/domain/alpha.example", "/domain/alpha.example"},
+		{308, "https://user:word@" + to.Addr() + "/domain/alpha.example", "/domain/alpha.example"},
+	} {
+		from.On("/domain/alpha.example", rdaptest.Redirect(tt.code, tt.location))
+		r := a.lookup(t, mustParse(t, "", "alpha.example"))
+		if r.Verdict != client.Registered || r.Attempts != 1 {
+			t.Errorf("%d %s: %s after %d attempts", tt.code, tt.location, describe(r), r.Attempts)
+			continue
+		}
+		log := to.Log()
+		last := log[len(log)-1]
+		if last.URI != tt.want {
+			t.Errorf("%d %s: asked for %q, want %q", tt.code, tt.location, last.URI, tt.want)
+		}
+		if got := last.Header["Authorization"]; got != nil {
+			t.Errorf("%d %s: credentials %q crossed over", tt.code, tt.location, got)
+		}
+		if r.URL != from.URL()+"domain/alpha.example" || !strings.HasPrefix(r.FinalURL, to.URL()) || strings.Contains(r.FinalURL, "word") {
+			t.Errorf("%d: URL %q, final URL %q", tt.code, r.URL, r.FinalURL)
+		}
+	}
+
+	// A relative one, and a 404 at its end that names who said so.
+	from.On("/domain/free.example", rdaptest.Redirect(302, "/moved/free.example"))
+	from.On("/moved/free.example", rdaptest.Status(404))
+	if r := a.lookup(t, mustParse(t, "", "free.example")); r.Verdict != client.NotFound || r.FinalURL != from.URL()+"moved/free.example" {
+		t.Errorf("relative: %s, final URL %q", describe(r), r.FinalURL)
+	}
+	from.On("/domain/free.example", rdaptest.Redirect(302, to.URL()+"domain/free.example"))
+	if r := a.lookup(t, mustParse(t, "", "free.example")); r.Verdict != client.NotFound || !strings.Contains(r.Err.Message, to.URL()) {
+		t.Errorf("404 elsewhere: %s", describe(r))
+	}
+}
+
+func TestRedirectRefused(t *testing.T) {
+	for _, tt := range []struct {
+		name, location, want string
+	}{
+		{"self", "https://HOST/domain/alpha.example", "closes a loop"},
+		{"self relative", "alpha.example", "closes a loop"},
+		{"loop", "/a", "closes a loop"},
+		{"to http", "http://HOST/domain/alpha.example", "from https to http"},
+		{"file", "file:///etc/passwd", "not on the web"},
+		{"gopher", "gopher://127.0.0.1:70/", "not on the web"},
+		{"no URL", "https://[::1", "no URL"},
+		{"no host", "https:///domain/alpha.example", "not on the web"},
+		{"nowhere", "", "no Location"},
+		{"too many", "/hop1", "one more than the 5"},
+		{"escape", "http://HOST/\u009b31m", "from https to http"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, a := newPair(t, rdaptest.Config{}, client.Config{})
+			s.On("/domain/alpha.example", rdaptest.Redirect(302, strings.ReplaceAll(tt.location, "HOST", s.Addr())))
+			s.On("/a", rdaptest.Redirect(302, "/b"))
+			s.On("/b", rdaptest.Redirect(302, "/a"))
+			s.On("/hop1", rdaptest.Redirect(302, "/hop2"))
+			s.On("/hop2", rdaptest.Redirect(302, "/hop3"))
+			s.On("/hop3", rdaptest.Redirect(302, "/hop4"))
+			s.On("/hop4", rdaptest.Redirect(302, "/hop5"))
+			s.On("/hop5", rdaptest.Redirect(302, "/hop6"))
+			r := a.lookup(t, mustParse(t, "", "alpha.example"))
+			if r.Verdict != client.Failed || r.Err.Code != client.CodeRedirect || !strings.Contains(r.Err.Message, tt.want) {
+				t.Errorf("%s, want %q", describe(r), tt.want)
+			}
+			if r.Err != nil && strings.Contains(r.Err.Message, "\u009b") {
+				t.Errorf("unfit message %q", r.Err.Message)
+			}
+			if tt.name == "loop" && !strings.Contains(r.Err.Message, s.URL()+"a → "+s.URL()+"b → "+s.URL()+"a") {
+				t.Errorf("message %q does not name the loop", r.Err.Message)
+			}
+		})
+	}
+}
+
+func TestRedirectLimit(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{}, client.Config{MaxRedirects: -1})
+	s.On("/domain/alpha.example", rdaptest.Redirect(302, "/domain/beta.example"))
+	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Failed || r.Err.Code != client.CodeRedirect {
+		t.Errorf("none allowed: %s", describe(r))
+	}
+	if n := s.Counts().Requests; n != 1 {
+		t.Errorf("%d requests", n)
+	}
+}

@@ -1,0 +1,218 @@
+package client
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// judge sets the verdict of a response: the HTTP status decides, and where it
+// says success the body has to be the answer.
+func (r *Result) judge(a answer) {
+	if a.status/100 == 2 {
+		r.judgeSuccess(a)
+		return
+	}
+	w := readWords(a.raw, a.contentType)
+	e := &Error{Title: w.title, Detail: w.detail, RetryAfter: retryAfter(a.retryAfter, time.Now())}
+	var what string
+	e.Code, what, e.Hint = r.refusal(a.status, w, e.RetryAfter)
+	if e.Code == CodeRateLimited && e.RetryAfter > 0 {
+		e.Hint = "the server says to come back in " + e.RetryAfter.Round(time.Second).String()
+	}
+	r.explain(e, what, a, w)
+	r.fail(e)
+	switch {
+	case a.cut != "":
+		r.warn("the body of the error is not whole: " + a.cut)
+	case w.broken:
+		r.warn("the body of the error is broken JSON")
+	case w.foreign:
+		r.warn("the body of the error is not RDAP" + labelled(a.contentType))
+	case w.errorCode != 0 && w.errorCode != a.status:
+		r.warn("the body says errorCode " + strconv.Itoa(w.errorCode) + ", the HTTP status is " + strconv.Itoa(a.status) + " and counts")
+	}
+}
+
+// refusal tells codes apart (RFC 7480 section 5, RFC 9082 section 4.3) and
+// names each in words.
+func (r *Result) refusal(status int, w words, wait time.Duration) (code, what, hint string) {
+	switch {
+	case status == http.StatusNotFound:
+		return CodeNotFound, "not found", ""
+	case status == http.StatusTooManyRequests,
+		(status == http.StatusForbidden || status == http.StatusUnprocessableEntity) && w.speakOfRate(),
+		status == http.StatusServiceUnavailable && wait > 0:
+		return CodeRateLimited, "rate limited", "ask this server less often"
+	case status == http.StatusBadRequest:
+		return CodeBadRequest, "the query was rejected", r.parentHint()
+	case status == http.StatusUnauthorized:
+		return CodeUnauthorized, "the server wants to know who asks", ""
+	case status == http.StatusForbidden:
+		return CodeForbidden, "the server refused", ""
+	case status == http.StatusUnprocessableEntity, status == http.StatusNotImplemented:
+		return CodeUnsupported, "the server does not support this query", ""
+	case status/100 == 4:
+		return CodeRejected, "the query was rejected", ""
+	case status/100 == 5:
+		return CodeServerError, "the server failed", "try again later"
+	default:
+		return CodeNotRDAP, "the answer is not RDAP: HTTP status", ""
+	}
+}
+
+// parentHint: registries refuse names below those that they register.
+func (r *Result) parentHint() string {
+	if r.Query.Type != TypeDomain || strings.HasSuffix(r.Query.Name, ".arpa") {
+		return ""
+	}
+	if _, parent, ok := strings.Cut(r.Query.Name, "."); ok && strings.Contains(parent, ".") {
+		return "if " + r.Query.Name + " is a host below a registered name, ask for the parent: " + parent
+	}
+	return ""
+}
+
+// judgeSuccess decides on a body that came with a 2xx status.
+func (r *Result) judgeSuccess(a answer) {
+	class, err := CheckRDAP(a.raw)
+	if err == nil && r.answers(class) {
+		r.Verdict = Found
+		if r.Query.Type == TypeDomain && class == ClassDomain {
+			r.Verdict = Registered
+		}
+		r.compare(class, a)
+		return
+	}
+	w := readWords(a.raw, a.contentType)
+	if w.errorCode == http.StatusNotFound {
+		e := &Error{Code: CodeNotFound, Title: w.title, Detail: w.detail}
+		r.explain(e, "not found", answer{status: w.errorCode, url: a.url}, w)
+		r.fail(e)
+		r.warn("the server says errorCode 404 in an answer with HTTP status " + strconv.Itoa(a.status))
+		return
+	}
+	why := "an object that is no answer to this query"
+	if err != nil {
+		why = strings.TrimPrefix(err.Error(), "the answer is not RDAP: ")
+	} else if w.errorCode != 0 {
+		why = "an error with errorCode " + strconv.Itoa(w.errorCode)
+	}
+	e := &Error{Code: CodeNotRDAP, Err: err, Title: w.title, Detail: w.detail}
+	e.Message = "the answer is not RDAP: " + visible(r.FinalURL) + " gave " + statusText(a.status) + labelled(a.contentType) + " " + visible(why)
+	if said := w.said(); said != "" && err == nil {
+		e.Message += ": " + said
+	}
+	r.place(e)
+	r.fail(e)
+}
+
+// answers says whether an object of that class can answer the query. Notices
+// alone are an answer to help only: servers send them in place of an object
+// when they are busy.
+func (r *Result) answers(class string) bool {
+	switch class {
+	case ClassError:
+		return false
+	case ClassHelp:
+		return r.Query.Type == TypeHelp
+	}
+	return true
+}
+
+// compare warns where the answer is not about what was asked.
+func (r *Result) compare(class string, a answer) {
+	if mediaType(a.contentType) != "application/rdap+json" && mediaType(a.contentType) != "application/json" {
+		r.warn("the answer is RDAP" + labelled(a.contentType))
+	}
+	if due, ok := classOfType[r.Query.Type]; ok && class != due {
+		r.warn("asked for " + string(r.Query.Type) + ", the answer is of class " + quote(class))
+		return
+	}
+	if r.Query.Type != TypeDomain && r.Query.Type != TypeNameserver {
+		return
+	}
+	if ldh, unicode := readNames(a.raw, r.Query.Name); !sameName(r.Query.Name, ldh, unicode) {
+		r.warn("asked for " + quote(r.Query.Name) + ", the answer is about " + quote(orDefault(ldh, unicode)))
+	}
+}
+
+var classOfType = map[Type]string{
+	TypeDomain: ClassDomain, TypeNameserver: ClassNameserver, TypeEntity: ClassEntity,
+	TypeIP: ClassIPNetwork, TypeAutnum: ClassAutnum,
+}
+
+// sameName compares the names that an answer bears with the one asked for. An
+// answer without a name is given the benefit of the doubt.
+func sameName(asked, ldh, unicode string) bool {
+	if ldh == "" && unicode == "" {
+		return true
+	}
+	for _, name := range []string{ldh, unicode} {
+		ascii, err := toASCII(name)
+		if err == nil && name != "" && strings.TrimSuffix(ascii, ".") == asked {
+			return true
+		}
+	}
+	return false
+}
+
+// explain puts the message together: what, status, where, and what the server
+// itself said.
+func (r *Result) explain(e *Error, what string, a answer, w words) {
+	e.Message = what + " " + statusText(a.status) + " at " + visible(r.where(a))
+	if said := w.said(); said != "" {
+		e.Message += ": " + said
+	}
+	r.place(e)
+}
+
+// where names the server that answered: the one asked, or where it sent us.
+func (r *Result) where(a answer) string {
+	if asked, err := url.Parse(r.Server); err == nil && asked.Scheme == a.url.Scheme && origin(asked) == origin(a.url) {
+		return r.Server
+	}
+	return a.url.Scheme + "://" + a.url.Host + "/"
+}
+
+func (r *Result) place(e *Error) { e.Server, e.URL, e.Status = r.Server, r.URL, r.Status }
+
+// verdictOf returns the verdict that goes with the code of an error.
+func verdictOf(e *Error) Verdict {
+	switch e.Code {
+	case CodeInvalid:
+		return Invalid
+	case CodeNoService, CodeHTTPOnly:
+		return NoService
+	case CodeNotFound:
+		return NotFound
+	case CodeRateLimited:
+		return RateLimited
+	case CodeBadRequest, CodeUnauthorized, CodeForbidden, CodeRejected, CodeUnsupported:
+		return Rejected
+	default:
+		return Failed
+	}
+}
+
+// maxRetryAfter bounds what is believed of a Retry-After; a date centuries away
+// would not fit a Duration.
+const maxRetryAfter = 10 * 365 * 24 * time.Hour
+
+// retryAfter reads the header of that name (RFC 9110 section 10.2.3): seconds
+// or a date. 0 means that the server did not say, or nothing of use.
+func retryAfter(value string, now time.Time) time.Duration {
+	value = strings.TrimSpace(value)
+	if seconds, err := strconv.ParseUint(value, 10, 63); err == nil {
+		if seconds > uint64(maxRetryAfter/time.Second) {
+			return maxRetryAfter
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	return min(max(at.Sub(now), 0), maxRetryAfter)
+}
