@@ -224,20 +224,20 @@ func TestRowHidesKeys(t *testing.T) {
 
 // fourKB is an answer of the size that registries send.
 func fourKB(b *testing.B) *client.Result {
-	r := fixtures(b)["domain-thick"]
-	var thick map[string]any
-	if err := json.Unmarshal(r.Raw, &thick); err != nil {
+	r := fixtures(b)["domain-thin"]
+	var whole map[string]any
+	if err := json.Unmarshal(r.Raw, &whole); err != nil {
 		b.Fatal(err)
 	}
 	for i := 0; ; i++ {
-		raw, err := json.MarshalIndent(thick, "", " ")
+		raw, err := json.MarshalIndent(whole, "", " ")
 		if err != nil {
 			b.Fatal(err)
 		}
 		if r.Raw = raw; len(raw) >= 4<<10 {
 			return r
 		}
-		thick[fmt.Sprintf("x_extension_%d", i)] = "some text that a registry has to say"
+		whole[fmt.Sprintf("x_extension_%d", i)] = "some text that a registry has to say"
 	}
 }
 

@@ -107,6 +107,10 @@ func (p *page) unknown(r *client.Result, rec *client.Record) {
 	p.verdict(r, "")
 	p.gap()
 	p.value("Class", rec.Class)
+	p.value("Title", rec.Title)
+	for _, d := range rec.Description {
+		p.row("", texts(Lines(d))...)
+	}
 	p.value("Name", firstOf(rec.LDHName, rec.Name))
 	p.value("Handle", rec.Handle)
 	p.statuses(rec.Status)
@@ -118,15 +122,21 @@ func (p *page) unknown(r *client.Result, rec *client.Record) {
 // 10.2.1).
 func (p *page) truncations(rec *client.Record) {
 	p.gap()
+	var told []string
 	for _, list := range [2][]client.Notice{rec.Notices, rec.Remarks} {
 		for _, n := range list {
-			if tellsOfLoss(n) {
-				l := line{{n.Type, wary}}
-				p.row("Incomplete", l.note(firstOf(strings.Join(n.Description, " "), n.Title)))
+			if !tellsOfLoss(n) || contains(told, n.Type) || len(told) == maxTypes {
+				continue
 			}
+			told = append(told, n.Type)
+			l := line{{n.Type, wary}}
+			p.row("Incomplete", l.note(firstOf(strings.Join(n.Description, " "), n.Title)))
 		}
 	}
 }
+
+// maxTypes is more than there are types of such notices.
+const maxTypes = 20
 
 func tellsOfLoss(n client.Notice) bool {
 	return strings.Contains(n.Type, "truncated") || strings.Contains(n.Type, "redacted due to")

@@ -46,13 +46,20 @@ func (c *person) bare() bool {
 		len(c.contact.Addresses)+len(c.contact.ContactURIs) == 0
 }
 
+// maxPeople bounds the entities that are compared with each other, and
+// maxRedactions what is told of them: answers may list a million.
+const (
+	maxPeople     = 200
+	maxRedactions = 500
+)
+
 // people gathers the contacts among entities, but those with a role in without.
 // One that stands there several times, once for each role, is one person, and
 // contacts of which only the handles are known share a row.
 func people(entities []client.Entity, without []string) []person {
 	var out []person
 next:
-	for i := range entities {
+	for i := range entities[:min(len(entities), maxPeople)] {
 		e := &entities[i]
 		if slices.ContainsFunc(without, e.HasRole) {
 			continue
@@ -82,13 +89,23 @@ next:
 	return out
 }
 
-// rank puts those who can be reached before bare handles.
+// rank puts the registrant first, and those who can be reached before bare
+// handles.
 func rank(c *person) int {
-	if c.bare() {
-		return 1
+	best := len(roleOrder)
+	for i, role := range roleOrder {
+		if slices.ContainsFunc(c.roles, func(r string) bool { return strings.EqualFold(r, role) }) {
+			best = i
+			break
+		}
 	}
-	return 0
+	if c.bare() {
+		best += len(roleOrder) + 1
+	}
+	return best
 }
+
+var roleOrder = [...]string{"registrant", "administrative", "technical", "billing"}
 
 func sameContact(a, b *client.Contact) bool {
 	return a.Name == b.Name && a.Org == b.Org && slices.Equal(a.Emails, b.Emails) &&
@@ -98,7 +115,7 @@ func sameContact(a, b *client.Contact) bool {
 // contacts writes a row for each contact, with what is redacted of it.
 func (p *page) contacts(entities []client.Entity, redacted []client.Redaction, without []string) {
 	p.gap()
-	rest := slices.Clone(redacted)
+	rest := redacted[:min(len(redacted), maxRedactions)]
 	list := people(entities, without)
 	for i := range list {
 		c := &list[i]
@@ -109,10 +126,17 @@ func (p *page) contacts(entities []client.Entity, redacted []client.Redaction, w
 		}
 		p.row(roleLabel(c.roles), p.person(c, of)...)
 	}
-	if more := len(list) - maxContacts; more > 0 && !p.opt.Verbose {
+	shown := len(list)
+	if !p.opt.Verbose {
+		shown = min(shown, maxContacts)
+	}
+	if more := len(list) - shown + max(len(entities)-maxPeople, 0); more > 0 {
 		p.row("", line{{"and " + count(more, "more contact"), faint}})
 	}
 	p.redactions(rest)
+	if more := len(redacted) - maxRedactions; more > 0 {
+		p.row("", line{{"and " + grouped(int64(more)) + " more", faint}})
+	}
 }
 
 // person writes what is known of a contact, who it is in front.

@@ -50,7 +50,7 @@ func (p *page) otherName(r *client.Result, rec *client.Record) {
 
 // unicodeName writes the name in its own script, if it has one.
 func (p *page) unicodeName(r *client.Result, rec *client.Record) {
-	if name := client.DisplayName(rec.UnicodeName); name != "" && name != r.Query.Name {
+	if name := client.DisplayName(rec.UnicodeName); name != "" && name != r.Query.Name && name != client.DisplayName(rec.LDHName) {
 		p.value("Unicode", name)
 	}
 }

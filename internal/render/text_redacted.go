@@ -60,7 +60,7 @@ func redactionLines(list []client.Redaction) []line {
 	type group struct{ what, reason string }
 	var order []group
 	names := make(map[group][]string)
-	for _, r := range list {
+	for _, r := range list[:min(len(list), maxRedactions)] {
 		g := group{methodWords(r.Method), r.Reason}
 		if _, ok := names[g]; !ok {
 			order = append(order, g)

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -104,6 +105,36 @@ func TestTextSeparatesResults(t *testing.T) {
 	}
 	if got := out.String(); !strings.Contains(got, "\n\nalpha.example: not found") || strings.HasPrefix(got, "\n") || strings.HasSuffix(got, "\n\n") {
 		t.Errorf("results are not one empty line apart:\n%s", got)
+	}
+}
+
+// An answer may list what it likes as often as it likes. The work has to grow
+// with its length and no faster: with these it would take hours.
+func TestTextOfLongAnswers(t *testing.T) {
+	const n = 100_000
+	list := func(item string) string { return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]" }
+	var distinct strings.Builder
+	for i := range n {
+		fmt.Fprintf(&distinct, `{"name":{"type":"Registrant %d"}},`, i)
+	}
+	for name, raw := range map[string]string{
+		"entities":    `{"objectClassName":"domain","entities":` + list(`{"roles":["technical"],"vcardArray":["vcard",[["fn",{},"text","x"]]]}`) + `}`,
+		"redacted":    `{"objectClassName":"domain","redacted":` + list(`{"name":{"type":"Registrant Name"}}`) + `}`,
+		"of entity":   `{"objectClassName":"entity","roles":["registrant"],"redacted":[` + distinct.String() + `{}]}`,
+		"events":      `{"objectClassName":"domain","events":` + list(`{"eventAction":"x","eventDate":"2024-03-01T00:00:00Z"}`) + `}`,
+		"status":      `{"objectClassName":"domain","status":` + list(`"active"`) + `}`,
+		"nameservers": `{"objectClassName":"domain","nameservers":` + list(`{"ldhName":"a.example"}`) + `}`,
+	} {
+		r := &client.Result{Query: client.Query{Type: client.TypeDomain}, Verdict: client.Registered, Raw: []byte(raw)}
+		for _, verbose := range []bool{false, true} {
+			got := AppendText(nil, r, TextOptions{Now: noon, Width: 80, Verbose: verbose})
+			if name == "entities" && !bytes.Contains(got, []byte("more contacts")) {
+				t.Errorf("nothing says that contacts are left out, verbose %v", verbose)
+			}
+			if len(got) > 4*len(raw) {
+				t.Errorf("%s: %d bytes of %d", name, len(got), len(raw))
+			}
+		}
 	}
 }
 
