@@ -1,10 +1,7 @@
 package client_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -66,20 +63,6 @@ func TestLookupFound(t *testing.T) {
 	}
 }
 
-func TestLookupForeignTransport(t *testing.T) {
-	s := rdaptest.Start(t, rdaptest.Config{})
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.Pool()}, ForceAttemptHTTP2: true}
-	t.Cleanup(transport.CloseIdleConnections)
-	a := newAsker(t, s.CA(), client.Config{Transport: transport, Resolver: urls{s.URL()}})
-	for i := range 2 {
-		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if r.Verdict != client.Registered || r.Conn.Protocol != "h2" || r.Conn.TLS != tls.VersionTLS13 ||
-			r.Conn.RemoteAddr != s.Addr() || r.Conn.Reused != (i == 1) {
-			t.Errorf("%s, connection %+v", describe(r), r.Conn)
-		}
-	}
-}
-
 func TestLookupServer(t *testing.T) {
 	asked := atomic.Int32{}
 	resolver := resolverFunc(func(bootstrap.Question) (bootstrap.Answer, error) {
@@ -115,24 +98,6 @@ func TestLookupServer(t *testing.T) {
 	}
 	if r := a.lookup(t, client.Query{}); r.Verdict != client.Invalid {
 		t.Errorf("zero query: %s", describe(r))
-	}
-}
-
-func TestLookupHidesKeys(t *testing.T) {
-	s, a := newPair(t, rdaptest.Config{Log: true}, client.Config{})
-	s.On("*", rdaptest.Status(403))
-	q := mustParse(t, "", "alpha.example")
-	q.Server = "https://user:word@" + s.Addr() + "/?apikey=abc123&lang=en"
-	r := a.lookup(t, q)
-	if uri := s.Log()[0].URI; uri != "/domain/alpha.example?apikey=abc123&lang=en" {
-		t.Errorf("asked for %q", uri)
-	}
-	all := strings.Join([]string{r.Server, r.URL, r.FinalURL, r.Err.Message, r.Err.URL, r.Err.Server}, " ")
-	if strings.Contains(all, "abc123") || strings.Contains(all, "word@") {
-		t.Errorf("keys show in %q", all)
-	}
-	if !strings.Contains(r.URL, "lang=en") {
-		t.Errorf("URL %q lacks what is no key", r.URL)
 	}
 }
 
@@ -242,38 +207,6 @@ func TestLookupNextServer(t *testing.T) {
 	}
 }
 
-func TestLookupSilentServer(t *testing.T) {
-	ca := newCA(t)
-	good := rdaptest.Start(t, rdaptest.Config{CA: ca})
-	silent := rdaptest.Start(t, rdaptest.Config{CA: ca, Conn: rdaptest.ConnRules{SilentTLS: true}})
-	q := mustParse(t, "", "alpha.example")
-	for name, transport := range map[string]http.RoundTripper{
-		"pool": nil,
-		"foreign": &http.Transport{
-			TLSClientConfig: &tls.Config{RootCAs: ca.Pool()}, DisableKeepAlives: true,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := client.Config{
-				Transport: transport, Resolver: urls{silent.URL(), good.URL()},
-				Timeout: 300 * time.Millisecond, ConnectTimeout: 100 * time.Millisecond,
-			}
-			r := newAsker(t, ca, cfg).lookup(t, q)
-			if r.Verdict != client.Registered || r.Attempts != 2 {
-				t.Errorf("silent, then good: %s after %d attempts", describe(r), r.Attempts)
-			}
-			cfg.Resolver = urls{silent.URL()}
-			r = newAsker(t, ca, cfg).lookup(t, q)
-			if r.Verdict != client.Failed || r.Err.Code != client.CodeTimeout || !errors.Is(r.Err, context.DeadlineExceeded) {
-				t.Errorf("silent: %s, cause %v", describe(r), r.Err.Err)
-			}
-			if !strings.Contains(r.Err.Message, "TLS handshake") || !strings.Contains(r.Err.Message, silent.Addr()) {
-				t.Errorf("message %q lacks step or place", r.Err.Message)
-			}
-		})
-	}
-}
-
 func TestLookupShare(t *testing.T) {
 	ca := newCA(t)
 	good := rdaptest.Start(t, rdaptest.Config{CA: ca})
@@ -285,224 +218,5 @@ func TestLookupShare(t *testing.T) {
 	r, err := a.Lookup(ctx, mustParse(t, "", "alpha.example"))
 	if err != nil || r.Verdict != client.Registered {
 		t.Errorf("%s, error %v", describe(r), err)
-	}
-}
-
-func TestLookupUnresolved(t *testing.T) {
-	a := newAsker(t, newCA(t), client.Config{
-		Resolver: urls{"https://rdap.invalid/"},
-		Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-			// What a resolver says, without asking one: tests stay on loopback.
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "rdap.invalid", IsNotFound: true}}
-		}},
-	})
-	r := a.lookup(t, mustParse(t, "", "alpha.example"))
-	if r.Verdict != client.Failed || r.Err.Code != client.CodeDNS || !strings.Contains(r.Err.Message, "rdap.invalid") {
-		t.Errorf("%s", describe(r))
-	}
-}
-
-func TestLookupTLS(t *testing.T) {
-	ca := newCA(t)
-	expired, err := ca.ExpiredCertificate("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	wrong, err := ca.WrongHostCertificate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		name   string
-		server rdaptest.Config
-		want   string
-	}{
-		{"expired", rdaptest.Config{CA: ca, Certificate: &expired}, "expired on"},
-		{"wrong host", rdaptest.Config{CA: ca, Certificate: &wrong}, "another host"},
-		{"unknown authority", rdaptest.Config{}, "not trusted"},
-		{"old version", rdaptest.Config{CA: ca, MinTLS: tls.VersionTLS10, MaxTLS: tls.VersionTLS11}, "handshake failed"},
-		{"old cipher", rdaptest.Config{CA: ca, MaxTLS: tls.VersionTLS12, TLS: func(c *tls.Config) {
-			c.CipherSuites = []uint16{tls.TLS_RSA_WITH_3DES_EDE_CBC_SHA}
-		}}, "handshake failed"},
-	} {
-		for _, transport := range []http.RoundTripper{nil, &http.Transport{TLSClientConfig: &tls.Config{RootCAs: ca.Pool()}}} {
-			t.Run(fmt.Sprintf("%s/%T", tt.name, transport), func(t *testing.T) {
-				s := rdaptest.Start(t, tt.server)
-				a := newAsker(t, ca, client.Config{Resolver: urls{s.URL()}, Transport: transport})
-				r := a.lookup(t, mustParse(t, "", "alpha.example"))
-				if r.Verdict != client.Failed || r.Err.Code != client.CodeTLS || r.Attempts != 1 {
-					t.Fatalf("%s after %d attempts, cause %v", describe(r), r.Attempts, r.Err.Err)
-				}
-				if !strings.Contains(r.Err.Message, tt.want) || !strings.Contains(r.Err.Message, s.Addr()) {
-					t.Errorf("message %q, want %q and %s in it", r.Err.Message, tt.want, s.Addr())
-				}
-				if n := s.Counts().Connections; n != 1 {
-					t.Errorf("%d connections for one failed handshake", n)
-				}
-			})
-		}
-	}
-}
-
-func TestLookupHandshakeHangUp(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = c.Read(make([]byte, 8<<10)) // the ClientHello
-			c.Close()
-		}
-	}()
-	for _, transport := range []http.RoundTripper{nil, &http.Transport{}} {
-		a := newAsker(t, newCA(t), client.Config{Resolver: urls{"https://" + l.Addr().String() + "/"}, Transport: transport})
-		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if r.Verdict != client.Failed || r.Err.Code != client.CodeTLS || !strings.Contains(r.Err.Message, "in the handshake") {
-			t.Errorf("%s, cause %v", describe(r), r.Err.Err)
-		}
-	}
-}
-
-func TestLookupNotTLS(t *testing.T) {
-	plain := newPlain(t, func(http.ResponseWriter, *http.Request) {})
-	r := newAsker(t, newCA(t), client.Config{Resolver: urls{"https" + strings.TrimPrefix(plain, "http")}}).
-		lookup(t, mustParse(t, "", "alpha.example"))
-	if r.Verdict != client.Failed || r.Err.Code != client.CodeTLS || !strings.Contains(r.Err.Message, "does not speak TLS") {
-		t.Errorf("%s, cause %v", describe(r), r.Err.Err)
-	}
-}
-
-func TestLookupBroken(t *testing.T) {
-	s, a := newPair(t, rdaptest.Config{Protocols: rdaptest.H1Only}, client.Config{})
-	s.On("/domain/hangup.example", rdaptest.HangUp())
-	s.On("/domain/reset.example", rdaptest.ResetConn())
-	s.On("/domain/cut.example", rdaptest.Cut(10))
-	for _, name := range []string{"hangup.example", "reset.example", "cut.example"} {
-		r := a.lookup(t, mustParse(t, "", name))
-		if r.Verdict != client.Failed || r.Err.Code != client.CodeTransport || !strings.Contains(r.Err.Message, s.Addr()) {
-			t.Errorf("%s: %s", name, describe(r))
-		}
-	}
-}
-
-func TestLookupTooLarge(t *testing.T) {
-	const limit = 100_000
-	for _, protocols := range []rdaptest.Protocols{rdaptest.H1Only, rdaptest.H2Only} {
-		s, a := newPair(t, rdaptest.Config{Protocols: protocols}, client.Config{MaxBody: limit})
-		s.On("/domain/exact.example", rdaptest.Size(limit))
-		s.On("/domain/announced.example", rdaptest.Size(limit+1))
-		s.On("/domain/huge.example", rdaptest.Size(5<<30))
-		s.On("/domain/endless.example", rdaptest.Endless())
-		s.On("/domain/endless404.example", rdaptest.Endless(), rdaptest.Status(404))
-		if r := a.lookup(t, mustParse(t, "", "exact.example")); r.Verdict != client.Registered || len(r.Raw) != limit {
-			t.Errorf("exact: %s, %d octets", describe(r), len(r.Raw))
-		}
-		for _, name := range []string{"announced.example", "huge.example", "endless.example"} {
-			r := a.lookup(t, mustParse(t, "", name))
-			if r.Verdict != client.Failed || r.Err.Code != client.CodeTooLarge || r.Status != 200 || r.Raw != nil {
-				t.Errorf("%s: %s, %d octets", name, describe(r), len(r.Raw))
-			}
-			if r.Err != nil && r.Err.Status != 200 {
-				t.Errorf("%s: error has status %d", name, r.Err.Status)
-			}
-		}
-		// The status of a refusal needs no body.
-		r := a.lookup(t, mustParse(t, "", "endless404.example"))
-		if r.Verdict != client.NotFound || len(r.Warnings) == 0 || len(r.Raw) > limit {
-			t.Errorf("endless 404: %s, %d octets", describe(r), len(r.Raw))
-		}
-		if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Registered {
-			t.Errorf("the next lookup: %s", describe(r))
-		}
-	}
-}
-
-func TestLookupGzip(t *testing.T) {
-	zip := func(body string) string {
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		z.Write([]byte(body))
-		z.Close()
-		return b.String()
-	}
-	object := `{"objectClassName":"domain","ldhName":"alpha.example"}`
-	s, a := newPair(t, rdaptest.Config{}, client.Config{MaxBody: 100_000})
-	encoded := rdaptest.Header("Content-Encoding", "gzip")
-	// The client did not ask for it: on loopback compression does not pay.
-	s.On("/domain/alpha.example", rdaptest.JSON(zip(object)), encoded)
-	s.On("/domain/bomb.example", rdaptest.JSON(zip(strings.Repeat(" ", 50<<20)+object)), encoded)
-	s.On("/domain/broken.example", rdaptest.JSON("no gzip"), encoded)
-	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Registered || string(r.Raw) != object {
-		t.Errorf("%s, body %q", describe(r), r.Raw)
-	}
-	if r := a.lookup(t, mustParse(t, "", "bomb.example")); r.Verdict != client.Failed || r.Err.Code != client.CodeTooLarge {
-		t.Errorf("bomb: %s", describe(r))
-	}
-	if r := a.lookup(t, mustParse(t, "", "broken.example")); r.Verdict != client.Failed {
-		t.Errorf("broken: %s", describe(r))
-	}
-}
-
-func TestLookupDrip(t *testing.T) {
-	s, a := newPair(t, rdaptest.Config{}, client.Config{Timeout: 300 * time.Millisecond})
-	s.On("/domain/drip.example", rdaptest.Drip(1, 50*time.Millisecond))
-	s.On("/domain/hang.example", rdaptest.Hang())
-	for name, doing := range map[string]string{"drip.example": "reading the answer", "hang.example": "waiting for the answer"} {
-		r := a.lookup(t, mustParse(t, "", name))
-		if r.Verdict != client.Failed || r.Err.Code != client.CodeTimeout || !strings.Contains(r.Err.Message, doing) {
-			t.Errorf("%s: %s", name, describe(r))
-		}
-		if r.Err != nil && !errors.Is(r.Err, context.DeadlineExceeded) {
-			t.Errorf("%s: cause %v", name, r.Err.Err)
-		}
-	}
-}
-
-func TestLookupCanceled(t *testing.T) {
-	s, a := newPair(t, rdaptest.Config{}, client.Config{})
-	s.On("/domain/hang.example", rdaptest.Hang())
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		_ = s.AwaitRequests(ctx, 1)
-		cancel()
-	}()
-	r, err := a.Lookup(ctx, mustParse(t, "", "hang.example"))
-	checkResult(t, r)
-	if r.Verdict != client.Failed || r.Err.Code != client.CodeCanceled || !errors.Is(err, context.Canceled) {
-		t.Errorf("%s, error %v", describe(r), err)
-	}
-	// A context that is over already costs no request.
-	r, err = a.Lookup(ctx, mustParse(t, "", "alpha.example"))
-	checkResult(t, r)
-	if r.Attempts != 0 || !errors.Is(err, context.Canceled) {
-		t.Errorf("%s after %d attempts, error %v", describe(r), r.Attempts, err)
-	}
-	expired, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer stop()
-	r, err = a.Lookup(expired, mustParse(t, "", "hang.example"))
-	if r.Verdict != client.Failed || r.Err.Code != client.CodeTimeout || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("deadline: %s, error %v", describe(r), err)
-	}
-}
-
-func TestLookupKeepsConnection(t *testing.T) {
-	s, a := newPair(t, rdaptest.Config{Protocols: rdaptest.H1Only}, client.Config{})
-	s.On("/domain/object.example", rdaptest.JSON(`{"objectClassName":"domain","ldhName":"object.example"}`+"\n\n"))
-	s.On("/domain/none.example", rdaptest.Status(404))
-	s.On("/domain/page.example", rdaptest.Status(404), rdaptest.Body("text/html", "<html>"+strings.Repeat("x", 3<<10)))
-	s.On("/domain/moved.example", rdaptest.Status(301), rdaptest.Header("Location", "/domain/object.example"), rdaptest.Body("text/html", strings.Repeat("x", 2<<10)))
-	s.On("/domain/bad.example", rdaptest.JSON(`{"objectClassName":"dom`))
-	names := []string{"object.example", "none.example", "page.example", "moved.example", "bad.example"}
-	for i := range 200 {
-		a.lookup(t, mustParse(t, "", names[i%len(names)]))
-	}
-	if c := s.Counts(); c.Connections != 1 || c.Requests != 240 {
-		t.Errorf("%d connections for %d requests, want 1 for 240", c.Connections, c.Requests)
 	}
 }

@@ -1,0 +1,137 @@
+package client_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+func TestLookupForeignTransport(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{})
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.Pool()}, ForceAttemptHTTP2: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	a := newAsker(t, s.CA(), client.Config{Transport: transport, Resolver: urls{s.URL()}})
+	for i := range 2 {
+		r := a.lookup(t, mustParse(t, "", "alpha.example"))
+		if r.Verdict != client.Registered || r.Conn.Protocol != "h2" || r.Conn.TLS != tls.VersionTLS13 ||
+			r.Conn.RemoteAddr != s.Addr() || r.Conn.Reused != (i == 1) {
+			t.Errorf("%s, connection %+v", describe(r), r.Conn)
+		}
+	}
+}
+
+func TestLookupTooLarge(t *testing.T) {
+	const limit = 100_000
+	for _, protocols := range []rdaptest.Protocols{rdaptest.H1Only, rdaptest.H2Only} {
+		s, a := newPair(t, rdaptest.Config{Protocols: protocols}, client.Config{MaxBody: limit})
+		s.On("/domain/exact.example", rdaptest.Size(limit))
+		s.On("/domain/announced.example", rdaptest.Size(limit+1))
+		s.On("/domain/huge.example", rdaptest.Size(5<<30))
+		s.On("/domain/endless.example", rdaptest.Endless())
+		s.On("/domain/endless404.example", rdaptest.Endless(), rdaptest.Status(404))
+		if r := a.lookup(t, mustParse(t, "", "exact.example")); r.Verdict != client.Registered || len(r.Raw) != limit {
+			t.Errorf("exact: %s, %d octets", describe(r), len(r.Raw))
+		}
+		for _, name := range []string{"announced.example", "huge.example", "endless.example"} {
+			r := a.lookup(t, mustParse(t, "", name))
+			if r.Verdict != client.Failed || r.Err.Code != client.CodeTooLarge || r.Status != 200 || r.Raw != nil {
+				t.Errorf("%s: %s, %d octets", name, describe(r), len(r.Raw))
+			}
+			if r.Err != nil && r.Err.Status != 200 {
+				t.Errorf("%s: error has status %d", name, r.Err.Status)
+			}
+		}
+		// The status of a refusal needs no body.
+		r := a.lookup(t, mustParse(t, "", "endless404.example"))
+		if r.Verdict != client.NotFound || len(r.Warnings) == 0 || len(r.Raw) > limit {
+			t.Errorf("endless 404: %s, %d octets", describe(r), len(r.Raw))
+		}
+		if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Registered {
+			t.Errorf("the next lookup: %s", describe(r))
+		}
+	}
+}
+
+func TestLookupGzip(t *testing.T) {
+	zip := func(body string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		z.Write([]byte(body))
+		z.Close()
+		return b.String()
+	}
+	object := `{"objectClassName":"domain","ldhName":"alpha.example"}`
+	s, a := newPair(t, rdaptest.Config{}, client.Config{MaxBody: 100_000})
+	encoded := rdaptest.Header("Content-Encoding", "gzip")
+	// The client did not ask for it: on loopback compression does not pay.
+	s.On("/domain/alpha.example", rdaptest.JSON(zip(object)), encoded)
+	s.On("/domain/bomb.example", rdaptest.JSON(zip(strings.Repeat(" ", 50<<20)+object)), encoded)
+	s.On("/domain/broken.example", rdaptest.JSON("no gzip"), encoded)
+	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Registered || string(r.Raw) != object {
+		t.Errorf("%s, body %q", describe(r), r.Raw)
+	}
+	if r := a.lookup(t, mustParse(t, "", "bomb.example")); r.Verdict != client.Failed || r.Err.Code != client.CodeTooLarge {
+		t.Errorf("bomb: %s", describe(r))
+	}
+	if r := a.lookup(t, mustParse(t, "", "broken.example")); r.Verdict != client.Failed {
+		t.Errorf("broken: %s", describe(r))
+	}
+}
+
+func TestLookupDrip(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{}, client.Config{Timeout: 300 * time.Millisecond})
+	s.On("/domain/drip.example", rdaptest.Drip(1, 50*time.Millisecond))
+	s.On("/domain/hang.example", rdaptest.Hang())
+	for name, doing := range map[string]string{"drip.example": "reading the answer", "hang.example": "waiting for the answer"} {
+		r := a.lookup(t, mustParse(t, "", name))
+		if r.Verdict != client.Failed || r.Err.Code != client.CodeTimeout || !strings.Contains(r.Err.Message, doing) {
+			t.Errorf("%s: %s", name, describe(r))
+		}
+		if r.Err != nil && !errors.Is(r.Err, context.DeadlineExceeded) {
+			t.Errorf("%s: cause %v", name, r.Err.Err)
+		}
+	}
+}
+
+func TestLookupKeepsConnection(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{Protocols: rdaptest.H1Only}, client.Config{})
+	s.On("/domain/object.example", rdaptest.JSON(`{"objectClassName":"domain","ldhName":"object.example"}`+"\n\n"))
+	s.On("/domain/none.example", rdaptest.Status(404))
+	s.On("/domain/page.example", rdaptest.Status(404), rdaptest.Body("text/html", "<html>"+strings.Repeat("x", 3<<10)))
+	s.On("/domain/moved.example", rdaptest.Status(301), rdaptest.Header("Location", "/domain/object.example"), rdaptest.Body("text/html", strings.Repeat("x", 2<<10)))
+	s.On("/domain/bad.example", rdaptest.JSON(`{"objectClassName":"dom`))
+	names := []string{"object.example", "none.example", "page.example", "moved.example", "bad.example"}
+	for i := range 200 {
+		a.lookup(t, mustParse(t, "", names[i%len(names)]))
+	}
+	if c := s.Counts(); c.Connections != 1 || c.Requests != 240 {
+		t.Errorf("%d connections for %d requests, want 1 for 240", c.Connections, c.Requests)
+	}
+}
+
+func TestLookupHidesKeys(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{Log: true}, client.Config{})
+	s.On("*", rdaptest.Status(403))
+	q := mustParse(t, "", "alpha.example")
+	q.Server = "https://user:word@" + s.Addr() + "/?apikey=abc123&lang=en"
+	r := a.lookup(t, q)
+	if uri := s.Log()[0].URI; uri != "/domain/alpha.example?apikey=abc123&lang=en" {
+		t.Errorf("asked for %q", uri)
+	}
+	all := strings.Join([]string{r.Server, r.URL, r.FinalURL, r.Err.Message, r.Err.URL, r.Err.Server}, " ")
+	if strings.Contains(all, "abc123") || strings.Contains(all, "word@") {
+		t.Errorf("keys show in %q", all)
+	}
+	if !strings.Contains(r.URL, "lang=en") {
+		t.Errorf("URL %q lacks what is no key", r.URL)
+	}
+}
