@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"math"
 	"net"
 	"net/http"
 	"time"
@@ -18,6 +19,8 @@ type conn struct {
 	inflight int         // requests that hold a place on it
 	served   int         // responses that began on it
 	granted  int         // requests that ever got a place on it
+	limit    int         // requests at once that the peer allows, as far as is known
+	settled  bool        // limit is the peer's word
 	triedIn  int64       // the last pick that considered it
 	refused  bool        // the peer closed it with requests unprocessed
 	draining bool        // takes no more requests: GOAWAY, Connection: close
@@ -38,7 +41,7 @@ type setup struct {
 func (s setup) total() time.Duration { return s.dns + s.tcp + s.tls }
 
 func newConn(id int64, cc *http.ClientConn, s setup, protocol string) *conn {
-	c := &conn{id: id, cc: cc, setup: s, protocol: protocol}
+	c := &conn{id: id, cc: cc, setup: s, protocol: protocol, limit: math.MaxInt}
 	if host, _, err := net.SplitHostPort(s.remote); err == nil {
 		ip := net.ParseIP(host)
 		c.loopback = ip != nil && ip.IsLoopback()
@@ -61,24 +64,51 @@ func (c *conn) betterThan(other *conn) bool {
 // requests after which the server is known to close; 0 means no such limit.
 // It notices a connection that can't be used any more.
 func (c *conn) reserve(perConn int) bool {
-	if !c.shared() && c.inflight > 0 {
-		return false
-	}
 	if perConn > 0 && c.granted >= perConn {
 		c.draining = true
 		return false
 	}
-	if c.cc.Reserve() == nil {
-		c.inflight++
-		c.granted++
-		return true
+	if c.shared() {
+		if !c.hasStream() {
+			return false
+		}
+	} else if c.inflight > 0 || c.cc.Reserve() != nil {
+		c.draining = c.draining || c.cc.Err() != nil
+		return false
 	}
-	// Full, or told to go away? A connection that carries nothing and still
-	// gives no place is closing.
-	if c.cc.Err() != nil || (c.inflight == 0 && c.cc.InFlight() == 0 && c.cc.Available() == 0) {
+	c.inflight++
+	c.granted++
+	return true
+}
+
+// hasStream reports whether the peer's stream limit leaves room for another
+// request.
+//
+// ClientConn.Reserve is of no use over HTTP/2: when the peer's first SETTINGS
+// allow fewer streams than were reserved by then, RoundTrip waits for ever for
+// the reservations behind it. So the count is the pool's own, and RoundTrip
+// does the waiting in the moment before the limit is known.
+func (c *conn) hasStream() bool {
+	free, busy := c.cc.Available(), c.cc.InFlight()
+	if free > 0 {
+		if c.served > 0 { // the peer's SETTINGS came before its first response
+			c.limit, c.settled = free+busy, true
+		}
+		return c.inflight < min(c.limit, free+busy)
+	}
+	// Full, or told to go away? If by all counts there is room, it is closing.
+	if c.cc.Err() != nil || c.inflight == 0 && busy == 0 ||
+		c.settled && busy < c.limit && c.inflight < c.limit && c.cc.Available() == 0 {
 		c.draining = true
 	}
 	return false
+}
+
+// unreserve gives back a place that was not used.
+func (c *conn) unreserve() {
+	if !c.shared() {
+		c.cc.Release()
+	}
 }
 
 // dead reports whether c carries nothing and never will.

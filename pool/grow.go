@@ -132,13 +132,18 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		go c.cc.Close()
 	case err == nil:
 		o.proto = c.protocol
+		if o.streams > 0 {
+			c.limit = o.streams
+		}
 		o.conns = append(o.conns, c)
 		o.stats.opened(c)
 		o.p.cfg.Logger.Debug("connection opened", "origin", o.key.String(), "connection", c.id, "protocol", c.protocol, "resumed", c.setup.resumed)
 		c.idleAt = time.Now()
 		c.idle = time.AfterFunc(o.p.cfg.IdleTimeout, func() { o.expire(c) })
 		o.watch(c)
+		o.newest = c
 		o.dispatchLocked()
+		o.newest = nil
 	case len(o.conns) > 0:
 		// The others go on. Don't ask at once for what was refused just now.
 		if !errors.Is(err, context.Canceled) {
@@ -175,9 +180,9 @@ func (o *origin) stepLocked() Step {
 }
 
 // single makes a connection for one request alone.
-func (o *origin) single(ctx context.Context) (*conn, bool, error) {
+func (o *origin) single(ctx context.Context) (*conn, use, error) {
 	if o.p.ctx.Err() != nil {
-		return nil, false, ErrClosed
+		return nil, use{}, ErrClosed
 	}
 	d := &dial{}
 	c, err := o.p.connect(ctx, o.key, d)
@@ -185,15 +190,15 @@ func (o *origin) single(ctx context.Context) (*conn, bool, error) {
 	defer o.mu.Unlock()
 	if err != nil {
 		o.stats.DialsFailed++
-		return nil, false, err
+		return nil, use{}, err
 	}
 	if o.closed {
 		go c.cc.Close()
-		return nil, false, ErrClosed
+		return nil, use{}, ErrClosed
 	}
 	o.proto = c.protocol
 	o.conns = append(o.conns, c)
 	o.stats.opened(c)
 	c.granted, c.inflight, c.draining = 1, 1, true // nobody else gets a place
-	return c, true, nil
+	return c, use{first: true}, nil
 }

@@ -69,6 +69,8 @@ type origin struct {
 	mostTil    time.Time // until when most counts
 	perConn    int       // requests that a connection was seen to serve at most; 0: not known
 	lastServed int       // what the last connection cut by the server had served
+	streams    int       // stream limit of the last connection; 0: not known
+	newest     *conn     // while it is given out for the first time
 	picks      int64     // counts calls of pick
 	closed     bool
 	stats      originStats
@@ -81,17 +83,22 @@ type waiter struct {
 }
 
 type grant struct {
-	c     *conn
-	first bool // nobody used the connection before
-	err   error
+	c   *conn
+	use use
+	err error
+}
+
+// use says what a request found a connection like.
+type use struct {
+	first bool // nobody had used it before
+	kept  bool // it had been open for a while: the server may have closed it since
 }
 
 func newOrigin(p *Pool, key originKey) *origin { return &origin{p: p, key: key} }
 
-// acquire returns a connection with a place reserved on it, and whether the
-// request is the first one on it. Only connections numbered above newerThan
-// will do.
-func (o *origin) acquire(ctx context.Context, newerThan int64) (c *conn, first bool, err error) {
+// acquire returns a connection with a place reserved on it. Only connections
+// numbered above newerThan will do.
+func (o *origin) acquire(ctx context.Context, newerThan int64) (*conn, use, error) {
 	if o.p.cfg.NoReuse {
 		return o.single(ctx)
 	}
@@ -100,13 +107,13 @@ func (o *origin) acquire(ctx context.Context, newerThan int64) (c *conn, first b
 	o.mu.Lock()
 	if o.closed {
 		o.mu.Unlock()
-		return nil, false, ErrClosed
+		return nil, use{}, ErrClosed
 	}
 	if len(o.queue) == 0 {
 		if c := o.pick(newerThan); c != nil {
-			first := c.granted == 1
+			u := use{first: c.granted == 1, kept: true}
 			o.mu.Unlock()
-			return c, first, nil
+			return c, u, nil
 		}
 	}
 	w := &waiter{newerThan: newerThan, grant: make(chan grant, 1)}
@@ -116,7 +123,7 @@ func (o *origin) acquire(ctx context.Context, newerThan int64) (c *conn, first b
 
 	select {
 	case g := <-w.grant:
-		return g.c, g.first, g.err
+		return g.c, g.use, g.err
 	case <-ctx.Done():
 	}
 	o.mu.Lock()
@@ -129,15 +136,15 @@ func (o *origin) acquire(ctx context.Context, newerThan int64) (c *conn, first b
 				d.cancel()
 			}
 		}
-		return nil, false, &Error{Step: step, Origin: o.key.String(), Err: context.Cause(ctx)}
+		return nil, use{}, &Error{Step: step, Origin: o.key.String(), Err: context.Cause(ctx)}
 	}
 	// It was granted a place, or refused one, in the same moment.
 	if g := <-w.grant; g.c != nil {
-		g.c.cc.Release()
+		g.c.unreserve()
 		o.releaseLocked(g.c)
 		o.dispatchLocked()
 	}
-	return nil, false, &Error{Step: StepQueue, Origin: o.key.String(), Err: context.Cause(ctx)}
+	return nil, use{}, &Error{Step: StepQueue, Origin: o.key.String(), Err: context.Cause(ctx)}
 }
 
 // pick reserves a place: over HTTP/2 on the least loaded connection, over
@@ -191,7 +198,7 @@ func (o *origin) dispatchLocked() {
 			kept = append(kept, w)
 			continue
 		}
-		w.grant <- grant{c: c, first: c.granted == 1}
+		w.grant <- grant{c: c, use: use{first: c.granted == 1, kept: c.granted > 1 || c != o.newest}}
 	}
 	clear(o.queue[len(kept):])
 	o.queue = kept
@@ -272,9 +279,13 @@ func (o *origin) remove(c *conn) {
 	go c.cc.Close()
 }
 
-// learn notes how many requests a connection takes when the server cut two in
-// a row after the same number.
+// learn keeps what a connection that ends showed of the server: its stream
+// limit, and how many requests a connection takes if the server cut two in a
+// row after the same number.
 func (o *origin) learn(c *conn) {
+	if c.settled {
+		o.streams = c.limit
+	}
 	if !c.refused || c.served == 0 {
 		return
 	}

@@ -156,8 +156,8 @@ func New(c Config) (*Pool, error) {
 //
 // A request is repeated without the caller seeing it only if its method is
 // GET, HEAD, OPTIONS or TRACE, it has no body or can make it again, and no
-// byte of a response has arrived: once when a kept connection turns out to be
-// dead, and as often as a server that goes on answering others says that it
+// byte of a response has arrived: on a new connection when a kept one turns
+// out to be dead, and as often as a server that goes on answering others says that it
 // has not processed this one (HTTP/2 GOAWAY and REFUSED_STREAM).
 //
 // Errors before the request was sent are of type *[Error].
@@ -170,7 +170,7 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	var again retrier
 	for {
-		c, first, err := o.acquire(req.Context(), again.newerThan)
+		c, u, err := o.acquire(req.Context(), again.newerThan)
 		if err != nil {
 			o.countFailed()
 			closeBody(req)
@@ -179,10 +179,10 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		sent := time.Now()
 		resp, err := o.send(c, req)
 		if err == nil {
-			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: first, retries: again.retries}), nil
+			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: u.first, retries: again.retries}), nil
 		}
 		f := o.failed(c, req, err)
-		if !again.allowed(req, first, f) {
+		if !again.allowed(req, u.kept, f) {
 			o.countFailed()
 			return nil, err
 		}

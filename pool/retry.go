@@ -30,6 +30,15 @@ func (r Reason) notProcessed() bool { return r == RetryGoAway || r == RetryRefus
 // connections on which it has answered nothing.
 const maxBlind = 3
 
+// maxClosed bounds the repetitions of a request whose connection, kept from
+// before, had been closed: a second one is for a server so quick to close that
+// it did it again. While connections answer others before they are closed,
+// maxUnlucky holds.
+const (
+	maxClosed  = 2
+	maxUnlucky = 6
+)
+
 // A failure is what a failed attempt tells about repeating it.
 type failure struct {
 	reason     Reason
@@ -41,12 +50,12 @@ type failure struct {
 type retrier struct {
 	retries   int
 	blind     int
-	closed    bool  // RetryClosed was used up
+	closed    int   // repetitions after RetryClosed
 	newerThan int64 // the next connection must be newer
 }
 
 // allowed reports whether req may be sent again after f, and counts it.
-func (r *retrier) allowed(req *http.Request, first bool, f failure) bool {
+func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
 	if f.reason == noRetry || !replayable(req) || req.Context().Err() != nil {
 		return false
 	}
@@ -57,10 +66,10 @@ func (r *retrier) allowed(req *http.Request, first bool, f failure) bool {
 				return false
 			}
 		}
-	case first || r.closed:
+	case r.closed >= maxUnlucky, !f.progressed && (r.closed >= maxClosed || !kept && r.closed == 0):
 		return false
 	default:
-		r.closed = true
+		r.closed++
 		r.newerThan = f.lastConn
 	}
 	r.retries++
