@@ -156,9 +156,10 @@ func New(c Config) (*Pool, error) {
 //
 // A request is repeated without the caller seeing it only if its method is
 // GET, HEAD, OPTIONS or TRACE, it has no body or can make it again, and no
-// byte of a response has arrived: on a new connection when a kept one turns
-// out to be dead, and as often as a server that goes on answering others says that it
-// has not processed this one (HTTP/2 GOAWAY and REFUSED_STREAM).
+// byte of a response has arrived: on a new connection when its connection
+// ended, and as often as a server that goes on answering others says that it
+// has not processed this one (HTTP/2 GOAWAY and REFUSED_STREAM). With NoReuse
+// nothing is repeated.
 //
 // Errors before the request was sent are of type *[Error].
 func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -182,8 +183,11 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: u.first, retries: again.retries}), nil
 		}
 		f := o.failed(c, req, err)
-		if !again.allowed(req, u.kept, f) {
+		if p.cfg.NoReuse || !again.allowed(req, u.kept, f) {
 			o.countFailed()
+			if cause := context.Cause(req.Context()); cause != nil {
+				err = cause // whatever it did to the request
+			}
 			return nil, err
 		}
 		if req, err = rewind(req); err != nil {

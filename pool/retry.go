@@ -30,13 +30,13 @@ func (r Reason) notProcessed() bool { return r == RetryGoAway || r == RetryRefus
 // connections on which it has answered nothing.
 const maxBlind = 3
 
-// maxClosed bounds the repetitions of a request whose connection, kept from
-// before, had been closed: a second one is for a server so quick to close that
-// it did it again. While connections answer others before they are closed,
-// maxUnlucky holds.
+// Bounds of the repetitions of a request whose connection ended before the
+// response began. Nobody knows whether the server had read it, so there are
+// few; more while the connections answer others before they end.
 const (
-	maxClosed  = 2
-	maxUnlucky = 6
+	maxClosedFresh = 1 // on a connection made for it
+	maxClosedKept  = 2 // on one kept from before: once for that, once for a server so quick to close that it did it again
+	maxClosedBusy  = 6 // on one that answered others
 )
 
 // A failure is what a failed attempt tells about repeating it.
@@ -66,7 +66,9 @@ func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
 				return false
 			}
 		}
-	case r.closed >= maxUnlucky, !f.progressed && (r.closed >= maxClosed || !kept && r.closed == 0):
+	case f.progressed && r.closed >= maxClosedBusy,
+		!f.progressed && kept && r.closed >= maxClosedKept,
+		!f.progressed && !kept && r.closed >= maxClosedFresh:
 		return false
 	default:
 		r.closed++
