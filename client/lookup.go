@@ -19,7 +19,8 @@ import (
 // other causes in it.
 //
 // If a server cannot be reached, the next one of its service is asked; an
-// answer of any kind, a 404 included, ends the search.
+// answer of any kind, a 404 included, ends the search. An answer that breaks
+// off in its middle is asked for again.
 func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
 	r := &Result{Query: q}
 	start := time.Now()
@@ -85,6 +86,16 @@ func (c *Client) permitted(q Query, a bootstrap.Answer) (bootstrap.Answer, *Erro
 	return a, nil
 }
 
+// maxAttempts bounds how often one query is sent in all when its answers
+// break off.
+const maxAttempts = 3
+
+// cutOff reports whether an answer began well and broke off: the connection
+// ended in its middle, which another one may not.
+func (r *Result) cutOff() bool {
+	return r.Err != nil && r.Err.Code == CodeTransport && r.Status/100 == 2
+}
+
 func isPlainHTTP(u string) bool { return len(u) >= 7 && strings.EqualFold(u[:7], "http://") }
 
 func resolveError(ctx context.Context, q Query, err error) *Error {
@@ -136,7 +147,12 @@ func (c *Client) ask(ctx context.Context, r *Result, servers bootstrap.Answer) {
 		more := len(servers.URLs) - i - 1
 		r.Server = redact(base)
 		r.Attempts++
-		unreachable := c.attempt(ctx, r, bootstrap.JoinURL(base, path), more)
+		target := bootstrap.JoinURL(base, path)
+		unreachable := c.attempt(ctx, r, target, more)
+		for r.cutOff() && r.Attempts < maxAttempts && ctx.Err() == nil {
+			r.Attempts++
+			unreachable = c.attempt(ctx, r, target, more)
+		}
 		if !unreachable || ctx.Err() != nil {
 			return
 		}

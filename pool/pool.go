@@ -40,7 +40,7 @@ import (
 
 // Defaults of a [Config].
 const (
-	DefaultMaxConnsPerHost  = 16
+	DefaultMaxConnsPerHost  = 4
 	DefaultMaxHTTP2Conns    = 8
 	DefaultConnectTimeout   = 10 * time.Second
 	DefaultHandshakeTimeout = 10 * time.Second

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// defaultDemoRTT is about what a packet takes across the Atlantic and back.
+const defaultDemoRTT = 90 * time.Millisecond
+
+// options are the flags.
+type options struct {
+	file      string
+	typ       string
+	server    string
+	format    string
+	output    string
+	jobs      int
+	perHost   int
+	conns     int // HTTP/1.1 connections to one server; 0: the pool's default
+	timeout   time.Duration
+	noReuse   bool
+	stats     bool
+	statsFile string
+	http      string
+	ca        string
+	insecure  bool
+	offline   bool
+	ianaOnly  bool
+	allowHTTP bool
+	demo      bool
+	demoRTT   time.Duration
+	color     string
+	quiet     bool
+	verbose   int
+	exitCodes bool
+	userAgent string
+	overrides string
+}
+
+var (
+	formats   = []string{"text", "json", "ndjson", "csv"}
+	httpModes = []string{"auto", "1.1", "2"}
+	colors    = []string{"auto", "always", "never"}
+	types     = []string{
+		string(client.TypeDomain), string(client.TypeIP), "cidr", string(client.TypeAutnum), "asn",
+		string(client.TypeNameserver), string(client.TypeEntity), string(client.TypeHelp),
+	}
+)
+
+// typeAliases are other names of types that --type takes.
+var typeAliases = map[string]client.Type{"cidr": client.TypeIP, "asn": client.TypeAutnum}
+
+func (o *options) register(f *pflag.FlagSet) {
+	f.SortFlags = false
+	f.StringVarP(&o.file, "file", "f", "", "read one query a line from `FILE`; - is standard input")
+	f.StringVarP(&o.typ, "type", "t", "", "what the queries are: "+strings.Join(types, ", ")+"; found from the text if not given (names are domains)")
+	f.StringVarP(&o.server, "server", "s", "", "ask the RDAP server with this base `URL`, no bootstrap")
+	f.StringVar(&o.format, "format", "", "output `FORMAT`: "+strings.Join(formats, ", ")+" (text for arguments, ndjson for --file)")
+	f.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead of standard output")
+	f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "lookups at once, in all")
+	f.IntVar(&o.perHost, "per-host", client.DefaultPerHost, "lookups at once for one server; given, also the HTTP/1.1 connections to it (otherwise "+strconv.Itoa(pool.DefaultMaxConnsPerHost)+")")
+	f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "time for one attempt at one server")
+	f.BoolVar(&o.noReuse, "no-reuse", false, "open a new connection for each request and close it, to measure what reuse saves")
+	f.BoolVar(&o.stats, "stats", false, "print a receipt on standard error: connections, handshakes, time saved")
+	f.StringVar(&o.statsFile, "stats-file", "", "write the receipt as JSON to `FILE`")
+	f.StringVar(&o.http, "http", "auto", "HTTP `VERSION` to speak: "+strings.Join(httpModes, ", "))
+	f.StringVar(&o.ca, "ca", "", "trust the certificate authorities in this PEM `FILE` only")
+	f.BoolVarP(&o.insecure, "insecure", "k", false, "don't verify certificates")
+	f.BoolVar(&o.offline, "offline", false, "don't fetch IANA's bootstrap files, use what is there")
+	f.StringVar(&o.overrides, "bootstrap-overrides", "", "`FILE` with lines of suffix, prefix, AS range or tag and the base URL to ask for it; goes before IANA's files")
+	f.BoolVar(&o.ianaOnly, "iana-only", false, "don't use the built-in list of servers that IANA's files lack")
+	f.BoolVar(&o.allowHTTP, "allow-http", false, "ask servers that offer no https, too")
+	f.BoolVar(&o.demo, "demo", false, "ask a registry built into rdapq; needs no network")
+	f.DurationVar(&o.demoRTT, "demo-rtt", defaultDemoRTT, "round-trip time that --demo emulates")
+	f.StringVar(&o.color, "color", "auto", "`WHEN` to colour text: "+strings.Join(colors, ", "))
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print no warnings and no error lines on standard error")
+	f.CountVarP(&o.verbose, "verbose", "v", "tell more on standard error: how a server was found, what was odd in an answer; -vv also connections")
+	f.BoolVarP(&o.exitCodes, "exit-status", "e", false, "tell verdicts apart in the exit code: 1 failed or invalid, 6 rate limited, 7 rejected, 5 no service, 4 not found")
+	f.StringVar(&o.userAgent, "user-agent", "", "User-Agent to send")
+}
+
+// fromEnvironment sets the flags that the command line left alone from
+// RDAPQ_* variables: --per-host from RDAPQ_PER_HOST.
+func fromEnvironment(f *pflag.FlagSet) error {
+	var err error
+	f.VisitAll(func(flag *pflag.Flag) {
+		name := "RDAPQ_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+		value, ok := os.LookupEnv(name)
+		if !ok || flag.Changed || err != nil {
+			return
+		}
+		if e := f.Set(flag.Name, value); e != nil {
+			err = usagef("", "the variable %s: %v", name, e)
+		}
+	})
+	return err
+}
+
+// check finds what is wrong with the flags taken together.
+func (o *options) check(args []string) error {
+	for _, c := range []struct {
+		flag, value string
+		allowed     []string
+	}{
+		{"--format", o.format, append([]string{""}, formats...)},
+		{"--http", o.http, httpModes},
+		{"--color", o.color, colors},
+		{"--type", o.typ, append([]string{""}, types...)},
+	} {
+		if !slices.Contains(c.allowed, c.value) {
+			return usagef("one of "+strings.Join(strings.Fields(strings.Join(c.allowed, " ")), ", "), "%s does not take %q", c.flag, c.value)
+		}
+	}
+	switch {
+	case o.file != "" && len(args) > 0:
+		return usagef("put the queries into the file, or leave --file out", "queries come from arguments or from --file, not both")
+	case o.file == "" && len(args) == 0 && o.typ != "help":
+		return usagef("rdapq example.com; rdapq --help tells more", "no query")
+	case o.typ == "help" && o.server == "" && !o.demo:
+		return usagef("name the server: -t help -s https://rdap.example/", "a help query needs a server")
+	case o.jobs < 1:
+		return usagef("", "--jobs must be at least 1")
+	case o.perHost < 1:
+		return usagef("", "--per-host must be at least 1")
+	case o.timeout <= 0:
+		return usagef("a time such as 15s", "--timeout must be more than 0")
+	case o.demoRTT < 0:
+		return usagef("a time such as 90ms, or 0", "--demo-rtt must not be negative")
+	case o.demo && (o.server != "" || o.ca != "" || o.overrides != ""):
+		return usagef("leave --demo out to ask real servers", "--demo has servers and certificates of its own: it does not go with --server, --ca or --bootstrap-overrides")
+	}
+	return nil
+}
+
+const long = `rdapq asks RDAP servers about domains, addresses, AS numbers, entities and
+nameservers: one or several at a prompt, or one a line from a file. It keeps
+its connections, so a server is shaken hands with once; --no-reuse turns that
+off and --stats shows the difference.
+
+Every query gives one result. Exit codes: 0 all were answered ("not found" from
+the server responsible is an answer), 1 some were not, 2 usage, 3 nothing could
+run, 130 and 143 after a signal.
+
+Each flag can be set by a variable: RDAPQ_PER_HOST for --per-host.`
+
+const examples = `  rdapq example.com 192.0.2.1 AS64500
+  rdapq -f names.txt --stats > results.ndjson
+  rdapq -t help -s https://rdap.example/
+  rdapq --demo courbu.re nic.re copacabana.re --stats`
+
+// newCommand builds the command line.
+func newCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "rdapq [flags] QUERY...\n  rdapq [flags] -f FILE",
+		Short:             "Ask RDAP servers over connections that are kept",
+		Long:              long,
+		Example:           examples,
+		Args:              cobra.ArbitraryArgs,
+		Version:           client.Version,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(cmd.Flags()); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("per-host") {
+				a.opts.conns = a.opts.perHost
+			}
+			return a.main(cmd.Context(), args)
+		},
+	}
+	cmd.SetIn(a.stdin)
+	cmd.SetOut(a.stdout)
+	cmd.SetErr(a.stderr)
+	cmd.SetVersionTemplate("rdapq {{.Version}}\n")
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return usagef("rdapq --help lists the flags", "%w", err)
+	})
+	a.opts.register(cmd.Flags())
+	for name, values := range map[string][]string{"format": formats, "http": httpModes, "color": colors, "type": types} {
+		// The flag was registered above, the only thing that can fail here.
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return cmd
+}

@@ -1,0 +1,96 @@
+// Command rdapq asks RDAP servers about domains, addresses, AS numbers,
+// entities and nameservers, over connections that it keeps.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Exit codes, beside those that --exit-status adds.
+const (
+	exitOK       = 0
+	exitSomeFail = 1 // some query got no answer
+	exitUsage    = 2 // flags, variables or configuration are wrong
+	exitNoRun    = 3 // nothing could run: input unreadable, output not writable
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// run is main without the process: it returns the exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	// A reader that has seen enough is no error: writes then fail with EPIPE.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, interrupted, stop := withSignals(context.Background())
+	defer stop()
+
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	cmd := newCommand(a)
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(ctx)
+	if sig := interrupted(); sig != nil {
+		return 128 + int(sig.(syscall.Signal))
+	}
+	switch {
+	case err == nil:
+		return a.exit
+	case errors.Is(err, syscall.EPIPE):
+		return a.exit
+	}
+	say(stderr, err)
+	var coded *codedError
+	if errors.As(err, &coded) {
+		return coded.code
+	}
+	return exitUsage
+}
+
+// withSignals returns a context that the first SIGINT or SIGTERM ends; the
+// second one kills the process as usual. interrupted returns the first.
+func withSignals(parent context.Context) (ctx context.Context, interrupted func() os.Signal, stop func()) {
+	ctx, cancel := context.WithCancel(parent)
+	first := make(chan os.Signal, 1)
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case sig := <-ch:
+			first <- sig
+			signal.Stop(ch)
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	interrupted = func() os.Signal {
+		select {
+		case sig := <-first:
+			return sig
+		default:
+			return nil
+		}
+	}
+	return ctx, interrupted, func() { signal.Stop(ch); cancel() }
+}
+
+// A codedError ends the command with a message, a hint and an exit code.
+type codedError struct {
+	code int
+	hint string
+	err  error
+}
+
+func (e *codedError) Error() string { return e.err.Error() }
+func (e *codedError) Unwrap() error { return e.err }
+
+func usagef(hint, format string, args ...any) error {
+	return &codedError{code: exitUsage, hint: hint, err: fmt.Errorf(format, args...)}
+}
+
+func noRunf(hint, format string, args ...any) error {
+	return &codedError{code: exitNoRun, hint: hint, err: fmt.Errorf(format, args...)}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/internal/render"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A session is what a run of queries needs, made from the flags.
+type session struct {
+	pool     *pool.Pool
+	resolver *bootstrap.Resolver
+	client   *client.Client
+	demo     *rdaptest.Demo
+}
+
+func (a *app) newSession() (*session, error) {
+	o := &a.opts
+	s := &session{}
+	boot := bootstrap.Config{
+		IANAOnly: o.ianaOnly, Offline: o.offline, AllowHTTP: o.allowHTTP,
+		Logger: a.logger(), Warn: a.warn,
+	}
+	conns := pool.Config{
+		Protocols:       map[string][]string{"1.1": {"http/1.1"}, "2": {"h2"}}[o.http],
+		MaxConnsPerHost: o.conns,
+		NoReuse:         o.noReuse,
+		Logger:          a.logger(),
+	}
+	var err error
+	if conns.TLS, err = o.tlsConfig(); err != nil {
+		return nil, err
+	}
+	if o.insecure {
+		a.warn("certificates are not verified (--insecure)")
+	}
+	if o.demo {
+		if s.demo, err = rdaptest.NewDemo(o.demoRTT); err != nil {
+			return nil, noRunf("", "cannot start the demo registry: %w", err)
+		}
+		boot.Files, boot.Offline = make(map[bootstrap.Registry][]byte), true
+		files := s.demo.Registries()
+		for reg := bootstrap.RegistryDNS; reg <= bootstrap.RegistryObjectTags; reg++ {
+			boot.Files[reg] = files[reg.String()]
+		}
+		conns.Dial, conns.TLS.RootCAs = s.demo.DialContext, s.demo.CAPool()
+	} else if err := a.configureBootstrap(&boot); err != nil {
+		return nil, err
+	}
+	if s.resolver, err = bootstrap.New(boot); err == nil {
+		if s.pool, err = pool.New(conns); err == nil {
+			s.client, err = client.New(client.Config{
+				Transport: s.pool, Resolver: s.resolver, UserAgent: o.userAgent, Timeout: o.timeout,
+				Jobs: o.jobs, PerHost: o.perHost, AllowHTTP: o.allowHTTP, Logger: a.logger(),
+			})
+		}
+	}
+	if err != nil {
+		s.close()
+		return nil, usagef("", "%w", err)
+	}
+	return s, nil
+}
+
+func (s *session) close() {
+	if s.client != nil {
+		s.client.Close()
+	}
+	if s.pool != nil {
+		s.pool.Close()
+	}
+	if s.resolver != nil {
+		s.resolver.Close()
+	}
+	if s.demo != nil {
+		s.demo.Close()
+	}
+}
+
+// configureBootstrap sets where the resolver's knowledge comes from.
+func (a *app) configureBootstrap(boot *bootstrap.Config) error {
+	o := &a.opts
+	if o.server != "" {
+		base, err := serverURL(o.server, o.allowHTTP)
+		if err != nil {
+			return err
+		}
+		boot.Server = base
+		return nil
+	}
+	if o.overrides != "" {
+		f, err := os.Open(o.overrides)
+		if err != nil {
+			return usagef("", "cannot read the bootstrap overrides: %w", err)
+		}
+		defer f.Close()
+		if boot.Overrides, err = bootstrap.ParseOverrides(f); err != nil {
+			return usagef("", "%s: %w", o.overrides, err)
+		}
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		a.warn("there is no home directory: IANA's files are not kept between runs")
+		return nil
+	}
+	boot.Dir = filepath.Join(dir, "rdapq")
+	return nil
+}
+
+// serverURL reads --server: a base URL, or a host name for https.
+func serverURL(text string, allowHTTP bool) (string, error) {
+	if !strings.Contains(text, "://") {
+		text = "https://" + text + "/"
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return "", usagef("a base URL such as https://rdap.example/", "--server does not take %q", text)
+	case u.Scheme == "http" && !allowHTTP:
+		return "", usagef("use https, or add --allow-http", "--server %s is not encrypted", text)
+	}
+	return text, nil
+}
+
+func (o *options) tlsConfig() (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.insecure}
+	if o.ca == "" {
+		return c, nil
+	}
+	pem, err := os.ReadFile(o.ca)
+	if err != nil {
+		return nil, usagef("", "cannot read --ca: %w", err)
+	}
+	c.RootCAs = x509.NewCertPool()
+	if !c.RootCAs.AppendCertsFromPEM(pem) {
+		return nil, usagef("it must hold certificates as PEM", "no certificate in --ca %s", o.ca)
+	}
+	return c, nil
+}
+
+// warn prints something that does not stop the run.
+func (a *app) warn(text string) {
+	if !a.opts.quiet {
+		fmt.Fprintf(a.stderr, "rdapq: warning: %s\n", render.Safe(text))
+	}
+}
