@@ -59,7 +59,6 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	err = a.write(out, results, func(r *client.Result) {
 		tally.Add(r)
 		codes.add(r.Verdict)
-		a.tell(r)
 	})
 	if err == nil {
 		err = out.close()
@@ -96,6 +95,9 @@ func (a *app) inputs(args []string) (seq iter.Seq2[client.Input, error], ordered
 func (a *app) write(out *output, results iter.Seq[*client.Result], seen func(*client.Result)) error {
 	for r := range results {
 		seen(r)
+		if told := a.tell(r); told && out.text {
+			continue
+		}
 		if err := out.encode(r); err != nil {
 			return err
 		}
@@ -103,17 +105,24 @@ func (a *app) write(out *output, results iter.Seq[*client.Result], seen func(*cl
 	return nil
 }
 
-// tell prints what a result says on standard error.
-func (a *app) tell(r *client.Result) {
+// tell prints what a result says on standard error, and reports whether that
+// was why there is no answer.
+func (a *app) tell(r *client.Result) (told bool) {
 	if a.opts.quiet {
-		return
+		return false
 	}
-	if r.Err != nil && !answered(r.Verdict) && (a.opts.file == "" || a.opts.verbose > 0) {
+	if a.opts.verbose > 0 {
+		a.detail(r)
+	}
+	told = r.Err != nil && !r.Verdict.Answered() && a.opts.file == ""
+	if told {
 		say(a.stderr, r.Err)
 	}
-	if a.opts.verbose == 0 {
-		return
-	}
+	return told
+}
+
+// detail is what --verbose adds.
+func (a *app) detail(r *client.Result) {
 	if r.Server != "" {
 		fmt.Fprintf(a.stderr, "rdapq: %s: asked as %s at %s (%s %s)\n", render.Safe(r.Query.Text), r.Query.Type, render.Safe(r.Server), r.Source, render.Safe(r.Entry))
 	}
@@ -142,6 +151,12 @@ func (a *app) receipt(report render.Report) error {
 	return nil
 }
 
+// hints are those that name a flag, which the library can't.
+var hints = map[string]string{
+	client.CodeNoService: "name a server with --server if you know one that answers for it",
+	client.CodeHTTPOnly:  "--allow-http asks it all the same; anybody on the way may change the answer",
+}
+
 // say prints an error as one line, and its hint as another.
 func say(w io.Writer, err error) {
 	hint := ""
@@ -151,7 +166,7 @@ func say(w io.Writer, err error) {
 	case errors.As(err, &coded):
 		hint = coded.hint
 	case errors.As(err, &asked):
-		hint = asked.Hint
+		hint = cmp.Or(hints[asked.Code], asked.Hint)
 	}
 	fmt.Fprintf(w, "rdapq: %s\n", render.Safe(err.Error()))
 	if hint != "" {
@@ -163,11 +178,12 @@ func say(w io.Writer, err error) {
 type output struct {
 	encoder render.Encoder
 	file    *os.File // nil for standard output
+	text    bool     // it is for people
 	live    bool     // somebody watches: nothing waits in the buffer
 }
 
 func (a *app) openOutput(format string, many bool) (*output, error) {
-	out := &output{}
+	out := &output{text: format == render.FormatText}
 	w := a.stdout
 	if a.opts.output != "" {
 		f, err := os.Create(a.opts.output)

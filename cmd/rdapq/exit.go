@@ -2,12 +2,6 @@ package main
 
 import "github.com/rdapq/rdapq/client"
 
-// answered reports whether a verdict is an answer: an authoritative "not
-// found" is one.
-func answered(v client.Verdict) bool {
-	return v == client.Registered || v == client.Found || v == client.NotFound
-}
-
 // detailed are the codes of --exit-status; the first that applies counts.
 var detailed = []struct {
 	verdict client.Verdict
@@ -37,7 +31,7 @@ func (e *exitCodes) code(status bool) int {
 		case !e.seen[d.verdict]:
 		case status:
 			return d.code
-		case !answered(d.verdict):
+		case !d.verdict.Answered():
 			return exitSomeFail
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -60,33 +61,55 @@ var (
 // typeAliases are other names of types that --type takes.
 var typeAliases = map[string]client.Type{"cidr": client.TypeIP, "asn": client.TypeAutnum}
 
-func (o *options) register(f *pflag.FlagSet) {
-	f.SortFlags = false
-	f.StringVarP(&o.file, "file", "f", "", "read one query a line from `FILE`; - is standard input")
-	f.StringVarP(&o.typ, "type", "t", "", "what the queries are: "+strings.Join(types, ", ")+"; found from the text if not given (names are domains)")
-	f.StringVarP(&o.server, "server", "s", "", "ask the RDAP server with this base `URL`, no bootstrap")
-	f.StringVar(&o.format, "format", "", "output `FORMAT`: "+strings.Join(formats, ", ")+" (text for arguments, ndjson for --file)")
-	f.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead of standard output")
-	f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "lookups at once, in all")
-	f.IntVar(&o.perHost, "per-host", client.DefaultPerHost, "lookups at once for one server; given, also the HTTP/1.1 connections to it (otherwise "+strconv.Itoa(pool.DefaultMaxConnsPerHost)+")")
-	f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "time for one attempt at one server")
-	f.BoolVar(&o.noReuse, "no-reuse", false, "open a new connection for each request and close it, to measure what reuse saves")
-	f.BoolVar(&o.stats, "stats", false, "print a receipt on standard error: connections, handshakes, time saved")
-	f.StringVar(&o.statsFile, "stats-file", "", "write the receipt as JSON to `FILE`")
-	f.StringVar(&o.http, "http", "auto", "HTTP `VERSION` to speak: "+strings.Join(httpModes, ", "))
-	f.StringVar(&o.ca, "ca", "", "trust the certificate authorities in this PEM `FILE` only")
-	f.BoolVarP(&o.insecure, "insecure", "k", false, "don't verify certificates")
-	f.BoolVar(&o.offline, "offline", false, "don't fetch IANA's bootstrap files, use what is there")
-	f.StringVar(&o.overrides, "bootstrap-overrides", "", "`FILE` with lines of suffix, prefix, AS range or tag and the base URL to ask for it; goes before IANA's files")
-	f.BoolVar(&o.ianaOnly, "iana-only", false, "don't use the built-in list of servers that IANA's files lack")
-	f.BoolVar(&o.allowHTTP, "allow-http", false, "ask servers that offer no https, too")
-	f.BoolVar(&o.demo, "demo", false, "ask a registry built into rdapq; needs no network")
-	f.DurationVar(&o.demoRTT, "demo-rtt", defaultDemoRTT, "round-trip time that --demo emulates")
-	f.StringVar(&o.color, "color", "auto", "`WHEN` to colour text: "+strings.Join(colors, ", "))
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "print no warnings and no error lines on standard error")
-	f.CountVarP(&o.verbose, "verbose", "v", "tell more on standard error: how a server was found, what was odd in an answer; -vv also connections")
-	f.BoolVarP(&o.exitCodes, "exit-status", "e", false, "tell verdicts apart in the exit code: 1 failed or invalid, 6 rate limited, 7 rejected, 5 no service, 4 not found")
-	f.StringVar(&o.userAgent, "user-agent", "", "User-Agent to send")
+// A flagGroup is a part of the help text.
+type flagGroup struct {
+	title string
+	flags *pflag.FlagSet
+}
+
+func (o *options) groups() []flagGroup {
+	group := func(title string, register func(f *pflag.FlagSet)) flagGroup {
+		f := pflag.NewFlagSet(title, pflag.ContinueOnError)
+		f.SortFlags = false
+		register(f)
+		return flagGroup{title, f}
+	}
+	list := func(values []string) string { return strings.Join(values, ", ") }
+	return []flagGroup{
+		group("Queries", func(f *pflag.FlagSet) {
+			f.StringVarP(&o.file, "file", "f", "", "read one query a line from `FILE`; - is standard input")
+			f.StringVarP(&o.typ, "type", "t", "", "`TYPE` of all queries: "+list(types)+"; found from the text if not given, where names are domains")
+			f.StringVarP(&o.server, "server", "s", "", "ask the RDAP server with this base `URL`, no bootstrap")
+			f.BoolVar(&o.offline, "offline", false, "don't fetch IANA's bootstrap files, use what is there")
+			f.BoolVar(&o.ianaOnly, "iana-only", false, "don't use the built-in list of servers that IANA's files lack")
+			f.StringVar(&o.overrides, "bootstrap-overrides", "", "`FILE` of lines with a suffix, prefix, AS range or tag and the base URL to ask for it, before IANA's files")
+			f.BoolVar(&o.allowHTTP, "allow-http", false, "ask servers that offer no https, too")
+		}),
+		group("Output", func(f *pflag.FlagSet) {
+			f.StringVar(&o.format, "format", "", "output `FORMAT`: "+list(formats)+" (text for arguments, ndjson for --file)")
+			f.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead of standard output")
+			f.StringVar(&o.color, "color", "auto", "`WHEN` to colour text: "+list(colors))
+			f.BoolVar(&o.stats, "stats", false, "print a receipt on standard error: connections, handshakes, time saved")
+			f.StringVar(&o.statsFile, "stats-file", "", "write the receipt as JSON to `FILE`")
+			f.BoolVarP(&o.quiet, "quiet", "q", false, "print no warnings and no errors of queries on standard error")
+			f.CountVarP(&o.verbose, "verbose", "v", "tell more on standard error: how a server was found, what was odd in an answer; -vv also connections")
+			f.BoolVarP(&o.exitCodes, "exit-status", "e", false, "tell verdicts apart in the exit code; the first that applies: 1 failed or invalid, 6 rate limited, 7 rejected, 5 no service, 4 not found")
+		}),
+		group("Connections", func(f *pflag.FlagSet) {
+			f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "lookups at once, in all")
+			f.IntVar(&o.perHost, "per-host", client.DefaultPerHost, "lookups at once for one server; if given, also the HTTP/1.1 connections to it, otherwise "+strconv.Itoa(pool.DefaultMaxConnsPerHost))
+			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "`TIME` for one attempt at one server")
+			f.BoolVar(&o.noReuse, "no-reuse", false, "open a new connection for each request and close it, to measure what reuse saves")
+			f.StringVar(&o.http, "http", "auto", "HTTP `VERSION` to speak: "+list(httpModes))
+			f.StringVar(&o.ca, "ca", "", "trust the certificate authorities in this PEM `FILE` only")
+			f.BoolVarP(&o.insecure, "insecure", "k", false, "don't verify certificates")
+			f.StringVar(&o.userAgent, "user-agent", "", "`TEXT` of the User-Agent field to send")
+		}),
+		group("Demonstration", func(f *pflag.FlagSet) {
+			f.BoolVar(&o.demo, "demo", false, "ask a registry built into rdapq; needs no network")
+			f.DurationVar(&o.demoRTT, "demo-rtt", defaultDemoRTT, "round-trip `TIME` that --demo emulates")
+		}),
+	}
 }
 
 // fromEnvironment sets the flags that the command line left alone from
@@ -142,6 +165,18 @@ func (o *options) check(args []string) error {
 	return nil
 }
 
+// help prints the help text, its flags in groups.
+func help(cmd *cobra.Command, groups []flagGroup) {
+	const noise = "[=true|false]" // what pflag says of every switch
+	w := cmd.OutOrStdout()
+	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n", cmd.Long, cmd.Use, cmd.Example)
+	for _, g := range groups {
+		usages := strings.ReplaceAll(g.flags.FlagUsagesWrapped(80), noise, strings.Repeat(" ", len(noise)))
+		fmt.Fprintf(w, "\n%s:\n%s", g.title, usages)
+	}
+	fmt.Fprint(w, "\nMore:\n  -h, --help    this text\n      --version the version\n")
+}
+
 const long = `rdapq asks RDAP servers about domains, addresses, AS numbers, entities and
 nameservers: one or several at a prompt, or one a line from a file. It keeps
 its connections, so a server is shaken hands with once; --no-reuse turns that
@@ -187,7 +222,12 @@ func newCommand(a *app) *cobra.Command {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return usagef("rdapq --help lists the flags", "%w", err)
 	})
-	a.opts.register(cmd.Flags())
+	groups := a.opts.groups()
+	cmd.Flags().SortFlags = false
+	for _, g := range groups {
+		cmd.Flags().AddFlagSet(g.flags)
+	}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, groups) })
 	for name, values := range map[string][]string{"format": formats, "http": httpModes, "color": colors, "type": types} {
 		// The flag was registered above, the only thing that can fail here.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
