@@ -1,0 +1,22 @@
+# What takes longer than a commit should wait for. Everything else is plain go.
+GO ?= go
+FUZZTIME ?= 30s
+
+.PHONY: long fuzz stress bench
+
+long: fuzz stress bench
+
+# Each fuzz target by itself, as go test runs only one.
+fuzz:
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "$$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg; \
+		done; \
+	done
+
+stress:
+	$(GO) test -race -count=20 -timeout 60m ./pool
+
+bench:
+	$(GO) test -run '^$$' -bench . ./bootstrap ./client ./pool

@@ -1,0 +1,103 @@
+package pool_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+
+	openrdap "github.com/openrdap/rdap"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// exampleServer stands for a server in the world.
+func exampleServer() *rdaptest.Server {
+	s, err := rdaptest.New(rdaptest.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return s
+}
+
+// A Pool is the Transport of an http.Client.
+func Example() {
+	server := exampleServer()
+	defer server.Close()
+
+	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: server.Pool()}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer p.Close()
+	client := &http.Client{Transport: p}
+
+	for _, name := range []string{"courbu.example", "nic.example", "copacabana.example"} {
+		resp, err := client.Get(server.URL() + "domain/" + name)
+		if err != nil {
+			log.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	s := p.Stats()
+	fmt.Println(s.Requests, "requests,", s.Connections, "connection,", s.Handshakes.Avoided, "handshakes avoided")
+	// Output: 3 requests, 1 connection, 2 handshakes avoided
+}
+
+// WithTrace tells how one request was carried.
+func ExampleWithTrace() {
+	server := exampleServer()
+	defer server.Close()
+	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: server.Pool()}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer p.Close()
+
+	for range 2 {
+		var t pool.Trace
+		req, err := http.NewRequest(http.MethodGet, server.URL()+"domain/courbu.example", nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		resp, err := p.RoundTrip(req.WithContext(pool.WithTrace(req.Context(), &t)))
+		if err != nil {
+			log.Fatal(err)
+		}
+		resp.Body.Close()
+		fmt.Println(t.Protocol, tls.VersionName(t.TLS), "reused:", t.Reused, "handshake paid:", t.Handshake > 0)
+	}
+	// Output:
+	// h2 TLS 1.3 reused: false handshake paid: true
+	// h2 TLS 1.3 reused: true handshake paid: false
+}
+
+// A Pool serves openrdap's client as well.
+func Example_openrdap() {
+	server := exampleServer()
+	defer server.Close()
+	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: server.Pool()}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer p.Close()
+
+	client := &openrdap.Client{HTTP: &http.Client{Transport: p}}
+	for _, name := range []string{"courbu.example", "nic.example"} {
+		request := openrdap.NewDomainRequest(name)
+		request = request.WithServer(mustParse(server.URL()))
+		resp, err := client.Do(request)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(resp.Object.(*openrdap.Domain).LDHName)
+	}
+	fmt.Println(p.Stats().Connections, "connection")
+	// Output:
+	// COURBU.EXAMPLE
+	// NIC.EXAMPLE
+	// 1 connection
+}
