@@ -7,11 +7,36 @@ import (
 	"time"
 )
 
+// A carrier is a connection of any protocol, as [http.ClientConn] is one.
+type carrier interface {
+	RoundTrip(*http.Request) (*http.Response, error)
+	Reserve() error
+	Release()
+	Available() int // requests that it would take now; 0 when it is closed or closing
+	InFlight() int
+	Err() error // not nil once it is of no use
+	Close() error
+	// OnChange arranges for f to be called when more requests may be sent or
+	// the connection has ended (gone); f takes no lock. Nil ends that.
+	OnChange(f func(gone bool))
+}
+
+// tcpCarrier is HTTP/1.1 or HTTP/2.
+type tcpCarrier struct{ *http.ClientConn }
+
+func (t tcpCarrier) OnChange(f func(gone bool)) {
+	if f == nil {
+		t.SetStateHook(nil)
+		return
+	}
+	t.SetStateHook(func(c *http.ClientConn) { f(c.Err() != nil) })
+}
+
 // A conn is one connection of an origin. Fields without comment never change;
 // the others are guarded by the origin's mutex.
 type conn struct {
 	id       int64
-	cc       *http.ClientConn
+	cc       carrier
 	setup    setup
 	protocol string
 	loopback bool
@@ -22,7 +47,9 @@ type conn struct {
 	limit    int         // requests at once that the peer allows, as far as is known
 	settled  bool        // limit is the peer's word
 	triedIn  int64       // the last pick that considered it
+	broken   bool        // it failed with an error of its own
 	refused  bool        // the peer closed it with requests unprocessed
+	by       Closer      // who draining is owed to; empty: the server
 	draining bool        // takes no more requests: GOAWAY, Connection: close
 	idleAt   time.Time   // since when it carries nothing
 	idle     *time.Timer // closes it when it has been idle for long
@@ -40,7 +67,7 @@ type setup struct {
 
 func (s setup) total() time.Duration { return s.dns + s.tcp + s.tls }
 
-func newConn(id int64, cc *http.ClientConn, s setup, protocol string) *conn {
+func newConn(id int64, cc carrier, s setup, protocol string) *conn {
 	c := &conn{id: id, cc: cc, setup: s, protocol: protocol, limit: math.MaxInt}
 	if host, _, err := net.SplitHostPort(s.remote); err == nil {
 		ip := net.ParseIP(host)
@@ -102,6 +129,17 @@ func (c *conn) hasStream() bool {
 		c.draining = true
 	}
 	return false
+}
+
+// endedBy says who ended c, which is dead.
+func (c *conn) endedBy() Closer {
+	switch {
+	case c.by != "":
+		return c.by
+	case c.broken:
+		return ClosedError
+	}
+	return ClosedServer
 }
 
 // unreserve gives back a place that was not used.

@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -19,14 +17,11 @@ type dialer struct {
 	cfg       Config
 	transport *http.Transport
 	dial      func(ctx context.Context, network, address string) (net.Conn, error)
-	base      *tls.Config
-
-	mu      sync.Mutex
-	configs map[originKey]*tls.Config // one for each origin, for its name and sessions
+	tls       *tlsConfigs
 }
 
-func newDialer(c Config) (*dialer, error) {
-	d := &dialer{cfg: c, dial: c.Dial, configs: make(map[originKey]*tls.Config)}
+func newDialer(c Config, sessions SessionStore) (*dialer, error) {
+	d := &dialer{cfg: c, dial: c.Dial}
 	var protocols http.Protocols
 	names := c.Protocols
 	if len(names) == 0 {
@@ -42,19 +37,14 @@ func newDialer(c Config) (*dialer, error) {
 			return nil, fmt.Errorf("pool: unknown protocol %q", name)
 		}
 	}
-	d.base = &tls.Config{}
-	if c.TLS != nil {
-		d.base = c.TLS.Clone()
-	}
-	d.base.NextProtos = names
-	d.base.ClientSessionCache = nil
+	d.tls = newTLSConfigs(c, names, sessions)
 	if d.dial == nil {
 		d.dial = (&net.Dialer{Timeout: c.ConnectTimeout}).DialContext
 	}
 	d.transport = &http.Transport{
 		DialContext:        d.dialPlain,
 		DialTLSContext:     d.dialTLS,
-		DisableKeepAlives:  c.NoReuse,
+		DisableKeepAlives:  c.single(),
 		DisableCompression: true, // the Pool knows better when to ask for it
 		Protocols:          &protocols,
 		HTTP2: &http.HTTP2Config{
@@ -70,11 +60,10 @@ func newDialer(c Config) (*dialer, error) {
 // dialing travels in the context through NewClientConn to the functions that
 // make the connection, and brings back what they learned.
 type dialing struct {
-	key      originKey
-	sessions *sessionCache
-	dial     *dial
-	setup    setup
-	err      *Error
+	key   originKey
+	dial  *dial
+	setup setup
+	err   *Error
 }
 
 type dialingKey struct{}
@@ -83,7 +72,7 @@ type dialingKey struct{}
 func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.ConnectTimeout+p.cfg.HandshakeTimeout)
 	defer cancel()
-	g := &dialing{key: key, sessions: p.sessions, dial: d}
+	g := &dialing{key: key, dial: d}
 	cc, err := p.dialer.transport.NewClientConn(context.WithValue(ctx, dialingKey{}, g), key.scheme, key.address())
 	if err != nil {
 		if g.err != nil {
@@ -95,7 +84,7 @@ func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, erro
 	if g.setup.alpn == protoHTTP2 {
 		protocol = protoHTTP2
 	}
-	return newConn(p.lastConn.Add(1), cc, g.setup, protocol), nil
+	return newConn(p.lastConn.Add(1), tcpCarrier{cc}, g.setup, protocol), nil
 }
 
 func (d *dialer) dialPlain(ctx context.Context, network, address string) (net.Conn, error) {
@@ -137,7 +126,7 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 	g.dial.at(StepHandshake)
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.HandshakeTimeout)
 	defer cancel()
-	tc := tls.Client(nc, d.configFor(g.key, g.sessions))
+	tc := tls.Client(nc, d.tls.of(g.key))
 	start := time.Now()
 	if err := tc.HandshakeContext(ctx); err != nil {
 		nc.Close()
@@ -151,40 +140,4 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 	state := tc.ConnectionState()
 	g.setup.version, g.setup.resumed, g.setup.alpn = state.Version, state.DidResume, state.NegotiatedProtocol
 	return tc, nil
-}
-
-// configFor returns the TLS configuration of an origin, which is made once.
-func (d *dialer) configFor(key originKey, sessions *sessionCache) *tls.Config {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	c := d.configs[key]
-	if c == nil {
-		c = d.base.Clone()
-		if c.ServerName == "" {
-			c.ServerName = key.host
-		}
-		if sessions != nil {
-			c.ClientSessionCache = sessions.of(key)
-		}
-		d.configs[key] = c
-	}
-	return c
-}
-
-// countingConn counts the bytes on the wire.
-type countingConn struct {
-	net.Conn
-	in, out atomic.Int64
-}
-
-func (c *countingConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.in.Add(int64(n))
-	return n, err
-}
-
-func (c *countingConn) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	c.out.Add(int64(n))
-	return n, err
 }

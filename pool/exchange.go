@@ -47,7 +47,7 @@ func (o *origin) failed(c *conn, req *http.Request, err error) failure {
 	case f.reason == RetryGoAway:
 		c.draining, c.refused = true, true
 	case !c.shared(), c.cc.Err() != nil:
-		c.draining = true
+		c.draining, c.broken = true, true
 	}
 	o.releaseLocked(c)
 	if len(o.queue) > 0 && !o.closed {
@@ -68,7 +68,10 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	now := time.Now()
 	o.mu.Lock()
 	c.served++
-	if resp.Close || o.p.cfg.NoReuse {
+	switch {
+	case o.p.cfg.single():
+		c.draining, c.by = true, ClosedPool
+	case resp.Close:
 		c.draining = true
 	}
 	o.stats.answered(d.first)
@@ -143,7 +146,7 @@ func (b *body) Read(p []byte) (int, error) {
 
 // Close frees the connection. It must be called, and not beside Read.
 func (b *body) Close() error {
-	if !b.ended && !b.c.shared() && !b.o.p.cfg.NoReuse {
+	if !b.ended && !b.c.shared() && !b.o.p.cfg.single() {
 		stop := time.AfterFunc(drainTime, func() { b.c.cc.Close() })
 		io.CopyN(io.Discard, (*wire)(b), maxDrain)
 		stop.Stop()

@@ -132,7 +132,7 @@ func TestGoAwayWithUnprocessedRequests(t *testing.T) {
 	p := newPool(t, s, pool.Config{MaxHTTP2Conns: 1})
 	getAll(t, p, s, 100, 50)
 	st := p.Stats()
-	if st.Retries[pool.RetryGoAway] == 0 || st.Failed != 0 || st.Requests != 100 {
+	if st.Retries[pool.RetryGoAway] == 0 || st.Failed != 0 || st.Requests < 100 {
 		t.Errorf("stats: %+v", st)
 	}
 	if st.Connections != 2 || s.Counts().Connections != 2 {

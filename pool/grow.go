@@ -3,7 +3,6 @@ package pool
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -51,12 +50,11 @@ func (o *origin) wantLocked() int {
 		depth += c.inflight
 	}
 	most := o.capLocked()
-	switch o.proto {
-	case "":
-		return 1 // it says what the server speaks
-	case protoHTTP1:
+	if o.proto == protoHTTP1 {
 		return min(depth, most)
 	}
+	// A cold origin is dialed once, to learn what the server speaks; where the
+	// queue is deep, as many connections pay whatever that is.
 	want := 1
 	switch {
 	case depth > depthForEight:
@@ -70,7 +68,10 @@ func (o *origin) wantLocked() int {
 // capLocked is the number of connections that the origin may have.
 func (o *origin) capLocked() int {
 	most := o.p.cfg.MaxConnsPerHost
-	if o.proto == protoHTTP2 {
+	switch o.proto {
+	case "":
+		most = min(most, o.p.cfg.MaxHTTP2Conns)
+	case protoHTTP2:
 		most = o.p.cfg.MaxHTTP2Conns
 	}
 	if o.most > 0 && time.Now().Before(o.mostTil) {
@@ -105,7 +106,7 @@ func (o *origin) evictLocked() {
 		}
 	}
 	if oldest != nil {
-		o.remove(oldest)
+		o.remove(oldest, ClosedPool)
 	}
 }
 
@@ -127,6 +128,9 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.dials = slices.DeleteFunc(o.dials, func(x *dial) bool { return x == d })
+	if len(o.dials) == 0 {
+		o.share = 0
+	}
 	switch {
 	case err == nil && o.closed:
 		go c.cc.Close()
@@ -136,18 +140,18 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 			c.limit = o.streams
 		}
 		o.conns = append(o.conns, c)
-		o.stats.opened(c)
-		o.p.cfg.Logger.Debug("connection opened", "origin", o.key.String(), "connection", c.id, "protocol", c.protocol, "resumed", c.setup.resumed)
+		o.opened(c)
 		c.idleAt = time.Now()
 		c.idle = time.AfterFunc(o.p.cfg.IdleTimeout, func() { o.expire(c) })
-		o.watch(c)
+		c.cc.OnChange(o.kick)
+		o.shareLocked(c)
 		o.newest = c
 		o.dispatchLocked()
 		o.newest = nil
 	case len(o.conns) > 0:
 		// The others go on. Don't ask at once for what was refused just now.
 		if !errors.Is(err, context.Canceled) {
-			o.stats.DialsFailed++
+			o.dialFailed(err)
 			o.most, o.mostTil = len(o.conns), time.Now().Add(10*time.Second)
 		}
 		o.dispatchLocked()
@@ -155,7 +159,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		// Its last waiter gave up; some may have come since.
 		o.dispatchLocked()
 	default:
-		o.stats.DialsFailed++
+		o.dialFailed(err)
 		if len(o.dials) > 0 {
 			return
 		}
@@ -167,8 +171,22 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 	}
 }
 
-func (o *origin) watch(c *conn) {
-	c.cc.SetStateHook(func(hc *http.ClientConn) { o.kick(hc.Err() != nil) })
+// shareLocked keeps the first of several connections that are dialed together
+// from taking the whole queue: its siblings will be there in a moment, or else
+// after a round trip it takes the rest.
+func (o *origin) shareLocked(c *conn) {
+	if len(o.dials) == 0 || !c.shared() || o.share > 0 {
+		return
+	}
+	n := len(o.conns) + len(o.dials)
+	o.share = (len(o.queue) + n - 1) / n
+	time.AfterFunc(c.setup.tcp, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.share = 0; !o.closed {
+			o.dispatchLocked()
+		}
+	})
 }
 
 // stepLocked is where a request that gives up now was stuck.
@@ -189,7 +207,7 @@ func (o *origin) single(ctx context.Context) (*conn, use, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err != nil {
-		o.stats.DialsFailed++
+		o.dialFailed(err)
 		return nil, use{}, err
 	}
 	if o.closed {
@@ -198,7 +216,7 @@ func (o *origin) single(ctx context.Context) (*conn, use, error) {
 	}
 	o.proto = c.protocol
 	o.conns = append(o.conns, c)
-	o.stats.opened(c)
+	o.opened(c)
 	c.granted, c.inflight, c.draining = 1, 1, true // nobody else gets a place
 	return c, use{first: true}, nil
 }

@@ -70,6 +70,7 @@ type origin struct {
 	perConn    int       // requests that a connection was seen to serve at most; 0: not known
 	lastServed int       // what the last connection cut by the server had served
 	streams    int       // stream limit of the last connection; 0: not known
+	share      int       // what a new connection gets at most while its siblings are dialed; 0: no bound
 	newest     *conn     // while it is given out for the first time
 	picks      int64     // counts calls of pick
 	closed     bool
@@ -99,7 +100,7 @@ func newOrigin(p *Pool, key originKey) *origin { return &origin{p: p, key: key} 
 // acquire returns a connection with a place reserved on it. Only connections
 // numbered above newerThan will do.
 func (o *origin) acquire(ctx context.Context, newerThan int64) (*conn, use, error) {
-	if o.p.cfg.NoReuse {
+	if o.p.cfg.single() {
 		return o.single(ctx)
 	}
 	o.waiting.Add(1)
@@ -154,7 +155,7 @@ func (o *origin) pick(newerThan int64) *conn {
 	for {
 		var best *conn
 		for _, c := range o.conns {
-			if c.draining || c.id <= newerThan || c.triedIn == o.picks {
+			if c.draining || c.id <= newerThan || c.triedIn == o.picks || o.share > 0 && c.served == 0 && c.inflight >= o.share {
 				continue
 			}
 			if best == nil || c.betterThan(best) {
@@ -166,7 +167,7 @@ func (o *origin) pick(newerThan int64) *conn {
 		}
 		best.triedIn = o.picks
 		if best.inflight == 0 && !best.idleAt.IsZero() && wallSince(best.idleAt) > o.p.cfg.IdleTimeout {
-			best.draining = true // its timer may have slept with the machine
+			best.draining, best.by = true, ClosedIdle // its timer may have slept with the machine
 		} else if best.reserve(o.perConn) {
 			if best.inflight == 1 && best.idle != nil {
 				best.idle.Stop()
@@ -174,7 +175,7 @@ func (o *origin) pick(newerThan int64) *conn {
 			return best
 		}
 		if best.dead() {
-			o.remove(best)
+			o.remove(best, best.endedBy())
 		}
 	}
 }
@@ -222,7 +223,7 @@ func (o *origin) dispatch() {
 	}
 	for _, c := range slices.Clone(o.conns) {
 		if c.dead() {
-			o.remove(c)
+			o.remove(c, c.endedBy())
 		}
 	}
 	o.dispatchLocked()
@@ -244,7 +245,7 @@ func (o *origin) releaseLocked(c *conn) {
 		return
 	}
 	if o.closed || c.dead() || !slices.Contains(o.conns, c) {
-		o.remove(c)
+		o.remove(c, c.endedBy())
 		return
 	}
 	c.idleAt = time.Now()
@@ -259,12 +260,12 @@ func (o *origin) expire(c *conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if c.inflight == 0 && time.Since(c.idleAt) >= o.p.cfg.IdleTimeout {
-		o.remove(c)
+		o.remove(c, ClosedIdle)
 	}
 }
 
 // remove closes c and forgets it. Requests on it fail.
-func (o *origin) remove(c *conn) {
+func (o *origin) remove(c *conn, by Closer) {
 	if i := slices.Index(o.conns, c); i >= 0 {
 		o.conns = slices.Delete(o.conns, i, i+1)
 	}
@@ -272,9 +273,9 @@ func (o *origin) remove(c *conn) {
 	if c.idle != nil {
 		c.idle.Stop()
 	}
-	c.cc.SetStateHook(nil)
+	c.cc.OnChange(nil)
 	o.learn(c)
-	o.stats.closed(c)
+	o.closedConn(c, by)
 	// Closing sends a TLS alert, which can block on a peer that doesn't read.
 	go c.cc.Close()
 }
@@ -300,7 +301,7 @@ func (o *origin) closeIdle() {
 	defer o.mu.Unlock()
 	for _, c := range slices.Clone(o.conns) {
 		if c.inflight == 0 {
-			o.remove(c)
+			o.remove(c, ClosedPool)
 		}
 	}
 }
@@ -314,6 +315,6 @@ func (o *origin) close() {
 	}
 	o.queue = nil
 	for _, c := range slices.Clone(o.conns) {
-		o.remove(c)
+		o.remove(c, ClosedPool)
 	}
 }

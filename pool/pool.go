@@ -26,101 +26,21 @@ package pool
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Defaults of a [Config].
-const (
-	DefaultMaxConnsPerHost  = 4
-	DefaultMaxHTTP2Conns    = 8
-	DefaultConnectTimeout   = 10 * time.Second
-	DefaultHandshakeTimeout = 10 * time.Second
-	DefaultIdleTimeout      = 90 * time.Second
-	DefaultMaxSessions      = 1024
-)
-
-// A Config says how a [Pool] behaves. The zero value is ready to use.
-type Config struct {
-	// TLS is the configuration of all TLS connections; ServerName, NextProtos
-	// and ClientSessionCache are set by the Pool. Nil means Go's defaults.
-	TLS *tls.Config
-
-	// Protocols are the ALPN names to offer: "http/1.1", "h2". Empty means
-	// both.
-	Protocols []string
-
-	// MaxConnsPerHost bounds the HTTP/1.1 connections to one origin.
-	// 0 means DefaultMaxConnsPerHost.
-	MaxConnsPerHost int
-
-	// MaxHTTP2Conns bounds the HTTP/2 connections to one origin.
-	// 0 means DefaultMaxHTTP2Conns, 1 means that all requests share one.
-	MaxHTTP2Conns int
-
-	// NoReuse sends each request on exactly one new connection without
-	// session resumption and closes it afterwards. Such connections are as
-	// many as the requests at once.
-	NoReuse bool
-
-	// ConnectTimeout bounds name resolution and TCP set-up, HandshakeTimeout
-	// the TLS handshake. 0 means the defaults.
-	ConnectTimeout   time.Duration
-	HandshakeTimeout time.Duration
-
-	// IdleTimeout closes a connection that carried nothing for so long.
-	// 0 means DefaultIdleTimeout.
-	IdleTimeout time.Duration
-
-	// MaxSessions bounds the TLS sessions kept for resumption, one for each
-	// origin. 0 means DefaultMaxSessions, negative means none.
-	MaxSessions int
-
-	// Dial makes TCP connections in place of a [net.Dialer].
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-
-	// Logger tells about connections and retries at debug level. Nil is silent.
-	Logger *slog.Logger
-}
-
-func (c Config) withDefaults() Config {
-	orDefault := func(v *time.Duration, d time.Duration) {
-		if *v <= 0 {
-			*v = d
-		}
-	}
-	if c.MaxConnsPerHost <= 0 {
-		c.MaxConnsPerHost = DefaultMaxConnsPerHost
-	}
-	if c.MaxHTTP2Conns <= 0 {
-		c.MaxHTTP2Conns = DefaultMaxHTTP2Conns
-	}
-	if c.MaxSessions == 0 {
-		c.MaxSessions = DefaultMaxSessions
-	}
-	orDefault(&c.ConnectTimeout, DefaultConnectTimeout)
-	orDefault(&c.HandshakeTimeout, DefaultHandshakeTimeout)
-	orDefault(&c.IdleTimeout, DefaultIdleTimeout)
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	return c
-}
-
 // A Pool carries HTTP requests over few connections. Make it with [New]; it is
 // safe for concurrent use, and Close frees all that it holds.
 type Pool struct {
 	cfg      Config
 	dialer   *dialer
-	sessions *sessionCache // nil: no resumption
+	sessions SessionStore // nil: no resumption
 	lastConn atomic.Int64
 
 	mu      sync.Mutex
@@ -140,11 +60,15 @@ func New(c Config) (*Pool, error) {
 	c = c.withDefaults()
 	p := &Pool{cfg: c, origins: make(map[originKey]*origin)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	if !c.NoReuse && c.MaxSessions > 0 {
+	switch {
+	case c.NoReuse, c.MaxSessions < 0:
+	case c.Sessions != nil:
+		p.sessions = c.Sessions
+	default:
 		p.sessions = newSessionCache(c.MaxSessions)
 	}
 	var err error
-	if p.dialer, err = newDialer(c); err != nil {
+	if p.dialer, err = newDialer(c, p.sessions); err != nil {
 		p.cancel()
 		return nil, err
 	}
@@ -183,7 +107,7 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: u.first, retries: again.retries}), nil
 		}
 		f := o.failed(c, req, err)
-		if p.cfg.NoReuse || !again.allowed(req, u.kept, f) {
+		if p.cfg.single() || !again.allowed(req, u.kept, f) {
 			o.countFailed()
 			if cause := context.Cause(req.Context()); cause != nil {
 				err = cause // whatever it did to the request
@@ -194,8 +118,7 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 			o.countFailed()
 			return nil, err
 		}
-		o.countRetry(f.reason)
-		p.cfg.Logger.Debug("request is sent again", "origin", o.key.String(), "connection", c.id, "why", string(f.reason))
+		o.countRetry(c, f.reason)
 	}
 }
 

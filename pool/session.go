@@ -6,61 +6,68 @@ import (
 	"sync"
 )
 
-// A sessionCache keeps the newest TLS session of each origin, those used most
-// recently, up to a number. crypto/tls looks sessions up by server name alone;
-// here the port counts too.
+// A SessionStore keeps TLS sessions between connections, and maybe between
+// runs. It must be safe for concurrent use.
+type SessionStore interface {
+	// Get returns the newest session for key, or nil.
+	Get(key SessionKey) *tls.ClientSessionState
+	// Put keeps a session for key in place of an older one; nil drops what
+	// there is, because the server refused it.
+	Put(key SessionKey, session *tls.ClientSessionState)
+}
+
+// A SessionKey is what connections must have in common to resume a session:
+// none may cross from one to another.
+type SessionKey struct {
+	Host, Port string
+	QUIC       bool   // sessions of TCP and QUIC differ
+	Trust      string // names the certificate authorities, or that nothing is verified
+	Identity   string // names the client certificate; empty: none
+}
+
+// A sessionCache is the store in memory: the newest session of each key, those
+// used most recently, up to a number.
 type sessionCache struct {
 	mu      sync.Mutex
 	most    int
-	entries map[originKey]*list.Element
+	entries map[SessionKey]*list.Element
 	recent  list.List // of *sessionEntry, the one used last in front
 }
 
 type sessionEntry struct {
-	key   originKey
+	key   SessionKey
 	state *tls.ClientSessionState
 }
 
 func newSessionCache(most int) *sessionCache {
-	return &sessionCache{most: most, entries: make(map[originKey]*list.Element)}
+	return &sessionCache{most: most, entries: make(map[SessionKey]*list.Element)}
 }
 
-// of returns the view of the cache that one origin's connections use.
-func (s *sessionCache) of(key originKey) tls.ClientSessionCache { return originSessions{s, key} }
-
-type originSessions struct {
-	cache *sessionCache
-	key   originKey
-}
-
-func (v originSessions) Get(string) (*tls.ClientSessionState, bool) {
-	s := v.cache
+func (s *sessionCache) Get(key SessionKey) *tls.ClientSessionState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, ok := s.entries[v.key]
+	e, ok := s.entries[key]
 	if !ok {
-		return nil, false
+		return nil
 	}
 	s.recent.MoveToFront(e)
-	return e.Value.(*sessionEntry).state, true
+	return e.Value.(*sessionEntry).state
 }
 
-// Put keeps a session; nil drops the one that the server refused.
-func (v originSessions) Put(_ string, state *tls.ClientSessionState) {
-	s := v.cache
+func (s *sessionCache) Put(key SessionKey, state *tls.ClientSessionState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, ok := s.entries[v.key]
+	e, ok := s.entries[key]
 	switch {
 	case state == nil && ok:
 		s.recent.Remove(e)
-		delete(s.entries, v.key)
+		delete(s.entries, key)
 	case state == nil:
 	case ok:
 		e.Value.(*sessionEntry).state = state
 		s.recent.MoveToFront(e)
 	default:
-		s.entries[v.key] = s.recent.PushFront(&sessionEntry{v.key, state})
+		s.entries[key] = s.recent.PushFront(&sessionEntry{key, state})
 		if s.recent.Len() > s.most {
 			oldest := s.recent.Back()
 			s.recent.Remove(oldest)
@@ -68,3 +75,17 @@ func (v originSessions) Put(_ string, state *tls.ClientSessionState) {
 		}
 	}
 }
+
+// keyedSessions is a store as crypto/tls sees it on the connections of one
+// origin. crypto/tls asks by server name, which is not enough.
+type keyedSessions struct {
+	store SessionStore
+	key   SessionKey
+}
+
+func (k keyedSessions) Get(string) (*tls.ClientSessionState, bool) {
+	state := k.store.Get(k.key)
+	return state, state != nil
+}
+
+func (k keyedSessions) Put(_ string, state *tls.ClientSessionState) { k.store.Put(k.key, state) }

@@ -16,6 +16,7 @@ type Stats struct {
 	Open        int64            // connections open now
 	Handshakes  Handshakes       // TLS handshakes
 	Retries     map[Reason]int64 // unseen repetitions, by reason
+	Closed      map[Closer]int64 // connections closed, by whom
 	BytesIn     int64            // bytes received on the wire, TLS included
 	BytesOut    int64            // bytes sent on the wire, TLS included
 	Setup       time.Duration    // spent on opening connections, in all
@@ -60,13 +61,18 @@ func (s *originStats) opened(c *conn) {
 	}
 }
 
-func (s *originStats) closed(c *conn) {
+func (s *originStats) closed(c *conn, by Closer) bool {
 	if _, ok := s.alive[c]; !ok {
-		return
+		return false
 	}
 	delete(s.alive, c)
+	if s.Closed == nil {
+		s.Closed = make(map[Closer]int64)
+	}
+	s.Closed[by]++
 	s.BytesIn += c.setup.raw.in.Load()
 	s.BytesOut += c.setup.raw.out.Load()
+	return true
 }
 
 func (s *originStats) answered(first bool) {
@@ -81,6 +87,7 @@ func (s *originStats) snapshot() Stats {
 	out := s.Stats
 	out.Open = int64(len(s.alive))
 	out.Retries = maps.Clone(s.Retries)
+	out.Closed = maps.Clone(s.Closed)
 	for c := range s.alive {
 		out.BytesIn += c.setup.raw.in.Load()
 		out.BytesOut += c.setup.raw.out.Load()
@@ -104,6 +111,9 @@ func (s *Stats) add(o Stats) {
 	for why, n := range o.Retries {
 		s.Retries[why] += n
 	}
+	for by, n := range o.Closed {
+		s.Closed[by] += n
+	}
 	s.BytesIn += o.BytesIn
 	s.BytesOut += o.BytesOut
 	s.Setup += o.Setup
@@ -112,7 +122,7 @@ func (s *Stats) add(o Stats) {
 
 // Stats returns the counts of all origins and of each.
 func (p *Pool) Stats() Stats {
-	all := Stats{Retries: make(map[Reason]int64)}
+	all := Stats{Retries: make(map[Reason]int64), Closed: make(map[Closer]int64)}
 	for _, o := range p.all() {
 		o.mu.Lock()
 		one := OriginStats{Origin: o.key.String(), Protocol: o.proto, Stats: o.stats.snapshot()}
@@ -131,15 +141,6 @@ func (s Stats) RetriesTotal() int64 {
 		n += k
 	}
 	return n
-}
-
-func (o *origin) countRetry(why Reason) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.stats.Retries == nil {
-		o.stats.Retries = make(map[Reason]int64)
-	}
-	o.stats.Retries[why]++
 }
 
 func (o *origin) countFailed() {
