@@ -10,6 +10,7 @@ import (
 	"iter"
 	"log/slog"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -25,6 +26,8 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	exit           int
+	session        *session // what the run uses, once it has begun
+	many           bool     // more than one query
 }
 
 // main runs the queries and leaves their exit code in a.exit.
@@ -43,9 +46,10 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.close(ctx)
+	a.session, a.many = s, len(args) != 1
 
-	out, err := a.openOutput(cmp.Or(o.format, map[bool]string{true: "text", false: "ndjson"}[ordered]), len(args) != 1)
+	out, err := a.openOutput(cmp.Or(o.format, map[bool]string{true: "text", false: "ndjson"}[ordered]))
 	if err != nil {
 		return err
 	}
@@ -116,7 +120,11 @@ func (a *app) tell(r *client.Result) (told bool) {
 	}
 	told = r.Err != nil && !r.Verdict.Answered() && a.opts.file == ""
 	if told {
-		say(a.stderr, r.Err)
+		var about string
+		if query := r.Query.String(); a.many && !strings.Contains(r.Err.Message, query) {
+			about = query + ": "
+		}
+		say(a.stderr, about, r.Err)
 	}
 	return told
 }
@@ -157,8 +165,9 @@ var hints = map[string]string{
 	client.CodeHTTPOnly:  "--allow-http asks it all the same; anybody on the way may change the answer",
 }
 
-// say prints an error as one line, and its hint as another.
-func say(w io.Writer, err error) {
+// say prints what an error is about, if that needs saying, and the error as one
+// line, and its hint as another.
+func say(w io.Writer, about string, err error) {
 	hint := ""
 	var coded *codedError
 	var asked *client.Error
@@ -168,7 +177,7 @@ func say(w io.Writer, err error) {
 	case errors.As(err, &asked):
 		hint = cmp.Or(hints[asked.Code], asked.Hint)
 	}
-	fmt.Fprintf(w, "rdapq: %s\n", render.Safe(err.Error()))
+	fmt.Fprintf(w, "rdapq: %s%s\n", render.Safe(about), render.Safe(err.Error()))
 	if hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", render.Safe(hint))
 	}
@@ -182,7 +191,7 @@ type output struct {
 	live    bool     // somebody watches: nothing waits in the buffer
 }
 
-func (a *app) openOutput(format string, many bool) (*output, error) {
+func (a *app) openOutput(format string) (*output, error) {
 	out := &output{text: format == render.FormatText}
 	w := a.stdout
 	if a.opts.output != "" {
@@ -198,7 +207,7 @@ func (a *app) openOutput(format string, many bool) (*output, error) {
 	var err error
 	out.encoder, err = render.NewEncoder(format, w, render.Options{
 		Text:   render.TextOptions{Color: color, Width: width, Now: time.Now(), Verbose: a.opts.verbose > 0},
-		Many:   many,
+		Many:   a.many,
 		Pretty: tty,
 	})
 	return out, err

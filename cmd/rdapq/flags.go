@@ -113,13 +113,14 @@ func (o *options) groups() []flagGroup {
 }
 
 // fromEnvironment sets the flags that the command line left alone from
-// RDAPQ_* variables: --per-host from RDAPQ_PER_HOST.
+// RDAPQ_* variables: --per-host from RDAPQ_PER_HOST. Empty ones count as unset,
+// and RDAPQ_VERSION is a name that people give to what they install.
 func fromEnvironment(f *pflag.FlagSet) error {
 	var err error
 	f.VisitAll(func(flag *pflag.Flag) {
 		name := "RDAPQ_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
 		value, ok := os.LookupEnv(name)
-		if !ok || flag.Changed || err != nil {
+		if !ok || value == "" || flag.Changed || err != nil || flag.Name == "help" || flag.Name == "version" {
 			return
 		}
 		if e := f.Set(flag.Name, value); e != nil {
@@ -149,7 +150,7 @@ func (o *options) check(args []string) error {
 		return usagef("put the queries into the file, or leave --file out", "queries come from arguments or from --file, not both")
 	case o.file == "" && len(args) == 0 && o.typ != "help":
 		return usagef("rdapq example.com; rdapq --help tells more", "no query")
-	case o.typ == "help" && o.server == "" && !o.demo:
+	case o.typ == "help" && o.server == "":
 		return usagef("name the server: -t help -s https://rdap.example/", "a help query needs a server")
 	case o.jobs < 1:
 		return usagef("", "--jobs must be at least 1")

@@ -16,6 +16,10 @@ import (
 // maxLine bounds an input line; no query is that long.
 const maxLine = 64 << 10
 
+// longText is how much is passed on of a line beyond that: too much to be a
+// query of any type, so that nobody is asked for a part of it.
+const longText = 2 << 10
+
 // arguments yields the queries of the command line.
 func arguments(args []string, as client.Type) iter.Seq2[client.Input, error] {
 	return func(yield func(client.Input, error) bool) {
@@ -34,23 +38,18 @@ func lines(r io.Reader, name string, as client.Type) iter.Seq2[client.Input, err
 		in := bufio.NewReaderSize(r, maxLine)
 		for n := int64(1); ; n++ {
 			line, err := in.ReadSlice('\n')
-			long := errors.Is(err, bufio.ErrBufferFull)
-			for errors.Is(err, bufio.ErrBufferFull) {
-				_, err = in.ReadSlice('\n')
-			}
 			if n == 1 {
 				line = bytes.TrimPrefix(line, []byte("\ufeff"))
 			}
 			text := string(bytes.TrimSpace(line))
-			switch {
-			case long:
-				if !yield(client.Input{Line: n, Text: text[:40] + "…", Type: as}, nil) {
-					return
-				}
-			case text != "" && !strings.HasPrefix(text, "#"):
-				if !yield(client.Input{Line: n, Text: text, Type: as}, nil) {
-					return
-				}
+			blank := text == ""
+			for errors.Is(err, bufio.ErrBufferFull) {
+				text = strings.ToValidUTF8(text[:min(len(text), longText)], "")
+				line, err = in.ReadSlice('\n')
+				blank = blank && len(bytes.TrimSpace(line)) == 0
+			}
+			if !blank && !strings.HasPrefix(text, "#") && !yield(client.Input{Line: n, Text: text, Type: as}, nil) {
+				return
 			}
 			if err == io.EOF {
 				return

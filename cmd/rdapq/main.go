@@ -42,7 +42,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case errors.Is(err, syscall.EPIPE):
 		return a.exit
 	}
-	say(stderr, err)
+	say(stderr, "", err)
 	var coded *codedError
 	if errors.As(err, &coded) {
 		return coded.code

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
@@ -66,13 +68,19 @@ func (a *app) newSession() (*session, error) {
 		}
 	}
 	if err != nil {
-		s.close()
+		s.close(context.Background())
 		return nil, usagef("", "%w", err)
 	}
 	return s, nil
 }
 
-func (s *session) close() {
+// refreshGrace is how long the end of a run waits for IANA's files, which would
+// never be refreshed if every run were too short for it.
+const refreshGrace = time.Second
+
+// close frees what the session holds. It waits for a refresh that runs, unless
+// ctx is done.
+func (s *session) close(ctx context.Context) {
 	if s.client != nil {
 		s.client.Close()
 	}
@@ -80,6 +88,9 @@ func (s *session) close() {
 		s.pool.Close()
 	}
 	if s.resolver != nil {
+		grace, cancel := context.WithTimeout(ctx, refreshGrace)
+		_ = s.resolver.Wait(grace) // too slow: the next run tries again
+		cancel()
 		s.resolver.Close()
 	}
 	if s.demo != nil {
