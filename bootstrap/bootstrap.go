@@ -4,7 +4,16 @@
 // Start with [New] and [Resolver.Resolve]. The zero [Config] works without a
 // network: a dated snapshot of IANA's registries is part of the package, and
 // fresh copies are fetched beside it, never in the way of a lookup that the
-// older copy can answer.
+// older copy can answer. With [Config.Dir] they are kept from run to run, and
+// shared by processes: each file is fetched once in its lifetime, revalidated
+// after that, and replaced only by one that is whole and plausible.
+//
+// Every [Answer] says where it comes from. What no copy lists is a
+// [NoServiceError], which says how old that copy is, and never a statement
+// about the object.
+//
+// What is exported here stays compatible; the files in the cache may change
+// their form, and are fetched anew then.
 package bootstrap
 
 import (
@@ -52,7 +61,7 @@ const (
 
 // An Answer names the servers for a [Question].
 type Answer struct {
-	Entry     string    // the registry entry that matched: "com", "192.0.2.0/24", "64496-64511", "ARIN"
+	Entry     string    // the registry entry that matched: "com", "192.0.2.0/24", "64496-64511", "ARIN"; empty with SourceServer
 	URLs      []string  // base URLs, best first, each ending in "/" (or carrying a query); shared, do not change
 	Source    Source    // who says so
 	Published time.Time // publication date of the registry file; zero where there is none

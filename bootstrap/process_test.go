@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,6 +29,7 @@ func child(args string) int {
 		fmt.Println(err)
 		return 1
 	}
+	fmt.Println("ready")
 	fmt.Println(resolve(r, domain("a.zz")))
 	fmt.Println(resolve(r, autnum(64500)))
 	if err := r.Close(); err != nil {
@@ -47,25 +49,39 @@ func TestProcesses(t *testing.T) {
 	dir := t.TempDir()
 	p := newPublisher(t, wholeSet())
 	gate := make(chan struct{})
-	p.gate = gate
+	p.set(func() { p.gate = gate })
 	const n = 4
-	var cmds []*exec.Cmd
-	var outs [n]strings.Builder
+	var cmds [n]*exec.Cmd
+	var outs [n]*bufio.Scanner
 	for i := range n {
 		cmd := exec.CommandContext(t.Context(), exe)
 		cmd.Env = append(os.Environ(), childEnv+"="+p.URL+" "+dir)
-		cmd.Stdout, cmd.Stderr = &outs[i], &outs[i]
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		cmds = append(cmds, cmd)
+		cmds[i], outs[i] = cmd, bufio.NewScanner(out)
+	}
+	for i, out := range outs {
+		if !out.Scan() || out.Text() != "ready" {
+			t.Errorf("process %d: %q instead of ready", i, out.Text())
+		}
 	}
 	close(gate)
-	for i, cmd := range cmds {
-		err := cmd.Wait()
-		want := "iana zz https://zz.invalid/\niana 64496-64511 https://as.invalid/\n"
-		if err != nil || outs[i].String() != want {
-			t.Errorf("process %d: %v\n%s", i, err, outs[i].String())
+	for i, out := range outs {
+		var got []string
+		for out.Scan() {
+			got = append(got, out.Text())
+		}
+		if d := cmp.Diff([]string{"iana zz https://zz.invalid/", "iana 64496-64511 https://as.invalid/"}, got); d != "" {
+			t.Errorf("process %d: %s", i, d)
+		}
+		if err := cmds[i].Wait(); err != nil {
+			t.Errorf("process %d: %v", i, err)
 		}
 	}
 	if d := cmp.Diff(map[string]int{"dns.json": 1, "asn.json": 1}, p.count()); d != "" {

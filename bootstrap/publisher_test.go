@@ -87,6 +87,13 @@ func (p *publisher) count() map[string]int {
 	return maps.Clone(p.gets)
 }
 
+// last returns the header of the last request.
+func (p *publisher) last() http.Header {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked[len(p.asked)-1]
+}
+
 // A clock is one that tests move.
 type clock struct {
 	mu sync.Mutex

@@ -3,6 +3,8 @@ package bootstrap
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -35,8 +37,8 @@ func TestCache(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "made", "when needed")
 			p := newPublisher(t, wholeSet())
-			p.header["Etag"] = `"v1"`
-			p.header["Last-Modified"] = "Thu, 01 Jan 2026 00:00:00 GMT"
+			p.set(func() { p.header["Etag"] = `"v1"` })
+			p.set(func() { p.header["Last-Modified"] = "Thu, 01 Jan 2026 00:00:00 GMT" })
 			c := newClock()
 			run := func(gets int) {
 				t.Helper()
@@ -54,7 +56,7 @@ func TestCache(t *testing.T) {
 			run(1)
 			c.add(2 * time.Minute)
 			run(2)
-			last := p.asked[len(p.asked)-1]
+			last := p.last()
 			if last.Get("If-None-Match") != `"v1"` || last.Get("If-Modified-Since") != p.header["Last-Modified"] {
 				t.Errorf("no conditional request: %v", last)
 			}
@@ -70,7 +72,7 @@ func TestCache(t *testing.T) {
 func TestExpiresAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	p := newPublisher(t, wholeSet())
-	p.header["Cache-Control"] = "no-cache"
+	p.set(func() { p.header["Cache-Control"] = "no-cache" })
 	c := newClock()
 	for run := range 2 {
 		r := newResolver(t, Config{Dir: dir, BaseURL: p.URL, Now: c.now})
@@ -110,7 +112,7 @@ func TestStaleAnswersAtOnce(t *testing.T) {
 // The snapshot answers at once too, and is replaced by what IANA sends.
 func TestSnapshotIsRefreshed(t *testing.T) {
 	p, iana := newIANA(t, map[string]string{"object-tags.json": tags("arin", "b", "c", "d")})
-	p.gate = make(chan struct{})
+	p.set(func() { p.gate = make(chan struct{}) })
 	r := newResolver(t, Config{Client: iana})
 	wantResolve(t, r, entity("X-ARIN"), "snapshot ARIN https://rdap.arin.net/registry/")
 	close(p.gate)
@@ -148,8 +150,10 @@ func TestSnapshotIsNotReplacedByLess(t *testing.T) {
 func TestSnapshotIsNewerThanCache(t *testing.T) {
 	dir := t.TempDir()
 	p, iana := newIANA(t, map[string]string{"object-tags.json": tags("arin", "b", "c", "d")})
-	p.files["object-tags.json"] = strings.Replace(p.files["object-tags.json"], "2026-01-01", "2020-01-01", 1)
-	p.header["Etag"] = `"v1"`
+	p.set(func() {
+		p.files["object-tags.json"] = strings.Replace(p.files["object-tags.json"], "2026-01-01", "2020-01-01", 1)
+	})
+	p.set(func() { p.header["Etag"] = `"v1"` })
 	c := newClock()
 	run := func(first, then string) {
 		t.Helper()
@@ -190,7 +194,7 @@ func TestUnlistedIsTheLast(t *testing.T) {
 	wantResolve(t, r, domain("a.de"), "iana de https://newde.invalid/")
 	wantResolve(t, r, domain("a.ch"), "unlisted ch https://rdap.nic.ch/")
 	p = newPublisher(t, nil)
-	p.gate = make(chan struct{}) // never answers
+	p.set(func() { p.gate = make(chan struct{}) }) // never answers
 	r = newResolver(t, Config{BaseURL: p.URL})
 	r.patience = 0
 	wantResolve(t, r, domain("a.de"), "unlisted de https://rdap.denic.de/")
@@ -269,8 +273,8 @@ func TestBadDownloadKeepsTheCopy(t *testing.T) {
 func TestRecovers(t *testing.T) {
 	dir := t.TempDir()
 	p := newPublisher(t, map[string]string{"dns.json": dns("", "zz")})
-	p.status = 503
-	p.header["Retry-After"] = "600"
+	p.set(func() { p.status = 503 })
+	p.set(func() { p.header["Retry-After"] = "600" })
 	c := newClock()
 	r := newResolver(t, Config{Dir: dir, BaseURL: p.URL, Now: c.now})
 	none := func(gets int) {
@@ -361,10 +365,10 @@ func TestClose(t *testing.T) {
 	}
 	p.Close()
 	// The server's and the transport's own goroutines end in their own time.
-	for runtime.NumGoroutine() > before {
-		runtime.Gosched()
-		if t.Context().Err() != nil {
-			t.Fatal("goroutines left")
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("goroutines left:\n%s", stacks[:runtime.Stack(stacks, true)])
 		}
 	}
 	// The next process is not kept from trying.
@@ -376,7 +380,7 @@ func TestClose(t *testing.T) {
 func TestRedirects(t *testing.T) {
 	plain := newPublisher(t, wholeSet())
 	var to string
-	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	secure := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch {
 		case strings.HasPrefix(req.URL.Path, "/moved/"):
 			http.Redirect(w, req, to, http.StatusFound)
@@ -384,6 +388,8 @@ func TestRedirects(t *testing.T) {
 			fmt.Fprint(w, dns("", "zz"))
 		}
 	}))
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // one handshake is meant to fail
+	secure.StartTLS()
 	defer secure.Close()
 	base := secure.URL + "/moved/"
 	to = secure.URL + "/dns.json"

@@ -51,7 +51,11 @@ func (reg Registry) parse(data []byte, allowHTTP bool) (*edition, error) {
 }
 
 func (reg Registry) edition(f *ianafile.File, allowHTTP bool) (*edition, error) {
-	b := tableBuilder{allowHTTP: allowHTTP}
+	n := 0
+	for _, s := range f.Services {
+		n += len(s.Keys)
+	}
+	b := tableBuilder{allowHTTP: allowHTTP, keys: make([]key, 0, n), entries: make([]entry, 0, n)}
 	var keys []key
 	for _, s := range f.Services {
 		keys = keys[:0]

@@ -124,7 +124,7 @@ func TestNoServiceFromOldCopy(t *testing.T) {
 // The caller's context bounds the wait, not the refresh.
 func TestCanceledWait(t *testing.T) {
 	p, iana := newIANA(t, map[string]string{"object-tags.json": tags("arin", "b", "c", "new")})
-	p.gate = make(chan struct{})
+	p.set(func() { p.gate = make(chan struct{}) })
 	r := newResolver(t, Config{Client: iana})
 	cause := errors.New("the user gave up")
 	ctx, cancel := context.WithCancelCause(t.Context())
