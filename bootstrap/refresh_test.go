@@ -403,9 +403,13 @@ func TestRedirects(t *testing.T) {
 			return nil
 		}} {
 			own.CheckRedirect = check
+			before := plain.count()["dns.json"]
 			r := newResolver(t, Config{BaseURL: base, Client: &own})
 			if got := resolve(r, domain("a.zz")); !strings.Contains(got, "no RDAP service") {
 				t.Errorf("to %s: %s", to, got)
+			}
+			if check == nil && plain.count()["dns.json"] != before {
+				t.Error("plain http was asked")
 			}
 		}
 	}
