@@ -28,7 +28,7 @@ func (r Reason) notProcessed() bool { return r == RetryGoAway || r == RetryRefus
 
 // maxBlind bounds the repetitions of a request that a server refuses on
 // connections on which it has answered nothing.
-const maxBlind = 3
+const maxBlind = 10
 
 // Bounds of the repetitions of a request whose connection ended before the
 // response began. Nobody knows whether the server had read it, so there are
