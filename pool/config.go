@@ -102,6 +102,11 @@ type Config struct {
 	// must return quickly and must not use the Pool.
 	OnEvent func(Event)
 
+	// WriteThrough sends what HTTP/2 writes piece by piece, as net/http does
+	// it. Without it what several requests write at the same time goes out
+	// together, which takes a third off the CPU of a busy connection.
+	WriteThrough bool
+
 	// Dial makes TCP connections in place of a [net.Dialer].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 

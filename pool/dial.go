@@ -126,7 +126,8 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 	g.dial.at(StepHandshake)
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.HandshakeTimeout)
 	defer cancel()
-	tc := tls.Client(nc, d.tls.of(g.key))
+	gather := newWriteBehind(nc)
+	tc := tls.Client(gather, d.tls.of(g.key))
 	start := time.Now()
 	if err := tc.HandshakeContext(ctx); err != nil {
 		nc.Close()
@@ -139,5 +140,8 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 	g.setup.tls = time.Since(start)
 	state := tc.ConnectionState()
 	g.setup.version, g.setup.resumed, g.setup.alpn = state.Version, state.DidResume, state.NegotiatedProtocol
+	if g.setup.alpn == protoHTTP2 && !d.cfg.WriteThrough {
+		gather.behind()
+	}
 	return tc, nil
 }

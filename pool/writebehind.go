@@ -1,0 +1,145 @@
+package pool
+
+import (
+	"net"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// A writeBehind gathers what is written to a connection while other goroutines
+// are ready to run, and sends it with one system call. net/http writes every
+// HTTP/2 request and window update by itself, which costs more than all the
+// rest of sending it.
+//
+// It passes everything through until behind is called. From then on Write
+// waits only while much is pending; a send that fails, or takes too long,
+// closes the connection and is the error of the next Write.
+type writeBehind struct {
+	net.Conn
+
+	mu      sync.Mutex
+	changed sync.Cond
+	on      bool
+	pending []byte
+	closed  bool
+	err     error
+}
+
+const (
+	maxPending = 256 << 10
+	sendTime   = 8 * time.Second // for one send; a peer that takes nothing for so long is gone
+	lastTime   = time.Second     // for what is pending when the connection is closed
+)
+
+func newWriteBehind(c net.Conn) *writeBehind {
+	w := &writeBehind{Conn: c}
+	w.changed.L = &w.mu
+	return w
+}
+
+// behind starts the gathering.
+func (w *writeBehind) behind() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.on && !w.closed {
+		w.on = true
+		go w.send()
+	}
+}
+
+func (w *writeBehind) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	if !w.on {
+		w.mu.Unlock()
+		return w.Conn.Write(p)
+	}
+	defer w.mu.Unlock()
+	for len(w.pending) > maxPending && w.err == nil && !w.closed {
+		w.changed.Wait()
+	}
+	switch {
+	case w.err != nil:
+		return 0, w.err
+	case w.closed:
+		return 0, net.ErrClosed
+	}
+	if len(w.pending) == 0 {
+		w.changed.Broadcast()
+	}
+	w.pending = append(w.pending, p...)
+	return len(p), nil
+}
+
+func (w *writeBehind) send() {
+	defer w.Conn.Close()
+	var out []byte
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		for len(w.pending) == 0 {
+			if w.closed {
+				return
+			}
+			w.changed.Wait()
+		}
+		// Whoever is woken runs next. Step back, so that those who are about
+		// to write come first.
+		w.mu.Unlock()
+		runtime.Gosched()
+		w.mu.Lock()
+		out, w.pending = w.pending, out[:0]
+		limit := sendTime
+		if w.closed {
+			limit = lastTime
+		}
+		w.mu.Unlock()
+		w.Conn.SetWriteDeadline(time.Now().Add(limit))
+		_, err := w.Conn.Write(out)
+		w.mu.Lock()
+		if err != nil {
+			w.err, w.pending = err, nil
+			w.changed.Broadcast()
+			return
+		}
+		w.changed.Broadcast()
+	}
+}
+
+// Close ends the connection when what is pending has been sent; reading ends
+// at once.
+func (w *writeBehind) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.on {
+		w.closed = true
+		return w.Conn.Close()
+	}
+	if w.closed {
+		return net.ErrClosed
+	}
+	w.closed = true
+	w.Conn.SetWriteDeadline(time.Now().Add(lastTime))
+	w.Conn.SetReadDeadline(time.Unix(1, 0))
+	w.changed.Broadcast()
+	return w.err
+}
+
+// SetWriteDeadline has no meaning once writes don't wait: sends have a limit
+// of their own.
+func (w *writeBehind) SetWriteDeadline(t time.Time) error {
+	w.mu.Lock()
+	on := w.on
+	w.mu.Unlock()
+	if on {
+		return nil
+	}
+	return w.Conn.SetWriteDeadline(t)
+}
+
+func (w *writeBehind) SetDeadline(t time.Time) error {
+	if err := w.SetWriteDeadline(t); err != nil {
+		return err
+	}
+	return w.Conn.SetReadDeadline(t)
+}
