@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 )
 
@@ -20,7 +21,15 @@ const (
 	exitNoRun    = 3 // nothing could run: input unreadable, output not writable
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	if os.Getenv("GOGC") == "" {
+		// The heap of a batch is small and its garbage plenty: collecting it
+		// four times less often costs some megabytes and saves a tenth of the
+		// CPU.
+		debug.SetGCPercent(400)
+	}
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
 
 // run is main without the process: it returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {

@@ -26,6 +26,10 @@ type session struct {
 	demo     *rdaptest.Demo
 }
 
+// refreshGrace is how long the command stays for a download of IANA's files
+// that is under way when the answers are out.
+const refreshGrace = time.Second
+
 func (a *app) newSession() (*session, error) {
 	o := &a.opts
 	s := &session{}
@@ -50,7 +54,7 @@ func (a *app) newSession() (*session, error) {
 		if s.demo, err = rdaptest.NewDemo(o.demoRTT); err != nil {
 			return nil, noRunf("", "cannot start the demo registry: %w", err)
 		}
-		boot.Files, boot.Offline = make(map[bootstrap.Registry][]byte), true
+		boot.Files, boot.IANAOnly = make(map[bootstrap.Registry][]byte), true
 		files := s.demo.Registries()
 		for reg := bootstrap.RegistryDNS; reg <= bootstrap.RegistryObjectTags; reg++ {
 			boot.Files[reg] = files[reg.String()]
