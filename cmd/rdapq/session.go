@@ -26,10 +26,6 @@ type session struct {
 	demo     *rdaptest.Demo
 }
 
-// refreshGrace is how long the command stays for a download of IANA's files
-// that is under way when the answers are out.
-const refreshGrace = time.Second
-
 func (a *app) newSession() (*session, error) {
 	o := &a.opts
 	s := &session{}
