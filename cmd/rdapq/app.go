@@ -42,6 +42,10 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	}
 	defer closeInput()
 
+	receiptFile, err := a.openReceipt()
+	if err != nil {
+		return err
+	}
 	s, err := a.newSession()
 	if err != nil {
 		return err
@@ -68,7 +72,7 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 		err = out.close()
 	}
 	report := tally.Report(s.pool.Stats(), time.Since(start))
-	if e := a.receipt(report); err == nil {
+	if e := a.receipt(receiptFile, report); err == nil {
 		err = e
 	}
 	a.exit = codes.code(o.exitCodes)
@@ -86,13 +90,13 @@ func (a *app) inputs(args []string) (seq iter.Seq2[client.Input, error], ordered
 		if as == client.TypeHelp && len(args) == 0 {
 			args = []string{""}
 		}
-		return arguments(args, as), true, func() error { return nil }, nil
+		return arguments(args, o.input(as)), true, func() error { return nil }, nil
 	}
 	in, err := a.openInput(o.file)
 	if err != nil {
 		return nil, false, nil, err
 	}
-	return lines(in, o.file, as), false, in.Close, nil
+	return lines(in, o.file, o.input(as)), false, in.Close, nil
 }
 
 // write sends results to out until they end or out breaks.
@@ -139,19 +143,32 @@ func (a *app) detail(r *client.Result) {
 	}
 }
 
+// openReceipt opens the file of --stats-file before anything is asked. It is
+// nil without one.
+func (a *app) openReceipt() (*os.File, error) {
+	if a.opts.statsFile == "" {
+		return nil, nil
+	}
+	f, err := os.Create(a.opts.statsFile)
+	if err != nil {
+		return nil, noRunf("", "cannot write the receipt: %w", err)
+	}
+	return f, nil
+}
+
 // receipt prints and writes what --stats and --stats-file ask for.
-func (a *app) receipt(report render.Report) error {
+func (a *app) receipt(file *os.File, report render.Report) error {
 	if a.opts.stats {
 		if err := render.WriteReceipt(a.stderr, report); err != nil {
 			return err
 		}
 	}
-	if a.opts.statsFile == "" {
+	if file == nil {
 		return nil
 	}
-	b, err := json.Marshal(report)
-	if err == nil {
-		err = os.WriteFile(a.opts.statsFile, append(b, '\n'), 0o666)
+	err := json.NewEncoder(file).Encode(report)
+	if e := file.Close(); err == nil {
+		err = e
 	}
 	if err != nil {
 		return noRunf("", "cannot write the receipt: %w", err)
@@ -195,6 +212,9 @@ func (a *app) openOutput(format string) (*output, error) {
 	out := &output{text: format == render.FormatText}
 	w := a.stdout
 	if a.opts.output != "" {
+		if sameFile(a.opts.output, a.opts.file) {
+			return nil, usagef("name another file", "--output is the file that --file reads")
+		}
 		f, err := os.Create(a.opts.output)
 		if err != nil {
 			return nil, noRunf("", "cannot write the output: %w", err)
@@ -211,6 +231,13 @@ func (a *app) openOutput(format string) (*output, error) {
 		Pretty: tty,
 	})
 	return out, err
+}
+
+// sameFile reports whether two names lead to one regular file.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && x.Mode().IsRegular() && os.SameFile(x, y)
 }
 
 func (o *output) encode(r *client.Result) error {

@@ -20,11 +20,22 @@ const maxLine = 64 << 10
 // query of any type, so that nobody is asked for a part of it.
 const longText = 2 << 10
 
+// input is what all queries have in common.
+func (o *options) input(as client.Type) client.Input {
+	return client.Input{Type: as, Server: o.server}
+}
+
+// with returns a query like all others but for its line and text.
+func with(in client.Input, line int64, text string) client.Input {
+	in.Line, in.Text = line, text
+	return in
+}
+
 // arguments yields the queries of the command line.
-func arguments(args []string, as client.Type) iter.Seq2[client.Input, error] {
+func arguments(args []string, like client.Input) iter.Seq2[client.Input, error] {
 	return func(yield func(client.Input, error) bool) {
 		for i, text := range args {
-			if !yield(client.Input{Line: int64(i) + 1, Text: text, Type: as}, nil) {
+			if !yield(with(like, int64(i)+1, text), nil) {
 				return
 			}
 		}
@@ -33,7 +44,7 @@ func arguments(args []string, as client.Type) iter.Seq2[client.Input, error] {
 
 // lines yields one query a line: blank lines and those that begin with # are
 // skipped; CR LF and a byte-order mark at the start are fine.
-func lines(r io.Reader, name string, as client.Type) iter.Seq2[client.Input, error] {
+func lines(r io.Reader, name string, like client.Input) iter.Seq2[client.Input, error] {
 	return func(yield func(client.Input, error) bool) {
 		in := bufio.NewReaderSize(r, maxLine)
 		for n := int64(1); ; n++ {
@@ -48,7 +59,7 @@ func lines(r io.Reader, name string, as client.Type) iter.Seq2[client.Input, err
 				line, err = in.ReadSlice('\n')
 				blank = blank && len(bytes.TrimSpace(line)) == 0
 			}
-			if !blank && !strings.HasPrefix(text, "#") && !yield(client.Input{Line: n, Text: text, Type: as}, nil) {
+			if !blank && !strings.HasPrefix(text, "#") && !yield(with(like, n, text), nil) {
 				return
 			}
 			if err == io.EOF {

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// A world is the servers of one script.
+type world struct {
+	ctx     context.Context // until the script ends
+	cancel  context.CancelFunc
+	ca      *rdaptest.CA
+	caFile  string
+	servers map[string]*rdaptest.Server
+	iana    *registries
+	closers []func()
+	wait    sync.WaitGroup
+}
+
+type worldKey struct{}
+
+func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
+
+func newWorld(env *testscript.Env) (*world, error) {
+	ca, err := rdaptest.NewCA()
+	if err != nil {
+		return nil, err
+	}
+	w := &world{ca: ca, caFile: filepath.Join(env.WorkDir, "ca.pem"), servers: make(map[string]*rdaptest.Server)}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	return w, os.WriteFile(w.caFile, ca.PEM(), 0o666)
+}
+
+func (w *world) close() {
+	w.cancel()
+	for _, c := range w.closers {
+		c()
+	}
+	w.wait.Wait()
+}
+
+func (w *world) server(ts *testscript.TestScript, name string) *rdaptest.Server {
+	s := w.servers[name]
+	if s == nil {
+		ts.Fatalf("no server %s", name)
+	}
+	return s
+}
+
+// cmdServer starts a server that knows everything but what begins with "free".
+// $NAME is its base URL, $NAME_HOST its host and port; the command trusts it by
+// $RDAPQ_CA. Options are h1 and h2
+// (it speaks nothing else), tls1.1 (it is that old), expired and wronghost (its
+// certificate is), registrar=URL (domains refer to that), and http: a plain one
+// that is neither counted nor told how to answer.
+func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: server NAME [OPTION...]")
+	}
+	w, name, config := worldOf(ts), args[0], rdaptest.Config{Log: true}
+	config.CA = w.ca
+	url := ""
+	for _, option := range args[1:] {
+		var cert tls.Certificate
+		var err error
+		switch key, value, _ := strings.Cut(option, "="); key {
+		case "h1":
+			config.Protocols = rdaptest.H1Only
+		case "h2":
+			config.Protocols = rdaptest.H2Only
+		case "tls1.1":
+			config.MinTLS, config.MaxTLS = tls.VersionTLS10, tls.VersionTLS11
+		case "expired":
+			cert, err = w.ca.ExpiredCertificate("127.0.0.1")
+		case "wronghost":
+			cert, err = w.ca.WrongHostCertificate()
+		case "registrar":
+			config.Source = rdaptest.Invented{Registrar: value}
+		case "http":
+			url = w.plainServer()
+		default:
+			ts.Fatalf("no option %s", option)
+		}
+		ts.Check(err)
+		if cert.Certificate != nil {
+			config.Certificate = &cert
+		}
+	}
+	if url == "" {
+		s, err := rdaptest.New(config)
+		ts.Check(err)
+		w.closers = append(w.closers, s.Close)
+		w.servers[name] = s
+		url = s.URL()
+	}
+	ts.Setenv(name, url)
+	ts.Setenv("RDAPQ_CA", w.caFile)
+	_, host, _ := strings.Cut(strings.TrimSuffix(url, "/"), "://")
+	ts.Setenv(name+"_HOST", host)
+}
+
+func (w *world) plainServer() string {
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		class, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		a := rdaptest.Invented{}.Answer(rdaptest.Question{Base: "http://" + r.Host + "/", Class: class, Key: key})
+		rw.Header().Set("Content-Type", "application/rdap+json")
+		rw.WriteHeader(a.Status)
+		_, _ = rw.Write(a.Body) // a client that went away is no news here
+	}))
+	w.closers = append(w.closers, s.Close)
+	return s.URL + "/"
+}
+
+// cmdAnswer says how a server answers for a path, or for those that begin with
+// what is before a final "*": with a status (404), json=FILE, body=TYPE:FILE (both
+// with variables replaced), empty, redirect=STATUS:URL, header=NAME:VALUE, hang,
+// hangup, endless, cut=N, junk=TEXT, hold=N (not before so many requests have
+// come) and first=N:HOW. Nothing more: as usual again.
+func cmdAnswer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: answer NAME PATH HOW...")
+	}
+	w := worldOf(ts)
+	s := w.server(ts, args[0])
+	var all []rdaptest.Behaviour
+	for _, how := range args[2:] {
+		all = append(all, w.behaviour(ts, s, how))
+	}
+	s.On(args[1], all...)
+}
+
+func (w *world) behaviour(ts *testscript.TestScript, s *rdaptest.Server, how string) rdaptest.Behaviour {
+	key, value, _ := strings.Cut(how, "=")
+	before, after, _ := strings.Cut(value, ":")
+	number := func(text string) int {
+		n, err := strconv.Atoi(text)
+		ts.Check(err)
+		return n
+	}
+	file := func(name string) string { return os.Expand(ts.ReadFile(name), ts.Getenv) }
+	switch key {
+	case "json":
+		return rdaptest.JSON(file(value))
+	case "body":
+		return rdaptest.Body(before, file(after))
+	case "empty":
+		return rdaptest.NoBody()
+	case "redirect":
+		return rdaptest.Redirect(number(before), after)
+	case "header":
+		return rdaptest.Header(before, after)
+	case "hang":
+		return rdaptest.Hang()
+	case "hangup":
+		return rdaptest.HangUp()
+	case "endless":
+		return rdaptest.Endless()
+	case "cut":
+		return rdaptest.Cut(number(value))
+	case "junk":
+		return rdaptest.Junk(value)
+	case "hold":
+		here := make(chan struct{})
+		n := number(value)
+		w.wait.Go(func() {
+			_ = s.AwaitRequests(w.ctx, n) // else the script has ended
+			close(here)
+		})
+		return rdaptest.Until(here)
+	case "first":
+		return rdaptest.First(number(before), w.behaviour(ts, s, after))
+	}
+	return rdaptest.Status(number(how))
+}
+
+var countCheck = regexp.MustCompile(`^(\w+)(<=|>=|=)(\d+)$`)
+
+// cmdCounts compares (=, <= and >=) what a server counted by itself:
+// connections, handshakes (full and resumed), full, resumed, requests, and
+// in_flight: the most that were unanswered at once on one connection.
+func cmdCounts(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: counts NAME WHAT=N...")
+	}
+	c := worldOf(ts).server(ts, args[0]).Counts()
+	counted := map[string]int64{
+		"connections": c.Connections, "handshakes": c.Handshakes(), "full": c.FullHandshakes, "resumed": c.Resumed, "requests": c.Requests,
+	}
+	for _, conn := range c.Conns {
+		counted["in_flight"] = max(counted["in_flight"], conn.MaxInFlight)
+	}
+	for _, check := range args[1:] {
+		parts := countCheck.FindStringSubmatch(check)
+		if parts == nil {
+			ts.Fatalf("what is %s?", check)
+		}
+		got, ok := counted[parts[1]]
+		if !ok && parts[1] != "in_flight" {
+			ts.Fatalf("nothing is counted as %s", parts[1])
+		}
+		want, err := strconv.ParseInt(parts[3], 10, 64)
+		ts.Check(err)
+		if fine := map[string]bool{"=": got == want, "<=": got <= want, ">=": got >= want}; !fine[parts[2]] {
+			ts.Fatalf("%s: %s is %d", check, parts[1], got)
+		}
+	}
+}
+
+// cmdAsked prints method, path and the header fields that are named.
+func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: asked NAME [HEADER...]")
+	}
+	for _, e := range worldOf(ts).server(ts, args[0]).Log() {
+		line := e.Method + " " + e.URI
+		for _, name := range args[1:] {
+			line += " " + strings.Join(e.Header[http.CanonicalHeaderKey(name)], ", ")
+		}
+		fmt.Fprintln(ts.Stdout(), strings.TrimRight(line, " "))
+	}
+}
