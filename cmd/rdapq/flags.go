@@ -29,10 +29,9 @@ type options struct {
 	perHost   int
 	conns     int // HTTP/1.1 connections to one server; 0: the pool's default
 	timeout   time.Duration
-	noReuse   bool
 	stats     bool
 	statsFile string
-	http      string
+	net       networkOptions
 	ca        string
 	insecure  bool
 	offline   bool
@@ -49,10 +48,9 @@ type options struct {
 }
 
 var (
-	formats   = []string{"text", "json", "ndjson", "csv"}
-	httpModes = []string{"auto", "1.1", "2"}
-	colors    = []string{"auto", "always", "never"}
-	types     = []string{
+	formats = []string{"text", "json", "ndjson", "csv"}
+	colors  = []string{"auto", "always", "never"}
+	types   = []string{
 		string(client.TypeDomain), string(client.TypeIP), "cidr", string(client.TypeAutnum), "asn",
 		string(client.TypeNameserver), string(client.TypeEntity), string(client.TypeHelp),
 	}
@@ -99,12 +97,11 @@ func (o *options) groups() []flagGroup {
 			f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "lookups at once, in all")
 			f.IntVar(&o.perHost, "per-host", client.DefaultPerHost, "lookups at once for one server; if given, also the HTTP/1.1 connections to it, otherwise "+strconv.Itoa(pool.DefaultMaxConnsPerHost))
 			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "`TIME` for one attempt at one server")
-			f.BoolVar(&o.noReuse, "no-reuse", false, "open a new connection for each request and close it, to measure what reuse saves")
-			f.StringVar(&o.http, "http", "auto", "HTTP `VERSION` to speak: "+list(httpModes))
 			f.StringVar(&o.ca, "ca", "", "trust the certificate authorities in this PEM `FILE` only")
 			f.BoolVarP(&o.insecure, "insecure", "k", false, "don't verify certificates")
 			f.StringVar(&o.userAgent, "user-agent", "", "`TEXT` of the User-Agent field to send")
 		}),
+		group("Network", o.net.register),
 		group("Demonstration", func(f *pflag.FlagSet) {
 			f.BoolVar(&o.demo, "demo", false, "ask a registry built into rdapq; needs no network")
 			f.DurationVar(&o.demoRTT, "demo-rtt", defaultDemoRTT, "round-trip `TIME` that --demo emulates")
@@ -137,13 +134,15 @@ func (o *options) check(args []string) error {
 		allowed     []string
 	}{
 		{"--format", o.format, append([]string{""}, formats...)},
-		{"--http", o.http, httpModes},
 		{"--color", o.color, colors},
 		{"--type", o.typ, append([]string{""}, types...)},
 	} {
 		if !slices.Contains(c.allowed, c.value) {
 			return usagef("one of "+strings.Join(strings.Fields(strings.Join(c.allowed, " ")), ", "), "%s does not take %q", c.flag, c.value)
 		}
+	}
+	if err := o.net.check(o.demo); err != nil {
+		return err
 	}
 	switch {
 	case o.file != "" && len(args) > 0:
@@ -229,7 +228,7 @@ func newCommand(a *app) *cobra.Command {
 		cmd.Flags().AddFlagSet(g.flags)
 	}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, groups) })
-	for name, values := range map[string][]string{"format": formats, "http": httpModes, "color": colors, "type": types} {
+	for name, values := range map[string][]string{"format": formats, "http": httpModes, "tls-min": tlsNames, "tls-max": tlsNames, "color": colors, "type": types} {
 		// The flag was registered above, the only thing that can fail here.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}

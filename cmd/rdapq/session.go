@@ -34,13 +34,14 @@ func (a *app) newSession() (*session, error) {
 		Logger: a.logger(), Warn: a.warn,
 	}
 	conns := pool.Config{
-		Protocols:       map[string][]string{"1.1": {"http/1.1"}, "2": {"h2"}}[o.http],
 		MaxConnsPerHost: o.conns,
-		NoReuse:         o.noReuse,
 		Logger:          a.logger(),
 	}
 	var err error
 	if conns.TLS, err = o.tlsConfig(); err != nil {
+		return nil, err
+	}
+	if err := o.net.apply(&conns); err != nil {
 		return nil, err
 	}
 	if o.insecure {
@@ -56,6 +57,7 @@ func (a *app) newSession() (*session, error) {
 			boot.Files[reg] = files[reg.String()]
 		}
 		conns.Dial, conns.TLS.RootCAs = s.demo.DialContext, s.demo.CAPool()
+		conns.Proxy = nil
 	} else if err := a.configureBootstrap(&boot); err != nil {
 		return nil, err
 	}
@@ -144,7 +146,7 @@ func serverURL(text string, allowHTTP bool) (string, error) {
 }
 
 func (o *options) tlsConfig() (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.insecure}
+	c := &tls.Config{InsecureSkipVerify: o.insecure}
 	if o.ca == "" {
 		return c, nil
 	}

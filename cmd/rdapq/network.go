@@ -1,0 +1,155 @@
+package main
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/rdapq/rdapq/pool"
+)
+
+// networkOptions are the flags about how servers are reached.
+type networkOptions struct {
+	http          string
+	noReuse       bool
+	fresh         bool
+	minHandshakes bool
+	noSessions    bool
+	noEarlyData   bool
+	fastOpen      bool
+	tlsMin        string
+	tlsMax        string
+	ipv4, ipv6    bool
+	bind          string
+	resolve       []string
+	proxy         string
+}
+
+var (
+	httpModes   = []string{"auto", "1.1", "2", "3"}
+	tlsNames    = []string{"1.0", "1.1", "1.2", "1.3"}
+	tlsVersions = map[string]uint16{"1.0": tls.VersionTLS10, "1.1": tls.VersionTLS11, "1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
+)
+
+func (o *networkOptions) register(f *pflag.FlagSet) {
+	f.StringVar(&o.http, "http", "auto", "HTTP `VERSION` to speak: "+strings.Join(httpModes, ", "))
+	f.BoolVar(&o.noReuse, "no-reuse", false, "open a new connection for each request and close it, without resuming TLS sessions, to measure what reuse saves")
+	f.BoolVar(&o.fresh, "fresh-connections", false, "the same, but resume sessions, so that the effect of each can be told apart")
+	f.BoolVar(&o.minHandshakes, "min-handshakes", false, "one HTTP/2 or HTTP/3 connection to each server, however deep the queue")
+	f.BoolVar(&o.noSessions, "no-session-store", false, "don't keep TLS sessions between runs; kept ones save a round trip and let a server recognise a client that comes back")
+	f.BoolVar(&o.noEarlyData, "no-early-data", false, "don't send requests in the first flight of HTTP/3 (0-RTT)")
+	f.BoolVar(&o.fastOpen, "fast-open", false, "use TCP Fast Open (Linux): the TLS handshake begins in the SYN. Offers the key exchanges X25519 and P-256 only, since the ClientHello must fit into the SYN, so nothing post-quantum")
+	f.StringVar(&o.tlsMin, "tls-min", "1.2", "oldest TLS `VERSION`: "+strings.Join(tlsNames, ", ")+"; certificates are verified with all of them")
+	f.StringVar(&o.tlsMax, "tls-max", "1.3", "newest TLS `VERSION`")
+	f.BoolVarP(&o.ipv4, "ipv4", "4", false, "IPv4 only")
+	f.BoolVarP(&o.ipv6, "ipv6", "6", false, "IPv6 only")
+	f.StringVar(&o.bind, "bind", "", "source `ADDRESS` of connections")
+	f.StringArrayVar(&o.resolve, "resolve", nil, "`HOST:PORT:ADDRESS[,ADDRESS...]` to use in place of name resolution; can be repeated")
+	f.StringVar(&o.proxy, "proxy", "", "`URL` of a proxy: http, https, socks5 or socks5h; without it HTTPS_PROXY, HTTP_PROXY and NO_PROXY count")
+}
+
+func (o *networkOptions) check(demo bool) error {
+	switch {
+	case !slices.Contains(httpModes, o.http):
+		return usagef("one of "+strings.Join(httpModes, ", "), "--http does not take %q", o.http)
+	case o.noReuse && o.fresh:
+		return usagef("--no-reuse resumes nothing, --fresh-connections resumes sessions", "--no-reuse and --fresh-connections exclude each other")
+	case o.ipv4 && o.ipv6:
+		return usagef("leave both out to use both", "-4 and -6 exclude each other")
+	case !slices.Contains(tlsNames, o.tlsMin):
+		return usagef("one of "+strings.Join(tlsNames, ", "), "--tls-min does not take %q", o.tlsMin)
+	case !slices.Contains(tlsNames, o.tlsMax):
+		return usagef("one of "+strings.Join(tlsNames, ", "), "--tls-max does not take %q", o.tlsMax)
+	case tlsVersions[o.tlsMin] > tlsVersions[o.tlsMax]:
+		return usagef("", "--tls-min %s is newer than --tls-max %s", o.tlsMin, o.tlsMax)
+	case o.http == "3" && o.tlsMax != "1.3":
+		return usagef("leave --tls-max out", "HTTP/3 needs TLS 1.3")
+	case o.fastOpen && runtime.GOOS != "linux":
+		return usagef("leave --fast-open out", "--fast-open works on Linux only")
+	case o.fastOpen && demo:
+		return usagef("leave --fast-open out; it is measured on a real link", "--fast-open has no meaning with --demo: its servers are in the same process")
+	}
+	return nil
+}
+
+// apply puts the flags into the configuration of the pool.
+func (o *networkOptions) apply(c *pool.Config) error {
+	c.Protocols = map[string][]string{
+		"1.1": {"http/1.1"}, "2": {"h2"}, "3": {"h3"},
+	}[o.http]
+	c.NoReuse, c.FreshConns = o.noReuse, o.fresh
+	c.NoEarlyData, c.FastOpen = o.noEarlyData, o.fastOpen
+	if o.minHandshakes {
+		c.MaxHTTP2Conns = 1
+	}
+	c.TLS.MinVersion, c.TLS.MaxVersion = tlsVersions[o.tlsMin], tlsVersions[o.tlsMax]
+	switch {
+	case o.ipv4:
+		c.Network = "tcp4"
+	case o.ipv6:
+		c.Network = "tcp6"
+	}
+	var err error
+	if o.bind != "" {
+		if c.LocalAddr, err = netip.ParseAddr(o.bind); err != nil {
+			return usagef("an address of this machine, such as 192.0.2.7", "--bind does not take %q", o.bind)
+		}
+	}
+	if c.Resolve, err = parseResolve(o.resolve); err != nil {
+		return err
+	}
+	c.Proxy, err = proxyFor(o.proxy)
+	return err
+}
+
+// parseResolve reads HOST:PORT:ADDRESS[,ADDRESS...] as curl has it.
+func parseResolve(list []string) (map[string][]netip.Addr, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out := make(map[string][]netip.Addr)
+	for _, text := range list {
+		bad := usagef("such as rdap.example:443:192.0.2.1", "--resolve does not take %q", text)
+		host, rest, _ := strings.Cut(text, ":")
+		port, addresses, ok := strings.Cut(rest, ":")
+		if !ok || host == "" || port == "" {
+			return nil, bad
+		}
+		key := strings.ToLower(host) + ":" + port
+		for a := range strings.SplitSeq(addresses, ",") {
+			addr, err := netip.ParseAddr(strings.Trim(a, "[]"))
+			if err != nil {
+				return nil, bad
+			}
+			out[key] = append(out[key], addr)
+		}
+	}
+	return out, nil
+}
+
+// proxyFor returns the proxy of --proxy, or that of the environment.
+func proxyFor(text string) (func(*http.Request) (*url.URL, error), error) {
+	if text == "" {
+		env := httpproxy.FromEnvironment()
+		if env.HTTPProxy == "" && env.HTTPSProxy == "" {
+			return nil, nil
+		}
+		choose := env.ProxyFunc()
+		return func(r *http.Request) (*url.URL, error) { return choose(r.URL) }, nil
+	}
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
+		return nil, usagef("such as http://proxy.example:3128 or socks5h://127.0.0.1:1080", "--proxy does not take this URL")
+	}
+	return http.ProxyURL(u), nil
+}
