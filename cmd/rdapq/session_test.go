@@ -14,7 +14,7 @@ func TestIANAOnly(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for _, only := range []bool{false, true} {
 		var stderr bytes.Buffer
-		a := &app{stderr: &stderr, opts: options{offline: true, ianaOnly: only, http: "auto"}}
+		a := &app{stderr: &stderr, opts: options{offline: true, ianaOnly: only, net: networkOptions{http: "auto", tlsMin: "1.2", tlsMax: "1.3"}}}
 		s, err := a.newSession()
 		if err != nil {
 			t.Fatal(err)
