@@ -13,6 +13,7 @@ type Input struct {
 	Text   string // what to ask for
 	Type   Type   // its type; empty: found by its shape, see Parse
 	Server string // base URL of the server to ask; empty: bootstrap finds it
+	Extra  []byte // whatever the caller wants back in the Result; not looked at
 }
 
 // Batch asks for all inputs and yields exactly one Result for each, as answers
@@ -86,7 +87,7 @@ func newBatch(ctx context.Context, c *Client) *batch {
 		left:    make(chan struct{}),
 	}
 	b.queue = newQueue(c.cfg.Jobs,
-		func() limiter { return fixedLimit(c.cfg.PerHost) },
+		func() limiter { return fixedLimit(positive(c.cfg.PerHost, DefaultPerHost)) },
 		func() { b.workers.Go(b.work) })
 	return b
 }
@@ -130,7 +131,7 @@ func (b *batch) take(in Input, err error) bool {
 		return false
 	}
 	start := time.Now()
-	r := &Result{Line: in.Line}
+	r := &Result{Line: in.Line, Extra: in.Extra}
 	j, failed := b.prepare(r, in, err)
 	if failed != nil {
 		r.fail(failed)

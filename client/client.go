@@ -26,6 +26,10 @@ const (
 	DefaultPerHost        = 8
 	DefaultMaxBody        = 10 << 20
 	DefaultMaxRedirects   = 5
+	DefaultAttempts       = 3
+	DefaultMaxWait        = 30 * time.Second // of Lookup
+	DefaultBatchMaxWait   = 10 * time.Minute // of Batch
+	DefaultMaxMemory      = 256 << 20
 )
 
 // A Resolver finds the servers responsible for a question;
@@ -65,9 +69,49 @@ type Config struct {
 	// Jobs bounds the lookups of one Batch that run at once. 0 means DefaultJobs.
 	Jobs int
 
-	// PerHost bounds those of them that run at once at one server. 0 means
-	// DefaultPerHost.
+	// PerHost bounds those of them that run at once at one server, or one group
+	// of hosts. 0 means that the bound starts at DefaultPerHost and adapts to the
+	// server, up to Jobs and at most 64; other values are where it starts and
+	// what it never exceeds.
 	PerHost int
+
+	// Groups names hosts that count requests together, as those of one operator
+	// may: it maps a host to the name of its group. Bounds and rates hold for
+	// the group as a whole.
+	Groups map[string]string
+
+	// Rates limits requests to hosts, or to groups by their name. They replace
+	// those of BuiltinRates and what servers make known; a zero Rate there means
+	// no limit. See ParseRate.
+	Rates map[string]Rate
+
+	// Budgets keeps what is known of limits between runs. Nil means the memory
+	// of this Client. It stays the caller's.
+	Budgets BudgetStore
+
+	// MaxWait bounds how long a lookup waits for a server that limits requests;
+	// what would have to wait longer ends as RateLimited at once, with the time
+	// to come back. 0 means DefaultMaxWait for Lookup and DefaultBatchMaxWait
+	// for Batch, negative that none waits.
+	MaxWait time.Duration
+
+	// Attempts bounds the requests for one query, redirects not counted: the
+	// first one, those to the other servers of a service, and repetitions after
+	// failures that may pass. 0 means DefaultAttempts.
+	Attempts int
+
+	// MaxMemory bounds the bodies of answers that are in memory at once, in
+	// octets. One body always has room. 0 means DefaultMaxMemory.
+	MaxMemory int64
+
+	// SpillDir is where Batch makes a temporary file for inputs that wait for a
+	// slow server, if there are many. Empty means os.TempDir.
+	SpillDir string
+
+	// Registrable makes Lookup, Batch and Plan ask for the registrable domain of
+	// a host name: example.co.uk for www.example.co.uk. Query.Text stays what was
+	// written, and Query.From says what the name was.
+	Registrable bool
 
 	// MaxBody bounds a body in octets, after decompression. 0 means
 	// DefaultMaxBody.
@@ -89,7 +133,8 @@ func (c Config) withDefaults() Config {
 	c.Timeout = orDefault(c.Timeout, DefaultTimeout)
 	c.ConnectTimeout = positive(c.ConnectTimeout, DefaultConnectTimeout)
 	c.Jobs = positive(c.Jobs, DefaultJobs)
-	c.PerHost = positive(c.PerHost, DefaultPerHost)
+	c.Attempts = positive(c.Attempts, DefaultAttempts)
+	c.MaxMemory = positive(c.MaxMemory, DefaultMaxMemory)
 	c.MaxBody = positive(c.MaxBody, DefaultMaxBody)
 	c.MaxRedirects = max(orDefault(c.MaxRedirects, DefaultMaxRedirects), 0)
 	if c.Logger == nil {
@@ -129,7 +174,7 @@ func New(cfg Config) (*Client, error) {
 		p, err := pool.New(pool.Config{
 			ConnectTimeout:   c.cfg.ConnectTimeout,
 			HandshakeTimeout: c.cfg.ConnectTimeout,
-			MaxConnsPerHost:  c.cfg.PerHost,
+			MaxConnsPerHost:  positive(c.cfg.PerHost, DefaultPerHost),
 			Logger:           cfg.Logger,
 		})
 		if err != nil {

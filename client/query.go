@@ -30,6 +30,7 @@ type Query struct {
 	Prefix netip.Prefix // ip: the address with all its bits, or the prefix, host bits kept
 	Autnum uint32       // autnum
 	Server string       // base URL of the server to ask; empty: bootstrap finds it
+	From   string       // the host name that Name is the registrable domain of, see Config.Registrable; empty: Name is what was written
 }
 
 // Path returns the path of the query relative to a server's base URL (RFC 9082

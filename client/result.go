@@ -29,6 +29,7 @@ func (v Verdict) Answered() bool { return v == Registered || v == Found || v == 
 // A Result is what came of one query. Exactly one Result comes of each.
 type Result struct {
 	Line     int64               // number of the input line, from 1; 0 for a single lookup
+	Extra    []byte              // of the Input, as it was given
 	Query    Query               // what was asked; only Text is set when Verdict is Invalid
 	Verdict  Verdict             // what came of it
 	Status   int                 // HTTP status of the last response; 0 without one
