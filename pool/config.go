@@ -18,6 +18,7 @@ const (
 	DefaultConnectTimeout   = 10 * time.Second
 	DefaultHandshakeTimeout = 10 * time.Second
 	DefaultIdleTimeout      = 90 * time.Second
+	DefaultDeadAfter        = 9 * time.Second
 	DefaultMaxSessions      = 1024
 )
 
@@ -26,6 +27,13 @@ type Config struct {
 	// TLS is the configuration of all TLS connections; ServerName, NextProtos
 	// and ClientSessionCache are set by the Pool. Nil means Go's defaults.
 	TLS *tls.Config
+
+	// Trust names what TLS trusts: for RootCAs from a file, a hash of that file.
+	// Sessions are resumed only under the same name, and under settings that
+	// have none they stay in this Pool, whatever Sessions is. Empty is a name of
+	// its own for the system's authorities and for InsecureSkipVerify, but none
+	// where TLS has RootCAs, VerifyPeerCertificate or GetClientCertificate.
+	Trust string
 
 	// Protocols are the ALPN names to offer: "http/1.1", "h2" and "h3". Empty
 	// means the first two. With "h3" beside others an origin is asked over
@@ -59,8 +67,15 @@ type Config struct {
 	// 0 means DefaultIdleTimeout.
 	IdleTimeout time.Duration
 
-	// Sessions keeps TLS sessions for resumption. Nil means a store in memory
-	// that holds MaxSessions.
+	// DeadAfter is the time in which a connection to a peer that has gone without
+	// a word is noticed, and closed: over HTTP/2 by pings, over HTTP/1.1 by the
+	// system, which counts in seconds. A server that is only slow to answer has
+	// not gone. 0 means DefaultDeadAfter.
+	DeadAfter time.Duration
+
+	// Sessions keeps TLS sessions for resumption, for example a [SessionFile].
+	// Nil means a store in memory that holds MaxSessions. The Pool does not
+	// close it. See Trust for when it is left unused.
 	Sessions SessionStore
 
 	// MaxSessions bounds the sessions kept in memory, one for each origin.
@@ -72,16 +87,19 @@ type Config struct {
 	// session of the origin permits that.
 	NoEarlyData bool
 
-	// FastOpen asks for TCP Fast Open (RFC 7413, Linux only) and offers the key
-	// exchanges X25519 and P-256 alone, so that the ClientHello fits into the
-	// SYN. Where the kernel or the path refuses, connections are made as usual.
+	// FastOpen asks for TCP Fast Open (RFC 7413) and offers the key exchanges
+	// X25519 and P-256 alone, unless TLS names others, so that the ClientHello
+	// fits into the SYN. A server's cookie is earned by the first connection;
+	// where the kernel or the path refuses, connections are made as usual. Linux
+	// only, and not with Dial: otherwise New fails.
 	FastOpen bool
 
 	// Network restricts the addresses dialed: "tcp4", "tcp6", or empty for both.
 	Network string
 
-	// LocalAddr is the source address of connections; the zero value leaves
-	// the choice to the system.
+	// LocalAddr is the source address of connections; only addresses of its
+	// family are dialed. The zero value leaves the choice to the system. It
+	// can't be had with Dial or with a Network of the other family.
 	LocalAddr netip.Addr
 
 	// Resolve gives the addresses of a host and port ("rdap.example:443"),
@@ -89,13 +107,16 @@ type Config struct {
 	Resolve map[string][]netip.Addr
 
 	// Proxy returns the proxy for a request, as [http.ProxyFromEnvironment]
-	// does: http, https, socks5 or socks5h. Nil means none. Through a proxy
-	// there is no HTTP/3.
+	// does: http, https, socks5 or socks5h, with credentials if the proxy asks
+	// for them. Nil, and a nil URL, mean none. Connections are kept for each
+	// origin and proxy. Names are resolved by the proxy; Network, LocalAddr,
+	// Resolve and Dial are about reaching it. There is no HTTP/3 through it.
 	Proxy func(*http.Request) (*url.URL, error)
 
 	// ClientCertificate returns the client certificate for an origin
-	// ("https://rdap.example", the port only if it isn't the usual one) and a
-	// name of that identity; nil for none. It is called once for each origin.
+	// ("https://rdap.example", the port only if it isn't the usual one), and a
+	// name of that identity or "" for the hash of the certificate; nil for none.
+	// It is called once for each origin. See [LoadClientCertificate].
 	ClientCertificate func(origin string) (cert *tls.Certificate, identity string)
 
 	// OnEvent is called for each [Event], from the goroutine it happens in. It
@@ -107,7 +128,9 @@ type Config struct {
 	// together, which takes a third off the CPU of a busy connection.
 	WriteThrough bool
 
-	// Dial makes TCP connections in place of a [net.Dialer].
+	// Dial makes TCP connections in place of a [net.Dialer]. It gets the name of
+	// the host, and looks it up itself, unless Resolve has addresses for it,
+	// which are then dialed in turn as they are without Dial (RFC 8305).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// Logger tells about connections and retries at debug level. Nil is silent.
@@ -132,6 +155,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.ConnectTimeout, DefaultConnectTimeout)
 	orDefault(&c.HandshakeTimeout, DefaultHandshakeTimeout)
 	orDefault(&c.IdleTimeout, DefaultIdleTimeout)
+	orDefault(&c.DeadAfter, DefaultDeadAfter)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -7,21 +7,25 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"time"
 )
 
 // A dialer makes single connections. All of them come from one
 // [http.Transport] that is used for nothing else.
 type dialer struct {
-	cfg       Config
-	transport *http.Transport
-	dial      func(ctx context.Context, network, address string) (net.Conn, error)
-	tls       *tlsConfigs
+	cfg         Config
+	transport   *http.Transport
+	network     string      // "tcp", "tcp4" or "tcp6"
+	plain, fast *net.Dialer // fast: with TCP Fast Open
+	names       *resolver
+	tls         *tlsConfigs
 }
 
 func newDialer(c Config, sessions SessionStore) (*dialer, error) {
-	d := &dialer{cfg: c, dial: c.Dial}
+	d := &dialer{cfg: c, network: "tcp", names: newResolver(c)}
+	if err := d.configure(); err != nil {
+		return nil, err
+	}
 	var protocols http.Protocols
 	names := c.Protocols
 	if len(names) == 0 {
@@ -38,20 +42,18 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 		}
 	}
 	d.tls = newTLSConfigs(c, names, sessions)
-	if d.dial == nil {
-		d.dial = (&net.Dialer{Timeout: c.ConnectTimeout}).DialContext
-	}
 	d.transport = &http.Transport{
 		DialContext:        d.dialPlain,
-		DialTLSContext:     d.dialTLS,
+		DialTLSContext:     d.dialSecure,
+		Proxy:              forwardProxy,
 		DisableKeepAlives:  c.single(),
 		DisableCompression: true, // the Pool knows better when to ask for it
 		Protocols:          &protocols,
 		HTTP2: &http.HTTP2Config{
 			// Every request has another path: indexing it costs more than it saves.
 			MaxEncoderHeaderTableSize: 1,
-			SendPingTimeout:           5 * time.Second,
-			PingTimeout:               4 * time.Second,
+			SendPingTimeout:           c.DeadAfter * 5 / 9,
+			PingTimeout:               c.DeadAfter * 4 / 9,
 		},
 	}
 	return d, nil
@@ -60,10 +62,19 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 // dialing travels in the context through NewClientConn to the functions that
 // make the connection, and brings back what they learned.
 type dialing struct {
-	key   originKey
-	dial  *dial
-	setup setup
-	err   *Error
+	key    originKey
+	dial   *dial
+	config *tls.Config // for an https origin
+	setup  setup
+	err    *Error
+}
+
+// at says what is being done, for those who give up meanwhile.
+func (g *dialing) at(s Step) {
+	if g.key.proxy != (proxy{}) && s != StepHandshake {
+		s = StepProxy
+	}
+	g.dial.at(s)
 }
 
 type dialingKey struct{}
@@ -87,61 +98,99 @@ func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, erro
 	return newConn(p.lastConn.Add(1), tcpCarrier{cc}, g.setup, protocol), nil
 }
 
-func (d *dialer) dialPlain(ctx context.Context, network, address string) (net.Conn, error) {
-	g := ctx.Value(dialingKey{}).(*dialing)
-	fail := func(step Step, err error) (net.Conn, error) {
-		g.err = &Error{Step: step, Origin: g.key.String(), Err: err}
-		return nil, g.err
+// dialSecure is called for https, be that the origin or the proxy that
+// forwards to an http origin.
+func (d *dialer) dialSecure(ctx context.Context, network, address string) (net.Conn, error) {
+	if g := ctx.Value(dialingKey{}).(*dialing); g.key.scheme != "https" {
+		return d.dialPlain(ctx, network, address)
 	}
-	ctx, cancel := context.WithTimeout(ctx, d.cfg.ConnectTimeout)
-	defer cancel()
-	var resolving, resolved time.Time
-	g.dial.at(StepConnect)
-	start := time.Now()
-	nc, err := d.dial(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		DNSStart: func(httptrace.DNSStartInfo) { g.dial.at(StepResolve); resolving = time.Now() },
-		DNSDone:  func(httptrace.DNSDoneInfo) { g.dial.at(StepConnect); resolved = time.Now() },
-	}), network, address)
-	if err != nil {
-		if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
-			return fail(StepResolve, err)
-		}
-		return fail(g.dial.step.Load().(Step), err)
-	}
-	g.setup.dns = resolved.Sub(resolving)
-	g.setup.tcp = time.Since(start) - g.setup.dns
-	g.setup.raw = &countingConn{Conn: nc}
-	if a := nc.RemoteAddr(); a != nil {
-		g.setup.remote = a.String()
-	}
-	return g.setup.raw, nil
+	return d.dialTLS(ctx, network, address)
 }
 
-func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
-	nc, err := d.dialPlain(ctx, network, address)
+// dialPlain and handshake are what NewClientConn calls. Where they connect to
+// is in dialing, as that may be by way of a proxy.
+func (d *dialer) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
+	return d.handshake(ctx, "", "", nil)
+}
+
+// handshake connects and, to an https origin, shakes hands as config says.
+func (d *dialer) handshake(ctx context.Context, _, _ string, config *tls.Config) (net.Conn, error) {
+	g := ctx.Value(dialingKey{}).(*dialing)
+	g.config = config
+	l, err := d.line(ctx, g)
 	if err != nil {
+		g.setup = err.setup
+		if g.setup.raw == nil {
+			g.setup.raw = &countingConn{} // for who adds up
+		}
+		cause := err.err
+		if errors.Is(ctx.Err(), context.Canceled) {
+			cause = context.Cause(ctx) // whatever that did to the connection
+		}
+		g.err = &Error{Step: err.step, Origin: g.key.String(), Err: cause}
+		return nil, g.err
+	}
+	g.setup = l.setup
+	return l.Conn, nil
+}
+
+// line makes a connection from end to end.
+func (d *dialer) line(ctx context.Context, g *dialing) (*line, *stepError) {
+	near, cancel := context.WithTimeout(ctx, d.cfg.ConnectTimeout)
+	defer cancel()
+	l, err := d.reach(near, g)
+	if err == nil && !l.finished {
+		err = d.finish(near, ctx, g, l)
+	}
+	if err != nil {
+		if x := g.key.proxy; x != (proxy{}) && err.step != StepHandshake {
+			if _, ok := err.err.(*ProxyError); !ok {
+				err.err = &ProxyError{Proxy: x.String(), Err: err.err}
+			}
+			err.step = StepProxy
+		}
 		return nil, err
 	}
-	g := ctx.Value(dialingKey{}).(*dialing)
-	g.dial.at(StepHandshake)
-	ctx, cancel := context.WithTimeout(ctx, d.cfg.HandshakeTimeout)
+	return l, nil
+}
+
+// finish leads a line on from its first hop: by way of the proxy, with TLS. It
+// closes what it can't finish.
+func (d *dialer) finish(near, far context.Context, g *dialing, l *line) *stepError {
+	fail := func(step Step, err error) *stepError {
+		l.setup.raw.Close()
+		return &stepError{step, err, l.setup}
+	}
+	if g.key.proxy != (proxy{}) {
+		g.at(StepProxy)
+		l.setup.proxied = true
+		if err := d.through(near, g.key, l); err != nil {
+			return fail(StepProxy, err)
+		}
+	}
+	l.finished = true
+	if g.key.scheme != "https" {
+		return nil
+	}
+	g.at(StepHandshake)
+	ctx, cancel := context.WithTimeout(far, d.cfg.HandshakeTimeout)
 	defer cancel()
-	gather := newWriteBehind(nc)
-	tc := tls.Client(gather, d.tls.of(g.key))
+	gather := newWriteBehind(l.Conn)
+	tc := tls.Client(gather, g.config)
 	start := time.Now()
-	if err := tc.HandshakeContext(ctx); err != nil {
-		nc.Close()
+	err := tc.HandshakeContext(ctx)
+	l.setup.tls = time.Since(start)
+	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		g.err = &Error{Step: StepHandshake, Origin: g.key.String(), Err: err}
-		return nil, g.err
+		return fail(StepHandshake, err)
 	}
-	g.setup.tls = time.Since(start)
 	state := tc.ConnectionState()
-	g.setup.version, g.setup.resumed, g.setup.alpn = state.Version, state.DidResume, state.NegotiatedProtocol
-	if g.setup.alpn == protoHTTP2 && !d.cfg.WriteThrough {
+	l.setup.version, l.setup.resumed, l.setup.alpn = state.Version, state.DidResume, state.NegotiatedProtocol
+	if l.setup.alpn == protoHTTP2 && !d.cfg.WriteThrough {
 		gather.behind()
 	}
-	return tc, nil
+	l.Conn = tc
+	return nil
 }

@@ -18,8 +18,9 @@ const (
 
 // A dial is the making of one connection.
 type dial struct {
-	cancel context.CancelFunc
-	step   atomic.Value // Step
+	cancel  context.CancelFunc
+	step    atomic.Value // Step
+	refused error        // of a handshake that failed on a session, and was repeated without
 }
 
 func (d *dial) at(s Step) { d.step.Store(s) }
@@ -127,6 +128,7 @@ func (o *origin) startDialLocked() {
 func (o *origin) dialed(d *dial, c *conn, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.countRefused(d)
 	o.dials = slices.DeleteFunc(o.dials, func(x *dial) bool { return x == d })
 	if len(o.dials) == 0 {
 		o.share = 0
@@ -206,6 +208,7 @@ func (o *origin) single(ctx context.Context) (*conn, use, error) {
 	c, err := o.p.connect(ctx, o.key, d)
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.countRefused(d)
 	if err != nil {
 		o.dialFailed(err)
 		return nil, use{}, err

@@ -14,11 +14,13 @@ import (
 const (
 	protoHTTP1 = "http/1.1"
 	protoHTTP2 = "h2"
+	protoHTTP3 = "h3"
 )
 
 // originKey is what requests must have in common to share a connection.
 type originKey struct {
 	scheme, host, port string
+	proxy              proxy
 }
 
 func keyOf(u *url.URL) originKey {

@@ -60,13 +60,7 @@ func New(c Config) (*Pool, error) {
 	c = c.withDefaults()
 	p := &Pool{cfg: c, origins: make(map[originKey]*origin)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	switch {
-	case c.NoReuse, c.MaxSessions < 0:
-	case c.Sessions != nil:
-		p.sessions = c.Sessions
-	default:
-		p.sessions = newSessionCache(c.MaxSessions)
-	}
+	p.sessions = c.sessionStore()
 	var err error
 	if p.dialer, err = newDialer(c, p.sessions); err != nil {
 		p.cancel()
@@ -130,6 +124,10 @@ func (p *Pool) originFor(req *http.Request) (*origin, error) {
 	key := keyOf(req.URL)
 	if key.scheme != "https" && key.scheme != "http" {
 		return nil, fmt.Errorf("pool: unsupported scheme %q", req.URL.Scheme)
+	}
+	var err error
+	if key.proxy, err = proxyFor(&p.cfg, req); err != nil {
+		return nil, &Error{Step: StepProxy, Origin: key.String(), Err: &ProxyError{Err: err}}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

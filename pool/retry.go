@@ -18,6 +18,9 @@ const (
 	RetryGoAway Reason = "goaway"
 	// RetryRefused: the server refused the stream before processing it.
 	RetryRefused Reason = "refused_stream"
+	// RetrySession: the handshake failed because of the session that it was to
+	// resume. The connection is made again without, before the request goes out.
+	RetrySession Reason = "session"
 
 	noRetry Reason = ""
 )

@@ -76,6 +76,20 @@ func (s *sessionCache) Put(key SessionKey, state *tls.ClientSessionState) {
 	}
 }
 
+// sessionStore returns what keeps the Pool's sessions, nil for nothing.
+func (c *Config) sessionStore() SessionStore {
+	if c.NoReuse || c.MaxSessions < 0 {
+		return nil
+	}
+	if c.Sessions != nil {
+		if _, named := c.trustName(); named {
+			return c.Sessions
+		}
+		c.Logger.Debug("sessions stay in the pool: nothing names what it trusts")
+	}
+	return newSessionCache(c.MaxSessions)
+}
+
 // keyedSessions is a store as crypto/tls sees it on the connections of one
 // origin. crypto/tls asks by server name, which is not enough.
 type keyedSessions struct {
@@ -83,9 +97,43 @@ type keyedSessions struct {
 	key   SessionKey
 }
 
-func (k keyedSessions) Get(string) (*tls.ClientSessionState, bool) {
+func (k *keyedSessions) Get(string) (*tls.ClientSessionState, bool) {
 	state := k.store.Get(k.key)
+	if state != nil && k.key.QUIC {
+		state = copySession(state)
+	}
 	return state, state != nil
 }
 
-func (k keyedSessions) Put(_ string, state *tls.ClientSessionState) { k.store.Put(k.key, state) }
+func (k *keyedSessions) Put(_ string, state *tls.ClientSessionState) { k.store.Put(k.key, state) }
+
+// putOnly has nothing to resume.
+type putOnly struct{ *keyedSessions }
+
+func (putOnly) Get(string) (*tls.ClientSessionState, bool) { return nil, false }
+
+// copySession returns a copy, or nil. Over QUIC the session that a connection
+// resumes is written to: 0-RTT is taken out of it when it can't be used.
+func copySession(state *tls.ClientSessionState) *tls.ClientSessionState {
+	ticket, session, err := state.ResumptionState()
+	if err != nil || session == nil {
+		return nil
+	}
+	data, err := session.Bytes()
+	if err != nil {
+		return nil
+	}
+	again, err := loadSession(ticket, data)
+	if err != nil {
+		return nil
+	}
+	return again
+}
+
+func loadSession(ticket, data []byte) (*tls.ClientSessionState, error) {
+	session, err := tls.ParseSessionState(data)
+	if err != nil {
+		return nil, err
+	}
+	return tls.NewResumptionState(ticket, session)
+}

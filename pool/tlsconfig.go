@@ -1,46 +1,152 @@
 package pool
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"slices"
 	"sync"
 )
 
-// tlsConfigs holds the TLS configuration of each origin: one for its trust
-// settings and client identity, made once. A configuration that is made again
-// for each connection loses what crypto/tls keeps in it.
+// tlsConfigs holds the TLS side of each origin: one configuration for its
+// trust settings, client identity and name, made once. A configuration that is
+// made again for each connection loses what crypto/tls keeps in it, and a
+// cache of them that all Pools share would mix their trust and their sessions.
 type tlsConfigs struct {
-	base     *tls.Config
-	sessions SessionStore // nil: no resumption
+	base        *tls.Config
+	trust       string
+	identity    string       // of the certificates in base; empty: none
+	sessions    SessionStore // nil: no resumption
+	certificate func(origin string) (*tls.Certificate, string)
+	warm        sync.Once // loads the system's authorities
 
 	mu      sync.Mutex
-	configs map[originKey]*tls.Config
+	origins map[originKey]*tlsOrigin
 }
 
 func newTLSConfigs(c Config, alpn []string, sessions SessionStore) *tlsConfigs {
-	t := &tlsConfigs{base: &tls.Config{}, sessions: sessions, configs: make(map[originKey]*tls.Config)}
+	t := &tlsConfigs{
+		base: &tls.Config{}, sessions: sessions, certificate: c.ClientCertificate,
+		origins: make(map[originKey]*tlsOrigin),
+	}
+	t.trust, _ = c.trustName()
 	if c.TLS != nil {
 		t.base = c.TLS.Clone()
 	}
-	t.base.NextProtos = alpn
+	t.base.NextProtos = slices.DeleteFunc(slices.Clone(alpn), func(name string) bool { return name == protoHTTP3 })
 	t.base.ClientSessionCache = nil
+	if c.FastOpen && t.base.CurvePreferences == nil {
+		t.base.CurvePreferences = []tls.CurveID{tls.X25519, tls.CurveP256}
+	}
+	for i := range t.base.Certificates {
+		t.identity += identityOf(&t.base.Certificates[i])
+	}
 	return t
 }
 
-// of returns the configuration for an origin's connections. Nobody may change
-// it.
-func (t *tlsConfigs) of(key originKey) *tls.Config {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c := t.configs[key]
-	if c == nil {
-		c = t.base.Clone()
-		if c.ServerName == "" {
-			c.ServerName = key.host
-		}
-		if t.sessions != nil {
-			c.ClientSessionCache = keyedSessions{t.sessions, SessionKey{Host: key.host, Port: key.port}}
-		}
-		t.configs[key] = c
+// trustName names whom the configuration trusts. It is false if nobody can
+// tell, so that sessions must not leave the Pool.
+func (c *Config) trustName() (name string, ok bool) {
+	tc := c.TLS
+	if tc == nil {
+		tc = &tls.Config{}
 	}
-	return c
+	switch {
+	case c.Trust != "":
+		name, ok = "named "+c.Trust, true
+	case tc.VerifyPeerCertificate != nil, tc.GetClientCertificate != nil:
+		// The first is not called when a session is resumed, the second chooses
+		// an identity that nobody sees.
+		name = "private"
+	case tc.InsecureSkipVerify:
+		name, ok = "insecure", true
+	case tc.RootCAs == nil:
+		name, ok = "system", true
+	default:
+		name = "private"
+	}
+	if tc.InsecureSkipVerify && name != "insecure" {
+		name = "insecure, " + name
+	}
+	if tc.ServerName != "" {
+		name += " as " + tc.ServerName
+	}
+	return name, ok
+}
+
+// A tlsOrigin is the TLS side of one origin.
+type tlsOrigin struct {
+	make     sync.Once
+	config   *tls.Config // offers a session if there is one
+	full     *tls.Config // offers none, but keeps those that the server sends
+	quic     *tls.Config // config for HTTP/3
+	sessions *keyedSessions
+	refusals refusals
+}
+
+// of returns the TLS side of an origin, whose configurations nobody may
+// change.
+func (t *tlsConfigs) of(key originKey) *tlsOrigin {
+	t.warm.Do(t.loadRoots)
+	t.mu.Lock()
+	o := t.origins[key]
+	if o == nil {
+		o = new(tlsOrigin)
+		t.origins[key] = o
+	}
+	t.mu.Unlock()
+	o.make.Do(func() { o.fill(t, key) }) // not under mu: it calls what the user gave
+	return o
+}
+
+func (o *tlsOrigin) fill(t *tlsConfigs, key originKey) {
+	o.config = t.base.Clone()
+	if o.config.ServerName == "" {
+		o.config.ServerName = key.host
+	}
+	identity := t.identity
+	if t.certificate != nil {
+		if cert, name := t.certificate(key.String()); cert != nil && len(cert.Certificate) > 0 {
+			if name == "" {
+				name = identityOf(cert)
+			}
+			identity = name
+			// Not Certificates, of which crypto/tls sends one only if the server's
+			// list of authorities names its issuer. This one is meant for it.
+			o.config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+				return cert, nil
+			}
+		}
+	}
+	o.quic, o.full = o.config.Clone(), o.config
+	o.quic.NextProtos = []string{protoHTTP3}
+	if t.sessions == nil {
+		return
+	}
+	at := SessionKey{Host: key.host, Port: key.port, Trust: t.trust, Identity: identity}
+	o.sessions = &keyedSessions{store: t.sessions, key: at}
+	o.full = o.config.Clone()
+	o.config.ClientSessionCache = o.sessions
+	o.full.ClientSessionCache = putOnly{o.sessions}
+	at.QUIC = true
+	o.quic.ClientSessionCache = &keyedSessions{store: t.sessions, key: at}
+}
+
+// loadRoots has the system's authorities loaded beside the first dial. Without
+// that crypto/tls does it when it needs them: a new session in the middle of
+// its handshake, a resumed one before its first byte.
+func (t *tlsConfigs) loadRoots() {
+	if t.base.RootCAs == nil && !t.base.InsecureSkipVerify {
+		go x509.SystemCertPool() // kept by crypto/x509; its error comes up again in the handshake
+	}
+}
+
+// identityOf is the hash of the certificate by which a client is known.
+func identityOf(cert *tls.Certificate) string {
+	if len(cert.Certificate) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(cert.Certificate[0])
+	return hex.EncodeToString(sum[:])
 }

@@ -1,0 +1,126 @@
+package pool
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// A server that fails handshakes because of a session that it gave out itself
+// is not asked to resume another one after so many in a row, for a while.
+const (
+	maxRefusals = 2
+	refusalRest = 10 * time.Minute
+)
+
+// refusals counts the sessions that made handshakes with an origin fail.
+type refusals struct {
+	mu    sync.Mutex
+	last  *tls.ClientSessionState // so that dials that share a session count once
+	inRow int
+	rest  time.Time // no session is offered until then
+}
+
+func (r *refusals) resting() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Now().Before(r.rest)
+}
+
+func (r *refusals) count(s *tls.ClientSessionState) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s == r.last {
+		return
+	}
+	r.last = s
+	if r.inRow++; r.inRow >= maxRefusals {
+		r.rest, r.inRow = time.Now().Add(refusalRest), 0
+	}
+}
+
+func (r *refusals) resumed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.inRow = 0
+}
+
+// dialTLS connects and shakes hands, with the session that is kept for the
+// origin. If the server takes that amiss, instead of going on with a full
+// handshake as it should, it does so once more without.
+func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
+	g := ctx.Value(dialingKey{}).(*dialing)
+	o := d.tls.of(g.key)
+	if o.sessions == nil || o.refusals.resting() {
+		return d.handshake(ctx, network, address, o.full)
+	}
+	session, _ := o.sessions.Get("")
+	nc, err := d.handshake(ctx, network, address, o.config)
+	switch {
+	case err == nil && g.setup.resumed:
+		o.refusals.resumed()
+		return nc, nil
+	case err == nil:
+		return nc, nil
+	case !o.dropped(session):
+		return nil, err
+	case ctx.Err() != nil:
+		// We gave up, which is not the session's fault.
+		o.sessions.Put("", session)
+		return nil, err
+	case !blamesSession(err):
+		return nil, err
+	}
+	first := g.setup
+	g.dial.refused, g.err = err, nil
+	nc, err = d.handshake(ctx, network, address, o.full)
+	if err != nil {
+		return nil, err
+	}
+	o.refusals.count(session)
+	g.setup.dns += first.dns
+	g.setup.tcp += first.tcp
+	g.setup.tls += first.tls
+	g.setup.raw.in.Add(first.raw.in.Load())
+	g.setup.raw.out.Add(first.raw.out.Load())
+	return nc, nil
+}
+
+// dropped reports whether a session that was there before a failed handshake
+// is gone: crypto/tls takes out the one that it offered.
+func (o *tlsOrigin) dropped(session *tls.ClientSessionState) bool {
+	if session == nil {
+		return false
+	}
+	now, _ := o.sessions.Get("")
+	return now != session
+}
+
+// blamesSession reports whether a handshake with a session may have failed
+// because of that: not if the server was too slow, or had gone on to a full
+// handshake and showed a certificate that is no good.
+func blamesSession(err error) bool {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Step != StepHandshake || e.Timeout() {
+		return false
+	}
+	_, unverified := errors.AsType[*tls.CertificateVerificationError](err)
+	return !unverified
+}
+
+// countRefused notes that d met a server that failed on a session. It is
+// called under the origin's mutex.
+func (o *origin) countRefused(d *dial) {
+	if d.refused == nil {
+		return
+	}
+	o.dialFailed(d.refused)
+	if o.stats.Retries == nil {
+		o.stats.Retries = make(map[Reason]int64)
+	}
+	o.stats.Retries[RetrySession]++
+	o.p.cfg.Logger.Debug("connection is made again without the session", "origin", o.key.String())
+	o.event(Event{Kind: RequestAgain, Reason: RetrySession})
+}

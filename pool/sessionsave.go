@@ -1,0 +1,144 @@
+package pool
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// lockWait is how long a save waits for other processes to finish theirs, which
+// take milliseconds.
+const lockWait = 5 * time.Second
+
+// save brings changed into the file, beside what other processes have put
+// there, and returns what it then holds.
+func (f *SessionFile) save(changed map[SessionKey]*savedSession) (map[SessionKey]*savedSession, error) {
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return nil, err
+	}
+	unlock, err := lockFile(f.path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	merged := byKey(f.read())
+	for key, e := range changed {
+		if have := merged[key]; have != nil && have.stored > e.stored {
+			continue
+		}
+		if e.gone {
+			delete(merged, key)
+		} else {
+			merged[key] = e
+		}
+	}
+	now := time.Now()
+	maps.DeleteFunc(merged, func(_ SessionKey, e *savedSession) bool { return e.expired(now) })
+	bound(merged, f.most)
+	return merged, replaceFile(f.path, appendSessions(nil, newestFirst(merged)))
+}
+
+// read returns what is in the file: nothing if it is not to be believed.
+func (f *SessionFile) read() []*savedSession {
+	all, err := readSessions(f.path)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, errOtherGo):
+		f.log.Debug("saved TLS sessions left unused", "file", f.path, "error", err)
+	default:
+		f.log.Warn("saved TLS sessions left unused, and replaced", "file", f.path, "error", err)
+	}
+	return all
+}
+
+func readSessions(path string) ([]*savedSession, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if err := private(info); err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxSessionFile+1))
+	if err != nil {
+		return nil, err
+	}
+	return parseSessions(data)
+}
+
+// replaceFile writes a file so that readers see the old or the new one whole.
+// Who calls it holds the lock, so that whatever has the temporary name is left
+// from a process that ended in the middle.
+func replaceFile(path string, data []byte) (err error) {
+	temp := path + ".tmp"
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(temp))
+	}
+	return err
+}
+
+// lockFile waits for the lock on a file of that name, which stays.
+func lockFile(path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		ok, err := tryLock(file)
+		switch {
+		case ok:
+			return func() { file.Close() }, nil // which gives it back
+		case err != nil:
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
+		case time.Since(start) > lockWait:
+			return nil, errors.Join(fmt.Errorf("lock %s: another process keeps it", path), file.Close())
+		}
+	}
+}
+
+func byKey(all []*savedSession) map[SessionKey]*savedSession {
+	m := make(map[SessionKey]*savedSession, len(all))
+	for _, e := range all {
+		if have := m[e.key]; have == nil || have.stored < e.stored {
+			m[e.key] = e
+		}
+	}
+	return m
+}
+
+func newestFirst(m map[SessionKey]*savedSession) []*savedSession {
+	return slices.SortedFunc(maps.Values(m), func(a, b *savedSession) int { return cmp.Compare(b.stored, a.stored) })
+}
+
+// bound takes out the oldest above most.
+func bound(m map[SessionKey]*savedSession, most int) {
+	if len(m) <= most {
+		return
+	}
+	for _, e := range newestFirst(m)[most:] {
+		delete(m, e.key)
+	}
+}
