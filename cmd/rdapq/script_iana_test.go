@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -77,7 +79,8 @@ func (r *registries) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	for i := range 2000 {
 		all = append(all, rdaptest.Service{Entries: []string{filler[kind](i)}, URLs: []string{"https://" + nobody + "/"}})
 	}
-	body := rdaptest.Registry(kind, all)
+	today := time.Now().UTC().Format(time.DateOnly) // later than the built-in copy
+	body := bytes.Replace(rdaptest.Registry(kind, all), []byte("2026-03-14"), []byte(today), 1)
 	if r.bom {
 		body = append([]byte("\xef\xbb\xbf"), body...)
 	}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/internal/render"
+)
+
+// runDemo runs the command in process, and returns what it wrote and what the
+// demonstration's servers counted by themselves.
+func runDemo(t *testing.T, args ...string) (stdout, stderr string, demo *rdaptest.Demo) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
+	cmd := newCommand(a)
+	cmd.SetArgs(append([]string{"--demo", "--demo-rtt", "0"}, args...))
+	if err := cmd.ExecuteContext(t.Context()); err != nil || a.exit != 0 {
+		t.Fatalf("%v, exit code %d, %s", err, a.exit, errs.String())
+	}
+	return out.String(), errs.String(), a.session.demo
+}
+
+func TestDemoReceiptIsTrue(t *testing.T) {
+	names := []string{"courbu.re", "nic.re", "copacabana.re"}
+	for _, tt := range []struct {
+		flags             []string
+		connections, full int64
+		receipt           string
+	}{
+		{nil, 1, 1, "3 lookups over 1 connection: 1 full handshake, 2 avoided"},
+		{[]string{"--no-reuse", "-j", "1"}, 3, 3, "3 lookups over 3 connections: 3 full handshakes"},
+		{[]string{"--no-reuse"}, 3, 3, "3 lookups over 3 connections: 3 full handshakes"},
+		{[]string{"--no-reuse", "--http", "1.1"}, 3, 3, "3 lookups over 3 connections: 3 full handshakes"},
+		{[]string{"--http", "1.1", "-j", "1"}, 1, 1, "3 lookups over 1 connection: 1 full handshake, 2 avoided"},
+	} {
+		t.Run(strings.Join(tt.flags, " "), func(t *testing.T) {
+			stdout, stderr, demo := runDemo(t, append(append(tt.flags, "--stats"), names...)...)
+			at := 0
+			for _, name := range names {
+				i := strings.Index(stdout[at:], name+": registered\n")
+				if i < 0 {
+					t.Fatalf("no record of %s in its place:\n%s", name, stdout)
+				}
+				at += i
+			}
+			if receipt, _, _ := strings.Cut(stderr, "\n"); !strings.HasPrefix(receipt, tt.receipt) {
+				t.Errorf("receipt %q, want %q", receipt, tt.receipt)
+			}
+			total, servers := demo.Counts()
+			mine := servers["rdap.re.example"]
+			if mine.Connections != tt.connections || mine.FullHandshakes != tt.full || mine.Resumed != 0 || mine.Requests != 3 {
+				t.Errorf("the server counted %d connections, %d full handshakes, %d resumed, %d requests; want %d, %d, 0, 3",
+					mine.Connections, mine.FullHandshakes, mine.Resumed, mine.Requests, tt.connections, tt.full)
+			}
+			if total.Connections != mine.Connections {
+				t.Errorf("%d connections in all: other servers were asked as well", total.Connections)
+			}
+		})
+	}
+}
+
+func TestDemoBatch(t *testing.T) {
+	file := filepath.Join("..", "..", "testdata", "domains.txt")
+	input, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	due := make(map[int64]string)
+	line := int64(0)
+	for text := range strings.Lines(string(input)) {
+		line++
+		if text = strings.TrimSpace(text); text != "" && text[0] != '#' {
+			due[line] = text
+		}
+	}
+	all := int64(len(due))
+	receipt := filepath.Join(t.TempDir(), "s.json")
+	stdout, stderr, demo := runDemo(t, "-f", file, "--stats-file", receipt)
+	if stderr != "" {
+		t.Errorf("said %q", stderr)
+	}
+
+	rows := json.NewDecoder(strings.NewReader(stdout))
+	for {
+		var row struct {
+			Line    int64
+			Query   string
+			Verdict string
+		}
+		if err := rows.Decode(&row); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if due[row.Line] != row.Query || row.Query == "" || row.Verdict == "" {
+			t.Errorf("row for line %d: %+v, want %q once", row.Line, row, due[row.Line])
+		}
+		delete(due, row.Line)
+	}
+	if len(due) > 0 || int64(strings.Count(stdout, "\n")) != all {
+		t.Errorf("no rows for %v; %d lines of output, want %d", due, strings.Count(stdout, "\n"), all)
+	}
+
+	var stats render.Report
+	if b, err := os.ReadFile(receipt); err != nil || json.Unmarshal(b, &stats) != nil {
+		t.Fatal("no receipt", err)
+	}
+	total, servers := demo.Counts()
+	for host, n := range servers {
+		if n.Connections > 4 {
+			t.Errorf("%s counted %d connections", host, n.Connections)
+		}
+	}
+	h := stats.Handshakes
+	if stats.Lookups != all || stats.Requests != total.Requests || stats.Connections != total.Connections ||
+		h.Full != total.FullHandshakes || h.Resumed != total.Resumed || h.Avoided != total.Requests-total.Connections {
+		t.Errorf("the receipt says %d lookups, %d requests, %d connections, handshakes %+v; the servers counted %d requests, %d connections, %d full handshakes, %d resumed",
+			stats.Lookups, stats.Requests, stats.Connections, h, total.Requests, total.Connections, total.FullHandshakes, total.Resumed)
+	}
+	for _, s := range stats.PerServer {
+		if s.Connections > 4 {
+			t.Errorf("the receipt says %d connections for %s", s.Connections, s.Server)
+		}
+	}
+}
