@@ -63,6 +63,10 @@ type setup struct {
 	alpn          string
 	raw           *countingConn
 	remote        string
+	proxied       bool // remote is a proxy
+	address       int  // which of the host's addresses it was
+	synData       bool // the SYN carried data (TCP Fast Open)
+	synDataTaken  bool // and the peer took it
 }
 
 func (s setup) total() time.Duration { return s.dns + s.tcp + s.tls }
@@ -71,7 +75,7 @@ func newConn(id int64, cc carrier, s setup, protocol string) *conn {
 	c := &conn{id: id, cc: cc, setup: s, protocol: protocol, limit: math.MaxInt}
 	if host, _, err := net.SplitHostPort(s.remote); err == nil {
 		ip := net.ParseIP(host)
-		c.loopback = ip != nil && ip.IsLoopback()
+		c.loopback = ip != nil && ip.IsLoopback() && !s.proxied
 	}
 	return c
 }

@@ -9,12 +9,14 @@ const (
 	StepQueue     Step = "queue"     // waiting for a connection that others use
 	StepResolve   Step = "resolve"   // name resolution
 	StepConnect   Step = "connect"   // TCP connection set-up
+	StepProxy     Step = "proxy"     // reaching the proxy, and what it did; the cause is a *ProxyError
 	StepHandshake Step = "handshake" // TLS handshake
 )
 
 // An Error says at which step a request could not get a connection. It wraps
 // its cause: a *[net.OpError], *[net.DNSError], *[tls.CertificateVerificationError],
-// [context.DeadlineExceeded] and the like.
+// [context.DeadlineExceeded] and the like, or several of them where the host has
+// several addresses.
 type Error struct {
 	Step   Step
 	Origin string // "https://rdap.example:8443"

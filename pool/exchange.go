@@ -81,7 +81,7 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	if t != nil {
 		*t = Trace{
 			ConnID: c.id, Reused: !d.first, Protocol: c.protocol, TLS: c.setup.version,
-			Resumed: c.setup.resumed, RemoteAddr: c.setup.remote, Retries: d.retries,
+			Resumed: c.setup.resumed, FastOpen: c.setup.synDataTaken, RemoteAddr: c.setup.remote, Retries: d.retries,
 			Wait: d.sent.Sub(d.start), FirstByte: now.Sub(d.sent), Total: now.Sub(d.start),
 		}
 		if d.first {

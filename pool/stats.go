@@ -15,6 +15,7 @@ type Stats struct {
 	DialsFailed int64            // connections that could not be opened
 	Open        int64            // connections open now
 	Handshakes  Handshakes       // TLS handshakes
+	FastOpen    FastOpen         // connections by TCP Fast Open
 	Retries     map[Reason]int64 // unseen repetitions, by reason
 	Closed      map[Closer]int64 // connections closed, by whom
 	BytesIn     int64            // bytes received on the wire, TLS included
@@ -30,6 +31,12 @@ type Handshakes struct {
 	Resumed   int64
 	EarlyData int64 // resumed ones that carried a request as early data
 	Avoided   int64 // requests on a connection that another request had paid for
+}
+
+// FastOpen counts connections whose SYN carried data (see [Config.FastOpen]).
+type FastOpen struct {
+	Sent     int64 // all of them
+	Accepted int64 // those on which the peer took the data, which saved a round trip
 }
 
 // OriginStats are the [Stats] of one origin.
@@ -52,6 +59,12 @@ func (s *originStats) opened(c *conn) {
 	s.alive[c] = struct{}{}
 	s.Connections++
 	s.Setup += c.setup.total()
+	if c.setup.synData {
+		s.FastOpen.Sent++
+	}
+	if c.setup.synDataTaken {
+		s.FastOpen.Accepted++
+	}
 	switch {
 	case c.setup.version == 0:
 	case c.setup.resumed:
@@ -108,6 +121,8 @@ func (s *Stats) add(o Stats) {
 	s.Handshakes.Resumed += o.Handshakes.Resumed
 	s.Handshakes.EarlyData += o.Handshakes.EarlyData
 	s.Handshakes.Avoided += o.Handshakes.Avoided
+	s.FastOpen.Sent += o.FastOpen.Sent
+	s.FastOpen.Accepted += o.FastOpen.Accepted
 	for why, n := range o.Retries {
 		s.Retries[why] += n
 	}

@@ -15,11 +15,12 @@ type Trace struct {
 	TLS        uint16        // TLS version (tls.VersionTLS13); 0 without TLS
 	Resumed    bool          // the connection's handshake resumed a session
 	EarlyData  bool          // the request went out as TLS early data (0-RTT)
-	RemoteAddr string        // address and port of the peer
+	FastOpen   bool          // the connection's first data went with its SYN, and was taken
+	RemoteAddr string        // address and port of the peer, which may be a proxy
 	Retries    int           // unseen retries that this request needed
 	Wait       time.Duration // in the queue for a connection, set-up included
-	DNS        time.Duration // name resolution
-	TCP        time.Duration // TCP connection set-up
+	DNS        time.Duration // name resolution; zero if the answer was known
+	TCP        time.Duration // TCP connection set-up, and that of the tunnel through a proxy
 	Handshake  time.Duration // TLS handshake
 	FirstByte  time.Duration // from sending the request to the response's header
 	Total      time.Duration // from RoundTrip's start to the end of the body (so far, to the header)

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package pool
+
+import (
+	"net"
+	"syscall"
+)
+
+const fastOpenSupported = false
+
+func fastOpen(_, _ string, _ syscall.RawConn) error { return nil }
+
+func synWaits(net.Conn) bool { return false }
+
+func synDataTaken(net.Conn) bool { return false }

@@ -1,0 +1,225 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Bounds of what is kept of the answers to name look-ups. The resolver doesn't
+// say how long an answer may be kept; for a minute hardly any may not.
+const (
+	maxNameAge = time.Minute
+	maxNames   = 1024
+	maxAddrs   = 32 // of a name
+)
+
+// A resolver finds the addresses of hosts. Answers are kept for a minute and
+// those who ask for one name at the same time share one look-up; failures are
+// not kept.
+type resolver struct {
+	network string // "ip", "ip4" or "ip6"
+	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
+
+	mu    sync.Mutex
+	fixed map[string][]netip.Addr // by host and port, from the configuration
+	names map[string]*name
+}
+
+// A name is what is known of a host. Its fields are guarded by the resolver's
+// mutex.
+type name struct {
+	done  chan struct{} // closed when the look-up is over
+	addrs []netip.Addr
+	err   error
+	at    time.Time // when the answer came; zero before that
+}
+
+func newResolver(c Config) *resolver {
+	r := &resolver{
+		network: "ip",
+		lookup:  net.DefaultResolver.LookupNetIP,
+		fixed:   make(map[string][]netip.Addr, len(c.Resolve)),
+		names:   make(map[string]*name),
+	}
+	switch {
+	case c.Network == "tcp4", c.LocalAddr.Unmap().Is4():
+		r.network = "ip4"
+	case c.Network == "tcp6", c.LocalAddr.Is6():
+		r.network = "ip6"
+	}
+	for address, addrs := range c.Resolve {
+		r.fixed[address] = r.usable(addrs)
+	}
+	return r
+}
+
+// addresses returns the addresses of a host in the order in which to try them,
+// and the time that finding them took: none if they were known. The slice must
+// not be changed.
+func (r *resolver) addresses(ctx context.Context, host, port string) ([]netip.Addr, time.Duration, error) {
+	if addrs, ok := r.given(host, port); ok {
+		if len(addrs) == 0 {
+			return nil, 0, &net.AddrError{Err: "no suitable address", Addr: host}
+		}
+		return addrs, 0, nil
+	}
+	start := time.Now()
+	for {
+		n, first := r.name(host)
+		if first {
+			addrs, err := r.lookup(ctx, r.network, host)
+			r.answered(ctx, host, n, addrs, err)
+		}
+		select {
+		case <-n.done:
+		default:
+			select {
+			case <-n.done:
+			case <-ctx.Done():
+				return nil, 0, context.Cause(ctx)
+			}
+		}
+		r.mu.Lock()
+		addrs, err, known := n.addrs, n.err, n.at.Before(start)
+		r.mu.Unlock()
+		switch {
+		case err == nil && known:
+			return addrs, 0, nil
+		case err == nil:
+			return addrs, time.Since(start), nil
+		case ctx.Err() != nil:
+			return nil, 0, context.Cause(ctx)
+		case !errors.Is(err, errAbandoned):
+			return nil, 0, err
+		}
+	}
+}
+
+// errAbandoned marks a look-up whose caller has gone. Another one's turn.
+var errAbandoned = errors.New("pool: look-up given up")
+
+// given returns the addresses of a host for which nobody need be asked.
+func (r *resolver) given(host, port string) ([]netip.Addr, bool) {
+	r.mu.Lock()
+	addrs, ok := r.fixed[net.JoinHostPort(host, port)]
+	r.mu.Unlock()
+	if ok {
+		return addrs, true
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		return r.usable([]netip.Addr{a}), true
+	}
+	return nil, false
+}
+
+// name returns the entry of a host; the first to need it does the look-up.
+func (r *resolver) name(host string) (n *name, first bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n = r.names[host]; n != nil && (n.at.IsZero() || wallSince(n.at) < maxNameAge) {
+		return n, false
+	}
+	if len(r.names) >= maxNames {
+		r.evict()
+	}
+	n = &name{done: make(chan struct{})}
+	r.names[host] = n
+	return n, true
+}
+
+func (r *resolver) answered(ctx context.Context, host string, n *name, addrs []netip.Addr, err error) {
+	addrs = r.usable(addrs)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = errAbandoned
+	case err == nil && len(addrs) == 0:
+		err = &net.DNSError{Err: "no suitable address", Name: host, IsNotFound: true}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n.addrs, n.err, n.at = addrs, err, time.Now()
+	if err != nil && r.names[host] == n {
+		delete(r.names, host)
+	}
+	close(n.done)
+}
+
+// evict makes room: it drops what is too old, or else the oldest answer.
+func (r *resolver) evict() {
+	var oldest string
+	for host, n := range r.names {
+		switch {
+		case n.at.IsZero(): // under way
+		case wallSince(n.at) >= maxNameAge:
+			delete(r.names, host)
+		case oldest == "" || n.at.Before(r.names[oldest].at):
+			oldest = host
+		}
+	}
+	if len(r.names) >= maxNames {
+		delete(r.names, oldest)
+	}
+}
+
+// prefer puts the address that has just worked in front, so that the next
+// connection need not find out again which of them are dead.
+func (r *resolver) prefer(host, port string, a netip.Addr) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	move := func(addrs []netip.Addr) []netip.Addr {
+		i := slices.Index(addrs, a)
+		if i <= 0 {
+			return addrs
+		}
+		moved := append(make([]netip.Addr, 0, len(addrs)), a)
+		moved = append(moved, addrs[:i]...)
+		return append(moved, addrs[i+1:]...)
+	}
+	if address := net.JoinHostPort(host, port); r.fixed[address] != nil {
+		r.fixed[address] = move(r.fixed[address])
+	} else if n := r.names[host]; n != nil {
+		n.addrs = move(n.addrs)
+	}
+}
+
+// forget drops what is known of a host none of whose addresses worked: they
+// may have changed.
+func (r *resolver) forget(host string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := r.names[host]; n != nil && !n.at.IsZero() {
+		delete(r.names, host)
+	}
+}
+
+// usable returns the addresses of the families that may be dialed, those of
+// both in turn (RFC 8305 section 4), beginning with the first one's.
+func (r *resolver) usable(addrs []netip.Addr) []netip.Addr {
+	var first, second []netip.Addr
+	for _, a := range addrs {
+		a = a.Unmap()
+		if r.network == "ip4" && !a.Is4() || r.network == "ip6" && !a.Is6() {
+			continue
+		}
+		if len(first) == 0 || first[0].Is4() == a.Is4() {
+			first = append(first, a)
+		} else {
+			second = append(second, a)
+		}
+	}
+	out := make([]netip.Addr, 0, len(first)+len(second))
+	for i := range max(len(first), len(second)) {
+		if i < len(first) {
+			out = append(out, first[i])
+		}
+		if i < len(second) {
+			out = append(out, second[i])
+		}
+	}
+	return out[:min(len(out), maxAddrs)]
+}

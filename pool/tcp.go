@@ -1,0 +1,291 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http/httptrace"
+	"net/netip"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// attemptDelay is how long one address gets before the next is tried beside it
+// (RFC 8305 section 8), minAttemptDelay the least of that.
+const (
+	attemptDelay    = 250 * time.Millisecond
+	minAttemptDelay = 10 * time.Millisecond
+)
+
+// configure makes what connects to addresses, as the configuration says.
+func (d *dialer) configure() error {
+	c := &d.cfg
+	switch c.Network {
+	case "", "tcp":
+	case "tcp4", "tcp6":
+		d.network = c.Network
+	default:
+		return fmt.Errorf("pool: unknown network %q", c.Network)
+	}
+	local := c.LocalAddr.Unmap()
+	if local.IsValid() {
+		network := "tcp6"
+		if local.Is4() {
+			network = "tcp4"
+		}
+		if c.Network != "" && c.Network != "tcp" && c.Network != network {
+			return fmt.Errorf("pool: no %s connection can come from %s", c.Network, local)
+		}
+		d.network = network
+	}
+	switch {
+	case c.FastOpen && !fastOpenSupported:
+		return fmt.Errorf("pool: TCP Fast Open is not supported on %s", runtime.GOOS)
+	case c.FastOpen && c.Dial != nil:
+		return errors.New("pool: FastOpen and Dial exclude each other")
+	case local.IsValid() && c.Dial != nil:
+		return errors.New("pool: LocalAddr and Dial exclude each other")
+	}
+	d.plain = &net.Dialer{KeepAlive: -1} // set by watch
+	if local.IsValid() {
+		d.plain.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(local, 0))
+	}
+	fast := *d.plain
+	fast.Control = fastOpen
+	d.fast = &fast
+	return nil
+}
+
+// A line is a connection to a server as far as it has been made.
+type line struct {
+	net.Conn // what the next layer speaks over
+	setup    setup
+	finished bool // nothing is left to be made
+}
+
+// A stepError says what a line failed at.
+type stepError struct {
+	step  Step
+	err   error
+	setup setup // as far as it came
+}
+
+// reach makes a TCP connection to the first hop of a line, and all of the line
+// if only that proves that somebody is there (see [Config.FastOpen]).
+func (d *dialer) reach(ctx context.Context, g *dialing) (*line, *stepError) {
+	host, port := g.key.firstHop()
+	if _, given := d.names.given(host, port); d.cfg.Dial != nil && !given {
+		return d.reachByName(ctx, g, net.JoinHostPort(host, port))
+	}
+	g.at(StepResolve)
+	addrs, dns, err := d.names.addresses(ctx, host, port)
+	if err != nil {
+		return nil, &stepError{step: StepResolve, err: err}
+	}
+	g.at(StepConnect)
+	l, failed := race(ctx, addrs, delayFor(d.cfg.ConnectTimeout, len(addrs)), func(ctx context.Context, a netip.Addr) (*line, *stepError) {
+		return d.attempt(ctx, g, net.JoinHostPort(a.String(), port))
+	})
+	if l == nil {
+		if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			d.names.forget(host)
+		}
+		return nil, joinSteps(failed)
+	}
+	l.setup.dns = dns
+	if len(addrs) > 1 {
+		d.names.prefer(host, port, addrs[l.setup.address])
+	}
+	return l, nil
+}
+
+// reachByName leaves names to Config.Dial, which may know more of them than a
+// resolver.
+func (d *dialer) reachByName(ctx context.Context, g *dialing, address string) (*line, *stepError) {
+	var resolving, resolved time.Time
+	g.at(StepConnect)
+	start := time.Now()
+	nc, err := d.cfg.Dial(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		DNSStart: func(httptrace.DNSStartInfo) { g.at(StepResolve); resolving = time.Now() },
+		DNSDone:  func(httptrace.DNSDoneInfo) { g.at(StepConnect); resolved = time.Now() },
+	}), d.network, address)
+	if err != nil {
+		if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
+			return nil, &stepError{step: StepResolve, err: err}
+		}
+		return nil, &stepError{step: StepConnect, err: err}
+	}
+	dns := resolved.Sub(resolving)
+	l := d.newLine(nc, time.Since(start)-dns)
+	l.setup.dns = dns
+	return l, nil
+}
+
+// attempt connects to one address.
+func (d *dialer) attempt(ctx context.Context, g *dialing, address string) (*line, *stepError) {
+	dial := d.cfg.Dial
+	fast := d.cfg.FastOpen && g.key.speaksAtOnce()
+	switch {
+	case dial != nil:
+	case fast:
+		dial = d.fast.DialContext
+	default:
+		dial = d.plain.DialContext
+	}
+	start := time.Now()
+	nc, err := dial(ctx, d.network, address)
+	if err != nil {
+		return nil, &stepError{step: StepConnect, err: err}
+	}
+	l := d.newLine(nc, time.Since(start))
+	if !fast || !synWaits(nc) {
+		return l, nil
+	}
+	// The kernel has a cookie and sends nothing before we do, so this address
+	// may be as dead as any.
+	l.setup.synData = true
+	if err := d.finish(ctx, ctx, g, l); err != nil {
+		if l.setup.raw.in.Load() == 0 && err.step != StepConnect {
+			err.step = StepConnect // nobody was there
+		}
+		return nil, err
+	}
+	l.setup.synDataTaken = synDataTaken(nc)
+	return l, nil
+}
+
+func (d *dialer) newLine(nc net.Conn, took time.Duration) *line {
+	d.watch(nc)
+	raw := &countingConn{Conn: nc}
+	l := &line{Conn: raw, setup: setup{tcp: took, raw: raw}}
+	if a := nc.RemoteAddr(); a != nil {
+		l.setup.remote = a.String()
+	}
+	return l
+}
+
+// watch has the system notice when a peer has gone without a word: what was
+// sent stays unacknowledged, or probes get no answer.
+func (d *dialer) watch(nc net.Conn) {
+	tc, ok := nc.(*net.TCPConn)
+	if !ok {
+		return
+	}
+	dead := d.cfg.DeadAfter
+	// Errors would only mean that the system can't.
+	_ = tc.SetKeepAliveConfig(net.KeepAliveConfig{
+		Enable: true, Idle: dead * 4 / 9, Interval: dead * 2 / 9, Count: 2,
+	})
+	setUserTimeout(tc, dead*8/9)
+}
+
+// delayFor is the pause between attempts at n addresses that leaves each of
+// them at least half of the time there is.
+func delayFor(timeout time.Duration, n int) time.Duration {
+	return max(minAttemptDelay, min(attemptDelay, timeout/time.Duration(2*n)))
+}
+
+// race tries addresses in turn: the next one as soon as an attempt fails, and
+// each time delay has passed without a result. It returns the first line that
+// was made and closes those that come later; or else what each address failed
+// at, in their order.
+func race(ctx context.Context, addrs []netip.Addr, delay time.Duration, attempt func(context.Context, netip.Addr) (*line, *stepError)) (*line, []*stepError) {
+	if len(addrs) == 1 {
+		l, err := attempt(ctx, addrs[0])
+		return l, []*stepError{err}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		address int
+		line    *line
+		err     *stepError
+	}
+	results := make(chan result, len(addrs))
+	started, pending := 0, 0
+	next := time.NewTimer(delay)
+	defer next.Stop()
+	start := func() {
+		if started == len(addrs) {
+			return
+		}
+		i := started
+		started++
+		pending++
+		next.Reset(delay)
+		go func() {
+			l, err := attempt(ctx, addrs[i])
+			results <- result{i, l, err}
+		}()
+	}
+	failed := make([]*stepError, len(addrs))
+	start()
+	for pending > 0 {
+		select {
+		case r := <-results:
+			pending--
+			if r.err != nil {
+				failed[r.address] = r.err
+				start()
+				continue
+			}
+			cancel()
+			go func() {
+				for range pending {
+					if late := <-results; late.line != nil {
+						late.line.Close()
+					}
+				}
+			}()
+			r.line.setup.address = r.address
+			return r.line, nil
+		case <-next.C:
+			start()
+		}
+	}
+	return nil, failed
+}
+
+// joinSteps makes one error of what all addresses failed at. Its step is the
+// furthest that one of them came to.
+func joinSteps(failed []*stepError) *stepError {
+	order := []Step{StepResolve, StepConnect, StepProxy, StepHandshake}
+	out := &stepError{step: StepResolve}
+	var all addressErrors
+	for _, f := range failed {
+		if slices.Index(order, f.step) > slices.Index(order, out.step) {
+			out.step, out.setup = f.step, f.setup
+		}
+		if !slices.ContainsFunc(all, func(e error) bool { return e.Error() == f.err.Error() }) {
+			all = append(all, f.err)
+		}
+	}
+	if out.err = all; len(all) == 1 {
+		out.err = all[0]
+	}
+	return out
+}
+
+// addressErrors are the errors of several addresses of one host.
+type addressErrors []error
+
+func (e addressErrors) Error() string {
+	texts := make([]string, len(e))
+	for i, err := range e {
+		texts[i] = err.Error()
+	}
+	return fmt.Sprintf("none of %d addresses: %s", len(e), strings.Join(texts, "; "))
+}
+
+func (e addressErrors) Unwrap() []error { return e }
+
+// Timeout reports whether any of them took too long.
+func (e addressErrors) Timeout() bool {
+	return slices.ContainsFunc(e, func(err error) bool {
+		t, ok := err.(interface{ Timeout() bool })
+		return ok && t.Timeout()
+	})
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package pool
+
+import (
+	"net"
+	"time"
+)
+
+// setUserTimeout does nothing: keep-alive probes alone find a dead peer here.
+func setUserTimeout(*net.TCPConn, time.Duration) {}

@@ -1,0 +1,233 @@
+package pool_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+const named = "rdap.example"
+
+// startNamed starts a server with a name, and returns the port.
+func startNamed(t *testing.T, c rdaptest.Config) (*rdaptest.Server, string) {
+	t.Helper()
+	c.Names = append(c.Names, named)
+	s := rdaptest.Start(t, c)
+	_, port, err := net.SplitHostPort(s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, port
+}
+
+// resolve is a Config.Resolve with the addresses of the named server.
+func resolve(port string, addrs ...string) map[string][]netip.Addr {
+	var all []netip.Addr
+	for _, a := range addrs {
+		all = append(all, netip.MustParseAddr(a))
+	}
+	return map[string][]netip.Addr{net.JoinHostPort(named, port): all}
+}
+
+func namedURL(port string, n int) string {
+	return fmt.Sprintf("https://%s/domain/dom%d.example", net.JoinHostPort(named, port), n)
+}
+
+// A blackHole dials like a net.Dialer, but for the address 100::1, where
+// nothing is ever heard of.
+type blackHole struct {
+	dials, cancelled atomic.Int64
+	late             chan net.Conn // if set, what the dial ends in however late
+}
+
+func (b *blackHole) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if !strings.HasPrefix(address, "[100::1]") {
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	b.dials.Add(1)
+	<-ctx.Done()
+	b.cancelled.Add(1)
+	if b.late != nil {
+		return <-b.late, nil
+	}
+	return nil, ctx.Err()
+}
+
+func TestDeadAddressIsPassedOver(t *testing.T) {
+	for _, timeout := range []time.Duration{200 * time.Millisecond, 5 * time.Second} {
+		t.Run(timeout.String(), func(t *testing.T) {
+			s, port := startNamed(t, rdaptest.Config{})
+			var hole blackHole
+			p := newPool(t, s, pool.Config{
+				Dial: hole.dial, ConnectTimeout: timeout, NoReuse: true,
+				Resolve: resolve(port, "100::1", "127.0.0.1"),
+			})
+			for i := range 3 {
+				a, err := get(t.Context(), p, namedURL(port, i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if a.trace.RemoteAddr != "127.0.0.1:"+port {
+					t.Errorf("answered by %s", a.trace.RemoteAddr)
+				}
+				if a.trace.DNS != 0 || a.trace.TCP <= 0 {
+					t.Errorf("trace: %v for DNS, %v for TCP", a.trace.DNS, a.trace.TCP)
+				}
+			}
+			// Once known to be dead, it isn't asked first again.
+			if n := hole.dials.Load(); n != 1 {
+				t.Errorf("%d dials to the dead address, want 1", n)
+			}
+			if c := s.Counts(); c.Connections != 3 {
+				t.Errorf("server saw %d connections, want 3", c.Connections)
+			}
+		})
+	}
+}
+
+func TestLosingDialIsClosed(t *testing.T) {
+	s, port := startNamed(t, rdaptest.Config{})
+	hole := blackHole{late: make(chan net.Conn)}
+	p := newPool(t, s, pool.Config{Dial: hole.dial, Resolve: resolve(port, "100::1", "127.0.0.1")})
+	if _, err := get(t.Context(), p, namedURL(port, 1)); err != nil {
+		t.Fatal(err)
+	}
+	ours, theirs := net.Pipe()
+	hole.late <- theirs // cancelled, it connects all the same
+	if _, err := ours.Read(make([]byte, 1)); err == nil {
+		t.Error("the other connection is used")
+	}
+	if n := hole.cancelled.Load(); n != 1 {
+		t.Errorf("%d dials were cancelled, want 1", n)
+	}
+}
+
+// A refused connection doesn't wait for the delay: with none of the addresses
+// there, the whole timeout would be too little for it.
+func TestAllAddressesFail(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	l.Close() // nobody listens there now
+	p, err := pool.New(pool.Config{Resolve: resolve(port, "127.0.0.1", "127.0.0.2", "127.0.0.3")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	_, err = get(t.Context(), p, namedURL(port, 1))
+	e, ok := errors.AsType[*pool.Error](err)
+	if !ok || e.Step != pool.StepConnect || e.Timeout() {
+		t.Fatalf("got %v", err)
+	}
+	if _, ok := errors.AsType[*net.OpError](err); !ok {
+		t.Errorf("the cause is hidden: %v", err)
+	}
+	for _, a := range []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"} {
+		if !strings.Contains(err.Error(), a) {
+			t.Errorf("%q doesn't name %s", err, a)
+		}
+	}
+}
+
+func TestDeadAddressesTimeOut(t *testing.T) {
+	var hole blackHole
+	p, err := pool.New(pool.Config{
+		Dial: hole.dial, ConnectTimeout: 50 * time.Millisecond, Resolve: resolve("443", "100::1"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	_, err = get(t.Context(), p, namedURL("443", 1))
+	if e, ok := errors.AsType[*pool.Error](err); !ok || e.Step != pool.StepConnect || !e.Timeout() {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNetworkRestrictsAddresses(t *testing.T) {
+	s, port := startNamed(t, rdaptest.Config{})
+	var hole blackHole
+	p := newPool(t, s, pool.Config{Dial: hole.dial, Network: "tcp4", Resolve: resolve(port, "100::1", "127.0.0.1")})
+	if _, err := get(t.Context(), p, namedURL(port, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if n := hole.dials.Load(); n != 0 {
+		t.Errorf("an IPv6 address was dialed %d times", n)
+	}
+	p = newPool(t, s, pool.Config{Network: "tcp6", Resolve: resolve(port, "127.0.0.1")})
+	_, err := get(t.Context(), p, namedURL(port, 1))
+	if e, ok := errors.AsType[*pool.Error](err); !ok || e.Step != pool.StepResolve {
+		t.Errorf("tcp6 with an IPv4 address: %v", err)
+	}
+	if _, err := get(t.Context(), p, domain(s, 1)); err == nil {
+		t.Error("tcp6 with an IPv4 literal got an answer")
+	}
+}
+
+func TestLocalAddr(t *testing.T) {
+	var mu sync.Mutex
+	var from []string
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			from = append(from, nc.RemoteAddr().(*net.TCPAddr).IP.String())
+			mu.Unlock()
+			nc.Close()
+		}
+	}()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	p, err := pool.New(pool.Config{LocalAddr: netip.MustParseAddr("127.0.0.9"), Resolve: resolve(port, "100::1", "127.0.0.1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	// The listener closes at once, which is in the middle of the handshake.
+	_, err = get(t.Context(), p, namedURL(port, 1))
+	if e, ok := errors.AsType[*pool.Error](err); ok && e.Step == pool.StepConnect && strings.Contains(err.Error(), "assign requested address") {
+		t.Skip("the system has no other loopback address:", err)
+	} else if !ok || e.Step != pool.StepHandshake {
+		t.Fatalf("got %v", err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(from) != 1 || from[0] != "127.0.0.9" {
+		t.Errorf("connections from %v, want one from 127.0.0.9", from)
+	}
+}
+
+func TestContradictionsAreRefused(t *testing.T) {
+	dial := new(blackHole).dial
+	for _, c := range []pool.Config{
+		{Network: "udp"},
+		{Network: "tcp6", LocalAddr: netip.MustParseAddr("127.0.0.1")},
+		{Network: "tcp4", LocalAddr: netip.MustParseAddr("::1")},
+		{LocalAddr: netip.MustParseAddr("::1"), Dial: dial},
+		{FastOpen: true, Dial: dial},
+	} {
+		if p, err := pool.New(c); err == nil {
+			p.Close()
+			t.Errorf("New took %+v", c)
+		}
+	}
+}
