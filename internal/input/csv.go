@@ -1,0 +1,308 @@
+package input
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// A table is what is known of a CSV input before its first record.
+type table struct {
+	delimiter byte
+	names     []string // of all columns; invented where there is no header
+	column    int      // with the queries
+	records   int64    // read as the header, blank lines before it included
+}
+
+// newTable reads the header, if there is one. first is the first line.
+func newTable(in *bufio.Reader, o Options, first []byte) (*table, error) {
+	t := &table{delimiter: sniffDelimiter(o, first)}
+	cells, err := t.peek(in)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", o.Name, err)
+	}
+	if o.Column != "" {
+		if t.column = findColumn(cells, o.Column); t.column < 0 && len(cells) > 0 {
+			return nil, &ColumnError{Column: o.Column, Header: cells}
+		}
+		t.column = max(t.column, 0) // in an empty input
+	}
+	if len(cells) > 0 && (o.Column != "" || isHeader(cells[0])) {
+		t.take(in)
+		t.names = distinct(cells)
+		return t, nil
+	}
+	for i := range cells {
+		t.names = append(t.names, invented(i))
+	}
+	return t, nil
+}
+
+// peek returns the cells of the first record without taking it; none when it
+// can't be read, which then shows when it is its turn.
+func (t *table) peek(in *bufio.Reader) ([]string, error) {
+	for {
+		cells, n, err := fetch(nil, in, t.delimiter)
+		if err != nil || !blank(cells) {
+			if _, bad := err.(*RecordError); bad || err == io.EOF {
+				err = nil
+			}
+			return cells, err
+		}
+		in.Discard(n)
+		t.records++
+	}
+}
+
+// take takes the header that peek returned.
+func (t *table) take(in *bufio.Reader) {
+	_, n, _ := fetch(nil, in, t.delimiter) // as peek did
+	in.Discard(n)
+	t.records++
+}
+
+func (t *table) extra() []string {
+	var names []string
+	for i, name := range t.names {
+		if i != t.column {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (t *table) name(i int) string {
+	if i < len(t.names) {
+		return t.names[i]
+	}
+	return invented(i)
+}
+
+func invented(i int) string { return "column_" + strconv.Itoa(i+1) }
+
+// distinct returns names that are neither empty nor the same.
+func distinct(header []string) []string {
+	seen := make(map[string]bool, len(header))
+	names := make([]string, len(header))
+	for i, h := range header {
+		name := strings.TrimSpace(h)
+		if name == "" {
+			name = invented(i)
+		}
+		for n, base := 2, name; seen[name]; n++ {
+			name = base + "_" + strconv.Itoa(n)
+		}
+		seen[name] = true
+		names[i] = name
+	}
+	return names
+}
+
+// rows yields the queries of CSV.
+func (r *Reader) rows(yield func(Record, error) bool) {
+	t := r.table
+	var cells []string
+	for n := t.records + 1; ; n++ {
+		var used int
+		var err error
+		cells, used, err = fetch(cells, r.in, t.delimiter)
+		if _, bad := err.(*RecordError); err != nil && !bad {
+			r.fail(n, err, yield)
+			return
+		}
+		switch {
+		case err != nil:
+			text := skipLine(r.in)
+			if !yield(Record{Line: n, Text: text}, err) {
+				return
+			}
+		case blank(cells):
+			r.in.Discard(used)
+		default:
+			rec := t.record(cells, r.bare)
+			rec.Line = n
+			r.in.Discard(used)
+			if !yield(rec, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (t *table) record(cells []string, bare bool) Record {
+	var rec Record
+	if t.column < len(cells) {
+		rec.Text = strings.TrimSpace(cells[t.column])
+	}
+	if bare || len(cells) < 2 && t.column == 0 {
+		return rec
+	}
+	for i, c := range cells {
+		if i == t.column {
+			continue
+		}
+		if rec.Extra == nil {
+			rec.Extra = append(rec.Extra, '{')
+		} else {
+			rec.Extra = append(rec.Extra, ',')
+		}
+		rec.Extra = appendString(rec.Extra, t.name(i))
+		rec.Extra = append(rec.Extra, ':')
+		rec.Extra = appendString(rec.Extra, c)
+	}
+	if rec.Extra != nil {
+		rec.Extra = append(rec.Extra, '}')
+	}
+	return rec
+}
+
+// blank reports whether a row says nothing: spreadsheets end with such.
+func blank(cells []string) bool {
+	for _, c := range cells {
+		if strings.TrimSpace(c) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// skipLine takes one line, however long, and returns the beginning of it.
+func skipLine(in *bufio.Reader) string {
+	line, err := in.ReadSlice('\n')
+	text := beginning(line)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		_, err = in.ReadSlice('\n')
+	}
+	return text
+}
+
+// fetch reads the next record into cells without taking it, and returns how
+// many octets it has. It asks the reader for no more than it needs.
+//
+// A record that can't be read (a [*RecordError]) is given up with its first
+// line, so that a quote that is never closed costs one record and not all that
+// follow.
+func fetch(cells []string, in *bufio.Reader, delimiter byte) ([]string, int, error) {
+	for want := 1; ; {
+		data, err := in.Peek(want)
+		if more := in.Buffered(); more > len(data) {
+			data, _ = in.Peek(more)
+		}
+		if len(data) == 0 {
+			return nil, 0, err
+		}
+		if err != nil && err != io.EOF {
+			return nil, 0, err
+		}
+		out, n, bad := parseRecord(cells[:0], data, delimiter, err == io.EOF)
+		switch {
+		case bad == nil:
+			return out, n, nil
+		case bad != errMore:
+			return nil, 0, bad
+		case len(data) == in.Size():
+			return nil, 0, malformed("the record is longer than %d octets", in.Size())
+		}
+		want = len(data) + 1 // whatever comes with it
+	}
+}
+
+// errMore says that the data ends before the record does.
+var errMore = errors.New("more is needed")
+
+// parseRecord appends the cells of the first record of data (RFC 4180, lines
+// also ended by LF) and returns how many octets it has. final says that nothing
+// comes after data.
+func parseRecord(cells []string, data []byte, delimiter byte, final bool) (_ []string, n int, err error) {
+	for rest := data; ; {
+		var cell string
+		var used int
+		if len(rest) > 0 && rest[0] == '"' {
+			cell, used, err = quotedCell(rest[1:], final)
+			used++
+		} else {
+			cell, used, err = plainCell(rest, delimiter, final)
+		}
+		if err != nil {
+			return cells, 0, err
+		}
+		cells = append(cells, cell)
+		rest = rest[used:]
+		if len(rest) == 0 {
+			if !final {
+				return cells, 0, errMore
+			}
+			return cells, len(data), nil
+		}
+		switch {
+		case rest[0] == delimiter:
+			rest = rest[1:]
+		case rest[0] == '\n':
+			return cells, len(data) - len(rest) + 1, nil
+		case rest[0] == '\r' && len(rest) > 1 && rest[1] == '\n':
+			return cells, len(data) - len(rest) + 2, nil
+		case rest[0] == '\r' && len(rest) == 1 && final:
+			return cells, len(data), nil
+		case rest[0] == '\r' && len(rest) == 1:
+			return cells, 0, errMore
+		default:
+			return cells, 0, malformed("there is text after the closing quote of column %d", len(cells))
+		}
+	}
+}
+
+// plainCell reads a cell without quotes, up to what ends it.
+func plainCell(data []byte, delimiter byte, final bool) (cell string, n int, err error) {
+	end := len(data)
+	whole := final
+	for i, c := range data {
+		if c == delimiter || c == '\n' {
+			end, whole = i, true
+			if c == '\n' && i > 0 && data[i-1] == '\r' {
+				end--
+			}
+			break
+		}
+	}
+	if bytes.IndexByte(data[:end], '"') >= 0 {
+		return "", 0, malformed(`a cell with a quote in it must be quoted as a whole: "say ""so"""`)
+	}
+	if !whole {
+		return "", 0, errMore
+	}
+	if end == len(data) && end > 0 && data[end-1] == '\r' {
+		end--
+	}
+	return string(data[:end]), end, nil
+}
+
+// quotedCell reads a cell after its opening quote, and takes the closing one.
+func quotedCell(data []byte, final bool) (cell string, n int, err error) {
+	var b []byte
+	for {
+		i := bytes.IndexByte(data[n:], '"')
+		if i < 0 {
+			if final {
+				return "", 0, malformed("a quote is never closed")
+			}
+			return "", 0, errMore
+		}
+		part := data[n : n+i]
+		n += i + 1
+		switch {
+		case n < len(data) && data[n] == '"':
+			b = append(append(b, part...), '"')
+			n++
+		case n == len(data) && !final:
+			return "", 0, errMore
+		case b == nil:
+			return string(part), n, nil
+		default:
+			return string(append(b, part...)), n, nil
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package input
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// A Format is how queries are written down.
+type Format string
+
+// Formats of an input.
+const (
+	Auto   Format = ""
+	Text   Format = "text"   // one query a line; blank lines and those that begin with # are skipped
+	CSV    Format = "csv"    // RFC 4180, with comma, semicolon or tab
+	NDJSON Format = "ndjson" // one JSON object a line
+)
+
+// DefaultFields are the members that may hold the query of an NDJSON record,
+// the first one there is.
+var DefaultFields = []string{"query", "domain", "name", "ip"}
+
+var formatOfSuffix = map[string]Format{
+	".csv": CSV, ".tsv": CSV, ".tab": CSV,
+	".ndjson": NDJSON, ".jsonl": NDJSON, ".json": NDJSON,
+	".txt": Text, ".list": Text, ".lst": Text,
+}
+
+// detect tells the format from what was asked for, the name of the file, and
+// its first line that is not blank, in this order.
+func detect(o Options, first []byte) Format {
+	switch {
+	case o.Column != "":
+		return CSV
+	case o.Field != "":
+		return NDJSON
+	}
+	name := strings.TrimSuffix(strings.ToLower(o.Name), ".gz")
+	if f, ok := formatOfSuffix[filepath.Ext(name)]; ok {
+		return f
+	}
+	first = bytes.TrimSpace(first)
+	switch {
+	case len(first) == 0 || first[0] == '#':
+		return Text
+	case first[0] == '{':
+		return NDJSON
+	case bytes.ContainsAny(first, ",;\t"): // which no query holds
+		return CSV
+	}
+	return Text
+}
+
+// sniffDelimiter returns the delimiter that stands most often outside quotes,
+// or with a column the first one that yields that column.
+func sniffDelimiter(o Options, first []byte) byte {
+	if name := strings.TrimSuffix(strings.ToLower(o.Name), ".gz"); strings.HasSuffix(name, ".tsv") || strings.HasSuffix(name, ".tab") {
+		return '\t'
+	}
+	best, most := byte(','), 0
+	for _, d := range []byte{',', ';', '\t'} {
+		cells, _, err := parseRecord(nil, first, d, true)
+		if o.Column != "" && err == nil && findColumn(cells, o.Column) >= 0 {
+			return d
+		}
+		n, quoted := 0, false
+		for _, c := range first {
+			switch {
+			case c == '"':
+				quoted = !quoted
+			case c == d && !quoted:
+				n++
+			}
+		}
+		if n > most {
+			best, most = d, n
+		}
+	}
+	return best
+}
+
+// headerWords are words that name a column of queries.
+var headerWords = []string{
+	"query", "queries", "domain", "domains", "name", "names", "host", "hosts", "hostname", "fqdn", "label",
+	"ip", "address", "addresses", "prefix", "network", "cidr", "asn", "as", "autnum", "handle", "entity",
+	"nameserver", "ns", "id", "url", "object", "target",
+}
+
+// isHeader reports whether the first cell of a table names its column. It must
+// hold one of the known words and nothing that queries have and names of
+// columns lack; a query taken for a header would be lost.
+func isHeader(cell string) bool {
+	if strings.ContainsAny(cell, ".:/") {
+		return false
+	}
+	words := strings.FieldsFunc(strings.ToLower(cell), func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(headerWords, w) })
+}
+
+// findColumn returns the index of a column by its name, as it is or, if that
+// is nowhere, without regard to case and space; -1 without one.
+func findColumn(header []string, name string) int {
+	if i := slices.Index(header, name); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(header, func(h string) bool {
+		return strings.EqualFold(strings.TrimSpace(h), strings.TrimSpace(name))
+	})
+}
+
+// A ColumnError says that the header of a CSV input lacks the column asked for.
+type ColumnError struct {
+	Column string
+	Header []string // the names there are
+}
+
+func (e *ColumnError) Error() string {
+	return fmt.Sprintf("the input has no column %q", e.Column)
+}

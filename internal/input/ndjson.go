@@ -1,0 +1,174 @@
+package input
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// objects yields the queries of NDJSON.
+func (r *Reader) objects(yield func(Record, error) bool) {
+	for n := int64(1); ; n++ {
+		line, err := r.in.ReadSlice('\n')
+		blank := len(bytes.TrimSpace(line)) == 0
+		var rec Record
+		var bad error
+		if !errors.Is(err, bufio.ErrBufferFull) && !blank {
+			if rec, bad = r.object(line); bad != nil {
+				rec.Text = beginning(line)
+			}
+		}
+		for errors.Is(err, bufio.ErrBufferFull) {
+			if bad == nil {
+				rec.Text, bad = beginning(line), malformed("the record is longer than %d octets", maxRecord)
+			}
+			line, err = r.in.ReadSlice('\n')
+			blank = blank && len(bytes.TrimSpace(line)) == 0
+		}
+		if err != nil && err != io.EOF {
+			r.fail(n, err, yield)
+			return
+		}
+		rec.Line = n
+		if !blank && !yield(rec, bad) {
+			return
+		}
+		if err == io.EOF {
+			return
+		}
+	}
+}
+
+// object reads one line. The query is the first member there is of r.fields;
+// all others are extra.
+func (r *Reader) object(line []byte) (Record, error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if d.PeekKind() != '{' {
+		return Record{}, malformed("the line is no JSON object")
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return Record{}, broken(err)
+	}
+	type member struct{ name, value string }
+	var members []member
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return Record{}, broken(err)
+		}
+		m := member{name: name.String()}
+		value, err := d.ReadValue()
+		if err != nil {
+			return Record{}, broken(err)
+		}
+		m.value = string(value)
+		members = append(members, m)
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return Record{}, broken(err)
+	}
+	if _, err := d.ReadToken(); err != io.EOF {
+		return Record{}, malformed("there is more on the line than one JSON object")
+	}
+	at := -1
+	for _, field := range r.fields {
+		if at = slices.IndexFunc(members, func(m member) bool { return m.name == field }); at >= 0 {
+			break
+		}
+	}
+	if at < 0 {
+		return Record{}, malformed("the object has no member %s", orList(r.fields))
+	}
+	text, err := scalar(members[at].value)
+	if err != nil {
+		return Record{}, malformed("the member %q is %s, and no query", members[at].name, err)
+	}
+	rec := Record{Text: text}
+	if len(members) == 1 || r.bare {
+		return rec, nil
+	}
+	rec.Extra = append(rec.Extra, '{')
+	for i, m := range members {
+		if i == at {
+			continue
+		}
+		rec.Extra = appendMember(rec.Extra, m.name, m.value)
+	}
+	rec.Extra = append(rec.Extra, '}')
+	return rec, nil
+}
+
+// scalar returns a JSON string or number as text.
+func scalar(value string) (string, error) {
+	switch jsontext.Value(value).Kind() {
+	case '"':
+		text, err := jsontext.AppendUnquote(nil, value)
+		if err != nil && !utf8.ValidString(value) {
+			err = nil // what it says is then no query, as Parse will find
+		}
+		return strings.TrimSpace(string(text)), err
+	case '0':
+		return value, nil
+	case '{':
+		return "", errors.New("an object")
+	case '[':
+		return "", errors.New("a list")
+	}
+	return "", errors.New(value)
+}
+
+// appendMember appends a member with a value of JSON to an object that has been
+// begun, on one line.
+func appendMember(dst []byte, name, value string) []byte {
+	if len(dst) > 1 {
+		dst = append(dst, ',')
+	}
+	dst = appendString(dst, name)
+	dst = append(dst, ':')
+	out, err := jsontext.AppendFormat(dst, value,
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true))
+	if err != nil { // it was read as a value before
+		return append(dst, "null"...)
+	}
+	return out
+}
+
+// appendString appends s as JSON. What is not UTF-8 becomes U+FFFD.
+func appendString(dst []byte, s string) []byte {
+	dst, _ = jsontext.AppendQuote(dst, strings.ToValidUTF8(s, "\ufffd")) // fails on nothing but UTF-8
+	return dst
+}
+
+func broken(err error) error {
+	var syntax *jsontext.SyntacticError
+	if errors.As(err, &syntax) && syntax.Err != nil {
+		err = syntax.Err
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return malformed("the JSON of the line breaks off")
+	}
+	return malformed("the line is no JSON: %v", err)
+}
+
+// orList writes "a", "b" or "c".
+func orList(names []string) string {
+	var b strings.Builder
+	for i, name := range names {
+		switch {
+		case i == 0:
+		case i == len(names)-1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q", name)
+	}
+	return b.String()
+}

@@ -1,0 +1,170 @@
+package input
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// read returns the records as text, one each: line, query, extra, error.
+func read(t testing.TB, r io.Reader, o Options) []string {
+	t.Helper()
+	in, err := Open(r, o)
+	if err != nil {
+		return []string{"open: " + err.Error()}
+	}
+	var got []string
+	for rec, err := range in.Records() {
+		s := fmt.Sprintf("%d %s", rec.Line, rec.Text)
+		if rec.Extra != nil {
+			s += " " + string(rec.Extra)
+		}
+		if err != nil {
+			s += " error: " + err.Error()
+		}
+		got = append(got, s)
+	}
+	return got
+}
+
+func TestReader(t *testing.T) {
+	long := strings.Repeat("x", maxLine+1)
+	huge := strings.Repeat("y", 3*maxRecord)
+	for _, tt := range []struct {
+		name  string
+		o     Options
+		input string
+		want  []string
+	}{
+		{"nothing", Options{}, "", nil},
+		{"nothing as CSV", Options{Column: "domain"}, "", nil},
+		{"nothing as NDJSON", Options{Format: NDJSON}, "\n\n", nil},
+		{"text", Options{}, "\xef\xbb\xbfa.example\r\n\n# no\n  b.example\t", []string{"1 a.example", "4 b.example"}},
+		{"text as asked for", Options{Format: Text, Name: "x.csv"}, "a,b\n", []string{"1 a,b"}},
+		{"text: too long", Options{}, "a\n" + long + "\nb\n", []string{"1 a", "2 " + long[:maxShown] + " error: the line is longer than 65536 octets, and no query", "3 b"}},
+		{"text: far too long", Options{}, huge + "a.example\nb\n", []string{"1 " + huge[:maxShown] + " error: the line is longer than 65536 octets, and no query", "2 b"}},
+		{"text: a query and much space", Options{}, "a.example" + strings.Repeat(" ", maxLine) + "b\n", []string{"1 a.example error: the line is longer than 65536 octets, and no query"}},
+		{"text: blank and long", Options{}, strings.Repeat(" ", 3*maxRecord) + "\na\n", []string{"2 a"}},
+		{"text: comment and long", Options{}, "#" + huge + "\na\n", []string{"2 a"}},
+
+		{"csv without header", Options{Name: "x.csv"}, "a.example,1\nb.example,2\n", []string{`1 a.example {"column_2":"1"}`, `2 b.example {"column_2":"2"}`}},
+		{"csv with header", Options{Name: "x.csv"}, "domain,owner\na.example,Ann\n", []string{`2 a.example {"owner":"Ann"}`}},
+		{"csv by its looks", Options{}, "domain,owner\na.example,Ann\n", []string{`2 a.example {"owner":"Ann"}`}},
+		{"csv: another column", Options{Column: "Site"}, "id;site;owner\n7;a.example;\"Ann; Bob\"\n", []string{`2 a.example {"id":"7","owner":"Ann; Bob"}`}},
+		{"csv: tabs", Options{Name: "x.tsv"}, "Domain Name\tx\na.example\t,\n", []string{`2 a.example {"x":","}`}},
+		{"csv: a first name is no header", Options{Name: "x.csv"}, "name.example,1\n", []string{`1 name.example {"column_2":"1"}`}},
+		{"csv: quotes", Options{Name: "x.csv"}, "\"a.example\",\"say \"\"so\"\"\",\"two\r\nlines\"\r\nb.example,,\n", []string{`1 a.example {"column_2":"say \"so\"","column_3":"two\r\nlines"}`, `2 b.example {"column_2":"","column_3":""}`}},
+		{"csv: blank rows", Options{Name: "x.csv"}, "\n,,\nname,n\n\na.example,1\n , \nb.example,2", []string{`5 a.example {"n":"1"}`, `7 b.example {"n":"2"}`}},
+		{"csv: ragged", Options{Name: "x.csv"}, "name,n\na.example\nb.example,1,2\n,3\n", []string{"2 a.example", `3 b.example {"n":"1","column_3":"2"}`, `4  {"n":"3"}`}},
+		{"csv: names twice", Options{Name: "x.csv"}, "name,n,n,\na.example,1,2,3\n", []string{`2 a.example {"n":"1","n_2":"2","column_4":"3"}`}},
+		{"csv: one column", Options{Format: CSV}, "a.example\n", []string{"1 a.example"}},
+		{"csv: quote never closed", Options{Name: "x.csv"}, "a.example,1\n\"b.example,2\nc.example,3\n", []string{`1 a.example {"column_2":"1"}`, `2 "b.example,2 error: a quote is never closed`, `3 c.example {"column_2":"3"}`}},
+		{"csv: quote in a cell", Options{Name: "x.csv"}, "a\"b,1\nc.example,3\n", []string{`1 a"b,1 error: a cell with a quote in it must be quoted as a whole: "say ""so"""`, `2 c.example {"column_2":"3"}`}},
+		{"csv: text after a quote", Options{Name: "x.csv"}, "\"a\"b,1\nc.example,3\n", []string{`1 "a"b,1 error: there is text after the closing quote of column 1`, `2 c.example {"column_2":"3"}`}},
+		{"csv: too long", Options{Name: "x.csv"}, "a,\"" + huge + "\"\nb,1\n", []string{`1 a,"` + huge[:maxShown-3] + " error: the record is longer than 1048576 octets", `2 b {"column_2":"1"}`}},
+		{"csv: not UTF-8", Options{Name: "x.csv"}, "a.example,caf\xe9\n", []string{`1 a.example {"column_2":"caf` + "\ufffd" + `"}`}},
+		{"csv: no such column", Options{Column: "host"}, "id,site\n", []string{`open: the input has no column "host"`}},
+
+		{"ndjson", Options{Name: "x.ndjson"}, `{"domain":"a.example"}` + "\n\n" + `{"id": 7, "query":"b.example", "tags":[1, {"x":"\u00e9"}]}`, []string{"1 a.example", `3 b.example {"id":7,"tags":[1,{"x":"\u00e9"}]}`}},
+		{"ndjson by its looks", Options{}, "\n  {\"ip\":\"192.0.2.1\"}\n", []string{"2 192.0.2.1"}},
+		{"ndjson: a field", Options{Field: "host"}, `{"query":"x","host":"a.example"}`, []string{`1 a.example {"query":"x"}`}},
+		{"ndjson: a number", Options{Field: "asn"}, `{"asn":64500}`, []string{"1 64500"}},
+		{"ndjson: no field", Options{Format: NDJSON}, `{"host":"a.example"}`, []string{`1 {"host":"a.example"} error: the object has no member "query", "domain", "name" or "ip"`}},
+		{"ndjson: no text", Options{Format: NDJSON}, `{"query":null}` + "\n" + `{"query":["a"]}` + "\n" + `{"query":{}}`, []string{
+			`1 {"query":null} error: the member "query" is null, and no query`,
+			`2 {"query":["a"]} error: the member "query" is a list, and no query`,
+			`3 {"query":{}} error: the member "query" is an object, and no query`,
+		}},
+		{"ndjson: broken", Options{Format: NDJSON}, `{"query":"a` + "\n" + `"a.example"` + "\n" + `{"query":"a.example"} {}` + "\n" + `{"query":"b.example"}`, []string{
+			`1 {"query":"a error: the line is no JSON: invalid character '\n' in string (expecting non-control character)`,
+			`2 "a.example" error: the line is no JSON object`,
+			`3 {"query":"a.example"} {} error: there is more on the line than one JSON object`,
+			"4 b.example",
+		}},
+		{"ndjson: too long", Options{Format: NDJSON}, `{"query":"` + huge + `"}` + "\n" + `{"query":"b.example"}`, []string{`1 {"query":"` + huge[:maxShown-10] + " error: the record is longer than 1048576 octets", "2 b.example"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, read(t, strings.NewReader(tt.input), tt.o)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(tt.want, read(t, compressed(t, tt.input), tt.o)); diff != "" {
+				t.Error("compressed:", diff)
+			}
+			if len(tt.input) < 1000 {
+				if diff := cmp.Diff(tt.want, read(t, iotest.OneByteReader(strings.NewReader(tt.input)), tt.o)); diff != "" {
+					t.Error("in single octets:", diff)
+				}
+			}
+			n, err := Count(t.Context(), strings.NewReader(tt.input), tt.o)
+			if _, refused := errors.AsType[*ColumnError](err); !refused && (err != nil || n != int64(len(tt.want))) {
+				t.Errorf("counted %d, %v", n, err)
+			}
+		})
+	}
+}
+
+func compressed(t testing.TB, s string) io.Reader {
+	t.Helper()
+	var b bytes.Buffer
+	// Two members, as who appends to a compressed file makes them.
+	for _, part := range []string{s[:len(s)/2], s[len(s)/2:]} {
+		z := gzip.NewWriter(&b)
+		if _, err := io.WriteString(z, part); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &b
+}
+
+// TestColumns are those of the header without that of the queries, under the
+// names that records have.
+func TestColumns(t *testing.T) {
+	in, err := Open(strings.NewReader("id,domain,id\n"), Options{Column: "domain"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"id", "id_2"}, in.Columns()); diff != "" {
+		t.Error(diff)
+	}
+	in, err = Open(strings.NewReader("a.example\n"), Options{})
+	if err != nil || in.Columns() != nil {
+		t.Error(in.Columns(), err)
+	}
+}
+
+// TestBrokenReader: what was read before the error is asked for, half a record
+// is not.
+func TestBrokenReader(t *testing.T) {
+	broken := errors.New("it is broken")
+	for _, tt := range []struct {
+		o     Options
+		input string
+	}{
+		{Options{Format: Text}, "a.example\nb.exam"},
+		{Options{Format: CSV}, "a.example\nb.exam"},
+		{Options{Format: NDJSON}, `{"query":"a.example"}` + "\n" + `{"query":"b.exam"}`},
+	} {
+		got := read(t, io.MultiReader(strings.NewReader(tt.input), iotest.ErrReader(broken)), tt.o)
+		if diff := cmp.Diff([]string{"1 a.example", "2  error: reading : it is broken"}, got); diff != "" {
+			t.Error(tt.o.Format, diff)
+		}
+	}
+	whole, err := io.ReadAll(compressed(t, strings.Repeat("a.example\n", 10000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := read(t, bytes.NewReader(whole[:len(whole)-20]), Options{})
+	if last := got[len(got)-1]; !strings.HasSuffix(last, "error: reading : unexpected EOF") {
+		t.Error("gzip that breaks off:", last)
+	}
+}
