@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net/url"
 	"os"
@@ -23,6 +21,7 @@ type session struct {
 	pool     *pool.Pool
 	resolver *bootstrap.Resolver
 	client   *client.Client
+	sessions *pool.SessionFile // nil: not kept between runs
 	demo     *rdaptest.Demo
 }
 
@@ -37,8 +36,8 @@ func (a *app) newSession() (*session, error) {
 		MaxConnsPerHost: o.conns,
 		Logger:          a.logger(),
 	}
-	var err error
-	if conns.TLS, err = o.tlsConfig(); err != nil {
+	err := o.trust(&conns)
+	if err != nil {
 		return nil, err
 	}
 	if err := o.net.apply(&conns); err != nil {
@@ -58,8 +57,13 @@ func (a *app) newSession() (*session, error) {
 		}
 		conns.Dial, conns.TLS.RootCAs = s.demo.DialContext, s.demo.CAPool()
 		conns.Proxy = nil
-	} else if err := a.configureBootstrap(&boot); err != nil {
-		return nil, err
+	} else {
+		if err := a.configureBootstrap(&boot); err != nil {
+			return nil, err
+		}
+		if s.sessions = a.openSessions(); s.sessions != nil {
+			conns.Sessions = s.sessions
+		}
 	}
 	if s.resolver, err = bootstrap.New(boot); err == nil {
 		if s.pool, err = pool.New(conns); err == nil {
@@ -88,6 +92,9 @@ func (s *session) close(ctx context.Context) {
 	}
 	if s.pool != nil {
 		s.pool.Close()
+	}
+	if s.sessions != nil {
+		s.sessions.Close() // what it could not write is in the log; the next run shakes hands again
 	}
 	if s.resolver != nil {
 		grace, cancel := context.WithTimeout(ctx, refreshGrace)
@@ -143,22 +150,6 @@ func serverURL(text string, allowHTTP bool) (string, error) {
 		return "", usagef("use https, or add --allow-http", "--server %s is not encrypted", text)
 	}
 	return text, nil
-}
-
-func (o *options) tlsConfig() (*tls.Config, error) {
-	c := &tls.Config{InsecureSkipVerify: o.insecure}
-	if o.ca == "" {
-		return c, nil
-	}
-	pem, err := os.ReadFile(o.ca)
-	if err != nil {
-		return nil, usagef("", "cannot read --ca: %w", err)
-	}
-	c.RootCAs = x509.NewCertPool()
-	if !c.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, usagef("it must hold certificates as PEM", "no certificate in --ca %s", o.ca)
-	}
-	return c, nil
 }
 
 // warn prints something that does not stop the run.

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/rdapq/rdapq/pool"
+)
+
+// certPassword is the variable with the password of PKCS#12 files.
+const certPassword = "RDAPQ_CLIENT_CERT_PASSWORD"
+
+// clientCertificates reads HOST=FILE[,KEYFILE] and returns the certificate and
+// the name of the identity for an origin.
+func clientCertificates(list []string, passwordFile string) (func(origin string) (*tls.Certificate, string), error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	password := os.Getenv(certPassword)
+	if passwordFile != "" {
+		b, err := os.ReadFile(passwordFile)
+		if err != nil {
+			return nil, usagef("", "cannot read --client-cert-password-file: %w", err)
+		}
+		password = strings.TrimRight(string(b), "\r\n")
+	}
+	certs := make(map[string]*tls.Certificate)
+	for _, text := range list {
+		host, files, ok := strings.Cut(text, "=")
+		if !ok || host == "" || files == "" {
+			return nil, usagef("such as rdap.example=client.pem or rdap.example:8443=client.p12", "--client-cert does not take %q", text)
+		}
+		file, key, _ := strings.Cut(files, ",")
+		cert, err := pool.LoadClientCertificate(file, key, password)
+		if err != nil {
+			return nil, usagef("PEM with its key, or PKCS#12 with its password in "+certPassword+" or --client-cert-password-file", "--client-cert: %w", err)
+		}
+		certs[strings.ToLower(strings.TrimSuffix(host, ":443"))] = cert
+	}
+	return func(origin string) (*tls.Certificate, string) {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme != "https" {
+			return nil, ""
+		}
+		return certs[u.Host], ""
+	}, nil
+}
+
+// trust sets what is verified, and who rdapq is to the servers.
+func (o *options) trust(c *pool.Config) error {
+	c.TLS = &tls.Config{InsecureSkipVerify: o.insecure}
+	if o.ca != "" {
+		pem, err := os.ReadFile(o.ca)
+		if err != nil {
+			return usagef("", "cannot read --ca: %w", err)
+		}
+		c.TLS.RootCAs = x509.NewCertPool()
+		if !c.TLS.RootCAs.AppendCertsFromPEM(pem) {
+			return usagef("it must hold certificates as PEM", "no certificate in --ca %s", o.ca)
+		}
+		c.Trust = fmt.Sprintf("ca %x", sha256.Sum256(pem))
+		if o.insecure {
+			c.Trust = "insecure " + c.Trust
+		}
+	}
+	var err error
+	c.ClientCertificate, err = clientCertificates(o.clientCerts, o.clientCertPassword)
+	return err
+}
