@@ -25,7 +25,7 @@ func command(t *testing.T, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer)
 	t.Helper()
 	home := t.TempDir()
 	cmd = exec.CommandContext(t.Context(), "rdapq", args...)
-	cmd.Env = []string{"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache")}
+	cmd.Env = []string{"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache"), "XDG_STATE_HOME=" + filepath.Join(home, "state"), "GORACE=" + quickRace}
 	stderr = new(bytes.Buffer)
 	cmd.Stderr = stderr
 	return cmd, stderr
