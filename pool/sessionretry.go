@@ -58,6 +58,10 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 		return d.handshake(ctx, network, address, o.full)
 	}
 	session, _ := o.sessions.Get("")
+	if session == nil {
+		// One that comes in just now would be offered without us knowing.
+		return d.handshake(ctx, network, address, o.full)
+	}
 	nc, err := d.handshake(ctx, network, address, o.config)
 	switch {
 	case err == nil && g.setup.resumed:
@@ -92,9 +96,6 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 // dropped reports whether a session that was there before a failed handshake
 // is gone: crypto/tls takes out the one that it offered.
 func (o *tlsOrigin) dropped(session *tls.ClientSessionState) bool {
-	if session == nil {
-		return false
-	}
 	now, _ := o.sessions.Get("")
 	return now != session
 }

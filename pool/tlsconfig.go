@@ -89,6 +89,7 @@ type tlsOrigin struct {
 // change.
 func (t *tlsConfigs) of(key originKey) *tlsOrigin {
 	t.warm.Do(t.loadRoots)
+	key.proxy = proxy{} // it makes no other server of this one
 	t.mu.Lock()
 	o := t.origins[key]
 	if o == nil {
