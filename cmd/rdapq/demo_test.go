@@ -17,6 +17,7 @@ import (
 // demonstration's servers counted by themselves.
 func runDemo(t *testing.T, args ...string) (stdout, stderr string, demo *rdaptest.Demo) {
 	t.Helper()
+	atHome(t)
 	var out, errs bytes.Buffer
 	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
 	cmd := newCommand(a)

@@ -8,10 +8,18 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 )
 
+// atHome keeps what runs in this process away from the user's files.
+func atHome(t *testing.T) {
+	t.Helper()
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "USERPROFILE", "AppData", "LocalAppData", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
+		t.Setenv(name, home)
+	}
+}
+
 // TestIANAOnly asks the resolver and not the servers, which are real ones.
 func TestIANAOnly(t *testing.T) {
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	atHome(t)
 	for _, only := range []bool{false, true} {
 		var stderr bytes.Buffer
 		a := &app{stderr: &stderr, opts: options{offline: true, ianaOnly: only, net: networkOptions{http: "auto", tlsMin: "1.2", tlsMax: "1.3"}}}
