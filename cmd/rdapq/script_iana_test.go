@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"hash/crc32"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -41,7 +39,7 @@ func cmdIANA(ts *testscript.TestScript, neg bool, args []string) {
 		w.iana = &registries{services: make(map[string][]rdaptest.Service), maxAge: "86400"}
 		s, err := rdaptest.New(rdaptest.Config{CA: w.ca, Names: []string{"data.iana.org"}, Handler: w.iana, Log: true})
 		ts.Check(err)
-		proxy := httptest.NewServer(tunnel(s.Addr()))
+		proxy := httptest.NewServer(&proxy{to: map[string]string{"data.iana.org:443": s.Addr()}})
 		w.servers["IANA"] = s
 		w.closers = append(w.closers, s.Close, proxy.Close)
 		ts.Setenv("HTTPS_PROXY", proxy.URL)
@@ -104,31 +102,4 @@ var filler = map[string]func(i int) string{
 		return netip.PrefixFrom(netip.AddrFrom16([16]byte{0xfd, 0, byte(i / 256), byte(i)}), 32).String()
 	},
 	"object-tags": func(i int) string { return fmt.Sprintf("FILLER%d", i) },
-}
-
-// tunnel is a proxy that leads to one address, whatever was asked for.
-func tunnel(addr string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodConnect || r.Host != "data.iana.org:443" {
-			http.Error(w, "not there", http.StatusForbidden)
-			return
-		}
-		far, err := net.Dial("tcp", addr)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-			return
-		}
-		defer far.Close()
-		near, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			return
-		}
-		defer near.Close()
-		_, _ = io.WriteString(near, "HTTP/1.1 200 OK\r\n\r\n") // the copies will tell
-		go func() {
-			_, _ = io.Copy(far, near)
-			far.Close()
-		}()
-		_, _ = io.Copy(near, far)
-	}
 }

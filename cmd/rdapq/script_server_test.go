@@ -26,6 +26,7 @@ type world struct {
 	caFile  string
 	servers map[string]*rdaptest.Server
 	iana    *registries
+	proxies map[string]*proxy
 	closers []func()
 	wait    sync.WaitGroup
 }
@@ -39,7 +40,7 @@ func newWorld(env *testscript.Env) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{ca: ca, caFile: filepath.Join(env.WorkDir, "ca.pem"), servers: make(map[string]*rdaptest.Server)}
+	w := &world{ca: ca, caFile: filepath.Join(env.WorkDir, "ca.pem"), servers: make(map[string]*rdaptest.Server), proxies: make(map[string]*proxy)}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w, os.WriteFile(w.caFile, ca.PEM(), 0o666)
 }
@@ -61,8 +62,9 @@ func (w *world) server(ts *testscript.TestScript, name string) *rdaptest.Server 
 }
 
 // cmdServer starts a server that knows everything but what begins with "free".
-// $NAME is its base URL, $NAME_HOST its host and port; the command trusts it by
-// $RDAPQ_CA. Options are h1 and h2
+// $NAME is its base URL, $NAME_HOST its host and port, $NAME_PORT its
+// port; its certificate is for rdap.alpha.example as well, and the command trusts
+// it by $RDAPQ_CA. Options are h1 and h2
 // (it speaks nothing else), tls1.1 (it is that old), expired and wronghost (its
 // certificate is), registrar=URL (domains refer to that), and http: a plain one
 // that is neither counted nor told how to answer.
@@ -71,7 +73,7 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: server NAME [OPTION...]")
 	}
 	w, name, config := worldOf(ts), args[0], rdaptest.Config{Log: true}
-	config.CA = w.ca
+	config.CA, config.Names = w.ca, []string{"rdap.alpha.example"}
 	url := ""
 	for _, option := range args[1:] {
 		var cert tls.Certificate
@@ -110,6 +112,8 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("RDAPQ_CA", w.caFile)
 	_, host, _ := strings.Cut(strings.TrimSuffix(url, "/"), "://")
 	ts.Setenv(name+"_HOST", host)
+	_, port, _ := strings.Cut(host, ":")
+	ts.Setenv(name+"_PORT", port)
 }
 
 func (w *world) plainServer() string {

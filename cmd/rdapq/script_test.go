@@ -34,6 +34,8 @@ const nobody = "127.0.0.1:1"
 //	counts NAME WHAT=N...         want these counts of its own, see [cmdCounts]
 //	asked NAME [HEADER...]        print the requests that it got
 //	iana [SERVICE...]             stand in for IANA, see [cmdIANA]
+//	proxy NAME                start a proxy, see [cmdProxy]
+//	proxied NAME N            want N connections to have gone through it
 //	json FILE CHECK...            check a JSON document, see [cmdJSON]
 //	rows FILE N                   want N rows of NDJSON, each line number once
 //	row FILE LINE CHECK...        check the row with that line number
@@ -51,6 +53,7 @@ func TestScripts(t *testing.T) {
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"exits": cmdExits, "write": cmdWrite,
 					"server": cmdServer, "answer": cmdAnswer, "counts": cmdCounts, "asked": cmdAsked, "iana": cmdIANA,
+					"proxy": cmdProxy, "proxied": cmdProxied,
 					"json": cmdJSON, "rows": cmdRows, "row": cmdRow,
 				},
 				Condition:           condition,
