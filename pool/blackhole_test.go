@@ -1,0 +1,106 @@
+package pool_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// soon is a DeadAfter for tests: pings go out after half a second.
+const soon = 900 * time.Millisecond
+
+// The server stops reading and answering in the middle of a batch and leaves
+// the connection up.
+func TestBlackHoleHTTP2(t *testing.T) {
+	t.Parallel()
+	for name, rules := range map[string]rdaptest.ConnRules{
+		"net/http": {First: 1, BlackHoleAfter: 5},
+		"by frame": {First: 1, BlackHoleAfter: 5, Raw: &rdaptest.RawH2{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
+			s.SetConnRules(rules)
+			p := newPool(t, s, pool.Config{DeadAfter: soon})
+			getAll(t, p, s, 5, 1)
+			getAll(t, p, s, 20, 20)
+			getAll(t, p, s, 20, 20)
+			st := p.Stats()
+			if st.Failed != 0 || st.Requests != 45 || st.Retries[pool.RetryClosed] != 20 {
+				t.Errorf("stats: %+v, want 45 requests of which 20 were repeated", st)
+			}
+			if st.Connections != 2 || s.Counts().Connections != 2 {
+				t.Errorf("%d connections, the server saw %d, want 2", st.Connections, s.Counts().Connections)
+			}
+		})
+	}
+}
+
+// A connection is found dead while nothing is asked, so that the next request
+// doesn't have to.
+func TestUnansweredPings(t *testing.T) {
+	t.Parallel()
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
+	s.SetConnRules(rdaptest.ConnRules{First: 1, Raw: &rdaptest.RawH2{IgnorePings: true}})
+	closed := make(chan pool.Event, 10)
+	p := newPool(t, s, pool.Config{DeadAfter: soon, OnEvent: func(e pool.Event) {
+		if e.Kind == pool.ConnClosed {
+			closed <- e
+		}
+	}})
+	getAll(t, p, s, 3, 1)
+	select {
+	case <-closed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the connection was never given up")
+	}
+	getAll(t, p, s, 3, 1)
+	if st := p.Stats(); st.Connections != 2 || st.RetriesTotal() != 0 {
+		t.Errorf("%d connections, %d repetitions, want 2 and 0", st.Connections, st.RetriesTotal())
+	}
+}
+
+// A server that thinks for longer than DeadAfter isn't dead.
+func TestSlowIsNotDead(t *testing.T) {
+	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
+		t.Parallel()
+		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
+		s.On("*", rdaptest.Latency(2*soon))
+		p := newPool(t, s, pool.Config{DeadAfter: soon})
+		getAll(t, p, s, 1, 1)
+		if st := p.Stats(); st.Connections != 1 || st.RetriesTotal() != 0 || st.Failed != 0 {
+			t.Errorf("stats: %+v", st)
+		}
+	})
+}
+
+// HTTP/1.1 can't ask whether a server that is there will answer. What timed
+// out costs the connection, and nobody after it.
+func TestSilentServerHTTP1(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
+	s.SetConnRules(rdaptest.ConnRules{First: 2, BlackHoleAfter: 1})
+	p := newPool(t, s, pool.Config{MaxConnsPerHost: 2})
+	getAll(t, p, s, 1, 1)
+	var wg sync.WaitGroup
+	for i := range 2 {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			if _, err := get(ctx, p, domain(s, i)); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	get(ctx, p, domain(s, 3)) // whatever is left of the first two connections
+	cancel()
+	getAll(t, p, s, 20, 2)
+	if c := s.Counts(); c.Connections < 3 || c.Connections > 5 {
+		t.Errorf("server saw %d connections, want 3 to 5", c.Connections)
+	}
+}

@@ -1,0 +1,116 @@
+package pool_test
+
+import (
+	"errors"
+	"net/netip"
+	"syscall"
+	"testing"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// Values of net.ipv4.tcp_fastopen.
+const (
+	fastOpenOff      = 0
+	fastOpenClients  = 1
+	fastOpenEveryone = 0x403 // all listeners, whether they ask for it or not
+)
+
+func TestFastOpen(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
+		setFastOpen(t, fastOpenEveryone)
+		ip(t, "tcp_metrics flush") // cookies are kept there
+		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
+		p := newPool(t, s, pool.Config{FastOpen: true, FreshConns: true})
+		for i := range 5 {
+			a, err := get(t.Context(), p, domain(s, i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The first connection earns the cookie.
+			if a.trace.FastOpen != (i > 0) || a.trace.Resumed != (i > 0) {
+				t.Errorf("lookup %d: Fast Open %v, resumed %v", i, a.trace.FastOpen, a.trace.Resumed)
+			}
+		}
+		if st, want := p.Stats(), (pool.FastOpen{Sent: 4, Accepted: 4}); st.FastOpen != want || st.Connections != 5 {
+			t.Errorf("%d connections, %+v, want 5, %+v", st.Connections, st.FastOpen, want)
+		}
+		if c := s.Counts(); c.Connections != 5 || c.Handshakes() != 5 {
+			t.Errorf("server saw %d connections, %d handshakes, want 5 and 5", c.Connections, c.Handshakes())
+		}
+
+		// The server takes no data with SYNs any more.
+		setFastOpen(t, fastOpenClients)
+		p = newPool(t, s, pool.Config{FastOpen: true, NoReuse: true})
+		getAll(t, p, s, 3, 1)
+		if st := p.Stats(); st.FastOpen.Accepted != 0 || st.FastOpen.Sent == 0 {
+			t.Errorf("the server refuses: %+v", st.FastOpen)
+		}
+
+		// The kernel won't hear of it.
+		setFastOpen(t, fastOpenOff)
+		p = newPool(t, s, pool.Config{FastOpen: true, NoReuse: true})
+		getAll(t, p, s, 3, 1)
+		if st := p.Stats(); st.FastOpen != (pool.FastOpen{}) {
+			t.Errorf("switched off: %+v", st.FastOpen)
+		}
+	})
+}
+
+// With a cookie connect succeeds wherever it goes, so it proves nothing.
+func TestFastOpenToDeadAddress(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	setFastOpen(t, fastOpenEveryone)
+	s, port := startNamed(t, rdaptest.Config{Addr: "0.0.0.0:0"})
+	c := pool.Config{
+		FastOpen: true, NoReuse: true, LocalAddr: netip.MustParseAddr(nearAddr),
+		Resolve: resolve(port, holeAddr, "127.0.0.1"),
+	}
+	p := newPool(t, s, c)
+	for range 2 {
+		a, err := get(t.Context(), p, namedURL(port, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.trace.RemoteAddr != holeAddr+":"+port {
+			t.Fatalf("answered by %s", a.trace.RemoteAddr)
+		}
+	}
+	if st := p.Stats(); st.FastOpen.Accepted != 1 {
+		t.Fatalf("no cookie was earned: %+v", st.FastOpen)
+	}
+	digHole(t)
+	for i := range 3 {
+		a, err := get(t.Context(), p, namedURL(port, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.trace.RemoteAddr != "127.0.0.1:"+port {
+			t.Errorf("answered by %s", a.trace.RemoteAddr)
+		}
+	}
+}
+
+func TestFastOpenRefused(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	setFastOpen(t, fastOpenEveryone)
+	s := rdaptest.Start(t, rdaptest.Config{})
+	p := newPool(t, s, pool.Config{FastOpen: true, NoReuse: true})
+	getAll(t, p, s, 2, 1)
+	if st := p.Stats(); st.FastOpen.Sent != 1 {
+		t.Fatalf("no cookie was earned: %+v", st.FastOpen)
+	}
+	s.Close()
+	_, err := get(t.Context(), p, domain(s, 1))
+	if e, ok := errors.AsType[*pool.Error](err); !ok || e.Step != pool.StepConnect || !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("got %v", err)
+	}
+}
