@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -22,8 +23,9 @@ const (
 // those who ask for one name at the same time share one look-up; failures are
 // not kept.
 type resolver struct {
-	network string // "ip", "ip4" or "ip6"
-	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	network  string // "ip", "ip4" or "ip6"
+	lookup   func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	patience time.Duration // before ask is content with less
 
 	mu    sync.Mutex
 	fixed map[string][]netip.Addr // by host and port, from the configuration
@@ -41,10 +43,11 @@ type name struct {
 
 func newResolver(c Config) *resolver {
 	r := &resolver{
-		network: "ip",
-		lookup:  net.DefaultResolver.LookupNetIP,
-		fixed:   make(map[string][]netip.Addr, len(c.Resolve)),
-		names:   make(map[string]*name),
+		network:  "ip",
+		lookup:   net.DefaultResolver.LookupNetIP,
+		patience: min(time.Second, c.ConnectTimeout/4),
+		fixed:    make(map[string][]netip.Addr, len(c.Resolve)),
+		names:    make(map[string]*name),
 	}
 	switch {
 	case c.Network == "tcp4", c.LocalAddr.Unmap().Is4():
@@ -53,7 +56,7 @@ func newResolver(c Config) *resolver {
 		r.network = "ip6"
 	}
 	for address, addrs := range c.Resolve {
-		r.fixed[address] = r.usable(addrs)
+		r.fixed[strings.ToLower(address)] = r.usable(addrs)
 	}
 	return r
 }
@@ -72,7 +75,7 @@ func (r *resolver) addresses(ctx context.Context, host, port string) ([]netip.Ad
 	for {
 		n, first := r.name(host)
 		if first {
-			addrs, err := r.lookup(ctx, r.network, host)
+			addrs, err := r.ask(ctx, host)
 			r.answered(ctx, host, n, addrs, err)
 		}
 		select {
@@ -96,6 +99,43 @@ func (r *resolver) addresses(ctx context.Context, host, port string) ([]netip.Ad
 			return nil, 0, context.Cause(ctx)
 		case !errors.Is(err, errAbandoned):
 			return nil, 0, err
+		}
+	}
+}
+
+// ask looks a host up. The system answers when it knows the addresses of both
+// families, and some name servers never answer a question for IPv6: if it takes
+// long, IPv4 alone will do (after RFC 8305 section 3).
+func (r *resolver) ask(ctx context.Context, host string) ([]netip.Addr, error) {
+	if r.network != "ip" {
+		return r.lookup(ctx, r.network, host)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		addrs []netip.Addr
+		err   error
+	}
+	both, four := make(chan answer, 1), make(chan answer, 1)
+	look := func(network string, to chan<- answer) {
+		addrs, err := r.lookup(ctx, network, host)
+		to <- answer{addrs, err}
+	}
+	go look("ip", both)
+	slow := time.NewTimer(r.patience)
+	defer slow.Stop()
+	for {
+		select {
+		case a := <-both:
+			return a.addrs, a.err
+		case <-slow.C:
+			go look("ip4", four)
+		case a := <-four:
+			if a.err == nil {
+				return a.addrs, nil
+			}
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (a *asked) lookup(_ context.Context, network, host string) ([]netip.Addr, e
 }
 
 func newAskedResolver(c Config, a *asked) *resolver {
-	r := newResolver(c)
+	r := newResolver(c.withDefaults())
 	r.lookup = a.lookup
 	return r
 }
@@ -67,18 +67,18 @@ func TestAnswersAreKeptForAMinute(t *testing.T) {
 func TestLookupsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lookups int
-		r := newResolver(Config{})
+		r := newResolver(Config{}.withDefaults())
 		r.lookup = func(ctx context.Context, _, _ string) ([]netip.Addr, error) {
 			lookups++
-			time.Sleep(time.Second)
+			time.Sleep(time.Second / 2)
 			return addrs("192.0.2.1"), nil
 		}
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
 				got, dns, err := r.addresses(t.Context(), "rdap.example", "443")
-				if err != nil || len(got) != 1 || dns != time.Second {
-					t.Errorf("%v, %v, %v, want an address after a second", got, dns, err)
+				if err != nil || len(got) != 1 || dns != time.Second/2 {
+					t.Errorf("%v, %v, %v, want an address after half a second", got, dns, err)
 				}
 			})
 		}
@@ -96,11 +96,11 @@ func TestLookupsAreShared(t *testing.T) {
 func TestAbandonedLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lookups int
-		r := newResolver(Config{})
+		r := newResolver(Config{}.withDefaults())
 		r.lookup = func(ctx context.Context, _, host string) ([]netip.Addr, error) {
 			lookups++
 			select {
-			case <-time.After(time.Second):
+			case <-time.After(time.Second / 2):
 				return addrs("192.0.2.1"), nil
 			case <-ctx.Done():
 				return nil, &net.DNSError{Err: "operation was canceled", Name: host}
@@ -126,6 +126,35 @@ func TestAbandonedLookup(t *testing.T) {
 		wg.Wait()
 		if lookups != 2 {
 			t.Errorf("%d look-ups, want 2", lookups)
+		}
+	})
+}
+
+// A name server that never answers a question for IPv6 costs a second, not the
+// connection.
+func TestNoAnswerForIPv6(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, four := range map[string]error{
+			"IPv4":    nil,
+			"neither": &net.DNSError{Err: "server misbehaving", Name: "rdap.example", IsTemporary: true},
+		} {
+			r := newResolver(Config{}.withDefaults())
+			r.lookup = func(ctx context.Context, network, _ string) ([]netip.Addr, error) {
+				if network == "ip4" {
+					return addrs("192.0.2.1"), four
+				}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), DefaultConnectTimeout)
+			got, dns, err := r.addresses(ctx, "rdap.example", "443")
+			switch {
+			case four == nil && (err != nil || !slices.Equal(got, addrs("192.0.2.1")) || dns != time.Second):
+				t.Errorf("%s: %v after %v, %v", name, got, dns, err)
+			case four != nil && !errors.Is(err, context.DeadlineExceeded):
+				t.Errorf("%s: %v, %v", name, got, err)
+			}
+			cancel()
 		}
 	})
 }
