@@ -150,6 +150,7 @@ func (f *SessionFile) drop(e *savedSession) {
 
 func (f *SessionFile) change(e *savedSession) {
 	f.changed[e.key] = e
+	bound(f.changed, 2*f.most) // drops among them
 	if f.timer == nil && !f.closed {
 		f.timer = time.AfterFunc(saveAfter, func() {
 			if err := f.Flush(); err != nil {

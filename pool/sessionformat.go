@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -55,6 +56,10 @@ func appendSessions(b []byte, all []*savedSession) []byte {
 		b = appendText(b, e.ticket)
 		b = appendText(b, e.state)
 	}
+	return appendChecksum(b)
+}
+
+func appendChecksum(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
@@ -62,7 +67,7 @@ func appendText[T string | []byte](b []byte, s T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// parseSessions is the reverse. The sessions keep data.
+// parseSessions is the reverse.
 func parseSessions(data []byte) ([]*savedSession, error) {
 	r := sessionReader{rest: data}
 	switch {
@@ -87,7 +92,8 @@ func parseSessions(data []byte) ([]*savedSession, error) {
 		e.key = SessionKey{Host: r.text(), Port: r.text(), Trust: r.text(), Identity: r.text()}
 		e.key.QUIC = r.byte() == 1
 		e.stored = int64(r.uint64())
-		e.ticket, e.state = r.bytes(), r.bytes()
+		// Copies, so that no session keeps the whole file in memory.
+		e.ticket, e.state = bytes.Clone(r.bytes()), bytes.Clone(r.bytes())
 		all = append(all, e)
 	}
 	if r.bad || len(r.rest) > 0 {

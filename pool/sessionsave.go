@@ -28,7 +28,10 @@ func (f *SessionFile) save(changed map[SessionKey]*savedSession) (map[SessionKey
 		return nil, err
 	}
 	defer unlock()
+	now := time.Now()
+	old := func(_ SessionKey, e *savedSession) bool { return e.expired(now) }
 	merged := byKey(f.read())
+	maps.DeleteFunc(merged, old) // first: what a wrong clock stored is newer than all
 	for key, e := range changed {
 		if have := merged[key]; have != nil && have.stored > e.stored {
 			continue
@@ -39,8 +42,7 @@ func (f *SessionFile) save(changed map[SessionKey]*savedSession) (map[SessionKey
 			merged[key] = e
 		}
 	}
-	now := time.Now()
-	maps.DeleteFunc(merged, func(_ SessionKey, e *savedSession) bool { return e.expired(now) })
+	maps.DeleteFunc(merged, old)
 	bound(merged, f.most)
 	return merged, replaceFile(f.path, appendSessions(nil, newestFirst(merged)))
 }
@@ -135,10 +137,18 @@ func newestFirst(m map[SessionKey]*savedSession) []*savedSession {
 
 // bound takes out the oldest above most.
 func bound(m map[SessionKey]*savedSession, most int) {
-	if len(m) <= most {
-		return
-	}
-	for _, e := range newestFirst(m)[most:] {
-		delete(m, e.key)
+	switch over := len(m) - most; {
+	case over == 1: // as ever when one comes in
+		var oldest *savedSession
+		for _, e := range m {
+			if oldest == nil || e.stored < oldest.stored {
+				oldest = e
+			}
+		}
+		delete(m, oldest.key)
+	case over > 1:
+		for _, e := range newestFirst(m)[most:] {
+			delete(m, e.key)
+		}
 	}
 }

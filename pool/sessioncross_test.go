@@ -1,0 +1,286 @@
+package pool_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// otherRoots returns the server's authority beside one that is not.
+func otherRoots(t *testing.T, s *rdaptest.Server) *x509.CertPool {
+	t.Helper()
+	other, err := rdaptest.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := s.Pool()
+	roots.AppendCertsFromPEM(other.PEM())
+	return roots
+}
+
+// Of two settings each has to shake hands in full, and neither takes the
+// other's session away.
+func TestSessionsDoNotCross(t *testing.T) {
+	alice, bob := clientCert(t, "alice"), clientCert(t, "bob")
+	as := func(c *tls.Certificate) func(string) (*tls.Certificate, string) {
+		return func(string) (*tls.Certificate, string) { return c, "" }
+	}
+	for _, test := range []struct {
+		name string
+		a, b func(*testing.T, *rdaptest.Server) pool.Config
+	}{
+		{
+			"Authorities",
+			func(t *testing.T, s *rdaptest.Server) pool.Config {
+				return pool.Config{TLS: &tls.Config{RootCAs: s.Pool()}, Trust: "one"}
+			},
+			func(t *testing.T, s *rdaptest.Server) pool.Config {
+				return pool.Config{TLS: &tls.Config{RootCAs: otherRoots(t, s)}, Trust: "two"}
+			},
+		},
+		{
+			"Insecure",
+			func(t *testing.T, s *rdaptest.Server) pool.Config {
+				return pool.Config{TLS: &tls.Config{RootCAs: s.Pool()}, Trust: "one"}
+			},
+			func(*testing.T, *rdaptest.Server) pool.Config {
+				return pool.Config{TLS: &tls.Config{InsecureSkipVerify: true}}
+			},
+		},
+		{
+			"InsecureOfTheSameName",
+			func(t *testing.T, s *rdaptest.Server) pool.Config {
+				return pool.Config{TLS: &tls.Config{RootCAs: s.Pool()}, Trust: "one"}
+			},
+			func(*testing.T, *rdaptest.Server) pool.Config {
+				return pool.Config{TLS: &tls.Config{InsecureSkipVerify: true}, Trust: "one"}
+			},
+		},
+		{
+			"NamedLikeADefault",
+			func(t *testing.T, s *rdaptest.Server) pool.Config {
+				return pool.Config{TLS: &tls.Config{RootCAs: s.Pool()}, Trust: "insecure"}
+			},
+			func(*testing.T, *rdaptest.Server) pool.Config {
+				return pool.Config{TLS: &tls.Config{InsecureSkipVerify: true}}
+			},
+		},
+		{
+			"ClientCertificateOrNone",
+			func(*testing.T, *rdaptest.Server) pool.Config { return pool.Config{} },
+			func(*testing.T, *rdaptest.Server) pool.Config { return pool.Config{ClientCertificate: as(alice)} },
+		},
+		{
+			"ClientCertificates",
+			func(*testing.T, *rdaptest.Server) pool.Config { return pool.Config{ClientCertificate: as(alice)} },
+			func(*testing.T, *rdaptest.Server) pool.Config { return pool.Config{ClientCertificate: as(bob)} },
+		},
+		{
+			"ClientCertificatesInTLS",
+			func(t *testing.T, s *rdaptest.Server) pool.Config {
+				return pool.Config{TLS: &tls.Config{RootCAs: s.Pool(), Certificates: []tls.Certificate{*alice}}, Trust: "one"}
+			},
+			func(t *testing.T, s *rdaptest.Server) pool.Config {
+				return pool.Config{TLS: &tls.Config{RootCAs: s.Pool(), Certificates: []tls.Certificate{*bob}}, Trust: "one"}
+			},
+		},
+		{
+			"ServerName",
+			func(t *testing.T, s *rdaptest.Server) pool.Config {
+				return pool.Config{TLS: &tls.Config{RootCAs: s.Pool(), ServerName: "localhost"}, Trust: "one"}
+			},
+			func(t *testing.T, s *rdaptest.Server) pool.Config {
+				return pool.Config{TLS: &tls.Config{RootCAs: s.Pool()}, Trust: "one"}
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			versions(t, func(t *testing.T, version uint16) {
+				s := rdaptest.Start(t, rdaptest.Config{
+					MaxTLS: version,
+					TLS:    func(c *tls.Config) { c.ClientAuth = tls.RequestClientCert },
+				})
+				saw := handshakes(t, s)
+				file := filepath.Join(t.TempDir(), "sessions")
+				a, b := test.a(t, s), test.b(t, s)
+				for _, r := range []struct {
+					what          string
+					c             pool.Config
+					full, resumed int64
+				}{
+					{"first run with a", a, 1, 0},
+					{"first run with b", b, 1, 0},
+					{"second run with a", a, 0, 1},
+					{"second run with b", b, 0, 1},
+				} {
+					if err := run(t, s, file, r.c); err != nil {
+						t.Fatal(r.what, err)
+					}
+					saw(r.what, r.full, r.resumed)
+				}
+			})
+		})
+	}
+}
+
+// Trust that has no name keeps its sessions within its Pool.
+func TestNamelessTrustSharesNothing(t *testing.T) {
+	for name, config := range map[string]func(*rdaptest.Server) *tls.Config{
+		"RootCAs": func(s *rdaptest.Server) *tls.Config { return &tls.Config{RootCAs: s.Pool()} },
+		"VerifyPeerCertificate": func(*rdaptest.Server) *tls.Config {
+			return &tls.Config{
+				InsecureSkipVerify:    true,
+				VerifyPeerCertificate: func([][]byte, [][]*x509.Certificate) error { return nil },
+			}
+		},
+		"GetClientCertificate": func(*rdaptest.Server) *tls.Config {
+			return &tls.Config{
+				InsecureSkipVerify: true,
+				GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+					return new(tls.Certificate), nil
+				},
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rdaptest.Start(t, rdaptest.Config{})
+			saw := handshakes(t, s)
+			file := filepath.Join(t.TempDir(), "sessions")
+			for _, what := range []string{"first run", "second run"} {
+				if err := run(t, s, file, pool.Config{TLS: config(s)}); err != nil {
+					t.Fatal(err)
+				}
+				saw(what, 1, 0)
+			}
+			f, err := pool.OpenSessionFile(file, 0, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := pool.New(pool.Config{TLS: config(s), Sessions: f, FreshConns: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			getAll(t, p, s, 3, 1)
+			saw("one pool", 1, 2)
+		})
+	}
+}
+
+// Servers that share their ticket keys, as those behind a balancer do, would
+// resume each other's sessions.
+func TestSessionsDoNotCrossPorts(t *testing.T) {
+	versions(t, func(t *testing.T, version uint16) {
+		ca, err := rdaptest.NewCA()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameKeys := rdaptest.Config{CA: ca, MaxTLS: version, TLS: func(c *tls.Config) {
+			c.SetSessionTicketKeys([][32]byte{{1, 2, 3}})
+		}}
+		s, other := rdaptest.Start(t, sameKeys), rdaptest.Start(t, sameKeys)
+		file := filepath.Join(t.TempDir(), "sessions")
+		sawS, sawOther := handshakes(t, s), handshakes(t, other)
+		for _, r := range []struct {
+			what          string
+			server        *rdaptest.Server
+			saw           func(string, int64, int64)
+			full, resumed int64
+		}{
+			{"one server", s, sawS, 1, 0},
+			{"another port", other, sawOther, 1, 0},
+			{"one server again", s, sawS, 0, 1},
+			{"the other again", other, sawOther, 0, 1},
+		} {
+			if err := run(t, r.server, file, pool.Config{}); err != nil {
+				t.Fatal(err)
+			}
+			r.saw(r.what, r.full, r.resumed)
+		}
+	})
+}
+
+// rekeyed gives a store's sessions out under other keys.
+type rekeyed struct {
+	pool.SessionStore
+	rekey func(pool.SessionKey) pool.SessionKey
+}
+
+func (r rekeyed) Get(k pool.SessionKey) *tls.ClientSessionState {
+	return r.SessionStore.Get(r.rekey(k))
+}
+
+func (r rekeyed) Put(k pool.SessionKey, s *tls.ClientSessionState) {
+	r.SessionStore.Put(r.rekey(k), s)
+}
+
+func TestSessionsDoNotCrossToQUIC(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{})
+	saw := handshakes(t, s)
+	f, err := pool.OpenSessionFile(filepath.Join(t.TempDir(), "sessions"), 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// All that the first Pool learns is stored as if it came by QUIC.
+	quic := rekeyed{f, func(k pool.SessionKey) pool.SessionKey { k.QUIC = true; return k }}
+	for _, r := range []struct {
+		what          string
+		store         pool.SessionStore
+		full, resumed int64
+	}{
+		{"as QUIC", quic, 1, 0},
+		{"TCP", f, 1, 0},
+		{"as QUIC again", quic, 0, 1},
+		{"TCP again", f, 0, 1},
+	} {
+		if err := run(t, s, "", pool.Config{Sessions: r.store}); err != nil {
+			t.Fatal(err)
+		}
+		saw(r.what, r.full, r.resumed)
+	}
+}
+
+// Even under a wrong key no session gets around the check of the certificate.
+func TestResumedSessionsAreVerified(t *testing.T) {
+	other, err := rdaptest.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, first := range map[string]func(*rdaptest.Server) *tls.Config{
+		"OtherAuthority": func(s *rdaptest.Server) *tls.Config { return &tls.Config{RootCAs: s.Pool()} },
+		"Insecure":       func(*rdaptest.Server) *tls.Config { return &tls.Config{InsecureSkipVerify: true} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			versions(t, func(t *testing.T, version uint16) {
+				s := rdaptest.Start(t, rdaptest.Config{MaxTLS: version})
+				saw := handshakes(t, s)
+				f, err := pool.OpenSessionFile(filepath.Join(t.TempDir(), "sessions"), 0, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				same := rekeyed{f, func(k pool.SessionKey) pool.SessionKey { k.Trust = ""; return k }}
+				for _, what := range []string{"first", "second"} {
+					if err := run(t, s, "", pool.Config{Sessions: same, TLS: first(s), Trust: "x"}); err != nil {
+						t.Fatal(what, err)
+					}
+				}
+				saw("before", 1, 1)
+				err = run(t, s, "", pool.Config{Sessions: same, TLS: &tls.Config{RootCAs: other.Pool()}, Trust: "x"})
+				if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
+					t.Errorf("got %v, want that the certificate is no good", err)
+				}
+				if err := s.AwaitOpen(t.Context(), 0); err != nil {
+					t.Fatal(err)
+				}
+				if c := s.Counts(); c.Resumed != 1 || c.Requests != 2 || c.Connections != 3 {
+					t.Errorf("server saw %d sessions resumed, %d requests and %d connections, want 1, 2 and 3", c.Resumed, c.Requests, c.Connections)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,34 @@
+package pool
+
+import (
+	"crypto/tls"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRefusals(t *testing.T) {
+	one, two, three := new(tls.ClientSessionState), new(tls.ClientSessionState), new(tls.ClientSessionState)
+	synctest.Test(t, func(t *testing.T) {
+		var r refusals
+		for range 8 { // dials at once
+			r.count(one)
+		}
+		if r.resting() {
+			t.Error("one session that failed is enough")
+		}
+		r.resumed()
+		r.count(two)
+		if r.resting() {
+			t.Error("two that failed, but not in a row, are enough")
+		}
+		r.count(three)
+		if !r.resting() {
+			t.Error("two in a row are not enough")
+		}
+		time.Sleep(refusalRest + 1)
+		if r.resting() {
+			t.Error("sessions are never offered again")
+		}
+	})
+}

@@ -1,0 +1,223 @@
+package pool_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What can't be written is kept, and written when it can.
+func TestSessionsThatCannotBeSaved(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	path := filepath.Join(dir, "sessions")
+	f, _ := openSessions(t, path, 0)
+	f.Put(host(1), newSession(t, tls.VersionTLS13))
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Flush(); err == nil {
+		t.Error("saved into a file as if it were a directory")
+	}
+	if f.Get(host(1)) == nil {
+		t.Error("the session is gone")
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	f.Put(host(2), newSession(t, tls.VersionTLS13))
+	flush(t, f)
+	g, _ := openSessions(t, path, 0)
+	if got := has(g, 3); len(got) != 2 {
+		t.Errorf("saved: %v, want 1 and 2", got)
+	}
+}
+
+// A process that ended while it wrote leaves its file behind.
+func TestLeftOverTemporaryFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions")
+	if err := os.WriteFile(path+".tmp", []byte("half"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, _ := openSessions(t, path, 0)
+	f.Put(host(1), newSession(t, tls.VersionTLS13))
+	flush(t, f)
+	if _, err := os.Stat(path + ".tmp"); err == nil {
+		t.Error("it is still there")
+	}
+	if g, said := openSessions(t, path, 0); g.Get(host(1)) == nil {
+		t.Error(said)
+	}
+}
+
+// Changes are written together some time later, not one by one.
+func TestSessionsAreSavedInTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions")
+	session := newSession(t, tls.VersionTLS13)
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := openSessions(t, path, 0)
+		f.Put(host(1), session)
+		time.Sleep(10 * time.Second)
+		f.Put(host(2), session)
+		if _, err := os.Stat(path); err == nil {
+			t.Error("written after ten seconds")
+		}
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		g, _ := openSessions(t, path, 0)
+		if got := has(g, 3); len(got) != 2 {
+			t.Errorf("saved %v after 16 seconds, want 1 and 2", got)
+		}
+		// And again, with what comes later.
+		f.Put(host(0), session)
+		time.Sleep(16 * time.Second)
+		synctest.Wait()
+		g, _ = openSessions(t, path, 0)
+		if got := has(g, 3); len(got) != 3 {
+			t.Errorf("saved %v after 32 seconds, want all", got)
+		}
+	})
+}
+
+func TestSessionFilesMerge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions")
+	old, newer := newSession(t, tls.VersionTLS13), newSession(t, tls.VersionTLS13)
+	a, _ := openSessions(t, path, 0)
+	a.Put(host(0), old)
+	a.Put(host(1), old)
+	a.Put(host(2), old)
+	flush(t, a)
+	b, _ := openSessions(t, path, 0)
+
+	// Nothing that another process stored is lost, and the newest wins,
+	// whoever writes last.
+	b.Put(host(3), old)
+	a.Put(host(1), old)
+	b.Put(host(1), newer)
+	flush(t, b)
+	a.Put(host(4), old)
+	flush(t, a)
+	c, _ := openSessions(t, path, 0)
+	if got := has(c, 6); len(got) != 5 {
+		t.Errorf("saved %v, want 0 to 4", got)
+	}
+	sameSession(t, newer, c.Get(host(1)))
+	// Who saves learns what the others have.
+	sameSession(t, newer, a.Get(host(1)))
+	if got := has(a, 6); len(got) != 5 {
+		t.Errorf("one process has %v, want 0 to 4", got)
+	}
+
+	// A session that the server refused goes, and others don't bring it back.
+	b.Put(host(2), nil)
+	flush(t, b)
+	a.Put(host(5), old)
+	flush(t, a)
+	c, _ = openSessions(t, path, 0)
+	if c.Get(host(2)) != nil {
+		t.Error("a refused session is back")
+	}
+	// But not one that is newer than that.
+	b.Get(host(0))
+	a.Put(host(0), newer)
+	flush(t, a)
+	b.Put(host(0), nil)
+	flush(t, b)
+	c, _ = openSessions(t, path, 0)
+	sameSession(t, newer, c.Get(host(0)))
+}
+
+func TestSessionFileAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions")
+	session := newSession(t, tls.VersionTLS13)
+	f, _ := openSessions(t, path, 50)
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := range 50 {
+				f.Put(host(w*50+i), session)
+				f.Get(host(i))
+				if i%10 == w {
+					if err := f.Flush(); err != nil {
+						t.Error(err)
+					}
+					f.Put(host(i), nil)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// childEnv, when set, makes the test binary one of the processes that
+// TestSessionFileOfManyProcesses starts: number and path.
+const childEnv = "RDAPQ_POOL_TEST_SESSIONS"
+
+const childSessions = 20
+
+func TestSessionFileOfManyProcesses(t *testing.T) {
+	if args := os.Getenv(childEnv); args != "" {
+		sessionChild(t, args)
+		return
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 4
+	path := filepath.Join(t.TempDir(), "sessions")
+	f, _ := openSessions(t, path, 0)
+	f.Put(host(n*childSessions), newSession(t, tls.VersionTLS13))
+	flush(t, f)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			cmd := exec.CommandContext(t.Context(), exe, "-test.run=^"+t.Name()+"$")
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", childEnv, i, path))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("process %d: %v\n%s", i, err, out)
+			}
+		})
+	}
+	wg.Wait()
+	g, said := openSessions(t, path, 0)
+	if got := has(g, n*childSessions+1); len(got) != n*childSessions || said.Len() > 0 {
+		t.Errorf("saved %d sessions, want %d; log: %s", len(got), n*childSessions, said)
+	}
+}
+
+// sessionChild stores sessions of its own, one a save, and drops the one that
+// all processes began with.
+func sessionChild(t *testing.T, args string) {
+	number, path, _ := strings.Cut(args, " ")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, said := openSessions(t, path, 0)
+	session := newSession(t, tls.VersionTLS13)
+	for i := range childSessions {
+		f.Put(host(n*childSessions+i), session)
+		flush(t, f)
+	}
+	f.Put(host(4*childSessions), nil)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if said.Len() > 0 {
+		t.Fatal(said)
+	}
+}
