@@ -36,9 +36,14 @@ type Config struct {
 	Trust string
 
 	// Protocols are the ALPN names to offer: "http/1.1", "h2" and "h3". Empty
-	// means the first two. With "h3" beside others an origin is asked over
-	// HTTP/3 once its Alt-Svc field has offered that (RFC 7838), and where it
-	// wins; "h3" alone speaks nothing else.
+	// means the first two.
+	//
+	// With "h3" beside others a new connection is made over HTTP/3 if the
+	// origin's Alt-Svc field has offered that (RFC 7838), the queue is shallow,
+	// and UDP was not found to be blocked; TCP stands beside it, see HeadStart.
+	// It is never used through a proxy, nor with Dial, NoReuse or FreshConns.
+	// "h3" alone speaks nothing else: http origins, and those behind a proxy,
+	// are an error then, and Dial excludes it.
 	Protocols []string
 
 	// MaxConnsPerHost bounds the HTTP/1.1 connections to one origin.
@@ -84,8 +89,18 @@ type Config struct {
 
 	// NoEarlyData keeps requests out of HTTP/3's first flight (0-RTT). Without
 	// it a GET or HEAD without credentials goes out as early data where a
-	// session of the origin permits that.
+	// session of the origin permits that: no client certificate, and no field
+	// like Authorization, Cookie or an API key.
 	NoEarlyData bool
+
+	// HeadStart is how long HTTP/3 is waited for, once its first packet is out,
+	// before TCP is dialed beside it; whichever is there first is used. 0 means
+	// 300 ms, or one and a half round trips if that is more and known.
+	HeadStart time.Duration
+
+	// Facts keeps what was learned about origins, for example a [FactFile]. Nil
+	// means a store in memory. The Pool does not close it.
+	Facts FactStore
 
 	// FastOpen asks for TCP Fast Open (RFC 7413) and offers the key exchanges
 	// X25519 and P-256 alone, unless TLS names others, so that the ClientHello

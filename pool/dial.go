@@ -37,6 +37,7 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 			protocols.SetHTTP1(true)
 		case protoHTTP2:
 			protocols.SetHTTP2(true)
+		case protoHTTP3: // over QUIC
 		default:
 			return nil, fmt.Errorf("pool: unknown protocol %q", name)
 		}
@@ -81,6 +82,12 @@ type dialingKey struct{}
 
 // connect makes one connection to key.
 func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, error) {
+	switch {
+	case d.h3 != nil:
+		return p.h3.connect(ctx, key, d)
+	case p.onlyH3:
+		return nil, &Error{Step: StepConnect, Origin: key.String(), Err: errH3Reach}
+	}
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.ConnectTimeout+p.cfg.HandshakeTimeout)
 	defer cancel()
 	g := &dialing{key: key, dial: d}

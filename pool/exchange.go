@@ -39,7 +39,7 @@ func asksForGzip(c *conn, req *http.Request) bool {
 
 // failed takes note of an attempt that brought no response.
 func (o *origin) failed(c *conn, req *http.Request, err error) failure {
-	f := failure{reason: reasonOf(req.Context(), err), lastConn: o.p.lastConn.Load()}
+	f := failure{reason: reasonOf(req.Context(), err), unsent: unsent(err), lastConn: o.p.lastConn.Load()}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f.progressed = c.served > 0
@@ -77,11 +77,17 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	o.stats.answered(d.first)
 	o.mu.Unlock()
 
+	o.learnAltSvc(c, resp.Header)
+	early, again := false, 0
+	if b, ok := resp.Body.(interface{ earlyData() (bool, int) }); ok {
+		early, again = b.earlyData()
+	}
 	t := traceFrom(req.Context())
 	if t != nil {
 		*t = Trace{
 			ConnID: c.id, Reused: !d.first, Protocol: c.protocol, TLS: c.setup.version,
-			Resumed: c.setup.resumed, FastOpen: c.setup.synDataTaken, RemoteAddr: c.setup.remote, Retries: d.retries,
+			Resumed: c.setup.resumed, FastOpen: c.setup.synDataTaken, RemoteAddr: c.setup.remote, Retries: d.retries + again,
+			EarlyData: early,
 			Wait: d.sent.Sub(d.start), FirstByte: now.Sub(d.sent), Total: now.Sub(d.start),
 		}
 		if d.first {

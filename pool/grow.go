@@ -19,6 +19,8 @@ const (
 // A dial is the making of one connection.
 type dial struct {
 	cancel  context.CancelFunc
+	h3      *h3Route     // nil: over TCP
+	sent    func()       // called when the first packet of QUIC goes out; may be nil
 	step    atomic.Value // Step
 	refused error        // of a handshake that failed on a session, and was repeated without
 }
@@ -27,7 +29,7 @@ func (d *dial) at(s Step) { d.step.Store(s) }
 
 // growLocked starts the dials that the queue is worth.
 func (o *origin) growLocked() {
-	if len(o.queue) == 0 || o.closed {
+	if len(o.queue) == 0 || o.closed || o.waitsForH3Locked() {
 		return
 	}
 	have := len(o.conns) + len(o.dials)
@@ -39,8 +41,11 @@ func (o *origin) growLocked() {
 		}
 		n = 1
 	}
+	if n > 0 && o.startRaceLocked() {
+		return
+	}
 	for range n {
-		o.startDialLocked()
+		o.startDialLocked(o.onlyRoute(), nil)
 	}
 }
 
@@ -72,7 +77,7 @@ func (o *origin) capLocked() int {
 	switch o.proto {
 	case "":
 		most = min(most, o.p.cfg.MaxHTTP2Conns)
-	case protoHTTP2:
+	case protoHTTP2, protoHTTP3:
 		most = o.p.cfg.MaxHTTP2Conns
 	}
 	if o.most > 0 && time.Now().Before(o.mostTil) {
@@ -111,9 +116,10 @@ func (o *origin) evictLocked() {
 	}
 }
 
-func (o *origin) startDialLocked() {
+// startDialLocked dials over QUIC if route says so. See dial for sent.
+func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
 	ctx, cancel := context.WithCancel(o.p.ctx)
-	d := &dial{cancel: cancel}
+	d := &dial{cancel: cancel, h3: route, sent: sent}
 	d.at(StepConnect)
 	o.dials = append(o.dials, d)
 	o.p.work.Go(func() {
@@ -121,6 +127,7 @@ func (o *origin) startDialLocked() {
 		c, err := o.p.connect(ctx, o.key, d)
 		o.dialed(d, c, err)
 	})
+	return d
 }
 
 // dialed takes over a new connection or tells those who wait that there is
@@ -133,16 +140,24 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 	if len(o.dials) == 0 {
 		o.share = 0
 	}
+	if o.racedLocked(d, c, err) {
+		return
+	}
 	switch {
 	case err == nil && o.closed:
 		go c.cc.Close()
 	case err == nil:
 		o.proto = c.protocol
-		if o.streams > 0 {
+		if o.streams > 0 && c.protocol == protoHTTP2 {
 			c.limit = o.streams
 		}
+		if rtt := c.setup.tcp + c.setup.tls; c.protocol == protoHTTP3 && rtt > 0 {
+			o.rtt = rtt
+		} else if c.setup.tcp > 0 {
+			o.rtt = c.setup.tcp
+		}
 		o.conns = append(o.conns, c)
-		o.opened(c)
+		o.adopt(c)
 		c.idleAt = time.Now()
 		c.idle = time.AfterFunc(o.p.cfg.IdleTimeout, func() { o.expire(c) })
 		c.cc.OnChange(o.kick)
@@ -204,7 +219,7 @@ func (o *origin) single(ctx context.Context) (*conn, use, error) {
 	if o.p.ctx.Err() != nil {
 		return nil, use{}, ErrClosed
 	}
-	d := &dial{}
+	d := &dial{h3: o.onlyRoute()}
 	c, err := o.p.connect(ctx, o.key, d)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -219,7 +234,7 @@ func (o *origin) single(ctx context.Context) (*conn, use, error) {
 	}
 	o.proto = c.protocol
 	o.conns = append(o.conns, c)
-	o.opened(c)
+	o.adopt(c)
 	c.granted, c.inflight, c.draining = 1, 1, true // nobody else gets a place
 	return c, use{first: true}, nil
 }

@@ -66,17 +66,23 @@ type origin struct {
 	conns      []*conn
 	dials      []*dial // under way
 	queue      []*waiter
-	proto      string    // what the server last negotiated; empty: not known yet
-	most       int       // connections that the server was seen to take at most; 0: not known
-	mostTil    time.Time // until when most counts
-	perConn    int       // requests that a connection was seen to serve at most; 0: not known
-	lastServed int       // what the last connection cut by the server had served
-	streams    int       // stream limit of the last connection; 0: not known
-	share      int       // what a new connection gets at most while its siblings are dialed; 0: no bound
-	newest     *conn     // while it is given out for the first time
-	picks      int64     // counts calls of pick
+	proto      string        // what the server last negotiated; empty: not known yet
+	most       int           // connections that the server was seen to take at most; 0: not known
+	mostTil    time.Time     // until when most counts
+	perConn    int           // requests that a connection was seen to serve at most; 0: not known
+	lastServed int           // what the last connection cut by the server had served
+	streams    int           // stream limit of the last connection; 0: not known
+	share      int           // what a new connection gets at most while its siblings are dialed; 0: no bound
+	newest     *conn         // while it is given out for the first time
+	picks      int64         // counts calls of pick
+	race       *h3Race       // between HTTP/3 and TCP; nil: none
+	rtt        time.Duration // as seen when a connection was made; 0: not known
+	altSvc     []string      // Alt-Svc as it was read last, at altSvcAt
+	altSvcAt   time.Time
 	closed     bool
 	stats      originStats
+
+	lateOnly atomic.Bool // the server wants no early data
 }
 
 // A waiter is a request that waits for a place.
@@ -97,7 +103,11 @@ type use struct {
 	kept  bool // it had been open for a while: the server may have closed it since
 }
 
-func newOrigin(p *Pool, key originKey) *origin { return &origin{p: p, key: key} }
+func newOrigin(p *Pool, key originKey) *origin {
+	o := &origin{p: p, key: key}
+	o.seed()
+	return o
+}
 
 // acquire returns a connection with a place reserved on it. Only connections
 // numbered above newerThan will do.
@@ -286,7 +296,8 @@ func (o *origin) remove(c *conn, by Closer) {
 // limit, and how many requests a connection takes if the server cut two in a
 // row after the same number.
 func (o *origin) learn(c *conn) {
-	if c.settled {
+	defer o.remember(c)
+	if c.settled && c.protocol == protoHTTP2 {
 		o.streams = c.limit
 	}
 	if !c.refused || c.served == 0 {

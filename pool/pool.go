@@ -41,6 +41,9 @@ type Pool struct {
 	cfg      Config
 	dialer   *dialer
 	sessions SessionStore // nil: no resumption
+	facts    FactStore
+	h3       h3Net // nil: no HTTP/3
+	onlyH3   bool
 	lastConn atomic.Int64
 
 	mu      sync.Mutex
@@ -61,8 +64,14 @@ func New(c Config) (*Pool, error) {
 	p := &Pool{cfg: c, origins: make(map[originKey]*origin)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.sessions = c.sessionStore()
+	if p.facts = c.Facts; p.facts == nil {
+		p.facts = newFactCache()
+	}
 	var err error
-	if p.dialer, err = newDialer(c, p.sessions); err != nil {
+	if p.dialer, err = newDialer(c, p.sessions); err == nil {
+		err = p.enableH3()
+	}
+	if err != nil {
 		p.cancel()
 		return nil, err
 	}
@@ -160,6 +169,9 @@ func (p *Pool) Close() error {
 		o.close()
 	}
 	p.work.Wait()
+	if p.h3 != nil {
+		p.h3.close()
+	}
 	return nil
 }
 

@@ -21,13 +21,18 @@ const (
 	// RetrySession: the handshake failed because of the session that it was to
 	// resume. The connection is made again without, before the request goes out.
 	RetrySession Reason = "session"
+	// RetryEarlyData: the server did not take early data (0-RTT), or nothing
+	// came back from it that would tell.
+	RetryEarlyData Reason = "early_data"
 
 	noRetry Reason = ""
 )
 
 // notProcessed reports whether the server said that it did nothing about the
 // request.
-func (r Reason) notProcessed() bool { return r == RetryGoAway || r == RetryRefused }
+func (r Reason) notProcessed() bool {
+	return r == RetryGoAway || r == RetryRefused || r == RetryEarlyData
+}
 
 // maxBlind bounds the repetitions of a request that a server refuses on
 // connections on which it has answered nothing.
@@ -45,6 +50,7 @@ const (
 // A failure is what a failed attempt tells about repeating it.
 type failure struct {
 	reason     Reason
+	unsent     bool  // it did not go out
 	progressed bool  // the connection had answered others
 	lastConn   int64 // newest connection when it failed
 }
@@ -59,7 +65,7 @@ type retrier struct {
 
 // allowed reports whether req may be sent again after f, and counts it.
 func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
-	if f.reason == noRetry || !replayable(req) || req.Context().Err() != nil {
+	if f.reason == noRetry || !f.unsent && !replayable(req) || req.Context().Err() != nil {
 		return false
 	}
 	switch {
@@ -114,6 +120,9 @@ func rewind(req *http.Request) (*http.Request, error) {
 func reasonOf(ctx context.Context, err error) Reason {
 	if ctx.Err() != nil {
 		return noRetry
+	}
+	if e, ok := errors.AsType[*h3Error](err); ok {
+		return e.reason
 	}
 	var stream streamError
 	if errors.As(err, &stream) && stream.Code == refusedStream {

@@ -27,10 +27,13 @@ type Stats struct {
 
 // Handshakes counts TLS handshakes by kind.
 type Handshakes struct {
-	Full      int64
-	Resumed   int64
-	EarlyData int64 // resumed ones that carried a request as early data
-	Avoided   int64 // requests on a connection that another request had paid for
+	Full    int64
+	Resumed int64
+	Avoided int64 // requests on a connection that another request had paid for
+
+	// Handshakes beside which requests went out as early data (0-RTT).
+	EarlyData     int64 // the server took it
+	EarlyRejected int64 // it didn't, and the requests went out again
 }
 
 // FastOpen counts connections whose SYN carried data (see [Config.FastOpen]).
@@ -83,8 +86,9 @@ func (s *originStats) closed(c *conn, by Closer) bool {
 		s.Closed = make(map[Closer]int64)
 	}
 	s.Closed[by]++
-	s.BytesIn += c.setup.raw.in.Load()
-	s.BytesOut += c.setup.raw.out.Load()
+	in, out := c.bytes()
+	s.BytesIn += in
+	s.BytesOut += out
 	return true
 }
 
@@ -102,8 +106,9 @@ func (s *originStats) snapshot() Stats {
 	out.Retries = maps.Clone(s.Retries)
 	out.Closed = maps.Clone(s.Closed)
 	for c := range s.alive {
-		out.BytesIn += c.setup.raw.in.Load()
-		out.BytesOut += c.setup.raw.out.Load()
+		received, sent := c.bytes()
+		out.BytesIn += received
+		out.BytesOut += sent
 	}
 	if out.Connections > 0 {
 		out.Saved = out.Setup / time.Duration(out.Connections) * time.Duration(out.Handshakes.Avoided)
@@ -120,6 +125,7 @@ func (s *Stats) add(o Stats) {
 	s.Handshakes.Full += o.Handshakes.Full
 	s.Handshakes.Resumed += o.Handshakes.Resumed
 	s.Handshakes.EarlyData += o.Handshakes.EarlyData
+	s.Handshakes.EarlyRejected += o.Handshakes.EarlyRejected
 	s.Handshakes.Avoided += o.Handshakes.Avoided
 	s.FastOpen.Sent += o.FastOpen.Sent
 	s.FastOpen.Accepted += o.FastOpen.Accepted

@@ -1,0 +1,188 @@
+package pool
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// An alternative is where a server says that it speaks HTTP/3 as well
+// (RFC 7838).
+type alternative struct {
+	host  string // empty: the origin's
+	port  string
+	until time.Time
+}
+
+// Bounds of what an Alt-Svc field may say.
+const (
+	maxAltSvc        = 4 << 10             // bytes of it that are read
+	altSvcLifetime   = 24 * time.Hour      // without ma
+	maxAltSvcLife    = 30 * 24 * time.Hour // whatever ma says
+	maxAltSvcEntries = 32
+)
+
+// parseAltSvc reads the Alt-Svc fields of a response that came at now. It
+// returns the first alternative for HTTP/3 that is in order. There is none if
+// ok is false; then whatever was known of the origin counts no more, since the
+// field replaces it, be it "clear" or a list without HTTP/3.
+func parseAltSvc(h http.Header, now time.Time) (a alternative, ok bool) {
+	field := strings.Join(h["Alt-Svc"], ",")
+	if len(field) > maxAltSvc {
+		return alternative{}, false
+	}
+	var age time.Duration
+	if s, err := strconv.ParseUint(h.Get("Age"), 10, 31); err == nil {
+		age = time.Duration(s) * time.Second
+	}
+	rest := field
+	for range maxAltSvcEntries {
+		var entry string
+		if entry, rest, ok = nextAltValue(rest); !ok {
+			break
+		}
+		if host, port, life, ok := parseAltValue(entry); ok {
+			life = min(life, maxAltSvcLife) - age
+			if life > 0 {
+				return alternative{host: host, port: port, until: now.Add(life)}, true
+			}
+		}
+	}
+	return alternative{}, false
+}
+
+// nextAltValue cuts the first element off a list, of which a quoted string may
+// hold commas.
+func nextAltValue(list string) (entry, rest string, ok bool) {
+	list = strings.TrimLeft(list, ", \t")
+	if list == "" {
+		return "", "", false
+	}
+	quoted := false
+	for i := 0; i < len(list); i++ {
+		switch c := list[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case c == ',' && !quoted:
+			return list[:i], list[i+1:], true
+		}
+	}
+	return list, "", true
+}
+
+// parseAltValue reads one element: h3="host:port"; ma=3600; persist=1.
+func parseAltValue(entry string) (host, port string, life time.Duration, ok bool) {
+	protocol, rest, found := strings.Cut(entry, "=")
+	if !found || strings.TrimSpace(protocol) != protoHTTP3 {
+		return "", "", 0, false
+	}
+	authority, rest, ok := altToken(strings.TrimLeft(rest, " \t"))
+	if !ok {
+		return "", "", 0, false
+	}
+	if host, port, ok = altAuthority(authority); !ok {
+		return "", "", 0, false
+	}
+	life = altSvcLifetime
+	for {
+		rest = strings.TrimLeft(rest, " \t")
+		if rest == "" {
+			return host, port, life, true
+		}
+		if rest[0] != ';' {
+			return "", "", 0, false
+		}
+		name, after, found := strings.Cut(rest[1:], "=")
+		if !found {
+			return "", "", 0, false
+		}
+		var value string
+		if value, rest, ok = altToken(strings.TrimLeft(after, " \t")); !ok {
+			return "", "", 0, false
+		}
+		if strings.EqualFold(strings.TrimSpace(name), "ma") {
+			seconds, err := strconv.ParseUint(value, 10, 31)
+			if err != nil {
+				return "", "", 0, false
+			}
+			life = time.Duration(seconds) * time.Second
+		}
+	}
+}
+
+// altToken reads a token or a quoted string from the front of s.
+func altToken(s string) (value, rest string, ok bool) {
+	if !strings.HasPrefix(s, `"`) {
+		i := strings.IndexAny(s, "; \t")
+		if i < 0 {
+			i = len(s)
+		}
+		return s[:i], s[i:], i > 0
+	}
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			return b.String(), s[i+1:], true
+		case '\\':
+			if i++; i == len(s) {
+				return "", "", false
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return "", "", false
+}
+
+// altAuthority splits the place of an alternative. Only what a connection can
+// be made to passes: a name of letters, digits, hyphens and dots, or an
+// address, and a port.
+func altAuthority(authority string) (host, port string, ok bool) {
+	host, port, err := net.SplitHostPort(authority)
+	if err != nil {
+		return "", "", false
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return "", "", false
+	}
+	host = strings.ToLower(host)
+	if host == "" || validAltHost(host) {
+		return host, strconv.FormatUint(n, 10), true
+	}
+	return "", "", false
+}
+
+func validAltHost(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Zone() == ""
+	}
+	if len(host) > 253 || host[0] == '.' || host[0] == '-' || strings.Contains(host, "..") {
+		return false
+	}
+	return !strings.ContainsFunc(host, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.')
+	})
+}
+
+// public reports whether an address is one that anybody may lead us to.
+func public(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !sharedSpace.Contains(ip) && !embedded.Contains(ip)
+}
+
+// publicAddress is public for an address with a port, as it stands in a [Trace].
+func publicAddress(address string) bool {
+	a, err := netip.ParseAddrPort(address)
+	return err == nil && public(a.Addr())
+}
+
+var (
+	sharedSpace = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64}), 10)               // RFC 6598
+	embedded    = netip.PrefixFrom(netip.AddrFrom16([16]byte{0, 0x64, 0xff, 0x9b}), 32) // NAT64 (RFC 6052): may hide any IPv4 address
+)

@@ -1,0 +1,135 @@
+package pool
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Facts are what was learned about an origin. They make its next start faster
+// and nothing else depends on them. The zero value is that nothing is known.
+type Facts struct {
+	Protocol string `json:"protocol,omitempty"` // ALPN name that TCP connections negotiated last: "h2" or "http/1.1"
+
+	// H3 is the host and port at which the origin offers HTTP/3 until H3Until
+	// (RFC 7838); an empty host is the origin's own. H3Local says that the
+	// offer came from an address that is not public, and may lead to such.
+	H3      string    `json:"h3,omitempty"`
+	H3Until time.Time `json:"h3_until,omitzero"`
+	H3Local bool      `json:"h3_local,omitempty"`
+
+	// QUICBlocked is until when HTTP/3 is not tried, because it didn't get
+	// through QUICFailures times in a row.
+	QUICBlocked  time.Time `json:"quic_blocked,omitzero"`
+	QUICFailures int       `json:"quic_failures,omitempty"`
+
+	Streams   int `json:"streams,omitempty"`    // requests at once on an HTTP/2 connection; 0: not known
+	H3Streams int `json:"h3_streams,omitempty"` // the same for HTTP/3
+
+	// PerConn is the number of requests after which the server closes a
+	// connection; 0: not known. Believed until PerConnUntil.
+	PerConn      int       `json:"per_conn,omitempty"`
+	PerConnUntil time.Time `json:"per_conn_until,omitzero"`
+
+	Updated time.Time `json:"updated"`
+}
+
+// A FactStore keeps [Facts] of origins ("https://rdap.example:8443"; the port
+// only if it isn't the usual one), maybe between runs. It must be safe for
+// concurrent use, and must not block or use the Pool.
+type FactStore interface {
+	// Get returns what is known about an origin.
+	Get(origin string) Facts
+	// Update lets change work on what is known about an origin, and keeps it.
+	Update(origin string, change func(*Facts))
+}
+
+// perConnLife is how long it is believed that a server takes so many requests
+// on a connection: as long as that, nobody tries whether it takes more.
+const perConnLife = 24 * time.Hour
+
+// maxFacts bounds the origins that a store keeps: those updated last.
+const maxFacts = 4096
+
+// A factCache is the store in memory.
+type factCache struct {
+	mu      sync.Mutex
+	origins map[string]Facts
+}
+
+func newFactCache() *factCache { return &factCache{origins: make(map[string]Facts)} }
+
+func (s *factCache) Get(origin string) Facts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.origins[origin]
+}
+
+func (s *factCache) Update(origin string, change func(*Facts)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.origins[origin]
+	change(&f)
+	f.Updated = time.Now()
+	s.origins[origin] = f
+	trimFacts(s.origins, maxFacts+maxFacts/8) // seldom, and then a good part
+}
+
+// trimFacts brings origins down to maxFacts if there are more than most.
+func trimFacts(origins map[string]Facts, most int) {
+	if len(origins) <= most {
+		return
+	}
+	names := slices.SortedFunc(maps.Keys(origins), func(a, b string) int {
+		return cmp.Or(origins[b].Updated.Compare(origins[a].Updated), cmp.Compare(a, b))
+	})
+	for _, name := range names[maxFacts:] {
+		delete(origins, name)
+	}
+}
+
+// Bounds of the time for which HTTP/3 is left alone after it didn't get
+// through: it doubles with each failure.
+const (
+	quicBlockedFirst = 5 * time.Minute
+	quicBlockedMost  = 24 * time.Hour
+)
+
+// blockQUIC notes that HTTP/3 didn't get through.
+func (f *Facts) blockQUIC(now time.Time) {
+	d := quicBlockedMost
+	if f.QUICFailures < 9 {
+		d = min(d, quicBlockedFirst<<f.QUICFailures)
+	}
+	f.QUICFailures = min(f.QUICFailures+1, 9)
+	f.QUICBlocked = now.Add(d)
+}
+
+// unblockQUIC notes that HTTP/3 got through.
+func (f *Facts) unblockQUIC() { f.QUICBlocked, f.QUICFailures = time.Time{}, 0 }
+
+// offersH3 reports whether HTTP/3 is worth trying.
+func (f *Facts) offersH3(now time.Time) bool {
+	return f.H3 != "" && now.Before(f.H3Until) && !now.Before(f.QUICBlocked)
+}
+
+// bounded returns f without what no clock in order and no server in its right
+// mind can have written.
+func (f Facts) bounded(now time.Time) Facts {
+	if f.H3Until.After(now.Add(maxAltSvcLife)) {
+		f.H3, f.H3Until = "", time.Time{}
+	}
+	if f.QUICBlocked.After(now.Add(quicBlockedMost)) || f.QUICFailures < 0 {
+		f.unblockQUIC()
+	}
+	if f.Protocol != protoHTTP1 && f.Protocol != protoHTTP2 {
+		f.Protocol = ""
+	}
+	if f.PerConnUntil.After(now.Add(perConnLife)) {
+		f.PerConn, f.PerConnUntil = 0, time.Time{}
+	}
+	f.Streams, f.H3Streams, f.PerConn = max(f.Streams, 0), max(f.H3Streams, 0), max(f.PerConn, 0)
+	return f
+}

@@ -1,0 +1,330 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// HTTP/3 is used where it wins. With "h3" alone in Config.Protocols that is
+// everywhere. Otherwise the origin must have offered it (RFC 7838) and the
+// queue must be shallow: a deep one is carried faster by several connections
+// over TCP. As nobody knows whether UDP gets through, TCP is dialed beside it
+// after a head start; the one that is there first is used, and if that is TCP,
+// HTTP/3 is left alone for a while.
+
+// h3Net makes connections over QUIC, from one UDP socket for each family.
+type h3Net interface {
+	connect(ctx context.Context, key originKey, d *dial) (*conn, error)
+	close() // when no connect runs; ends the connections and frees the sockets
+}
+
+// An h3Carrier is HTTP/3.
+type h3Carrier interface {
+	carrier
+	// join tells of whom to ask, before the first request.
+	join(h h3Hooks)
+	// proven reports whether the handshake is done. Before that it carries only
+	// what may go out as early data, and nobody knows whether it gets through.
+	proven() bool
+	// allowed is the number of requests at once that the peer allows.
+	allowed() int
+	bytes() (in, out int64)
+}
+
+// h3Hooks are what an h3Carrier asks of its origin. None may be called under a
+// lock of the carrier.
+type h3Hooks struct {
+	proved      func(p h3Proof)              // once, if it was not proven when it joined
+	again       func(why Reason)             // a request goes out again on it
+	tooEarly    func()                       // the server answered 425 (RFC 8470)
+	misdirected func()                       // the server answered 421 (RFC 9110 section 15.5.20)
+	mayBeEarly  func(req *http.Request) bool // req may go out as early data
+}
+
+// h3Proof is how the handshake of a connection ended that had been used before.
+type h3Proof struct {
+	err      error // nil: it is done
+	setup    setup
+	sent     bool // requests went out as early data
+	accepted bool // and the server took them
+}
+
+// An h3Route is where to dial over QUIC, and how.
+type h3Route struct {
+	host, port string
+	only       bool // there is nothing else: HTTP/3 was asked for
+	early      bool // early data is permitted
+	private    bool // addresses that are not public are in order
+}
+
+// depthForH3 is the number of requests under way or waiting up to which HTTP/3
+// is dialed, and that one connection of it takes at once.
+const depthForH3 = depthForFour
+
+// Head start of HTTP/3, as far as the configuration leaves that open.
+const (
+	headStart    = 300 * time.Millisecond
+	maxHeadStart = time.Second
+)
+
+var (
+	errH3Reach = errors.New("HTTP/3 reaches neither http origins nor through a proxy")
+	errH3Lost  = errors.New("HTTP/3 took longer than TCP")
+)
+
+// h3Reaches reports whether HTTP/3 can be spoken with the origin.
+func (k originKey) h3Reaches() bool { return k.scheme == "https" && k.proxy == proxy{} }
+
+// maySpeakH3 reports whether the origin may be asked over HTTP/3 beside TCP.
+// Not where each request has a connection of its own: it would be no longer
+// exactly one.
+func (o *origin) maySpeakH3() bool {
+	return o.p.h3 != nil && !o.p.onlyH3 && o.key.h3Reaches() && !o.p.cfg.single()
+}
+
+// onlyRoute is the route where HTTP/3 is all there is; nil otherwise.
+func (o *origin) onlyRoute() *h3Route {
+	if !o.p.onlyH3 || !o.key.h3Reaches() {
+		return nil
+	}
+	return &h3Route{host: o.key.host, port: o.key.port, only: true, early: o.earlyAllowed(), private: true}
+}
+
+func (o *origin) earlyAllowed() bool {
+	return !o.p.cfg.NoEarlyData && !o.p.cfg.NoReuse && !o.lateOnly.Load()
+}
+
+// offeredRouteLocked is the route that the origin offers, if it is worth
+// taking now; nil otherwise.
+func (o *origin) offeredRouteLocked() *h3Route {
+	if !o.maySpeakH3() || o.race != nil || o.depthLocked() > depthForH3 {
+		return nil
+	}
+	f := o.p.facts.Get(o.key.String())
+	if !f.offersH3(time.Now()) {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(f.H3)
+	if err != nil {
+		return nil
+	}
+	r := &h3Route{host: host, port: port, early: o.earlyAllowed(), private: f.H3Local}
+	if host == "" || host == o.key.host {
+		r.host, r.private = o.key.host, true // where TCP would go as well
+	}
+	return r
+}
+
+func (o *origin) depthLocked() int {
+	depth := len(o.queue)
+	for _, c := range o.conns {
+		depth += c.inflight
+	}
+	return depth
+}
+
+// adopt counts a new connection and tells it whom to ask.
+func (o *origin) adopt(c *conn) {
+	h, ok := c.cc.(h3Carrier)
+	if !ok {
+		o.opened(c)
+		return
+	}
+	proven := h.proven()
+	h.join(h3Hooks{
+		proved:      func(p h3Proof) { o.proved(c, p) },
+		again:       func(why Reason) { o.countRetry(c, why) },
+		tooEarly:    func() { o.lateOnly.Store(true) },
+		misdirected: func() { o.misdirected(c) },
+		mayBeEarly:  func(req *http.Request) bool { return !o.lateOnly.Load() && mayBeEarly(req) },
+	})
+	if proven {
+		o.opened(c)
+	}
+}
+
+// proved takes note of how the handshake ended of a connection that is in use.
+func (o *origin) proved(c *conn, p h3Proof) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	mine := o.race != nil && o.race.conn == c
+	if p.err == nil {
+		c.setup = p.setup
+		o.rtt = p.setup.tls
+		o.opened(c)
+		switch {
+		case p.sent && p.accepted:
+			o.stats.Handshakes.EarlyData++
+		case p.sent:
+			o.stats.Handshakes.EarlyRejected++
+		}
+		if mine {
+			o.endRaceLocked(true)
+		}
+	} else {
+		in, out := c.bytes()
+		o.stats.BytesIn += in
+		o.stats.BytesOut += out
+		ours := !slices.Contains(o.conns, c) // we had closed it
+		if !ours {
+			o.dialFailed(p.err)
+		}
+		if mine {
+			o.endRaceLocked(false)
+			if !ours {
+				o.blockH3Locked(p.err)
+			}
+		}
+		o.remove(c, ClosedError)
+	}
+	if !o.closed {
+		o.dispatchLocked()
+	}
+}
+
+// misdirected: what offered HTTP/3 for this origin does not answer for it.
+func (o *origin) misdirected(c *conn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	c.draining, c.by = true, ClosedPool
+	if o.maySpeakH3() {
+		o.p.facts.Update(o.key.String(), func(f *Facts) { f.H3, f.H3Until = "", time.Time{} })
+	}
+}
+
+// learnAltSvc notes what a response says about HTTP/3 (RFC 7838).
+func (o *origin) learnAltSvc(c *conn, h http.Header) {
+	fields := h["Alt-Svc"]
+	if len(fields) == 0 || !o.maySpeakH3() {
+		return
+	}
+	now := time.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if slices.Equal(fields, o.altSvc) && now.Sub(o.altSvcAt) < time.Minute {
+		return
+	}
+	o.altSvc, o.altSvcAt = slices.Clone(fields), now
+	a, ok := parseAltSvc(h, now)
+	o.p.facts.Update(o.key.String(), func(f *Facts) {
+		f.H3, f.H3Until, f.H3Local = "", time.Time{}, false
+		if ok {
+			f.H3, f.H3Until, f.H3Local = net.JoinHostPort(a.host, a.port), a.until, !publicAddress(c.setup.remote)
+		}
+	})
+}
+
+// credentials are in the names of header fields that give somebody away.
+var credentials = []string{"auth", "cookie", "token", "secret", "key", "session"}
+
+// mayBeEarly reports whether whoever records a request and sends it again does
+// no harm (RFC 8470): it changes nothing and shows no credentials.
+func mayBeEarly(req *http.Request) bool {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead:
+	default:
+		return false
+	}
+	if req.Body != nil && req.Body != http.NoBody || req.URL.User != nil {
+		return false
+	}
+	for name := range req.Header {
+		lower := strings.ToLower(name)
+		if slices.ContainsFunc(credentials, func(s string) bool { return strings.Contains(lower, s) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// seed starts an origin with what earlier ones learned.
+func (o *origin) seed() {
+	if o.p.cfg.single() || o.key.proxy != (proxy{}) {
+		return
+	}
+	f := o.p.facts.Get(o.key.String()).bounded(time.Now())
+	if o.p.dialer.offers(f.Protocol) {
+		o.proto = f.Protocol
+	}
+	o.streams = f.Streams
+	if time.Now().Before(f.PerConnUntil) {
+		o.perConn = f.PerConn
+	}
+}
+
+// remember keeps what c showed of the origin.
+func (o *origin) remember(c *conn) {
+	if o.p.cfg.single() || o.key.proxy != (proxy{}) {
+		return
+	}
+	now := o.p.facts.Get(o.key.String())
+	then := now
+	if c.protocol == protoHTTP3 {
+		if h, ok := c.cc.(h3Carrier); ok && h.proven() {
+			now.H3Streams = h.allowed()
+		}
+	} else {
+		now.Protocol = c.protocol
+		if c.settled && c.protocol == protoHTTP2 {
+			now.Streams = c.limit
+		}
+	}
+	if o.perConn > 0 && o.perConn != now.PerConn {
+		now.PerConn, now.PerConnUntil = o.perConn, time.Now().Add(perConnLife)
+	}
+	if now != then {
+		o.p.facts.Update(o.key.String(), func(f *Facts) {
+			f.Protocol, f.Streams, f.H3Streams = now.Protocol, now.Streams, now.H3Streams
+			f.PerConn, f.PerConnUntil = now.PerConn, now.PerConnUntil
+		})
+	}
+}
+
+// offers reports whether a protocol is offered over TCP.
+func (d *dialer) offers(protocol string) bool {
+	return slices.Contains(d.tls.base.NextProtos, protocol)
+}
+
+// bytes are those received and sent on the wire.
+func (c *conn) bytes() (in, out int64) {
+	if h, ok := c.cc.(h3Carrier); ok {
+		return h.bytes()
+	}
+	return c.setup.raw.in.Load(), c.setup.raw.out.Load()
+}
+
+// An h3Error carries how a failed attempt over HTTP/3 is to be taken.
+type h3Error struct {
+	reason Reason
+	unsent bool // nothing of the request went out
+	err    error
+}
+
+func (e *h3Error) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *h3Error) Unwrap() error { return e.err }
+
+// unsent reports whether nothing of a request went out that failed with err.
+func unsent(err error) bool {
+	e, ok := errors.AsType[*h3Error](err)
+	return ok && e.unsent
+}
+
+// enableH3 sets up HTTP/3 if the configuration names it.
+func (p *Pool) enableH3() (err error) {
+	named := slices.Contains(p.cfg.Protocols, protoHTTP3)
+	p.onlyH3 = named && !slices.ContainsFunc(p.cfg.Protocols, func(name string) bool { return name != protoHTTP3 })
+	switch {
+	case p.onlyH3 && p.cfg.Dial != nil:
+		return errors.New("pool: HTTP/3 and Dial exclude each other")
+	case named && p.cfg.Dial == nil:
+		p.h3, err = newH3Net(p.cfg, p.dialer, p.facts, func() int64 { return p.lastConn.Add(1) })
+	}
+	return err
+}

@@ -1,0 +1,364 @@
+//go:build http3
+
+package pool
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+)
+
+// An h3Conn is a connection over HTTP/3.
+//
+// A connection that resumes a session begins before its handshake is done: it
+// is early until settled is closed. Requests that may go out as early data do
+// so, the others wait. If the server doesn't take the data, the connection
+// goes on without, and the requests go out again.
+type h3Conn struct {
+	net   *quicNet
+	key   originKey
+	only  bool // there is nothing beside HTTP/3
+	quic  *quic.Conn
+	http  atomic.Pointer[http3.ClientConn]
+	limit atomic.Int64 // requests at once that the peer allows
+	begun time.Time
+	hooks h3Hooks
+	early bool
+
+	// settled is closed when it is known what came of the handshake, which is
+	// when the fields after it are written.
+	settled  chan struct{}
+	setup    setup
+	outcome  error
+	accepted bool // early data
+
+	done      atomic.Bool // the handshake is
+	away      atomic.Bool // the server sent GOAWAY
+	sentEarly atomic.Bool
+	active    atomic.Int64 // requests without a response
+	unopened  atomic.Int64 // of these, those without a stream
+	onChange  atomic.Pointer[func(gone bool)]
+}
+
+const (
+	codeNoError  = quic.ApplicationErrorCode(http3.ErrCodeNoError)
+	codeInternal = quic.ApplicationErrorCode(http3.ErrCodeInternalError)
+)
+
+// Requests at once that a connection is given: a few while nobody knows
+// whether it gets through; and never more than what TCP takes over.
+const maxEarly = 16
+
+func (h *h3Conn) Available() int {
+	switch {
+	case h.Err() != nil:
+		return 0
+	case !h.done.Load():
+		return min(h.allowed(), maxEarly)
+	case !h.only:
+		return min(h.allowed(), depthForH3)
+	}
+	return h.allowed()
+}
+
+// InFlight leaves the counting to the origin.
+func (h *h3Conn) InFlight() int { return 0 }
+
+// Reserve and Release are for HTTP/1.1.
+func (h *h3Conn) Reserve() error { return nil }
+func (h *h3Conn) Release()       {}
+
+func (h *h3Conn) Err() error {
+	if h.away.Load() {
+		return errGoneAway
+	}
+	if ctx := h.quic.Context(); ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (h *h3Conn) Close() error { return h.quic.CloseWithError(codeNoError, "") }
+
+func (h *h3Conn) OnChange(f func(gone bool)) {
+	if f == nil {
+		h.onChange.Store(nil)
+		return
+	}
+	h.onChange.Store(&f)
+}
+
+func (h *h3Conn) changed(gone bool) {
+	if f := h.onChange.Load(); f != nil {
+		(*f)(gone)
+	}
+}
+
+// ended is called when the connection has ended.
+func (h *h3Conn) ended() { h.changed(true) }
+
+func (h *h3Conn) proven() bool { return h.done.Load() }
+
+func (h *h3Conn) allowed() int { return int(min(max(h.limit.Load(), 1), 1<<20)) }
+
+func (h *h3Conn) bytes() (in, out int64) {
+	s := h.quic.ConnectionStats()
+	return int64(s.BytesReceived), int64(s.BytesSent)
+}
+
+func (h *h3Conn) join(hooks h3Hooks) {
+	h.hooks = hooks
+	if h.early {
+		h.net.work.Go(h.prove)
+	}
+}
+
+// prove waits for the end of the handshake of an early connection.
+func (h *h3Conn) prove() {
+	p := h3Proof{}
+	select {
+	case <-h.quic.HandshakeComplete():
+		if h.accepted = h.quic.ConnectionState().Used0RTT; !h.accepted {
+			_, p.err = h.quic.NextConnection(h.quic.Context())
+			h.http.Store(h.net.http.NewClientConn(h.quic))
+		}
+		h.finishSetup()
+		p.setup, p.sent, p.accepted = h.setup, h.sentEarly.Load(), h.accepted
+	case <-h.quic.Context().Done():
+		p.err = context.Cause(h.quic.Context())
+	}
+	if p.err != nil {
+		h.outcome = h.lost(p.err)
+	} else {
+		h.done.Store(true)
+	}
+	h.hooks.proved(p)
+	close(h.settled)
+	h.changed(false)
+}
+
+// lost is the error of requests on a connection whose handshake failed. None of
+// them was answered, so they may go again.
+func (h *h3Conn) lost(cause error) error {
+	var timeout interface{ Timeout() bool }
+	err := &Error{Step: StepHandshake, Origin: h.key.String(), Err: cause}
+	if h.only && errors.As(cause, &timeout) && timeout.Timeout() {
+		return &h3Error{reason: noRetry, err: err}
+	}
+	if sessions := h.net.dialer.tls.of(h.key).quic.ClientSessionCache; sessions != nil {
+		sessions.Put("", nil) // it may be the reason
+	}
+	return &h3Error{reason: RetryEarlyData, unsent: true, err: err}
+}
+
+func (h *h3Conn) finishSetup() {
+	state := h.quic.ConnectionState().TLS
+	h.setup.tls = time.Since(h.begun)
+	h.setup.version, h.setup.resumed = state.Version, state.DidResume
+}
+
+// isSettled reports whether the handshake's outcome is known.
+func (h *h3Conn) isSettled() bool {
+	select {
+	case <-h.settled:
+		return true
+	default:
+		return false
+	}
+}
+
+// settle waits for the outcome of the handshake.
+func (h *h3Conn) settle(ctx context.Context) error {
+	select {
+	case <-h.settled:
+		return h.outcome
+	default:
+	}
+	select {
+	case <-h.settled:
+		return h.outcome
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (h *h3Conn) RoundTrip(req *http.Request) (*http.Response, error) {
+	if h.isSettled() || !h.hooks.mayBeEarly(req) {
+		if err := h.settle(req.Context()); err != nil {
+			return nil, err
+		}
+		resp, _, err := h.send(req, false)
+		return h.finish(req, resp, err, h3Body{})
+	}
+	h.sentEarly.Store(true)
+	resp, early, err := h.send(req, true)
+	if outcome := h.settle(req.Context()); outcome != nil {
+		if resp != nil {
+			resp.Body.Close()
+		}
+		return nil, outcome
+	}
+	b := h3Body{early: early && h.accepted}
+	switch {
+	case err != nil && errors.Is(err, quic.Err0RTTRejected):
+	case err == nil && resp.StatusCode == http.StatusTooEarly:
+		resp.Body.Close()
+		h.hooks.tooEarly()
+	default:
+		return h.finish(req, resp, err, b)
+	}
+	h.hooks.again(RetryEarlyData)
+	resp, _, err = h.send(req, false)
+	return h.finish(req, resp, err, h3Body{again: 1})
+}
+
+// finish turns what came of a request into what the Pool makes of it.
+func (h *h3Conn) finish(req *http.Request, resp *http.Response, err error, b h3Body) (*http.Response, error) {
+	switch {
+	case err != nil:
+		if req.Context().Err() == nil {
+			err = h.classify(err)
+		}
+		return nil, err
+	case resp.StatusCode == http.StatusMisdirectedRequest && !h.only:
+		resp.Body.Close()
+		h.hooks.misdirected()
+		return nil, &h3Error{reason: RetryRefused, err: errMisdirected}
+	}
+	resp.Request = req
+	b.ReadCloser = resp.Body
+	resp.Body = &b
+	return resp, nil
+}
+
+// send puts req on a stream of its own. It reports whether it did so before the
+// handshake was done.
+func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, wasEarly bool, err error) {
+	w := h3Wait{conn: h, watched: !early, idle: h.active.Add(1) == 1}
+	h.unopened.Add(1)
+	defer w.over()
+	r := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteHeaders: w.opened}))
+	if r.Body == http.NoBody {
+		r.Body = nil
+	}
+	if early {
+		r.Method = http3.MethodGet0RTT
+		if req.Method == http.MethodHead {
+			r.Method = http3.MethodHead0RTT
+		}
+	}
+	w.start()
+	resp, err = h.http.Load().RoundTrip(r)
+	return resp, w.early.Load(), err
+}
+
+// h3Wait is the wait of one request for its response.
+type h3Wait struct {
+	conn    *h3Conn
+	watched bool
+	idle    bool   // nothing else was under way
+	heard   uint64 // packets that had come when it was sent
+	open    atomic.Bool
+	early   atomic.Bool // it was opened before the handshake was done
+	timer   *time.Timer
+}
+
+// Times after which a request that waits makes one look at its connection.
+const (
+	quietTime = time.Second     // if the connection was idle; every peer acknowledges in less, and a few round trips
+	openTime  = 3 * time.Second // if it has no stream
+)
+
+func (w *h3Wait) start() {
+	if !w.watched {
+		return
+	}
+	d := openTime
+	if w.idle {
+		stats := w.conn.quic.ConnectionStats()
+		w.heard = stats.PacketsReceived
+		d = max(min(quietTime, w.conn.net.cfg.DeadAfter), 6*stats.SmoothedRTT)
+	}
+	w.timer = time.AfterFunc(d, w.look)
+}
+
+// opened is called when the request has a stream.
+func (w *h3Wait) opened() {
+	if !w.open.Swap(true) {
+		w.conn.unopened.Add(-1)
+		select {
+		case <-w.conn.quic.HandshakeComplete():
+		default:
+			w.early.Store(true)
+		}
+	}
+}
+
+func (w *h3Wait) over() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	if !w.open.Swap(true) {
+		w.conn.unopened.Add(-1)
+	}
+	w.conn.active.Add(-1)
+}
+
+// look closes a connection that is of no use: its peer has gone without a word,
+// or grants no more streams although it owes nothing on those that it granted.
+func (w *h3Wait) look() {
+	h := w.conn
+	switch {
+	case !w.open.Load() && h.unopened.Load() >= h.active.Load():
+		h.quic.CloseWithError(codeInternal, "no stream is granted")
+	case !w.open.Load():
+		w.timer.Reset(openTime)
+	case w.idle && h.quic.ConnectionStats().PacketsReceived == w.heard:
+		h.quic.CloseWithError(codeInternal, "nothing is heard")
+	}
+}
+
+// An h3Body is the body of a response, with what the Pool wants to know of its
+// request.
+type h3Body struct {
+	io.ReadCloser
+	early bool // it went out as early data
+	again int  // it went out again on the same connection
+}
+
+func (b *h3Body) earlyData() (sent bool, again int) { return b.early, b.again }
+
+var (
+	errGoneAway    = errors.New("the server has closed the connection")
+	errMisdirected = errors.New("the alternative does not answer for the origin")
+)
+
+// classify says how an error of HTTP/3 is to be taken. For GOAWAY, and for what
+// is wrong with a header, quic-go exports no errors, so their text decides; a
+// test against a real server notices if it changes.
+func (h *h3Conn) classify(err error) error {
+	e := &h3Error{reason: RetryClosed, err: err}
+	text := err.Error()
+	var from *http3.Error
+	switch {
+	case strings.Contains(text, "connection in graceful shutdown"):
+		h.away.Store(true)
+		e.reason, e.unsent = RetryGoAway, true
+	case errors.As(err, &from) && from.Remote && from.ErrorCode == http3.ErrCodeRequestRejected:
+		e.reason = RetryRefused
+	case strings.Contains(text, "http3: conn unusable"):
+		e.unsent = true
+	case strings.Contains(text, "http3: invalid response"), strings.Contains(text, "frame too large"),
+		strings.Contains(text, "too many 1xx"):
+		e.reason = noRetry
+	}
+	return e
+}

@@ -1,0 +1,251 @@
+//go:build http3
+
+package pool
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+)
+
+// quicNet makes the QUIC connections of a Pool.
+type quicNet struct {
+	cfg    Config
+	dialer *dialer
+	facts  FactStore
+	number func() int64     // the next connection's
+	http   *http3.Transport // only makes connections of HTTP/3 out of those of QUIC
+	quic   *quic.Config
+	work   sync.WaitGroup // goroutines that look after a connection
+
+	mu      sync.Mutex
+	sockets map[bool]*quic.Transport // by whether they are for IPv4
+	conns   map[*h3Conn]struct{}
+	closed  bool
+}
+
+// Address validation tokens (RFC 9000 section 8.1.3) that are kept, of servers
+// and of each.
+const (
+	tokenServers = 256
+	tokensEach   = 4
+)
+
+func newH3Net(c Config, d *dialer, facts FactStore, number func() int64) (h3Net, error) {
+	n := &quicNet{
+		cfg: c, dialer: d, facts: facts, number: number,
+		http:    &http3.Transport{DisableCompression: true}, // the Pool knows better when to ask for it
+		sockets: make(map[bool]*quic.Transport),
+		conns:   make(map[*h3Conn]struct{}),
+		quic: &quic.Config{
+			Versions:             []quic.Version{quic.Version1},
+			HandshakeIdleTimeout: min(c.ConnectTimeout, c.HandshakeTimeout),
+			// A ping after a third of the time, and two thirds for its answer.
+			MaxIdleTimeout:     c.DeadAfter * 2 / 3,
+			KeepAlivePeriod:    c.DeadAfter / 3,
+			MaxIncomingStreams: -1, // HTTP/3 has no streams that the server begins
+			Tracer:             traceLimit,
+		},
+	}
+	if !c.NoReuse {
+		n.quic.TokenStore = quic.NewLRUTokenStore(tokenServers, tokensEach)
+	}
+	return n, nil
+}
+
+// connect makes one connection, or one that has early data to offer and goes
+// on with its handshake.
+func (n *quicNet) connect(ctx context.Context, key originKey, d *dial) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.ConnectTimeout+n.cfg.HandshakeTimeout)
+	defer cancel()
+	fail := func(step Step, err error) (*conn, error) {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, &Error{Step: step, Origin: key.String(), Err: err}
+	}
+	route := d.h3
+	d.at(StepResolve)
+	addrs, dns, err := n.dialer.names.addresses(ctx, route.host, route.port)
+	if err != nil {
+		return fail(StepResolve, err)
+	}
+	if !route.private {
+		if addrs = slices.DeleteFunc(slices.Clone(addrs), func(a netip.Addr) bool { return !public(a) }); len(addrs) == 0 {
+			return fail(StepConnect, fmt.Errorf("%s leads to %s, which is not public", key, route.host))
+		}
+	}
+	d.at(StepHandshake)
+	if d.sent != nil {
+		d.sent()
+	}
+	h := &h3Conn{net: n, key: key, only: route.only, begun: time.Now(), settled: make(chan struct{})}
+	h.limit.Store(int64(defaultStreams))
+	known := n.facts.Get(key.String()).H3Streams
+	if known > 0 {
+		h.limit.Store(int64(known))
+	}
+	if h.quic, err = n.race(ctx, h, known > 0, route, addrs); err != nil {
+		return fail(StepHandshake, err)
+	}
+	h.setup = setup{dns: dns, alpn: protoHTTP3, raw: new(countingConn), remote: h.quic.RemoteAddr().String()}
+	select {
+	case <-h.quic.HandshakeComplete():
+		h.finishSetup()
+		h.done.Store(true)
+		close(h.settled)
+	default:
+		h.early = true
+	}
+	if !n.keep(h) {
+		h.Close()
+		return fail(StepHandshake, ErrClosed)
+	}
+	if ap, err := netip.ParseAddrPort(h.setup.remote); err == nil && len(addrs) > 1 && !h.early {
+		n.dialer.names.prefer(route.host, route.port, ap.Addr())
+	}
+	return newConn(n.number(), h, h.setup, protoHTTP3), nil
+}
+
+// race tries addresses in turn, each a while after the one before.
+func (n *quicNet) race(ctx context.Context, h *h3Conn, limitKnown bool, route *h3Route, addrs []netip.Addr) (*quic.Conn, error) {
+	port, err := net.LookupPort("udp", route.port)
+	if err != nil {
+		return nil, err
+	}
+	if !limitKnown {
+		ctx = context.WithValue(ctx, limitKey{}, &h.limit)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		conn *quic.Conn
+		err  error
+	}
+	results := make(chan result, len(addrs))
+	started, pending := 0, 0
+	delay := delayFor(n.cfg.ConnectTimeout, len(addrs))
+	next := time.NewTimer(delay)
+	defer next.Stop()
+	start := func() {
+		if started == len(addrs) {
+			return
+		}
+		to := netip.AddrPortFrom(addrs[started], uint16(port))
+		started++
+		pending++
+		next.Reset(delay)
+		go func() {
+			c, err := n.dial(ctx, h.key, to, route.early)
+			results <- result{c, err}
+		}()
+	}
+	var failed addressErrors
+	start()
+	for pending > 0 {
+		select {
+		case r := <-results:
+			pending--
+			if r.err != nil {
+				if !slices.ContainsFunc(failed, func(e error) bool { return e.Error() == r.err.Error() }) {
+					failed = append(failed, r.err)
+				}
+				start()
+				continue
+			}
+			cancel()
+			for range pending {
+				if late := <-results; late.conn != nil {
+					go late.conn.CloseWithError(codeNoError, "")
+				}
+			}
+			return r.conn, nil
+		case <-next.C:
+			start()
+		}
+	}
+	if len(failed) == 1 {
+		return nil, failed[0]
+	}
+	return nil, failed
+}
+
+func (n *quicNet) dial(ctx context.Context, key originKey, to netip.AddrPort, early bool) (*quic.Conn, error) {
+	t, err := n.socket(to.Addr().Is4())
+	if err != nil {
+		return nil, err
+	}
+	config := n.dialer.tls.of(key).quic
+	if early && config.ClientSessionCache != nil && len(config.Certificates) == 0 && config.GetClientCertificate == nil {
+		return t.DialEarly(ctx, net.UDPAddrFromAddrPort(to), config, n.quic)
+	}
+	return t.Dial(ctx, net.UDPAddrFromAddrPort(to), config, n.quic)
+}
+
+// socket returns the socket of an address family, which it opens on first use.
+func (n *quicNet) socket(v4 bool) (*quic.Transport, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return nil, ErrClosed
+	}
+	if t := n.sockets[v4]; t != nil {
+		return t, nil
+	}
+	network, local := "udp6", &net.UDPAddr{}
+	if v4 {
+		network = "udp4"
+	}
+	if a := n.cfg.LocalAddr.Unmap(); a.IsValid() {
+		local = net.UDPAddrFromAddrPort(netip.AddrPortFrom(a, 0))
+	}
+	u, err := net.ListenUDP(network, local)
+	if err != nil {
+		return nil, err
+	}
+	t := &quic.Transport{Conn: &udpSocket{UDPConn: u}}
+	n.sockets[v4] = t
+	return t, nil
+}
+
+// keep looks after h until it ends, unless the Pool is closed.
+func (n *quicNet) keep(h *h3Conn) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return false
+	}
+	n.conns[h] = struct{}{}
+	h.http.Store(n.http.NewClientConn(h.quic))
+	n.work.Go(func() {
+		<-h.quic.Context().Done()
+		h.ended()
+		n.mu.Lock()
+		delete(n.conns, h)
+		n.mu.Unlock()
+	})
+	return true
+}
+
+func (n *quicNet) close() {
+	n.mu.Lock()
+	n.closed = true
+	var closing sync.WaitGroup
+	for h := range n.conns {
+		closing.Go(func() { h.Close() })
+	}
+	n.mu.Unlock()
+	closing.Wait()
+	n.work.Wait()
+	for _, t := range n.sockets {
+		t.Close() // its connections have said goodbye
+		t.Conn.Close()
+	}
+}
