@@ -1,0 +1,217 @@
+// Package lab puts a server and a client into network namespaces of their own,
+// joined by a link with a chosen round-trip time. It needs Linux and root.
+//
+// Processes that it starts end with the thread that started them, so that a
+// lab that is killed leaves none behind. Therefore a program calls
+// [runtime.LockOSThread] at the beginning of main, and Start, Serve and Run
+// from there only.
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rdapq/rdapq/bench/lab/internal/link"
+	"github.com/rdapq/rdapq/bench/lab/internal/netns"
+	"github.com/rdapq/rdapq/bench/lab/internal/wire"
+)
+
+// Addresses come from the block set aside for benchmarks (RFC 2544).
+const (
+	ServerIP = "198.18.0.1"
+	ClientIP = "198.18.0.2"
+)
+
+const (
+	device = "lab0"
+	prefix = "rdapqlab-" // of namespaces
+)
+
+// A Config describes a lab.
+type Config struct {
+	RTT   time.Duration // round-trip time of the link
+	Loss  float64       // percent of the packets lost in each direction
+	Seed  uint64        // of the losses
+	Names []string      // hosts that both sides find at ServerIP
+}
+
+// A Lab is a pair of namespaces and the link between them.
+type Lab struct {
+	client, server string // namespaces
+	fds            []int
+	link           *link.Link
+	counter        wire.Counter
+	servers        []*process
+}
+
+// Start makes a lab, of which a process has one at a time. It first removes what labs left behind that were killed.
+// The caller must Close it.
+func Start(c Config) (*Lab, error) {
+	removeStale()
+	l := &Lab{
+		client: fmt.Sprintf("%sc%d", prefix, os.Getpid()),
+		server: fmt.Sprintf("%ss%d", prefix, os.Getpid()),
+	}
+	if err := l.start(c); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func (l *Lab) start(c Config) error {
+	for _, side := range []struct{ ns, ip string }{{l.client, ClientIP}, {l.server, ServerIP}} {
+		// Unsegmented packets would be lost as a whole.
+		fd, err := setUp(side.ns, side.ip, c.Loss == 0)
+		if fd >= 0 {
+			l.fds = append(l.fds, fd)
+		}
+		if err != nil {
+			return err
+		}
+		hosts := "127.0.0.1 localhost\n::1 localhost\n"
+		for _, name := range c.Names {
+			hosts += ServerIP + " " + name + "\n"
+		}
+		for file, content := range map[string]string{
+			"hosts": hosts, "nsswitch.conf": "hosts: files\n", "resolv.conf": "",
+		} {
+			if err := netns.WriteEtc(side.ns, file, content); err != nil {
+				return err
+			}
+		}
+	}
+	var err error
+	l.link, err = link.New(l.fds[0], l.fds[1], link.Config{
+		Delay: c.RTT / 2, Loss: c.Loss / 100, Seed: c.Seed, Trace: &l.counter,
+	})
+	return err
+}
+
+// Counts returns what has passed the link so far.
+func (l *Lab) Counts() wire.Counts { return l.counter.Counts() }
+
+// Forget makes both kernels forget what they learned of each other: Fast Open
+// cookies, round-trip times, congestion windows.
+func (l *Lab) Forget() error {
+	return errors.Join(
+		netns.IP("-n", l.client, "tcp_metrics", "flush", "all"),
+		netns.IP("-n", l.server, "tcp_metrics", "flush", "all"))
+}
+
+// Serve starts a server and waits until it listens on the ports, written
+// "tcp:443" or "udp:443". It ends with the lab.
+func (l *Lab) Serve(cmd []string, ports ...string) error {
+	p, err := startIn(l.server, exec.Command(cmd[0], cmd[1:]...))
+	if err != nil {
+		return err
+	}
+	l.servers = append(l.servers, p)
+	return waitReady(l.server, ports, p)
+}
+
+// Run runs cmd on the client's side, in a process group of its own, and waits
+// for its end. It is ended after the limit, or when something comes from stop.
+func (l *Lab) Run(cmd *exec.Cmd, limit time.Duration, stop <-chan os.Signal) error {
+	p, err := startIn(l.client, cmd)
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	select {
+	case <-p.done:
+		return p.err
+	case s := <-stop:
+		return fmt.Errorf("stopped: %v", s)
+	case <-time.After(limit):
+		return fmt.Errorf("no end after %v", limit)
+	}
+}
+
+// Close ends the servers, and removes the namespaces and all that is in them.
+func (l *Lab) Close() error {
+	for _, p := range l.servers {
+		p.end()
+	}
+	if l.link != nil {
+		l.link.Close()
+	}
+	for _, fd := range l.fds {
+		unix.Close(fd)
+	}
+	return errors.Join(remove(l.client), remove(l.server))
+}
+
+func remove(ns string) error {
+	endAll(ns)
+	return netns.Del(ns)
+}
+
+// removeStale removes the namespaces of labs that were killed.
+func removeStale() {
+	for _, ns := range netns.Names(prefix) {
+		pid, err := strconv.Atoi(strings.TrimLeft(strings.TrimPrefix(ns, prefix), "cs"))
+		if err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			_ = remove(ns) // the lab does without it
+		}
+	}
+}
+
+// setUp makes a namespace with its end of the link, which it returns.
+func setUp(ns, ip string, offload bool) (fd int, err error) {
+	if err := netns.Add(ns); err != nil {
+		return -1, err
+	}
+	if fd, err = netns.OpenTUN(ns, device, offload); err != nil {
+		return -1, err
+	}
+	for _, args := range [][]string{
+		{"link", "set", device, "mtu", "1500", "txqueuelen", "10000", "up"},
+		{"addr", "add", ip + "/24", "dev", device},
+		{"route", "add", "default", "dev", device},
+	} {
+		if err := netns.IP(append([]string{"-n", ns}, args...)...); err != nil {
+			return fd, err
+		}
+	}
+	for _, setting := range [][2]string{
+		{"ipv4/tcp_fastopen", "3"},
+		{"ipv4/tcp_fastopen_blackhole_timeout_sec", "0"},
+		{"ipv4/ip_local_port_range", "10000 65000"},
+		{"ipv4/tcp_tw_reuse", "1"},
+		{"ipv4/tcp_max_syn_backlog", "16384"},
+		{"core/somaxconn", "16384"},
+	} {
+		if err := netns.Sysctl(ns, setting[0], setting[1]); err != nil {
+			return fd, err
+		}
+	}
+	return fd, setCubic(ns)
+}
+
+// setCubic makes cubic the namespace's congestion control: bbr, the default of
+// some machines, slows traffic without a real link by up to 25 times. Outside
+// the first namespace only an algorithm on the machine's list of allowed ones
+// may be a default, so it is put on that list if need be.
+func setCubic(ns string) error {
+	const setting, cubic = "ipv4/tcp_congestion_control", "cubic"
+	err := netns.Sysctl(ns, setting, cubic)
+	if !errors.Is(err, unix.EPERM) {
+		return err
+	}
+	const list = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
+	allowed, err := os.ReadFile(list)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(list, []byte(strings.TrimSpace(string(allowed))+" "+cubic), 0o644); err != nil {
+		return err
+	}
+	return netns.Sysctl(ns, setting, cubic)
+}

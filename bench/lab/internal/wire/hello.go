@@ -1,0 +1,105 @@
+package wire
+
+import "encoding/binary"
+
+// Handshake message types of TLS.
+const (
+	typeClientHello = 1
+	typeServerHello = 2
+)
+
+// Extensions that matter here (RFC 8446, 4.2).
+const (
+	extPreSharedKey      = 41
+	extSupportedVersions = 43
+)
+
+// retryRandom begins the random value that makes a ServerHello a
+// HelloRetryRequest (RFC 8446, 4.1.3).
+var retryRandom = [8]byte{0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11}
+
+// helloHead is a hello's type, length, version and random.
+const helloHead = 1 + 3 + 2 + 32
+
+type clientHello struct {
+	size      int // of the message
+	sessionID []byte
+}
+
+// parseClientHello reads as much of a ClientHello as is needed; it may be cut
+// off after the session ID.
+func parseClientHello(b []byte) (h clientHello, ok bool) {
+	if len(b) < helloHead {
+		return h, false
+	}
+	h.size = messageSize(b)
+	h.sessionID, _, ok = vector(b[helloHead:], 1)
+	return h, ok
+}
+
+type serverHello struct {
+	retry     bool // it is a HelloRetryRequest
+	tls13     bool
+	psk       bool // TLS 1.3: it resumes the session that was offered
+	sessionID []byte
+}
+
+// parseServerHello reads a ServerHello, which may be cut off in its extensions.
+func parseServerHello(b []byte) (h serverHello, ok bool) {
+	if len(b) < helloHead {
+		return h, false
+	}
+	h.retry = [8]byte(b[6:14]) == retryRandom
+	var rest []byte
+	if h.sessionID, rest, ok = vector(b[helloHead:], 1); !ok {
+		return h, false
+	}
+	if len(rest) < 3 { // cipher suite and compression
+		return h, false
+	}
+	extensions(rest[3:], func(id uint16) {
+		switch id {
+		case extPreSharedKey:
+			h.psk = true
+		case extSupportedVersions:
+			h.tls13 = true
+		}
+	})
+	return h, true
+}
+
+// messageSize is the size of the handshake message that begins with b, its
+// header included.
+func messageSize(b []byte) int {
+	return 4 + (int(b[1])<<16 | int(b[2])<<8 | int(b[3]))
+}
+
+// vector splits b after a vector whose length is in its first n bytes.
+func vector(b []byte, n int) (v, rest []byte, ok bool) {
+	if len(b) < n {
+		return nil, nil, false
+	}
+	size := 0
+	for _, x := range b[:n] {
+		size = size<<8 | int(x)
+	}
+	if len(b) < n+size {
+		return nil, nil, false
+	}
+	return b[n : n+size], b[n+size:], true
+}
+
+// extensions calls fn for each extension whose beginning is in b.
+func extensions(b []byte, fn func(id uint16)) {
+	if len(b) < 2 {
+		return
+	}
+	for b = b[2:]; len(b) >= 4; {
+		fn(binary.BigEndian.Uint16(b))
+		_, rest, ok := vector(b[2:], 2)
+		if !ok {
+			return
+		}
+		b = rest
+	}
+}

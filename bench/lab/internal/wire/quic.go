@@ -1,0 +1,177 @@
+package wire
+
+import (
+	"encoding/binary"
+
+	"github.com/rdapq/rdapq/bench/lab/internal/link"
+)
+
+// A quicKey identifies a client's connection: its addresses and the connection
+// ID that the client chose, which may be empty.
+type quicKey struct {
+	flow
+	id string
+}
+
+// A quicConn is what is known of a QUIC connection.
+type quicConn struct {
+	original string // connection ID that the client first wrote to; its Initial keys come from it
+	begun    bool   // an Initial packet was seen
+	early    bool   // a 0-RTT packet was seen
+	retried  bool   // a Retry packet was seen; clients take one at most
+	answered bool   // the ServerHello was seen
+	crypto   cryptoStream
+}
+
+// Long-header packet types of QUIC version 1 (RFC 9000, 17.2).
+const (
+	packetInitial = 0
+	packet0RTT    = 1
+	packetRetry   = 3
+)
+
+// datagram walks over the long-header packets of a datagram.
+func (c *Counter) datagram(dir link.Dir, f flow, b []byte) {
+	const longHeader, version1 = 0xc0, 1
+	for len(b) > 7 && b[0]&longHeader == longHeader {
+		if binary.BigEndian.Uint32(b[1:]) != version1 {
+			return
+		}
+		kind := b[0] >> 4 & 3
+		to, rest, ok := vector(b[5:], 1)
+		if !ok {
+			return
+		}
+		from, rest, ok := vector(rest, 1)
+		if !ok {
+			return
+		}
+		if kind == packetRetry {
+			c.quicRetry(dir, quicKey{f, string(to)}, string(from))
+			return
+		}
+		if kind == packetInitial { // the token
+			size, n := varint(rest)
+			if n == 0 || len(rest) < n+size {
+				return
+			}
+			rest = rest[n+size:]
+		}
+		size, n := varint(rest)
+		if n == 0 || len(rest) < n+size {
+			return
+		}
+		end := len(b) - len(rest) + n + size
+		packet, number := b[:end], end-size
+		switch {
+		case dir == link.Up && kind == packetInitial:
+			c.clientInitial(quicKey{f, string(from)}, string(to), packet, number)
+		case dir == link.Up && kind == packet0RTT:
+			c.clientEarly(quicKey{f, string(from)}, string(to))
+		case dir == link.Down && kind == packetInitial:
+			c.serverInitial(quicKey{f, string(to)}, packet, number)
+		}
+		b = b[end:]
+	}
+}
+
+// clientInitial counts a connection at its first Initial packet. A port, and
+// an empty connection ID, are used again; and a client may soon write to other
+// connection IDs that the server chose. What tells a new connection is that
+// its keys come from the ID it writes to.
+func (c *Counter) clientInitial(key quicKey, to string, packet []byte, number int) {
+	conn := c.quic[key]
+	if conn != nil && conn.begun {
+		if to == conn.original {
+			return
+		}
+		if _, opens := openInitial(to, "client in", packet, number); !opens {
+			return
+		}
+		conn = nil
+	}
+	if conn == nil {
+		conn = c.newQUIC(key, to)
+	}
+	conn.begun = true
+	c.counts.QUICConns++
+}
+
+// clientEarly counts a connection at its first 0-RTT packet.
+func (c *Counter) clientEarly(key quicKey, to string) {
+	conn := c.quic[key]
+	if conn == nil { // the Initial packet is late or lost
+		conn = c.newQUIC(key, to)
+	}
+	if !conn.early {
+		conn.early = true
+		c.counts.QUIC0RTT++
+	}
+}
+
+func (c *Counter) newQUIC(key quicKey, to string) *quicConn {
+	if c.quic == nil {
+		c.quic = make(map[quicKey]*quicConn)
+	}
+	c.quic[key] = &quicConn{original: to}
+	return c.quic[key]
+}
+
+// quicRetry takes in that the client's next Initial packets have keys from the
+// connection ID that a server's Retry packet comes from.
+func (c *Counter) quicRetry(dir link.Dir, key quicKey, from string) {
+	if conn := c.quic[key]; conn != nil && dir == link.Down && !conn.retried {
+		c.counts.QUICRetry++
+		conn.original, conn.retried = from, true
+	}
+}
+
+// serverInitial reads what an Initial packet of the server carries of the TLS
+// handshake, until that says whether it resumes a session.
+func (c *Counter) serverInitial(key quicKey, packet []byte, number int) {
+	conn := c.quic[key]
+	if conn == nil || conn.answered {
+		return
+	}
+	payload, ok := openInitial(conn.original, "server in", packet, number)
+	if !ok {
+		return
+	}
+	conn.crypto.frames(payload)
+	for message := range conn.crypto.messages() {
+		if message[0] != typeServerHello {
+			continue
+		}
+		hello, ok := parseServerHello(message)
+		if !ok || hello.retry {
+			continue
+		}
+		conn.answered = true
+		if hello.psk {
+			c.counts.QUICResumed++
+		} else {
+			c.counts.QUICFull++
+		}
+		return
+	}
+}
+
+// varint reads a variable-length integer (RFC 9000, 16) and its own length,
+// which is 0 if there is none. Values beyond 32 bits don't occur in packets.
+func varint(b []byte) (v, n int) {
+	if len(b) == 0 {
+		return 0, 0
+	}
+	n = 1 << (b[0] >> 6)
+	if len(b) < n {
+		return 0, 0
+	}
+	v = int(b[0] & 0x3f)
+	for _, x := range b[1:n] {
+		if v > 1<<32 {
+			return 0, 0
+		}
+		v = v<<8 | int(x)
+	}
+	return v, n
+}

@@ -1,0 +1,148 @@
+package wire
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/quic-go/quic-go"
+
+	"github.com/rdapq/rdapq/bench/lab/internal/link"
+)
+
+// A tappedUDP shows the datagrams that pass it to a counter.
+type tappedUDP struct {
+	net.PacketConn
+	seen func(dir link.Dir, b []byte)
+}
+
+func (c tappedUDP) WriteTo(b []byte, to net.Addr) (int, error) {
+	c.seen(link.Up, b)
+	return c.PacketConn.WriteTo(b, to)
+}
+
+func (c tappedUDP) ReadFrom(b []byte) (int, net.Addr, error) {
+	n, from, err := c.PacketConn.ReadFrom(b)
+	if err == nil {
+		c.seen(link.Down, b[:n])
+	}
+	return n, from, err
+}
+
+// datagram returns an IPv4 packet with a UDP datagram of the client, or of the
+// server if it comes down.
+func datagram(dir link.Dir, data []byte) []byte {
+	p := make([]byte, 28, 28+len(data))
+	p[0], p[9] = 0x45, 17
+	ports := [2]uint16{1000, serverPort}
+	if dir == link.Down {
+		ports = [2]uint16{serverPort, 1000}
+	}
+	binary.BigEndian.PutUint16(p[20:], ports[0])
+	binary.BigEndian.PutUint16(p[22:], ports[1])
+	return append(p, data...)
+}
+
+// TestQUIC counts real connections, all from one port as far as the counter
+// can see: a full handshake, resumed ones, and one that sends 0-RTT.
+func TestQUIC(t *testing.T) {
+	for _, retry := range []bool{false, true} {
+		name := "at once"
+		if retry {
+			name = "after a retry"
+		}
+		t.Run(name, func(t *testing.T) { testQUIC(t, retry) })
+	}
+}
+
+func testQUIC(t *testing.T, retry bool) {
+	serverTLS, clientTLS := configs(t, "x")
+	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pc.Close()
+	tr := &quic.Transport{Conn: pc, VerifySourceAddress: func(net.Addr) bool { return retry }}
+	defer tr.Close()
+	ln, err := tr.ListenEarly(serverTLS, &quic.Config{Allow0RTT: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	defer ln.Close()
+	serving.Go(func() {
+		for {
+			conn, err := ln.Accept(context.Background())
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				s, err := conn.AcceptStream(context.Background())
+				if err != nil {
+					return
+				}
+				s.Close()
+				<-conn.Context().Done()
+			})
+		}
+	})
+
+	var c Counter
+	dial := func(early bool) {
+		t.Helper()
+		udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer udp.Close()
+		ctr := &quic.Transport{Conn: tappedUDP{udp, func(dir link.Dir, b []byte) { c.Packet(dir, datagram(dir, b)) }}}
+		defer ctr.Close()
+		open := ctr.Dial
+		if early {
+			open = ctr.DialEarly
+		}
+		conn, err := open(t.Context(), pc.LocalAddr(), clientTLS, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := conn.OpenStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil { // sends the end of the stream
+			t.Fatal(err)
+		}
+		if _, err := s.Read(make([]byte, 1)); err == nil {
+			t.Fatal("there is an answer")
+		}
+		if err := conn.CloseWithError(0, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dial(false)
+	dial(false)
+	dial(true)
+	want := Counts{QUICConns: 3, QUIC0RTT: 1, QUICFull: 1, QUICResumed: 2}
+	if retry {
+		want.QUICRetry = 3
+	}
+	if got := c.Counts(); got != want {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// TestCutOffQUIC gives the counter the beginnings of a packet.
+func TestCutOffQUIC(t *testing.T) {
+	var c Counter
+	initial := []byte{0xc0, 0, 0, 0, 1, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 4, 1, 2, 3, 4}
+	for n := range len(initial) + 1 {
+		c.Packet(link.Up, datagram(link.Up, initial[:n]))
+		c.Packet(link.Down, datagram(link.Down, initial[:n]))
+	}
+	if got := c.Counts(); got != (Counts{QUICConns: 1}) {
+		t.Errorf("got %+v", got)
+	}
+}

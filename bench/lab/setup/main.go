@@ -1,0 +1,63 @@
+// Setup writes what a lab's servers need into a directory: a certificate
+// authority (ca.pem), a server certificate with an intermediate (server.pem,
+// server.key), RDAP answers of 4 kB (www/domain/dom0.example and so on) and a
+// configuration for nginx.
+package main
+
+import (
+	_ "embed"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+)
+
+//go:embed domain.json
+var domainJSON string
+
+//go:embed nginx.conf.tmpl
+var nginxConf string
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("setup: ")
+	dir := flag.String("dir", "", "`directory` to fill")
+	name := flag.String("name", "rdap.example", "host `name` in the certificate, beside localhost")
+	count := flag.Int("domains", 1000, "answers to write")
+	flag.Parse()
+	if *dir == "" {
+		log.Fatal("-dir is missing")
+	}
+	if err := fill(*dir, *name, *count); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func fill(dir, name string, count int) error {
+	www := filepath.Join(dir, "www", "domain")
+	if err := os.MkdirAll(www, 0o755); err != nil {
+		return err
+	}
+	if err := writeCertificates(dir, name); err != nil {
+		return err
+	}
+	for i := range count {
+		domain := fmt.Sprintf("dom%d.example", i)
+		body := strings.ReplaceAll(strings.TrimSpace(domainJSON), "{{name}}", domain)
+		if err := os.WriteFile(filepath.Join(www, domain), []byte(body), 0o644); err != nil {
+			return err
+		}
+	}
+	f, err := os.Create(filepath.Join(dir, "nginx.conf"))
+	if err != nil {
+		return err
+	}
+	err = template.Must(template.New("").Parse(nginxConf)).Execute(f, map[string]string{"Dir": dir})
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}
