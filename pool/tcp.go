@@ -86,8 +86,9 @@ func (d *dialer) reach(ctx context.Context, g *dialing) (*line, *stepError) {
 		return nil, &stepError{step: StepResolve, err: err}
 	}
 	g.at(StepConnect)
+	start := time.Now()
 	l, failed := race(ctx, addrs, delayFor(d.cfg.ConnectTimeout, len(addrs)), func(ctx context.Context, a netip.Addr) (*line, *stepError) {
-		return d.attempt(ctx, g, net.JoinHostPort(a.String(), port))
+		return d.attempt(ctx, g, net.JoinHostPort(a.String(), port), start)
 	})
 	if l == nil {
 		if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -124,8 +125,9 @@ func (d *dialer) reachByName(ctx context.Context, g *dialing, address string) (*
 	return l, nil
 }
 
-// attempt connects to one address.
-func (d *dialer) attempt(ctx context.Context, g *dialing, address string) (*line, *stepError) {
+// attempt connects to one address. The search for one that works began at
+// start, and what that took is part of what the connection took.
+func (d *dialer) attempt(ctx context.Context, g *dialing, address string, start time.Time) (*line, *stepError) {
 	dial := d.cfg.Dial
 	fast := d.cfg.FastOpen && g.key.speaksAtOnce()
 	switch {
@@ -135,7 +137,6 @@ func (d *dialer) attempt(ctx context.Context, g *dialing, address string) (*line
 	default:
 		dial = d.plain.DialContext
 	}
-	start := time.Now()
 	nc, err := dial(ctx, d.network, address)
 	if err != nil {
 		return nil, &stepError{step: StepConnect, err: err}
