@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -131,8 +132,9 @@ func (w *world) plainServer() string {
 // cmdAnswer says how a server answers for a path, or for those that begin with
 // what is before a final "*": with a status (404), json=FILE, body=TYPE:FILE (both
 // with variables replaced), empty, redirect=STATUS:URL, header=NAME:VALUE, hang,
-// hangup, endless, cut=N, junk=TEXT, hold=N (not before so many requests have
-// come) and first=N:HOW. Nothing more: as usual again.
+// hangup, endless, cut=N, junk=TEXT, latency=TIME, drip=TIME (before each byte),
+// hold=N (not before so many requests have come) and first=N:HOW. Nothing more:
+// as usual again.
 func cmdAnswer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: answer NAME PATH HOW...")
@@ -176,6 +178,13 @@ func (w *world) behaviour(ts *testscript.TestScript, s *rdaptest.Server, how str
 		return rdaptest.Cut(number(value))
 	case "junk":
 		return rdaptest.Junk(value)
+	case "latency", "drip":
+		d, err := time.ParseDuration(value)
+		ts.Check(err)
+		if key == "drip" {
+			return rdaptest.Drip(1, d)
+		}
+		return rdaptest.Latency(d)
 	case "hold":
 		here := make(chan struct{})
 		n := number(value)
