@@ -134,6 +134,14 @@ func (q *Queue) Shrink() error {
 	return q.fail(q.disk.shrink())
 }
 
+// Sync has the disk itself store what Persist wrote.
+func (q *Queue) Sync() error {
+	if q.err != nil || q.disk.data == nil {
+		return q.err
+	}
+	return q.fail(q.disk.data.Sync())
+}
+
 // Rest emits all rows that wait, in order, as if the lines without one had not
 // been announced.
 func (q *Queue) Rest() error {

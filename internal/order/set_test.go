@@ -61,7 +61,7 @@ func TestSetWhole(t *testing.T) {
 	if line, ok := s.Next(pageBits+7, 1<<40); !ok || line != pageBits+7 {
 		t.Error(line, ok)
 	}
-	if s.Remove(pageBits+7); s.Has(pageBits+7) || !s.Has(pageBits+8) || s.Len() != 2*pageBits+9 {
+	if s.Remove(pageBits + 7); s.Has(pageBits+7) || !s.Has(pageBits+8) || s.Len() != 2*pageBits+9 {
 		t.Error("one line taken out of a whole page")
 	}
 	if line, ok := s.Next(2*pageBits+10, 1<<40); ok {

@@ -1,0 +1,503 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const csvHeader = "line,query,verdict\n"
+
+// options are those of a journal in a folder.
+func options(dir string, f Format, ordered bool) Options {
+	o := Options{
+		Path: filepath.Join(dir, "out"), Format: f, Ordered: ordered,
+		Input: &Input{Name: "names.txt", Size: 7, SHA256: "abc"}, Flags: []string{"type=domain"},
+		Retry:    func(verdict string) bool { return verdict == "failed" },
+		Interval: time.Hour, // rows are flushed when a test says so
+	}
+	if f == CSV {
+		o.Header = []byte(csvHeader)
+	}
+	return o
+}
+
+func makeRow(f Format, line int64, verdict string) []byte {
+	if f == CSV {
+		return fmt.Appendf(nil, "%d,\"a, \"\"%d\"\"\",%s\n", line, line, verdict)
+	}
+	return fmt.Appendf(nil, `{"line":%d,"query":"a","verdict":%q,"rdap":{"line":7,"verdict":"failed"}}`+"\n", line, verdict)
+}
+
+// lines are the numbers of an input with a gap.
+var lines = []int64{1, 2, 3, 5, 6, 7, 8}
+
+// finish asks what there is to ask, in an order that is not that of the lines,
+// and completes the journal. It returns the lines that were asked.
+func finish(t *testing.T, o Options) []int64 {
+	t.Helper()
+	j, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked []int64
+	for _, line := range lines {
+		ask, err := j.Begin(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ask {
+			asked = append(asked, line)
+		}
+	}
+	for _, line := range slices.Backward(asked) {
+		if err := j.Write(line, makeRow(o.Format, line, "registered")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(j.Complete(), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return asked
+}
+
+// check wants one row for each line in the file, none of them failed, and no
+// other file but the sidecar, which says that all is done.
+func check(t *testing.T, o Options) {
+	t.Helper()
+	data, err := os.ReadFile(o.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	if o.Format == CSV {
+		var ok bool
+		if text, ok = strings.CutPrefix(text, csvHeader); !ok {
+			t.Fatalf("no header: %q", text)
+		}
+	}
+	parse, err := o.Format.parser(o.Header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int64
+	for row := range strings.Lines(text) {
+		line, verdict, ok := parse([]byte(row))
+		if !ok || verdict == "failed" || row != string(makeRow(o.Format, line, verdict)) {
+			t.Errorf("row %q", row)
+		}
+		got = append(got, line)
+	}
+	if !o.Ordered {
+		slices.Sort(got)
+	}
+	if diff := cmp.Diff(lines, got); diff != "" {
+		t.Errorf("lines: %s\n%s", diff, data)
+	}
+	var names []string
+	entries, err := os.ReadDir(filepath.Dir(o.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if diff := cmp.Diff([]string{"out", "out.rdapq"}, names); diff != "" {
+		t.Error("files:", diff)
+	}
+	side, err := os.ReadFile(o.Path + SidecarSuffix)
+	var s sidecar
+	if err != nil || json.Unmarshal(side, &s) != nil || !s.Complete {
+		t.Errorf("sidecar: %s, %v", side, err)
+	}
+}
+
+// each runs a test for every kind of journal.
+func each(t *testing.T, f func(t *testing.T, format Format, ordered bool)) {
+	for _, format := range []Format{NDJSON, CSV} {
+		for _, ordered := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s ordered=%v", format, ordered), func(t *testing.T) { f(t, format, ordered) })
+		}
+	}
+}
+
+func TestFresh(t *testing.T) {
+	each(t, func(t *testing.T, format Format, ordered bool) {
+		o := options(t.TempDir(), format, ordered)
+		if diff := cmp.Diff(lines, finish(t, o)); diff != "" {
+			t.Error(diff)
+		}
+		check(t, o)
+		j, err := Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer j.Close()
+		want := Past{Rows: 7, Verdicts: map[string]int64{"registered": 7}, Complete: true}
+		if diff := cmp.Diff(want, j.Past()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// interrupted leaves a journal as a run that was killed does: some rows, of
+// which two failed, and with rows in order some that wait for line 3.
+func interrupted(t *testing.T, o Options) {
+	t.Helper()
+	j, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range lines {
+		if _, err := j.Begin(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range []int64{2, 1, 8, 6, 5} {
+		verdict := "registered"
+		if line == 2 || line == 6 {
+			verdict = "failed"
+		}
+		if err := j.Write(line, makeRow(o.Format, line, verdict)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.release(); err != nil { // as a process that ends gives the lock back
+		t.Fatal(err)
+	}
+}
+
+// TestTruncated cuts each file of a journal off at each octet, as a kill or a
+// power cut may, and goes on.
+func TestTruncated(t *testing.T) {
+	each(t, func(t *testing.T, format Format, ordered bool) {
+		t.Parallel()
+		from := options(t.TempDir(), format, ordered)
+		interrupted(t, from)
+		files := []string{"out"}
+		if ordered {
+			files = append(files, "out.rdapq-waiting")
+		}
+		for _, name := range files {
+			whole, err := os.ReadFile(filepath.Join(filepath.Dir(from.Path), name))
+			if err != nil || len(whole) == 0 {
+				t.Fatal(name, err)
+			}
+			for cut := range len(whole) + 1 {
+				o := options(t.TempDir(), format, ordered)
+				if err := os.CopyFS(filepath.Dir(o.Path), os.DirFS(filepath.Dir(from.Path))); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Truncate(filepath.Join(filepath.Dir(o.Path), name), int64(cut)); err != nil {
+					t.Fatal(err)
+				}
+				asked := finish(t, o)
+				check(t, o)
+				// What stands in the file as a whole and did not fail is not asked again.
+				rowsLeft := strings.Count(string(whole[:cut]), "registered")
+				if name == "out" && ordered {
+					rowsLeft += 2 // those that wait
+				}
+				if name == "out.rdapq-waiting" {
+					rowsLeft++ // line 1, in the other file
+				}
+				half := strings.Count(string(whole[strings.LastIndexByte(string(whole[:cut]), '\n')+1:cut]), "registered")
+				if want := len(lines) - rowsLeft + half; len(asked) != want {
+					t.Fatalf("%s cut at %d: asked %v, want %d of them", name, cut, asked, want)
+				}
+				if t.Failed() {
+					t.Fatalf("%s cut at %d", name, cut)
+				}
+			}
+		}
+	})
+}
+
+// TestCutShortResume: who is killed while it goes on leaves what the next can go
+// on with, whichever step was the last.
+func TestCutShortResume(t *testing.T) {
+	each(t, func(t *testing.T, format Format, ordered bool) {
+		o := options(t.TempDir(), format, ordered)
+		interrupted(t, o)
+		file, err := os.ReadFile(o.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Copies that were begun, and with rows in order, one that has been put in
+		// its place before the file was cut.
+		j, err := Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.release(); err != nil {
+			t.Fatal(err)
+		}
+		if ordered {
+			if err := os.WriteFile(o.Path, file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, name := range []string{"-new", "-waiting.new"} {
+			if err := os.WriteFile(o.Path+SidecarSuffix+name, []byte("half a"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		finish(t, o)
+		check(t, o)
+	})
+}
+
+// TestFailedInTheMiddle: with rows in order, the file is cut before the first
+// row that is asked again, and the rows after it are not asked again.
+func TestFailedInTheMiddle(t *testing.T) {
+	each(t, func(t *testing.T, format Format, ordered bool) {
+		o := options(t.TempDir(), format, ordered)
+		j, err := Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			if _, err := j.Begin(line); err != nil {
+				t.Fatal(err)
+			}
+			verdict := "registered"
+			if line == 3 {
+				verdict = "failed"
+			}
+			if err := j.Write(line, makeRow(format, line, verdict)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(j.Complete(), j.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]int64{3}, finish(t, o)); diff != "" {
+			t.Error(diff)
+		}
+		check(t, o)
+	})
+}
+
+func TestRefused(t *testing.T) {
+	dir := t.TempDir()
+	base := options(dir, NDJSON, false)
+	interrupted(t, base)
+	before, err := os.ReadFile(base.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(o *Options)
+		want   string
+	}{
+		{"longer input", func(o *Options) { o.Input = &Input{"new.txt", 8, "abc"} }, "the input has changed: names.txt had 7 octets, new.txt has 8"},
+		{"other input", func(o *Options) { o.Input = &Input{"new.txt", 7, "abd"} }, "the input has changed: new.txt is as long as names.txt was, but not the same"},
+		{"standard input", func(o *Options) { o.Input = nil }, "its input can't be compared: that takes a file that can be read twice"},
+		{"a flag", func(o *Options) { o.Flags = []string{"type=ip", "dedupe=true"} }, "flags have changed: type=domain before, type=ip dedupe=true now"},
+		{"a flag less", func(o *Options) { o.Flags = nil }, "flags have changed: type=domain before, none of that now"},
+		{"format", func(o *Options) { o.Format, o.Header = CSV, []byte(csvHeader) }, "the format has changed: ndjson before, csv now"},
+	} {
+		o := base
+		tt.change(&o)
+		_, err := Open(o)
+		changed, ok := errors.AsType[*ChangedError](err)
+		if !ok || changed.Error() != tt.want {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+	if after, err := os.ReadFile(base.Path); err != nil || string(after) != string(before) {
+		t.Error("the file was changed", err)
+	}
+	o := base
+	o.Flags, o.Force = nil, true
+	finish(t, o)
+	check(t, o)
+}
+
+func TestForeign(t *testing.T) {
+	for _, tt := range []struct {
+		name, file, side string
+	}{
+		{"no sidecar", "mine\n", ""},
+		{"a sidecar that is none", "mine\n", "also mine\n"},
+		{"a sidecar that breaks off", "mine\n", sidecarHead},
+		{"nothing but a sidecar that is none", "", "also mine\n"},
+		{"JSON that is no sidecar", "mine\n", `{"complete":false}` + "\n"},
+	} {
+		o := options(t.TempDir(), NDJSON, false)
+		for path, text := range map[string]string{o.Path: tt.file, o.Path + SidecarSuffix: tt.side} {
+			if text == "" {
+				continue
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Open(o); !errors.Is(err, ErrForeign) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		for path, text := range map[string]string{o.Path: tt.file, o.Path + SidecarSuffix: tt.side} {
+			if got, err := os.ReadFile(path); string(got) != text || text == "" && !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: %s holds %q, %v", tt.name, path, got, err)
+			}
+		}
+		o.Force = true
+		finish(t, o)
+		check(t, o)
+	}
+}
+
+// TestFreshOverLeftovers: neither an empty file nor a sidecar without a file
+// keeps a run from beginning.
+func TestFreshOverLeftovers(t *testing.T) {
+	each(t, func(t *testing.T, format Format, ordered bool) {
+		o := options(t.TempDir(), format, ordered)
+		if err := os.WriteFile(o.Path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		finish(t, o)
+		check(t, o)
+
+		o = options(t.TempDir(), format, ordered)
+		interrupted(t, o)
+		if err := os.Remove(o.Path); err != nil {
+			t.Fatal(err)
+		}
+		o.Flags = nil
+		if asked := finish(t, o); len(asked) != len(lines) {
+			t.Errorf("asked %v", asked)
+		}
+		check(t, o)
+	})
+}
+
+func TestCorrupt(t *testing.T) {
+	each(t, func(t *testing.T, format Format, ordered bool) {
+		for _, damage := range []string{"\n", "{\"line\":1}\n", "1,2\n", "\x00\x00\n", "x,y,registered\n"} {
+			o := options(t.TempDir(), format, ordered)
+			interrupted(t, o)
+			data, err := os.ReadFile(o.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(o.Path, append(data, damage...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err = Open(o)
+			if corrupt, ok := errors.AsType[*CorruptError](err); !ok || corrupt.Row != int64(strings.Count(string(data), "\n"))+1 {
+				t.Errorf("%q: %v", damage, err)
+			}
+		}
+	})
+}
+
+func TestOtherColumns(t *testing.T) {
+	o := options(t.TempDir(), CSV, false)
+	interrupted(t, o)
+	o.Header = []byte("line,verdict,query\n")
+	if _, err := Open(o); err == nil || err.Error() != "the columns have changed" {
+		t.Error(err)
+	}
+	o.Header = []byte("line,query\n")
+	if _, err := Open(o); err == nil {
+		t.Error("without a verdict")
+	}
+}
+
+func TestLocked(t *testing.T) {
+	o := options(t.TempDir(), NDJSON, false)
+	j, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, force := range []bool{false, true} {
+		o.Force = force
+		if _, err := Open(o); !errors.Is(err, ErrLocked) {
+			t.Errorf("force %v: %v", force, err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, o)
+}
+
+// TestFlushes: a row gets into the file without being told to, soon or when
+// there are many.
+func TestFlushes(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		interval time.Duration
+		block    int
+	}{{"soon", time.Millisecond, 1 << 30}, {"many", time.Hour, 100}} {
+		o := options(t.TempDir(), NDJSON, false)
+		o.Interval, o.Block, o.Fsync = tt.interval, tt.block, true
+		j, err := Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer j.Close()
+		for line := range int64(2) {
+			if err := j.Write(line+1, makeRow(NDJSON, line+1, "found")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for {
+			if data, err := os.ReadFile(o.Path); err != nil {
+				t.Fatal(err)
+			} else if strings.Count(string(data), "\n") == 2 {
+				break
+			}
+			select {
+			case <-t.Context().Done():
+				t.Fatal("it does not come")
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}
+}
+
+// TestLink: a file that is a link stays one.
+func TestLink(t *testing.T) {
+	dir := t.TempDir()
+	o := options(dir, NDJSON, false)
+	real := filepath.Join(dir, "real")
+	if err := os.WriteFile(real, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(real, o.Path); err != nil {
+		t.Skip(err)
+	}
+	interrupted(t, o)
+	finish(t, o)
+	if info, err := os.Lstat(o.Path); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Error(info, err)
+	}
+	if data, err := os.ReadFile(real); err != nil || strings.Count(string(data), "\n") != len(lines) {
+		t.Errorf("%s, %v", data, err)
+	}
+	if info, err := os.Stat(real); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error("the copy is as private as the file was:", info.Mode(), err)
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	got, err := Fingerprint("x", strings.NewReader("abc"))
+	want := &Input{"x", 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}

@@ -1,0 +1,160 @@
+package journal
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/rdapq/rdapq/internal/order"
+)
+
+// SidecarSuffix is what the name of the sidecar ends with, after that of the
+// journal.
+const SidecarSuffix = ".rdapq"
+
+func (j *Journal) sidePath() string { return j.path + SidecarSuffix }
+func (j *Journal) waiting() string  { return j.path + SidecarSuffix + "-waiting" }
+func (j *Journal) renewed() string  { return j.path + SidecarSuffix + "-new" }
+
+// resolve follows links, as files are put in the place of path by renaming.
+func resolve(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return path, nil
+	}
+	return real, err
+}
+
+// open finds out what there is, and begins or goes on.
+func (j *Journal) open() error {
+	size, there, err := stat(j.path)
+	if err != nil {
+		return err
+	}
+	_, known, err := stat(j.sidePath())
+	if err != nil {
+		return err
+	}
+	if size > 0 && !known && !j.o.Force {
+		return ErrForeign
+	}
+	if j.side, err = os.OpenFile(j.sidePath(), os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+		return err
+	}
+	if ok, err := tryLock(j.side); err != nil || !ok {
+		return errors.Join(err, ErrLocked)
+	}
+	was, err := readSidecar(j.side)
+	if err != nil && !j.o.Force {
+		if errors.Is(err, errNoSidecar) {
+			return ErrForeign
+		}
+		return err
+	}
+	// Now that nobody else is at work.
+	for _, left := range []string{j.renewed(), j.waiting() + ".new"} {
+		if err := remove(left); err != nil {
+			return err
+		}
+	}
+	if size, there, err = stat(j.path); err != nil {
+		return err
+	}
+	waiting, _, err := stat(j.waiting())
+	if err != nil {
+		return err
+	}
+	if j.o.Force || !there || size == 0 && waiting == 0 {
+		return j.start()
+	}
+	if was == nil {
+		return ErrForeign
+	}
+	now := j.o.sidecar()
+	if err := compare(was, &now); err != nil {
+		return err
+	}
+	return j.resume(was.Complete)
+}
+
+// stat returns the size of a file, and whether it is there.
+func stat(path string) (size int64, there bool, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, false, nil
+	case err != nil:
+		return 0, false, err
+	}
+	return info.Size(), true, nil
+}
+
+// start begins a journal without rows. Whoever is killed on the way leaves
+// nothing that could be taken for one with rows.
+func (j *Journal) start() (err error) {
+	if err := remove(j.waiting()); err != nil {
+		return err
+	}
+	if j.file, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666); err != nil {
+		_ = os.Remove(j.sidePath()) // it would stand there alone
+		return err
+	}
+	s := j.o.sidecar()
+	data, err := s.bytes()
+	if err != nil {
+		return err
+	}
+	if err := j.side.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := j.side.WriteAt(data, 0); err != nil {
+		return err
+	}
+	if j.o.Fsync {
+		if err := errors.Join(j.side.Sync(), syncFolder(j.path)); err != nil {
+			return err
+		}
+	}
+	j.buf = append(j.buf, j.o.Header...)
+	if j.o.Ordered {
+		j.newQueue()
+	}
+	return nil
+}
+
+func (j *Journal) newQueue() {
+	j.queue = order.NewQueue(order.Config{
+		Path: j.waiting(), Dir: filepath.Dir(j.path),
+		Emit: func(row []byte) error { j.buf = append(j.buf, row...); return nil },
+	})
+}
+
+// mark overwrites whether the journal is complete.
+func (j *Journal) mark(mark string) error {
+	if _, err := j.side.WriteAt([]byte(mark), int64(len(sidecarHead))); err != nil {
+		return err
+	}
+	if j.o.Fsync {
+		return j.side.Sync()
+	}
+	return nil
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// syncFolder has the disk store the names in the folder of path. Some systems
+// can't, which is not worth a run.
+func syncFolder(path string) error {
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return nil
+	}
+	_ = d.Sync()
+	return d.Close()
+}

@@ -1,0 +1,117 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Format is how rows are written.
+type Format string
+
+// Formats that carry what a journal needs, the line and its verdict, under these
+// names.
+const (
+	NDJSON Format = "ndjson"
+	CSV    Format = "csv"
+)
+
+const (
+	lineName    = "line"
+	verdictName = "verdict"
+)
+
+// A parser finds the line and the verdict of a row.
+type parser func(row []byte) (line int64, verdict string, ok bool)
+
+// parser returns that of a format. The header is that of a table.
+func (f Format) parser(header []byte) (parser, error) {
+	if f != CSV {
+		return parseNDJSON, nil
+	}
+	names, err := csv.NewReader(bytes.NewReader(header)).Read()
+	if err != nil {
+		return nil, err
+	}
+	line, verdict := slices.Index(names, lineName), slices.Index(names, verdictName)
+	if line < 0 || verdict < 0 {
+		return nil, errors.New("a journal needs the columns " + lineName + " and " + verdictName)
+	}
+	return func(row []byte) (int64, string, bool) {
+		cells, err := csv.NewReader(bytes.NewReader(row)).Read()
+		if err != nil || len(cells) != len(names) {
+			return 0, "", false
+		}
+		n, err := strconv.ParseInt(cells[line], 10, 64)
+		return n, cells[verdict], err == nil && n > 0 && cells[verdict] != ""
+	}, nil
+}
+
+// parseNDJSON reads as much of a row as it must.
+func parseNDJSON(row []byte) (line int64, verdict string, ok bool) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(row), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if d.PeekKind() != '{' {
+		return 0, "", false
+	}
+	_, err := d.ReadToken()
+	for err == nil && d.PeekKind() == '"' {
+		var name, value jsontext.Token
+		if name, err = d.ReadToken(); err != nil {
+			break
+		}
+		switch name.String() {
+		case lineName:
+			if value, err = d.ReadToken(); err == nil && value.Kind() == '0' {
+				line, err = strconv.ParseInt(value.String(), 10, 64)
+			}
+		case verdictName:
+			if value, err = d.ReadToken(); err == nil && value.Kind() == '"' {
+				verdict = value.String()
+			}
+		default:
+			err = d.SkipValue()
+		}
+		if line > 0 && verdict != "" {
+			return line, verdict, err == nil
+		}
+	}
+	return 0, "", false
+}
+
+// rows calls f for each whole row of r, line end included, and returns where the
+// last of them ends. What follows that is half a row. The row is valid until f
+// returns.
+func rows(r io.Reader, f func(row []byte, offset int64) error) (end int64, err error) {
+	in := bufio.NewReaderSize(r, 1<<20)
+	var long []byte
+	for {
+		row, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long = append(long, row...)
+			continue
+		}
+		if err == io.EOF {
+			return end, nil
+		}
+		if err != nil {
+			return end, err
+		}
+		if len(long) > 0 {
+			long = append(long, row...)
+			row = long
+		}
+		if err := f(row, end); err != nil {
+			return end, err
+		}
+		end += int64(len(row))
+		if long = long[:0]; cap(long) > 16<<20 {
+			long = nil
+		}
+	}
+}

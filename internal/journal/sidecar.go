@@ -1,0 +1,150 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// version is that of the sidecar and of what rows mean.
+const version = 1
+
+// An Input tells whether an input is what it was.
+type Input struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"` // octets
+	SHA256 string `json:"sha256"`
+}
+
+// Fingerprint reads a file to its end and tells what is in it.
+func Fingerprint(name string, r io.Reader) (*Input, error) {
+	h := sha256.New()
+	n, err := io.Copy(h, r)
+	if err != nil {
+		return nil, err
+	}
+	return &Input{Name: name, Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+}
+
+// A sidecar says what the rows of a journal are of.
+type sidecar struct {
+	Complete  bool     `json:"complete"` // first: it is overwritten in place
+	Kind      string   `json:"kind"`
+	Version   int      `json:"version"`
+	Format    string   `json:"format"`
+	Input     *Input   `json:"input"` // null: it could not be read twice
+	Flags     []string `json:"flags"`
+	FlagsHash string   `json:"flags_sha256"`
+}
+
+const kind = "rdapq journal"
+
+func (o *Options) sidecar() sidecar {
+	h := sha256.Sum256([]byte(strings.Join(o.Flags, "\n")))
+	return sidecar{
+		Kind: kind, Version: version, Format: string(o.Format),
+		Input: o.Input, Flags: o.Flags, FlagsHash: hex.EncodeToString(h[:]),
+	}
+}
+
+// The marks of a sidecar are of one length, so that one can be put in the place
+// of the other by a write that no crash can tear.
+const (
+	sidecarHead = `{"complete":`
+	markDone    = "true "
+	markOpen    = "false"
+)
+
+func (s *sidecar) bytes() ([]byte, error) {
+	s.Complete = false
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(s)
+	return b.Bytes(), err
+}
+
+// errNoSidecar says that a file is none, not even one that breaks off.
+var errNoSidecar = errors.New("it is no sidecar of a journal")
+
+// readSidecar reads what f holds. It is nil for a file that is empty or breaks
+// off, as one does whose writer was killed.
+func readSidecar(f *os.File) (*sidecar, error) {
+	data, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<20))
+	if err != nil {
+		return nil, err
+	}
+	begun := data[:min(len(data), len(sidecarHead))]
+	if !strings.HasPrefix(sidecarHead, string(begun)) {
+		return nil, errNoSidecar
+	}
+	if !bytes.HasSuffix(data, []byte("\n")) {
+		return nil, nil
+	}
+	var s sidecar
+	if err := json.Unmarshal(data, &s); err != nil || s.Kind != kind {
+		return nil, errNoSidecar
+	}
+	return &s, nil
+}
+
+// A ChangedError says that a run is not the one that wrote the rows.
+type ChangedError struct {
+	What   string // what is not as it was, in a few words
+	Detail string // then and now
+}
+
+func (e *ChangedError) Error() string {
+	if e.Detail == "" {
+		return e.What
+	}
+	return e.What + ": " + e.Detail
+}
+
+// compare returns why rows of was can't be continued by now.
+func compare(was, now *sidecar) error {
+	switch {
+	case was.Version != version:
+		return &ChangedError{"another version of rdapq wrote it", ""}
+	case was.Format != now.Format:
+		return &ChangedError{"the format has changed", was.Format + " before, " + now.Format + " now"}
+	case was.Input == nil || now.Input == nil:
+		return &ChangedError{"its input can't be compared", "that takes a file that can be read twice"}
+	case was.Input.Size != now.Input.Size:
+		return &ChangedError{"the input has changed", was.Input.Name + " had " + strconv.FormatInt(was.Input.Size, 10) +
+			" octets, " + now.Input.Name + " has " + strconv.FormatInt(now.Input.Size, 10)}
+	case was.Input.SHA256 != now.Input.SHA256:
+		return &ChangedError{"the input has changed", now.Input.Name + " is as long as " + was.Input.Name + " was, but not the same"}
+	case was.FlagsHash != now.FlagsHash:
+		return &ChangedError{"flags have changed", difference(was.Flags, now.Flags)}
+	}
+	return nil
+}
+
+// difference tells in words which flags are not in both lists.
+func difference(was, now []string) string {
+	var parts []string
+	for _, d := range []struct {
+		a, b []string
+		when string
+	}{{was, now, "before"}, {now, was, "now"}} {
+		var only []string
+		for _, f := range d.a {
+			if !slices.Contains(d.b, f) {
+				only = append(only, f)
+			}
+		}
+		if len(only) == 0 {
+			only = []string{"none of that"}
+		}
+		parts = append(parts, strings.Join(only, " ")+" "+d.when)
+	}
+	return strings.Join(parts, ", ")
+}
