@@ -2,6 +2,10 @@ package pool_test
 
 import (
 	"crypto/tls"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -137,4 +141,45 @@ func TestNoReuseTakesNoSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	saw("NoReuse", 1, 0)
+}
+
+// A second run of a program resumes the sessions of the first one.
+func ExampleSessionFile() {
+	server := exampleServer()
+	defer server.Close()
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	for range 2 {
+		sessions, err := pool.OpenSessionFile(filepath.Join(dir, "sessions"), 0, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		p, err := pool.New(pool.Config{
+			TLS:      &tls.Config{RootCAs: server.Pool()},
+			Trust:    "the example's authority",
+			Sessions: sessions,
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		resp, err := (&http.Client{Transport: p}).Get(server.URL() + "domain/courbu.example")
+		if err != nil {
+			log.Fatal(err)
+		}
+		resp.Body.Close()
+		h := p.Stats().Handshakes
+		fmt.Println(h.Full, "full,", h.Resumed, "resumed")
+
+		p.Close()
+		if err := sessions.Close(); err != nil { // after the Pool, which learns to the end
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// 1 full, 0 resumed
+	// 0 full, 1 resumed
 }

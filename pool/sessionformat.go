@@ -71,7 +71,7 @@ func appendText[T string | []byte](b []byte, s T) []byte {
 func parseSessions(data []byte) ([]*savedSession, error) {
 	r := sessionReader{rest: data}
 	switch {
-	case !strings.HasPrefix(string(data[:min(len(data), len(sessionMagic))]), sessionMagic), len(data) > maxSessionFile:
+	case !strings.HasPrefix(string(data[:min(len(data), len(sessionMagic))]), sessionMagic):
 		return nil, errNotSessions
 	case len(data) < len(sessionMagic)+crc32.Size:
 		return nil, errChecksum

@@ -73,8 +73,11 @@ func readSessions(path string) ([]*savedSession, error) {
 	if err := private(info); err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(file, maxSessionFile+1))
-	if err != nil {
+	if info.Size() > maxSessionFile {
+		return nil, errNotSessions
+	}
+	data := make([]byte, info.Size()) // for good: files are replaced, never written to
+	if _, err := io.ReadFull(file, data); err != nil {
 		return nil, err
 	}
 	return parseSessions(data)

