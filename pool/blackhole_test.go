@@ -33,8 +33,10 @@ func TestBlackHoleHTTP2(t *testing.T) {
 			if st.Failed != 0 || st.Requests != 45 || st.Retries[pool.RetryClosed] != 20 {
 				t.Errorf("stats: %+v, want 45 requests of which 20 were repeated", st)
 			}
-			if st.Connections != 2 || s.Counts().Connections != 2 {
-				t.Errorf("%d connections, the server saw %d, want 2", st.Connections, s.Counts().Connections)
+			// One that learns late of the end asks for a connection newer than those
+			// that were made meanwhile.
+			if n := s.Counts().Connections; n < 2 || n > 4 || n != st.Connections {
+				t.Errorf("%d connections, the server saw %d, want 2 to 4", st.Connections, n)
 			}
 		})
 	}

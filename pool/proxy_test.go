@@ -321,7 +321,9 @@ func TestBadProxy(t *testing.T) {
 	for _, choose := range []func(*http.Request) (*url.URL, error){
 		func(*http.Request) (*url.URL, error) { return url.Parse("ftp://me:s3cret@proxy.example") },
 		func(*http.Request) (*url.URL, error) { return &url.URL{Scheme: "http"}, nil },
-		func(*http.Request) (*url.URL, error) { return url.Parse(fmt.Sprintf("http://me:s3cret@proxy.example:%s", port)) },
+		func(*http.Request) (*url.URL, error) {
+			return url.Parse(fmt.Sprintf("http://me:s3cret@proxy.example:%s", port))
+		},
 	} {
 		p, err := pool.New(pool.Config{Proxy: choose})
 		if err != nil {
