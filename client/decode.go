@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	json "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -14,80 +15,112 @@ import (
 // other. Honest answers stay under 20.
 const maxNesting = 100
 
-// A reader walks one JSON document from front to back. A syntax error sticks:
-// after it every method does nothing, so that the walk needs no check at each
-// step and every loop ends.
+// lenient is what is allowed of an answer's JSON.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// isValid reports whether raw is one JSON document.
+func isValid(raw []byte) bool { return jsontext.Value(raw).IsValid(lenient) }
+
+// firstValue returns the JSON document that raw begins with, and whether
+// something follows it.
+func firstValue(raw []byte) (value []byte, followed bool, err error) {
+	if isValid(raw) {
+		return raw, false, nil
+	}
+	dec := newDecoder(raw)
+	if value, err = dec.ReadValue(); err != nil {
+		return nil, false, breakOf(raw)
+	}
+	_, end := dec.ReadToken()
+	return value, !errors.Is(end, io.EOF), nil
+}
+
+// breakOf returns the error at the first token of raw that is out of place.
+func breakOf(raw []byte) error {
+	dec := newDecoder(raw)
+	for {
+		if _, err := dec.ReadToken(); err != nil {
+			return err
+		}
+	}
+}
+
+// A reader walks one JSON document from front to back, which is known to be
+// valid. An error sticks: after it every method does nothing, so that the walk
+// needs no check at each step and every loop ends, whatever the document.
 type reader struct {
-	dec      *jsontext.Decoder
-	text     string // the document; every string of the result is cut from it
-	utf8     bool   // the document is valid UTF-8
-	brief    bool   // read only what a Summary needs
-	base     string // path of the document's root, for documents within documents
+	text     string    // the document; every string of the result is cut from it
+	pos      int       // where the token read last ends
+	utf8     bool      // the document is valid UTF-8
+	brief    bool      // read only what a Summary needs
+	dnssec   SecureDNS // if brief, what Record.SecureDNS points to
+	base     string    // path of the document's root, for documents within documents
+	place    place
 	problems []Problem
 	err      error
 }
 
-// newReader reads raw, which must not change until the walk is over.
-func newReader(raw []byte, brief bool) *reader {
-	r := &reader{text: string(raw), brief: brief}
-	r.utf8 = utf8.ValidString(r.text)
-	r.dec = jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	return r
+// newReader reads text, a valid document that stands at base.
+func newReader(text, base string) *reader {
+	return &reader{text: text, base: base, utf8: utf8.ValidString(text)}
 }
 
-// restart points the reader at another document, which keeps its buffers. The
-// problems found so far stay.
-func (r *reader) restart(text, base string) {
-	r.text, r.base, r.err = text, base, nil
-	r.utf8 = utf8.ValidString(text)
-	r.dec.Reset(bytes.NewBufferString(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-}
+var errBroken = errors.New("broken JSON")
 
 // peek returns the kind of the next value or closing bracket, 0 after an error.
 func (r *reader) peek() jsontext.Kind {
 	if r.err != nil {
 		return 0
 	}
-	return r.dec.PeekKind()
+	for ; r.pos < len(r.text); r.pos++ {
+		if k := kindOf[r.text[r.pos]]; k > separator {
+			return k
+		} else if k != separator {
+			break
+		}
+	}
+	r.err = errBroken
+	return 0
 }
 
 // token reads one bracket.
 func (r *reader) token() {
-	if r.err == nil {
-		_, r.err = r.dec.ReadToken()
+	if r.peek() != 0 {
+		r.pos++
 	}
 }
 
 // value reads the next value and returns its JSON text.
 func (r *reader) value() string {
-	if r.err != nil {
-		return ""
+	start := r.skip()
+	return r.text[start:r.pos]
+}
+
+// skip passes over the next value and returns where it begins.
+func (r *reader) skip() (start int) {
+	switch r.peek() {
+	case 0:
+		return r.pos
+	case jsontext.KindEndObject, jsontext.KindEndArray:
+		r.err = errBroken
+		return r.pos
 	}
-	v, err := r.dec.ReadValue()
-	if err != nil {
-		r.err = err
-		return ""
-	}
-	end := int(r.dec.InputOffset())
-	return r.text[end-len(v) : end]
+	start = r.pos
+	r.pos = valueEnd(r.text, start)
+	return start
 }
 
 // next reports whether the array or object being read has one more item, and
 // leaves it when it has none.
 func (r *reader) next() bool {
 	switch r.peek() {
-	case jsontext.KindEndObject, jsontext.KindEndArray, jsontext.KindInvalid:
-		r.token() // the bracket, or the error that peek saw
+	case 0:
+		return false
+	case jsontext.KindEndObject, jsontext.KindEndArray:
+		r.pos++
 		return false
 	}
-	return r.err == nil
-}
-
-// skip passes over the next value.
-func (r *reader) skip() {
-	if r.err == nil {
-		_, r.err = r.dec.ReadValue()
-	}
+	return true
 }
 
 // drop passes over the next value, which is of the wrong kind, and says so.
@@ -121,25 +154,11 @@ func (r *reader) unquote(quoted string) string {
 // over.
 func (r *reader) enterObject() bool {
 	if r.peek() == jsontext.KindBeginObject {
-		r.token()
-		return r.err == nil
+		r.pos++
+		return true
 	}
 	r.drop("an object")
 	return false
-}
-
-// finish returns what stopped the walk, if anything did, and looks at what
-// follows the document.
-func (r *reader) finish() error {
-	if r.err != nil {
-		return r.err
-	}
-	if _, err := r.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		if len(r.problems) < maxProblems {
-			r.problems = append(r.problems, Problem{Message: "something follows the JSON object"})
-		}
-	}
-	return nil
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -162,29 +181,8 @@ func tooDeep(raw []byte) bool {
 		case ']', '}':
 			depth--
 		case '"':
-			i = stringEnd(raw, i+1)
+			i = afterString(raw, i) - 1
 		}
 	}
 	return false
-}
-
-// stringEnd returns the index of the quotation mark that ends the string whose
-// inside begins at i, or len(raw).
-func stringEnd(raw []byte, i int) int {
-	for i < len(raw) {
-		n := bytes.IndexByte(raw[i:], '"')
-		if n < 0 {
-			return len(raw)
-		}
-		end := i + n
-		slashes := 0
-		for j := end - 1; j >= i && raw[j] == '\\'; j-- {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return end
-		}
-		i = end + 1
-	}
-	return len(raw)
 }

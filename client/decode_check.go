@@ -21,56 +21,50 @@ const maxExcerpt = 80
 // error is an [*Error] of code [CodeNotRDAP] whose message says what the body
 // is instead, with its beginning.
 func CheckRDAP(raw []byte) (class string, err error) {
+	s, err := surveyAnswer(raw)
+	return s.class, err
+}
+
+// surveyAnswer does what CheckRDAP says, and tells all that it found out.
+func surveyAnswer(raw []byte) (survey, error) {
+	if s := surveyOf(raw); s.valid && s.class != "" {
+		return s, nil
+	}
 	raw = trimBOM(raw)
 	if tooDeep(raw) {
-		return "", errTooDeep()
+		return survey{}, errTooDeep()
 	}
 	trimmed := bytes.TrimSpace(raw)
 	switch {
 	case len(trimmed) == 0:
-		return "", notRDAP(nil, "an empty body")
+		return survey{}, notRDAP(nil, "an empty body")
 	case trimmed[0] == '<':
 		what := "markup"
 		if looksLikeHTML(trimmed) {
 			what = "an HTML page"
 		}
-		return "", notRDAP(nil, "%s: %s", what, excerpt(trimmed))
+		return survey{}, notRDAP(nil, "%s: %s", what, excerpt(trimmed))
 	case trimmed[0] != '{':
-		return "", notRDAP(nil, "%s: %s", notObject(trimmed), excerpt(trimmed))
+		return survey{}, notRDAP(nil, "%s: %s", notObject(trimmed), excerpt(trimmed))
 	}
-	class, members, err := classOf(raw)
+	object, _, err := firstValue(raw)
 	if err != nil {
 		fixed, _ := clean(raw)
-		if class, members, err = classOf(fixed); err != nil {
+		if object, _, err = firstValue(fixed); err != nil {
 			e := syntaxError(err)
 			e.Message += ": " + excerpt(trimmed)
-			return "", e
+			return survey{}, e
 		}
 	}
+	s := survey{}
+	s.walk(object)
 	switch {
-	case class != "":
-		return class, nil
-	case members == 0:
-		return "", notRDAP(nil, "an empty object")
+	case s.class != "":
+		return s, nil
+	case s.members == 0:
+		return survey{}, notRDAP(nil, "an empty object")
 	}
-	return "", notRDAP(nil, "an object without objectClassName: %s", excerpt(trimmed))
-}
-
-func classOf(raw []byte) (class string, members int, err error) {
-	r := newReader(raw, true)
-	var m marks
-	if r.enterObject() {
-		for ; r.next(); members++ {
-			name := r.name()
-			m.see(name, r.peek())
-			if name == "objectClassName" {
-				r.str(&m.object)
-			} else {
-				r.skip()
-			}
-		}
-	}
-	return m.class(), members, r.err
+	return survey{}, notRDAP(nil, "an object without objectClassName: %s", excerpt(trimmed))
 }
 
 // marks are the members that tell what class an answer is.
@@ -107,7 +101,7 @@ func (m *marks) see(name string, kind jsontext.Kind) {
 		m.named = true
 	default:
 		if strings.HasSuffix(name, "SearchResults") {
-			m.results = name
+			m.results = strings.Clone(name)
 		}
 	}
 }

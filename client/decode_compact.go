@@ -1,11 +1,8 @@
 package client
 
 import (
-	"bytes"
 	"fmt"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Compact appends to dst the JSON document raw as one line: white space
@@ -25,31 +22,40 @@ func Compact(dst, raw []byte) (out []byte, warnings []string, err error) {
 	if hasHidden(raw) {
 		src, warnings = clean(raw)
 	}
-	out, err = appendCompact(dst, src)
-	if err == nil {
-		return out, warnings, nil
+	if isValid(src) {
+		return appendTight(dst, src), warnings, nil
 	}
 	// Line breaks and tabs within strings are not JSON, and servers send them.
 	src, warnings = clean(raw)
-	if out, err = appendCompact(dst, src); err == nil {
-		return out, warnings, nil
-	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(src), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	first, readErr := dec.ReadValue()
-	if readErr != nil {
-		return dst, nil, syntaxError(readErr)
-	}
-	if out, err = appendCompact(dst, first); err != nil {
+	first, followed, err := firstValue(src)
+	if err != nil {
 		return dst, nil, syntaxError(err)
 	}
-	return out, append(warnings, "what followed the JSON document was left out"), nil
+	if followed {
+		warnings = append(warnings, "what followed the JSON document was left out")
+	}
+	return appendTight(dst, first), warnings, nil
 }
 
-func appendCompact(dst, src []byte) ([]byte, error) {
-	return jsontext.AppendFormat(dst, src,
-		jsontext.AllowDuplicateNames(true),
-		jsontext.AllowInvalidUTF8(true),
-		jsontext.PreserveRawStrings(true))
+// appendTight appends src, which is valid JSON, without the white space between
+// its tokens.
+func appendTight(dst, src []byte) []byte {
+	from := 0
+	for i := 0; i < len(src); {
+		switch src[i] {
+		case '"':
+			i = afterString(src, i)
+		case ' ', '\t', '\n', '\r':
+			dst = append(dst, src[from:i]...)
+			for i++; i < len(src) && src[i] <= ' '; i++ {
+				continue
+			}
+			from = i
+		default:
+			i++
+		}
+	}
+	return append(dst, src[from:]...)
 }
 
 func errTooDeep() *Error {
@@ -61,6 +67,10 @@ func errTooDeep() *Error {
 // outside strings they are white space, inside they are not JSON at all.
 func hasHidden(raw []byte) bool {
 	for i := 0; i < len(raw); {
+		if i+8 <= len(raw) && isPlain(eight(raw, i)) {
+			i += 8
+			continue
+		}
 		if c := raw[i]; c < 0x7f {
 			i++
 			continue

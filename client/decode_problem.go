@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -44,27 +43,6 @@ func (r *reader) problem(message string, lost bool) {
 	if r.err == nil && len(r.problems) < maxProblems {
 		r.problems = append(r.problems, Problem{Path: r.path(), Message: message, Lost: lost})
 	}
-}
-
-// path returns where the value last read stands.
-func (r *reader) path() string {
-	var b strings.Builder
-	b.WriteString(r.base)
-	level := 0
-	for token := range r.dec.StackPointer().Tokens() {
-		level++
-		if kind, _ := r.dec.StackIndex(level); kind == jsontext.KindBeginArray {
-			b.WriteByte('[')
-			b.WriteString(token)
-			b.WriteByte(']')
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		b.WriteString(token)
-	}
-	return b.String()
 }
 
 // notRDAP makes the error for an answer that cannot be read.

@@ -61,8 +61,8 @@ func (r *reader) strings(dst *[]string) {
 		s, ok := r.scalar()
 		if ok && s != "" {
 			r.odd("one value where a list is due")
-			r.again(*dst != nil)
-			*dst = []string{s}
+			r.again(len(*dst) > 0)
+			*dst = append(reuse(r, *dst), s)
 		}
 		return
 	case jsontext.KindBeginArray:
@@ -70,9 +70,9 @@ func (r *reader) strings(dst *[]string) {
 		r.drop("a list of strings")
 		return
 	}
-	r.again(*dst != nil)
+	r.again(len(*dst) > 0)
 	r.token()
-	var list []string
+	list := reuse(r, *dst)
 	for r.next() {
 		if r.peek() == jsontext.KindNull {
 			r.skip()
@@ -80,13 +80,25 @@ func (r *reader) strings(dst *[]string) {
 			continue
 		}
 		if s, ok := r.scalar(); ok {
-			if list == nil {
+			if cap(list) == 0 {
 				list = make([]string, 0, 4)
 			}
 			list = append(list, s)
 		}
 	}
+	if len(list) == 0 {
+		list = nil
+	}
 	*dst = list
+}
+
+// reuse returns an empty list to fill. A Summary goes through Records that
+// nobody keeps, so their lists serve one answer after another.
+func reuse[T any](r *reader, list []T) []T {
+	if r.brief {
+		return list[:0]
+	}
+	return nil
 }
 
 // number reads an unsigned number. What does not fit is given up: it never

@@ -8,8 +8,20 @@ import (
 // A Card is the contact data of an entity as the server sent them: a jCard
 // (RFC 7095), a JSContact card (RFC 9553) or both. The zero Card is empty.
 type Card struct {
-	vcard  string // JSON text of vcardArray
-	jscard string // JSON text of jscard
+	vcard    string // JSON text of vcardArray
+	jscard   string // JSON text of jscard
+	vcardAt  int    // where in the answer they begin
+	jscardAt int
+}
+
+func (c *Card) readVCard(r *reader) {
+	c.vcard = r.value()
+	c.vcardAt = r.pos - len(c.vcard)
+}
+
+func (c *Card) readJSCard(r *reader) {
+	c.jscard = r.value()
+	c.jscardAt = r.pos - len(c.jscard)
 }
 
 // A Contact is the readable part of a [Card]. Fields that the card does not
@@ -66,32 +78,29 @@ func (c Card) IsZero() bool { return c == Card{} }
 // a problem. JSContact is preferred where there are both. Each call decodes
 // anew.
 func (c Card) Contact() Contact {
-	if c.IsZero() {
-		return Contact{}
-	}
-	r := newReader(nil, false)
-	return r.contact(c, "")
+	var out Contact
+	c.decode(&out, func(text string, _ int, base string) *reader { return newReader(text, base) })
+	return out
 }
 
-// contact decodes a card with a reader that has done its work.
-func (r *reader) contact(c Card, base string) Contact {
-	var out Contact
-	before := r.problems
-	r.problems = nil
+// decode reads the card into out. The readers that it gets from open stand at
+// the card's text, which is at the given place of the answer.
+func (c *Card) decode(out *Contact, open func(text string, at int, base string) *reader) {
 	if c.jscard != "" {
-		r.restart(c.jscard, joinPath(base, "jscard"))
-		r.jsContact(&out)
+		r := open(c.jscard, c.jscardAt, "jscard")
+		r.jsContact(out)
+		out.Problems = r.problems
 	}
 	if c.vcard != "" && out.empty() {
-		r.restart(c.vcard, joinPath(base, "vcardArray"))
-		r.jCard(&out)
+		r := open(c.vcard, c.vcardAt, "vcardArray")
+		r.jCard(out)
+		out.Problems = append(out.Problems, r.problems...)
 	}
-	if r.err != nil { // Only cards made by hand: the answer's syntax has been checked.
-		r.problems = append(r.problems, Problem{Path: r.base, Message: "broken JSON", Lost: true})
-	}
-	out.Problems = r.problems
-	r.problems = before
-	return out
+}
+
+// reset empties c and keeps the memory of the lists that a Summary needs.
+func (c *Contact) reset() {
+	*c = Contact{Emails: c.Emails[:0], Phones: c.Phones[:0], ContactURIs: c.ContactURIs[:0]}
 }
 
 func (c *Contact) empty() bool {
@@ -149,13 +158,6 @@ func unescapeURI(s string) string {
 		return out
 	}
 	return s
-}
-
-func joinPath(base, member string) string {
-	if base == "" {
-		return member
-	}
-	return base + "." + member
 }
 
 func addNonEmpty(dst *[]string, s string) {

@@ -141,12 +141,8 @@ func (r *reader) label(dst *string) {
 // which comes next, and leaves the property.
 func (r *reader) propertyValue(c *Contact, name string, p *params) {
 	if name == "adr" {
-		var a Address
-		r.postal(&a, p)
+		r.address(c, p)
 		r.leave()
-		if !a.empty() {
-			c.Addresses = append(c.Addresses, a)
-		}
 		return
 	}
 	if !shown(name) {
@@ -157,12 +153,26 @@ func (r *reader) propertyValue(c *Contact, name string, p *params) {
 		return
 	}
 	for {
-		if s, ok := r.component(", "); ok {
+		if r.brief && !summed(name) {
+			r.passText()
+		} else if s, ok := r.component(", "); ok {
 			c.add(name, strings.TrimSpace(s), p)
 		}
 		if !r.next() {
 			return
 		}
+	}
+}
+
+func (r *reader) address(c *Contact, p *params) {
+	if r.brief {
+		r.passText()
+		return
+	}
+	var a Address
+	r.postal(&a, p)
+	if !a.empty() {
+		c.Addresses = append(c.Addresses, a)
 	}
 }
 
@@ -183,6 +193,15 @@ func shown(name string) bool {
 	switch name {
 	case "fn", "n", "kind", "org", "title", "role", "email", "tel", "url", "lang",
 		"contact-uri", "contact_uri":
+		return true
+	}
+	return false
+}
+
+// summed says whether a Summary needs the property.
+func summed(name string) bool {
+	switch name {
+	case "fn", "n", "kind", "org", "email", "tel", "contact-uri", "contact_uri":
 		return true
 	}
 	return false
@@ -250,6 +269,21 @@ func (r *reader) component(separator string) (string, bool) {
 	}
 	r.drop("text")
 	return "", false
+}
+
+// passText passes over a value that component would read, and finds the same wrong.
+func (r *reader) passText() {
+	switch r.peek() {
+	case jsontext.KindString, jsontext.KindNumber:
+		r.skip()
+	case jsontext.KindBeginArray:
+		r.token()
+		for r.next() {
+			r.passText()
+		}
+	default:
+		r.drop("text")
+	}
 }
 
 // postal reads the value of an adr property: post office box, extended

@@ -12,7 +12,7 @@ func (r *Result) Record() (*Record, error) {
 	if len(r.Raw) == 0 {
 		return nil, r.noAnswer()
 	}
-	return ReadRecord(r.Raw)
+	return r.readRecord()
 }
 
 // Object decodes the answer in r.Raw into a type of github.com/openrdap/rdap:

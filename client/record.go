@@ -82,6 +82,17 @@ type Record struct {
 	Problems []Problem
 }
 
+// reset empties rec and keeps the memory of the lists that a Summary needs.
+func (rec *Record) reset() {
+	*rec = Record{
+		Common: Common{
+			Status: rec.Status[:0], Entities: rec.Entities[:0], Events: rec.Events[:0], PublicIDs: rec.PublicIDs[:0],
+		},
+		Nameservers: rec.Nameservers[:0],
+		Roles:       rec.Roles[:0],
+	}
+}
+
 // Common holds the members that objects of every class may have (RFC 9083
 // section 4, and those of section 5 that stand in several classes).
 type Common struct {
@@ -105,8 +116,14 @@ type Entity struct {
 	AsEventActor []Event
 	Networks     []Record
 	Autnums      []Record
+}
 
-	index int // its place in the entities list, nulls counted
+// reset empties e and keeps the memory of the lists that a Summary needs.
+func (e *Entity) reset() {
+	*e = Entity{
+		Common: Common{PublicIDs: e.PublicIDs[:0], Entities: e.Entities[:0]},
+		Roles:  e.Roles[:0],
+	}
 }
 
 // HasRole reports whether role is among the entity's roles, letter case aside.

@@ -3,8 +3,8 @@ package client
 import "github.com/go-json-experiment/json/jsontext"
 
 func (r *reader) publicIDs(dst *[]PublicID) {
-	r.again(*dst != nil)
-	var out []PublicID
+	r.again(len(*dst) > 0)
+	out := reuse(r, *dst)
 	for l := r.list(); l.more(r); {
 		r.token()
 		var id PublicID
@@ -22,14 +22,14 @@ func (r *reader) publicIDs(dst *[]PublicID) {
 			out = append(out, id)
 		}
 	}
-	if out != nil {
+	if len(out) > 0 {
 		*dst = out
 	}
 }
 
 func (r *reader) events(dst *[]Event) {
-	r.again(*dst != nil)
-	var out []Event
+	r.again(len(*dst) > 0)
+	out := reuse(r, *dst)
 	for l := r.list(); l.more(r); {
 		r.token()
 		var e Event
@@ -48,12 +48,12 @@ func (r *reader) events(dst *[]Event) {
 				r.skip()
 			}
 		}
-		if out == nil {
+		if cap(out) == 0 {
 			out = make([]Event, 0, 4)
 		}
 		out = append(out, e)
 	}
-	if out != nil {
+	if len(out) > 0 {
 		*dst = out
 	}
 }
@@ -145,11 +145,11 @@ func (r *reader) notices(dst *[]Notice) {
 }
 
 func (r *reader) nameservers(dst *[]Nameserver) {
-	r.again(*dst != nil)
-	var out []Nameserver
+	r.again(len(*dst) > 0)
+	out := reuse(r, *dst)
 	for l := r.list(); l.more(r); {
 		r.token()
-		if out == nil {
+		if cap(out) == 0 {
 			out = make([]Nameserver, 0, 4)
 		}
 		out = append(out, Nameserver{})
@@ -170,7 +170,7 @@ func (r *reader) nameservers(dst *[]Nameserver) {
 			}
 		}
 	}
-	if out != nil {
+	if len(out) > 0 {
 		*dst = out
 	}
 }
@@ -197,7 +197,7 @@ func (r *reader) secureDNS(dst **SecureDNS) {
 		return
 	}
 	r.again(*dst != nil)
-	s := new(SecureDNS)
+	s := r.newSecureDNS()
 	for r.next() {
 		switch r.name() {
 		case "zoneSigned":
@@ -215,6 +215,15 @@ func (r *reader) secureDNS(dst **SecureDNS) {
 		}
 	}
 	*dst = s
+}
+
+// newSecureDNS is new(SecureDNS), but for a Summary without new memory.
+func (r *reader) newSecureDNS() *SecureDNS {
+	if !r.brief {
+		return new(SecureDNS)
+	}
+	r.dnssec = SecureDNS{DS: r.dnssec.DS[:0], Keys: r.dnssec.Keys[:0]}
+	return &r.dnssec
 }
 
 func (r *reader) dsData(dst *[]DSData) {

@@ -14,48 +14,68 @@ import (
 // [*Error] of code [CodeNotRDAP] when raw is not a JSON object or nests more
 // than 100 deep. raw is not kept.
 func ReadRecord(raw []byte) (*Record, error) {
-	rec, _, err := readRecord(raw, false)
-	return rec, err
+	return (&Result{Raw: raw}).readRecord()
 }
 
-// readRecord also returns the reader, which can be used for the cards.
-func readRecord(raw []byte, brief bool) (*Record, *reader, error) {
+func (r *Result) readRecord() (*Record, error) {
+	doc, err := r.document()
+	if err != nil {
+		return nil, err
+	}
+	walk := newReader(string(doc.object), "")
+	rec := new(Record)
+	walk.record(rec)
+	rec.Problems = doc.problems(walk.problems)
+	return rec, nil
+}
+
+// A document is an answer that can be read.
+type document struct {
+	object   []byte   // valid, and nested no deeper than maxNesting
+	followed bool     // something follows it
+	warnings []string // what was mended
+}
+
+// openDocument finds the object in an answer.
+func openDocument(raw []byte) (document, error) {
 	raw = trimBOM(raw)
 	if tooDeep(raw) {
-		return nil, nil, errTooDeep()
+		return document{}, errTooDeep()
 	}
-	rec, r, err := readOnce(raw, brief)
+	object, followed, err := firstObject(raw)
 	if err == nil {
-		return rec, r, nil
+		return document{object: object, followed: followed}, nil
 	}
 	// Line breaks and tabs within strings are not JSON, and servers send them.
 	if fixed, warnings := clean(raw); len(warnings) > 0 {
-		if rec, r, again := readOnce(fixed, brief); again == nil {
-			for _, w := range warnings {
-				rec.Problems = append(rec.Problems, Problem{Message: w})
-			}
-			return rec, r, nil
+		if object, followed, again := firstObject(fixed); again == nil {
+			return document{object: object, followed: followed, warnings: warnings}, nil
 		}
 	}
-	return nil, nil, err
+	return document{}, err
 }
 
-func readOnce(raw []byte, brief bool) (*Record, *reader, error) {
-	r := newReader(raw, brief)
-	if k := r.peek(); k != jsontext.KindBeginObject {
-		r.skip()
-		if r.err != nil {
-			return nil, nil, syntaxError(r.err)
-		}
-		return nil, nil, notRDAP(nil, "%s where an object is due", kindName(k))
+func firstObject(raw []byte) (object []byte, followed bool, err error) {
+	value, followed, err := firstValue(raw)
+	if err != nil {
+		return nil, false, syntaxError(err)
 	}
-	rec := new(Record)
-	r.record(rec)
-	if err := r.finish(); err != nil {
-		return nil, nil, syntaxError(err)
+	if k := jsontext.Value(value).Kind(); k != jsontext.KindBeginObject {
+		return nil, false, notRDAP(nil, "%s where an object is due", kindName(k))
 	}
-	rec.Problems = r.problems
-	return rec, r, nil
+	return value, followed, nil
+}
+
+// problems adds what was wrong with the answer as a whole to what was wrong
+// with its members.
+func (d *document) problems(list []Problem) []Problem {
+	if d.followed {
+		list = append(list, Problem{Message: "something follows the JSON object"})
+	}
+	for _, w := range d.warnings {
+		list = append(list, Problem{Message: w})
+	}
+	return list[:min(len(list), maxProblems)]
 }
 
 // record reads the object that comes next.
@@ -110,9 +130,9 @@ func (r *reader) record(rec *Record) {
 		case "roles":
 			r.strings(&rec.Roles)
 		case "vcardArray":
-			rec.vcard = r.value()
+			rec.readVCard(r)
 		case "jscard":
-			rec.jscard = r.value()
+			rec.readJSCard(r)
 		case "title":
 			r.str(&rec.Title)
 		case "description":
@@ -226,31 +246,18 @@ func (r *reader) common(name string, c *Common) bool {
 }
 
 func (r *reader) entities(dst *[]Entity) {
-	r.again(*dst != nil)
-	if r.peek() == jsontext.KindBeginArray {
-		r.token()
-	} else {
-		l := r.list()
-		if l.more(r) {
-			*dst = []Entity{{}}
-			r.entity(&(*dst)[0])
+	r.again(len(*dst) > 0)
+	out := reuse(r, *dst)
+	for l := r.list(); l.more(r); {
+		if len(out) < cap(out) { // what it holds from another answer keeps its memory
+			out = out[:len(out)+1]
+			out[len(out)-1].reset()
+		} else {
+			out = append(out, Entity{})
 		}
-		return
+		r.entity(&out[len(out)-1])
 	}
-	var out []Entity
-	for i := 0; r.next(); i++ {
-		switch r.peek() {
-		case jsontext.KindBeginObject:
-			out = append(out, Entity{index: i})
-			r.entity(&out[len(out)-1])
-		case jsontext.KindNull:
-			r.skip()
-			r.odd("null in a list")
-		default:
-			r.drop("an object")
-		}
-	}
-	if out != nil {
+	if len(out) > 0 {
 		*dst = out
 	}
 }
@@ -264,9 +271,9 @@ func (r *reader) entity(e *Entity) {
 		case "roles":
 			r.strings(&e.Roles)
 		case "vcardArray":
-			e.vcard = r.value()
+			e.readVCard(r)
 		case "jscard":
-			e.jscard = r.value()
+			e.readJSCard(r)
 		case "handle":
 			r.str(&e.Handle)
 		case "publicIds":

@@ -43,9 +43,11 @@ type Result struct {
 	Elapsed  time.Duration       // from the start of the lookup to its end, time in queues not counted
 	Conn     pool.Trace          // how the last request was carried
 	Header   map[string][]string // of the last response; nil without one
-	Raw      []byte              // the body as the server sent it, decompressed; nil without one
+	Raw      []byte              // the body as the server sent it, decompressed; nil without one. Replace it, but don't write to it
 	Warnings []string            // what was odd, one sentence each
 	Err      *Error              // why there is no answer; nil for Registered, Found; the server's own words for the others
+
+	known known // what the lookup found out about Raw
 }
 
 // failure returns Err if the question was not answered. It returns the

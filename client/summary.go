@@ -3,6 +3,8 @@ package client
 import (
 	"slices"
 	"strconv"
+	"sync"
+	"unicode/utf8"
 )
 
 // A Summary is the flat gist of an answer, the same for every class. What the
@@ -34,11 +36,22 @@ func (r *Result) Summary() Summary {
 	if len(r.Raw) == 0 {
 		return Summary{}
 	}
-	s, _, err := Summarise(r.Raw)
+	s, _, err := r.Summarise()
 	if err != nil {
 		return Summary{}
 	}
 	return s
+}
+
+// Summarise does what the function [Summarise] does for r.Raw. It is faster
+// where the lookup has checked the answer already.
+func (r *Result) Summarise() (Summary, []Problem, error) {
+	doc, err := r.document()
+	if err != nil {
+		return Summary{}, nil, err
+	}
+	s, problems := doc.summarise()
+	return s, problems, nil
 }
 
 // Summarise reads the gist of an RDAP answer in one pass, without decoding the
@@ -46,23 +59,50 @@ func (r *Result) Summary() Summary {
 // Search results, help and errors have an empty Summary. The problems are
 // those of the members that it read, at most 100.
 func Summarise(raw []byte) (Summary, []Problem, error) {
-	rec, r, err := readRecord(raw, true)
-	if err != nil {
-		return Summary{}, nil, err
-	}
-	if rec.Class == ClassError || rec.Class == ClassHelp {
-		return Summary{}, rec.Problems, nil
-	}
-	s := summarizer{reader: r, problems: rec.Problems}
-	s.record(rec)
-	return s.out, s.problems, nil
+	return (&Result{Raw: raw}).Summarise()
 }
+
+// summarise reads the gist of the answer.
+func (d *document) summarise() (Summary, []Problem) {
+	s := summarizers.Get().(*summarizer)
+	r, rec := &s.reader, &s.rec
+	r.text, r.pos, r.utf8 = string(d.object), 0, utf8.Valid(d.object)
+	r.record(rec)
+	s.problems = d.problems(r.problems)
+	if rec.Class != ClassError && rec.Class != ClassHelp {
+		s.record(rec)
+	}
+	out, problems := s.out, s.problems
+	if s.reset(); len(d.object) <= maxReused {
+		summarizers.Put(s)
+	}
+	return out, problems
+}
+
+// maxReused bounds the answers whose memory is used again, in octets: a giant
+// must not stay for ever.
+const maxReused = 64 << 10
+
+// summarizers keeps the memory that goes into a Summary and is of no use
+// afterwards.
+var summarizers = sync.Pool{New: func() any { return &summarizer{reader: reader{brief: true}} }}
 
 // A summarizer makes a Summary of a Record, decoding no more cards than it must.
 type summarizer struct {
-	reader   *reader
+	reader   reader
+	rec      Record
+	card     Contact
 	out      Summary
 	problems []Problem
+}
+
+// reset lets go of the answer. Its strings may stay in the lists that are kept,
+// until those are used again.
+func (s *summarizer) reset() {
+	s.rec.reset()
+	s.card.reset()
+	s.out, s.problems = Summary{}, nil
+	s.reader = reader{brief: true, dnssec: s.reader.dnssec}
 }
 
 func (s *summarizer) record(rec *Record) {
@@ -85,7 +125,7 @@ func (s *summarizer) record(rec *Record) {
 	}
 	switch rec.Class {
 	case ClassEntity:
-		c := s.contact(rec.Card, "")
+		c := s.contact(&rec.Card)
 		out.Name = c.Name
 		if out.Name == "" {
 			out.Name = c.Org
@@ -133,12 +173,15 @@ func (s *summarizer) words(rec *Record) {
 	}
 }
 
-// contact decodes a card and keeps its problems.
-func (s *summarizer) contact(c Card, base string) Contact {
-	if c.IsZero() {
-		return Contact{}
-	}
-	out := s.reader.contact(c, base)
+// contact decodes a card and keeps its problems. The Contact is good until the
+// next one is decoded.
+func (s *summarizer) contact(c *Card) *Contact {
+	out := &s.card
+	out.reset()
+	c.decode(out, func(_ string, at int, _ string) *reader {
+		s.reader.pos, s.reader.problems = at, nil
+		return &s.reader
+	})
 	for _, p := range out.Problems {
 		s.problem(p)
 	}

@@ -61,13 +61,12 @@ func (s *summarizer) dates(events []Event) {
 
 // registrar fills in who the registrar is.
 func (s *summarizer) registrar(entities []Entity) {
-	e, path := findRole(entities, "registrar")
+	e := findRole(entities, "registrar")
 	if e == nil {
 		return
 	}
 	s.out.RegistrarID = ianaID(e.PublicIDs)
-	c := s.contact(e.Card, path)
-	s.out.Registrar = nameOf(e, &c)
+	s.out.Registrar = nameOf(e, s.contact(&e.Card))
 }
 
 // ianaID returns the registrar's number at IANA. Registries add numbers of
@@ -101,7 +100,7 @@ func (s *summarizer) holder(entities []Entity) {
 		if !e.HasRole("registrant") {
 			continue
 		}
-		c := s.contact(e.Card, pathTo("", e))
+		c := s.contact(&e.Card)
 		rank := 1
 		switch {
 		case c.Kind == "org":
@@ -109,7 +108,7 @@ func (s *summarizer) holder(entities []Entity) {
 		case c.Name != "" || c.Org != "":
 			rank = 2
 		}
-		if name := nameOf(e, &c); name != "" && rank > best {
+		if name := nameOf(e, c); name != "" && rank > best {
 			best, s.out.Holder = rank, name
 		}
 	}
@@ -117,26 +116,26 @@ func (s *summarizer) holder(entities []Entity) {
 
 // abuse fills in whom to complain to: the registrar's abuse contact, else any.
 func (s *summarizer) abuse(rec *Record) {
-	if registrar, path := findRole(rec.Entities, "registrar"); registrar != nil {
-		s.abuseIn(registrar.Entities, path)
+	if registrar := findRole(rec.Entities, "registrar"); registrar != nil {
+		s.abuseIn(registrar.Entities)
 		if registrar.HasRole("abuse") {
-			s.abuseOf(registrar.Card, path)
+			s.abuseOf(&registrar.Card)
 		}
 	}
 	if rec.Class == ClassEntity && containsFold(rec.Roles, "abuse") {
-		s.abuseOf(rec.Card, "")
+		s.abuseOf(&rec.Card)
 	}
-	s.abuseIn(rec.Entities, "")
+	s.abuseIn(rec.Entities)
 }
 
 // abuseIn looks at the entities of one level before it looks inside them.
-func (s *summarizer) abuseIn(entities []Entity, base string) {
+func (s *summarizer) abuseIn(entities []Entity) {
 	for i := range entities {
 		if s.out.AbuseEmail != "" && s.out.AbusePhone != "" {
 			return
 		}
 		if e := &entities[i]; e.HasRole("abuse") {
-			s.abuseOf(e.Card, pathTo(base, e))
+			s.abuseOf(&e.Card)
 		}
 	}
 	for i := range entities {
@@ -144,16 +143,16 @@ func (s *summarizer) abuseIn(entities []Entity, base string) {
 			return
 		}
 		if e := &entities[i]; len(e.Entities) > 0 {
-			s.abuseIn(e.Entities, pathTo(base, e))
+			s.abuseIn(e.Entities)
 		}
 	}
 }
 
-func (s *summarizer) abuseOf(card Card, path string) {
+func (s *summarizer) abuseOf(card *Card) {
 	if s.out.AbuseEmail != "" && s.out.AbusePhone != "" {
 		return
 	}
-	c := s.contact(card, path)
+	c := s.contact(card)
 	if s.out.AbuseEmail == "" {
 		s.out.AbuseEmail = c.mail()
 	}
@@ -185,17 +184,12 @@ func (c *Contact) phone() string {
 	return ""
 }
 
-// findRole returns the first entity with the role and its path.
-func findRole(entities []Entity, role string) (*Entity, string) {
+// findRole returns the first entity with the role.
+func findRole(entities []Entity, role string) *Entity {
 	for i := range entities {
 		if e := &entities[i]; e.HasRole(role) {
-			return e, pathTo("", e)
+			return e
 		}
 	}
-	return nil, ""
-}
-
-// pathTo returns the path of an entity in a list at base.
-func pathTo(base string, e *Entity) string {
-	return joinPath(base, "entities["+strconv.Itoa(e.index)+"]")
+	return nil
 }

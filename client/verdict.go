@@ -76,13 +76,15 @@ func (r *Result) parentHint() string {
 
 // judgeSuccess decides on a body that came with a 2xx status.
 func (r *Result) judgeSuccess(a answer) {
-	class, err := CheckRDAP(a.raw)
+	found, err := surveyAnswer(a.raw)
+	r.learn(found)
+	class := found.class
 	if err == nil && r.answers(class) {
 		r.Verdict = Found
 		if r.Query.Type == TypeDomain && class == ClassDomain {
 			r.Verdict = Registered
 		}
-		r.compare(class, a)
+		r.compare(&found, a)
 		return
 	}
 	w := readWords(a.raw, a.contentType)
@@ -122,15 +124,16 @@ func (r *Result) answers(class string) bool {
 }
 
 // compare warns where the answer is not about what was asked.
-func (r *Result) compare(class string, a answer) {
-	if mediaType(a.contentType) != "application/rdap+json" && mediaType(a.contentType) != "application/json" {
+func (r *Result) compare(found *survey, a answer) {
+	if t := mediaType(a.contentType); t != "application/rdap+json" && t != "application/json" {
 		r.warn("the answer is RDAP" + labelled(a.contentType))
 	}
+	class := found.class
 	if due, ok := classOfType[r.Query.Type]; ok && class != due {
 		r.warn("asked for " + string(r.Query.Type) + ", the answer is of class " + quote(class))
 		return
 	}
-	if r.Query.Type != TypeDomain && r.Query.Type != TypeNameserver {
+	if r.Query.Type != TypeDomain && r.Query.Type != TypeNameserver || found.is(r.Query.Name) {
 		return
 	}
 	if ldh, unicode := readNames(a.raw, r.Query.Name); !sameName(r.Query.Name, ldh, unicode) {

@@ -240,6 +240,9 @@ func intOf(value jsontext.Value) int {
 }
 
 func mediaType(contentType string) string {
+	if contentType == "application/rdap+json" {
+		return contentType // as most servers write it, which needs no parsing
+	}
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil && t == "" {
 		t, _, _ = strings.Cut(contentType, ";")

@@ -19,7 +19,7 @@ import (
 // all else that [Safe] escapes.
 func AppendJSON(dst []byte, r *client.Result, pretty bool) []byte {
 	start := len(dst)
-	out, _, err := client.Compact(dst, r.Raw)
+	out, _, err := r.Compact(dst)
 	if err != nil || len(r.Raw) == 0 {
 		out = append(out[:start], `{"rdapq":`...)
 		bare := *r

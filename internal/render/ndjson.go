@@ -49,7 +49,7 @@ func AppendRow(dst []byte, r *client.Result) []byte {
 		o.key("conn")
 		o.dst = appendConn(o.dst, &r.Conn)
 	}
-	warnings := o.answer(r.Raw)
+	warnings := o.answer(r)
 	// registrar has its place here: the registrar's answer in the same shape.
 	if len(warnings) == 0 {
 		warnings = r.Warnings
@@ -65,12 +65,12 @@ func AppendRow(dst []byte, r *client.Result) []byte {
 }
 
 // answer appends summary and rdap, and returns what was odd about the body.
-func (o *object) answer(raw []byte) (warnings []string) {
-	if !isObject(raw) {
+func (o *object) answer(r *client.Result) (warnings []string) {
+	if !isObject(r.Raw) {
 		return nil
 	}
 	begun, mark := o.begun, len(o.dst)
-	if summary, problems, err := client.Summarise(raw); err == nil {
+	if summary, problems, err := r.Summarise(); err == nil {
 		o.key("summary")
 		before := len(o.dst)
 		o.dst = appendSummary(o.dst, &summary)
@@ -87,7 +87,7 @@ func (o *object) answer(raw []byte) (warnings []string) {
 	o.key("rdap")
 	var changed []string
 	var err error
-	if o.dst, changed, err = client.Compact(o.dst, raw); err != nil {
+	if o.dst, changed, err = r.Compact(o.dst); err != nil {
 		o.dst, o.begun = o.dst[:mark], begun
 		return warnings
 	}

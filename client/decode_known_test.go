@@ -1,0 +1,115 @@
+package client
+
+import (
+	"bytes"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// looked is a Result that knows of raw what a lookup would.
+func looked(raw []byte) *Result {
+	r := &Result{Raw: raw}
+	s, _ := surveyAnswer(raw)
+	r.learn(s)
+	return r
+}
+
+// checkKnown compares what a Result gives with what the functions give that
+// look at the bytes alone.
+func checkKnown(t *testing.T, r *Result) {
+	t.Helper()
+	wantOut, wantWarnings, wantErr := Compact([]byte("x"), r.Raw)
+	out, warnings, err := r.Compact([]byte("x"))
+	if !bytes.Equal(out, wantOut) || !cmp.Equal(warnings, wantWarnings) || (err == nil) != (wantErr == nil) {
+		t.Fatalf("compact %q, %q, %v, want %q, %q, %v", out, warnings, err, wantOut, wantWarnings, wantErr)
+	}
+	wantSummary, wantProblems, wantErr := Summarise(r.Raw)
+	summary, problems, err := r.Summarise()
+	if (err == nil) != (wantErr == nil) {
+		t.Fatalf("summarise: %v, want %v", err, wantErr)
+	}
+	if d := cmp.Diff(wantSummary, summary) + cmp.Diff(wantProblems, problems, cmpopts.EquateEmpty()); d != "" {
+		t.Fatal(d)
+	}
+	wantRecord, wantErr := ReadRecord(r.Raw)
+	record, err := r.readRecord()
+	if (err == nil) != (wantErr == nil) {
+		t.Fatalf("record: %v, want %v", err, wantErr)
+	}
+	if d := cmp.Diff(wantRecord, record, cmp.AllowUnexported(Card{}, Record{}, Entity{}), cmpopts.EquateComparable(netip.Prefix{})); d != "" {
+		t.Fatal(d)
+	}
+}
+
+func TestKnown(t *testing.T) {
+	bodies := [][]byte{
+		[]byte(" {\n\"objectClassName\" : \"domain\", \"a\": [ 1 , 2 ] }\r\n"),
+		[]byte("\xef\xbb\xbf{\"objectClassName\":\"domain\"}"),
+		[]byte("{\"objectClassName\":\"domain\",\"ldhName\":\"\u202e\xff\"}"),
+		[]byte("{\"objectClassName\":\"domain\",\"handle\":\"a\tb\"}"),
+		[]byte(`{"objectClassName":"domain"} <!-- x -->`),
+		[]byte(`[]`),
+		[]byte(`{}`),
+		nil,
+	}
+	files, _ := filepath.Glob("testdata/*.json")
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tight, _, err := Compact(nil, raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies = append(bodies, raw, tight)
+	}
+	for _, raw := range bodies {
+		checkKnown(t, looked(raw))
+	}
+}
+
+// What a Result knows is forgotten once it has another body.
+func TestKnownOfAnotherBody(t *testing.T) {
+	first := []byte(`{"objectClassName":"domain","ldhName":"one.example"}`)
+	for _, other := range [][]byte{
+		bytes.Replace(first, []byte("one"), []byte("two"), 1),
+		[]byte("{ \"objectClassName\":\"domain\" }"),
+		[]byte("<html>"),
+		nil,
+	} {
+		r := looked(first)
+		r.Raw = other
+		checkKnown(t, r)
+		r.Raw = first[:len(first)-1]
+		checkKnown(t, r)
+	}
+}
+
+// A walk over what is no JSON after all must end, and not leave the text.
+func FuzzWalk(f *testing.F) {
+	seed(f)
+	f.Add([]byte(`{"entities":[{"vcardArray":["vcard",[["adr",{"type":`))
+	f.Add([]byte(`{"events":[{]}],"nameservers":"x\`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if _, err := new(Result{Raw: raw}).readRecord(); err == nil {
+			checkKnown(t, looked(raw))
+		}
+		for _, brief := range []bool{false, true} {
+			r := newReader(string(raw), "")
+			r.brief = brief
+			rec := new(Record)
+			r.record(rec)
+			s := summarizer{reader: *r}
+			s.record(rec)
+		}
+		if tight := appendTight(nil, raw); len(tight) > len(raw) {
+			t.Fatalf("%q is longer than %q", tight, raw)
+		}
+	})
+}
