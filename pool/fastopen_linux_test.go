@@ -23,11 +23,13 @@ func TestFastOpen(t *testing.T) {
 	}
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		setFastOpen(t, fastOpenEveryone)
-		ip(t, "tcp_metrics flush") // cookies are kept there
-		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
-		p := newPool(t, s, pool.Config{FastOpen: true, FreshConns: true})
+		// The kernel keeps cookies by address, so each protocol gets one.
+		address := map[rdaptest.Protocols]string{rdaptest.H1Only: "127.0.0.2", rdaptest.H2Only: "127.0.0.3"}[protocols]
+		s, port := startNamed(t, rdaptest.Config{Protocols: protocols, Addr: address + ":0"})
+		c := pool.Config{FastOpen: true, FreshConns: true, Resolve: resolve(port, address)}
+		p := newPool(t, s, c)
 		for i := range 5 {
-			a, err := get(t.Context(), p, domain(s, i))
+			a, err := get(t.Context(), p, namedURL(port, i))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,20 +45,23 @@ func TestFastOpen(t *testing.T) {
 			t.Errorf("server saw %d connections, %d handshakes, want 5 and 5", c.Connections, c.Handshakes())
 		}
 
-		// The server takes no data with SYNs any more.
-		setFastOpen(t, fastOpenClients)
-		p = newPool(t, s, pool.Config{FastOpen: true, NoReuse: true})
-		getAll(t, p, s, 3, 1)
-		if st := p.Stats(); st.FastOpen.Accepted != 0 || st.FastOpen.Sent == 0 {
-			t.Errorf("the server refuses: %+v", st.FastOpen)
+		three := func(fastOpen int) pool.FastOpen {
+			setFastOpen(t, fastOpen)
+			p := newPool(t, s, c)
+			for i := range 3 {
+				if _, err := get(t.Context(), p, namedURL(port, i)); err != nil {
+					t.Error(err)
+				}
+			}
+			return p.Stats().FastOpen
 		}
-
+		// The server takes no data with SYNs any more.
+		if st := three(fastOpenClients); st.Accepted != 0 || st.Sent == 0 {
+			t.Errorf("the server refuses: %+v", st)
+		}
 		// The kernel won't hear of it.
-		setFastOpen(t, fastOpenOff)
-		p = newPool(t, s, pool.Config{FastOpen: true, NoReuse: true})
-		getAll(t, p, s, 3, 1)
-		if st := p.Stats(); st.FastOpen != (pool.FastOpen{}) {
-			t.Errorf("switched off: %+v", st.FastOpen)
+		if st := three(fastOpenOff); st != (pool.FastOpen{}) {
+			t.Errorf("switched off: %+v", st)
 		}
 	})
 }
