@@ -202,7 +202,7 @@ func say(w io.Writer, about string, err error) {
 
 // An output is where results go.
 type output struct {
-	encoder render.Encoder
+	encoder *render.Encoder
 	file    *os.File // nil for standard output
 	text    bool     // it is for people
 	live    bool     // somebody watches: nothing waits in the buffer

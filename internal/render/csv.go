@@ -1,11 +1,10 @@
 package render
 
 import (
-	"encoding/csv"
-	"io"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/rdapq/rdapq/client"
 )
@@ -20,53 +19,86 @@ var csvHeader = [...]string{
 	"ms", "error",
 }
 
-// csvEncoder writes RFC 4180 lines, ended by LF. Lists in a cell are joined
-// with "; ". Cells are [Safe], with spaces for line breaks and tabs, and those
-// that a spreadsheet would run as a formula begin with an apostrophe: see
-// [defuse].
-type csvEncoder struct {
-	w     *csv.Writer
-	cells []string
-	begun bool
-}
-
-func newCSVEncoder(w io.Writer) *csvEncoder {
-	return &csvEncoder{w: csv.NewWriter(w), cells: make([]string, 0, len(csvHeader))}
-}
-
-func (e *csvEncoder) Encode(r *client.Result) error {
-	if err := e.header(); err != nil {
-		return err
+// csvShape has RFC 4180 lines, ended by LF. Lists in a cell are joined with
+// "; ". Cells are [Safe], with spaces for line breaks and tabs, and those that a
+// spreadsheet would run as a formula begin with an apostrophe: see [defuse].
+// The columns of the input come last, under their names with inputPrefix.
+func csvShape(o Options) (shape, error) {
+	names := csvHeader[:]
+	row := appendCSV
+	if o.Fields != nil {
+		fields, err := lookUp(o.Fields)
+		if err != nil {
+			return shape{}, err
+		}
+		names = o.Fields
+		row = func(dst []byte, r *client.Result) []byte {
+			v := view{r: r}
+			for _, f := range fields {
+				dst = appendCell(dst, f.value(&v).text())
+			}
+			return dst
+		}
 	}
+	var header []byte
+	for _, name := range names {
+		header = appendCell(header, name)
+	}
+	if o.Fields != nil {
+		return csvRows(header, row), nil
+	}
+	for _, name := range o.InputColumns {
+		header = appendCell(header, inputColumn(name))
+	}
+	if o.InputColumns == nil {
+		return csvRows(header, row), nil
+	}
+	return csvRows(header, func(dst []byte, r *client.Result) []byte {
+		dst = row(dst, r)
+		cells := inputCells(r.Extra, o.InputColumns)
+		for _, c := range cells {
+			dst = appendCell(dst, cell(c))
+		}
+		return dst
+	}), nil
+}
+
+// csvRows makes lines of cells that each end with a comma.
+func csvRows(header []byte, row func(dst []byte, r *client.Result) []byte) shape {
+	endLine := func(dst []byte) []byte {
+		dst[len(dst)-1] = '\n'
+		return dst
+	}
+	return shape{header: string(endLine(header)), row: func(dst []byte, r *client.Result) []byte { return endLine(row(dst, r)) }}
+}
+
+// appendCSV appends the cells of csvHeader.
+func appendCSV(dst []byte, r *client.Result) []byte {
 	s := r.Summary()
-	e.cells = append(e.cells[:0],
+	for _, c := range [...]string{
 		number(r.Line), cell(shownQuery(r.Query.Text)), cell(string(r.Query.Type)), cell(string(r.Verdict)),
 		number(int64(r.Status)), cell(redactURL(r.Server)),
 		cell(s.Handle), cell(s.Name), cell(s.UnicodeName), cell(s.Registrar), cell(s.RegistrarID),
 		cell(s.Created), cell(s.Updated), cell(s.Expires), cell(join(s.Statuses)), cell(join(s.Nameservers)), cell(s.DNSSEC),
 		cell(s.AbuseEmail), cell(s.AbusePhone), cell(s.Start), cell(s.End), cell(join(s.CIDRs)), cell(s.Holder), cell(s.Country),
 		millis(r), cell(errorText(r.Err)),
-	)
-	return e.w.Write(e.cells)
+	} {
+		dst = appendCell(dst, c)
+	}
+	return dst
 }
 
-// Flush writes the header too, so that a table without rows says what it is.
-func (e *csvEncoder) Flush() error {
-	if err := e.header(); err != nil {
-		return err
+// appendCell appends a cell and a comma. It quotes what must be quoted, and what
+// readers might take for something else: space at the start, and the end mark
+// that some databases know.
+func appendCell(dst []byte, c string) []byte {
+	quoted := c == `\.` || strings.ContainsAny(c, ",\"\r\n")
+	if first, _ := utf8.DecodeRuneInString(c); !quoted && !unicode.IsSpace(first) {
+		return append(append(dst, c...), ',')
 	}
-	e.w.Flush()
-	return e.w.Error()
-}
-
-func (e *csvEncoder) Close() error { return e.Flush() }
-
-func (e *csvEncoder) header() error {
-	if e.begun {
-		return nil
-	}
-	e.begun = true
-	return e.w.Write(csvHeader[:])
+	dst = append(dst, '"')
+	dst = append(dst, strings.ReplaceAll(c, `"`, `""`)...)
+	return append(dst, '"', ',')
 }
 
 func join(list []string) string { return strings.Join(list, "; ") }

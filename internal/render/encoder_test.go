@@ -10,7 +10,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-var formats = []string{FormatText, FormatJSON, FormatNDJSON, FormatCSV}
+var formats = []string{FormatText, FormatTable, FormatCheck, FormatJSON, FormatNDJSON, FormatCSV}
 
 func TestUnknownFormat(t *testing.T) {
 	if _, err := NewEncoder("xml", nil, Options{}); err == nil || !strings.Contains(err.Error(), `"xml"`) {
@@ -54,7 +54,7 @@ func TestEncodersWriteInBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 1000 {
+		for range 5000 {
 			if err := e.Encode(r); err != nil {
 				t.Fatal(err)
 			}

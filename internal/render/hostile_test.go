@@ -125,9 +125,16 @@ func TestNothingHostileIsShown(t *testing.T) {
 						o.Now = noon
 						checkText(t, string(AppendText(nil, r, o)), o.Color)
 					}
+					r.Extra = extra(t, bad)
 					checkTable(t, r)
+					for _, width := range []int{0, 60} {
+						checkText(t, encode(t, FormatTable, Options{Text: TextOptions{Width: width}}, r), false)
+					}
+					name, verdict, _ := strings.Cut(encode(t, FormatCheck, Options{}, r), "\t")
+					checkText(t, name+verdict, false)
 					if what != "zero width" && what != "tags" { // which do nothing to a line of JSON
 						checkRow(t, AppendRow(nil, r))
+						checkRow(t, []byte(encode(t, FormatNDJSON, Options{Fields: append(FieldNames(), "rdap.x"+bad, "input.x"+bad)}, r)))
 					}
 					for l := range strings.Lines(string(AppendJSON(nil, r, true))) {
 						checkSafe(t, strings.TrimSuffix(l, "\n"))
@@ -139,6 +146,16 @@ func TestNothingHostileIsShown(t *testing.T) {
 			})
 		}
 	}
+}
+
+// extra is what a hostile input may have beside its queries.
+func extra(t *testing.T, bad string) []byte {
+	t.Helper()
+	out, err := json.Marshal(map[string]string{"x" + bad: bad, "note": bad})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func checkText(t *testing.T, got string, colour bool) {
@@ -157,7 +174,10 @@ func checkText(t *testing.T, got string, colour bool) {
 func checkTable(t *testing.T, r *client.Result) {
 	t.Helper()
 	var out bytes.Buffer
-	e := newCSVEncoder(&out)
+	e, err := NewEncoder(FormatCSV, &out, Options{InputColumns: []string{"note", WholeInput}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := e.Encode(r); err != nil {
 		t.Fatal(err)
 	}

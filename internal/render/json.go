@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"io"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -65,56 +64,14 @@ func appendVisible(dst, src []byte) []byte {
 	return append(dst, src[start:]...)
 }
 
-// jsonEncoder writes the one object of a single query, or a list of the objects
-// of many.
-type jsonEncoder struct {
-	w      io.Writer
-	many   bool
-	pretty bool
-	buf    []byte
-	begun  bool
-	err    error
-}
-
-func (e *jsonEncoder) Encode(r *client.Result) error {
-	if e.err != nil {
-		return e.err
+// jsonShape is the one object of a single query, or a list of the objects of
+// many. A list of nothing is empty and not absent.
+func jsonShape(o Options) shape {
+	s := shape{row: func(dst []byte, r *client.Result) []byte { return AppendJSON(dst, r, o.Pretty) }}
+	if o.Many {
+		s.first, s.between, s.last, s.none = "[\n", ",\n", "\n]\n", "[]\n"
+	} else {
+		s.between, s.last = "\n", "\n"
 	}
-	switch {
-	case e.many && e.begun:
-		e.buf = append(e.buf, ",\n"...)
-	case e.many:
-		e.buf = append(e.buf, "[\n"...)
-	}
-	e.begun = true
-	e.buf = AppendJSON(e.buf, r, e.pretty)
-	if !e.many {
-		e.buf = append(e.buf, '\n')
-	}
-	if len(e.buf) >= blockSize {
-		return e.Flush()
-	}
-	return nil
-}
-
-func (e *jsonEncoder) Flush() error {
-	if e.err == nil && len(e.buf) > 0 {
-		_, e.err = e.w.Write(e.buf)
-		e.buf = e.buf[:0]
-	}
-	return e.err
-}
-
-// Close ends the list. A list of nothing is empty and not absent.
-func (e *jsonEncoder) Close() error {
-	if e.many {
-		if !e.begun {
-			e.buf = append(e.buf, '[')
-		} else {
-			e.buf = append(e.buf, '\n')
-		}
-		e.buf = append(e.buf, "]\n"...)
-		e.many = false // closing twice ends it once
-	}
-	return e.Flush()
+	return s
 }

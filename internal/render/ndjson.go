@@ -3,7 +3,6 @@ package render
 import (
 	"bytes"
 	"crypto/tls"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +14,8 @@ import (
 // AppendRow appends r as one line of NDJSON, line break included. Members stand
 // in this order, and are left out when they have no value: line, query, type,
 // verdict, status, server, source, url, final_url (if it differs from url),
-// time (RFC 3339, UTC), attempts, ms, conn, summary, rdap, warnings, error.
+// time (RFC 3339, UTC), attempts, ms, conn, input (Result.Extra), summary, rdap,
+// warnings, error.
 //
 // rdap is the server's object as [client.Compact] gives it: every member, in
 // the server's order. It is absent when the body is no JSON object. The row is
@@ -37,7 +37,7 @@ func AppendRow(dst []byte, r *client.Result) []byte {
 	if !r.Time.IsZero() {
 		o.key("time")
 		o.dst = append(o.dst, '"')
-		o.dst = r.Time.UTC().AppendFormat(o.dst, "2006-01-02T15:04:05.000Z")
+		o.dst = r.Time.UTC().AppendFormat(o.dst, rowTime)
 		o.dst = append(o.dst, '"')
 	}
 	o.integer("attempts", int64(r.Attempts))
@@ -48,6 +48,10 @@ func AppendRow(dst []byte, r *client.Result) []byte {
 	if r.Conn.ConnID != 0 {
 		o.key("conn")
 		o.dst = appendConn(o.dst, &r.Conn)
+	}
+	if extra := inputObject(r.Extra); extra != nil {
+		o.key("input")
+		o.dst = append(o.dst, extra...)
 	}
 	warnings := o.answer(r)
 	// registrar has its place here: the registrar's answer in the same shape.
@@ -63,6 +67,9 @@ func AppendRow(dst []byte, r *client.Result) []byte {
 	}
 	return append(o.dst, '}', '\n')
 }
+
+// rowTime is RFC 3339 with milliseconds, in UTC.
+const rowTime = "2006-01-02T15:04:05.000Z"
 
 // answer appends summary and rdap, and returns what was odd about the body.
 func (o *object) answer(r *client.Result) (warnings []string) {
@@ -175,36 +182,24 @@ func shownQuery(text string) string {
 	return text
 }
 
-// ndjsonEncoder writes rows in blocks.
-type ndjsonEncoder struct {
-	w   io.Writer
-	buf []byte
-	err error
-}
-
-// blockSize is how much an encoder gathers before it writes.
-const blockSize = 64 << 10
-
-func (e *ndjsonEncoder) Encode(r *client.Result) error {
-	if e.err != nil {
-		return e.err
+// ndjsonShape has one object a line, with the members that were asked for.
+func ndjsonShape(o Options) (shape, error) {
+	if o.Fields == nil {
+		return shape{row: AppendRow}, nil
 	}
-	e.buf = AppendRow(e.buf, r)
-	if len(e.buf) >= blockSize {
-		return e.Flush()
+	fields, err := lookUp(o.Fields)
+	if err != nil {
+		return shape{}, err
 	}
-	return nil
-}
-
-func (e *ndjsonEncoder) Flush() error {
-	if e.err == nil && len(e.buf) > 0 {
-		_, e.err = e.w.Write(e.buf)
-		e.buf = e.buf[:0]
-		if cap(e.buf) > 4*blockSize { // one huge answer must not be held for good
-			e.buf = nil
+	return shape{row: func(dst []byte, r *client.Result) []byte {
+		v := view{r: r}
+		out := object{dst: append(dst, '{')}
+		for _, f := range fields {
+			if value := f.value(&v); !value.isEmpty() {
+				out.key(f.key)
+				out.dst = value.appendJSON(out.dst)
+			}
 		}
-	}
-	return e.err
+		return append(out.dst, '}', '\n')
+	}}, nil
 }
-
-func (e *ndjsonEncoder) Close() error { return e.Flush() }

@@ -93,6 +93,11 @@ func (o *object) list(name string, values []string) {
 		return
 	}
 	o.key(name)
+	o.elements(values)
+}
+
+// elements appends a list of strings.
+func (o *object) elements(values []string) {
 	o.dst = append(o.dst, '[')
 	for i, v := range values {
 		if i > 0 {

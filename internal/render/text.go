@@ -1,7 +1,6 @@
 package render
 
 import (
-	"io"
 	"strings"
 	"time"
 
@@ -151,41 +150,8 @@ func firstOf(list ...string) string {
 	return ""
 }
 
-// textEncoder writes results with an empty line between them.
-type textEncoder struct {
-	w       io.Writer
-	opt     TextOptions
-	palette *palette
-	buf     []byte
-	begun   bool
-	err     error
+// textShape has an empty line between results.
+func textShape(o TextOptions) shape {
+	colours := newPalette(o.Color)
+	return shape{between: "\n", row: func(dst []byte, r *client.Result) []byte { return appendText(dst, r, o, colours) }}
 }
-
-func newTextEncoder(w io.Writer, o TextOptions) *textEncoder {
-	return &textEncoder{w: w, opt: o, palette: newPalette(o.Color)}
-}
-
-func (e *textEncoder) Encode(r *client.Result) error {
-	if e.err != nil {
-		return e.err
-	}
-	if e.begun {
-		e.buf = append(e.buf, '\n')
-	}
-	e.begun = true
-	e.buf = appendText(e.buf, r, e.opt, e.palette)
-	if len(e.buf) >= blockSize {
-		return e.Flush()
-	}
-	return nil
-}
-
-func (e *textEncoder) Flush() error {
-	if e.err == nil && len(e.buf) > 0 {
-		_, e.err = e.w.Write(e.buf)
-		e.buf = e.buf[:0]
-	}
-	return e.err
-}
-
-func (e *textEncoder) Close() error { return e.Flush() }

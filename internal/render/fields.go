@@ -1,0 +1,310 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// A view is a result whose fields are being read, its answer at most once.
+type view struct {
+	r       *client.Result
+	summary *client.Summary
+}
+
+func (v *view) gist() *client.Summary {
+	if v.summary == nil {
+		s := v.r.Summary()
+		v.summary = &s
+	}
+	return v.summary
+}
+
+// answer returns the server's object as a row has it, nil without one.
+func (v *view) answer() []byte {
+	if !isObject(v.r.Raw) {
+		return nil
+	}
+	out, _, err := v.r.Compact(nil)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// A value is what a field holds: text, a list of texts, or JSON of another kind;
+// with text and JSON, the text is for people. The zero value is nothing.
+type value struct {
+	str  string
+	list []string
+	json []byte
+}
+
+func (v value) isEmpty() bool { return v.str == "" && len(v.list) == 0 && len(v.json) == 0 }
+
+func (v value) appendJSON(dst []byte) []byte {
+	switch {
+	case len(v.json) > 0:
+		return append(dst, v.json...)
+	case len(v.list) > 0:
+		o := object{dst: dst}
+		o.elements(v.list)
+		return o.dst
+	}
+	return appendString(dst, v.str)
+}
+
+// text returns v as a cell holds it.
+func (v value) text() string {
+	switch {
+	case v.str != "":
+		return cell(v.str)
+	case len(v.list) > 0:
+		return cell(join(v.list))
+	}
+	return cell(string(v.json))
+}
+
+// A field is one that a row may have.
+type field struct {
+	name  string // as it was asked for
+	key   string // the same as a name in JSON, without its quotes
+	value func(v *view) value
+}
+
+func text1(f func(*client.Result) string) func(*view) value {
+	return func(v *view) value { return value{str: f(v.r)} }
+}
+
+func summarised(f func(*client.Summary) string) func(*view) value {
+	return func(v *view) value { return value{str: f(v.gist())} }
+}
+
+func integer(f func(*client.Result) int64) func(*view) value {
+	return func(v *view) value {
+		if n := f(v.r); n != 0 {
+			return value{json: appendInt(nil, n)}
+		}
+		return value{}
+	}
+}
+
+// connected is a field of the connection, of which there must be one.
+func connected(f func(r *client.Result) value) func(*view) value {
+	return func(v *view) value {
+		if v.r.Conn.ConnID == 0 {
+			return value{}
+		}
+		return f(v.r)
+	}
+}
+
+func boolean(b bool) value { return value{json: strconv.AppendBool(nil, b)} }
+
+// knownFields are those of a row, in its order, and of its summary.
+func knownFields() []field {
+	type r = client.Result
+	type s = client.Summary
+	fields := []field{
+		{name: "line", value: integer(func(r *r) int64 { return r.Line })},
+		{name: "query", value: text1(func(r *r) string { return shownQuery(r.Query.Text) })},
+		{name: "type", value: text1(func(r *r) string { return string(r.Query.Type) })},
+		{name: "verdict", value: text1(func(r *r) string { return string(r.Verdict) })},
+		{name: "status", value: integer(func(r *r) int64 { return int64(r.Status) })},
+		{name: "server", value: text1(func(r *r) string { return redactURL(r.Server) })},
+		{name: "source", value: text1(func(r *r) string { return string(r.Source) })},
+		{name: "url", value: text1(func(r *r) string { return redactURL(r.URL) })},
+		{name: "final_url", value: text1(func(r *r) string { return redactURL(r.FinalURL) })},
+		{name: "time", value: text1(func(r *r) string { return timestamp(r.Time) })},
+		{name: "attempts", value: integer(func(r *r) int64 { return int64(r.Attempts) })},
+		{name: "ms", value: func(v *view) value { return value{json: []byte(millis(v.r))} }},
+		{name: "conn", value: connected(func(r *r) value { return value{json: appendConn(nil, &r.Conn)} })},
+		{name: "conn.id", value: connected(func(r *r) value { return value{json: appendInt(nil, r.Conn.ConnID)} })},
+		{name: "conn.reused", value: connected(func(r *r) value { return boolean(r.Conn.Reused) })},
+		{name: "conn.protocol", value: connected(func(r *r) value { return value{str: r.Conn.Protocol} })},
+		{name: "conn.tls", value: connected(func(r *r) value { return value{str: tlsVersion(r.Conn.TLS)} })},
+		{name: "conn.resumed", value: connected(func(r *r) value { return boolean(r.Conn.Resumed) })},
+		{name: "conn.early_data", value: connected(func(r *r) value { return boolean(r.Conn.EarlyData) })},
+		{name: "input", value: func(v *view) value { return value{json: inputObject(v.r.Extra)} }},
+		{name: "summary", value: func(v *view) value {
+			if out := appendSummary(nil, v.gist()); len(out) > len("{}") {
+				return value{json: out}
+			}
+			return value{}
+		}},
+		{name: "handle", value: summarised(func(s *s) string { return s.Handle })},
+		{name: "name", value: summarised(func(s *s) string { return s.Name })},
+		{name: "unicode_name", value: summarised(func(s *s) string { return s.UnicodeName })},
+		{name: "registrar", value: summarised(func(s *s) string { return s.Registrar })},
+		{name: "registrar_id", value: summarised(func(s *s) string { return s.RegistrarID })},
+		{name: "created", value: summarised(func(s *s) string { return s.Created })},
+		{name: "updated", value: summarised(func(s *s) string { return s.Updated })},
+		{name: "expires", value: summarised(func(s *s) string { return s.Expires })},
+		{name: "statuses", value: func(v *view) value { return value{list: v.gist().Statuses} }},
+		{name: "nameservers", value: func(v *view) value { return value{list: v.gist().Nameservers} }},
+		{name: "dnssec", value: summarised(func(s *s) string { return s.DNSSEC })},
+		{name: "abuse_email", value: summarised(func(s *s) string { return s.AbuseEmail })},
+		{name: "abuse_phone", value: summarised(func(s *s) string { return s.AbusePhone })},
+		{name: "start", value: summarised(func(s *s) string { return s.Start })},
+		{name: "end", value: summarised(func(s *s) string { return s.End })},
+		{name: "cidrs", value: func(v *view) value { return value{list: v.gist().CIDRs} }},
+		{name: "holder", value: summarised(func(s *s) string { return s.Holder })},
+		{name: "country", value: summarised(func(s *s) string { return s.Country })},
+		{name: "rdap", value: func(v *view) value { return value{json: v.answer()} }},
+		{name: "warnings", value: func(v *view) value { return value{list: v.r.Warnings} }},
+		{name: "error", value: func(v *view) value {
+			if v.r.Err == nil {
+				return value{}
+			}
+			return value{str: errorText(v.r.Err), json: appendError(nil, v.r.Err)}
+		}},
+		{name: "error.code", value: failure(func(e *client.Error) string { return e.Code })},
+		{name: "error.message", value: failure(func(e *client.Error) string { return e.Message })},
+		{name: "error.hint", value: failure(func(e *client.Error) string { return e.Hint })},
+	}
+	return fields
+}
+
+func failure(f func(*client.Error) string) func(*view) value {
+	return func(v *view) value {
+		if v.r.Err == nil {
+			return value{}
+		}
+		return value{str: f(v.r.Err)}
+	}
+}
+
+// FieldNames returns what Options.Fields may hold. Beside these, "rdap." and
+// "input." may be followed by a path into the server's object or the input's
+// columns: member names and indices with dots between.
+func FieldNames() []string {
+	var names []string
+	for _, f := range knownFields() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// A FieldError says that there is no field of a name.
+type FieldError struct{ Name string }
+
+func (e *FieldError) Error() string { return fmt.Sprintf("there is no field %q", e.Name) }
+
+// CheckFields returns a [*FieldError] for the first of the names that is none.
+func CheckFields(names []string) error {
+	_, err := lookUp(names)
+	return err
+}
+
+// lookUp returns the fields of these names.
+func lookUp(names []string) ([]field, error) {
+	known := knownFields()
+	fields := make([]field, len(names))
+	for i, name := range names {
+		place := slices.IndexFunc(known, func(f field) bool { return f.name == name })
+		switch first, rest, _ := strings.Cut(name, "."); {
+		case place >= 0:
+			fields[i] = known[place]
+		case rest == "":
+			return nil, &FieldError{name}
+		case first == "rdap":
+			path := strings.Split(rest, ".")
+			fields[i].value = func(v *view) value { return plainValue(descend(v.answer(), path)) }
+		case first == "input":
+			fields[i].value = func(v *view) value { return plainValue(descend(inputObject(v.r.Extra), []string{rest})) }
+		case first == "summary" && inSummary(rest):
+			place = slices.IndexFunc(known, func(f field) bool { return f.name == rest })
+			fields[i] = known[place]
+		default:
+			return nil, &FieldError{name}
+		}
+		quoted := appendString(nil, name)
+		fields[i].name, fields[i].key = name, string(quoted[1:len(quoted)-1])
+	}
+	return fields, nil
+}
+
+// inSummary reports whether a summary has a member of that name.
+func inSummary(name string) bool {
+	known := knownFields()
+	from := slices.IndexFunc(known, func(f field) bool { return f.name == "handle" })
+	to := slices.IndexFunc(known, func(f field) bool { return f.name == "country" })
+	return slices.ContainsFunc(known[from:to+1], func(f field) bool { return f.name == name })
+}
+
+// plainValue makes a text of a JSON string, for cells to have it without quotes.
+func plainValue(raw []byte) value {
+	if jsontext.Value(raw).Kind() == '"' {
+		return value{str: textOf(raw)}
+	}
+	return value{json: raw}
+}
+
+// descend returns what stands at a path in a JSON document, nil where there is
+// nothing.
+func descend(doc []byte, path []string) []byte {
+	for _, step := range path {
+		if doc == nil {
+			return nil
+		}
+		doc = child(doc, step)
+	}
+	return doc
+}
+
+// child returns the member or element of a JSON value that a step leads to.
+func child(raw []byte, step string) []byte {
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	index := -1
+	switch d.PeekKind() {
+	case '{':
+	case '[':
+		n, err := strconv.Atoi(step)
+		if err != nil || n < 0 {
+			return nil
+		}
+		index = n
+	default:
+		return nil
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return nil
+	}
+	for i := 0; d.PeekKind() != '}' && d.PeekKind() != ']'; i++ {
+		here := i == index
+		if index < 0 {
+			name, err := d.ReadToken()
+			if err != nil {
+				return nil
+			}
+			here = name.String() == step
+		}
+		if !here {
+			if d.SkipValue() != nil {
+				return nil
+			}
+			continue
+		}
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil
+		}
+		return value.Clone()
+	}
+	return nil
+}
+
+// timestamp returns a time as rows have it.
+func timestamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(rowTime)
+}

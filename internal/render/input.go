@@ -1,0 +1,71 @@
+package render
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// WholeInput stands in Options.InputColumns for all that Result.Extra holds, as
+// JSON in one column: for inputs whose columns aren't known beforehand.
+const WholeInput = ""
+
+// inputColumn returns the name in CSV of a column of the input.
+func inputColumn(name string) string {
+	if name == WholeInput {
+		return "input"
+	}
+	return "input_" + Safe(flat(name))
+}
+
+// inputObject returns Result.Extra fit for a row: nil if it is no JSON object.
+func inputObject(extra []byte) []byte {
+	if !isObject(extra) {
+		return nil
+	}
+	out, _, err := client.Compact(nil, extra)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// inputCells returns the members of extra with these names, as text.
+func inputCells(extra []byte, names []string) []string {
+	cells := make([]string, len(names))
+	if whole := slices.Index(names, WholeInput); whole >= 0 {
+		cells[whole] = string(inputObject(extra))
+	}
+	if !isObject(extra) {
+		return cells
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(extra), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for _, err := d.ReadToken(); err == nil && d.PeekKind() == '"'; {
+		var name jsontext.Token
+		if name, err = d.ReadToken(); err != nil {
+			break
+		}
+		at := slices.Index(names, name.String())
+		var value jsontext.Value
+		if value, err = d.ReadValue(); err == nil && at >= 0 {
+			cells[at] = textOf(value)
+		}
+	}
+	return cells
+}
+
+// textOf returns a JSON value as text: strings as what they say, null as
+// nothing.
+func textOf(value jsontext.Value) string {
+	switch value.Kind() {
+	case '"':
+		text, _ := jsontext.AppendUnquote(nil, value) // what is not UTF-8 is replaced
+		return string(text)
+	case 'n':
+		return ""
+	}
+	return string(value)
+}
