@@ -116,6 +116,9 @@ func (l *Lab) Serve(cmd []string, ports ...string) error {
 	return waitReady(l.server, ports, p)
 }
 
+// ErrStopped is the error of a Run that was told to stop.
+var ErrStopped = errors.New("stopped")
+
 // Run runs cmd on the client's side, in a process group of its own, and waits
 // for its end. It is ended after the limit, or when something comes from stop.
 func (l *Lab) Run(cmd *exec.Cmd, limit time.Duration, stop <-chan os.Signal) error {
@@ -128,7 +131,7 @@ func (l *Lab) Run(cmd *exec.Cmd, limit time.Duration, stop <-chan os.Signal) err
 	case <-p.done:
 		return p.err
 	case s := <-stop:
-		return fmt.Errorf("stopped: %v", s)
+		return fmt.Errorf("%w: %v", ErrStopped, s)
 	case <-time.After(limit):
 		return fmt.Errorf("no end after %v", limit)
 	}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// A mode is one way of looking names up.
+type mode struct {
+	name  string
+	title string
+
+	rdapq     []string // flags
+	reference []string // flags of the lab's own client; empty: it can't
+	other     func(b *bench, s size) (command, bool)
+
+	server server
+	tls12  bool // ask the port with TLS 1.2 only
+	primed bool // after a run that left a session and a cookie
+
+	// trips is the least number of round trips, one after another, with
+	// windows that are never too small.
+	trips func(s size) int
+}
+
+// A server is a program to ask.
+type server int
+
+const (
+	nginx server = iota // HTTP/1.1 and HTTP/2
+	quic                // HTTP/3
+)
+
+// usualModes are those that are measured if none is named.
+var usualModes = []string{"tls12", "tls13", "resumed", "fastopen", "h1", "h2", "h2-again", "h3", "h3-0rtt", "curl", "openrdap"}
+
+// Trips for each round of lookups, and before the first.
+func each(trips int) func(size) int { return func(s size) int { return trips * s.rounds() } }
+
+func once(before int) func(size) int { return func(s size) int { return before + s.rounds() } }
+
+func first(trips, then int) func(size) int {
+	return func(s size) int { return trips + then*(s.rounds()-1) }
+}
+
+var modes = map[string]mode{
+	"tls12": {
+		title: "a connection each, TLS 1.2",
+		rdapq: []string{"--no-reuse"}, reference: []string{"-no-reuse"}, tls12: true, trips: each(4),
+	},
+	"tls13": {
+		title: "a connection each, TLS 1.3",
+		rdapq: []string{"--no-reuse"}, reference: []string{"-no-reuse"}, trips: each(3),
+	},
+	"resumed": {
+		title: "a connection each, sessions resumed",
+		rdapq: []string{"--fresh-connections"}, reference: []string{"-no-reuse", "-resume"}, trips: each(3),
+	},
+	"fastopen": {
+		title: "the same with TCP Fast Open",
+		rdapq: []string{"--fresh-connections", "--fast-open"}, reference: []string{"-no-reuse", "-resume", "-fast-open"},
+		trips: first(3, 2),
+	},
+	"h1": {
+		title: "HTTP/1.1 kept",
+		rdapq: []string{"--http", "1.1"}, reference: []string{"-http", "1.1"}, trips: once(2),
+	},
+	"h2": {
+		title: "HTTP/2 kept",
+		rdapq: []string{"--http", "2"}, reference: []string{"-http", "2"}, trips: once(2),
+	},
+	"h2-one": {
+		title: "HTTP/2 kept, one connection",
+		rdapq: []string{"--http", "2", "--min-handshakes"}, reference: []string{"-http", "2", "-conns", "1"}, trips: once(2),
+	},
+	"h2-again": {
+		title: "HTTP/2 kept, Fast Open, after a former run",
+		rdapq: []string{"--http", "2", "--fast-open"}, reference: []string{"-http", "2", "-resume", "-fast-open", "-prime"},
+		primed: true, trips: once(1),
+	},
+	"h3": {
+		title: "HTTP/3 kept",
+		rdapq: []string{"--http", "3"}, reference: []string{"-http", "3"}, server: quic, trips: once(1),
+	},
+	"h3-one": {
+		title: "HTTP/3 kept, one connection",
+		rdapq: []string{"--http", "3", "--min-handshakes"}, reference: []string{"-http", "3"}, server: quic, trips: once(1),
+	},
+	"h3-0rtt": {
+		title: "HTTP/3 kept, 0-RTT after a former run",
+		rdapq: []string{"--http", "3"}, reference: []string{"-http", "3", "-resume", "-0rtt", "-prime"},
+		server: quic, primed: true, trips: once(0),
+	},
+	"curl": {
+		title: "curl --parallel, HTTP/2",
+		other: (*bench).curl, trips: once(2),
+	},
+	"openrdap": {
+		title: "openrdap's command, one after another",
+		other: (*bench).openrdap, trips: func(s size) int { return 3 * s.n },
+	},
+}
+
+func listModes() string {
+	var list string
+	for _, name := range slices.Sorted(maps.Keys(modes)) {
+		list += fmt.Sprintf("\n%-9s %s", name, modes[name].title)
+	}
+	return list
+}
