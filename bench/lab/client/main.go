@@ -25,7 +25,9 @@ import (
 type options struct {
 	url      string
 	ca       string
+	domains  int
 	n, c     int
+	gzip     bool
 	http     string
 	conns    int
 	noReuse  bool
@@ -49,6 +51,7 @@ func main() {
 	log.SetPrefix("client: ")
 	var o options
 	flag.StringVar(&o.url, "url", "https://rdap.example/domain/dom%d.example", "`URL`; %d counts")
+	flag.IntVar(&o.domains, "domains", 1000, "`number` up to which %d counts, then again from 0")
 	flag.StringVar(&o.ca, "ca", "", "`file` with the certificate authority")
 	flag.IntVar(&o.n, "n", 3, "lookups")
 	flag.IntVar(&o.c, "c", 1, "lookups at once")
@@ -58,6 +61,7 @@ func main() {
 	flag.BoolVar(&o.resume, "resume", false, "resume TLS sessions")
 	flag.BoolVar(&o.fastOpen, "fast-open", false, "TCP Fast Open, with key shares small enough for it")
 	flag.BoolVar(&o.early, "0rtt", false, "send HTTP/3 requests as 0-RTT data; goes with -resume")
+	flag.BoolVar(&o.gzip, "gzip", true, "ask for compressed answers")
 	flag.BoolVar(&o.prime, "prime", false, "look one name up before the clock starts, for a session ticket and a Fast Open cookie")
 	flag.Parse()
 
@@ -138,13 +142,15 @@ func lookup(rt http.RoundTripper, o options, i int) error {
 	if o.early {
 		method = http3.MethodGet0RTT
 	}
-	req, err := http.NewRequest(http.MethodGet, fmt.Sprintf(o.url, i), nil)
+	req, err := http.NewRequest(http.MethodGet, fmt.Sprintf(o.url, i%o.domains), nil)
 	if err != nil {
 		return err
 	}
 	req.Method = method
 	req.Header.Set("Accept", "application/rdap+json")
-	req.Header.Set("Accept-Encoding", "gzip")
+	if o.gzip {
+		req.Header.Set("Accept-Encoding", "gzip")
+	}
 	resp, err := rt.RoundTrip(req)
 	if err != nil {
 		return err

@@ -1,0 +1,169 @@
+// Throughput measures clients that look names up on loopback as fast as they
+// can. bench/throughput.sh builds what it needs and runs it in a namespace.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Cores of the server and of the client.
+const (
+	serverCore = "0"
+	clientCore = "1"
+)
+
+type settings struct {
+	n, runs       int
+	markdown      bool
+	bin, dir, out string
+}
+
+func main() {
+	runtime.LockOSThread() // children end with the thread that starts them
+	var s settings
+	flag.IntVar(&s.n, "lookups", 50000, "`number` of lookups")
+	flag.IntVar(&s.runs, "runs", 3, "`times` to measure each, of which the median counts")
+	flag.BoolVar(&s.markdown, "markdown", false, "print the table as Markdown")
+	flag.StringVar(&s.bin, "bin", "", "`directory` of rdapq's and the lab's programs")
+	flag.StringVar(&s.dir, "dir", "", "`directory` that setup filled")
+	flag.StringVar(&s.out, "out", "", "`directory` for what the clients write")
+	flag.Parse()
+	if err := run(s); err != nil {
+		fmt.Fprintln(os.Stderr, "throughput:", err)
+		os.Exit(1)
+	}
+}
+
+func run(s settings) error {
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	server := command("taskset", "-c", serverCore, "nginx", "-e", filepath.Join(s.dir, "error.log"), "-c", filepath.Join(s.dir, "nginx.conf"))
+	if err := server.Start(); err != nil {
+		return err
+	}
+	defer func() {
+		_ = server.Process.Signal(unix.SIGTERM) // it may have ended
+		_ = server.Wait()                       // and how doesn't matter now
+	}()
+	if err := waitFor("127.0.0.1:443"); err != nil {
+		return err
+	}
+	clients, err := s.clients()
+	if err != nil {
+		return err
+	}
+	// By turns, so that what else the machine does befalls all of them.
+	measured := make([][]sample, len(clients))
+	for range s.runs {
+		for i, c := range clients {
+			one, err := s.measure(c, stop)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.title, err)
+			}
+			measured[i] = append(measured[i], one)
+		}
+	}
+	return s.print(clients, measured)
+}
+
+// command returns one that ends with this process.
+func command(argv ...string) *exec.Cmd {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}
+	return cmd
+}
+
+func waitFor(addr string) error {
+	var err error
+	for range 500 {
+		var c net.Conn
+		if c, err = net.Dial("tcp", addr); err == nil {
+			return c.Close()
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return err
+}
+
+// A sample is one run of a client, of which all processor time counts.
+type sample struct{ wall, cpu time.Duration }
+
+func (s settings) measure(c client, stop <-chan os.Signal) (one sample, err error) {
+	var out strings.Builder
+	cmd := command(append([]string{"taskset", "-c", clientCore}, c.argv...)...)
+	cmd.Stdout = &out
+	cmd.Env = append(os.Environ(), "HOME="+s.out, "XDG_STATE_HOME="+s.out, "XDG_CACHE_HOME="+s.out, "XDG_CONFIG_HOME="+s.out)
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return one, err
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case err = <-done:
+	case <-stop:
+		_ = cmd.Process.Kill()
+		<-done
+		err = errors.New("stopped")
+	}
+	one.wall = time.Since(start)
+	if err != nil {
+		return one, err
+	}
+	one.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return one, c.check(out.String())
+}
+
+func (s settings) print(clients []client, measured [][]sample) error {
+	var rows [][]string
+	rows = append(rows, []string{"client", "lookups/s", "µs of CPU a lookup", "lookups/s against " + clients[0].title, "CPU against it"})
+	var base sample
+	for i, c := range clients {
+		m := median(measured[i])
+		if i == 0 {
+			base = m
+		}
+		rows = append(rows, []string{
+			c.title,
+			fmt.Sprintf("%.0f", float64(s.n)/m.wall.Seconds()),
+			fmt.Sprintf("%.1f", float64(m.cpu.Microseconds())/float64(s.n)),
+			fmt.Sprintf("%.2f", base.wall.Seconds()/m.wall.Seconds()),
+			fmt.Sprintf("%.1f", m.cpu.Seconds()/base.cpu.Seconds()),
+		})
+	}
+	if s.markdown {
+		rows = slices.Insert(rows, 1, []string{"---", "---:", "---:", "---:", "---:"})
+	}
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		if s.markdown {
+			fmt.Printf("| %s |\n", strings.Join(row, " | "))
+			continue
+		}
+		fmt.Fprintln(out, strings.Join(row, "\t"))
+	}
+	return out.Flush()
+}
+
+// median returns the sample with the median time.
+func median(all []sample) sample {
+	s := slices.SortedFunc(slices.Values(all), func(a, b sample) int { return cmp.Compare(a.wall, b.wall) })
+	return s[len(s)/2]
+}
