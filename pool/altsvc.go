@@ -169,20 +169,3 @@ func validAltHost(host string) bool {
 		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.')
 	})
 }
-
-// public reports whether an address is one that anybody may lead us to.
-func public(ip netip.Addr) bool {
-	ip = ip.Unmap()
-	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !sharedSpace.Contains(ip) && !embedded.Contains(ip)
-}
-
-// publicAddress is public for an address with a port, as it stands in a [Trace].
-func publicAddress(address string) bool {
-	a, err := netip.ParseAddrPort(address)
-	return err == nil && public(a.Addr())
-}
-
-var (
-	sharedSpace = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64}), 10)               // RFC 6598
-	embedded    = netip.PrefixFrom(netip.AddrFrom16([16]byte{0, 0x64, 0xff, 0x9b}), 32) // NAT64 (RFC 6052): may hide any IPv4 address
-)

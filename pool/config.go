@@ -121,6 +121,9 @@ type Config struct {
 	// lower case, in place of name resolution.
 	Resolve map[string][]netip.Addr
 
+	// AllowPrivate turns the guard of [WithGuard] off, for laboratories.
+	AllowPrivate bool
+
 	// Proxy returns the proxy for a request, as [http.ProxyFromEnvironment]
 	// does: http, https, socks5 or socks5h, with credentials if the proxy asks
 	// for them. Nil, and a nil URL, mean none. Connections are kept for each

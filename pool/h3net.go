@@ -77,6 +77,11 @@ func (n *quicNet) connect(ctx context.Context, key originKey, d *dial) (*conn, e
 	if err != nil {
 		return fail(StepResolve, err)
 	}
+	if _, given := n.dialer.names.given(route.host, route.port); !given {
+		if addrs, err = key.permit(addrs); err != nil {
+			return fail(StepConnect, err)
+		}
+	}
 	if !route.private {
 		if addrs = slices.DeleteFunc(slices.Clone(addrs), func(a netip.Addr) bool { return !public(a) }); len(addrs) == 0 {
 			return fail(StepConnect, fmt.Errorf("%s leads to %s, which is not public", key, route.host))

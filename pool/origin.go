@@ -21,6 +21,7 @@ const (
 type originKey struct {
 	scheme, host, port string
 	proxy              proxy
+	guarded            bool // only public addresses will do
 }
 
 func keyOf(u *url.URL) originKey {

@@ -138,6 +138,10 @@ func (p *Pool) originFor(req *http.Request) (*origin, error) {
 	if key.proxy, err = proxyFor(&p.cfg, req); err != nil {
 		return nil, &Error{Step: StepProxy, Origin: key.String(), Err: &ProxyError{Err: err}}
 	}
+	key.guarded = !p.cfg.AllowPrivate && guarded(req.Context())
+	if err := key.literal(); err != nil {
+		return nil, &Error{Step: StepConnect, Origin: key.String(), Err: err}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {

@@ -116,6 +116,16 @@ func (s *originStats) snapshot() Stats {
 	return out
 }
 
+func addCounts[K comparable](sum, more map[K]int64) map[K]int64 {
+	if sum == nil {
+		sum = make(map[K]int64, len(more))
+	}
+	for k, n := range more {
+		sum[k] += n
+	}
+	return sum
+}
+
 func (s *Stats) add(o Stats) {
 	s.Requests += o.Requests
 	s.Failed += o.Failed
@@ -129,12 +139,8 @@ func (s *Stats) add(o Stats) {
 	s.Handshakes.Avoided += o.Handshakes.Avoided
 	s.FastOpen.Sent += o.FastOpen.Sent
 	s.FastOpen.Accepted += o.FastOpen.Accepted
-	for why, n := range o.Retries {
-		s.Retries[why] += n
-	}
-	for by, n := range o.Closed {
-		s.Closed[by] += n
-	}
+	s.Retries = addCounts(s.Retries, o.Retries)
+	s.Closed = addCounts(s.Closed, o.Closed)
 	s.BytesIn += o.BytesIn
 	s.BytesOut += o.BytesOut
 	s.Setup += o.Setup
@@ -143,12 +149,18 @@ func (s *Stats) add(o Stats) {
 
 // Stats returns the counts of all origins and of each.
 func (p *Pool) Stats() Stats {
-	all := Stats{Retries: make(map[Reason]int64), Closed: make(map[Closer]int64)}
+	var all Stats
 	for _, o := range p.all() {
 		o.mu.Lock()
 		one := OriginStats{Origin: o.key.String(), Protocol: o.proto, Stats: o.stats.snapshot()}
 		o.mu.Unlock()
 		all.add(one.Stats)
+		// With a proxy, or behind the guard, an origin has connections apart.
+		if i := slices.IndexFunc(all.Origins, func(x OriginStats) bool { return x.Origin == one.Origin }); i >= 0 {
+			all.Origins[i].add(one.Stats)
+			all.Origins[i].Protocol = cmp.Or(one.Protocol, all.Origins[i].Protocol)
+			continue
+		}
 		all.Origins = append(all.Origins, one)
 	}
 	slices.SortFunc(all.Origins, func(a, b OriginStats) int { return cmp.Compare(a.Origin, b.Origin) })

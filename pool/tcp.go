@@ -86,6 +86,11 @@ func (d *dialer) reach(ctx context.Context, g *dialing) (*line, *stepError) {
 		return nil, &stepError{step: StepResolve, err: err}
 	}
 	g.at(StepConnect)
+	if _, given := d.names.given(host, port); !given && g.key.proxy == (proxy{}) {
+		if addrs, err = g.key.permit(addrs); err != nil {
+			return nil, &stepError{step: StepConnect, err: err}
+		}
+	}
 	start := time.Now()
 	l, failed := race(ctx, addrs, delayFor(d.cfg.ConnectTimeout, len(addrs)), func(ctx context.Context, a netip.Addr) (*line, *stepError) {
 		return d.attempt(ctx, g, net.JoinHostPort(a.String(), port), start)
@@ -118,6 +123,12 @@ func (d *dialer) reachByName(ctx context.Context, g *dialing, address string) (*
 			return nil, &stepError{step: StepResolve, err: err}
 		}
 		return nil, &stepError{step: StepConnect, err: err}
+	}
+	if g.key.guarded && g.key.proxy == (proxy{}) {
+		if ap, err := netip.ParseAddrPort(nc.RemoteAddr().String()); err == nil && !public(ap.Addr()) {
+			nc.Close()
+			return nil, &stepError{step: StepConnect, err: &AddressError{Host: g.key.host, Addr: ap.Addr()}}
+		}
 	}
 	dns := resolved.Sub(resolving)
 	l := d.newLine(nc, time.Since(start)-dns)
