@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"net/url"
 	"sync"
 	"time"
 )
@@ -21,24 +23,34 @@ type Input struct {
 // ([Invalid]), and so does an error of the sequence ([Failed] with
 // [CodeInput]); reading goes on afterwards for as long as the sequence does.
 //
-// At most Config.Jobs lookups run at once, and at most Config.PerHost at one
-// server; those limits hold within one Batch. A slow server holds up its own
-// queue only, up to a window of 16 × Jobs inputs that were read and whose
-// results were not taken yet: memory is bounded, however long the sequence.
+// At most Config.Jobs lookups run at once, and of them at most as many at one
+// server as Config.PerHost says. A server that is slow, that limits requests or
+// that is dead holds up its own queue only. What is read and waits is bounded in
+// memory, to 16 × Jobs inputs, however long the sequence: when the inputs for
+// one server fill that, they go to a temporary file (see Config.SpillDir), and
+// the others go on. When several requests in a row got no answer from a server,
+// and one more after a moment did not either, its inputs end without being
+// asked, but for one at growing intervals to find out whether it is back.
+//
+// Inputs that ask the same, soon after one another, are asked once: each has a
+// Result of its own, and they share Raw and Header.
 //
 // When ctx ends, reading stops, lookups under way are given up, and every input
 // read so far still yields its Result, with [CodeCanceled] (or [CodeTimeout])
-// where nothing else came of it. To let lookups under way finish instead, end
-// the sequence. Breaking out of the loop stops everything at once.
+// where nothing else came of it. To let lookups under way finish instead, use
+// [Client.Drain], or end the sequence and wait for all that was read. Breaking
+// out of the loop stops everything at once.
 //
 // The sequence runs in a goroutine of its own. Batch waits for its end, except
-// that after ctx has ended or the loop was left it waits only briefly for a
-// sequence that blocks, in a read of a terminal for instance.
+// that after ctx or the batch has been ended, or the loop was left, it waits only
+// briefly for a sequence that blocks, in a read of a terminal for instance.
 func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) iter.Seq[*Result] {
 	return func(yield func(*Result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		b := newBatch(ctx, c)
+		c.tallies.add(b)
+		stop := context.AfterFunc(ctx, b.end)
 		go b.run(inputs)
 		defer func() {
 			// Whatever ended the loop, a panic in its body included, nothing
@@ -46,20 +58,31 @@ func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) iter
 			close(b.left)
 			cancel()
 			b.queue.clear()
-			for range b.results {
-				continue // until it is closed
+			for r := range b.results {
+				c.memory.free(r.held) // until it is closed
+			}
+			if !stop() {
+				<-b.ended
+			}
+			c.tallies.remove(b)
+			if err := errors.Join(b.queue.spill.close(), c.hosts.flush()); err != nil {
+				c.cfg.Logger.Warn("after a batch", "error", err)
 			}
 		}()
 		for r := range b.results {
-			<-b.window
-			if !yield(r) {
+			held := r.held
+			b.queue.leave()
+			ok := yield(r)
+			c.memory.free(held)
+			b.queue.eased()
+			if !ok {
 				return
 			}
 		}
 	}
 }
 
-// windowPerJob times the jobs is how many inputs may be on their way.
+// windowPerJob times the jobs is how many inputs may be on their way in memory.
 const windowPerJob = 16
 
 // readerGrace is how long an ended batch waits for its sequence to return.
@@ -69,27 +92,48 @@ const readerGrace = 250 * time.Millisecond
 type batch struct {
 	c       *Client
 	ctx     context.Context
-	window  chan struct{} // a place for each input between reading and the consumer
 	results chan *Result
 	left    chan struct{} // closed when the consumer is gone
 	queue   *queue
 	workers sync.WaitGroup
+	tally   tally
+
+	endOnce sync.Once
+	ending  chan struct{} // closed when nothing more is to be begun
+	ended   chan struct{} // closed when the queue knows
 
 	mu        sync.Mutex // held while an input is taken in
 	abandoned bool       // the sequence did not return in time
+	bases     map[string]*host
 }
 
 func newBatch(ctx context.Context, c *Client) *batch {
 	b := &batch{
 		c: c, ctx: ctx,
-		window:  make(chan struct{}, windowPerJob*c.cfg.Jobs),
 		results: make(chan *Result, c.cfg.Jobs),
 		left:    make(chan struct{}),
+		ending:  make(chan struct{}), ended: make(chan struct{}),
+		bases: make(map[string]*host),
 	}
-	b.queue = newQueue(c.cfg.Jobs,
-		func() limiter { return fixedLimit(positive(c.cfg.PerHost, DefaultPerHost)) },
-		func() { b.workers.Go(b.work) })
+	b.queue = newQueue(queueConfig{
+		maxWorkers: c.cfg.Jobs, window: windowPerJob * c.cfg.Jobs, maxWait: c.cfg.maxWait(true),
+		hosts: c.hosts, memory: c.memory,
+		spawn: func() { b.workers.Go(b.work) },
+		warn: func(err error) {
+			c.cfg.Logger.Warn("no temporary file for inputs that wait: one slow server may hold up all", "error", err)
+		},
+	})
+	b.queue.spill.dir = c.cfg.SpillDir
 	return b
+}
+
+// end makes the batch begin nothing more.
+func (b *batch) end() {
+	b.endOnce.Do(func() {
+		close(b.ending)
+		b.queue.end()
+		close(b.ended)
+	})
 }
 
 // run reads the sequence to its end and closes the results after the last one.
@@ -101,7 +145,7 @@ func (b *batch) run(inputs iter.Seq2[Input, error]) {
 	}()
 	select {
 	case <-read:
-	case <-b.ctx.Done():
+	case <-b.ending:
 		grace := time.NewTimer(readerGrace)
 		defer grace.Stop()
 		select {
@@ -125,60 +169,80 @@ func (b *batch) take(in Input, err error) bool {
 	if b.abandoned {
 		return false
 	}
+	b.tally.read.Add(1)
+	it := &item{input: in, loaded: true}
+	it.result = &Result{Line: in.Line, Extra: in.Extra}
+	if failed := b.prepare(it, err); failed != nil {
+		it.result.fail(failed)
+		if b.queue.enter() {
+			b.emit(it.result)
+		}
+	} else if same := b.queue.push(it); same != nil {
+		b.emit(same)
+	}
 	select {
-	case b.window <- struct{}{}:
+	case <-b.ending:
+		return false
 	case <-b.left:
 		return false
+	default:
+		return true
 	}
-	start := time.Now()
-	r := &Result{Line: in.Line, Extra: in.Extra}
-	j, failed := b.prepare(r, in, err)
-	if failed != nil {
-		r.fail(failed)
-		r.end(start)
-		b.emit(r)
-	} else {
-		b.queue.push(j)
-	}
-	return b.ctx.Err() == nil
 }
 
-// prepare parses the input and finds its server.
-func (b *batch) prepare(r *Result, in Input, err error) (job, *Error) {
+// prepare parses the input of an item and finds its server.
+func (b *batch) prepare(it *item, err error) *Error {
+	in, r := it.input, it.result
 	if err != nil {
 		r.Query.Text = in.Text
-		return job{}, &Error{Code: CodeInput, Message: "the input cannot be read: " + visible(err.Error()), Err: err}
+		return &Error{Code: CodeInput, Message: "the input cannot be read: " + visible(err.Error()), Err: err}
 	}
 	q, err := ParseAs(in.Type, in.Text)
 	if err != nil {
 		r.Query.Text = in.Text
-		return job{}, asError(err)
+		return asError(err)
 	}
 	q.Server = in.Server
-	r.Query = q
-	servers, failed := b.c.resolve(b.ctx, q)
+	r.Query = b.c.registrable(q)
+	servers, failed := b.c.resolve(b.ctx, r.Query)
 	if failed != nil {
-		return job{}, failed
+		return failed
 	}
-	return job{result: r, servers: servers}, nil
+	r.Source, r.Entry = servers.Source, servers.Entry
+	it.servers, it.batch = servers, true
+	it.key = r.Query.twinKey(servers.URLs[0])
+	it.host = b.hostOf(servers.URLs[0])
+	return nil
 }
 
-// work runs lookups until there are none left.
-func (b *batch) work() {
-	for {
-		j, ok := b.queue.next()
-		if !ok {
-			return
-		}
-		b.c.ask(b.ctx, j.result, j.servers)
-		b.queue.done(j)
-		b.emit(j.result)
+// maxBases is how many base URLs a batch remembers the servers of.
+const maxBases = 4096
+
+// hostOf returns the server that a base URL is at. The caller holds mu.
+func (b *batch) hostOf(base string) *host {
+	if h := b.bases[base]; h != nil {
+		return h
 	}
+	u, err := url.Parse(base)
+	if err != nil {
+		u = new(url.URL) // try will say what is wrong with it
+	}
+	h := b.c.hosts.at(u)
+	if len(b.bases) < maxBases {
+		b.bases[base] = h
+	}
+	return h
 }
 
+// emit hands a result to the consumer, unless there is none any more.
 func (b *batch) emit(r *Result) {
+	if r.Time.IsZero() {
+		r.Time = time.Now()
+	}
+	b.tally.count(r.Verdict)
 	select {
 	case b.results <- r:
 	case <-b.left:
+		b.c.memory.free(r.held)
 	}
 }

@@ -1,75 +1,260 @@
 package client
 
 import (
-	"net/url"
+	"container/heap"
 	"sync"
-
-	"github.com/rdapq/rdapq/bootstrap"
+	"sync/atomic"
+	"time"
 )
 
-// A job is a lookup whose servers are known.
-type job struct {
-	result  *Result
-	servers bootstrap.Answer
-	line    *line // set by push
-}
-
-// A line is where the lookups of one server stand in line.
-type line struct {
-	limit    limiter
-	waiting  []job
-	inFlight int
-	ready    bool // it stands in the queue's list
-}
-
-// A queue hands jobs to workers: first come, first served at each server, and
-// the servers in turn. A server that is at its limit leaves the list of those
-// that are ready until one of its lookups has ended, so that no worker ever
-// waits for it.
+// A queue hands the inputs of a batch to its workers: first come, first served
+// at each server, and the servers in turn. A server that may not be asked now
+// leaves the list of those that are ready, until one of its lookups has ended or
+// its time has come, so that no worker ever waits for it.
 type queue struct {
-	maxWorkers int
-	newLimiter func() limiter
-	spawn      func() // starts a worker
+	queueConfig
+	spill    spill
+	tight    atomic.Bool // somebody waits for room for bodies
+	spillErr error
 
-	mu      sync.Mutex
-	wake    sync.Cond // a line became ready, or the queue ended
-	lines   map[string]*line
-	ready   []*line
-	jobs    int // waiting in all lines
-	workers int
-	idle    int // workers that wait and have not been woken
-	closed  bool
+	mu     sync.Mutex
+	wake   sync.Cond // a lane became ready, or the queue ended
+	room   sync.Cond // the reader may go on
+	lanes  map[*host]*lane
+	ready  []*lane
+	timers timers
+	timer  *time.Timer // nil: none is set
+
+	inMemory int   // inputs between reading and the consumer, those on shelves not counted
+	waiting  int64 // in all lanes
+	spilled  int64 // of them, those on shelves
+	inFlight int
+	workers  int
+	idle     int // workers that wait and have not been woken
+	closed   bool
+	ended    bool // what waits is given up
+	gone     bool // nobody wants results any more
+
+	twins   map[twinKey]*item // in memory and without result
+	twinned int               // inputs that wait for the result of another
+	recent  *recent
 }
 
-func newQueue(workers int, newLimiter func() limiter, spawn func()) *queue {
-	q := &queue{maxWorkers: workers, newLimiter: newLimiter, spawn: spawn, lines: make(map[string]*line)}
-	q.wake.L = &q.mu
+// queueConfig is what a queue needs of its batch.
+type queueConfig struct {
+	maxWorkers int
+	window     int // bound of inMemory
+	maxWait    time.Duration
+	hosts      *hosts
+	memory     *bodies
+	spawn      func()      // starts a worker
+	warn       func(error) // the temporary file cannot be used; may be nil
+}
+
+const (
+	// keepInMemory is how many inputs of a lane stay in memory when the rest of
+	// it goes to the temporary file.
+	keepInMemory = 16
+	// lookAgain is when a lane is looked at again that waits for the end of a
+	// request which is not its own.
+	lookAgain = 50 * time.Millisecond
+)
+
+func newQueue(cfg queueConfig) *queue {
+	q := &queue{
+		queueConfig: cfg, lanes: make(map[*host]*lane), twins: make(map[twinKey]*item),
+		recent: newRecent(cfg.window, cfg.memory.most/16),
+	}
+	q.wake.L, q.room.L = &q.mu, &q.mu
 	return q
 }
 
-// push puts a job at the end of its server's line.
-func (q *queue) push(j job) {
-	key := lineKey(j.servers.URLs[0])
+// enter takes in an input that asks for nothing, such as one that is invalid: its
+// result takes a place as well. It is false if nobody wants it any more.
+func (q *queue) enter() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := q.lines[key]
-	if l == nil {
-		l = &line{limit: q.newLimiter()}
-		q.lines[key] = l
+	for q.inMemory >= q.window && !q.gone {
+		if !q.starving() || !q.spillOne() {
+			q.room.Wait()
+		}
 	}
-	j.line = l
-	l.waiting = append(l.waiting, j)
-	q.jobs++
-	q.offer(l)
+	if !q.gone {
+		q.inMemory++
+	}
+	return !q.gone
 }
 
-// offer puts l on the list if it has a job that may start, and finds a worker.
-func (q *queue) offer(l *line) {
-	if l.ready || len(l.waiting) == 0 || !l.limit.admit(l.inFlight) {
+// push puts a new input at the end of the line of its server. It waits for a
+// place in the window, and so paces the reader. If the same has been asked
+// already it returns the result; the input has a place, but stands in no line.
+func (q *queue) push(it *item) (same *Result) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for !q.gone {
+		if same, ok := q.twin(it); ok {
+			return same
+		}
+		l := q.lane(it.host)
+		hungry := q.starving()
+		switch {
+		case hungry && l.shelf.n > 0 && q.shelve(l, it):
+			return nil
+		case q.inMemory < q.window && (l.shelf.n == 0 || q.spillErr != nil):
+			q.inMemory++
+			it.lane = l
+			if !q.ended {
+				q.twins[it.key] = it
+			}
+			l.fresh.push(it)
+			q.waiting++
+			q.rouse(l)
+			return nil
+		case hungry && q.inMemory >= q.window && q.spillOne():
+			continue
+		}
+		q.drop(l)
+		q.room.Wait()
+	}
+	return nil
+}
+
+// twin attaches it to an input that asks the same, or finds the result.
+func (q *queue) twin(it *item) (same *Result, ok bool) {
+	if q.inMemory >= q.window {
+		return nil, false
+	}
+	if first := q.twins[it.key]; first != nil {
+		// Not so many that they fill the window: that would hold up everybody.
+		if q.twinned >= q.window/4 {
+			return nil, false
+		}
+		first.twins = append(first.twins, it.twin())
+		q.twinned++
+		q.inMemory++
+		return nil, true
+	}
+	if r, ok := q.recent.get(it.key); ok {
+		q.inMemory++
+		return it.twin().of(r), true
+	}
+	return nil, false
+}
+
+func (it *item) twin() twin {
+	return twin{line: it.result.Line, query: it.result.Query, extra: it.result.Extra}
+}
+
+// starving says that workers are idle for want of servers that may be asked: the
+// reader goes on then, whatever it takes, in search of others.
+func (q *queue) starving() bool {
+	return len(q.ready) == 0 && q.inFlight < q.maxWorkers && !q.ended && !q.memory.tight()
+}
+
+// shelve puts a new input on its lane's shelf.
+func (q *queue) shelve(l *lane, it *item) bool {
+	if err := l.shelf.put(it.input, &q.spill); err != nil {
+		q.cannotSpill(err)
+		return false
+	}
+	q.waiting++
+	q.spilled++
+	q.rouse(l)
+	return true
+}
+
+func (q *queue) cannotSpill(err error) {
+	if q.spillErr == nil {
+		q.spillErr = err
+		if q.warn != nil {
+			q.warn(err)
+		}
+	}
+}
+
+// spillOne makes room in the window: most of the longest lane goes to its shelf.
+func (q *queue) spillOne() bool {
+	if q.spillErr != nil {
+		return false
+	}
+	var longest *lane
+	for _, l := range q.lanes {
+		if l.shelf.n == 0 && (longest == nil || l.fresh.len() > longest.fresh.len()) {
+			longest = l
+		}
+	}
+	if longest == nil || longest.fresh.len() < 2 {
+		return false
+	}
+	moved := 0
+	var stay []*item
+	tail := longest.fresh.cutTail(min(keepInMemory, longest.fresh.len()/2))
+	for _, it := range tail {
+		if len(it.twins) > 0 || q.spillErr != nil {
+			stay = append(stay, it) // others count on it
+			continue
+		}
+		if err := longest.shelf.put(it.input, &q.spill); err != nil {
+			q.cannotSpill(err)
+			stay = append(stay, it)
+			continue
+		}
+		delete(q.twins, it.key)
+		moved++
+	}
+	clear(tail)
+	for _, it := range stay {
+		longest.fresh.push(it)
+	}
+	q.inMemory -= moved
+	q.spilled += int64(moved)
+	return moved > 0
+}
+
+// lane returns the line of a host, which is new if nothing stands in it.
+func (q *queue) lane(h *host) *lane {
+	l := q.lanes[h]
+	if l == nil {
+		l = &lane{host: h, slot: -1}
+		q.lanes[h] = l
+		q.hosts.keep(h)
+	}
+	return l
+}
+
+// drop forgets a lane if it is empty.
+func (q *queue) drop(l *lane) {
+	if l.inFlight == 0 && !l.ready && !l.hasFresh() && len(l.repeated) == 0 && q.lanes[l.host] == l {
+		q.unpark(l)
+		delete(q.lanes, l.host)
+		q.hosts.release(l.host)
+	}
+}
+
+// offer puts l on the list if it has something to do, and finds a worker.
+func (q *queue) offer(l *lane) {
+	if l.ready || !l.hasFresh() && len(l.repeated) == 0 {
+		return
+	}
+	if !q.ended && (!l.parked.IsZero() || l.inFlight >= l.host.adaptive.limit()) {
 		return
 	}
 	l.ready = true
 	q.ready = append(q.ready, l)
+	q.hire()
+}
+
+// rouse offers a lane that has got something fresh, which need not wait for the
+// time of those to be repeated.
+func (q *queue) rouse(l *lane) {
+	if l.resting {
+		q.unpark(l)
+	}
+	q.offer(l)
+}
+
+// hire finds a worker for a lane that became ready.
+func (q *queue) hire() {
 	switch {
 	case q.idle > 0:
 		q.idle-- // here and not by the woken one, or it would be counted on twice
@@ -80,45 +265,231 @@ func (q *queue) offer(l *line) {
 	}
 }
 
-// next returns a job that may start now. It waits for one, and is false when
-// none will come.
-func (q *queue) next() (job, bool) {
+// next returns an input with what may become of it. It waits for one, and is nil
+// when none will come.
+func (q *queue) next() (*item, ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.ready) == 0 {
-		if q.closed && q.jobs == 0 {
+	for {
+		for len(q.ready) > 0 && !q.full() {
+			l := q.ready[0]
+			q.ready[0] = nil
+			q.ready = q.ready[1:]
+			l.ready = false
+			if it, k := q.pick(l, time.Now()); it != nil {
+				q.start(l, it)
+				return it, k
+			}
+			q.drop(l)
+		}
+		if q.closed && q.waiting == 0 {
+			q.workers--
 			q.wakeAll()
-			return job{}, false
+			return nil, ticket{}
+		}
+		if q.starving() {
+			q.room.Signal()
 		}
 		q.idle++
 		q.wake.Wait()
 	}
-	l := q.ready[0]
-	q.ready[0] = nil
-	q.ready = q.ready[1:]
-	l.ready = false
-	j := l.waiting[0]
-	l.waiting[0] = job{}
-	l.waiting = l.waiting[1:]
-	if len(l.waiting) == 0 {
-		l.waiting = nil
-	}
-	l.inFlight++
-	q.jobs--
-	q.offer(l)
-	return j, true
 }
 
-// done frees the job's place at its server.
-func (q *queue) done(j job) {
+// full says that the bodies of what is under way need all the memory there is.
+func (q *queue) full() bool {
+	if q.inFlight == 0 || q.ended || !q.memory.tight() {
+		return false
+	}
+	q.tight.Store(true)
+	return q.memory.tight() // again: it may have become free before that was seen
+}
+
+// eased tells the queue that bodies have been given back.
+func (q *queue) eased() {
+	if !q.tight.Load() || q.memory.tight() {
+		return
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	j.line.inFlight--
-	j.line.limit.observe(j.result)
-	q.offer(j.line)
+	q.tight.Store(false)
+	q.wakeAll()
 }
 
-// close says that no more jobs come. Those that wait are still handed out.
+// start notes that it is under way.
+func (q *queue) start(l *lane, it *item) {
+	if it.lane == nil { // from the shelf
+		q.inMemory++
+		if q.spilled--; l.shelf.n == 0 {
+			q.room.Signal()
+		}
+	}
+	it.lane = l
+	l.inFlight++
+	q.inFlight++
+	q.waiting--
+	it.beside = l.inFlight
+	q.offer(l)
+}
+
+// pick decides what to do at a lane: to make a request, to give up an input, or
+// nothing until later.
+func (q *queue) pick(l *lane, now time.Time) (*item, ticket) {
+	if !l.hasFresh() && len(l.repeated) == 0 {
+		return nil, ticket{}
+	}
+	if q.ended {
+		return q.any(l), ticket{grant: givenUpEnd}
+	}
+	p := pass{beside: l.inFlight, maxWait: q.maxWait}
+	due, at := l.due(now)
+	fresh := l.hasFresh() && len(l.repeated) < manyRepeated(l.host.adaptive.limit())
+	if due < 0 && !fresh {
+		if k, ok := l.host.hopeless(now, p); ok {
+			return q.any(l), k
+		}
+		q.park(l, at)
+		l.resting = !l.hasFresh()
+		return nil, ticket{}
+	}
+	k := l.host.take(now, p)
+	switch k.grant {
+	case granted:
+		// A server that was asked too much is tried with what has been refused
+		// least often, lest it be refused once too often.
+		if due < 0 || k.careful && fresh {
+			return l.removeFresh(&q.spill), k
+		}
+		return l.removeRepeated(due), k
+	case later:
+		if k.at.IsZero() && l.inFlight == 0 {
+			k.at = now.Add(lookAgain)
+		}
+		if !k.at.IsZero() {
+			q.park(l, k.at)
+		}
+		return nil, k
+	default:
+		return q.any(l), k
+	}
+}
+
+// any takes whatever waits at l, those first that have been asked for.
+func (q *queue) any(l *lane) *item {
+	if n := len(l.repeated); n > 0 {
+		return l.removeRepeated(n - 1)
+	}
+	return l.removeFresh(&q.spill)
+}
+
+// park takes l off until at.
+func (q *queue) park(l *lane, at time.Time) {
+	l.parked = at
+	if l.slot >= 0 {
+		heap.Fix(&q.timers, l.slot)
+	} else {
+		heap.Push(&q.timers, l)
+	}
+	if q.timers[0] == l {
+		q.setTimer()
+	}
+}
+
+func (q *queue) unpark(l *lane) {
+	l.parked, l.resting = time.Time{}, false
+	if l.slot >= 0 {
+		heap.Remove(&q.timers, l.slot)
+	}
+}
+
+// setTimer arranges for tick at the time of the first parked lane.
+func (q *queue) setTimer() {
+	if len(q.timers) == 0 || q.gone {
+		return
+	}
+	wait := time.Until(q.timers[0].parked)
+	if q.timer == nil {
+		q.timer = time.AfterFunc(wait, q.tick)
+	} else {
+		q.timer.Reset(wait)
+	}
+}
+
+// tick offers the lanes whose time has come.
+func (q *queue) tick() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	for len(q.timers) > 0 && !q.timers[0].parked.After(now) {
+		l := q.timers[0]
+		q.unpark(l)
+		q.offer(l)
+	}
+	q.setTimer()
+}
+
+// done frees the item's place at its server. If it is to be asked for again it
+// stands in line for its next host.
+func (q *queue) done(it *item, again bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := it.lane
+	l.inFlight--
+	q.inFlight--
+	if again && !q.gone {
+		to := q.lane(it.host)
+		it.lane = to
+		q.waiting++
+		if it.hop != nil || it.result.Err == nil || it.at.IsZero() && it.result.Verdict != RateLimited {
+			to.front = append(to.front, it)
+			q.rouse(to)
+		} else {
+			to.repeated = append(to.repeated, it)
+			if !to.parked.IsZero() && it.at.Before(to.parked) {
+				q.unpark(to) // to see what it has to wait for
+			}
+		}
+		if to != l {
+			q.offer(to)
+		}
+	}
+	q.offer(l)
+	q.drop(l)
+}
+
+// finish takes it from those that others may join and returns who has.
+func (q *queue) finish(it *item) []twin {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.twins[it.key] == it {
+		delete(q.twins, it.key)
+	}
+	q.twinned -= len(it.twins)
+	q.recent.add(it.key, it.result)
+	return it.twins
+}
+
+// recall finds the result of an input from the shelf.
+func (q *queue) recall(it *item) (*Result, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	r, ok := q.recent.get(it.key)
+	if !ok {
+		return nil, false
+	}
+	return it.twin().of(r), true
+}
+
+// leave gives the place of a result back that the consumer has taken.
+func (q *queue) leave() {
+	q.mu.Lock()
+	q.inMemory--
+	if q.inMemory < q.window {
+		q.room.Signal()
+	}
+	q.mu.Unlock()
+}
+
+// close says that no more inputs come. Those that wait are still handed out.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -126,28 +497,38 @@ func (q *queue) close() {
 	q.wakeAll()
 }
 
-// clear forgets the jobs that wait.
+// end gives up all that waits: it is handed out at once, to be ended.
+func (q *queue) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ended = true
+	for _, l := range q.lanes {
+		q.unpark(l)
+		q.offer(l)
+	}
+	q.wakeAll()
+	q.room.Broadcast()
+}
+
+// clear forgets all that waits.
 func (q *queue) clear() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, l := range q.lines {
-		l.waiting, l.ready = nil, false
+	q.gone, q.ended = true, true
+	for _, l := range q.lanes {
+		l.front, l.fresh, l.shelf, l.repeated, l.ready = nil, fifo{}, shelf{}, nil, false
+		q.unpark(l)
+		q.drop(l)
 	}
-	q.ready, q.jobs = nil, 0
+	q.ready, q.waiting, q.spilled = nil, 0, 0
+	if q.timer != nil {
+		q.timer.Stop()
+	}
 	q.wakeAll()
+	q.room.Broadcast()
 }
 
 func (q *queue) wakeAll() {
 	q.idle = 0
 	q.wake.Broadcast()
-}
-
-// lineKey names the server that a base URL is at. One host may serve many base
-// URLs and counts requests to all of them.
-func lineKey(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return base
-	}
-	return origin(u)
 }

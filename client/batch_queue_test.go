@@ -1,6 +1,7 @@
 package client
 
 import (
+	"net/url"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -8,54 +9,75 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 )
 
-// testQueue has workers that hold each job until they are told to go on.
+// testQueue has workers that hold each input until they are told to go on.
 type testQueue struct {
 	*queue
+	hosts   *hosts
 	running atomic.Int32
 	hold    chan struct{}
 }
 
-func newTestQueue(workers, perHost int) *testQueue {
-	q := &testQueue{hold: make(chan struct{})}
-	q.queue = newQueue(workers, func() limiter { return fixedLimit(perHost) }, func() {
-		go func() {
-			for {
-				j, ok := q.next()
-				if !ok {
-					return
+func newTestQueue(cfg Config) *testQueue {
+	cfg = cfg.withDefaults()
+	q := &testQueue{hold: make(chan struct{}), hosts: newHosts(cfg)}
+	q.queue = newQueue(queueConfig{
+		maxWorkers: cfg.Jobs, window: windowPerJob * cfg.Jobs, maxWait: cfg.maxWait(true),
+		hosts: q.hosts, memory: newBodies(cfg.MaxMemory),
+		spawn: func() {
+			go func() {
+				for {
+					it, k := q.next()
+					if it == nil {
+						return
+					}
+					q.running.Add(1)
+					<-q.hold
+					q.running.Add(-1)
+					if k.grant == granted {
+						it.lane.host.unsent(k.probe)
+					}
+					q.done(it, false)
+					q.finish(it)
+					q.leave()
 				}
-				q.running.Add(1)
-				<-q.hold
-				q.running.Add(-1)
-				q.done(j)
-			}
-		}()
+			}()
+		},
 	})
 	return q
 }
 
-func (q *testQueue) add(base string) {
-	q.push(job{result: new(Result), servers: bootstrap.Answer{URLs: []string{base}}})
+// add pushes an input for a server; texts make it different from others.
+func (q *testQueue) add(base, text string) {
+	u, err := url.Parse(base)
+	if err != nil {
+		panic(err)
+	}
+	it := &item{loaded: true, input: Input{Text: text, Server: base}}
+	it.result = &Result{Query: Query{Type: TypeDomain, Name: text}}
+	it.servers = bootstrap.Answer{URLs: []string{base}}
+	it.key = it.result.Query.twinKey(base)
+	it.host = q.hosts.at(u)
+	q.push(it)
 }
 
 func (q *testQueue) want(t *testing.T, running int32) {
 	t.Helper()
 	synctest.Wait()
 	if n := q.running.Load(); n != running {
-		t.Errorf("%d jobs run, want %d", n, running)
+		t.Errorf("%d lookups run, want %d", n, running)
 	}
 }
 
 func TestQueueWakesIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newTestQueue(2, 1)
-		q.add("https://a.example/")
+		q := newTestQueue(Config{Jobs: 2, PerHost: 1})
+		q.add("https://a.example/", "1")
 		q.want(t, 1)
 		q.hold <- struct{}{}
 		q.want(t, 0) // one worker is idle now
 		// Two places at two servers: the idle one and a new one are needed.
-		q.add("https://a.example/")
-		q.add("https://b.example/")
+		q.add("https://a.example/", "2")
+		q.add("https://b.example/", "3")
 		q.want(t, 2)
 		close(q.hold)
 		q.close()
@@ -65,23 +87,23 @@ func TestQueueWakesIdle(t *testing.T) {
 
 func TestQueueParks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newTestQueue(3, 2)
-		for range 5 {
-			q.add("https://a.example/rdap/")
+		q := newTestQueue(Config{Jobs: 3, PerHost: 2})
+		for _, text := range []string{"1", "2", "3", "4", "5"} {
+			q.add("https://a.example/rdap/", text)
 		}
-		q.add("https://A.EXAMPLE:443/other/") // the same server
+		q.add("https://A.EXAMPLE:443/other/", "6") // the same server
 		q.want(t, 2)
 		if q.workers != 2 {
 			t.Errorf("%d workers, one of them for a server at its limit", q.workers)
 		}
-		q.add("https://b.example/")
+		q.add("https://b.example/", "7")
 		q.want(t, 3)
 		q.clear()
 		close(q.hold)
 		q.close()
 		q.want(t, 0)
-		if q.jobs != 0 {
-			t.Errorf("%d jobs left", q.jobs)
+		if q.waiting != 0 || len(q.lanes) != 0 {
+			t.Errorf("%d inputs in %d lanes left", q.waiting, len(q.lanes))
 		}
 	})
 }

@@ -1,17 +1,19 @@
 package client
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
 
-// A Budget is what is known of one server's, or one group's, limits from the
-// past.
+// A Budget is what is known from the past of the limits of one server, or one
+// group of hosts.
 type Budget struct {
-	Until   time.Time // ask nothing before; zero: may be asked
+	Until   time.Time // nothing is to be asked before; zero: it may be asked
+	Paused  time.Time // when Until was set
 	Learned Rate      // a limit that the server made known; zero: none
 	Seen    time.Time // when Learned was learned
-	Used    []Use     // requests that still count against a limit, oldest first
+	Used    []Use     // requests that may still count against a limit, oldest first
 }
 
 // A Use is a number of requests that were made at about one time.
@@ -21,55 +23,112 @@ type Use struct {
 }
 
 // A BudgetStore keeps budgets between runs and shares them between programs.
-// It must be safe for concurrent use and quick: it is called on the way to every
-// request that a limit counts.
+// It must be safe for concurrent use, and quick: it is called on the way to
+// requests that a limit counts.
 type BudgetStore interface {
 	// Load returns what is known of the server or group of that name.
 	Load(name string) (Budget, bool)
-	// Update replaces what is known by what change makes of it. The Budget
-	// handed to change, and the one it returns, are not kept by the other side.
-	Update(name string, change func(Budget) Budget)
-	// Flush makes lasting what is not yet. Close of a [Client] and the end of a
-	// Batch call it.
+	// Add adds to what is known: the later Until and the newer Learned hold, and
+	// Used comes on top of what was used. The Budget is not changed afterwards.
+	Add(name string, b Budget)
+	// Flush makes lasting what is not yet. The end of a Batch and Client.Close
+	// call it.
 	Flush() error
+}
+
+// Bounds of what a store keeps.
+const (
+	maxUses    = 128  // of one name
+	maxBudgets = 1000 // names
+)
+
+// merge adds d to b.
+func (b Budget) merge(d Budget, now time.Time) Budget {
+	if d.Until.After(b.Until) {
+		b.Until, b.Paused = d.Until, d.Paused
+	}
+	if d.Seen.After(b.Seen) {
+		b.Learned, b.Seen = d.Learned, d.Seen
+	}
+	b.Used = append(slices.Clone(b.Used), d.Used...)
+	slices.SortFunc(b.Used, func(x, y Use) int { return x.At.Compare(y.At) })
+	return b.prune(now)
+}
+
+// prune drops what counts no longer, and what cannot be true.
+func (b Budget) prune(now time.Time) Budget {
+	if !b.Until.After(now) || b.Until.Sub(now) > maxPause {
+		b.Until, b.Paused = time.Time{}, time.Time{}
+	}
+	if b.Learned.IsZero() || now.Sub(b.Seen) > learnedFor || b.Seen.After(now.Add(time.Minute)) {
+		b.Learned, b.Seen = Rate{}, time.Time{}
+	}
+	b.Used = slices.DeleteFunc(b.Used, func(u Use) bool {
+		return u.N <= 0 || now.Sub(u.At) > maxRatePer || u.At.After(now.Add(time.Minute))
+	})
+	for len(b.Used) > maxUses {
+		b.Used[1].N += b.Used[0].N
+		b.Used = b.Used[1:]
+	}
+	return b
+}
+
+func (b Budget) empty() bool { return b.Until.IsZero() && b.Learned.IsZero() && len(b.Used) == 0 }
+
+// last is when something of b happened last.
+func (b Budget) last() time.Time {
+	t := b.Seen
+	if b.Paused.After(t) {
+		t = b.Paused
+	}
+	if n := len(b.Used); n > 0 && b.Used[n-1].At.After(t) {
+		t = b.Used[n-1].At
+	}
+	return t
 }
 
 // NewBudgetMemory returns a store that lives as long as the program, to be
 // shared by several Clients.
-func NewBudgetMemory() BudgetStore { return &budgetMemory{known: make(map[string]Budget)} }
+func NewBudgetMemory() BudgetStore { return newBudgetMemory() }
 
 type budgetMemory struct {
 	mu    sync.Mutex
 	known map[string]Budget
 }
 
+func newBudgetMemory() *budgetMemory { return &budgetMemory{known: make(map[string]Budget)} }
+
 func (m *budgetMemory) Load(name string) (Budget, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b, ok := m.known[name]
+	b.Used = slices.Clone(b.Used)
 	return b, ok
 }
 
-func (m *budgetMemory) Update(name string, change func(Budget) Budget) {
+func (m *budgetMemory) Add(name string, b Budget) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.known[name] = change(m.known[name])
+	addBudget(m.known, name, b, time.Now())
 }
 
 func (m *budgetMemory) Flush() error { return nil }
 
-// A BudgetFile is a [BudgetStore] in a file that several programs may share.
-type BudgetFile struct {
-	path string
-	budgetMemory
+// addBudget merges b into known and keeps known bounded.
+func addBudget(known map[string]Budget, name string, b Budget, now time.Time) {
+	if b = known[name].merge(b, now); b.empty() {
+		delete(known, name)
+		return
+	}
+	known[name] = b
+	if len(known) <= maxBudgets {
+		return
+	}
+	oldest := name
+	for n, other := range known {
+		if other.last().Before(known[oldest].last()) {
+			oldest = n
+		}
+	}
+	delete(known, oldest)
 }
-
-// OpenBudgetFile returns the store in the file of that name, which is created
-// with its folder when there is something to keep. A file that cannot be read or
-// understood is as good as none: the budgets in it are hints.
-func OpenBudgetFile(path string) (*BudgetFile, error) {
-	return &BudgetFile{path: path, budgetMemory: budgetMemory{known: make(map[string]Budget)}}, nil
-}
-
-// Close writes what is not written yet.
-func (f *BudgetFile) Close() error { return f.Flush() }

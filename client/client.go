@@ -164,12 +164,16 @@ type Client struct {
 	cfg     Config
 	own     []io.Closer // what Close closes
 	buffers sync.Pool   // of *bytes.Buffer, for bodies of unknown length
+	hosts   *hosts
+	memory  *bodies
+	tallies tallies
 }
 
 // New returns a Client.
 func New(cfg Config) (*Client, error) {
 	c := &Client{cfg: cfg.withDefaults()}
 	c.buffers.New = func() any { return new(bytes.Buffer) }
+	c.hosts, c.memory = newHosts(c.cfg), newBodies(c.cfg.MaxMemory)
 	if c.cfg.Transport == nil {
 		p, err := pool.New(pool.Config{
 			ConnectTimeout:   c.cfg.ConnectTimeout,
@@ -198,7 +202,7 @@ func New(cfg Config) (*Client, error) {
 // Lookups under way fail. A Transport or Resolver given in the [Config] is left
 // alone.
 func (c *Client) Close() error {
-	var errs []error
+	errs := []error{c.hosts.flush()}
 	for _, closer := range c.own {
 		errs = append(errs, closer.Close())
 	}

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"net/url"
 	"strings"
 	"time"
 
@@ -19,9 +18,12 @@ import (
 // other causes in it.
 //
 // If a server cannot be reached, the next one of its service is asked; an
-// answer of any kind, a 404 included, ends the search. An answer that breaks
-// off in its middle is asked for again.
+// answer of any kind, a 404 included, ends the search. What may pass by itself is
+// tried again, after a while that grows: failures of the connection, no answer in
+// time, one that breaks off in its middle, 502 to 504; see Config.Attempts. A
+// server that limits requests is waited for; see Config.MaxWait.
 func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
+	q = c.registrable(q)
 	r := &Result{Query: q}
 	start := time.Now()
 	if servers, err := c.resolve(ctx, q); err != nil {
@@ -86,16 +88,6 @@ func (c *Client) permitted(q Query, a bootstrap.Answer) (bootstrap.Answer, *Erro
 	return a, nil
 }
 
-// maxAttempts bounds how often one query is sent in all when its answers
-// break off.
-const maxAttempts = 3
-
-// cutOff reports whether an answer began well and broke off: the connection
-// ended in its middle, which another one may not.
-func (r *Result) cutOff() bool {
-	return r.Err != nil && r.Err.Code == CodeTransport && r.Status/100 == 2
-}
-
 func isPlainHTTP(u string) bool { return len(u) >= 7 && strings.EqualFold(u[:7], "http://") }
 
 func resolveError(ctx context.Context, q Query, err error) *Error {
@@ -128,58 +120,4 @@ func noServiceFor(q Query) string {
 	default:
 		return q.String()
 	}
-}
-
-// ask puts r.Query to the servers, one after another until one answers.
-func (c *Client) ask(ctx context.Context, r *Result, servers bootstrap.Answer) {
-	start := time.Now()
-	defer func() { r.end(start) }()
-	r.Source, r.Entry = servers.Source, servers.Entry
-	path := r.Query.Path()
-	for i, base := range servers.URLs {
-		if ctx.Err() != nil {
-			r.Server = redact(base)
-			e := &Error{Server: r.Server}
-			stopped(ctx, e, "waiting for "+visible(r.Server))
-			r.fail(e)
-			return
-		}
-		more := len(servers.URLs) - i - 1
-		r.Server = redact(base)
-		r.Attempts++
-		target := bootstrap.JoinURL(base, path)
-		unreachable := c.attempt(ctx, r, target, more)
-		for r.cutOff() && r.Attempts < maxAttempts && ctx.Err() == nil {
-			r.Attempts++
-			unreachable = c.attempt(ctx, r, target, more)
-		}
-		if !unreachable || ctx.Err() != nil {
-			return
-		}
-		if more > 0 {
-			r.warn("asked another server: " + r.Err.Message)
-		}
-	}
-}
-
-// attempt makes one request and judges what comes back. It reports whether the
-// server could not be reached at all, so that another may be asked.
-func (c *Client) attempt(ctx context.Context, r *Result, target string, more int) (unreachable bool) {
-	r.URL, r.FinalURL = redact(target), redact(target)
-	r.Status, r.Header, r.Raw, r.Err = 0, nil, nil, nil
-	u, err := url.Parse(target)
-	if err != nil || u.Host == "" {
-		r.fail(&Error{Code: CodeTransport, Message: "the server's URL cannot be used: " + quote(redact(target)), Server: r.Server, Err: err})
-		return true
-	}
-	a, cancel := c.newAttempt(ctx, more)
-	defer cancel()
-	answer, e := a.fetch(r, u)
-	if e != nil {
-		e.Server, e.URL, e.Status = r.Server, r.URL, r.Status
-		r.fail(e)
-		return r.Status == 0
-	}
-	r.judge(answer)
-	return false
 }

@@ -26,6 +26,10 @@ type attempt struct {
 	ctx   context.Context // the attempt's own, with its deadline
 	watch *progress       // nil with a pool, which tells the step itself
 	start time.Time
+
+	task *task
+	at   *host     // asked, and not told yet what came of it
+	sent time.Time // when it was
 }
 
 // newAttempt bounds an attempt that has so many alternatives left: by the
@@ -79,10 +83,17 @@ type answer struct {
 
 // fetch asks u, follows redirects, and reads the body. It fills in what r says
 // about the way there. An error means that there is no response to judge, or
-// one whose body would have been the answer and could not be read.
+// one whose body would have been the answer and could not be read. If a request
+// has to wait for its host, there is neither, and the task's hop says where to go
+// on; a fetch of such a task does so.
 func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
-	way := newTrail(a.c.cfg, u)
-	for {
+	way := (*trail)(nil)
+	if from := a.task.hop; from != nil {
+		u, way, a.task.hop = from.to, from.way, nil
+	} else {
+		way = newTrail(a.c.cfg, u)
+	}
+	for a.enter(u, way) {
 		resp, err := a.get(r, u)
 		if err != nil {
 			return answer{}, a.transportError(u, err)
@@ -91,6 +102,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 		if isRedirect(resp.StatusCode) {
 			next, e := way.next(u, resp)
 			resp.Body.Close()
+			a.redirected(r)
 			if e != nil {
 				return answer{}, e
 			}
@@ -98,7 +110,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 			u = next
 			continue
 		}
-		raw, err := a.c.read(resp)
+		raw, err := a.c.read(resp, a.task)
 		resp.Body.Close()
 		got := answer{
 			status: resp.StatusCode, raw: raw, url: u,
@@ -116,6 +128,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 		r.Raw = got.raw
 		return got, nil
 	}
+	return answer{}, nil
 }
 
 func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
@@ -139,8 +152,8 @@ var (
 )
 
 // read returns a body that the caller owns. What was read before an error comes
-// with it.
-func (c *Client) read(resp *http.Response) ([]byte, error) {
+// with it. It waits for room in memory.
+func (c *Client) read(resp *http.Response, t *task) ([]byte, error) {
 	limit := c.cfg.MaxBody
 	body := io.Reader(resp.Body)
 	length := resp.ContentLength
@@ -160,6 +173,7 @@ func (c *Client) read(resp *http.Response) ([]byte, error) {
 	if length >= 0 && length <= 64<<10 {
 		// One octet more, because the end has to be seen for HTTP/1.1 to keep
 		// the connection.
+		c.memory.take(t, length+1)
 		raw := make([]byte, length+1)
 		n, err := io.ReadFull(body, raw[:length])
 		if err == nil {
@@ -172,7 +186,7 @@ func (c *Client) read(resp *http.Response) ([]byte, error) {
 	}
 	buf := c.buffers.Get().(*bytes.Buffer)
 	buf.Reset()
-	n, err := buf.ReadFrom(io.LimitReader(body, limit+1))
+	n, err := buf.ReadFrom(io.LimitReader(metered{body, c.memory, t}, limit+1))
 	if err == nil && n > limit {
 		err = errTooLarge
 	}

@@ -9,12 +9,16 @@ import (
 // Parse makes a [Query] of what a person wrote and finds its type by its shape:
 // an IPv4 or IPv6 address or prefix, an AS number ("AS64496", "AS1.10" or a
 // bare number), and otherwise a domain name. A name below in-addr.arpa or
-// ip6.arpa is a domain too. Entities, nameservers and help have no shape of
-// their own and are never guessed: use [ParseAs] for them.
+// ip6.arpa is a domain too. Of a URL the host is asked for, and of an e-mail
+// address the domain. Entities, nameservers and help have no shape of their own
+// and are never guessed: use [ParseAs] for them.
 //
 // The error is an [*Error] with [CodeInvalid].
 func Parse(text string) (Query, error) {
 	s := strings.TrimSpace(text)
+	if pasted(s) {
+		return parsePasted(s, text)
+	}
 	typ, err := detect(s)
 	if err != nil {
 		return Query{Text: text}, err
@@ -63,10 +67,6 @@ func detect(s string) (Type, error) {
 	switch {
 	case s == "":
 		return "", invalid(s, "there is nothing to ask for", "")
-	case strings.Contains(s, "://"):
-		return "", invalid(s, "a URL is not a query", "ask for the name or number in it, or name its server apart")
-	case strings.Contains(s, "@"):
-		return "", invalid(s, "an e-mail address is not a query", "ask for the domain behind the @")
 	case looksLikeAutnum(s):
 		return TypeAutnum, nil
 	case looksLikeIP(s):

@@ -1,6 +1,11 @@
 package client
 
-import "time"
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
 
 // A Progress is where the batches of a [Client] stand.
 type Progress struct {
@@ -27,13 +32,100 @@ type ServerProgress struct {
 	Rate        Rate      // the limit that is kept to; zero: none known
 }
 
-// Progress returns where the batches of c stand. It is cheap enough for a
-// display that is renewed several times a second.
-func (c *Client) Progress() Progress { return Progress{Verdicts: map[Verdict]int64{}} }
+// Progress returns where the batches of c stand, those that have ended included.
+// It is cheap enough for a display that is renewed several times a second.
+func (c *Client) Progress() Progress {
+	p := Progress{Verdicts: make(map[Verdict]int64)}
+	byHost := make(map[string]*ServerProgress)
+	p.Servers = c.hosts.progress()
+	for i := range p.Servers {
+		byHost[p.Servers[i].Server] = &p.Servers[i]
+	}
+	c.tallies.mu.Lock()
+	defer c.tallies.mu.Unlock()
+	p.add(&c.tallies.past)
+	for b := range c.tallies.running {
+		p.add(&b.tally)
+		b.queue.progress(&p, byHost)
+	}
+	return p
+}
+
+func (p *Progress) add(t *tally) {
+	p.Read += t.read.Load()
+	for i, v := range verdicts {
+		if n := t.verdicts[i].Load(); n > 0 {
+			p.Verdicts[v] += n
+			p.Done += n
+		}
+	}
+}
+
+// progress adds what the queue knows.
+func (q *queue) progress(p *Progress, byHost map[string]*ServerProgress) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	p.InFlight += int64(q.inFlight)
+	p.Queued += q.waiting
+	p.Spilled += q.spilled
+	for h, l := range q.lanes {
+		if s := byHost[h.name]; s != nil {
+			s.Queued += l.queued()
+			s.InFlight += int64(l.inFlight)
+		}
+	}
+}
 
 // Drain makes the batches that run come to their end: no more inputs are taken,
 // lookups under way go on, those that wait to be repeated end with what came of
 // them so far, and inputs that wait for their server end at once as [Failed]
 // with [CodeCanceled], not asked. It returns at once. A Batch that starts
 // afterwards is not touched.
-func (c *Client) Drain() {}
+func (c *Client) Drain() {
+	c.tallies.mu.Lock()
+	defer c.tallies.mu.Unlock()
+	for b := range c.tallies.running {
+		b.end()
+	}
+}
+
+// verdicts are all there are, in the order in which a tally counts them.
+var verdicts = [...]Verdict{Registered, Found, NotFound, NoService, RateLimited, Rejected, Failed, Invalid}
+
+// A tally counts what goes through a batch.
+type tally struct {
+	read     atomic.Int64
+	verdicts [len(verdicts)]atomic.Int64
+}
+
+func (t *tally) count(v Verdict) {
+	if i := slices.Index(verdicts[:], v); i >= 0 {
+		t.verdicts[i].Add(1)
+	}
+}
+
+// tallies are the batches of a Client.
+type tallies struct {
+	mu      sync.Mutex
+	running map[*batch]struct{}
+	past    tally
+}
+
+func (t *tallies) add(b *batch) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.running == nil {
+		t.running = make(map[*batch]struct{})
+	}
+	t.running[b] = struct{}{}
+}
+
+func (t *tallies) remove(b *batch) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.running, b)
+	t.past.read.Add(b.tally.read.Load())
+	for i := range verdicts {
+		t.past.verdicts[i].Add(b.tally.verdicts[i].Load())
+	}
+}

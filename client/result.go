@@ -48,6 +48,8 @@ type Result struct {
 	Err      *Error              // why there is no answer; nil for Registered, Found; the server's own words for the others
 
 	known known // what the lookup found out about Raw
+
+	held int64 // octets of Raw that its batch accounts for
 }
 
 // failure returns Err if the question was not answered. It returns the

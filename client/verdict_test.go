@@ -85,7 +85,7 @@ func TestVerdict(t *testing.T) {
 		{"300", all(status(300), rdaptest.NoBody()), client.Failed, client.CodeNotRDAP, "(300)", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, a := newPair(t, rdaptest.Config{}, client.Config{})
+			s, a := newPair(t, rdaptest.Config{}, client.Config{Attempts: 1})
 			s.On("/domain/alpha.example", tt.answer...)
 			r := a.lookup(t, mustParse(t, "", "alpha.example"))
 			code, message := "", ""
@@ -170,7 +170,7 @@ func TestVerdictWords(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
-	s, a := newPair(t, rdaptest.Config{}, client.Config{})
+	s, a := newPair(t, rdaptest.Config{}, client.Config{Attempts: 1, MaxWait: -1})
 	const never = 365 * 24 * time.Hour
 	for _, tt := range []struct {
 		value    string

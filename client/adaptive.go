@@ -1,0 +1,107 @@
+package client
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Bounds of an [adaptive] limit.
+const (
+	maxAdaptive = 64 // at once at one server, unless the caller says so
+	slackMin    = 50 * time.Millisecond
+	gentleFloor = 4 // slow answers alone do not take the limit below
+)
+
+// adaptive is how many lookups one server gets at once. It grows by one for
+// each full round of answers that come quickly, and is halved when the server
+// says that it is too much or when answers slow down: additive increase,
+// multiplicative decrease. After a pause that a server asked for it starts
+// again at one, and doubles until half of what was too much.
+type adaptive struct {
+	now    atomic.Int32 // the limit; read without the host's lock
+	most   int
+	steady int // below it, each answer makes the limit grow
+	credit int // answers since it grew
+
+	recent  time.Duration // moving average of the time to an answer
+	best    time.Duration // the lowest that recent has been, forgotten slowly
+	samples int
+	cut     time.Time // when it was lowered; what was sent before says nothing new
+}
+
+func (a *adaptive) start(at, most int) {
+	a.most = most
+	a.steady = min(at, most)
+	a.now.Store(int32(a.steady))
+}
+
+func (a *adaptive) limit() int { return int(a.now.Load()) }
+
+// answered learns from an answer to a request of the time sent, when so many
+// were in flight. A latency of 0 is not known.
+func (a *adaptive) answered(sent, now time.Time, latency time.Duration, inFlight int) {
+	slow := a.measure(latency)
+	limit := a.limit()
+	switch {
+	case slow && sent.After(a.cut):
+		if half := max(limit/2, min(gentleFloor, limit)); half < limit {
+			a.set(half, half, now)
+		}
+		// Whatever was best may be no longer to be had: the limit must not
+		// go down for ever.
+		a.best += a.best / 4
+	case slow:
+	case inFlight < limit:
+		// It is not the limit that holds requests back.
+	case limit < a.steady:
+		a.now.Store(int32(min(limit+1, a.most)))
+	default:
+		if a.credit++; a.credit >= limit {
+			a.credit = 0
+			a.now.Store(int32(min(limit+1, a.most)))
+		}
+	}
+}
+
+// measure reports whether answers have become slow.
+func (a *adaptive) measure(latency time.Duration) bool {
+	if latency <= 0 {
+		return false
+	}
+	a.samples++
+	if a.samples == 1 {
+		a.recent = latency
+	}
+	a.recent += (latency - a.recent) / 8
+	if a.samples < 8 {
+		return false
+	}
+	if a.best == 0 || a.recent < a.best {
+		a.best = a.recent
+	}
+	a.best += a.best / 1024
+	return a.recent > 2*a.best+slackMin
+}
+
+// overloaded halves the limit, once for all that was sent before it knew. It
+// reports whether it did.
+func (a *adaptive) overloaded(sent, now time.Time) bool {
+	if !sent.After(a.cut) {
+		return false
+	}
+	half := max(a.limit()/2, 1)
+	a.set(half, half, now)
+	return true
+}
+
+// throttled is overloaded, and begins at one again.
+func (a *adaptive) throttled(sent, now time.Time) {
+	if a.overloaded(sent, now) {
+		a.now.Store(1)
+	}
+}
+
+func (a *adaptive) set(limit, steady int, now time.Time) {
+	a.now.Store(int32(limit))
+	a.steady, a.credit, a.cut = steady, 0, now
+}

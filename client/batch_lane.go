@@ -1,0 +1,145 @@
+package client
+
+import "time"
+
+// An item is one input on its way through a batch.
+type item struct {
+	task
+	input  Input
+	loaded bool // it has been parsed and its server is known
+	key    twinKey
+	twins  []twin // later inputs that ask the same
+	lane   *lane  // where it is in line, or from which it was taken
+}
+
+// A lane is where the inputs of one batch stand in line for one server.
+type lane struct {
+	host *host
+
+	front    []*item // on their way already: they go before what is fresh
+	fresh    fifo
+	shelf    shelf   // fresh ones that came later than those in memory
+	repeated []*item // to be asked again, in no order
+
+	inFlight int
+	ready    bool      // it stands in the queue's list
+	parked   time.Time // until when it is not looked at
+	resting  bool      // because all that it has is to be repeated later
+	slot     int       // its place among the timers; -1: none
+}
+
+// manyRepeated is how many inputs may wait for repetition at a server that is
+// asked for so many at once, before no others are asked.
+func manyRepeated(limit int) int { return max(2*limit, 16) }
+
+// queued is how many inputs wait.
+func (l *lane) queued() int64 {
+	return int64(len(l.front)+l.fresh.len()+len(l.repeated)) + l.shelf.n
+}
+
+func (l *lane) hasFresh() bool { return len(l.front) > 0 || l.fresh.len() > 0 || l.shelf.n > 0 }
+
+// due returns the index of the input to be repeated that has been asked for most
+// often already, of those whose back-off is over; -1 if there is none. Then at is
+// when there will be one, or zero.
+func (l *lane) due(now time.Time) (i int, at time.Time) {
+	i = -1
+	for k, it := range l.repeated {
+		switch {
+		case it.at.After(now):
+			if at.IsZero() || it.at.Before(at) {
+				at = it.at
+			}
+		case i < 0 || it.result.Attempts > l.repeated[i].result.Attempts:
+			i = k
+		}
+	}
+	return i, at
+}
+
+func (l *lane) removeRepeated(i int) *item {
+	it, last := l.repeated[i], len(l.repeated)-1
+	l.repeated[i] = l.repeated[last]
+	l.repeated[last] = nil
+	l.repeated = l.repeated[:last]
+	return it
+}
+
+// removeFresh takes the next input that is not a repetition.
+func (l *lane) removeFresh(file *spill) *item {
+	if len(l.front) > 0 {
+		it := l.front[0]
+		l.front[0] = nil
+		l.front = l.front[1:]
+		return it
+	}
+	if l.fresh.len() > 0 {
+		return l.fresh.pop()
+	}
+	in, err := l.shelf.take(file)
+	it := &item{input: in}
+	it.result = &Result{Line: in.Line, Extra: in.Extra}
+	if err != nil {
+		it.loaded = true
+		it.result.fail(&Error{Code: CodeInput, Message: err.Error(), Err: err})
+	}
+	return it
+}
+
+// fifo is a queue of items.
+type fifo struct {
+	items []*item
+	head  int
+}
+
+func (f *fifo) len() int { return len(f.items) - f.head }
+
+func (f *fifo) push(it *item) {
+	if f.head > 0 && len(f.items) == cap(f.items) {
+		n := copy(f.items, f.items[f.head:])
+		clear(f.items[n:])
+		f.items, f.head = f.items[:n], 0
+	}
+	f.items = append(f.items, it)
+}
+
+func (f *fifo) pop() *item {
+	it := f.items[f.head]
+	f.items[f.head] = nil
+	if f.head++; f.head == len(f.items) {
+		f.items, f.head = f.items[:0], 0
+	}
+	return it
+}
+
+// cutTail removes and returns all but the first n.
+func (f *fifo) cutTail(n int) []*item {
+	tail := f.items[f.head+n:]
+	f.items = f.items[:f.head+n]
+	return tail
+}
+
+// timers is a heap of parked lanes.
+type timers []*lane
+
+func (t timers) Len() int           { return len(t) }
+func (t timers) Less(i, j int) bool { return t[i].parked.Before(t[j].parked) }
+func (t timers) Swap(i, j int) {
+	t[i], t[j] = t[j], t[i]
+	t[i].slot, t[j].slot = i, j
+}
+
+func (t *timers) Push(x any) {
+	l := x.(*lane)
+	l.slot = len(*t)
+	*t = append(*t, l)
+}
+
+func (t *timers) Pop() any {
+	last := len(*t) - 1
+	l := (*t)[last]
+	(*t)[last] = nil
+	*t = (*t)[:last]
+	l.slot = -1
+	return l
+}

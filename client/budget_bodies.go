@@ -1,0 +1,90 @@
+package client
+
+import (
+	"io"
+	"sync"
+	"sync/atomic"
+)
+
+// bodies accounts for the octets of answers that are in memory: of those that
+// are being read, and of those in results that the consumer has not done with.
+//
+// Readers wait for room. Several may each hold a part and wait for more; so that
+// they cannot wait for one another for ever, one of them at a time may go over
+// the bound, until everything is below it again. As the consumer frees what it
+// is given, and needs nothing from those that wait, that time comes.
+type bodies struct {
+	most    int64
+	used    atomic.Int64
+	watched atomic.Int32 // those who wait, and one more while somebody is over
+
+	mu   sync.Mutex
+	room sync.Cond
+	over *task // may go over the bound; nil: nobody does
+}
+
+func newBodies(most int64) *bodies {
+	b := &bodies{most: most}
+	b.room.L = &b.mu
+	return b
+}
+
+// take accounts n more octets to t. It waits until there is room.
+func (b *bodies) take(t *task, n int64) {
+	t.held += n
+	if b.used.Add(n) <= b.most {
+		return
+	}
+	b.used.Add(-n)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.watched.Add(1)
+	defer b.watched.Add(-1)
+	for b.used.Add(n) > b.most {
+		if b.over == nil {
+			b.over = t
+			b.watched.Add(1)
+		}
+		if b.over == t {
+			return
+		}
+		b.used.Add(-n)
+		b.room.Wait()
+	}
+}
+
+// free gives n octets back.
+func (b *bodies) free(n int64) {
+	if n == 0 {
+		return
+	}
+	left := b.used.Add(-n)
+	if b.watched.Load() == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if left <= b.most && b.over != nil {
+		b.over = nil
+		b.watched.Add(-1)
+	}
+	b.room.Broadcast()
+}
+
+// tight says that no more lookups should begin: those under way need the room.
+func (b *bodies) tight() bool { return b.used.Load() > b.most/2 }
+
+// metered accounts for what is read.
+type metered struct {
+	io.Reader
+	bodies *bodies
+	task   *task
+}
+
+func (m metered) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	if n > 0 {
+		m.bodies.take(m.task, int64(n))
+	}
+	return n, err
+}

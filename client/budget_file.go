@@ -1,0 +1,230 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A BudgetFile is a [BudgetStore] in a file that several programs may share. It
+// writes at most once a second, and what it has not written when it is flushed
+// or closed.
+type BudgetFile struct {
+	path string
+
+	mu      sync.Mutex
+	known   map[string]Budget // the file's content as last seen, and what was added since
+	pending map[string]Budget // added and not written
+	synced  time.Time
+	syncing bool
+	writers sync.WaitGroup
+
+	io sync.Mutex // held while the file is written; before mu
+}
+
+const (
+	budgetInterval = time.Second            // between two writes
+	budgetLockWait = 250 * time.Millisecond // for another program to finish
+	maxBudgetFile  = 16 << 20               // octets; what is longer was not written by us
+)
+
+// OpenBudgetFile returns the store in the file of that name, which is made when
+// there is something to keep; its folder must be there. A file that cannot be
+// understood is as good as none, because budgets are hints: it will be replaced.
+// The error is that of a file that is there and cannot be read.
+func OpenBudgetFile(path string) (*BudgetFile, error) {
+	f := &BudgetFile{path: path, pending: make(map[string]Budget)}
+	known, err := f.read(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	f.known, f.synced = known, time.Now()
+	return f, nil
+}
+
+// Load implements [BudgetStore].
+func (f *BudgetFile) Load(name string) (Budget, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b, ok := f.known[name]
+	b.Used = slices.Clone(b.Used)
+	return b, ok
+}
+
+// Add implements [BudgetStore]. The file is written aside, so that nobody waits
+// for it; an error of it shows at the next Flush, which tries again.
+func (f *BudgetFile) Add(name string, b Budget) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	addBudget(f.known, name, b, now)
+	addBudget(f.pending, name, b, now)
+	if !f.syncing && now.Sub(f.synced) >= budgetInterval {
+		f.syncing = true
+		f.writers.Go(func() { _ = f.sync() })
+	}
+}
+
+// Flush writes what is not written yet.
+func (f *BudgetFile) Flush() error {
+	f.writers.Wait()
+	f.mu.Lock()
+	clean := len(f.pending) == 0
+	f.mu.Unlock()
+	if clean {
+		return nil
+	}
+	return f.sync()
+}
+
+// Close writes what is not written yet.
+func (f *BudgetFile) Close() error { return f.Flush() }
+
+// sync merges what was added into the file, and takes over what others wrote.
+func (f *BudgetFile) sync() error {
+	f.io.Lock()
+	defer f.io.Unlock()
+	f.mu.Lock()
+	added := f.pending
+	f.pending = make(map[string]Budget)
+	f.mu.Unlock()
+
+	known, err := f.exchange(added)
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	f.syncing, f.synced = false, now // after an error, too: it is not tried again at once
+	if err != nil {
+		for name, b := range added {
+			addBudget(f.pending, name, b, now)
+		}
+		return err
+	}
+	for name, b := range f.pending {
+		addBudget(known, name, b, now)
+	}
+	f.known = known
+	return nil
+}
+
+// exchange adds to the file and returns what is in it then.
+func (f *BudgetFile) exchange(added map[string]Budget) (map[string]Budget, error) {
+	unlock, err := f.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	now := time.Now()
+	known, err := f.read(now)
+	if err != nil {
+		return nil, err
+	}
+	for name, b := range added {
+		addBudget(known, name, b, now)
+	}
+	return known, f.write(known)
+}
+
+var errBudgetBusy = errors.New("another program holds the file of budgets")
+
+func (f *BudgetFile) lock() (unlock func(), err error) {
+	l, err := os.OpenFile(f.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(budgetLockWait); ; {
+		ok, err := tryLockBudgets(l)
+		if ok {
+			return func() { l.Close() }, nil
+		}
+		if err == nil && time.Now().After(deadline) {
+			err = errBudgetBusy
+		}
+		if err != nil {
+			l.Close()
+			return nil, err
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// budgetJSON is the file's form: short names, because it is written often.
+type budgetJSON struct {
+	Until  time.Time  `json:"until,omitzero"`
+	Paused time.Time  `json:"paused,omitzero"`
+	N      int        `json:"n,omitzero"`
+	PerMS  int64      `json:"per_ms,omitzero"`
+	Seen   time.Time  `json:"seen,omitzero"`
+	UsedMS [][2]int64 `json:"used_ms,omitempty"` // Unix time in milliseconds and number
+}
+
+func (f *BudgetFile) read(now time.Time) (map[string]Budget, error) {
+	known := make(map[string]Budget)
+	file, err := os.Open(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return known, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxBudgetFile))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", f.path, err)
+	}
+	var stored map[string]budgetJSON
+	if json.Unmarshal(data, &stored) != nil {
+		return known, nil
+	}
+	for name, s := range stored {
+		b := Budget{Until: s.Until, Paused: s.Paused, Seen: s.Seen}
+		if s.PerMS > 0 && s.PerMS <= int64(maxRatePer/time.Millisecond) && s.N > 0 && s.N <= maxRateN {
+			b.Learned = Rate{N: s.N, Per: time.Duration(s.PerMS) * time.Millisecond}
+		}
+		for _, u := range s.UsedMS {
+			if u[1] > 0 && u[1] <= maxRateN {
+				b.Used = append(b.Used, Use{At: time.UnixMilli(u[0]), N: int(u[1])})
+			}
+		}
+		addBudget(known, name, b, now)
+	}
+	return known, nil
+}
+
+func (f *BudgetFile) write(known map[string]Budget) error {
+	stored := make(map[string]budgetJSON, len(known))
+	for name, b := range known {
+		s := budgetJSON{Until: b.Until.Round(0), Paused: b.Paused.Round(0), Seen: b.Seen.Round(0)}
+		s.N, s.PerMS = b.Learned.N, int64((b.Learned.Per+time.Millisecond-1)/time.Millisecond)
+		for _, u := range b.Used {
+			s.UsedMS = append(s.UsedMS, [2]int64{u.At.UnixMilli() + 1, int64(u.N)})
+		}
+		stored[name] = s
+	}
+	data, err := json.Marshal(stored)
+	if err != nil {
+		return err
+	}
+	// CreateTemp makes it private: it tells whom its owner asks.
+	temp, err := os.CreateTemp(filepath.Dir(f.path), filepath.Base(f.path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(append(data, '\n'))
+	err = errors.Join(err, temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), f.path)
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+	}
+	return err
+}

@@ -1,0 +1,385 @@
+package client
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A host is what the Client knows of one server, or one group of hosts: whether
+// it may be asked now, and how often. All lookups share it.
+type host struct {
+	name  string
+	store BudgetStore
+
+	adaptive adaptive    // its limit may be read without mu
+	read     atomic.Bool // an answer has been read for what it says about limits
+
+	mu       sync.Mutex
+	breaker  breaker
+	window   window
+	rate     Rate
+	fixed    bool // rate is published or configured: the server teaches us no other
+	learned  time.Time
+	inferred bool // rate was made out at lastThrottle; answers still under way then belong to it
+	pending  span // answers that the store has not been told of
+
+	until     time.Time // nothing is asked before
+	paused    time.Time // when until was set
+	throttles int       // in a row
+	lastThrottle,
+	lastAnswer,
+	since time.Time // sending of the first request that window knows
+
+	held         int // lines of batches that it has, under the lock of hosts
+	asking       int // requests under way
+	done, failed int64
+	freed        chan struct{} // closed when a request has ended; nil if nobody waits
+}
+
+// Bounds of what is believed and done about throttling.
+const (
+	maxPause     = 24 * time.Hour  // asked for by a server
+	pauseBase    = time.Second     // without its word: up to so long, doubled each time
+	pauseMost    = time.Minute     // at most
+	learnedFor   = time.Hour       // how long a learned rate holds
+	forgetAfter  = 5 * time.Minute // of silence: earlier requests have no bearing on a limit
+	unratedGrain = 50 * time.Millisecond
+)
+
+// A grant says what may become of a request.
+type grant int
+
+const (
+	granted      grant = iota
+	later              // not now
+	givenUpDead        // never: the server is dead
+	givenUpLimit       // never: it would have to wait too long
+	givenUpEnd         // never: the batch comes to its end
+)
+
+// A pass is what a request has to show at a host's gate.
+type pass struct {
+	single  bool          // one lookup by itself: bounds of a batch do not hold for it
+	beside  int           // lookups of its batch under way there
+	maxWait time.Duration // see Config.MaxWait
+}
+
+// A ticket is a host's answer to one who wants to make a request.
+type ticket struct {
+	grant   grant
+	at      time.Time // of later and givenUpLimit: when to ask again; zero: when another request has ended
+	probe   bool      // the request finds out whether a dead server is back
+	careful bool      // the request finds out whether a server that was asked too much has had enough of a rest
+}
+
+// take asks for one request, which observe has to follow, or unsent.
+func (h *host) take(now time.Time, p pass) ticket {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if g, at := h.admit(now, p); g != granted {
+		return ticket{grant: g, at: at}
+	}
+	if h.window.flying == 0 && (h.window.total == 0 || now.Sub(h.lastAnswer) > forgetAfter && h.rate.IsZero()) {
+		h.window.replace(nil)
+		h.since = now
+	}
+	h.window.flying++
+	h.asking++
+	return ticket{grant: granted, probe: h.breaker.sent(), careful: h.throttles > 0}
+}
+
+// hopeless reports whether there is no point in waiting for the host, and why.
+func (h *host) hopeless(now time.Time, p pass) (ticket, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	g, at := h.admit(now, p)
+	return ticket{grant: g, at: at}, g == givenUpDead || g == givenUpLimit
+}
+
+func (h *host) admit(now time.Time, p pass) (grant, time.Time) {
+	if !p.single {
+		if g, at := h.breaker.allow(now); g != granted {
+			return g, at
+		}
+		if p.beside >= h.adaptive.limit() {
+			return later, time.Time{}
+		}
+	}
+	until := h.until
+	if p.single && until.Sub(h.paused) > p.maxWait {
+		// A server's word of days or years is no more than a reason to wait
+		// as long as the caller wants to, and to ask again.
+		until = h.paused.Add(p.maxWait)
+	}
+	if now.Before(until) {
+		return patience(now, until, p.maxWait)
+	}
+	if h.throttles > 0 && h.asking > 0 {
+		return later, time.Time{} // one goes ahead and finds out
+	}
+	return h.withinRate(now, p)
+}
+
+func (h *host) withinRate(now time.Time, p pass) (grant, time.Time) {
+	if !h.fixed && !h.rate.IsZero() && now.Sub(h.learned) > learnedFor {
+		h.rate, h.window.grain = Rate{}, unratedGrain
+	}
+	if h.rate.IsZero() {
+		return granted, time.Time{}
+	}
+	n, at := h.window.free(now, h.rate)
+	switch {
+	case n > 0:
+		return granted, time.Time{}
+	case at.IsZero():
+		return later, time.Time{}
+	default:
+		return patience(now, at, p.maxWait)
+	}
+}
+
+// patience bounds a wait.
+func patience(now, at time.Time, maxWait time.Duration) (grant, time.Time) {
+	if at.Sub(now) > maxWait {
+		return givenUpLimit, at
+	}
+	return later, at
+}
+
+// unsent gives back a request that was taken and not made.
+func (h *host) unsent(probe bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.window.unsent()
+	h.ended(probe)
+}
+
+func (h *host) ended(probe bool) {
+	h.asking--
+	h.breaker.forget(probe)
+	if h.freed != nil {
+		close(h.freed)
+		h.freed = nil
+	}
+}
+
+// whenFreed returns a channel that is closed when a request has ended.
+func (h *host) whenFreed() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.freed == nil {
+		h.freed = make(chan struct{})
+	}
+	return h.freed
+}
+
+// firstAnswer reports whether no answer has been read for what it says about
+// limits, and that this one is.
+func (h *host) firstAnswer() bool { return !h.read.Swap(true) }
+
+// An effect is what a request did to the host that it went to.
+type effect int
+
+const (
+	answered    effect = iota
+	redirected         // an answer that is not the end of a lookup
+	overloaded         // 503 and its like
+	throttled          // too many requests
+	unreachable        // no answer of any kind
+	withdrawn          // the caller gave up
+)
+
+// A sample is what a request tells about its host.
+type sample struct {
+	effect     effect
+	failed     bool // the question was not answered
+	probe      bool
+	beside     int // lookups under way there with it
+	sent, now  time.Time
+	latency    time.Duration // to the answer, set-up of connections not counted; 0 if not known
+	retryAfter time.Duration // of throttled
+	stated     Rate          // a limit that the answer speaks of
+	cause      *Error        // of unreachable
+}
+
+// observe learns from a request that take granted.
+func (h *host) observe(s sample) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	defer h.ended(s.probe && s.effect != unreachable)
+	if s.effect != redirected {
+		h.done++
+		if s.failed {
+			h.failed++
+		}
+	}
+	if !s.stated.IsZero() && !h.fixed {
+		h.learn(s.stated, s.now)
+	}
+	switch s.effect {
+	case withdrawn:
+		h.count(s.now)
+	case unreachable:
+		h.count(s.now)
+		h.breaker.failed(s.now, s.probe, s.cause)
+	case throttled:
+		h.breaker.answered()
+		h.throttled(s)
+	case overloaded:
+		h.count(s.now)
+		h.breaker.answered()
+		h.adaptive.overloaded(s.sent, s.now)
+	case answered, redirected:
+		h.count(s.now)
+		h.breaker.answered()
+		h.lastAnswer = s.now
+		if s.sent.After(h.lastThrottle) {
+			h.throttles = 0
+		} else if h.inferred {
+			h.rate.N++ // one more that was let through before it said stop
+		}
+		h.adaptive.answered(s.sent, s.now, s.latency, max(s.beside, h.asking))
+	}
+}
+
+// count notes that a request has ended that counts against a limit.
+func (h *host) count(now time.Time) {
+	h.window.answered(now)
+	if h.rate.IsZero() {
+		h.window.thin()
+		return
+	}
+	if h.pending.n == 0 {
+		h.pending.from = now
+	}
+	h.pending.to = now
+	h.pending.n++
+	if now.Sub(h.pending.from) >= h.window.grain {
+		h.tell()
+	}
+}
+
+// tell tells the store of what was used, and hears what others used.
+func (h *host) tell() {
+	if h.pending.n == 0 {
+		return
+	}
+	h.store.Add(h.name, Budget{Used: []Use{{At: h.pending.to, N: h.pending.n}}})
+	h.pending = span{}
+	if b, ok := h.store.Load(h.name); ok {
+		h.window.replace(b.Used)
+		h.extend(b.Until, b.Paused)
+	}
+}
+
+func (h *host) extend(until, paused time.Time) {
+	if until.After(h.until) {
+		h.until, h.paused = until, paused
+	}
+}
+
+// throttled pauses the host and lowers what it is asked.
+func (h *host) throttled(s sample) {
+	fresh := s.sent.After(h.lastThrottle)
+	pause := min(s.retryAfter, maxPause)
+	if fresh {
+		h.throttles++
+		if pause <= 0 {
+			pause = jitter(pauseBase, pauseMost, h.throttles)
+		}
+		if !h.fixed && s.stated.IsZero() {
+			h.infer(s.now, s.retryAfter)
+		}
+		h.adaptive.throttled(s.sent, s.now)
+		h.lastThrottle = s.now
+	}
+	if h.rate.IsZero() {
+		h.window.unsent() // what was refused is not what it allows
+	} else {
+		h.count(s.now)
+	}
+	if pause > 0 {
+		if until := s.now.Add(pause); until.After(h.until) {
+			h.until, h.paused = until, s.now
+			h.store.Add(h.name, Budget{Until: until, Paused: s.now})
+		}
+	}
+}
+
+// infer makes out the limit that was hit: as many as were answered since the
+// first of them, until the time that the server says to come back at.
+func (h *host) infer(now time.Time, wait time.Duration) {
+	if h.inferred = h.rate.IsZero(); h.inferred {
+		span := now.Sub(h.since) + wait
+		if h.inferred = wait > 0 && h.window.total > 0 && span <= maxRatePer; h.inferred {
+			h.learn(Rate{N: h.window.total, Per: span}, now)
+		}
+		return
+	}
+	// It was hit although we kept to what we took it to be.
+	r := h.rate
+	h.window.expire(now, r.Per)
+	switch n := h.window.total; {
+	case n == 0:
+		r.Per = min(max(r.Per+r.Per/4, wait), maxRatePer)
+	case n < r.N:
+		r.N = n
+	default:
+		r.N = max(r.N*3/4, 1)
+	}
+	h.learn(r, now)
+}
+
+func (h *host) learn(r Rate, now time.Time) {
+	h.rate, h.learned, h.window.grain = r, now, r.Per/windowGrains
+	h.store.Add(h.name, Budget{Learned: r, Seen: now})
+}
+
+// jitter is exponential back-off with full jitter: a random time up to base
+// doubled with each repetition, so that those who failed together do not come
+// back together.
+func jitter(base, most time.Duration, repetition int) time.Duration {
+	for ; repetition > 1 && base < most; repetition-- {
+		base *= 2
+	}
+	return rand.N(min(base, most)) + time.Millisecond
+}
+
+// progress returns where the host stands.
+func (h *host) progress(now time.Time) ServerProgress {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := ServerProgress{Server: h.name, Limit: h.adaptive.limit(), Done: h.done, Failed: h.failed, Dead: h.breaker.dead, Rate: h.rate}
+	if h.until.After(now) {
+		p.ParkedUntil = h.until
+	}
+	return p
+}
+
+// limitError is the error of a request that would have to wait until at.
+func (h *host) limitError(now, at time.Time) *Error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := &Error{Code: CodeRateLimited, RetryAfter: at.Sub(now)}
+	why := " asked to be left alone"
+	if !now.Before(h.until) && !h.rate.IsZero() {
+		why = " is asked at most " + h.rate.String()
+	}
+	e.Message = "not asked: " + visible(h.name) + why + ", and the next request may be made " + back(now, at)
+	e.Hint = "come back " + back(now, at) + ", or allow a longer wait"
+	return e
+}
+
+// back says when, for people.
+func back(now, at time.Time) string {
+	return "in " + at.Sub(now).Round(time.Second).String() + " (" + at.UTC().Format("2006-01-02 15:04:05 MST") + ")"
+}
+
+// deadError is the error of an input that is given up because the server is dead.
+func (h *host) deadError() *Error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.breaker.refusal(h.name)
+}

@@ -1,0 +1,183 @@
+package client
+
+import (
+	"errors"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// hosts are the servers that a Client has to do with.
+type hosts struct {
+	start, most int               // of a limit on lookups at once
+	groups      map[string]string // host to group
+	rates       map[string]Rate   // what holds whatever servers say
+	store       BudgetStore
+
+	mu     sync.Mutex
+	byName map[string]*host
+	sweep  int // how many there may be before idle ones are forgotten
+}
+
+// maxIdleHosts is how many servers are remembered about which there is nothing
+// to know but counts.
+const maxIdleHosts = 4096
+
+func newHosts(cfg Config) *hosts {
+	hs := &hosts{
+		groups: make(map[string]string), rates: make(map[string]Rate),
+		store: cfg.Budgets, byName: make(map[string]*host), sweep: maxIdleHosts,
+	}
+	hs.start, hs.most = DefaultPerHost, min(maxAdaptive, max(cfg.Jobs, DefaultPerHost))
+	if cfg.PerHost > 0 {
+		hs.start, hs.most = cfg.PerHost, cfg.PerHost
+	}
+	for name, group := range cfg.Groups {
+		hs.groups[hostKey(name)] = group
+	}
+	for name, r := range BuiltinRates() {
+		hs.rates[name] = r
+	}
+	for name, r := range cfg.Rates {
+		hs.rates[hostKey(name)] = r
+	}
+	// A group for which nothing is said keeps to the strictest of its hosts.
+	for name, group := range hs.groups {
+		r, ok := hs.rates[name]
+		if _, said := cfg.Rates[group]; !ok || said || r.IsZero() {
+			continue
+		}
+		if old, ok := hs.rates[group]; !ok || r.interval() > old.interval() {
+			hs.rates[group] = r
+		}
+	}
+	if hs.store == nil {
+		hs.store = newBudgetMemory()
+	}
+	return hs
+}
+
+// interval is the time between two requests if they are spread out evenly.
+func (r Rate) interval() time.Duration {
+	if r.IsZero() {
+		return 0
+	}
+	return r.Per / time.Duration(r.N)
+}
+
+// hostKey spells what a user calls a host as origin does.
+func hostKey(name string) string {
+	return strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), ":443")
+}
+
+// at returns the server that u is at. One host may serve many base URLs and
+// counts requests to all of them.
+func (hs *hosts) at(u *url.URL) *host {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	return hs.get(origin(u))
+}
+
+// keep makes hs remember h until it is released.
+func (hs *hosts) keep(h *host) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	h.held++
+}
+
+func (hs *hosts) release(h *host) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	h.held--
+}
+
+func (hs *hosts) get(key string) *host {
+	name := key
+	if len(hs.groups) > 0 {
+		if group, ok := byHost(hs.groups, key); ok {
+			name = group
+		}
+	}
+	if h := hs.byName[name]; h != nil {
+		return h
+	}
+	h := &host{name: name, store: hs.store}
+	h.adaptive.start(hs.start, hs.most)
+	h.rate, h.fixed = byHost(hs.rates, name)
+	h.recall()
+	if len(hs.byName) >= hs.sweep {
+		now := time.Now()
+		maps.DeleteFunc(hs.byName, func(_ string, h *host) bool { return h.idle(now) })
+		hs.sweep = max(maxIdleHosts, 2*len(hs.byName))
+	}
+	hs.byName[name] = h
+	return h
+}
+
+// byHost finds what is said of a host, with its port or without.
+func byHost[V any](m map[string]V, key string) (V, bool) {
+	v, ok := m[key]
+	if !ok {
+		if name, _, err := net.SplitHostPort(key); err == nil {
+			v, ok = m[name]
+		}
+	}
+	return v, ok
+}
+
+// recall takes over what the store knows.
+func (h *host) recall() {
+	h.window.grain = unratedGrain
+	b, ok := h.store.Load(h.name)
+	if ok {
+		h.until, h.paused = b.Until, b.Paused
+		if !h.fixed && !b.Learned.IsZero() {
+			h.rate, h.learned = b.Learned, b.Seen
+		}
+	}
+	if !h.rate.IsZero() {
+		h.window.grain = h.rate.Per / windowGrains
+		h.window.replace(b.Used)
+	}
+}
+
+// idle reports whether nothing would be lost with h. The lock of hosts is held.
+func (h *host) idle(now time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.held == 0 && h.asking == 0 && !h.until.After(now) && !h.breaker.dead && h.rate.IsZero()
+}
+
+// flush tells the store what it has not been told.
+func (hs *hosts) flush() error {
+	hs.mu.Lock()
+	all := slices.Collect(maps.Values(hs.byName))
+	hs.mu.Unlock()
+	for _, h := range all {
+		h.mu.Lock()
+		h.tell()
+		h.mu.Unlock()
+	}
+	if err := hs.store.Flush(); err != nil {
+		return errors.Join(errors.New("the budgets are not kept"), err)
+	}
+	return nil
+}
+
+// progress returns where all servers stand that were asked, by name.
+func (hs *hosts) progress() []ServerProgress {
+	hs.mu.Lock()
+	all := slices.Collect(maps.Values(hs.byName))
+	hs.mu.Unlock()
+	now := time.Now()
+	list := make([]ServerProgress, 0, len(all))
+	for _, h := range all {
+		list = append(list, h.progress(now))
+	}
+	slices.SortFunc(list, func(a, b ServerProgress) int { return strings.Compare(a.Server, b.Server) })
+	return list
+}

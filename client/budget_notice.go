@@ -1,0 +1,118 @@
+package client
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// statedLimit finds the limit that a server's words speak of, such as "a limit of
+// 10 queries per minute". It is zero unless number, what is counted and span
+// stand together, and nothing says that they are about something else.
+func statedLimit(w words) Rate {
+	var strictest Rate
+	for _, text := range append(append([]string{w.title}, w.detail...), w.notices...) {
+		if len(text) > maxNotice {
+			text = text[:maxNotice]
+		}
+		if r := limitIn(text); r.interval() > strictest.interval() {
+			strictest = r
+		}
+	}
+	return strictest
+}
+
+// maxNotice bounds how much of a text is read.
+const maxNotice = 8 << 10
+
+// limitIn finds the strictest limit on requests in a text.
+func limitIn(text string) Rate {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == ',' || r == '.' || r >= 0x80)
+	})
+	whois, rdap := false, false
+	for i, w := range words {
+		words[i] = strings.Trim(w, ".,")
+		whois = whois || strings.HasPrefix(words[i], "whois") || words[i] == "43"
+		rdap = rdap || words[i] == "rdap"
+	}
+	if whois && !rdap {
+		return Rate{}
+	}
+	var strictest Rate
+	for i := range words {
+		if r := limitAt(words[i:]); r.interval() > strictest.interval() {
+			strictest = r
+		}
+	}
+	return strictest
+}
+
+// limitAt reads a limit that begins with the first word: a number, what is
+// counted, "per" or its like, perhaps another number, and a unit of time.
+func limitAt(words []string) Rate {
+	n, ok := countOf(words)
+	if !ok {
+		return Rate{}
+	}
+	words = words[1:]
+	for len(words) > 0 && (words[0] == "rdap" || words[0] == "http" || words[0] == "https") {
+		words = words[1:]
+	}
+	if len(words) < 2 || !countedAre[words[0]] {
+		return Rate{}
+	}
+	words = words[1:]
+	said := false // some write "10 requests/minute"
+	for len(words) > 0 && linking[words[0]] && len(words) > 1 {
+		words, said = words[1:], true
+	}
+	times := 1
+	if n, ok := countOf(words); ok && said {
+		times, words = n, words[1:]
+	}
+	if len(words) == 0 {
+		return Rate{}
+	}
+	unit := units[words[0]]
+	per := time.Duration(times) * unit
+	if unit == 0 || times > 10_000 || per > maxRatePer {
+		return Rate{}
+	}
+	return Rate{N: n, Per: per}
+}
+
+// countOf reads a whole number, with commas between its thousands or without.
+func countOf(words []string) (int, bool) {
+	if len(words) == 0 || words[0] == "" || !isDigit(words[0][0]) {
+		return 0, false
+	}
+	s := words[0]
+	if groups := strings.Split(s, ","); len(groups) > 1 {
+		for _, g := range groups[1:] {
+			if len(g) != 3 {
+				return 0, false
+			}
+		}
+		s = strings.Join(groups, "")
+	}
+	n, err := strconv.ParseUint(s, 10, 31)
+	return int(n), err == nil && n > 0 && n <= 10_000_000
+}
+
+var countedAre = map[string]bool{
+	"query": true, "queries": true, "request": true, "requests": true, "req": true, "reqs": true,
+	"lookup": true, "lookups": true, "call": true, "calls": true,
+}
+
+var linking = map[string]bool{
+	"per": true, "a": true, "an": true, "each": true, "every": true, "in": true, "within": true, "any": true,
+	"one": true, "single": true, "period": true, "of": true, "window": true, "sliding": true, "rolling": true,
+}
+
+var units = map[string]time.Duration{
+	"s": time.Second, "sec": time.Second, "secs": time.Second, "second": time.Second, "seconds": time.Second,
+	"min": time.Minute, "mins": time.Minute, "minute": time.Minute, "minutes": time.Minute,
+	"h": time.Hour, "hr": time.Hour, "hour": time.Hour, "hours": time.Hour,
+	"day": 24 * time.Hour, "days": 24 * time.Hour,
+}

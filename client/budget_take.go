@@ -1,0 +1,169 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"time"
+)
+
+// await waits until the next request of t may be made, and takes it from the
+// budget of its host. It is false if that cannot be; the result is complete then.
+// Only a single lookup waits here: those of a batch are parked by its queue.
+func (c *Client) await(ctx context.Context, t *task) bool {
+	if !t.at.IsZero() && !sleep(ctx, nil, time.Until(t.at)) {
+		c.stop(ctx, t, "waiting to ask again at "+visible(t.result.Server))
+		return false
+	}
+	u, err := t.target()
+	if err != nil {
+		return true // try says what is wrong with it
+	}
+	t.host = c.hosts.at(u)
+	since := t.limited
+	if since.IsZero() {
+		since = time.Now()
+	}
+	var freed <-chan struct{}
+	for {
+		now := time.Now()
+		k := t.host.take(now, pass{single: true, maxWait: c.maxWait(t) - now.Sub(since)})
+		if deadline, ok := ctx.Deadline(); ok && k.grant == later && k.at.After(deadline) {
+			k.grant = givenUpLimit
+		}
+		switch {
+		case k.grant == granted:
+			t.taken, t.probe, t.beside = true, k.probe, 0
+			return true
+		case k.grant != later:
+			c.refuse(t, t.host.limitError(now, k.at))
+			return false
+		case freed == nil:
+			freed = t.host.whenFreed() // and look again, lest one ended in between
+		case !sleep(ctx, freed, k.at.Sub(now)):
+			c.stop(ctx, t, "waiting for "+visible(t.host.name))
+			return false
+		default:
+			freed = nil
+		}
+	}
+}
+
+// sleep waits until freed, or for d if it is positive, and is false if ctx ends
+// before.
+func sleep(ctx context.Context, freed <-chan struct{}, d time.Duration) bool {
+	var timed <-chan time.Time
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		timed = timer.C
+	} else if freed == nil {
+		return ctx.Err() == nil
+	}
+	select {
+	case <-freed:
+	case <-timed:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// target is the URL of the next request.
+func (t *task) target() (*url.URL, error) {
+	if t.hop != nil {
+		return t.hop.to, nil
+	}
+	return url.Parse(t.servers.URLs[t.next])
+}
+
+// refuse ends a task whose next request is not made. If a server has refused it
+// before, that is what came of it, and only the time to come back is newer.
+func (c *Client) refuse(t *task, e *Error) {
+	r := t.result
+	if r.Server == "" {
+		r.Server = redact(t.servers.URLs[t.next])
+	}
+	e.Server = r.Server
+	if r.Err != nil && r.Attempts > 0 {
+		if e.RetryAfter > r.Err.RetryAfter {
+			r.Err.RetryAfter = e.RetryAfter
+		}
+		return
+	}
+	t.hop = nil
+	r.fail(e)
+}
+
+// enter is on the way of every request, redirects included: it takes the request
+// to u from the budget of its host, unless the task comes with a grant. It is
+// false if the request has to wait: t.hop and t.host say for what then, and try
+// goes on from there.
+func (a *attempt) enter(u *url.URL, way *trail) bool {
+	t := a.task
+	h := a.c.hosts.at(u)
+	if t.taken && t.host != h {
+		t.giveBack()
+	}
+	if !t.taken {
+		k := h.take(time.Now(), pass{single: true, maxWait: a.c.maxWait(t)})
+		t.host = h
+		if k.grant != granted {
+			t.hop = &hop{to: u, way: way}
+			return false
+		}
+		t.probe, t.beside = k.probe, 0
+	}
+	t.taken = false
+	a.at, a.sent = h, time.Now()
+	return true
+}
+
+// redirected tells the host of an answer that leads elsewhere.
+func (a *attempt) redirected(r *Result) {
+	a.observe(sample{effect: redirected, latency: latency(r)})
+}
+
+// report tells the host asked last what came of it, unless it knows already.
+func (a *attempt) report(r *Result) {
+	if a.at == nil {
+		return
+	}
+	s := sample{effect: answered, failed: r.failure() != nil, latency: latency(r)}
+	switch {
+	case !s.failed:
+		s.stated = a.stated(r)
+	case a.outer.Err() != nil:
+		s.effect = withdrawn
+	case r.Verdict == RateLimited:
+		s.effect, s.retryAfter, s.stated = throttled, r.Err.RetryAfter, statedLimit(readWords(r.Raw, ""))
+	case r.Status == 0:
+		s.effect, s.cause = unreachable, r.Err
+	case unwell(r.Status):
+		s.effect = overloaded
+	}
+	a.observe(s)
+}
+
+func (a *attempt) observe(s sample) {
+	s.sent, s.now = a.sent, time.Now()
+	s.probe, s.beside = a.task.probe, a.task.beside
+	a.at.observe(s)
+	a.at, a.task.probe = nil, false
+}
+
+// stated is a limit that a server speaks of in its first answer.
+func (a *attempt) stated(r *Result) Rate {
+	if !a.at.firstAnswer() {
+		return Rate{}
+	}
+	return statedLimit(readWords(r.Raw, ""))
+}
+
+// latency is the time to an answer; 0 where it has the set-up of a connection in
+// it, which tells nothing about the server's load.
+func latency(r *Result) time.Duration {
+	if !r.Conn.Reused {
+		return 0
+	}
+	return r.Conn.Wait + r.Conn.FirstByte
+}

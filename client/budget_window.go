@@ -1,0 +1,92 @@
+package client
+
+import "time"
+
+// A window counts the requests to one server over a sliding span of time.
+//
+// A request counts from the moment it is sent, and until the span has passed
+// since its answer: the server counted it somewhere in between. So there are
+// never more than Rate.N in any span as the server sees it, however long they
+// are on the way. (A bucket of tokens that fills up as time goes by would let
+// nearly twice as many through: a full bucket, and what drips in.)
+type window struct {
+	flying int    // sent and not answered
+	uses   []span // answered, oldest first
+	total  int    // requests in uses
+	grain  time.Duration
+}
+
+// A span is a number of requests that are kept as one.
+type span struct {
+	from, to time.Time // answers of the first and the last
+	n        int
+}
+
+// windowGrains is how finely a window is divided.
+const windowGrains = 64
+
+// answered moves a request from those in flight to those that were answered.
+func (w *window) answered(now time.Time) {
+	w.flying--
+	w.total++
+	if n := len(w.uses); n > 0 && now.Sub(w.uses[n-1].from) < w.grain {
+		w.uses[n-1].to = now
+		w.uses[n-1].n++
+		return
+	}
+	w.uses = append(w.uses, span{now, now, 1})
+}
+
+// unsent takes back a request that was not sent after all.
+func (w *window) unsent() { w.flying-- }
+
+// free returns how many more requests r allows now, and if it allows none, when
+// it will: the zero time if that depends on answers still to come.
+func (w *window) free(now time.Time, r Rate) (n int, at time.Time) {
+	w.grain = r.Per / windowGrains
+	w.expire(now, r.Per)
+	if n = r.N - w.flying - w.total; n > 0 {
+		return n, time.Time{}
+	}
+	// Each span that ends gives its requests back, until there is one to give.
+	for _, u := range w.uses {
+		if n += u.n; n > 0 {
+			return 0, u.to.Add(r.Per)
+		}
+	}
+	return 0, time.Time{}
+}
+
+func (w *window) expire(now time.Time, per time.Duration) {
+	drop := 0
+	for drop < len(w.uses) && now.Sub(w.uses[drop].to) >= per {
+		w.total -= w.uses[drop].n
+		drop++
+	}
+	if drop > 0 {
+		w.uses = append(w.uses[:0], w.uses[drop:]...)
+	}
+}
+
+// thin keeps a window bounded that no rate is known for: the older part becomes
+// coarser.
+func (w *window) thin() {
+	if len(w.uses) < 2*windowGrains {
+		return
+	}
+	for i := range windowGrains {
+		a, b := w.uses[2*i], w.uses[2*i+1]
+		w.uses[i] = span{a.from, b.to, a.n + b.n}
+	}
+	w.uses = w.uses[:windowGrains]
+	w.grain *= 2
+}
+
+// replace takes over what a store knows to have been used.
+func (w *window) replace(used []Use) {
+	w.uses, w.total = w.uses[:0], 0
+	for _, u := range used {
+		w.uses = append(w.uses, span{u.At, u.At, u.N})
+		w.total += u.N
+	}
+}

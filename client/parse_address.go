@@ -1,0 +1,63 @@
+package client
+
+import "strings"
+
+// pasted says that s is no name but something that has one in it: a URL or an
+// e-mail address.
+func pasted(s string) bool { return strings.Contains(s, "://") || strings.Contains(s, "@") }
+
+// parsePasted makes a query about the host of a URL, or about the domain of an
+// e-mail address.
+func parsePasted(s, text string) (Query, error) {
+	host, err := hostOfURL(s)
+	if !strings.Contains(s, "://") {
+		host, err = domainOfMail(s)
+	}
+	if err != nil {
+		return Query{Text: text}, err
+	}
+	typ := TypeDomain
+	if looksLikeIP(host) {
+		typ = TypeIP
+	}
+	q, err := ParseAs(typ, host)
+	q.Text = text
+	return q, err
+}
+
+// hostOfURL cuts the host out of a URL, which need not be a good one otherwise:
+// nothing else of it counts.
+func hostOfURL(s string) (string, error) {
+	scheme, rest, _ := strings.Cut(s, "://")
+	if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
+		rest = rest[:i]
+	}
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	if inner, ok := strings.CutPrefix(rest, "["); ok {
+		if rest, _, ok = strings.Cut(inner, "]"); !ok {
+			rest = ""
+		}
+	} else {
+		rest, _, _ = strings.Cut(rest, ":")
+	}
+	if rest == "" || scheme == "" || strings.ContainsFunc(scheme, notInScheme) {
+		return "", invalid(s, "this is no URL with a host in it", "write https://www.example.com/, or the name alone")
+	}
+	return rest, nil
+}
+
+func notInScheme(r rune) bool {
+	return r >= 0x80 || !isAlnum(byte(r)) && r != '+' && r != '-' && r != '.'
+}
+
+func domainOfMail(s string) (string, error) {
+	if len(s) >= 7 && strings.EqualFold(s[:7], "mailto:") {
+		s, _, _ = strings.Cut(s[7:], "?")
+	}
+	at := strings.LastIndexByte(s, '@')
+	user, domain := s[:max(at, 0)], s[at+1:]
+	if user == "" || domain == "" || strings.ContainsAny(user, "@ \t") {
+		return "", invalid(s, "this is neither a name nor an e-mail address", "write user@example.com, or the domain alone")
+	}
+	return domain, nil
+}

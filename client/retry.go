@@ -1,0 +1,252 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/rdapq/rdapq/bootstrap"
+)
+
+// A task is a lookup on its way to its result. It is made of single requests, so
+// that it can wait between them without holding anything up.
+type task struct {
+	result  *Result
+	servers bootstrap.Answer
+	next    int  // index of the server to ask
+	hop     *hop // a redirect that is still to be followed; nil: ask the server
+	batch   bool
+
+	host   *host // at which the next request goes
+	taken  bool  // host has granted it
+	probe  bool  // and as a probe
+	beside int   // lookups of its batch at host, itself included
+
+	at      time.Time // not before: back-off
+	limited time.Time // when a server first said that it is too much
+	held    int64     // octets of its body that are accounted for
+}
+
+// A hop is a redirect that is to be followed when its host allows it.
+type hop struct {
+	to  *url.URL
+	way *trail
+}
+
+// Back-off between requests for one query.
+const (
+	retryBase = 500 * time.Millisecond
+	retryMost = 30 * time.Second
+)
+
+// newTask makes the task of asking servers for r.Query.
+func (c *Client) newTask(r *Result, servers bootstrap.Answer) *task {
+	r.Source, r.Entry = servers.Source, servers.Entry
+	return &task{result: r, servers: servers}
+}
+
+// ask puts r.Query to the servers, one after another until one answers.
+func (c *Client) ask(ctx context.Context, r *Result, servers bootstrap.Answer) {
+	t := c.newTask(r, servers)
+	for c.await(ctx, t) && c.try(ctx, t) {
+		continue
+	}
+	c.memory.free(t.held)
+	r.Time = time.Now()
+}
+
+// try makes one request, with the redirects that it leads to, and reports
+// whether there is another one to make: at t.host, not before t.at. If not, the
+// result is complete.
+func (c *Client) try(ctx context.Context, t *task) (again bool) {
+	r := t.result
+	start := time.Now()
+	defer func() {
+		r.Time = time.Now()
+		r.Elapsed += r.Time.Sub(start)
+	}()
+	base := t.servers.URLs[t.next]
+	r.Server = redact(base)
+	if ctx.Err() != nil {
+		t.giveBack()
+		c.stop(ctx, t, "waiting for "+visible(r.Server))
+		return false
+	}
+	u := (*url.URL)(nil)
+	if t.hop == nil {
+		var e *Error
+		if u, e = c.begin(t, base); e != nil {
+			t.giveBack()
+			r.fail(e)
+			return c.next(ctx, t, true)
+		}
+	}
+	a, cancel := c.newAttempt(ctx, c.alternatives(t))
+	defer cancel()
+	a.task = t
+	warnings := len(r.Warnings)
+	got, e := a.fetch(r, u)
+	if t.hop != nil {
+		return true
+	}
+	unreachable := false
+	if e != nil {
+		e.Server, e.URL, e.Status = r.Server, r.URL, r.Status
+		r.fail(e)
+		unreachable = r.Status == 0
+	} else {
+		r.judge(got)
+	}
+	a.report(r)
+	if again = c.next(ctx, t, unreachable); again && !unreachable {
+		r.Warnings = r.Warnings[:warnings] // they are about what is asked again
+	}
+	return again
+}
+
+// begin clears what came of an earlier request and returns the URL to ask.
+func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
+	r := t.result
+	r.Attempts++
+	target := bootstrap.JoinURL(base, r.Query.Path())
+	r.URL, r.FinalURL = redact(target), redact(target)
+	r.Status, r.Header, r.Raw, r.Err = 0, nil, nil, nil
+	c.memory.free(t.held)
+	t.held = 0
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" {
+		return nil, &Error{Code: CodeTransport, Message: "the server's URL cannot be used: " + quote(redact(target)), Server: r.Server, Err: err}
+	}
+	return u, nil
+}
+
+// giveBack returns what the host granted and is not used.
+func (t *task) giveBack() {
+	if t.taken {
+		t.host.unsent(t.probe)
+		t.taken, t.probe = false, false
+	}
+}
+
+// alternatives is how many more servers there are to ask after this one.
+func (c *Client) alternatives(t *task) int {
+	return max(min(len(t.servers.URLs)-1-t.next, c.cfg.Attempts-t.result.Attempts), 0)
+}
+
+// next decides what to do after a request: to ask another server if this one
+// cannot be reached, to ask again later if the failure may pass, or nothing.
+func (c *Client) next(ctx context.Context, t *task, unreachable bool) (again bool) {
+	r := t.result
+	if r.Err == nil || r.Verdict.Answered() || ctx.Err() != nil {
+		return false
+	}
+	left := r.Attempts < c.cfg.Attempts
+	if unreachable && left && t.next+1 < len(t.servers.URLs) {
+		t.next++
+		t.at = time.Time{}
+		r.warn("asked another server: " + r.Err.Message)
+		return true
+	}
+	now := time.Now()
+	switch {
+	case r.Verdict == RateLimited:
+		return left && c.mayWait(ctx, t, now)
+	case !left || !transient(r):
+		return false
+	}
+	if unreachable {
+		t.next = (t.next + 1) % len(t.servers.URLs)
+	}
+	t.at = now.Add(jitter(retryBase, retryMost, r.Attempts))
+	deadline, ok := ctx.Deadline()
+	return !ok || t.at.Before(deadline)
+}
+
+// mayWait decides whether a query that was refused as one too many waits for
+// its server, which says itself when.
+func (c *Client) mayWait(ctx context.Context, t *task, now time.Time) bool {
+	t.at = time.Time{}
+	if t.limited.IsZero() {
+		t.limited = now
+	}
+	wait := t.result.Err.RetryAfter
+	if deadline, ok := ctx.Deadline(); ok && wait > deadline.Sub(now) {
+		return false
+	}
+	return wait <= c.maxWait(t)-now.Sub(t.limited)
+}
+
+// maxWait bounds how long t waits for a server that limits requests.
+func (c *Client) maxWait(t *task) time.Duration {
+	return c.cfg.maxWait(t.batch)
+}
+
+func (c Config) maxWait(batch bool) time.Duration {
+	switch {
+	case c.MaxWait > 0:
+		return c.MaxWait
+	case c.MaxWait < 0:
+		return 0
+	case batch:
+		return DefaultBatchMaxWait
+	default:
+		return DefaultMaxWait
+	}
+}
+
+// transient reports whether a failure may pass by itself, by what it is: of the
+// connection, of time, an answer that broke off, or a server or gateway that is
+// not well (RFC 9110 sections 15.6.3 to 15.6.5).
+func transient(r *Result) bool {
+	switch r.Err.Code {
+	case CodeTransport, CodeRefused, CodeTimeout:
+		// With a status that is no success its body does not matter.
+		return r.Status == 0 || r.Status/100 == 2
+	case CodeDNS:
+		dns, ok := errors.AsType[*net.DNSError](r.Err.Err)
+		return !ok || !dns.IsNotFound
+	case CodeTLS:
+		return !settled(r.Err.Err)
+	case CodeServerError:
+		return unwell(r.Status)
+	}
+	return false
+}
+
+func unwell(status int) bool {
+	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
+}
+
+// settled reports whether a handshake failed by what the two sides are, and
+// would again.
+func settled(err error) bool {
+	if _, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	_, ok := tlsText(err)
+	return ok
+}
+
+// stop makes the result that of a caller who gave up.
+func (c *Client) stop(ctx context.Context, t *task, doing string) {
+	e := &Error{Server: t.result.Server}
+	stopped(ctx, e, doing)
+	t.result.fail(e)
+}
