@@ -49,7 +49,8 @@ func breakOf(raw []byte) error {
 // valid. An error sticks: after it every method does nothing, so that the walk
 // needs no check at each step and every loop ends, whatever the document.
 type reader struct {
-	text     string    // the document; every string of the result is cut from it
+	raw      []byte    // the document
+	text     string    // the same; every string of the result is cut from it
 	pos      int       // where the token read last ends
 	utf8     bool      // the document is valid UTF-8
 	brief    bool      // read only what a Summary needs
@@ -60,10 +61,16 @@ type reader struct {
 	err      error
 }
 
-// newReader reads text, a valid document that stands at base.
-func newReader(text, base string) *reader {
-	return &reader{text: text, base: base, utf8: utf8.ValidString(text)}
+// newReader reads raw, which is valid and must not change until the walk is
+// over. The document stands at base.
+func newReader(raw []byte, base string) *reader {
+	r := &reader{base: base}
+	r.open(raw)
+	return r
 }
+
+// open points a new reader at a document.
+func (r *reader) open(raw []byte) { r.raw, r.text, r.utf8 = raw, string(raw), utf8.Valid(raw) }
 
 var errBroken = errors.New("broken JSON")
 
@@ -72,8 +79,8 @@ func (r *reader) peek() jsontext.Kind {
 	if r.err != nil {
 		return 0
 	}
-	for ; r.pos < len(r.text); r.pos++ {
-		if k := kindOf[r.text[r.pos]]; k > separator {
+	for ; r.pos < len(r.raw); r.pos++ {
+		if k := kindOf[r.raw[r.pos]]; k > separator {
 			return k
 		} else if k != separator {
 			break
@@ -99,6 +106,10 @@ func (r *reader) value() string {
 // skip passes over the next value and returns where it begins.
 func (r *reader) skip() (start int) {
 	switch r.peek() {
+	case jsontext.KindString:
+		start = r.pos
+		r.pos = afterString(r.raw, start)
+		return start
 	case 0:
 		return r.pos
 	case jsontext.KindEndObject, jsontext.KindEndArray:
@@ -106,7 +117,7 @@ func (r *reader) skip() (start int) {
 		return r.pos
 	}
 	start = r.pos
-	r.pos = valueEnd(r.text, start)
+	r.pos = valueEnd(r.raw, start)
 	return start
 }
 

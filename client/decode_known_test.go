@@ -101,7 +101,7 @@ func FuzzWalk(f *testing.F) {
 			checkKnown(t, looked(raw))
 		}
 		for _, brief := range []bool{false, true} {
-			r := newReader(string(raw), "")
+			r := newReader(raw, "")
 			r.brief = brief
 			rec := new(Record)
 			r.record(rec)
@@ -110,6 +110,39 @@ func FuzzWalk(f *testing.F) {
 		}
 		if tight := appendTight(nil, raw); len(tight) > len(raw) {
 			t.Fatalf("%q is longer than %q", tight, raw)
+		}
+	})
+}
+
+// BenchmarkKnown does what is done with each answer of a batch after its body
+// is read, step by step.
+func BenchmarkKnown(b *testing.B) {
+	raw := benchAnswer(b)
+	r := looked(raw)
+	b.Run("survey", func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if s := surveyOf(raw); !s.valid || !s.tight || !s.plain {
+				b.Fatalf("%+v", s)
+			}
+		}
+	})
+	b.Run("summarise", func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, _, err := r.Summarise(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("compact", func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		b.ReportAllocs()
+		var buf []byte
+		for b.Loop() {
+			buf, _, _ = r.Compact(buf[:0])
 		}
 	})
 }

@@ -18,19 +18,19 @@ type place struct {
 
 // A level is one of the objects and arrays that a position stands in.
 type level struct {
-	name  string // object: the member name read last, quoted
-	named bool   // object: that name is read, its value is not
-	array bool
-	count int // items or members begun
+	from, to int  // object: where the member name read last stands
+	named    bool // object: that name is read, its value is not
+	array    bool
+	count    int // items or members begun
 }
 
 // advance goes to the position to.
-func (p *place) advance(text string, to int) {
+func (p *place) advance(raw []byte, to int) {
 	if to < p.pos {
 		p.pos, p.levels = 0, p.levels[:0]
 	}
 	for p.pos < to {
-		kind := kindOf[text[p.pos]]
+		kind := kindOf[raw[p.pos]]
 		if kind == separator {
 			p.pos++
 			continue
@@ -48,10 +48,10 @@ func (p *place) advance(text string, to int) {
 		case jsontext.KindBeginObject, jsontext.KindBeginArray:
 			p.pos++
 		default:
-			p.pos = valueEnd(text, p.pos)
+			p.pos = valueEnd(raw, p.pos)
 		}
 		if in != nil {
-			in.take(text[start:p.pos])
+			in.take(start, p.pos)
 		}
 		if kind == jsontext.KindBeginObject || kind == jsontext.KindBeginArray {
 			p.levels = append(p.levels, level{array: kind == jsontext.KindBeginArray})
@@ -60,21 +60,21 @@ func (p *place) advance(text string, to int) {
 }
 
 // take notes the beginning of a value, or a member name.
-func (l *level) take(token string) {
+func (l *level) take(from, to int) {
 	switch {
 	case l.array:
 		l.count++
 	case l.named:
 		l.named = false
 	default:
-		l.name, l.named = token, true
+		l.from, l.to, l.named = from, to, true
 		l.count++
 	}
 }
 
 // path returns where the value last read stands.
 func (r *reader) path() string {
-	r.place.advance(r.text, r.pos)
+	r.place.advance(r.raw, r.pos)
 	var b strings.Builder
 	b.WriteString(r.base)
 	for i := range r.place.levels {
@@ -89,7 +89,7 @@ func (r *reader) path() string {
 			if b.Len() > 0 {
 				b.WriteByte('.')
 			}
-			b.WriteString(r.unquote(l.name))
+			b.WriteString(r.unquote(r.text[l.from:l.to]))
 		}
 	}
 	return b.String()

@@ -27,7 +27,7 @@ var kindOf = [256]jsontext.Kind{
 }
 
 // separatorsEnd returns where the separators that begin at i end.
-func separatorsEnd[T string | []byte](text T, i int) int {
+func separatorsEnd(text []byte, i int) int {
 	for i < len(text) && kindOf[text[i]] == separator {
 		i++
 	}
@@ -35,7 +35,7 @@ func separatorsEnd[T string | []byte](text T, i int) int {
 }
 
 // valueEnd returns where the value ends that begins at i.
-func valueEnd[T string | []byte](text T, i int) int {
+func valueEnd(text []byte, i int) int {
 	if i >= len(text) {
 		return len(text)
 	}
@@ -43,8 +43,7 @@ func valueEnd[T string | []byte](text T, i int) int {
 	case '"':
 		return afterString(text, i)
 	case '{', '[':
-		end, _, _ := containerEnd(text, i)
-		return end
+		return containerEnd(text, i).end
 	}
 	for i++; i < len(text); i++ {
 		switch kindOf[text[i]] {
@@ -55,60 +54,84 @@ func valueEnd[T string | []byte](text T, i int) int {
 	return i
 }
 
-// containerEnd returns where the object or array ends that begins at i, how
-// deep it is nested, and whether there is white space between its tokens.
-func containerEnd[T string | []byte](text T, i int) (end, deepest int, spaced bool) {
+// A container is what there is to know of an object or array.
+type container struct {
+	end     int    // where it ends
+	deepest int    // how deep it is nested, itself included
+	spaced  bool   // there is white space between its tokens
+	high    uint64 // see stringEnd
+}
+
+// containerEnd passes over the object or array that begins at i.
+func containerEnd(text []byte, i int) (c container) {
 	depth := 0
 	for i < len(text) {
 		switch text[i] {
 		case '"':
-			i = afterString(text, i)
+			end, high := stringEnd(text, i)
+			i = end
+			c.high |= high
 			continue
 		case '{', '[':
 			depth++
-			deepest = max(deepest, depth)
+			c.deepest = max(c.deepest, depth)
 		case '}', ']':
 			if depth--; depth == 0 {
-				return i + 1, deepest, spaced
+				c.end = i + 1
+				return c
 			}
 		case ' ', '\t', '\n', '\r':
-			spaced = true
+			c.spaced = true
 		}
 		i++
 	}
-	return i, deepest, spaced
+	c.end = len(text)
+	return c
 }
 
 // afterString returns where the string ends that begins at i, quotation marks
 // included.
-func afterString[T string | []byte](text T, i int) int {
-	start := i + 1
-	for i = start; ; i++ {
-		for i+8 <= len(text) {
-			if n := firstQuote(eight(text, i)); n < 8 {
-				i += n
-				break
-			}
-			i += 8
-		}
-		for i < len(text) && text[i] != '"' {
-			i++
-		}
-		if i >= len(text) {
-			return len(text)
-		}
-		slashes := 0
-		for j := i - 1; j >= start && text[j] == '\\'; j-- {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return i + 1
-		}
-	}
+func afterString(text []byte, i int) int {
+	end, _ := stringEnd(text, i)
+	return end
 }
 
-// eight returns eight bytes of text, the first one lowest.
-func eight[T string | []byte](text T, i int) uint64 {
+// stringEnd does what afterString does. Unless all of the string, and of a few
+// bytes of the text behind it, is under 0x7f, high has one of highBits.
+func stringEnd(text []byte, i int) (end int, high uint64) {
+	for i++; i < len(text); i++ {
+		for i <= len(text)-8 {
+			x := eight(text, i)
+			high |= x | (x + eachByte)
+			n := firstQuote(x)
+			if i += n; n < 8 {
+				break
+			}
+		}
+		for i < len(text) && text[i] != '"' {
+			high |= uint64(text[i]) | uint64(text[i]+1)
+			i++
+		}
+		if i < len(text) && (text[i-1] != '\\' || !escaped(text, i)) {
+			return i + 1, high
+		}
+	}
+	return len(text), high
+}
+
+// escaped reports whether what stands at i is meant literally, because an odd
+// number of backslashes stands before it. Strings begin with none.
+func escaped(text []byte, i int) bool {
+	slashes := 0
+	for slashes < i && text[i-1-slashes] == '\\' {
+		slashes++
+	}
+	return slashes%2 == 1
+}
+
+// eight returns eight bytes of text, the first one lowest. The compiler makes
+// one load of it.
+func eight(text []byte, i int) uint64 {
 	_ = text[i+7]
 	return uint64(text[i]) | uint64(text[i+1])<<8 | uint64(text[i+2])<<16 | uint64(text[i+3])<<24 |
 		uint64(text[i+4])<<32 | uint64(text[i+5])<<40 | uint64(text[i+6])<<48 | uint64(text[i+7])<<56

@@ -16,6 +16,7 @@ type survey struct {
 	plain   bool   // nothing hidden in it, and UTF-8
 	class   string // as CheckRDAP says; empty when the members don't tell
 	members int
+	high    uint64 // see stringEnd
 	ldh     []byte // the ldhName as it came, quoted; nil when it is no string
 }
 
@@ -28,7 +29,7 @@ func surveyOf(raw []byte) survey {
 	}
 	deepest := s.walk(raw)
 	s.valid = deepest > 0 && deepest <= maxNesting
-	s.plain = !hasHidden(raw)
+	s.plain = s.high&highBits == 0 || !hasHidden(raw)
 	return s
 }
 
@@ -48,7 +49,9 @@ func (s *survey) walk(object []byte) (deepest int) {
 			break
 		}
 		from := i
-		i = afterString(object, i)
+		var high uint64
+		i, high = stringEnd(object, i)
+		s.high |= high
 		name := object[from+1 : i-1]
 		i = s.between(object, i)
 		from = i
@@ -71,15 +74,19 @@ func (s *survey) between(object []byte, i int) int {
 
 // pass passes over the value of a member.
 func (s *survey) pass(object []byte, i int, deepest *int) int {
-	if i >= len(object) || object[i] != '{' && object[i] != '[' {
-		return valueEnd(object, i)
+	switch kind := kindOf[object[i]]; kind {
+	case jsontext.KindBeginObject, jsontext.KindBeginArray:
+		c := containerEnd(object, i)
+		*deepest = max(*deepest, 1+c.deepest)
+		s.high |= c.high
+		s.tight = s.tight && !c.spaced
+		return c.end
+	case jsontext.KindString:
+		end, high := stringEnd(object, i)
+		s.high |= high
+		return end
 	}
-	end, deep, spaced := containerEnd(object, i)
-	*deepest = max(*deepest, 1+deep)
-	if spaced {
-		s.tight = false
-	}
-	return end
+	return valueEnd(object, i)
 }
 
 // member takes note of a member. The conversions of short names need no memory.
@@ -94,7 +101,7 @@ func (s *survey) member(m *marks, name, value []byte) {
 			m.object = c
 			break
 		}
-		r := newReader(string(value), "")
+		r := newReader(value, "")
 		r.str(&m.object)
 	case "ldhName":
 		if s.ldh = nil; value[0] == '"' {

@@ -79,7 +79,7 @@ func (c Card) IsZero() bool { return c == Card{} }
 // anew.
 func (c Card) Contact() Contact {
 	var out Contact
-	c.decode(&out, func(text string, _ int, base string) *reader { return newReader(text, base) })
+	c.decode(&out, func(text string, _ int, base string) *reader { return newReader([]byte(text), base) })
 	return out
 }
 

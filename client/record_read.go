@@ -22,7 +22,7 @@ func (r *Result) readRecord() (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	walk := newReader(string(doc.object), "")
+	walk := newReader(doc.object, "")
 	rec := new(Record)
 	walk.record(rec)
 	rec.Problems = doc.problems(walk.problems)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"unicode/utf8"
 )
 
 // A Summary is the flat gist of an answer, the same for every class. What the
@@ -66,7 +65,7 @@ func Summarise(raw []byte) (Summary, []Problem, error) {
 func (d *document) summarise() (Summary, []Problem) {
 	s := summarizers.Get().(*summarizer)
 	r, rec := &s.reader, &s.rec
-	r.text, r.pos, r.utf8 = string(d.object), 0, utf8.Valid(d.object)
+	r.open(d.object)
 	r.record(rec)
 	s.problems = d.problems(r.problems)
 	if rec.Class != ClassError && rec.Class != ClassHelp {

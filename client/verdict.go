@@ -15,6 +15,7 @@ func (r *Result) judge(a answer) {
 		r.judgeSuccess(a)
 		return
 	}
+	r.learn(surveyOf(a.raw))
 	w := readWords(a.raw, a.contentType)
 	e := &Error{Title: w.title, Detail: w.detail, RetryAfter: retryAfter(a.retryAfter, time.Now())}
 	var what string

@@ -33,7 +33,7 @@ func BenchmarkAnswer(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			s := rdaptest.Start(b, rdaptest.Config{Source: bb.source})
 			if bb.body != "" {
-				s.On("/domain/", rdaptest.Body("application/rdap+json", bb.body))
+				s.On("*", rdaptest.Body("application/rdap+json", bb.body))
 			}
 			r := lookup(b, s, "dom1.example")
 			b.SetBytes(int64(len(r.Raw)))
