@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,9 +41,12 @@ type h3Conn struct {
 	outcome  error
 	accepted bool // early data
 
+	mu       sync.Mutex
+	attempts int  // requests sent as early data; guarded by mu
+	tooLate  bool // no more of them; guarded by mu
+
 	done      atomic.Bool // the handshake is
 	away      atomic.Bool // the server sent GOAWAY
-	sentEarly atomic.Bool
 	active    atomic.Int64 // requests without a response
 	unopened  atomic.Int64 // of these, those without a stream
 	onChange  atomic.Pointer[func(gone bool)]
@@ -126,12 +130,15 @@ func (h *h3Conn) prove() {
 	p := h3Proof{}
 	select {
 	case <-h.quic.HandshakeComplete():
+		h.mu.Lock()
+		attempts := h.attempts
+		h.tooLate = true
+		h.mu.Unlock()
 		if h.accepted = h.quic.ConnectionState().Used0RTT; !h.accepted {
-			_, p.err = h.quic.NextConnection(h.quic.Context())
-			h.http.Store(h.net.http.NewClientConn(h.quic))
+			p.err = h.goOn(attempts)
 		}
 		h.finishSetup()
-		p.setup, p.sent, p.accepted = h.setup, h.sentEarly.Load(), h.accepted
+		p.setup, p.sent, p.accepted = h.setup, attempts > 0, h.accepted
 	case <-h.quic.Context().Done():
 		p.err = context.Cause(h.quic.Context())
 	}
@@ -143,6 +150,37 @@ func (h *h3Conn) prove() {
 	h.hooks.proved(p)
 	close(h.settled)
 	h.changed(false)
+}
+
+// goOn makes the connection usable after its early data was rejected.
+//
+// The streams of the lost requests are numbered anew, but quic-go, when those
+// requests are cleaned away, still resets streams by the old numbers. So these
+// are taken up by streams that nobody uses.
+func (h *h3Conn) goOn(attempts int) error {
+	if _, err := h.quic.NextConnection(h.quic.Context()); err != nil {
+		return err
+	}
+	for range attempts {
+		if _, err := h.quic.OpenStream(); err != nil {
+			break // not so many are allowed, then
+		}
+	}
+	h.http.Store(h.net.http.NewClientConn(h.quic))
+	return nil
+}
+
+// takeEarly reports whether another request may go out as early data.
+func (h *h3Conn) takeEarly(req *http.Request) bool {
+	if h.isSettled() || !h.hooks.mayBeEarly(req) {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.tooLate {
+		h.attempts++
+	}
+	return !h.tooLate
 }
 
 // lost is the error of requests on a connection whose handshake failed. None of
@@ -191,14 +229,13 @@ func (h *h3Conn) settle(ctx context.Context) error {
 }
 
 func (h *h3Conn) RoundTrip(req *http.Request) (*http.Response, error) {
-	if h.isSettled() || !h.hooks.mayBeEarly(req) {
+	if !h.takeEarly(req) {
 		if err := h.settle(req.Context()); err != nil {
 			return nil, err
 		}
 		resp, _, err := h.send(req, false)
 		return h.finish(req, resp, err, h3Body{})
 	}
-	h.sentEarly.Store(true)
 	resp, early, err := h.send(req, true)
 	if outcome := h.settle(req.Context()); outcome != nil {
 		if resp != nil {
@@ -242,7 +279,7 @@ func (h *h3Conn) finish(req *http.Request, resp *http.Response, err error, b h3B
 // send puts req on a stream of its own. It reports whether it did so before the
 // handshake was done.
 func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, wasEarly bool, err error) {
-	w := h3Wait{conn: h, watched: !early, idle: h.active.Add(1) == 1}
+	w := h3Wait{conn: h, idle: h.active.Add(1) == 1 && !early}
 	h.unopened.Add(1)
 	defer w.over()
 	r := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteHeaders: w.opened}))
@@ -262,32 +299,31 @@ func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, wasEa
 
 // h3Wait is the wait of one request for its response.
 type h3Wait struct {
-	conn    *h3Conn
-	watched bool
-	idle    bool   // nothing else was under way
-	heard   uint64 // packets that had come when it was sent
-	open    atomic.Bool
-	early   atomic.Bool // it was opened before the handshake was done
-	timer   *time.Timer
+	conn  *h3Conn
+	idle  bool   // nothing else was under way, and the handshake was done
+	heard uint64 // packets that had come when it was sent
+	open  atomic.Bool
+	early atomic.Bool // it was opened before the handshake was done
+	timer *time.Timer
 }
 
-// Times after which a request that waits makes one look at its connection.
-const (
-	quietTime = time.Second     // if the connection was idle; every peer acknowledges in less, and a few round trips
-	openTime  = 3 * time.Second // if it has no stream
-)
+// quietTime is after how long a request on a connection that was idle makes one
+// look whether anything was heard since. Every peer acknowledges in less and a
+// few round trips.
+const quietTime = time.Second
+
+// again is how often one looks after a request that has no stream.
+func (w *h3Wait) again() time.Duration { return w.conn.net.cfg.DeadAfter / 3 }
 
 func (w *h3Wait) start() {
-	if !w.watched {
-		return
-	}
-	d := openTime
+	d := w.again()
 	if w.idle {
 		stats := w.conn.quic.ConnectionStats()
 		w.heard = stats.PacketsReceived
-		d = max(min(quietTime, w.conn.net.cfg.DeadAfter), 6*stats.SmoothedRTT)
+		d = max(min(quietTime, d), 6*stats.SmoothedRTT)
 	}
-	w.timer = time.AfterFunc(d, w.look)
+	w.timer = time.AfterFunc(time.Hour, w.look)
+	w.timer.Reset(d) // look uses timer
 }
 
 // opened is called when the request has a stream.
@@ -303,9 +339,7 @@ func (w *h3Wait) opened() {
 }
 
 func (w *h3Wait) over() {
-	if w.timer != nil {
-		w.timer.Stop()
-	}
+	w.timer.Stop()
 	if !w.open.Swap(true) {
 		w.conn.unopened.Add(-1)
 	}
@@ -317,10 +351,10 @@ func (w *h3Wait) over() {
 func (w *h3Wait) look() {
 	h := w.conn
 	switch {
-	case !w.open.Load() && h.unopened.Load() >= h.active.Load():
+	case !w.open.Load() && h.done.Load() && h.unopened.Load() >= h.active.Load():
 		h.quic.CloseWithError(codeInternal, "no stream is granted")
 	case !w.open.Load():
-		w.timer.Reset(openTime)
+		w.timer.Reset(w.again())
 	case w.idle && h.quic.ConnectionStats().PacketsReceived == w.heard:
 		h.quic.CloseWithError(codeInternal, "nothing is heard")
 	}

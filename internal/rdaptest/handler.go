@@ -36,6 +36,7 @@ func (s *Server) counted(next http.Handler) http.Handler {
 		if n := c.rules.AnnounceAfter; n > 0 && prior+1 >= int64(n) || c.announce.Load() {
 			w.Header().Set("Connection", "close")
 		}
+		s.writeAltSvc(w.Header())
 		if r.TLS == nil {
 			r.TLS = c.state
 		}

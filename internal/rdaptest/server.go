@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -68,6 +69,7 @@ type Server struct {
 	source   Source
 	rules    ruleBook
 	zippers  sync.Pool // of *gzip.Writer
+	altSvc   atomic.Pointer[string]
 
 	done  chan struct{} // closed by Close
 	close sync.Once

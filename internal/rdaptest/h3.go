@@ -1,0 +1,357 @@
+//go:build http3
+
+package rdaptest
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+)
+
+// H3Config is how an [H3] starts. The zero value accepts early data.
+type H3Config struct {
+	MaxStreams  int64              // requests at once on a connection; 0: 100; negative: none at all
+	IdleTimeout time.Duration      // announced; 0: 30 s
+	NoEarlyData bool               // sessions permit none
+	Validate    bool               // make every client prove its address first (Retry), unless it has a token
+	Reject      func(n int64) bool // answer request n of a connection with H3_REQUEST_REJECTED; nil: none
+}
+
+// An H3 is the HTTP/3 side of a [Server]: the same source, behaviours and
+// certificate, at the same port over UDP, with counts of its own. [ConnRules],
+// and what breaks TCP connections, are not for it. Start it with [StartH3].
+type H3 struct {
+	config H3Config
+	server *Server
+	udp    *udpFilter
+	tls    *tls.Config
+	keys   atomic.Pointer[tls.Config] // of session tickets
+	tally  tally
+	work   sync.WaitGroup
+
+	accepted, rejected atomic.Int64 // handshakes with early data
+	refuseEarly        atomic.Bool
+	tooEarly           atomic.Bool
+
+	mu        sync.Mutex
+	transport *quic.Transport
+	listener  h3Listener
+	http      *http3.Server
+}
+
+// H3Counts is what an [H3] saw.
+type H3Counts struct {
+	Counts              // of QUIC connections; bytes are those of UDP payload
+	EarlyAccepted int64 // handshakes whose early data was taken
+	EarlyRejected int64 // handshakes that offered early data in vain
+}
+
+// StartH3 starts a server with HTTP/3 that is closed when the test ends.
+func StartH3(t TB, config Config, h3 H3Config) (*Server, *H3) {
+	t.Helper()
+	s, h, err := NewH3(config, h3)
+	if err != nil {
+		t.Fatal("rdaptest: ", err)
+	}
+	t.Cleanup(s.Close)
+	t.Cleanup(h.Close)
+	return s, h
+}
+
+// NewH3 starts a server with HTTP/3. The caller closes both, HTTP/3 first.
+func NewH3(config Config, h3 H3Config) (*Server, *H3, error) {
+	for attempt := 0; ; attempt++ {
+		s, err := New(config)
+		if err != nil {
+			return nil, nil, err
+		}
+		h, err := s.startH3(h3)
+		if err == nil {
+			return s, h, nil
+		}
+		s.Close()
+		if attempt == 20 { // the port is free for TCP and taken for UDP, now and then
+			return nil, nil, err
+		}
+	}
+}
+
+func (s *Server) startH3(config H3Config) (*H3, error) {
+	u, err := net.ListenPacket("udp", s.Addr())
+	if err != nil {
+		return nil, err
+	}
+	h := &H3{config: config, server: s}
+	h.udp = newUDPFilter(u, &h.tally, s.config.RTT)
+	h.DropTickets()
+	h.tls = &tls.Config{
+		Certificates: s.tls.Certificates,
+		ClientAuth:   s.tls.ClientAuth,
+		ClientCAs:    s.tls.ClientCAs,
+		MinVersion:   tls.VersionTLS13,
+		NextProtos:   []string{http3.NextProtoH3},
+		WrapSession: func(cs tls.ConnectionState, ss *tls.SessionState) ([]byte, error) {
+			return h.keys.Load().EncryptTicket(cs, ss)
+		},
+		UnwrapSession: func(ticket []byte, cs tls.ConnectionState) (*tls.SessionState, error) {
+			ss, err := h.keys.Load().DecryptTicket(ticket, cs)
+			if ss != nil && h.refuseEarly.Load() {
+				ss.EarlyData = false
+			}
+			return ss, err
+		},
+		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			const earlyData = 42
+			if p, ok := hello.Context().Value(h3PeerKey{}).(*h3Peer); ok && slices.Contains(hello.Extensions, earlyData) {
+				p.offered.Store(true)
+			}
+			return nil, nil
+		},
+	}
+	if err := h.listen(); err != nil {
+		h.udp.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *H3) listen() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.transport = &quic.Transport{
+		Conn: h.udp,
+		ConnContext: func(ctx context.Context, _ *quic.ClientInfo) (context.Context, error) {
+			p := h.newPeer()
+			return context.WithValue(context.WithValue(ctx, h3PeerKey{}, p), connKey{}, p.conn), nil
+		},
+		VerifySourceAddress: func(net.Addr) bool { return h.config.Validate },
+	}
+	l, err := h.transport.ListenEarly(h.tls, &quic.Config{
+		MaxIncomingStreams: h.config.MaxStreams,
+		MaxIdleTimeout:     h.config.IdleTimeout,
+		Allow0RTT:          !h.config.NoEarlyData,
+	})
+	if err != nil {
+		return err
+	}
+	h.listener = h3Listener{l, h}
+	h.serveLocked()
+	return nil
+}
+
+func (h *H3) serveLocked() {
+	handler := h.server.config.Handler
+	if handler == nil {
+		handler = http.HandlerFunc(h.server.serveRDAP)
+	}
+	h.http = &http3.Server{Handler: h.counted(handler)}
+	srv, l := h.http, h.listener
+	h.work.Go(func() { srv.ServeListener(l) })
+}
+
+// An h3Listener counts connections.
+type h3Listener struct {
+	*quic.EarlyListener
+	h *H3
+}
+
+func (l h3Listener) Accept(ctx context.Context) (*quic.Conn, error) {
+	c, err := l.EarlyListener.Accept(ctx)
+	if err == nil {
+		l.h.greet(c)
+	}
+	return c, err
+}
+
+type h3PeerKey struct{}
+
+// An h3Peer is a connection.
+type h3Peer struct {
+	quic    *quic.Conn
+	conn    *conn // as behaviours know it
+	tally   *connTally
+	offered atomic.Bool // early data
+}
+
+func (h *H3) newPeer() *h3Peer {
+	p := new(h3Peer)
+	p.conn = &conn{
+		server: h.server, wire: wire{h3Wire{peer: p}, &h.tally},
+		tally:  new(connTally),
+		frames: new(frameCounter), // what breaks breaks by the stream
+		gone:   make(chan struct{}),
+	}
+	p.conn.tally.closed.Store(true) // the counts of TCP don't hear of it
+	return p
+}
+
+// h3Wire is what closing a connection means.
+type h3Wire struct {
+	net.Conn
+	peer *h3Peer
+}
+
+func (w h3Wire) Close() error {
+	return w.peer.quic.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeInternalError), "")
+}
+
+func (h *H3) greet(c *quic.Conn) {
+	p := c.Context().Value(h3PeerKey{}).(*h3Peer)
+	p.quic = c
+	p.conn.number, p.tally = h.tally.accept()
+	protocol := http3.NextProtoH3
+	p.tally.protocol.Store(&protocol)
+	h.work.Go(func() {
+		select {
+		case <-c.HandshakeComplete():
+		case <-c.Context().Done():
+		}
+		select {
+		case <-c.HandshakeComplete(): // whether or not it has ended since
+			state := c.ConnectionState()
+			if state.TLS.DidResume {
+				h.tally.resumed.Add(1)
+				p.tally.resumed.Store(true)
+			} else {
+				h.tally.full.Add(1)
+			}
+			switch {
+			case state.Used0RTT:
+				h.accepted.Add(1)
+			case p.offered.Load():
+				h.rejected.Add(1)
+			}
+		default:
+			h.tally.failed.Add(1)
+		}
+		<-c.Context().Done()
+		h.tally.close(p.tally)
+	})
+}
+
+// counted wraps a handler with the counts.
+func (h *H3) counted(next http.Handler) http.Handler {
+	s := h.server
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p := r.Context().Value(h3PeerKey{}).(*h3Peer)
+		if !s.enter() {
+			panic(http.ErrAbortHandler)
+		}
+		defer s.work.Done()
+		if s.config.Log {
+			s.tally.keep(LogEntry{
+				Time: time.Now(), Conn: p.conn.number, Protocol: r.Proto, Method: r.Method,
+				URI: r.RequestURI, Host: r.Host, Header: r.Header.Clone(),
+			})
+		}
+		prior := h.tally.begin(p.tally)
+		defer h.tally.end(p.tally)
+		switch {
+		case h.config.Reject != nil && h.config.Reject(prior+1):
+			if str, err := w.(http3.HTTPStreamer).HTTPStream(); err == nil {
+				str.CancelRead(quic.StreamErrorCode(http3.ErrCodeRequestRejected))
+				str.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestRejected))
+			}
+			return
+		case h.tooEarly.Load() && prior == 0 && p.quic.ConnectionState().Used0RTT:
+			w.WriteHeader(http.StatusTooEarly)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), priorKey{}, prior)))
+	})
+}
+
+// Counts returns what was counted until now.
+func (h *H3) Counts() H3Counts {
+	return H3Counts{h.tally.counts(true), h.accepted.Load(), h.rejected.Load()}
+}
+
+// AwaitOpen returns when no more than n connections are open, or with an error
+// when ctx is done.
+func (h *H3) AwaitOpen(ctx context.Context, n int) error { return h.tally.awaitOpen(ctx, int64(n)) }
+
+// AwaitRequests returns when at least n requests have reached a handler, or
+// with an error when ctx is done.
+func (h *H3) AwaitRequests(ctx context.Context, n int) error {
+	return h.tally.awaitRequests(ctx, int64(n))
+}
+
+// Announce makes answers over TCP offer HTTP/3 for so long; 0 ends that.
+func (h *H3) Announce(life time.Duration) {
+	if life <= 0 {
+		h.server.SetAltSvc("")
+		return
+	}
+	h.server.SetAltSvc(fmt.Sprintf(`h3=":%d"; ma=%d`, h.udp.LocalAddr().(*net.UDPAddr).Port, int(life.Seconds())))
+}
+
+// Block drops all that comes in and goes out over UDP, as a firewall does.
+func (h *H3) Block(block bool) { h.udp.blocked.Store(block) }
+
+// Heard is the number of packets that reached the server's port, dropped or
+// not.
+func (h *H3) Heard() int64 { return h.udp.heard.Load() }
+
+// RefuseEarlyData makes handshakes resume sessions without their early data.
+func (h *H3) RefuseEarlyData(refuse bool) { h.refuseEarly.Store(refuse) }
+
+// AnswerTooEarly answers the first request of connections with early data by
+// 425 (RFC 8470).
+func (h *H3) AnswerTooEarly(answer bool) { h.tooEarly.Store(answer) }
+
+// DropTickets gives new session ticket keys: sessions of before can't be
+// resumed, and their early data is lost.
+func (h *H3) DropTickets() {
+	var key [32]byte
+	rand.Read(key[:]) // never fails, says crypto/rand
+	keys := new(tls.Config)
+	keys.SetSessionTicketKeys([][32]byte{key})
+	h.keys.Store(keys)
+}
+
+// Forget loses all connections without a word, as a restart does: what comes
+// in for them gets no answer any more.
+func (h *H3) Forget() error {
+	h.mu.Lock()
+	t, srv := h.transport, h.http
+	h.mu.Unlock()
+	t.Close()
+	srv.Close()
+	return h.listen()
+}
+
+// GoAway closes all connections gracefully: GOAWAY, and the end when their
+// requests are answered. New ones are served.
+func (h *H3) GoAway() {
+	h.mu.Lock()
+	old := h.http
+	h.serveLocked()
+	h.mu.Unlock()
+	h.tally.goAways.Add(1)
+	h.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		old.Shutdown(ctx)
+	})
+}
+
+// Close ends HTTP/3 and returns when its goroutines have ended.
+func (h *H3) Close() {
+	h.mu.Lock()
+	t, srv := h.transport, h.http
+	h.mu.Unlock()
+	srv.Close()
+	t.Close()
+	h.udp.Close()
+	h.work.Wait()
+}

@@ -1,0 +1,276 @@
+//go:build http3
+
+package pool_test
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+var (
+	onlyH3 = []string{"h3"}
+	autoH3 = []string{"h3", "h2", "http/1.1"}
+)
+
+// patient is a head start that HTTP/3 never exceeds on loopback, short one
+// that it exceeds at once.
+const (
+	patient = time.Minute
+	short   = 20 * time.Millisecond
+)
+
+// rtt is a round trip in which a request goes out before the handshake that was
+// begun with it can be done.
+const rtt = 30 * time.Millisecond
+
+// A memory is what runs of a program hand on to each other.
+type memory struct{ dir string }
+
+// run returns a Pool with what earlier runs left, and how to end the run.
+func (m memory) run(t *testing.T, s *rdaptest.Server, c pool.Config) (*pool.Pool, func()) {
+	t.Helper()
+	sessions, err := pool.OpenSessionFile(filepath.Join(m.dir, "sessions"), 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts, err := pool.OpenFactFile(filepath.Join(m.dir, "hosts.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Sessions, c.Facts, c.Trust = sessions, facts, "test"
+	p := newPool(t, s, c)
+	return p, func() {
+		t.Helper()
+		p.Close()
+		if err := sessions.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := facts.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// prime leaves a session for HTTP/3, and that the server offers it.
+func (m memory) prime(t *testing.T, s *rdaptest.Server, h *rdaptest.H3) {
+	t.Helper()
+	h.Announce(time.Hour)
+	for i := range 2 {
+		p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+		a, err := get(t.Context(), p, domain(s, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"h2", "h3"}[i]; a.trace.Protocol != want {
+			t.Fatalf("run %d was over %s, want %s", i, a.trace.Protocol, want)
+		}
+		end()
+	}
+}
+
+func TestH3Only(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	p := newPool(t, s, pool.Config{Protocols: onlyH3})
+	a, err := get(t.Context(), p, domain(s, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tr := a.trace; tr.Protocol != "h3" || tr.TLS != tls.VersionTLS13 || tr.Handshake <= 0 || tr.TCP != 0 || tr.EarlyData || tr.Resumed || tr.Reused {
+		t.Errorf("trace: %+v", tr)
+	}
+	getAll(t, p, s, 60, 60)
+	c := h.Counts()
+	if c.Connections != 1 || c.FullHandshakes != 1 || c.Requests != 61 || s.Counts().Connections != 0 {
+		t.Errorf("server saw %+v, and %d TCP connections", c.Counts, s.Counts().Connections)
+	}
+	st := p.Stats()
+	if st.Connections != 1 || st.Handshakes.Full != 1 || st.Handshakes.Avoided != 60 || st.BytesIn == 0 || st.BytesOut == 0 || st.Origins[0].Protocol != "h3" {
+		t.Errorf("stats: %+v", st)
+	}
+}
+
+func TestH3StreamLimitIsKept(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{MaxStreams: 7})
+	m := memory{t.TempDir()}
+	p, end := m.run(t, s, pool.Config{Protocols: onlyH3, MaxHTTP2Conns: 2})
+	getAll(t, p, s, 300, 120)
+	end()
+	c := h.Counts()
+	if c.Connections > 2 {
+		t.Errorf("%d connections, want at most 2", c.Connections)
+	}
+	for i, conn := range c.Conns {
+		if conn.MaxInFlight > 7 {
+			t.Errorf("connection %d had %d requests at once, want at most 7", i, conn.MaxInFlight)
+		}
+	}
+	facts, err := pool.OpenFactFile(filepath.Join(m.dir, "hosts.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := facts.Get("https://" + s.Addr()); f.H3Streams != 7 {
+		t.Errorf("learned %+v, want 7 streams", f)
+	}
+}
+
+// A server that grants no stream at all fails the request, and fast.
+func TestH3ServerWithoutStreams(t *testing.T) {
+	s, _ := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{MaxStreams: -1})
+	p := newPool(t, s, pool.Config{Protocols: onlyH3, DeadAfter: 90 * time.Millisecond})
+	if _, err := get(t.Context(), p, domain(s, 1)); err == nil {
+		t.Error("answered without a stream")
+	}
+}
+
+func TestH3CancelledRequestsFreeTheirPlaces(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{MaxStreams: 4})
+	s.On("/domain/slow.example", rdaptest.Hang())
+	p := newPool(t, s, pool.Config{Protocols: onlyH3, MaxHTTP2Conns: 1})
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		for range 4 {
+			go func() {
+				_, err := get(ctx, p, s.URL()+"domain/slow.example")
+				done <- err
+			}()
+		}
+		cancel()
+		for range 4 {
+			if err := <-done; err == nil {
+				t.Error("a request that hangs was answered")
+			}
+		}
+		getAll(t, p, s, 8, 8)
+	}
+	if c := h.Counts(); c.Connections > 1 {
+		t.Errorf("%d connections, want 1", c.Connections)
+	}
+}
+
+func TestH3NoReuseIsOneHandshakeEach(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	m := memory{t.TempDir()}
+	m.prime(t, s, h)
+	before := h.Counts()
+	p, end := m.run(t, s, pool.Config{Protocols: onlyH3, NoReuse: true})
+	getAll(t, p, s, 40, 8)
+	st := p.Stats()
+	end()
+	c := h.Counts()
+	if n := c.Connections - before.Connections; n != 40 || c.FullHandshakes-before.FullHandshakes != 40 || c.EarlyAccepted != before.EarlyAccepted {
+		t.Errorf("%d connections, want 40 with a full handshake: %+v", n, c)
+	}
+	if st.Handshakes.Full != 40 || st.Handshakes.Avoided != 0 || st.Connections != 40 || st.Open != 0 {
+		t.Errorf("stats: %+v", st)
+	}
+	if err := h.AwaitOpen(t.Context(), 0); err != nil {
+		t.Error("connections stay open:", err)
+	}
+}
+
+func TestH3FreshConnsResume(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{RTT: rtt}, rdaptest.H3Config{})
+	p := newPool(t, s, pool.Config{Protocols: onlyH3, FreshConns: true})
+	getAll(t, p, s, 20, 1)
+	if err := h.AwaitOpen(t.Context(), 0); err != nil {
+		t.Error("connections stay open:", err)
+	}
+	c := h.Counts()
+	if c.Connections != 20 || c.FullHandshakes != 1 || c.Resumed != 19 || c.EarlyAccepted != 19 || c.Requests != 20 {
+		t.Errorf("server saw %+v", c)
+	}
+	if st := p.Stats(); st.Handshakes.EarlyData != 19 || st.Handshakes.Resumed != 19 || st.Connections != 20 {
+		t.Errorf("stats: %+v", st.Handshakes)
+	}
+}
+
+func TestH3GoAway(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	p := newPool(t, s, pool.Config{Protocols: onlyH3})
+	for range 10 {
+		getAll(t, p, s, 20, 10)
+		h.GoAway()
+	}
+	getAll(t, p, s, 20, 10)
+	if st := p.Stats(); st.Failed != 0 || st.Requests != 220 {
+		t.Errorf("stats: %+v", st)
+	}
+	if c := h.Counts(); c.Connections < 2 || c.Connections > 30 {
+		t.Errorf("%d connections", c.Connections)
+	}
+}
+
+func TestH3RejectedRequests(t *testing.T) {
+	s, _ := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{Reject: func(n int64) bool { return n%5 == 3 }})
+	p := newPool(t, s, pool.Config{Protocols: onlyH3})
+	getAll(t, p, s, 200, 20)
+	if st := p.Stats(); st.Retries[pool.RetryRefused] < 40 || st.Failed != 0 || st.Connections != 1 {
+		t.Errorf("stats: %+v", st)
+	}
+}
+
+func TestH3ClosedByServer(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	s.On("*", rdaptest.Reused(rdaptest.HangUp()))
+	p := newPool(t, s, pool.Config{Protocols: onlyH3})
+	getAll(t, p, s, 20, 1)
+	if c := h.Counts(); c.Connections != 20 {
+		t.Errorf("%d connections, want 20", c.Connections)
+	}
+	if st := p.Stats(); st.Retries[pool.RetryClosed] != 19 || st.Failed != 0 {
+		t.Errorf("retries: %v, failed: %d, want 19 for closed and 0", st.Retries, st.Failed)
+	}
+}
+
+// A server forgets its connections; a request on one of them goes elsewhere.
+func TestH3DeadConnection(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	p := newPool(t, s, pool.Config{Protocols: onlyH3, DeadAfter: 300 * time.Millisecond})
+	getAll(t, p, s, 4, 4)
+	if err := h.Forget(); err != nil {
+		t.Fatal(err)
+	}
+	getAll(t, p, s, 1, 1)
+	st := p.Stats()
+	if st.Failed != 0 || st.Requests != 5 || st.Connections != 2 {
+		t.Errorf("stats: %+v", st)
+	}
+}
+
+func TestH3BodiesAndErrors(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	s.On("/domain/dom1.example", rdaptest.Status(404), rdaptest.NoBody())
+	s.On("/domain/dom2.example", rdaptest.Status(500), rdaptest.Body("text/html", "<h1>oops</h1>"))
+	s.On("/domain/dom3.example", rdaptest.Endless())
+	p := newPool(t, s, pool.Config{Protocols: onlyH3})
+	for range 10 {
+		for i, want := range []int{404, 500, 200} {
+			req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, domain(s, i+1), nil)
+			resp, err := p.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp.StatusCode != want || resp.Request != req {
+				t.Errorf("status %d, want %d; request %p", resp.StatusCode, want, resp.Request)
+			}
+			resp.Body.Close()
+		}
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodHead, domain(s, 9), nil)
+		resp, err := p.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	if c := h.Counts(); c.Connections != 1 {
+		t.Errorf("%d connections, want 1", c.Connections)
+	}
+}
