@@ -1,5 +1,3 @@
-//go:build http3
-
 package pool
 
 import (
@@ -45,11 +43,11 @@ type h3Conn struct {
 	attempts int  // requests sent as early data; guarded by mu
 	tooLate  bool // no more of them; guarded by mu
 
-	done      atomic.Bool // the handshake is
-	away      atomic.Bool // the server sent GOAWAY
-	active    atomic.Int64 // requests without a response
-	unopened  atomic.Int64 // of these, those without a stream
-	onChange  atomic.Pointer[func(gone bool)]
+	done     atomic.Bool  // the handshake is
+	away     atomic.Bool  // the server sent GOAWAY
+	active   atomic.Int64 // requests without a response
+	unopened atomic.Int64 // of these, those without a stream
+	onChange atomic.Pointer[func(gone bool)]
 }
 
 const (

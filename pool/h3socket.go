@@ -1,5 +1,3 @@
-//go:build http3
-
 package pool
 
 import (

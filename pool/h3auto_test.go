@@ -1,0 +1,454 @@
+package pool_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// facts returns what the runs of m know of s.
+func (m memory) facts(t *testing.T, s *rdaptest.Server) pool.Facts {
+	t.Helper()
+	f, err := pool.OpenFactFile(filepath.Join(m.dir, "hosts.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Get("https://" + s.Addr())
+}
+
+func TestH3IsNotUsedUnlessOffered(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	p := newPool(t, s, pool.Config{Protocols: autoH3})
+	getAll(t, p, s, 10, 1)
+	p.CloseIdleConnections()
+	getAll(t, p, s, 10, 1)
+	if h.Heard() != 0 {
+		t.Error("QUIC was tried")
+	}
+}
+
+func TestAltSvcIsLearned(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	h.Announce(time.Hour)
+	p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+	getAll(t, p, s, 10, 1)
+	// What is there is used as long as it is there.
+	if c := s.Counts(); c.Connections != 1 || c.Requests != 10 || h.Heard() != 0 {
+		t.Errorf("%d connections, %d requests over TCP", c.Connections, c.Requests)
+	}
+	p.CloseIdleConnections()
+	getAll(t, p, s, 10, 10)
+	if c := h.Counts(); c.Connections != 1 || c.Requests != 10 {
+		t.Errorf("%d connections, %d requests over QUIC", c.Connections, c.Requests)
+	}
+	if s.Counts().Connections != 1 {
+		t.Error("TCP was dialed beside HTTP/3")
+	}
+}
+
+func TestAltSvcIsForgotten(t *testing.T) {
+	for name, field := range map[string]string{"clear": "clear", "another protocol": `h2="alt.example:443"`} {
+		t.Run(name, func(t *testing.T) {
+			s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+			h.Announce(time.Hour)
+			p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+			getAll(t, p, s, 1, 1)
+			s.SetAltSvc(field)
+			getAll(t, p, s, 1, 1)
+			p.CloseIdleConnections()
+			getAll(t, p, s, 1, 1)
+			if h.Heard() != 0 {
+				t.Error("QUIC was tried")
+			}
+		})
+	}
+}
+
+func TestAltSvcExpires(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	m := memory{t.TempDir()}
+	h.Announce(time.Second)
+	p, end := m.run(t, s, pool.Config{Protocols: autoH3})
+	getAll(t, p, s, 1, 1)
+	end()
+	f := m.facts(t, s)
+	if left := time.Until(f.H3Until); f.H3 == "" || left > time.Second {
+		t.Fatalf("learned %+v", f)
+	}
+	time.Sleep(time.Until(f.H3Until))
+	p, end = m.run(t, s, pool.Config{Protocols: autoH3})
+	getAll(t, p, s, 1, 1)
+	end()
+	if h.Heard() != 0 {
+		t.Error("QUIC was tried")
+	}
+}
+
+// What drops UDP costs a head start once; then HTTP/3 is left alone.
+func TestBlockedQUIC(t *testing.T) {
+	for name, primed := range map[string]bool{"with a session": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+			m := memory{t.TempDir()}
+			if primed {
+				m.prime(t, s, h)
+			} else {
+				h.Announce(time.Hour)
+				p, end := m.run(t, s, pool.Config{Protocols: autoH3})
+				getAll(t, p, s, 1, 1)
+				end()
+			}
+			h.Block(true)
+			before := h.Heard()
+			p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: short})
+			getAll(t, p, s, 8, 8)
+			if h.Heard() == before {
+				t.Error("QUIC was not tried")
+			}
+			if f := m.now(p, s); f.QUICFailures != 1 || !f.QUICBlocked.After(time.Now().Add(4*time.Minute)) {
+				t.Errorf("QUIC is not marked: %+v", f)
+			}
+			st := p.Stats()
+			if st.Failed != 0 || st.Requests != 8 || st.Connections != 1 || st.Handshakes.EarlyData != 0 {
+				t.Errorf("stats: %+v", st)
+			}
+			end()
+
+			heard := h.Heard()
+			p, end = m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: short})
+			getAll(t, p, s, 8, 8)
+			p.CloseIdleConnections()
+			getAll(t, p, s, 8, 8)
+			end()
+			if h.Heard() != heard {
+				t.Error("QUIC was tried again")
+			}
+		})
+	}
+}
+
+// Requests that may not go out early wait for HTTP/3, and then for TCP.
+func TestBlockedQUICWithCredentials(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	m := memory{t.TempDir()}
+	m.prime(t, s, h)
+	h.Block(true)
+	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: short})
+	defer end()
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		req, err := http.NewRequestWithContext(t.Context(), method, domain(s, 1), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.SetBasicAuth("me", "secret")
+		resp, err := p.RoundTrip(req)
+		if err != nil {
+			t.Fatal(method, err)
+		}
+		resp.Body.Close()
+	}
+}
+
+// TCP is refused, so that HTTP/3 remains, however long it takes.
+func TestTCPFailsBesideH3(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	m := memory{t.TempDir()}
+	m.prime(t, s, h)
+	s.SetConnRules(rdaptest.ConnRules{Refuse: true})
+	h.Block(true)
+	time.AfterFunc(200*time.Millisecond, func() { h.Block(false) })
+	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: short})
+	defer end()
+	getAll(t, p, s, 4, 4)
+}
+
+func TestNeitherTCPNorH3(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	m := memory{t.TempDir()}
+	m.prime(t, s, h)
+	s.SetConnRules(rdaptest.ConnRules{Refuse: true})
+	h.Block(true)
+	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: short, HandshakeTimeout: 200 * time.Millisecond})
+	defer end()
+	var wg sync.WaitGroup
+	for i := range 5 {
+		wg.Go(func() {
+			_, err := get(t.Context(), p, domain(s, i))
+			if _, ok := errors.AsType[*pool.Error](err); !ok {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestProxyTurnsH3Off(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
+	h.Announce(time.Hour)
+	_, port, _ := net.SplitHostPort(s.Addr())
+	x := newHTTPProxy(t, nil)
+	x.hosts[net.JoinHostPort(named, port)] = s.Addr()
+	for _, protocols := range [][]string{autoH3, onlyH3} {
+		p := newPool(t, s, pool.Config{Protocols: protocols, Proxy: x.use})
+		for i := range 3 {
+			_, err := get(t.Context(), p, namedURL(port, i))
+			if only := len(protocols) == 1; only != (err != nil) {
+				t.Errorf("over %v: %v", protocols, err)
+			}
+			p.CloseIdleConnections()
+		}
+	}
+	if h.Heard() != 0 {
+		t.Error("QUIC was tried")
+	}
+}
+
+func TestH3NeedsHTTPS(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Alt-Svc", `h3=":443"`)
+	})}
+	go plain.Serve(l)
+	defer plain.Close()
+	for _, protocols := range [][]string{autoH3, onlyH3} {
+		p, err := pool.New(pool.Config{Protocols: protocols})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			_, err = get(t.Context(), p, "http://"+l.Addr().String()+"/")
+			if only := len(protocols) == 1; only != (err != nil) {
+				t.Errorf("over %v: %v", protocols, err)
+			}
+			p.CloseIdleConnections()
+		}
+		p.Close()
+	}
+}
+
+func TestH3AndDial(t *testing.T) {
+	dial := new(net.Dialer).DialContext
+	if _, err := pool.New(pool.Config{Protocols: onlyH3, Dial: dial}); err == nil {
+		t.Error("HTTP/3 alone with Dial was accepted")
+	}
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	h.Announce(time.Hour)
+	p := newPool(t, s, pool.Config{Protocols: autoH3, Dial: dial})
+	for range 3 {
+		getAll(t, p, s, 1, 1)
+		p.CloseIdleConnections()
+	}
+	if h.Heard() != 0 {
+		t.Error("QUIC was tried")
+	}
+}
+
+// A deep queue is carried faster by several connections over TCP.
+func TestDeepQueueStaysOnTCP(t *testing.T) {
+	hold := make(chan struct{})
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	h.Announce(time.Hour)
+	p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+	getAll(t, p, s, 1, 1)
+	s.On("*", rdaptest.Until(hold))
+	var wg sync.WaitGroup
+	for i := range 300 {
+		wg.Go(func() {
+			if _, err := get(t.Context(), p, domain(s, i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if err := s.AwaitRequests(t.Context(), 301); err != nil {
+		t.Fatal(err)
+	}
+	close(hold)
+	wg.Wait()
+	if c := s.Counts(); c.Connections != 4 || h.Heard() != 0 {
+		t.Errorf("%d connections over TCP, want 4; %d packets over QUIC", c.Connections, h.Heard())
+	}
+}
+
+// A queue that becomes deep while HTTP/3 is dialed doesn't wait for it.
+func TestDeepQueueGivesUpOnH3(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	h.Announce(time.Hour)
+	m := memory{t.TempDir()}
+	p, end := m.run(t, s, pool.Config{Protocols: autoH3})
+	getAll(t, p, s, 1, 1)
+	end()
+	h.Block(true)
+	p, end = m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+	getAll(t, p, s, 200, 200)
+	if f := m.now(p, s); f.QUICFailures != 0 {
+		t.Errorf("QUIC is marked although it was only given up: %+v", f)
+	}
+	end()
+	if st := p.Stats(); st.Failed != 0 {
+		t.Errorf("stats: %+v", st)
+	}
+}
+
+func TestNoReuseLeavesAltSvcAlone(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	m := memory{t.TempDir()}
+	m.prime(t, s, h)
+	before := h.Heard()
+	for _, c := range []pool.Config{{NoReuse: true}, {FreshConns: true}} {
+		c.Protocols = autoH3
+		p, end := m.run(t, s, c)
+		getAll(t, p, s, 5, 1)
+		end()
+		if st := p.Stats(); st.Connections != 5 {
+			t.Errorf("%d connections for 5 requests", st.Connections)
+		}
+	}
+	if h.Heard() != before {
+		t.Error("QUIC was used")
+	}
+}
+
+// An alternative at another host proves to be the origin.
+func TestAlternativeHost(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
+	elsewhere, there := rdaptest.StartH3(t, rdaptest.Config{CA: s.CA()}, rdaptest.H3Config{}) // no certificate for named
+	_, port, _ := net.SplitHostPort(s.Addr())
+	_, otherPort, _ := net.SplitHostPort(elsewhere.Addr())
+	loopback := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+	resolve := map[string][]netip.Addr{
+		net.JoinHostPort(named, port):              loopback,
+		net.JoinHostPort("alt.example", port):      loopback,
+		net.JoinHostPort("alt.example", otherPort): loopback,
+	}
+	for name, test := range map[string]struct {
+		port string
+		want string
+	}{"its certificate": {port, "h3"}, "another": {otherPort, "h2"}} {
+		t.Run(name, func(t *testing.T) {
+			s.SetAltSvc(fmt.Sprintf(`h3="alt.example:%s"`, test.port))
+			p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: patient, Resolve: resolve})
+			for _, want := range []string{"h2", test.want} {
+				a, err := get(t.Context(), p, namedURL(port, 1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if a.trace.Protocol != want {
+					t.Errorf("over %s, want %s", a.trace.Protocol, want)
+				}
+				p.CloseIdleConnections()
+			}
+		})
+	}
+	if h.Counts().Requests != 1 || there.Counts().Requests != 0 {
+		t.Errorf("%d requests at the alternative, %d at the impostor", h.Counts().Requests, there.Counts().Requests)
+	}
+}
+
+// An offer that came from a public address does not lead to one that isn't.
+func TestAlternativeIsNotPrivate(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
+	_, port, _ := net.SplitHostPort(s.Addr())
+	facts, err := pool.OpenFactFile(filepath.Join(t.TempDir(), "hosts.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin := "https://" + net.JoinHostPort(named, port)
+	facts.Update(origin, func(f *pool.Facts) {
+		f.H3, f.H3Until = net.JoinHostPort("alt.example", port), time.Now().Add(time.Hour)
+	})
+	loopback := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+	p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: patient, Facts: facts, Resolve: map[string][]netip.Addr{
+		net.JoinHostPort(named, port): loopback, net.JoinHostPort("alt.example", port): loopback,
+	}})
+	a, err := get(t.Context(), p, origin+"/domain/a.example")
+	if err != nil || a.trace.Protocol != "h2" {
+		t.Errorf("%s, %v", a.trace.Protocol, err)
+	}
+	if h.Heard() != 0 {
+		t.Error("loopback was asked for the sake of a public offer")
+	}
+}
+
+// An alternative that does not answer for the origin is asked no more.
+func TestMisdirectedRequest(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	m := memory{t.TempDir()}
+	m.prime(t, s, h)
+	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+	s.On("*", rdaptest.First(1, rdaptest.Status(http.StatusMisdirectedRequest)))
+	s.SetAltSvc("")
+	a, err := get(t.Context(), p, domain(s, 1))
+	if err != nil || a.status != 200 || a.trace.Protocol != "h2" || a.trace.Retries != 1 {
+		t.Errorf("status %d, %v, trace: %+v", a.status, err, a.trace)
+	}
+	if f := m.now(p, s); f.H3 != "" {
+		t.Errorf("still known: %+v", f)
+	}
+	end()
+}
+
+// The certificate must be valid for the origin, over QUIC as over TCP.
+func TestH3VerifiesCertificates(t *testing.T) {
+	s, _ := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	p, err := pool.New(pool.Config{Protocols: onlyH3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	_, err = get(t.Context(), p, domain(s, 1))
+	if e, ok := errors.AsType[*pool.Error](err); !ok || e.Step != pool.StepHandshake {
+		t.Errorf("got %v", err)
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
+		t.Errorf("the cause is hidden: %v", err)
+	}
+}
+
+// The first address is silent, the second answers.
+func TestH3TriesAddressesInTurn(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
+	_, port, _ := net.SplitHostPort(s.Addr())
+	silent, err := net.ListenPacket("udp4", "127.0.0.2:"+port)
+	if err != nil {
+		t.Skip("no second loopback address here:", err)
+	}
+	defer silent.Close()
+	p := newPool(t, s, pool.Config{Protocols: onlyH3, Resolve: map[string][]netip.Addr{
+		net.JoinHostPort(named, port): {netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")},
+	}})
+	for i := range 3 {
+		if _, err := get(t.Context(), p, namedURL(port, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := h.Counts(); c.Connections != 1 || c.Requests != 3 {
+		t.Errorf("server saw %+v", c)
+	}
+}
+
+func TestH3AddressValidation(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{Validate: true})
+	p := newPool(t, s, pool.Config{Protocols: onlyH3, FreshConns: true})
+	getAll(t, p, s, 5, 1)
+	if c := h.Counts(); c.Requests != 5 {
+		t.Errorf("server saw %+v", c)
+	}
+}
+
+// now is what p knows of s.
+func (m memory) now(p *pool.Pool, s *rdaptest.Server) pool.Facts {
+	return p.FactsOf("https://" + s.Addr())
+}
