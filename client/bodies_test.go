@@ -404,7 +404,7 @@ func networkLine(n *Record) string {
 	for _, c := range n.CIDRs {
 		parts = append(parts, c.String())
 	}
-	return strings.Join(append(parts, n.Name, n.Country), " ")
+	return strings.TrimSpace(strings.Join(append(parts, n.Name, n.Country), " "))
 }
 
 func publicIDLines(list []PublicID) []string {
