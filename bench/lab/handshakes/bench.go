@@ -22,7 +22,7 @@ const (
 
 	// runLimit ends a run, enough stops repeating runs that take long.
 	runLimit = 3 * time.Minute
-	enough   = 20 * time.Second
+	enough   = 30 * time.Second
 )
 
 // A bench measures.

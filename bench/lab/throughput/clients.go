@@ -10,9 +10,12 @@ import (
 )
 
 const (
-	answers = 1000 // that setup wrote; names come again
-	atOnce  = "100"
-	base    = "https://localhost/"
+	atOnce = "100"
+	base   = "https://localhost/"
+
+	// answers is how many names there are. They come again, but so late that
+	// rdapq asks for them again: no more than it reads ahead would be shared.
+	answers = 5000
 )
 
 // A client is a program that looks all names up.
@@ -41,7 +44,7 @@ func (s settings) clients() ([]client, error) {
 			return nil, err
 		}
 	}
-	ca := filepath.Join(s.dir, "ca.pem")
+	ca := filepath.Join(s.lab(), "ca.pem")
 	n := strconv.Itoa(s.n)
 	reference := func(title string, flags ...string) client {
 		argv := []string{
@@ -67,7 +70,7 @@ func (s settings) clients() ([]client, error) {
 func (s settings) rdapq(title string, flags ...string) client {
 	rows, stats := filepath.Join(s.out, "rows"), filepath.Join(s.out, "stats")
 	argv := []string{
-		filepath.Join(s.bin, "rdapq"), "-s", base, "--ca", filepath.Join(s.dir, "ca.pem"), "--format", "ndjson",
+		filepath.Join(s.bin, "rdapq"), "-s", base, "--ca", filepath.Join(s.lab(), "ca.pem"), "--format", "ndjson",
 		"--per-host", atOnce, "-j", atOnce, "-f", filepath.Join(s.out, "queries"), "-o", rows, "--stats-file", stats,
 	}
 	return client{title, append(argv, flags...), func(string) error {

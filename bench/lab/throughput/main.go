@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -29,10 +30,13 @@ const (
 )
 
 type settings struct {
-	n, runs       int
-	markdown      bool
-	bin, dir, out string
+	n, runs  int
+	markdown bool
+	bin, out string
 }
+
+// lab is where the server's files are.
+func (s settings) lab() string { return filepath.Join(s.out, "lab") }
 
 func main() {
 	runtime.LockOSThread() // children end with the thread that starts them
@@ -41,8 +45,7 @@ func main() {
 	flag.IntVar(&s.runs, "runs", 3, "`times` to measure each, of which the median counts")
 	flag.BoolVar(&s.markdown, "markdown", false, "print the table as Markdown")
 	flag.StringVar(&s.bin, "bin", "", "`directory` of rdapq's and the lab's programs")
-	flag.StringVar(&s.dir, "dir", "", "`directory` that setup filled")
-	flag.StringVar(&s.out, "out", "", "`directory` for what the clients write")
+	flag.StringVar(&s.out, "out", "", "`directory` in memory for all files")
 	flag.Parse()
 	if err := run(s); err != nil {
 		fmt.Fprintln(os.Stderr, "throughput:", err)
@@ -53,7 +56,11 @@ func main() {
 func run(s settings) error {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
-	server := command("taskset", "-c", serverCore, "nginx", "-e", filepath.Join(s.dir, "error.log"), "-c", filepath.Join(s.dir, "nginx.conf"))
+	if err := command(filepath.Join(s.bin, "setup"), "-dir", s.lab(), "-domains", strconv.Itoa(answers)).Run(); err != nil {
+		return fmt.Errorf("setup: %w", err)
+	}
+	server := command("taskset", "-c", serverCore, "nginx",
+		"-e", filepath.Join(s.lab(), "error.log"), "-c", filepath.Join(s.lab(), "nginx.conf"))
 	if err := server.Start(); err != nil {
 		return err
 	}
