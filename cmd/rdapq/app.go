@@ -11,10 +11,9 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
-	"golang.org/x/term"
+	"github.com/spf13/pflag"
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/render"
@@ -23,8 +22,11 @@ import (
 // An app is one run of the command.
 type app struct {
 	opts           options
+	flags          *pflag.FlagSet // those of the command, as they were given
+	line           []string       // the command line
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	interrupt      *interrupt
 	exit           int
 	session        *session // what the run uses, once it has begun
 	many           bool     // more than one query
@@ -36,11 +38,11 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	if err := o.check(args); err != nil {
 		return err
 	}
-	inputs, ordered, closeInput, err := a.inputs(args)
+	src, err := a.openSource(ctx, args)
 	if err != nil {
 		return err
 	}
-	defer closeInput()
+	defer src.close()
 
 	receiptFile, err := a.openReceipt()
 	if err != nil {
@@ -52,65 +54,43 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	}
 	defer s.close(ctx)
 	a.session, a.many = s, len(args) != 1
-
-	out, err := a.openOutput(cmp.Or(o.format, map[bool]string{true: "text", false: "ndjson"}[ordered]))
+	if o.batch.dryRun {
+		return a.plan(ctx, s, src)
+	}
+	fingerprint, err := src.fingerprint(ctx, a.isJournal(o.outputFormat()))
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	results := s.client.Batch(ctx, inputs)
-	if ordered {
-		results = inOrder(results)
+	out, err := a.openOutput(o.outputFormat(), src, fingerprint)
+	if err != nil {
+		return err
 	}
-	var tally render.Tally
-	var codes exitCodes
-	err = a.write(out, results, func(r *client.Result) {
-		tally.Add(r)
-		codes.add(r.Verdict)
-	})
+	r := &batchRun{app: a, src: src, out: out, start: time.Now()}
+	if out.past.Complete {
+		err = r.nothingLeft()
+	} else {
+		err = r.batch(ctx)
+	}
+	report := r.tally.Report(s.pool.Stats(), time.Since(r.start))
 	if err == nil {
-		err = out.close()
+		r.summary(report)
 	}
-	report := tally.Report(s.pool.Stats(), time.Since(start))
 	if e := a.receipt(receiptFile, report); err == nil {
 		err = e
 	}
-	a.exit = codes.code(o.exitCodes)
+	a.exit = r.codes.code(o.exitCodes)
 	return err
 }
 
-// inputs returns the queries, and whether their results must keep the order.
-func (a *app) inputs(args []string) (seq iter.Seq2[client.Input, error], ordered bool, closeInput func() error, err error) {
-	o := &a.opts
-	as := client.Type(o.typ)
-	if alias, ok := typeAliases[o.typ]; ok {
-		as = alias
+// outputFormat is that of --format, or the usual one.
+func (o *options) outputFormat() string {
+	switch {
+	case o.format != "":
+		return o.format
+	case o.file != "":
+		return render.FormatNDJSON
 	}
-	if o.file == "" {
-		if as == client.TypeHelp && len(args) == 0 {
-			args = []string{""}
-		}
-		return arguments(args, o.input(as)), true, func() error { return nil }, nil
-	}
-	in, err := a.openInput(o.file)
-	if err != nil {
-		return nil, false, nil, err
-	}
-	return lines(in, o.file, o.input(as)), false, in.Close, nil
-}
-
-// write sends results to out until they end or out breaks.
-func (a *app) write(out *output, results iter.Seq[*client.Result], seen func(*client.Result)) error {
-	for r := range results {
-		seen(r)
-		if told := a.tell(r); told && out.text {
-			continue
-		}
-		if err := out.encode(r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return render.FormatText
 }
 
 // tell prints what a result says on standard error, and reports whether that
@@ -198,84 +178,6 @@ func say(w io.Writer, about string, err error) {
 	if hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", render.Safe(hint))
 	}
-}
-
-// An output is where results go.
-type output struct {
-	encoder *render.Encoder
-	file    *os.File // nil for standard output
-	text    bool     // it is for people
-	live    bool     // somebody watches: nothing waits in the buffer
-}
-
-func (a *app) openOutput(format string) (*output, error) {
-	out := &output{text: format == render.FormatText}
-	w := a.stdout
-	if a.opts.output != "" {
-		if sameFile(a.opts.output, a.opts.file) {
-			return nil, usagef("name another file", "--output is the file that --file reads")
-		}
-		f, err := os.Create(a.opts.output)
-		if err != nil {
-			return nil, noRunf("", "cannot write the output: %w", err)
-		}
-		out.file, w = f, f
-	}
-	width, tty := terminal(w)
-	out.live = tty || a.opts.file == ""
-	color := a.opts.color == "always" || a.opts.color == "auto" && tty && os.Getenv("NO_COLOR") == ""
-	var err error
-	out.encoder, err = render.NewEncoder(format, w, render.Options{
-		Text:   render.TextOptions{Color: color, Width: width, Now: time.Now(), Verbose: a.opts.verbose > 0},
-		Many:   a.many,
-		Pretty: tty,
-	})
-	return out, err
-}
-
-// sameFile reports whether two names lead to one regular file.
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && x.Mode().IsRegular() && os.SameFile(x, y)
-}
-
-func (o *output) encode(r *client.Result) error {
-	err := o.encoder.Encode(r)
-	if err == nil && o.live {
-		err = o.encoder.Flush()
-	}
-	return outputError(err)
-}
-
-func (o *output) close() error {
-	err := o.encoder.Close()
-	if o.file != nil {
-		if e := o.file.Close(); err == nil {
-			err = e
-		}
-	}
-	return outputError(err)
-}
-
-func outputError(err error) error {
-	if err == nil || errors.Is(err, syscall.EPIPE) {
-		return err
-	}
-	return noRunf("", "cannot write the output: %w", err)
-}
-
-// terminal reports the width of w if it is a terminal.
-func terminal(w io.Writer) (width int, ok bool) {
-	f, isFile := w.(*os.File)
-	if !isFile || !term.IsTerminal(int(f.Fd())) {
-		return 0, false
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		width = 0
-	}
-	return width, true
 }
 
 // inOrder brings the results of arguments into the order of their lines,

@@ -32,6 +32,7 @@ type options struct {
 	stats     bool
 	statsFile string
 	net       networkOptions
+	batch     batchOptions
 	ca        string
 	insecure  bool
 
@@ -52,7 +53,7 @@ type options struct {
 }
 
 var (
-	formats = []string{"text", "json", "ndjson", "csv"}
+	formats = []string{"text", "table", "check", "json", "ndjson", "csv"}
 	colors  = []string{"auto", "always", "never"}
 	types   = []string{
 		string(client.TypeDomain), string(client.TypeIP), "cidr", string(client.TypeAutnum), "asn",
@@ -79,7 +80,7 @@ func (o *options) groups() []flagGroup {
 	list := func(values []string) string { return strings.Join(values, ", ") }
 	return []flagGroup{
 		group("Queries", func(f *pflag.FlagSet) {
-			f.StringVarP(&o.file, "file", "f", "", "read one query a line from `FILE`; - is standard input")
+			f.StringVarP(&o.file, "file", "f", "", "read queries from `FILE`, one a line or as CSV or NDJSON; - is standard input")
 			f.StringVarP(&o.typ, "type", "t", "", "`TYPE` of all queries: "+list(types)+"; found from the text if not given, where names are domains")
 			f.StringVarP(&o.server, "server", "s", "", "ask the RDAP server with this base `URL`, no bootstrap")
 			f.BoolVar(&o.offline, "offline", false, "don't fetch IANA's bootstrap files, use what is there")
@@ -89,7 +90,7 @@ func (o *options) groups() []flagGroup {
 		}),
 		group("Output", func(f *pflag.FlagSet) {
 			f.StringVar(&o.format, "format", "", "output `FORMAT`: "+list(formats)+" (text for arguments, ndjson for --file)")
-			f.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead of standard output")
+			f.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead of standard output; with --file and ndjson or csv, the same command goes on with a run that was interrupted")
 			f.StringVar(&o.color, "color", "auto", "`WHEN` to colour text: "+list(colors))
 			f.BoolVar(&o.stats, "stats", false, "print a receipt on standard error: connections, handshakes, time saved")
 			f.StringVar(&o.statsFile, "stats-file", "", "write the receipt as JSON to `FILE`")
@@ -97,6 +98,7 @@ func (o *options) groups() []flagGroup {
 			f.CountVarP(&o.verbose, "verbose", "v", "tell more on standard error: how a server was found, what was odd in an answer; -vv also connections")
 			f.BoolVarP(&o.exitCodes, "exit-status", "e", false, "tell verdicts apart in the exit code; the first that applies: 1 failed or invalid, 6 rate limited, 7 rejected, 5 no service, 4 not found")
 		}),
+		group("Batches", o.batch.register),
 		group("Connections", func(f *pflag.FlagSet) {
 			f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "lookups at once, in all")
 			f.IntVar(&o.perHost, "per-host", client.DefaultPerHost, "lookups at once for one server; if given, also the HTTP/1.1 connections to it, otherwise "+strconv.Itoa(pool.DefaultMaxConnsPerHost))
@@ -148,6 +150,9 @@ func (o *options) check(args []string) error {
 		}
 	}
 	if err := o.net.check(o.demo); err != nil {
+		return err
+	}
+	if err := o.batch.check(o.file != "", o.outputFormat()); err != nil {
 		return err
 	}
 	switch {
@@ -218,6 +223,7 @@ func newCommand(a *app) *cobra.Command {
 			if cmd.Flags().Changed("per-host") {
 				a.opts.conns = a.opts.perHost
 			}
+			a.flags = cmd.Flags()
 			return a.main(cmd.Context(), args)
 		},
 	}
@@ -234,7 +240,7 @@ func newCommand(a *app) *cobra.Command {
 		cmd.Flags().AddFlagSet(g.flags)
 	}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, groups) })
-	for name, values := range map[string][]string{"format": formats, "http": httpModes, "tls-min": tlsNames, "tls-max": tlsNames, "color": colors, "type": types} {
+	for name, values := range map[string][]string{"format": formats, "http": httpModes, "tls-min": tlsNames, "tls-max": tlsNames, "color": colors, "type": types, "input-format": inputFormats} {
 		// The flag was registered above, the only thing that can fail here.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}

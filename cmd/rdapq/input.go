@@ -1,76 +1,96 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
+	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/input"
+	"github.com/rdapq/rdapq/internal/journal"
 )
 
-// maxLine bounds an input line; no query is that long.
-const maxLine = 64 << 10
+// A source is where queries come from.
+type source struct {
+	like    client.Input  // what all queries have in common
+	args    []string      // the queries, if there is no file
+	name    string        // of the file, "-" for standard input; empty without one
+	file    *os.File      // nil if it is no regular file, which can't be read twice
+	reader  *input.Reader // nil without a file
+	options input.Options
+	dedupe  *seen // nil: not asked for
 
-// longText is how much is passed on of a line beyond that: too much to be a
-// query of any type, so that nobody is asked for a part of it.
-const longText = 2 << 10
-
-// input is what all queries have in common.
-func (o *options) input(as client.Type) client.Input {
-	return client.Input{Type: as, Server: o.server}
+	stopped atomic.Bool // no more queries are to be read
+	read    atomic.Int64
+	dropped atomic.Int64 // as duplicates
+	close   func() error
 }
 
-// with returns a query like all others but for its line and text.
-func with(in client.Input, line int64, text string) client.Input {
-	in.Line, in.Text = line, text
-	return in
-}
-
-// arguments yields the queries of the command line.
-func arguments(args []string, like client.Input) iter.Seq2[client.Input, error] {
-	return func(yield func(client.Input, error) bool) {
-		for i, text := range args {
-			if !yield(with(like, int64(i)+1, text), nil) {
-				return
-			}
+// openSource opens where queries come from, and reads as much as tells what it
+// is.
+func (a *app) openSource(ctx context.Context, args []string) (*source, error) {
+	o := &a.opts
+	as := client.Type(o.typ)
+	if alias, ok := typeAliases[o.typ]; ok {
+		as = alias
+	}
+	s := &source{like: client.Input{Type: as, Server: o.server}, args: args, close: func() error { return nil }}
+	if o.file == "" {
+		if as == client.TypeHelp && len(args) == 0 {
+			s.args = []string{""}
+		}
+		return s, nil
+	}
+	in, err := a.openInput(o.file)
+	if err != nil {
+		return nil, err
+	}
+	s.name, s.close = o.file, in.Close
+	if f, ok := in.(*os.File); ok && o.file != "-" {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			s.file = f
 		}
 	}
+	if o.batch.dedupe {
+		s.dedupe = newSeen()
+	}
+	s.options = input.Options{Format: input.Format(o.batch.inputFormat), Name: o.file, Column: o.batch.column, Field: o.batch.field}
+	if s.options.Format == "auto" {
+		s.options.Format = input.Auto
+	}
+	if err := s.open(ctx, in); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
 }
 
-// lines yields one query a line: blank lines and those that begin with # are
-// skipped; CR LF and a byte-order mark at the start are fine.
-func lines(r io.Reader, name string, like client.Input) iter.Seq2[client.Input, error] {
-	return func(yield func(client.Input, error) bool) {
-		in := bufio.NewReaderSize(r, maxLine)
-		for n := int64(1); ; n++ {
-			line, err := in.ReadSlice('\n')
-			if n == 1 {
-				line = bytes.TrimPrefix(line, []byte("\ufeff"))
-			}
-			text := string(bytes.TrimSpace(line))
-			blank := text == ""
-			for errors.Is(err, bufio.ErrBufferFull) {
-				text = strings.ToValidUTF8(text[:min(len(text), longText)], "")
-				line, err = in.ReadSlice('\n')
-				blank = blank && len(bytes.TrimSpace(line)) == 0
-			}
-			if !blank && !strings.HasPrefix(text, "#") && !yield(with(like, n, text), nil) {
-				return
-			}
-			if err == io.EOF {
-				return
-			}
-			if err != nil {
-				yield(client.Input{Line: n}, fmt.Errorf("reading %s: %w", name, err))
-				return
-			}
-		}
+// open reads the beginning of the input. It may be a terminal, so ctx is heeded
+// meanwhile.
+func (s *source) open(ctx context.Context, in io.Reader) error {
+	opened := make(chan error, 1)
+	go func() {
+		var err error
+		s.reader, err = input.Open(in, s.options)
+		opened <- err
+	}()
+	var err error
+	select {
+	case err = <-opened:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
+	if missing, ok := errors.AsType[*input.ColumnError](err); ok {
+		return usagef("it has "+strings.Join(missing.Header, ", "), "%w", err)
+	}
+	if err != nil {
+		return noRunf("", "cannot read the input: %w", err)
+	}
+	return nil
 }
 
 // openInput opens the file of --file; "-" is standard input.
@@ -90,4 +110,95 @@ func (a *app) openInput(name string) (io.ReadCloser, error) {
 		return nil, noRunf("give a file with one query a line, or - for standard input", "cannot read the input: %w", err)
 	}
 	return f, nil
+}
+
+// fingerprint tells whether the input is the same another time, if anybody
+// wants to know. It is nil for one that can't be read twice.
+func (s *source) fingerprint(ctx context.Context, wanted bool) (*journal.Input, error) {
+	if s.file == nil || !wanted {
+		return nil, nil
+	}
+	// By offsets, which leaves alone where the reader is.
+	in, err := journal.Fingerprint(s.name, &interruptible{ctx, io.NewSectionReader(s.file, 0, 1<<62)})
+	if err != nil {
+		return nil, noRunf("", "cannot read the input: %w", err)
+	}
+	return in, nil
+}
+
+// count returns how many records the input has, 0 if that can't be known.
+func (s *source) count(ctx context.Context) int64 {
+	if s.file == nil {
+		return 0
+	}
+	n, err := input.Count(ctx, &interruptible{ctx, io.NewSectionReader(s.file, 0, 1<<62)}, s.options)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// An interruptible reader ends with its context.
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *interruptible) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// queries yields the queries that begin says are to be asked. It is told of all
+// lines that give a row, in order.
+func (s *source) queries(begin func(line int64) (ask bool, err error)) iter.Seq2[client.Input, error] {
+	if s.reader == nil {
+		return s.arguments
+	}
+	return func(yield func(client.Input, error) bool) {
+		for rec, err := range s.reader.Records() {
+			if s.stopped.Load() {
+				return
+			}
+			s.read.Add(1)
+			in := s.like
+			in.Line, in.Text, in.Extra = rec.Line, rec.Text, rec.Extra
+			if err == nil && s.dedupe != nil && !s.dedupe.add(in) {
+				s.dropped.Add(1)
+				continue
+			}
+			ask, e := begin(rec.Line)
+			if e != nil {
+				return // who writes the rows fails with the same error
+			}
+			if ask && !yield(in, err) {
+				return
+			}
+		}
+	}
+}
+
+// arguments yields the queries of the command line.
+func (s *source) arguments(yield func(client.Input, error) bool) {
+	for i, text := range s.args {
+		in := s.like
+		in.Line, in.Text = int64(i)+1, text
+		if !yield(in, nil) {
+			return
+		}
+	}
+}
+
+// settle gives the result of a record that could not be read its verdict: what
+// is wrong is the input, and reading went on.
+func settle(r *client.Result) {
+	if r.Err == nil {
+		return
+	}
+	if bad, ok := errors.AsType[*input.RecordError](r.Err.Err); ok {
+		r.Verdict = client.Invalid
+		r.Err = &client.Error{Code: client.CodeInvalid, Message: bad.Error(), Err: bad}
+	}
 }

@@ -35,14 +35,15 @@ func main() {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// A reader that has seen enough is no error: writes then fail with EPIPE.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, interrupted, stop := withSignals(context.Background())
+	ctx, interrupt, stop := watchSignals(context.Background())
 	defer stop()
 
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	// Through a screen, so that messages come out above what is drawn.
+	a := &app{line: commandLine(args), stdin: stdin, stdout: stdout, stderr: newScreen(stderr), interrupt: interrupt}
 	cmd := newCommand(a)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
-	if sig := interrupted(); sig != nil {
+	if sig := interrupt.signal(); sig != nil {
 		return 128 + int(sig.(syscall.Signal))
 	}
 	switch {
@@ -57,33 +58,6 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return coded.code
 	}
 	return exitUsage
-}
-
-// withSignals returns a context that the first SIGINT or SIGTERM ends; the
-// second one kills the process as usual. interrupted returns the first.
-func withSignals(parent context.Context) (ctx context.Context, interrupted func() os.Signal, stop func()) {
-	ctx, cancel := context.WithCancel(parent)
-	first := make(chan os.Signal, 1)
-	ch := make(chan os.Signal, 1)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		select {
-		case sig := <-ch:
-			first <- sig
-			signal.Stop(ch)
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	interrupted = func() os.Signal {
-		select {
-		case sig := <-first:
-			return sig
-		default:
-			return nil
-		}
-	}
-	return ctx, interrupted, func() { signal.Stop(ch); cancel() }
 }
 
 // A codedError ends the command with a message, a hint and an exit code.

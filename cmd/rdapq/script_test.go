@@ -39,6 +39,9 @@ const nobody = "127.0.0.1:1"
 //	json FILE CHECK...            check a JSON document, see [cmdJSON]
 //	rows FILE N                   want N rows of NDJSON, each line number once
 //	row FILE LINE CHECK...        check the row with that line number
+//	chop FILE N                   cut N octets off its end
+//	gzip FROM TO                  compress a file
+//	mounted FOLDER SIZE           make a folder a disk of that size (Linux, as root), see also [cmdRemounted]
 //
 // $CA holds the authority of all servers, and nobody listens at $NOBODY.
 func TestScripts(t *testing.T) {
@@ -55,6 +58,7 @@ func TestScripts(t *testing.T) {
 					"server": cmdServer, "answer": cmdAnswer, "counts": cmdCounts, "asked": cmdAsked, "iana": cmdIANA,
 					"proxy": cmdProxy, "proxied": cmdProxied,
 					"json": cmdJSON, "rows": cmdRows, "row": cmdRow,
+					"chop": cmdChop, "gzip": cmdGzip, "mounted": cmdMounted, "remounted": cmdRemounted,
 				},
 				Condition:           condition,
 				Setup:               setup,

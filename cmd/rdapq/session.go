@@ -67,10 +67,12 @@ func (a *app) newSession() (*session, error) {
 	}
 	if s.resolver, err = bootstrap.New(boot); err == nil {
 		if s.pool, err = pool.New(conns); err == nil {
-			s.client, err = client.New(client.Config{
+			config := client.Config{
 				Transport: s.pool, Resolver: s.resolver, UserAgent: o.userAgent, Timeout: o.timeout,
-				Jobs: o.jobs, PerHost: o.perHost, AllowHTTP: o.allowHTTP, Logger: a.logger(),
-			})
+				Jobs: o.jobs, PerHost: o.conns, AllowHTTP: o.allowHTTP, Logger: a.logger(),
+			}
+			o.batch.configure(&config)
+			s.client, err = client.New(config)
 		}
 	}
 	if err != nil {

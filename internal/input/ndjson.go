@@ -49,7 +49,7 @@ func (r *Reader) objects(yield func(Record, error) bool) {
 // object reads one line. The query is the first member there is of r.fields;
 // all others are extra.
 func (r *Reader) object(line []byte) (Record, error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := jsontext.NewDecoder(bytes.NewBuffer(bytes.TrimRight(line, "\r\n")), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if d.PeekKind() != '{' {
 		return Record{}, malformed("the line is no JSON object")
 	}

@@ -58,6 +58,7 @@ type Journal struct {
 	finished order.Set
 	queue    *order.Queue // nil: rows go to the file as they come
 	buf      []byte       // whole rows
+	rows     int64        // that were written
 	timer    *time.Timer  // nil while nothing waits to be flushed
 	err      error        // of the file; nothing is written after it
 }
@@ -128,6 +129,7 @@ func (j *Journal) Write(line int64, row []byte) error {
 	if j.err != nil {
 		return j.err
 	}
+	j.rows++
 	if j.queue == nil {
 		j.buf = append(j.buf, row...)
 		return j.settle(nil)
@@ -218,7 +220,7 @@ func (j *Journal) Complete() error {
 	if j.queue != nil && j.queue.Waiting() > 0 {
 		return j.fail(errors.New("rows wait for lines that did not come"))
 	}
-	return j.fail(j.mark(markDone))
+	return j.fail(j.mark(true, j.past.Rows+j.rows))
 }
 
 // Close flushes and gives the journal free for others.

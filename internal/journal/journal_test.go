@@ -116,7 +116,7 @@ func check(t *testing.T, o Options) {
 	}
 	side, err := os.ReadFile(o.Path + SidecarSuffix)
 	var s sidecar
-	if err != nil || json.Unmarshal(side, &s) != nil || !s.Complete {
+	if err != nil || json.Unmarshal(side, &s) != nil || !s.Complete || s.Rows != int64(len(lines)) {
 		t.Errorf("sidecar: %s, %v", side, err)
 	}
 }
@@ -287,6 +287,29 @@ func TestFailedInTheMiddle(t *testing.T) {
 			t.Error(diff)
 		}
 		check(t, o)
+	})
+}
+
+// TestShortened: rows that somebody took away from a journal that is complete are
+// asked for again.
+func TestShortened(t *testing.T) {
+	each(t, func(t *testing.T, format Format, ordered bool) {
+		o := options(t.TempDir(), format, ordered)
+		finish(t, o)
+		info, err := os.Stat(o.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := len(makeRow(format, 8, "registered"))
+		for _, cut := range []int{1, last, 2 * last} {
+			if err := os.Truncate(o.Path, info.Size()-int64(cut)); err != nil {
+				t.Fatal(err)
+			}
+			if asked := finish(t, o); len(asked) != max(cut/last, 1) {
+				t.Errorf("cut by %d octets: asked %v", cut, asked)
+			}
+			check(t, o)
+		}
 	})
 }
 

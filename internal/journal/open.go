@@ -28,7 +28,7 @@ func resolve(path string) (string, error) {
 
 // open finds out what there is, and begins or goes on.
 func (j *Journal) open() error {
-	size, there, err := stat(j.path)
+	size, _, err := stat(j.path)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,8 @@ func (j *Journal) open() error {
 			return err
 		}
 	}
-	if size, there, err = stat(j.path); err != nil {
+	size, there, err := stat(j.path)
+	if err != nil {
 		return err
 	}
 	waiting, _, err := stat(j.waiting())
@@ -75,7 +76,7 @@ func (j *Journal) open() error {
 	if err := compare(was, &now); err != nil {
 		return err
 	}
-	return j.resume(was.Complete)
+	return j.resume(was)
 }
 
 // stat returns the size of a file, and whether it is there.
@@ -130,9 +131,9 @@ func (j *Journal) newQueue() {
 	})
 }
 
-// mark overwrites whether the journal is complete.
-func (j *Journal) mark(mark string) error {
-	if _, err := j.side.WriteAt([]byte(mark), int64(len(sidecarHead))); err != nil {
+// mark overwrites whether the journal is complete, and then of how many rows.
+func (j *Journal) mark(complete bool, rows int64) error {
+	if _, err := j.side.WriteAt([]byte(sidecarMark(complete, rows)), 0); err != nil {
 		return err
 	}
 	if j.o.Fsync {
@@ -157,4 +158,30 @@ func syncFolder(path string) error {
 	}
 	_ = d.Sync()
 	return d.Close()
+}
+
+// Discard removes what makes the file of that name a journal, for it to be
+// overwritten by something else. A file that is none is left alone.
+func Discard(path string) error {
+	path, err := resolve(path)
+	if err != nil {
+		return err
+	}
+	j := &Journal{path: path}
+	side, err := os.OpenFile(j.sidePath(), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	j.side = side
+	if _, err := readSidecar(side); err != nil {
+		return j.release() // somebody else's
+	}
+	if ok, err := tryLock(side); err != nil || !ok {
+		return errors.Join(err, ErrLocked, j.release())
+	}
+	// Closed before, or some systems refuse it.
+	return errors.Join(remove(j.waiting()), j.release(), remove(j.sidePath()))
 }

@@ -16,7 +16,7 @@ type survey struct {
 }
 
 // resume reads what the journal holds and drops what is to be asked again.
-func (j *Journal) resume(complete bool) (err error) {
+func (j *Journal) resume(was *sidecar) (err error) {
 	parse, err := j.o.Format.parser(j.o.Header)
 	if err != nil {
 		return err
@@ -38,8 +38,8 @@ func (j *Journal) resume(complete bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if j.past.Complete = complete && j.past.Retried == 0; !j.past.Complete {
-		if err := j.mark(markOpen); err != nil {
+	if j.past.Complete = was.Complete && was.Rows == j.past.Rows && j.past.Retried == 0; !j.past.Complete {
+		if err := j.mark(false, 0); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -35,7 +36,8 @@ func Fingerprint(name string, r io.Reader) (*Input, error) {
 
 // A sidecar says what the rows of a journal are of.
 type sidecar struct {
-	Complete  bool     `json:"complete"` // first: it is overwritten in place
+	Complete  bool     `json:"complete"` // these two first: they are overwritten in place
+	Rows      int64    `json:"rows"`     // of a complete journal
 	Kind      string   `json:"kind"`
 	Version   int      `json:"version"`
 	Format    string   `json:"format"`
@@ -54,21 +56,22 @@ func (o *Options) sidecar() sidecar {
 	}
 }
 
-// The marks of a sidecar are of one length, so that one can be put in the place
-// of the other by a write that no crash can tear.
-const (
-	sidecarHead = `{"complete":`
-	markDone    = "true "
-	markOpen    = "false"
-)
+// The head of a sidecar is always of the same length, so that a small write can
+// change it.
+const sidecarHead = `{"complete":`
+
+func sidecarMark(complete bool, rows int64) string {
+	return fmt.Sprintf(sidecarHead+`%-5t,"rows":%-19d,`, complete, rows)
+}
 
 func (s *sidecar) bytes() ([]byte, error) {
-	s.Complete = false
+	s.Complete, s.Rows = false, 0
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err := e.Encode(s)
-	return b.Bytes(), err
+	rest := bytes.TrimPrefix(b.Bytes(), []byte(sidecarHead+`false,"rows":0,`))
+	return append([]byte(sidecarMark(false, 0)), rest...), err
 }
 
 // errNoSidecar says that a file is none, not even one that breaks off.

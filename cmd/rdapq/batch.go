@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/input"
+	"github.com/rdapq/rdapq/internal/render"
+)
+
+// batchOptions are the flags about many queries: where they come from, how
+// servers are spared, and what becomes of the results.
+type batchOptions struct {
+	inputFormat string
+	column      string
+	field       string
+	dedupe      bool
+	registrable bool
+	ordered     bool
+	fields      []string
+	force       bool
+	fsync       bool
+	dryRun      bool
+	noProgress  bool
+
+	maxWait  time.Duration
+	rates    []string
+	attempts int
+}
+
+var inputFormats = []string{"auto", string(input.Text), string(input.CSV), string(input.NDJSON)}
+
+func (o *batchOptions) register(f *pflag.FlagSet) {
+	f.StringVar(&o.inputFormat, "input-format", "auto", "`FORMAT` of --file: "+strings.Join(inputFormats, ", ")+" (by its name and first line); each may be compressed by gzip")
+	f.StringVar(&o.column, "column", "", "`NAME` of the CSV column with the queries; the first one if not given. The other columns come out with the results")
+	f.StringVar(&o.field, "field", "", "`NAME` of the NDJSON member with the query; the first there is of "+strings.Join(input.DefaultFields, ", ")+" if not given")
+	f.BoolVar(&o.dedupe, "dedupe", false, "leave out lines that ask what an earlier one asks; takes 16 octets of memory a line")
+	f.BoolVar(&o.registrable, "registrable", false, "ask for the registrable domain of a host name: example.co.uk for www.example.co.uk")
+	f.BoolVar(&o.ordered, "ordered", false, "results of --file in the order of its lines, not as they come")
+	f.StringSliceVar(&o.fields, "fields", nil, "`NAMES` of what ndjson, csv and table shall have, in this order: line,verdict,expires,conn.protocol; --fields help lists them")
+	f.DurationVar(&o.maxWait, "max-wait", 0, "longest `TIME` a query waits for a server that limits requests (30s, with --file 10m)")
+	f.StringArrayVar(&o.rates, "rate", nil, "`HOST=N/TIME`: at most N requests in any such time, such as rdap.example=100/1m; can be repeated")
+	f.IntVar(&o.attempts, "attempts", client.DefaultAttempts, "requests for one query at most, where failures may pass")
+	f.BoolVar(&o.force, "force", false, "start --output over, whatever the file holds")
+	f.BoolVar(&o.fsync, "fsync", false, "have the disk store --output at every flush, against power cuts")
+	f.BoolVar(&o.dryRun, "dry-run", false, "ask nobody: print which servers would be asked how much, and how long that takes")
+	f.BoolVar(&o.noProgress, "no-progress", false, "don't show how far --file has come")
+}
+
+// check finds what is wrong with the flags taken together.
+func (o *batchOptions) check(file bool, format string) error {
+	formatHasFields := slices.Contains([]string{render.FormatNDJSON, render.FormatCSV, render.FormatTable}, format)
+	switch {
+	case !slices.Contains(inputFormats, o.inputFormat):
+		return usagef("one of "+strings.Join(inputFormats, ", "), "--input-format does not take %q", o.inputFormat)
+	case o.column != "" && o.inputFormat != "auto" && o.inputFormat != string(input.CSV):
+		return usagef("leave one of them out", "--column is for CSV, --input-format says %s", o.inputFormat)
+	case o.field != "" && o.inputFormat != "auto" && o.inputFormat != string(input.NDJSON):
+		return usagef("leave one of them out", "--field is for NDJSON, --input-format says %s", o.inputFormat)
+	case o.column != "" && o.field != "":
+		return usagef("--column is for CSV, --field for NDJSON", "--column and --field exclude each other")
+	case o.maxWait < 0:
+		return usagef("", "--max-wait must not be negative")
+	case o.attempts < 1:
+		return usagef("", "--attempts must be at least 1")
+	case len(o.fields) > 0 && !formatHasFields:
+		return usagef("add --format ndjson, csv or table", "--fields says what rows have, and %s has none", format)
+	}
+	if !file {
+		for flag, given := range map[string]bool{
+			"--column": o.column != "", "--field": o.field != "", "--dedupe": o.dedupe, "--ordered": o.ordered,
+			"--input-format": o.inputFormat != "auto", "--fsync": o.fsync,
+		} {
+			if given {
+				return usagef("put the queries into a file, one a line", "%s is for --file", flag)
+			}
+		}
+	}
+	if _, err := o.parseRates(); err != nil {
+		return usagef("", "--rate: %w", err)
+	}
+	if err := render.CheckFields(o.fields); err != nil {
+		return o.fieldError(err)
+	}
+	return nil
+}
+
+// fieldError lists the fields there are.
+func (o *batchOptions) fieldError(err error) error {
+	if unknown, ok := errors.AsType[*render.FieldError](err); ok && unknown.Name == "help" {
+		err = errors.New("--fields takes a list of names with commas between")
+	}
+	return usagef("there are "+strings.Join(render.FieldNames(), ", ")+", and paths that begin with rdap. or input.", "%w", err)
+}
+
+// parseRates reads --rate.
+func (o *batchOptions) parseRates() (map[string]client.Rate, error) {
+	if len(o.rates) == 0 {
+		return nil, nil
+	}
+	rates := make(map[string]client.Rate, len(o.rates))
+	for _, text := range o.rates {
+		host, rate, err := client.ParseRate(text)
+		if err != nil {
+			return nil, err
+		}
+		rates[host] = rate
+	}
+	return rates, nil
+}
+
+// configure sets what a client has from these flags.
+func (o *batchOptions) configure(c *client.Config) {
+	c.Rates, _ = o.parseRates() // check has found them right
+	c.MaxWait, c.Attempts, c.Registrable = o.maxWait, o.attempts, o.registrable
+}

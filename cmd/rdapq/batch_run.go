@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"syscall"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/render"
+)
+
+// A batchRun is queries being asked and their results written.
+type batchRun struct {
+	app   *app
+	src   *source
+	out   *output
+	start time.Time
+
+	tally    render.Tally
+	failures render.Failures
+	codes    exitCodes
+	notAsked int64 // lines that were read when a signal came
+}
+
+// batch asks all queries and writes what comes of them.
+func (r *batchRun) batch(ctx context.Context) error {
+	a := r.app
+	for verdict := range r.out.past.Verdicts {
+		r.codes.add(client.Verdict(verdict))
+	}
+	c := a.session.client
+	results := c.Batch(ctx, r.src.queries(r.out.begin))
+	file := a.opts.file != ""
+	p := new(progress)
+	if file {
+		a.interrupt.onFirst(func() {
+			r.src.stopped.Store(true)
+			c.Drain()
+		})
+		if screen, ok := a.stderr.(*screen); ok && r.showsProgress() {
+			p.screen, p.client, p.before = screen, c, r.out.past.Rows
+			p.start(ctx, r.src)
+		}
+	} else {
+		results = inOrder(results)
+	}
+	err := r.write(results, p)
+	p.stop()
+	sig := a.interrupt.signal()
+	if err != nil {
+		_ = r.out.abandon() // the first error counts
+		if r.out.journal != nil && !errors.Is(err, syscall.EPIPE) {
+			return r.resumeHint(err)
+		}
+		return err
+	}
+	if err := r.out.close(sig == nil); err != nil {
+		return err
+	}
+	if sig != nil && file {
+		r.tellHowToGoOn()
+	}
+	return nil
+}
+
+// write sends results to the output until they end or that breaks.
+func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
+	a := r.app
+	for res := range results {
+		settle(res)
+		if r.wasCanceled(res) {
+			r.notAsked++
+			continue
+		}
+		r.tally.Add(res)
+		r.failures.Add(res)
+		r.codes.add(res.Verdict)
+		p.seen(res.Verdict)
+		if told := a.tell(res); told && r.out.text {
+			continue
+		}
+		if err := r.out.write(res); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wasCanceled reports whether a line of a file has no result because a signal
+// ended the run. It has no row, so that the next run asks it.
+func (r *batchRun) wasCanceled(res *client.Result) bool {
+	return r.app.opts.file != "" && res.Err != nil && res.Err.Code == client.CodeCanceled && r.app.interrupt.signal() != nil
+}
+
+// showsProgress: not where the rows themselves show it.
+func (r *batchRun) showsProgress() bool {
+	o := &r.app.opts
+	_, tty := terminal(r.app.stdout)
+	return !o.quiet && !o.batch.noProgress && (o.output != "" || !tty)
+}
+
+// nothingLeft ends a run whose output has a row for every line.
+func (r *batchRun) nothingLeft() error {
+	for verdict := range r.out.past.Verdicts {
+		r.codes.add(client.Verdict(verdict))
+	}
+	if !r.app.opts.quiet {
+		fmt.Fprintf(r.app.stderr, "rdapq: nothing left to do: %s has the results of all %s\n",
+			render.Safe(r.app.opts.output), render.Plural(r.out.past.Rows, "line"))
+	}
+	return r.out.close(false) // it is marked as complete
+}
+
+// tellHowToGoOn prints what a run that was ended by a signal leaves.
+func (r *batchRun) tellHowToGoOn() {
+	a := r.app
+	if r.out.journal == nil {
+		fmt.Fprintf(a.stderr, "rdapq: stopped after %s\nhint: with --output and format ndjson or csv, a run can be gone on with\n", render.Plural(r.tally.Lookups(), "line"))
+		return
+	}
+	fmt.Fprintf(a.stderr, "rdapq: stopped after %s; to go on:\n  %s\n", render.Plural(r.tally.Lookups(), "line"), render.Safe(a.resumeLine()))
+}
+
+// resumeHint adds to an error how to go on when its cause is gone.
+func (r *batchRun) resumeHint(err error) error {
+	coded, ok := errors.AsType[*codedError](err)
+	if !ok || coded.hint != "" {
+		return err
+	}
+	return &codedError{code: coded.code, hint: "to go on when that is mended: " + r.app.resumeLine(), err: coded.err}
+}
+
+// summary prints what a batch came to.
+func (r *batchRun) summary(report render.Report) {
+	a := r.app
+	s := render.Summary{
+		Report: report, Failures: &r.failures,
+		Before: r.out.past.Verdicts, Dropped: r.src.dropped.Load(), NotAsked: r.notAsked,
+	}
+	if a.opts.file == "" || a.opts.quiet || r.out.past.Complete || r.src.read.Load() == 0 {
+		return
+	}
+	_ = render.WriteSummary(a.stderr, s) // nobody is left to be told
+}

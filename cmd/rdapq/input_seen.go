@@ -1,0 +1,55 @@
+package main
+
+import (
+	"hash/maphash"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// A seen remembers what was asked, by a hash of 64 bits each: among ten million
+// queries, the chance that two are taken for the same is one in 360,000.
+type seen struct {
+	seed  maphash.Seed
+	slots []uint64 // open addressing; 0: free
+	n     int
+}
+
+func newSeen() *seen { return &seen{seed: maphash.MakeSeed(), slots: make([]uint64, 1<<10)} }
+
+// add reports whether the query was not there before. What is no query never
+// was: its row says what is wrong with it.
+func (s *seen) add(in client.Input) bool {
+	q, err := client.ParseAs(in.Type, in.Text)
+	if err != nil {
+		return true
+	}
+	h := max(maphash.String(s.seed, q.Path()), 1)
+	if s.n*4 >= len(s.slots)*3 {
+		s.grow()
+	}
+	return s.put(h)
+}
+
+func (s *seen) put(h uint64) bool {
+	mask := uint64(len(s.slots) - 1)
+	for i := h & mask; ; i = (i + 1) & mask {
+		switch s.slots[i] {
+		case h:
+			return false
+		case 0:
+			s.slots[i] = h
+			s.n++
+			return true
+		}
+	}
+}
+
+func (s *seen) grow() {
+	old := s.slots
+	s.slots, s.n = make([]uint64, 2*len(old)), 0
+	for _, h := range old {
+		if h != 0 {
+			s.put(h)
+		}
+	}
+}

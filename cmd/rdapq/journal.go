@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/journal"
+	"github.com/rdapq/rdapq/internal/render"
+)
+
+// openJournal opens --output as one, to begin it or to go on with it.
+func (a *app) openJournal(out *output, format string, in *journal.Input) error {
+	o := &a.opts
+	j, err := journal.Open(journal.Options{
+		Path: o.output, Format: journal.Format(format), Header: []byte(out.encoder.Header()),
+		Input: in, Flags: a.rowFlags(), Retry: retried,
+		Ordered: o.batch.ordered, Force: o.batch.force, Fsync: o.batch.fsync,
+	})
+	if err != nil {
+		return a.journalError(err)
+	}
+	out.journal, out.past = j, j.Past()
+	if p := out.past; !o.quiet && !p.Complete && p.Rows+p.Retried > 0 {
+		again := ""
+		if p.Retried > 0 {
+			again = fmt.Sprintf("; %s without an answer asked again", render.Plural(p.Retried, "line"))
+		}
+		fmt.Fprintf(a.stderr, "rdapq: going on with %s: %s done before%s\n", render.Safe(o.output), render.Plural(p.Rows, "line"), again)
+	}
+	return nil
+}
+
+// retried tells which rows are dropped when a run goes on, and their lines asked
+// again: what came of them may pass.
+func retried(verdict string) bool {
+	return verdict == string(client.Failed) || verdict == string(client.RateLimited)
+}
+
+func (a *app) journalError(err error) error {
+	const start = "name another file, or start over with --force"
+	name := a.opts.output
+	_, changed := errors.AsType[*journal.ChangedError](err)
+	_, corrupt := errors.AsType[*journal.CorruptError](err)
+	switch {
+	case changed:
+		return usagef(start, "cannot go on with %s: %w", name, err)
+	case corrupt:
+		return usagef(start, "cannot go on: %w", err)
+	case errors.Is(err, journal.ErrForeign):
+		return usagef(start, "cannot write %s: %w", name, err)
+	case errors.Is(err, journal.ErrLocked):
+		return noRunf("wait for its end, or name another file", "cannot write %s: %w", name, err)
+	}
+	return outputError(err)
+}
+
+// sameRows are flags that rows don't depend on, by how they are asked for and
+// told of; a run may go on with others. Those that reach servers are neither: a
+// server is the same however it is reached. What is not listed counts.
+var sameRows = []string{
+	"file", "output", "format", // compared by themselves
+	"offline", "color", "stats", "stats-file", "quiet", "verbose", "exit-status",
+	"force", "fsync", "dry-run", "no-progress", "max-wait", "rate", "attempts",
+	"jobs", "per-host", "timeout", "user-agent", "ca", "insecure", "client-cert", "client-cert-password-file",
+	"demo-rtt", "help", "version",
+}
+
+// rowFlags are the flags that rows depend on and that are not as usual.
+func (a *app) rowFlags() []string {
+	var network pflag.FlagSet
+	new(networkOptions).register(&network)
+	var flags []string
+	a.flags.VisitAll(func(f *pflag.Flag) {
+		if f.Value.String() == f.DefValue || slices.Contains(sameRows, f.Name) || network.Lookup(f.Name) != nil {
+			return
+		}
+		flags = append(flags, "--"+f.Name+"="+f.Value.String())
+	})
+	slices.Sort(flags)
+	return flags
+}
+
+// resumeLine is the command that goes on, for a shell.
+func (a *app) resumeLine() string {
+	words := make([]string, len(a.line))
+	for i, w := range a.line {
+		words[i] = shellQuote(w, runtime.GOOS == "windows")
+	}
+	return strings.Join(words, " ")
+}
+
+// shellQuote quotes a word for a shell if it needs that.
+func shellQuote(s string, windows bool) string {
+	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		ok := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
+		return !ok && (!windows || r != '\\')
+	})
+	switch {
+	case plain:
+		return s
+	case windows:
+		return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"`
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// commandLine is how the process was started.
+func commandLine(args []string) []string {
+	return append([]string{os.Args[0]}, args...)
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/input"
+	"github.com/rdapq/rdapq/internal/journal"
+	"github.com/rdapq/rdapq/internal/order"
+	"github.com/rdapq/rdapq/internal/render"
+)
+
+// An output is where results go: straight to an encoder, through a queue that
+// puts them in order, or into a journal.
+type output struct {
+	encoder *render.Encoder
+	file    *os.File // nil for standard output and journals
+	text    bool     // it is for people, who read errors elsewhere
+	live    bool     // somebody watches: nothing waits in the buffer
+
+	journal *journal.Journal // nil: the output can't be gone on with
+	past    journal.Past     // of the journal
+	row     []byte
+
+	mu    sync.Mutex   // of queue and, with it, encoder
+	queue *order.Queue // nil: rows come as they come, or in order anyway
+}
+
+// openOutput opens what --output names, or else standard output.
+func (a *app) openOutput(format string, src *source, in *journal.Input) (*output, error) {
+	o := &a.opts
+	out := &output{text: format == render.FormatText}
+	w := a.stdout
+	switch {
+	case o.output == "":
+	case sameFile(o.output, o.file):
+		return nil, usagef("name another file", "--output is the file that --file reads")
+	case a.isJournal(format):
+		w = io.Discard // rows are made here and written there
+	default:
+		f, err := a.createOutput(o.output)
+		if err != nil {
+			return nil, err
+		}
+		out.file, w = f, f
+	}
+	width, tty := terminal(w)
+	out.live = tty || o.file == ""
+	color := o.color == "always" || o.color == "auto" && tty && os.Getenv("NO_COLOR") == ""
+	var err error
+	out.encoder, err = render.NewEncoder(format, w, render.Options{
+		Text:         render.TextOptions{Color: color, Width: width, Now: time.Now(), Verbose: o.verbose > 0},
+		Many:         a.many,
+		Pretty:       tty,
+		Fields:       o.batch.fields,
+		InputColumns: src.columns(),
+	})
+	if err != nil {
+		return nil, errors.Join(err, out.abandon())
+	}
+	switch {
+	case o.output != "" && out.file == nil:
+		return out, a.openJournal(out, format, in)
+	case o.batch.ordered:
+		out.queue = order.NewQueue(order.Config{Emit: out.encoder.Add})
+	}
+	return out, nil
+}
+
+// columns are those that the input has beside the queries, for CSV.
+func (s *source) columns() []string {
+	switch {
+	case s.reader == nil:
+		return nil
+	case s.reader.Format() == input.NDJSON:
+		return []string{render.WholeInput} // each line may have others
+	}
+	return s.reader.Columns()
+}
+
+// createOutput creates a file that is no journal. One that holds something is
+// not overwritten unless the user says so.
+func (a *app) createOutput(name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	if err == nil && info.Mode().IsRegular() {
+		if info.Size() > 0 && !a.opts.batch.force {
+			return nil, usagef("name another file, or overwrite it with --force", "%s exists and is not empty", name)
+		}
+		if err := journal.Discard(name); err != nil {
+			return nil, outputError(err)
+		}
+	}
+	f, err := os.Create(name)
+	return f, outputError(err)
+}
+
+// sameFile reports whether two names lead to one regular file.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && x.Mode().IsRegular() && os.SameFile(x, y)
+}
+
+// begin is told of all lines that give a row, in order, and tells whether they
+// are still to be asked.
+func (o *output) begin(line int64) (ask bool, err error) {
+	switch {
+	case o.journal != nil:
+		return o.journal.Begin(line)
+	case o.queue == nil:
+		return true, nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return true, o.queue.Announce(line)
+}
+
+// write takes a result.
+func (o *output) write(r *client.Result) error {
+	if o.journal == nil && o.queue == nil {
+		err := o.encoder.Encode(r)
+		if err == nil && o.live {
+			err = o.encoder.Flush()
+		}
+		return outputError(err)
+	}
+	o.row = o.encoder.Row(o.row[:0], r)
+	if cap(o.row) > 1<<20 {
+		defer func() { o.row = nil }() // one huge answer must not be held for good
+	}
+	if o.journal != nil {
+		return outputError(o.journal.Write(r.Line, o.row))
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	err := o.queue.Put(r.Line, o.row)
+	if err == nil && o.live {
+		err = o.encoder.Flush()
+	}
+	return outputError(err)
+}
+
+// close ends the output. It is whole when every line has its row.
+func (o *output) close(whole bool) error {
+	if o.journal != nil {
+		var err error
+		if whole {
+			err = o.journal.Complete()
+		}
+		return outputError(errors.Join(err, o.journal.Close()))
+	}
+	var err error
+	if o.queue != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		err = errors.Join(o.queue.Rest(), o.queue.Close())
+	}
+	if e := o.encoder.Close(); err == nil {
+		err = e
+	}
+	if o.file != nil {
+		if e := o.file.Close(); err == nil {
+			err = e
+		}
+	}
+	return outputError(err)
+}
+
+// abandon closes the files of an output that was not begun or has failed.
+func (o *output) abandon() error {
+	var errs []error
+	if o.journal != nil {
+		errs = append(errs, o.journal.Close())
+	}
+	if o.queue != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		errs = append(errs, o.queue.Close())
+	}
+	if o.file != nil {
+		errs = append(errs, o.file.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func outputError(err error) error {
+	if err == nil || errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	if _, told := errors.AsType[*codedError](err); told {
+		return err
+	}
+	return noRunf("", "cannot write the output: %w", err)
+}
+
+// terminal reports the width of w if it is a terminal.
+func terminal(w io.Writer) (width int, ok bool) {
+	f, isFile := w.(*os.File)
+	if !isFile || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		width = 0
+	}
+	return width, true
+}
+
+// isJournal reports whether the output is a file that a later run can go on
+// with: its rows carry what that takes.
+func (a *app) isJournal(format string) bool {
+	o := &a.opts
+	if o.file == "" || o.output == "" || format != render.FormatNDJSON && format != render.FormatCSV {
+		return false
+	}
+	if o.batch.fields != nil && (!slices.Contains(o.batch.fields, "line") || !slices.Contains(o.batch.fields, "verdict")) {
+		return false
+	}
+	info, err := os.Stat(o.output)
+	return errors.Is(err, os.ErrNotExist) || err == nil && info.Mode().IsRegular()
+}

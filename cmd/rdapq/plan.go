@@ -1,0 +1,159 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/render"
+)
+
+// plan prints what a run would do, and asks nobody.
+func (a *app) plan(ctx context.Context, s *session, src *source) error {
+	begin := func(int64) (bool, error) { return true, nil }
+	p, err := s.client.Plan(ctx, src.queries(begin))
+	if err != nil {
+		return err
+	}
+	if p.Invalid > 0 || len(p.Unsupported) > 0 {
+		a.exit = exitSomeFail // as the run would
+	}
+	if a.opts.format == render.FormatJSON || a.opts.format == render.FormatNDJSON {
+		return outputError(writePlanJSON(a.stdout, p, src.dropped.Load()))
+	}
+	return outputError(writePlan(a.stdout, p, src.dropped.Load()))
+}
+
+// A planReport is a plan as JSON.
+type planReport struct {
+	Lines       int64        `json:"lines"`
+	Queries     int64        `json:"queries"`
+	Duplicates  int64        `json:"duplicates"`
+	Approximate bool         `json:"approximate,omitempty"` // duplicates may be more
+	Dropped     int64        `json:"dropped,omitempty"`     // by --dedupe
+	Seconds     float64      `json:"seconds"`
+	Servers     []planServer `json:"servers"`
+	Unsupported []planZone   `json:"unsupported"`
+	Invalid     int64        `json:"invalid"`
+	Errors      []planError  `json:"errors"`
+}
+
+type planServer struct {
+	Server  string  `json:"server"`
+	Lines   int64   `json:"lines"`
+	Queries int64   `json:"queries"`
+	Rate    string  `json:"rate,omitempty"`
+	Seconds float64 `json:"seconds"`
+}
+
+type planZone struct {
+	Zone  string `json:"zone"`
+	Lines int64  `json:"lines"`
+}
+
+type planError struct {
+	Line    int64  `json:"line"`
+	Query   string `json:"query,omitempty"`
+	Message string `json:"message"`
+}
+
+func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
+
+func writePlanJSON(w io.Writer, p *client.Plan, dropped int64) error {
+	r := planReport{
+		Lines: p.Lines, Queries: p.Queries, Duplicates: p.Duplicates, Approximate: p.Approximate, Dropped: dropped,
+		Seconds: seconds(p.Time), Invalid: p.Invalid,
+		Servers: []planServer{}, Unsupported: []planZone{}, Errors: []planError{},
+	}
+	for _, s := range p.Servers {
+		r.Servers = append(r.Servers, planServer{s.Server, s.Lines, s.Queries, s.Rate.String(), seconds(s.Time)})
+	}
+	for _, z := range p.Unsupported {
+		r.Unsupported = append(r.Unsupported, planZone{z.Zone, z.Lines})
+	}
+	for _, e := range p.Errors {
+		r.Errors = append(r.Errors, planError{e.Line, e.Text, planMessage(e.Err)})
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(r)
+}
+
+// maxPlanLines is how many servers, zones and errors a plan lists for people.
+const maxPlanLines = 20
+
+func writePlan(out io.Writer, p *client.Plan, dropped int64) error {
+	w := new(strings.Builder)
+	about := ""
+	if p.Approximate {
+		about = "at least "
+	}
+	fmt.Fprintf(w, "%s, %s to ask of %s", render.Plural(p.Lines, "line"), plurals(p.Queries, "query", "queries"), render.Plural(int64(len(p.Servers)), "server"))
+	if p.Time > 0 {
+		fmt.Fprintf(w, ", about %s", render.Span(p.Time))
+	}
+	fmt.Fprintln(w)
+	if p.Duplicates > 0 {
+		fmt.Fprintf(w, "%s%s, asked once\n", about, plurals(p.Duplicates, "duplicate", "duplicates"))
+	}
+	if dropped > 0 {
+		fmt.Fprintf(w, "%s left out\n", plurals(dropped, "repeated line", "repeated lines"))
+	}
+	section(w, "Servers", p.Servers, func(s client.PlanServer) string {
+		line := fmt.Sprintf("%s  %s · %s", render.Safe(s.Server), render.Plural(s.Lines, "line"), cmp.Or(render.Span(s.Time), "-"))
+		if !s.Rate.IsZero() {
+			line += " · limit " + s.Rate.String()
+		}
+		return line
+	})
+	section(w, "No server is known for", p.Unsupported, func(z client.PlanZone) string {
+		return fmt.Sprintf("%s  %s", render.Safe(z.Zone), render.Plural(z.Lines, "line"))
+	})
+	title := "Invalid"
+	if p.Invalid > 0 {
+		title += " (" + render.Plural(p.Invalid, "line") + ")"
+	}
+	section(w, title, p.Errors, func(e client.PlanError) string {
+		return fmt.Sprintf("line %d: %s", e.Line, render.Safe(planMessage(e.Err)))
+	})
+	_, err := io.WriteString(out, w.String())
+	return err
+}
+
+// section writes a heading and lines, nothing without lines.
+func section[T any](w *strings.Builder, title string, list []T, line func(T) string) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s:\n", title)
+	for i, item := range list {
+		if i == maxPlanLines && len(list) > maxPlanLines+1 {
+			fmt.Fprintf(w, "  and %s more\n", render.Grouped(int64(len(list)-i)))
+			return
+		}
+		fmt.Fprintf(w, "  %s\n", line(item))
+	}
+}
+
+func plurals(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return render.Grouped(n) + " " + many
+}
+
+// planMessage is why an input is none, as its row would say.
+func planMessage(e *client.Error) string {
+	if e == nil {
+		return ""
+	}
+	r := client.Result{Err: e}
+	settle(&r)
+	return r.Err.Message
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/render"
+)
+
+const (
+	// drawInterval is how often a terminal is drawn on.
+	drawInterval = 250 * time.Millisecond
+	// noteInterval is how often something else is told.
+	noteInterval = 30 * time.Second
+	// rateSpan is what the rate and with it the time left are taken from.
+	rateSpan = 20 * time.Second
+)
+
+// A progress tells on standard error how far a batch has come: on a terminal by
+// some lines that are drawn over, elsewhere by a line now and then.
+type progress struct {
+	screen *screen
+	client *client.Client
+	before int64        // lines done by an earlier run
+	total  atomic.Int64 // lines of the input; 0: not known
+	done   atomic.Int64 // of this run
+	failed atomic.Int64 // of them, those that were not answered
+
+	cancel context.CancelFunc
+	ended  chan struct{}
+	marks  []mark // of the last rateSpan
+}
+
+// A mark is how far it was at a time.
+type mark struct {
+	at   time.Time
+	done int64
+}
+
+// start shows the progress until stop is called.
+func (p *progress) start(ctx context.Context, src *source) {
+	ctx, p.cancel = context.WithCancel(ctx)
+	p.ended = make(chan struct{})
+	go func() {
+		p.total.Store(src.count(ctx)) // reads the input a second time, beside the batch
+	}()
+	go func() {
+		defer close(p.ended)
+		interval := noteInterval
+		if p.screen.terminal() {
+			interval = drawInterval
+		}
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		p.marks = append(p.marks, mark{time.Now(), 0})
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case now := <-tick.C:
+				p.tell(now, src)
+			}
+		}
+	}()
+}
+
+// seen counts a result.
+func (p *progress) seen(v client.Verdict) {
+	p.done.Add(1)
+	if !v.Answered() {
+		p.failed.Add(1)
+	}
+}
+
+// stop takes the progress off the screen.
+func (p *progress) stop() {
+	if p.cancel == nil {
+		return
+	}
+	p.cancel()
+	<-p.ended
+	p.screen.clear()
+}
+
+func (p *progress) tell(now time.Time, src *source) {
+	s := p.state(now)
+	s.total = max(s.total-src.dropped.Load(), 0)
+	if !p.screen.terminal() {
+		fmt.Fprintf(p.screen, "rdapq: %s\n", s.line())
+		return
+	}
+	width, height := p.screen.size()
+	s.progress = p.client.Progress()
+	p.screen.draw(s.frame(width, height))
+}
+
+// A state is what there is to show.
+type state struct {
+	now         time.Time
+	done, total int64 // of the input, with what an earlier run did
+	failed      int64
+	rate        float64       // lines a second
+	left        time.Duration // 0: not known
+	progress    client.Progress
+}
+
+func (p *progress) state(now time.Time) state {
+	s := state{now: now, done: p.done.Load(), total: p.total.Load(), failed: p.failed.Load()}
+	p.marks = append(p.marks, mark{now, s.done})
+	old := slices.IndexFunc(p.marks, func(m mark) bool { return now.Sub(m.at) <= rateSpan })
+	p.marks = p.marks[max(min(old, len(p.marks)-2), 0):]
+	first := p.marks[0]
+	if span := now.Sub(first.at).Seconds(); span > 0 {
+		s.rate = float64(s.done-first.done) / span
+	}
+	s.done += p.before
+	if s.rate > 0 && s.total > s.done {
+		s.left = time.Duration(float64(s.total-s.done) / s.rate * float64(time.Second))
+	}
+	return s
+}
+
+// line tells the state in one line.
+func (s *state) line() string {
+	var b strings.Builder
+	b.WriteString(render.Grouped(s.done))
+	if s.total > 0 {
+		fmt.Fprintf(&b, " of %s lines, %d%%", render.Grouped(s.total), s.done*100/max(s.total, 1))
+	} else {
+		b.WriteString(" lines")
+	}
+	switch {
+	case s.rate >= 10:
+		fmt.Fprintf(&b, " · %s a second", render.Grouped(int64(s.rate)))
+	case s.rate > 0:
+		fmt.Fprintf(&b, " · %.1f a second", s.rate)
+	}
+	if s.left >= time.Second {
+		fmt.Fprintf(&b, " · about %s left", render.Span(s.left.Round(time.Second)))
+	}
+	if s.failed > 0 {
+		fmt.Fprintf(&b, " · %s without an answer", render.Grouped(s.failed))
+	}
+	return b.String()
+}
+
+// maxShownServers is how many servers a terminal shows, however high it is.
+const maxShownServers = 10
+
+// frame tells the state in lines for a terminal of that size: the whole, and
+// the servers with most to do.
+func (s *state) frame(width, height int) []string {
+	lines := []string{s.line()}
+	servers := slices.DeleteFunc(slices.Clone(s.progress.Servers), func(p client.ServerProgress) bool {
+		return p.Queued == 0 && p.InFlight == 0
+	})
+	slices.SortStableFunc(servers, func(a, b client.ServerProgress) int {
+		return cmp.Compare(b.Queued+b.InFlight, a.Queued+a.InFlight)
+	})
+	room := max(min(height-3, maxShownServers), 0)
+	names := 0
+	for _, p := range servers[:min(len(servers), room)] {
+		names = max(names, min(render.Columns(render.Safe(p.Server)), width/2))
+	}
+	for i, p := range servers {
+		if i == room {
+			if room > 0 {
+				lines = append(lines, fmt.Sprintf("  and %s more", render.Plural(int64(len(servers)-room), "server")))
+			}
+			break
+		}
+		name := render.Shorten(render.Safe(p.Server), names)
+		lines = append(lines, "  "+name+strings.Repeat(" ", names-render.Columns(name))+"  "+s.server(p))
+	}
+	for i, l := range lines {
+		lines[i] = render.Shorten(l, width-1)
+	}
+	return lines
+}
+
+// server tells what one server is at.
+func (s *state) server(p client.ServerProgress) string {
+	var parts []string
+	switch wait := p.ParkedUntil.Sub(s.now).Round(time.Second); {
+	case p.Dead:
+		parts = append(parts, "does not answer")
+	case wait > 0:
+		parts = append(parts, "asked again in "+render.Span(wait))
+	default:
+		parts = append(parts, fmt.Sprintf("%d of %d running", p.InFlight, p.Limit))
+	}
+	if p.Queued > 0 {
+		parts = append(parts, render.Grouped(p.Queued)+" waiting")
+	}
+	if p.Failed > 0 {
+		parts = append(parts, render.Grouped(p.Failed)+" without an answer")
+	}
+	if !p.Rate.IsZero() {
+		parts = append(parts, "limit "+p.Rate.String())
+	}
+	return strings.Join(parts, " · ")
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"os"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+// cmdMounted makes a folder a disk of that size, until the script ends.
+func cmdMounted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: mounted FOLDER SIZE")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.Mkdir(dir, 0o777))
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+args[1]); err != nil {
+		ts.Fatalf("mount: %v", err)
+	}
+	ts.Defer(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+}
+
+// cmdRemounted changes the size of that disk.
+func cmdRemounted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: remounted FOLDER SIZE")
+	}
+	ts.Check(unix.Mount("", ts.MkAbs(args[0]), "", unix.MS_REMOUNT, "size="+args[1]))
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package main
+
+import "github.com/rogpeppe/go-internal/testscript"
+
+func cmdMounted(ts *testscript.TestScript, _ bool, _ []string) { ts.Fatalf("there is no tmpfs here") }
+
+func cmdRemounted(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Fatalf("there is no tmpfs here")
+}
