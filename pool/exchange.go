@@ -88,7 +88,7 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 			ConnID: c.id, Reused: !d.first, Protocol: c.protocol, TLS: c.setup.version,
 			Resumed: c.setup.resumed, FastOpen: c.setup.synDataTaken, RemoteAddr: c.setup.remote, Retries: d.retries + again,
 			EarlyData: early,
-			Wait: d.sent.Sub(d.start), FirstByte: now.Sub(d.sent), Total: now.Sub(d.start),
+			Wait:      d.sent.Sub(d.start), FirstByte: now.Sub(d.sent), Total: now.Sub(d.start),
 		}
 		if d.first {
 			t.DNS, t.TCP, t.Handshake = c.setup.dns, c.setup.tcp, c.setup.tls

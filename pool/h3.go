@@ -324,7 +324,7 @@ func (p *Pool) enableH3() (err error) {
 	case p.onlyH3 && p.cfg.Dial != nil:
 		return errors.New("pool: HTTP/3 and Dial exclude each other")
 	case named && p.cfg.Dial == nil:
-		p.h3, err = newH3Net(p.cfg, p.dialer, p.facts, func() int64 { return p.lastConn.Add(1) })
+		p.h3, err = newH3Net(p.cfg, p.dialer, func() int64 { return p.lastConn.Add(1) })
 	}
 	return err
 }

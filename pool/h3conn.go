@@ -40,8 +40,9 @@ type h3Conn struct {
 	accepted bool // early data
 
 	mu       sync.Mutex
-	attempts int  // requests sent as early data; guarded by mu
-	tooLate  bool // no more of them; guarded by mu
+	attempts int          // requests sent as early data; guarded by mu
+	tooLate  bool         // no more of them; guarded by mu
+	opening  atomic.Int64 // those on their way out
 
 	done     atomic.Bool  // the handshake is
 	away     atomic.Bool  // the server sent GOAWAY
@@ -128,9 +129,9 @@ func (h *h3Conn) prove() {
 	p := h3Proof{}
 	select {
 	case <-h.quic.HandshakeComplete():
+		h.endEarly()
 		h.mu.Lock()
 		attempts := h.attempts
-		h.tooLate = true
 		h.mu.Unlock()
 		if h.accepted = h.quic.ConnectionState().Used0RTT; !h.accepted {
 			p.err = h.goOn(attempts)
@@ -177,6 +178,7 @@ func (h *h3Conn) takeEarly(req *http.Request) bool {
 	defer h.mu.Unlock()
 	if !h.tooLate {
 		h.attempts++
+		h.opening.Add(1)
 	}
 	return !h.tooLate
 }
@@ -277,7 +279,7 @@ func (h *h3Conn) finish(req *http.Request, resp *http.Response, err error, b h3B
 // send puts req on a stream of its own. It reports whether it did so before the
 // handshake was done.
 func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, wasEarly bool, err error) {
-	w := h3Wait{conn: h, idle: h.active.Add(1) == 1 && !early}
+	w := h3Wait{conn: h, attempt: early, idle: h.active.Add(1) == 1 && !early}
 	h.unopened.Add(1)
 	defer w.over()
 	r := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteHeaders: w.opened}))
@@ -297,12 +299,13 @@ func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, wasEa
 
 // h3Wait is the wait of one request for its response.
 type h3Wait struct {
-	conn  *h3Conn
-	idle  bool   // nothing else was under way, and the handshake was done
-	heard uint64 // packets that had come when it was sent
-	open  atomic.Bool
-	early atomic.Bool // it was opened before the handshake was done
-	timer *time.Timer
+	conn    *h3Conn
+	attempt bool   // it is to go out as early data
+	idle    bool   // nothing else was under way, and the handshake was done
+	heard   uint64 // packets that had come when it was sent
+	open    atomic.Bool
+	early   atomic.Bool // it was opened before the handshake was done
+	timer   *time.Timer
 }
 
 // quietTime is after how long a request on a connection that was idle makes one
@@ -327,7 +330,7 @@ func (w *h3Wait) start() {
 // opened is called when the request has a stream.
 func (w *h3Wait) opened() {
 	if !w.open.Swap(true) {
-		w.conn.unopened.Add(-1)
+		w.gone()
 		select {
 		case <-w.conn.quic.HandshakeComplete():
 		default:
@@ -336,10 +339,17 @@ func (w *h3Wait) opened() {
 	}
 }
 
+func (w *h3Wait) gone() {
+	w.conn.unopened.Add(-1)
+	if w.attempt {
+		w.conn.opening.Add(-1)
+	}
+}
+
 func (w *h3Wait) over() {
 	w.timer.Stop()
 	if !w.open.Swap(true) {
-		w.conn.unopened.Add(-1)
+		w.gone()
 	}
 	w.conn.active.Add(-1)
 }

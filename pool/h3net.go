@@ -17,7 +17,6 @@ import (
 type quicNet struct {
 	cfg    Config
 	dialer *dialer
-	facts  FactStore
 	number func() int64     // the next connection's
 	http   *http3.Transport // only makes connections of HTTP/3 out of those of QUIC
 	quic   *quic.Config
@@ -36,9 +35,9 @@ const (
 	tokensEach   = 4
 )
 
-func newH3Net(c Config, d *dialer, facts FactStore, number func() int64) (h3Net, error) {
+func newH3Net(c Config, d *dialer, number func() int64) (h3Net, error) {
 	n := &quicNet{
-		cfg: c, dialer: d, facts: facts, number: number,
+		cfg: c, dialer: d, number: number,
 		http:    &http3.Transport{DisableCompression: true}, // the Pool knows better when to ask for it
 		sockets: make(map[bool]*quic.Transport),
 		conns:   make(map[*h3Conn]struct{}),
@@ -49,7 +48,7 @@ func newH3Net(c Config, d *dialer, facts FactStore, number func() int64) (h3Net,
 			MaxIdleTimeout:     c.DeadAfter * 2 / 3,
 			KeepAlivePeriod:    c.DeadAfter / 3,
 			MaxIncomingStreams: -1, // HTTP/3 has no streams that the server begins
-			Tracer:             traceLimit,
+			Tracer:             traceParameters,
 		},
 	}
 	if !c.NoReuse {
@@ -91,11 +90,7 @@ func (n *quicNet) connect(ctx context.Context, key originKey, d *dial) (*conn, e
 	}
 	h := &h3Conn{net: n, key: key, only: route.only, begun: time.Now(), settled: make(chan struct{})}
 	h.limit.Store(int64(defaultStreams))
-	known := n.facts.Get(key.String()).H3Streams
-	if known > 0 {
-		h.limit.Store(int64(known))
-	}
-	if h.quic, err = n.race(ctx, h, known > 0, route, addrs); err != nil {
+	if h.quic, err = n.race(context.WithValue(ctx, tracedKey{}, h), h, route, addrs); err != nil {
 		return fail(StepHandshake, err)
 	}
 	h.setup = setup{dns: dns, alpn: protoHTTP3, raw: new(countingConn), remote: h.quic.RemoteAddr().String()}
@@ -118,13 +113,10 @@ func (n *quicNet) connect(ctx context.Context, key originKey, d *dial) (*conn, e
 }
 
 // race tries addresses in turn, each a while after the one before.
-func (n *quicNet) race(ctx context.Context, h *h3Conn, limitKnown bool, route *h3Route, addrs []netip.Addr) (*quic.Conn, error) {
+func (n *quicNet) race(ctx context.Context, h *h3Conn, route *h3Route, addrs []netip.Addr) (*quic.Conn, error) {
 	port, err := net.LookupPort("udp", route.port)
 	if err != nil {
 		return nil, err
-	}
-	if !limitKnown {
-		ctx = context.WithValue(ctx, limitKey{}, &h.limit)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
