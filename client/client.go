@@ -164,6 +164,7 @@ type Client struct {
 	cfg     Config
 	own     []io.Closer // what Close closes
 	buffers sync.Pool   // of *bytes.Buffer, for bodies of unknown length
+	named   namedServer
 	hosts   *hosts
 	memory  *bodies
 	tallies tallies

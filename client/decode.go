@@ -55,6 +55,7 @@ type reader struct {
 	utf8     bool      // the document is valid UTF-8
 	brief    bool      // read only what a Summary needs
 	dnssec   SecureDNS // if brief, what Record.SecureDNS points to
+	types    []string  // if brief, memory for the types of a number
 	base     string    // path of the document's root, for documents within documents
 	place    place
 	problems []Problem

@@ -54,7 +54,7 @@ func (r *reader) property(c *Contact) {
 		return
 	}
 	name := strings.ToLower(r.unquote(r.value()))
-	var p params
+	p := params{types: reuse(r, r.types)}
 	if !r.next() {
 		r.lost("a property of one element")
 		return
@@ -62,6 +62,7 @@ func (r *reader) property(c *Contact) {
 	switch r.peek() {
 	case jsontext.KindBeginObject:
 		r.params(&p)
+		r.types = p.types
 	case jsontext.KindNull:
 		r.skip()
 		r.odd("null where the parameters are due")
@@ -152,8 +153,14 @@ func (r *reader) propertyValue(c *Contact, name string, p *params) {
 		}
 		return
 	}
+	pass := false
+	if r.brief {
+		// Of a number's types, only that it is for fax counts.
+		pass = !summed(name) || name == "tel" && Phone{Types: p.types}.Fax()
+		p.types = nil
+	}
 	for {
-		if r.brief && !summed(name) {
+		if pass {
 			r.passText()
 		} else if s, ok := r.component(", "); ok {
 			c.add(name, strings.TrimSpace(s), p)

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,11 +48,11 @@ func (c *Client) resolve(ctx context.Context, q Query) (bootstrap.Answer, *Error
 		return bootstrap.Answer{}, invalid(q.Text, "this is no query", "make one with Parse")
 	}
 	if q.Server != "" {
-		base, err := baseURL(q.Server)
+		urls, err := c.named.urls(q.Server)
 		if err != nil {
 			return bootstrap.Answer{}, err
 		}
-		return c.permitted(q, bootstrap.Answer{URLs: []string{base}, Source: bootstrap.SourceServer})
+		return c.permitted(q, bootstrap.Answer{URLs: urls, Source: bootstrap.SourceServer})
 	}
 	question, ok := q.Question()
 	if !ok {
@@ -68,7 +69,7 @@ func (c *Client) permitted(q Query, a bootstrap.Answer) (bootstrap.Answer, *Erro
 	if len(a.URLs) == 0 {
 		return a, resolveError(context.Background(), q, bootstrap.ErrNoService)
 	}
-	if c.cfg.AllowHTTP {
+	if c.cfg.AllowHTTP || !slices.ContainsFunc(a.URLs, isPlainHTTP) {
 		return a, nil
 	}
 	var urls []string

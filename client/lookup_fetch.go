@@ -91,14 +91,17 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 	if from := a.task.hop; from != nil {
 		u, way, a.task.hop = from.to, from.way, nil
 	} else {
-		way = newTrail(a.c.cfg, u)
+		way = newTrail(&a.c.cfg)
 	}
 	for a.enter(u, way) {
 		resp, err := a.get(r, u)
 		if err != nil {
 			return answer{}, a.transportError(u, err)
 		}
-		r.Status, r.Header, r.FinalURL = resp.StatusCode, resp.Header, redactURL(u)
+		r.Status, r.Header = resp.StatusCode, resp.Header
+		if len(way.urls) > 0 {
+			r.FinalURL = redactURL(u)
+		}
 		if isRedirect(resp.StatusCode) {
 			next, e := way.next(u, resp)
 			resp.Body.Close()
@@ -134,10 +137,11 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 	r.Conn = pool.Trace{}
 	ctx := pool.WithTrace(a.ctx, &r.Conn)
+	values := []string{acceptRDAP, a.c.cfg.UserAgent}
 	req := (&http.Request{
 		Method: http.MethodGet, URL: u, Host: u.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Accept": {acceptRDAP}, "User-Agent": {a.c.cfg.UserAgent}},
+		Header: http.Header{"Accept": values[:1:1], "User-Agent": values[1:]},
 	}).WithContext(ctx)
 	resp, err := a.c.cfg.Transport.RoundTrip(req)
 	if err == nil && a.watch != nil {

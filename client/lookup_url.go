@@ -3,6 +3,7 @@ package client
 import (
 	"net/url"
 	"strings"
+	"sync/atomic"
 )
 
 // baseURL makes a base URL of the server that a user named: a bare host gets
@@ -24,6 +25,30 @@ func baseURL(server string) (string, *Error) {
 		u = u.JoinPath("/")
 	}
 	return u.String(), nil
+}
+
+// A namedServer remembers the base URL of the server that a user named last,
+// which all queries of a batch have in common.
+type namedServer struct {
+	last atomic.Pointer[named]
+}
+
+type named struct {
+	server string
+	urls   []string // one, not to be changed
+}
+
+func (n *namedServer) urls(server string) ([]string, *Error) {
+	if last := n.last.Load(); last != nil && last.server == server {
+		return last.urls, nil
+	}
+	base, err := baseURL(server)
+	if err != nil {
+		return nil, err
+	}
+	urls := []string{base}
+	n.last.Store(&named{server, urls})
+	return urls, nil
 }
 
 // redact returns a URL without what only its owner should see: user and

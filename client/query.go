@@ -107,10 +107,21 @@ func (q Query) object() string {
 func escapeSegment(s string) string {
 	const hex = "0123456789ABCDEF"
 	dots := s == "." || s == ".."
+	stays := func(c byte) bool {
+		return isAlnum(c) || c == '-' || c == '_' || c == '~' || c == ':' || c == '.' && !dots
+	}
+	first := 0
+	for first < len(s) && stays(s[first]) {
+		first++
+	}
+	if first == len(s) {
+		return s
+	}
 	var b strings.Builder
-	for i := range len(s) {
+	b.WriteString(s[:first])
+	for i := first; i < len(s); i++ {
 		c := s[i]
-		if isAlnum(c) || c == '-' || c == '_' || c == '~' || c == ':' || c == '.' && !dots {
+		if stays(c) {
 			b.WriteByte(c)
 			continue
 		}

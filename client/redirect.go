@@ -20,17 +20,20 @@ func isRedirect(status int) bool {
 type trail struct {
 	max       int
 	allowHTTP bool
-	urls      []string // in normal spelling, the one asked first in front
+	urls      []string // in normal spelling, the one asked first in front; empty before the first redirect
 }
 
-func newTrail(cfg Config, start *url.URL) *trail {
-	return &trail{max: cfg.MaxRedirects, allowHTTP: cfg.AllowHTTP, urls: []string{normalURL(start)}}
+func newTrail(cfg *Config) *trail {
+	return &trail{max: cfg.MaxRedirects, allowHTTP: cfg.AllowHTTP}
 }
 
 // next returns where resp, the answer of from, says to go. The Location is used
 // as it stands but for its fragment and any user in it: nothing that was meant
 // for one origin goes to another, and no parameters are added.
 func (t *trail) next(from *url.URL, resp *http.Response) (*url.URL, *Error) {
+	if len(t.urls) == 0 {
+		t.urls = append(t.urls, normalURL(from))
+	}
 	location := resp.Header.Get("Location")
 	what := "redirect " + statusText(resp.StatusCode) + " of " + visible(redactURL(from))
 	refuse := func(why, hint string) (*url.URL, *Error) {

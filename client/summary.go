@@ -101,7 +101,7 @@ func (s *summarizer) reset() {
 	s.rec.reset()
 	s.card.reset()
 	s.out, s.problems = Summary{}, nil
-	s.reader = reader{brief: true, dnssec: s.reader.dnssec}
+	s.reader = reader{brief: true, dnssec: s.reader.dnssec, types: s.reader.types}
 }
 
 func (s *summarizer) record(rec *Record) {
