@@ -100,8 +100,8 @@ func (p *progress) tell(now time.Time, src *source) {
 	p.screen.draw(s.frame(width, height))
 }
 
-// A state is what there is to show.
-type state struct {
+// A standing is what there is to show.
+type standing struct {
 	now         time.Time
 	done, total int64 // of the input, with what an earlier run did
 	failed      int64
@@ -110,8 +110,8 @@ type state struct {
 	progress    client.Progress
 }
 
-func (p *progress) state(now time.Time) state {
-	s := state{now: now, done: p.done.Load(), total: p.total.Load(), failed: p.failed.Load()}
+func (p *progress) state(now time.Time) standing {
+	s := standing{now: now, done: p.done.Load(), total: p.total.Load(), failed: p.failed.Load()}
 	p.marks = append(p.marks, mark{now, s.done})
 	old := slices.IndexFunc(p.marks, func(m mark) bool { return now.Sub(m.at) <= rateSpan })
 	p.marks = p.marks[max(min(old, len(p.marks)-2), 0):]
@@ -127,7 +127,7 @@ func (p *progress) state(now time.Time) state {
 }
 
 // line tells the state in one line.
-func (s *state) line() string {
+func (s *standing) line() string {
 	var b strings.Builder
 	b.WriteString(render.Grouped(s.done))
 	if s.total > 0 {
@@ -155,7 +155,7 @@ const maxShownServers = 10
 
 // frame tells the state in lines for a terminal of that size: the whole, and
 // the servers with most to do.
-func (s *state) frame(width, height int) []string {
+func (s *standing) frame(width, height int) []string {
 	lines := []string{s.line()}
 	servers := slices.DeleteFunc(slices.Clone(s.progress.Servers), func(p client.ServerProgress) bool {
 		return p.Queued == 0 && p.InFlight == 0
@@ -185,7 +185,7 @@ func (s *state) frame(width, height int) []string {
 }
 
 // server tells what one server is at.
-func (s *state) server(p client.ServerProgress) string {
+func (s *standing) server(p client.ServerProgress) string {
 	var parts []string
 	switch wait := p.ParkedUntil.Sub(s.now).Round(time.Second); {
 	case p.Dead:

@@ -6,12 +6,14 @@
 // servers.json, which it prints on stdout as well, as one line. Domains exist,
 // whatever they are called, but those whose first label begins with "free".
 // The control URL of servers.json answers GET /-/counts, with ?conns=1 for each
-// connection.
+// connection, and, with -log, GET /-/log: a line a request, with the time in
+// nanoseconds since 1970 and the URI.
 //
 // It ends on SIGTERM and SIGINT, and when stdin closes if that is a pipe.
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,6 +68,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.proto, "proto", "both", "h1, h2 or both")
 	f.StringVar(&o.shape, "shape", "thin", "form of domain answers: thin, thick or minimal")
 	f.UintVar(&o.streams, "max-streams", 0, "HTTP/2 requests in flight on a connection; 0: net/http's default")
+	f.BoolVar(&o.config.Log, "log", false, "keep requests for the control URL to tell")
 	f.BoolVar(&o.config.Gzip, "gzip", false, "compress answers for clients that accept it")
 	f.DurationVar(&o.config.Latency, "latency", 0, "time to think before each answer")
 	f.DurationVar(&o.config.RTT, "rtt", 0, "round trip that connections are slowed to, their set-up included")
@@ -240,6 +243,15 @@ func controls(servers []*rdaptest.Server) http.Handler {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(answer)
+	})
+	mux.HandleFunc("GET /-/log", func(w http.ResponseWriter, r *http.Request) {
+		out := bufio.NewWriter(w)
+		defer out.Flush()
+		for _, s := range servers {
+			for _, e := range s.Log() {
+				fmt.Fprintf(out, "%d %s\n", e.Time.UnixNano(), e.URI)
+			}
+		}
 	})
 	return mux
 }

@@ -1,0 +1,89 @@
+// Command kill shows that a batch that is killed loses nothing and does nothing
+// twice. For each kind of output it runs rdapq on a list of names against
+// servers of its own, kills it with SIGKILL over and over while it is at work,
+// runs the same command again each time, and compares what the servers were
+// asked with what stood in the files when it was killed:
+//
+//   - no line is asked again whose row was there,
+//   - every answer is there that was given longer ago than the flush interval,
+//   - in the end every line has one row, valid, and in order if that was wanted.
+//
+// It prints a line for each kind, and ends with code 1 if one of that is not so.
+//
+//	go run ./bench/kill
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	lines   int
+	kills   int
+	latency time.Duration
+	slow    int
+	slack   time.Duration
+	keep    bool
+	verbose bool
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.lines, "lines", 12000, "lines of the input that hold a query")
+	flag.IntVar(&o.kills, "kills", 20, "how often each run is killed")
+	flag.DurationVar(&o.latency, "latency", 20*time.Millisecond, "what the servers take for an answer")
+	flag.IntVar(&o.slow, "slow", 15, "requests in a tenth of a second that one of three servers gets, so that its lines lag behind")
+	flag.DurationVar(&o.slack, "slack", 300*time.Millisecond, "what a row may take to the file beyond the flush interval, as both processes share the machine")
+	flag.BoolVar(&o.keep, "keep", false, "leave the files")
+	flag.BoolVar(&o.verbose, "v", false, "tell of each kill")
+	flag.Parse()
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "kill:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) (err error) {
+	dir, err := os.MkdirTemp("", "rdapq-kill-")
+	if err != nil {
+		return err
+	}
+	if o.keep {
+		fmt.Println("files are in", dir)
+	} else {
+		defer os.RemoveAll(dir)
+	}
+	for _, name := range []string{"./cmd/rdapq", "./internal/rdaptest/cmd/rdaptestd"} {
+		build := exec.Command("go", "build", "-o", filepath.Join(dir, filepath.Base(name)), name)
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			return fmt.Errorf("building %s: %w", name, err)
+		}
+	}
+	failed := 0
+	for _, format := range []string{"ndjson", "csv"} {
+		for _, ordered := range []bool{false, true} {
+			t, err := newTrial(o, dir, format, ordered)
+			if err != nil {
+				return err
+			}
+			err = t.run()
+			t.close()
+			if err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
+			}
+			t.report()
+			failed += len(t.violations)
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d violations", failed)
+	}
+	return nil
+}
