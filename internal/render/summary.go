@@ -1,0 +1,158 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// Bounds of a [Failures] and of what is shown of it.
+const (
+	maxFailures      = 200
+	maxShownFailures = 10
+	maxSample        = 200
+)
+
+// A Failures counts the errors of a batch by kind and server. Its memory does
+// not grow with their number. The zero value is ready; it serves one goroutine
+// at a time.
+type Failures struct {
+	groups map[failureKey]*failureGroup
+	more   int64 // of kinds that there was no room for
+}
+
+type failureKey struct{ code, server string }
+
+type failureGroup struct {
+	failureKey
+	n      int64
+	sample string
+}
+
+// Add counts r if its question was not answered.
+func (f *Failures) Add(r *client.Result) {
+	if r.Verdict.Answered() || r.Err == nil {
+		return
+	}
+	key := failureKey{r.Err.Code, redactURL(r.Server)}
+	if g := f.groups[key]; g != nil {
+		g.n++
+		return
+	}
+	if len(f.groups) >= maxFailures {
+		f.more++
+		return
+	}
+	if f.groups == nil {
+		f.groups = make(map[failureKey]*failureGroup)
+	}
+	key.server = strings.Clone(key.server)
+	sample := flat(r.Err.Error())
+	if len(sample) > maxSample {
+		sample = strings.ToValidUTF8(sample[:maxSample], "") + "…"
+	}
+	f.groups[key] = &failureGroup{key, 1, strings.Clone(sample)}
+}
+
+// A Summary is what a batch came to, for [WriteSummary].
+type Summary struct {
+	Report   Report
+	Failures *Failures
+	Before   map[string]int64 // verdicts of lines that an earlier run had finished
+	Dropped  int64            // lines that asked what an earlier one asks
+	NotAsked int64            // lines that were read and not asked, as the run was ended
+}
+
+// WriteSummary writes what a batch came to, for people: the verdicts, those of
+// each server, and the errors by their number. The error is w's.
+func WriteSummary(w io.Writer, s Summary) error {
+	var b strings.Builder
+	r := s.Report
+	fmt.Fprintf(&b, "%s: %s\n", Plural(r.Lookups, "line"), cmp.Or(verdictCounts(r.Verdicts), "nothing to ask"))
+	var besides []string
+	if n := total(s.Before); n > 0 {
+		besides = append(besides, Plural(n, "line")+" done before ("+verdictCounts(s.Before)+")")
+	}
+	if s.Dropped > 0 {
+		besides = append(besides, Plural(s.Dropped, "repeated line")+" left out")
+	}
+	if s.NotAsked > 0 {
+		besides = append(besides, Plural(s.NotAsked, "line")+" read and not asked")
+	}
+	if len(besides) > 0 {
+		fmt.Fprintf(&b, "  besides   %s\n", strings.Join(besides, ", "))
+	}
+	label := "servers"
+	for i, one := range r.PerServer {
+		if i == maxReceiptServers && len(r.PerServer) > maxReceiptServers+1 {
+			fmt.Fprintf(&b, "  %-9s and %d more\n", label, len(r.PerServer)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  %-9s %s · %s\n", label, Safe(one.Server), verdictCounts(one.Verdicts))
+		label = ""
+	}
+	s.Failures.write(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (f *Failures) write(b *strings.Builder) {
+	if f == nil || len(f.groups) == 0 {
+		return
+	}
+	groups := slices.SortedFunc(maps.Values(f.groups), func(a, b *failureGroup) int {
+		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.code, b.code), cmp.Compare(a.server, b.server))
+	})
+	label, more := "errors", f.more
+	for i, g := range groups {
+		if i >= maxShownFailures {
+			more += g.n
+			continue
+		}
+		such := ""
+		if g.n > 1 {
+			such = ", such as"
+		}
+		fmt.Fprintf(b, "  %-9s %s × %s%s: %s\n", label, Grouped(g.n), Safe(g.code), such, Safe(g.sample))
+		label = ""
+	}
+	if more > 0 {
+		fmt.Fprintf(b, "  %-9s and %s more\n", label, Grouped(more))
+	}
+}
+
+func total(counts map[string]int64) (n int64) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+// Verdicts writes counts of verdicts as people do: "3 registered, 1 not found".
+func Verdicts(counts map[string]int64) string { return verdictCounts(counts) }
+
+// Plural writes a number of things: "1 line", "1,234 lines".
+func Plural(n int64, what string) string { return plural(n, what) }
+
+// Grouped writes a number with commas between thousands.
+func Grouped(n int64) string { return grouped(n) }
+
+// Span writes a duration as people read it: "4.2 s", "12 m 5 s", "3 h 10 m".
+func Span(d time.Duration) string { return duration(inMillis(d)) }
+
+// Columns returns about how wide s is on a terminal.
+func Columns(s string) int { return columns(s) }
+
+// Shorten cuts s to a width and shows that it did.
+func Shorten(s string, width int) string {
+	if columns(s) <= width {
+		return s
+	}
+	return shorten(s, width)
+}

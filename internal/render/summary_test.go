@@ -1,0 +1,66 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/pool"
+)
+
+func TestWriteSummary(t *testing.T) {
+	var tally Tally
+	var failures Failures
+	add := func(server string, v client.Verdict, code, message string) {
+		r := &client.Result{Server: server, Verdict: v, Attempts: 1}
+		if code != "" {
+			r.Err = &client.Error{Code: code, Message: message}
+		}
+		tally.Add(r)
+		failures.Add(r)
+	}
+	add("https://a.example/", client.Registered, "", "")
+	add("https://a.example/", client.NotFound, "not_found", "not found")
+	add("https://b.example/", client.Failed, "timeout", "no answer\x1b[2J\nin time")
+	add("https://b.example/", client.Failed, "timeout", "another")
+	add("", client.Invalid, "invalid", "no query")
+	var b strings.Builder
+	err := WriteSummary(&b, Summary{
+		Report: tally.Report(pool.Stats{}, 0), Failures: &failures,
+		Before: map[string]int64{"registered": 1200}, Dropped: 1, NotAsked: 7,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `5 lines: 1 registered, 1 not found, 2 failed, 1 invalid
+  besides   1,200 lines done before (1,200 registered), 1 repeated line left out, 7 lines read and not asked
+  servers   https://a.example/ · 1 registered, 1 not found
+            https://b.example/ · 2 failed
+  errors    2 × timeout, such as: no answer\x1b[2J in time
+            1 × invalid: no query
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestFailuresAreBounded whatever servers there are and whatever they say.
+func TestFailuresAreBounded(t *testing.T) {
+	var f Failures
+	for i := range 10 * maxFailures {
+		f.Add(&client.Result{Server: fmt.Sprintf("https://s%d.example/", i), Verdict: client.Failed, Err: &client.Error{Code: "tls", Message: strings.Repeat("é", 10000)}})
+	}
+	if len(f.groups) != maxFailures || f.more != 9*maxFailures {
+		t.Errorf("%d groups, %d more", len(f.groups), f.more)
+	}
+	var b strings.Builder
+	if err := WriteSummary(&b, Summary{Failures: &f}); err != nil || strings.Count(b.String(), "\n") != 1+maxShownFailures+1 || b.Len() > 5000 {
+		t.Errorf("%s, %v", b.String(), err)
+	}
+	if !strings.HasSuffix(b.String(), "and 1,990 more\n") {
+		t.Error(b.String())
+	}
+}
