@@ -82,7 +82,7 @@ func (o *networkOptions) check(demo bool) error {
 // apply puts the flags into the configuration of the pool.
 func (o *networkOptions) apply(c *pool.Config) error {
 	c.Protocols = map[string][]string{
-		"1.1": {"http/1.1"}, "2": {"h2"}, "3": {"h3"},
+		"auto": {"h3", "h2", "http/1.1"}, "1.1": {"http/1.1"}, "2": {"h2"}, "3": {"h3"},
 	}[o.http]
 	c.NoReuse, c.FreshConns = o.noReuse, o.fresh
 	c.NoEarlyData, c.FastOpen = o.noEarlyData, o.fastOpen

@@ -21,7 +21,7 @@ type session struct {
 	pool     *pool.Pool
 	resolver *bootstrap.Resolver
 	client   *client.Client
-	sessions *pool.SessionFile // nil: not kept between runs
+	state    state
 	demo     *rdaptest.Demo
 }
 
@@ -61,9 +61,7 @@ func (a *app) newSession() (*session, error) {
 		if err := a.configureBootstrap(&boot); err != nil {
 			return nil, err
 		}
-		if s.sessions = a.openSessions(); s.sessions != nil {
-			conns.Sessions = s.sessions
-		}
+		s.state = a.openState(&conns)
 	}
 	if s.resolver, err = bootstrap.New(boot); err == nil {
 		if s.pool, err = pool.New(conns); err == nil {
@@ -95,9 +93,7 @@ func (s *session) close(ctx context.Context) {
 	if s.pool != nil {
 		s.pool.Close()
 	}
-	if s.sessions != nil {
-		s.sessions.Close() // what it could not write is in the log; the next run shakes hands again
-	}
+	s.state.close()
 	if s.resolver != nil {
 		grace, cancel := context.WithTimeout(ctx, refreshGrace)
 		_ = s.resolver.Wait(grace) // too slow: the next run tries again

@@ -19,19 +19,46 @@ func stateDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "rdapq"), nil
 }
 
-// openSessions opens the store of TLS sessions, or returns nil where none are
-// to be kept.
-func (a *app) openSessions() *pool.SessionFile {
-	if a.opts.net.noSessions || a.opts.net.noReuse {
-		return nil
+// A state is what is kept between runs about servers. Both may be nil: then it
+// is not kept.
+type state struct {
+	sessions *pool.SessionFile // TLS sessions, so that handshakes resume
+	facts    *pool.FactFile    // protocols that servers speak
+}
+
+// openState opens what the flags allow and gives it to the pool.
+func (a *app) openState(c *pool.Config) state {
+	var s state
+	if a.opts.net.noReuse {
+		return s
 	}
 	dir, err := stateDir()
-	if err == nil {
-		var f *pool.SessionFile
-		if f, err = pool.OpenSessionFile(filepath.Join(dir, "sessions"), 0, a.logger()); err == nil {
-			return f
-		}
+	if err != nil {
+		a.warn("nothing is kept of servers between runs: " + err.Error())
+		return s
 	}
-	a.warn("TLS sessions are not kept between runs: " + err.Error())
-	return nil
+	if s.facts, err = pool.OpenFactFile(filepath.Join(dir, "hosts")); err != nil {
+		a.warn("what servers speak is not kept between runs: " + err.Error())
+	} else {
+		c.Facts = s.facts
+	}
+	if a.opts.net.noSessions {
+		return s
+	}
+	if s.sessions, err = pool.OpenSessionFile(filepath.Join(dir, "sessions"), 0, a.logger()); err != nil {
+		a.warn("TLS sessions are not kept between runs: " + err.Error())
+	} else {
+		c.Sessions = s.sessions
+	}
+	return s
+}
+
+// close writes what is new. What can't be written is learned again.
+func (s state) close() {
+	if s.sessions != nil {
+		s.sessions.Close()
+	}
+	if s.facts != nil {
+		s.facts.Close()
+	}
 }
