@@ -1,0 +1,112 @@
+package interop_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// buildCommand returns the path of rdapq.
+func buildCommand(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "rdapq")
+	if out, err := exec.Command("go", "build", "-o", file, "github.com/rdapq/rdapq/cmd/rdapq").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return file
+}
+
+// TestCommand looks names up from a file, and has the server reloaded
+// meanwhile: each line has one row, and the receipt is what the server saw.
+func TestCommand(t *testing.T) {
+	each(t, func(t *testing.T, protocol string) {
+		n := startNginx(t, nginxConfig{HTTP2: protocol == http2})
+		rdapq := buildCommand(t)
+		const names, middle = 20000, 1000
+		dir := t.TempDir()
+		queries, rows, stats := filepath.Join(dir, "queries"), filepath.Join(dir, "rows"), filepath.Join(dir, "stats")
+		var list strings.Builder
+		for i := range int64(names) {
+			fmt.Fprintln(&list, name(i))
+		}
+		if err := os.WriteFile(queries, []byte(list.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := n.accepts()
+		cmd := exec.Command(rdapq, "-s", n.base, "--ca", filepath.Join(n.dir, "ca.pem"), "-f", queries, "-o", rows,
+			"--stats-file", stats, "-j", "16", "--per-host", "16", "--http", map[string]string{http1: "1.1", http2: "2"}[protocol])
+		cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir, "XDG_CACHE_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		n.until("a batch is under way", func() bool { return n.lines() >= middle })
+		n.reload()
+		if err := cmd.Wait(); err != nil {
+			t.Fatalf("rdapq: %v\n%s", err, said.String())
+		}
+		accepted := n.accepts() - before - 1
+		all := n.log()
+
+		verdicts, lines := readRows(t, rows)
+		if len(verdicts) != 1 || verdicts["registered"] != names || len(lines) != names {
+			t.Errorf("verdicts %v for %d lines", verdicts, len(lines))
+		}
+		var receipt struct {
+			Requests, Connections int64
+			Handshakes            struct{ Full, Resumed int64 }
+		}
+		text, err := os.ReadFile(stats)
+		if err == nil {
+			err = json.Unmarshal(text, &receipt)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if receipt.Requests != names || receipt.Connections != accepted || receipt.Handshakes.Full+receipt.Handshakes.Resumed != accepted {
+			t.Errorf("the receipt says %+v, the server accepted %d connections", receipt, accepted)
+		}
+		workers := make(map[int]int)
+		for _, l := range all {
+			workers[l.worker]++
+		}
+		if len(workers) != 2 {
+			t.Errorf("requests by process: %v; the reload came too late", workers)
+		}
+	})
+}
+
+// readRows returns how often each verdict is in an NDJSON file, and how often
+// each line of the input.
+func readRows(t *testing.T, file string) (verdicts map[string]int, lines map[int]int) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	verdicts, lines = make(map[string]int), make(map[int]int)
+	in := bufio.NewScanner(f)
+	for in.Scan() {
+		var row struct {
+			Line    int
+			Verdict string
+		}
+		if err := json.Unmarshal(in.Bytes(), &row); err != nil {
+			t.Fatal(err)
+		}
+		verdicts[row.Verdict]++
+		lines[row.Line]++
+	}
+	if err := in.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return verdicts, lines
+}

@@ -1,0 +1,82 @@
+package interop_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// A logged request is a line of nginx's access log.
+type logged struct {
+	worker     int
+	connection int64 // unique among all that this server has had
+	requests   int   // on the connection so far, this one included
+	protocol   string
+	resumed    bool // the connection's TLS session
+	status     int
+	path       string
+}
+
+// log ends the server, so that everything is written, and reads its log. The
+// pools end first: nginx waits a minute for a first request on a connection.
+func (n *nginx) log() []logged {
+	n.t.Helper()
+	for _, p := range n.pools {
+		p.Close()
+	}
+	n.stop(syscall.SIGQUIT)
+	text, err := os.ReadFile(filepath.Join(n.dir, "access.log"))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var all []logged
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) != 7 {
+			n.t.Fatalf("nginx logged %q", line)
+		}
+		number := func(s string) int {
+			v, err := strconv.Atoi(s)
+			if err != nil {
+				n.t.Fatalf("nginx logged %q", line)
+			}
+			return v
+		}
+		all = append(all, logged{
+			worker: number(f[0]), connection: int64(number(f[1])), requests: number(f[2]),
+			protocol: f[3], resumed: f[4] == "r", status: number(f[5]), path: f[6],
+		})
+	}
+	return all
+}
+
+// lines counts what is in the log so far.
+func (n *nginx) lines() int {
+	n.t.Helper()
+	text, err := os.ReadFile(filepath.Join(n.dir, "access.log"))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return strings.Count(string(text), "\n")
+}
+
+// usedConns returns the connections that carried requests, and whether each
+// had resumed a session.
+func usedConns(all []logged) map[int64]bool {
+	conns := make(map[int64]bool)
+	for _, l := range all {
+		conns[l.connection] = l.resumed
+	}
+	return conns
+}
+
+// times returns how often each path was asked for.
+func times(all []logged) map[string]int {
+	paths := make(map[string]int)
+	for _, l := range all {
+		paths[l.path]++
+	}
+	return paths
+}
