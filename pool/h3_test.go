@@ -131,6 +131,7 @@ func TestH3CancelledRequestsFreeTheirPlaces(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{MaxStreams: 4})
 	s.On("/domain/slow.example", rdaptest.Hang())
 	p := newPool(t, s, pool.Config{Protocols: onlyH3, MaxHTTP2Conns: 1})
+	getAll(t, p, s, 1, 1)
 	for range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -148,7 +149,7 @@ func TestH3CancelledRequestsFreeTheirPlaces(t *testing.T) {
 		}
 		getAll(t, p, s, 8, 8)
 	}
-	if c := h.Counts(); c.Connections > 1 {
+	if c := h.Counts(); c.Connections != 1 {
 		t.Errorf("%d connections, want 1", c.Connections)
 	}
 }
@@ -182,7 +183,9 @@ func TestH3FreshConnsResume(t *testing.T) {
 		t.Error("connections stay open:", err)
 	}
 	c := h.Counts()
-	if c.Connections != 20 || c.FullHandshakes != 1 || c.Resumed != 19 || c.EarlyAccepted != 19 || c.Requests != 20 {
+	// An answer to early data may be read, and the connection closed, before the
+	// server has heard the end of the handshake.
+	if c.Connections != 20 || c.FullHandshakes != 1 || c.Resumed+c.FailedHandshakes != 19 || c.EarlyRejected != 0 || c.Requests != 20 {
 		t.Errorf("server saw %+v", c)
 	}
 	if st := p.Stats(); st.Handshakes.EarlyData != 19 || st.Handshakes.Resumed != 19 || st.Connections != 20 {

@@ -129,8 +129,8 @@ func (h *h3Conn) prove() {
 	p := h3Proof{}
 	select {
 	case <-h.quic.HandshakeComplete():
-		h.endEarly()
 		h.mu.Lock()
+		h.tooLate = true
 		attempts := h.attempts
 		h.mu.Unlock()
 		if h.accepted = h.quic.ConnectionState().Used0RTT; !h.accepted {

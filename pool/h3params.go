@@ -2,9 +2,11 @@ package pool
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
+	h3log "github.com/quic-go/quic-go/http3/qlog"
 	"github.com/quic-go/quic-go/qlog"
 	"github.com/quic-go/quic-go/qlogwriter"
 )
@@ -25,49 +27,60 @@ func traceParameters(ctx context.Context, _ bool, _ quic.ConnectionID) qlogwrite
 	return nil
 }
 
+// A paramsTrace is the log of one connection. Several may be tried for an
+// h3Conn.
 type paramsTrace struct {
-	conn  *h3Conn
-	given bool
+	conn    *h3Conn
+	quic    bool        // its log was given out
+	control atomic.Bool // HTTP/3 is about to open its control stream early
 }
 
-// AddProducer serves QUIC, which asks first, and not HTTP/3.
+// AddProducer serves QUIC, which asks first, and HTTP/3 as long as something is
+// to be found out there.
 func (t *paramsTrace) AddProducer() qlogwriter.Recorder {
-	if t.given {
+	if t.quic && !t.control.Load() {
 		return nil
 	}
-	t.given = true
-	return paramsRecorder{t.conn}
+	t.quic = true
+	return paramsRecorder{t}
 }
 
-type paramsRecorder struct{ conn *h3Conn }
+type paramsRecorder struct{ trace *paramsTrace }
 
 func (r paramsRecorder) RecordEvent(e qlogwriter.Event) {
+	t := r.trace
 	switch e := e.(type) {
 	case qlog.ParametersRestored: // those of the session
-		r.conn.limit.Store(e.InitialMaxStreamsBidi)
+		t.conn.limit.Store(e.InitialMaxStreamsBidi)
+		t.control.Store(true)
+	case h3log.StreamTypeSet:
+		t.control.Store(false)
 	case qlog.ParametersSet:
 		if e.Initiator == qlog.InitiatorRemote {
-			r.conn.limit.Store(e.InitialMaxStreamsBidi)
-			r.conn.endEarly()
+			t.conn.limit.Store(e.InitialMaxStreamsBidi)
+			t.conn.endEarly(&t.control)
 		}
 	}
 }
 
 func (paramsRecorder) Close() error { return nil }
 
-// openWait bounds how long the server's parameters wait for requests that are
-// just going out as early data.
+// openWait bounds how long the server's parameters wait for streams that are
+// just being opened early.
 const openWait = 20 * time.Millisecond
 
 // endEarly is called just before the server's parameters come into force.
 // quic-go reads them unguarded when it opens a stream
 // (https://github.com/quic-go/quic-go/issues/4303), so no early request may
-// open one from now on.
-func (h *h3Conn) endEarly() {
+// open one from now on, nor HTTP/3 its control stream.
+func (h *h3Conn) endEarly(control *atomic.Bool) {
 	h.mu.Lock()
 	h.tooLate = true
 	h.mu.Unlock()
-	for end := time.Now().Add(openWait); h.opening.Load() > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(openWait); h.opening.Load() > 0 || control.Load(); {
+		if time.Now().After(end) {
+			return
+		}
 		time.Sleep(openWait / 100)
 	}
 }
