@@ -96,6 +96,7 @@ func (b *batch) head(it *item) {
 // finish hands out the result of an item, and those of its twins. The last of
 // them accounts for the body.
 func (b *batch) finish(it *item) {
+	it.settle()
 	all := []*Result{it.result}
 	for _, t := range b.queue.finish(it) {
 		all = append(all, t.of(it.result))

@@ -113,6 +113,9 @@ type Config struct {
 	// written, and Query.From says what the name was.
 	Registrable bool
 
+	// Search says how searches are done.
+	Search SearchConfig
+
 	// MaxBody bounds a body in octets, after decompression. 0 means
 	// DefaultMaxBody.
 	MaxBody int64
@@ -168,6 +171,7 @@ type Client struct {
 	hosts   *hosts
 	memory  *bodies
 	tallies tallies
+	helps   helps
 }
 
 // New returns a Client.

@@ -12,6 +12,10 @@ type twinKey struct {
 }
 
 func (q Query) twinKey(server string) twinKey {
+	if q.Search != nil || q.URL != "" || q.Note != "" {
+		// Whatever else makes a difference.
+		return twinKey{typ: q.Type, name: q.Path() + " " + q.URL + " " + q.Note, server: server}
+	}
 	return twinKey{typ: q.Type, name: q.Name, prefix: q.Prefix, autnum: q.Autnum, server: server}
 }
 

@@ -47,6 +47,13 @@ func (c *Client) resolve(ctx context.Context, q Query) (bootstrap.Answer, *Error
 	if q.Path() == "" {
 		return bootstrap.Answer{}, invalid(q.Text, "this is no query", "make one with Parse")
 	}
+	if q.URL != "" {
+		a, err := q.serverOfURL()
+		if err != nil {
+			return a, err
+		}
+		return c.permitted(q, a)
+	}
 	if q.Server != "" {
 		urls, err := c.named.urls(q.Server)
 		if err != nil {
@@ -56,7 +63,7 @@ func (c *Client) resolve(ctx context.Context, q Query) (bootstrap.Answer, *Error
 	}
 	question, ok := q.Question()
 	if !ok {
-		return bootstrap.Answer{}, invalid(q.String(), "no server is responsible for "+string(q.Type), "name the server to ask")
+		return bootstrap.Answer{}, q.noServer()
 	}
 	answer, err := c.cfg.Resolver.Resolve(ctx, question)
 	if err != nil {

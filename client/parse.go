@@ -9,13 +9,22 @@ import (
 // Parse makes a [Query] of what a person wrote and finds its type by its shape:
 // an IPv4 or IPv6 address or prefix, an AS number ("AS64496", "AS1.10" or a
 // bare number), and otherwise a domain name. A name below in-addr.arpa or
-// ip6.arpa is a domain too. Of a URL the host is asked for, and of an e-mail
-// address the domain. Entities, nameservers and help have no shape of their own
-// and are never guessed: use [ParseAs] for them.
+// ip6.arpa is a domain too. The URL of an RDAP object is asked as it is, and so is
+// the path of a search, "domains?name=exam*.com", at the server responsible. Of
+// another URL the host is asked for, and of an e-mail address the domain.
+// Entities, nameservers and help have no shape of their own and are never
+// guessed: use [ParseAs] for them.
 //
 // The error is an [*Error] with [CodeInvalid].
 func Parse(text string) (Query, error) {
 	s := strings.TrimSpace(text)
+	if looksLikeSearchPath(s) {
+		return ParseAs(Type(strings.ToLower(s[:strings.IndexAny(s, "/?")])), text)
+	}
+	if q, ok, err := parseURL(s, ""); ok {
+		q.Text = text
+		return q, err
+	}
 	if pasted(s) {
 		return parsePasted(s, text)
 	}
@@ -35,15 +44,27 @@ func ParseAs(typ Type, text string) (Query, error) {
 	}
 	q := Query{Text: text, Type: typ}
 	s := strings.TrimSpace(text)
+	if url, ok, err := parseURL(s, typ); ok {
+		url.Text = text
+		return url, err
+	}
 	var err error
 	switch typ {
 	case TypeDomain, TypeNameserver:
 		q.Name, err = parseName(s)
+		if !isASCIIName(s) && err == nil {
+			q.Note = noteOnName(s)
+		}
 		if err == nil && typ == TypeDomain {
 			err = checkReverse(s, q.Name)
 		}
 	case TypeIP:
-		q.Prefix, err = parsePrefix(s)
+		short := false
+		if q.Prefix, short, err = expandShort(s); !short {
+			q.Prefix, err = parsePrefix(s)
+		} else {
+			q.Note = visible(s) + " is short for " + q.Prefix.String()
+		}
 	case TypeAutnum:
 		q.Autnum, err = parseAutnum(s)
 	case TypeEntity:
@@ -53,8 +74,10 @@ func ParseAs(typ Type, text string) (Query, error) {
 		if s != "" && !strings.EqualFold(s, "help") {
 			err = invalid(s, "help takes no object", "name the server whose help you want, and nothing else")
 		}
+	case TypeDomains, TypeNameservers, TypeEntities, TypeIPs, TypeAutnums:
+		err = parseSearch(&q, s)
 	default:
-		err = invalid(string(typ), "this is no type of query", "types are domain, ip, autnum, nameserver, entity and help")
+		err = invalid(string(typ), "this is no type of query", "types are domain, ip, autnum, nameserver, entity and help, and to search: domains, nameservers, entities, ips and autnums")
 	}
 	if err != nil {
 		return Query{Text: text}, err

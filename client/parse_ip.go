@@ -14,6 +14,7 @@ func looksLikeIP(s string) bool {
 		return true
 	}
 	addr, _, _ := strings.Cut(s, "/")
+	addr, _, _ = strings.Cut(addr, "%") // a zone, which is refused
 	dots := 0
 	for i := range len(addr) {
 		switch {
@@ -59,7 +60,11 @@ func parseAddr(whole, text string) (netip.Addr, error) {
 	case err == nil:
 		return addr, nil
 	case strings.Contains(text, ":"):
-		return netip.Addr{}, invalid(whole, "this is no IPv6 address", "")
+		hint := ""
+		if _, err := netip.ParseAddr(text + "::"); err == nil && strings.Contains(whole, "/") {
+			hint = "write " + strings.Replace(whole, "/", "::/", 1) + ", with two colons in place of what is zero"
+		}
+		return netip.Addr{}, invalid(whole, "this is no IPv6 address", hint)
 	default:
 		return netip.Addr{}, invalid(whole, badIPv4(text), "write four numbers from 0 to 255, such as 192.0.2.1")
 	}

@@ -30,19 +30,24 @@ type Query struct {
 	Prefix netip.Prefix // ip: the address with all its bits, or the prefix, host bits kept
 	Autnum uint32       // autnum
 	Server string       // base URL of the server to ask; empty: bootstrap finds it
+	Search *Search      // searches: what is looked for; nil for lookups
+	URL    string       // asked as it is, in place of Path at a server: the query is the URL of an RDAP object; empty otherwise
+	Note   string       // what is not plain about how Text was read, one sentence; goes into Result.Warnings
 	From   string       // the host name that Name is the registrable domain of, see Config.Registrable; empty: Name is what was written
 }
 
 // Path returns the path of the query relative to a server's base URL (RFC 9082
 // section 3.1), percent-encoded and without a leading slash:
-// "domain/xn--bcher-kva.example", "ip/2001:db8::/32", "autnum/64496". It is
-// empty for the zero Query.
+// "domain/xn--bcher-kva.example", "ip/2001:db8::/32", "autnum/64496",
+// "domains?name=exam*.com". It is empty for the zero Query.
 func (q Query) Path() string {
 	switch q.Type {
 	case TypeHelp:
 		return "help"
 	case "":
 		return ""
+	case TypeDomains, TypeNameservers, TypeEntities, TypeIPs, TypeAutnums:
+		return q.searchPath(q.searchOptions())
 	case TypeIP:
 		// The slash of a prefix is a separator of its own (section 3.1.1).
 		return "ip/" + q.object()
@@ -61,14 +66,16 @@ func (q Query) String() string {
 		return "help"
 	case "":
 		return q.Text
+	case TypeDomains, TypeNameservers, TypeEntities, TypeIPs, TypeAutnums:
+		return q.searchText()
 	default:
 		return q.object()
 	}
 }
 
 // Question returns what to ask bootstrap for the query's server. It is false
-// for help, which is about a server and not about an object, so that
-// Query.Server must say which.
+// for help, which is about a server and not about an object, and for searches
+// that may find something at any registry, so that Query.Server must say which.
 func (q Query) Question() (bootstrap.Question, bool) {
 	switch q.Type {
 	case TypeDomain:
@@ -82,7 +89,7 @@ func (q Query) Question() (bootstrap.Question, bool) {
 	case TypeAutnum:
 		return bootstrap.Question{Class: bootstrap.Autnum, Autnum: q.Autnum}, true
 	default:
-		return bootstrap.Question{}, false
+		return q.searchQuestion()
 	}
 }
 

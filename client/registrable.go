@@ -9,7 +9,7 @@ import (
 // registrable turns a question about a host name into one about the domain that
 // a registry registers, if the configuration says so.
 func (c *Client) registrable(q Query) Query {
-	if !c.cfg.Registrable || q.Type != TypeDomain {
+	if !c.cfg.Registrable || q.Type != TypeDomain || q.URL != "" {
 		return q
 	}
 	if name := registrableName(q.Name); name != q.Name {

@@ -44,6 +44,7 @@ type Result struct {
 	Conn     pool.Trace          // how the last request was carried
 	Header   map[string][]string // of the last response; nil without one
 	Raw      []byte              // the body as the server sent it, decompressed; nil without one. Replace it, but don't write to it
+	Paging   *Paging             // of a search: its further pages; nil for other answers
 	Warnings []string            // what was odd, one sentence each
 	Err      *Error              // why there is no answer; nil for Registered, Found; the server's own words for the others
 

@@ -18,8 +18,9 @@ import (
 type task struct {
 	result  *Result
 	servers bootstrap.Answer
-	next    int  // index of the server to ask
-	hop     *hop // a redirect that is still to be followed; nil: ask the server
+	next    int     // index of the server to ask
+	hop     *hop    // a redirect that is still to be followed; nil: ask the server
+	search  *search // of searches; nil before the first request
 	batch   bool
 
 	host   *host // at which the next request goes
@@ -52,18 +53,23 @@ func (c *Client) newTask(r *Result, servers bootstrap.Answer) *task {
 
 // ask puts r.Query to the servers, one after another until one answers.
 func (c *Client) ask(ctx context.Context, r *Result, servers bootstrap.Answer) {
-	t := c.newTask(r, servers)
+	c.run(ctx, c.newTask(r, servers))
+}
+
+// run takes a task to its end.
+func (c *Client) run(ctx context.Context, t *task) {
 	for c.await(ctx, t) && c.try(ctx, t) {
 		continue
 	}
+	t.settle()
 	c.memory.free(t.held)
-	r.Time = time.Now()
+	t.result.Time = time.Now()
 }
 
-// try makes one request, with the redirects that it leads to, and reports
-// whether there is another one to make: at t.host, not before t.at. If not, the
-// result is complete.
-func (c *Client) try(ctx context.Context, t *task) (again bool) {
+// request makes one request, with the redirects that it leads to, and reports
+// whether it has to be made again: at t.host, not before t.at. If not, the result
+// says what came of it.
+func (c *Client) request(ctx context.Context, t *task) (again bool) {
 	r := t.result
 	start := time.Now()
 	defer func() {
@@ -113,7 +119,10 @@ func (c *Client) try(ctx context.Context, t *task) (again bool) {
 func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
 	r := t.result
 	r.Attempts++
-	target := bootstrap.JoinURL(base, r.Query.Path())
+	if r.Query.Note != "" && r.Attempts == 1 {
+		r.warn(r.Query.Note)
+	}
+	target := t.requestURL(base)
 	r.URL, r.FinalURL = redact(target), redact(target)
 	r.Status, r.Header, r.Raw, r.Err = 0, nil, nil, nil
 	c.memory.free(t.held)

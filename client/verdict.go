@@ -41,6 +41,8 @@ func (r *Result) judge(a answer) {
 // names each in words.
 func (r *Result) refusal(status int, w words, wait time.Duration) (code, what, hint string) {
 	switch {
+	case r.unserved(status, w):
+		return CodeNoService, "no RDAP service known for " + visible(noServiceFor(r.Query)) + ", says a server that only sends on", "name a server if you know one that answers for it"
 	case status == http.StatusNotFound:
 		return CodeNotFound, "not found", ""
 	case status == http.StatusTooManyRequests,
@@ -130,7 +132,7 @@ func (r *Result) compare(found *survey, a answer) {
 		r.warn("the answer is RDAP" + labelled(a.contentType))
 	}
 	class := found.class
-	if due, ok := classOfType[r.Query.Type]; ok && class != due {
+	if due, ok := classOfType[r.Query.Type]; ok && class != due && !r.Query.foundOne(class) {
 		r.warn("asked for " + string(r.Query.Type) + ", the answer is of class " + quote(class))
 		return
 	}
@@ -145,6 +147,8 @@ func (r *Result) compare(found *survey, a answer) {
 var classOfType = map[Type]string{
 	TypeDomain: ClassDomain, TypeNameserver: ClassNameserver, TypeEntity: ClassEntity,
 	TypeIP: ClassIPNetwork, TypeAutnum: ClassAutnum,
+	TypeDomains: ClassDomainSearch, TypeNameservers: ClassNameserverSearch, TypeEntities: ClassEntitySearch,
+	TypeIPs: ClassIPSearch, TypeAutnums: ClassAutnumSearch,
 }
 
 // sameName compares the names that an answer bears with the one asked for. An

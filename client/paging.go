@@ -1,0 +1,166 @@
+package client
+
+import (
+	"iter"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Paging says how far the answer to a search was read, and has what came after
+// its first page, which is the Result itself (RFC 8977).
+type Paging struct {
+	Pages    []Page // all but the first
+	Results  int    // objects on all pages
+	Total    int    // how many the server says that there are in all; 0 when it did not say
+	Complete bool   // the last page read points at none after it. The server may have left out results all the same, and say so in a notice
+	Next     string // URL of the page after the last one read, unless Complete; as the server gave it
+}
+
+// A Page is a part of the answer to a search.
+type Page struct {
+	Number int    // from 1
+	URL    string // asked, without keys
+	Raw    []byte // as the server sent it, decompressed
+	Paging Paging // how far the search has come with this page; without Pages
+}
+
+// Record reads the page: see [ReadRecord].
+func (p *Page) Record() (*Record, error) { return ReadRecord(p.Raw) }
+
+// Objects yields what a search found, page by page, in the order of the server.
+// An error is that of a page that cannot be read; the next one is read all the
+// same. For other answers it yields nothing.
+func (r *Result) Objects() iter.Seq2[*Record, error] {
+	return func(yield func(*Record, error) bool) {
+		if r.Paging == nil {
+			return
+		}
+		page, err := r.Record()
+		for i := 0; ; i++ {
+			if err != nil {
+				if !yield(nil, err) {
+					return
+				}
+			} else {
+				for k := range page.Results {
+					if !yield(&page.Results[k], nil) {
+						return
+					}
+				}
+			}
+			if i >= len(r.Paging.Pages) {
+				return
+			}
+			page, err = r.Paging.Pages[i].Record()
+		}
+	}
+}
+
+// Bounds on what is read of one search, beside SearchConfig.MaxResults.
+const (
+	maxPages      = 1000
+	maxEmptyPages = 3 // in a row
+)
+
+// sheet is what a page says about itself.
+type sheet struct {
+	list    bool // it has a list of results
+	results int
+	total   int
+	next    string
+}
+
+// readSheet reads the metadata of RFC 8977 and counts the results.
+func (r *Result) readSheet() sheet {
+	doc, err := r.document()
+	if err != nil {
+		return sheet{}
+	}
+	var s sheet
+	var meta, top []Link
+	hasMeta := false
+	walk := newReader(doc.object, "")
+	if !walk.enterObject() {
+		return sheet{}
+	}
+	for walk.next() {
+		switch name := walk.name(); {
+		case name == "paging_metadata" && walk.peek() == jsontext.KindBeginObject:
+			hasMeta = true
+			meta = walk.pagingMetadata(&s)
+		case name == "links":
+			walk.links(&top)
+		case strings.HasSuffix(name, "SearchResults"):
+			s.list = true
+			for l := walk.list(); l.more(walk); s.results++ {
+				walk.skip()
+			}
+		default:
+			walk.skip()
+		}
+	}
+	if !hasMeta {
+		meta = top // where some servers put it
+	}
+	for _, l := range meta {
+		if l.HasRel("next") && l.Href != "" && (l.Type == "" || strings.Contains(l.Type, "json")) {
+			s.next = l.Href
+			break
+		}
+	}
+	return s
+}
+
+func (r *reader) pagingMetadata(s *sheet) (links []Link) {
+	r.token()
+	for r.next() {
+		switch r.name() {
+		case "totalCount":
+			var n *uint32
+			r.number(&n)
+			if n != nil {
+				s.total = int(*n)
+			}
+		case "links":
+			r.links(&links)
+		default:
+			r.skip()
+		}
+	}
+	return links
+}
+
+// nextURL is where the next page is, and why it is not followed if it is not. The
+// cursor in it is the server's own; nothing is made of it or added to it.
+func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
+	base, err := url.Parse(from)
+	if err != nil {
+		return nil, "the page's own URL cannot be read"
+	}
+	next, err = base.Parse(strings.TrimSpace(href))
+	if err != nil {
+		return nil, "it is no URL: " + quote(redact(href))
+	}
+	next.User, next.Fragment, next.RawFragment = nil, "", ""
+	next.Scheme = strings.ToLower(next.Scheme)
+	if next.Scheme == "http" && base.Scheme == "https" && strings.EqualFold(next.Hostname(), base.Hostname()) && next.Port() == "" {
+		// What stands behind a proxy that does its TLS does not know better.
+		next.Scheme = "https"
+		next.Host = base.Host
+	}
+	if next.Scheme != base.Scheme || origin(next) != origin(base) {
+		return nil, "it is at another server: " + quote(redactURL(next))
+	}
+	return next, ""
+}
+
+// counted says how many results there are, for a message.
+func counted(n int) string {
+	if n == 1 {
+		return "1 result"
+	}
+	return strconv.Itoa(n) + " results"
+}

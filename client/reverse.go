@@ -1,0 +1,59 @@
+package client
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rdapq/rdapq/bootstrap"
+)
+
+// checkReverseSearch refuses a reverse search that the server does not announce
+// (RFC 9536 section 5): it would send somebody's address or name to a server that
+// has no use for it.
+func (q Query) checkReverseSearch(h *Help, server string) *Error {
+	s := q.Search
+	known := h.Reverses(q.Type, s.Reverse)
+	refuse := func(what string) *Error {
+		e := &Error{Code: CodeUnsupported, Message: visible(server) + " announces no reverse search for " + what}
+		if len(known) > 0 {
+			e.Hint = "it searches " + string(q.Type) + " by these of an " + s.Reverse + ": " + visible(strings.Join(known, ", "))
+		} else if list := h.reversible(); list != "" {
+			e.Hint = "it announces these: " + visible(list)
+		}
+		return e
+	}
+	if len(known) == 0 {
+		return refuse(string(q.Type) + " by their " + s.Reverse)
+	}
+	for _, p := range s.Params {
+		if !slices.Contains(known, p.Name) {
+			return refuse(string(q.Type) + " by the " + visible(p.Name) + " of an " + s.Reverse)
+		}
+	}
+	return nil
+}
+
+// reversible lists all reverse searches: "domains by entity fn, ips by entity
+// handle".
+func (h *Help) reversible() string {
+	if h == nil {
+		return ""
+	}
+	list := make([]string, len(h.ReverseSearch))
+	for i, p := range h.ReverseSearch {
+		list[i] = string(p.Searchable) + " by " + p.Related + " " + p.Property
+	}
+	return strings.Join(list, ", ")
+}
+
+// secured refuses to send a reverse search to a server without TLS, whatever is
+// permitted otherwise: it bears personal data (RFC 9536 section 12).
+func (q Query) secured(server string) *Error {
+	if q.Search == nil || q.Search.Reverse == "" || !isPlainHTTP(server) {
+		return nil
+	}
+	return &Error{
+		Code: CodeHTTPOnly, Server: redact(server), Err: bootstrap.ErrHTTPOnly,
+		Message: "a reverse search goes over https only, and " + visible(redact(server)) + " speaks plain http",
+	}
+}

@@ -1,0 +1,250 @@
+package client
+
+import (
+	"strings"
+
+	"github.com/rdapq/rdapq/bootstrap"
+)
+
+// Types of a [Query] that search: the path segments of RFC 9082 section 3.2 and
+// RFC 9910 section 3.
+const (
+	TypeDomains     Type = "domains"
+	TypeNameservers Type = "nameservers"
+	TypeEntities    Type = "entities"
+	TypeIPs         Type = "ips"
+	TypeAutnums     Type = "autnums"
+)
+
+// IsSearch reports whether queries of the type search, so that their answer is a
+// list and [Query.Search] says for what.
+func (t Type) IsSearch() bool {
+	switch t {
+	case TypeDomains, TypeNameservers, TypeEntities, TypeIPs, TypeAutnums:
+		return true
+	}
+	return false
+}
+
+// A Search says what a [Query] of one of the search types looks for. [Parse] and
+// [ParseAs] make it; a Query made of another shares it, so it must not be changed.
+type Search struct {
+	// Params are what is searched by: one, as "name" and "exam*.com"; with
+	// Reverse any number that have to hold together.
+	Params []Param
+
+	// Reverse is the class of the related objects that Params are about:
+	// "entity" (RFC 9536). Empty: they are about the objects looked for.
+	Reverse string
+
+	// Relation looks for the networks, AS numbers or reverse domains around or
+	// inside of the one that the Query names (RFC 9910 section 4). There are no
+	// Params then.
+	Relation Relation
+
+	// Active leaves out, with Relation, what is not active.
+	Active bool
+
+	SearchOptions
+}
+
+// A Param is a condition of a [Search].
+type Param struct {
+	Name  string // "name", "nsLdhName", "nsIp", "ip", "fn", "handle"; with Search.Reverse also "email", "role" and what servers have of their own
+	Value string // in Unicode's form NFC, not percent-encoded; at most one "*", which stands for any text
+}
+
+// SearchOptions are what may be wished of the answer to a search. The zero value
+// wishes nothing. What a server does not announce in its help is not sent to it:
+// see SearchConfig.Unannounced.
+type SearchOptions struct {
+	Sort     string // properties with ":a" or ":d" for the direction, separated by commas: "registrationDate:d,name" (RFC 8977)
+	Count    bool   // that the server says how many results there are in all (RFC 8977)
+	FieldSet string // how much of each object: "id", "brief" or "full" (RFC 8982)
+}
+
+// or returns o with what it leaves open from more.
+func (o SearchOptions) or(more SearchOptions) SearchOptions {
+	o.Sort = orDefault(o.Sort, more.Sort)
+	o.FieldSet = orDefault(o.FieldSet, more.FieldSet)
+	o.Count = o.Count || more.Count
+	return o
+}
+
+// searchParams are what each type is searched by.
+var searchParams = map[Type][]string{
+	TypeDomains:     {"name", "nsLdhName", "nsIp"},
+	TypeNameservers: {"name", "ip"},
+	TypeEntities:    {"fn", "handle"},
+	TypeIPs:         {"handle", "name"},
+	TypeAutnums:     {"handle", "name"},
+}
+
+// lookupType is the type of a single one of what a search of type t finds.
+var lookupType = map[Type]Type{
+	TypeDomains: TypeDomain, TypeNameservers: TypeNameserver, TypeEntities: TypeEntity, TypeIPs: TypeIP, TypeAutnums: TypeAutnum,
+}
+
+// foundOne says that an object of that class answers the search: those up and at
+// the top are single objects, which servers send as such (RFC 9910 section 4.2).
+func (q Query) foundOne(class string) bool {
+	return q.Search != nil && q.Search.Relation != "" && class == classOfType[lookupType[q.Type]]
+}
+
+// searchOptions are those that the query itself has.
+func (q Query) searchOptions() SearchOptions {
+	if q.Search == nil {
+		return SearchOptions{}
+	}
+	return q.Search.SearchOptions
+}
+
+// requestURL is the URL that asks the server with that base.
+func (q Query) requestURL(base string, o SearchOptions) string {
+	switch {
+	case q.URL != "":
+		return q.URL
+	case q.Search != nil:
+		return bootstrap.JoinURL(base, q.searchPath(o))
+	}
+	return bootstrap.JoinURL(base, q.Path())
+}
+
+// related is the lookup of the object that a search by relation starts from.
+func (q Query) related() Query {
+	return Query{Type: lookupType[q.Type], Name: q.Name, Prefix: q.Prefix, Autnum: q.Autnum}
+}
+
+// searchPath is Path for searches, with the given options.
+func (q Query) searchPath(o SearchOptions) string {
+	s := q.Search
+	if s == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(string(q.Type))
+	switch {
+	case s.Relation != "":
+		b.WriteString("/rirSearch1/rdap-" + string(s.Relation) + "/")
+		_, object, _ := strings.Cut(q.related().Path(), "/")
+		b.WriteString(object)
+	case s.Reverse != "":
+		b.WriteString("/reverse_search/" + escapeSegment(s.Reverse))
+	}
+	sep := byte('?')
+	add := func(name, value string) {
+		b.WriteByte(sep)
+		b.WriteString(escapeValue(name) + "=" + escapeValue(value))
+		sep = '&'
+	}
+	for _, p := range s.Params {
+		add(p.Name, p.Value)
+	}
+	if s.Active {
+		add("status", "active")
+	}
+	if o.Count {
+		add("count", "true")
+	}
+	if o.Sort != "" {
+		add("sort", o.Sort)
+	}
+	if o.FieldSet != "" {
+		add("fieldSet", o.FieldSet)
+	}
+	return b.String()
+}
+
+// searchText says what a search looks for, for people: "domains name=exam*.com".
+func (q Query) searchText() string {
+	s := q.Search
+	var b strings.Builder
+	b.WriteString(string(q.Type))
+	sep := " "
+	switch {
+	case s == nil:
+		return q.Text
+	case s.Relation != "":
+		b.WriteString(" rdap-" + string(s.Relation) + ":" + q.related().String())
+		if s.Active {
+			b.WriteString(", active")
+		}
+	case s.Reverse != "":
+		b.WriteString(" " + s.Reverse)
+		sep = ":"
+	}
+	for _, p := range s.Params {
+		b.WriteString(sep + p.Name + "=" + p.Value)
+		sep = "&"
+	}
+	return b.String()
+}
+
+// searchQuestion is Question for searches: the registry of the names that are
+// looked for, or that of the object which others lie around. Other searches may
+// find something at any registry.
+func (q Query) searchQuestion() (bootstrap.Question, bool) {
+	s := q.Search
+	switch {
+	case s == nil || s.Reverse != "":
+		return bootstrap.Question{}, false
+	case s.Relation != "":
+		return q.related().Question()
+	case len(s.Params) != 1 || s.Params[0].Name != "name":
+		return bootstrap.Question{}, false
+	}
+	name := patternSuffix(s.Params[0].Value)
+	switch {
+	case name == "":
+	case q.Type == TypeDomains:
+		return bootstrap.Question{Class: bootstrap.Domain, Name: name}, true
+	case q.Type == TypeNameservers:
+		return bootstrap.Question{Class: bootstrap.Nameserver, Name: name}, true
+	}
+	return bootstrap.Question{}, false
+}
+
+// patternSuffix is what all names that match a pattern end in: whole labels, as
+// A-labels; all of it where there is no "*". It is empty when the pattern leaves
+// the top-level domain open.
+func patternSuffix(pattern string) string {
+	if i := strings.LastIndexByte(pattern, '*'); i >= 0 {
+		_, pattern, _ = strings.Cut(pattern[i:], ".")
+	}
+	name, err := parseName(pattern)
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// noServer says that nothing tells whom to ask.
+func (q Query) noServer() *Error {
+	const hint = "name the server to ask"
+	s := q.Search
+	switch {
+	case s == nil:
+		return invalid(q.String(), "no server is responsible for "+string(q.Type), hint)
+	case s.Reverse == "" && len(s.Params) == 1 && s.Params[0].Name == "name" && (q.Type == TypeDomains || q.Type == TypeNameservers):
+		return invalid(q.String(), "the pattern leaves the top-level domain open, so no registry is responsible for it", "write the top-level domain, as in exam*.com, or "+hint)
+	}
+	return invalid(q.String(), "any registry may have results of this search, and none is responsible for it", hint)
+}
+
+// escapeValue percent-encodes a name or value of a query string. The "*" of a
+// pattern and the marks of a sort property stay: servers look for them.
+func escapeValue(s string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		if isAlnum(c) || strings.IndexByte("-._~*:,", c) >= 0 {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteByte('%')
+		b.WriteByte(hex[c>>4])
+		b.WriteByte(hex[c&15])
+	}
+	return b.String()
+}

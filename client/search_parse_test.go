@@ -1,0 +1,230 @@
+package client
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/rdapq/rdapq/bootstrap"
+)
+
+func TestParseSearch(t *testing.T) {
+	for _, tt := range []struct {
+		typ  Type
+		text string
+		path string
+		str  string
+	}{
+		{TypeDomains, "name=exam*.com", "domains?name=exam*.com", "domains name=exam*.com"},
+		{TypeDomains, " EXAM*.Com. ", "domains?name=exam*.com", "domains name=exam*.com"},
+		{TypeDomains, "nsldhname=NS1.*", "domains?nsLdhName=ns1.*", "domains nsLdhName=ns1.*"},
+		{TypeDomains, "nsIp=192.0.2.1", "domains?nsIp=192.0.2.1", ""},
+		{TypeDomains, "nsip=2001:DB8:0::1", "domains?nsIp=2001:db8::1", ""},
+		{TypeNameservers, "ns*.example", "nameservers?name=ns*.example", ""},
+		{TypeNameservers, "ip=2001:db8::1", "nameservers?ip=2001:db8::1", ""},
+		{TypeNameservers, "ip=192.0.2.*", "nameservers?ip=192.0.2.*", ""},
+		{TypeEntities, "fn=Bobby Joe*", "entities?fn=Bobby%20Joe*", "entities fn=Bobby Joe*"},
+		{TypeEntities, "fn=Smith & Sons", "entities?fn=Smith%20%26%20Sons", ""},
+		{TypeEntities, "handle=AbC-*", "entities?handle=AbC-*", ""},
+		{TypeEntities, "handle=A%42+#/", "entities?handle=A%2542%2B%23%2F", ""}, // as it is written
+		{TypeEntities, "fn=Mu\u0308ller*", "entities?fn=M%C3%BCller*", ""},      // NFC, letters as they are
+		{TypeIPs, "handle=NET-192*", "ips?handle=NET-192*", ""},
+		{TypeIPs, "name=EXAMPLE-*", "ips?name=EXAMPLE-*", ""},
+		{TypeAutnums, "name=EX AMPLE*", "autnums?name=EX%20AMPLE*", ""},
+
+		// Names: A-labels, or U-labels where a part of one is looked for; never both.
+		{TypeDomains, "bücher.example", "domains?name=xn--bcher-kva.example", ""},
+		{TypeDomains, "exam*.рф", "domains?name=exam*.xn--p1ai", ""},
+		{TypeDomains, "BÜ*.example", "domains?name=b%C3%BC*.example", ""},
+		{TypeDomains, "bü*.xn--p1ai", "domains?name=b%C3%BC*.%D1%80%D1%84", ""},
+		{TypeDomains, "bu\u0308*。example", "domains?name=b%C3%BC*.example", ""},
+
+		{TypeIPs, "rdap-up:192.0.2.0/24", "ips/rirSearch1/rdap-up/192.0.2.0/24", "ips rdap-up:192.0.2.0/24"},
+		{TypeIPs, "down:2001:DB8::/32", "ips/rirSearch1/rdap-down/2001:db8::/32", ""},
+		{TypeIPs, "rdap-bottom:10/8?status=active", "ips/rirSearch1/rdap-bottom/10.0.0.0/8?status=active", "ips rdap-bottom:10.0.0.0/8, active"},
+		{TypeAutnums, "TOP:AS64496", "autnums/rirSearch1/rdap-top/64496", "autnums rdap-top:AS64496"},
+		{TypeDomains, "rdap-up:2.0.192.in-addr.arpa", "domains/rirSearch1/rdap-up/2.0.192.in-addr.arpa", ""},
+
+		{TypeDomains, "entity:email=x@alpha.example", "domains/reverse_search/entity?email=x%40alpha.example", "domains entity:email=x@alpha.example"},
+		{TypeIPs, "Entity:fn=Smith & Sons*&role=technical", "ips/reverse_search/entity?fn=Smith%20%26%20Sons*&role=technical", "ips entity:fn=Smith & Sons*&role=technical"},
+		{TypeEntities, "entity:handle=CID-40*", "entities/reverse_search/entity?handle=CID-40*", ""},
+
+		// The paths themselves, with no type.
+		{"", "domains?name=exam*.com", "domains?name=exam*.com", ""},
+		{"", "domains?name=exam%2A.com&count=true&sort=name:d,registrationDate&fieldSet=brief", "domains?name=exam*.com&count=true&sort=name:d,registrationDate&fieldSet=brief", ""},
+		{"", "Entities?fn=a%26b%20c+d", "entities?fn=a%26b%20c%2Bd", ""},
+		{"", "nameservers?ip=192.0.2.1", "nameservers?ip=192.0.2.1", ""},
+		{"", "ips/rirSearch1/rdap-up/192.0.2.0/24?status=active", "ips/rirSearch1/rdap-up/192.0.2.0/24?status=active", ""},
+		{"", "ips/rirSearch1/down/2001%3adb8::%2f32", "ips/rirSearch1/rdap-down/2001:db8::/32", ""},
+		{"", "domains/reverse_search/entity?email=x@alpha.example&role=registrant", "domains/reverse_search/entity?email=x%40alpha.example&role=registrant", ""},
+		{"", "autnums/reverse_search/entity?x_own=1", "autnums/reverse_search/entity?x_own=1", ""},
+		{TypeDomains, "domains?name=exam*.com", "domains?name=exam*.com", ""},
+	} {
+		q, err := ParseAs(tt.typ, tt.text)
+		if err != nil {
+			t.Errorf("ParseAs(%q, %q): %v", tt.typ, tt.text, err)
+			continue
+		}
+		if q.Path() != tt.path || q.Text != tt.text || q.Search == nil || tt.str != "" && q.String() != tt.str {
+			t.Errorf("ParseAs(%q, %q) = path %q, %q; want %q, %q", tt.typ, tt.text, q.Path(), q, tt.path, tt.str)
+		}
+	}
+}
+
+func TestParseSearchInvalid(t *testing.T) {
+	for _, tt := range []struct {
+		typ  Type
+		text string
+		want string
+	}{
+		{TypeDomains, "", "nothing to search for"},
+		{TypeDomains, "*", "says nothing"},
+		{TypeDomains, "name=", "says nothing"},
+		{TypeDomains, "a*b*.com", "one * at most"},
+		{TypeDomains, "a*\u0308b.com", "combining"},
+		{TypeDomains, "fn=alpha", `by "fn"`},
+		{TypeDomains, "name=exam*.com&count=true", "no pattern for names"},
+		{TypeDomains, "exam *.com", "no pattern for names"},
+		{TypeDomains, "a..b*", "empty label"},
+		{TypeDomains, "exam*\x1b.com", "control"},
+		{TypeDomains, "exam*\xff.com", "UTF-8"},
+		{TypeDomains, "nsIp=192.0.2.0/24", "not prefixes"},
+		{TypeDomains, "nsIp=alpha*", "addresses"},
+		{TypeDomains, "rdap-up:alpha.example", "only reverse names"},
+		{TypeDomains, "registrar:handle=A", "no reverse search by"},
+		{TypeDomains, "entity:fn=a&fn=b", "twice"},
+		{TypeDomains, "entity:=b", "no condition"},
+		{TypeEntities, "ABC*", "does not say by what"},
+		{TypeEntities, "rdap-up:ABC", "by relation"},
+		{TypeIPs, "192.0.2.0/24", "does not say by what"},
+		{TypeIPs, "rdap-up:alpha", "no IPv4"},
+		{TypeIPs, "rdap-up:192.0.2.0/24?status=inactive", "no condition"},
+		{TypeAutnums, "up:65536.1.1", "asdot"},
+		{"", "domains?name=%zz", "percent-encoded"},
+		{"", "domains?", "one condition"},
+		{"", "domains?name=a*&nsIp=192.0.2.1", "one condition"},
+		{"", "domains?name=a*&cursor=x", "cursor"},
+		{"", "domains?name=a*&sort=x:up", "sort by"},
+		{"", "domains?name=a*&fieldSet=a%20b", "field set"},
+		{"", "domains/what?name=a*", "no path"},
+		{"", "ips/rirSearch1/rdap-left/192.0.2.1", "no relation"},
+		{"", "domains/reverse_search/entity", "no condition"},
+		{TypeEntities, "domains?name=a*", "not for entities"},
+	} {
+		q, err := ParseAs(tt.typ, tt.text)
+		e, ok := errors.AsType[*Error](err)
+		switch {
+		case !ok:
+			t.Errorf("ParseAs(%q, %q) = %q, %v; want an *Error", tt.typ, tt.text, q.Path(), err)
+		case e.Code != CodeInvalid || !strings.Contains(e.Message, tt.want):
+			t.Errorf("ParseAs(%q, %q): %s; want %q in it", tt.typ, tt.text, e.Message, tt.want)
+		case q.Type != "" || q.Search != nil:
+			t.Errorf("ParseAs(%q, %q) left %+v", tt.typ, tt.text, q)
+		}
+	}
+}
+
+// TestSearchQuestion has the searches that tell whom to ask, and those that don't.
+func TestSearchQuestion(t *testing.T) {
+	for _, tt := range []struct {
+		typ   Type
+		text  string
+		class bootstrap.Class
+		want  string
+	}{
+		{TypeDomains, "name=exam*.com", bootstrap.Domain, "com"},
+		{TypeDomains, "name=exam*.co.zz", bootstrap.Domain, "co.zz"},
+		{TypeDomains, "name=a*.b.рф", bootstrap.Domain, "b.xn--p1ai"},
+		{TypeDomains, "name=example.com", bootstrap.Domain, "example.com"},
+		{TypeNameservers, "name=ns*.example.com", bootstrap.Nameserver, "example.com"},
+		{TypeIPs, "rdap-up:192.0.2.0/24", bootstrap.Address, "192.0.2.0/24"},
+		{TypeAutnums, "rdap-up:64496", bootstrap.Autnum, "64496"},
+		{TypeDomains, "rdap-up:2.0.192.in-addr.arpa", bootstrap.Domain, "2.0.192.in-addr.arpa"},
+		{TypeDomains, "name=exam*", 0, "top-level domain"},
+		{TypeDomains, "nsLdhName=ns1.example.com", 0, "any registry"},
+		{TypeNameservers, "ip=192.0.2.1", 0, "any registry"},
+		{TypeEntities, "handle=ABC*", 0, "any registry"},
+		{TypeIPs, "name=EX*", 0, "any registry"},
+		{TypeDomains, "entity:fn=A", 0, "any registry"},
+	} {
+		q, err := ParseAs(tt.typ, tt.text)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		question, ok := q.Question()
+		if tt.class == 0 {
+			if e := q.noServer(); ok || !strings.Contains(e.Message, tt.want) || e.Hint == "" {
+				t.Errorf("%s: %v, %v", tt.text, question, e)
+			}
+			continue
+		}
+		got := map[bootstrap.Class]string{
+			bootstrap.Domain: question.Name, bootstrap.Nameserver: question.Name, bootstrap.Address: question.Prefix.String(), bootstrap.Autnum: q.related().object(),
+		}[tt.class]
+		if !ok || question.Class != tt.class || got != tt.want {
+			t.Errorf("%s: %+v", tt.text, question)
+		}
+	}
+}
+
+func TestTwinsOfSearches(t *testing.T) {
+	key := func(text string) twinKey {
+		q, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q.twinKey("https://rdap.example/")
+	}
+	if key("domains?name=a*.com") == key("domains?name=b*.com") || key("10/8") == key("10.0.0.0/8") ||
+		key("https://rdap.example/domain/a.example") == key("https://rdap.example/domain/A.example") {
+		t.Error("different questions count as one")
+	}
+	if key("domains?name=a*.com") != key("domains?name=A*.COM") || key("a.example") != key("A.example") {
+		t.Error("one question counts as two")
+	}
+}
+
+func FuzzParseSearch(f *testing.F) {
+	for _, seed := range []string{
+		"name=exam*.com", "entity:email=x@a.example&role=technical", "rdap-up:192.0.2.0/24?status=active", "rdap-down:2001:db8::/32",
+		"domains?name=%2A.com&count=true&sort=a:d", "ips/rirSearch1/rdap-up/192.0.2.0/24", "bü*.xn--p1ai", "fn=a*\u0308", "https://rdap.example/domains?name=a*",
+		"ips/rirSearch1/up/10/8", "10/8", "192.0.2.1%eth0", "autnums/reverse_search/entity?handle=%41",
+	} {
+		for _, typ := range []string{"", "domains", "nameservers", "entities", "ips", "autnums"} {
+			f.Add(typ, seed)
+		}
+	}
+	f.Fuzz(func(t *testing.T, typ, text string) {
+		q, err := ParseAs(Type(typ), text)
+		if err != nil {
+			if e, ok := errors.AsType[*Error](err); !ok || e.Code != CodeInvalid || strings.ContainsAny(e.Message+e.Hint, "\n\r\x1b") {
+				t.Fatalf("%q: %#v", text, err)
+			}
+			return
+		}
+		_, _ = q.Question()
+		_ = q.String()
+		path := q.Path()
+		if u, err := url.Parse("https://rdap.example/" + path); err != nil || u.Host != "rdap.example" || u.Fragment != "" || strings.ContainsAny(path, " \n\r\t\"<>") {
+			t.Fatalf("%q: path %q, %v", text, path, err)
+		}
+		if q.URL != "" {
+			if u, err := url.Parse(q.URL); err != nil || u.User != nil || u.Fragment != "" {
+				t.Fatalf("%q: URL %q, %v", text, q.URL, err)
+			}
+			if _, e := q.serverOfURL(); e != nil {
+				t.Fatalf("%q: %v", text, e)
+			}
+			return
+		}
+		if q.Search == nil {
+			return
+		}
+		again, err := Parse(path)
+		if err != nil || again.Path() != path {
+			t.Fatalf("%q: path %q, read again %q, %v", text, path, again.Path(), err)
+		}
+	})
+}

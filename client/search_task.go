@@ -1,0 +1,373 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// A SearchConfig says how a [Client] searches. The zero value is ready to use.
+type SearchConfig struct {
+	SearchOptions // for all searches that don't say otherwise themselves
+
+	// MaxResults bounds how many results of a search are read: no page is asked
+	// for once there are so many. 0 means DefaultMaxResults, negative that only
+	// other bounds hold.
+	MaxResults int
+
+	// Unannounced sends reverse searches and SearchOptions to servers whose help
+	// does not announce them, without asking for it.
+	Unannounced bool
+}
+
+// DefaultMaxResults is the default of SearchConfig.MaxResults.
+const DefaultMaxResults = 1000
+
+// A search is how the task of a search gets from one request to the next: the
+// server's help if it is needed, the first page, and those after it. Each has a
+// result of its own while it is being asked, so that repetition and limits work as
+// for any other request; main is what becomes of them all.
+type search struct {
+	main    *Result
+	options SearchOptions
+	stage   stage
+	base    string // of the server whose help is asked
+	next    string // URL of the page to ask for; empty: the first
+	seen    map[string]bool
+	empty   int   // pages without results in a row
+	held    int64 // octets of pages that are accounted for
+	each    func(*Page) bool
+}
+
+type stage int
+
+const (
+	stageHelp stage = iota + 1
+	stageFirst
+	stageMore
+)
+
+// try makes one request, with the redirects that it leads to, and reports whether
+// there is another one to make: at t.host, not before t.at. If not, the result is
+// complete.
+func (c *Client) try(ctx context.Context, t *task) (again bool) {
+	if t.search == nil && t.result.Query.Search == nil {
+		return c.request(ctx, t)
+	}
+	if t.search == nil || t.search.stage == 0 {
+		if e := c.beginSearch(t); e != nil {
+			t.giveBack()
+			t.search.refuse(e)
+			return false
+		}
+	}
+	return c.request(ctx, t) || c.goOn(ctx, t)
+}
+
+// requestURL is the URL of the next request to the server with that base.
+func (t *task) requestURL(base string) string {
+	switch s := t.search; {
+	case s == nil || s.stage == stageHelp:
+		return t.result.Query.requestURL(base, SearchOptions{})
+	case s.next != "":
+		return s.next
+	default:
+		return t.result.Query.requestURL(base, s.options)
+	}
+}
+
+// beginSearch decides what is asked first.
+func (c *Client) beginSearch(t *task) *Error {
+	s := t.search
+	if s == nil {
+		s = &search{}
+		t.search = s
+	}
+	s.main, s.stage = t.result, stageFirst
+	q := s.main.Query
+	s.base = t.servers.URLs[t.next]
+	if e := q.secured(s.base); e != nil {
+		return e
+	}
+	if q.URL != "" {
+		return nil // as it is
+	}
+	s.options = q.Search.SearchOptions.or(c.cfg.Search.SearchOptions)
+	if c.cfg.Search.Unannounced || q.Search.Reverse == "" && s.options == (SearchOptions{}) {
+		return nil
+	}
+	if h, ok := c.helps.get(s.base); ok {
+		return s.settleOptions(h)
+	}
+	s.stage = stageHelp
+	t.result = &Result{Query: Query{Text: "help", Type: TypeHelp, Server: q.Server}}
+	return nil
+}
+
+// goOn decides what to do when a request has led to something.
+func (c *Client) goOn(ctx context.Context, t *task) (again bool) {
+	s, got := t.search, t.result
+	switch {
+	case s.stage == stageHelp:
+		return c.helped(t, got)
+	case s.main.Verdict != Found:
+		return false
+	case s.stage == stageFirst:
+		return c.turnPage(t, got)
+	case got.Verdict != Found:
+		t.result = s.main
+		s.broken(got)
+		return false
+	}
+	t.result = s.main
+	s.main.Elapsed += got.Elapsed
+	s.main.Time = got.Time
+	return c.turnPage(t, got)
+}
+
+// helped goes on to the search itself, if the server can do it.
+func (c *Client) helped(t *task, got *Result) (again bool) {
+	s := t.search
+	s.leave(t)
+	s.stage = stageFirst
+	t.at, t.limited = time.Time{}, time.Time{}
+	s.base = t.servers.URLs[t.next]
+	var h *Help
+	switch got.Verdict {
+	case Found:
+		h, _ = got.Help() // it has been read before
+		c.helps.put(s.base, h)
+	case NotFound, Rejected:
+		c.helps.put(s.base, nil) // nothing is announced
+	default:
+		if got.Verdict != Failed || got.Status == 0 || got.Err.Code == CodeCanceled {
+			s.refuse(got.Err)
+			return false
+		}
+	}
+	if e := s.settleOptions(h); e != nil {
+		s.refuse(e)
+		return false
+	}
+	return true
+}
+
+// leave makes the search's own result that of the task again, after its help.
+func (s *search) leave(t *task) {
+	s.main.Elapsed += t.result.Elapsed
+	t.result = s.main
+}
+
+// refuse ends a search that was not asked.
+func (s *search) refuse(e *Error) {
+	s.main.Server = redact(s.base)
+	e.Server = s.main.Server
+	s.main.Time = time.Now()
+	s.main.fail(e)
+}
+
+// settleOptions keeps to what the server announces: a reverse search that it does
+// not is refused, options that it does not are left out, since the results are
+// the same without them.
+func (s *search) settleOptions(h *Help) *Error {
+	q := s.main.Query
+	server := redact(s.base)
+	if q.Search.Reverse != "" {
+		if e := q.checkReverseSearch(h, server); e != nil {
+			e.Server = server
+			return e
+		}
+	}
+	omit := func(what, extension string) {
+		s.main.warn(server + " does not announce " + extension + ", so " + what + " was left out")
+	}
+	if s.options.Sort != "" && !h.Announces("sorting") {
+		omit("sort="+visible(s.options.Sort), "sorting")
+		s.options.Sort = ""
+	}
+	if s.options.Count && !h.Announces("paging") {
+		omit("count=true", "paging")
+		s.options.Count = false
+	}
+	if s.options.FieldSet != "" && !h.Announces("subsetting") {
+		omit("fieldSet="+visible(s.options.FieldSet), "subsetting")
+		s.options.FieldSet = ""
+	}
+	return nil
+}
+
+// turnPage takes a page and decides whether another one is asked for.
+func (c *Client) turnPage(t *task, page *Result) (again bool) {
+	s, main := t.search, t.search.main
+	found := page.readSheet()
+	if !found.list {
+		if page != main {
+			s.broken(&Result{Err: &Error{Message: "it is no list of results"}})
+		}
+		return false
+	}
+	s.keep(t, page, found)
+	p := main.Paging
+	next := s.follow(c, page, found)
+	if s.each != nil && !s.each(&Page{Number: len(s.seen) + 1, URL: page.URL, Raw: page.Raw, Paging: *p}) {
+		return false
+	}
+	if next == nil {
+		return false
+	}
+	s.stage, s.next = stageMore, next.String()
+	s.seen[normalURL(next)] = true
+	t.at, t.limited, t.hop = time.Time{}, time.Time{}, nil
+	q := main.Query
+	q.Note = "" // it has been told
+	t.result = &Result{Query: q}
+	return true
+}
+
+// keep adds a page to the result.
+func (s *search) keep(t *task, page *Result, found sheet) {
+	main := s.main
+	if main.Paging == nil {
+		main.Paging = &Paging{}
+		s.seen = make(map[string]bool)
+	}
+	p := main.Paging
+	p.Results += found.results
+	p.Total = max(p.Total, found.total)
+	if found.results == 0 {
+		s.empty++
+	} else {
+		s.empty = 0
+	}
+	for _, w := range page.Warnings {
+		if page != main {
+			main.warn(w)
+		}
+	}
+	if s.each != nil {
+		return // whoever reads page by page keeps what is wanted
+	}
+	s.held += t.held
+	t.held = 0
+	if page != main {
+		p.Pages = append(p.Pages, Page{Number: len(p.Pages) + 2, URL: page.URL, Raw: page.Raw})
+	}
+}
+
+// follow is the URL of the page after this one; nil if there is none, or none to
+// be read.
+func (s *search) follow(c *Client, page *Result, found sheet) *url.URL {
+	main, p := s.main, s.main.Paging
+	p.Next, p.Complete = found.next, found.next == ""
+	if p.Complete {
+		return nil
+	}
+	stop := func(why string) *url.URL {
+		main.warn("the results are not complete: after " + counted(p.Results) + " the next page was not read: " + why)
+		return nil
+	}
+	next, why := c.nextURL(page.FinalURL, found.next)
+	if why != "" {
+		return stop(why)
+	}
+	p.Next = next.String()
+	most := orDefault(c.cfg.Search.MaxResults, DefaultMaxResults)
+	switch normal := normalURL(next); {
+	case s.seen[normal] || normal == normalOf(page.FinalURL) || normal == normalOf(main.FinalURL) || normal == normalOf(main.URL):
+		return stop("it has been read already, so the pages go round in a circle")
+	case most > 0 && p.Results >= most:
+		return stop("no more than " + strconv.Itoa(most) + " were wanted")
+	case s.empty >= maxEmptyPages:
+		return stop("the last " + strconv.Itoa(s.empty) + " pages have none")
+	case len(s.seen)+1 >= maxPages:
+		return stop("there have been " + strconv.Itoa(maxPages) + " pages")
+	}
+	return next
+}
+
+func normalOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return text
+	}
+	return normalURL(u)
+}
+
+// broken keeps what was read when the page after it could not be.
+func (s *search) broken(got *Result) {
+	main, p := s.main, s.main.Paging
+	main.Elapsed += got.Elapsed
+	why := "nothing came"
+	if got.Err != nil {
+		why = got.Err.Message
+	}
+	p.Complete = false
+	main.warn("the results are not complete: page " + strconv.Itoa(len(s.seen)+1) + " could not be read, after " + counted(p.Results) + ": " + why)
+}
+
+// settle makes the result of a search that has come to its end, or was ended, the
+// result of its task.
+func (t *task) settle() {
+	s := t.search
+	if s == nil || s.main == nil {
+		return
+	}
+	if got := t.result; got != s.main {
+		t.result = s.main
+		switch {
+		case s.stage == stageMore:
+			s.broken(got)
+		case got.Err != nil:
+			s.main.Elapsed += got.Elapsed
+			s.refuse(got.Err)
+		}
+	}
+	t.held += s.held
+	s.held = 0
+}
+
+// ErrIncomplete is what [Client.Search] yields at last when the results are not
+// complete: SearchConfig.MaxResults was reached, or a page could not be read.
+var ErrIncomplete = errors.New("the results are not complete")
+
+// Search asks what [Client.Lookup] asks, and yields the answer page by page as
+// pages come, without keeping any. An error comes last and alone: that of Lookup
+// when there is no answer at all, or one that wraps [ErrIncomplete], after the
+// pages that could be read. Breaking out of the loop asks for no more. A query
+// that finds one object, or is no search, yields that answer as its only page.
+func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
+	return func(yield func(*Page, error) bool) {
+		r := &Result{Query: c.registrable(q)}
+		servers, err := c.resolve(ctx, r.Query)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		gone := false
+		t := c.newTask(r, servers)
+		if q.Search != nil {
+			t.search = &search{each: func(p *Page) bool {
+				gone = !yield(p, nil)
+				return !gone
+			}}
+		}
+		c.run(ctx, t)
+		switch {
+		case gone:
+		case r.failure() != nil || r.Err != nil:
+			yield(nil, r.Err)
+		case r.Paging == nil:
+			yield(&Page{Number: 1, URL: r.URL, Raw: r.Raw, Paging: Paging{Complete: true}}, nil)
+		case !r.Paging.Complete:
+			yield(nil, &incompleteError{r.Warnings[len(r.Warnings)-1]})
+		}
+	}
+}
+
+type incompleteError struct{ why string }
+
+func (e *incompleteError) Error() string { return e.why }
+func (e *incompleteError) Unwrap() error { return ErrIncomplete }
