@@ -16,6 +16,7 @@ type Behaviour func(*plan)
 // plan is how one request will be answered.
 type plan struct {
 	path  string
+	query string // of the URL, as it came
 	conn  *conn
 	prior int64 // requests that came before on the connection
 

@@ -60,7 +60,7 @@ func (s *Server) enter() bool {
 // serveRDAP answers by the source and by what [Server.On] says.
 func (s *Server) serveRDAP(w http.ResponseWriter, r *http.Request) {
 	prior, _ := r.Context().Value(priorKey{}).(int64)
-	p := &plan{path: r.URL.Path, conn: connOf(r), prior: prior, latency: s.config.Latency, gzip: s.config.Gzip, cut: -1}
+	p := &plan{path: r.URL.Path, query: r.URL.RawQuery, conn: connOf(r), prior: prior, latency: s.config.Latency, gzip: s.config.Gzip, cut: -1}
 	s.rules.apply(p)
 	if !s.pause(r.Context(), p) {
 		panic(http.ErrAbortHandler)
@@ -130,7 +130,11 @@ func (s *Server) compose(p *plan, host string) {
 		return
 	}
 	base, class, key := endpoint(p.path)
-	a := s.source.Answer(Question{Base: "https://" + host + base, Class: class, Key: key})
+	q := Question{Base: "https://" + host + base, Class: class, Key: key, Query: p.query}
+	a, ok := s.config.Searches.Answer(q)
+	if !ok {
+		a = s.source.Answer(q)
+	}
 	if p.status == 0 {
 		p.status = a.Status
 		if p.bodySet {

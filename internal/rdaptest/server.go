@@ -53,6 +53,7 @@ type Config struct {
 	Gzip        bool              // compress answers for clients that accept it
 	Conn        ConnRules         // see [Server.SetConnRules]
 	Source      Source            // what there is to know; nil: [Invented]
+	Searches    *Searches         // what there is to find; nil: searches are not implemented
 	Handler     http.Handler      // in place of the RDAP service; connections are counted and ruled all the same
 	Log         bool              // keep requests for [Server.Log]
 }
@@ -338,7 +339,7 @@ func endpoint(path string) (base, class, rest string) {
 		segment, after, more := strings.Cut(path[at+1:], "/")
 		switch segment {
 		case "domain", "ip", "autnum", "nameserver", "entity", "help",
-			"domains", "nameservers", "entities":
+			"domains", "nameservers", "entities", "ips", "autnums":
 			if more {
 				return path[:at+1], segment, after
 			}

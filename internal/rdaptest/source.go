@@ -10,8 +10,9 @@ import (
 // A Question is a request taken apart.
 type Question struct {
 	Base  string // base URL that the client used, ending in "/"
-	Class string // "domain", "ip", "autnum", "entity", "nameserver", "help", or empty
+	Class string // "domain", "ip", "autnum", "entity", "nameserver", "help", the first segment of a search, or empty
 	Key   string // the rest of the path, without escapes
+	Query string // the query of the URL, as it came
 }
 
 // An Answer is a status and an RDAP body.
