@@ -25,7 +25,7 @@ prepare() {
 	trap 'rm -rf "$work"' EXIT
 	bin=$work/bin lab=$work/lab
 	mkdir -p "$bin" "$lab"
-	"$GO" -C "$bench/.." build -tags http3 -o "$bin/rdapq" ./cmd/rdapq
+	"$GO" -C "$bench/.." build -o "$bin/rdapq" ./cmd/rdapq
 	"$GO" -C "$bench/lab" build -o "$bin/" ./... github.com/openrdap/rdap/cmd/rdap
 	"$bin/netlab" -rtt 0 -- true 2>"$work/why" || skip "network namespaces are not allowed here: $(cat "$work/why")"
 	"$bin/setup" -dir "$lab"

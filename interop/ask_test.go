@@ -18,6 +18,7 @@ import (
 const (
 	http1 = "http/1.1"
 	http2 = "h2"
+	http3 = "h3"
 )
 
 var nginxName = map[string]string{http1: "HTTP/1.1", http2: "HTTP/2.0"}
@@ -30,18 +31,18 @@ func each(t *testing.T, test func(t *testing.T, protocol string)) {
 }
 
 // newPool returns a Pool for the server that speaks one protocol.
-func (n *nginx) newPool(c pool.Config) *pool.Pool {
-	n.t.Helper()
+func (s *server) newPool(c pool.Config) *pool.Pool {
+	s.t.Helper()
 	if c.TLS == nil {
 		c.TLS = new(tls.Config)
 	}
-	c.TLS.RootCAs = n.ca.Pool()
+	c.TLS.RootCAs = s.ca.Pool()
 	p, err := pool.New(c)
 	if err != nil {
-		n.t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	n.t.Cleanup(func() { p.Close() })
-	n.pools = append(n.pools, p)
+	s.t.Cleanup(func() { p.Close() })
+	s.pools = append(s.pools, p)
 	return p
 }
 

@@ -23,9 +23,7 @@ type logged struct {
 // pools end first: nginx waits a minute for a first request on a connection.
 func (n *nginx) log() []logged {
 	n.t.Helper()
-	for _, p := range n.pools {
-		p.Close()
-	}
+	n.closePools()
 	n.stop(syscall.SIGQUIT)
 	text, err := os.ReadFile(filepath.Join(n.dir, "access.log"))
 	if err != nil {

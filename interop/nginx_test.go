@@ -1,24 +1,12 @@
-// Package interop_test asks servers that others wrote, as they come with
-// Debian, and does to them what their operators do: limits, reloads, restarts,
-// new ticket keys. No lookup may be lost, and what the servers counted must be
-// what we say.
-//
-// The tests run if RDAPQ_INTEROP is set to 1, and skip where a server is not
-// installed. Every server has a configuration of its own in a temporary
-// directory, listens on loopback, and ends with its test.
 package interop_test
 
 import (
 	"bytes"
 	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -26,40 +14,13 @@ import (
 	"syscall"
 	"testing"
 	"text/template"
-	"time"
-
-	"github.com/rdapq/rdapq/internal/rdaptest"
-	"github.com/rdapq/rdapq/pool"
 )
 
-// patience bounds what a server takes to do as it is told.
-const patience = 30 * time.Second
-
-// need skips a test that can't run here.
-func need(t *testing.T, program string) string {
-	t.Helper()
-	if os.Getenv("RDAPQ_INTEROP") != "1" {
-		t.Skip("RDAPQ_INTEROP=1 runs it")
-	}
-	path, err := exec.LookPath(program)
-	if err != nil {
-		t.Skipf("%s is not installed", program)
-	}
-	return path
-}
-
-// An nginx is a server of ours. It answers for any domain at base.
+// An nginx is a server that answers for any domain.
 type nginx struct {
-	t      *testing.T
+	*server
 	path   string
-	dir    string
 	config nginxConfig
-	ca     *rdaptest.CA
-	base   string // URL, with a slash at the end
-	pools  []*pool.Pool
-
-	cmd  *exec.Cmd
-	done chan struct{}
 }
 
 // An nginxConfig fills in the template.
@@ -111,67 +72,21 @@ http {
 // startNginx starts a server that ends with the test.
 func startNginx(t *testing.T, c nginxConfig) *nginx {
 	t.Helper()
-	n := &nginx{t: t, path: need(t, "nginx"), dir: t.TempDir(), config: c}
-	n.config.Dir = n.dir
-	var err error
-	if n.ca, err = rdaptest.NewCA(); err != nil {
-		t.Fatal(err)
-	}
-	n.writeCertificate()
+	n := &nginx{path: need(t, "nginx"), server: newServer(t), config: c}
 	for _, key := range c.TicketKeys {
 		n.newTicketKey(key)
 	}
-	n.config.Port = freePort(t)
+	n.config.Dir, n.config.Port = n.dir, freePort(t)
 	n.base = fmt.Sprintf("https://127.0.0.1:%d/", n.config.Port)
 	n.writeConfig()
 	n.start()
 	t.Cleanup(func() {
 		n.stop(syscall.SIGTERM)
 		if t.Failed() {
-			log, _ := os.ReadFile(filepath.Join(n.dir, "error.log"))
-			t.Logf("nginx's error log ends with:\n%s", log[max(0, len(log)-4000):])
+			t.Logf("nginx's error log ends with:\n%s", n.tail("error.log"))
 		}
 	})
 	return n
-}
-
-// freePort returns a port that nobody listens on just now.
-func freePort(t *testing.T) int {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().(*net.TCPAddr).Port
-}
-
-func (n *nginx) write(file string, content []byte) {
-	n.t.Helper()
-	if err := os.WriteFile(filepath.Join(n.dir, file), content, 0o600); err != nil {
-		n.t.Fatal(err)
-	}
-}
-
-func (n *nginx) writeCertificate() {
-	n.t.Helper()
-	cert, err := n.ca.Certificate("127.0.0.1")
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	var chain bytes.Buffer
-	for _, der := range cert.Certificate {
-		if err := pem.Encode(&chain, &pem.Block{Type: "CERTIFICATE", Bytes: der}); err != nil {
-			n.t.Fatal(err)
-		}
-	}
-	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	n.write("server.pem", chain.Bytes())
-	n.write("server.key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
-	n.write("ca.pem", n.ca.PEM())
 }
 
 // newTicketKey puts a new key for session tickets into a file.
@@ -196,40 +111,11 @@ func (n *nginx) writeConfig() {
 // start starts the server and waits until it answers.
 func (n *nginx) start() {
 	n.t.Helper()
-	n.cmd = exec.Command(n.path, "-e", filepath.Join(n.dir, "error.log"), "-p", n.dir, "-c", filepath.Join(n.dir, "nginx.conf"))
-	var said bytes.Buffer
-	n.cmd.Stderr = &said
-	if err := n.cmd.Start(); err != nil {
-		n.t.Fatal(err)
-	}
-	done := make(chan struct{})
-	n.done = done
-	go func() {
-		_ = n.cmd.Wait() // by a signal, or said tells why
-		close(done)
-	}()
-	n.until("it answers", func() bool {
-		select {
-		case <-done:
-			n.t.Fatalf("nginx ended: %s", said.String())
-		default:
-		}
+	cmd := exec.Command(n.path, "-e", filepath.Join(n.dir, "error.log"), "-p", n.dir, "-c", filepath.Join(n.dir, "nginx.conf"))
+	n.run(cmd, func() bool {
 		_, err := n.status()
 		return err == nil
 	})
-}
-
-// stop ends the server.
-func (n *nginx) stop(s syscall.Signal) {
-	n.t.Helper()
-	// Fails if it has ended.
-	_ = n.cmd.Process.Signal(s)
-	select {
-	case <-n.done:
-	case <-time.After(patience):
-		_ = n.cmd.Process.Kill()
-		n.t.Error("nginx did not end")
-	}
 }
 
 // reload makes the server read its configuration again. Workers of before
@@ -239,17 +125,6 @@ func (n *nginx) reload() {
 	if err := n.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		n.t.Error(err)
 	}
-}
-
-// until waits for what a server does by itself.
-func (n *nginx) until(what string, reached func() bool) {
-	n.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if reached() {
-			return
-		}
-	}
-	n.t.Fatalf("waited %v until %s", patience, what)
 }
 
 // status asks for the number of connections that were accepted, without those
@@ -289,6 +164,3 @@ func (n *nginx) accepts() int64 {
 	}
 	return accepted
 }
-
-// gone reports whether a process has ended.
-func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

@@ -3,6 +3,7 @@ package interop_test
 import (
 	"context"
 	"iter"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -29,31 +30,45 @@ func TestRestart(t *testing.T) {
 		}
 		defer c.Close()
 
-		const names, middle = 2000, 300
+		const names, middle = 5000, 300
 		ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 		defer cancel()
-		seen := make(map[int64]client.Verdict)
+		seen := make(map[int64]bool)
 		var repeated int
-		for r := range c.Batch(ctx, inputs(names)) {
-			if r.Verdict != client.Registered {
-				t.Errorf("line %d: %s: %v", r.Line, r.Verdict, r.Err)
+		reached := make(chan struct{})
+		var batch sync.WaitGroup
+		batch.Go(func() {
+			for r := range c.Batch(ctx, inputs(names)) {
+				if r.Verdict != client.Registered {
+					t.Errorf("line %d: %s: %v", r.Line, r.Verdict, r.Err)
+				}
+				if seen[r.Line] {
+					t.Errorf("line %d has two results", r.Line)
+				}
+				seen[r.Line] = true
+				if r.Attempts > 1 {
+					repeated++
+				}
+				if len(seen) == middle {
+					close(reached)
+				}
 			}
-			if _, twice := seen[r.Line]; twice {
-				t.Errorf("line %d has two results", r.Line)
-			}
-			seen[r.Line] = r.Verdict
-			if r.Attempts > 1 {
-				repeated++
-			}
-			if len(seen) == middle {
-				n.stop(syscall.SIGTERM)
-				n.start()
-			}
-		}
+		})
+		<-reached
+		n.stop(syscall.SIGTERM)
+		n.start()
+		batch.Wait()
 		if len(seen) != names {
 			t.Errorf("%d results for %d lines", len(seen), names)
 		}
 		s := p.Stats()
+		workers := make(map[int]bool)
+		for _, l := range n.log() {
+			workers[l.worker] = true
+		}
+		if len(workers) != 2 {
+			t.Errorf("%d processes answered: the restart came too late", len(workers))
+		}
 		t.Logf("%d lookups repeated by the client, %v by the pool", repeated, s.Retries)
 	})
 }

@@ -1,0 +1,169 @@
+// Package interop_test asks servers that others wrote, as they come with
+// Debian, and does to them what their operators do: limits, reloads, restarts,
+// new ticket keys. No lookup may be lost, and what the servers counted must be
+// what we say.
+//
+// The tests run if RDAPQ_INTEROP is set to 1, and skip where a server is not
+// installed. Every server has a configuration of its own in a temporary
+// directory, listens on loopback, and ends with its test.
+package interop_test
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// patience bounds what a server takes to do as it is told.
+const patience = 30 * time.Second
+
+// need skips a test that can't run here, and returns where the program is.
+func need(t *testing.T, program string) string {
+	t.Helper()
+	if os.Getenv("RDAPQ_INTEROP") != "1" {
+		t.Skip("RDAPQ_INTEROP=1 runs it")
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Skipf("%s is not installed", program)
+	}
+	return path
+}
+
+// A server is a program that serves from a directory of its own.
+type server struct {
+	t     *testing.T
+	dir   string
+	ca    *rdaptest.CA
+	base  string // URL, with a slash at the end
+	pools []*pool.Pool
+
+	cmd  *exec.Cmd
+	said *bytes.Buffer // on standard error; once done
+	done chan struct{}
+}
+
+// newServer makes the directory, with a certificate in it.
+func newServer(t *testing.T) *server {
+	t.Helper()
+	s := &server{t: t, dir: t.TempDir()}
+	var err error
+	if s.ca, err = rdaptest.NewCA(); err != nil {
+		t.Fatal(err)
+	}
+	cert, err := s.ca.Certificate("127.0.0.1", "localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var chain bytes.Buffer
+	for _, der := range cert.Certificate {
+		if err := pem.Encode(&chain, &pem.Block{Type: "CERTIFICATE", Bytes: der}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write("server.pem", chain.Bytes())
+	s.write("server.key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
+	s.write("ca.pem", s.ca.PEM())
+	return s
+}
+
+func (s *server) write(file string, content []byte) {
+	s.t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, file), content, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// tail returns the end of a file, for what a test that failed has to say.
+func (s *server) tail(file string) []byte {
+	const enough = 4000
+	text, err := os.ReadFile(filepath.Join(s.dir, file))
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return text[max(0, len(text)-enough):]
+}
+
+// freePort returns a port that nobody listens on just now.
+func freePort(t *testing.T) int {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().(*net.TCPAddr).Port
+}
+
+// run starts the program and waits until it is ready.
+func (s *server) run(cmd *exec.Cmd, ready func() bool) {
+	s.t.Helper()
+	s.cmd, s.said = cmd, new(bytes.Buffer)
+	cmd.Stderr = s.said
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	done := make(chan struct{})
+	s.done = done
+	go func() {
+		_ = cmd.Wait() // by a signal, or said tells why
+		close(done)
+	}()
+	s.until("it answers", func() bool {
+		select {
+		case <-done:
+			s.t.Fatalf("the server ended: %s", s.said.String())
+		default:
+		}
+		return ready()
+	})
+}
+
+// stop ends the program.
+func (s *server) stop(sig syscall.Signal) {
+	s.t.Helper()
+	_ = s.cmd.Process.Signal(sig) // fails if it has ended
+	select {
+	case <-s.done:
+	case <-time.After(patience):
+		_ = s.cmd.Process.Kill()
+		<-s.done
+		s.t.Error("the server did not end")
+	}
+}
+
+// until waits for what a server does by itself.
+func (s *server) until(what string, reached func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if reached() {
+			return
+		}
+	}
+	s.t.Fatalf("waited %v until %s", patience, what)
+}
+
+// closePools ends what the test has of pools.
+func (s *server) closePools() {
+	for _, p := range s.pools {
+		p.Close()
+	}
+}
+
+// gone reports whether a process has ended.
+func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
