@@ -14,6 +14,10 @@ func (b *batch) work() {
 			return
 		}
 		again := b.handle(it, k)
+		if !again {
+			it.settle()
+			again = b.c.follow(b.ctx, &it.task)
+		}
 		if again {
 			b.head(it)
 		}

@@ -120,6 +120,9 @@ func (a *attempt) enter(u *url.URL, way *trail) bool {
 
 // redirected tells the host of an answer that leads elsewhere.
 func (a *attempt) redirected(r *Result) {
+	if a.at == nil {
+		return // nobody was asked
+	}
 	a.observe(sample{effect: redirected, latency: latency(r)})
 }
 

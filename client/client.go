@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
@@ -124,8 +125,35 @@ type Config struct {
 	// DefaultMaxRedirects, negative that none is.
 	MaxRedirects int
 
-	// AllowHTTP permits servers and redirects without TLS.
+	// AllowHTTP permits servers, redirects and links without TLS.
 	AllowHTTP bool
+
+	// Referral says whether the registrar of a domain is asked after the registry,
+	// by queries that don't say so themselves. Empty means ReferralNone.
+	Referral Referral
+
+	// ReferralDepth bounds how many links in a row are followed, from a registry
+	// to a registrar and from there on. 0 means DefaultReferralDepth.
+	ReferralDepth int
+
+	// RegistrarURLs are base URLs of registrars by their IANA numbers, before
+	// those of BuiltinRegistrarURLs, for registries that don't link to the
+	// registrar's record; an empty one means that there is none. See
+	// ParseRegistrars.
+	RegistrarURLs map[string]string
+
+	// Related are the relations whose links in answers about networks, AS numbers
+	// and domains are followed: what they lead to is Result.Related.
+	Related []Relation
+
+	// Cache says which answers are kept in memory to be used again. Empty means
+	// CacheReferrals.
+	Cache CacheMode
+
+	// CacheEntries and CacheBytes bound what is kept: how many answers, and their
+	// bodies in octets. 0 means DefaultCacheEntries and DefaultCacheBytes.
+	CacheEntries int
+	CacheBytes   int64
 
 	// Logger tells about requests and redirects at debug level. Nil is silent.
 	Logger *slog.Logger
@@ -139,6 +167,9 @@ func (c Config) withDefaults() Config {
 	c.Attempts = positive(c.Attempts, DefaultAttempts)
 	c.MaxMemory = positive(c.MaxMemory, DefaultMaxMemory)
 	c.MaxBody = positive(c.MaxBody, DefaultMaxBody)
+	c.ReferralDepth = positive(c.ReferralDepth, DefaultReferralDepth)
+	c.CacheEntries = positive(c.CacheEntries, DefaultCacheEntries)
+	c.CacheBytes = positive(c.CacheBytes, DefaultCacheBytes)
 	c.MaxRedirects = max(orDefault(c.MaxRedirects, DefaultMaxRedirects), 0)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -172,6 +203,10 @@ type Client struct {
 	memory  *bodies
 	tallies tallies
 	helps   helps
+
+	cache      *cache // nil: nothing is kept
+	registrars func() map[string]string
+	parked     atomic.Int64 // octets of bodies that follow waits with
 }
 
 // New returns a Client.
@@ -179,6 +214,7 @@ func New(cfg Config) (*Client, error) {
 	c := &Client{cfg: cfg.withDefaults()}
 	c.buffers.New = func() any { return new(bytes.Buffer) }
 	c.hosts, c.memory = newHosts(c.cfg), newBodies(c.cfg.MaxMemory)
+	c.cache, c.registrars = newCache(c.cfg), sync.OnceValue(BuiltinRegistrarURLs)
 	if c.cfg.Transport == nil {
 		p, err := pool.New(pool.Config{
 			ConnectTimeout:   c.cfg.ConnectTimeout,

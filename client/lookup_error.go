@@ -43,6 +43,12 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		}
 		return e
 	}
+	if inside, ok := errors.AsType[*pool.AddressError](err); ok {
+		e.Code = CodeRedirect
+		e.Message = "a server led to " + host + ", and that is not followed: " + visible(inside.Error())
+		e.Hint = "ask that server by its own name if it is meant"
+		return e
+	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		e.Code = CodeDNS
 		e.Message = "the name of the server " + visible(dns.Name) + " does not resolve"

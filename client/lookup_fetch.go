@@ -30,6 +30,10 @@ type attempt struct {
 	task *task
 	at   *host     // asked, and not told yet what came of it
 	sent time.Time // when it was
+
+	led    bool  // by a redirect
+	cached bool  // the response is from the cache
+	stale  *kept // what it has and is asked about; nil: nothing
 }
 
 // newAttempt bounds an attempt that has so many alternatives left: by the
@@ -89,16 +93,23 @@ type answer struct {
 func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 	way := (*trail)(nil)
 	if from := a.task.hop; from != nil {
-		u, way, a.task.hop = from.to, from.way, nil
+		u, way, a.task.hop, a.led = from.to, from.way, nil, true
 	} else {
 		way = newTrail(&a.c.cfg)
 	}
-	for a.enter(u, way) {
-		resp, err := a.get(r, u)
-		if err != nil {
-			return answer{}, a.transportError(u, err)
+	for {
+		resp := a.recall(r, u)
+		if resp == nil {
+			if !a.enter(u, way) {
+				return answer{}, nil
+			}
+			var err error
+			if resp, err = a.get(r, u); err != nil {
+				return answer{}, a.transportError(u, err)
+			}
+			resp = a.revalidated(u, resp)
 		}
-		r.Status, r.Header = resp.StatusCode, resp.Header
+		r.Status, r.Header, r.Cached = resp.StatusCode, resp.Header, a.cached
 		if len(way.urls) > 0 {
 			r.FinalURL = redactURL(u)
 		}
@@ -109,6 +120,8 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 			if e != nil {
 				return answer{}, e
 			}
+			a.remember(u, resp, nil)
+			a.led = true
 			a.c.cfg.Logger.Debug("redirect", "from", redactURL(u), "to", redactURL(next), "status", resp.StatusCode)
 			u = next
 			continue
@@ -127,22 +140,30 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 				return answer{}, e
 			}
 			got.cut = e.Message
+		} else {
+			a.remember(u, resp, raw)
 		}
 		r.Raw = got.raw
 		return got, nil
 	}
-	return answer{}, nil
 }
 
 func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
+	ctx := a.ctx
+	if a.led || a.task.chase != nil {
+		ctx = a.pointedTo(u)
+	}
 	r.Conn = pool.Trace{}
-	ctx := pool.WithTrace(a.ctx, &r.Conn)
+	ctx = pool.WithTrace(ctx, &r.Conn)
 	values := []string{acceptRDAP, a.c.cfg.UserAgent}
 	req := (&http.Request{
 		Method: http.MethodGet, URL: u, Host: u.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Accept": values[:1:1], "User-Agent": values[1:]},
 	}).WithContext(ctx)
+	if a.stale != nil {
+		a.stale.askAbout(req.Header)
+	}
 	resp, err := a.c.cfg.Transport.RoundTrip(req)
 	if err == nil && a.watch != nil {
 		a.watch.tell(&r.Conn, resp)

@@ -34,6 +34,8 @@ type Query struct {
 	URL    string       // asked as it is, in place of Path at a server: the query is the URL of an RDAP object; empty otherwise
 	Note   string       // what is not plain about how Text was read, one sentence; goes into Result.Warnings
 	From   string       // the host name that Name is the registrable domain of, see Config.Registrable; empty: Name is what was written
+
+	Referral Referral // whether the registrar of a domain is asked, too; empty: as Config.Referral says
 }
 
 // Path returns the path of the query relative to a server's base URL (RFC 9082

@@ -48,6 +48,11 @@ type Result struct {
 	Warnings []string            // what was odd, one sentence each
 	Err      *Error              // why there is no answer; nil for Registered, Found; the server's own words for the others
 
+	Registrar *Result   // what the registrar of a domain said, if it was asked; nil otherwise. Whatever came of it, the rest of this Result is the registry's alone
+	Related   []*Result // what was found by the links of Config.Related
+	Relation  Relation  // of an element of Related: what it is to the object asked for
+	Cached    bool      // Raw is from the cache. Conn tells whether the server was asked if it still holds
+
 	known known // what the lookup found out about Raw
 
 	held int64 // octets of Raw that its batch accounts for

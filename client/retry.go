@@ -21,6 +21,7 @@ type task struct {
 	next    int     // index of the server to ask
 	hop     *hop    // a redirect that is still to be followed; nil: ask the server
 	search  *search // of searches; nil before the first request
+	chase   *chase  // of what the lookup's answer links to; nil before
 	batch   bool
 
 	host   *host // at which the next request goes
@@ -58,10 +59,12 @@ func (c *Client) ask(ctx context.Context, r *Result, servers bootstrap.Answer) {
 
 // run takes a task to its end.
 func (c *Client) run(ctx context.Context, t *task) {
-	for c.await(ctx, t) && c.try(ctx, t) {
-		continue
+	for again := true; again; again = c.follow(ctx, t) {
+		for c.await(ctx, t) && c.try(ctx, t) {
+			continue
+		}
+		t.settle()
 	}
-	t.settle()
 	c.memory.free(t.held)
 	t.result.Time = time.Now()
 }
@@ -163,6 +166,10 @@ func (c *Client) next(ctx context.Context, t *task, unreachable bool) (again boo
 	}
 	now := time.Now()
 	switch {
+	case t.chase != nil:
+		if !t.chaseAgain(c.cfg.Attempts) {
+			return false
+		}
 	case r.Verdict == RateLimited:
 		return left && c.mayWait(ctx, t, now)
 	case !left || !transient(r):

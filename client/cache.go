@@ -1,0 +1,242 @@
+package client
+
+import (
+	"bytes"
+	recency "container/list"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A CacheMode says which answers a [Client] keeps in memory, to use them again
+// for as long as their servers say that they are fresh (RFC 9111), and to ask
+// after that whether they still hold.
+type CacheMode string
+
+const (
+	// CacheReferrals keeps what links led to: records of registrars and related
+	// objects. It is what an empty CacheMode means.
+	CacheReferrals CacheMode = "referrals"
+	// CacheAll keeps all answers.
+	CacheAll CacheMode = "all"
+	// CacheNone keeps none.
+	CacheNone CacheMode = "none"
+)
+
+// Bounds of a cache: see Config.CacheEntries and Config.CacheBytes.
+const (
+	DefaultCacheEntries = 4096
+	DefaultCacheBytes   = 32 << 20
+)
+
+// A cache keeps answers by their URLs. It is safe for concurrent use.
+type cache struct {
+	entries int
+	bytes   int64
+
+	mu    sync.Mutex
+	byURL map[string]*recency.Element // of *kept
+	used  recency.List                // the one used last in front
+	size  int64
+}
+
+// kept is an answer in a cache. It does not change while it is there.
+type kept struct {
+	keys   []string // URLs that lead to it; the first one was asked
+	status int
+	header http.Header
+	raw    []byte
+	until  time.Time // fresh before
+	since  time.Time // when it would have been made by its age
+}
+
+// keptOverhead is about what an entry takes besides its body.
+const keptOverhead = 1 << 10
+
+func newCache(cfg Config) *cache {
+	if cfg.Cache == CacheNone {
+		return nil
+	}
+	return &cache{entries: cfg.CacheEntries, bytes: cfg.CacheBytes, byURL: make(map[string]*recency.Element)}
+}
+
+// find returns what is kept for u, nil if there is nothing, and whether it is
+// fresh.
+func (c *cache) find(u *url.URL, now time.Time) (e *kept, fresh bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.byURL[normalURL(u)]
+	if at == nil {
+		return nil, false
+	}
+	c.used.MoveToFront(at)
+	e = at.Value.(*kept)
+	return e, now.Before(e.until)
+}
+
+// keep takes in the answer of u if its header permits, and forgets what it was
+// before. others are keys that it is to be found by, too, where nothing else is.
+func (c *cache) keep(u *url.URL, others []string, status int, header http.Header, raw []byte, asked, came time.Time) {
+	f := freshnessOf(header, asked, came)
+	key := normalURL(u)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drop(c.byURL[key])
+	size := int64(len(raw)) + keptOverhead
+	if !f.keep || f.fresh == 0 && (status != http.StatusOK || !hasValidator(header)) || !mayKeep(status) || size > c.bytes/8 {
+		return
+	}
+	e := &kept{
+		keys: []string{key}, status: status, header: maps.Clone(header), raw: bytes.Clone(raw),
+		until: came.Add(f.fresh), since: came.Add(-deltaSeconds(header.Get("Age"))),
+	}
+	delete(e.header, "Content-Encoding") // the body is plain by now
+	delete(e.header, "Content-Length")
+	at := c.used.PushFront(e)
+	c.byURL[key] = at
+	for _, k := range others {
+		if c.byURL[k] == nil {
+			c.byURL[k] = at
+			e.keys = append(e.keys, k)
+		}
+	}
+	c.size += size
+	for c.used.Len() > c.entries || c.size > c.bytes {
+		c.drop(c.used.Back())
+	}
+}
+
+// renew is what a 304 does to an answer: its fields replace those kept, and it is
+// fresh again by them (RFC 9111 section 4.3.4).
+func (c *cache) renew(u *url.URL, e *kept, header http.Header, asked, came time.Time) *kept {
+	merged := maps.Clone(e.header)
+	for name, values := range header {
+		if name != "Content-Length" && name != "Content-Encoding" {
+			merged[name] = values
+		}
+	}
+	if _, ok := header["Age"]; !ok {
+		delete(merged, "Age")
+	}
+	c.keep(u, e.keys, e.status, merged, e.raw, asked, came)
+	return &kept{status: e.status, header: merged, raw: e.raw, since: came}
+}
+
+func (c *cache) drop(at *recency.Element) {
+	if at == nil {
+		return
+	}
+	e := c.used.Remove(at).(*kept)
+	for _, k := range e.keys {
+		delete(c.byURL, k)
+	}
+	c.size -= int64(len(e.raw)) + keptOverhead
+}
+
+// mayKeep says which kinds of answers are kept: those that say what there is, or
+// where.
+func mayKeep(status int) bool {
+	return status == http.StatusOK || status == http.StatusNotFound || isRedirect(status)
+}
+
+func hasValidator(h http.Header) bool { return h.Get("Etag") != "" || h.Get("Last-Modified") != "" }
+
+// response makes e a response again.
+func (e *kept) response(now time.Time) *http.Response {
+	h := maps.Clone(e.header)
+	h.Set("Age", strconv.FormatInt(int64(now.Sub(e.since)/time.Second), 10))
+	return &http.Response{
+		StatusCode: e.status, Header: h, ContentLength: int64(len(e.raw)),
+		Body: io.NopCloser(bytes.NewReader(e.raw)),
+	}
+}
+
+// askAbout makes a request one for an answer that is newer than e (RFC 9110
+// section 13.1).
+func (e *kept) askAbout(h http.Header) {
+	if tag := e.header.Get("Etag"); tag != "" {
+		h.Set("If-None-Match", tag)
+	}
+	if date := e.header.Get("Last-Modified"); date != "" {
+		h.Set("If-Modified-Since", date)
+	}
+}
+
+// cacheFor returns the cache for a request of the task, nil if there is none for
+// it.
+func (c *Client) cacheFor(t *task) *cache {
+	if c.cache == nil || c.cfg.Cache != CacheAll && t.chase == nil {
+		return nil
+	}
+	return c.cache
+}
+
+// recall returns a response that is kept for u, nil if it has to be asked for.
+func (a *attempt) recall(r *Result, u *url.URL) *http.Response {
+	a.stale, a.cached = nil, false
+	c := a.c.cacheFor(a.task)
+	if c == nil {
+		return nil
+	}
+	now := time.Now()
+	e, fresh := c.find(u, now)
+	if !fresh {
+		a.stale = e
+		return nil
+	}
+	a.task.giveBack()
+	if !a.led {
+		r.Attempts-- // none was made
+	}
+	return a.use(u, e.response(now))
+}
+
+// revalidated is what follows from the answer to a request for u: if the one that
+// is kept still holds, that is it.
+func (a *attempt) revalidated(u *url.URL, resp *http.Response) *http.Response {
+	if a.stale == nil || resp.StatusCode != http.StatusNotModified {
+		return resp
+	}
+	resp.Body.Close()
+	now := time.Now()
+	return a.use(u, a.c.cache.renew(u, a.stale, resp.Header, a.sent, now).response(now))
+}
+
+func (a *attempt) use(u *url.URL, resp *http.Response) *http.Response {
+	a.cached = true
+	a.c.cfg.Logger.Debug("from the cache", "url", redactURL(u), "age", resp.Header.Get("Age"))
+	return resp
+}
+
+// remember keeps the answer to a request for u, unless it comes from there.
+func (a *attempt) remember(u *url.URL, resp *http.Response, raw []byte) {
+	c := a.c.cacheFor(a.task)
+	if c == nil || a.cached {
+		return
+	}
+	var own []string
+	if resp.StatusCode == http.StatusOK && len(raw) > 0 {
+		own = ownNames(u, raw)
+	}
+	c.keep(u, own, resp.StatusCode, resp.Header, raw, a.sent, time.Now())
+}
+
+// ownNames are the self links of an answer that are at the server which gave it,
+// as keys: a server can speak for itself only (RFC 9083 section 10).
+func ownNames(u *url.URL, raw []byte) []string {
+	rec, err := ReadRecord(raw)
+	if err != nil {
+		return nil
+	}
+	var own []string
+	for _, s := range selfLinks(rec.Links, u) {
+		if s.Scheme == u.Scheme && origin(s) == origin(u) {
+			own = append(own, normalURL(s))
+		}
+	}
+	return own
+}

@@ -1,0 +1,243 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A chase follows the links of an answer. The task of the lookup becomes, one
+// after another, that of each record that is pointed to, so that it waits for
+// their servers as it did for the first one; in the end it is the lookup's again.
+type chase struct {
+	root   *Result          // of the lookup
+	home   bootstrap.Answer // the server that it is from, first of URLs
+	now    pointer          // what the task asks for; its of is nil at first
+	ahead  []pointer        // the next one in front
+	seen   map[string]bool  // URLs by sameLink: each is asked once
+	parked int64            // octets of bodies, see park
+}
+
+// follow is asked when the result of a task is complete, and reports whether
+// there is something more to ask: the task is ready for it then.
+func (c *Client) follow(ctx context.Context, t *task) (again bool) {
+	if t.chase == nil {
+		if !c.chases(ctx, t) {
+			return false
+		}
+	} else {
+		c.settle(t)
+	}
+	ch := t.chase
+	for len(ch.ahead) > 0 {
+		p := ch.ahead[0]
+		ch.ahead = ch.ahead[1:]
+		if key := sameLink(p.to); !ch.seen[key] {
+			ch.seen[key] = true
+			if c.turn(t, p) {
+				return true
+			}
+		}
+	}
+	// All that the lookup is about has been asked.
+	t.result, t.search = ch.root, nil
+	t.servers, t.next = ch.home, 0
+	c.unpark(t)
+	return false
+}
+
+// chases begins a chase if there is something to follow.
+func (c *Client) chases(ctx context.Context, t *task) bool {
+	registrar, relations := c.wants(t.result)
+	if !registrar && !relations || ctx.Err() != nil {
+		return false
+	}
+	r := t.result
+	base, rec := r.reread()
+	if rec == nil {
+		return false
+	}
+	ch := &chase{root: r, seen: make(map[string]bool), home: t.servers}
+	ch.home.URLs = []string{t.servers.URLs[t.next]}
+	own := r.names(rec, base)
+	if registrar {
+		ch.ahead = c.registrarPointers(r, rec, base, own, 1)
+	}
+	if relations {
+		ch.ahead = append(ch.ahead, c.relationPointers(r, rec, base)...)
+	}
+	if len(ch.ahead) == 0 {
+		return false
+	}
+	ch.see(own)
+	t.chase = ch
+	return true
+}
+
+// reread returns the record of an answer and where it came from.
+func (r *Result) reread() (base *url.URL, rec *Record) {
+	base, err := url.Parse(r.FinalURL)
+	if err != nil {
+		return nil, nil
+	}
+	rec, err = r.Record()
+	if err != nil {
+		return nil, nil
+	}
+	return base, rec
+}
+
+// see notes what a record was asked for as, and what it calls itself: neither is
+// asked for again (RFC 9083 section 4.2).
+func (ch *chase) see(own []*url.URL) {
+	for _, u := range own {
+		ch.seen[sameLink(u)] = true
+	}
+}
+
+// names are all URLs of a record.
+func (r *Result) names(rec *Record, base *url.URL) []*url.URL {
+	list := append(selfLinks(rec.Links, base), base)
+	if u, err := url.Parse(r.URL); err == nil {
+		list = append(list, u)
+	}
+	return list
+}
+
+// turn makes the task one for p. It is false if p can't be asked; the result
+// that says why stands in its place then.
+func (c *Client) turn(t *task, p pointer) bool {
+	ch := t.chase
+	r := &Result{Line: ch.root.Line, Query: p.query(), Relation: p.relation, Source: p.source, Entry: p.entry}
+	r.Server, r.URL = redact(splitLink(p.to).base), redactURL(p.to)
+	r.FinalURL = r.URL
+	if e := c.mayTurn(t, p); e != nil {
+		r.Time = time.Now()
+		e.Server, e.URL = r.Server, r.URL
+		r.fail(e)
+		ch.attach(p, r)
+		return false
+	}
+	ch.now, t.result, t.search = p, r, nil
+	t.servers = bootstrap.Answer{URLs: []string{r.Server}, Source: p.source, Entry: p.entry}
+	t.next, t.hop, t.at, t.limited = 0, nil, time.Time{}, time.Time{}
+	return true
+}
+
+func (c *Client) mayTurn(t *task, p pointer) *Error {
+	if p.to.Scheme == "http" && !c.cfg.AllowHTTP {
+		return &Error{
+			Code: CodeHTTPOnly, Err: bootstrap.ErrHTTPOnly,
+			Message: "the link leads to plain http and is not followed: " + visible(redactURL(p.to)),
+			Hint:    "allow http if an answer that anybody on the way may change is of use",
+		}
+	}
+	if !c.park(t) {
+		return &Error{Code: CodeTooLarge, Message: "not asked: too many answers are in memory", Hint: "run fewer lookups at once"}
+	}
+	return nil
+}
+
+// park takes the body of what was answered out of the account of bodies in
+// memory: it stays there until the chase ends, and those who read bodies must
+// not wait for that. What is parked has a bound of its own.
+func (c *Client) park(t *task) bool {
+	n := t.held
+	if c.parked.Add(n) > c.cfg.MaxMemory/4 {
+		c.parked.Add(-n)
+		return false
+	}
+	c.memory.free(n)
+	t.held = 0
+	t.chase.parked += n
+	return true
+}
+
+// unpark gives the task all bodies of its results to account for.
+func (c *Client) unpark(t *task) {
+	n := t.chase.parked
+	t.chase.parked = 0
+	c.parked.Add(-n)
+	c.memory.used.Add(n) // it is there, whether there is room or not
+	t.held += n
+}
+
+// settle does what follows from the result of what was pointed to.
+func (c *Client) settle(t *task) {
+	ch, r, p := t.chase, t.result, t.chase.now
+	ch.attach(p, r)
+	if r.Err != nil && r.Err.Code == CodeCanceled {
+		ch.ahead = nil
+		return
+	}
+	if p.relation != "" || r.Verdict != Registered {
+		return
+	}
+	// The others were other ways to the same.
+	ch.ahead = slices.DeleteFunc(ch.ahead, func(other pointer) bool { return other.relation == "" && other.of == p.of })
+	base, rec := r.reread()
+	if rec == nil {
+		return
+	}
+	own := r.names(rec, base)
+	more := slices.DeleteFunc(c.registrarPointers(r, rec, base, own, p.depth+1), func(m pointer) bool {
+		if ch.seen[sameLink(m.to)] {
+			ch.root.warn("related links lead round in a circle, which is cut: " + visible(r.URL) + " points back to " + visible(redactURL(m.to)))
+			return true
+		}
+		return false
+	})
+	ch.see(own)
+	if len(more) > 0 && p.depth >= c.cfg.ReferralDepth {
+		ch.root.warn("related links go on after " + strconv.Itoa(p.depth) + " and are not followed: " + visible(redactURL(more[0].to)))
+		more = nil
+	}
+	ch.ahead = append(more, ch.ahead...)
+}
+
+// attach puts a result where it belongs. Of several ways to the registrar the
+// last one tried counts that led there, or else the first.
+func (ch *chase) attach(p pointer, r *Result) {
+	switch {
+	case p.relation != "":
+		ch.root.Related = append(ch.root.Related, r)
+	case p.of.Registrar == nil || r.Verdict == Registered:
+		p.of.Registrar = r
+	}
+}
+
+// chaseAgain decides whether what was pointed to is asked once more: only after
+// a failure of the connection, and only once. The lookup has its answer already,
+// and a registrar that is not well must not be stormed.
+func (t *task) chaseAgain(most int) bool {
+	return t.result.Err.Code == CodeTransport && t.result.Attempts < min(most, 2)
+}
+
+// pointedTo returns the context of a request to u that a server led to, by a
+// redirect or a link: it connects to public addresses only. Exempt is what the
+// user named, the server that the lookup asked first, and where that is inside
+// the user's own network and named by the user, what it leads to.
+func (a *attempt) pointedTo(u *url.URL) context.Context {
+	t := a.task
+	home, from := t.servers, t.result
+	if ch := t.chase; ch != nil {
+		if isOwn(home.Source) && sameOrigin(home.URLs[0], u) {
+			return a.ctx
+		}
+		if home = ch.home; !a.led {
+			from = ch.now.of
+		}
+	}
+	if sameOrigin(home.URLs[min(t.next, len(home.URLs)-1)], u) {
+		return a.ctx
+	}
+	if at, err := url.Parse(from.FinalURL); err == nil && isOwn(home.Source) && isInside(at, from.Conn.RemoteAddr) {
+		return a.ctx
+	}
+	return pool.WithGuard(a.ctx)
+}

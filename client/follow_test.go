@@ -1,0 +1,507 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// domainWith is an answer about a domain with these links, each "rel type href".
+func domainWith(name string, links ...string) string {
+	var list []string
+	for _, l := range links {
+		part := strings.SplitN(l, "|", 3)
+		list = append(list, fmt.Sprintf(`{"rel":%q,"type":%q,"href":%q}`, part[0], part[1], part[2]))
+	}
+	return fmt.Sprintf(`{"objectClassName":"domain","ldhName":%q,"status":["active"],"links":[%s]}`, name, strings.Join(list, ","))
+}
+
+const rdapJSON = "application/rdap+json"
+
+// uris are the paths that a server was asked for, in order.
+func uris(s *rdaptest.Server) []string {
+	var list []string
+	for _, e := range s.Log() {
+		list = append(list, e.URI)
+	}
+	return list
+}
+
+func wantURIs(t *testing.T, s *rdaptest.Server, want ...string) {
+	t.Helper()
+	if got := uris(s); !slices.Equal(got, want) {
+		t.Errorf("%s was asked for %q, want %q", s.Addr(), got, want)
+	}
+}
+
+// newReferrer makes a registry, a registrar and a client that asks the first one
+// for everything, and follows referrals.
+func newReferrer(t *testing.T, protocols rdaptest.Protocols, cfg client.Config) (registry, registrar *rdaptest.Server, a asker) {
+	t.Helper()
+	ca := newCA(t)
+	config := rdaptest.Config{CA: ca, Log: true, Protocols: protocols}
+	registry, registrar = rdaptest.Start(t, config), rdaptest.Start(t, config)
+	if cfg.Resolver == nil {
+		cfg.Resolver = urls{registry.URL()}
+	}
+	if cfg.Referral == "" {
+		cfg.Referral = client.ReferralRegistrar
+	}
+	return registry, registrar, newAsker(t, ca, cfg)
+}
+
+// fixture returns a body with the host of the registrar in it replaced.
+func fixture(t *testing.T, name, from, to string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(raw), from, to)
+}
+
+func TestReferral(t *testing.T) {
+	for _, protocols := range []rdaptest.Protocols{rdaptest.H1Only, rdaptest.H2Only} {
+		registry, registrar, a := newReferrer(t, protocols, client.Config{})
+		registry.On("/domain/harbour.example", rdaptest.JSON(fixture(t, "registry-thin.json", "https://rdap.lighthouse.example/", registrar.URL())))
+		registrar.On("/domain/HARBOUR.EXAMPLE", rdaptest.JSON(fixture(t, "registrar-redacted.json", "https://rdap.lighthouse.example/", registrar.URL())))
+		r := a.lookup(t, mustParse(t, "", "harbour.example"))
+		if r.Verdict != client.Registered || r.Server != registry.URL() || r.Attempts != 1 || len(r.Warnings) > 0 {
+			t.Errorf("registry: %s at %s", describe(r), r.Server)
+		}
+		g := r.Registrar
+		if g == nil {
+			t.Fatal("the registrar was not asked")
+		}
+		checkResult(t, g)
+		if g.Verdict != client.Registered || g.Status != 200 || g.Server != registrar.URL() || g.URL != registrar.URL()+"domain/HARBOUR.EXAMPLE" ||
+			g.Source != bootstrap.SourceReferral || g.Attempts != 1 || g.Registrar != nil || len(g.Raw) == 0 || g.Conn.ConnID == 0 {
+			t.Errorf("registrar: %s at %s, %s, %s, %d attempts", describe(g), g.Server, g.URL, g.Source, g.Attempts)
+		}
+		if s := r.Summary(); s.Name != "harbour.example" || len(s.Nameservers) == 0 {
+			t.Errorf("summary %+v", s)
+		}
+		wantURIs(t, registry, "/domain/harbour.example")
+		wantURIs(t, registrar, "/domain/HARBOUR.EXAMPLE")
+	}
+}
+
+func TestReferralModes(t *testing.T) {
+	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{Referral: client.ReferralNone})
+	registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL()+"domain/alpha.example")))
+	q := mustParse(t, "", "alpha.example")
+	if r := a.lookup(t, q); r.Registrar != nil {
+		t.Error("asked although nobody wanted that")
+	}
+	q.Referral = client.ReferralRegistrar
+	if r := a.lookup(t, q); r.Registrar == nil {
+		t.Error("not asked although the query says so")
+	}
+	wantURIs(t, registrar, "/domain/alpha.example")
+
+	// Only a domain that is registered has a registrar.
+	_, registrar, a = newReferrer(t, rdaptest.H1AndH2, client.Config{Resolver: urls{registry.URL()}})
+	registry.On("/domain/free.example", rdaptest.Status(404), rdaptest.JSON(domainWith("free.example", "related|"+rdapJSON+"|"+registrar.URL())))
+	registry.On("/ip/192.0.2.1", rdaptest.JSON(`{"objectClassName":"ip network","links":[{"rel":"related","type":"application/rdap+json","href":"`+registrar.URL()+`"}]}`))
+	a = newAsker(t, registry.CA(), client.Config{Resolver: urls{registry.URL()}, Referral: client.ReferralRegistrar})
+	for _, text := range []string{"free.example", "192.0.2.1", "2.0.192.in-addr.arpa"} {
+		if r := a.lookup(t, mustParse(t, "", text)); r.Registrar != nil {
+			t.Errorf("%s: a registrar was asked", text)
+		}
+	}
+}
+
+// Records that point at each other are asked for once each.
+func TestReferralCircle(t *testing.T) {
+	for _, back := range []string{"domain/alpha.example/", "domain/ALPHA.EXAMPLE", "domain/%61lpha.example", "../domain/alpha.example"} {
+		ca := newCA(t)
+		s := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
+		a := newAsker(t, ca, client.Config{Resolver: urls{s.URL()}, Referral: client.ReferralRegistrar})
+		s.On("/domain/alpha.example", rdaptest.JSON(domainWith("alpha.example",
+			"self|"+rdapJSON+"|"+s.URL()+"domain/alpha.example",
+			"related|"+rdapJSON+"|"+s.URL()+"b/domain/ALPHA.EXAMPLE",
+			"related|"+rdapJSON+"|"+strings.ToUpper(s.URL())+"b/domain/alpha.example/")))
+		href := s.URL() + back
+		if strings.HasPrefix(back, "..") {
+			href = "../" + back
+		}
+		s.On("/b/domain/ALPHA.EXAMPLE", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+href)))
+		r := a.lookup(t, mustParse(t, "", "alpha.example"))
+		wantURIs(t, s, "/domain/alpha.example", "/b/domain/ALPHA.EXAMPLE")
+		if r.Verdict != client.Registered || r.Registrar == nil || r.Registrar.Verdict != client.Registered || r.Registrar.Registrar != nil {
+			t.Errorf("%s: %s, registrar %+v", back, describe(r), r.Registrar)
+		}
+		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "circle") {
+			t.Errorf("%s: warnings %q", back, r.Warnings)
+		}
+	}
+}
+
+// What is no record of the registrar is never asked for.
+func TestReferralOnlyRDAP(t *testing.T) {
+	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
+	base := registrar.URL()
+	registry.On("*", rdaptest.JSON(domainWith("alpha.example",
+		"related|text/html|"+base+"portal",
+		"related||"+base+"portal2",
+		"RELATED|application/rdap+json; charset=utf-8|"+base+"rr/domain/alpha.example",
+		"help||"+base+"help",
+		"about|"+rdapJSON+"|"+base+"about")))
+	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
+		t.Errorf("%s, registrar %+v", describe(r), r.Registrar)
+	}
+	wantURIs(t, registrar, "/rr/domain/alpha.example")
+	wantURIs(t, registry, "/domain/alpha.example")
+}
+
+func TestReferralForms(t *testing.T) {
+	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
+	for _, tt := range []struct{ href, want string }{
+		{"BASE", "/domain/alpha.example"},
+		{"BASErdap/v1", "/rdap/v1/domain/alpha.example"},
+		{"BASErdap/v1/domain/", "/rdap/v1/domain/alpha.example"},
+		{"//HOST/rdap/domain/ALPHA.EXAMPLE", "/rdap/domain/ALPHA.EXAMPLE"},
+		{"BASEdomain/alpha%2Eexample?key=1#top", "/domain/alpha%2Eexample?key=1"},
+	} {
+		href := strings.NewReplacer("BASE", registrar.URL(), "HOST", registrar.Addr()).Replace(tt.href)
+		registry.On("*", rdaptest.JSON(domainWith("ALPHA.EXAMPLE", "related alternate|"+rdapJSON+"|"+href)))
+		r := a.lookup(t, mustParse(t, "", "alpha.example"))
+		if r.Registrar == nil || r.Registrar.Verdict != client.Registered {
+			t.Errorf("%s: %s, registrar %+v", tt.href, describe(r), r.Registrar)
+			continue
+		}
+		if all := uris(registrar); all[len(all)-1] != tt.want {
+			t.Errorf("%s: asked for %s, want %s", tt.href, all[len(all)-1], tt.want)
+		}
+		if strings.Contains(r.Registrar.URL, "key=1") {
+			t.Errorf("%s: key in %s", tt.href, r.Registrar.URL)
+		}
+	}
+	// Relative to the registry's own answer.
+	registry.On("/domain/alpha.example", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|/rr/domain/alpha.example")))
+	registry.On("/rr/domain/alpha.example", rdaptest.JSON(domainWith("alpha.example")))
+	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Registrar == nil || r.Registrar.URL != registry.URL()+"rr/domain/alpha.example" {
+		t.Errorf("relative: %+v", r.Registrar)
+	}
+}
+
+// Whatever comes of the registrar, the registry's answer stands, and the
+// registrar is left alone afterwards.
+func TestReferralFails(t *testing.T) {
+	html := rdaptest.Body("text/html", "<html><title>nothing here</title></html>")
+	for _, tt := range []struct {
+		name     string
+		how      []rdaptest.Behaviour
+		verdict  client.Verdict
+		code     string
+		status   int
+		requests int
+	}{
+		{"404", []rdaptest.Behaviour{rdaptest.Status(404)}, client.NotFound, client.CodeNotFound, 404, 1},
+		{"404 as a page", []rdaptest.Behaviour{rdaptest.Status(404), html}, client.NotFound, client.CodeNotFound, 404, 1},
+		{"429", []rdaptest.Behaviour{rdaptest.Status(429)}, client.RateLimited, client.CodeRateLimited, 429, 1},
+		{"429 for a while", []rdaptest.Behaviour{rdaptest.Status(429), rdaptest.RetryAfter("1")}, client.RateLimited, client.CodeRateLimited, 429, 1},
+		{"403", []rdaptest.Behaviour{rdaptest.Status(403)}, client.Rejected, client.CodeForbidden, 403, 1},
+		{"400", []rdaptest.Behaviour{rdaptest.Status(400)}, client.Rejected, client.CodeBadRequest, 400, 1},
+		{"500", []rdaptest.Behaviour{rdaptest.Status(500)}, client.Failed, client.CodeServerError, 500, 1},
+		{"503", []rdaptest.Behaviour{rdaptest.Status(503)}, client.Failed, client.CodeServerError, 503, 1},
+		{"page", []rdaptest.Behaviour{html}, client.Failed, client.CodeNotRDAP, 200, 1},
+		{"empty", []rdaptest.Behaviour{rdaptest.NoBody()}, client.Failed, client.CodeNotRDAP, 200, 1},
+		{"too large", []rdaptest.Behaviour{rdaptest.Size(1 << 20)}, client.Failed, client.CodeTooLarge, 200, 1},
+		{"broken off", []rdaptest.Behaviour{rdaptest.Cut(20)}, client.Failed, client.CodeTransport, 200, 2},
+		{"broken off once", []rdaptest.Behaviour{rdaptest.First(1, rdaptest.Cut(20))}, client.Registered, "", 200, 2},
+		{"http", []rdaptest.Behaviour{rdaptest.Redirect(302, "http://127.0.0.1:1/")}, client.Failed, client.CodeRedirect, 302, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{MaxBody: 64 << 10, Attempts: 5})
+			registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
+			registrar.On("*", tt.how...)
+			r := a.lookup(t, mustParse(t, "", "alpha.example"))
+			if r.Verdict != client.Registered || r.Status != 200 || r.Err != nil || len(r.Raw) == 0 || len(r.Warnings) > 0 {
+				t.Errorf("the registry's answer suffered: %s", describe(r))
+			}
+			g := r.Registrar
+			if g == nil {
+				t.Fatal("no result of the registrar")
+			}
+			checkResult(t, g)
+			code := ""
+			if g.Err != nil {
+				code = g.Err.Code
+			}
+			if g.Verdict != tt.verdict || code != tt.code || g.Status != tt.status {
+				t.Errorf("%s, want %s %s %d", describe(g), tt.verdict, tt.code, tt.status)
+			}
+			if n := len(uris(registrar)); n != tt.requests || g.Attempts != tt.requests {
+				t.Errorf("%d requests, %d attempts, want %d", n, g.Attempts, tt.requests)
+			}
+		})
+	}
+	t.Run("refused", func(t *testing.T) {
+		registry, _, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
+		registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+refused(t))))
+		r := a.lookup(t, mustParse(t, "", "alpha.example"))
+		if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Err.Code != client.CodeRefused || g.Attempts != 1 {
+			t.Errorf("%s, registrar %+v", describe(r), g)
+		}
+	})
+	t.Run("plain http", func(t *testing.T) {
+		registry, _, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
+		registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|http://rdap.registrar.example/")))
+		r := a.lookup(t, mustParse(t, "", "alpha.example"))
+		if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Err.Code != client.CodeHTTPOnly || g.Attempts != 0 {
+			t.Errorf("%s, registrar %+v", describe(r), g)
+		}
+	})
+}
+
+// Several links are several ways to one record: the first that leads there is
+// enough.
+func TestReferralNextWay(t *testing.T) {
+	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
+	var links []string
+	for _, path := range []string{"gone/", "good/", "other/"} {
+		links = append(links, "related|"+rdapJSON+"|"+registrar.URL()+path)
+	}
+	registry.On("*", rdaptest.JSON(domainWith("alpha.example", links...)))
+	registrar.On("/gone/*", rdaptest.Status(404))
+	r := a.lookup(t, mustParse(t, "", "alpha.example"))
+	if r.Registrar == nil || r.Registrar.Server != registrar.URL()+"good/" {
+		t.Errorf("%s, registrar %+v", describe(r), r.Registrar)
+	}
+	wantURIs(t, registrar, "/gone/domain/alpha.example", "/good/domain/alpha.example")
+}
+
+func TestReferralDepth(t *testing.T) {
+	for depth, want := range map[int]int{0: client.DefaultReferralDepth, 1: 1, 2: 2} {
+		registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{ReferralDepth: depth})
+		next := func(i int) string { return fmt.Sprintf("related|%s|%s%d/", rdapJSON, registrar.URL(), i) }
+		registry.On("*", rdaptest.JSON(domainWith("alpha.example", next(1))))
+		for i := range 9 {
+			registrar.On(fmt.Sprintf("/%d/*", i), rdaptest.JSON(domainWith("alpha.example", next(i+1))))
+		}
+		r := a.lookup(t, mustParse(t, "", "alpha.example"))
+		if n := len(uris(registrar)); n != want {
+			t.Errorf("depth %d: %d requests, want %d", depth, n, want)
+		}
+		records := 0
+		for g := r.Registrar; g != nil; g = g.Registrar {
+			records++
+		}
+		if records != want || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "go on after") {
+			t.Errorf("depth %d: %d records, warnings %q", depth, records, r.Warnings)
+		}
+	}
+}
+
+// Without a link the registrar's number says where its record is.
+func TestReferralByNumber(t *testing.T) {
+	body := func(links ...string) string {
+		return strings.TrimSuffix(domainWith("alpha.example", links...), "}") +
+			`,"entities":[{"roles":["registrar"],"publicIds":[{"type":"Registry ID","identifier":"7"},{"type":"IANA Registrar ID","identifier":"990001"}]}]}`
+	}
+	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
+	registry.On("*", rdaptest.JSON(body("self|"+rdapJSON+"|"+registry.URL()+"domain/alpha.example")))
+	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Registrar != nil {
+		t.Errorf("nobody knows it: %+v", r.Registrar)
+	}
+	ask := func(table map[string]string) *client.Result {
+		b := newAsker(t, registry.CA(), client.Config{Resolver: urls{registry.URL()}, Referral: client.ReferralRegistrar, RegistrarURLs: table})
+		return b.lookup(t, mustParse(t, "", "alpha.example"))
+	}
+	table := map[string]string{"990001": registrar.URL() + "rdap", "7": registrar.URL() + "wrong"}
+	r := ask(table)
+	if g := r.Registrar; g == nil || g.Verdict != client.Registered || g.Source != bootstrap.SourceOverride || g.Entry != "IANA registrar 990001" {
+		t.Errorf("registrar %+v", g)
+	}
+	wantURIs(t, registrar, "/rdap/domain/alpha.example")
+	if r := ask(map[string]string{"990001": ""}); r.Registrar != nil {
+		t.Errorf("switched off: %+v", r.Registrar)
+	}
+	// A link comes first, but not one to the registry's own record.
+	registry.On("*", rdaptest.JSON(body("related|"+rdapJSON+"|"+registry.URL()+"domain/alpha.example/")))
+	if r := ask(table); r.Registrar == nil || r.Registrar.Source != bootstrap.SourceOverride {
+		t.Errorf("link to itself: %+v", r.Registrar)
+	}
+	registry.On("*", rdaptest.JSON(body("related|"+rdapJSON+"|"+registrar.URL()+"linked/")))
+	if r := ask(table); r.Registrar == nil || r.Registrar.Source != bootstrap.SourceReferral {
+		t.Errorf("link: %+v", r.Registrar)
+	}
+	wantURIs(t, registrar, "/rdap/domain/alpha.example", "/rdap/domain/alpha.example", "/linked/domain/alpha.example")
+}
+
+func TestReferralBatch(t *testing.T) {
+	const names = 200
+	for _, protocols := range []rdaptest.Protocols{rdaptest.H1Only, rdaptest.H2Only} {
+		registry, registrar, a := newReferrer(t, protocols, client.Config{Jobs: 16, PerHost: 4, MaxMemory: 1 << 20})
+		registrar.On("/bad/*", rdaptest.Status(404))
+		var texts []string
+		for i := range names {
+			name := fmt.Sprintf("name%d.example", i)
+			texts = append(texts, name)
+			path := "good/"
+			if i%3 == 0 {
+				path = "bad/"
+			}
+			registry.On("/domain/"+name, rdaptest.JSON(domainWith(name, "related|"+rdapJSON+"|"+registrar.URL()+path)))
+		}
+		texts = append(texts, texts...) // twins share the registrar's record, too
+		seen := make(map[int64]bool)
+		for r := range a.Batch(t.Context(), lines(texts...)) {
+			checkResult(t, r)
+			if seen[r.Line] || r.Query.Text != texts[r.Line-1] || r.Verdict != client.Registered {
+				t.Errorf("line %d: %s for %s", r.Line, describe(r), r.Query.Text)
+			}
+			seen[r.Line] = true
+			want := client.Registered
+			if (r.Line-1)%names%3 == 0 {
+				want = client.NotFound
+			}
+			g := r.Registrar
+			if g == nil || g.Verdict != want || !strings.HasSuffix(g.URL, "/domain/"+r.Query.Name) {
+				t.Errorf("line %d: registrar %+v", r.Line, g)
+			}
+		}
+		if len(seen) != 2*names {
+			t.Errorf("%d results", len(seen))
+		}
+		for _, s := range []*rdaptest.Server{registry, registrar} {
+			if n := s.Counts().Connections; n > 4 {
+				t.Errorf("%d connections", n)
+			}
+			paths := uris(s)
+			slices.Sort(paths)
+			if n := len(slices.Compact(paths)); n != names {
+				t.Errorf("%d different requests", n)
+			}
+		}
+	}
+}
+
+// A batch that is given up has the registries' answers all the same.
+func TestReferralBatchEnds(t *testing.T) {
+	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{Jobs: 4})
+	registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
+	registrar.On("*", rdaptest.Hang())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		defer cancel()
+		if err := registrar.AwaitRequests(ctx, 1); err != nil {
+			t.Error(err)
+		}
+	}()
+	count := 0
+	for r := range a.Batch(ctx, lines("alpha.example")) {
+		count++
+		if r.Verdict != client.Registered || r.Registrar == nil || r.Registrar.Err.Code != client.CodeCanceled {
+			t.Errorf("%s, registrar %+v", describe(r), r.Registrar)
+		}
+	}
+	if count != 1 {
+		t.Errorf("%d results", count)
+	}
+}
+
+// A registrar that had enough is left alone by the others of the batch.
+func TestReferralThrottled(t *testing.T) {
+	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{Jobs: 1, MaxWait: -1})
+	registrar.On("*", rdaptest.Status(429), rdaptest.RetryAfter("3600"))
+	var texts []string
+	for i := range 20 {
+		name := fmt.Sprintf("name%d.example", i)
+		texts = append(texts, name)
+		registry.On("/domain/"+name, rdaptest.JSON(domainWith(name, "related|"+rdapJSON+"|"+registrar.URL())))
+	}
+	for r := range a.Batch(t.Context(), lines(texts...)) {
+		if r.Verdict != client.Registered || r.Registrar == nil || r.Registrar.Verdict != client.RateLimited {
+			t.Errorf("%s, registrar %+v", describe(r), r.Registrar)
+		}
+	}
+	if n := len(uris(registrar)); n != 1 {
+		t.Errorf("%d requests to a registrar that said to come back in an hour", n)
+	}
+}
+
+// Hops of a server that the user did not name don't go inside; see package pool
+// for what counts as public.
+func TestReferralGuarded(t *testing.T) {
+	ca := newCA(t)
+	registry := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
+	inside := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
+	listed := resolverFunc(func(bootstrap.Question) (bootstrap.Answer, error) {
+		return bootstrap.Answer{Entry: "example", URLs: []string{registry.URL()}, Source: bootstrap.SourceIANA}, nil
+	})
+	registry.On("/domain/alpha.example", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+inside.URL())))
+	registry.On("/domain/own.example", rdaptest.JSON(domainWith("own.example", "related|"+rdapJSON+"|"+registry.URL()+"rr/")))
+	registry.On("/domain/moved.example", rdaptest.Redirect(302, inside.URL()+"domain/moved.example"))
+	registry.On("/domain/here.example", rdaptest.Redirect(302, "/rr/domain/here.example"))
+	a := newAsker(t, ca, client.Config{Resolver: listed, Referral: client.ReferralRegistrar})
+	r := a.lookup(t, mustParse(t, "", "alpha.example"))
+	if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Verdict != client.Failed || g.Attempts != 1 || !strings.Contains(g.Err.Message, "not a public address") {
+		t.Errorf("%s, registrar %s", describe(r), describe(g))
+	}
+	if r := a.lookup(t, mustParse(t, "", "moved.example")); r.Verdict != client.Failed || !strings.Contains(r.Err.Message, "not a public address") {
+		t.Errorf("redirect: %s", describe(r))
+	}
+	if n := inside.Counts().Connections; n != 0 {
+		t.Errorf("%d connections to what only this machine can reach", n)
+	}
+	// What stays at the server is no hop.
+	if r := a.lookup(t, mustParse(t, "", "own.example")); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
+		t.Errorf("own link: %s", describe(r))
+	}
+	if r := a.lookup(t, mustParse(t, "", "here.example")); r.Verdict != client.Registered {
+		t.Errorf("own redirect: %s", describe(r))
+	}
+	// The user's own server inside leads where it likes, and so does the user's
+	// own list of registrars.
+	q := mustParse(t, "", "alpha.example")
+	q.Server = registry.URL()
+	if r := a.lookup(t, q); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
+		t.Errorf("named server: %s", describe(r))
+	}
+	registry.On("/domain/numbered.example", rdaptest.JSON(`{"objectClassName":"domain","ldhName":"numbered.example","entities":[{"roles":["registrar"],"publicIds":[{"type":"IANA Registrar ID","identifier":"7"}]}]}`))
+	a = newAsker(t, ca, client.Config{Resolver: listed, Referral: client.ReferralRegistrar, RegistrarURLs: map[string]string{"7": inside.URL()}})
+	if r := a.lookup(t, mustParse(t, "", "numbered.example")); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
+		t.Errorf("named registrar: %s", describe(r))
+	}
+}
+
+func TestRelated(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{Log: true}, client.Config{
+		Related: []client.Relation{client.RelationUp, client.RelationDown}, Referral: client.ReferralRegistrar,
+	})
+	link := func(rel, path string) string {
+		return fmt.Sprintf(`{"rel":%q,"type":%q,"href":%q}`, rel, rdapJSON, s.URL()+path)
+	}
+	s.On("/ip/192.0.2.0/24", rdaptest.JSON(`{"objectClassName":"ip network","handle":"NET-24","startAddress":"192.0.2.0","endAddress":"192.0.2.255","links":[`+strings.Join([]string{
+		link("self", "ip/192.0.2.0/24"), link("rdap-up rdap-active", "ip/192.0.0.0/16"), link("up", "ip/192.0.0.0%2F16"),
+		link("rdap-down", "ips/rirSearch1/rdap-down/192.0.2.0/24"), link("top", "ip/192.0.0.0/8"),
+	}, ",")+"]}"))
+	s.On("/ips/*", rdaptest.JSON(`{"ipSearchResults":[{"objectClassName":"ip network","handle":"NET-25","startAddress":"192.0.2.0","endAddress":"192.0.2.127"}]}`))
+	r := a.lookup(t, mustParse(t, "", "192.0.2.0/24"))
+	wantURIs(t, s, "/ip/192.0.2.0/24", "/ip/192.0.0.0/16", "/ips/rirSearch1/rdap-down/192.0.2.0/24")
+	if r.Verdict != client.Found || r.Registrar != nil || len(r.Related) != 2 {
+		t.Fatalf("%s, %d related", describe(r), len(r.Related))
+	}
+	up, down := r.Related[0], r.Related[1]
+	if up.Relation != client.RelationUp || up.Verdict != client.Found || up.Query.String() != "192.0.0.0/16" || len(up.Warnings) > 0 {
+		t.Errorf("up: %s, %s", describe(up), up.Query)
+	}
+	rec, err := down.Record()
+	if err != nil || down.Relation != client.RelationDown || down.Verdict != client.Found || len(down.Warnings) > 0 || len(rec.Results) != 1 {
+		t.Errorf("down: %s, %v", describe(down), err)
+	}
+	for _, related := range r.Related {
+		checkResult(t, related)
+	}
+}

@@ -1,0 +1,216 @@
+package client
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// rdapType is the media type of RDAP answers (RFC 9083 section 3).
+const rdapType = "application/rdap+json"
+
+// resolveHref returns the URL that the href of a link means in an answer that
+// came from base. Servers leave out the scheme, or write relative references,
+// spaces and line breaks; user and fragment are dropped. It is false for what
+// is not on the web.
+func resolveHref(href string, base *url.URL) (*url.URL, bool) {
+	href = strings.TrimSpace(lineBreaks.Replace(href))
+	if href == "" {
+		return nil, false
+	}
+	if beginsWithHost(href, base) {
+		href = "https://" + href
+	}
+	u, err := base.Parse(href)
+	if err != nil || u.Opaque != "" {
+		return nil, false
+	}
+	u.Scheme = strings.ToLower(u.Scheme)
+	if u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
+		return nil, false
+	}
+	if !isASCIIName(u.Host) {
+		if u.Host, err = toASCII(u.Host); err != nil {
+			return nil, false
+		}
+	}
+	u.User, u.Fragment, u.RawFragment = nil, "", ""
+	return u, true
+}
+
+var lineBreaks = strings.NewReplacer("\t", "", "\r", "", "\n", "")
+
+// beginsWithHost says that a reference without scheme begins with a host and
+// not with a segment of a path: "rdap.example/domain/" and
+// "rdap.example:8443/", but neither "domain/alpha.example" nor, in the answer
+// about it, "alpha.example".
+func beginsWithHost(href string, base *url.URL) bool {
+	host := href
+	if i := strings.IndexAny(host, "/?#"); i >= 0 {
+		host = host[:i]
+	}
+	name, port, _ := strings.Cut(host, ":")
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	if !isNumeric(port) || last == name || isNumeric(last) || strings.ContainsFunc(name, notInHost) {
+		return false
+	}
+	path := strings.TrimSuffix(base.Path, "/")
+	return !strings.EqualFold(name, path[strings.LastIndexByte(path, '/')+1:])
+}
+
+// isNumeric says that s has nothing but digits, if anything.
+func isNumeric(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+}
+
+func notInHost(r rune) bool {
+	return r < 0x80 && !isAlnum(byte(r)) && r != '-' && r != '.' && r != '_'
+}
+
+// sameLink spells a URL so that two links to one object are the same. Besides
+// what normalURL does, neither percent-encoding nor a final slash makes a
+// difference, and letter case none either, since names are read so.
+func sameLink(u *url.URL) string {
+	c := *u
+	c.RawPath = ""
+	c.Path = strings.ToLower(strings.TrimRight(c.Path, "/"))
+	return normalURL(&c)
+}
+
+// A linkPath is what the path of a URL says about an object at an RDAP server.
+type linkPath struct {
+	base  string // base URL of the server, which ends in "/"
+	class string // the path segment: "domain", "ips"; empty if the URL is a base only
+	key   string // what follows it, without escapes
+}
+
+// lookupSegments are the path segments of RFC 9082 section 3.1, and how many
+// follow them at most. searchSegments are those of section 3.2 and of RFC 9910,
+// which stand at the end or before one of searchWords, and help.
+var (
+	lookupSegments = map[string]int{"domain": 1, "ip": 2, "autnum": 1, "nameserver": 1, "entity": 1}
+	searchSegments = []string{"domains", "nameservers", "entities", "ips", "autnums", "help"}
+	searchWords    = []string{"rirsearch1", "reverse_search"}
+)
+
+// splitLink takes a URL apart at its last RDAP path segment: a base URL may have
+// such a word in it too.
+func splitLink(u *url.URL) linkPath {
+	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
+	for i, segment := range slices.Backward(segments) {
+		word, after := strings.ToLower(segment), segments[i+1:]
+		most, ok := lookupSegments[word]
+		if ok && len(after) <= most || slices.Contains(searchSegments, word) &&
+			(len(after) == 0 || slices.Contains(searchWords, strings.ToLower(after[0]))) {
+			return linkPath{baseOf(u, segments[:i]), word, unescapeURI(strings.Join(after, "/"))}
+		}
+	}
+	return linkPath{base: baseOf(u, segments)}
+}
+
+// baseOf returns the URL with these segments as its path.
+func baseOf(u *url.URL, segments []string) string {
+	base := u.Scheme + "://" + u.Host + "/"
+	if path := strings.Join(segments, "/"); path != "" {
+		base += path + "/"
+	}
+	return base
+}
+
+// selfLinks returns what an answer that came from base calls itself.
+func selfLinks(links []Link, base *url.URL) []*url.URL {
+	var list []*url.URL
+	for _, l := range links {
+		if !l.HasRel("self") {
+			continue
+		}
+		if u, ok := resolveHref(l.Href, base); ok {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// registrarLinks returns the URLs of the registrar's record of a domain that a
+// record links to (RFC 9083 section 4.2, ICANN's technical guide section 3.2),
+// in order and each once. A link that leads to the base URL of a server means
+// the domain there. Those to web pages, to objects of other classes and to other
+// domains are none.
+func registrarLinks(rec *Record, q Query, base *url.URL) []*url.URL {
+	var list []*url.URL
+	var seen []string
+	for _, l := range rec.Links {
+		if !l.HasRel("related") || l.HasRel("self") {
+			continue
+		}
+		typ := mediaType(l.Type)
+		if typ != rdapType && typ != "" {
+			continue
+		}
+		u, ok := resolveHref(l.Href, base)
+		if !ok {
+			continue
+		}
+		if u = domainAt(u, rec, q, typ == ""); u == nil {
+			continue
+		}
+		if key := sameLink(u); !slices.Contains(seen, key) {
+			list, seen = append(list, u), append(seen, key)
+		}
+	}
+	return list
+}
+
+// domainAt returns the URL of the domain that u leads to, or nil if it leads
+// elsewhere. If it is strict, only the whole URL of a domain will do.
+func domainAt(u *url.URL, rec *Record, q Query, strict bool) *url.URL {
+	p := splitLink(u)
+	switch {
+	case p.class == "domain" && isNameOf(p.key, rec, q):
+		return u
+	case strict:
+		return nil
+	case p.class == "" && u.RawQuery != "":
+		return u // where it is may stand there
+	case p.class == "domain" && p.key != "" && !strings.Contains(p.key, "."):
+		p.base += "domain/" + p.key + "/" // words of a base URL
+	case p.class != "" && (p.class != "domain" || p.key != ""):
+		return nil
+	}
+	return joinURL(p.base, q.Path())
+}
+
+// isNameOf says that a name is the one asked for or the one that the record is
+// about.
+func isNameOf(name string, rec *Record, q Query) bool {
+	ascii, err := toASCII(strings.TrimSuffix(strings.TrimSpace(name), "."))
+	if err != nil || ascii == "" {
+		return false
+	}
+	return ascii == q.Name || (rec.LDHName+rec.UnicodeName != "" && sameName(ascii, rec.LDHName, rec.UnicodeName))
+}
+
+// relationLinks returns the URLs that a record links to with a relation such as
+// "up", which registries of numbers also call "rdap-up" (RFC 9910 section 5),
+// in order and each once.
+func relationLinks(rec *Record, relation Relation, base *url.URL) []*url.URL {
+	var list []*url.URL
+	var seen []string
+	for _, l := range rec.Links {
+		if !l.HasRel(string(relation)) && !l.HasRel("rdap-"+string(relation)) || l.HasRel("self") {
+			continue
+		}
+		u, ok := resolveHref(l.Href, base)
+		if !ok {
+			continue
+		}
+		// One without a type has to look like RDAP, so that no web page is asked.
+		if typ := mediaType(l.Type); typ != rdapType && (typ != "" || splitLink(u).class == "") {
+			continue
+		}
+		if key := sameLink(u); !slices.Contains(seen, key) {
+			list, seen = append(list, u), append(seen, key)
+		}
+	}
+	return list
+}

@@ -1,0 +1,198 @@
+package client
+
+import (
+	"net/url"
+	"slices"
+	"testing"
+)
+
+func mustURL(t *testing.T, s string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func texts(list []*url.URL) []string {
+	var out []string
+	for _, u := range list {
+		out = append(out, u.String())
+	}
+	return out
+}
+
+func TestResolveHref(t *testing.T) {
+	base := mustURL(t, "https://rdap.registry.example/com/v1/domain/alpha.example")
+	for _, tt := range []struct{ href, want string }{
+		{"https://rdap.registrar.example/domain/ALPHA.EXAMPLE", "https://rdap.registrar.example/domain/ALPHA.EXAMPLE"},
+		{"  HTTPS://rdap.registrar.example/domain/alpha.example#top ", "https://rdap.registrar.example/domain/alpha.example"},
+		{"https://me:word@rdap.registrar.example/", "https://rdap.registrar.example/"},
+		{"//rdap.registrar.example/domain/alpha.example", "https://rdap.registrar.example/domain/alpha.example"},
+		{"rdap.registrar.example/domain/alpha.example", "https://rdap.registrar.example/domain/alpha.example"},
+		{"rdap.registrar.example:8443/rdap/", "https://rdap.registrar.example:8443/rdap/"},
+		{"rdap.registrar.example", "https://rdap.registrar.example"},
+		{"bücher.example/rdap/", "https://xn--bcher-kva.example/rdap/"},
+		{"/rr/domain/alpha.example", "https://rdap.registry.example/rr/domain/alpha.example"},
+		{"../../v2/domain/alpha.example", "https://rdap.registry.example/com/v2/domain/alpha.example"},
+		{"alpha.example", "https://rdap.registry.example/com/v1/domain/alpha.example"},
+		{"ALPHA.example?x=1", "https://rdap.registry.example/com/v1/domain/ALPHA.example?x=1"},
+		{"domain/alpha.example", "https://rdap.registry.example/com/v1/domain/domain/alpha.example"},
+		{"192.0.2.0/24", "https://rdap.registry.example/com/v1/domain/192.0.2.0/24"},
+		{"https://rdap.registrar.example/domain/alpha example", "https://rdap.registrar.example/domain/alpha%20example"},
+		{"https://rdap.registrar.example/domain/\n  alpha.example", "https://rdap.registrar.example/domain/%20%20alpha.example"},
+		{"", ""},
+		{"#top", "https://rdap.registry.example/com/v1/domain/alpha.example"},
+		{"mailto:desk@registrar.example", ""},
+		{"javascript:alert(1)", ""},
+		{"ftp://rdap.registrar.example/", ""},
+		{"https:///domain/alpha.example", ""},
+		{"https://[::1", ""},
+		{"https://rdap.registrar.example/%zz", ""},
+	} {
+		u, ok := resolveHref(tt.href, base)
+		got := ""
+		if ok {
+			got = u.String()
+		}
+		if got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.href, got, tt.want)
+		}
+	}
+}
+
+func TestSameLink(t *testing.T) {
+	const want = "https://h.example/rdap/domain/alpha.example"
+	for _, s := range []string{
+		"https://h.example/rdap/domain/alpha.example", "HTTPS://H.Example:443/rdap/domain/ALPHA.EXAMPLE", "https://h.example/rdap/domain/alpha.example/",
+		"https://h.example/rdap/domain/%61lpha%2eexample", "https://h.example/rdap/domain/alpha%2Eexample#top", "https://me@h.example/rdap/domain/alpha.example",
+	} {
+		if got := sameLink(mustURL(t, s)); got != want {
+			t.Errorf("%s is %s", s, got)
+		}
+	}
+	for _, s := range []string{
+		"http://h.example/rdap/domain/alpha.example", "https://h.example:8443/rdap/domain/alpha.example",
+		"https://h.example/rdap/domain/alpha.example?x=1", "https://h.example/rdap/domain/beta.example",
+	} {
+		if got := sameLink(mustURL(t, s)); got == want {
+			t.Errorf("%s is taken for %s", s, want)
+		}
+	}
+}
+
+func TestSplitLink(t *testing.T) {
+	for _, tt := range []struct {
+		url  string
+		want linkPath
+	}{
+		{"https://h.example/rdap/domain/alpha.example", linkPath{"https://h.example/rdap/", "domain", "alpha.example"}},
+		{"https://h.example/Domain/alpha%2Eexample/", linkPath{"https://h.example/", "domain", "alpha.example"}},
+		{"https://h.example/domain/rdap/domain/alpha.example", linkPath{"https://h.example/domain/rdap/", "domain", "alpha.example"}},
+		{"https://h.example/registry/ip/192.0.2.0/24", linkPath{"https://h.example/registry/", "ip", "192.0.2.0/24"}},
+		{"https://h.example/entity/292", linkPath{"https://h.example/", "entity", "292"}},
+		{"https://h.example/ips/rirSearch1/rdap-down/192.0.2.0/24", linkPath{"https://h.example/", "ips", "rirSearch1/rdap-down/192.0.2.0/24"}},
+		{"https://h.example/domains/rdap/", linkPath{"https://h.example/domains/rdap/", "", ""}},
+		{"https://h.example", linkPath{"https://h.example/", "", ""}},
+		{"https://h.example/domain/", linkPath{"https://h.example/", "domain", ""}},
+	} {
+		if got := splitLink(mustURL(t, tt.url)); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.url, got, tt.want)
+		}
+	}
+}
+
+func TestRegistrarLinks(t *testing.T) {
+	const rdap = "application/rdap+json"
+	base := mustURL(t, "https://rdap.registry.example/domain/alpha.example")
+	q, err := Parse("alpha.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const full = "https://rdap.registrar.example/v1/domain/ALPHA.EXAMPLE"
+	const made = "https://rdap.registrar.example/v1/domain/alpha.example"
+	for _, tt := range []struct {
+		name string
+		link Link
+		want string // empty: it is not followed
+	}{
+		{"plain", Link{Rel: "related", Type: rdap, Href: full}, full},
+		{"case", Link{Rel: "RELATED", Type: "Application/RDAP+JSON; charset=utf-8", Href: full}, full},
+		{"several relations", Link{Rel: "alternate  Related", Type: rdap, Href: full}, full},
+		{"web page", Link{Rel: "related", Type: "text/html", Href: full}, ""},
+		{"JSON", Link{Rel: "related", Type: "application/json", Href: full}, ""},
+		{"about", Link{Rel: "about", Type: rdap, Href: full}, ""},
+		{"self", Link{Rel: "related self", Type: rdap, Href: full}, ""},
+		{"no relation", Link{Type: rdap, Href: full}, ""},
+		{"untyped", Link{Rel: "related", Href: full}, full},
+		{"untyped page", Link{Rel: "related", Href: "https://www.registrar.example/alpha.example"}, ""},
+		{"untyped base", Link{Rel: "related", Href: "https://rdap.registrar.example/v1/"}, ""},
+		{"base", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/v1/"}, made},
+		{"base without slash", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/v1"}, made},
+		{"base and segment", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/v1/domain/"}, made},
+		{"base with such a word", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/domain/v1"}, "https://rdap.registrar.example/domain/v1/domain/alpha.example"},
+		{"base without scheme", Link{Rel: "related", Type: rdap, Href: "//rdap.registrar.example/v1"}, made},
+		{"host only", Link{Rel: "related", Type: rdap, Href: "rdap.registrar.example"}, "https://rdap.registrar.example/domain/alpha.example"},
+		{"relative", Link{Rel: "related", Type: rdap, Href: "/rr/domain/alpha.example"}, "https://rdap.registry.example/rr/domain/alpha.example"},
+		{"query", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/?name=alpha.example"}, "https://rdap.registrar.example/?name=alpha.example"},
+		{"entity", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/entity/292"}, ""},
+		{"search", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/domains?name=alpha.example"}, ""},
+		{"help", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/help"}, ""},
+		{"another domain", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/domain/beta.example"}, ""},
+		{"U-label", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/domain/älpha.example"}, ""},
+		{"nowhere", Link{Rel: "related", Type: rdap}, ""},
+		{"http", Link{Rel: "related", Type: rdap, Href: "http://rdap.registrar.example/domain/alpha.example"}, "http://rdap.registrar.example/domain/alpha.example"},
+	} {
+		rec := &Record{LDHName: "ALPHA.EXAMPLE."}
+		rec.Links = []Link{tt.link, tt.link}
+		var want []string
+		if tt.want != "" {
+			want = []string{tt.want}
+		}
+		if got := texts(registrarLinks(rec, q, base)); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, want)
+		}
+	}
+
+	// A name in its own script is the same name.
+	q, err = Parse("bücher.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := &Record{}
+	rec.Links = []Link{{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/domain/bücher.example"}}
+	if got := texts(registrarLinks(rec, q, base)); len(got) != 1 {
+		t.Errorf("U-labels: %q", got)
+	}
+}
+
+func TestRelationLinks(t *testing.T) {
+	const rdap = "application/rdap+json"
+	base := mustURL(t, "https://rdap.rir.example/ip/192.0.2.0/24")
+	rec := &Record{}
+	rec.Links = []Link{
+		{Rel: "self", Type: rdap, Href: "https://rdap.rir.example/ip/192.0.2.0/24"},
+		{Rel: "up", Type: rdap, Href: "https://rdap.rir.example/ip/192.0.0.0/8"},
+		{Rel: "rdap-up rdap-active", Type: rdap, Href: "https://rdap.rir.example/ips/rirSearch1/rdap-up/192.0.2.0/24?status=active"},
+		{Rel: "RDAP-UP", Type: rdap, Href: "https://rdap.rir.example/ip/192.0.0.0%2F8/"},
+		{Rel: "up", Type: "text/html", Href: "https://www.rir.example/up"},
+		{Rel: "up", Href: "https://www.rir.example/up"},
+		{Rel: "up", Href: "/ip/192.0.2.0/23"},
+		{Rel: "uphill", Type: rdap, Href: "https://rdap.rir.example/ip/192.0.0.0/7"},
+		{Rel: "rdap-down", Type: rdap, Href: "https://rdap.rir.example/ips/rirSearch1/rdap-down/192.0.2.0/24"},
+	}
+	for relation, want := range map[Relation][]string{
+		RelationUp: {
+			"https://rdap.rir.example/ip/192.0.0.0/8",
+			"https://rdap.rir.example/ips/rirSearch1/rdap-up/192.0.2.0/24?status=active",
+			"https://rdap.rir.example/ip/192.0.2.0/23",
+		},
+		RelationDown: {"https://rdap.rir.example/ips/rirSearch1/rdap-down/192.0.2.0/24"},
+		RelationTop:  nil,
+	} {
+		if got := texts(relationLinks(rec, relation, base)); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", relation, got, want)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package client
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/rdapq/rdapq/bootstrap"
+)
+
+// A Referral says whether the registrar of a domain is asked for its record
+// after the registry.
+type Referral string
+
+const (
+	// ReferralNone asks the registry only. It is what an empty Referral means.
+	ReferralNone Referral = "none"
+	// ReferralRegistrar asks the registry, and then the registrar that its answer
+	// links to (rel "related") or, where there is no such link, the one that
+	// Config.RegistrarURLs has for its IANA number. What comes of that is
+	// Result.Registrar; nothing of it changes the registry's Result.
+	ReferralRegistrar Referral = "registrar"
+)
+
+// DefaultReferralDepth is how many links of a chain are followed: from a
+// registry to a registrar, and from there on.
+const DefaultReferralDepth = 3
+
+// maxLinks bounds the links of one answer that are followed: a network may list
+// thousands below it.
+const maxLinks = 16
+
+// A pointer is what a record points to.
+type pointer struct {
+	to       *url.URL
+	relation Relation         // empty: it is the registrar's record of a domain
+	of       *Result          // which points there
+	depth    int              // 1: of is the registry's
+	source   bootstrap.Source // how to was found
+	entry    string
+}
+
+// wants reports whether links of a result are to be followed: to the registrar,
+// and by relations.
+func (c *Client) wants(r *Result) (registrar, relations bool) {
+	if r.Verdict != Registered && r.Verdict != Found || r.Registrar != nil || r.Related != nil {
+		return false, false
+	}
+	switch r.Query.Type {
+	case TypeDomain:
+		mode := r.Query.Referral
+		if mode == "" {
+			mode = c.cfg.Referral
+		}
+		registrar = mode == ReferralRegistrar && r.Verdict == Registered && !strings.HasSuffix(r.Query.Name, ".arpa")
+		return registrar, len(c.cfg.Related) > 0
+	case TypeIP, TypeAutnum:
+		return false, len(c.cfg.Related) > 0
+	}
+	return false, false
+}
+
+// registrarPointers returns where the registrar's record of r's domain is said
+// to be, which is under none of its own names.
+func (c *Client) registrarPointers(r *Result, rec *Record, base *url.URL, own []*url.URL, depth int) []pointer {
+	var list []pointer
+	for _, u := range registrarLinks(rec, r.Query, base) {
+		if !isAmong(u, own) {
+			list = append(list, pointer{to: u, of: r, depth: depth, source: bootstrap.SourceReferral})
+		}
+	}
+	if len(list) > 0 || depth > 1 {
+		return list[:min(len(list), maxLinks)]
+	}
+	registrar := findRole(rec.Entities, "registrar")
+	if registrar == nil {
+		return nil
+	}
+	id := ianaID(registrar.PublicIDs)
+	server, users := c.registrarURL(id)
+	if server == "" {
+		return nil
+	}
+	u := joinURL(server, r.Query.Path())
+	if u == nil {
+		return nil
+	}
+	p := pointer{to: u, of: r, depth: depth, source: bootstrap.SourceReferral, entry: "IANA registrar " + id}
+	if users {
+		p.source = bootstrap.SourceOverride
+	}
+	return []pointer{p}
+}
+
+// relationPointers returns what r is related to.
+func (c *Client) relationPointers(r *Result, rec *Record, base *url.URL) []pointer {
+	var list []pointer
+	for _, relation := range c.cfg.Related {
+		links := relationLinks(rec, relation, base)
+		for _, u := range links[:min(len(links), maxLinks)] {
+			list = append(list, pointer{to: u, relation: relation, of: r, depth: 1, source: bootstrap.SourceReferral})
+		}
+	}
+	return list
+}
+
+// query returns what is asked at p.
+func (p pointer) query() Query {
+	if p.relation == "" {
+		q := p.of.Query
+		q.URL, q.Note = p.to.String(), ""
+		return q
+	}
+	if q, ok, err := parseURL(p.to.String(), ""); ok && err == nil {
+		return q
+	}
+	return Query{Text: redactURL(p.to), Type: p.of.Query.Type, URL: p.to.String()}
+}
+
+// joinURL returns the URL of a query at a server, nil if that has no URL.
+func joinURL(base, path string) *url.URL {
+	u, err := url.Parse(bootstrap.JoinURL(base, path))
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	return u
+}
+
+// isOwn says that the user named a server, and nobody else.
+func isOwn(s bootstrap.Source) bool {
+	return s == bootstrap.SourceServer || s == bootstrap.SourceOverride
+}
+
+// sameOrigin reports whether u is at the server with that base URL.
+func sameOrigin(base string, u *url.URL) bool {
+	b, err := url.Parse(base)
+	return err == nil && strings.EqualFold(b.Scheme, u.Scheme) && origin(b) == origin(u)
+}
+
+// isInside reports whether a connection to the server at u, which the user
+// named, went to an address of the user's own network: peer is its other end. A
+// proxy is no such server, and listens elsewhere.
+func isInside(u *url.URL, peer string) bool {
+	a, err := netip.ParseAddrPort(peer)
+	if err != nil {
+		return false
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	}
+	ip := a.Addr().Unmap()
+	return port == peer[strings.LastIndexByte(peer, ':')+1:] &&
+		(ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())
+}
+
+// isAmong reports whether u is one of these, however it is spelled.
+func isAmong(u *url.URL, list []*url.URL) bool {
+	key := sameLink(u)
+	return slices.ContainsFunc(list, func(other *url.URL) bool { return sameLink(other) == key })
+}

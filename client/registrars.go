@@ -1,0 +1,169 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	_ "embed"
+	"encoding/csv"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+)
+
+// builtinRegistrars is what go generate makes of IANA's list. A copy without
+// entries is one that nobody has generated yet.
+//
+//go:generate go run ./internal/genregistrars -from https://www.iana.org/assignments/registrar-ids/registrar-ids-1.csv -o registrars.tsv
+//go:embed registrars.tsv
+var builtinRegistrars string
+
+// BuiltinRegistrarURLs returns the base URLs of registrars that are built in, by
+// their IANA numbers; Config.RegistrarURLs comes first.
+func BuiltinRegistrarURLs() map[string]string {
+	urls, _ := parseRegistrarTable(strings.NewReader(builtinRegistrars)) // tested
+	return urls
+}
+
+// registrarURL returns the base URL of the registrar with that IANA number,
+// empty if it is not known, and whether the user named it.
+func (c *Client) registrarURL(id string) (base string, own bool) {
+	id = strings.TrimLeft(id, "0")
+	if base, own = c.cfg.RegistrarURLs[id]; own {
+		return base, true
+	}
+	return c.registrars()[id], false
+}
+
+// maxRegistrars bounds a list of registrars in octets. IANA's has a quarter of a
+// million.
+const maxRegistrars = 16 << 20
+
+// ParseRegistrars reads base URLs of registrars' RDAP servers by their IANA
+// numbers, for Config.RegistrarURLs: lines of number, URL and whatever else, with
+// white space between, in which "#" begins a comment; or IANA's registry of registrar ids as it publishes it, in
+// CSV or XML. Of IANA's list, entries without a usable URL are left out; in a
+// table they are errors. A list without any entry is an error.
+func ParseRegistrars(r io.Reader) (map[string]string, error) {
+	in := bufio.NewReader(io.LimitReader(r, maxRegistrars+1))
+	parse := parseRegistrarTable
+	head, _ := in.Peek(512) // shorter lists give less
+	head = bytes.TrimLeft(trimBOM(head), " \t\r\n")
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	switch {
+	case bytes.HasPrefix(head, []byte("<")):
+		parse = parseRegistrarXML
+	case bytes.Contains(line, []byte(",")) && bytes.Contains(bytes.ToLower(line), []byte(csvURLColumn)):
+		parse = parseRegistrarCSV
+	}
+	urls, err := parse(in)
+	if err != nil {
+		return nil, fmt.Errorf("list of registrars: %w", err)
+	}
+	if len(urls) == 0 {
+		return nil, errors.New("list of registrars: there is no registrar with a URL in it")
+	}
+	return urls, nil
+}
+
+func parseRegistrarTable(r io.Reader) (map[string]string, error) {
+	urls := make(map[string]string)
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		line, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), "#")
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		if len(fields) < 2 {
+			return nil, fmt.Errorf("line %d: a number and a URL are due", n)
+		}
+		id, base, err := registrarEntry(fields[0], fields[1])
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		urls[id] = base
+	}
+	return urls, lines.Err()
+}
+
+// csvURLColumn is the head of the column with the URLs in IANA's list, in lower
+// case.
+const csvURLColumn = "rdap base url"
+
+func parseRegistrarCSV(r io.Reader) (map[string]string, error) {
+	in := csv.NewReader(r)
+	in.FieldsPerRecord, in.LazyQuotes = -1, true
+	head, err := in.Read()
+	if err != nil {
+		return nil, err
+	}
+	column := -1
+	for i, name := range head {
+		if strings.EqualFold(strings.TrimSpace(name), csvURLColumn) {
+			column = i
+		}
+	}
+	urls := make(map[string]string)
+	for {
+		fields, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return urls, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if column < 0 || column >= len(fields) {
+			continue
+		}
+		if id, base, err := registrarEntry(fields[0], fields[column]); err == nil {
+			urls[id] = base
+		}
+	}
+}
+
+func parseRegistrarXML(r io.Reader) (map[string]string, error) {
+	urls := make(map[string]string)
+	in := xml.NewDecoder(r)
+	for {
+		token, err := in.Token()
+		if errors.Is(err, io.EOF) {
+			return urls, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		start, ok := token.(xml.StartElement)
+		if !ok || start.Name.Local != "record" {
+			continue
+		}
+		var record struct {
+			Value   string   `xml:"value"`
+			Servers []string `xml:"rdapurl>server"`
+		}
+		if err := in.DecodeElement(&record, &start); err != nil {
+			return nil, err
+		}
+		for _, server := range record.Servers {
+			if id, base, err := registrarEntry(record.Value, server); err == nil {
+				urls[id] = base
+				break
+			}
+		}
+	}
+}
+
+// registrarEntry checks a number and a base URL.
+func registrarEntry(id, base string) (string, string, error) {
+	id = strings.TrimLeft(strings.TrimSpace(id), "0")
+	if id == "" || !isNumeric(id) {
+		return "", "", errors.New("no IANA number of a registrar")
+	}
+	u, err := url.Parse(strings.TrimSpace(base))
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil {
+		return "", "", errors.New("no base URL of a server")
+	}
+	return id, u.String(), nil
+}
