@@ -2,6 +2,7 @@ package interop_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"fmt"
 	"io"
@@ -132,7 +133,9 @@ func (n *nginx) reload() {
 func (n *nginx) status() (accepted int64, err error) {
 	tr := &http.Transport{
 		DisableKeepAlives: true,
-		Dial:              func(string, string) (net.Conn, error) { return net.Dial("unix", filepath.Join(n.dir, "status.sock")) },
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(n.dir, "status.sock"))
+		},
 	}
 	resp, err := (&http.Client{Transport: tr}).Get("http://status/")
 	if err != nil {
