@@ -147,6 +147,9 @@ func readFacts(path string) (map[string]Facts, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
 	if private(info) != nil {
 		return none, nil
 	}

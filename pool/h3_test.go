@@ -3,8 +3,10 @@ package pool_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net/http"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -273,5 +275,134 @@ func TestH3BodiesAndErrors(t *testing.T) {
 	}
 	if c := h.Counts(); c.Connections != 1 {
 		t.Errorf("%d connections, want 1", c.Connections)
+	}
+}
+
+func TestH3CloseLeavesNothing(t *testing.T) {
+	before := runtime.NumGoroutine()
+	s, h, err := rdaptest.NewH3(rdaptest.Config{}, rdaptest.H3Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Announce(time.Hour)
+	for _, c := range []pool.Config{
+		{Protocols: onlyH3}, {Protocols: onlyH3, NoReuse: true}, {Protocols: onlyH3, FreshConns: true}, {Protocols: autoH3, HeadStart: patient},
+	} {
+		p := newPool(t, s, c)
+		getAll(t, p, s, 50, 10)
+		p.CloseIdleConnections()
+		getAll(t, p, s, 50, 10)
+		p.Close()
+		if _, err := get(t.Context(), p, domain(s, 1)); !errors.Is(err, pool.ErrClosed) {
+			t.Errorf("after Close: %v, want ErrClosed", err)
+		}
+	}
+	// The server hears of it at once.
+	if err := h.AwaitOpen(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	// With a dial under way, early and not, and requests without an answer.
+	s.On("/domain/slow.example", rdaptest.Hang())
+	p := newPool(t, s, pool.Config{Protocols: onlyH3, MaxHTTP2Conns: 1})
+	for _, block := range []bool{false, true, true} {
+		h.Block(block)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		get(ctx, p, s.URL()+"domain/slow.example")
+		cancel()
+		p.CloseIdleConnections()
+	}
+	done := make(chan error)
+	go func() {
+		_, err := get(t.Context(), p, domain(s, 1))
+		done <- err
+	}()
+	p.Close()
+	if err := <-done; err == nil {
+		t.Error("answered through a closed pool")
+	}
+	h.Close()
+	s.Close()
+	// The runtime needs a moment to take away goroutines that have ended.
+	deadline := time.Now().Add(10 * time.Second)
+	for runtime.NumGoroutine() > before {
+		if time.Now().After(deadline) {
+			buf := make([]byte, 1<<20)
+			t.Fatalf("goroutines left:\n%s", buf[:runtime.Stack(buf, true)])
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestH3CloseEndsRequests(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	s.On("*", rdaptest.Hang())
+	p := newPool(t, s, pool.Config{Protocols: onlyH3})
+	done := make(chan error)
+	go func() {
+		_, err := get(t.Context(), p, domain(s, 1))
+		done <- err
+	}()
+	if err := h.AwaitRequests(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	if err := <-done; err == nil {
+		t.Error("a request to a closed pool was answered")
+	}
+}
+
+// A path that goes silent in the middle of a request is noticed, and the
+// request goes elsewhere; a server that is only slow is waited for.
+func TestH3SilenceInMidRequest(t *testing.T) {
+	release := make(chan struct{})
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	s.On("/domain/dom1.example", rdaptest.First(1, rdaptest.Hang()))
+	s.On("/domain/dom2.example", rdaptest.Until(release))
+	p := newPool(t, s, pool.Config{Protocols: onlyH3, DeadAfter: 600 * time.Millisecond})
+	done := make(chan error)
+	go func() {
+		_, err := get(t.Context(), p, domain(s, 1))
+		done <- err
+	}()
+	if err := h.AwaitRequests(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Forget(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if n := p.Stats().Retries[pool.RetryClosed]; n != 1 {
+		t.Errorf("%d repetitions, want 1", n)
+	}
+	time.AfterFunc(1200*time.Millisecond, func() { close(release) })
+	a, err := get(t.Context(), p, domain(s, 2))
+	if err != nil || a.trace.Retries != 0 {
+		t.Errorf("a slow answer: %v after %d repetitions", err, a.trace.Retries)
+	}
+}
+
+func TestH3Gzip(t *testing.T) {
+	s, _ := rdaptest.StartH3(t, rdaptest.Config{Gzip: true}, rdaptest.H3Config{})
+	p := newPool(t, s, pool.Config{Protocols: onlyH3})
+	for _, asked := range []string{"", "gzip"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, domain(s, 1), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if asked != "" {
+			req.Header.Set("Accept-Encoding", asked)
+		}
+		resp, err := p.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// On loopback the Pool doesn't ask for it, and what the caller asks for
+		// is the caller's to unpack.
+		if got := resp.Header.Get("Content-Encoding"); got != asked || resp.Uncompressed {
+			t.Errorf("asked for %q, got %q, unpacked: %v", asked, got, resp.Uncompressed)
+		}
+		resp.Body.Close()
 	}
 }

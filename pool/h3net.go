@@ -2,7 +2,6 @@ package pool
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -80,8 +79,9 @@ func (n *quicNet) connect(ctx context.Context, key originKey, d *dial) (*conn, e
 		}
 	}
 	if !route.private {
-		if addrs = slices.DeleteFunc(slices.Clone(addrs), func(a netip.Addr) bool { return !public(a) }); len(addrs) == 0 {
-			return fail(StepConnect, fmt.Errorf("%s leads to %s, which is not public", key, route.host))
+		all := addrs
+		if addrs = slices.DeleteFunc(slices.Clone(all), func(a netip.Addr) bool { return !public(a) }); len(addrs) == 0 {
+			return fail(StepConnect, &AddressError{Host: route.host, Addr: all[0]})
 		}
 	}
 	d.at(StepHandshake)

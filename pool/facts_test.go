@@ -1,0 +1,191 @@
+package pool
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+func openFacts(t *testing.T, path string) *FactFile {
+	t.Helper()
+	f, err := OpenFactFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestFactsAreKeptBetweenRuns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "hosts.json")
+	f := openFacts(t, path)
+	if got := f.Get("https://a.example"); got != (Facts{}) {
+		t.Errorf("a store that is new knows %+v", got)
+	}
+	until := time.Now().Add(time.Hour).Round(0)
+	f.Update("https://a.example", func(f *Facts) { f.Protocol, f.H3, f.H3Until = protoHTTP2, ":443", until })
+	f.Update("https://b.example", func(f *Facts) { f.Streams = 7 })
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f = openFacts(t, path)
+	if got := f.Get("https://a.example"); got.Protocol != protoHTTP2 || got.H3 != ":443" || !got.H3Until.Equal(until) || !got.offersH3(time.Now()) {
+		t.Errorf("a: %+v", got)
+	}
+	if got := f.Get("https://b.example"); got.Streams != 7 {
+		t.Errorf("b: %+v", got)
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// Several stores on one file, as several processes have them: nothing that one
+// learned gets lost, and what is newer wins.
+func TestFactsOfSeveralRunsAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hosts.json")
+	var wg sync.WaitGroup
+	for i := range 12 {
+		wg.Go(func() {
+			f, err := OpenFactFile(path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			f.Update(fmt.Sprintf("https://host%d.example", i), func(f *Facts) { f.Streams = i + 1 })
+			f.Update("https://shared.example", func(f *Facts) { f.Streams = 100 })
+			if err := f.Save(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	f := openFacts(t, path)
+	for i := range 12 {
+		if got := f.Get(fmt.Sprintf("https://host%d.example", i)); got.Streams != i+1 {
+			t.Errorf("host %d: %+v", i, got)
+		}
+	}
+	older := openFacts(t, path)
+	older.Update("https://shared.example", func(f *Facts) { f.Streams = 1 })
+	f.Update("https://shared.example", func(f *Facts) { f.Streams = 2 })
+	for _, s := range []*FactFile{f, older} {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := openFacts(t, path).Get("https://shared.example"); got.Streams != 2 {
+		t.Errorf("the older one won: %+v", got)
+	}
+	if got := older.Get("https://shared.example"); got.Streams != 1 && got.Streams != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestFactsThatAreNotBelieved(t *testing.T) {
+	now := time.Now()
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"empty": "", "torn": `{"version":1,"origins":{"https://a.exa`, "other version": `{"version":99,"origins":{"https://a.example":{"streams":5}}}`,
+		"no JSON": "hello", "null": `{"version":1,"origins":null}`,
+		"from the future": fmt.Sprintf(`{"version":1,"origins":{"https://a.example":{"streams":5,"updated":%q}}}`, now.Add(48*time.Hour).Format(time.RFC3339)),
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f := openFacts(t, path)
+		if got := f.Get("https://a.example"); got != (Facts{}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		f.Update("https://b.example", func(f *Facts) { f.Streams = 3 })
+		if err := f.Close(); err != nil {
+			t.Error(name, err)
+		}
+		if got := openFacts(t, path).Get("https://b.example"); got.Streams != 3 {
+			t.Errorf("%s, and then written: %+v", name, got)
+		}
+	}
+	if runtime.GOOS != "windows" {
+		path := filepath.Join(dir, "public")
+		content := fmt.Sprintf(`{"version":1,"origins":{"https://a.example":{"streams":5,"updated":%q}}}`, now.Format(time.RFC3339))
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := openFacts(t, path).Get("https://a.example"); got.Streams != 5 {
+			t.Errorf("private file: %+v", got)
+		}
+		if err := os.Chmod(path, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if got := openFacts(t, path).Get("https://a.example"); got != (Facts{}) {
+			t.Errorf("file that others can write: %+v", got)
+		}
+	}
+	if _, err := OpenFactFile(dir); err == nil {
+		t.Error("a folder was opened")
+	}
+	far := Facts{
+		H3: ":443", H3Until: now.Add(1000 * time.Hour), QUICBlocked: now.Add(1000 * time.Hour), QUICFailures: 3,
+		PerConn: 1, PerConnUntil: now.Add(1000 * time.Hour), Protocol: "gopher", Streams: -1,
+	}
+	if got := far.bounded(now); got != (Facts{}) {
+		t.Errorf("believed %+v", got)
+	}
+}
+
+func TestFactsAreBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hosts.json")
+	f := openFacts(t, path)
+	cache := newFactCache()
+	for i := range 2*maxFacts + 1000 {
+		for _, s := range []FactStore{f, cache} {
+			s.Update(fmt.Sprintf("https://host%d.example", i), func(f *Facts) { f.Streams = 1 })
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	saved := openFacts(t, path)
+	if n := len(saved.origins); n != maxFacts {
+		t.Errorf("%d origins in the file, want %d", n, maxFacts)
+	}
+	last := fmt.Sprintf("https://host%d.example", 2*maxFacts+999)
+	for _, s := range []FactStore{saved, cache} {
+		if s.Get(last).Streams != 1 || s.Get("https://host0.example").Streams != 0 {
+			t.Error("not the oldest were dropped")
+		}
+	}
+	if n := len(cache.origins); n > maxFacts+maxFacts/8 {
+		t.Errorf("%d origins in memory", n)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > maxFactFile {
+		t.Errorf("%d bytes, %v", info.Size(), err)
+	}
+}
+
+func TestBlockedQUICDoublesAndIsBounded(t *testing.T) {
+	now := time.Now()
+	var f Facts
+	f.H3, f.H3Until = ":443", now.Add(48*time.Hour)
+	for i, want := range []time.Duration{5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440, 1440} {
+		f.blockQUIC(now)
+		if got := f.QUICBlocked.Sub(now); got != want*time.Minute {
+			t.Errorf("failure %d blocks for %v, want %v", i+1, got, want*time.Minute)
+		}
+		if f.offersH3(now) || f.offersH3(f.QUICBlocked.Add(-time.Second)) || !f.offersH3(f.QUICBlocked) {
+			t.Error("tried while it is blocked, or not afterwards")
+		}
+	}
+	if f.unblockQUIC(); !f.offersH3(now) || f.QUICFailures != 0 {
+		t.Errorf("%+v", f)
+	}
+}
