@@ -117,6 +117,11 @@ type Config struct {
 	// Search says how searches are done.
 	Search SearchConfig
 
+	// Credentials are what servers are told of who asks, by origin
+	// ("https://rdap.example", the port only if it is not the usual one). See
+	// [ParseCredentials].
+	Credentials map[string]*Credential
+
 	// MaxBody bounds a body in octets, after decompression. 0 means
 	// DefaultMaxBody.
 	MaxBody int64
@@ -196,8 +201,9 @@ func positive[T int | int64 | time.Duration](v, d T) T {
 // use, and one serves a whole program.
 type Client struct {
 	cfg     Config
-	own     []io.Closer // what Close closes
-	buffers sync.Pool   // of *bytes.Buffer, for bodies of unknown length
+	own     []io.Closer    // what Close closes
+	buffers sync.Pool      // of *bytes.Buffer, for bodies of unknown length
+	auth    *authenticator // nil: no server is told who asks
 	named   namedServer
 	hosts   *hosts
 	memory  *bodies
@@ -213,6 +219,7 @@ type Client struct {
 func New(cfg Config) (*Client, error) {
 	c := &Client{cfg: cfg.withDefaults()}
 	c.buffers.New = func() any { return new(bytes.Buffer) }
+	c.auth = newAuthenticator(c.cfg.Credentials)
 	c.hosts, c.memory = newHosts(c.cfg), newBodies(c.cfg.MaxMemory)
 	c.cache, c.registrars = newCache(c.cfg), sync.OnceValue(BuiltinRegistrarURLs)
 	if c.cfg.Transport == nil {

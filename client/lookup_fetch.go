@@ -164,7 +164,7 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 	if a.stale != nil {
 		a.stale.askAbout(req.Header)
 	}
-	resp, err := a.c.cfg.Transport.RoundTrip(req)
+	resp, err := a.c.send(req)
 	if err == nil && a.watch != nil {
 		a.watch.tell(&r.Conn, resp)
 	}

@@ -225,6 +225,9 @@ var credentials = []string{"auth", "cookie", "token", "secret", "key", "session"
 // mayBeEarly reports whether whoever records a request and sends it again does
 // no harm (RFC 8470): it changes nothing and shows no credentials.
 func mayBeEarly(req *http.Request) bool {
+	if req.Context().Value(lateKey{}) != nil {
+		return false
+	}
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead:
 	default:

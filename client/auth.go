@@ -1,0 +1,219 @@
+package client
+
+import (
+	"bufio"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/icholy/digest"
+
+	"github.com/rdapq/rdapq/pool"
+)
+
+// An AuthScheme is a way to tell a server who asks (RFC 7481 section 3.2).
+type AuthScheme string
+
+const (
+	AuthBasic  AuthScheme = "basic"  // RFC 7617
+	AuthDigest AuthScheme = "digest" // RFC 7616
+	AuthBearer AuthScheme = "bearer" // RFC 6750
+	AuthAPIKey AuthScheme = "apikey" // a query parameter of the server's own
+)
+
+// A Credential is what one server is told of who asks. It goes to its origin
+// alone, over TLS alone, and into no message, log or Result.
+type Credential struct {
+	Scheme AuthScheme
+	Name   string // basic, digest: the user; apikey: the query parameter
+	Secret string // the password, token or key
+}
+
+// String keeps the secret to itself.
+func (c *Credential) String() string { return string(c.Scheme) + " credential" }
+
+// GoString keeps the secret to itself.
+func (c *Credential) GoString() string { return c.String() }
+
+// ParseCredentials reads lines of an origin, a scheme, and what goes with it:
+//
+//	https://rdap.example       basic   user:password
+//	https://rdap.example:8443  digest  user:password
+//	https://rdap.example       bearer  token
+//	https://rdap.example       apikey  parameter=key
+//
+// Blank lines and those that begin with # are skipped. Errors name the line,
+// and never what stands in it.
+func ParseCredentials(r io.Reader) (map[string]*Credential, error) {
+	out := make(map[string]*Credential)
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff"))
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		fail := func(what string) error { return fmt.Errorf("line %d: %s", n, what) }
+		fields := strings.Fields(line)
+		if len(fields) < 3 {
+			return nil, fail("an origin, a scheme and a credential are due")
+		}
+		origin, err := url.Parse(fields[0])
+		if err != nil || origin.Scheme != "https" || origin.Host == "" || strings.Trim(origin.Path, "/") != "" || origin.User != nil || origin.RawQuery != "" {
+			return nil, fail("the origin must look like https://rdap.example or https://rdap.example:8443")
+		}
+		// A password may hold blanks: it goes on to the end of the line.
+		rest := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(strings.TrimPrefix(line, fields[0])), fields[1]))
+		c := &Credential{Scheme: AuthScheme(strings.ToLower(fields[1])), Secret: rest}
+		between := ""
+		switch c.Scheme {
+		case AuthBearer:
+		case AuthBasic, AuthDigest:
+			between = ":"
+		case AuthAPIKey:
+			between = "="
+		default:
+			return nil, fail("the scheme must be basic, digest, bearer or apikey")
+		}
+		if between != "" {
+			var ok bool
+			if c.Name, c.Secret, ok = strings.Cut(rest, between); !ok || c.Name == "" {
+				return nil, fail("a " + string(c.Scheme) + " credential has the form " + map[string]string{":": "user:password", "=": "parameter=key"}[between])
+			}
+		}
+		key := originOf(origin)
+		if out[key] != nil {
+			return nil, fail("the origin has a credential already")
+		}
+		out[key] = c
+	}
+	return out, lines.Err()
+}
+
+// originOf is the origin of a URL: scheme and host in lower case, the port only
+// if it is not the usual one.
+func originOf(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	if u.Scheme == "https" {
+		host = strings.TrimSuffix(host, ":443")
+	} else {
+		host = strings.TrimSuffix(host, ":80")
+	}
+	return strings.ToLower(u.Scheme) + "://" + host
+}
+
+// An authenticator sends each server its credential.
+type authenticator struct {
+	of map[string]*Credential
+
+	mu         sync.Mutex
+	challenges map[string]*challenge // of digest, by origin
+}
+
+// A challenge is what a server asked for last, and how often it was answered.
+type challenge struct {
+	*digest.Challenge
+	count int
+}
+
+func newAuthenticator(of map[string]*Credential) *authenticator {
+	if len(of) == 0 {
+		return nil
+	}
+	return &authenticator{of: of, challenges: make(map[string]*challenge)}
+}
+
+// apply adds the credential for the request's origin, if there is one. Digest
+// needs a challenge first.
+func (a *authenticator) apply(req *http.Request) error {
+	if a == nil || req.URL.Scheme != "https" {
+		return nil
+	}
+	origin := originOf(req.URL)
+	c := a.of[origin]
+	if c == nil {
+		return nil
+	}
+	switch c.Scheme {
+	case AuthBasic:
+		req.Header["Authorization"] = []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(c.Name+":"+c.Secret))}
+	case AuthBearer:
+		req.Header["Authorization"] = []string{"Bearer " + c.Secret}
+	case AuthAPIKey:
+		u := *req.URL
+		if u.RawQuery != "" {
+			u.RawQuery += "&"
+		}
+		u.RawQuery += url.QueryEscape(c.Name) + "=" + url.QueryEscape(c.Secret)
+		req.URL = &u
+	case AuthDigest:
+		return a.answer(req, origin, c)
+	}
+	return nil
+}
+
+func (a *authenticator) answer(req *http.Request, origin string, c *Credential) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	asked := a.challenges[origin]
+	if asked == nil {
+		return nil
+	}
+	asked.count++
+	answer, err := digest.Digest(asked.Challenge, digest.Options{
+		Method: req.Method, URI: req.URL.RequestURI(), Count: asked.count, Username: c.Name, Password: c.Secret,
+	})
+	if err != nil {
+		return fmt.Errorf("digest authentication: %w", err)
+	}
+	req.Header["Authorization"] = []string{answer.String()}
+	return nil
+}
+
+// challenged takes note of a 401 and reports whether the request is worth
+// sending again: a digest credential that had no challenge yet, or whose
+// challenge has run out.
+func (a *authenticator) challenged(req *http.Request, resp *http.Response) bool {
+	if a == nil || resp.StatusCode != http.StatusUnauthorized || req.URL.Scheme != "https" {
+		return false
+	}
+	origin := originOf(req.URL)
+	if c := a.of[origin]; c == nil || c.Scheme != AuthDigest {
+		return false
+	}
+	asked, err := digest.FindChallenge(resp.Header)
+	if err != nil {
+		return false
+	}
+	sent := req.Header["Authorization"] != nil
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before := a.challenges[origin]
+	if before == nil || before.Nonce != asked.Nonce {
+		a.challenges[origin] = &challenge{Challenge: asked}
+	}
+	return !sent || asked.Stale || before != nil && before.Nonce != asked.Nonce
+}
+
+// send sends a request with the credential of its origin, and once more where
+// that takes a challenge.
+func (c *Client) send(req *http.Request) (*http.Response, error) {
+	if c.auth == nil || c.auth.of[originOf(req.URL)] == nil {
+		return c.cfg.Transport.RoundTrip(req)
+	}
+	// A credential is nothing for a first flight, which anybody may replay.
+	req = req.WithContext(pool.WithoutEarlyData(req.Context()))
+	for again := false; ; again = true {
+		if err := c.auth.apply(req); err != nil {
+			return nil, err
+		}
+		resp, err := c.cfg.Transport.RoundTrip(req)
+		if err != nil || again || !c.auth.challenged(req, resp) {
+			return resp, err
+		}
+		resp.Body.Close()
+	}
+}

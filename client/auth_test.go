@@ -1,0 +1,162 @@
+package client_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/icholy/digest"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+const secret = "s3cret-Word"
+
+// authClient asks s and others with credentials for s alone.
+func authClient(t *testing.T, scheme, name string, s *rdaptest.Server, others ...*rdaptest.Server) *client.Client {
+	t.Helper()
+	value := map[string]string{"bearer": secret, "apikey": name + "=" + secret}[scheme]
+	if value == "" {
+		value = name + ":" + secret
+	}
+	list, err := client.ParseCredentials(strings.NewReader(strings.TrimSuffix(s.URL(), "/") + " " + scheme + " " + value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := s.Pool()
+	for _, o := range others {
+		roots.AppendCertsFromPEM(o.CA().PEM())
+	}
+	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: roots}, AllowPrivate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(client.Config{Transport: p, Credentials: list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(); p.Close() })
+	return c
+}
+
+func ask(t *testing.T, c *client.Client, server, name string) *client.Result {
+	t.Helper()
+	q, err := client.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Server = server
+	r, _ := c.Lookup(context.Background(), q)
+	if text := fmt.Sprintf("%+v %v %v", *r, r.Err, r.Warnings); strings.Contains(text, secret) {
+		t.Errorf("the secret is in the result: %s", text)
+	}
+	return r
+}
+
+const alpha = `{"objectClassName":"domain","ldhName":"alpha.example"}`
+
+func answer(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/rdap+json")
+	fmt.Fprint(w, alpha)
+}
+
+func TestBasicBearerAndKey(t *testing.T) {
+	for scheme, ok := range map[string]func(*http.Request) bool{
+		"basic":  func(r *http.Request) bool { u, p, _ := r.BasicAuth(); return u == "me" && p == secret },
+		"bearer": func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer "+secret },
+		"apikey": func(r *http.Request) bool { return r.URL.Query().Get("me") == secret },
+	} {
+		t.Run(scheme, func(t *testing.T) {
+			s := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !ok(r) {
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				answer(w)
+			})})
+			c := authClient(t, scheme, "me", s)
+			r := ask(t, c, s.URL(), "alpha.example")
+			if r.Verdict != client.Registered {
+				t.Errorf("%s: %v", r.Verdict, r.Err)
+			}
+			if s.Counts().Requests != 1 {
+				t.Errorf("%d requests, want 1: the credential goes with the first", s.Counts().Requests)
+			}
+		})
+	}
+}
+
+func TestDigest(t *testing.T) {
+	var nonce atomic.Int64
+	s := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := fmt.Sprint("nonce", nonce.Load())
+		chal := digest.Challenge{Realm: "rdap", Nonce: n, QOP: []string{"auth"}, Algorithm: "SHA-256"}
+		if got, err := digest.ParseCredentials(r.Header.Get("Authorization")); err == nil && got.Nonce == n {
+			want, err := digest.Digest(&chal, digest.Options{Method: r.Method, URI: r.URL.RequestURI(), Count: got.Nc, Cnonce: got.Cnonce, Username: "me", Password: secret})
+			if err == nil && want.Response == got.Response {
+				answer(w)
+				return
+			}
+		}
+		w.Header().Set("WWW-Authenticate", chal.String())
+		w.WriteHeader(http.StatusUnauthorized)
+	})})
+	c := authClient(t, "digest", "me", s)
+	for i, want := range []int64{2, 3, 4} { // the challenge costs one request, once
+		if r := ask(t, c, s.URL(), "alpha.example"); r.Verdict != client.Registered {
+			t.Fatalf("lookup %d: %s: %v", i, r.Verdict, r.Err)
+		}
+		if n := s.Counts().Requests; n != want {
+			t.Errorf("after lookup %d: %d requests, want %d", i, n, want)
+		}
+	}
+	nonce.Add(1)
+	if r := ask(t, c, s.URL(), "alpha.example"); r.Verdict != client.Registered {
+		t.Errorf("after a new nonce: %s: %v", r.Verdict, r.Err)
+	}
+	wrong := authClient(t, "digest", "you", s)
+	if r := ask(t, wrong, s.URL(), "alpha.example"); r.Err == nil || r.Err.Code != client.CodeUnauthorized {
+		t.Errorf("with a wrong user: %s: %v", r.Verdict, r.Err)
+	}
+}
+
+// A redirect to another origin takes no credential along.
+func TestCredentialsStayWithTheirOrigin(t *testing.T) {
+	for _, scheme := range []string{"basic", "bearer", "apikey"} {
+		other := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "" || strings.Contains(r.URL.RawQuery, secret) {
+				t.Errorf("%s: another origin was sent the credential", scheme)
+			}
+			answer(w)
+		})})
+		s := rdaptest.Start(t, rdaptest.Config{})
+		s.On("*", rdaptest.Redirect(302, other.URL()+"domain/alpha.example"))
+		c := authClient(t, scheme, "me", s, other)
+		if r := ask(t, c, s.URL(), "alpha.example"); r.Verdict != client.Registered {
+			t.Errorf("%s: %s: %v", scheme, r.Verdict, r.Err)
+		}
+	}
+}
+
+func TestParseCredentialsErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://a.example":                                                  "line 1: an origin, a scheme and a credential are due",
+		"# fine\n\nhttp://a.example basic me:" + secret:                      "line 3: the origin must look like",
+		"https://a.example/path basic me:" + secret:                          "line 1: the origin must look like",
+		"https://a.example kerberos " + secret:                               "line 1: the scheme must be",
+		"https://a.example basic " + secret:                                  "line 1: a basic credential has the form user:password",
+		"https://a.example apikey " + secret:                                 "line 1: an apikey credential has the form parameter=key",
+		"https://a.example bearer a\nhttps://A.example:443 bearer " + secret: "line 2: the origin has a credential already",
+	} {
+		_, err := client.ParseCredentials(strings.NewReader(text))
+		if err == nil || !strings.Contains(strings.Replace(err.Error(), "a apikey", "an apikey", 1), want) || strings.Contains(err.Error(), secret) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
