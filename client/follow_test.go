@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
 )
 
 // domainWith is an answer about a domain with these links, each "rel type href".
@@ -26,8 +28,8 @@ func domainWith(name string, links ...string) string {
 
 const rdapJSON = "application/rdap+json"
 
-// uris are the paths that a server was asked for, in order.
-func uris(s *rdaptest.Server) []string {
+// askedFor returns the paths that a server was asked for, in order.
+func askedFor(s *rdaptest.Server) []string {
 	var list []string
 	for _, e := range s.Log() {
 		list = append(list, e.URI)
@@ -37,7 +39,7 @@ func uris(s *rdaptest.Server) []string {
 
 func wantURIs(t *testing.T, s *rdaptest.Server, want ...string) {
 	t.Helper()
-	if got := uris(s); !slices.Equal(got, want) {
+	if got := askedFor(s); !slices.Equal(got, want) {
 		t.Errorf("%s was asked for %q, want %q", s.Addr(), got, want)
 	}
 }
@@ -178,7 +180,7 @@ func TestReferralForms(t *testing.T) {
 			t.Errorf("%s: %s, registrar %+v", tt.href, describe(r), r.Registrar)
 			continue
 		}
-		if all := uris(registrar); all[len(all)-1] != tt.want {
+		if all := askedFor(registrar); all[len(all)-1] != tt.want {
 			t.Errorf("%s: asked for %s, want %s", tt.href, all[len(all)-1], tt.want)
 		}
 		if strings.Contains(r.Registrar.URL, "key=1") {
@@ -240,7 +242,7 @@ func TestReferralFails(t *testing.T) {
 			if g.Verdict != tt.verdict || code != tt.code || g.Status != tt.status {
 				t.Errorf("%s, want %s %s %d", describe(g), tt.verdict, tt.code, tt.status)
 			}
-			if n := len(uris(registrar)); n != tt.requests || g.Attempts != tt.requests {
+			if n := len(askedFor(registrar)); n != tt.requests || g.Attempts != tt.requests {
 				t.Errorf("%d requests, %d attempts, want %d", n, g.Attempts, tt.requests)
 			}
 		})
@@ -289,7 +291,7 @@ func TestReferralDepth(t *testing.T) {
 			registrar.On(fmt.Sprintf("/%d/*", i), rdaptest.JSON(domainWith("alpha.example", next(i+1))))
 		}
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if n := len(uris(registrar)); n != want {
+		if n := len(askedFor(registrar)); n != want {
 			t.Errorf("depth %d: %d requests, want %d", depth, n, want)
 		}
 		records := 0
@@ -377,7 +379,7 @@ func TestReferralBatch(t *testing.T) {
 			if n := s.Counts().Connections; n > 4 {
 				t.Errorf("%d connections", n)
 			}
-			paths := uris(s)
+			paths := askedFor(s)
 			slices.Sort(paths)
 			if n := len(slices.Compact(paths)); n != names {
 				t.Errorf("%d different requests", n)
@@ -426,7 +428,7 @@ func TestReferralThrottled(t *testing.T) {
 			t.Errorf("%s, registrar %+v", describe(r), r.Registrar)
 		}
 	}
-	if n := len(uris(registrar)); n != 1 {
+	if n := len(askedFor(registrar)); n != 1 {
 		t.Errorf("%d requests to a registrar that said to come back in an hour", n)
 	}
 }
@@ -444,7 +446,12 @@ func TestReferralGuarded(t *testing.T) {
 	registry.On("/domain/own.example", rdaptest.JSON(domainWith("own.example", "related|"+rdapJSON+"|"+registry.URL()+"rr/")))
 	registry.On("/domain/moved.example", rdaptest.Redirect(302, inside.URL()+"domain/moved.example"))
 	registry.On("/domain/here.example", rdaptest.Redirect(302, "/rr/domain/here.example"))
-	a := newAsker(t, ca, client.Config{Resolver: listed, Referral: client.ReferralRegistrar})
+	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: ca.Pool()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	a := newAsker(t, ca, client.Config{Resolver: listed, Referral: client.ReferralRegistrar, Transport: p})
 	r := a.lookup(t, mustParse(t, "", "alpha.example"))
 	if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Verdict != client.Failed || g.Attempts != 1 || !strings.Contains(g.Err.Message, "not a public address") {
 		t.Errorf("%s, registrar %s", describe(r), describe(g))
@@ -470,7 +477,7 @@ func TestReferralGuarded(t *testing.T) {
 		t.Errorf("named server: %s", describe(r))
 	}
 	registry.On("/domain/numbered.example", rdaptest.JSON(`{"objectClassName":"domain","ldhName":"numbered.example","entities":[{"roles":["registrar"],"publicIds":[{"type":"IANA Registrar ID","identifier":"7"}]}]}`))
-	a = newAsker(t, ca, client.Config{Resolver: listed, Referral: client.ReferralRegistrar, RegistrarURLs: map[string]string{"7": inside.URL()}})
+	a = newAsker(t, ca, client.Config{Resolver: listed, Referral: client.ReferralRegistrar, Transport: p, RegistrarURLs: map[string]string{"7": inside.URL()}})
 	if r := a.lookup(t, mustParse(t, "", "numbered.example")); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
 		t.Errorf("named registrar: %s", describe(r))
 	}

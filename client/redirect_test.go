@@ -105,3 +105,80 @@ func TestRedirectLimit(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 }
+
+// What comes with a redirect, or in its place.
+func TestRedirectOdd(t *testing.T) {
+	html := rdaptest.Body("text/html", "<html><title>moved away</title></html>")
+	for _, tt := range []struct {
+		name     string
+		how      []rdaptest.Behaviour
+		verdict  client.Verdict
+		code     string
+		says     string
+		requests int
+	}{
+		{"spaces", []rdaptest.Behaviour{rdaptest.Redirect(302, " /x/domain/alpha example ")}, client.Registered, "", "", 2},
+		{"to a page", []rdaptest.Behaviour{rdaptest.Redirect(302, "/page")}, client.Failed, client.CodeNotRDAP, "/page gave (200) labelled text/html", 2},
+		{"percent signs that mean nothing", []rdaptest.Behaviour{rdaptest.Redirect(302, "/x/domain/%zz")}, client.Failed, client.CodeRedirect, "no URL", 1},
+		{"blank", []rdaptest.Behaviour{rdaptest.Redirect(302, "  ")}, client.Failed, client.CodeRedirect, "no Location", 1},
+		{"with a body", []rdaptest.Behaviour{rdaptest.Redirect(301, "/x/domain/alpha.example"), html}, client.Registered, "", "", 2},
+		{"300", []rdaptest.Behaviour{rdaptest.Redirect(300, "/x/domain/alpha.example")}, client.Failed, client.CodeNotRDAP, "(300)", 1},
+		{"304", []rdaptest.Behaviour{rdaptest.Redirect(304, "/x/domain/alpha.example")}, client.Failed, client.CodeNotRDAP, "(304)", 1},
+		{"305", []rdaptest.Behaviour{rdaptest.Redirect(305, "/x/domain/alpha.example")}, client.Failed, client.CodeNotRDAP, "(305)", 1},
+		{"200 with Location", []rdaptest.Behaviour{rdaptest.Header("Location", "/x/domain/alpha.example")}, client.Registered, "", "", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, a := newPair(t, rdaptest.Config{Log: true, Protocols: rdaptest.H1Only}, client.Config{Attempts: 1})
+			s.On("/domain/alpha.example", tt.how...)
+			s.On("/x/*", rdaptest.JSON(domainWith("alpha.example")))
+			s.On("/page", html)
+			r := a.lookup(t, mustParse(t, "", "alpha.example"))
+			code, message := "", ""
+			if r.Err != nil {
+				code, message = r.Err.Code, r.Err.Message
+			}
+			if r.Verdict != tt.verdict || code != tt.code || !strings.Contains(message, tt.says) {
+				t.Errorf("%s, want %s %s %q", describe(r), tt.verdict, tt.code, tt.says)
+			}
+			if n := len(s.Log()); n != tt.requests {
+				t.Errorf("%d requests, want %d", n, tt.requests)
+			}
+			for _, e := range s.Log() {
+				if strings.Contains(e.URI, " ") {
+					t.Errorf("asked for %q", e.URI)
+				}
+			}
+			// Whatever came with it was read, so that the connection lives on.
+			a.lookup(t, mustParse(t, "", "beta.example"))
+			if n := s.Counts().Connections; n != 1 {
+				t.Errorf("%d connections", n)
+			}
+		})
+	}
+}
+
+// Each hop counts against the limit of its host.
+func TestRedirectCounts(t *testing.T) {
+	ca := newCA(t)
+	from := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
+	to := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
+	from.On("*", rdaptest.Redirect(302, to.URL()+"domain/alpha.example"))
+	rate, err := parseRate("2/1h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newAsker(t, ca, client.Config{Resolver: urls{from.URL()}, MaxWait: -1, Rates: map[string]client.Rate{to.Addr(): rate}})
+	for i, want := range []client.Verdict{client.Registered, client.Registered, client.RateLimited} {
+		if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != want {
+			t.Errorf("lookup %d: %s, want %s", i, describe(r), want)
+		}
+	}
+	if f, n := len(from.Log()), len(to.Log()); f != 3 || n != 2 {
+		t.Errorf("%d and %d requests, want 3 and 2", f, n)
+	}
+}
+
+func parseRate(text string) (client.Rate, error) {
+	_, rate, err := client.ParseRate("host=" + text)
+	return rate, err
+}
