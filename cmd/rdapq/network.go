@@ -30,6 +30,7 @@ type networkOptions struct {
 	bind          string
 	resolve       []string
 	proxy         string
+	allowPrivate  bool
 }
 
 var (
@@ -52,6 +53,7 @@ func (o *networkOptions) register(f *pflag.FlagSet) {
 	f.BoolVarP(&o.ipv6, "ipv6", "6", false, "IPv6 only")
 	f.StringVar(&o.bind, "bind", "", "source `ADDRESS` of connections")
 	f.StringArrayVar(&o.resolve, "resolve", nil, "`HOST:PORT:ADDRESS[,ADDRESS...]` to use in place of name resolution; can be repeated")
+	f.BoolVar(&o.allowPrivate, "allow-private", false, "go to private and local addresses when a server points there, for laboratories; servers that you name are asked wherever they are")
 	f.StringVar(&o.proxy, "proxy", "", "`URL` of a proxy: http, https, socks5 or socks5h; without it HTTPS_PROXY, HTTP_PROXY and NO_PROXY count")
 }
 
@@ -85,6 +87,7 @@ func (o *networkOptions) apply(c *pool.Config) error {
 		"auto": {"h3", "h2", "http/1.1"}, "1.1": {"http/1.1"}, "2": {"h2"}, "3": {"h3"},
 	}[o.http]
 	c.NoReuse, c.FreshConns = o.noReuse, o.fresh
+	c.AllowPrivate = o.allowPrivate
 	c.NoEarlyData, c.FastOpen = o.noEarlyData, o.fastOpen
 	if o.minHandshakes {
 		c.MaxHTTP2Conns = 1

@@ -43,6 +43,10 @@ func (a *app) newSession() (*session, error) {
 	if err := o.net.apply(&conns); err != nil {
 		return nil, err
 	}
+	secrets, err := a.credentials()
+	if err != nil {
+		return nil, err
+	}
 	if o.insecure {
 		a.warn("certificates are not verified (--insecure)")
 	}
@@ -56,7 +60,7 @@ func (a *app) newSession() (*session, error) {
 			boot.Files[reg] = files[reg.String()]
 		}
 		conns.Dial, conns.TLS.RootCAs = s.demo.DialContext, s.demo.CAPool()
-		conns.Proxy = nil
+		conns.Proxy, conns.AllowPrivate = nil, true
 	} else {
 		if err := a.configureBootstrap(&boot); err != nil {
 			return nil, err
@@ -69,6 +73,7 @@ func (a *app) newSession() (*session, error) {
 				Transport: s.pool, Resolver: s.resolver, UserAgent: o.userAgent, Timeout: o.timeout,
 				Jobs: o.jobs, PerHost: o.conns, AllowHTTP: o.allowHTTP, Logger: a.logger(),
 			}
+			config.Credentials = secrets
 			o.batch.configure(&config)
 			s.client, err = client.New(config)
 		}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// credentialsVariable holds what the file of credentials would.
+const credentialsVariable = "RDAPQ_CREDENTIALS"
+
+// credentials reads what servers are told of who asks: from the variable, or
+// else from the file. There is no flag for it, since command lines are for
+// everybody to see.
+func (a *app) credentials() (map[string]*client.Credential, error) {
+	list, err := readCredentials()
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	if a.opts.insecure && !a.opts.insecureCredentials {
+		a.warn("credentials are not sent, since nobody knows to whom (--insecure); --insecure-credentials sends them all the same")
+		return nil, nil
+	}
+	return list, nil
+}
+
+func readCredentials() (map[string]*client.Credential, error) {
+	if text := os.Getenv(credentialsVariable); text != "" {
+		list, err := client.ParseCredentials(strings.NewReader(text))
+		if err != nil {
+			return nil, usagef("", "the variable %s: %w", credentialsVariable, err)
+		}
+		return list, nil
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return nil, nil // no home, no file
+	}
+	name := filepath.Join(dir, "rdapq", "credentials")
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, usagef("", "cannot read the credentials: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, usagef("chmod 600 "+name, "others can read the credentials in %s", name)
+	}
+	list, err := client.ParseCredentials(f)
+	if err != nil {
+		return nil, usagef("", "%s: %w", name, err)
+	}
+	return list, nil
+}
