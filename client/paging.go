@@ -63,6 +63,7 @@ func (r *Result) Objects() iter.Seq2[*Record, error] {
 const (
 	maxPages      = 1000
 	maxEmptyPages = 3 // in a row
+	maxShare      = 4 // a search holds this part of Config.MaxMemory at most, and one page more
 )
 
 // sheet is what a page says about itself.

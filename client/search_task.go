@@ -282,6 +282,8 @@ func (s *search) follow(c *Client, page *Result, found sheet) *url.URL {
 		return stop("no more than " + strconv.Itoa(most) + " were wanted")
 	case s.empty >= maxEmptyPages:
 		return stop("the last " + strconv.Itoa(s.empty) + " pages have none")
+	case s.held > c.cfg.MaxMemory/maxShare:
+		return stop("they take up too much memory")
 	case len(s.seen)+1 >= maxPages:
 		return stop("there have been " + strconv.Itoa(maxPages) + " pages")
 	}
