@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,7 +25,8 @@ import (
 type h3Conn struct {
 	net   *quicNet
 	key   originKey
-	only  bool // there is nothing beside HTTP/3
+	route *h3Route
+	other netip.Addr // of the host, to be tried if this one is silent; may be none
 	quic  *quic.Conn
 	http  atomic.Pointer[http3.ClientConn]
 	limit atomic.Int64 // requests at once that the peer allows
@@ -66,7 +68,7 @@ func (h *h3Conn) Available() int {
 		return 0
 	case !h.done.Load():
 		return min(h.allowed(), maxEarly)
-	case !h.only:
+	case !h.route.only:
 		return min(h.allowed(), depthForH3)
 	}
 	return h.allowed()
@@ -186,15 +188,23 @@ func (h *h3Conn) takeEarly(req *http.Request) bool {
 // lost is the error of requests on a connection whose handshake failed. None of
 // them was answered, so they may go again.
 func (h *h3Conn) lost(cause error) error {
-	var timeout interface{ Timeout() bool }
 	err := &Error{Step: StepHandshake, Origin: h.key.String(), Err: cause}
-	if h.only && errors.As(cause, &timeout) && timeout.Timeout() {
-		return &h3Error{reason: noRetry, err: err}
+	again := &h3Error{reason: RetryEarlyData, unsent: true, err: err}
+	app, closed := errors.AsType[*quic.ApplicationError](cause)
+	switch {
+	case closed && !app.Remote: // we did
+	case err.Timeout() && h.other.IsValid():
+		// Another address was not tried, as this connection was of use at once.
+		h.net.dialer.names.prefer(h.route.host, h.route.port, h.other)
+	case err.Timeout():
+		if h.route.only {
+			again.reason = noRetry
+		}
+	default:
+		// The session may be the reason.
+		h.net.dialer.tls.of(h.key).quic.ClientSessionCache.Put("", nil)
 	}
-	if sessions := h.net.dialer.tls.of(h.key).quic.ClientSessionCache; sessions != nil {
-		sessions.Put("", nil) // it may be the reason
-	}
-	return &h3Error{reason: RetryEarlyData, unsent: true, err: err}
+	return again
 }
 
 func (h *h3Conn) finishSetup() {
@@ -265,7 +275,7 @@ func (h *h3Conn) finish(req *http.Request, resp *http.Response, err error, b h3B
 			err = h.classify(err)
 		}
 		return nil, err
-	case resp.StatusCode == http.StatusMisdirectedRequest && !h.only:
+	case resp.StatusCode == http.StatusMisdirectedRequest && !h.route.only:
 		resp.Body.Close()
 		h.hooks.misdirected()
 		return nil, &h3Error{reason: RetryRefused, err: errMisdirected}

@@ -19,6 +19,7 @@ type quicNet struct {
 	number func() int64     // the next connection's
 	http   *http3.Transport // only makes connections of HTTP/3 out of those of QUIC
 	quic   *quic.Config
+	brisk  *quic.Config   // for early connections to hosts with other addresses to try
 	work   sync.WaitGroup // goroutines that look after a connection
 
 	mu      sync.Mutex
@@ -53,6 +54,8 @@ func newH3Net(c Config, d *dialer, number func() int64) (h3Net, error) {
 	if !c.NoReuse {
 		n.quic.TokenStore = quic.NewLRUTokenStore(tokenServers, tokensEach)
 	}
+	n.brisk = n.quic.Clone()
+	n.brisk.HandshakeIdleTimeout /= 5
 	return n, nil
 }
 
@@ -88,7 +91,10 @@ func (n *quicNet) connect(ctx context.Context, key originKey, d *dial) (*conn, e
 	if d.sent != nil {
 		d.sent()
 	}
-	h := &h3Conn{net: n, key: key, only: route.only, begun: time.Now(), settled: make(chan struct{})}
+	h := &h3Conn{net: n, key: key, route: route, begun: time.Now(), settled: make(chan struct{})}
+	if len(addrs) > 1 {
+		h.other = addrs[1]
+	}
 	h.limit.Store(int64(defaultStreams))
 	if h.quic, err = n.race(context.WithValue(ctx, tracedKey{}, h), h, route, addrs); err != nil {
 		return fail(StepHandshake, err)
@@ -138,7 +144,7 @@ func (n *quicNet) race(ctx context.Context, h *h3Conn, route *h3Route, addrs []n
 		pending++
 		next.Reset(delay)
 		go func() {
-			c, err := n.dial(ctx, h.key, to, route.early)
+			c, err := n.dial(ctx, h, to)
 			results <- result{c, err}
 		}()
 	}
@@ -172,16 +178,19 @@ func (n *quicNet) race(ctx context.Context, h *h3Conn, route *h3Route, addrs []n
 	return nil, failed
 }
 
-func (n *quicNet) dial(ctx context.Context, key originKey, to netip.AddrPort, early bool) (*quic.Conn, error) {
+func (n *quicNet) dial(ctx context.Context, h *h3Conn, to netip.AddrPort) (*quic.Conn, error) {
 	t, err := n.socket(to.Addr().Is4())
 	if err != nil {
 		return nil, err
 	}
-	config := n.dialer.tls.of(key).quic
-	if early && config.ClientSessionCache != nil && len(config.Certificates) == 0 && config.GetClientCertificate == nil {
-		return t.DialEarly(ctx, net.UDPAddrFromAddrPort(to), config, n.quic)
+	config, quicConfig := n.dialer.tls.of(h.key).quic, n.quic
+	if !h.route.early || config.ClientSessionCache == nil || len(config.Certificates) > 0 || config.GetClientCertificate != nil {
+		return t.Dial(ctx, net.UDPAddrFromAddrPort(to), config, quicConfig)
 	}
-	return t.Dial(ctx, net.UDPAddrFromAddrPort(to), config, n.quic)
+	if h.other.IsValid() {
+		quicConfig = n.brisk
+	}
+	return t.DialEarly(ctx, net.UDPAddrFromAddrPort(to), config, quicConfig)
 }
 
 // socket returns the socket of an address family, which it opens on first use.
