@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"iter"
 	"net/url"
 	"sync"
@@ -48,36 +49,39 @@ func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) iter
 	return func(yield func(*Result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		b := newBatch(ctx, c)
-		c.tallies.add(b)
-		stop := context.AfterFunc(ctx, b.end)
-		go b.run(inputs)
-		defer func() {
-			// Whatever ended the loop, a panic in its body included, nothing
-			// is left running.
-			close(b.left)
-			cancel()
-			b.queue.clear()
-			for r := range b.results {
-				c.memory.free(r.held) // until it is closed
-			}
-			if !stop() {
-				<-b.ended
-			}
-			c.tallies.remove(b)
-			if err := errors.Join(b.queue.spill.close(), c.hosts.flush()); err != nil {
-				c.cfg.Logger.Warn("after a batch", "error", err)
-			}
-		}()
+		newBatch(ctx, c).run(cancel, inputs, yield)
+	}
+}
+
+// run yields the results of inputs. Whatever ends it, a panic of yield included,
+// nothing is left running.
+func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], yield func(*Result) bool) {
+	b.c.tallies.add(b)
+	stop := context.AfterFunc(b.ctx, b.end)
+	go b.read(inputs)
+	defer func() {
+		close(b.left)
+		cancel()
+		b.queue.clear()
 		for r := range b.results {
-			held := r.held
-			b.queue.leave()
-			ok := yield(r)
-			c.memory.free(held)
-			b.queue.eased()
-			if !ok {
-				return
-			}
+			b.c.memory.free(r.held) // until it is closed
+		}
+		if !stop() {
+			<-b.ended
+		}
+		b.c.tallies.remove(b)
+		if err := errors.Join(b.queue.spill.close(), b.c.hosts.flush()); err != nil {
+			b.c.cfg.Logger.Warn("after a batch", "error", err)
+		}
+	}()
+	for r := range b.results {
+		held := r.held
+		b.queue.leave()
+		ok := yield(r)
+		b.c.memory.free(held)
+		b.queue.eased()
+		if !ok {
+			return
 		}
 	}
 }
@@ -97,6 +101,8 @@ type batch struct {
 	queue   *queue
 	workers sync.WaitGroup
 	tally   tally
+	seed    maphash.Seed                              // of the hashes of keys
+	try     func(context.Context, *task) (again bool) // Client.try
 
 	endOnce sync.Once
 	ending  chan struct{} // closed when nothing more is to be begun
@@ -104,7 +110,9 @@ type batch struct {
 
 	mu        sync.Mutex // held while an input is taken in
 	abandoned bool       // the sequence did not return in time
-	bases     map[string]*host
+
+	basesMu sync.Mutex
+	bases   map[string]*host // servers by base URL
 }
 
 func newBatch(ctx context.Context, c *Client) *batch {
@@ -114,6 +122,7 @@ func newBatch(ctx context.Context, c *Client) *batch {
 		left:    make(chan struct{}),
 		ending:  make(chan struct{}), ended: make(chan struct{}),
 		bases: make(map[string]*host),
+		seed:  maphash.MakeSeed(), try: c.try,
 	}
 	b.queue = newQueue(queueConfig{
 		maxWorkers: c.cfg.Jobs, window: windowPerJob * c.cfg.Jobs, maxWait: c.cfg.maxWait(true),
@@ -136,20 +145,20 @@ func (b *batch) end() {
 	})
 }
 
-// run reads the sequence to its end and closes the results after the last one.
-func (b *batch) run(inputs iter.Seq2[Input, error]) {
-	read := make(chan struct{})
+// read reads the sequence to its end and closes the results after the last one.
+func (b *batch) read(inputs iter.Seq2[Input, error]) {
+	done := make(chan struct{})
 	go func() {
-		defer close(read)
+		defer close(done)
 		inputs(b.take)
 	}()
 	select {
-	case <-read:
+	case <-done:
 	case <-b.ending:
 		grace := time.NewTimer(readerGrace)
 		defer grace.Stop()
 		select {
-		case <-read:
+		case <-done:
 		case <-grace.C:
 			b.mu.Lock()
 			b.abandoned = true
@@ -211,6 +220,7 @@ func (b *batch) prepare(it *item, err error) *Error {
 	r.Source, r.Entry = servers.Source, servers.Entry
 	it.servers, it.batch = servers, true
 	it.key = r.Query.twinKey(servers.URLs[0])
+	it.hash = it.key.hash(b.seed)
 	it.host = b.hostOf(servers.URLs[0])
 	return nil
 }
@@ -218,8 +228,10 @@ func (b *batch) prepare(it *item, err error) *Error {
 // maxBases is how many base URLs a batch remembers the servers of.
 const maxBases = 4096
 
-// hostOf returns the server that a base URL is at. The caller holds mu.
+// hostOf returns the server that a base URL is at.
 func (b *batch) hostOf(base string) *host {
+	b.basesMu.Lock()
+	defer b.basesMu.Unlock()
 	if h := b.bases[base]; h != nil {
 		return h
 	}

@@ -8,6 +8,7 @@ type item struct {
 	input  Input
 	loaded bool // it has been parsed and its server is known
 	key    twinKey
+	hash   uint64 // of key
 	twins  []twin // later inputs that ask the same
 	lane   *lane  // where it is in line, or from which it was taken
 }

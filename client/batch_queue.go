@@ -35,8 +35,8 @@ type queue struct {
 	ended    bool // what waits is given up
 	gone     bool // nobody wants results any more
 
-	twins   map[twinKey]*item // in memory and without result
-	twinned int               // inputs that wait for the result of another
+	twins   map[uint64]*item // by hash of their keys: in memory and without result
+	twinned int              // inputs that wait for the result of another
 	recent  *recent
 }
 
@@ -62,7 +62,7 @@ const (
 
 func newQueue(cfg queueConfig) *queue {
 	q := &queue{
-		queueConfig: cfg, lanes: make(map[*host]*lane), twins: make(map[twinKey]*item),
+		queueConfig: cfg, lanes: make(map[*host]*lane), twins: make(map[uint64]*item),
 		recent: newRecent(cfg.window, cfg.memory.most/16),
 	}
 	q.wake.L, q.room.L = &q.mu, &q.mu
@@ -104,7 +104,7 @@ func (q *queue) push(it *item) (same *Result) {
 			q.inMemory++
 			it.lane = l
 			if !q.ended {
-				q.twins[it.key] = it
+				q.twins[it.hash] = it
 			}
 			l.fresh.push(it)
 			q.waiting++
@@ -124,7 +124,7 @@ func (q *queue) twin(it *item) (same *Result, ok bool) {
 	if q.inMemory >= q.window {
 		return nil, false
 	}
-	if first := q.twins[it.key]; first != nil {
+	if first := q.twins[it.hash]; first != nil && first.key == it.key {
 		// Not so many that they fill the window: that would hold up everybody.
 		if q.twinned >= q.window/4 {
 			return nil, false
@@ -134,7 +134,7 @@ func (q *queue) twin(it *item) (same *Result, ok bool) {
 		q.inMemory++
 		return nil, true
 	}
-	if r, ok := q.recent.get(it.key); ok {
+	if r, ok := q.recent.get(it); ok {
 		q.inMemory++
 		return it.twin().of(r), true
 	}
@@ -199,7 +199,9 @@ func (q *queue) spillOne() bool {
 			stay = append(stay, it)
 			continue
 		}
-		delete(q.twins, it.key)
+		if q.twins[it.hash] == it {
+			delete(q.twins, it.hash)
+		}
 		moved++
 	}
 	clear(tail)
@@ -460,11 +462,11 @@ func (q *queue) done(it *item, again bool) {
 func (q *queue) finish(it *item) []twin {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.twins[it.key] == it {
-		delete(q.twins, it.key)
+	if q.twins[it.hash] == it {
+		delete(q.twins, it.hash)
 	}
 	q.twinned -= len(it.twins)
-	q.recent.add(it.key, it.result)
+	q.recent.add(it)
 	return it.twins
 }
 
@@ -472,7 +474,7 @@ func (q *queue) finish(it *item) []twin {
 func (q *queue) recall(it *item) (*Result, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	r, ok := q.recent.get(it.key)
+	r, ok := q.recent.get(it)
 	if !ok {
 		return nil, false
 	}

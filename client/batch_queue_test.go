@@ -1,6 +1,7 @@
 package client
 
 import (
+	"hash/maphash"
 	"net/url"
 	"sync/atomic"
 	"testing"
@@ -13,13 +14,14 @@ import (
 type testQueue struct {
 	*queue
 	hosts   *hosts
+	seed    maphash.Seed
 	running atomic.Int32
 	hold    chan struct{}
 }
 
 func newTestQueue(cfg Config) *testQueue {
 	cfg = cfg.withDefaults()
-	q := &testQueue{hold: make(chan struct{}), hosts: newHosts(cfg)}
+	q := &testQueue{seed: maphash.MakeSeed(), hold: make(chan struct{}), hosts: newHosts(cfg)}
 	q.queue = newQueue(queueConfig{
 		maxWorkers: cfg.Jobs, window: windowPerJob * cfg.Jobs, maxWait: cfg.maxWait(true),
 		hosts: q.hosts, memory: newBodies(cfg.MaxMemory),
@@ -56,6 +58,7 @@ func (q *testQueue) add(base, text string) {
 	it.result = &Result{Query: Query{Type: TypeDomain, Name: text}}
 	it.servers = bootstrap.Answer{URLs: []string{base}}
 	it.key = it.result.Query.twinKey(base)
+	it.hash = it.key.hash(q.seed)
 	it.host = q.hosts.at(u)
 	q.push(it)
 }

@@ -50,7 +50,7 @@ func (b *batch) handle(it *item, k ticket) (again bool) {
 	r := it.result
 	switch k.grant {
 	case granted:
-		return b.c.try(b.ctx, &it.task)
+		return b.try(b.ctx, &it.task)
 	case givenUpDead:
 		e := it.host.deadError()
 		if it.next+1 < len(it.servers.URLs) {
@@ -73,10 +73,7 @@ func (b *batch) handle(it *item, k ticket) (again bool) {
 // a result already, and has to go back if it belongs to another server by now.
 func (b *batch) load(it *item) (done, again bool) {
 	it.loaded = true
-	b.mu.Lock()
-	failed := b.prepare(it, nil)
-	b.mu.Unlock()
-	if failed != nil {
+	if failed := b.prepare(it, nil); failed != nil {
 		it.result.fail(failed)
 		return true, false
 	}

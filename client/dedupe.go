@@ -1,6 +1,9 @@
 package client
 
-import "net/netip"
+import (
+	"hash/maphash"
+	"net/netip"
+)
 
 // twinKey is what makes two inputs ask the same.
 type twinKey struct {
@@ -11,12 +14,29 @@ type twinKey struct {
 	server string
 }
 
-func (q Query) twinKey(server string) twinKey {
-	if q.Search != nil || q.URL != "" || q.Note != "" {
+func (q *Query) twinKey(server string) twinKey {
+	if q.Search != nil || q.URL != "" || q.Note != "" || q.Referral != "" {
 		// Whatever else makes a difference.
-		return twinKey{typ: q.Type, name: q.Path() + " " + q.URL + " " + q.Note, server: server}
+		return twinKey{typ: q.Type, name: q.Path() + " " + q.URL + " " + q.Note + " " + string(q.Referral), server: server}
 	}
 	return twinKey{typ: q.Type, name: q.Name, prefix: q.Prefix, autnum: q.Autnum, server: server}
+}
+
+// hash makes a number of the key. Tables by number are cheaper than tables by
+// key; the key is looked at to be sure.
+func (k *twinKey) hash(seed maphash.Seed) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	h.WriteString(string(k.typ))
+	h.WriteByte(0)
+	h.WriteString(k.name)
+	h.WriteByte(0)
+	h.WriteString(k.server)
+	if k.name == "" {
+		maphash.WriteComparable(&h, k.prefix)
+		maphash.WriteComparable(&h, k.autnum)
+	}
+	return h.Sum64()
 }
 
 // A twin is an input that gets the result of an earlier one.
@@ -36,7 +56,7 @@ func (t twin) of(r *Result) *Result {
 // recent remembers the last answers of a batch, as many as its window has
 // places, for inputs that come again soon.
 type recent struct {
-	index  map[twinKey]int
+	index  map[uint64]int // by hash of the key
 	ring   []memento
 	places int
 	next   int
@@ -46,20 +66,22 @@ type recent struct {
 
 type memento struct {
 	key    twinKey
+	hash   uint64
 	result Result
 }
 
 func newRecent(places int, most int64) *recent {
-	return &recent{index: make(map[twinKey]int), places: places, most: most}
+	return &recent{index: make(map[uint64]int), places: places, most: most}
 }
 
 // add remembers an answer. Failures may pass, and are not remembered; neither
 // are giants.
-func (m *recent) add(key twinKey, r *Result) {
-	if !r.Verdict.Answered() || key.typ == "" || int64(len(r.Raw)) > m.most/8 {
+func (m *recent) add(it *item) {
+	r := it.result
+	if !r.Verdict.Answered() || it.key.typ == "" || int64(len(r.Raw)) > m.most/8 {
 		return
 	}
-	if _, ok := m.index[key]; ok {
+	if _, ok := m.index[it.hash]; ok {
 		return
 	}
 	m.size += int64(len(r.Raw))
@@ -69,11 +91,13 @@ func (m *recent) add(key twinKey, r *Result) {
 			m.next = len(m.ring) - 1
 		}
 		slot := m.next
-		m.next = (m.next + 1) % len(m.ring)
+		if m.next++; m.next == len(m.ring) {
+			m.next = 0
+		}
 		m.forget(slot)
 		if m.size <= m.most {
-			m.ring[slot] = memento{key, *r}
-			m.index[key] = slot
+			m.ring[slot] = memento{it.key, it.hash, *r}
+			m.index[it.hash] = slot
 			return
 		}
 	}
@@ -85,12 +109,12 @@ func (m *recent) forget(slot int) {
 		return
 	}
 	m.size -= int64(len(old.result.Raw))
-	delete(m.index, old.key)
-	*old = memento{}
+	delete(m.index, old.hash)
+	old.key.typ, old.result.Raw = "", nil
 }
 
-func (m *recent) get(key twinKey) (*Result, bool) {
-	if slot, ok := m.index[key]; ok {
+func (m *recent) get(it *item) (*Result, bool) {
+	if slot, ok := m.index[it.hash]; ok && m.ring[slot].key == it.key {
 		return &m.ring[slot].result, true
 	}
 	return nil, false
