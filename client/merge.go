@@ -1,0 +1,299 @@
+package client
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Party is one of those who say something about a domain.
+type Party string
+
+// Parties of a [Claim].
+const (
+	PartyRegistry  Party = "registry"
+	PartyRegistrar Party = "registrar"
+)
+
+// Facts of a [Claim]. Others are the actions of events, such as "registration",
+// and the roles of contacts, such as "registrant".
+const (
+	FactStatus      = "status"
+	FactNameservers = "nameservers"
+	FactDNSSEC      = "dnssec"
+	FactRegistrar   = "registrar"
+	FactAbuse       = "abuse"
+)
+
+// A Claim is what one party says of one fact about a domain.
+type Claim struct {
+	Fact    string   // see the Fact constants
+	Party   Party    // who says it
+	Values  []string // statuses in RDAP's words, names in lower case, dates and contacts as sent; never empty
+	Differs bool     // the other party says something else
+}
+
+// A Merged is what the registry and the registrar of a domain say, put together.
+type Merged struct {
+	// Record is the registry's, but for contacts, the registrar's expiration and
+	// the address for complaints, which the registrar knows better, and for what
+	// the registry is silent about. Claims tell who said what.
+	Record *Record
+
+	Registry  *Record // as the registry sent it
+	Registrar *Record // as the registrar sent it; nil if there is no such record
+	Claims    []Claim // by facts, the registry's first
+}
+
+// Merged puts the answers of the registry and of the registrar together; see
+// Result.Registrar. The error is that of Record, about the registry's answer; one
+// of the registrar that is no record counts as none.
+func (r *Result) Merged() (*Merged, error) {
+	registry, err := r.Record()
+	if err != nil {
+		return nil, err
+	}
+	m := &Merged{Record: registry, Registry: registry}
+	said := claimsOf(registry, r.Summary())
+	var other []fact
+	if g := r.registrarRecord(); g != nil {
+		if m.Registrar, err = g.Record(); err == nil {
+			other = claimsOf(m.Registrar, g.Summary())
+			m.Record = merge(registry, m.Registrar)
+		}
+	}
+	m.Claims = confront(said, other)
+	return m, nil
+}
+
+// registrarRecord is the first registrar's answer that is a record.
+func (r *Result) registrarRecord() *Result {
+	for g := r.Registrar; g != nil; g = g.Registrar {
+		if g.Verdict == Registered {
+			return g
+		}
+	}
+	return nil
+}
+
+// A fact is a claim before it is compared.
+type fact struct {
+	name   string
+	values []string
+	at     time.Time // of dates that could be read
+}
+
+// claimsOf lists what a record says.
+func claimsOf(rec *Record, s Summary) []fact {
+	var list []fact
+	add := func(name string, at time.Time, values ...string) {
+		values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
+		if len(values) > 0 {
+			list = append(list, fact{name, values, at})
+		}
+	}
+	add(FactStatus, time.Time{}, s.Statuses...)
+	add(FactNameservers, time.Time{}, s.Nameservers...)
+	add(FactDNSSEC, time.Time{}, s.DNSSEC)
+	for _, e := range allEvents(rec) {
+		if !slices.ContainsFunc(list, func(f fact) bool { return f.name == e.Action }) {
+			add(e.Action, e.Time, e.Date)
+		}
+	}
+	add(FactRegistrar, time.Time{}, s.Registrar, s.RegistrarID)
+	add(FactAbuse, time.Time{}, s.AbuseEmail, s.AbusePhone)
+	for i := range rec.Entities {
+		e := &rec.Entities[i]
+		values := reachOf(e)
+		for _, role := range e.Roles {
+			if role = roleOf(role); isContact(role) {
+				add(role, time.Time{}, values...)
+			}
+		}
+	}
+	return list
+}
+
+// allEvents are the events of a domain, and the registrar's expiration where it
+// stands with the registrar. Their actions are in lower case.
+func allEvents(rec *Record) []Event {
+	var list []Event
+	add := func(events []Event, only string) {
+		for _, e := range events {
+			e.Action = strings.ToLower(strings.TrimSpace(e.Action))
+			if e.Date != "" && e.Action != "" && e.Action != eventDatabase && (only == "" || e.Action == only) {
+				list = append(list, e)
+			}
+		}
+	}
+	add(rec.Events, "")
+	if e := findRole(rec.Entities, "registrar"); e != nil {
+		add(e.Events, eventRegistrarExpiration)
+	}
+	return list
+}
+
+// eventDatabase is of a copy of the record, and not of the domain.
+const eventDatabase = "last update of rdap database"
+
+// reachOf says who a contact is and how to reach it.
+func reachOf(e *Entity) []string {
+	c := e.Contact()
+	values := []string{c.Name}
+	if c.Org != c.Name {
+		values = append(values, c.Org)
+	}
+	values = append(values, c.Emails...)
+	for _, p := range c.Phones {
+		values = append(values, p.String())
+	}
+	return append(values, c.ContactURIs...)
+}
+
+// isReachable says that more is known of a contact than its handle.
+func isReachable(e *Entity) bool {
+	return slices.ContainsFunc(reachOf(e), func(v string) bool { return v != "" })
+}
+
+func roleOf(role string) string { return strings.ToLower(strings.TrimSpace(role)) }
+
+// isContact says that a role is one that the registrar knows the holder of.
+func isContact(role string) bool { return role != "registrar" && role != "abuse" && role != "" }
+
+// confront puts the claims of both side by side.
+func confront(registry, registrar []fact) []Claim {
+	var claims []Claim
+	other := slices.Clone(registrar)
+	for _, f := range registry {
+		mine := Claim{Fact: f.name, Party: PartyRegistry, Values: f.values}
+		i := slices.IndexFunc(other, func(o fact) bool { return o.name == f.name })
+		if i < 0 {
+			claims = append(claims, mine)
+			continue
+		}
+		theirs := Claim{Fact: f.name, Party: PartyRegistrar, Values: other[i].values, Differs: f.differs(other[i])}
+		mine.Differs = theirs.Differs
+		claims = append(claims, mine, theirs)
+		other = slices.Delete(other, i, i+1)
+	}
+	for _, f := range other {
+		claims = append(claims, Claim{Fact: f.name, Party: PartyRegistrar, Values: f.values})
+	}
+	return claims
+}
+
+// differs compares two claims about one fact. Of dates, hours don't count: many
+// registrars keep days, in their own time zone. When a record was last changed
+// is another thing for each of the two.
+func (f fact) differs(o fact) bool {
+	switch {
+	case f.name == eventLastChanged:
+		return false
+	case !f.at.IsZero() && !o.at.IsZero():
+		return f.at.Sub(o.at).Abs() > 24*time.Hour
+	case f.name == FactRegistrar && len(f.values) == 2 && len(o.values) == 2:
+		return f.values[1] != o.values[1] // its number, whatever it is called
+	}
+	return !slices.Equal(sortedFold(f.values), sortedFold(o.values))
+}
+
+func sortedFold(values []string) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = strings.ToLower(strings.Join(strings.Fields(v), " "))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// merge makes one record of two.
+func merge(registry, registrar *Record) *Record {
+	out := *registry
+	if len(out.Status) == 0 {
+		out.Status = registrar.Status
+	}
+	if len(out.Nameservers) == 0 {
+		out.Nameservers = registrar.Nameservers
+	}
+	if out.SecureDNS.Signed() == Unknown && registrar.SecureDNS.Signed() != Unknown {
+		out.SecureDNS = registrar.SecureDNS
+	}
+	out.UnicodeName = orDefault(out.UnicodeName, registrar.UnicodeName)
+	out.Events = mergeEvents(registry, registrar)
+	out.Entities = mergeEntities(registry.Entities, registrar.Entities)
+	out.Redacted = slices.Clip(out.Redacted)
+	for _, red := range registrar.Redacted {
+		if !slices.ContainsFunc(out.Redacted, func(o Redaction) bool { return strings.EqualFold(o.Name, red.Name) }) {
+			out.Redacted = append(out.Redacted, red)
+		}
+	}
+	return &out
+}
+
+func mergeEvents(registry, registrar *Record) []Event {
+	is := func(e Event, action string) bool { return strings.EqualFold(strings.TrimSpace(e.Action), action) }
+	has := func(list []Event, action string) bool {
+		return slices.ContainsFunc(list, func(e Event) bool { return is(e, action) })
+	}
+	theirs := allEvents(registrar)
+	var out []Event
+	for _, e := range registry.Events {
+		if !is(e, eventRegistrarExpiration) || !has(theirs, eventRegistrarExpiration) {
+			out = append(out, e)
+		}
+	}
+	for _, e := range theirs {
+		if !has(out, e.Action) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func mergeEntities(registry, registrar []Entity) []Entity {
+	known := make(map[string]bool) // roles that the registrar has somebody for
+	for i := range registrar {
+		e := &registrar[i]
+		if !isReachable(e) {
+			continue
+		}
+		for _, role := range e.Roles {
+			known[roleOf(role)] = isContact(roleOf(role))
+		}
+	}
+	var out []Entity
+	for _, e := range registry {
+		contact := slices.ContainsFunc(e.Roles, func(role string) bool { return isContact(roleOf(role)) })
+		if contact && !slices.ContainsFunc(e.Roles, func(role string) bool { return !known[roleOf(role)] }) {
+			continue
+		}
+		if e.HasRole("registrar") {
+			e = withAbuseOf(e, findRole(registrar, "registrar"))
+		}
+		out = append(out, e)
+	}
+	for _, e := range registrar {
+		switch {
+		case e.HasRole("registrar") && findRole(out, "registrar") != nil:
+		case slices.ContainsFunc(e.Roles, func(role string) bool { return known[roleOf(role)] }),
+			!slices.ContainsFunc(e.Roles, func(role string) bool { return findRole(out, role) != nil }):
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// withAbuseOf returns the registrar e with the contact for complaints that the
+// registrar itself names.
+func withAbuseOf(e Entity, itself *Entity) Entity {
+	if itself == nil {
+		return e
+	}
+	abuse := findRole(itself.Entities, "abuse")
+	if abuse == nil || !isReachable(abuse) {
+		return e
+	}
+	list := slices.DeleteFunc(slices.Clone(e.Entities), func(in Entity) bool { return in.HasRole("abuse") })
+	e.Entities = append(list, *abuse)
+	return e
+}

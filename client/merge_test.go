@@ -1,0 +1,166 @@
+package client_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// answered makes the result of a lookup with that answer.
+func answered(body string) *client.Result {
+	return &client.Result{Query: client.Query{Type: client.TypeDomain, Name: "harbour.example"}, Verdict: client.Registered, Status: 200, Raw: []byte(body)}
+}
+
+func mustMerge(t *testing.T, registry, registrar string) *client.Merged {
+	t.Helper()
+	r := answered(registry)
+	if registrar != "" {
+		r.Registrar = answered(registrar)
+	}
+	m, err := r.Merged()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// A thin registry and an older registrar, in the shapes that are usual.
+const (
+	thinBody = `{"objectClassName":"domain","handle":"90210_DOMAIN","ldhName":"HARBOUR.EXAMPLE",
+		"status":["client transfer prohibited","client delete prohibited"],
+		"nameservers":[{"ldhName":"NS1.HARBOUR.EXAMPLE"},{"ldhName":"NS2.HARBOUR.EXAMPLE"}],
+		"secureDNS":{"delegationSigned":true},
+		"events":[{"eventAction":"registration","eventDate":"1997-09-15T04:00:00Z"},{"eventAction":"expiration","eventDate":"2028-09-14T04:00:00Z"},
+			{"eventAction":"last changed","eventDate":"2024-01-01T00:00:00Z"},{"eventAction":"last update of RDAP database","eventDate":"2026-03-14T06:25:11Z"}],
+		"entities":[{"roles":["registrar"],"handle":"9994","publicIds":[{"type":"IANA Registrar ID","identifier":"9994"}],
+			"vcardArray":["vcard",[["fn",{},"text","Lighthouse Names"]]],
+			"entities":[{"roles":["abuse"],"vcardArray":["vcard",[["email",{},"text","old-abuse@lighthouse.example"]]]}]}],
+		"redacted":[{"name":{"description":"Registrant Name"},"method":"removal"}]}`
+	olderBody = `{"objectClassName":"domain","ldhName":"harbour.example","unicodeName":"harbour.example",
+		"status":["Client Delete Prohibited","clientTransferProhibited"],
+		"nameservers":[{"ldhName":"ns2.harbour.example."},{"ldhName":"ns3.harbour.example"}],
+		"secureDNS":{"delegationSigned":false},
+		"events":[{"eventAction":"registration","eventDate":"1997-09-15T07:00:00.000+0000"},{"eventAction":"expiration","eventDate":"2027-09-13T07:00:00.000+0000"},
+			{"eventAction":"last changed","eventDate":"2019-09-09T15:39:04.000+0000"}],
+		"entities":[{"roles":["registrant"],"vcardArray":["vcard",[["fn",{},"text","Ada Example"],["email",{},"text","ada@holders.example"]]]},
+			{"roles":["administrative","technical"],"vcardArray":["vcard",[["org",{},"text","Desk"]]]},
+			{"roles":["registrar"],"handle":"9994","publicIds":[{"type":"IANA Registrar ID","identifier":"9994"}],
+			"events":[{"eventAction":"registrar expiration","eventDate":"2030-09-14T04:00:00.000+0000"}],
+			"vcardArray":["vcard",[["fn",{},"text","Lighthouse Names Ltd."]]],
+			"entities":[{"roles":["abuse"],"vcardArray":["vcard",[["email",{},"text","abuse@lighthouse.example"],["tel",{"type":"voice"},"uri","tel:+999.5551"]]]}]}]}`
+)
+
+func TestMerged(t *testing.T) {
+	m := mustMerge(t, thinBody, olderBody)
+	const registry, registrar = client.PartyRegistry, client.PartyRegistrar
+	want := []client.Claim{
+		{"status", registry, []string{"client transfer prohibited", "client delete prohibited"}, false},
+		{"status", registrar, []string{"client delete prohibited", "client transfer prohibited"}, false},
+		{"nameservers", registry, []string{"ns1.harbour.example", "ns2.harbour.example"}, true},
+		{"nameservers", registrar, []string{"ns2.harbour.example", "ns3.harbour.example"}, true},
+		{"dnssec", registry, []string{"signed"}, true},
+		{"dnssec", registrar, []string{"unsigned"}, true},
+		{"registration", registry, []string{"1997-09-15T04:00:00Z"}, false},
+		{"registration", registrar, []string{"1997-09-15T07:00:00.000+0000"}, false},
+		{"expiration", registry, []string{"2028-09-14T04:00:00Z"}, true},
+		{"expiration", registrar, []string{"2027-09-13T07:00:00.000+0000"}, true},
+		{"last changed", registry, []string{"2024-01-01T00:00:00Z"}, false},
+		{"last changed", registrar, []string{"2019-09-09T15:39:04.000+0000"}, false},
+		{"registrar", registry, []string{"Lighthouse Names", "9994"}, false},
+		{"registrar", registrar, []string{"Lighthouse Names Ltd.", "9994"}, false},
+		{"abuse", registry, []string{"old-abuse@lighthouse.example"}, true},
+		{"abuse", registrar, []string{"abuse@lighthouse.example", "+999.5551"}, true},
+		{"registrar expiration", registrar, []string{"2030-09-14T04:00:00.000+0000"}, false},
+		{"registrant", registrar, []string{"Ada Example", "ada@holders.example"}, false},
+		{"administrative", registrar, []string{"Desk"}, false},
+		{"technical", registrar, []string{"Desk"}, false},
+	}
+	if d := cmp.Diff(want, m.Claims); d != "" {
+		t.Errorf("claims (-want +got):\n%s", d)
+	}
+
+	rec := m.Record
+	var events, roles []string
+	for _, e := range rec.Events {
+		events = append(events, e.Action+" "+e.Date[:4])
+	}
+	for _, e := range rec.Entities {
+		roles = append(roles, strings.Join(e.Roles, "+")+" "+e.Contact().Name+e.Contact().Org)
+	}
+	if want := []string{"registration 1997", "expiration 2028", "last changed 2024", "last update of RDAP database 2026", "registrar expiration 2030"}; !slices.Equal(events, want) {
+		t.Errorf("events %q, want %q", events, want)
+	}
+	if want := []string{"registrar Lighthouse Names", "registrant Ada Example", "administrative+technical Desk"}; !slices.Equal(roles, want) {
+		t.Errorf("entities %q, want %q", roles, want)
+	}
+	if got := rec.Entities[0].Entities; len(got) != 1 || got[0].Contact().Emails[0] != "abuse@lighthouse.example" {
+		t.Errorf("abuse %+v", got)
+	}
+	if len(rec.Nameservers) != 2 || rec.Nameservers[0].LDHName != "NS1.HARBOUR.EXAMPLE" || rec.SecureDNS.Signed() != client.Yes || rec.Handle != "90210_DOMAIN" || len(rec.Redacted) != 1 {
+		t.Errorf("the registry's word does not count: %+v", rec)
+	}
+	// Neither of the two is changed by that.
+	if m.Registry.Entities[0].Entities[0].Contact().Emails[0] != "old-abuse@lighthouse.example" || len(m.Registrar.Entities) != 3 {
+		t.Error("an original was changed")
+	}
+}
+
+// Who is silent is spoken for; an empty contact speaks for nobody.
+func TestMergedGaps(t *testing.T) {
+	m := mustMerge(t,
+		`{"objectClassName":"domain","ldhName":"harbour.example","events":[{"eventAction":"registrar expiration","eventDate":"2026-01-01T00:00:00Z"}],
+			"entities":[{"roles":["registrant"],"vcardArray":["vcard",[["fn",{},"text","Known to the registry"]]]},{"roles":["technical"],"handle":"T1"},{"roles":["sponsor"],"handle":"S1"}]}`,
+		`{"objectClassName":"domain","ldhName":"harbour.example","status":["active"],"nameservers":[{"ldhName":"ns1.harbour.example"}],"secureDNS":{"delegationSigned":false},
+			"events":[{"eventAction":"registrar expiration","eventDate":"2027-01-01T00:00:00Z"}],
+			"entities":[{"roles":["registrant"],"vcardArray":["vcard",[["fn",{},"text",""]]]},{"roles":["technical"],"vcardArray":["vcard",[["fn",{},"text","Tech"]]]},{"roles":["registrar"],"handle":"9994"}]}`)
+	rec := m.Record
+	if len(rec.Status) != 1 || len(rec.Nameservers) != 1 || rec.SecureDNS.Signed() != client.No {
+		t.Errorf("gaps %+v", rec)
+	}
+	if len(rec.Events) != 1 || rec.Events[0].Date[:4] != "2027" {
+		t.Errorf("events %+v", rec.Events)
+	}
+	var roles []string
+	for _, e := range rec.Entities {
+		roles = append(roles, e.Roles[0]+" "+e.Contact().Name+e.Handle)
+	}
+	if want := []string{"registrant Known to the registry", "sponsor S1", "technical Tech", "registrar 9994"}; !slices.Equal(roles, want) {
+		t.Errorf("entities %q, want %q", roles, want)
+	}
+}
+
+func TestMergedWithoutRegistrar(t *testing.T) {
+	alone := mustMerge(t, thinBody, "")
+	if alone.Registrar != nil || alone.Record != alone.Registry || len(alone.Claims) == 0 {
+		t.Errorf("%+v", alone)
+	}
+	for _, registrar := range []*client.Result{
+		{Verdict: client.NotFound, Status: 404, Raw: []byte(`{"errorCode":404}`)},
+		{Verdict: client.RateLimited, Status: 429},
+		{Verdict: client.Registered, Raw: []byte("{")},
+	} {
+		r := answered(thinBody)
+		r.Registrar = registrar
+		m, err := r.Merged()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(alone.Claims, m.Claims); d != "" || m.Registrar != nil || m.Record != m.Registry {
+			t.Errorf("%s: (-without +with)\n%s", registrar.Verdict, d)
+		}
+	}
+	// The next one of a chain stands in for one that failed.
+	r := answered(thinBody)
+	r.Registrar = answered(olderBody)
+	r.Registrar.Verdict, r.Registrar.Registrar = client.Failed, answered(olderBody)
+	if m, err := r.Merged(); err != nil || m.Registrar == nil {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := (&client.Result{Verdict: client.Failed, Err: &client.Error{Message: "no"}}).Merged(); err == nil {
+		t.Error("no error without an answer")
+	}
+}
