@@ -145,14 +145,14 @@ type command struct {
 
 // timed runs a command from a cold start of both kernels.
 func (b *bench) timed(c command) (sample, error) {
-	var out strings.Builder
+	var out, said strings.Builder
 	before := b.lab.Counts()
 	start := time.Now()
 	for _, argv := range c.argv {
 		cmd := exec.Command(argv[0], argv[1:]...)
-		cmd.Env, cmd.Stdout = c.env, &out
+		cmd.Env, cmd.Stdout, cmd.Stderr = c.env, &out, &said
 		if err := b.lab.Run(cmd, runLimit, b.stop); err != nil {
-			return sample{}, fmt.Errorf("%s: %w", filepath.Base(argv[0]), err)
+			return sample{}, fmt.Errorf("%s: %w\n%s", filepath.Base(argv[0]), err, said.String())
 		}
 	}
 	s := sample{wall: time.Since(start)}

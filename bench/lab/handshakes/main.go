@@ -107,6 +107,9 @@ func measure(s settings) error {
 	for _, size := range s.sizes {
 		for _, m := range s.modes {
 			r, err := b.row(m, size)
+			if errors.Is(err, lab.ErrStopped) {
+				return errors.Join(err, t.flush())
+			}
 			if err != nil {
 				r.failed = true
 				r.problems = append(r.problems, err.Error())
@@ -116,9 +119,6 @@ func measure(s settings) error {
 				fmt.Fprintf(os.Stderr, "%s, %s lookups: %s\n", m.name, size, p)
 			}
 			t.add(r)
-			if errors.Is(err, lab.ErrStopped) {
-				return errors.Join(err, t.flush())
-			}
 		}
 	}
 	if err := t.flush(); err != nil {
