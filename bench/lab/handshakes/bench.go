@@ -119,7 +119,7 @@ func (b *bench) missing(flags []string) string {
 			continue
 		}
 		// A flag's help goes on to the next flag.
-		about := regexp.MustCompile(`(?s) ` + flag + `\b.*?(\n[^\n]* --|$)`).FindString(b.help)
+		about := regexp.MustCompile(`(?s) ` + flag + `[ \n].*?(\n[^\n]* --|$)`).FindString(b.help)
 		switch {
 		case about == "":
 			return flag
