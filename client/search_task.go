@@ -261,12 +261,13 @@ func (s *search) keep(t *task, page *Result, found sheet) {
 // be read.
 func (s *search) follow(c *Client, page *Result, found sheet) *url.URL {
 	main, p := s.main, s.main.Paging
-	p.Next, p.Complete = found.next, found.next == ""
+	p.Next, p.Complete, p.Stopped = found.next, found.next == "", ""
 	if p.Complete {
 		return nil
 	}
 	stop := func(why string) *url.URL {
-		main.warn("the results are not complete: after " + counted(p.Results) + " the next page was not read: " + why)
+		p.Stopped = "the next page was not read: " + why
+		main.warn("the results are not complete: after " + counted(p.Results) + " " + p.Stopped)
 		return nil
 	}
 	next, why := c.nextURL(page.FinalURL, found.next)
@@ -306,8 +307,8 @@ func (s *search) broken(got *Result) {
 	if got.Err != nil {
 		why = got.Err.Message
 	}
-	p.Complete = false
-	main.warn("the results are not complete: page " + strconv.Itoa(len(s.seen)+1) + " could not be read, after " + counted(p.Results) + ": " + why)
+	p.Complete, p.Stopped = false, "page "+strconv.Itoa(len(s.seen)+1)+" could not be read: "+why
+	main.warn("the results are not complete: after " + counted(p.Results) + " " + p.Stopped)
 }
 
 // settle makes the result of a search that has come to its end, or was ended, the
@@ -364,7 +365,7 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
 		case r.Paging == nil:
 			yield(&Page{Number: 1, URL: r.URL, Raw: r.Raw, Paging: Paging{Complete: true}}, nil)
 		case !r.Paging.Complete:
-			yield(nil, &incompleteError{r.Warnings[len(r.Warnings)-1]})
+			yield(nil, &incompleteError{"the results are not complete: after " + counted(r.Paging.Results) + " " + r.Paging.Stopped})
 		}
 	}
 }

@@ -225,8 +225,8 @@ func TestPagesBounded(t *testing.T) {
 		{"without TLS", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return strings.Replace(href, "https:", "http:", 1) }}, 0, 2, 1, "another server"},
 		{"relative", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return "?" + strings.SplitN(href, "?", 2)[1] }}, 0, 7, 4, ""},
 		{"no URL", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return "https://[" }}, 0, 2, 1, "no URL"},
-		{"refused", rdaptest.Searches{PageSize: 2, Refuse: func(page int) int { return map[int]int{3: 400}[page] }}, 0, 4, 3, "page 3 could not be read, after 4 results"},
-		{"gone", rdaptest.Searches{PageSize: 2, Refuse: func(page int) int { return map[int]int{2: 404}[page] }}, 0, 2, 2, "page 2 could not be read, after 2 results"},
+		{"refused", rdaptest.Searches{PageSize: 2, Refuse: func(page int) int { return map[int]int{3: 400}[page] }}, 0, 4, 3, "after 4 results page 3 could not be read"},
+		{"gone", rdaptest.Searches{PageSize: 2, Refuse: func(page int) int { return map[int]int{2: 404}[page] }}, 0, 2, 2, "after 2 results page 2 could not be read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.server.Objects = directory(7)

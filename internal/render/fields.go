@@ -158,6 +158,15 @@ func knownFields() []field {
 		{name: "holder", value: summarised(func(s *s) string { return s.Holder })},
 		{name: "country", value: summarised(func(s *s) string { return s.Country })},
 		{name: "rdap", value: func(v *view) value { return value{json: v.answer()} }},
+		{name: "paging", value: paged(func(p *client.Paging) value { return value{json: appendPaging(nil, p)} })},
+		{name: "paging.results", value: paged(func(p *client.Paging) value { return value{json: appendInt(nil, int64(p.Results))} })},
+		{name: "paging.complete", value: paged(func(p *client.Paging) value { return boolean(p.Complete) })},
+		{name: "more_pages", value: paged(func(p *client.Paging) value {
+			if len(p.Pages) == 0 {
+				return value{}
+			}
+			return value{json: appendPages(nil, p)}
+		})},
 		{name: "warnings", value: func(v *view) value { return value{list: v.r.Warnings} }},
 		{name: "error", value: func(v *view) value {
 			if v.r.Err == nil {
@@ -170,6 +179,16 @@ func knownFields() []field {
 		{name: "error.hint", value: failure(func(e *client.Error) string { return e.Hint })},
 	}
 	return fields
+}
+
+// paged is a field of a search that found something.
+func paged(f func(p *client.Paging) value) func(*view) value {
+	return func(v *view) value {
+		if v.r.Paging == nil {
+			return value{}
+		}
+		return f(v.r.Paging)
+	}
 }
 
 func failure(f func(*client.Error) string) func(*view) value {

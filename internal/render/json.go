@@ -65,13 +65,24 @@ func appendVisible(dst, src []byte) []byte {
 }
 
 // jsonShape is the one object of a single query, or a list of the objects of
-// many. A list of nothing is empty and not absent.
+// many. A list of nothing is empty and not absent. Each page of a search is an
+// object of its own, as the server sent it.
 func jsonShape(o Options) shape {
-	s := shape{row: func(dst []byte, r *client.Result) []byte { return AppendJSON(dst, r, o.Pretty) }}
+	var s shape
 	if o.Many {
 		s.first, s.between, s.last, s.none = "[\n", ",\n", "\n]\n", "[]\n"
 	} else {
 		s.between, s.last = "\n", "\n"
+	}
+	s.row = func(dst []byte, r *client.Result) []byte {
+		start := len(dst)
+		eachPage(r, func(page *client.Result) {
+			if len(dst) > start {
+				dst = append(dst, s.between...)
+			}
+			dst = AppendJSON(dst, page, o.Pretty)
+		})
+		return dst
 	}
 	return s
 }

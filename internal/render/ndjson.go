@@ -15,6 +15,7 @@ import (
 // in this order, and are left out when they have no value: line, query, type,
 // verdict, status, server, source, url, final_url (if it differs from url),
 // time (RFC 3339, UTC), attempts, ms, conn, input (Result.Extra), summary, rdap,
+// of searches paging and more_pages (the pages after the first, as rdap has it),
 // warnings, error.
 //
 // rdap is the server's object as [client.Compact] gives it: every member, in
@@ -54,6 +55,7 @@ func AppendRow(dst []byte, r *client.Result) []byte {
 		o.dst = append(o.dst, extra...)
 	}
 	warnings := o.answer(r)
+	o.pages(r)
 	// registrar has its place here: the registrar's answer in the same shape.
 	if len(warnings) == 0 {
 		warnings = r.Warnings

@@ -6,9 +6,12 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// help writes what a server says about itself (RFC 9083 section 7).
+// help writes what a server says about itself (RFC 9083 section 7), in words where
+// that is known what its conformance means.
 func (p *page) help(r *client.Result, rec *client.Record) {
 	p.verdict(r, "")
+	p.gap()
+	p.abilities(r, rec.Conformance)
 	if !p.opt.Verbose { // else the details have them
 		for _, n := range rec.Notices {
 			p.gap()
@@ -17,4 +20,117 @@ func (p *page) help(r *client.Result, rec *client.Record) {
 		p.gap()
 		p.value("Conformance", strings.Join(rec.Conformance, " "))
 	}
+}
+
+// abilities writes what the server can do beyond plain lookups, and which profiles
+// it keeps to.
+func (p *page) abilities(r *client.Result, conformance []string) {
+	var can, follows []line
+	told := make(map[string]bool)
+	h, err := r.Help()
+	if err != nil {
+		h = &client.Help{}
+	}
+	if len(h.ReverseSearch) > 0 { // both are told by themselves
+		told["reverse search"] = true
+	}
+	if h.OpenID != nil {
+		told["login by OpenID Connect"] = true
+	}
+	for _, id := range conformance {
+		words, profile := extensionWords(id)
+		if words == "" || told[words] {
+			continue
+		}
+		told[words] = true
+		if profile {
+			follows = append(follows, text(words))
+		} else {
+			can = append(can, text(words))
+		}
+	}
+	can = append(can, reverseLines(h)...)
+	if h.OpenID != nil {
+		can = append(can, text("login by "+strings.Join(openIDWays(h.OpenID), ", ")).note(strings.Join(h.OpenID.Providers, ", ")))
+	}
+	p.row("Can do", can...)
+	p.gap()
+	p.row("Profiles", follows...)
+}
+
+// reverseLines says what is searched by in reverse: "reverse search: domains by
+// entity fn, email".
+func reverseLines(h *client.Help) []line {
+	type pair struct{ found, related string }
+	var order []pair
+	properties := make(map[pair][]string)
+	for _, r := range h.ReverseSearch {
+		k := pair{string(r.Searchable), r.Related}
+		if properties[k] == nil {
+			order = append(order, k)
+		}
+		properties[k] = append(properties[k], r.Property)
+	}
+	lines := make([]line, len(order))
+	for i, k := range order {
+		lines[i] = text("reverse search: " + k.found + " by " + k.related + " " + strings.Join(properties[k], ", ")).
+			note("-t " + k.found + " " + k.related + ":" + properties[k][0] + "=…")
+	}
+	return lines
+}
+
+func openIDWays(o *client.OpenIDSupport) []string {
+	list := []string{"OpenID Connect"}
+	if o.Sessions == client.Yes {
+		list = append(list, "with sessions")
+	}
+	if o.Tokens == client.Yes {
+		list = append(list, "with tokens")
+	}
+	return list
+}
+
+// extensionWords says what an entry of rdapConformance means; empty where there is
+// nothing to say. A profile tells what answers look like, and nothing that a
+// client may do.
+func extensionWords(id string) (words string, profile bool) {
+	for _, e := range extensions {
+		if rest, ok := strings.CutPrefix(id, e.id); ok && (rest == "" || strings.Trim(rest, "_0123456789level") == "") {
+			return e.words, e.profile
+		}
+	}
+	return "", false
+}
+
+// extensions are those of IANA's registry, and some in use that it lacks. Longer
+// names come before those that they begin with.
+var extensions = []struct {
+	id, words string
+	profile   bool
+}{
+	{"paging", "pages of long answers, counted on request (--count)", false},
+	{"sorting", "sorted answers (--sort)", false},
+	{"subsetting", "parts of objects (--field-set)", false},
+	{"reverse_search", "reverse search", false},
+	{"rirSearch1", "search by relation: what lies around or inside of a network, a block of AS numbers or a reverse domain", false},
+	{"ips", "search for networks", false},
+	{"autnums", "search for AS numbers", false},
+	{"farv1", "login by OpenID Connect", false},
+	{"redacted", "tells what was left out, and why", false},
+	{"geofeed1", "links to geofeeds, where holders say where addresses are used", false},
+	{"cidr0", "networks as CIDR prefixes", false},
+	{"jscontact", "contacts as JSContact", false},
+	{"jscard", "contacts as JSContact", false},
+	{"versioning", "names the versions of its extensions", false},
+	{"rdap_objectTag", "handles end in the tag of their registry", false},
+	{"redirect_with_content", "redirects that have content of their own", false},
+	{"arin_originas0", "AS numbers that originate a network", false},
+	{"history_version_0", "former versions of objects", false},
+	{"icann_rdap_response_profile_0", "ICANN's response profile of 2019", true},
+	{"icann_rdap_response_profile_1", "ICANN's response profile of 2024", true},
+	{"icann_rdap_technical_implementation_guide_0", "ICANN's technical guide of 2019", true},
+	{"icann_rdap_technical_implementation_guide_1", "ICANN's technical guide of 2024", true},
+	{"nro_rdap_profile_asn_flat", "AS numbers one by one, as the address registries' profile has them", true},
+	{"nro_rdap_profile_asn_hierarchical", "AS numbers in blocks, as the address registries' profile has them", true},
+	{"nro_rdap_profile", "the address registries' profile", true},
 }

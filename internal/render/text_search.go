@@ -2,21 +2,53 @@ package render
 
 import (
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/rdapq/rdapq/client"
 )
 
-// search writes a list of results, one a line (RFC 9083 section 8).
+// search writes a list of results, one a line (RFC 9083 section 8), those of all
+// pages together.
 func (p *page) search(r *client.Result, rec *client.Record) {
-	p.verdict(r, ", "+count(len(rec.Results), "result"))
-	p.gap()
-	lines := make([]line, len(rec.Results))
+	var lines []line
+	shown := len(rec.Results)
 	for i := range rec.Results {
-		lines[i] = gist(&rec.Results[i])
+		lines = append(lines, gist(&rec.Results[i]))
 	}
+	if r.Paging != nil {
+		for i := range r.Paging.Pages {
+			more, err := r.Paging.Pages[i].Record()
+			if err != nil {
+				lines = append(lines, line{{"page " + strconv.Itoa(r.Paging.Pages[i].Number) + " cannot be read: " + err.Error(), bad}})
+				continue
+			}
+			shown += len(more.Results)
+			for k := range more.Results {
+				lines = append(lines, gist(&more.Results[k]))
+			}
+		}
+	}
+	p.verdict(r, ", "+howMany(shown, r.Paging))
+	p.gap()
 	p.row("Results", lines...)
+	if r.Paging != nil && !r.Paging.Complete {
+		p.gap()
+		p.row("Incomplete", line{{"there are more", wary}}.note(r.Paging.Stopped))
+	}
 	p.remarks(rec.Remarks)
+}
+
+// howMany says how many results are shown, and of how many: "5 results", "5 of 12
+// results".
+func howMany(shown int, p *client.Paging) string {
+	switch {
+	case p != nil && p.Total > shown:
+		return strconv.Itoa(shown) + " of " + count(p.Total, "result")
+	case p != nil && !p.Complete:
+		return "the first " + count(shown, "result")
+	}
+	return count(shown, "result")
 }
 
 // gist writes an object on one line: what it is, and what it is called.

@@ -1,0 +1,68 @@
+package render
+
+import "github.com/rdapq/rdapq/client"
+
+// pages appends what came of a search beside its first page: how far it was read,
+// as "paging", and the other pages as the server sent them, as "more_pages".
+func (o *object) pages(r *client.Result) {
+	if r.Paging == nil {
+		return
+	}
+	o.key("paging")
+	o.dst = appendPaging(o.dst, r.Paging)
+	if len(r.Paging.Pages) > 0 {
+		o.key("more_pages")
+		o.dst = appendPages(o.dst, r.Paging)
+	}
+}
+
+// appendPaging appends results (on all pages that were read), total (how many
+// there are in all, if the server said so), pages, complete, and if that is false,
+// stopped (why) and next (the URL of the page that was not read).
+func appendPaging(dst []byte, p *client.Paging) []byte {
+	o := object{dst: append(dst, '{')}
+	o.key("results") // 0 is a number here
+	o.dst = appendInt(o.dst, int64(p.Results))
+	o.integer("total", int64(p.Total))
+	o.integer("pages", int64(1+len(p.Pages)))
+	o.key("complete")
+	if p.Complete {
+		o.dst = append(o.dst, "true"...)
+	} else {
+		o.dst = append(o.dst, "false"...)
+	}
+	o.str("stopped", p.Stopped)
+	o.str("next", redactURL(p.Next))
+	return append(o.dst, '}')
+}
+
+// appendPages appends the list of the pages after the first. One that is no JSON
+// stands as null, so that the others keep their places.
+func appendPages(dst []byte, p *client.Paging) []byte {
+	dst = append(dst, '[')
+	for i := range p.Pages {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		mark := len(dst)
+		out, _, err := client.Compact(dst, p.Pages[i].Raw)
+		if dst = out; err != nil {
+			dst = append(dst[:mark], "null"...)
+		}
+	}
+	return append(dst, ']')
+}
+
+// eachPage calls f for a result, and once for each further page of a search, as a
+// result that has it for its answer.
+func eachPage(r *client.Result, f func(*client.Result)) {
+	f(r)
+	if r.Paging == nil {
+		return
+	}
+	for i := range r.Paging.Pages {
+		page := *r
+		page.Raw, page.Paging = r.Paging.Pages[i].Raw, nil
+		f(&page)
+	}
+}
