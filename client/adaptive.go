@@ -50,7 +50,7 @@ func (a *adaptive) answered(sent, now time.Time, latency time.Duration, inFlight
 		// Whatever was best may be no longer to be had: the limit must not
 		// go down for ever.
 		a.best += a.best / 4
-	case slow:
+	case slow, !sent.After(a.cut):
 	case inFlight < limit:
 		// It is not the limit that holds requests back.
 	case limit < a.steady:

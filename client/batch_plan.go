@@ -1,8 +1,12 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"math"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -12,7 +16,7 @@ type Plan struct {
 	Queries     int64         // of them, those that a server is known for, duplicates not counted
 	Duplicates  int64         // inputs that ask what an earlier one asks
 	Approximate bool          // there were too many inputs to know all duplicates: Duplicates may be too low
-	Invalid     int64         // inputs that are no query, and those that could not be read
+	Invalid     int64         // inputs that are no query, that could not be read, or whose server could not be found out
 	Errors      []PlanError   // the first of Invalid, at most 100
 	Unsupported []PlanZone    // what no server is known for, most lines first
 	Servers     []PlanServer  // what is asked where, most lines first
@@ -43,15 +47,171 @@ type PlanServer struct {
 	Time time.Duration
 }
 
-// Plan reads inputs to their end and returns what a Batch would do with them.
-// It sends nothing to any of the servers. The error is that of ctx.
+// Assumptions of a [Plan] about what it cannot know.
+const (
+	planLatency = 100 * time.Millisecond
+	maxErrors   = 100
+	maxPlanned  = 12_000_000 // queries that are remembered to find duplicates, at 8 octets and some
+)
+
+// Plan reads inputs to their end and returns what a Batch would do with them. It
+// sends nothing to any of the servers; the Resolver may fetch its files. The
+// error is that of ctx, and the Plan is of what was read until then.
+//
+// A Batch asks duplicates once only if they come soon after one another, a Plan
+// counts them all.
 func (c *Client) Plan(ctx context.Context, inputs iter.Seq2[Input, error]) (*Plan, error) {
-	p := new(Plan)
-	for range inputs {
-		p.Lines++
+	p := planner{
+		c: c, b: newBatch(ctx, c), plan: new(Plan),
+		zones: make(map[string]int64), servers: make(map[*host]*PlanServer),
+	}
+	for in, err := range inputs {
 		if ctx.Err() != nil {
-			return p, ctx.Err()
+			break
+		}
+		p.add(in, err)
+	}
+	return p.end(), ctx.Err()
+}
+
+type planner struct {
+	c       *Client
+	b       *batch // prepares inputs; never runs
+	plan    *Plan
+	zones   map[string]int64
+	servers map[*host]*PlanServer
+	seen    hashSet
+}
+
+func (p *planner) add(in Input, err error) {
+	p.plan.Lines++
+	it := &item{input: in, loaded: true}
+	it.result = new(Result)
+	if e := p.b.prepare(it, err); e != nil {
+		p.fail(in, it.result.Query, e)
+		return
+	}
+	s := p.servers[it.host]
+	if s == nil {
+		s = &PlanServer{Server: it.host.name}
+		p.servers[it.host] = s
+		p.c.hosts.keep(it.host)
+	}
+	s.Lines++
+	switch isNew, known := p.seen.add(it.hash, maxPlanned); {
+	case !known:
+		p.plan.Approximate = true
+	case !isNew:
+		p.plan.Duplicates++
+		return
+	}
+	s.Queries++
+	p.plan.Queries++
+}
+
+func (p *planner) fail(in Input, q Query, e *Error) {
+	if e.Code == CodeNoService || e.Code == CodeHTTPOnly {
+		zone := string(q.Type)
+		if q.Type == TypeDomain || q.Type == TypeNameserver {
+			zone = q.Name[strings.LastIndexByte(q.Name, '.')+1:]
+			zone = "." + zone
+		}
+		if _, ok := p.zones[zone]; !ok && len(p.zones) >= maxZones {
+			zone = "others"
+		}
+		p.zones[zone]++
+		return
+	}
+	p.plan.Invalid++
+	if len(p.plan.Errors) < maxErrors {
+		p.plan.Errors = append(p.plan.Errors, PlanError{Line: in.Line, Text: in.Text, Err: e})
+	}
+}
+
+// maxZones bounds the zones that are told apart: junk has no end of them.
+const maxZones = 10_000
+
+func (p *planner) end() *Plan {
+	for zone, n := range p.zones {
+		p.plan.Unsupported = append(p.plan.Unsupported, PlanZone{zone, n})
+	}
+	slices.SortFunc(p.plan.Unsupported, func(a, b PlanZone) int {
+		return cmp.Or(cmp.Compare(b.Lines, a.Lines), cmp.Compare(a.Zone, b.Zone))
+	})
+	all := time.Duration(p.plan.Queries) * planLatency / time.Duration(p.c.cfg.Jobs)
+	p.plan.Time = all
+	for h, s := range p.servers {
+		s.Rate, s.Time = h.estimate(s.Queries, p.c.hosts.most)
+		p.plan.Time = max(p.plan.Time, s.Time)
+		p.plan.Servers = append(p.plan.Servers, *s)
+		p.c.hosts.release(h)
+	}
+	slices.SortFunc(p.plan.Servers, func(a, b PlanServer) int {
+		return cmp.Or(cmp.Compare(b.Lines, a.Lines), cmp.Compare(a.Server, b.Server))
+	})
+	return p.plan
+}
+
+// estimate is how long so many queries take, and the limit that they keep to.
+func (h *host) estimate(queries int64, atOnce int) (Rate, time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	need := time.Duration(queries) * planLatency / time.Duration(atOnce)
+	if r := h.rate; !r.IsZero() && queries > 0 {
+		// The first span's share goes out at once, then as much in each.
+		spans := (queries - 1) / int64(r.N)
+		need = max(need, saturate(spans, r.Per))
+	}
+	if wait := time.Until(h.until); wait > 0 && queries > 0 {
+		need += wait
+	}
+	return h.rate, need
+}
+
+func saturate(n int64, d time.Duration) time.Duration {
+	if d > 0 && n > int64(math.MaxInt64/2/d) {
+		return math.MaxInt64 / 2
+	}
+	return time.Duration(n) * d
+}
+
+// hashSet is a set of 64-bit hashes in little more than 8 octets for each.
+type hashSet struct {
+	slots []uint64 // 0: empty
+	n     int
+}
+
+// add puts h into the set unless it has most elements already: known is false
+// then, and whether h is new cannot be told.
+func (s *hashSet) add(h uint64, most int) (isNew, known bool) {
+	h = max(h, 1)
+	if s.n >= len(s.slots)/4*3 && s.n < most {
+		old := s.slots
+		s.slots = make([]uint64, max(2*len(old), 1<<10))
+		for _, v := range old {
+			if v != 0 {
+				s.slots[s.slot(v)] = v
+			}
 		}
 	}
-	return p, nil
+	i := s.slot(h)
+	switch {
+	case s.slots[i] == h:
+		return false, true
+	case s.n >= most:
+		return true, false
+	}
+	s.slots[i] = h
+	s.n++
+	return true, true
+}
+
+// slot is where h is, or where it belongs.
+func (s *hashSet) slot(h uint64) int {
+	mask := uint64(len(s.slots) - 1)
+	i := h & mask
+	for s.slots[i] != 0 && s.slots[i] != h {
+		i = (i + 1) & mask
+	}
+	return int(i)
 }

@@ -246,19 +246,20 @@ func (h *host) observe(s sample) {
 
 // count notes that a request has ended that counts against a limit.
 func (h *host) count(now time.Time) {
-	h.window.answered(now)
 	if h.rate.IsZero() {
+		h.window.answered(now)
 		h.window.thin()
 		return
 	}
+	if h.pending.n > 0 && now.Sub(h.pending.from) >= h.window.grain {
+		h.tell()
+	}
+	h.window.answered(now)
 	if h.pending.n == 0 {
 		h.pending.from = now
 	}
 	h.pending.to = now
 	h.pending.n++
-	if now.Sub(h.pending.from) >= h.window.grain {
-		h.tell()
-	}
 }
 
 // tell tells the store of what was used, and hears what others used.
@@ -333,8 +334,14 @@ func (h *host) infer(now time.Time, wait time.Duration) {
 }
 
 func (h *host) learn(r Rate, now time.Time) {
+	b := Budget{Learned: r, Seen: now}
+	if h.rate.IsZero() {
+		for _, u := range h.window.uses {
+			b.Used = append(b.Used, Use{At: u.to, N: u.n})
+		}
+	}
 	h.rate, h.learned, h.window.grain = r, now, r.Per/windowGrains
-	h.store.Add(h.name, Budget{Learned: r, Seen: now})
+	h.store.Add(h.name, b)
 }
 
 // jitter is exponential back-off with full jitter: a random time up to base

@@ -31,10 +31,10 @@ func limitIn(text string) Rate {
 		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == ',' || r == '.' || r >= 0x80)
 	})
 	whois, rdap := false, false
-	for i, w := range words {
-		words[i] = strings.Trim(w, ".,")
-		whois = whois || strings.HasPrefix(words[i], "whois") || words[i] == "43"
-		rdap = rdap || words[i] == "rdap"
+	for _, w := range words {
+		w = strings.Trim(w, ".,")
+		whois = whois || strings.HasPrefix(w, "whois") || w == "43"
+		rdap = rdap || w == "rdap"
 	}
 	if whois && !rdap {
 		return Rate{}
@@ -49,7 +49,8 @@ func limitIn(text string) Rate {
 }
 
 // limitAt reads a limit that begins with the first word: a number, what is
-// counted, "per" or its like, perhaps another number, and a unit of time.
+// counted, "per" or its like, perhaps another number, and a unit of time, with no
+// comma or full stop between them.
 func limitAt(words []string) Rate {
 	n, ok := countOf(words)
 	if !ok {
@@ -74,7 +75,7 @@ func limitAt(words []string) Rate {
 	if len(words) == 0 {
 		return Rate{}
 	}
-	unit := units[words[0]]
+	unit := units[strings.TrimRight(words[0], ".,")]
 	per := time.Duration(times) * unit
 	if unit == 0 || times > 10_000 || per > maxRatePer {
 		return Rate{}

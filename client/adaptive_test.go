@@ -1,0 +1,108 @@
+package client
+
+import (
+	"testing"
+	"time"
+)
+
+// drive answers so many requests with that latency, always as many in flight as
+// are allowed.
+func (a *adaptive) drive(now time.Time, n int, latency time.Duration) time.Time {
+	for range n {
+		sent := now
+		now = now.Add(latency / time.Duration(a.limit()))
+		a.answered(sent.Add(time.Nanosecond), now, latency, a.limit())
+	}
+	return now
+}
+
+func TestAdaptive(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	var a adaptive
+	a.start(8, 64)
+	now = a.drive(now, 7, 20*time.Millisecond)
+	if a.limit() != 8 {
+		t.Errorf("after 7 answers: %d", a.limit())
+	}
+	now = a.drive(now, 1, 20*time.Millisecond)
+	if a.limit() != 9 {
+		t.Errorf("after a round: %d", a.limit())
+	}
+	now = a.drive(now, 10_000, 20*time.Millisecond)
+	if a.limit() != 64 {
+		t.Errorf("after many: %d", a.limit())
+	}
+	if !a.overloaded(now.Add(time.Nanosecond), now.Add(time.Second)) || a.limit() != 32 {
+		t.Errorf("after a 503: %d", a.limit())
+	}
+	if a.overloaded(now.Add(time.Nanosecond), now.Add(time.Second)) || a.limit() != 32 {
+		t.Errorf("after another that was on its way already: %d", a.limit())
+	}
+	now = now.Add(2 * time.Second)
+	a.throttled(now, now.Add(time.Millisecond))
+	if a.limit() != 1 {
+		t.Errorf("after a 429: %d", a.limit())
+	}
+	now = a.drive(now.Add(time.Second), 15, 20*time.Millisecond)
+	if a.limit() != 16 {
+		t.Errorf("half of what was too much is reached soon: %d", a.limit())
+	}
+	now = a.drive(now, 16, 20*time.Millisecond)
+	if a.limit() != 17 {
+		t.Errorf("and then one by one: %d", a.limit())
+	}
+	// Requests that wait for something else say nothing about the limit.
+	for range 1000 {
+		a.answered(now.Add(time.Nanosecond), now.Add(time.Second), 20*time.Millisecond, 3)
+	}
+	if a.limit() != 17 {
+		t.Errorf("without need: %d", a.limit())
+	}
+}
+
+func TestAdaptiveSlow(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	var a adaptive
+	a.start(8, 64)
+	now = a.drive(now, 2000, 20*time.Millisecond)
+	before := a.limit()
+	now = a.drive(now, 40, 400*time.Millisecond)
+	if a.limit() > before/2 {
+		t.Errorf("answers take 20 times as long: %d of %d", a.limit(), before)
+	}
+	now = a.drive(now, 100, 400*time.Millisecond)
+	if a.limit() < gentleFloor {
+		t.Errorf("slow answers alone: %d", a.limit())
+	}
+	// It gets used to it.
+	a.drive(now, 20_000, 400*time.Millisecond)
+	if a.limit() != 64 {
+		t.Errorf("long after: %d", a.limit())
+	}
+}
+
+// TestAdaptiveLuck: a few quick answers are no measure for all others.
+func TestAdaptiveLuck(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	var a adaptive
+	a.start(8, 64)
+	for range 1000 {
+		now = a.drive(now, 1, time.Millisecond)
+		now = a.drive(now, 9, 90*time.Millisecond)
+	}
+	if a.limit() < 32 {
+		t.Errorf("limit %d", a.limit())
+	}
+}
+
+func TestAdaptivePerHost(t *testing.T) {
+	hs := newHosts(Config{PerHost: 3}.withDefaults())
+	if hs.start != 3 || hs.most != 3 {
+		t.Errorf("a caller's 3: from %d to %d", hs.start, hs.most)
+	}
+	for jobs, most := range map[int]int{4: 8, 32: 32, 1000: 64} {
+		if hs = newHosts(Config{Jobs: jobs}.withDefaults()); hs.start != DefaultPerHost || hs.most != most {
+			t.Errorf("%d jobs: from %d to %d", jobs, hs.start, hs.most)
+		}
+	}
+}

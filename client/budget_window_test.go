@@ -1,0 +1,82 @@
+package client
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestWindow plays a client that asks as soon as it may, and a server that
+// counts a request somewhere between sending and answer.
+func TestWindow(t *testing.T) {
+	for _, rate := range []Rate{{1, time.Second}, {10, 3 * time.Second}, {100, time.Minute}, {1800, 15 * time.Minute}, {7, 100 * time.Millisecond}} {
+		random := rand.New(rand.NewPCG(1, uint64(rate.N)))
+		var w window
+		now := time.Unix(1_700_000_000, 0)
+		type request struct{ answer time.Time }
+		var flying []request
+		var counted []time.Time
+		begin := now
+		for len(counted) < 5*rate.N+20 {
+			if n, at := w.free(now, rate); n > 0 {
+				took := time.Duration(random.Int64N(int64(rate.Per / 3)))
+				counted = append(counted, now.Add(time.Duration(random.Float64()*float64(took))))
+				flying = append(flying, request{now.Add(took)})
+				w.flying++
+			} else {
+				// To whatever comes first.
+				next := slices.IndexFunc(flying, func(r request) bool {
+					return !slices.ContainsFunc(flying, func(o request) bool { return o.answer.Before(r.answer) })
+				})
+				if next >= 0 && (at.IsZero() || n > 0 || flying[next].answer.Before(at)) {
+					if flying[next].answer.After(now) {
+						now = flying[next].answer
+					}
+					w.answered(now)
+					flying = slices.Delete(flying, next, next+1)
+				} else {
+					if !at.After(now) {
+						t.Fatalf("%v: nothing is free, and will be at %v, now is %v", rate, at, now)
+					}
+					now = at
+				}
+			}
+			if len(w.uses) > 2*windowGrains {
+				t.Fatalf("%v: %d spans", rate, len(w.uses))
+			}
+		}
+		slices.SortFunc(counted, time.Time.Compare)
+		for i := rate.N; i < len(counted); i++ {
+			if span := counted[i].Sub(counted[i-rate.N]); span < rate.Per {
+				t.Fatalf("%v: %d requests in %v", rate, rate.N+1, span)
+			}
+		}
+		// It is not so careful that nothing goes through: half of what is
+		// allowed, as answers take up to a third of the span.
+		if most := 2 * rate.Per * time.Duration(len(counted)/rate.N+1); now.Sub(begin) > most {
+			t.Errorf("%v: %d requests took %v", rate, len(counted), now.Sub(begin))
+		}
+	}
+}
+
+func TestWindowThin(t *testing.T) {
+	w := window{grain: unratedGrain}
+	now := time.Unix(1_700_000_000, 0)
+	begin := now
+	for range 100_000 {
+		now = now.Add(30 * time.Millisecond)
+		w.flying++
+		w.answered(now)
+		w.thin()
+		if len(w.uses) > 2*windowGrains {
+			t.Fatalf("%d spans", len(w.uses))
+		}
+	}
+	if w.total != 100_000 || w.flying != 0 {
+		t.Errorf("%d counted, %d in flight", w.total, w.flying)
+	}
+	if w.uses[0].from.Sub(begin) > time.Second || !w.uses[len(w.uses)-1].to.Equal(now) {
+		t.Errorf("from %v to %v", w.uses[0].from, w.uses[len(w.uses)-1].to)
+	}
+}
