@@ -56,7 +56,12 @@ func (b *bench) rdapq(m mode, s size) (one sample, problems []string, err error)
 }
 
 func (b *bench) rdapqOnce(m mode, s size, home string) (one sample, err error) {
-	queries, rows, stats := filepath.Join(home, "queries"), filepath.Join(home, "rows"), filepath.Join(home, "stats")
+	// A former run's rows would be taken for the beginning of this one's.
+	dir, err := os.MkdirTemp(home, "run")
+	if err != nil {
+		return one, err
+	}
+	queries, rows, stats := filepath.Join(dir, "queries"), filepath.Join(dir, "rows"), filepath.Join(dir, "stats")
 	var list strings.Builder
 	for i := range s.n {
 		fmt.Fprintln(&list, domain(i))
