@@ -17,11 +17,12 @@ import (
 // An expectation is what a person reads out of an answer. It was written by
 // reading the answer, and is complete: what is not in it must not be found.
 type expectation struct {
-	Query   string `json:"query"`   // what the answer is served for: a type and an object, or a URL
-	Status  int    `json:"status"`  // it is served with; 0: 200
-	Type    string `json:"type"`    // media type it is served with; empty: application/rdap+json
-	Verdict string `json:"verdict"` // of that lookup
-	Wider   string `json:"wider"`   // the warning that the answer is about more than was asked
+	Query   string   `json:"query"`   // what the answer is served for: a type and an object, or a URL
+	Status  int      `json:"status"`  // it is served with; 0: 200
+	Type    string   `json:"type"`    // media type it is served with; empty: application/rdap+json
+	Verdict string   `json:"verdict"` // of that lookup
+	Wider   string   `json:"wider"`   // what the answer is about, if that is more than was asked
+	Warned  []string `json:"warned"`  // warnings of that lookup, but those about what is not whole
 
 	Unreadable string          `json:"unreadable"` // part of the error of ReadRecord
 	Card       *cardExpected   `json:"card"`       // of a body that is a contact card alone
@@ -84,6 +85,11 @@ func TestBodies(t *testing.T) {
 	checkFolder(t, sharedBodies(t), "bodies.expect.json")
 }
 
+// The same shapes, and more of them, in answers of our own.
+func TestShapes(t *testing.T) {
+	checkFolder(t, filepath.Join("testdata", "shapes"), "shapes.expect.json")
+}
+
 // checkFolder compares every body of a folder with what is expected of it.
 func checkFolder(t *testing.T, dir, name string) {
 	all := readExpectations(t, name)
@@ -140,6 +146,8 @@ func (want *expectation) check(t *testing.T, raw []byte) {
 	diff("events", want.Events, eventLines(rec.Events, true))
 	diff("problems", sorted(want.Problems), problemKinds(rec))
 	diff("redacted", want.Redacted, redactionLines(rec))
+	diff("truncated", want.Truncated, truncationLines(rec))
+	diff("origins", want.Origins, rec.OriginAutnums)
 	diff("contacts", want.Contacts, contactLines(rec))
 	checkDetails(t, want.Details, rec)
 	diff("hosts", want.Hosts, hostLines(rec))
@@ -174,15 +182,8 @@ func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) 
 
 // problemKinds says of each problem where it is and whether a value was lost.
 func problemKinds(rec *Record) []string {
-	problems := slices.Clone(rec.Problems)
-	for _, c := range cards(rec) {
-		for _, p := range c.card.Contact().Problems {
-			p.Path = strings.TrimPrefix(c.path+"."+p.Path, ".")
-			problems = append(problems, p)
-		}
-	}
 	var out []string
-	for _, p := range problems {
+	for _, p := range slices.Concat(rec.Problems, rec.CardProblems()) {
 		kind := "odd"
 		if p.Lost {
 			kind = "lost"
@@ -288,6 +289,7 @@ func detailLines(c *Contact) []string {
 	for _, a := range c.Addresses {
 		add("address", strings.TrimRight(strings.Join(a.Lines, "; ")+" | "+a.Country+" | "+a.CountryCode, " "))
 	}
+	add("abuse", c.AbuseEmail)
 	add("uri", c.ContactURIs...)
 	add("url", c.URLs...)
 	add("lang", c.Langs...)
@@ -326,6 +328,14 @@ func redactionLines(rec *Record) []string {
 	add("", rec.Redacted)
 	for i := range rec.Results {
 		add(fmt.Sprintf("%s[%d]: ", rec.Class, i), rec.Results[i].Redacted)
+	}
+	return out
+}
+
+func truncationLines(rec *Record) []string {
+	var out []string
+	for _, t := range rec.Truncations {
+		out = append(out, t.Path+": "+t.What)
 	}
 	return out
 }

@@ -49,17 +49,25 @@ func breakOf(raw []byte) error {
 // valid. An error sticks: after it every method does nothing, so that the walk
 // needs no check at each step and every loop ends, whatever the document.
 type reader struct {
-	raw      []byte    // the document
-	text     string    // the same; every string of the result is cut from it
+	source
 	pos      int       // where the token read last ends
-	utf8     bool      // the document is valid UTF-8
 	brief    bool      // read only what a Summary needs
 	dnssec   SecureDNS // if brief, what Record.SecureDNS points to
 	types    []string  // if brief, memory for the types of a number
 	base     string    // path of the document's root, for documents within documents
 	place    place
 	problems []Problem
-	err      error
+
+	truncations []Truncation
+
+	err error
+}
+
+// A source is a document that a reader walks.
+type source struct {
+	raw  []byte // the document
+	text string // the same; every string of the result is cut from it
+	utf8 bool   // it is valid UTF-8
 }
 
 // newReader reads raw, which is valid and must not change until the walk is
@@ -71,7 +79,7 @@ func newReader(raw []byte, base string) *reader {
 }
 
 // open points a new reader at a document.
-func (r *reader) open(raw []byte) { r.raw, r.text, r.utf8 = raw, string(raw), utf8.Valid(raw) }
+func (r *reader) open(raw []byte) { r.source = source{raw, string(raw), utf8.Valid(raw)} }
 
 var errBroken = errors.New("broken JSON")
 

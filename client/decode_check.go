@@ -73,6 +73,8 @@ type marks struct {
 	results     string // the name of a search results member
 	errorCode   bool
 	conformance bool   // rdapConformance or notices
+	problem     bool   // a status that is a number (RFC 9457 section 3.1.2)
+	content     bool   // what only objects have that are registered
 	own         string // the class that has a member seen
 	named       bool   // ldhName
 }
@@ -99,6 +101,14 @@ func (m *marks) see(name string, kind jsontext.Kind) {
 		m.own = ClassDomain
 	case "ldhName":
 		m.named = true
+	case "handle", "entities", "events", "publicIds", "redacted":
+		m.content = true
+	case "status":
+		if kind == jsontext.KindNumber {
+			m.problem = true
+		} else {
+			m.content = true
+		}
 	default:
 		if strings.HasSuffix(name, "SearchResults") {
 			m.results = strings.Clone(name)
@@ -118,7 +128,9 @@ func (m *marks) class() string {
 		return m.own
 	case m.named:
 		return ClassDomain
-	case m.conformance:
+	case m.problem:
+		return ClassError
+	case m.conformance && !m.content:
 		return ClassHelp
 	}
 	return ""

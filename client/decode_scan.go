@@ -60,6 +60,7 @@ type container struct {
 	deepest int    // how deep it is nested, itself included
 	spaced  bool   // there is white space between its tokens
 	high    uint64 // see stringEnd
+	cut     bool   // see mayTellOfLoss
 }
 
 // containerEnd passes over the object or array that begins at i.
@@ -69,6 +70,7 @@ func containerEnd(text []byte, i int) (c container) {
 		switch text[i] {
 		case '"':
 			end, high := stringEnd(text, i)
+			c.cut = c.cut || mayTellOfLoss(text, i, end)
 			i = end
 			c.high |= high
 			continue

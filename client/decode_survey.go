@@ -17,6 +17,7 @@ type survey struct {
 	class   string // as CheckRDAP says; empty when the members don't tell
 	members int
 	high    uint64 // see stringEnd
+	cut     bool   // something in it may say that the answer is not whole
 	ldh     []byte // the ldhName as it came, quoted; nil when it is no string
 }
 
@@ -80,6 +81,7 @@ func (s *survey) pass(object []byte, i int, deepest *int) int {
 		*deepest = max(*deepest, 1+c.deepest)
 		s.high |= c.high
 		s.tight = s.tight && !c.spaced
+		s.cut = s.cut || c.cut
 		return c.end
 	case jsontext.KindString:
 		end, high := stringEnd(object, i)

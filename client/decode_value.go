@@ -105,15 +105,16 @@ func reuse[T any](r *reader, list []T) []T {
 // wraps, and never becomes 0.
 func (r *reader) number(dst **uint32) {
 	var text string
+	quoted := false
 	switch r.peek() {
 	case jsontext.KindNumber:
 		text = r.value()
 	case jsontext.KindString:
+		quoted = true
 		text = strings.TrimSpace(r.unquote(r.value()))
 		if text == "" {
 			return
 		}
-		r.odd("a string where a number is due")
 	default:
 		r.drop("a number")
 		return
@@ -126,8 +127,29 @@ func (r *reader) number(dst **uint32) {
 		r.lost("not a whole number from 0 to 4294967295")
 		return
 	}
+	if quoted {
+		r.odd("a string where a number is due")
+	}
 	r.again(*dst != nil)
 	*dst = new(uint32(n))
+}
+
+// numbers reads a list of numbers.
+func (r *reader) numbers(dst *[]uint32) {
+	if r.peek() != jsontext.KindBeginArray {
+		r.drop("a list of numbers")
+		return
+	}
+	r.again(*dst != nil)
+	r.token()
+	var list []uint32
+	for r.next() {
+		var n *uint32
+		if r.number(&n); n != nil {
+			list = append(list, *n)
+		}
+	}
+	*dst = list
 }
 
 // tri reads a boolean.

@@ -2,26 +2,29 @@ package client
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 )
 
 // A Card is the contact data of an entity as the server sent them: a jCard
 // (RFC 7095), a JSContact card (RFC 9553) or both. The zero Card is empty.
 type Card struct {
-	vcard    string // JSON text of vcardArray
-	jscard   string // JSON text of jscard
-	vcardAt  int    // where in the answer they begin
-	jscardAt int
+	vcard  int     // where in the answer vcardArray begins; 0 without one
+	jscard int     // jscard
+	uri    int     // contact_URI, which some servers have beside the card
+	source *source // the answer; nil in a Summary's own reading
 }
 
-func (c *Card) readVCard(r *reader) {
-	c.vcard = r.value()
-	c.vcardAt = r.pos - len(c.vcard)
-}
-
-func (c *Card) readJSCard(r *reader) {
-	c.jscard = r.value()
-	c.jscardAt = r.pos - len(c.jscard)
+// read takes note of where the value begins that comes next.
+func (c *Card) read(r *reader, at *int) {
+	start := r.skip()
+	if r.raw[start:][0] == 'n' { // null
+		return
+	}
+	*at = start
+	if !r.brief {
+		c.source = &r.source
+	}
 }
 
 // A Contact is the readable part of a [Card]. Fields that the card does not
@@ -33,6 +36,7 @@ type Contact struct {
 	Title       string
 	Role        string
 	Emails      []string
+	AbuseEmail  string // that of Emails which the card says is for complaints
 	Phones      []Phone
 	Addresses   []Address
 	ContactURIs []string // where to reach the contact otherwise: mailto:, https: (RFC 8605)
@@ -40,14 +44,14 @@ type Contact struct {
 	Langs       []string // language tags
 	Others      int      // properties that are not shown here
 
-	// Problems is what was wrong with the card. Paths begin at the entity:
-	// "vcardArray[1][3]".
+	// Problems is what was wrong with the card. Paths begin at the answer:
+	// "entities[0].vcardArray[1][3]".
 	Problems []Problem
 }
 
 // A Phone is a telephone number.
 type Phone struct {
-	Number string   // as in the card, without "tel:"
+	Number string   // as in the card, without "tel:" or "fax:"
 	Ext    string   // extension
 	Types  []string // "voice", "fax", "work" and others, in lower case
 }
@@ -71,7 +75,7 @@ type Address struct {
 }
 
 // IsZero reports whether the server sent no card.
-func (c Card) IsZero() bool { return c == Card{} }
+func (c Card) IsZero() bool { return c.vcard == 0 && c.jscard == 0 && c.uri == 0 }
 
 // Contact decodes the card. A property that cannot be read is skipped and
 // stands in Problems; a card that is no card at all gives an empty Contact with
@@ -79,23 +83,30 @@ func (c Card) IsZero() bool { return c == Card{} }
 // anew.
 func (c Card) Contact() Contact {
 	var out Contact
-	c.decode(&out, func(text string, _ int, base string) *reader { return newReader([]byte(text), base) })
+	if !c.IsZero() {
+		c.decode(&out, &reader{source: *c.source})
+	}
 	return out
 }
 
-// decode reads the card into out. The readers that it gets from open stand at
-// the card's text, which is at the given place of the answer.
-func (c *Card) decode(out *Contact, open func(text string, at int, base string) *reader) {
-	if c.jscard != "" {
-		r := open(c.jscard, c.jscardAt, "jscard")
+// decode reads the card into out, with a reader of the answer that it is in.
+func (c *Card) decode(out *Contact, r *reader) {
+	r.problems = nil
+	if c.jscard > 0 {
+		r.pos = c.jscard
 		r.jsContact(out)
-		out.Problems = r.problems
 	}
-	if c.vcard != "" && out.empty() {
-		r := open(c.vcard, c.vcardAt, "vcardArray")
+	if c.vcard > 0 && out.empty() {
+		r.pos = c.vcard
 		r.jCard(out)
-		out.Problems = append(out.Problems, r.problems...)
 	}
+	if c.uri > 0 {
+		r.pos = c.uri
+		if s, ok := r.component(" "); ok {
+			addNonEmpty(&out.ContactURIs, s)
+		}
+	}
+	out.Problems = r.problems
 }
 
 // reset empties c and keeps the memory of the lists that a Summary needs.
@@ -108,11 +119,16 @@ func (c *Contact) empty() bool {
 		len(c.Emails)+len(c.Phones)+len(c.Addresses)+len(c.ContactURIs)+len(c.URLs) == 0
 }
 
-// addPhone takes a number as text or as a tel URI (RFC 3966).
+// addPhone takes a number as text or as a tel URI (RFC 3966). Some cards have
+// "fax:", which was a scheme once (RFC 2806).
 func (c *Contact) addPhone(text, ext string, types []string) {
 	text = strings.TrimSpace(text)
 	p := Phone{Number: text, Ext: ext, Types: types}
-	if len(text) >= 4 && strings.EqualFold(text[:4], "tel:") {
+	fax := len(text) >= 4 && strings.EqualFold(text[:4], "fax:")
+	if fax && !p.Fax() {
+		p.Types = append(slices.Clip(types), "fax")
+	}
+	if fax || len(text) >= 4 && strings.EqualFold(text[:4], "tel:") {
 		number, params, _ := strings.Cut(text[4:], ";")
 		p.Number = unescapeURI(strings.TrimSpace(number))
 		for param := range strings.SplitSeq(params, ";") {

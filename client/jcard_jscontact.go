@@ -21,16 +21,18 @@ func (r *reader) jsContact(c *Contact) {
 			var lang string
 			r.str(&lang)
 			addNonEmpty(&c.Langs, lang)
+		case "preferredLanguages":
+			r.each(func() { addNonEmpty(&c.Langs, r.jsName("language", "")) })
 		case "name":
 			c.Name = r.jsName("full", " ")
 		case "organizations":
 			r.each(func() { first(&c.Org, r.jsName("name", ", ")) })
 		case "titles":
-			r.each(func() { first(&c.Title, r.jsName("name", ", ")) })
+			r.each(func() { r.jsTitle(c) })
 		case "emails":
 			r.each(func() { addNonEmpty(&c.Emails, r.jsName("address", "")) })
 		case "links":
-			r.each(func() { addNonEmpty(&c.URLs, r.jsName("uri", "")) })
+			r.each(func() { r.jsLink(c) })
 		case "phones":
 			r.each(func() { r.jsPhone(c) })
 		case "addresses":
@@ -59,11 +61,38 @@ func (r *reader) each(read func()) {
 	}
 }
 
+// jsTitle reads what somebody is called or does (RFC 9553 section 2.2.5).
+func (r *reader) jsTitle(c *Contact) {
+	kind, title := r.jsKind("name", ", ")
+	if kind == "role" {
+		first(&c.Role, title)
+	} else {
+		first(&c.Title, title)
+	}
+}
+
+// jsLink reads a link, which may be for reaching the contact (RFC 9553 section
+// 2.6.3), as a jCard's CONTACT-URI is.
+func (r *reader) jsLink(c *Contact) {
+	kind, uri := r.jsKind("uri", "")
+	if kind == "contact" {
+		addNonEmpty(&c.ContactURIs, uri)
+	} else {
+		addNonEmpty(&c.URLs, uri)
+	}
+}
+
 // jsName returns a member of the object that comes next, else its components
 // or units in one.
 func (r *reader) jsName(member, separator string) string {
+	_, name := r.jsKind(member, separator)
+	return name
+}
+
+// jsKind does what jsName does, and returns the object's kind beside.
+func (r *reader) jsKind(member, separator string) (kind, text string) {
 	if !r.enterObject() {
-		return ""
+		return "", ""
 	}
 	var whole string
 	var parts []string
@@ -71,6 +100,8 @@ func (r *reader) jsName(member, separator string) string {
 		switch name := r.name(); name {
 		case member:
 			r.str(&whole)
+		case "kind":
+			r.str(&kind)
 		case "components", "units":
 			for l := r.list(); l.more(r); {
 				_, value := r.jsComponent()
@@ -82,11 +113,11 @@ func (r *reader) jsName(member, separator string) string {
 	}
 	switch {
 	case member == "full" && whole != "":
-		return whole
+		return kind, whole
 	case whole != "":
 		parts = append([]string{whole}, parts...)
 	}
-	return strings.Join(parts, separator)
+	return kind, strings.Join(parts, separator)
 }
 
 // jsComponent reads {"kind": ..., "value": ...} or {"name": ...}.

@@ -34,6 +34,7 @@ func (r *reader) jCard(c *Contact) {
 type params struct {
 	types          []string
 	cc, label, ext string
+	abuse          bool // the types say that it is for complaints, as RIPE's do
 }
 
 // property reads [name, parameters, type, value, ...].
@@ -153,6 +154,7 @@ func (r *reader) propertyValue(c *Contact, name string, p *params) {
 		}
 		return
 	}
+	p.abuse = name == "email" && containsFold(p.types, "abuse")
 	pass := false
 	if r.brief {
 		// Of a number's types, only that it is for fax counts.
@@ -245,6 +247,9 @@ func (c *Contact) add(name, s string, p *params) {
 			s = address
 		}
 		c.Emails = append(c.Emails, s)
+		if p.abuse {
+			first(&c.AbuseEmail, s)
+		}
 	case "tel":
 		c.addPhone(s, p.ext, p.types)
 	case "url":

@@ -57,6 +57,8 @@ type Record struct {
 	ParentHandle string         // ip network
 	CIDRs        []netip.Prefix // ip network: cidr0_cidrs, else the fewest prefixes that make up the range
 
+	OriginAutnums []uint32 // ip network: AS numbers that announce it, as ARIN's registry knows them (arin_originas0)
+
 	StartAutnum *uint32 // autnum: first number of the block (5.5)
 	EndAutnum   *uint32 // autnum: last number of the block
 
@@ -77,8 +79,13 @@ type Record struct {
 	Title       string   // error
 	Description []string // error: what the server says went wrong, line by line
 
+	// Truncations is what the server says is not whole, at most 100: in the
+	// answer and in the objects within it. It stands at the outermost Record.
+	Truncations []Truncation
+
 	// Problems is what was wrong with the answer, at most 100. Problems in
-	// contact cards are found when those are read: see [Contact].
+	// contact cards are found when those are read: see [Contact] and
+	// [Record.CardProblems].
 	Problems []Problem
 }
 

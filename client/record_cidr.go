@@ -11,8 +11,8 @@ type cidr struct {
 	length *uint32
 }
 
-func (r *reader) cidrs() []cidr {
-	var out []cidr
+func (r *reader) cidrs() (out []cidr, whole bool) {
+	before := len(r.problems)
 	for l := r.list(); l.more(r); {
 		r.token()
 		var c cidr
@@ -32,7 +32,7 @@ func (r *reader) cidrs() []cidr {
 			r.lost("no prefix")
 		}
 	}
-	return out
+	return out, len(r.problems) == before
 }
 
 func (c cidr) parse() netip.Prefix {
@@ -43,14 +43,25 @@ func (c cidr) parse() netip.Prefix {
 	return netip.PrefixFrom(addr, int(*c.length))
 }
 
-// ranges fills in the prefixes of an IP network.
-func (r *reader) ranges(rec *Record, cidrs []cidr) {
+// rangeEnd reads one end of a range.
+func (r *reader) rangeEnd(dst *string) {
+	r.str(dst)
+	if strings.IndexByte(*dst, '/') >= 0 {
+		r.odd("a prefix where an address is due")
+	}
+}
+
+// ranges fills in the prefixes of an IP network: the server's own, or if it has
+// none or some of them are lost, those that make up its range.
+func (r *reader) ranges(rec *Record, cidrs []cidr, whole bool) {
 	if len(cidrs) > 0 {
 		rec.CIDRs = make([]netip.Prefix, len(cidrs))
 		for i, c := range cidrs {
 			rec.CIDRs[i] = c.parse()
 		}
-		return
+		if whole {
+			return
+		}
 	}
 	if rec.StartAddress == "" || rec.EndAddress == "" {
 		return
@@ -61,10 +72,12 @@ func (r *reader) ranges(rec *Record, cidrs []cidr) {
 		r.lost("startAddress and endAddress are not both IP addresses")
 		return
 	}
-	rec.CIDRs = rangePrefixes(first, last)
-	if rec.CIDRs == nil {
+	made := rangePrefixes(first, last)
+	if made == nil {
 		r.lost("startAddress and endAddress make no range")
+		return
 	}
+	rec.CIDRs = made
 }
 
 // bareAddress takes off the prefix length that some servers add to the ends of

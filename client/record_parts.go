@@ -138,6 +138,9 @@ func (r *reader) notices(dst *[]Notice) {
 			}
 		}
 		out = append(out, n)
+		if what := n.Truncation(); what != "" && len(r.truncations) < maxProblems {
+			r.truncations = append(r.truncations, Truncation{Path: r.path(), What: what, Notice: n})
+		}
 	}
 	if out != nil {
 		*dst = out

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,10 +23,11 @@ func (r *Result) readRecord() (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	walk := newReader(doc.object, "")
+	walk := newReader(bytes.Clone(doc.object), "") // which cards are read from later
 	rec := new(Record)
 	walk.record(rec)
 	rec.Problems = doc.problems(walk.problems)
+	rec.Truncations = walk.truncations
 	return rec, nil
 }
 
@@ -87,6 +89,7 @@ func (r *reader) record(rec *Record) {
 	var code *uint32
 	var problemStatus *uint32 // RFC 9457 section 3.1.2
 	var cidrs []cidr
+	whole := true // nothing of cidrs was lost
 	for r.next() {
 		name := r.name()
 		m.see(name, r.peek())
@@ -114,15 +117,15 @@ func (r *reader) record(rec *Record) {
 		case "secureDNS":
 			r.secureDNS(&rec.SecureDNS)
 		case "startAddress":
-			r.str(&rec.StartAddress)
+			r.rangeEnd(&rec.StartAddress)
 		case "endAddress":
-			r.str(&rec.EndAddress)
+			r.rangeEnd(&rec.EndAddress)
 		case "ipVersion":
 			r.str(&rec.IPVersion)
 		case "parentHandle":
 			r.str(&rec.ParentHandle)
 		case "cidr0_cidrs":
-			cidrs = r.cidrs()
+			cidrs, whole = r.cidrs()
 		case "startAutnum":
 			r.number(&rec.StartAutnum)
 		case "endAutnum":
@@ -130,9 +133,11 @@ func (r *reader) record(rec *Record) {
 		case "roles":
 			r.strings(&rec.Roles)
 		case "vcardArray":
-			rec.readVCard(r)
+			rec.read(r, &rec.vcard)
 		case "jscard":
-			rec.readJSCard(r)
+			rec.read(r, &rec.jscard)
+		case "contact_URI", "contact_uri":
+			rec.read(r, &rec.uri)
 		case "title":
 			r.str(&rec.Title)
 		case "description":
@@ -154,12 +159,11 @@ func (r *reader) record(rec *Record) {
 		rec.ErrorCode = int(*code)
 	case problemStatus != nil && m.object == "":
 		rec.ErrorCode = int(*problemStatus)
-		m.errorCode = true
 	}
 	if rec.Class = m.class(); m.object == "" && (m.own != "" || m.named) && rec.Class != "" {
 		r.odd("no objectClassName")
 	}
-	r.ranges(rec, cidrs)
+	r.ranges(rec, cidrs, whole)
 }
 
 // strings1 reads the one string that RFC 9457 has where RFC 9083 has a list.
@@ -176,6 +180,8 @@ func (r *reader) recordRest(name string, rec *Record) bool {
 	switch name {
 	case "ipAddresses":
 		r.addresses(&rec.V4, &rec.V6)
+	case "arin_originas0_originautnums":
+		r.numbers(&rec.OriginAutnums)
 	case "variants":
 		r.variants(&rec.Variants)
 	case "network":
@@ -271,9 +277,11 @@ func (r *reader) entity(e *Entity) {
 		case "roles":
 			r.strings(&e.Roles)
 		case "vcardArray":
-			e.readVCard(r)
+			e.read(r, &e.vcard)
 		case "jscard":
-			e.readJSCard(r)
+			e.read(r, &e.jscard)
+		case "contact_URI", "contact_uri":
+			e.read(r, &e.uri)
 		case "handle":
 			r.str(&e.Handle)
 		case "publicIds":

@@ -129,6 +129,7 @@ func (s *summarizer) record(rec *Record) {
 		if out.Name == "" {
 			out.Name = c.Org
 		}
+		out.AbuseEmail = c.AbuseEmail
 		out.RegistrarID = ianaID(rec.PublicIDs)
 	case ClassIPNetwork, ClassAutnum:
 		out.Name = rec.Name
@@ -177,10 +178,7 @@ func (s *summarizer) words(rec *Record) {
 func (s *summarizer) contact(c *Card) *Contact {
 	out := &s.card
 	out.reset()
-	c.decode(out, func(_ string, at int, _ string) *reader {
-		s.reader.pos, s.reader.problems = at, nil
-		return &s.reader
-	})
+	c.decode(out, &s.reader)
 	for _, p := range out.Problems {
 		s.problem(p)
 	}

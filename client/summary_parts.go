@@ -11,11 +11,12 @@ const (
 	eventLastChanged         = "last changed"
 	eventExpiration          = "expiration"
 	eventRegistrarExpiration = "registrar expiration"
+	eventLastUpdate          = "last update" // not registered: how MarkMonitor says "last changed"
 )
 
 // dates fills in the three dates. A date that is none is a problem, and absent.
 func (s *summarizer) dates(events []Event) {
-	var byRegistrar string
+	var byRegistrar, lastUpdate string
 	for i, e := range events {
 		var dst *string
 		action := strings.TrimSpace(e.Action)
@@ -28,6 +29,8 @@ func (s *summarizer) dates(events []Event) {
 			dst = &s.out.Expires
 		case strings.EqualFold(action, eventRegistrarExpiration):
 			dst = &byRegistrar
+		case strings.EqualFold(action, eventLastUpdate):
+			dst = &lastUpdate
 		default:
 			continue
 		}
@@ -56,6 +59,9 @@ func (s *summarizer) dates(events []Event) {
 	}
 	if s.out.Expires == "" {
 		s.out.Expires = byRegistrar
+	}
+	if s.out.Updated == "" {
+		s.out.Updated = lastUpdate
 	}
 }
 
@@ -161,8 +167,12 @@ func (s *summarizer) abuseOf(card *Card) {
 	}
 }
 
-// mail returns the first e-mail address, which may stand as a contact URI.
+// mail returns the address for complaints, else the first e-mail address, which
+// may stand as a contact URI.
 func (c *Contact) mail() string {
+	if c.AbuseEmail != "" {
+		return c.AbuseEmail
+	}
 	if len(c.Emails) > 0 {
 		return c.Emails[0]
 	}

@@ -250,7 +250,7 @@ func TestSummariseOddities(t *testing.T) {
 			"no class, ends with prefix lengths",
 			`{"startAddress":"2001:db8::/128","endAddress":"2001:db8::ffff/128","handle":"h"}`,
 			`{"handle":"h","start":"2001:db8::","end":"2001:db8::ffff","cidrs":["2001:db8::/112"]}`,
-			[]string{"no objectClassName"},
+			[]string{"startAddress: a prefix where an address is due", "endAddress: a prefix where an address is due", "no objectClassName"},
 		},
 		{
 			"a range that is none", `{"objectClassName":"ip network","startAddress":"192.0.2.9","endAddress":"192.0.2.1"}`,

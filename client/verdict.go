@@ -136,7 +136,18 @@ func (r *Result) compare(found *survey, a answer) {
 		r.warn("asked for " + string(r.Query.Type) + ", the answer is of class " + quote(class))
 		return
 	}
-	if r.Query.Type != TypeDomain && r.Query.Type != TypeNameserver || found.is(r.Query.Name) {
+	if found.cut {
+		r.warnTruncations()
+	}
+	switch r.Query.Type {
+	case TypeDomain, TypeNameserver:
+	case TypeIP, TypeAutnum:
+		r.compareExtent()
+		return
+	default:
+		return
+	}
+	if found.is(r.Query.Name) {
 		return
 	}
 	if ldh, unicode := readNames(a.raw, r.Query.Name); !sameName(r.Query.Name, ldh, unicode) {

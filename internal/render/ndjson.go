@@ -16,7 +16,9 @@ import (
 // verdict, status, server, source, url, final_url (if it differs from url),
 // time (RFC 3339, UTC), attempts, ms, conn, input (Result.Extra), summary, rdap,
 // of searches paging and more_pages (the pages after the first, as rdap has it),
-// warnings, error.
+// registrar (Result.Registrar as a row), related (Result.Related as rows, by
+// relation), warnings, error. After conn stands cached if the answer is from the
+// cache.
 //
 // rdap is the server's object as [client.Compact] gives it: every member, in
 // the server's order. It is absent when the body is no JSON object. The row is
@@ -50,13 +52,16 @@ func AppendRow(dst []byte, r *client.Result) []byte {
 		o.key("conn")
 		o.dst = appendConn(o.dst, &r.Conn)
 	}
+	if r.Cached {
+		o.boolean("cached", true)
+	}
 	if extra := inputObject(r.Extra); extra != nil {
 		o.key("input")
 		o.dst = append(o.dst, extra...)
 	}
 	warnings := o.answer(r)
 	o.pages(r)
-	// registrar has its place here: the registrar's answer in the same shape.
+	o.others(r)
 	if len(warnings) == 0 {
 		warnings = r.Warnings
 	} else if len(r.Warnings) > 0 {

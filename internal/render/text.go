@@ -34,10 +34,12 @@ func appendText(dst []byte, r *client.Result, o TextOptions, colours *palette) [
 	default:
 		p.refusal(r)
 	}
+	p.registrarRecords(r)
 	p.origin(r)
 	if o.Verbose {
 		p.details(r)
 	}
+	p.relatedRecords(r)
 	return p.buf
 }
 
@@ -118,27 +120,36 @@ func (p *page) unknown(r *client.Result, rec *client.Record) {
 }
 
 // truncations tells what the server left out of its answer (RFC 9083 section
-// 10.2.1).
+// 10.2.1), each kind once.
 func (p *page) truncations(rec *client.Record) {
 	p.gap()
 	var told []string
-	for _, list := range [2][]client.Notice{rec.Notices, rec.Remarks} {
-		for _, n := range list {
-			if !tellsOfLoss(n) || contains(told, n.Type) || len(told) == maxTypes {
-				continue
-			}
-			told = append(told, n.Type)
-			l := line{{n.Type, wary}}
-			p.row("Incomplete", l.note(firstOf(strings.Join(n.Description, " "), n.Title)))
+	for _, t := range rec.Truncations {
+		if contains(told, t.What) {
+			continue
 		}
+		told = append(told, t.What)
+		why := strings.Join(t.Notice.Description, " ")
+		if why == "" && t.Notice.Title != t.What {
+			why = t.Notice.Title
+		}
+		p.row("Incomplete", line{{t.What, wary}}.and(plain, within(t.Path)).note(why))
 	}
 }
 
-// maxTypes is more than there are types of such notices.
-const maxTypes = 20
-
-func tellsOfLoss(n client.Notice) bool {
-	return strings.Contains(n.Type, "truncated") || strings.Contains(n.Type, "redacted due to")
+// within says whose notice it is that stands at path, if not the answer's own.
+func within(path string) string {
+	switch member, _, _ := strings.Cut(path, "["); {
+	case member == "entities":
+		return ", says a contact"
+	case member == "nameservers":
+		return ", says a nameserver"
+	case strings.HasSuffix(member, "SearchResults"):
+		return ", says a result"
+	case strings.HasPrefix(path, "network."):
+		return ", says the network"
+	}
+	return ""
 }
 
 func firstOf(list ...string) string {

@@ -2,7 +2,6 @@ package render
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rdapq/rdapq/client"
@@ -218,36 +217,6 @@ func address(a client.Address) string {
 		parts = append(parts, country)
 	}
 	return strings.Join(parts, ", ")
-}
-
-// An inner is an entity and where it stands in the answer.
-type inner struct {
-	entity *client.Entity
-	path   string
-}
-
-// maxWalk bounds the entities that are looked at in one answer.
-const maxWalk = 1000
-
-// walk returns entities and those inside them, the outer ones first.
-func walk(entities []client.Entity, base string) []inner {
-	var out []inner
-	level := []inner{}
-	add := func(list []client.Entity, base string) {
-		for i := range list {
-			level = append(level, inner{&list[i], base + "entities[" + strconv.Itoa(i) + "]"})
-		}
-	}
-	add(entities, base)
-	for len(level) > 0 && len(out) < maxWalk {
-		now := level
-		level = nil
-		for _, in := range now {
-			out = append(out, in)
-			add(in.entity.Entities, in.path+".")
-		}
-	}
-	return out
 }
 
 // abuse writes whom to complain to.

@@ -172,7 +172,7 @@ func (p *page) remarks(list []client.Notice) {
 	p.gap()
 	var lines []line
 	for _, n := range list {
-		if tellsOfLoss(n) {
+		if n.Truncation() != "" {
 			continue // that has a row of its own
 		}
 		for _, d := range n.Description {

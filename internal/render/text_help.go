@@ -95,7 +95,9 @@ func openIDWays(o *client.OpenIDSupport) []string {
 // client may do.
 func extensionWords(id string) (words string, profile bool) {
 	for _, e := range extensions {
-		if rest, ok := strings.CutPrefix(id, e.id); ok && (rest == "" || strings.Trim(rest, "_0123456789level") == "") {
+		rest, ok := strings.CutPrefix(id, e.id)
+		rest = strings.TrimPrefix(rest, "_level")
+		if ok && strings.Trim(rest, "_0123456789") == "" { // some write a level or version behind
 			return e.words, e.profile
 		}
 	}

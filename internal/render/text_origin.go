@@ -58,6 +58,9 @@ func connection(r *client.Result) line {
 		}
 		l = l.and(i, s)
 	}
+	if r.Cached {
+		add(good, "from the cache")
+	}
 	t := &r.Conn
 	if t.ConnID != 0 {
 		switch t.Protocol {
@@ -132,7 +135,7 @@ func (p *page) details(r *client.Result) {
 		return
 	}
 	var problems []line
-	for _, problem := range slices.Concat(rec.Problems, cardProblems(rec)) {
+	for _, problem := range slices.Concat(rec.Problems, rec.CardProblems()) {
 		l := text(problem.String())
 		if problem.Lost {
 			l = l.and(wary, " (left out)")
@@ -145,22 +148,6 @@ func (p *page) details(r *client.Result) {
 		p.gap()
 		p.notice("Notice", n)
 	}
-}
-
-// cardProblems returns what is wrong with the contact cards of an answer.
-func cardProblems(rec *client.Record) []client.Problem {
-	out := rec.Contact().Problems
-	for _, in := range walk(rec.Entities, "") {
-		for _, problem := range in.entity.Contact().Problems {
-			if problem.Path != "" {
-				problem.Path = in.path + "." + problem.Path
-			} else {
-				problem.Path = in.path
-			}
-			out = append(out, problem)
-		}
-	}
-	return out
 }
 
 // notice writes a notice or remark whole.

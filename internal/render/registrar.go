@@ -1,0 +1,198 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// registrarRecord is the name of the row that says where the registrar's word
+// begins; what stands above is the registry's.
+const registrarRecord = "Registrar's record"
+
+// registrarRecords writes what the registrar says of a domain beside the
+// registry, or why it says nothing: see [client.Result.Registrar].
+func (p *page) registrarRecords(r *client.Result) {
+	shown := false
+	for g := r.Registrar; g != nil; g = g.Registrar {
+		p.gap()
+		head := line{{registrarRecord, label}, {"  " + redactURL(g.Server), plain}}
+		if g.Verdict != client.Registered {
+			p.headline(head.and(wary, " ("+registrarFailure(g)+")"))
+			if g.Err != nil {
+				p.row("", line{{g.Err.Message, faint}})
+			}
+			continue
+		}
+		p.headline(head.note(foundRegistrar(r, g)))
+		if !shown {
+			shown = true
+			p.registrarFacts(r, g)
+		}
+		if p.opt.Verbose {
+			p.details(g)
+		}
+	}
+}
+
+func registrarFailure(g *client.Result) string {
+	words := verdictWords(g.Verdict)
+	if g.Status != 0 {
+		words += ", HTTP status " + number(int64(g.Status))
+	}
+	return words
+}
+
+// foundRegistrar says how the registrar's server was found and asked.
+func foundRegistrar(r, g *client.Result) string {
+	how := "linked by the one above"
+	switch {
+	case g.Entry != "":
+		how = foundBy(g.Source, g.Entry)
+	case g == r.Registrar:
+		how = "linked by the registry"
+	}
+	for _, s := range connection(g) {
+		if s.text != " · " {
+			how += " · " + s.text
+		}
+	}
+	return how
+}
+
+// registrarFacts writes what the registrar knows better, and where the two differ.
+func (p *page) registrarFacts(r, g *client.Result) {
+	m, err := r.Merged()
+	if err != nil || m.Registrar == nil {
+		return // the registry's answer is no record, and has been shown as it is
+	}
+	p.otherName(g, m.Registrar)
+	for _, e := range m.Record.Events {
+		if strings.EqualFold(e.Action, eventRegistrarExpiration) && !hasEvent(m.Registry.Events, e) {
+			p.row("Expires", p.deadline(e).and(faint, " by the registrar"))
+		}
+	}
+	p.differences(m.Claims)
+	s := client.Summary{}
+	for _, c := range m.Claims {
+		if c.Fact == client.FactAbuse && c.Party == client.PartyRegistrar {
+			s = g.Summary()
+			if !c.Differs && claimed(m.Claims, client.FactAbuse, client.PartyRegistry) {
+				s = client.Summary{} // it stands above
+			}
+		}
+	}
+	p.abuse(&s, "")
+	p.contacts(newContacts(m), m.Registrar.Redacted, []string{"registrar", "abuse"})
+	p.truncations(m.Registrar)
+}
+
+func hasEvent(events []client.Event, e client.Event) bool {
+	return slices.ContainsFunc(events, func(o client.Event) bool {
+		return strings.EqualFold(o.Action, e.Action) && o.Date == e.Date
+	})
+}
+
+func claimed(claims []client.Claim, fact string, party client.Party) bool {
+	return slices.ContainsFunc(claims, func(c client.Claim) bool { return c.Fact == fact && c.Party == party })
+}
+
+// newContacts are the registrar's contacts but those that the registry has, too.
+func newContacts(m *client.Merged) []client.Entity {
+	known := m.Registry.Entities[:min(len(m.Registry.Entities), maxPeople)]
+	return slices.DeleteFunc(slices.Clone(m.Registrar.Entities), func(e client.Entity) bool {
+		mine := e.Contact()
+		if bare := (person{contact: mine}); bare.bare() {
+			return false
+		}
+		return slices.ContainsFunc(known, func(o client.Entity) bool {
+			if !slices.Equal(o.Roles, e.Roles) {
+				return false
+			}
+			theirs := o.Contact()
+			return sameContact(&mine, &theirs)
+		})
+	})
+}
+
+// differences writes where registry and registrar contradict each other.
+// Contacts and addresses have rows of their own.
+func (p *page) differences(claims []client.Claim) {
+	var lines []line
+	for i := 1; i < len(claims); i++ {
+		registry, registrar := claims[i-1], claims[i]
+		if !registrar.Differs || registrar.Party != client.PartyRegistrar || registry.Fact != registrar.Fact {
+			continue
+		}
+		switch registry.Fact {
+		case client.FactStatus, client.FactNameservers, client.FactDNSSEC, client.FactRegistrar, eventRegistration, eventExpiration, eventTransfer:
+		default:
+			continue
+		}
+		l := text(registry.Fact+": "+p.claim(registry)).and(faint, " (registry)")
+		lines = append(lines, l.and(plain, " · "+p.claim(registrar)).and(faint, " (registrar)"))
+	}
+	p.row("Differs", lines...)
+}
+
+func (p *page) claim(c client.Claim) string {
+	if !c.Time.IsZero() && len(c.Values) == 1 {
+		return p.date(client.Event{Date: c.Values[0], Time: c.Time})
+	}
+	return strings.Join(c.Values, ", ")
+}
+
+// relatedRecords writes what the links of an answer led to, each as a page of its
+// own: see [client.Result.Related].
+func (p *page) relatedRecords(r *client.Result) {
+	for _, g := range r.Related {
+		p.buf = append(p.buf, '\n')
+		p.begun, p.pending = false, false
+		p.headline(line{{"Link " + string(g.Relation) + " from " + p.subject(r) + ":", faint}})
+		p.buf = appendText(p.buf, g, p.opt, p.palette)
+	}
+}
+
+// others appends the registrar's answer as a row of its own, without what both
+// have in common, and related by their relations the answers that links led to:
+// {"up":[{…}],"down":[{…},{…}]}.
+func (o *object) others(r *client.Result) {
+	if r.Registrar != nil {
+		o.key("registrar")
+		o.dst = appendOther(o.dst, r.Registrar, client.Query{})
+	}
+	if len(r.Related) == 0 {
+		return
+	}
+	o.key("related")
+	related := object{dst: append(o.dst, '{')}
+	for _, relation := range client.Relations {
+		begun := false
+		for _, g := range r.Related {
+			if g.Relation != relation {
+				continue
+			}
+			if begun {
+				related.dst = append(related.dst, ',')
+			} else {
+				related.key(string(relation))
+				related.dst = append(related.dst, '[')
+			}
+			begun = true
+			related.dst = appendOther(related.dst, g, g.Query)
+		}
+		if begun {
+			related.dst = append(related.dst, ']')
+		}
+	}
+	o.dst = append(related.dst, '}')
+}
+
+// appendOther appends a result that belongs to another one.
+func appendOther(dst []byte, r *client.Result, q client.Query) []byte {
+	bare := *r
+	bare.Line, bare.Extra, bare.Query = 0, nil, q
+	dst = AppendRow(dst, &bare)
+	return dst[:len(dst)-len("\n")]
+}
