@@ -82,8 +82,10 @@ func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 		if told := a.tell(res); told && r.out.text {
 			continue
 		}
-		if err := r.out.write(res); err != nil {
-			return err
+		for row := range a.opts.search.rows(res) {
+			if err := r.out.write(row); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

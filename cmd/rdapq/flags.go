@@ -33,6 +33,7 @@ type options struct {
 	statsFile string
 	net       networkOptions
 	batch     batchOptions
+	search    searchOptions
 	ca        string
 	insecure  bool
 
@@ -57,10 +58,10 @@ type options struct {
 var (
 	formats = []string{"text", "table", "check", "json", "ndjson", "csv"}
 	colors  = []string{"auto", "always", "never"}
-	types   = []string{
+	types   = append([]string{
 		string(client.TypeDomain), string(client.TypeIP), "cidr", string(client.TypeAutnum), "asn",
 		string(client.TypeNameserver), string(client.TypeEntity), string(client.TypeHelp),
-	}
+	}, searchTypes...)
 )
 
 // typeAliases are other names of types that --type takes.
@@ -100,6 +101,7 @@ func (o *options) groups() []flagGroup {
 			f.CountVarP(&o.verbose, "verbose", "v", "tell more on standard error: how a server was found, what was odd in an answer; -vv also connections")
 			f.BoolVarP(&o.exitCodes, "exit-status", "e", false, "tell verdicts apart in the exit code; the first that applies: 1 failed or invalid, 6 rate limited, 7 rejected, 5 no service, 4 not found")
 		}),
+		group("Searches", o.search.register),
 		group("Batches", o.batch.register),
 		group("Connections", func(f *pflag.FlagSet) {
 			f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "lookups at once, in all")
@@ -155,6 +157,9 @@ func (o *options) check(args []string) error {
 	if err := o.net.check(o.demo); err != nil {
 		return err
 	}
+	if err := o.search.check(o.file != ""); err != nil {
+		return err
+	}
 	if err := o.batch.check(o.file != "", o.outputFormat()); err != nil {
 		return err
 	}
@@ -163,7 +168,7 @@ func (o *options) check(args []string) error {
 		return usagef("put the queries into the file, or leave --file out", "queries come from arguments or from --file, not both")
 	case o.file == "" && len(args) == 0 && o.typ != "help":
 		return usagef("rdapq example.com; rdapq --help tells more", "no query")
-	case o.typ == "help" && o.server == "":
+	case o.typ == "help" && o.server == "" && len(args) == 0:
 		return usagef("name the server: -t help -s https://rdap.example/", "a help query needs a server")
 	case o.jobs < 1:
 		return usagef("", "--jobs must be at least 1")
@@ -196,6 +201,18 @@ nameservers: one or several at a prompt, or one a line from a file. It keeps
 its connections, so a server is shaken hands with once; --no-reuse turns that
 off and --stats shows the difference.
 
+A query is a name, an address, a prefix, an AS number, or the URL of an RDAP
+object, which is asked as it is. With -t of a plural, it searches:
+  domains      name=exam*.com (or exam*.com), nsLdhName=ns1.example, nsIp=ADDRESS
+  nameservers  name=ns*.example.com, ip=ADDRESS
+  entities     fn=Example*, handle=ABC*
+  ips autnums  name=EXAMPLE*, handle=NET-*, rdap-up:192.0.2.0/24 (also rdap-down,
+               rdap-top, rdap-bottom, and ?status=active behind it)
+  any of them  entity:handle=ABC, entity:fn=, :email=, :role=, several with "&":
+               a reverse search, where the server's help announces it
+One * stands for any text. All pages of the answer are read, up to --max-results;
+a row has the first under "rdap" and the others under "more_pages".
+
 Every query gives one result. Exit codes: 0 all were answered ("not found" from
 the server responsible is an answer), 1 some were not, 2 usage, 3 nothing could
 run, 130 and 143 after a signal.
@@ -205,6 +222,7 @@ Each flag can be set by a variable: RDAPQ_PER_HOST for --per-host.`
 const examples = `  rdapq example.com 192.0.2.1 AS64500
   rdapq -f names.txt --stats > results.ndjson
   rdapq -t help -s https://rdap.example/
+  rdapq -t domains 'exam*.com' --sort registrationDate:d
   rdapq --demo courbu.re nic.re copacabana.re --stats`
 
 // newCommand builds the command line.

@@ -67,8 +67,9 @@ func (w *world) server(ts *testscript.TestScript, name string) *rdaptest.Server 
 // port; its certificate is for rdap.alpha.example as well, and the command trusts
 // it by $RDAPQ_CA. Options are h1 and h2
 // (it speaks nothing else), tls1.1 (it is that old), expired and wronghost (its
-// certificate is), registrar=URL (domains refer to that), and http: a plain one
-// that is neither counted nor told how to answer.
+// certificate is), searches[=PAGESIZE] (it can be searched, see [directory]),
+// registrar=URL (domains refer to that), and http: a plain one that is neither
+// counted nor told how to answer.
 func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: server NAME [OPTION...]")
@@ -92,6 +93,8 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 			cert, err = w.ca.WrongHostCertificate()
 		case "registrar":
 			config.Source = rdaptest.Invented{Registrar: value}
+		case "searches":
+			config.Searches = directory(ts, value)
 		case "http":
 			url = w.plainServer()
 		default:

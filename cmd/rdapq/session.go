@@ -75,6 +75,7 @@ func (a *app) newSession() (*session, error) {
 			}
 			config.Credentials = secrets
 			o.batch.configure(&config)
+			o.search.configure(&config)
 			s.client, err = client.New(config)
 		}
 	}

@@ -135,7 +135,7 @@ func NewDemo(rtt time.Duration) (*Demo, error) {
 	sites := demoSites()
 	for _, site := range sites {
 		config := site.config
-		config.CA, config.Names, config.Source = ca, site.hosts, site.data
+		config.CA, config.Names, config.Source, config.Searches = ca, site.hosts, site.data, site.data.searches()
 		s, err := New(config)
 		if err != nil {
 			d.Close()

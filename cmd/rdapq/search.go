@@ -1,0 +1,61 @@
+package main
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// searchTypes are the values of --type that search.
+var searchTypes = []string{
+	string(client.TypeDomains), string(client.TypeNameservers), string(client.TypeEntities), string(client.TypeIPs), string(client.TypeAutnums),
+}
+
+// searchOptions are the flags about searches.
+type searchOptions struct {
+	config     client.SearchConfig
+	maxResults int
+	expand     bool
+}
+
+func (o *searchOptions) register(f *pflag.FlagSet) {
+	f.IntVar(&o.maxResults, "max-results", client.DefaultMaxResults, "`N` results of a search after which no further page is asked for; 0: no limit")
+	f.StringVar(&o.config.Sort, "sort", "", "`PROPERTY[:a|:d]` to sort the results by, ascending or descending; several with commas between")
+	f.BoolVar(&o.config.Count, "count", false, "let the server say how many results there are in all")
+	f.StringVar(&o.config.FieldSet, "field-set", "", "how much of each result: `SET` id, brief or full")
+	f.BoolVar(&o.config.Unannounced, "unannounced", false, "send --sort, --count, --field-set and reverse searches to servers whose help doesn't announce them, without asking for it")
+	f.BoolVar(&o.expand, "expand", false, "one result for each object that a search found, in place of one for the search; not with --file")
+}
+
+func (o *searchOptions) check(file bool) error {
+	switch {
+	case o.maxResults < 0:
+		return usagef("0 means no limit", "--max-results must not be negative")
+	case o.expand && file:
+		return usagef("leave --expand out: every line of a file gives one result", "--expand does not go with --file")
+	}
+	if err := o.config.Check(); err != nil {
+		return usagef("", "--sort or --field-set: %w", err)
+	}
+	return nil
+}
+
+// configure passes the flags on.
+func (o *searchOptions) configure(c *client.Config) {
+	c.Search = o.config
+	c.Search.MaxResults = o.maxResults
+	if o.maxResults == 0 {
+		c.Search.MaxResults = -1
+	}
+}
+
+// rows are the results that are written for one.
+func (o *searchOptions) rows(r *client.Result) iter.Seq[*client.Result] {
+	if !o.expand {
+		return slices.Values([]*client.Result{r})
+	}
+	return r.Expand()
+}

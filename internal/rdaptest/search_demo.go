@@ -1,0 +1,37 @@
+package rdaptest
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// demoPage is how many results a demo server puts on a page.
+const demoPage = 25
+
+// searches makes what a catalogue knows searchable.
+func (c *catalogue) searches() *Searches {
+	s := &Searches{PageSize: demoPage}
+	for _, name := range slices.Sorted(maps.Keys(c.domains)) {
+		f := nameFacts("", name)
+		r := f.registrar()
+		s.Objects = append(s.Objects, Object{
+			Class: "domain", Name: name, Created: string(f.append(nil, "created")),
+			Nameservers: []string{"ns1." + r.slug + "-dns.example", "ns2." + r.slug + "-dns.example"},
+			Entity:      Contact{Handle: r.id, FN: r.name, Email: "abuse@" + r.slug + ".example", Role: "registrar"},
+		})
+	}
+	for _, p := range c.networks {
+		s.Objects = append(s.Objects, Object{Class: "ip network", Name: "INVENTED-" + strings.NewReplacer(".", "-", ":", "-", "/", "-").Replace(p.String()), Prefix: p.String()})
+	}
+	for _, r := range c.autnums {
+		s.Objects = append(s.Objects, Object{Class: "autnum", Name: "INVENTED-AS" + strconv.FormatUint(uint64(r[0]), 10), First: r[0], Last: r[1]})
+	}
+	if len(c.domains) > 0 {
+		for _, r := range registrars {
+			s.Objects = append(s.Objects, Object{Class: "entity", Entity: Contact{Handle: r.id, FN: r.name, Email: "abuse@" + r.slug + ".example", Role: "registrar"}})
+		}
+	}
+	return s
+}
