@@ -6,11 +6,17 @@ import "time"
 type item struct {
 	task
 	input  Input
-	loaded bool // it has been parsed and its server is known
+	loaded bool   // it has been parsed and its server is known
+	lost   *Error // it could not be read back from the temporary file
 	key    twinKey
 	hash   uint64 // of key
+	late   bool   // another one that asks the same was in memory when it came
 	twins  []twin // later inputs that ask the same
 	lane   *lane  // where it is in line, or from which it was taken
+}
+
+func (it *item) refusedOften() bool {
+	return it.result.Verdict == RateLimited && it.result.Attempts > 1
 }
 
 // A lane is where the inputs of one batch stand in line for one server.
@@ -23,6 +29,7 @@ type lane struct {
 	repeated []*item // to be asked again, in no order
 
 	inFlight int
+	solo     bool      // what is in flight is to have no company
 	ready    bool      // it stands in the queue's list
 	parked   time.Time // until when it is not looked at
 	resting  bool      // because all that it has is to be repeated later
@@ -81,8 +88,7 @@ func (l *lane) removeFresh(file *spill) *item {
 	it := &item{input: in}
 	it.result = &Result{Line: in.Line, Extra: in.Extra}
 	if err != nil {
-		it.loaded = true
-		it.result.fail(&Error{Code: CodeInput, Message: err.Error(), Err: err})
+		it.lost = &Error{Code: CodeInput, Message: err.Error(), Err: err}
 	}
 	return it
 }

@@ -103,7 +103,7 @@ func (q *queue) push(it *item) (same *Result) {
 		case q.inMemory < q.window && (l.shelf.n == 0 || q.spillErr != nil):
 			q.inMemory++
 			it.lane = l
-			if !q.ended {
+			if it.late = q.twins[it.hash] != nil; !it.late {
 				q.twins[it.hash] = it
 			}
 			l.fresh.push(it)
@@ -280,6 +280,9 @@ func (q *queue) next() (*item, ticket) {
 			l.ready = false
 			if it, k := q.pick(l, time.Now()); it != nil {
 				q.start(l, it)
+				if q.starving() {
+					q.room.Signal()
+				}
 				return it, k
 			}
 			q.drop(l)
@@ -342,6 +345,9 @@ func (q *queue) pick(l *lane, now time.Time) (*item, ticket) {
 	if q.ended {
 		return q.any(l), ticket{grant: givenUpEnd}
 	}
+	if l.solo {
+		return nil, ticket{}
+	}
 	p := pass{beside: l.inFlight, maxWait: q.maxWait}
 	due, at := l.due(now)
 	fresh := l.hasFresh() && len(l.repeated) < manyRepeated(l.host.adaptive.limit())
@@ -356,10 +362,19 @@ func (q *queue) pick(l *lane, now time.Time) (*item, ticket) {
 	k := l.host.take(now, p)
 	switch k.grant {
 	case granted:
-		// A server that was asked too much is tried with what has been refused
-		// least often, lest it be refused once too often.
+		// A server that was asked too much is tried with what has not been
+		// refused, lest that be refused once too often. Then comes what has been
+		// refused most, by itself when it was more than once: whatever the
+		// server dislikes, it is not the company.
 		if due < 0 || k.careful && fresh {
 			return l.removeFresh(&q.spill), k
+		}
+		if l.repeated[due].refusedOften() {
+			if l.inFlight > 0 {
+				l.host.unsent(k.probe)
+				return nil, ticket{}
+			}
+			l.solo = true
 		}
 		return l.removeRepeated(due), k
 	case later:
@@ -436,6 +451,7 @@ func (q *queue) done(it *item, again bool) {
 	defer q.mu.Unlock()
 	l := it.lane
 	l.inFlight--
+	l.solo = false
 	q.inFlight--
 	if again && !q.gone {
 		to := q.lane(it.host)
@@ -470,15 +486,26 @@ func (q *queue) finish(it *item) []twin {
 	return it.twins
 }
 
-// recall finds the result of an input from the shelf.
-func (q *queue) recall(it *item) (*Result, bool) {
+// meet finds out whether an input that has waited asks what has been asked for
+// meanwhile: it has the result then, or it is the twin now of one under way, and
+// nothing more has to be done about it.
+func (q *queue) meet(it *item) (joined bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	r, ok := q.recent.get(it)
-	if !ok {
-		return nil, false
+	it.late = false
+	if r, ok := q.recent.get(it); ok {
+		it.result = it.twin().of(r)
+		return false
 	}
-	return it.twin().of(r), true
+	switch first := q.twins[it.hash]; {
+	case first == nil:
+		q.twins[it.hash] = it
+	case first != it && first.key == it.key && len(it.twins) == 0 && q.twinned < q.window/4:
+		first.twins = append(first.twins, it.twin())
+		q.twinned++
+		return true
+	}
+	return false
 }
 
 // leave gives the place of a result back that the consumer has taken.

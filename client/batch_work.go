@@ -6,6 +6,16 @@ import (
 	"time"
 )
 
+// A fate is what becomes of an input after a worker has had it.
+type fate int
+
+const (
+	asked  fate = iota // its result may lead to something else to ask
+	over               // its result is complete
+	goesOn             // it goes back to the queue
+	joined             // another input brings its result
+)
+
 // work takes inputs from the queue until there are none left.
 func (b *batch) work() {
 	for {
@@ -13,52 +23,48 @@ func (b *batch) work() {
 		if it == nil {
 			return
 		}
-		again := b.handle(it, k)
-		if !again {
+		f := b.handle(it, k)
+		if f == asked {
 			it.settle()
-			again = b.c.follow(b.ctx, &it.task)
+			if b.c.follow(b.ctx, &it.task) {
+				f = goesOn
+			}
 		}
-		if again {
+		if f == goesOn {
 			b.head(it)
 		}
-		b.queue.done(it, again)
-		if !again {
+		b.queue.done(it, f == goesOn)
+		if f == asked || f == over {
 			b.finish(it)
 		}
 	}
 }
 
-// handle does what the queue decided about an input and reports whether it has
-// to go back there. If not, its result is complete.
-func (b *batch) handle(it *item, k ticket) (again bool) {
+// handle does what the queue decided about an input.
+func (b *batch) handle(it *item, k ticket) fate {
 	if k.grant == granted {
 		it.taken, it.probe = true, k.probe
 		if it.host == nil {
 			it.host = it.lane.host
 		}
 	}
-	if it.result.Verdict == Failed && it.result.Err.Code == CodeInput {
-		it.giveBack() // it could not be read back
-		return false
+	if f := b.look(it); f != asked {
+		it.giveBack()
+		return f
 	}
-	if !it.loaded {
-		if done, again := b.load(it); done || again {
-			it.giveBack()
-			return again
-		}
-	}
-	r := it.result
 	switch k.grant {
 	case granted:
-		return b.try(b.ctx, &it.task)
+		if b.try(b.ctx, &it.task) {
+			return goesOn
+		}
 	case givenUpDead:
 		e := it.host.deadError()
 		if it.next+1 < len(it.servers.URLs) {
 			it.next++
 			it.hop = nil
-			r.warn("asked another server: " + e.Message)
-			r.Err, r.Verdict = nil, ""
-			return true
+			it.result.warn("asked another server: " + e.Message)
+			it.result.Err, it.result.Verdict = nil, ""
+			return goesOn
 		}
 		b.c.refuse(&it.task, e)
 	case givenUpLimit:
@@ -66,22 +72,36 @@ func (b *batch) handle(it *item, k ticket) (again bool) {
 	case givenUpEnd:
 		b.c.abandon(b.ctx, &it.task)
 	}
-	return false
+	return asked
 }
 
-// load parses an input that comes from the temporary file. It is done if there is
-// a result already, and has to go back if it belongs to another server by now.
-func (b *batch) load(it *item) (done, again bool) {
-	it.loaded = true
-	if failed := b.prepare(it, nil); failed != nil {
-		it.result.fail(failed)
-		return true, false
+// look makes an input that comes from the temporary file ready, and finds out
+// whether the same has been asked for while it waited. It is asked if something
+// is to be done still.
+func (b *batch) look(it *item) fate {
+	if it.loaded && !it.late {
+		return asked
 	}
-	if r, ok := b.queue.recall(it); ok {
-		it.result = r
-		return true, false
+	if !it.loaded {
+		it.loaded = true
+		if it.lost != nil {
+			it.result.fail(it.lost)
+			return over
+		}
+		if failed := b.prepare(it, nil); failed != nil {
+			it.result.fail(failed)
+			return over
+		}
 	}
-	return false, it.host != it.lane.host
+	switch {
+	case b.queue.meet(it):
+		return joined
+	case it.result.Verdict != "":
+		return over
+	case it.host != it.lane.host:
+		return goesOn // it belongs to another server by now
+	}
+	return asked
 }
 
 // head sees to it that an item knows the host of its next request.

@@ -28,6 +28,7 @@ type host struct {
 	until     time.Time // nothing is asked before
 	paused    time.Time // when until was set
 	throttles int       // in a row
+	throttledSince,
 	lastThrottle,
 	lastAnswer,
 	since time.Time // sending of the first request that window knows
@@ -114,6 +115,9 @@ func (h *host) admit(now time.Time, p pass) (grant, time.Time) {
 		until = h.paused.Add(p.maxWait)
 	}
 	if now.Before(until) {
+		if !p.single && h.throttles > 0 && until.Sub(h.throttledSince) > p.maxWait {
+			return givenUpLimit, until // it has refused all that time
+		}
 		return patience(now, until, p.maxWait)
 	}
 	if h.throttles > 0 && h.asking > 0 {
@@ -286,7 +290,9 @@ func (h *host) throttled(s sample) {
 	fresh := s.sent.After(h.lastThrottle)
 	pause := min(s.retryAfter, maxPause)
 	if fresh {
-		h.throttles++
+		if h.throttles++; h.throttles == 1 {
+			h.throttledSince = s.now
+		}
 		if pause <= 0 {
 			pause = jitter(pauseBase, pauseMost, h.throttles)
 		}

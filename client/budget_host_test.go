@@ -123,20 +123,26 @@ func TestHostRefines(t *testing.T) {
 func TestHostBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := testHost(Config{})
+		patient := pass{maxWait: 10 * time.Hour}
 		longest := time.Duration(0)
-		for i := range 30 {
-			request(t, h, inBatch, time.Millisecond, sample{effect: throttled})
-			k := h.look(inBatch)
+		for i := range 60 {
+			request(t, h, patient, time.Millisecond, sample{effect: throttled})
+			k := h.look(patient)
 			pause := time.Until(k.at)
 			most := min(pauseBase<<min(i, 20), pauseMost)
 			if k.grant != later || pause <= 0 || pause > most+time.Millisecond {
 				t.Fatalf("pause %d is %v, at most %v: %+v", i, pause, most, k)
 			}
 			longest = max(longest, pause)
+			// Who waits no longer than it has refused by now gives up.
+			so := time.Now().Add(pause).Sub(h.throttledSince)
+			if k := h.look(pass{maxWait: so - 1}); k.grant != givenUpLimit {
+				t.Errorf("after %v: %+v", so, k)
+			}
 			time.Sleep(pause)
 		}
 		if longest < pauseMost/4 {
-			t.Errorf("no pause of 30 was longer than %v", longest)
+			t.Errorf("no pause of 60 was longer than %v", longest)
 		}
 		k := h.take(time.Now(), inBatch)
 		if k.grant != granted || !k.careful {

@@ -171,7 +171,7 @@ func (c *Client) next(ctx context.Context, t *task, unreachable bool) (again boo
 			return false
 		}
 	case r.Verdict == RateLimited:
-		return left && c.mayWait(ctx, t, now)
+		return r.Attempts < c.patience(t) && c.mayWait(ctx, t, now)
 	case !left || !transient(r):
 		return false
 	}
@@ -181,6 +181,16 @@ func (c *Client) next(ctx context.Context, t *task, unreachable bool) (again boo
 	t.at = now.Add(jitter(retryBase, retryMost, r.Attempts))
 	deadline, ok := ctx.Deadline()
 	return !ok || t.at.Before(deadline)
+}
+
+// patience is how often a query may be sent that is refused as one too many. In
+// a batch that is how server and queue find out how much is not too much, and no
+// fault of the query.
+func (c *Client) patience(t *task) int {
+	if t.batch && c.cfg.Attempts > 1 {
+		return 2 * c.cfg.Attempts
+	}
+	return c.cfg.Attempts
 }
 
 // mayWait decides whether a query that was refused as one too many waits for
