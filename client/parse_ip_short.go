@@ -12,10 +12,10 @@ import (
 // none at all. ok is false if s is not short.
 func expandShort(s string) (p netip.Prefix, ok bool, err error) {
 	text, length, has := strings.Cut(s, "/")
-	octets := strings.Split(text, ".")
-	if !has || len(octets) > 3 {
+	if !has || strings.Count(text, ".") > 2 {
 		return netip.Prefix{}, false, nil
 	}
+	octets := strings.Split(text, ".")
 	for _, octet := range octets {
 		if !isOctet(octet) {
 			return netip.Prefix{}, false, nil
