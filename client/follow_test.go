@@ -110,7 +110,6 @@ func TestReferralModes(t *testing.T) {
 	wantURIs(t, registrar, "/domain/alpha.example")
 
 	// Only a domain that is registered has a registrar.
-	_, registrar, a = newReferrer(t, rdaptest.H1AndH2, client.Config{Resolver: urls{registry.URL()}})
 	registry.On("/domain/free.example", rdaptest.Status(404), rdaptest.JSON(domainWith("free.example", "related|"+rdapJSON+"|"+registrar.URL())))
 	registry.On("/ip/192.0.2.1", rdaptest.JSON(`{"objectClassName":"ip network","links":[{"rel":"related","type":"application/rdap+json","href":"`+registrar.URL()+`"}]}`))
 	a = newAsker(t, registry.CA(), client.Config{Resolver: urls{registry.URL()}, Referral: client.ReferralRegistrar})

@@ -31,6 +31,8 @@ type Claim struct {
 	Party   Party    // who says it
 	Values  []string // statuses in RDAP's words, names in lower case, dates and contacts as sent; never empty
 	Differs bool     // the other party says something else
+
+	Time time.Time // of dates that could be read
 }
 
 // A Merged is what the registry and the registrar of a domain say, put together.
@@ -165,19 +167,19 @@ func confront(registry, registrar []fact) []Claim {
 	var claims []Claim
 	other := slices.Clone(registrar)
 	for _, f := range registry {
-		mine := Claim{Fact: f.name, Party: PartyRegistry, Values: f.values}
+		mine := Claim{Fact: f.name, Party: PartyRegistry, Values: f.values, Time: f.at}
 		i := slices.IndexFunc(other, func(o fact) bool { return o.name == f.name })
 		if i < 0 {
 			claims = append(claims, mine)
 			continue
 		}
-		theirs := Claim{Fact: f.name, Party: PartyRegistrar, Values: other[i].values, Differs: f.differs(other[i])}
+		theirs := Claim{Fact: f.name, Party: PartyRegistrar, Values: other[i].values, Differs: f.differs(other[i]), Time: other[i].at}
 		mine.Differs = theirs.Differs
 		claims = append(claims, mine, theirs)
 		other = slices.Delete(other, i, i+1)
 	}
 	for _, f := range other {
-		claims = append(claims, Claim{Fact: f.name, Party: PartyRegistrar, Values: f.values})
+		claims = append(claims, Claim{Fact: f.name, Party: PartyRegistrar, Values: f.values, Time: f.at})
 	}
 	return claims
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rdapq/rdapq/client"
 )
@@ -58,29 +59,35 @@ func TestMerged(t *testing.T) {
 	m := mustMerge(t, thinBody, olderBody)
 	const registry, registrar = client.PartyRegistry, client.PartyRegistrar
 	want := []client.Claim{
-		{"status", registry, []string{"client transfer prohibited", "client delete prohibited"}, false},
-		{"status", registrar, []string{"client delete prohibited", "client transfer prohibited"}, false},
-		{"nameservers", registry, []string{"ns1.harbour.example", "ns2.harbour.example"}, true},
-		{"nameservers", registrar, []string{"ns2.harbour.example", "ns3.harbour.example"}, true},
-		{"dnssec", registry, []string{"signed"}, true},
-		{"dnssec", registrar, []string{"unsigned"}, true},
-		{"registration", registry, []string{"1997-09-15T04:00:00Z"}, false},
-		{"registration", registrar, []string{"1997-09-15T07:00:00.000+0000"}, false},
-		{"expiration", registry, []string{"2028-09-14T04:00:00Z"}, true},
-		{"expiration", registrar, []string{"2027-09-13T07:00:00.000+0000"}, true},
-		{"last changed", registry, []string{"2024-01-01T00:00:00Z"}, false},
-		{"last changed", registrar, []string{"2019-09-09T15:39:04.000+0000"}, false},
-		{"registrar", registry, []string{"Lighthouse Names", "9994"}, false},
-		{"registrar", registrar, []string{"Lighthouse Names Ltd.", "9994"}, false},
-		{"abuse", registry, []string{"old-abuse@lighthouse.example"}, true},
-		{"abuse", registrar, []string{"abuse@lighthouse.example", "+999.5551"}, true},
-		{"registrar expiration", registrar, []string{"2030-09-14T04:00:00.000+0000"}, false},
-		{"registrant", registrar, []string{"Ada Example", "ada@holders.example"}, false},
-		{"administrative", registrar, []string{"Desk"}, false},
-		{"technical", registrar, []string{"Desk"}, false},
+		{Fact: "status", Party: registry, Values: []string{"client transfer prohibited", "client delete prohibited"}},
+		{Fact: "status", Party: registrar, Values: []string{"client delete prohibited", "client transfer prohibited"}},
+		{Fact: "nameservers", Party: registry, Values: []string{"ns1.harbour.example", "ns2.harbour.example"}, Differs: true},
+		{Fact: "nameservers", Party: registrar, Values: []string{"ns2.harbour.example", "ns3.harbour.example"}, Differs: true},
+		{Fact: "dnssec", Party: registry, Values: []string{"signed"}, Differs: true},
+		{Fact: "dnssec", Party: registrar, Values: []string{"unsigned"}, Differs: true},
+		{Fact: "registration", Party: registry, Values: []string{"1997-09-15T04:00:00Z"}},
+		{Fact: "registration", Party: registrar, Values: []string{"1997-09-15T07:00:00.000+0000"}},
+		{Fact: "expiration", Party: registry, Values: []string{"2028-09-14T04:00:00Z"}, Differs: true},
+		{Fact: "expiration", Party: registrar, Values: []string{"2027-09-13T07:00:00.000+0000"}, Differs: true},
+		{Fact: "last changed", Party: registry, Values: []string{"2024-01-01T00:00:00Z"}},
+		{Fact: "last changed", Party: registrar, Values: []string{"2019-09-09T15:39:04.000+0000"}},
+		{Fact: "registrar", Party: registry, Values: []string{"Lighthouse Names", "9994"}},
+		{Fact: "registrar", Party: registrar, Values: []string{"Lighthouse Names Ltd.", "9994"}},
+		{Fact: "abuse", Party: registry, Values: []string{"old-abuse@lighthouse.example"}, Differs: true},
+		{Fact: "abuse", Party: registrar, Values: []string{"abuse@lighthouse.example", "+999.5551"}, Differs: true},
+		{Fact: "registrar expiration", Party: registrar, Values: []string{"2030-09-14T04:00:00.000+0000"}},
+		{Fact: "registrant", Party: registrar, Values: []string{"Ada Example", "ada@holders.example"}},
+		{Fact: "administrative", Party: registrar, Values: []string{"Desk"}},
+		{Fact: "technical", Party: registrar, Values: []string{"Desk"}},
 	}
-	if d := cmp.Diff(want, m.Claims); d != "" {
+	if d := cmp.Diff(want, m.Claims, cmpopts.IgnoreFields(client.Claim{}, "Time")); d != "" {
 		t.Errorf("claims (-want +got):\n%s", d)
+	}
+
+	for _, c := range m.Claims {
+		if dated := strings.HasSuffix(c.Fact, "expiration"); dated && c.Time.Year() < 2027 || !dated && c.Fact == client.FactStatus && !c.Time.IsZero() {
+			t.Errorf("%s at %s", c.Fact, c.Time)
+		}
 	}
 
 	rec := m.Record

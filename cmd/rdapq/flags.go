@@ -33,6 +33,7 @@ type options struct {
 	statsFile string
 	net       networkOptions
 	batch     batchOptions
+	referral  referralOptions
 	search    searchOptions
 	ca        string
 	insecure  bool
@@ -101,6 +102,7 @@ func (o *options) groups() []flagGroup {
 			f.CountVarP(&o.verbose, "verbose", "v", "tell more on standard error: how a server was found, what was odd in an answer; -vv also connections")
 			f.BoolVarP(&o.exitCodes, "exit-status", "e", false, "tell verdicts apart in the exit code; the first that applies: 1 failed or invalid, 6 rate limited, 7 rejected, 5 no service, 4 not found")
 		}),
+		group("Referrals", o.referral.register),
 		group("Searches", o.search.register),
 		group("Batches", o.batch.register),
 		group("Connections", func(f *pflag.FlagSet) {
@@ -155,6 +157,9 @@ func (o *options) check(args []string) error {
 		}
 	}
 	if err := o.net.check(o.demo); err != nil {
+		return err
+	}
+	if err := o.referral.check(); err != nil {
 		return err
 	}
 	if err := o.search.check(o.file != ""); err != nil {

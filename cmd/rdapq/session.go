@@ -43,6 +43,10 @@ func (a *app) newSession() (*session, error) {
 	if err := o.net.apply(&conns); err != nil {
 		return nil, err
 	}
+	registrars, err := o.referral.table()
+	if err != nil {
+		return nil, err
+	}
 	secrets, err := a.credentials()
 	if err != nil {
 		return nil, err
@@ -76,6 +80,8 @@ func (a *app) newSession() (*session, error) {
 			config.Credentials = secrets
 			o.batch.configure(&config)
 			o.search.configure(&config)
+			o.referral.configure(&config, o.file != "", o.outputFormat())
+			config.RegistrarURLs = registrars
 			s.client, err = client.New(config)
 		}
 	}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/render"
+)
+
+// referralOptions are the flags about what answers point to.
+type referralOptions struct {
+	registrar     bool
+	registryOnly  bool
+	registrarOnly bool
+	registrars    string
+	related       []string
+	cache         bool
+	noCache       bool
+}
+
+func (o *referralOptions) register(f *pflag.FlagSet) {
+	f.BoolVar(&o.registrar, "registrar", false, "after the registry of a domain ask the registrar that it points to, and show both; usual for arguments in text and ndjson")
+	f.BoolVar(&o.registryOnly, "registry-only", false, "ask nobody but the registry; usual with --file and for other formats")
+	f.BoolVar(&o.registrarOnly, "registrar-only", false, "show the registrar's record alone")
+	f.StringVar(&o.registrars, "registrars", "", "`FILE` with IANA numbers of registrars and the base URLs of their servers, for registries that don't link to them: a number and a URL a line, or IANA's list of registrar ids in CSV or XML")
+	f.StringSliceVar(&o.related, "related", nil, "follow links of these `RELATIONS` in answers about networks, AS numbers and domains, and show what they lead to: "+strings.Join(relations(), ", "))
+	f.BoolVar(&o.cache, "cache", false, "use answers again within the run while their servers say that they are fresh; usual only for what links lead to")
+	f.BoolVar(&o.noCache, "no-cache", false, "never use an answer again")
+}
+
+func relations() []string {
+	names := make([]string, len(client.Relations))
+	for i, r := range client.Relations {
+		names[i] = string(r)
+	}
+	return names
+}
+
+// check finds what is wrong with the flags taken together.
+func (o *referralOptions) check() error {
+	switch {
+	case o.registryOnly && o.registrar:
+		return usagef("leave one of them out", "--registrar and --registry-only exclude each other")
+	case o.registryOnly && o.registrarOnly:
+		return usagef("leave one of them out", "--registrar-only and --registry-only exclude each other")
+	case o.cache && o.noCache:
+		return usagef("leave one of them out", "--cache and --no-cache exclude each other")
+	}
+	for _, r := range o.related {
+		if !slices.Contains(relations(), r) {
+			return usagef("one or more of "+strings.Join(relations(), ", "), "--related does not take %q", r)
+		}
+	}
+	return nil
+}
+
+// configure sets what a client has from these flags. What a format does not show
+// is not asked for unless that is said.
+func (o *referralOptions) configure(c *client.Config, file bool, format string) {
+	shown := format == render.FormatText || format == render.FormatNDJSON
+	if o.registrar || o.registrarOnly || !o.registryOnly && !file && shown {
+		c.Referral = client.ReferralRegistrar
+	}
+	for _, r := range o.related {
+		c.Related = append(c.Related, client.Relation(r))
+	}
+	switch {
+	case o.cache:
+		c.Cache = client.CacheAll
+	case o.noCache:
+		c.Cache = client.CacheNone
+	}
+}
+
+// table reads --registrars.
+func (o *referralOptions) table() (map[string]string, error) {
+	if o.registrars == "" {
+		return nil, nil
+	}
+	f, err := os.Open(o.registrars)
+	if err != nil {
+		return nil, usagef("", "cannot read the registrars: %w", err)
+	}
+	defer f.Close()
+	urls, err := client.ParseRegistrars(f)
+	if err != nil {
+		return nil, usagef("a number and a URL a line, such as 990001 https://rdap.example/", "%s: %w", o.registrars, err)
+	}
+	return urls, nil
+}
+
+// shown returns what is shown of a result: with --registrar-only the registrar's
+// part of it.
+func (o *referralOptions) shown(r *client.Result) *client.Result {
+	if !o.registrarOnly || r.Query.Type != client.TypeDomain || r.Verdict != client.Registered {
+		return r
+	}
+	c := *r
+	c.Registrar, c.Related = nil, nil
+	last := r.Registrar
+	for g := r.Registrar; g != nil; g = g.Registrar {
+		if last = g; g.Verdict == client.Registered {
+			break
+		}
+	}
+	if last == nil {
+		c.Raw, c.Verdict = nil, client.NoService
+		c.Err = &client.Error{
+			Code: client.CodeBootstrap, Server: r.Server, URL: r.URL, Status: r.Status,
+			Message: "the registry points to no registrar's record of " + r.Query.String(),
+			Hint:    "leave --registrar-only out to see the registry's",
+		}
+		return &c
+	}
+	c = *last
+	c.Registrar = nil
+	c.Line, c.Extra, c.Query = r.Line, r.Extra, r.Query
+	if c.Verdict == client.NotFound {
+		// The registry has it, so that is no answer about the domain.
+		e := *c.Err
+		e.Message = "the registry has it, the registrar does not: " + e.Message
+		c.Verdict, c.Err = client.Failed, &e
+	}
+	return &c
+}
