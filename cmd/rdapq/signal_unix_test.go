@@ -51,7 +51,10 @@ func TestSignalEndsBatch(t *testing.T) {
 			t.Run(tt.signal.String()+" with "+source, func(t *testing.T) {
 				t.Parallel()
 				s, ca := trusting(t)
-				s.On("/domain/stuck*", rdaptest.Hang())
+				// What is under way may finish, but not for ever.
+				release := make(chan struct{})
+				answers := tt.signal == syscall.SIGTERM || source == "a file"
+				s.On("/domain/stuck*", rdaptest.Until(release))
 				var input strings.Builder
 				for i := range 5 {
 					fmt.Fprintf(&input, "name%d.example\n", i)
@@ -85,6 +88,11 @@ func TestSignalEndsBatch(t *testing.T) {
 				if err := cmd.Process.Signal(tt.signal); err != nil {
 					t.Fatal(err)
 				}
+				if answers {
+					close(release)
+				} else {
+					defer close(release)
+				}
 				_ = cmd.Wait() // the code tells more
 				if code := cmd.ProcessState.ExitCode(); code != tt.code {
 					t.Errorf("%v, want exit code %d; %s", cmd.ProcessState, tt.code, stderr)
@@ -99,12 +107,16 @@ func TestSignalEndsBatch(t *testing.T) {
 					if err := json.Unmarshal([]byte(text), &row); err != nil || !strings.HasSuffix(text, "\n") || verdicts[row.Line] != "" {
 						t.Fatalf("no whole row, or one too many: %v: %s", err, text)
 					}
-					if row.Line > 5 && row.Error.Code != "canceled" {
+					if row.Line > 5 && !answers {
 						t.Errorf("line %d: %+v", row.Line, row)
 					}
 					verdicts[row.Line] = row.Verdict
 				}
-				for line := range int64(5) {
+				due := int64(5)
+				if answers {
+					due = 6
+				}
+				for line := range due {
 					if verdicts[line+1] != "registered" {
 						t.Errorf("line %d was answered and is %q", line+1, verdicts[line+1])
 					}

@@ -1,0 +1,257 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// A batchTrial is a batch with a journal, to be interrupted.
+type batchTrial struct {
+	server *rdaptest.Server
+	ca     string
+	names  []string
+	input  string
+	output string
+	home   string
+}
+
+func newBatchTrial(t *testing.T, names ...string) *batchTrial {
+	t.Helper()
+	ca, err := rdaptest.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &batchTrial{server: rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true}), names: names, home: t.TempDir()}
+	dir := filepath.Join(t.TempDir(), "it's a folder") // that a shell has to be told of with care
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	b.ca, b.input, b.output = filepath.Join(dir, "ca.pem"), filepath.Join(dir, "names.txt"), filepath.Join(dir, "out.ndjson")
+	for path, data := range map[string][]byte{b.ca: ca.PEM(), b.input: []byte(strings.Join(names, "\n"))} {
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+// start starts the command.
+func (b *batchTrial) start(t *testing.T, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
+	t.Helper()
+	cmd, stderr = command(t, append([]string{"-f", b.input, "-o", b.output, "-s", b.server.URL(), "--ca", b.ca}, args...)...)
+	cmd.Env = append(cmd.Env, "PATH="+os.Getenv("PATH"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, stderr
+}
+
+// check wants one row for each name in the output.
+func (b *batchTrial) check(t *testing.T) {
+	t.Helper()
+	data, err := os.ReadFile(b.output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	for text := range strings.Lines(string(data)) {
+		var row struct {
+			Line           int
+			Query, Verdict string
+		}
+		if err := json.Unmarshal([]byte(text), &row); err != nil || row.Verdict != "registered" || seen[row.Query] || b.names[row.Line-1] != row.Query {
+			t.Fatalf("no whole row, or one too many: %v: %s", err, text)
+		}
+		seen[row.Query] = true
+	}
+	if len(seen) != len(b.names) {
+		t.Errorf("%d rows for %d names", len(seen), len(b.names))
+	}
+}
+
+// asked counts how often each name was asked for.
+func (b *batchTrial) asked() map[string]int {
+	times := make(map[string]int)
+	for _, e := range b.server.Log() {
+		times[e.URI[strings.LastIndexByte(e.URI, '/')+1:]]++
+	}
+	return times
+}
+
+func numbered(prefix string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s%d.example", prefix, i)
+	}
+	return names
+}
+
+// TestSignalFinishesWhatIsUnderWay: what was asked is answered and written, and
+// the line that is printed goes on with the rest, so that nothing is asked twice.
+func TestSignalFinishesWhatIsUnderWay(t *testing.T) {
+	for _, flags := range [][]string{{"-j", "1"}, {"-j", "3", "--ordered"}} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			t.Parallel()
+			b := newBatchTrial(t, append(append(numbered("first", 5), "held.example"), numbered("last", 200)...)...)
+			release := make(chan struct{})
+			b.server.On("/domain/held*", rdaptest.Until(release))
+			b.server.On("/domain/last*", rdaptest.Until(release))
+			cmd, stderr := b.start(t, flags...)
+			if err := b.server.AwaitRequests(t.Context(), 6); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			close(release)
+			_ = cmd.Wait() // the code tells more
+			if code := cmd.ProcessState.ExitCode(); code != 130 {
+				t.Fatalf("%v: %s", cmd.ProcessState, stderr)
+			}
+			again := regexp.MustCompile(`(?m)^rdapq: stopped after \d+ lines; to go on:\n  (rdapq .*)$`).FindStringSubmatch(stderr.String())
+			if again == nil {
+				t.Fatalf("no line that goes on: %s", stderr)
+			}
+			shell := exec.CommandContext(t.Context(), "sh", "-c", again[1])
+			shell.Env = cmd.Env
+			if out, err := shell.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v: %s", again[1], err, out)
+			}
+			b.check(t)
+			for name, n := range b.asked() {
+				if n != 1 {
+					t.Errorf("%s was asked for %d times", name, n)
+				}
+			}
+		})
+	}
+}
+
+// TestSecondSignalStopsNow has a server that never answers, for which the first
+// signal waits. What was written before is there, and a later run goes on.
+func TestSecondSignalStopsNow(t *testing.T) {
+	t.Parallel()
+	b := newBatchTrial(t, append(numbered("first", 5), numbered("stuck", 20)...)...)
+	b.server.On("/domain/stuck*", rdaptest.Hang())
+	cmd, stderr := b.start(t, "-j", "2", "-q")
+	if err := b.server.AwaitRequests(t.Context(), 7); err != nil {
+		t.Fatal(err)
+	}
+	for { // the five are in the file
+		if data, err := os.ReadFile(b.output); err == nil && bytes.Count(data, []byte{'\n'}) == 5 {
+			break
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("they do not come")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait()
+	}()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-ended:
+			waiting = false
+		case <-again.C:
+			_ = cmd.Process.Signal(syscall.SIGTERM) // it may be gone by now
+		}
+	}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGTERM {
+		t.Errorf("%v: %s", cmd.ProcessState, stderr)
+	}
+	b.server.On("/domain/stuck*")
+	cmd, stderr = b.start(t)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	b.check(t)
+	for name, n := range b.asked() {
+		if strings.HasPrefix(name, "first") && n != 1 {
+			t.Errorf("%s was asked for %d times", name, n)
+		}
+	}
+}
+
+// TestKilled kills a batch again and again. No line whose row was in the file
+// is asked again.
+func TestKilled(t *testing.T) {
+	for _, flags := range [][]string{nil, {"--ordered"}} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			t.Parallel()
+			b := newBatchTrial(t, numbered("name", 300)...)
+			written := make(map[string]int) // and how often it had been asked then
+			for round := range 5 {
+				cmd, _ := b.start(t, append(flags, "-j", "4")...)
+				if err := b.server.AwaitRequests(t.Context(), len(b.server.Log())+40+10*round); err != nil {
+					t.Fatal(err)
+				}
+				_ = cmd.Process.Kill() // it may be done by now
+				_ = cmd.Wait()
+				for name, n := range written {
+					if got := b.asked()[name]; got != n {
+						t.Errorf("%s had a row and was asked for again", name)
+					}
+				}
+				for _, suffix := range []string{"", ".rdapq-waiting"} {
+					data, err := os.ReadFile(b.output + suffix)
+					if err != nil && suffix == "" {
+						t.Fatal(err)
+					}
+					for text := range strings.Lines(string(data)) {
+						var row struct{ Query string }
+						if strings.HasSuffix(text, "\n") && json.Unmarshal([]byte(text), &row) == nil {
+							written[row.Query] = b.asked()[row.Query]
+						}
+					}
+				}
+			}
+			cmd, stderr := b.start(t, flags...)
+			if err := cmd.Wait(); err != nil {
+				t.Fatalf("%v: %s", err, stderr)
+			}
+			b.check(t)
+		})
+	}
+}
+
+// TestTwoAtOnce: of two runs with one output, the second leaves it alone.
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBatchTrial(t, "held.example")
+	release := make(chan struct{})
+	b.server.On("/domain/held*", rdaptest.Until(release))
+	first, stderr := b.start(t)
+	if err := b.server.AwaitRequests(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{nil, {"--force"}} {
+		second, said := b.start(t, flags...)
+		_ = second.Wait()
+		if code := second.ProcessState.ExitCode(); code != 3 || !strings.Contains(said.String(), "another process is writing it") {
+			t.Errorf("%v: %s", second.ProcessState, said)
+		}
+	}
+	close(release)
+	if err := first.Wait(); err != nil {
+		t.Errorf("%v: %s", err, stderr)
+	}
+	b.check(t)
+}
