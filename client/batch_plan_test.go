@@ -1,0 +1,110 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/bootstrap"
+)
+
+// fewZones knows three zones.
+type fewZones struct{ byLabel }
+
+func (z fewZones) Resolve(ctx context.Context, q bootstrap.Question) (bootstrap.Answer, error) {
+	a, err := z.byLabel.Resolve(ctx, q)
+	if a.Entry != "one" && a.Entry != "two" && a.Entry != "three" {
+		return bootstrap.Answer{}, bootstrap.ErrNoService
+	}
+	return a, err
+}
+
+func TestPlan(t *testing.T) {
+	c, err := New(Config{Resolver: fewZones{}, Rates: map[string]Rate{"two.example": {10, time.Minute}}, Jobs: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	broken := errors.New("disk on fire")
+	inputs := func(yield func(Input, error) bool) {
+		line := int64(0)
+		add := func(text string, err error) bool {
+			line++
+			return yield(Input{Line: line, Text: text}, err)
+		}
+		for i := range 1600 {
+			if !add("name"+strconv.Itoa(i)+".one", nil) {
+				return
+			}
+		}
+		for i := range 31 {
+			if !add("name"+strconv.Itoa(i)+".two", nil) || !add("NAME"+strconv.Itoa(i)+".two.", nil) {
+				return
+			}
+		}
+		_ = add("a.zz", nil) && add("b.zz", nil) && add("c.yy", nil) && add("no name", nil) && add("", broken) && add("a.three", nil)
+	}
+	p, err := c.Plan(t.Context(), inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Lines != 1668 || p.Queries != 1632 || p.Duplicates != 31 || p.Approximate || p.Invalid != 2 {
+		t.Errorf("%+v", p)
+	}
+	if len(p.Unsupported) != 2 || p.Unsupported[0] != (PlanZone{".zz", 2}) || p.Unsupported[1] != (PlanZone{".yy", 1}) {
+		t.Errorf("%+v", p.Unsupported)
+	}
+	if len(p.Errors) != 2 || p.Errors[0].Line != 1666 || p.Errors[0].Text != "no name" || p.Errors[0].Err.Code != CodeInvalid || !errors.Is(p.Errors[1].Err, broken) {
+		t.Errorf("%+v", p.Errors)
+	}
+	want := []PlanServer{
+		{"one.example", 1600, 1600, Rate{}, 10 * time.Second}, // 16 at once
+		{"two.example", 62, 31, Rate{10, time.Minute}, 3 * time.Minute},
+		{"three.example", 1, 1, Rate{}, planLatency / 16},
+	}
+	if len(p.Servers) != len(want) {
+		t.Fatalf("%+v", p.Servers)
+	}
+	for i := range want {
+		if p.Servers[i] != want[i] {
+			t.Errorf("%+v, want %+v", p.Servers[i], want[i])
+		}
+	}
+	if p.Time != 3*time.Minute {
+		t.Errorf("takes %v", p.Time)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Plan(ctx, inputs); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+}
+
+func TestHashSet(t *testing.T) {
+	const most = 5000
+	var s hashSet
+	random := rand.New(rand.NewPCG(1, 2))
+	seen := map[uint64]bool{}
+	for i := range 20_000 {
+		h := random.Uint64N(8000) + 1
+		isNew, known := s.add(h, most)
+		switch {
+		case known && isNew == seen[h]:
+			t.Fatalf("step %d: new %v, seen %v", i, isNew, seen[h])
+		case !known && (seen[h] || len(seen) < most):
+			t.Fatalf("step %d: not known, seen %v of %d", i, seen[h], len(seen))
+		}
+		if known {
+			seen[h] = true
+		}
+	}
+	if s.n != most || len(s.slots) > 4*most {
+		t.Errorf("%d in %d slots", s.n, len(s.slots))
+	}
+	if isNew, known := new(hashSet).add(0, most); !isNew || !known {
+		t.Error("0 is no hash")
+	}
+}

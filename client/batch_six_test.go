@@ -1,0 +1,270 @@
+package client_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"path"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// strict is a server that allows so many requests in a sliding span.
+type strict struct {
+	n   int
+	per time.Duration
+
+	mu      sync.Mutex
+	allowed []time.Time
+	refused int
+}
+
+func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	now := time.Now()
+	for len(s.allowed) > 0 && now.Sub(s.allowed[0]) >= s.per {
+		s.allowed = s.allowed[1:]
+	}
+	wait := time.Duration(0)
+	if len(s.allowed) < s.n {
+		s.allowed = append(s.allowed, now)
+	} else {
+		s.refused++
+		wait = s.allowed[0].Add(s.per).Sub(now)
+	}
+	s.mu.Unlock()
+	if wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
+		w.WriteHeader(http.StatusTooManyRequests)
+		return
+	}
+	w.Header().Set("Content-Type", "application/rdap+json")
+	fmt.Fprintf(w, `{"objectClassName":"domain","ldhName":%q}`, path.Base(r.URL.Path))
+}
+
+// TestBatchSixServers: what one server does is no other's affair.
+func TestBatchSixServers(t *testing.T) {
+	before := runtime.NumGoroutine()
+	t.Run("run", testSixServers)
+	goroutines(t, before)
+}
+
+func testSixServers(t *testing.T) {
+	ca := newCA(t)
+	limited := &strict{n: 10, per: 3 * time.Second}
+	servers := map[string]*rdaptest.Server{
+		"fast":    rdaptest.Start(t, rdaptest.Config{CA: ca}),
+		"slow":    rdaptest.Start(t, rdaptest.Config{CA: ca, Latency: 5 * time.Millisecond}),
+		"limited": rdaptest.Start(t, rdaptest.Config{CA: ca, Handler: limited}),
+		"moody":   rdaptest.Start(t, rdaptest.Config{CA: ca}),
+		"hole":    rdaptest.Start(t, rdaptest.Config{CA: ca}),
+		"html":    rdaptest.Start(t, rdaptest.Config{CA: ca}),
+	}
+	servers["moody"].On("*", rdaptest.Every(4, rdaptest.Status(429)))
+	servers["hole"].On("*", rdaptest.Hang())
+	servers["html"].On("*", rdaptest.Status(500), rdaptest.Body("text/html", "<h1>oops</h1>"))
+	resolver := byTLD{}
+	for name, s := range servers {
+		resolver[name] = s.URL()
+	}
+	a := newAsker(t, ca, client.Config{Resolver: resolver, Timeout: 2 * time.Second, SpillDir: t.TempDir()})
+
+	counts := map[string]int{"fast": 6000, "slow": 3000, "limited": 12, "moody": 6, "hole": 10, "html": 10}
+	var texts []string
+	for _, name := range []string{"fast", "slow", "limited", "moody", "hole", "html"} {
+		for i := range counts[name] {
+			texts = append(texts, fmt.Sprintf("name%d.%s", i, name))
+		}
+	}
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
+
+	seen := make([]bool, len(texts)+1)
+	left := counts["fast"]
+	holes := 0
+	got := map[string]map[client.Verdict]int{}
+	for r := range a.Batch(t.Context(), lines(texts...)) {
+		checkResult(t, r)
+		if seen[r.Line] || r.Query.Text != texts[r.Line-1] {
+			t.Fatalf("line %d: seen %v, %q for %q", r.Line, seen[r.Line], r.Query.Text, texts[r.Line-1])
+		}
+		seen[r.Line] = true
+		name := path.Ext(r.Query.Name)[1:]
+		if got[name] == nil {
+			got[name] = map[client.Verdict]int{}
+		}
+		got[name][r.Verdict]++
+		switch name {
+		case "fast":
+			left--
+		case "hole":
+			if holes++; holes == counts["hole"] && left > 0 {
+				t.Errorf("%d lines of the fast server came after the last of the black hole", left)
+			}
+		}
+	}
+	for name, want := range map[string]client.Verdict{
+		"fast": client.Registered, "slow": client.Registered, "limited": client.Registered,
+		"moody": client.Registered, "hole": client.Failed, "html": client.Failed,
+	} {
+		if len(got[name]) != 1 || got[name][want] != counts[name] {
+			t.Errorf("%s: %v, want %d %s", name, got[name], counts[name], want)
+		}
+	}
+	// The server's own books: its budget, and what was on its way when it first
+	// refused.
+	if limited.refused > client.DefaultPerHost+2 {
+		t.Errorf("the limited server refused %d requests", limited.refused)
+	}
+	if n := servers["hole"].Counts().Requests; n > 2*client.DefaultPerHost+1 {
+		t.Errorf("the black hole was asked %d times", n)
+	}
+	if n := servers["html"].Counts().Requests; n != int64(counts["html"]) {
+		t.Errorf("%d requests for %d lines that fail for good", n, counts["html"])
+	}
+	p := a.Progress()
+	if p.Read != int64(len(texts)) || p.Done != p.Read || p.Queued+p.Spilled+p.InFlight != 0 || len(p.Servers) != 6 {
+		t.Errorf("%+v", p)
+	}
+	for _, s := range p.Servers {
+		if dead := "https://"+s.Server+"/" == servers["hole"].URL(); s.Dead != dead {
+			t.Errorf("%+v", s)
+		}
+		if "https://"+s.Server+"/" == servers["limited"].URL() && (s.Rate.N < 8 || s.Rate.N > 12 || s.Rate.Per < 3*time.Second) {
+			t.Errorf("learned %v of %s", s.Rate, s.Server)
+		}
+	}
+}
+
+// TestLookupRetryAfter: each value comes with one refusal.
+func TestLookupRetryAfter(t *testing.T) {
+	for _, tt := range []struct {
+		value   string
+		verdict client.Verdict
+		wait    time.Duration
+	}{
+		{"1", client.Registered, time.Second},
+		{"86400", client.RateLimited, 0},
+		{"Wed, 21 Oct 2099 07:28:00 GMT", client.RateLimited, 0},
+		{"0", client.Registered, 0},
+		{"-5", client.Registered, 0},
+		{"abc", client.Registered, 0},
+	} {
+		s, a := newPair(t, rdaptest.Config{Log: true}, client.Config{})
+		s.On("*", rdaptest.First(1, rdaptest.Status(429), rdaptest.RetryAfter(tt.value)))
+		r := a.lookup(t, mustParse(t, "", "alpha.example"))
+		log := s.Log()
+		if r.Verdict != tt.verdict || r.Attempts != len(log) {
+			t.Errorf("%q: %s after %d attempts of %d", tt.value, describe(r), r.Attempts, len(log))
+		}
+		if tt.verdict == client.RateLimited {
+			if len(log) != 1 || r.Err.RetryAfter < 23*time.Hour {
+				t.Errorf("%q: %d requests, come back in %v", tt.value, len(log), r.Err.RetryAfter)
+			}
+		} else if len(log) != 2 || log[1].Time.Sub(log[0].Time) < tt.wait {
+			t.Errorf("%q: asked again too early: %v", tt.value, log)
+		}
+	}
+}
+
+// TestLookupRate: single lookups keep to a rate as well, redirects count, and who
+// will not wait hears when to come back.
+func TestLookupRate(t *testing.T) {
+	ca := newCA(t)
+	limited := rdaptest.Start(t, rdaptest.Config{CA: ca})
+	door := rdaptest.Start(t, rdaptest.Config{CA: ca})
+	door.On("*", rdaptest.Redirect(302, limited.URL()+"domain/alpha.example"))
+	rates := map[string]client.Rate{limited.Addr(): {N: 3, Per: time.Hour}}
+	a := newAsker(t, ca, client.Config{Rates: rates, Resolver: byTLD{"one": limited.URL(), "two": door.URL()}})
+	for i, text := range []string{"a.one", "b.two", "c.one", "d.two", "e.one"} {
+		r := a.lookup(t, mustParse(t, "", text))
+		if want := i < 3; r.Verdict.Answered() != want {
+			t.Errorf("%s: %s", text, describe(r))
+		}
+		if i >= 3 && (r.Verdict != client.RateLimited || r.Err.RetryAfter < 50*time.Minute) {
+			t.Errorf("%s: %s, %v", text, describe(r), r.Err.RetryAfter)
+		}
+	}
+	if n := limited.Counts().Requests; n != 3 {
+		t.Errorf("%d requests", n)
+	}
+	// In a batch the redirect waits for its host, and its line ends as well.
+	count := 0
+	for r := range a.Batch(t.Context(), lines("f.one", "g.two", "h.two")) {
+		if count++; r.Verdict != client.RateLimited {
+			t.Errorf("%s: %s", r.Query, describe(r))
+		}
+	}
+	if n := limited.Counts().Requests; n != 3 || count != 3 {
+		t.Errorf("%d requests, %d results", n, count)
+	}
+}
+
+// TestBatchRedirectParks: hops wait for their host like anything else.
+func TestBatchRedirectParks(t *testing.T) {
+	ca := newCA(t)
+	limited := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
+	door := rdaptest.Start(t, rdaptest.Config{CA: ca})
+	for i := range 12 {
+		door.On(fmt.Sprintf("/domain/n%d.example", i), rdaptest.Redirect(302, fmt.Sprintf("%sdomain/n%d.example", limited.URL(), i)))
+	}
+	per := 300 * time.Millisecond
+	a := newAsker(t, ca, client.Config{Resolver: urls{door.URL()}, Rates: map[string]client.Rate{limited.Addr(): {N: 3, Per: per}}})
+	var texts []string
+	for i := range 12 {
+		texts = append(texts, fmt.Sprintf("n%d.example", i))
+	}
+	count := 0
+	for r := range a.Batch(t.Context(), lines(texts...)) {
+		if count++; r.Verdict != client.Registered || r.Attempts != 1 || r.Server != door.URL() || r.FinalURL == r.URL {
+			t.Errorf("%s after %d attempts, %s", describe(r), r.Attempts, r.FinalURL)
+		}
+	}
+	log := limited.Log()
+	if count != 12 || len(log) != 12 || door.Counts().Requests != 12 {
+		t.Fatalf("%d results, %d and %d requests", count, door.Counts().Requests, len(log))
+	}
+	for i := 3; i < len(log); i++ {
+		if d := log[i].Time.Sub(log[i-3].Time); d < per {
+			t.Errorf("4 requests in %v", d)
+		}
+	}
+}
+
+// TestBatchMemory: bodies wait for room, however slow the consumer, and nothing
+// is lost, not even where not one body has room.
+func TestBatchMemory(t *testing.T) {
+	const size, bodies = 200_000, 60
+	for _, room := range []int64{1_000_000, 300_000, 1000} {
+		s, a := newPair(t, rdaptest.Config{}, client.Config{MaxMemory: room, Jobs: 16, PerHost: 16})
+		s.On("*", rdaptest.Size(size))
+		var texts []string
+		for i := range bodies {
+			texts = append(texts, fmt.Sprintf("n%d.example", i))
+		}
+		count := 0
+		for r := range a.Batch(t.Context(), lines(texts...)) {
+			if count++; r.Verdict != client.Registered || len(r.Raw) < size {
+				t.Errorf("%s, %d octets", describe(r), len(r.Raw))
+			}
+			if count == 1 {
+				// While this one is held, no more is asked for than was under
+				// way when that became clear.
+				for range 50 {
+					time.Sleep(time.Millisecond)
+				}
+				if n := s.Counts().Requests; n > 16+room/size {
+					t.Errorf("%d requests while the consumer rests", n)
+				}
+			}
+		}
+		if count != bodies {
+			t.Errorf("%d results", count)
+		}
+	}
+}

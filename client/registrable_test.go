@@ -1,0 +1,41 @@
+package client
+
+import "testing"
+
+func TestRegistrable(t *testing.T) {
+	for name, want := range map[string]string{
+		"www.example.com":       "example.com",
+		"example.com":           "example.com",
+		"com":                   "com",
+		"a.b.example.co.uk":     "example.co.uk",
+		"example.co.uk":         "example.co.uk",
+		"co.uk":                 "co.uk",
+		"www.example.zz":        "example.zz", // not on the list
+		"nobody.github.io":      "github.io",  // GitHub's suffix, and the registry's domain
+		"github.io":             "github.io",
+		"a.b.c.kobe.jp":         "b.c.kobe.jp", // a wildcard
+		"www.city.kobe.jp":      "city.kobe.jp",
+		"2.0.192.in-addr.arpa":  "2.0.192.in-addr.arpa",
+		"www.xn--bcher-kva.com": "xn--bcher-kva.com",
+		"ns1.example.org":       "example.org",
+	} {
+		if got := registrableName(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	c := &Client{cfg: Config{Registrable: true}}
+	q, err := Parse("https://www.Example.co.uk/path")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q = c.registrable(q)
+	if q.Text != "https://www.Example.co.uk/path" || q.Name != "example.co.uk" || q.From != "www.example.co.uk" {
+		t.Errorf("%+v", q)
+	}
+	if q, err = Parse("example.com"); err != nil || c.registrable(q).From != "" {
+		t.Errorf("%+v, %v", q, err)
+	}
+	if q, err = ParseAs(TypeNameserver, "ns1.example.com"); err != nil || c.registrable(q).Name != "ns1.example.com" {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
