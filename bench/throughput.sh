@@ -16,4 +16,4 @@ mkdir "$out"
 mount -t tmpfs -o size=2g tmpfs "$out" || skip "no tmpfs can be mounted"
 trap 'umount "$out"; rm -rf "$work"' EXIT
 # A namespace of its own gives the loopback cubic; see setCubic in the lab.
-"$bin/netlab" -rtt 0 -timeout 30m -- "$bin/throughput" --bin "$bin" --out "$out" "$@"
+"$bin/netlab" -rtt 0 -timeout 30m -- "$bin/throughput" --bin "$bin" --dir "$lab" --out "$out" "$@"

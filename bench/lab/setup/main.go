@@ -1,7 +1,8 @@
 // Setup writes what a lab's servers need into a directory: a certificate
 // authority (ca.pem), a server certificate with an intermediate (server.pem,
 // server.key), RDAP answers of 4 kB (www/domain/dom0.example and so on) and a
-// configuration for nginx.
+// configuration for nginx, which answers by itself for as many names more as
+// one likes: any0.example and so on.
 package main
 
 import (
@@ -55,9 +56,26 @@ func fill(dir, name string, count int) error {
 	if err != nil {
 		return err
 	}
-	err = template.Must(template.New("").Parse(nginxConf)).Execute(f, map[string]string{"Dir": dir})
+	err = template.Must(template.New("").Parse(nginxConf)).Execute(f, map[string]any{"Dir": dir, "Any": nginxStrings(domainJSON)})
 	if e := f.Close(); err == nil {
 		err = e
 	}
 	return err
+}
+
+// nginxStrings splits an answer into strings that nginx takes: one must not be
+// longer than 4 kB. The name is a variable in them.
+func nginxStrings(answer string) []string {
+	const most = 3500
+	var parts []string
+	for rest := strings.TrimSpace(answer); rest != ""; {
+		part := rest
+		if len(rest) > most {
+			part = rest[:strings.LastIndexByte(rest[:most], ',')]
+		}
+		rest = rest[len(part):]
+		part = strings.ReplaceAll(part, "'", `\'`)
+		parts = append(parts, "'"+strings.ReplaceAll(part, "{{name}}", "${name}")+"'")
+	}
+	return parts
 }

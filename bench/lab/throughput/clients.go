@@ -12,10 +12,6 @@ import (
 const (
 	atOnce = "100"
 	base   = "https://localhost/"
-
-	// answers is how many names there are. They come again, but so late that
-	// rdapq asks for them again: no more than it reads ahead would be shared.
-	answers = 5000
 )
 
 // A client is a program that looks all names up.
@@ -30,7 +26,7 @@ func (s settings) clients() ([]client, error) {
 	var queries, urls, config strings.Builder
 	files := filepath.Join(s.out, "curl")
 	for i := range s.n {
-		name := fmt.Sprintf("dom%d.example", i%answers)
+		name := fmt.Sprintf("any%d.example", i)
 		fmt.Fprintln(&queries, name)
 		fmt.Fprintf(&urls, "%sdomain/%s\n", base, name)
 		fmt.Fprintf(&config, "url=%sdomain/%s\noutput=%s/%s\n", base, name, files, name)
@@ -44,11 +40,11 @@ func (s settings) clients() ([]client, error) {
 			return nil, err
 		}
 	}
-	ca := filepath.Join(s.lab(), "ca.pem")
+	ca := filepath.Join(s.dir, "ca.pem")
 	n := strconv.Itoa(s.n)
 	reference := func(title string, flags ...string) client {
 		argv := []string{
-			filepath.Join(s.bin, "client"), "-ca", ca, "-url", base + "domain/dom%d.example", "-domains", strconv.Itoa(answers),
+			filepath.Join(s.bin, "client"), "-ca", ca, "-url", base + "domain/any%d.example", "-domains", n,
 			"-n", n, "-c", atOnce, "-gzip=false",
 		}
 		return client{title, append(argv, flags...), func(string) error { return nil }} // it fails by itself
@@ -70,7 +66,7 @@ func (s settings) clients() ([]client, error) {
 func (s settings) rdapq(title string, flags ...string) client {
 	rows, stats := filepath.Join(s.out, "rows"), filepath.Join(s.out, "stats")
 	argv := []string{
-		filepath.Join(s.bin, "rdapq"), "-s", base, "--ca", filepath.Join(s.lab(), "ca.pem"), "--format", "ndjson",
+		filepath.Join(s.bin, "rdapq"), "-s", base, "--ca", filepath.Join(s.dir, "ca.pem"), "--format", "ndjson",
 		"--per-host", atOnce, "-j", atOnce, "-f", filepath.Join(s.out, "queries"), "-o", rows, "--stats-file", stats,
 	}
 	return client{title, append(argv, flags...), func(string) error {

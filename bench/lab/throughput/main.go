@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -30,13 +29,10 @@ const (
 )
 
 type settings struct {
-	n, runs  int
-	markdown bool
-	bin, out string
+	n, runs       int
+	markdown      bool
+	bin, dir, out string
 }
-
-// lab is where the server's files are.
-func (s settings) lab() string { return filepath.Join(s.out, "lab") }
 
 func main() {
 	runtime.LockOSThread() // children end with the thread that starts them
@@ -45,7 +41,8 @@ func main() {
 	flag.IntVar(&s.runs, "runs", 3, "`times` to measure each, of which the median counts")
 	flag.BoolVar(&s.markdown, "markdown", false, "print the table as Markdown")
 	flag.StringVar(&s.bin, "bin", "", "`directory` of rdapq's and the lab's programs")
-	flag.StringVar(&s.out, "out", "", "`directory` in memory for all files")
+	flag.StringVar(&s.dir, "dir", "", "`directory` that setup filled")
+	flag.StringVar(&s.out, "out", "", "`directory` for what the clients read and write")
 	flag.Parse()
 	if err := run(s); err != nil {
 		fmt.Fprintln(os.Stderr, "throughput:", err)
@@ -56,11 +53,8 @@ func main() {
 func run(s settings) error {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
-	if err := command(filepath.Join(s.bin, "setup"), "-dir", s.lab(), "-domains", strconv.Itoa(answers)).Run(); err != nil {
-		return fmt.Errorf("setup: %w", err)
-	}
 	server := command("taskset", "-c", serverCore, "nginx",
-		"-e", filepath.Join(s.lab(), "error.log"), "-c", filepath.Join(s.lab(), "nginx.conf"))
+		"-e", filepath.Join(s.dir, "error.log"), "-c", filepath.Join(s.dir, "nginx.conf"))
 	if err := server.Start(); err != nil {
 		return err
 	}
@@ -115,7 +109,8 @@ type sample struct{ wall, cpu time.Duration }
 func (s settings) measure(c client, stop <-chan os.Signal) (one sample, err error) {
 	var out strings.Builder
 	cmd := command(append([]string{"taskset", "-c", clientCore}, c.argv...)...)
-	cmd.Stdout = &out
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &said
 	cmd.Env = append(os.Environ(), "HOME="+s.out, "XDG_STATE_HOME="+s.out, "XDG_CACHE_HOME="+s.out, "XDG_CONFIG_HOME="+s.out)
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
@@ -132,7 +127,7 @@ func (s settings) measure(c client, stop <-chan os.Signal) (one sample, err erro
 	}
 	one.wall = time.Since(start)
 	if err != nil {
-		return one, err
+		return one, fmt.Errorf("%w\n%s", err, said.String())
 	}
 	one.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return one, c.check(out.String())
