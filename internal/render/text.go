@@ -124,6 +124,7 @@ func (p *page) unknown(r *client.Result, rec *client.Record) {
 func (p *page) truncations(rec *client.Record) {
 	p.gap()
 	var told []string
+	var lines []line
 	for _, t := range rec.Truncations {
 		if contains(told, t.What) {
 			continue
@@ -133,12 +134,13 @@ func (p *page) truncations(rec *client.Record) {
 		if why == "" && t.Notice.Title != t.What {
 			why = t.Notice.Title
 		}
-		p.row("Incomplete", line{{t.What, wary}}.and(plain, within(t.Path)).note(why))
+		lines = append(lines, line{{t.What, wary}}.and(plain, saidBy(t.Path)).note(why))
 	}
+	p.row("Incomplete", lines...)
 }
 
-// within says whose notice it is that stands at path, if not the answer's own.
-func within(path string) string {
+// saidBy says whose notice it is that stands at path, if not the answer's own.
+func saidBy(path string) string {
 	switch member, _, _ := strings.Cut(path, "["); {
 	case member == "entities":
 		return ", says a contact"

@@ -24,7 +24,7 @@ func (p *page) autnum(r *client.Result, rec *client.Record) {
 		p.value("AS number", numbers)
 	}
 	p.holder(&s)
-	p.abuse(&s, notPublished)
+	p.complaints(&s, rec.Entities, notPublished)
 	p.gap()
 	p.value("Name", rec.Name)
 	p.value("Handle", rec.Handle)

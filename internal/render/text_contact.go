@@ -52,18 +52,15 @@ const (
 	maxRedactions = 500
 )
 
-// people gathers the contacts among entities, but those with a role in without.
-// One that stands there several times, once for each role, is one person, and
-// contacts of which only the handles are known share a row.
+// people gathers the contacts among entities and inside of them, but those that
+// are left out by their roles. One that stands there several times, once for
+// each role, is one person, and contacts of which only the handles are known
+// share a row.
 func people(entities []client.Entity, without []string) []person {
 	var out []person
 next:
-	for i := range entities[:min(len(entities), maxPeople)] {
-		e := &entities[i]
-		if slices.ContainsFunc(without, e.HasRole) {
-			continue
-		}
-		p := person{roles: e.Roles, contact: e.Contact()}
+	for _, e := range within(entities, without) {
+		p := person{roles: slices.Clone(e.Roles), contact: e.Contact()}
 		if e.Handle != "" {
 			p.handles = []string{e.Handle}
 		}
@@ -73,30 +70,68 @@ next:
 			case p.bare() && same.bare() && len(p.handles) > 0 && slices.Equal(p.roles, same.roles):
 				same.handles = append(same.handles, p.handles...)
 				continue next
-			case !p.bare() && slices.Equal(p.handles, same.handles) && sameContact(&p.contact, &same.contact):
-				for _, role := range p.roles {
-					if !slices.Contains(same.roles, role) {
-						same.roles = append(slices.Clip(same.roles), role)
-					}
-				}
+			case !p.bare() && sameContact(&p.contact, &same.contact):
+				same.roles = union(same.roles, p.roles)
+				same.handles = union(same.handles, p.handles)
 				continue next
 			}
 		}
 		out = append(out, p)
 	}
+	for i := range out {
+		slices.SortStableFunc(out[i].roles, func(a, b string) int { return roleRank(a) - roleRank(b) })
+	}
 	slices.SortStableFunc(out, func(a, b person) int { return rank(&a) - rank(&b) })
 	return out
+}
+
+// within returns the entities to show. Those inside of others are shown where
+// more than their handle is known: registries list maintainers there.
+func within(entities []client.Entity, without []string) []*client.Entity {
+	var out, inner []*client.Entity
+	for i := range entities[:min(len(entities), maxPeople)] {
+		e := &entities[i]
+		if leftOut(e, without) {
+			continue
+		}
+		out = append(out, e)
+		for k := range e.Entities[:min(len(e.Entities), maxPeople)] {
+			if in := &e.Entities[k]; !in.IsZero() && !leftOut(in, without) {
+				inner = append(inner, in)
+			}
+		}
+	}
+	return append(out, inner[:min(len(inner), maxPeople)]...)
+}
+
+// leftOut reports whether a contact has no row among the others: a registrar has
+// one of its own, and so has a contact that has no roles but those in without.
+func leftOut(e *client.Entity, without []string) bool {
+	if len(e.Roles) == 0 {
+		return false
+	}
+	if e.HasRole("registrar") && contains(without, "registrar") {
+		return true
+	}
+	return !slices.ContainsFunc(e.Roles, func(role string) bool { return !contains(without, role) })
+}
+
+// union appends to list what it lacks of more.
+func union(list, more []string) []string {
+	for _, s := range more {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // rank puts the registrant first, and those who can be reached before bare
 // handles.
 func rank(c *person) int {
 	best := len(roleOrder)
-	for i, role := range roleOrder {
-		if slices.ContainsFunc(c.roles, func(r string) bool { return strings.EqualFold(r, role) }) {
-			best = i
-			break
-		}
+	for _, role := range c.roles {
+		best = min(best, roleRank(role))
 	}
 	if c.bare() {
 		best += len(roleOrder) + 1
@@ -106,8 +141,19 @@ func rank(c *person) int {
 
 var roleOrder = [...]string{"registrant", "administrative", "technical", "billing"}
 
+func roleRank(role string) int {
+	for i, r := range roleOrder {
+		if strings.EqualFold(role, r) {
+			return i
+		}
+	}
+	return len(roleOrder)
+}
+
 func sameContact(a, b *client.Contact) bool {
 	return a.Name == b.Name && a.Org == b.Org && slices.Equal(a.Emails, b.Emails) &&
+		slices.Equal(a.ContactURIs, b.ContactURIs) &&
+		slices.EqualFunc(a.Addresses, b.Addresses, func(a, b client.Address) bool { return address(a) == address(b) }) &&
 		slices.EqualFunc(a.Phones, b.Phones, func(a, b client.Phone) bool { return a.String() == b.String() })
 }
 
@@ -149,6 +195,8 @@ func (p *page) person(c *person, redacted []client.Redaction) []line {
 		}
 	case len(c.handles) > 0:
 		lines = []line{text(strings.Join(c.handles, ", "))}
+	case slices.ContainsFunc(c.contact.Problems, func(problem client.Problem) bool { return problem.Lost }):
+		lines = []line{{{"unreadable", faint}}}
 	case len(hidden) == 0:
 		lines = []line{{{notPublished, faint}}}
 	}
@@ -202,10 +250,12 @@ func reach(c *client.Contact) string {
 		}
 	}
 	for _, t := range c.Phones {
+		number := t.String()
 		if t.Fax() {
-			parts = append(parts, "fax "+t.String())
-		} else {
-			parts = append(parts, t.String())
+			number = "fax " + number
+		}
+		if !slices.Contains(parts, number) {
+			parts = append(parts, number)
 		}
 	}
 	return strings.Join(parts, " · ")
@@ -217,6 +267,25 @@ func address(a client.Address) string {
 		parts = append(parts, country)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// complaints writes whom to complain to: the addresses, or if there are none,
+// who it is.
+func (p *page) complaints(s *client.Summary, entities []client.Entity, otherwise string) {
+	if s.AbuseEmail == "" && s.AbusePhone == "" {
+		for i := range entities[:min(len(entities), maxPeople)] {
+			e := &entities[i]
+			if !e.HasRole("abuse") {
+				continue
+			}
+			c := e.Contact()
+			if name := firstOf(c.Name, c.Org, e.Handle); name != "" {
+				p.row("Abuse", text(name).note("no address published"))
+				return
+			}
+		}
+	}
+	p.abuse(s, otherwise)
 }
 
 // abuse writes whom to complain to.

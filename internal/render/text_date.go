@@ -14,6 +14,7 @@ const notPublished = "not published"
 const (
 	eventRegistration        = "registration"
 	eventLastChanged         = "last changed"
+	eventLastUpdate          = "last update" // not registered: how MarkMonitor says "last changed"
 	eventExpiration          = "expiration"
 	eventRegistrarExpiration = "registrar expiration"
 	eventTransfer            = "transfer"
@@ -147,7 +148,12 @@ var eventLabels = [...]struct{ action, label string }{
 // own, the others by their names.
 func (p *page) events(events []client.Event, done []string) {
 	for _, known := range eventLabels {
-		if e, ok := event(events, known.action); ok && !contains(done, known.action) {
+		e, ok := event(events, known.action)
+		if !ok && known.action == eventLastChanged {
+			e, ok = event(events, eventLastUpdate)
+			done = append(done, eventLastUpdate)
+		}
+		if ok && !contains(done, known.action) {
 			if known.action == eventExpiration {
 				p.row(known.label, p.deadline(e))
 			} else {
@@ -161,14 +167,18 @@ func (p *page) events(events []client.Event, done []string) {
 		if contains(done, e.Action) || strings.EqualFold(e.Action, eventDatabase) && !p.opt.Verbose {
 			continue
 		}
-		l := text(e.Action + " ")
-		if e.Date == "" {
-			others = append(others, l.and(faint, "without a date"))
-		} else {
-			others = append(others, append(l, p.when(e)...))
-		}
+		others = append(others, p.happened(e))
 	}
 	p.row("Events", others...)
+}
+
+// happened writes an event that has no row of its own.
+func (p *page) happened(e client.Event) line {
+	l := text(e.Action + " ")
+	if e.Date == "" {
+		return l.and(faint, "without a date")
+	}
+	return append(l, p.when(e)...)
 }
 
 func contains(list []string, action string) bool {

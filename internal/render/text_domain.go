@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,7 @@ func (p *page) domain(r *client.Result, rec *client.Record) {
 	p.statuses(rec.Status)
 	p.nameservers(rec.Nameservers, !reverse)
 	p.secureDNS(rec.SecureDNS)
-	p.abuse(&s, "")
+	p.complaints(&s, rec.Entities, "")
 	p.variants(rec.Variants)
 	if p.opt.Verbose {
 		p.value("Handle", rec.Handle)
@@ -128,8 +129,12 @@ func (p *page) secureDNS(s *client.SecureDNS) {
 	if s != nil {
 		var parts []string
 		for _, ds := range s.DS {
-			if ds.KeyTag != nil {
-				parts = append(parts, "DS "+strconv.FormatUint(uint64(*ds.KeyTag), 10)+algorithm(ds.Algorithm))
+			if ds.KeyTag == nil {
+				continue
+			}
+			// One key often has several digests.
+			if part := "DS " + strconv.FormatUint(uint64(*ds.KeyTag), 10) + algorithm(ds.Algorithm); !slices.Contains(parts, part) {
+				parts = append(parts, part)
 			}
 		}
 		if n := len(s.Keys); n > 0 {

@@ -25,9 +25,21 @@ func (p *page) entity(r *client.Result, rec *client.Record) {
 	}
 	p.statuses(rec.Status)
 	p.events(rec.Events, nil)
+	p.acted(rec.AsEventActor)
+	s := r.Summary()
+	p.complaints(&s, rec.Entities, "")
 	p.held(rec)
-	p.contacts(rec.Entities, rest, nil)
+	p.contacts(rec.Entities, rest, []string{"abuse"})
 	p.remarks(rec.Remarks)
+}
+
+// acted writes what the entity did to others.
+func (p *page) acted(events []client.Event) {
+	var lines []line
+	for _, e := range events[:min(len(events), maxRemarkLines)] {
+		lines = append(lines, p.happened(e))
+	}
+	p.row("Acted", lines...)
 }
 
 // held writes the networks and AS numbers of an entity.

@@ -20,7 +20,7 @@ func (p *page) nameserver(r *client.Result, rec *client.Record) {
 	}
 	p.statuses(rec.Status)
 	p.events(rec.Events, nil)
-	p.abuse(&s, "")
+	p.complaints(&s, rec.Entities, "")
 	p.contacts(rec.Entities, rec.Redacted, []string{"registrar", "abuse"})
 	p.remarks(rec.Remarks)
 }

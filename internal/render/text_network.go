@@ -14,18 +14,20 @@ const maxCIDRs = 8
 // network writes an IP network (RFC 9083 section 5.4): which addresses, who
 // holds them and whom to complain to come first.
 func (p *page) network(r *client.Result, rec *client.Record) {
-	p.verdict(r, "")
+	p.verdict(r, wider(r, rec))
 	p.gap()
 	s := r.Summary()
+	p.otherNumbers(r)
 	p.rangeOf(rec)
 	p.holder(&s)
-	p.abuse(&s, notPublished)
+	p.complaints(&s, rec.Entities, notPublished)
 	p.gap()
 	p.value("Name", rec.Name)
 	p.value("Handle", rec.Handle)
 	p.value("Type", rec.Type)
 	p.value("Country", rec.Country)
 	p.value("Parent", rec.ParentHandle)
+	p.origins(rec.OriginAutnums)
 	p.statuses(rec.Status)
 	p.events(rec.Events, nil)
 	p.geofeed(rec.Links)
@@ -33,10 +35,63 @@ func (p *page) network(r *client.Result, rec *client.Record) {
 	p.remarks(rec.Remarks)
 }
 
+// wider says of which network an address was found to be in, if the answer is
+// about more than was asked for (RFC 9082 section 3.1.1).
+func wider(r *client.Result, rec *client.Record) string {
+	asked := r.Query.Prefix.Masked()
+	first, err1 := netip.ParseAddr(bareAddress(rec.StartAddress))
+	last, err2 := netip.ParseAddr(bareAddress(rec.EndAddress))
+	if err1 != nil || err2 != nil || r.Query.Type != client.TypeIP || !asked.IsValid() ||
+		first.BitLen() != asked.Addr().BitLen() || asked.Addr().Less(first) || last.Less(asked.Addr()) {
+		return ""
+	}
+	whole := between(first.String(), last.String())
+	if len(rec.CIDRs) == 1 {
+		if whole = rec.CIDRs[0].String(); rec.CIDRs[0] == asked {
+			return ""
+		}
+	}
+	if first == asked.Addr() && first == last {
+		return ""
+	}
+	return ", in " + whole
+}
+
+// otherNumbers warns, for everybody to see, of an answer that is not about all
+// of the numbers asked for.
+func (p *page) otherNumbers(r *client.Result) {
+	for _, w := range r.Warnings {
+		if strings.HasPrefix(w, "asked for ") || strings.HasPrefix(w, "the answer is about ") {
+			p.row("Note", line{{w, wary}})
+		}
+	}
+}
+
+// origins writes which AS numbers announce the network.
+func (p *page) origins(list []uint32) {
+	var names []string
+	for _, n := range list[:min(len(list), maxOrigins)] {
+		names = append(names, asNumber(n))
+	}
+	if len(list) > maxOrigins {
+		names = append(names, "…")
+	}
+	p.value("Origin", strings.Join(names, ", "))
+}
+
+// maxOrigins is how many AS numbers a text shows of those that announce a network.
+const maxOrigins = 20
+
+// bareAddress takes off the prefix length that some servers add.
+func bareAddress(s string) string {
+	s, _, _ = strings.Cut(s, "/")
+	return strings.TrimSpace(s)
+}
+
 // rangeOf writes the addresses of a network.
 func (p *page) rangeOf(rec *client.Record) {
 	if rec.StartAddress != "" || rec.EndAddress != "" {
-		p.row("Range", text(between(rec.StartAddress, rec.EndAddress)))
+		p.row("Range", text(between(bareAddress(rec.StartAddress), bareAddress(rec.EndAddress))))
 	}
 	var prefixes []string
 	for i, c := range rec.CIDRs {

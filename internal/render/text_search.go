@@ -51,8 +51,21 @@ func howMany(shown int, p *client.Paging) string {
 	return count(shown, "result")
 }
 
-// gist writes an object on one line: what it is, and what it is called.
+// gist writes an object on one line: what it is, what it is called, and what of
+// it is redacted.
 func gist(rec *client.Record) line {
+	l := called(rec)
+	var names []string
+	for _, r := range rec.Redacted[:min(len(rec.Redacted), maxRedactions)] {
+		names = union(names, []string{strings.TrimSpace(r.Name)})
+	}
+	if len(names) > 0 {
+		l = l.and(faint, "  redacted: "+strings.Join(names, ", "))
+	}
+	return l
+}
+
+func called(rec *client.Record) line {
 	var l line
 	switch rec.Class {
 	case client.ClassIPNetwork:
