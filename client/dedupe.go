@@ -78,13 +78,13 @@ func newRecent(places int, most int64) *recent {
 // are giants.
 func (m *recent) add(it *item) {
 	r := it.result
-	if !r.Verdict.Answered() || it.key.typ == "" || int64(len(r.Raw)) > m.most/8 {
+	if !r.Verdict.Answered() || it.key.typ == "" || r.weight() > m.most/8 {
 		return
 	}
 	if _, ok := m.index[it.hash]; ok {
 		return
 	}
-	m.size += int64(len(r.Raw))
+	m.size += r.weight()
 	for {
 		if len(m.ring) < m.places {
 			m.ring = append(m.ring, memento{})
@@ -108,9 +108,10 @@ func (m *recent) forget(slot int) {
 	if old.key.typ == "" {
 		return
 	}
-	m.size -= int64(len(old.result.Raw))
+	m.size -= old.result.weight()
 	delete(m.index, old.hash)
 	old.key.typ, old.result.Raw = "", nil
+	old.result.Registrar, old.result.Related, old.result.Paging = nil, nil, nil
 }
 
 func (m *recent) get(it *item) (*Result, bool) {

@@ -95,7 +95,7 @@ func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 // wasCanceled reports whether a line of a file has no result because a signal
 // ended the run. It has no row, so that the next run asks it.
 func (r *batchRun) wasCanceled(res *client.Result) bool {
-	return r.app.opts.file != "" && res.Err != nil && res.Err.Code == client.CodeCanceled && r.app.interrupt.signal() != nil
+	return r.app.opts.file != "" && gaveUp(res) && r.app.interrupt.signal() != nil
 }
 
 // showsProgress: not where the rows themselves show it.

@@ -127,3 +127,14 @@ func (o *referralOptions) shown(r *client.Result) *client.Result {
 	}
 	return &c
 }
+
+// gaveUp reports whether a lookup was given up before all that it was to ask had
+// been asked.
+func gaveUp(r *client.Result) bool {
+	for ; r != nil; r = r.Registrar {
+		if r.Err != nil && r.Err.Code == client.CodeCanceled || slices.ContainsFunc(r.Related, gaveUp) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// A row without the registrar's part, because a signal came, is none: the next run
+// asks that line again.
+func TestGaveUp(t *testing.T) {
+	canceled := &client.Result{Err: &client.Error{Code: client.CodeCanceled}}
+	refused := &client.Result{Err: &client.Error{Code: client.CodeRefused}}
+	for name, tt := range map[string]struct {
+		r    *client.Result
+		want bool
+	}{
+		"answered":                {&client.Result{Verdict: client.Registered}, false},
+		"refused":                 {refused, false},
+		"canceled":                {canceled, true},
+		"registrar refused":       {&client.Result{Registrar: refused}, false},
+		"registrar canceled":      {&client.Result{Registrar: canceled}, true},
+		"second one canceled":     {&client.Result{Registrar: &client.Result{Registrar: canceled}}, true},
+		"related object canceled": {&client.Result{Related: []*client.Result{refused, canceled}}, true},
+	} {
+		if got := gaveUp(tt.r); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
