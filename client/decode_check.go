@@ -57,7 +57,7 @@ func surveyAnswer(raw []byte) (survey, error) {
 		}
 	}
 	s := survey{}
-	s.walk(object)
+	s.look(object)
 	switch {
 	case s.class != "":
 		return s, nil

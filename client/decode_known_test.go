@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
 // looked is a Result that knows of raw what a lookup would.
@@ -71,6 +73,32 @@ func TestKnown(t *testing.T) {
 	}
 	for _, raw := range bodies {
 		checkKnown(t, looked(raw))
+	}
+}
+
+// A lookup must leave its Result in the know, or all of it is for nothing.
+func TestLookupLearns(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{})
+	s.On("/domain/gone.example", rdaptest.Status(404), rdaptest.Body("application/rdap+json", `{"errorCode":404}`))
+	c, err := New(Config{Transport: s.Client().Transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for name, class := range map[string]string{"known.example": ClassDomain, "gone.example": ClassError} {
+		q, err := Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Server = s.URL()
+		r, err := c.Lookup(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k := r.survey(); !k.valid || !k.tight || !k.plain || k.class != class {
+			t.Errorf("%s: %+v", name, k)
+		}
+		checkKnown(t, r)
 	}
 }
 

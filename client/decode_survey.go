@@ -16,7 +16,6 @@ type survey struct {
 	plain   bool   // nothing hidden in it, and UTF-8
 	class   string // as CheckRDAP says; empty when the members don't tell
 	members int
-	high    uint64 // see stringEnd
 	cut     bool   // something in it may say that the answer is not whole
 	ldh     []byte // the ldhName as it came, quoted; nil when it is no string
 }
@@ -25,70 +24,32 @@ type survey struct {
 // that it is not.
 func surveyOf(raw []byte) survey {
 	var s survey
-	if !isValid(raw) {
-		return s
+	if s.valid = s.look(raw); !s.valid {
+		return survey{}
 	}
-	deepest := s.walk(raw)
-	s.valid = deepest > 0 && deepest <= maxNesting
-	s.plain = s.high&highBits == 0 || !hasHidden(raw)
 	return s
 }
 
-// walk reads the names of the members of object, which is valid JSON, and what
-// it needs of their values. It returns how deep they are nested, 0 for what is
-// no object.
-func (s *survey) walk(object []byte) (deepest int) {
-	start := separatorsEnd(object, 0)
-	if start >= len(object) || object[start] != '{' {
-		return 0
+// look reads raw, and reports whether it is an object that a checker accepts.
+func (s *survey) look(raw []byte) bool {
+	c := checker{text: raw}
+	if c.peek() != '{' {
+		return false
 	}
+	c.spaced = false
 	var m marks
-	deepest, s.tight = 1, true
-	for i := start + 1; ; s.members++ {
-		i = s.between(object, i)
-		if i >= len(object) || object[i] != '"' {
-			break
-		}
-		from := i
-		var high uint64
-		i, high = stringEnd(object, i)
-		s.high |= high
-		name := object[from+1 : i-1]
-		i = s.between(object, i)
-		from = i
-		i = s.pass(object, i, &deepest)
-		s.member(&m, name, object[from:i])
+	if !c.object(1, func(name, value []byte) {
+		s.members++
+		s.member(&m, name, value)
+	}) {
+		return false
 	}
 	s.class = m.class()
-	return deepest
-}
-
-// between passes over what stands between two values.
-func (s *survey) between(object []byte, i int) int {
-	for ; i < len(object) && kindOf[object[i]] == separator; i++ {
-		if object[i] != ',' && object[i] != ':' {
-			s.tight = false
-		}
-	}
-	return i
-}
-
-// pass passes over the value of a member.
-func (s *survey) pass(object []byte, i int, deepest *int) int {
-	switch kind := kindOf[object[i]]; kind {
-	case jsontext.KindBeginObject, jsontext.KindBeginArray:
-		c := containerEnd(object, i)
-		*deepest = max(*deepest, 1+c.deepest)
-		s.high |= c.high
-		s.tight = s.tight && !c.spaced
-		s.cut = s.cut || c.cut
-		return c.end
-	case jsontext.KindString:
-		end, high := stringEnd(object, i)
-		s.high |= high
-		return end
-	}
-	return valueEnd(object, i)
+	s.tight = !c.spaced
+	s.cut = c.cut
+	s.plain = c.high&highBits == 0 || !hasHidden(raw)
+	c.peek()
+	return c.pos == len(raw)
 }
 
 // member takes note of a member. The conversions of short names need no memory.
