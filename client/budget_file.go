@@ -30,9 +30,9 @@ type BudgetFile struct {
 }
 
 const (
-	budgetInterval = time.Second            // between two writes
-	budgetLockWait = 250 * time.Millisecond // for another program to finish
-	maxBudgetFile  = 16 << 20               // octets; what is longer was not written by us
+	budgetInterval = time.Second     // between two writes
+	budgetLockWait = 3 * time.Second // for other programs to finish
+	maxBudgetFile  = 16 << 20        // octets; what is longer was not written by us
 )
 
 // OpenBudgetFile returns the store in the file of that name, which is made when
@@ -152,7 +152,7 @@ func (f *BudgetFile) lock() (unlock func(), err error) {
 			l.Close()
 			return nil, err
 		}
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(jitter(4*time.Millisecond, 4*time.Millisecond, 1))
 	}
 }
 
