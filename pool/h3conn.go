@@ -289,7 +289,7 @@ func (h *h3Conn) finish(req *http.Request, resp *http.Response, err error, b h3B
 // send puts req on a stream of its own. It reports whether it did so before the
 // handshake was done.
 func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, wasEarly bool, err error) {
-	w := h3Wait{conn: h, attempt: early, idle: h.active.Add(1) == 1 && !early}
+	w := h3Wait{conn: h, attempt: early, idle: h.active.Add(1) == 1 && !early && !h.net.cfg.single()}
 	h.unopened.Add(1)
 	defer w.over()
 	r := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteHeaders: w.opened}))
@@ -316,6 +316,8 @@ type h3Wait struct {
 	open    atomic.Bool
 	early   atomic.Bool // it was opened before the handshake was done
 	timer   *time.Timer
+	due     time.Time // when it runs out
+	sure    bool      // a second look will do
 }
 
 // quietTime is after how long a request on a connection that was idle makes one
@@ -334,7 +336,12 @@ func (w *h3Wait) start() {
 		d = max(min(quietTime, d), 6*stats.SmoothedRTT)
 	}
 	w.timer = time.AfterFunc(time.Hour, w.look)
-	w.timer.Reset(d) // look uses timer
+	w.lookIn(d) // which uses timer
+}
+
+func (w *h3Wait) lookIn(d time.Duration) {
+	w.due = time.Now().Add(d)
+	w.timer.Reset(d)
 }
 
 // opened is called when the request has a stream.
@@ -368,12 +375,20 @@ func (w *h3Wait) over() {
 // or grants no more streams although it owes nothing on those that it granted.
 func (w *h3Wait) look() {
 	h := w.conn
+	const tolerance = quietTime / 10
 	switch {
+	case time.Since(w.due) > tolerance:
+		// This process gets no time, so that much may lie unread.
+		w.lookIn(quietTime)
 	case !w.open.Load() && h.done.Load() && h.unopened.Load() >= h.active.Load():
 		h.quic.CloseWithError(codeInternal, "no stream is granted")
 	case !w.open.Load():
-		w.timer.Reset(w.again())
-	case w.idle && h.quic.ConnectionStats().PacketsReceived == w.heard:
+		w.lookIn(w.again())
+	case !w.idle || h.quic.ConnectionStats().PacketsReceived > w.heard:
+	case !w.sure:
+		w.sure = true
+		w.lookIn(min(quietTime, w.again()) / 2)
+	default:
 		h.quic.CloseWithError(codeInternal, "nothing is heard")
 	}
 }

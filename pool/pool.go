@@ -9,6 +9,9 @@
 //     and shares what it negotiates.
 //   - Over HTTP/2 requests share a connection, never more at once than the
 //     server's stream limit; a deep queue earns a few connections more.
+//   - HTTP/3 is used where [Config.Protocols] names it, the origin offers it, and
+//     it wins: for a shallow queue. Requests without credentials then go out as
+//     early data. TCP stands by where UDP is blocked.
 //   - Over HTTP/1.1 connections are opened as the queue needs them, up to
 //     [Config.MaxConnsPerHost]; the one used last is used first.
 //   - A kept connection that turns out to be dead costs no request: one that
@@ -85,8 +88,8 @@ func New(c Config) (*Pool, error) {
 // GET, HEAD, OPTIONS or TRACE, it has no body or can make it again, and no
 // byte of a response has arrived: on a new connection when its connection
 // ended, and as often as a server that goes on answering others says that it
-// has not processed this one (HTTP/2 GOAWAY and REFUSED_STREAM). With NoReuse
-// nothing is repeated.
+// has not processed this one (GOAWAY, a refused stream, early data that was not
+// taken). With NoReuse nothing is repeated.
 //
 // Errors before the request was sent are of type *[Error].
 func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
