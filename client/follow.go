@@ -170,6 +170,10 @@ func (c *Client) unpark(t *task) {
 // settle does what follows from the result of what was pointed to.
 func (c *Client) settle(t *task) {
 	ch, r, p := t.chase, t.result, t.chase.now
+	if r.Time.IsZero() {
+		r.Time = time.Now() // it was not asked
+	}
+	ch.refuseKnown(r)
 	ch.attach(p, r)
 	if r.Err != nil && r.Err.Code == CodeCanceled {
 		ch.ahead = nil
@@ -198,6 +202,24 @@ func (c *Client) settle(t *task) {
 		more = nil
 	}
 	ch.ahead = append(more, ch.ahead...)
+}
+
+// refuseKnown refuses an answer that a redirect led to and that has been had
+// before: the registrar that sends on to the registry's record has none.
+func (ch *chase) refuseKnown(r *Result) {
+	if r.FinalURL == r.URL || r.Err != nil {
+		return
+	}
+	asked, err := url.Parse(r.URL)
+	final, e := url.Parse(r.FinalURL)
+	if err != nil || e != nil || sameLink(asked) == sameLink(final) || !ch.seen[sameLink(final)] {
+		return
+	}
+	r.Raw = nil
+	r.fail(&Error{
+		Code: CodeRedirect, Server: r.Server, URL: r.URL, Status: r.Status,
+		Message: "the redirect of " + visible(r.URL) + " leads back to what was asked before: " + visible(r.FinalURL),
+	})
 }
 
 // weight is how many octets of bodies a result holds, those of what it points to

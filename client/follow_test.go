@@ -219,6 +219,7 @@ func TestReferralFails(t *testing.T) {
 		{"too large", []rdaptest.Behaviour{rdaptest.Size(1 << 20)}, client.Failed, client.CodeTooLarge, 200, 1},
 		{"broken off", []rdaptest.Behaviour{rdaptest.Cut(20)}, client.Failed, client.CodeTransport, 200, 2},
 		{"broken off once", []rdaptest.Behaviour{rdaptest.First(1, rdaptest.Cut(20))}, client.Registered, "", 200, 2},
+		{"entity", []rdaptest.Behaviour{rdaptest.JSON(`{"objectClassName":"entity","handle":"7"}`)}, client.Found, "", 200, 1},
 		{"http", []rdaptest.Behaviour{rdaptest.Redirect(302, "http://127.0.0.1:1/")}, client.Failed, client.CodeRedirect, 302, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -262,6 +263,19 @@ func TestReferralFails(t *testing.T) {
 			t.Errorf("%s, registrar %+v", describe(r), g)
 		}
 	})
+}
+
+// A registrar that sends on to the registry has no record of its own.
+func TestReferralBackToRegistry(t *testing.T) {
+	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
+	registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
+	registrar.On("*", rdaptest.Redirect(302, registry.URL()+"domain/ALPHA.example"))
+	r := a.lookup(t, mustParse(t, "", "alpha.example"))
+	if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Verdict != client.Failed || g.Err.Code != client.CodeRedirect || g.Raw != nil {
+		t.Errorf("%s, registrar %+v", describe(r), g)
+	}
+	wantURIs(t, registrar, "/domain/alpha.example")
+	wantURIs(t, registry, "/domain/alpha.example", "/domain/ALPHA.example")
 }
 
 // Several links are several ways to one record: the first that leads there is

@@ -49,7 +49,7 @@ type Merged struct {
 
 // Merged puts the answers of the registry and of the registrar together; see
 // Result.Registrar. The error is that of Record, about the registry's answer; one
-// of the registrar that is no record counts as none.
+// of the registrar that is no record, or about another domain, counts as none.
 func (r *Result) Merged() (*Merged, error) {
 	registry, err := r.Record()
 	if err != nil {
@@ -59,13 +59,21 @@ func (r *Result) Merged() (*Merged, error) {
 	said := claimsOf(registry, r.Summary())
 	var other []fact
 	if g := r.registrarRecord(); g != nil {
-		if m.Registrar, err = g.Record(); err == nil {
-			other = claimsOf(m.Registrar, g.Summary())
-			m.Record = merge(registry, m.Registrar)
+		if rec, err := g.Record(); err == nil && sameDomain(rec, registry, r.Query) {
+			other = claimsOf(rec, g.Summary())
+			m.Registrar, m.Record = rec, merge(registry, rec)
 		}
 	}
 	m.Claims = confront(said, other)
 	return m, nil
+}
+
+// sameDomain reports whether a registrar's record is about the domain that was
+// asked for, or that the registry's record is about. One without a name is given
+// the benefit of the doubt.
+func sameDomain(rec, registry *Record, q Query) bool {
+	name := orDefault(rec.LDHName, rec.UnicodeName)
+	return name == "" || isNameOf(name, registry, q)
 }
 
 // registrarRecord is the first registrar's answer that is a record.

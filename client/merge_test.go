@@ -149,6 +149,7 @@ func TestMergedWithoutRegistrar(t *testing.T) {
 		{Verdict: client.NotFound, Status: 404, Raw: []byte(`{"errorCode":404}`)},
 		{Verdict: client.RateLimited, Status: 429},
 		{Verdict: client.Registered, Raw: []byte("{")},
+		{Verdict: client.Registered, Raw: []byte(`{"objectClassName":"domain","ldhName":"other.example","status":["active"]}`)},
 	} {
 		r := answered(thinBody)
 		r.Registrar = registrar

@@ -19,7 +19,8 @@ const (
 	// ReferralRegistrar asks the registry, and then the registrar that its answer
 	// links to (rel "related") or, where there is no such link, the one that
 	// Config.RegistrarURLs has for its IANA number. What comes of that is
-	// Result.Registrar; nothing of it changes the registry's Result.
+	// Result.Registrar; nothing of it changes the registry's Result. A batch that
+	// comes to its end before asks no more registrars: theirs are CodeCanceled.
 	ReferralRegistrar Referral = "registrar"
 )
 

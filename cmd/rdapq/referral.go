@@ -23,8 +23,8 @@ type referralOptions struct {
 }
 
 func (o *referralOptions) register(f *pflag.FlagSet) {
-	f.BoolVar(&o.registrar, "registrar", false, "after the registry of a domain ask the registrar that it points to, and show both; usual for arguments in text and ndjson")
-	f.BoolVar(&o.registryOnly, "registry-only", false, "ask nobody but the registry; usual with --file and for other formats")
+	f.BoolVar(&o.registrar, "registrar", false, "after the registry of a domain ask the registrar that it points to, and show both, in text and ndjson; usual for arguments")
+	f.BoolVar(&o.registryOnly, "registry-only", false, "ask nobody but the registry; usual with --file")
 	f.BoolVar(&o.registrarOnly, "registrar-only", false, "show the registrar's record alone")
 	f.StringVar(&o.registrars, "registrars", "", "`FILE` with IANA numbers of registrars and the base URLs of their servers, for registries that don't link to them: a number and a URL a line, or IANA's list of registrar ids in CSV or XML")
 	f.StringSliceVar(&o.related, "related", nil, "follow links of these `RELATIONS` in answers about networks, AS numbers and domains, and show what they lead to: "+strings.Join(relations(), ", "))
@@ -59,10 +59,10 @@ func (o *referralOptions) check() error {
 }
 
 // configure sets what a client has from these flags. What a format does not show
-// is not asked for unless that is said.
+// is not asked for.
 func (o *referralOptions) configure(c *client.Config, file bool, format string) {
 	shown := format == render.FormatText || format == render.FormatNDJSON
-	if o.registrar || o.registrarOnly || !o.registryOnly && !file && shown {
+	if o.registrarOnly || shown && (o.registrar || !o.registryOnly && !file) {
 		c.Referral = client.ReferralRegistrar
 	}
 	for _, r := range o.related {

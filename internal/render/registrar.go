@@ -20,8 +20,11 @@ func (p *page) registrarRecords(r *client.Result) {
 		head := line{{registrarRecord, label}, {"  " + redactURL(g.Server), plain}}
 		if g.Verdict != client.Registered {
 			p.headline(head.and(wary, " ("+registrarFailure(g)+")"))
-			if g.Err != nil {
+			switch {
+			case g.Err != nil:
 				p.row("", line{{g.Err.Message, faint}})
+			case len(g.Warnings) > 0:
+				p.row("", line{{g.Warnings[0], faint}})
 			}
 			continue
 		}
@@ -64,10 +67,15 @@ func foundRegistrar(r, g *client.Result) string {
 // registrarFacts writes what the registrar knows better, and where the two differ.
 func (p *page) registrarFacts(r, g *client.Result) {
 	m, err := r.Merged()
-	if err != nil || m.Registrar == nil {
+	if err != nil {
 		return // the registry's answer is no record, and has been shown as it is
 	}
-	p.otherName(g, m.Registrar)
+	if m.Registrar == nil {
+		if rec, err := g.Record(); err == nil {
+			p.otherName(g, rec)
+		}
+		return
+	}
 	for _, e := range m.Record.Events {
 		if strings.EqualFold(e.Action, eventRegistrarExpiration) && !hasEvent(m.Registry.Events, e) {
 			p.row("Expires", p.deadline(e).and(faint, " by the registrar"))
