@@ -45,6 +45,7 @@ type h3Conn struct {
 	attempts int          // requests sent as early data; guarded by mu
 	tooLate  bool         // no more of them; guarded by mu
 	opening  atomic.Int64 // those on their way out
+	won      atomic.Bool  // the dial has a connection
 
 	done     atomic.Bool  // the handshake is
 	away     atomic.Bool  // the server sent GOAWAY
@@ -178,11 +179,12 @@ func (h *h3Conn) takeEarly(req *http.Request) bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.tooLate {
-		h.attempts++
-		h.opening.Add(1)
+	if h.tooLate || int64(h.attempts) >= h.limit.Load() {
+		return false
 	}
-	return !h.tooLate
+	h.attempts++
+	h.opening.Add(1)
+	return true
 }
 
 // lost is the error of requests on a connection whose handshake failed. None of

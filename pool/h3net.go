@@ -161,12 +161,15 @@ func (n *quicNet) race(ctx context.Context, h *h3Conn, route *h3Route, addrs []n
 				start()
 				continue
 			}
+			h.won.Store(true)
 			cancel()
-			for range pending {
-				if late := <-results; late.conn != nil {
-					go late.conn.CloseWithError(codeNoError, "")
+			go func() {
+				for range pending {
+					if late := <-results; late.conn != nil {
+						late.conn.CloseWithError(codeNoError, "")
+					}
 				}
-			}
+			}()
 			return r.conn, nil
 		case <-next.C:
 			start()

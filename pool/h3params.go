@@ -22,7 +22,7 @@ type tracedKey struct{}
 // tells to its log alone.
 func traceParameters(ctx context.Context, _ bool, _ quic.ConnectionID) qlogwriter.Trace {
 	if h, ok := ctx.Value(tracedKey{}).(*h3Conn); ok {
-		return &paramsTrace{conn: h}
+		return &paramsTrace{conn: h, dial: ctx}
 	}
 	return nil
 }
@@ -31,6 +31,7 @@ func traceParameters(ctx context.Context, _ bool, _ quic.ConnectionID) qlogwrite
 // h3Conn.
 type paramsTrace struct {
 	conn    *h3Conn
+	dial    context.Context // done when the dial is
 	quic    bool        // its log was given out
 	control atomic.Bool // HTTP/3 is about to open its control stream early
 }
@@ -58,7 +59,7 @@ func (r paramsRecorder) RecordEvent(e qlogwriter.Event) {
 	case qlog.ParametersSet:
 		if e.Initiator == qlog.InitiatorRemote {
 			t.conn.limit.Store(e.InitialMaxStreamsBidi)
-			t.conn.endEarly(&t.control)
+			t.conn.endEarly(t)
 		}
 	}
 }
@@ -66,21 +67,23 @@ func (r paramsRecorder) RecordEvent(e qlogwriter.Event) {
 func (paramsRecorder) Close() error { return nil }
 
 // openWait bounds how long the server's parameters wait for streams that are
-// just being opened early.
-const openWait = 20 * time.Millisecond
+// just being opened early, which takes microseconds if this process gets time.
+const (
+	openWait = time.Second
+	openPoll = 100 * time.Microsecond
+)
 
 // endEarly is called just before the server's parameters come into force.
 // quic-go reads them unguarded when it opens a stream
 // (https://github.com/quic-go/quic-go/issues/4303), so no early request may
 // open one from now on, nor HTTP/3 its control stream.
-func (h *h3Conn) endEarly(control *atomic.Bool) {
+func (h *h3Conn) endEarly(t *paramsTrace) {
 	h.mu.Lock()
 	h.tooLate = true
 	h.mu.Unlock()
-	for end := time.Now().Add(openWait); h.opening.Load() > 0 || control.Load(); {
-		if time.Now().After(end) {
+	for end := time.Now().Add(openWait); h.opening.Load() > 0 || t.control.Load(); time.Sleep(openPoll) {
+		if time.Now().After(end) || t.dial.Err() != nil && !h.won.Load() {
 			return
 		}
-		time.Sleep(openWait / 100)
 	}
 }
