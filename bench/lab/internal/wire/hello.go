@@ -89,12 +89,16 @@ func vector(b []byte, n int) (v, rest []byte, ok bool) {
 	return b[n : n+size], b[n+size:], true
 }
 
-// extensions calls fn for each extension whose beginning is in b.
+// extensions calls fn for each extension whose beginning is in b. What follows
+// the list in b, other messages and records, has nothing to do with it.
 func extensions(b []byte, fn func(id uint16)) {
 	if len(b) < 2 {
 		return
 	}
-	for b = b[2:]; len(b) >= 4; {
+	size := int(binary.BigEndian.Uint16(b))
+	b = b[2:]
+	b = b[:min(size, len(b))]
+	for len(b) >= 4 {
 		fn(binary.BigEndian.Uint16(b))
 		_, rest, ok := vector(b[2:], 2)
 		if !ok {

@@ -178,3 +178,19 @@ func TestCutOff(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// TestServerHelloEnds follows a ServerHello by bytes that look like an
+// extension, as encrypted ones sometimes do.
+func TestServerHelloEnds(t *testing.T) {
+	hello := make([]byte, helloHead)
+	hello[0] = typeServerHello
+	hello = append(hello, 0)          // no session ID
+	hello = append(hello, 0x13, 1, 0) // cipher suite, compression
+	hello = append(hello, 0, 6, 0, extSupportedVersions, 0, 2, 3, 4)
+	hello[3] = byte(len(hello) - 4)
+	psk := []byte{0, extPreSharedKey, 0, 2, 0, 0}
+	got, ok := parseServerHello(append(hello, psk...))
+	if !ok || !got.tls13 || got.psk {
+		t.Errorf("got %+v, %t", got, ok)
+	}
+}

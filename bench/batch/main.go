@@ -1,0 +1,91 @@
+// Command batch runs rdapq on long files against servers of its own, in a
+// process of their own, and checks what comes of every line.
+//
+//	go run ./bench/batch six      # six servers, one of each kind, lines mixed
+//	go run ./bench/batch million  # ten million lines, one server parked
+//
+// six: 60,000 lines for a fast server, 30,000 for one that takes 20 ms, 60 for
+// one that allows 10 requests in 3 s and says so with Retry-After, 30 for one that
+// answers 429 now and then without it, 100 for one that never answers, and 100
+// for one that answers with errors in HTML. Every line has one row with the right
+// verdict, the fast server's last line comes before the black hole's last, and the
+// limited server is asked no more than its budget and what was on its way when it
+// first refused.
+//
+// million: ten million lines for three servers, of which one is parked by
+// Retry-After for the most part of the run; the peak of rdapq's memory is printed
+// and bounded.
+//
+// It prints what it measured, and ends with code 1 if something is not so. -scale
+// divides the numbers of lines.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// options are the flags.
+type options struct {
+	rdapq string
+	scale int
+	keep  bool
+	max   int // MiB
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.rdapq, "rdapq", "", "the `command`; built if not given")
+	flag.IntVar(&o.scale, "scale", 1, "divide the numbers of lines by this")
+	flag.BoolVar(&o.keep, "keep", false, "leave the files")
+	flag.IntVar(&o.max, "max-memory", 128, "MiB that rdapq may have in memory at most")
+	flag.Parse()
+	scenarios := map[string]func(*bench) error{"six": (*bench).six, "million": (*bench).million}
+	name := flag.Arg(0)
+	if name == "serve" {
+		if err := serve(os.Stdin, os.Stdout, flag.Args()[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, "batch: serve:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if scenarios[name] == nil || o.scale < 1 {
+		fmt.Fprintln(os.Stderr, "usage: batch [flags] six|million")
+		flag.PrintDefaults()
+		os.Exit(2)
+	}
+	if err := run(o, scenarios[name]); err != nil {
+		fmt.Fprintln(os.Stderr, "batch:", err)
+		os.Exit(1)
+	}
+}
+
+// A bench is one run of a scenario.
+type bench struct {
+	options
+	dir string
+}
+
+func run(o options, scenario func(*bench) error) error {
+	dir, err := os.MkdirTemp("", "rdapq-batch-")
+	if err != nil {
+		return err
+	}
+	if o.keep {
+		fmt.Println("files are in", dir)
+	} else {
+		defer os.RemoveAll(dir)
+	}
+	if o.rdapq == "" {
+		o.rdapq = filepath.Join(dir, "rdapq")
+		build := exec.Command("go", "build", "-o", o.rdapq, "github.com/rdapq/rdapq/cmd/rdapq")
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			return fmt.Errorf("building rdapq: %w", err)
+		}
+	}
+	return scenario(&bench{options: o, dir: dir})
+}

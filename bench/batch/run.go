@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A load is how many lines a server gets, and what comes of them.
+type load struct {
+	server  string
+	lines   int
+	verdict string
+}
+
+func (b *bench) six() error {
+	loads := []load{
+		{"fast", 60_000, "registered"},
+		{"slow", 30_000, "registered"},
+		{"limited", 60, "registered"},
+		{"moody", 30, "registered"},
+		{"hole", 100, "failed"},
+		{"html", 100, "failed"},
+	}
+	order, err := b.input(loads, true)
+	if err != nil {
+		return err
+	}
+	out, err := b.ask(loads, order, "--max-wait", "60s", "--timeout", "5s")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("limited server: %d allowed, %d refused; black hole: %d requests; html: %d requests\n",
+		out.end.Limited["limited"].Allowed, out.end.Limited["limited"].Refused, out.end.Requests["hole"], out.end.Requests["html"])
+	var errs []error
+	if out.last["fast"] > out.last["hole"] {
+		errs = append(errs, errors.New("the fast server's last row came after the black hole's"))
+	}
+	if n := out.end.Limited["limited"].Refused; n > 10 {
+		errs = append(errs, fmt.Errorf("the limited server refused %d requests", n))
+	}
+	return errors.Join(append(errs, out.err)...)
+}
+
+func (b *bench) million() error {
+	loads := []load{
+		{"fast", 8_000_000, "registered"},
+		{"slow", 1_000_000, "registered"},
+		{"parked", 1_000_000, "registered"},
+	}
+	order, err := b.input(loads, true)
+	if err != nil {
+		return err
+	}
+	out, err := b.ask(loads, order, "--max-wait", "10m")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("parked server: %+v\n", out.end.Limited["parked"])
+	if out.memory > b.max<<10 {
+		out.err = errors.Join(out.err, fmt.Errorf("%d MiB in memory, and %d are allowed", out.memory>>10, b.max))
+	}
+	return out.err
+}
+
+// input writes the names, mixed if that is wanted, and returns the server of each
+// line as an index into loads.
+func (b *bench) input(loads []load, mixed bool) ([]uint8, error) {
+	var order []uint8
+	for i := range loads {
+		loads[i].lines = max(loads[i].lines/b.scale, 1)
+		for range loads[i].lines {
+			order = append(order, uint8(i))
+		}
+	}
+	if mixed {
+		rand.New(rand.NewPCG(1, 2)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
+	f, err := os.Create(b.path("names.txt"))
+	if err != nil {
+		return nil, err
+	}
+	w := bufio.NewWriter(f)
+	for i, k := range order {
+		fmt.Fprintf(w, "name%d.%s\n", i, loads[k].server)
+	}
+	return order, errors.Join(w.Flush(), f.Close())
+}
+
+func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
+
+// An outcome is what a run has left.
+type outcome struct {
+	end    listing
+	last   map[string]int // position of a server's last row
+	memory int            // KiB at the most
+	err    error          // what is wrong with the rows
+}
+
+// ask runs rdapq on the input against servers in a process of their own.
+func (b *bench) ask(loads []load, order []uint8, flags ...string) (*outcome, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"serve"}
+	for _, l := range loads {
+		args = append(args, l.server)
+	}
+	servers := exec.Command(self, args...)
+	servers.Stderr = os.Stderr
+	stop, err := servers.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	told, err := servers.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := servers.Start(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		stop.Close()
+		_ = servers.Wait() // it has told all it knows
+	}()
+	listings := json.NewDecoder(told)
+	var begin listing
+	if err := listings.Decode(&begin); err != nil {
+		return nil, fmt.Errorf("the servers did not start: %w", err)
+	}
+	out := &outcome{last: map[string]int{}}
+	if err := b.command(begin, loads, order, flags, out); err != nil {
+		return nil, err
+	}
+	stop.Close()
+	if err := listings.Decode(&out.end); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return out, nil
+}
+
+// command runs rdapq and reads its rows.
+func (b *bench) command(servers listing, loads []load, order []uint8, flags []string, out *outcome) error {
+	var overrides strings.Builder
+	for name, url := range servers.URLs {
+		fmt.Fprintf(&overrides, "%s %s\n", name, url)
+	}
+	err := errors.Join(
+		os.WriteFile(b.path("ca.pem"), []byte(servers.CA), 0o600),
+		os.WriteFile(b.path("overrides"), []byte(overrides.String()), 0o600),
+		os.MkdirAll(b.path("home"), 0o700))
+	if err != nil {
+		return err
+	}
+	args := append([]string{
+		"--file", b.path("names.txt"), "--offline", "--bootstrap-overrides", b.path("overrides"),
+		"--ca", b.path("ca.pem"), "--fields", "line,query,verdict", "--quiet",
+	}, flags...)
+	cmd := exec.Command(b.rdapq, args...)
+	home := b.path("home")
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_CONFIG_HOME="+home)
+	cmd.Stderr = os.Stderr
+	rows, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	fmt.Println("rdapq", strings.Join(args, " "))
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	out.err = check(rows, loads, order, out.last)
+	// Some lines fail: that is code 1.
+	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() != 1 {
+		return fmt.Errorf("rdapq: %w", err)
+	}
+	took := time.Since(start)
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		out.memory = int(usage.Maxrss)
+	}
+	fmt.Printf("%d lines in %.1f s, %.0f a second; %.1f s of processor time; %d MiB in memory at the most\n", len(order),
+		took.Seconds(), float64(len(order))/took.Seconds(), (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), out.memory>>10)
+	return nil
+}
+
+// check reads rows and compares them with what is due.
+func check(rows io.Reader, loads []load, order []uint8, last map[string]int) error {
+	seen := make([]bool, len(order))
+	counts := map[string]map[string]int{}
+	var errs []error
+	wrong := func(format string, args ...any) {
+		if len(errs) < 20 {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	position := 0
+	in := bufio.NewScanner(rows)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var row struct {
+			Line    int    `json:"line"`
+			Query   string `json:"query"`
+			Verdict string `json:"verdict"`
+		}
+		if err := json.Unmarshal(in.Bytes(), &row); err != nil || row.Line < 1 || row.Line > len(order) {
+			wrong("row %q: %v", in.Bytes(), err)
+			continue
+		}
+		l := loads[order[row.Line-1]]
+		if want := fmt.Sprintf("name%d.%s", row.Line-1, l.server); seen[row.Line-1] || row.Query != want {
+			wrong("line %d: %q for %q, seen %v", row.Line, row.Query, want, seen[row.Line-1])
+		}
+		seen[row.Line-1] = true
+		if counts[l.server] == nil {
+			counts[l.server] = map[string]int{}
+		}
+		counts[l.server][row.Verdict]++
+		position++
+		last[l.server] = position
+	}
+	if err := in.Err(); err != nil {
+		wrong("reading rows: %w", err)
+	}
+	for _, l := range loads {
+		fmt.Printf("%-8s %8d lines: %v, the last is row %d\n", l.server, l.lines, counts[l.server], last[l.server])
+		if counts[l.server][l.verdict] != l.lines || len(counts[l.server]) != 1 {
+			wrong("%s: %v, want %d %s", l.server, counts[l.server], l.lines, l.verdict)
+		}
+	}
+	return errors.Join(errs...)
+}
