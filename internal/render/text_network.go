@@ -42,7 +42,7 @@ func wider(r *client.Result, rec *client.Record) string {
 	first, err1 := netip.ParseAddr(bareAddress(rec.StartAddress))
 	last, err2 := netip.ParseAddr(bareAddress(rec.EndAddress))
 	if err1 != nil || err2 != nil || r.Query.Type != client.TypeIP || !asked.IsValid() ||
-		first.BitLen() != asked.Addr().BitLen() || asked.Addr().Less(first) || last.Less(asked.Addr()) {
+		first.BitLen() != asked.Addr().BitLen() || asked.Addr().Less(first) || last.Less(lastAddr(asked)) {
 		return ""
 	}
 	whole := between(first.String(), last.String())
@@ -55,6 +55,16 @@ func wider(r *client.Result, rec *client.Record) string {
 		return ""
 	}
 	return ", in " + whole
+}
+
+// lastAddr returns the highest address of p.
+func lastAddr(p netip.Prefix) netip.Addr {
+	b := p.Addr().AsSlice()
+	for i := p.Bits(); i < len(b)*8; i++ {
+		b[i/8] |= 0x80 >> (i % 8)
+	}
+	last, _ := netip.AddrFromSlice(b) // as long as it was
+	return last
 }
 
 // otherNumbers warns, for everybody to see, of an answer that is not about all

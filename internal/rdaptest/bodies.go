@@ -1,0 +1,42 @@
+package rdaptest
+
+import (
+	"io/fs"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// A FileAnswer says how the body in a file is served.
+type FileAnswer struct {
+	Status int    // 0: 200
+	Type   string // media type; empty: application/rdap+json
+}
+
+// Folder is a [Config].Handler that serves each file of a folder as an RDAP
+// server of its own, with one answer to every question: the base URL of that for
+// name is Server.URL() + name + "/". Files that are not in answers are served
+// with the zero FileAnswer.
+func Folder(dir fs.FS, answers map[string]FileAnswer) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		body, err := fs.ReadFile(dir, name)
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		a := answers[name]
+		if a.Status == 0 {
+			a.Status = http.StatusOK
+		}
+		if a.Type == "" {
+			a.Type = rdapType
+		}
+		w.Header().Set("Content-Type", a.Type)
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		w.WriteHeader(a.Status)
+		if r.Method != http.MethodHead {
+			w.Write(body)
+		}
+	})
+}
