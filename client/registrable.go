@@ -9,7 +9,16 @@ import (
 // registrable turns a question about a host name into one about the domain that
 // a registry registers, if the configuration says so.
 func (c *Client) registrable(q Query) Query {
-	if !c.cfg.Registrable || q.Type != TypeDomain || q.URL != "" {
+	if !c.cfg.Registrable {
+		return q
+	}
+	return q.Registrable()
+}
+
+// Registrable returns the query for the registrable domain of a host name:
+// example.co.uk for www.example.co.uk. Other queries are returned as they are.
+func (q Query) Registrable() Query {
+	if q.Type != TypeDomain || q.URL != "" {
 		return q
 	}
 	if name := registrableName(q.Name); name != q.Name {

@@ -33,17 +33,20 @@ type batchOptions struct {
 	attempts int
 }
 
+// usualWait stands for a --max-wait that was not given.
+const usualWait = -1 * time.Nanosecond
+
 var inputFormats = []string{"auto", string(input.Text), string(input.CSV), string(input.NDJSON)}
 
 func (o *batchOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.inputFormat, "input-format", "auto", "`FORMAT` of --file: "+strings.Join(inputFormats, ", ")+" (by its name and first line); each may be compressed by gzip")
 	f.StringVar(&o.column, "column", "", "`NAME` of the CSV column with the queries; the first one if not given. The other columns come out with the results")
 	f.StringVar(&o.field, "field", "", "`NAME` of the NDJSON member with the query; the first there is of "+strings.Join(input.DefaultFields, ", ")+" if not given")
-	f.BoolVar(&o.dedupe, "dedupe", false, "leave out lines that ask what an earlier one asks; takes 16 octets of memory a line")
+	f.BoolVar(&o.dedupe, "dedupe", false, "leave out lines that ask what an earlier one asks; takes up to 22 octets of memory a line")
 	f.BoolVar(&o.registrable, "registrable", false, "ask for the registrable domain of a host name: example.co.uk for www.example.co.uk")
 	f.BoolVar(&o.ordered, "ordered", false, "results of --file in the order of its lines, not as they come")
 	f.StringSliceVar(&o.fields, "fields", nil, "`NAMES` of what ndjson, csv and table shall have, in this order: line,verdict,expires,conn.protocol; --fields help lists them")
-	f.DurationVar(&o.maxWait, "max-wait", 0, "longest `TIME` a query waits for a server that limits requests (30s, with --file 10m)")
+	f.DurationVar(&o.maxWait, "max-wait", usualWait, "longest `TIME` a query waits for a server that limits requests (30s, with --file 10m)")
 	f.StringArrayVar(&o.rates, "rate", nil, "`HOST=N/TIME`: at most N requests in any such time, such as rdap.example=100/1m; can be repeated")
 	f.IntVar(&o.attempts, "attempts", client.DefaultAttempts, "requests for one query at most, where failures may pass")
 	f.BoolVar(&o.force, "force", false, "start --output over, whatever the file holds")
@@ -64,7 +67,7 @@ func (o *batchOptions) check(file bool, format string) error {
 		return usagef("leave one of them out", "--field is for NDJSON, --input-format says %s", o.inputFormat)
 	case o.column != "" && o.field != "":
 		return usagef("--column is for CSV, --field for NDJSON", "--column and --field exclude each other")
-	case o.maxWait < 0:
+	case o.maxWait < 0 && o.maxWait != usualWait:
 		return usagef("", "--max-wait must not be negative")
 	case o.attempts < 1:
 		return usagef("", "--attempts must be at least 1")
@@ -118,4 +121,10 @@ func (o *batchOptions) parseRates() (map[string]client.Rate, error) {
 func (o *batchOptions) configure(c *client.Config) {
 	c.Rates, _ = o.parseRates() // check has found them right
 	c.MaxWait, c.Attempts, c.Registrable = o.maxWait, o.attempts, o.registrable
+	if c.MaxWait == 0 {
+		c.MaxWait = -1 // which says that none waits
+	}
+	if c.MaxWait == usualWait {
+		c.MaxWait = 0 // which leaves it to the client
+	}
 }

@@ -52,7 +52,7 @@ func (r *batchRun) batch(ctx context.Context) error {
 	sig := a.interrupt.signal()
 	if err != nil {
 		_ = r.out.abandon() // the first error counts
-		if r.out.journal != nil && !errors.Is(err, syscall.EPIPE) {
+		if r.out.journal != nil && r.src.file != nil && !errors.Is(err, syscall.EPIPE) {
 			return r.resumeHint(err)
 		}
 		return err
@@ -120,8 +120,15 @@ func (r *batchRun) nothingLeft() error {
 // tellHowToGoOn prints what a run that was ended by a signal leaves.
 func (r *batchRun) tellHowToGoOn() {
 	a := r.app
-	if r.out.journal == nil {
-		fmt.Fprintf(a.stderr, "rdapq: stopped after %s\nhint: with --output and format ndjson or csv, a run can be gone on with\n", render.Plural(r.tally.Lookups(), "line"))
+	hint := ""
+	switch {
+	case r.out.journal == nil:
+		hint = "with --output and format ndjson or csv, a run can be gone on with"
+	case r.src.file == nil:
+		hint = "only input from a file can be gone on with, since that can be read twice"
+	}
+	if hint != "" {
+		fmt.Fprintf(a.stderr, "rdapq: stopped after %s\nhint: %s\n", render.Plural(r.tally.Lookups(), "line"), hint)
 		return
 	}
 	fmt.Fprintf(a.stderr, "rdapq: stopped after %s; to go on:\n  %s\n", render.Plural(r.tally.Lookups(), "line"), render.Safe(a.resumeLine()))

@@ -57,6 +57,7 @@ func (a *app) openSource(ctx context.Context, args []string) (*source, error) {
 	}
 	if o.batch.dedupe {
 		s.dedupe = newSeen()
+		s.dedupe.domains = o.batch.registrable
 	}
 	s.options = input.Options{Format: input.Format(o.batch.inputFormat), Name: o.file, Column: o.batch.column, Field: o.batch.field}
 	if s.options.Format == "auto" {

@@ -9,9 +9,10 @@ import (
 // A seen remembers what was asked, by a hash of 64 bits each: among ten million
 // queries, the chance that two are taken for the same is one in 360,000.
 type seen struct {
-	seed  maphash.Seed
-	slots []uint64 // open addressing; 0: free
-	n     int
+	seed    maphash.Seed
+	domains bool     // of host names, the registrable domain is asked for
+	slots   []uint64 // open addressing; 0: free
+	n       int
 }
 
 func newSeen() *seen { return &seen{seed: maphash.MakeSeed(), slots: make([]uint64, 1<<10)} }
@@ -23,7 +24,10 @@ func (s *seen) add(in client.Input) bool {
 	if err != nil {
 		return true
 	}
-	h := max(maphash.String(s.seed, q.Path()), 1)
+	if s.domains {
+		q = q.Registrable()
+	}
+	h := max(maphash.String(s.seed, q.Path()+"\n"+q.URL), 1)
 	if s.n*4 >= len(s.slots)*3 {
 		s.grow()
 	}

@@ -69,7 +69,7 @@ var sameRows = []string{
 	"offline", "color", "stats", "stats-file", "quiet", "verbose", "exit-status",
 	"force", "fsync", "dry-run", "no-progress", "max-wait", "rate", "attempts",
 	"jobs", "per-host", "timeout", "user-agent", "ca", "insecure", "client-cert", "client-cert-password-file",
-	"demo-rtt", "help", "version",
+	"demo-rtt", "cache", "no-cache", "help", "version",
 }
 
 // rowFlags are the flags that rows depend on and that are not as usual.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -96,7 +95,7 @@ func writePlan(out io.Writer, p *client.Plan, dropped int64) error {
 	}
 	fmt.Fprintf(w, "%s, %s to ask of %s", render.Plural(p.Lines, "line"), plurals(p.Queries, "query", "queries"), render.Plural(int64(len(p.Servers)), "server"))
 	if p.Time > 0 {
-		fmt.Fprintf(w, ", about %s", render.Span(p.Time))
+		fmt.Fprintf(w, ", in %s", planTime(p.Time))
 	}
 	fmt.Fprintln(w)
 	if p.Duplicates > 0 {
@@ -105,8 +104,13 @@ func writePlan(out io.Writer, p *client.Plan, dropped int64) error {
 	if dropped > 0 {
 		fmt.Fprintf(w, "%s left out\n", plurals(dropped, "repeated line", "repeated lines"))
 	}
+	width := 0
+	for _, s := range p.Servers[:min(len(p.Servers), maxPlanLines)] {
+		width = max(width, render.Columns(render.Safe(s.Server)))
+	}
 	section(w, "Servers", p.Servers, func(s client.PlanServer) string {
-		line := fmt.Sprintf("%s  %s · %s", render.Safe(s.Server), render.Plural(s.Lines, "line"), cmp.Or(render.Span(s.Time), "-"))
+		name := render.Safe(s.Server)
+		line := name + strings.Repeat(" ", max(width-render.Columns(name), 0)) + fmt.Sprintf("  %s · %s", render.Plural(s.Lines, "line"), planTime(s.Time))
 		if !s.Rate.IsZero() {
 			line += " · limit " + s.Rate.String()
 		}
@@ -124,6 +128,14 @@ func writePlan(out io.Writer, p *client.Plan, dropped int64) error {
 	})
 	_, err := io.WriteString(out, w.String())
 	return err
+}
+
+// planTime is how long something takes, no finer than a guess can be.
+func planTime(d time.Duration) string {
+	if d < time.Second {
+		return "less than 1 s"
+	}
+	return "about " + render.Span(d.Round(time.Second))
 }
 
 // section writes a heading and lines, nothing without lines.

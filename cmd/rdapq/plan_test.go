@@ -29,13 +29,13 @@ func TestWritePlan(t *testing.T) {
 	if err := writePlan(&b, examplePlan(), 3); err != nil {
 		t.Fatal(err)
 	}
-	want := `1,300 lines, 1,250 queries to ask of 2 servers, about 11 m 48 s
+	want := `1,300 lines, 1,250 queries to ask of 2 servers, in about 11 m 48 s
 at least 20 duplicates, asked once
 3 repeated lines left out
 
 Servers:
-  a.example  1,200 lines · 11 m 48 s · limit 100/1m
-  b.example  70 lines · 900 ms
+  a.example  1,200 lines · about 11 m 48 s · limit 100/1m
+  b.example  70 lines · less than 1 s
 
 No server is known for:
   .zz  29 lines

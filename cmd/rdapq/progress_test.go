@@ -29,9 +29,6 @@ func TestProgressFrame(t *testing.T) {
 		`  parked.example           asked again in 1 m 15 s · 30 waiting · 2 without an answer · limit 10/1m`,
 		`  dead.example\x1b[2J      does not answer · 2 waiting`,
 	}
-	for i, l := range want { // the names are as wide as the widest
-		want[i] = l
-	}
 	got := s.frame(120, 40)
 	squeeze := func(lines []string) (out []string) {
 		for _, l := range lines {

@@ -23,6 +23,7 @@ type session struct {
 	client   *client.Client
 	state    state
 	demo     *rdaptest.Demo
+	budgets  *client.BudgetFile // nil: not kept
 }
 
 func (a *app) newSession() (*session, error) {
@@ -70,6 +71,7 @@ func (a *app) newSession() (*session, error) {
 			return nil, err
 		}
 		s.state = a.openState(&conns)
+		s.budgets = a.openBudgets()
 	}
 	if s.resolver, err = bootstrap.New(boot); err == nil {
 		if s.pool, err = pool.New(conns); err == nil {
@@ -79,6 +81,9 @@ func (a *app) newSession() (*session, error) {
 			}
 			config.Credentials = secrets
 			o.batch.configure(&config)
+			if s.budgets != nil {
+				config.Budgets = s.budgets
+			}
 			o.search.configure(&config)
 			o.referral.configure(&config, o.file != "", o.outputFormat())
 			config.RegistrarURLs = registrars
@@ -101,6 +106,9 @@ const refreshGrace = time.Second
 func (s *session) close(ctx context.Context) {
 	if s.client != nil {
 		s.client.Close()
+	}
+	if s.budgets != nil {
+		s.budgets.Close() // what could not be written is learned again
 	}
 	if s.pool != nil {
 		s.pool.Close()

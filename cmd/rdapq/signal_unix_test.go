@@ -196,6 +196,8 @@ func TestReaderThatHasEnough(t *testing.T) {
 		{"-f", "-", "--format", "csv"},
 		{"-f", "-", "--format", "text"},
 		{"-f", "-", "--format", "json"},
+		{"-f", "-", "--format", "table"},
+		{"-f", "-", "--format", "check", "--ordered"},
 		append([]string{"--format", "text"}, strings.Fields(strings.Repeat(name, 500))...),
 	} {
 		t.Run(strings.Join(args[:2], " "), func(t *testing.T) {
