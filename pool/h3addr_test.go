@@ -1,0 +1,127 @@
+package pool_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// The certificate must be valid for the origin, over QUIC as over TCP.
+func TestH3VerifiesCertificates(t *testing.T) {
+	s, _ := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	p, err := pool.New(pool.Config{Protocols: onlyH3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	_, err = get(t.Context(), p, domain(s, 1))
+	if e, ok := errors.AsType[*pool.Error](err); !ok || e.Step != pool.StepHandshake {
+		t.Errorf("got %v", err)
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
+		t.Errorf("the cause is hidden: %v", err)
+	}
+}
+
+// The first address is silent, the second answers.
+func TestH3TriesAddressesInTurn(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
+	_, port, _ := net.SplitHostPort(s.Addr())
+	silent, err := net.ListenPacket("udp4", "127.0.0.2:"+port)
+	if err != nil {
+		t.Skip("no second loopback address here:", err)
+	}
+	defer silent.Close()
+	p := newPool(t, s, pool.Config{Protocols: onlyH3, Resolve: map[string][]netip.Addr{
+		net.JoinHostPort(named, port): {netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")},
+	}})
+	for i := range 3 {
+		if _, err := get(t.Context(), p, namedURL(port, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := h.Counts(); c.Connections != 1 || c.Requests != 3 {
+		t.Errorf("server saw %+v", c)
+	}
+}
+
+func TestH3AddressValidation(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{Validate: true})
+	p := newPool(t, s, pool.Config{Protocols: onlyH3, FreshConns: true})
+	getAll(t, p, s, 5, 1)
+	if c := h.Counts(); c.Requests != 5 {
+		t.Errorf("server saw %+v", c)
+	}
+}
+
+// The address that early data goes to is silent. Another one is tried after a
+// while, and first from then on.
+func TestEarlyDataToASilentAddress(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
+	_, port, _ := net.SplitHostPort(s.Addr())
+	silent, err := net.ListenPacket("udp4", "127.0.0.2:"+port)
+	if err != nil {
+		t.Skip("no second loopback address here:", err)
+	}
+	defer silent.Close()
+	addr := netip.MustParseAddr("127.0.0.1")
+	at := net.JoinHostPort(named, port)
+	m := memory{t.TempDir()}
+	for _, addrs := range [][]netip.Addr{{addr}, {netip.MustParseAddr("127.0.0.2"), addr}} {
+		p, end := m.run(t, s, pool.Config{
+			Protocols: onlyH3, HandshakeTimeout: 500 * time.Millisecond, Resolve: map[string][]netip.Addr{at: addrs},
+		})
+		for i := range 3 {
+			if _, err := get(t.Context(), p, namedURL(port, i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := p.Stats().DialsFailed; n != int64(len(addrs)-1) {
+			t.Errorf("%d failed dials with %d addresses", n, len(addrs))
+		}
+		end()
+	}
+	if c := h.Counts(); c.Connections != 2 || c.Requests != 6 {
+		t.Errorf("server saw %+v", c)
+	}
+}
+
+func TestH3SourceAndFamily(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	p := newPool(t, s, pool.Config{Protocols: onlyH3, LocalAddr: netip.MustParseAddr("127.0.0.1")})
+	getAll(t, p, s, 3, 1)
+	if c := h.Counts(); c.Connections != 1 {
+		t.Errorf("server saw %+v", c)
+	}
+	p = newPool(t, s, pool.Config{Protocols: onlyH3, Network: "tcp6"})
+	_, err := get(t.Context(), p, domain(s, 1))
+	if e, ok := errors.AsType[*pool.Error](err); !ok || e.Step != pool.StepResolve {
+		t.Errorf("an IPv4 address over tcp6: %v", err)
+	}
+}
+
+// What a server led to is not asked at private addresses, over QUIC either.
+func TestH3KeepsToTheGuard(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	p := newPool(t, s, pool.Config{Protocols: onlyH3})
+	p.SetLookup(func(context.Context, string, string) ([]netip.Addr, error) {
+		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+	})
+	_, port, _ := net.SplitHostPort(s.Addr())
+	for _, url := range []string{domain(s, 1), "https://localhost.example:" + port + "/"} {
+		_, err := get(pool.WithGuard(t.Context()), p, url)
+		if _, ok := errors.AsType[*pool.AddressError](err); !ok {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	if h.Heard() != 0 {
+		t.Error("the server was asked")
+	}
+}
