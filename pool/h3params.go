@@ -32,8 +32,8 @@ func traceParameters(ctx context.Context, _ bool, _ quic.ConnectionID) qlogwrite
 type paramsTrace struct {
 	conn    *h3Conn
 	dial    context.Context // done when the dial is
-	quic    bool        // its log was given out
-	control atomic.Bool // HTTP/3 is about to open its control stream early
+	quic    bool            // its log was given out
+	control atomic.Bool     // HTTP/3 is about to open its control stream early
 }
 
 // AddProducer serves QUIC, which asks first, and HTTP/3 as long as something is
