@@ -38,6 +38,10 @@ func main() {
 }
 
 func fill(dir, name string, count int) error {
+	dir, err := filepath.Abs(dir) // for nginx
+	if err != nil {
+		return err
+	}
 	www := filepath.Join(dir, "www", "domain")
 	if err := os.MkdirAll(www, 0o755); err != nil {
 		return err
