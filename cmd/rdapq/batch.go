@@ -98,7 +98,7 @@ func (o *batchOptions) fieldError(err error) error {
 	if unknown, ok := errors.AsType[*render.FieldError](err); ok && unknown.Name == "help" {
 		err = errors.New("--fields takes a list of names with commas between")
 	}
-	return usagef("there are "+strings.Join(render.FieldNames(), ", ")+", and paths that begin with rdap. or input.", "%w", err)
+	return usagef("there are "+strings.Join(render.FieldNames(), ", ")+", and paths into "+strings.Join(render.FieldPaths[:], ", ")+", such as rdap.secureDNS.delegationSigned", "%w", err)
 }
 
 // parseRates reads --rate.

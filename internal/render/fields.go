@@ -17,6 +17,15 @@ import (
 type view struct {
 	r       *client.Result
 	summary *client.Summary
+	row     []byte
+}
+
+// member returns what stands at a path in the whole row.
+func (v *view) member(path []string) value {
+	if v.row == nil {
+		v.row = AppendRow(nil, v.r)
+	}
+	return plainValue(descend(v.row, path))
 }
 
 func (v *view) gist() *client.Summary {
@@ -132,6 +141,12 @@ func knownFields() []field {
 		{name: "conn.tls", value: connected(func(r *r) value { return value{str: tlsVersion(r.Conn.TLS)} })},
 		{name: "conn.resumed", value: connected(func(r *r) value { return boolean(r.Conn.Resumed) })},
 		{name: "conn.early_data", value: connected(func(r *r) value { return boolean(r.Conn.EarlyData) })},
+		{name: "cached", value: func(v *view) value {
+			if !v.r.Cached {
+				return value{}
+			}
+			return boolean(true)
+		}},
 		{name: "input", value: func(v *view) value { return value{json: inputObject(v.r.Extra)} }},
 		{name: "summary", value: func(v *view) value {
 			if out := appendSummary(nil, v.gist()); len(out) > len("{}") {
@@ -167,6 +182,9 @@ func knownFields() []field {
 			}
 			return value{json: appendPages(nil, p)}
 		})},
+		{name: "paging", value: func(v *view) value { return v.member([]string{"paging"}) }},
+		{name: "more_pages", value: func(v *view) value { return v.member([]string{"more_pages"}) }},
+		{name: "related", value: func(v *view) value { return v.member([]string{"related"}) }},
 		{name: "warnings", value: func(v *view) value { return value{list: v.r.Warnings} }},
 		{name: "error", value: func(v *view) value {
 			if v.r.Err == nil {
@@ -200,9 +218,10 @@ func failure(f func(*client.Error) string) func(*view) value {
 	}
 }
 
-// FieldNames returns what Options.Fields may hold. Beside these, "rdap." and
-// "input." may be followed by a path into the server's object or the input's
-// columns: member names and indices with dots between.
+// FieldNames returns what Options.Fields may hold. Beside these, names that begin
+// with those of FieldPaths and a dot may go on with a path: member names and
+// indices with dots between. After "registrar." that leads into the row of the
+// registrar's answer, while "registrar" by itself is the registrar's name.
 func FieldNames() []string {
 	var names []string
 	for _, f := range knownFields() {
@@ -210,6 +229,9 @@ func FieldNames() []string {
 	}
 	return names
 }
+
+// FieldPaths are the members that a path may lead into.
+var FieldPaths = [...]string{"rdap", "input", "registrar", "related", "paging", "more_pages"}
 
 // A FieldError says that there is no field of a name.
 type FieldError struct{ Name string }
@@ -238,6 +260,9 @@ func lookUp(names []string) ([]field, error) {
 			fields[i].value = func(v *view) value { return plainValue(descend(v.answer(), path)) }
 		case first == "input":
 			fields[i].value = func(v *view) value { return plainValue(descend(inputObject(v.r.Extra), []string{rest})) }
+		case slices.Contains(FieldPaths[2:], first):
+			path := strings.Split(name, ".")
+			fields[i].value = func(v *view) value { return v.member(path) }
 		case first == "summary" && inSummary(rest):
 			place = slices.IndexFunc(known, func(f field) bool { return f.name == rest })
 			fields[i] = known[place]

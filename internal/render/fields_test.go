@@ -171,3 +171,14 @@ func TestTable(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestFieldsOfTheRegistrar: its name by itself, its answer by a path.
+func TestFieldsOfTheRegistrar(t *testing.T) {
+	all := fixtures(t)
+	r := *all["domain-thin"]
+	r.Registrar = all["domain-thick"]
+	got := encode(t, FormatNDJSON, Options{Fields: []string{"registrar", "registrar.verdict", "registrar.rdap.objectClassName", "related.up"}}, &r)
+	if want := `{"registrar":"Example Registrar, Inc.","registrar.verdict":"registered","registrar.rdap.objectClassName":"domain"}` + "\n"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
