@@ -125,8 +125,8 @@ func (c *Contact) addPhone(text, ext string, types []string) {
 	text = strings.TrimSpace(text)
 	p := Phone{Number: text, Ext: ext, Types: types}
 	fax := len(text) >= 4 && strings.EqualFold(text[:4], "fax:")
-	if fax && !p.Fax() {
-		p.Types = append(slices.Clip(types), "fax")
+	if fax && !p.Fax() { // the scheme counts, whatever the types say
+		p.Types = append(slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "voice" || t == "fax" }), "fax")
 	}
 	if fax || len(text) >= 4 && strings.EqualFold(text[:4], "tel:") {
 		number, params, _ := strings.Cut(text[4:], ";")

@@ -395,7 +395,8 @@ func FuzzSummary(f *testing.F) {
 
 func seed(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.json")
-	for _, file := range files {
+	shapes, _ := filepath.Glob("testdata/shapes/*")
+	for _, file := range append(files, shapes...) {
 		raw, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)

@@ -1,0 +1,68 @@
+package client
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestCompareExtent(t *testing.T) {
+	const all4 = `{"startAddress":"0.0.0.0","endAddress":"255.255.255.255"}`
+	tests := []struct {
+		typ         Type
+		asked, body string
+		want        []string
+	}{
+		{TypeIP, "192.0.2.7", `{"startAddress":"192.0.2.0","endAddress":"192.0.2.255"}`, nil},
+		{TypeIP, "192.0.2.0/24", `{"startAddress":"192.0.2.0","endAddress":"192.0.2.255"}`, nil},
+		{TypeIP, "192.0.2.0/24", `{"startAddress":"192.0.0.0/32","endAddress":"192.0.3.255/32"}`, nil},
+		{TypeIP, "192.0.2.0/23", `{"startAddress":"192.0.2.0","endAddress":"192.0.2.255"}`, []string{"the answer is about 192.0.2.0/24, which is not all of 192.0.2.0/23"}},
+		{TypeIP, "192.0.2.0/24", `{"startAddress":"192.0.2.9","endAddress":"192.0.3.2"}`, []string{"the answer is about 192.0.2.9 – 192.0.3.2, which is not all of 192.0.2.0/24"}},
+		{TypeIP, "192.0.2.7", `{"startAddress":"198.51.100.0","endAddress":"198.51.100.255"}`, []string{"asked for 192.0.2.7, the answer is about 198.51.100.0/24"}},
+		{TypeIP, "192.0.2.7", `{"startAddress":"2001:db8::","endAddress":"2001:db8::ff"}`, []string{"asked for 192.0.2.7, the answer is about 2001:db8::/120"}},
+		{TypeIP, "192.0.2.7", all4, []string{"the answer is about 0.0.0.0/0, which is all of IPv4"}},
+		{TypeIP, "0.0.0.0/0", all4, nil},
+		{TypeIP, "2001:db8::1", `{"startAddress":"::","endAddress":"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"}`, []string{"the answer is about ::/0, which is all of IPv6"}},
+		{TypeIP, "192.0.2.7", `{"startAddress":"192.0.2.0"}`, nil},
+		{TypeIP, "192.0.2.7", `{"startAddress":"x","endAddress":"y"}`, nil},
+		{TypeAutnum, "64505", `{"startAutnum":64496,"endAutnum":64511}`, []string{"the answer is about AS64496 – AS64511, a block that AS64505 lies in"}},
+		{TypeAutnum, "64505", `{"startAutnum":64505,"endAutnum":64505}`, nil},
+		{TypeAutnum, "64505", `{"startAutnum":64506,"endAutnum":64506}`, []string{"asked for AS64505, the answer is about AS64506"}},
+		{TypeAutnum, "64505", `{"startAutnum":64500,"endAutnum":null}`, nil},
+	}
+	for _, tt := range tests {
+		q, err := ParseAs(tt.typ, tt.asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Result{Query: q, Raw: []byte(tt.body)}
+		r.compareExtent()
+		if d := cmp.Diff(tt.want, r.Warnings, cmpopts.EquateEmpty()); d != "" {
+			t.Errorf("%s %s (-want +got):\n%s", tt.asked, tt.body, d)
+		}
+	}
+}
+
+func TestWarnTruncations(t *testing.T) {
+	const cut = `"remarks":[{"type":"object truncated due to authorization"}]`
+	body := []byte(`{"objectClassName":"domain","ldhName":"a.example","notices":[null,{"type":"Result set truncated due to \u001b[2J load"},
+	 {"title":"the due to note"}],"entities":[{` + cut + `},{"entities":[null,{` + cut + `}]},{"remarks":[{"type":"OBJECT TRUNCATED DUE TO AUTHORIZATION"}]}]}`)
+	found, err := surveyAnswer(body)
+	if err != nil || !found.cut {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	r := &Result{Raw: body}
+	r.warnTruncations()
+	want := []string{
+		`the server says: Result set truncated due to \u001b[2J load (notices[1])`,
+		"the server says: object truncated due to authorization (entities[0].remarks[0] and 2 more)",
+	}
+	if d := cmp.Diff(want, r.Warnings); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	plain := &Result{Raw: []byte(`{"objectClassName":"domain","remarks":[{"description":["object, due to be deleted"]}]}`)}
+	if plain.warnTruncations(); plain.Warnings != nil {
+		t.Errorf("warnings %q", plain.Warnings)
+	}
+}

@@ -1,0 +1,72 @@
+package render
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+// queryOfClass is what an answer of a class is shown as an answer to.
+func queryOfClass(class string) client.Query {
+	for _, q := range [...]struct{ class, typ, text string }{
+		{client.ClassIPNetwork, "ip", "192.0.2.0/25"},
+		{client.ClassAutnum, "autnum", "64505"},
+		{client.ClassEntity, "entity", "X-1"},
+		{client.ClassNameserver, "nameserver", "ns1.x.example"},
+		{client.ClassHelp, "help", "help"},
+	} {
+		if q.class == class {
+			if query, err := client.ParseAs(client.Type(q.typ), q.text); err == nil {
+				return query
+			}
+		}
+	}
+	return client.Query{Text: "x.example", Type: client.TypeDomain, Name: "x.example"}
+}
+
+// FuzzAnswer shows whatever a server may send in every format.
+func FuzzAnswer(f *testing.F) {
+	for _, pattern := range []string{"testdata/bodies/*.json", "../../client/testdata/shapes/*"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			f.Fatalf("%s: %v", pattern, err)
+		}
+		for _, file := range files {
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(raw)
+		}
+	}
+	f.Add([]byte("{\"objectClassName\":\"domain\",\"ldhName\":\"\u202e\x9b\",\"events\":[{\"eventAction\":\"expiration\",\"eventDate\":\"9999-12-31T23:59:59Z\"}]}"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		class, _ := client.CheckRDAP(raw)
+		r := &client.Result{Query: queryOfClass(class), Verdict: client.Found, Raw: raw, Time: noon}
+		if r.Query.Type == client.TypeDomain {
+			r.Verdict = client.Registered
+		}
+		for _, o := range []TextOptions{{Now: noon}, {Verbose: true, Width: 40}, {Color: true, Width: 80}} {
+			got := string(AppendText(nil, r, o))
+			checkText(t, got, o.Color)
+			if got == "" || !strings.HasSuffix(got, "\n") {
+				t.Fatalf("text %q", got)
+			}
+		}
+		checkTable(t, r)
+		row := AppendRow(nil, r)
+		checkRow(t, row)
+		var parsed struct{ Summary client.Summary }
+		if err := json.Unmarshal(row, &parsed); err != nil {
+			t.Fatal(err)
+		}
+		if want := r.Summary(); !slices.Equal(parsed.Summary.Statuses, want.Statuses) || parsed.Summary.Name != want.Name {
+			t.Fatalf("summary %+v in the row, %+v from the result", parsed.Summary, want)
+		}
+	})
+}
