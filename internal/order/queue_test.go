@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -181,5 +182,38 @@ func TestCompact(t *testing.T) {
 	}
 	if err := q.Put(90, []byte("90\n")); err != nil || !strings.HasSuffix(got.String(), "89\n90\n"+want) {
 		t.Errorf("%q, %v", got.String(), err)
+	}
+}
+
+// TestQueueMemory: however many rows wait for one, memory does not grow with
+// them. 400,000 rows of 100 octets wait here.
+func TestQueueMemory(t *testing.T) {
+	n := int64(0)
+	q := NewQueue(Config{Dir: t.TempDir(), MaxMemory: 1 << 20, Emit: func(row []byte) error { n += int64(len(row)); return nil }})
+	defer q.Close()
+	row := []byte(strings.Repeat("x", 99) + "\n")
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	const lines = 400_000
+	for line := range int64(lines) {
+		if err := q.Announce(line + 1); err != nil {
+			t.Fatal(err)
+		}
+		if line > 0 {
+			if err := q.Put(line+1, row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if grown := int64(heap() - before); grown > 8<<20 {
+		t.Errorf("%d octets in memory for %d octets of rows", grown, lines*len(row))
+	}
+	if err := q.Put(1, row); err != nil || n != int64(lines*len(row)) {
+		t.Errorf("%d octets came out, %v", n, err)
 	}
 }

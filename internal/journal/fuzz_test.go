@@ -1,0 +1,65 @@
+package journal
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// FuzzOpen has a journal hold anything. It is refused, or what it held as whole
+// rows is what the run goes on with: never less, and never what is no row.
+func FuzzOpen(f *testing.F) {
+	f.Add(`{"line":1,"verdict":"registered"}` + "\n" + `{"line":2,"verdict":"failed"}` + "\n" + `{"li`)
+	f.Add(`{"verdict":"found","rdap":{"line":2},"line":3}` + "\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if text == "" {
+			return
+		}
+		o := options(t.TempDir(), NDJSON, false)
+		j, err := Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(o.Path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		whole := text[:strings.LastIndexByte(text, '\n')+1]
+		j, err = Open(o)
+		if err != nil {
+			if after, err := os.ReadFile(o.Path); err != nil || string(after) != text {
+				t.Errorf("refused and changed: %q, %v", after, err)
+			}
+			return
+		}
+		defer j.Close()
+		kept := make(map[int64]bool)
+		for row := range strings.Lines(whole) {
+			var r map[string]any
+			if json.Unmarshal([]byte(row), &r) != nil || strings.Count(row, `"line"`) != 1 || strings.Count(row, `"verdict"`) != 1 {
+				continue // of several, whichever counts
+			}
+			line, isNumber := r["line"].(float64)
+			verdict, isText := r["verdict"].(string)
+			if isNumber && isText && verdict != "failed" && line > 0 && line < 1<<50 && line == float64(int64(line)) {
+				kept[int64(line)] = true
+			}
+		}
+		for line := range kept {
+			if ask, err := j.Begin(line); ask || err != nil {
+				t.Errorf("line %d has a row and is asked again, %v", line, err)
+			}
+		}
+		left, err := os.ReadFile(o.Path)
+		if err != nil || len(left) > len(whole) {
+			t.Errorf("the file holds %q, %v", left, err)
+		}
+		if _, err := os.Stat(filepath.Join(filepath.Dir(o.Path), "out.rdapq-new")); err == nil {
+			t.Error("the copy is left")
+		}
+	})
+}
