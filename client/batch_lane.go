@@ -30,7 +30,8 @@ type lane struct {
 
 	inFlight int
 	solo     bool      // what is in flight is to have no company
-	ready    bool      // it stands in the queue's list
+	place    int       // among those that are ready; -1: it is not
+	turn     uint64    // when it became ready
 	parked   time.Time // until when it is not looked at
 	resting  bool      // because all that it has is to be repeated later
 	slot     int       // its place among the timers; -1: none
@@ -124,29 +125,4 @@ func (f *fifo) cutTail(n int) []*item {
 	tail := f.items[f.head+n:]
 	f.items = f.items[:f.head+n]
 	return tail
-}
-
-// timers is a heap of parked lanes.
-type timers []*lane
-
-func (t timers) Len() int           { return len(t) }
-func (t timers) Less(i, j int) bool { return t[i].parked.Before(t[j].parked) }
-func (t timers) Swap(i, j int) {
-	t[i], t[j] = t[j], t[i]
-	t[i].slot, t[j].slot = i, j
-}
-
-func (t *timers) Push(x any) {
-	l := x.(*lane)
-	l.slot = len(*t)
-	*t = append(*t, l)
-}
-
-func (t *timers) Pop() any {
-	last := len(*t) - 1
-	l := (*t)[last]
-	(*t)[last] = nil
-	*t = (*t)[:last]
-	l.slot = -1
-	return l
 }

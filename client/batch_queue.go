@@ -8,9 +8,10 @@ import (
 )
 
 // A queue hands the inputs of a batch to its workers: first come, first served
-// at each server, and the servers in turn. A server that may not be asked now
-// leaves the list of those that are ready, until one of its lookups has ended or
-// its time has come, so that no worker ever waits for it.
+// at each server, and of the servers the one next that has the fewest workers, so
+// that slow ones do not end up with them all. A server that may not be asked now
+// leaves those that are ready, until one of its lookups has ended or its time has
+// come, so that no worker ever waits for it.
 type queue struct {
 	queueConfig
 	spill    spill
@@ -21,7 +22,8 @@ type queue struct {
 	wake   sync.Cond // a lane became ready, or the queue ended
 	room   sync.Cond // the reader may go on
 	lanes  map[*host]*lane
-	ready  []*lane
+	ready  readyLanes
+	turn   uint64 // counts lanes becoming ready
 	timers timers
 	timer  *time.Timer // nil: none is set
 
@@ -38,6 +40,9 @@ type queue struct {
 	twins   map[uint64]*item // by hash of their keys: in memory and without result
 	twinned int              // inputs that wait for the result of another
 	recent  *recent
+
+	read  int64           // inputs
+	heard map[*host]int64 // hosts that some of the last inputs were for, and the last of those
 }
 
 // queueConfig is what a queue needs of its batch.
@@ -63,161 +68,17 @@ const (
 func newQueue(cfg queueConfig) *queue {
 	q := &queue{
 		queueConfig: cfg, lanes: make(map[*host]*lane), twins: make(map[uint64]*item),
-		recent: newRecent(cfg.window, cfg.memory.most/16),
+		heard: make(map[*host]int64), recent: newRecent(cfg.window, cfg.memory.most/16),
 	}
 	q.wake.L, q.room.L = &q.mu, &q.mu
 	return q
-}
-
-// enter takes in an input that asks for nothing, such as one that is invalid: its
-// result takes a place as well. It is false if nobody wants it any more.
-func (q *queue) enter() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for q.inMemory >= q.window && !q.gone {
-		if !q.starving() || !q.spillOne() {
-			q.room.Wait()
-		}
-	}
-	if !q.gone {
-		q.inMemory++
-	}
-	return !q.gone
-}
-
-// push puts a new input at the end of the line of its server. It waits for a
-// place in the window, and so paces the reader. If the same has been asked
-// already it returns the result; the input has a place, but stands in no line.
-func (q *queue) push(it *item) (same *Result) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for !q.gone {
-		if same, ok := q.twin(it); ok {
-			return same
-		}
-		l := q.lane(it.host)
-		hungry := q.starving()
-		switch {
-		case hungry && l.shelf.n > 0 && q.shelve(l, it):
-			return nil
-		case q.inMemory < q.window && (l.shelf.n == 0 || q.spillErr != nil):
-			q.inMemory++
-			it.lane = l
-			if it.late = q.twins[it.hash] != nil; !it.late {
-				q.twins[it.hash] = it
-			}
-			l.fresh.push(it)
-			q.waiting++
-			q.rouse(l)
-			return nil
-		case hungry && q.inMemory >= q.window && q.spillOne():
-			continue
-		}
-		q.drop(l)
-		q.room.Wait()
-	}
-	return nil
-}
-
-// twin attaches it to an input that asks the same, or finds the result.
-func (q *queue) twin(it *item) (same *Result, ok bool) {
-	if q.inMemory >= q.window {
-		return nil, false
-	}
-	if first := q.twins[it.hash]; first != nil && first.key == it.key {
-		// Not so many that they fill the window: that would hold up everybody.
-		if q.twinned >= q.window/4 {
-			return nil, false
-		}
-		first.twins = append(first.twins, it.twin())
-		q.twinned++
-		q.inMemory++
-		return nil, true
-	}
-	if r, ok := q.recent.get(it); ok {
-		q.inMemory++
-		return it.twin().of(r), true
-	}
-	return nil, false
-}
-
-func (it *item) twin() twin {
-	return twin{line: it.result.Line, query: it.result.Query, extra: it.result.Extra}
-}
-
-// starving says that workers are idle for want of servers that may be asked: the
-// reader goes on then, whatever it takes, in search of others.
-func (q *queue) starving() bool {
-	return len(q.ready) == 0 && q.inFlight < q.maxWorkers && !q.ended && !q.memory.tight()
-}
-
-// shelve puts a new input on its lane's shelf.
-func (q *queue) shelve(l *lane, it *item) bool {
-	if err := l.shelf.put(it.input, &q.spill); err != nil {
-		q.cannotSpill(err)
-		return false
-	}
-	q.waiting++
-	q.spilled++
-	q.rouse(l)
-	return true
-}
-
-func (q *queue) cannotSpill(err error) {
-	if q.spillErr == nil {
-		q.spillErr = err
-		if q.warn != nil {
-			q.warn(err)
-		}
-	}
-}
-
-// spillOne makes room in the window: most of the longest lane goes to its shelf.
-func (q *queue) spillOne() bool {
-	if q.spillErr != nil {
-		return false
-	}
-	var longest *lane
-	for _, l := range q.lanes {
-		if l.shelf.n == 0 && (longest == nil || l.fresh.len() > longest.fresh.len()) {
-			longest = l
-		}
-	}
-	if longest == nil || longest.fresh.len() < 2 {
-		return false
-	}
-	moved := 0
-	var stay []*item
-	tail := longest.fresh.cutTail(min(keepInMemory, longest.fresh.len()/2))
-	for _, it := range tail {
-		if len(it.twins) > 0 || q.spillErr != nil {
-			stay = append(stay, it) // others count on it
-			continue
-		}
-		if err := longest.shelf.put(it.input, &q.spill); err != nil {
-			q.cannotSpill(err)
-			stay = append(stay, it)
-			continue
-		}
-		if q.twins[it.hash] == it {
-			delete(q.twins, it.hash)
-		}
-		moved++
-	}
-	clear(tail)
-	for _, it := range stay {
-		longest.fresh.push(it)
-	}
-	q.inMemory -= moved
-	q.spilled += int64(moved)
-	return moved > 0
 }
 
 // lane returns the line of a host, which is new if nothing stands in it.
 func (q *queue) lane(h *host) *lane {
 	l := q.lanes[h]
 	if l == nil {
-		l = &lane{host: h, slot: -1}
+		l = &lane{host: h, slot: -1, place: -1}
 		q.lanes[h] = l
 		q.hosts.keep(h)
 	}
@@ -226,7 +87,7 @@ func (q *queue) lane(h *host) *lane {
 
 // drop forgets a lane if it is empty.
 func (q *queue) drop(l *lane) {
-	if l.inFlight == 0 && !l.ready && !l.hasFresh() && len(l.repeated) == 0 && q.lanes[l.host] == l {
+	if l.inFlight == 0 && l.place < 0 && !l.hasFresh() && len(l.repeated) == 0 && q.lanes[l.host] == l {
 		q.unpark(l)
 		delete(q.lanes, l.host)
 		q.hosts.release(l.host)
@@ -235,14 +96,15 @@ func (q *queue) drop(l *lane) {
 
 // offer puts l on the list if it has something to do, and finds a worker.
 func (q *queue) offer(l *lane) {
-	if l.ready || !l.hasFresh() && len(l.repeated) == 0 {
+	if l.place >= 0 || !l.hasFresh() && len(l.repeated) == 0 {
 		return
 	}
 	if !q.ended && (!l.parked.IsZero() || l.inFlight >= l.host.adaptive.limit()) {
 		return
 	}
-	l.ready = true
-	q.ready = append(q.ready, l)
+	q.turn++
+	l.turn = q.turn
+	heap.Push(&q.ready, l)
 	q.hire()
 }
 
@@ -274,13 +136,10 @@ func (q *queue) next() (*item, ticket) {
 	defer q.mu.Unlock()
 	for {
 		for len(q.ready) > 0 && !q.full() {
-			l := q.ready[0]
-			q.ready[0] = nil
-			q.ready = q.ready[1:]
-			l.ready = false
+			l := heap.Pop(&q.ready).(*lane)
 			if it, k := q.pick(l, time.Now()); it != nil {
 				q.start(l, it)
-				if q.starving() {
+				if q.starving() || !l.hasFresh() {
 					q.room.Signal()
 				}
 				return it, k
@@ -324,9 +183,7 @@ func (q *queue) eased() {
 func (q *queue) start(l *lane, it *item) {
 	if it.lane == nil { // from the shelf
 		q.inMemory++
-		if q.spilled--; l.shelf.n == 0 {
-			q.room.Signal()
-		}
+		q.spilled--
 	}
 	it.lane = l
 	l.inFlight++
@@ -398,52 +255,6 @@ func (q *queue) any(l *lane) *item {
 	return l.removeFresh(&q.spill)
 }
 
-// park takes l off until at.
-func (q *queue) park(l *lane, at time.Time) {
-	l.parked = at
-	if l.slot >= 0 {
-		heap.Fix(&q.timers, l.slot)
-	} else {
-		heap.Push(&q.timers, l)
-	}
-	if q.timers[0] == l {
-		q.setTimer()
-	}
-}
-
-func (q *queue) unpark(l *lane) {
-	l.parked, l.resting = time.Time{}, false
-	if l.slot >= 0 {
-		heap.Remove(&q.timers, l.slot)
-	}
-}
-
-// setTimer arranges for tick at the time of the first parked lane.
-func (q *queue) setTimer() {
-	if len(q.timers) == 0 || q.gone {
-		return
-	}
-	wait := time.Until(q.timers[0].parked)
-	if q.timer == nil {
-		q.timer = time.AfterFunc(wait, q.tick)
-	} else {
-		q.timer.Reset(wait)
-	}
-}
-
-// tick offers the lanes whose time has come.
-func (q *queue) tick() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	now := time.Now()
-	for len(q.timers) > 0 && !q.timers[0].parked.After(now) {
-		l := q.timers[0]
-		q.unpark(l)
-		q.offer(l)
-	}
-	q.setTimer()
-}
-
 // done frees the item's place at its server. If it is to be asked for again it
 // stands in line for its next host.
 func (q *queue) done(it *item, again bool) {
@@ -453,6 +264,9 @@ func (q *queue) done(it *item, again bool) {
 	l.inFlight--
 	l.solo = false
 	q.inFlight--
+	if l.place >= 0 {
+		heap.Fix(&q.ready, l.place)
+	}
 	if again && !q.gone {
 		to := q.lane(it.host)
 		it.lane = to
@@ -516,45 +330,6 @@ func (q *queue) leave() {
 		q.room.Signal()
 	}
 	q.mu.Unlock()
-}
-
-// close says that no more inputs come. Those that wait are still handed out.
-func (q *queue) close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.closed = true
-	q.wakeAll()
-}
-
-// end gives up all that waits: it is handed out at once, to be ended.
-func (q *queue) end() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.ended = true
-	for _, l := range q.lanes {
-		q.unpark(l)
-		q.offer(l)
-	}
-	q.wakeAll()
-	q.room.Broadcast()
-}
-
-// clear forgets all that waits.
-func (q *queue) clear() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.gone, q.ended = true, true
-	for _, l := range q.lanes {
-		l.front, l.fresh, l.shelf, l.repeated, l.ready = nil, fifo{}, shelf{}, nil, false
-		q.unpark(l)
-		q.drop(l)
-	}
-	q.ready, q.waiting, q.spilled = nil, 0, 0
-	if q.timer != nil {
-		q.timer.Stop()
-	}
-	q.wakeAll()
-	q.room.Broadcast()
 }
 
 func (q *queue) wakeAll() {

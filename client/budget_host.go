@@ -22,8 +22,10 @@ type host struct {
 	rate     Rate
 	fixed    bool // rate is published or configured: the server teaches us no other
 	learned  time.Time
-	inferred bool // rate was made out at lastThrottle; answers still under way then belong to it
-	pending  span // answers that the store has not been told of
+	raised   time.Time // when rate was made out, or raised
+	stated   bool      // the server has said what rate is
+	inferred bool      // rate was made out at lastThrottle; answers still under way then belong to it
+	pending  span      // answers that the store has not been told of
 
 	until     time.Time // nothing is asked before
 	paused    time.Time // when until was set
@@ -45,6 +47,7 @@ const (
 	pauseBase    = time.Second     // without its word: up to so long, doubled each time
 	pauseMost    = time.Minute     // at most
 	learnedFor   = time.Hour       // how long a learned rate holds
+	raiseAfter   = 5 * time.Minute // when more is tried
 	forgetAfter  = 5 * time.Minute // of silence: earlier requests have no bearing on a limit
 	unratedGrain = 50 * time.Millisecond
 )
@@ -134,6 +137,9 @@ func (h *host) withinRate(now time.Time, p pass) (grant, time.Time) {
 		return granted, time.Time{}
 	}
 	n, at := h.window.free(now, h.rate)
+	if n <= 0 && h.raise(now) {
+		n, at = h.window.free(now, h.rate)
+	}
 	switch {
 	case n > 0:
 		return granted, time.Time{}
@@ -142,6 +148,17 @@ func (h *host) withinRate(now time.Time, p pass) (grant, time.Time) {
 	default:
 		return patience(now, at, p.maxWait)
 	}
+}
+
+// raise tries whether more is allowed than was made out, when that has been used
+// up for long and nothing refused: it may have been others who used up the rest.
+func (h *host) raise(now time.Time) bool {
+	if h.fixed || h.stated || now.Sub(h.raised) < max(raiseAfter, 10*h.rate.Per) {
+		return false
+	}
+	h.rate.N += max(h.rate.N/2, 1)
+	h.raised = now
+	return true
 }
 
 // patience bounds a wait.
@@ -221,6 +238,7 @@ func (h *host) observe(s sample) {
 	}
 	if !s.stated.IsZero() && !h.fixed {
 		h.learn(s.stated, s.now)
+		h.stated = true
 	}
 	switch s.effect {
 	case withdrawn:
@@ -347,6 +365,7 @@ func (h *host) learn(r Rate, now time.Time) {
 		}
 	}
 	h.rate, h.learned, h.window.grain = r, now, r.Per/windowGrains
+	h.raised, h.stated = now, false
 	h.store.Add(h.name, b)
 }
 

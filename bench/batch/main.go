@@ -12,9 +12,9 @@
 // limited server is asked no more than its budget and what was on its way when it
 // first refused.
 //
-// million: ten million lines for three servers, of which one is parked by
-// Retry-After for the most part of the run; the peak of rdapq's memory is printed
-// and bounded.
+// million: ten million lines for three servers, of which one says for the first two
+// minutes that it is not to be asked; the peak of rdapq's memory is printed and
+// bounded.
 //
 // It prints what it measured, and ends with code 1 if something is not so. -scale
 // divides the numbers of lines.

@@ -28,7 +28,7 @@ var behaviours = map[string]func(*rdaptest.Config) func(*rdaptest.Server){
 	"hole":  on(rdaptest.Hang()),
 	"html":  on(rdaptest.Status(500), rdaptest.Body("text/html", "<h1>Internal Server Error</h1>")),
 	"parked": func(c *rdaptest.Config) func(*rdaptest.Server) {
-		c.Handler = &limiter{n: 1000, per: 10 * time.Minute, until: time.Minute}
+		c.Handler = &limiter{until: 2 * time.Minute}
 		return nil
 	},
 }
@@ -39,8 +39,8 @@ func on(b ...rdaptest.Behaviour) func(*rdaptest.Config) func(*rdaptest.Server) {
 	}
 }
 
-// A limiter allows n requests in any span of per, but for the first request after
-// until, if that is set: then all are allowed.
+// A limiter allows n requests in any span of per. With until it refuses all for so
+// long after the first, and allows all afterwards.
 type limiter struct {
 	n     int
 	per   time.Duration
@@ -74,7 +74,11 @@ func (l *limiter) wait(now time.Time) time.Duration {
 	if l.first.IsZero() {
 		l.first = now
 	}
-	if l.until > 0 && now.Sub(l.first) > l.until {
+	if l.until > 0 {
+		if wait := l.first.Add(l.until).Sub(now); wait > 0 {
+			l.report.Refused++
+			return wait
+		}
 		l.report.Allowed++
 		return 0
 	}
@@ -83,9 +87,6 @@ func (l *limiter) wait(now time.Time) time.Duration {
 	}
 	if len(l.allowed) >= l.n {
 		l.report.Refused++
-		if l.until > 0 {
-			return l.first.Add(l.until).Sub(now)
-		}
 		return l.allowed[0].Add(l.per).Sub(now)
 	}
 	l.allowed = append(l.allowed, now)

@@ -1,0 +1,180 @@
+package client
+
+import "maps"
+
+// enter takes in an input that asks for nothing, such as one that is invalid: its
+// result takes a place as well. It is false if nobody wants it any more.
+func (q *queue) enter() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.inMemory >= q.window && !q.gone {
+		if !q.hungry() || !q.spillOne() {
+			q.room.Wait()
+		}
+	}
+	if !q.gone {
+		q.inMemory++
+	}
+	return !q.gone
+}
+
+// push puts a new input at the end of the line of its server. It waits for a
+// place in the window, and so paces the reader. If the same has been asked
+// already it returns the result; the input has a place, but stands in no line.
+func (q *queue) push(it *item) (same *Result) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.hear(it.host)
+	for !q.gone {
+		if same, ok := q.twin(it); ok {
+			return same
+		}
+		l := q.lane(it.host)
+		switch {
+		case l.shelf.n > 0 && q.spillErr == nil:
+			if q.hungry() && q.shelve(l, it) {
+				return nil
+			}
+		case q.inMemory < q.window:
+			q.inMemory++
+			it.lane = l
+			if it.late = q.twins[it.hash] != nil; !it.late {
+				q.twins[it.hash] = it
+			}
+			l.fresh.push(it)
+			q.waiting++
+			q.rouse(l)
+			return nil
+		case q.hungry() && q.spillOne():
+			continue
+		}
+		q.drop(l)
+		q.room.Wait()
+	}
+	return nil
+}
+
+// twin attaches it to an input that asks the same, or finds the result.
+func (q *queue) twin(it *item) (same *Result, ok bool) {
+	if q.inMemory >= q.window {
+		return nil, false
+	}
+	if first := q.twins[it.hash]; first != nil && first.key == it.key {
+		// Not so many that they fill the window: that would hold up everybody.
+		if q.twinned >= q.window/4 {
+			return nil, false
+		}
+		first.twins = append(first.twins, it.twin())
+		q.twinned++
+		q.inMemory++
+		return nil, true
+	}
+	if r, ok := q.recent.get(it); ok {
+		q.inMemory++
+		return it.twin().of(r), true
+	}
+	return nil, false
+}
+
+func (it *item) twin() twin {
+	return twin{line: it.result.Line, query: it.result.Query, extra: it.result.Extra}
+}
+
+// starving says that workers are idle for want of servers that may be asked.
+func (q *queue) starving() bool {
+	return len(q.ready) == 0 && q.inFlight < q.maxWorkers && !q.ended && !q.memory.tight()
+}
+
+// hungry says that reading should go on although there is no room: because
+// workers are idle, or because nothing is left to ask of a server that some of the
+// last inputs were for. There may be more for it behind those that fill the
+// window, and it must not wait for the servers of these.
+func (q *queue) hungry() bool {
+	if q.ended || q.memory.tight() {
+		return false
+	}
+	if q.starving() {
+		return true
+	}
+	for h := range q.heard {
+		if l := q.lanes[h]; l == nil || !l.hasFresh() {
+			return true
+		}
+	}
+	return false
+}
+
+// hearing is about how many inputs ago a server was last heard of that still
+// counts.
+const hearing = 4096
+
+// hear notes that an input is for h.
+func (q *queue) hear(h *host) {
+	q.read++
+	q.heard[h] = q.read
+	if q.read%hearing == 0 {
+		maps.DeleteFunc(q.heard, func(_ *host, at int64) bool { return q.read-at > hearing })
+	}
+}
+
+// shelve puts a new input on its lane's shelf.
+func (q *queue) shelve(l *lane, it *item) bool {
+	if err := l.shelf.put(it.input, &q.spill); err != nil {
+		q.cannotSpill(err)
+		return false
+	}
+	q.waiting++
+	q.spilled++
+	q.rouse(l)
+	return true
+}
+
+func (q *queue) cannotSpill(err error) {
+	if q.spillErr == nil {
+		q.spillErr = err
+		if q.warn != nil {
+			q.warn(err)
+		}
+	}
+}
+
+// spillOne makes room in the window: most of the longest lane goes to its shelf.
+func (q *queue) spillOne() bool {
+	if q.spillErr != nil {
+		return false
+	}
+	var longest *lane
+	for _, l := range q.lanes {
+		if l.shelf.n == 0 && (longest == nil || l.fresh.len() > longest.fresh.len()) {
+			longest = l
+		}
+	}
+	if longest == nil || longest.fresh.len() < 2 {
+		return false
+	}
+	moved := 0
+	var stay []*item
+	tail := longest.fresh.cutTail(min(keepInMemory, longest.fresh.len()/2))
+	for _, it := range tail {
+		if len(it.twins) > 0 || q.spillErr != nil {
+			stay = append(stay, it) // others count on it
+			continue
+		}
+		if err := longest.shelf.put(it.input, &q.spill); err != nil {
+			q.cannotSpill(err)
+			stay = append(stay, it)
+			continue
+		}
+		if q.twins[it.hash] == it {
+			delete(q.twins, it.hash)
+		}
+		moved++
+	}
+	clear(tail)
+	for _, it := range stay {
+		longest.fresh.push(it)
+	}
+	q.inMemory -= moved
+	q.spilled += int64(moved)
+	return moved > 0
+}
