@@ -92,13 +92,16 @@ type Config struct {
 
 	// MaxWait bounds how long a lookup waits for a server that limits requests;
 	// what would have to wait longer ends as RateLimited at once, with the time
-	// to come back. 0 means DefaultMaxWait for Lookup and DefaultBatchMaxWait
-	// for Batch, negative that none waits.
+	// to come back. In a Batch the wait of an input begins when it is the first in
+	// line for its server: being behind others does not count. 0 means
+	// DefaultMaxWait for Lookup and DefaultBatchMaxWait for Batch, negative that
+	// none waits.
 	MaxWait time.Duration
 
 	// Attempts bounds the requests for one query, redirects not counted: the
 	// first one, those to the other servers of a service, and repetitions after
-	// failures that may pass. 0 means DefaultAttempts.
+	// failures that may pass. In a Batch one that is refused because it is one too
+	// many is sent up to twice as often, unless this is 1. 0 means DefaultAttempts.
 	Attempts int
 
 	// MaxMemory bounds the bodies of answers that are in memory at once, in
@@ -201,16 +204,16 @@ func positive[T int | int64 | time.Duration](v, d T) T {
 // use, and one serves a whole program.
 type Client struct {
 	cfg     Config
-	own     []io.Closer    // what Close closes
-	buffers sync.Pool      // of *bytes.Buffer, for bodies of unknown length
-	auth    *authenticator // nil: no server is told who asks
+	own     []io.Closer // what Close closes
+	buffers sync.Pool   // of *bytes.Buffer, for bodies of unknown length
 	named   namedServer
 	hosts   *hosts
 	memory  *bodies
 	tallies tallies
 	helps   helps
 
-	cache      *cache // nil: nothing is kept
+	auth       *authenticator // nil: no server is told who asks
+	cache      *cache         // nil: nothing is kept
 	registrars func() map[string]string
 	parked     atomic.Int64 // octets of bodies that follow waits with
 }
@@ -219,8 +222,8 @@ type Client struct {
 func New(cfg Config) (*Client, error) {
 	c := &Client{cfg: cfg.withDefaults()}
 	c.buffers.New = func() any { return new(bytes.Buffer) }
-	c.auth = newAuthenticator(c.cfg.Credentials)
 	c.hosts, c.memory = newHosts(c.cfg), newBodies(c.cfg.MaxMemory)
+	c.auth = newAuthenticator(c.cfg.Credentials)
 	c.cache, c.registrars = newCache(c.cfg), sync.OnceValue(BuiltinRegistrarURLs)
 	if c.cfg.Transport == nil {
 		p, err := pool.New(pool.Config{
