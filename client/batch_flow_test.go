@@ -1,0 +1,130 @@
+package client
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestEngineSpills: the lines of servers that are parked go to a file, so that
+// the others come through, and all come back.
+func TestEngineSpills(t *testing.T) {
+	const parked, total = 20_000, 20_500
+	inputs := func(yield func(Input, error) bool) {
+		for i := range total {
+			in := Input{Line: int64(i + 1), Text: "name" + strconv.Itoa(i) + ".parked", Extra: []byte{byte(i)}}
+			if i >= parked {
+				in.Text = "name" + strconv.Itoa(i) + ".fast"
+			}
+			if !yield(in, nil) {
+				return
+			}
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var spilled, inMemory int64
+		e := run(t, Config{Jobs: 8, PerHost: 1, SpillDir: t.TempDir()}, inputs, func(k *task, nth int) (Verdict, sample) {
+			if k.host.name == "parked.example" && nth == 1 {
+				time.Sleep(time.Hour)
+			}
+			return Registered, sample{effect: answered}
+		}, func(e *engine, _ *Result) bool {
+			p := e.c.Progress()
+			spilled, inMemory = max(spilled, p.Spilled), max(inMemory, p.Read-p.Done-p.Spilled)
+			return true
+		})
+		if v := e.verdicts(); v[Registered] != total {
+			t.Errorf("%v", v)
+		}
+		for i, line := range e.order {
+			if i < total-parked && line <= parked {
+				t.Fatalf("result %d is of line %d, whose server is parked", i, line)
+			}
+			if r := e.seen[line]; len(r.Extra) != 1 || r.Extra[0] != byte(line-1) || r.Query.Text == "" {
+				t.Fatalf("line %d: %+v", line, r)
+			}
+		}
+		if spilled < parked/2 || inMemory > 3*windowPerJob*8 {
+			t.Errorf("%d spilled, %d in memory", spilled, inMemory)
+		}
+	})
+}
+
+// TestEngineNoSpill: without a temporary file memory stays bounded all the same.
+func TestEngineNoSpill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		most := int64(0)
+		e := run(t, Config{Jobs: 4, PerHost: 1, SpillDir: "/nowhere/at/all"}, numbered(20_000, "slow", "slow", "slow", "fast"), after(time.Millisecond), func(e *engine, _ *Result) bool {
+			p := e.c.Progress()
+			most = max(most, p.Read-p.Done)
+			return true
+		})
+		if v := e.verdicts(); v[Registered] != 20_000 || most > 2000 {
+			t.Errorf("%v, %d in memory", v, most)
+		}
+	})
+}
+
+func TestEngineTwins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inputs := func(yield func(Input, error) bool) {
+			for i := range 3000 {
+				name := []string{"Same.One", "same.one.", "b" + strconv.Itoa(i/100) + ".one"}[i%3]
+				if !yield(Input{Line: int64(i + 1), Text: name, Extra: []byte(name)}, nil) {
+					return
+				}
+			}
+		}
+		e := run(t, Config{}, inputs, after(10*time.Millisecond))
+		if n := len(e.asked["one.example"]); n > 31+2*DefaultPerHost {
+			t.Errorf("%d requests for 31 names", n)
+		}
+		if v := e.verdicts(); v[Registered] != 3000 {
+			t.Errorf("%v", v)
+		}
+		for line, r := range e.seen {
+			if r.Query.Text != string(r.Extra) || r.Line != line {
+				t.Errorf("line %d: %q for %q", line, r.Query.Text, r.Extra)
+			}
+		}
+	})
+}
+
+func TestEngineDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		read := 0
+		inputs := func(yield func(Input, error) bool) {
+			for i := range 10_000 {
+				read++
+				if !yield(Input{Line: int64(i + 1), Text: "name" + strconv.Itoa(i) + ".one"}, nil) {
+					return
+				}
+			}
+		}
+		drained := time.Duration(0)
+		e := run(t, Config{SpillDir: t.TempDir()}, inputs, after(time.Second), func(e *engine, r *Result) bool {
+			if drained == 0 {
+				drained = time.Since(e.begin)
+				e.c.Drain()
+			}
+			return true
+		})
+		v := e.verdicts()
+		if len(e.seen) != read || v[Registered] != len(e.asked["one.example"]) || v[Registered]+v[Failed] != read {
+			t.Errorf("%d of %d inputs: %v, %d asked", len(e.seen), read, v, len(e.asked["one.example"]))
+		}
+		for _, r := range e.seen {
+			if r.Verdict == Failed && (r.Err.Code != CodeCanceled || !strings.HasPrefix(r.Err.Message, "not asked")) {
+				t.Errorf("%+v", r.Err)
+			}
+		}
+		if took := time.Since(e.begin) - drained; took > time.Second {
+			t.Errorf("it went on for %v", took)
+		}
+		if p := e.c.Progress(); p.Read != int64(read) || p.Done != int64(read) || p.InFlight != 0 || p.Queued != 0 || len(p.Servers) != 1 || p.Verdicts[Failed] != int64(v[Failed]) {
+			t.Errorf("%+v", p)
+		}
+	})
+}

@@ -1,0 +1,192 @@
+package client
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestEnginePublishedRate: never more than is published, and not much less.
+func TestEnginePublishedRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rates := map[string]Rate{"slow.example": {10, 3 * time.Second}}
+		e := run(t, Config{Rates: rates}, numbered(120, "slow", "fast"), after(20*time.Millisecond))
+		if v := e.verdicts(); v[Registered] != 120 {
+			t.Errorf("%v", v)
+		}
+		if n := e.mostWithin("slow.example", 3*time.Second); n != 10 {
+			t.Errorf("%d requests in 3 s", n)
+		}
+		if took := time.Since(e.begin); took > 17*time.Second {
+			t.Errorf("60 requests at 10 in 3 s took %v", took)
+		}
+		if last := e.asked["fast.example"][59]; last > time.Second {
+			t.Errorf("the other server's last request was after %v", last)
+		}
+	})
+}
+
+// TestEngineMaxWait: what would have to wait too long ends at once, and says
+// when to come back.
+func TestEngineMaxWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rates := map[string]Rate{"slow.example": {10, time.Hour}}
+		e := run(t, Config{Rates: rates}, numbered(60, "slow", "fast"), after(20*time.Millisecond))
+		v := e.verdicts()
+		if v[Registered] != 40 || v[RateLimited] != 20 || len(e.asked["slow.example"]) != 10 {
+			t.Errorf("%v, %d asked", v, len(e.asked["slow.example"]))
+		}
+		for _, r := range e.seen {
+			if r.Verdict == RateLimited && (r.Err.RetryAfter < 59*time.Minute || r.Err.RetryAfter > time.Hour || r.Attempts != 0 || r.Server == "") {
+				t.Errorf("%+v: %+v", r, r.Err)
+			}
+		}
+		if took := time.Since(e.begin); took > time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+// TestEngineRetryAfter: a server that says when to come back is not asked before,
+// and all its lines are answered.
+func TestEngineRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var window []time.Time // the server's own books: 10 in 3 s
+		refused := 0
+		e := run(t, Config{}, numbered(120, "strict", "fast"), func(k *task, _ int) (Verdict, sample) {
+			if k.host.name != "strict.example" {
+				return after(5*time.Millisecond)(k, 0)
+			}
+			mu.Lock()
+			now, wait := time.Now(), time.Duration(0)
+			for len(window) > 0 && now.Sub(window[0]) >= 3*time.Second {
+				window = window[1:]
+			}
+			if len(window) < 10 {
+				window = append(window, now)
+			} else {
+				refused++
+				wait = (window[0].Add(3*time.Second).Sub(now) + time.Second - 1).Truncate(time.Second)
+			}
+			mu.Unlock()
+			if wait > 0 {
+				time.Sleep(5 * time.Millisecond)
+				return RateLimited, sample{effect: throttled, retryAfter: wait}
+			}
+			return after(5*time.Millisecond)(k, 0)
+		})
+		if v := e.verdicts(); v[Registered] != 120 {
+			t.Errorf("%v", v)
+		}
+		// Discovery costs what was under way when the first refusal came.
+		if refused > DefaultPerHost+2 {
+			t.Errorf("%d requests were refused", refused)
+		}
+		if took := time.Since(e.begin); took > 24*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+// TestEngineNowAndThen: a server that refuses each fifth request costs no line.
+func TestEngineNowAndThen(t *testing.T) {
+	for _, every := range []int{3, 4, 5, 7} {
+		synctest.Test(t, func(t *testing.T) {
+			e := run(t, Config{}, numbered(60, "odd"), func(k *task, nth int) (Verdict, sample) {
+				time.Sleep(5 * time.Millisecond)
+				if nth%every == 0 {
+					return RateLimited, sample{effect: throttled}
+				}
+				return Registered, sample{effect: answered}
+			})
+			if v := e.verdicts(); v[Registered] != 60 {
+				t.Errorf("every %dth: %v", every, v)
+			}
+		})
+	}
+}
+
+// TestEngineDead: the lines of a dead server end soon, and nobody waits for it.
+func TestEngineDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := run(t, Config{}, numbered(200, "dead", "fast"), func(k *task, _ int) (Verdict, sample) {
+			if k.host.name == "dead.example" {
+				time.Sleep(15 * time.Second)
+				return Failed, sample{effect: unreachable}
+			}
+			return after(5*time.Millisecond)(k, 0)
+		})
+		v := e.verdicts()
+		if v[Registered] != 100 || v[Failed] != 100 {
+			t.Errorf("%v", v)
+		}
+		// As many at once as are allowed, as many again while it is not clear
+		// yet, and a probe.
+		if n := len(e.asked["dead.example"]); n > 2*DefaultPerHost+1 {
+			t.Errorf("the dead server was asked %d times", n)
+		}
+		notAsked := 0
+		for _, r := range e.seen {
+			if r.Verdict == Failed && r.Attempts == 0 {
+				notAsked++
+				if r.Err.Code != CodeTimeout || !strings.Contains(r.Err.Message, "not asked: dead.example failed") {
+					t.Errorf("%+v", r.Err)
+				}
+			}
+		}
+		if notAsked < 100-2*DefaultPerHost-1 {
+			t.Errorf("%d were not asked", notAsked)
+		}
+		if took := time.Since(e.begin); took > 40*time.Second {
+			t.Errorf("took %v", took)
+		}
+		for _, line := range e.order[:100] {
+			if line%2 == 1 {
+				t.Fatalf("line %d of the dead server came before the others' last", line)
+			}
+		}
+	})
+}
+
+// TestEngineComesBack: a server that fails for a moment loses no line.
+func TestEngineComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		e := run(t, Config{Attempts: 5}, numbered(200, "shaky"), func(k *task, _ int) (Verdict, sample) {
+			time.Sleep(5 * time.Millisecond)
+			if now := time.Since(begin); now > 50*time.Millisecond && now < 700*time.Millisecond {
+				return Failed, sample{effect: unreachable}
+			}
+			return Registered, sample{effect: answered}
+		})
+		if v := e.verdicts(); v[Registered] != 200 {
+			t.Errorf("%v", v)
+		}
+	})
+}
+
+// TestEngineRepeats: failures that may pass are tried again, as often as that is
+// allowed, after a pause.
+func TestEngineRepeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := run(t, Config{Attempts: 4}, numbered(20, "ill"), func(k *task, _ int) (Verdict, sample) {
+			time.Sleep(time.Millisecond)
+			if strings.HasPrefix(k.result.Query.Name, "name1") || k.result.Attempts < 3 {
+				return Failed, sample{effect: overloaded}
+			}
+			return Registered, sample{effect: answered}
+		})
+		for _, r := range e.seen {
+			want, attempts := Registered, 3
+			if strings.HasPrefix(r.Query.Name, "name1") {
+				want, attempts = Failed, 4
+			}
+			if r.Verdict != want || r.Attempts != attempts {
+				t.Errorf("%s: %s after %d attempts", r.Query.Name, r.Verdict, r.Attempts)
+			}
+		}
+	})
+}
