@@ -70,9 +70,12 @@ next:
 			case p.bare() && same.bare() && len(p.handles) > 0 && slices.Equal(p.roles, same.roles):
 				same.handles = append(same.handles, p.handles...)
 				continue next
-			case !p.bare() && sameContact(&p.contact, &same.contact):
+			case !p.bare() && (sameContact(&p.contact, &same.contact) || sameHandle(&p, same)):
 				same.roles = union(same.roles, p.roles)
 				same.handles = union(same.handles, p.handles)
+				if p.reaches() > same.reaches() {
+					same.contact = p.contact
+				}
 				continue next
 			}
 		}
@@ -148,6 +151,17 @@ func roleRank(role string) int {
 		}
 	}
 	return len(roleOrder)
+}
+
+// sameHandle reports whether two are one whom the registry describes at
+// different lengths.
+func sameHandle(a, b *person) bool {
+	return len(a.handles) == 1 && slices.Contains(b.handles, a.handles[0]) && a.contact.Name == b.contact.Name
+}
+
+// reaches counts the ways to reach a contact.
+func (c *person) reaches() int {
+	return len(c.contact.Emails) + len(c.contact.Phones) + len(c.contact.Addresses) + len(c.contact.ContactURIs)
 }
 
 func sameContact(a, b *client.Contact) bool {
@@ -243,7 +257,9 @@ func reach(c *client.Contact) string {
 		parts = slices.Clone(c.Emails) // in the server's order, unless it repeats itself
 	}
 	for _, uri := range c.ContactURIs {
-		if address, ok := strings.CutPrefix(uri, "mailto:"); !ok {
+		scheme, address, ok := strings.Cut(uri, ":")
+		address, _, _ = strings.Cut(address, "?")
+		if !ok || !strings.EqualFold(scheme, "mailto") {
 			parts = append(parts, uri)
 		} else if !slices.Contains(parts, address) {
 			parts = append(parts, address)

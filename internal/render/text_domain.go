@@ -143,6 +143,40 @@ func (p *page) secureDNS(s *client.SecureDNS) {
 		l = l.note(strings.Join(parts, "; "))
 	}
 	p.row("DNSSEC", l)
+	if s != nil && p.opt.Verbose {
+		p.row("", keyLines(s)...)
+	}
+}
+
+// keyLines writes DS and key data as zone files have them (RFC 4034).
+func keyLines(s *client.SecureDNS) []line {
+	var lines []line
+	for _, ds := range s.DS[:min(len(s.DS), maxKeys)] {
+		lines = append(lines, line{{"DS " + numbers(ds.KeyTag, ds.Algorithm, ds.DigestType) + " " + ds.Digest, faint}})
+	}
+	for _, k := range s.Keys[:min(len(s.Keys), maxKeys)] {
+		lines = append(lines, line{{"DNSKEY " + numbers(k.Flags, k.Protocol, k.Algorithm) + " " + k.PublicKey, faint}})
+	}
+	if s.MaxSigLife != nil {
+		lines = append(lines, line{{"signatures live for at most " + grouped(int64(*s.MaxSigLife)) + " seconds", faint}})
+	}
+	return lines
+}
+
+// maxKeys is how many keys a text shows.
+const maxKeys = 50
+
+// numbers writes those that the server sent, and a question mark for each that
+// it did not.
+func numbers(list ...*uint32) string {
+	parts := make([]string, len(list))
+	for i, n := range list {
+		parts[i] = "?"
+		if n != nil {
+			parts[i] = strconv.FormatUint(uint64(*n), 10)
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 func algorithm(n *uint32) string {

@@ -160,7 +160,7 @@ func (p *page) holder(s *client.Summary) {
 // geofeed writes where the holder says its addresses are (RFC 9877).
 func (p *page) geofeed(links []client.Link) {
 	for _, l := range links {
-		if l.HasRel("geofeed") {
+		if l.HasRel("geofeed") || strings.EqualFold(l.Type, "application/geofeed+csv") {
 			p.value("Geofeed", l.Href)
 		}
 	}

@@ -8,7 +8,8 @@ import (
 
 // statusMeanings says in plain words what a status means for a domain or
 // another object (RFC 8056, RFC 9083 section 10.2.2). Words that speak for
-// themselves are not in it.
+// themselves are not in it. A meaning fits beside the longest status of a domain
+// on a terminal of 80 columns.
 var statusMeanings = map[string]string{
 	"inactive":          "not in the DNS: it has no nameservers",
 	"associated":        "other objects refer to it",
@@ -22,18 +23,18 @@ var statusMeanings = map[string]string{
 	"auto renew period": "renewed by itself a few days ago",
 	"renew period":      "renewed a few days ago",
 	"transfer period":   "changed registrar a few days ago",
-	"redemption period": "deleted; the registrant can still get it back",
+	"redemption period": "deleted; the registrant can restore it",
 	"pending create":    "about to be registered",
 	"pending delete":    "about to be deleted",
 	"pending renew":     "about to be renewed",
 	"pending restore":   "about to come back after a deletion",
 	"pending transfer":  "about to change registrar",
 	"pending update":    "about to be changed",
-	"client hold":       "switched off in the DNS by the registrar",
-	"server hold":       "switched off in the DNS by the registry",
+	"client hold":       "taken out of the DNS by the registrar",
+	"server hold":       "taken out of the DNS by the registry",
 }
 
-// lockMeanings completes "locked against …".
+// lockMeanings completes "… locked".
 var lockMeanings = map[string]string{
 	"delete":   "deletion",
 	"renew":    "renewal",
@@ -57,7 +58,7 @@ func statusMeaning(status string) string {
 		rest, by = what, " by the registry"
 	}
 	if what, ok := lockMeanings[rest]; ok {
-		return "locked against " + what + by
+		return what + " locked" + by
 	}
 	return ""
 }

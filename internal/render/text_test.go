@@ -140,10 +140,10 @@ func TestTextOfLongAnswers(t *testing.T) {
 
 func TestStatusMeaning(t *testing.T) {
 	tests := []struct{ status, want string }{
-		{"client transfer prohibited", "locked against transfer by the registrar"},
-		{"server update prohibited", "locked against changes by the registry"},
-		{"delete prohibited", "locked against deletion"},
-		{"server hold", "switched off in the DNS by the registry"},
+		{"client transfer prohibited", "transfer locked by the registrar"},
+		{"server update prohibited", "changes locked by the registry"},
+		{"delete prohibited", "deletion locked"},
+		{"server hold", "taken out of the DNS by the registry"},
 		{"never heard of", ""},
 		{"client sneeze prohibited", ""},
 	}
