@@ -132,6 +132,7 @@ func newBatch(ctx context.Context, c *Client) *batch {
 			c.cfg.Logger.Warn("no temporary file for inputs that wait: one slow server may hold up all", "error", err)
 		},
 	})
+	b.queue.deadline, _ = ctx.Deadline()
 	b.queue.spill.dir = c.cfg.SpillDir
 	return b
 }

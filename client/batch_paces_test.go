@@ -49,6 +49,34 @@ func TestEngineMaxWait(t *testing.T) {
 	})
 }
 
+// TestEngineDeadline: what cannot be asked before the end of the context does not
+// wait for it.
+func TestEngineDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue(Config{Rates: map[string]Rate{"a.example": {1, time.Minute}}})
+		q.deadline = time.Now().Add(30 * time.Second)
+		close(q.hold)
+		q.add("https://a.example/", "1")
+		q.want(t, 0)
+		h := q.hosts.byName["a.example"]
+		request(t, h, inBatch, 0, sample{effect: answered})
+		q.add("https://a.example/", "2")
+		q.want(t, 0)
+		if q.waiting != 0 || len(q.timers) != 0 {
+			t.Errorf("%d inputs wait", q.waiting)
+		}
+		q.deadline = time.Now().Add(2 * time.Minute)
+		q.add("https://a.example/", "3")
+		q.want(t, 0)
+		if q.waiting != 1 || len(q.timers) != 1 {
+			t.Errorf("%d inputs wait, though there is time", q.waiting)
+		}
+		q.clear()
+		q.close()
+		q.want(t, 0)
+	})
+}
+
 // TestEngineRetryAfter: a server that says when to come back is not asked before,
 // and all its lines are answered.
 func TestEngineRetryAfter(t *testing.T) {

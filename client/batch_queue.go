@@ -50,6 +50,7 @@ type queueConfig struct {
 	maxWorkers int
 	window     int // bound of inMemory
 	maxWait    time.Duration
+	deadline   time.Time // of the batch; zero: none
 	hosts      *hosts
 	memory     *bodies
 	spawn      func()      // starts a worker
@@ -206,6 +207,9 @@ func (q *queue) pick(l *lane, now time.Time) (*item, ticket) {
 		return nil, ticket{}
 	}
 	p := pass{beside: l.inFlight, maxWait: q.maxWait}
+	if !q.deadline.IsZero() {
+		p.maxWait = min(p.maxWait, q.deadline.Sub(now))
+	}
 	due, at := l.due(now)
 	fresh := l.hasFresh() && len(l.repeated) < manyRepeated(l.host.adaptive.limit())
 	if due < 0 && !fresh {

@@ -1,0 +1,91 @@
+package client_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// TestBatchNextServer: what the first server of a service would be asked goes to
+// the second when the first is dead, without a try each.
+func TestBatchNextServer(t *testing.T) {
+	ca := newCA(t)
+	good := rdaptest.Start(t, rdaptest.Config{CA: ca})
+	a := newAsker(t, ca, client.Config{Resolver: urls{refused(t), good.URL()}})
+	var texts []string
+	for i := range 200 {
+		texts = append(texts, fmt.Sprintf("n%d.example", i))
+	}
+	count, tried := 0, 0
+	for r := range a.Batch(t.Context(), lines(texts...)) {
+		count++
+		if r.Verdict != client.Registered || r.Server != good.URL() || len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], "asked another server: ") {
+			t.Errorf("%s at %s", describe(r), r.Server)
+		}
+		tried += r.Attempts - 1
+	}
+	if count != 200 || tried > 2*client.DefaultPerHost+1 {
+		t.Errorf("%d results, the dead server was tried %d times", count, tried)
+	}
+}
+
+// TestLookupsShareRate: many lookups at once keep to one rate, and each comes
+// through.
+func TestLookupsShareRate(t *testing.T) {
+	ca := newCA(t)
+	s := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
+	per := 200 * time.Millisecond
+	a := newAsker(t, ca, client.Config{Resolver: urls{s.URL()}, Rates: map[string]client.Rate{s.Addr(): {N: 10, Per: per}}})
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			if r, err := a.Lookup(t.Context(), mustParse(t, "", fmt.Sprintf("n%d.example", i))); err != nil {
+				t.Errorf("%s", describe(r))
+			}
+		})
+	}
+	wg.Wait()
+	log := s.Log()
+	if len(log) != 50 {
+		t.Fatalf("%d requests", len(log))
+	}
+	for i := 10; i < len(log); i++ {
+		if d := log[i].Time.Sub(log[i-10].Time); d < per {
+			t.Errorf("11 requests in %v", d)
+		}
+	}
+}
+
+// TestBatchGroup: two hosts of a group count together.
+func TestBatchGroup(t *testing.T) {
+	ca := newCA(t)
+	one := rdaptest.Start(t, rdaptest.Config{CA: ca})
+	two := rdaptest.Start(t, rdaptest.Config{CA: ca})
+	a := newAsker(t, ca, client.Config{
+		Resolver: byTLD{"one": one.URL(), "two": two.URL()},
+		Groups:   map[string]string{one.Addr(): "both", two.Addr(): "both"},
+		Rates:    map[string]client.Rate{"both": {N: 10, Per: time.Hour}},
+	})
+	var texts []string
+	for i := range 10 {
+		texts = append(texts, fmt.Sprintf("n%d.one", i), fmt.Sprintf("n%d.two", i))
+	}
+	got := map[client.Verdict]int{}
+	for r := range a.Batch(t.Context(), lines(texts...)) {
+		got[r.Verdict]++
+	}
+	if got[client.Registered] != 10 || got[client.RateLimited] != 10 {
+		t.Errorf("%v", got)
+	}
+	if n := one.Counts().Requests + two.Counts().Requests; n != 10 {
+		t.Errorf("%d requests", n)
+	}
+	if p := a.Progress(); len(p.Servers) != 1 || p.Servers[0].Server != "both" || p.Servers[0].Rate.N != 10 {
+		t.Errorf("%+v", p.Servers)
+	}
+}
