@@ -525,3 +525,25 @@ func TestRelated(t *testing.T) {
 		checkResult(t, related)
 	}
 }
+
+// The registrar is told nothing that is meant for the registry.
+func TestReferralCredentials(t *testing.T) {
+	for _, scheme := range []client.AuthScheme{client.AuthBearer, client.AuthAPIKey} {
+		ca := newCA(t)
+		config := rdaptest.Config{CA: ca, Log: true}
+		registry, registrar := rdaptest.Start(t, config), rdaptest.Start(t, config)
+		registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
+		a := newAsker(t, ca, client.Config{
+			Resolver: urls{registry.URL()}, Referral: client.ReferralRegistrar,
+			Credentials: map[string]*client.Credential{strings.TrimSuffix(registry.URL(), "/"): {Scheme: scheme, Name: "me", Secret: "hidden"}},
+		})
+		r := a.lookup(t, mustParse(t, "", "alpha.example"))
+		if r.Registrar == nil || r.Registrar.Verdict != client.Registered {
+			t.Fatalf("%s: registrar %+v", scheme, r.Registrar)
+		}
+		told := func(s *rdaptest.Server) bool { return strings.Contains(fmt.Sprint(s.Log()), "hidden") }
+		if !told(registry) || told(registrar) || strings.Contains(fmt.Sprint(r.URL, r.FinalURL, r.Registrar.URL), "hidden") {
+			t.Errorf("%s: registry told %v, registrar told %v; %s", scheme, told(registry), told(registrar), r.FinalURL)
+		}
+	}
+}
