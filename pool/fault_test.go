@@ -102,7 +102,8 @@ func TestCloseAfterHundredRequests(t *testing.T) {
 				if c.Connections < 8 || c.Connections > 24 {
 					t.Errorf("server saw %d connections for 1000 requests at 100 each", c.Connections)
 				}
-				if st.Failed != 0 || st.Connections != c.Connections {
+				// A connection may be on its way when the last answer comes.
+				if st.Failed != 0 || st.Connections > c.Connections || c.Connections > st.Dials {
 					t.Errorf("stats: %+v; server saw %d connections", st, c.Connections)
 				}
 			})

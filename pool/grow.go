@@ -122,6 +122,7 @@ func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
 	d := &dial{cancel: cancel, h3: route, sent: sent}
 	d.at(StepConnect)
 	o.dials = append(o.dials, d)
+	o.stats.Dials++
 	o.p.work.Go(func() {
 		defer cancel()
 		c, err := o.p.connect(ctx, o.key, d)
@@ -223,6 +224,7 @@ func (o *origin) single(ctx context.Context) (*conn, use, error) {
 	c, err := o.p.connect(ctx, o.key, d)
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.stats.Dials++
 	o.countRefused(d)
 	if err != nil {
 		o.dialFailed(err)

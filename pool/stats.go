@@ -12,6 +12,7 @@ type Stats struct {
 	Requests    int64            // requests answered; unseen repetitions count once
 	Failed      int64            // requests that ended in an error
 	Connections int64            // connections opened
+	Dials       int64            // connections begun: opened, failed, given up, or still on their way
 	DialsFailed int64            // connections that could not be opened
 	Open        int64            // connections open now
 	Handshakes  Handshakes       // TLS handshakes
@@ -130,6 +131,7 @@ func (s *Stats) add(o Stats) {
 	s.Requests += o.Requests
 	s.Failed += o.Failed
 	s.Connections += o.Connections
+	s.Dials += o.Dials
 	s.DialsFailed += o.DialsFailed
 	s.Open += o.Open
 	s.Handshakes.Full += o.Handshakes.Full
