@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -102,7 +101,7 @@ func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
 type outcome struct {
 	end    listing
 	last   map[string]int // position of a server's last row
-	memory int            // KiB at the most
+	memory int            // KiB at the most; 0: not known
 	err    error          // what is wrong with the rows
 }
 
@@ -185,9 +184,7 @@ func (b *bench) command(servers listing, loads []load, order []uint8, flags []st
 		return fmt.Errorf("rdapq: %w", err)
 	}
 	took := time.Since(start)
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		out.memory = int(usage.Maxrss)
-	}
+	out.memory = peak(cmd.ProcessState)
 	fmt.Printf("%d lines in %.1f s, %.0f a second; %.1f s of processor time; %d MiB in memory at the most\n", len(order),
 		took.Seconds(), float64(len(order))/took.Seconds(), (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), out.memory>>10)
 	return nil
