@@ -201,6 +201,9 @@ func (c *Client) mayWait(ctx context.Context, t *task, now time.Time) bool {
 		t.limited = now
 	}
 	wait := t.result.Err.RetryAfter
+	if c.maxWait(t) == 0 {
+		return false
+	}
 	if deadline, ok := ctx.Deadline(); ok && wait > deadline.Sub(now) {
 		return false
 	}

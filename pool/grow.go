@@ -198,7 +198,7 @@ func (o *origin) shareLocked(c *conn) {
 	}
 	n := len(o.conns) + len(o.dials)
 	o.share = (len(o.queue) + n - 1) / n
-	time.AfterFunc(c.setup.tcp, func() {
+	time.AfterFunc(max(c.setup.tcp, c.setup.tls), func() { // TCP costs nothing under Fast Open
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if o.share = 0; !o.closed {

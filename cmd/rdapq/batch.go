@@ -121,10 +121,10 @@ func (o *batchOptions) parseRates() (map[string]client.Rate, error) {
 func (o *batchOptions) configure(c *client.Config) {
 	c.Rates, _ = o.parseRates() // check has found them right
 	c.MaxWait, c.Attempts, c.Registrable = o.maxWait, o.attempts, o.registrable
-	if c.MaxWait == 0 {
+	switch o.maxWait {
+	case 0:
 		c.MaxWait = -1 // which says that none waits
-	}
-	if c.MaxWait == usualWait {
+	case usualWait:
 		c.MaxWait = 0 // which leaves it to the client
 	}
 }
