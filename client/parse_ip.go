@@ -62,7 +62,7 @@ func parseAddr(whole, text string) (netip.Addr, error) {
 	case strings.Contains(text, ":"):
 		hint := ""
 		if _, err := netip.ParseAddr(text + "::"); err == nil && strings.Contains(whole, "/") {
-			hint = "write " + strings.Replace(whole, "/", "::/", 1) + ", with two colons in place of what is zero"
+			hint = "write " + visible(strings.Replace(whole, "/", "::/", 1)) + ", with two colons in place of what is zero"
 		}
 		return netip.Addr{}, invalid(whole, "this is no IPv6 address", hint)
 	default:

@@ -51,8 +51,8 @@ func TestOddNames(t *testing.T) {
 		{"_sip._tcp.bücher.example.", "_sip._tcp.xn--bcher-kva.example", ""},
 		{"xn--bcher-kva.例え.example", "xn--bcher-kva.xn--r8jz45g.example", ""}, // no U-labels beside A-labels
 		{"BüCHER.XN--BCHER-KVA.example", "xn--bcher-kva.xn--bcher-kva.example", ""},
-		{"xn--a.example", "xn--a.example", ""},          // refused by IDNA, asked for as it is
-		{"☕.example", "xn--53h.example", ""},            // an emoji that UTS 46 takes
+		{"xn--a.example", "xn--a.example", ""},               // refused by IDNA, asked for as it is
+		{"☕.example", "xn--53h.example", ""},                 // an emoji that UTS 46 takes
 		{"क्\u200dष.example", "xn--11b2ezcw70k.example", ""}, // ZWJ after a virama is allowed
 		{"a\u200db.example", "xn--ab-m1t.example", "IDNA does not allow the label"},
 		{"👩\u200d💻.example", "xn--1ug1855pcha.example", "IDNA does not allow the label"},

@@ -27,7 +27,14 @@ func splitURL(text string, want Type) (rdapURL, bool) {
 	}
 	u.User, u.Fragment, u.RawFragment = nil, "", ""
 	u.Scheme = strings.ToLower(u.Scheme)
-	if host, err := toASCII(u.Host); err == nil {
+	if !isASCIIName(u.Host) {
+		host, err := parseName(u.Hostname())
+		if err != nil {
+			return rdapURL{}, false
+		}
+		if port := u.Port(); port != "" {
+			host += ":" + port
+		}
 		u.Host = host
 	}
 	u.RawQuery = escapeIRI(u.RawQuery)

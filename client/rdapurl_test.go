@@ -20,6 +20,7 @@ func TestParseURL(t *testing.T) {
 		{"", "https://user:secret@rdap.example:8443/domain/alpha.example?jscard=1#top", TypeDomain, "https://rdap.example:8443/domain/alpha.example?jscard=1", "https://rdap.example:8443/", "alpha.example"},
 		{"", "https://rdap.example/domain/bücher.example", TypeDomain, "https://rdap.example/domain/b%C3%BCcher.example", "https://rdap.example/", "xn--bcher-kva.example"},
 		{"", "https://rdap.bücher.example/domain/a.example", TypeDomain, "https://rdap.xn--bcher-kva.example/domain/a.example", "https://rdap.xn--bcher-kva.example/", "a.example"},
+		{"", "https://rdap.bücher.example:8443/domain/a.example", TypeDomain, "https://rdap.xn--bcher-kva.example:8443/domain/a.example", "https://rdap.xn--bcher-kva.example:8443/", "a.example"},
 		{"", "https://192.0.2.1/rdap/ip/2001:db8::%2F32", TypeIP, "https://192.0.2.1/rdap/ip/2001:db8::%2F32", "https://192.0.2.1/rdap/", "2001:db8::/32"},
 		{"", "https://[2001:db8::1]/ip/192.0.2.0/24", TypeIP, "https://[2001:db8::1]/ip/192.0.2.0/24", "https://[2001:db8::1]/", "192.0.2.0/24"},
 		{"", "http://rdap.example/autnum/AS102", TypeAutnum, "http://rdap.example/autnum/AS102", "http://rdap.example/", "AS102"},

@@ -38,6 +38,8 @@ func TestParseSearch(t *testing.T) {
 		{TypeDomains, "exam*.рф", "domains?name=exam*.xn--p1ai", ""},
 		{TypeDomains, "BÜ*.example", "domains?name=b%C3%BC*.example", ""},
 		{TypeDomains, "bü*.xn--p1ai", "domains?name=b%C3%BC*.%D1%80%D1%84", ""},
+		{TypeDomains, "ü＊.example", "domains?name=%C3%BC*.example", ""},
+		{TypeDomains, "bü*.xn--", "domains?name=b%C3%BC*.xn--", ""},
 		{TypeDomains, "bu\u0308*。example", "domains?name=b%C3%BC*.example", ""},
 
 		{TypeIPs, "rdap-up:192.0.2.0/24", "ips/rirSearch1/rdap-up/192.0.2.0/24", "ips rdap-up:192.0.2.0/24"},
@@ -81,12 +83,16 @@ func TestParseSearchInvalid(t *testing.T) {
 		{TypeDomains, "", "nothing to search for"},
 		{TypeDomains, "*", "says nothing"},
 		{TypeDomains, "name=", "says nothing"},
+		{TypeDomains, "*.", "says nothing"},
 		{TypeDomains, "a*b*.com", "one * at most"},
 		{TypeDomains, "a*\u0308b.com", "combining"},
 		{TypeDomains, "fn=alpha", `by "fn"`},
 		{TypeDomains, "name=exam*.com&count=true", "no pattern for names"},
 		{TypeDomains, "exam *.com", "no pattern for names"},
+		{TypeDomains, "a´b.example", "no pattern for names"}, // which is mapped to a space
 		{TypeDomains, "a..b*", "empty label"},
+		{TypeDomains, "\u00ad.example", "empty label"}, // which is mapped to nothing
+		{TypeDomains, "a＊﹡.example", "one * at most"},
 		{TypeDomains, "exam*\x1b.com", "control"},
 		{TypeDomains, "exam*\xff.com", "UTF-8"},
 		{TypeDomains, "nsIp=192.0.2.0/24", "not prefixes"},
@@ -189,7 +195,7 @@ func TestTwinsOfSearches(t *testing.T) {
 func FuzzParseSearch(f *testing.F) {
 	for _, seed := range []string{
 		"name=exam*.com", "entity:email=x@a.example&role=technical", "rdap-up:192.0.2.0/24?status=active", "rdap-down:2001:db8::/32",
-		"domains?name=%2A.com&count=true&sort=a:d", "ips/rirSearch1/rdap-up/192.0.2.0/24", "bü*.xn--p1ai", "fn=a*\u0308", "https://rdap.example/domains?name=a*",
+		"domains?name=%2A.com&count=true&sort=a:d", "ips/rirSearch1/rdap-up/192.0.2.0/24", "bü*.xn--p1ai", "bü*.xn--", "db8:2/\x1b", "fn=a*\u0308", "https://rdap.example/domains?name=a*",
 		"ips/rirSearch1/up/10/8", "10/8", "192.0.2.1%eth0", "autnums/reverse_search/entity?handle=%41",
 	} {
 		for _, typ := range []string{"", "domains", "nameservers", "entities", "ips", "autnums"} {

@@ -18,10 +18,13 @@ func searchValue(whole, param string, typ Type, value string) (string, error) {
 		return "", invalid(whole, "the pattern is not in UTF-8", "")
 	}
 	value = norm.NFC.String(value)
+	isName := param == "nsLdhName" || param == "name" && (typ == TypeDomains || typ == TypeNameservers)
+	if isName {
+		value = asterisks.Replace(value)
+	}
 	if err := checkPattern(whole, value); err != nil {
 		return "", err
 	}
-	isName := param == "nsLdhName" || param == "name" && (typ == TypeDomains || typ == TypeNameservers)
 	switch {
 	case isName:
 		return namePattern(whole, value)
@@ -31,11 +34,14 @@ func searchValue(whole, param string, typ Type, value string) (string, error) {
 	return value, nil
 }
 
+// asterisks are what UTS 46 maps to one.
+var asterisks = strings.NewReplacer("\uff0a", "*", "\ufe61", "*")
+
 // checkPattern keeps to RFC 9082 section 4.1: one "*" at most, and it does not
 // stand between a letter and what is put on it.
 func checkPattern(whole, value string) error {
 	if value == "" || value == "*" {
-		return invalid(whole, "the pattern says nothing", "write a part of what you look for and a * for the rest")
+		return saysNothing(whole)
 	}
 	if len(value) > maxHandle {
 		return invalid(whole, fmt.Sprintf("the pattern is longer than %d octets", maxHandle), "")
@@ -55,23 +61,22 @@ func checkPattern(whole, value string) error {
 	return nil
 }
 
+func saysNothing(whole string) *Error {
+	return invalid(whole, "the pattern says nothing", "write a part of what you look for and a * for the rest")
+}
+
 // namePattern brings a pattern for names into lower case, and into A-labels
 // unless the part of a label that it has is in no ASCII: then into U-labels, for
 // the two are never mixed (RFC 9082 section 3.2.1).
 func namePattern(whole, value string) (string, error) {
 	value = strings.TrimSuffix(fullStops.Replace(value), ".")
-	for _, r := range value {
-		if r == ' ' || strings.ContainsRune(`/?#@\&=%:`, r) {
-			return "", invalid(whole, "this is no pattern for names", "write letters, digits, hyphens, dots and one *, such as exam*.com")
-		}
+	if value == "" || value == "*" {
+		return "", saysNothing(whole)
 	}
 	labels := strings.Split(value, ".")
 	unicodeOnly := false
 	for i, label := range labels {
-		switch {
-		case label == "":
-			return "", invalid(whole, "the name has an empty label", "write one dot between labels")
-		case strings.Contains(label, "*"):
+		if strings.Contains(label, "*") {
 			unicodeOnly = !isASCIIName(label)
 			labels[i] = norm.NFC.String(strings.ToLower(label))
 			continue
@@ -84,15 +89,27 @@ func namePattern(whole, value string) (string, error) {
 	}
 	for i, label := range labels {
 		if unicodeOnly && strings.HasPrefix(label, "xn--") {
-			if u, err := uts46.ToUnicode(label); err == nil {
-				labels[i] = norm.NFC.String(u)
+			// One that is no A-label of anything stays what it is.
+			if u, err := uts46.ToUnicode(label); err == nil && !isASCIIName(u) {
+				if back, err := labelToASCII(u); err == nil && back == label {
+					labels[i] = norm.NFC.String(u)
+				}
 			}
 		}
-		if len(labels[i]) > maxLabel {
-			return "", invalid(whole, fmt.Sprintf("the label %s has %d octets, and %d is the limit", quote(labels[i]), len(labels[i]), maxLabel), "")
+	}
+	// Now, because the conversion maps some characters to these, or to none.
+	name := strings.Join(labels, ".")
+	for label := range strings.SplitSeq(name, ".") {
+		switch {
+		case label == "":
+			return "", invalid(whole, "the name has an empty label", "write one dot between labels")
+		case len(label) > maxLabel:
+			return "", invalid(whole, fmt.Sprintf("the label %s has %d octets, and %d is the limit", quote(label), len(label), maxLabel), "")
+		case strings.ContainsAny(label, " "+`/?#@\&=%:`):
+			return "", invalid(whole, "this is no pattern for names", "write letters, digits, hyphens, dots and one *, such as exam*.com")
 		}
 	}
-	return strings.Join(labels, "."), nil
+	return name, nil
 }
 
 // addressPattern brings an address into its one spelling (RFC 5952). A part of
