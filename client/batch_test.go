@@ -269,7 +269,7 @@ func TestBatchCanceled(t *testing.T) {
 	}()
 	given := 0
 	inputs := func(yield func(client.Input, error) bool) {
-		for i := int64(1); i <= 10_000; i++ {
+		for i := int64(1); ; i++ {
 			given++
 			if !yield(client.Input{Line: i, Text: "alpha.example"}, nil) {
 				return
@@ -287,8 +287,8 @@ func TestBatchCanceled(t *testing.T) {
 			t.Errorf("line %d: %s", r.Line, describe(r))
 		}
 	}
-	if len(seen) != given || given == 10_000 {
-		t.Errorf("%d results for %d inputs read of 10000", len(seen), given)
+	if len(seen) != given {
+		t.Errorf("%d results for %d inputs read", len(seen), given)
 	}
 }
 
