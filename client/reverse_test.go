@@ -1,0 +1,101 @@
+package client_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+func TestReverseSearch(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{Log: true, Searches: &rdaptest.Searches{Objects: directory(3)}}, client.Config{})
+	ask := func(typ client.Type, text string) *client.Result {
+		q := mustParse(t, typ, text)
+		q.Server = s.URL()
+		return a.lookup(t, q)
+	}
+	r := ask(client.TypeDomains, "entity:email=alice@holders.example&role=registrant")
+	if got := found(t, r); r.Verdict != client.Found || !slices.Equal(got, []string{"exam1.example", "exam3.example"}) {
+		t.Errorf("%s: %q", describe(r), got)
+	}
+	if got := asked(s); !slices.Equal(got, []string{"/help", "/domains/reverse_search/entity?email=alice%40holders.example&role=registrant"}) {
+		t.Errorf("asked %q", got)
+	}
+
+	// What is not announced is not asked.
+	r = ask(client.TypeIPs, "entity:email=alice@holders.example")
+	if r.Verdict != client.Rejected || r.Err.Code != client.CodeUnsupported || !strings.Contains(r.Err.Hint, "handle") || r.Server != s.URL() {
+		t.Errorf("%s, hint %q", describe(r), r.Err.Hint)
+	}
+	if got := asked(s); len(got) != 2 {
+		t.Errorf("asked %q", got)
+	}
+	s, a = newPair(t, rdaptest.Config{Log: true, Searches: &rdaptest.Searches{Announce: []string{"rdap_level_0"}}}, client.Config{})
+	r = ask(client.TypeDomains, "entity:fn=Alice*")
+	if r.Verdict != client.Rejected || !strings.Contains(r.Err.Message, "announces no reverse search") || strings.Contains(strings.Join(asked(s), " "), "Alice") {
+		t.Errorf("%s, asked %q", describe(r), asked(s))
+	}
+
+	// A server that cannot be reached is what is wrong, not that it announces nothing.
+	s, a = newPair(t, rdaptest.Config{Log: true}, client.Config{Attempts: 1})
+	s.On("/help", rdaptest.HangUp())
+	if r = ask(client.TypeDomains, "entity:fn=Alice*"); r.Verdict != client.Failed || r.Err.Code != client.CodeTransport {
+		t.Error(describe(r))
+	}
+
+	// Nothing of it goes over plain http, whatever is allowed.
+	_, a = newPair(t, rdaptest.Config{}, client.Config{AllowHTTP: true, Search: client.SearchConfig{Unannounced: true}})
+	q := mustParse(t, client.TypeDomains, "entity:fn=Alice*")
+	q.Server = "http://127.0.0.1:1/"
+	if r = a.lookup(t, q); r.Err.Code != client.CodeHTTPOnly || r.Attempts != 0 {
+		t.Error(describe(r))
+	}
+}
+
+// TestReverseSearchBatch has many of them at once, a server that is gone among
+// those asked, and one result for each.
+func TestReverseSearchBatch(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(9), PageSize: 2}}, client.Config{Jobs: 4, Attempts: 1})
+	var inputs []client.Input
+	for i := range 40 {
+		for _, text := range []string{
+			fmt.Sprintf("domains/reverse_search/entity?email=alice@holders.example&handle=A%d*", i%20),
+			"domains/reverse_search/entity?handle=alice-ex", "https://127.0.0.1:1/domain/alpha.example", fmt.Sprintf("exam%d.example", i),
+		} {
+			in := client.Input{Line: int64(len(inputs) + 1), Text: text, Server: s.URL()}
+			if strings.HasPrefix(text, "https") {
+				in.Server = ""
+			}
+			inputs = append(inputs, in)
+		}
+	}
+	n := 0
+	for r := range a.Batch(t.Context(), func(yield func(client.Input, error) bool) {
+		for _, in := range inputs {
+			if !yield(in, nil) {
+				return
+			}
+		}
+	}) {
+		n++
+		checkResult(t, r)
+		switch text := r.Query.Text; {
+		case strings.HasPrefix(text, "https"):
+			if r.Verdict != client.Failed {
+				t.Error(text, describe(r))
+			}
+		case strings.HasSuffix(text, "alice-ex"):
+			if r.Verdict != client.Found || r.Paging.Results != 5 || !r.Paging.Complete {
+				t.Errorf("%s: %s %+v", text, describe(r), r.Paging)
+			}
+		case r.Verdict != client.Found && r.Verdict != client.Registered:
+			t.Error(text, describe(r))
+		}
+	}
+	if n != len(inputs) {
+		t.Errorf("%d results for %d lines", n, len(inputs))
+	}
+}
