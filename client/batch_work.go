@@ -118,14 +118,14 @@ func (b *batch) head(it *item) {
 // them accounts for the body.
 func (b *batch) finish(it *item) {
 	it.settle()
-	all := []*Result{it.result}
+	r := it.result
 	for _, t := range b.queue.finish(it) {
-		all = append(all, t.of(it.result))
-	}
-	all[len(all)-1].held = it.held
-	for _, r := range all {
+		twin := t.of(r)
 		b.emit(r)
+		r = twin
 	}
+	r.held = it.held
+	b.emit(r)
 }
 
 // abandon ends a task because its batch comes to its end. What came of it so far
