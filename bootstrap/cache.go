@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/filelock"
 )
 
 // A cache is a folder with, for each registry, the file as IANA sent it, a
@@ -166,7 +168,7 @@ func (c cache) lock(wait func() error, reg Registry) (unlock func() error, err e
 		return nil, err
 	}
 	for {
-		ok, err := tryLock(f)
+		ok, err := filelock.Try(f)
 		if ok {
 			return f.Close, nil // which gives the lock back
 		}

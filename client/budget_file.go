@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/filelock"
 )
 
 // A BudgetFile is a [BudgetStore] in a file that several programs may share. It
@@ -141,7 +143,7 @@ func (f *BudgetFile) lock() (unlock func(), err error) {
 		return nil, err
 	}
 	for deadline := time.Now().Add(budgetLockWait); ; {
-		ok, err := tryLockBudgets(l)
+		ok, err := filelock.Try(l)
 		if ok {
 			return func() { l.Close() }, nil
 		}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/filelock"
 )
 
 // lockWait is how long a save waits for other processes to finish theirs, which
@@ -112,7 +114,7 @@ func lockFile(path string) (unlock func(), err error) {
 		return nil, err
 	}
 	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		ok, err := tryLock(file)
+		ok, err := filelock.Try(file)
 		switch {
 		case ok:
 			return func() { file.Close() }, nil // which gives it back

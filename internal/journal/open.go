@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/rdapq/rdapq/internal/filelock"
 	"github.com/rdapq/rdapq/internal/order"
 )
 
@@ -42,7 +43,7 @@ func (j *Journal) open() error {
 	if j.side, err = os.OpenFile(j.sidePath(), os.O_RDWR|os.O_CREATE, 0o666); err != nil {
 		return err
 	}
-	if ok, err := tryLock(j.side); err != nil || !ok {
+	if ok, err := filelock.Try(j.side); err != nil || !ok {
 		return errors.Join(err, ErrLocked)
 	}
 	was, err := readSidecar(j.side)
@@ -179,7 +180,7 @@ func Discard(path string) error {
 	if _, err := readSidecar(side); err != nil {
 		return j.release() // somebody else's
 	}
-	if ok, err := tryLock(side); err != nil || !ok {
+	if ok, err := filelock.Try(side); err != nil || !ok {
 		return errors.Join(err, ErrLocked, j.release())
 	}
 	// Closed before, or some systems refuse it.

@@ -53,7 +53,7 @@ type Config struct {
 	Gzip        bool              // compress answers for clients that accept it
 	Conn        ConnRules         // see [Server.SetConnRules]
 	Source      Source            // what there is to know; nil: [Invented]
-	Searches    *Searches         // what there is to find; nil: searches are not implemented
+	Searches    *Searches         // what there is to find; nil: every search is answered 501
 	Handler     http.Handler      // in place of the RDAP service; connections are counted and ruled all the same
 	Log         bool              // keep requests for [Server.Log]
 }

@@ -1,6 +1,7 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package bootstrap
+// Package filelock keeps processes apart that write the same file.
+package filelock
 
 import (
 	"errors"
@@ -9,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock takes the lock on a file unless somebody has it. The system gives
-// it back when the file is closed, at the latest when the process ends.
-func tryLock(f *os.File) (ok bool, err error) {
+// Try takes the lock on a file unless another process has it. The system gives
+// it back when the file is closed, at the latest when the process ends. Where
+// there are no locks it always succeeds.
+func Try(f *os.File) (ok bool, err error) {
 	for {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {
