@@ -12,7 +12,6 @@ type checker struct {
 	pos    int
 	spaced bool   // there is white space between tokens
 	high   uint64 // has one of highBits unless all strings are plain ASCII
-	cut    bool   // see mayTellOfLoss
 }
 
 // peek returns the first byte of the next token, 0 at the end.
@@ -186,7 +185,6 @@ func (c *checker) str() bool {
 		case i >= len(text) || text[i] < ' ':
 			return false
 		case text[i] == '"':
-			c.cut = c.cut || mayTellOfLoss(text, c.pos, i+1)
 			c.pos = i + 1
 			return true
 		}

@@ -16,7 +16,6 @@ type survey struct {
 	plain   bool   // nothing hidden in it, and UTF-8
 	class   string // as CheckRDAP says; empty when the members don't tell
 	members int
-	cut     bool   // something in it may say that the answer is not whole
 	ldh     []byte // the ldhName as it came, quoted; nil when it is no string
 }
 
@@ -46,7 +45,6 @@ func (s *survey) look(raw []byte) bool {
 	}
 	s.class = m.class()
 	s.tight = !c.spaced
-	s.cut = c.cut
 	s.plain = c.high&highBits == 0 || !hasHidden(raw)
 	c.peek()
 	return c.pos == len(raw)

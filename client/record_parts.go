@@ -121,22 +121,7 @@ func (r *reader) notices(dst *[]Notice) {
 	r.again(*dst != nil)
 	var out []Notice
 	for l := r.list(); l.more(r); {
-		r.token()
-		var n Notice
-		for r.next() {
-			switch r.name() {
-			case "title":
-				r.str(&n.Title)
-			case "type":
-				r.str(&n.Type)
-			case "description":
-				r.strings(&n.Description)
-			case "links":
-				r.links(&n.Links)
-			default:
-				r.skip()
-			}
-		}
+		n := r.notice()
 		out = append(out, n)
 		if what := n.Truncation(); what != "" && len(r.truncations) < maxProblems {
 			r.truncations = append(r.truncations, Truncation{Path: r.path(), What: what, Notice: n})
@@ -145,6 +130,27 @@ func (r *reader) notices(dst *[]Notice) {
 	if out != nil {
 		*dst = out
 	}
+}
+
+// notice reads the object that comes next.
+func (r *reader) notice() Notice {
+	r.token()
+	var n Notice
+	for r.next() {
+		switch r.name() {
+		case "title":
+			r.str(&n.Title)
+		case "type":
+			r.str(&n.Type)
+		case "description":
+			r.strings(&n.Description)
+		case "links":
+			r.links(&n.Links)
+		default:
+			r.skip()
+		}
+	}
+	return n
 }
 
 func (r *reader) nameservers(dst *[]Nameserver) {

@@ -2,6 +2,8 @@ package client
 
 import (
 	"bytes"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -35,49 +37,105 @@ const (
 	maxLossType = 60
 )
 
-// mayTellOfLoss reports whether a string of JSON, which is text[from:to] with its
-// quotation marks, is worth a closer look. It is asked of every string of every
-// answer.
-func mayTellOfLoss(text []byte, from, to int) bool {
-	if n := to - from - 2; n < minLossType || n > maxLossType {
-		return false
-	}
-	switch text[from+1] {
-	case 'o', 'O':
-		return text[from+2]|0x20 == 'b'
-	case 'r', 'R':
-		return text[from+2]|0x20 == 'e'
-	}
-	return false
-}
-
 // warnTruncations adds a warning for each way in which the answer is not whole.
 func (r *Result) warnTruncations() {
-	if !bytes.Contains(r.Raw, []byte(" due to ")) {
+	if nextDueTo(r.Raw) < 0 {
 		return
 	}
-	rec, err := r.readRecord()
+	doc, err := r.document()
 	if err != nil {
 		return
 	}
-	var told []string
-	for i, t := range rec.Truncations {
-		if containsFold(told, t.What) {
+	type loss struct {
+		path, what string
+		more       int
+	}
+	var told []loss
+	for path, what := range truncations(doc.object) {
+		i := slices.IndexFunc(told, func(l loss) bool { return strings.EqualFold(l.what, what) })
+		if i < 0 {
+			told = append(told, loss{path: path(), what: what})
 			continue
 		}
-		told = append(told, t.What)
-		more := 0
-		for _, other := range rec.Truncations[i+1:] {
-			if strings.EqualFold(other.What, t.What) {
-				more++
+		told[i].more++
+	}
+	for _, l := range told {
+		if l.more > 0 {
+			l.path += " and " + strconv.Itoa(l.more) + " more"
+		}
+		r.warn("the server says: " + visible(l.what) + " (" + l.path + ")")
+	}
+}
+
+// nextDueTo returns where the words stand that every type has which tells of
+// something left out, or -1.
+func nextDueTo(text []byte) int {
+	i := bytes.Index(text, []byte(" due to "))
+	if i >= 0 {
+		text = text[:i]
+	}
+	if j := bytes.Index(text, []byte(" DUE TO ")); j >= 0 {
+		return j
+	}
+	return i
+}
+
+// truncations finds the notices and remarks which say that something was left
+// out, at most maxProblems, without reading the rest of the document: most
+// answers of registries have one or two. It gives what they say and where they
+// stand.
+func truncations(doc []byte) iter.Seq2[func() string, string] {
+	return func(yield func(path func() string, what string) bool) {
+		r := &reader{source: source{raw: doc}}
+		for range maxProblems {
+			i := nextDueTo(doc[r.place.pos:])
+			if i < 0 {
+				return
+			}
+			r.pos = r.place.pos + i
+			r.place.advance(doc, r.pos)
+			notice, member := r.place.notice(doc)
+			if notice == nil {
+				continue
+			}
+			n := newReader(notice, "").notice()
+			what := n.Truncation()
+			if what == "" || member == "title" && n.Type != "" {
+				continue
+			}
+			path := func() string {
+				r.text = string(doc)
+				return r.pathTo(len(r.place.levels) - 1)
+			}
+			if !yield(path, what) {
+				return
 			}
 		}
-		where := t.Path
-		if more > 0 {
-			where += " and " + strconv.Itoa(more) + " more"
-		}
-		r.warn("the server says: " + visible(t.What) + " (" + where + ")")
 	}
+}
+
+// notice returns the notice or remark that the string read last is the type or
+// the title of, and which of them; nil if it is neither.
+func (p *place) notice(doc []byte) (notice []byte, member string) {
+	depth := len(p.levels) - 1
+	if depth < 1 || p.levels[depth].array {
+		return nil, ""
+	}
+	in := p.levels[depth]
+	switch member = string(doc[in.from:in.to]); member {
+	case `"type"`, `"title"`:
+	default:
+		return nil, ""
+	}
+	holder := p.levels[depth-1]
+	if holder.array && depth > 1 {
+		holder = p.levels[depth-2]
+	}
+	switch string(doc[holder.from:holder.to]) {
+	case `"notices"`, `"remarks"`:
+		return doc[in.start:containerEnd(doc, in.start)], strings.Trim(member, `"`)
+	}
+	return nil, ""
 }
 
 // tellsOfLoss reports whether a type is one of "result set truncated due to
