@@ -170,6 +170,13 @@ func (r *reader) unquote(quoted string) string {
 	return string(b)
 }
 
+// unquoted returns what a JSON string says. Bytes that are not UTF-8 become
+// U+FFFD.
+func unquoted(quoted []byte) string {
+	b, _ := jsontext.AppendUnquote(nil, quoted) // its only error here: such bytes
+	return string(b)
+}
+
 // enterObject steps into the object that comes next. Anything else is passed
 // over.
 func (r *reader) enterObject() bool {

@@ -1,6 +1,10 @@
 package client
 
-import "math/bits"
+import (
+	"math/bits"
+	"strconv"
+	"strings"
+)
 
 // A checker passes over JSON with all the checks of RFC 8259, and notes on the
 // way what has to be known for a row of output. It accepts what jsontext accepts
@@ -12,6 +16,12 @@ type checker struct {
 	pos    int
 	spaced bool   // there is white space between tokens
 	high   uint64 // has one of highBits unless all strings are plain ASCII
+	losses []loss // what the document says was left out of it
+
+	// trail has where the name of the member begins for each object that the
+	// position stands in, and ^n in item n for each array. trail[1] is the
+	// document's.
+	trail [maxNesting + 1]int
 }
 
 // peek returns the first byte of the next token, 0 at the end.
@@ -59,6 +69,7 @@ func (c *checker) object(depth int, each func(name, value []byte)) bool {
 	if depth > maxNesting {
 		return false
 	}
+	start := c.pos
 	c.pos++
 	if c.peek() == '}' {
 		c.pos++
@@ -79,8 +90,12 @@ func (c *checker) object(depth int, each func(name, value []byte)) bool {
 		c.pos++
 		c.peek()
 		value := c.pos
+		c.trail[depth] = name
 		if !c.value(depth) {
 			return false
+		}
+		if mayTellOfLoss(c.text[value:c.pos]) {
+			c.lose(depth, start, c.text[value:c.pos])
 		}
 		if each != nil {
 			each(c.text[name+1:nameEnd-1], c.text[value:c.pos])
@@ -107,7 +122,11 @@ func (c *checker) array(depth int) bool {
 		c.pos++
 		return true
 	}
-	for c.value(depth) {
+	for n := 0; ; n++ {
+		c.trail[depth] = ^n
+		if !c.value(depth) {
+			return false
+		}
 		switch c.peek() {
 		case ',':
 			c.pos++
@@ -118,7 +137,39 @@ func (c *checker) array(depth int) bool {
 			return false
 		}
 	}
-	return false
+}
+
+// member returns the name of the member that the position stands in of the
+// object that is depth containers deep; if that is an array, of the object
+// around it.
+func (c *checker) member(depth int) []byte {
+	if depth > 1 && c.trail[depth] < 0 {
+		depth--
+	}
+	if depth < 1 || c.trail[depth] < 0 {
+		return nil
+	}
+	name := c.trail[depth]
+	return c.text[name+1 : afterString(c.text, name)-1]
+}
+
+// path returns where the value stands that is in depth containers.
+func (c *checker) path(depth int) string {
+	var b strings.Builder
+	for _, at := range c.trail[1 : depth+1] {
+		switch {
+		case at < 0:
+			b.WriteByte('[')
+			b.WriteString(strconv.Itoa(^at))
+			b.WriteByte(']')
+		default:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(unquoted(c.text[at:afterString(c.text, at)]))
+		}
+	}
+	return b.String()
 }
 
 func (c *checker) literal(word string) bool {

@@ -18,7 +18,6 @@ type place struct {
 
 // A level is one of the objects and arrays that a position stands in.
 type level struct {
-	start    int  // where it begins
 	from, to int  // object: where the member name read last stands
 	named    bool // object: that name is read, its value is not
 	array    bool
@@ -55,7 +54,7 @@ func (p *place) advance(raw []byte, to int) {
 			in.take(start, p.pos)
 		}
 		if kind == jsontext.KindBeginObject || kind == jsontext.KindBeginArray {
-			p.levels = append(p.levels, level{start: start, array: kind == jsontext.KindBeginArray})
+			p.levels = append(p.levels, level{array: kind == jsontext.KindBeginArray})
 		}
 	}
 }
@@ -76,14 +75,9 @@ func (l *level) take(from, to int) {
 // path returns where the value last read stands.
 func (r *reader) path() string {
 	r.place.advance(r.raw, r.pos)
-	return r.pathTo(len(r.place.levels))
-}
-
-// pathTo returns where the value stands that is so many levels deep.
-func (r *reader) pathTo(depth int) string {
 	var b strings.Builder
 	b.WriteString(r.base)
-	for i := range depth {
+	for i := range r.place.levels {
 		l := &r.place.levels[i]
 		switch {
 		case l.count == 0:

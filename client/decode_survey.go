@@ -16,6 +16,7 @@ type survey struct {
 	plain   bool   // nothing hidden in it, and UTF-8
 	class   string // as CheckRDAP says; empty when the members don't tell
 	members int
+	losses  []loss // what it says was left out of it
 	ldh     []byte // the ldhName as it came, quoted; nil when it is no string
 }
 
@@ -45,6 +46,7 @@ func (s *survey) look(raw []byte) bool {
 	}
 	s.class = m.class()
 	s.tight = !c.spaced
+	s.losses = c.losses
 	s.plain = c.high&highBits == 0 || !hasHidden(raw)
 	c.peek()
 	return c.pos == len(raw)

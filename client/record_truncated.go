@@ -1,9 +1,6 @@
 package client
 
 import (
-	"bytes"
-	"iter"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,105 +34,74 @@ const (
 	maxLossType = 60
 )
 
-// warnTruncations adds a warning for each way in which the answer is not whole.
-func (r *Result) warnTruncations() {
-	if nextDueTo(r.Raw) < 0 {
+// mayTellOfLoss reports whether a JSON text is worth a closer look: a string of
+// such a length with the right beginning. It is asked of every member of every
+// answer.
+func mayTellOfLoss(value []byte) bool {
+	if n := len(value) - len(`""`); n < minLossType || n > maxLossType || value[0] != '"' {
+		return false
+	}
+	switch value[1] | 0x20 {
+	case 'o':
+		return value[2]|0x20 == 'b'
+	case 'r':
+		return value[2]|0x20 == 'e'
+	}
+	return false
+}
+
+// A loss is a way in which an answer is not whole.
+type loss struct {
+	path, what string // of the first notice that tells of it
+	more       int    // how many others tell the same
+}
+
+// lose takes note of the notice or remark that begins at start if the member of
+// it that the checker is at says that something was left out.
+func (c *checker) lose(depth, start int, value []byte) {
+	isType := false
+	switch string(c.member(depth)) {
+	case "type":
+		isType = true
+	case "title":
+	default:
 		return
 	}
-	doc, err := r.document()
-	if err != nil {
+	switch string(c.member(depth - 1)) {
+	case "notices", "remarks":
+	default:
 		return
 	}
-	type loss struct {
-		path, what string
-		more       int
+	what := unquoted(value)
+	if !tellsOfLoss(what) || !isType && c.typed(start) {
+		return
 	}
-	var told []loss
-	for path, what := range truncations(doc.object) {
-		i := slices.IndexFunc(told, func(l loss) bool { return strings.EqualFold(l.what, what) })
-		if i < 0 {
-			told = append(told, loss{path: path(), what: what})
-			continue
+	for i := range c.losses {
+		if strings.EqualFold(c.losses[i].what, what) {
+			c.losses[i].more++
+			return
 		}
-		told[i].more++
 	}
-	for _, l := range told {
+	if len(c.losses) < maxProblems {
+		c.losses = append(c.losses, loss{path: c.path(depth - 1), what: what})
+	}
+}
+
+// typed reports whether the notice that begins at start has a type. It does not
+// look far, since there may be many to look at.
+func (c *checker) typed(start int) bool {
+	text := c.text[start:min(start+maxReused, len(c.text))]
+	return newReader(text[:containerEnd(text, 0)], "").notice().Type != ""
+}
+
+// warnLosses adds a warning for each way in which the answer is not whole.
+func (r *Result) warnLosses(losses []loss) {
+	for _, l := range losses {
 		if l.more > 0 {
 			l.path += " and " + strconv.Itoa(l.more) + " more"
 		}
 		r.warn("the server says: " + visible(l.what) + " (" + l.path + ")")
 	}
-}
-
-// nextDueTo returns where the words stand that every type has which tells of
-// something left out, or -1.
-func nextDueTo(text []byte) int {
-	i := bytes.Index(text, []byte(" due to "))
-	if i >= 0 {
-		text = text[:i]
-	}
-	if j := bytes.Index(text, []byte(" DUE TO ")); j >= 0 {
-		return j
-	}
-	return i
-}
-
-// truncations finds the notices and remarks which say that something was left
-// out, at most maxProblems, without reading the rest of the document: most
-// answers of registries have one or two. It gives what they say and where they
-// stand.
-func truncations(doc []byte) iter.Seq2[func() string, string] {
-	return func(yield func(path func() string, what string) bool) {
-		r := &reader{source: source{raw: doc}}
-		for range maxProblems {
-			i := nextDueTo(doc[r.place.pos:])
-			if i < 0 {
-				return
-			}
-			r.pos = r.place.pos + i
-			r.place.advance(doc, r.pos)
-			notice, member := r.place.notice(doc)
-			if notice == nil {
-				continue
-			}
-			n := newReader(notice, "").notice()
-			what := n.Truncation()
-			if what == "" || member == "title" && n.Type != "" {
-				continue
-			}
-			path := func() string {
-				r.text = string(doc)
-				return r.pathTo(len(r.place.levels) - 1)
-			}
-			if !yield(path, what) {
-				return
-			}
-		}
-	}
-}
-
-// notice returns the notice or remark that the string read last is the type or
-// the title of, and which of them; nil if it is neither.
-func (p *place) notice(doc []byte) (notice []byte, member string) {
-	depth := len(p.levels) - 1
-	if depth < 1 || p.levels[depth].array {
-		return nil, ""
-	}
-	in := p.levels[depth]
-	switch member = string(doc[in.from:in.to]); member {
-	case `"type"`, `"title"`:
-	default:
-		return nil, ""
-	}
-	holder := p.levels[depth-1]
-	if holder.array && depth > 1 {
-		holder = p.levels[depth-2]
-	}
-	switch string(doc[holder.from:holder.to]) {
-	case `"notices"`, `"remarks"`:
-		return doc[in.start:containerEnd(doc, in.start)], strings.Trim(member, `"`)
-	}
-	return nil, ""
 }
 
 // tellsOfLoss reports whether a type is one of "result set truncated due to

@@ -136,7 +136,7 @@ func (r *Result) compare(found *survey, a answer) {
 		r.warn("asked for " + string(r.Query.Type) + ", the answer is of class " + quote(class))
 		return
 	}
-	r.warnTruncations()
+	r.warnLosses(found.losses)
 	switch r.Query.Type {
 	case TypeDomain, TypeNameserver:
 	case TypeIP, TypeAutnum:

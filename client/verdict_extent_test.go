@@ -44,21 +44,45 @@ func TestCompareExtent(t *testing.T) {
 	}
 }
 
-func TestWarnTruncations(t *testing.T) {
+func TestWarnLosses(t *testing.T) {
 	const cut = `"remarks":[{"type":"object truncated due to authorization"}]`
-	body := []byte(`{"objectClassName":"domain","ldhName":"a.example","notices":[null,{"type":"Result set truncated due to \u001b[2J load"},
-	 {"title":"the due to note"}],"entities":[{` + cut + `},{"entities":[null,{` + cut + `}]},{"remarks":[{"type":"OBJECT TRUNCATED DUE TO AUTHORIZATION"}]}]}`)
-	r := &Result{Raw: body}
-	r.warnTruncations()
-	want := []string{
-		`the server says: Result set truncated due to \u001b[2J load (notices[1])`,
-		"the server says: object truncated due to authorization (entities[0].remarks[0] and 2 more)",
+	tests := []struct {
+		body string
+		want []string
+	}{
+		{
+			`{"objectClassName":"domain","ldhName":"a.example","notices":[null,{"type":"Result set truncated due to \u001b[2J load"},
+			 {"title":"the due to note"}],"entities":[{` + cut + `},{"entities":[null,{` + cut + `}]},{"remarks":[{"type":"OBJECT TRUNCATED DUE TO AUTHORIZATION"}]}]}`,
+			[]string{
+				`the server says: Result set truncated due to \u001b[2J load (notices[1])`,
+				"the server says: object truncated due to authorization (entities[0].remarks[0] and 2 more)",
+			},
+		},
+		{`{"objectClassName":"domain","remarks":[{"description":["object truncated due to authorization"]}]}`, nil},
+		{`{"objectClassName":"domain","type":"object truncated due to authorization"}`, nil},
+		{`{"objectClassName":"domain","a":[{"type":"object truncated due to authorization"}]}`, nil},
+		{ // words in the title count where there is no type
+			`{"objectClassName":"domain","remarks":[{"title":"object truncated due to authorization","description":[]}]}`,
+			[]string{"the server says: object truncated due to authorization (remarks[0])"},
+		},
+		{
+			`{"objectClassName":"domain","remarks":[{"title":"object truncated due to authorization","type":"object redacted due to authorization"}]}`,
+			[]string{"the server says: object redacted due to authorization (remarks[0])"},
+		},
+		{ // one notice where a list is due
+			`{"objectClassName":"domain","\u006eotices":{},"notices":{"type":"response truncated due to authorization"}}`,
+			[]string{"the server says: response truncated due to authorization (notices)"},
+		},
 	}
-	if d := cmp.Diff(want, r.Warnings); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
-	plain := &Result{Raw: []byte(`{"objectClassName":"domain","remarks":[{"description":["object, due to be deleted"]}]}`)}
-	if plain.warnTruncations(); plain.Warnings != nil {
-		t.Errorf("warnings %q", plain.Warnings)
+	for _, tt := range tests {
+		found, err := surveyAnswer([]byte(tt.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r Result
+		r.warnLosses(found.losses)
+		if d := cmp.Diff(tt.want, r.Warnings); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.body, d)
+		}
 	}
 }
