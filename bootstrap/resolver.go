@@ -169,12 +169,12 @@ func (r *Resolver) noService(h *holder, ed *edition, to *target, q Question) err
 	if since := ed.since(); !since.IsZero() {
 		e.Age = max(now.Sub(since), 0)
 	}
-	if f := h.failure.Load(); e.Fresh {
-		// The copy is as good as a new one.
-	} else if f != nil {
+	switch f := h.failure.Load(); {
+	case e.Fresh: // the copy is as good as a new one
+	case r.offline:
+		e.Err = errOffline // whatever happened when somebody did fetch
+	case f != nil:
 		e.Err = f.err
-	} else if r.offline {
-		e.Err = errOffline
 	}
 	return e
 }

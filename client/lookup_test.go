@@ -140,11 +140,22 @@ func TestLookupHTTPOnly(t *testing.T) {
 	})
 	ca := newCA(t)
 	q := mustParse(t, "", "alpha.example")
-	r := newAsker(t, ca, client.Config{Resolver: urls{plain}}).lookup(t, q)
+	from := func(source bootstrap.Source) resolverFunc {
+		return func(bootstrap.Question) (bootstrap.Answer, error) {
+			return bootstrap.Answer{URLs: []string{plain}, Source: source}, nil
+		}
+	}
+	r := newAsker(t, ca, client.Config{Resolver: from(bootstrap.SourceIANA)}).lookup(t, q)
 	if r.Verdict != client.NoService || r.Err.Code != client.CodeHTTPOnly || asked {
 		t.Errorf("%s, asked %v", describe(r), asked)
 	}
-	r = newAsker(t, ca, client.Config{Resolver: urls{plain}, AllowHTTP: true}).lookup(t, q)
+	// Overrides are the user's word (see bootstrap.Overrides).
+	r = newAsker(t, ca, client.Config{Resolver: from(bootstrap.SourceOverride)}).lookup(t, q)
+	if r.Verdict != client.Registered || !asked {
+		t.Errorf("override: %s, asked %v", describe(r), asked)
+	}
+	asked = false
+	r = newAsker(t, ca, client.Config{Resolver: from(bootstrap.SourceIANA), AllowHTTP: true}).lookup(t, q)
 	if r.Verdict != client.Registered || !asked {
 		t.Errorf("allowed: %s, asked %v", describe(r), asked)
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"crypto/tls"
+	"errors"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -12,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -112,6 +115,31 @@ func (o *networkOptions) apply(c *pool.Config) error {
 	}
 	c.Proxy, err = proxyFor(o.proxy)
 	return err
+}
+
+// explain says with an error that a flag may be why a server has no address.
+func (o *networkOptions) explain(e *client.Error) *client.Error {
+	flag, only := "", "IPv4"
+	switch {
+	case o.ipv4:
+		flag = "-4"
+	case o.ipv6:
+		flag, only = "-6", "IPv6"
+	case o.bind != "":
+		flag = "--bind"
+		if strings.Contains(o.bind, ":") {
+			only = "IPv6"
+		}
+	}
+	if e == nil || flag == "" {
+		return e
+	}
+	if _, none := errors.AsType[*net.AddrError](e); !none && e.Code != client.CodeDNS {
+		return e
+	}
+	c := *e
+	c.Hint = flag + " lets only " + only + " addresses count, and the server may have none: leave it out to use what there is"
+	return &c
 }
 
 // parseResolve reads HOST:PORT:ADDRESS[,ADDRESS...] as curl has it.
