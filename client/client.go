@@ -57,6 +57,10 @@ type Config struct {
 	// UserAgent names the program to the servers. Empty means DefaultUserAgent.
 	UserAgent string
 
+	// Languages are the languages that servers are asked for, best first (RFC 7480
+	// section 9.3); see ParseLanguages. Nil leaves it to them.
+	Languages []string
+
 	// Timeout bounds one attempt, from the queue for a connection to the end of
 	// the body, redirects included. 0 means DefaultTimeout, negative no bound
 	// but that of the context.
@@ -216,6 +220,7 @@ type Client struct {
 	cache      *cache         // nil: nothing is kept
 	registrars func() map[string]string
 	parked     atomic.Int64 // octets of bodies that follow waits with
+	languages  []string     // the Accept-Language field; nil without
 }
 
 // New returns a Client.
@@ -223,6 +228,9 @@ func New(cfg Config) (*Client, error) {
 	c := &Client{cfg: cfg.withDefaults()}
 	c.buffers.New = func() any { return new(bytes.Buffer) }
 	c.hosts, c.memory = newHosts(c.cfg), newBodies(c.cfg.MaxMemory)
+	if field := acceptLanguage(c.cfg.Languages); field != "" {
+		c.languages = []string{field}
+	}
 	c.auth = newAuthenticator(c.cfg.Credentials)
 	c.cache, c.registrars = newCache(c.cfg), sync.OnceValue(BuiltinRegistrarURLs)
 	if c.cfg.Transport == nil {

@@ -54,6 +54,7 @@ type reader struct {
 	brief    bool      // read only what a Summary needs
 	dnssec   SecureDNS // if brief, what Record.SecureDNS points to
 	types    []string  // if brief, memory for the types of a number
+	tongues  *tongues  // nil: cards are read whatever their language
 	base     string    // path of the document's root, for documents within documents
 	place    place
 	problems []Problem

@@ -81,10 +81,20 @@ func (c Card) IsZero() bool { return c.vcard == 0 && c.jscard == 0 && c.uri == 0
 // stands in Problems; a card that is no card at all gives an empty Contact with
 // a problem. JSContact is preferred where there are both. Each call decodes
 // anew.
-func (c Card) Contact() Contact {
+func (c Card) Contact() Contact { return c.ContactIn(nil) }
+
+// ContactIn decodes the card in the language that fits best, where it has a name,
+// an organisation, a title, a role or an address in several (RFC 7095 section 3.4,
+// RFC 9553 section 2.7.1). The languages are those of [ParseLanguages]; without
+// any, the card is read in the language that it is in.
+func (c Card) ContactIn(languages []string) Contact {
 	var out Contact
 	if !c.IsZero() {
-		c.decode(&out, &reader{source: *c.source})
+		r := &reader{source: *c.source}
+		if len(languages) > 0 {
+			r.tongues = &tongues{preferred: languages}
+		}
+		c.decode(&out, r)
 	}
 	return out
 }
@@ -95,6 +105,9 @@ func (c *Card) decode(out *Contact, r *reader) {
 	if c.jscard > 0 {
 		r.pos = c.jscard
 		r.jsContact(out)
+		if r.tongues != nil {
+			r.tongues.localise(out, r.raw[c.jscard:r.pos])
+		}
 	}
 	if c.vcard > 0 && out.empty() {
 		r.pos = c.vcard

@@ -46,7 +46,7 @@ func addCards(f *testing.F, doc any, member string) {
 
 func FuzzJCard(f *testing.F) {
 	cardSeeds(f, "vcardArray")
-	f.Add([]byte(`["vcard",[["fn",{},"text",["a",["b"]]],["tel",{"type":["fax",7]},"uri","fax:%zz;ext=%41"],["adr",{"label":["x\ny"],"cc":1},"text",[[],[null],"\ud800"]],["email",{"TYPE":"abuse"},"text","mailto:%20"]]]`))
+	f.Add([]byte(`["vcard",[["fn",{},"text",["a",["b"]]],["tel",{"type":["fax",7],"language":"en","altid":"1"},"uri","fax:%zz;ext=%41"],["adr",{"label":["x\ny"],"cc":1},"text",[[],[null],"\ud800"]],["email",{"TYPE":"abuse"},"text","mailto:%20"]]]`))
 	f.Add([]byte(`["vcard",[["tel",{"type":["voice"]},"uri","FAX:+1"]]]`))
 	f.Fuzz(func(t *testing.T, card []byte) { checkCard(t, "vcardArray", card) })
 }
@@ -110,6 +110,11 @@ func checkCard(t *testing.T, member string, card []byte) {
 	abuse := slices.Concat([]byte(`{"objectClassName":"domain","entities":[{"roles":["abuse"],"`+member+`":`), card, []byte("}]}"))
 	if s, _, err = Summarise(abuse); err == nil && (s.AbuseEmail != c.mail() || s.AbusePhone != c.phone()) {
 		t.Fatalf("summary %+v of %+v", s, c)
+	}
+	// In another language it is the same contact, and no other one.
+	local := rec.ContactIn([]string{"ja", "en"})
+	if !slices.Equal(local.Emails, c.Emails) || len(local.Phones) != len(c.Phones) || !utf8.ValidString(local.Name+local.Org) {
+		t.Fatalf("%+v in another language: %+v", c, local)
 	}
 	if again := rec.Contact(); len(again.Problems) != len(c.Problems) || again.Name != c.Name {
 		t.Fatal("another contact the second time")

@@ -34,7 +34,9 @@ func (r *reader) jCard(c *Contact) {
 type params struct {
 	types          []string
 	cc, label, ext string
-	abuse          bool // the types say that it is for complaints, as RIPE's do
+	language       string // of the value
+	altid          string // what others say in other languages (RFC 6350 section 5.4)
+	abuse          bool   // the types say that it is for complaints, as RIPE's do
 }
 
 // property reads [name, parameters, type, value, ...].
@@ -122,6 +124,10 @@ func (r *reader) params(p *params) {
 			r.label(&p.label)
 		case strings.EqualFold(name, "ext"):
 			r.str(&p.ext)
+		case r.tongues != nil && strings.EqualFold(name, "language"):
+			r.str(&p.language)
+		case r.tongues != nil && strings.EqualFold(name, "altid"):
+			r.str(&p.altid)
 		default:
 			r.skip()
 		}
@@ -154,6 +160,10 @@ func (r *reader) propertyValue(c *Contact, name string, p *params) {
 		}
 		return
 	}
+	if r.tongues != nil && !r.tongues.take(c, name, p) {
+		r.leaveAt()
+		return
+	}
 	p.abuse = name == "email" && containsFold(p.types, "abuse")
 	pass := false
 	if r.brief {
@@ -180,7 +190,7 @@ func (r *reader) address(c *Contact, p *params) {
 	}
 	var a Address
 	r.postal(&a, p)
-	if !a.empty() {
+	if !a.empty() && (r.tongues == nil || !r.tongues.replace(c, a, p)) {
 		c.Addresses = append(c.Addresses, a)
 	}
 }

@@ -161,6 +161,9 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Accept": values[:1:1], "User-Agent": values[1:]},
 	}).WithContext(ctx)
+	if a.c.languages != nil {
+		req.Header["Accept-Language"] = a.c.languages
+	}
 	if a.stale != nil {
 		a.stale.askAbout(req.Header)
 	}

@@ -244,6 +244,7 @@ func (l Link) HasRel(rel string) bool {
 type Notice struct {
 	Title       string
 	Type        string // such as "object truncated due to authorization" (10.2.1)
+	Lang        string // language tag; empty when the server did not say (4.4)
 	Description []string
 	Links       []Link
 }

@@ -142,6 +142,8 @@ func (r *reader) notice() Notice {
 			r.str(&n.Title)
 		case "type":
 			r.str(&n.Type)
+		case "lang":
+			r.str(&n.Lang)
 		case "description":
 			r.strings(&n.Description)
 		case "links":

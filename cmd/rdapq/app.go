@@ -78,13 +78,19 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	if e := a.receipt(receiptFile, report); err == nil {
 		err = e
 	}
-	a.exit = r.codes.code(o.exitCodes)
+	if code := r.codes.code(o.exitCodes); code != exitOK {
+		a.exit = code
+	}
 	return err
 }
 
 // outputFormat is that of --format, or the usual one.
 func (o *options) outputFormat() string {
 	switch {
+	case o.view.raw != "":
+		return render.FormatRaw
+	case o.view.jq != "":
+		return render.FormatJQ
 	case o.format != "":
 		return o.format
 	case o.file != "":
@@ -102,7 +108,9 @@ func (a *app) tell(r *client.Result) (told bool) {
 	if a.opts.verbose > 0 {
 		a.detail(r)
 	}
-	told = r.Err != nil && !r.Verdict.Answered() && a.opts.file == ""
+	// Of bytes alone nobody can tell that they are a refusal, or that there are none.
+	unseen := a.opts.view.raw != "" || !r.Verdict.Answered()
+	told = r.Err != nil && unseen && a.opts.file == ""
 	if told {
 		var about string
 		if query := r.Query.String(); a.many && !strings.Contains(r.Err.Message, query) {

@@ -57,7 +57,7 @@ func (o *batchOptions) register(f *pflag.FlagSet) {
 
 // check finds what is wrong with the flags taken together.
 func (o *batchOptions) check(file bool, format string) error {
-	formatHasFields := slices.Contains([]string{render.FormatNDJSON, render.FormatCSV, render.FormatTable}, format)
+	formatHasFields := slices.Contains([]string{render.FormatNDJSON, render.FormatCSV, render.FormatTable, render.FormatJQ}, format)
 	switch {
 	case !slices.Contains(inputFormats, o.inputFormat):
 		return usagef("one of "+strings.Join(inputFormats, ", "), "--input-format does not take %q", o.inputFormat)
@@ -98,7 +98,7 @@ func (o *batchOptions) fieldError(err error) error {
 	if unknown, ok := errors.AsType[*render.FieldError](err); ok && unknown.Name == "help" {
 		err = errors.New("--fields takes a list of names with commas between")
 	}
-	return usagef("there are "+strings.Join(render.FieldNames(), ", ")+", and paths into "+strings.Join(render.FieldPaths[:], ", ")+", such as rdap.secureDNS.delegationSigned", "%w", err)
+	return usagef("there are "+strings.Join(render.FieldNames(), ", ")+", and paths into "+strings.Join(render.FieldPaths[:], ", ")+", such as rdap.secureDNS.delegationSigned and registrar.abuse_email", "%w", err)
 }
 
 // parseRates reads --rate.

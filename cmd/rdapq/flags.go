@@ -35,6 +35,7 @@ type options struct {
 	batch     batchOptions
 	referral  referralOptions
 	search    searchOptions
+	view      viewOptions
 	ca        string
 	insecure  bool
 
@@ -94,6 +95,7 @@ func (o *options) groups() []flagGroup {
 		}),
 		group("Output", func(f *pflag.FlagSet) {
 			f.StringVar(&o.format, "format", "", "output `FORMAT`: "+list(formats)+" (text for arguments, ndjson for --file)")
+			o.view.register(f)
 			f.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead of standard output; with --file and ndjson or csv, the same command goes on with a run that was interrupted")
 			f.StringVar(&o.color, "color", "auto", "`WHEN` to colour text: "+list(colors))
 			f.BoolVar(&o.stats, "stats", false, "print a receipt on standard error: connections, handshakes, time saved")
@@ -152,9 +154,12 @@ func (o *options) check(args []string) error {
 		{"--color", o.color, colors},
 		{"--type", o.typ, append([]string{""}, types...)},
 	} {
-		if !slices.Contains(c.allowed, c.value) {
-			return usagef("one of "+strings.Join(strings.Fields(strings.Join(c.allowed, " ")), ", "), "%s does not take %q", c.flag, c.value)
+		if err := one(c.flag, c.value, c.allowed); err != nil {
+			return err
 		}
+	}
+	if err := o.checkView(); err != nil {
+		return err
 	}
 	if err := o.net.check(o.demo); err != nil {
 		return err
@@ -187,6 +192,14 @@ func (o *options) check(args []string) error {
 		return usagef("leave --demo out to ask real servers", "--demo has servers and certificates of its own: it does not go with --server, --ca or --bootstrap-overrides")
 	}
 	return nil
+}
+
+// one reports a value that is none of those that a flag takes.
+func one(flag, value string, allowed []string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return usagef("one of "+strings.Join(strings.Fields(strings.Join(allowed, " ")), ", "), "%s does not take %q", flag, value)
 }
 
 // help prints the help text, its flags in groups.
@@ -266,7 +279,7 @@ func newCommand(a *app) *cobra.Command {
 		cmd.Flags().AddFlagSet(g.flags)
 	}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, groups) })
-	for name, values := range map[string][]string{"format": formats, "http": httpModes, "tls-min": tlsNames, "tls-max": tlsNames, "color": colors, "type": types, "input-format": inputFormats} {
+	for name, values := range map[string][]string{"format": formats, "http": httpModes, "tls-min": tlsNames, "tls-max": tlsNames, "color": colors, "time": times, "type": types, "input-format": inputFormats} {
 		// The flag was registered above, the only thing that can fail here.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}

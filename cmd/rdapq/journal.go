@@ -67,6 +67,7 @@ func (a *app) journalError(err error) error {
 var sameRows = []string{
 	"file", "output", "format", // compared by themselves
 	"offline", "color", "stats", "stats-file", "quiet", "verbose", "exit-status",
+	"time",
 	"force", "fsync", "dry-run", "no-progress", "max-wait", "rate", "attempts",
 	"jobs", "per-host", "timeout", "user-agent", "ca", "insecure", "client-cert", "client-cert-password-file",
 	"demo-rtt", "cache", "no-cache", "help", "version",

@@ -55,14 +55,17 @@ func (a *app) openOutput(format string, src *source, in *journal.Input) (*output
 	width, tty := terminal(w)
 	out.live = tty || o.file == ""
 	color := o.color == "always" || o.color == "auto" && tty && os.Getenv("NO_COLOR") == ""
-	var err error
-	out.encoder, err = render.NewEncoder(format, w, render.Options{
+	look := render.Options{
 		Text:         render.TextOptions{Color: color, Width: width, Now: time.Now(), Verbose: o.verbose > 0},
 		Many:         a.many,
 		Pretty:       tty,
 		Fields:       o.batch.fields,
 		InputColumns: src.columns(),
-	})
+		Failed:       a.jqFailed,
+	}
+	o.view.apply(&look, tty)
+	var err error
+	out.encoder, err = render.NewEncoder(format, w, look)
 	if err != nil {
 		return nil, errors.Join(err, out.abandon())
 	}

@@ -23,7 +23,7 @@ type referralOptions struct {
 }
 
 func (o *referralOptions) register(f *pflag.FlagSet) {
-	f.BoolVar(&o.registrar, "registrar", false, "after the registry of a domain ask the registrar that it points to, and show both, in text and ndjson; usual for arguments")
+	f.BoolVar(&o.registrar, "registrar", false, "after the registry of a domain ask the registrar that it points to, and show both, in text and ndjson; usual for arguments, and where --fields has names such as registrar.abuse_email")
 	f.BoolVar(&o.registryOnly, "registry-only", false, "ask nobody but the registry; usual with --file")
 	f.BoolVar(&o.registrarOnly, "registrar-only", false, "show the registrar's record alone")
 	f.StringVar(&o.registrars, "registrars", "", "`FILE` with IANA numbers of registrars and the base URLs of their servers, for registries that don't link to them: a number and a URL a line, or IANA's list of registrar ids in CSV or XML")
@@ -58,11 +58,14 @@ func (o *referralOptions) check() error {
 	return nil
 }
 
-// configure sets what a client has from these flags. What a format does not show
-// is not asked for.
-func (o *referralOptions) configure(c *client.Config, file bool, format string) {
-	shown := format == render.FormatText || format == render.FormatNDJSON
-	if o.registrarOnly || shown && (o.registrar || !o.registryOnly && !file) {
+// configure sets what a client has from these flags. What is not shown is not
+// asked for: the registrar's answer is in text and in rows of JSON, and elsewhere
+// only where its fields are asked for by name.
+func (o *referralOptions) configure(c *client.Config, file bool, format string, fields []string) {
+	named := slices.ContainsFunc(fields, render.OfRegistrar)
+	shown := named || format == render.FormatText ||
+		fields == nil && (format == render.FormatNDJSON || format == render.FormatJQ)
+	if o.registrarOnly || shown && (o.registrar || !o.registryOnly && (named || !file)) {
 		c.Referral = client.ReferralRegistrar
 	}
 	for _, r := range o.related {

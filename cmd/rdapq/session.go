@@ -80,12 +80,13 @@ func (a *app) newSession() (*session, error) {
 				Jobs: o.jobs, PerHost: o.conns, AllowHTTP: o.allowHTTP, Logger: a.logger(),
 			}
 			config.Credentials = secrets
+			config.Languages, _ = client.ParseLanguages(o.view.lang) // check has found them right
 			o.batch.configure(&config)
 			if s.budgets != nil {
 				config.Budgets = s.budgets
 			}
 			o.search.configure(&config)
-			o.referral.configure(&config, o.file != "", o.outputFormat())
+			o.referral.configure(&config, o.file != "", o.outputFormat(), o.batch.fields)
 			config.RegistrarURLs = registrars
 			s.client, err = client.New(config)
 		}
@@ -164,6 +165,9 @@ func serverURL(text string, allowHTTP bool) (string, error) {
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return "", usagef("a base URL such as https://rdap.example/", "--server does not take %q", text)
+	case u.User != nil:
+		return "", usagef("put a line \""+u.Scheme+"://"+u.Host+" basic USER:PASSWORD\" into ~/.config/rdapq/credentials, or into "+credentialsVariable,
+			"--server takes no user name and password: command lines are for everybody to see")
 	case u.Scheme == "http" && !allowHTTP:
 		return "", usagef("use https, or add --allow-http", "--server %s is not encrypted", text)
 	}

@@ -15,6 +15,8 @@ const (
 	FormatJSON   = "json"   // the server's object; a list of them for many queries
 	FormatNDJSON = "ndjson" // one row a line: see [AppendRow]
 	FormatCSV    = "csv"    // a header and one line a result
+	FormatRaw    = "raw"    // the bytes that the server sent
+	FormatJQ     = "jq"     // what Options.JQ makes of the rows of NDJSON
 )
 
 // Options of [NewEncoder]. The zero value suits a file.
@@ -22,9 +24,13 @@ type Options struct {
 	Text         TextOptions // also Color and Width of tables
 	Many         bool        // JSON: more than one result may come, so write a list
 	Pretty       bool        // JSON: indent
+	Visible      bool        // raw: control characters become visible escapes, for a terminal
 	NoHeader     bool        // CSV and tables: the rows continue one that has its header
 	Fields       []string    // NDJSON, CSV and tables: what a row has, by the names of FieldNames; nil: what it usually has
 	InputColumns []string    // CSV: what Result.Extra has, each a column
+
+	JQ     *JQ                               // jq: the expression
+	Failed func(r *client.Result, err error) // jq: told why the expression failed on a row; nil: nobody is
 }
 
 // A shape is how a format makes a document of rows.
@@ -73,6 +79,10 @@ func NewEncoder(format string, w io.Writer, o Options) (*Encoder, error) {
 		e.shape, err = tableShape(o)
 	case FormatCheck:
 		e.shape = shape{row: appendCheck}
+	case FormatRaw:
+		e.shape = rawShape(o)
+	case FormatJQ:
+		e.shape, err = jqShape(o)
 	default:
 		err = fmt.Errorf("unknown format %q: use %s, %s, %s, %s, %s or %s", format,
 			FormatText, FormatTable, FormatCheck, FormatJSON, FormatNDJSON, FormatCSV)

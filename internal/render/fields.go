@@ -18,6 +18,8 @@ type view struct {
 	r       *client.Result
 	summary *client.Summary
 	row     []byte
+
+	registrar *view // of the registrar's answer, once one of its fields was read
 }
 
 // member returns what stands at a path in the whole row.
@@ -221,7 +223,8 @@ func failure(f func(*client.Error) string) func(*view) value {
 // FieldNames returns what Options.Fields may hold. Beside these, names that begin
 // with those of FieldPaths and a dot may go on with a path: member names and
 // indices with dots between. After "registrar." that leads into the row of the
-// registrar's answer, while "registrar" by itself is the registrar's name.
+// registrar's answer or into its summary ("registrar.verdict",
+// "registrar.abuse_email"), while "registrar" by itself is the registrar's name.
 func FieldNames() []string {
 	var names []string
 	for _, f := range knownFields() {
@@ -260,6 +263,11 @@ func lookUp(names []string) ([]field, error) {
 			fields[i].value = func(v *view) value { return plainValue(descend(v.answer(), path)) }
 		case first == "input":
 			fields[i].value = func(v *view) value { return plainValue(descend(inputObject(v.r.Extra), []string{rest})) }
+		case first == "registrar":
+			var err error
+			if fields[i].value, err = ofRegistrar(known, name, rest); err != nil {
+				return nil, err
+			}
 		case slices.Contains(FieldPaths[2:], first):
 			path := strings.Split(name, ".")
 			fields[i].value = func(v *view) value { return v.member(path) }
@@ -274,6 +282,32 @@ func lookUp(names []string) ([]field, error) {
 	}
 	return fields, nil
 }
+
+// ofRegistrar is what "registrar." and a name lead to: a member of the registrar's
+// row, or else of its summary.
+func ofRegistrar(known []field, name, rest string) (func(*view) value, error) {
+	first, _, _ := strings.Cut(rest, ".")
+	switch {
+	case first != "registrar" && inSummary(rest):
+		of := known[slices.IndexFunc(known, func(f field) bool { return f.name == rest })]
+		return func(v *view) value {
+			if v.r.Registrar == nil {
+				return value{}
+			}
+			if v.registrar == nil {
+				v.registrar = &view{r: v.r.Registrar}
+			}
+			return of.value(v.registrar)
+		}, nil
+	case slices.ContainsFunc(known, func(f field) bool { return f.name == first }):
+		path := strings.Split(name, ".")
+		return func(v *view) value { return v.member(path) }, nil
+	}
+	return nil, &FieldError{name}
+}
+
+// OfRegistrar reports whether a field is one of the registrar's answer.
+func OfRegistrar(name string) bool { return strings.HasPrefix(name, "registrar.") }
 
 // inSummary reports whether a summary has a member of that name.
 func inSummary(name string) bool {

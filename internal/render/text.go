@@ -14,6 +14,10 @@ type TextOptions struct {
 	Width   int       // columns to wrap at; 0: never
 	Now     time.Time // what "93 days left" is counted from; zero: the time of the result
 	Verbose bool      // also what was odd, how the query was read, notices, timings
+
+	Times     Times          // how precise dates are
+	Zone      *time.Location // where they are dates of; nil: UTC
+	Languages []string       // those that the reader prefers, best first: see [client.ParseLanguages]
 }
 
 // AppendText appends r as text for people: a headline with the name and what

@@ -23,7 +23,7 @@ func (p *page) autnum(r *client.Result, rec *client.Record) {
 	} else {
 		p.value("AS number", numbers)
 	}
-	p.holder(&s)
+	p.holder(&s, rec.Entities)
 	p.complaints(&s, rec.Entities, notPublished)
 	p.gap()
 	p.value("Name", rec.Name)

@@ -56,30 +56,30 @@ const (
 // are left out by their roles. One that stands there several times, once for
 // each role, is one person, and contacts of which only the handles are known
 // share a row.
-func people(entities []client.Entity, without []string) []person {
+func (p *page) people(entities []client.Entity, without []string) []person {
 	var out []person
 next:
 	for _, e := range within(entities, without) {
-		p := person{roles: slices.Clone(e.Roles), contact: e.Contact()}
+		one := person{roles: slices.Clone(e.Roles), contact: e.ContactIn(p.opt.Languages)}
 		if e.Handle != "" {
-			p.handles = []string{e.Handle}
+			one.handles = []string{e.Handle}
 		}
 		for j := range out {
 			same := &out[j]
 			switch {
-			case p.bare() && same.bare() && len(p.handles) > 0 && slices.Equal(p.roles, same.roles):
-				same.handles = append(same.handles, p.handles...)
+			case one.bare() && same.bare() && len(one.handles) > 0 && slices.Equal(one.roles, same.roles):
+				same.handles = append(same.handles, one.handles...)
 				continue next
-			case !p.bare() && (sameContact(&p.contact, &same.contact) || sameHandle(&p, same)):
-				same.roles = union(same.roles, p.roles)
-				same.handles = union(same.handles, p.handles)
-				if p.reaches() > same.reaches() {
-					same.contact = p.contact
+			case !one.bare() && (sameContact(&one.contact, &same.contact) || sameHandle(&one, same)):
+				same.roles = union(same.roles, one.roles)
+				same.handles = union(same.handles, one.handles)
+				if one.reaches() > same.reaches() {
+					same.contact = one.contact
 				}
 				continue next
 			}
 		}
-		out = append(out, p)
+		out = append(out, one)
 	}
 	for i := range out {
 		slices.SortStableFunc(out[i].roles, func(a, b string) int { return roleRank(a) - roleRank(b) })
@@ -175,7 +175,7 @@ func sameContact(a, b *client.Contact) bool {
 func (p *page) contacts(entities []client.Entity, redacted []client.Redaction, without []string) {
 	p.gap()
 	rest := redacted[:min(len(redacted), maxRedactions)]
-	list := people(entities, without)
+	list := p.people(entities, without)
 	for i := range list {
 		c := &list[i]
 		var of []client.Redaction
@@ -294,7 +294,7 @@ func (p *page) complaints(s *client.Summary, entities []client.Entity, otherwise
 			if !e.HasRole("abuse") {
 				continue
 			}
-			c := e.Contact()
+			c := e.ContactIn(p.opt.Languages)
 			if name := firstOf(c.Name, c.Org, e.Handle); name != "" {
 				p.row("Abuse", text(name).note("no address published"))
 				return

@@ -21,6 +21,19 @@ const (
 	eventDatabase            = "last update of RDAP database"
 )
 
+// Times says how a text shows when something happened.
+type Times int
+
+// The values of Times.
+const (
+	TimesByDay       Times = iota // 2024-02-28; as the server wrote it in a verbose text
+	TimesToTheSecond              // 2024-02-28 23:59:59 UTC
+	TimesAsSent                   // 2024-02-28T23:59:59Z, or whatever the server wrote
+)
+
+// secondFormat is how TimesToTheSecond shows a time, with the zone's own name.
+const secondFormat = "2006-01-02 15:04:05 MST"
+
 // event returns the event with that action: the first registration, the last
 // of others.
 func event(events []client.Event, action string) (client.Event, bool) {
@@ -42,7 +55,7 @@ func (p *page) when(e client.Event) line {
 	if e.Time.IsZero() {
 		return text(e.Date).and(wary, " (no date)")
 	}
-	return text(p.date(e)).note(ago(e.Time, p.opt.Now))
+	return text(p.date(e)).note(ago(e.Time, p.now()))
 }
 
 // deadline writes a date and how long it is until then.
@@ -54,10 +67,11 @@ func (p *page) deadline(e client.Event) line {
 	if p.opt.Now.IsZero() {
 		return l
 	}
-	days := daysBetween(p.opt.Now, e.Time)
+	now, end := p.now(), e.Time.In(p.zone())
+	days := daysBetween(now, end)
 	switch {
 	case days < 0:
-		return l.and(bad, " (expired "+ago(e.Time, p.opt.Now)+")")
+		return l.and(bad, " (expired "+ago(end, now)+")")
 	case days == 0:
 		return l.and(bad, " (today)")
 	case days <= 30:
@@ -65,22 +79,42 @@ func (p *page) deadline(e client.Event) line {
 	case days <= 730:
 		return l.note(count(days, "day") + " left")
 	default:
-		return l.note(count(yearsBetween(p.opt.Now, e.Time), "year") + " left")
+		return l.note(count(yearsBetween(now, end), "year") + " left")
 	}
 }
 
 func (p *page) date(e client.Event) string {
-	if p.opt.Verbose {
+	switch {
+	case p.opt.Times == TimesToTheSecond:
+		return e.Time.In(p.zone()).Format(secondFormat)
+	case p.opt.Times == TimesAsSent, p.opt.Verbose:
 		return e.Date
 	}
-	return e.Time.UTC().Format(time.DateOnly)
+	return e.Time.In(p.zone()).Format(time.DateOnly)
 }
 
-// ago says in one unit how long before now t was, or how long after.
+func (p *page) zone() *time.Location {
+	if p.opt.Zone == nil {
+		return time.UTC
+	}
+	return p.opt.Zone
+}
+
+// now is what times are counted from, in the zone of the text.
+func (p *page) now() time.Time {
+	if p.opt.Now.IsZero() {
+		return time.Time{}
+	}
+	return p.opt.Now.In(p.zone())
+}
+
+// ago says in one unit how long before now t was, or how long after, by the calendar
+// of now.
 func ago(t, now time.Time) string {
 	if now.IsZero() {
 		return ""
 	}
+	t = t.In(now.Location())
 	days := daysBetween(t, now)
 	if days < 0 {
 		return "in " + span1(now, t)
@@ -103,11 +137,15 @@ func span1(a, b time.Time) string {
 	return count(monthsBetween(a, b), "month")
 }
 
-// daysBetween counts by the calendar, in UTC.
-func daysBetween(a, b time.Time) int {
-	const day = 24 * time.Hour
-	// Unix days, since a Duration ends after 292 years.
-	return int(floorDiv(b.Unix(), int64(day/time.Second)) - floorDiv(a.Unix(), int64(day/time.Second)))
+// daysBetween counts by the calendar of their zones.
+func daysBetween(a, b time.Time) int { return int(dayOf(b) - dayOf(a)) }
+
+// dayOf numbers the days of a calendar. It counts no Durations, which end after
+// 292 years.
+func dayOf(t time.Time) int64 {
+	const day = 24 * 60 * 60
+	_, offset := t.Zone()
+	return floorDiv(t.Unix()+int64(offset), day)
 }
 
 func floorDiv(a, b int64) int64 {
@@ -119,7 +157,6 @@ func floorDiv(a, b int64) int64 {
 }
 
 func monthsBetween(a, b time.Time) int {
-	a, b = a.UTC(), b.UTC()
 	months := (b.Year()-a.Year())*12 + int(b.Month()-a.Month())
 	if b.Day() < a.Day() {
 		months--

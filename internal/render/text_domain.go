@@ -20,7 +20,7 @@ func (p *page) domain(r *client.Result, rec *client.Record) {
 		p.rangeOf(rec.Network)
 	}
 	if !reverse || s.Registrar != "" {
-		p.registrar(&s)
+		p.registrar(&s, rec.Entities)
 	}
 	p.dates(rec, !reverse)
 	p.statuses(rec.Status)
@@ -56,12 +56,12 @@ func (p *page) unicodeName(r *client.Result, rec *client.Record) {
 	}
 }
 
-func (p *page) registrar(s *client.Summary) {
+func (p *page) registrar(s *client.Summary, entities []client.Entity) {
 	if s.Registrar == "" {
 		p.row("Registrar", line{{notPublished, faint}})
 		return
 	}
-	l := text(s.Registrar)
+	l := text(p.nameIn(s.Registrar, entities))
 	if s.RegistrarID != "" {
 		l = l.note("IANA " + s.RegistrarID)
 	}
@@ -210,7 +210,7 @@ const maxRemarkLines = 6
 func (p *page) remarks(list []client.Notice) {
 	p.gap()
 	var lines []line
-	for _, n := range list {
+	for _, n := range p.inLanguage(list) {
 		if n.Truncation() != "" {
 			continue // that has a row of its own
 		}

@@ -10,7 +10,7 @@ import (
 func (p *page) entity(r *client.Result, rec *client.Record) {
 	p.verdict(r, "")
 	p.gap()
-	c := rec.Contact()
+	c := rec.ContactIn(p.opt.Languages)
 	redacted, rest := redactionsOf(rec.Redacted, rec.Roles)
 	lines := append(p.contactLines(&c), redactionLines(redacted)...)
 	if len(lines) == 0 {

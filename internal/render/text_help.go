@@ -13,7 +13,7 @@ func (p *page) help(r *client.Result, rec *client.Record) {
 	p.gap()
 	p.abilities(r, rec.Conformance)
 	if !p.opt.Verbose { // else the details have them
-		for _, n := range rec.Notices {
+		for _, n := range p.inLanguage(rec.Notices) {
 			p.gap()
 			p.notice("Notice", n)
 		}

@@ -16,7 +16,7 @@ func (p *page) nameserver(r *client.Result, rec *client.Record) {
 	p.row("Addresses", addresses...)
 	p.value("Handle", rec.Handle)
 	if s.Registrar != "" {
-		p.registrar(&s)
+		p.registrar(&s, rec.Entities)
 	}
 	p.statuses(rec.Status)
 	p.events(rec.Events, nil)

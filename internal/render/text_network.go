@@ -19,7 +19,7 @@ func (p *page) network(r *client.Result, rec *client.Record) {
 	s := r.Summary()
 	p.otherNumbers(r)
 	p.rangeOf(rec)
-	p.holder(&s)
+	p.holder(&s, rec.Entities)
 	p.complaints(&s, rec.Entities, notPublished)
 	p.gap()
 	p.value("Name", rec.Name)
@@ -149,12 +149,12 @@ func size(list []netip.Prefix) string {
 }
 
 // holder writes who holds a network or AS number.
-func (p *page) holder(s *client.Summary) {
+func (p *page) holder(s *client.Summary, entities []client.Entity) {
 	if s.Holder == "" {
 		p.row("Holder", line{{notPublished, faint}})
 		return
 	}
-	p.row("Holder", line{{s.Holder, strong}})
+	p.row("Holder", line{{p.nameIn(s.Holder, entities), strong}})
 }
 
 // geofeed writes where the holder says its addresses are (RFC 9877).

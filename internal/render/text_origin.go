@@ -123,7 +123,7 @@ func (p *page) details(r *client.Result) {
 		p.value("HTTP status", number(int64(r.Status)))
 	}
 	if !r.Time.IsZero() {
-		p.value("Time", r.Time.UTC().Format(time.RFC3339))
+		p.value("Time", p.date(client.Event{Date: r.Time.UTC().Format(time.RFC3339), Time: r.Time}))
 	}
 	var odd []line
 	for _, w := range r.Warnings {
@@ -144,7 +144,7 @@ func (p *page) details(r *client.Result) {
 	}
 	p.row("Problems", problems...)
 	p.value("Conformance", strings.Join(rec.Conformance, " "))
-	for _, n := range rec.Notices {
+	for _, n := range p.inLanguage(rec.Notices) {
 		p.gap()
 		p.notice("Notice", n)
 	}
