@@ -138,9 +138,6 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 	defer o.mu.Unlock()
 	o.countRefused(d)
 	o.dials = slices.DeleteFunc(o.dials, func(x *dial) bool { return x == d })
-	if len(o.dials) == 0 {
-		o.share = 0
-	}
 	if o.racedLocked(d, c, err) {
 		return
 	}
@@ -190,21 +187,40 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 }
 
 // shareLocked keeps the first of several connections that are dialed together
-// from taking the whole queue: its siblings will be there in a moment, or else
-// after a round trip it takes the rest.
+// from taking more than its part of the queue: its siblings will be there in a
+// moment, and each will learn in the next how many streams it may have. What
+// stays behind of them after two round trips is for those that are there.
 func (o *origin) shareLocked(c *conn) {
-	if len(o.dials) == 0 || !c.shared() || o.share > 0 {
+	if len(o.dials) == 0 || !c.shared() || o.sharing {
 		return
 	}
-	n := len(o.conns) + len(o.dials)
-	o.share = (len(o.queue) + n - 1) / n
-	time.AfterFunc(max(c.setup.tcp, c.setup.tls), func() { // TCP costs nothing under Fast Open
+	o.sharing = true
+	time.AfterFunc(2*max(c.setup.tcp, c.setup.tls), func() { // TCP costs nothing under Fast Open
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		if o.share = 0; !o.closed {
+		if o.sharing = false; !o.closed {
 			o.dispatchLocked()
 		}
 	})
+}
+
+// boundLocked is how many requests each connection may have got when those that
+// wait have theirs, too; 0 means no bound.
+func (o *origin) boundLocked(waiting int) int {
+	if !o.sharing {
+		return 0
+	}
+	all, young := waiting, len(o.dials) > 0
+	for _, c := range o.conns {
+		all += c.granted
+		young = young || c.served == 0
+	}
+	if !young {
+		o.sharing = false
+		return 0
+	}
+	n := len(o.conns) + len(o.dials)
+	return (all + n - 1) / n
 }
 
 // stepLocked is where a request that gives up now was stuck.

@@ -73,7 +73,8 @@ type origin struct {
 	perConn    int           // requests that a connection was seen to serve at most; 0: not known
 	lastServed int           // what the last connection cut by the server had served
 	streams    int           // stream limit of the last connection; 0: not known
-	share      int           // what a new connection gets at most while its siblings are dialed; 0: no bound
+	sharing    bool          // connections that were dialed together share the queue
+	bound      int           // requests that each may have got by now; 0: no bound
 	newest     *conn         // while it is given out for the first time
 	picks      int64         // counts calls of pick
 	race       *h3Race       // between HTTP/3 and TCP; nil: none
@@ -124,6 +125,7 @@ func (o *origin) acquire(ctx context.Context, newerThan int64) (*conn, use, erro
 		return nil, use{}, ErrClosed
 	}
 	if len(o.queue) == 0 {
+		o.bound = o.boundLocked(1)
 		if c := o.pick(newerThan); c != nil {
 			u := use{first: c.granted == 1, kept: true}
 			o.mu.Unlock()
@@ -168,7 +170,7 @@ func (o *origin) pick(newerThan int64) *conn {
 	for {
 		var best *conn
 		for _, c := range o.conns {
-			if c.draining || c.id <= newerThan || c.triedIn == o.picks || o.share > 0 && c.served == 0 && c.inflight >= o.share {
+			if c.draining || c.id <= newerThan || c.triedIn == o.picks || o.bound > 0 && c.granted >= o.bound {
 				continue
 			}
 			if best == nil || c.betterThan(best) {
@@ -200,6 +202,7 @@ func wallSince(t time.Time) time.Duration { return time.Now().Round(0).Sub(t.Rou
 // dispatchLocked gives free places to those who wait, in their order, and
 // dials for the rest as far as that is worth it.
 func (o *origin) dispatchLocked() {
+	o.bound = o.boundLocked(len(o.queue))
 	kept := o.queue[:0]
 	full := false
 	for _, w := range o.queue {
