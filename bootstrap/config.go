@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -26,8 +25,15 @@ type Config struct {
 	BaseURL string
 
 	// Client fetches IANA's files. Nil: one of the resolver's own, with
-	// bounded times.
+	// bounded times, that keeps to public addresses; see AllowPrivate.
 	Client *http.Client
+
+	// AllowPrivate fetches the files also where only this machine or its
+	// network gets to, when a redirect or the name of [DefaultBaseURL] leads
+	// there. BaseURL is asked wherever it is. (Which of the servers that the
+	// files name may be asked is not decided here: that depends on
+	// [Answer.Source].)
+	AllowPrivate bool
 
 	// Server is a base URL that answers everything. Nothing is looked up or
 	// fetched then.
@@ -49,7 +55,9 @@ type Config struct {
 
 	// Files, when not nil, stand for all of IANA's files: nothing is fetched,
 	// the cache and the snapshot are not read, and a registry without a file
-	// knows no server.
+	// knows no server. They are taken for IANA's words and not for yours, so
+	// that a client asks no private address because of them; name such servers
+	// in Overrides.
 	Files map[Registry][]byte
 
 	// Logger is told of downloads. Nil: nobody is.
@@ -106,7 +114,11 @@ func New(c Config) (*Resolver, error) {
 		}
 	}
 	if r.client == nil && !r.offline {
-		r.client, r.closeIdle = ownClient()
+		named := ""
+		if c.BaseURL != "" {
+			named = r.baseURL
+		}
+		r.client, r.closeIdle = ownClient(named, c.AllowPrivate)
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r, nil
@@ -151,18 +163,4 @@ func (r *Resolver) setFiles(files map[Registry][]byte) error {
 		r.holders[i].current.Store(ed)
 	}
 	return nil
-}
-
-// ownClient makes a client for a few small downloads a day, and what closes
-// its idle connections.
-func ownClient() (*http.Client, func()) {
-	t := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   5 * time.Second,
-		ResponseHeaderTimeout: 10 * time.Second,
-		IdleConnTimeout:       5 * time.Second,
-		ForceAttemptHTTP2:     true,
-	}
-	return &http.Client{Transport: t}, t.CloseIdleConnections
 }

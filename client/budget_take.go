@@ -135,7 +135,9 @@ func (a *attempt) report(r *Result) {
 	switch {
 	case !s.failed:
 		s.stated = a.stated(r)
-	case a.outer.Err() != nil:
+	case a.outer.Err() != nil || r.Err.Code == CodeNotPublic:
+		// Nobody was asked. Who is led to a server that others may ask must not
+		// make it pass for dead.
 		s.effect = withdrawn
 	case r.Verdict == RateLimited:
 		s.effect, s.retryAfter, s.stated = throttled, r.Err.RetryAfter, statedLimit(readWords(r.Raw, ""))

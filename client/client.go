@@ -48,10 +48,17 @@ type Config struct {
 	//
 	// Give a RoundTripper and not what an [http.Client] makes of it: the Client
 	// follows redirects itself.
+	//
+	// Servers that the user did not name are asked at public addresses only, by a
+	// Pool: those of IANA's registries and of the table of registrars, and what
+	// answers redirect or link to. [pool.Config.AllowPrivate] turns that off.
+	// Other transports connect to what they are told to, and have to look after
+	// that themselves.
 	Transport http.RoundTripper
 
 	// Resolver finds the servers. Nil means a *[bootstrap.Resolver] of the
-	// Client's own with its defaults.
+	// Client's own with its defaults. Answers whose Source is SourceOverride or
+	// SourceServer are the user's own words: see Transport.
 	Resolver Resolver
 
 	// UserAgent names the program to the servers. Empty means DefaultUserAgent.
@@ -147,6 +154,11 @@ type Config struct {
 	// ReferralDepth bounds how many links in a row are followed, from a registry
 	// to a registrar and from there on. 0 means DefaultReferralDepth.
 	ReferralDepth int
+
+	// ReferralTimeout bounds one attempt to ask a registrar, which the registry's
+	// answer waits for: one that hangs must not keep that from who wants to see
+	// it. 0, and more than Timeout, mean Timeout.
+	ReferralTimeout time.Duration
 
 	// RegistrarURLs are base URLs of registrars by their IANA numbers, before
 	// those of BuiltinRegistrarURLs, for registries that don't link to the

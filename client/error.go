@@ -45,6 +45,8 @@ const (
 	CodeRefused      = "refused"       // nobody listens there
 	CodeTimeout      = "timeout"       // no answer in time
 	CodeTransport    = "transport"     // another failure of the connection
+	CodeProxy        = "proxy"         // the proxy could not be reached, or refused
+	CodeNotPublic    = "not_public"    // a registry or a server led to a private or local address
 	CodeRedirect     = "redirect"      // a loop, too many hops, or a hop that is not followed
 	CodeBootstrap    = "bootstrap"     // the server could not be found out, for another reason than no_service
 	CodeCanceled     = "canceled"      // the caller gave up

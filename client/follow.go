@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
-	"github.com/rdapq/rdapq/pool"
 )
 
 // A chase follows the links of an answer. The task of the lookup becomes, one
@@ -256,28 +255,4 @@ func (ch *chase) attach(p pointer, r *Result) {
 // and a registrar that is not well must not be stormed.
 func (t *task) chaseAgain(most int) bool {
 	return t.result.Err.Code == CodeTransport && t.result.Attempts < min(most, 2)
-}
-
-// pointedTo returns the context of a request to u that a server led to, by a
-// redirect or a link: it connects to public addresses only. Exempt is what the
-// user named, the server that the lookup asked first, and where that is inside
-// the user's own network and named by the user, what it leads to.
-func (a *attempt) pointedTo(u *url.URL) context.Context {
-	t := a.task
-	home, from := t.servers, t.result
-	if ch := t.chase; ch != nil {
-		if isOwn(home.Source) && sameOrigin(home.URLs[0], u) {
-			return a.ctx
-		}
-		if home = ch.home; !a.led {
-			from = ch.now.of
-		}
-	}
-	if sameOrigin(home.URLs[min(t.next, len(home.URLs)-1)], u) {
-		return a.ctx
-	}
-	if at, err := url.Parse(from.FinalURL); err == nil && isOwn(home.Source) && isInside(at, from.Conn.RemoteAddr) {
-		return a.ctx
-	}
-	return pool.WithGuard(a.ctx)
 }

@@ -2,18 +2,17 @@ package client_test
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
-	"github.com/rdapq/rdapq/pool"
 )
 
 // domainWith is an answer about a domain with these links, each "rel type href".
@@ -446,56 +445,6 @@ func TestReferralThrottled(t *testing.T) {
 	}
 }
 
-// Hops of a server that the user did not name don't go inside; see package pool
-// for what counts as public.
-func TestReferralGuarded(t *testing.T) {
-	ca := newCA(t)
-	registry := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
-	inside := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
-	listed := resolverFunc(func(bootstrap.Question) (bootstrap.Answer, error) {
-		return bootstrap.Answer{Entry: "example", URLs: []string{registry.URL()}, Source: bootstrap.SourceIANA}, nil
-	})
-	registry.On("/domain/alpha.example", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+inside.URL())))
-	registry.On("/domain/own.example", rdaptest.JSON(domainWith("own.example", "related|"+rdapJSON+"|"+registry.URL()+"rr/")))
-	registry.On("/domain/moved.example", rdaptest.Redirect(302, inside.URL()+"domain/moved.example"))
-	registry.On("/domain/here.example", rdaptest.Redirect(302, "/rr/domain/here.example"))
-	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: ca.Pool()}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close() })
-	a := newAsker(t, ca, client.Config{Resolver: listed, Referral: client.ReferralRegistrar, Transport: p})
-	r := a.lookup(t, mustParse(t, "", "alpha.example"))
-	if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Verdict != client.Failed || g.Attempts != 1 || !strings.Contains(g.Err.Message, "not a public address") {
-		t.Errorf("%s, registrar %s", describe(r), describe(g))
-	}
-	if r := a.lookup(t, mustParse(t, "", "moved.example")); r.Verdict != client.Failed || !strings.Contains(r.Err.Message, "not a public address") {
-		t.Errorf("redirect: %s", describe(r))
-	}
-	if n := inside.Counts().Connections; n != 0 {
-		t.Errorf("%d connections to what only this machine can reach", n)
-	}
-	// What stays at the server is no hop.
-	if r := a.lookup(t, mustParse(t, "", "own.example")); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
-		t.Errorf("own link: %s", describe(r))
-	}
-	if r := a.lookup(t, mustParse(t, "", "here.example")); r.Verdict != client.Registered {
-		t.Errorf("own redirect: %s", describe(r))
-	}
-	// The user's own server inside leads where it likes, and so does the user's
-	// own list of registrars.
-	q := mustParse(t, "", "alpha.example")
-	q.Server = registry.URL()
-	if r := a.lookup(t, q); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
-		t.Errorf("named server: %s", describe(r))
-	}
-	registry.On("/domain/numbered.example", rdaptest.JSON(`{"objectClassName":"domain","ldhName":"numbered.example","entities":[{"roles":["registrar"],"publicIds":[{"type":"IANA Registrar ID","identifier":"7"}]}]}`))
-	a = newAsker(t, ca, client.Config{Resolver: listed, Referral: client.ReferralRegistrar, Transport: p, RegistrarURLs: map[string]string{"7": inside.URL()}})
-	if r := a.lookup(t, mustParse(t, "", "numbered.example")); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
-		t.Errorf("named registrar: %s", describe(r))
-	}
-}
-
 func TestRelated(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{Log: true}, client.Config{
 		Related: []client.Relation{client.RelationUp, client.RelationDown}, Referral: client.ReferralRegistrar,
@@ -545,5 +494,22 @@ func TestReferralCredentials(t *testing.T) {
 		if !told(registry) || told(registrar) || strings.Contains(fmt.Sprint(r.URL, r.FinalURL, r.Registrar.URL), "hidden") {
 			t.Errorf("%s: registry told %v, registrar told %v; %s", scheme, told(registry), told(registrar), r.FinalURL)
 		}
+	}
+}
+
+// A registrar that hangs does not keep the registry's answer for as long as a
+// registry may take.
+func TestReferralTimeout(t *testing.T) {
+	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{Timeout: time.Hour, ReferralTimeout: 300 * time.Millisecond})
+	registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
+	registrar.On("*", rdaptest.Hang())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := a.Lookup(ctx, mustParse(t, "", "alpha.example"))
+	if err != nil || r.Verdict != client.Registered || r.Registrar == nil || r.Registrar.Err.Code != client.CodeTimeout {
+		t.Fatalf("%s, %v, registrar %+v", describe(r), err, r.Registrar)
+	}
+	if n := len(askedFor(registrar)); n != 1 || r.Registrar.Attempts != 1 {
+		t.Errorf("%d requests, %d attempts", n, r.Registrar.Attempts)
 	}
 }

@@ -44,9 +44,11 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		return e
 	}
 	if inside, ok := errors.AsType[*pool.AddressError](err); ok {
-		e.Code = CodeRedirect
-		e.Message = "a server led to " + host + ", and that is not followed: " + visible(inside.Error())
-		e.Hint = "ask that server by its own name if it is meant"
+		a.ledInside(e, host, inside)
+		return e
+	}
+	if cause, ok := errors.AsType[*pool.ProxyError](err); ok {
+		proxyFailed(e, host, cause)
 		return e
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {

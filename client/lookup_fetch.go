@@ -39,9 +39,12 @@ type attempt struct {
 // newAttempt bounds an attempt that has so many alternatives left: by the
 // timeout, by its fair share of the caller's deadline, and while there are
 // alternatives by the connect timeout.
-func (c *Client) newAttempt(ctx context.Context, more int) (*attempt, context.CancelFunc) {
-	a := &attempt{c: c, outer: ctx, ctx: ctx, start: time.Now()}
+func (c *Client) newAttempt(ctx context.Context, t *task, more int) (*attempt, context.CancelFunc) {
+	a := &attempt{c: c, outer: ctx, ctx: ctx, task: t, start: time.Now()}
 	limit := c.cfg.Timeout
+	if t.chase != nil && t.chase.now.relation == "" && c.cfg.ReferralTimeout > 0 && (limit < 0 || c.cfg.ReferralTimeout < limit) {
+		limit = c.cfg.ReferralTimeout
+	}
 	if deadline, ok := ctx.Deadline(); ok && more > 0 {
 		share := deadline.Sub(a.start) / time.Duration(more+1)
 		if limit < 0 || share < limit {
@@ -150,8 +153,8 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 
 func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 	ctx := a.ctx
-	if a.led || a.task.chase != nil {
-		ctx = a.pointedTo(u)
+	if !a.trusts(u) {
+		ctx = pool.WithGuard(ctx)
 	}
 	r.Conn = pool.Trace{}
 	ctx = pool.WithTrace(ctx, &r.Conn)

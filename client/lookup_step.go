@@ -17,6 +17,7 @@ const (
 	stepQueue step = iota
 	stepResolve
 	stepConnect
+	stepProxy
 	stepHandshake
 	stepSent
 	stepBody
@@ -29,6 +30,8 @@ func (s step) doing() string {
 		return "resolving its name"
 	case stepConnect:
 		return "connecting"
+	case stepProxy:
+		return "connecting through the proxy"
 	case stepHandshake:
 		return "in the TLS handshake"
 	case stepSent:
@@ -46,6 +49,8 @@ func stepOf(s pool.Step) step {
 		return stepResolve
 	case pool.StepConnect:
 		return stepConnect
+	case pool.StepProxy:
+		return stepProxy
 	case pool.StepHandshake:
 		return stepHandshake
 	default:

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -126,34 +125,6 @@ func joinURL(base, path string) *url.URL {
 		return nil
 	}
 	return u
-}
-
-// isOwn says that the user named a server, and nobody else.
-func isOwn(s bootstrap.Source) bool {
-	return s == bootstrap.SourceServer || s == bootstrap.SourceOverride
-}
-
-// sameOrigin reports whether u is at the server with that base URL.
-func sameOrigin(base string, u *url.URL) bool {
-	b, err := url.Parse(base)
-	return err == nil && strings.EqualFold(b.Scheme, u.Scheme) && origin(b) == origin(u)
-}
-
-// isInside reports whether a connection to the server at u, which the user
-// named, went to an address of the user's own network: peer is its other end. A
-// proxy is no such server, and listens elsewhere.
-func isInside(u *url.URL, peer string) bool {
-	a, err := netip.ParseAddrPort(peer)
-	if err != nil {
-		return false
-	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
-	}
-	ip := a.Addr().Unmap()
-	return port == peer[strings.LastIndexByte(peer, ':')+1:] &&
-		(ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())
 }
 
 // isAmong reports whether u is one of these, however it is spelled.

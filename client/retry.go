@@ -95,9 +95,8 @@ func (c *Client) request(ctx context.Context, t *task) (again bool) {
 			return c.next(ctx, t, true)
 		}
 	}
-	a, cancel := c.newAttempt(ctx, c.alternatives(t))
+	a, cancel := c.newAttempt(ctx, t, c.alternatives(t))
 	defer cancel()
-	a.task = t
 	warnings := len(r.Warnings)
 	got, e := a.fetch(r, u)
 	if t.hop != nil {
@@ -239,6 +238,8 @@ func transient(r *Result) bool {
 	case CodeDNS:
 		dns, ok := errors.AsType[*net.DNSError](r.Err.Err)
 		return !ok || !dns.IsNotFound
+	case CodeProxy:
+		return proxyMayRecover(r.Err.Err)
 	case CodeTLS:
 		return !settled(r.Err.Err)
 	case CodeServerError:

@@ -222,8 +222,8 @@ func (c *Client) turnPage(t *task, page *Result) (again bool) {
 	s.seen[normalURL(next)] = true
 	t.at, t.limited, t.hop = time.Time{}, time.Time{}, nil
 	q := main.Query
-	q.Note = "" // it has been told
-	t.result = &Result{Query: q}
+	q.Note = ""                                   // it has been told
+	t.result = &Result{Query: q, Conn: page.Conn} // where the page before it came from
 	return true
 }
 

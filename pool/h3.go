@@ -113,7 +113,10 @@ func (o *origin) offeredRouteLocked() *h3Route {
 	if err != nil {
 		return nil
 	}
-	r := &h3Route{host: host, port: port, early: o.earlyAllowed(), private: f.H3Local}
+	r := &h3Route{host: host, port: port, early: o.earlyAllowed()}
+	// Whether what was learned of a connection to a server inside counts, depends
+	// on who named that server: facts are the same for both.
+	r.private = f.H3Local && !o.key.guarded
 	if host == "" || host == o.key.host {
 		r.host, r.private = o.key.host, true // where TCP would go as well
 	}

@@ -1,6 +1,7 @@
 package pool_test
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -90,4 +91,72 @@ func TestMisdirectedRequest(t *testing.T) {
 		t.Errorf("still known: %+v", f)
 	}
 	end()
+}
+
+// What was learned of an origin that the user named, inside, is known by the
+// same name when somebody else leads there: it opens no way in.
+func TestAlternativeIsNotTrustedByOthers(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
+	_, port, _ := net.SplitHostPort(s.Addr())
+	origin := "https://" + net.JoinHostPort(named, port)
+	for want, ctx := range map[string]context.Context{"h2": pool.WithGuard(t.Context()), "h3": t.Context()} {
+		facts, err := pool.OpenFactFile(filepath.Join(t.TempDir(), "hosts.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts.Update(origin, func(f *pool.Facts) {
+			f.H3, f.H3Until, f.H3Local = s.Addr(), time.Now().Add(time.Hour), true
+		})
+		p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: patient, Facts: facts, Resolve: map[string][]netip.Addr{
+			net.JoinHostPort(named, port): {netip.MustParseAddr("127.0.0.1")},
+		}})
+		before := h.Heard()
+		a, err := get(ctx, p, origin+"/domain/a.example")
+		if heard := h.Heard() > before; err != nil || a.trace.Protocol != want || heard != (want == "h3") {
+			t.Errorf("over %q, want %s, %v; packets arrived: %v", a.trace.Protocol, want, err, heard)
+		}
+		p.Close()
+	}
+}
+
+// An alternative is as bad a way in as any other, whatever kind of address it
+// names, as it is or behind a name.
+func TestAlternativeOfEachKind(t *testing.T) {
+	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
+	_, port, _ := net.SplitHostPort(s.Addr())
+	origin := "https://" + net.JoinHostPort(named, port)
+	for _, text := range []string{
+		"127.0.0.1", "10.0.0.5", "169.254.169.254", "100.64.0.1", "224.0.0.1", "0.0.0.0",
+		"::", "::1", "fe80::1", "fd00:ec2::254", "ff02::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::1",
+	} {
+		for _, host := range []string{text, "alt.example"} {
+			facts, err := pool.OpenFactFile(filepath.Join(t.TempDir(), "hosts.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			facts.Update(origin, func(f *pool.Facts) {
+				f.H3, f.H3Until = net.JoinHostPort(host, port), time.Now().Add(time.Hour)
+			})
+			var events []string
+			p := newPool(t, s, pool.Config{
+				Protocols: autoH3, HeadStart: patient, Facts: facts,
+				Resolve: map[string][]netip.Addr{net.JoinHostPort(named, port): {netip.MustParseAddr("127.0.0.1")}},
+			})
+			p.SetLookup(func(context.Context, string, string) ([]netip.Addr, error) {
+				events = append(events, host)
+				return []netip.Addr{netip.MustParseAddr(text)}, nil
+			})
+			a, err := get(t.Context(), p, origin+"/domain/a.example")
+			if err != nil || a.trace.Protocol != "h2" {
+				t.Errorf("%s as %s: over %s, %v", text, host, a.trace.Protocol, err)
+			}
+			p.Close()
+			if (len(events) > 0) != (host == "alt.example") {
+				t.Errorf("%s: names looked up: %q", host, events)
+			}
+		}
+	}
+	if h.Heard() != 0 {
+		t.Errorf("%d packets arrived", h.Heard())
+	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+
+	"github.com/rdapq/rdapq/internal/publicaddr"
 )
 
 // quicNet makes the QUIC connections of a Pool.
@@ -83,7 +85,7 @@ func (n *quicNet) connect(ctx context.Context, key originKey, d *dial) (*conn, e
 	}
 	if !route.private {
 		all := addrs
-		if addrs = slices.DeleteFunc(slices.Clone(all), func(a netip.Addr) bool { return !public(a) }); len(addrs) == 0 {
+		if addrs = slices.DeleteFunc(slices.Clone(all), func(a netip.Addr) bool { return !publicaddr.Is(a) }); len(addrs) == 0 {
 			return fail(StepConnect, &AddressError{Host: route.host, Addr: all[0]})
 		}
 	}

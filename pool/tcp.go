@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/publicaddr"
 )
 
 // attemptDelay is how long one address gets before the next is tried beside it
@@ -125,7 +127,7 @@ func (d *dialer) reachByName(ctx context.Context, g *dialing, address string) (*
 		return nil, &stepError{step: StepConnect, err: err}
 	}
 	if g.key.guarded && g.key.proxy == (proxy{}) {
-		if ap, err := netip.ParseAddrPort(nc.RemoteAddr().String()); err == nil && !public(ap.Addr()) {
+		if ap, err := netip.ParseAddrPort(nc.RemoteAddr().String()); err == nil && !publicaddr.Is(ap.Addr()) {
 			nc.Close()
 			return nil, &stepError{step: StepConnect, err: &AddressError{Host: g.key.host, Addr: ap.Addr()}}
 		}

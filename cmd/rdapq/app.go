@@ -167,6 +167,7 @@ func (a *app) receipt(file *os.File, report render.Report) error {
 // hints are those that name a flag, which the library can't.
 var hints = map[string]string{
 	client.CodeNoService: "name a server with --server if you know one that answers for it",
+	client.CodeNotPublic: "name it with --server if it is meant; in a laboratory, --allow-private goes wherever others lead",
 	client.CodeHTTPOnly:  "--allow-http asks it all the same; anybody on the way may change the answer",
 }
 

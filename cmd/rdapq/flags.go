@@ -110,7 +110,7 @@ func (o *options) groups() []flagGroup {
 		group("Connections", func(f *pflag.FlagSet) {
 			f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "lookups at once, in all")
 			f.IntVar(&o.perHost, "per-host", client.DefaultPerHost, "lookups at once for one server; if given, also the HTTP/1.1 connections to it, otherwise "+strconv.Itoa(pool.DefaultMaxConnsPerHost))
-			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "`TIME` for one attempt at one server")
+			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "`TIME` for one attempt at one server; if neither this nor --registrar is given, "+promptReferral.String()+" for the registrar after the registry")
 			f.StringVar(&o.ca, "ca", "", "trust the certificate authorities in this PEM `FILE` only")
 			f.BoolVarP(&o.insecure, "insecure", "k", false, "don't verify certificates")
 			f.BoolVar(&o.insecureCredentials, "insecure-credentials", false, "with --insecure, send credentials all the same")
@@ -262,6 +262,7 @@ func newCommand(a *app) *cobra.Command {
 			if cmd.Flags().Changed("per-host") {
 				a.opts.conns = a.opts.perHost
 			}
+			a.opts.referral.patient = cmd.Flags().Changed("timeout")
 			a.flags = cmd.Flags()
 			return a.main(cmd.Context(), args)
 		},

@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -20,6 +21,8 @@ type referralOptions struct {
 	related       []string
 	cache         bool
 	noCache       bool
+
+	patient bool // --timeout was given: it holds for registrars as well
 }
 
 func (o *referralOptions) register(f *pflag.FlagSet) {
@@ -58,6 +61,11 @@ func (o *referralOptions) check() error {
 	return nil
 }
 
+// promptReferral is how long somebody at a prompt waits for a registrar, while
+// the registry's record is there and can't be shown yet. Most answer within a
+// second. Who asks for the registrar, or gives a time, waits as long as for others.
+const promptReferral = 4 * time.Second
+
 // configure sets what a client has from these flags. What is not shown is not
 // asked for: the registrar's answer is in text and in rows of JSON, and elsewhere
 // only where its fields are asked for by name.
@@ -70,6 +78,9 @@ func (o *referralOptions) configure(c *client.Config, file bool, format string, 
 	}
 	for _, r := range o.related {
 		c.Related = append(c.Related, client.Relation(r))
+	}
+	if !file && !o.patient && !o.registrar && !o.registrarOnly {
+		c.ReferralTimeout = promptReferral
 	}
 	switch {
 	case o.cache:

@@ -30,7 +30,7 @@ func (a *app) newSession() (*session, error) {
 	o := &a.opts
 	s := &session{}
 	boot := bootstrap.Config{
-		IANAOnly: o.ianaOnly, Offline: o.offline, AllowHTTP: o.allowHTTP,
+		IANAOnly: o.ianaOnly, Offline: o.offline, AllowHTTP: o.allowHTTP, AllowPrivate: o.net.allowPrivate,
 		Logger: a.logger(), Warn: a.warn,
 	}
 	conns := pool.Config{

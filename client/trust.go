@@ -1,0 +1,79 @@
+package client
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// trusts reports whether a request to u goes wherever u is. What the user named
+// does: with Query.Server or a URL, in overrides, in a table of registrars. Where
+// that is inside the user's own network, so does what it leads to. Everything
+// else was named by somebody else, a registry of servers or an answer, and gets
+// to public addresses only: see [pool.WithGuard].
+func (a *attempt) trusts(u *url.URL) bool {
+	t := a.task
+	if !a.led && t.chase == nil && t.search == nil {
+		return isOwn(t.servers.Source) // and u is one of theirs
+	}
+	home, from := t.servers, t.result
+	if ch := t.chase; ch != nil {
+		if isOwn(home.Source) && sameOrigin(home.URLs[0], u) {
+			return true
+		}
+		if home = ch.home; !a.led {
+			from = ch.now.of
+		}
+	}
+	if !isOwn(home.Source) {
+		return false
+	}
+	if sameOrigin(home.URLs[min(t.next, len(home.URLs)-1)], u) {
+		return true
+	}
+	at, err := url.Parse(from.FinalURL)
+	return err == nil && isInside(at, from.Conn.RemoteAddr)
+}
+
+// ledInside is the error of a request that a server, or a registry of servers,
+// led to where only this machine or its network gets to.
+func (a *attempt) ledInside(e *Error, host string, cause *pool.AddressError) {
+	who := "a server led to "
+	if !a.led && a.task.chase == nil {
+		who = "the registry of servers names "
+	}
+	e.Code = CodeNotPublic
+	e.Message = who + host + ", which is not asked: " + visible(cause.Error())
+	e.Hint = "ask that server by its own name if it is meant"
+}
+
+// isOwn says that the user named a server, and nobody else.
+func isOwn(s bootstrap.Source) bool {
+	return s == bootstrap.SourceServer || s == bootstrap.SourceOverride
+}
+
+// sameOrigin reports whether u is at the server with that base URL.
+func sameOrigin(base string, u *url.URL) bool {
+	b, err := url.Parse(base)
+	return err == nil && strings.EqualFold(b.Scheme, u.Scheme) && origin(b) == origin(u)
+}
+
+// isInside reports whether a connection to the server at u, which the user
+// named, went to an address of the user's own network: peer is its other end. A
+// proxy is no such server, and listens elsewhere.
+func isInside(u *url.URL, peer string) bool {
+	a, err := netip.ParseAddrPort(peer)
+	if err != nil {
+		return false
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	}
+	ip := a.Addr().Unmap()
+	return port == peer[strings.LastIndexByte(peer, ':')+1:] &&
+		(ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())
+}

@@ -1,0 +1,63 @@
+// Package publicaddr tells addresses that anybody may lead us to from those that
+// only this machine or its network can reach.
+package publicaddr
+
+import "net/netip"
+
+// Is reports whether an address is one of unicast that is globally reachable by
+// the registries of special addresses (RFC 6890), also where it stands inside one
+// of IPv6. The zero Addr is none.
+func Is(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	if !a.IsGlobalUnicast() || a.IsPrivate() {
+		return false
+	}
+	for _, p := range special {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	b := a.As16()
+	switch {
+	case a.Is4():
+		return true
+	case nat64.Contains(a):
+		return Is(netip.AddrFrom4([4]byte(b[12:16])))
+	case sixToFour.Contains(a):
+		return Is(netip.AddrFrom4([4]byte(b[2:6])))
+	}
+	return true
+}
+
+// OfHost is what [Is] says of a host that is an address, as it stands in a URL.
+// A name is given the benefit of the doubt: what it leads to shows when it is
+// resolved.
+func OfHost(host string) (a netip.Addr, public bool) {
+	a, err := netip.ParseAddr(host)
+	return a, err != nil || Is(a)
+}
+
+var (
+	nat64     = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052
+	sixToFour = netip.MustParsePrefix("2002::/16")    // RFC 3056
+
+	// special are not globally reachable, and not known to netip as such.
+	special = []netip.Prefix{
+		netip.MustParsePrefix("0.0.0.0/8"),
+		netip.MustParsePrefix("100.64.0.0/10"), // shared by carriers; metadata of some clouds
+		netip.MustParsePrefix("192.0.0.0/24"),
+		netip.MustParsePrefix("192.0.2.0/24"),
+		netip.MustParsePrefix("198.18.0.0/15"),
+		netip.MustParsePrefix("198.51.100.0/24"),
+		netip.MustParsePrefix("203.0.113.0/24"),
+		netip.MustParsePrefix("240.0.0.0/4"),
+		netip.MustParsePrefix("::/96"),          // IPv4-compatible
+		netip.MustParsePrefix("64:ff9b:1::/48"), // NAT64 of a local network
+		netip.MustParsePrefix("100::/64"),
+		netip.MustParsePrefix("2001::/23"), // Teredo and other protocols
+		netip.MustParsePrefix("2001:db8::/32"),
+		netip.MustParsePrefix("3fff::/20"),
+		netip.MustParsePrefix("5f00::/16"),
+		netip.MustParsePrefix("fec0::/10"),
+	}
+)
