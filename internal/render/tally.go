@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/histogram"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -75,7 +76,7 @@ const (
 type Tally struct {
 	lookups  int64
 	verdicts map[client.Verdict]int64
-	times    histogram
+	times    histogram.Histogram
 	servers  map[string]*serverTally
 	apart    map[string]bool
 }
@@ -84,7 +85,7 @@ type serverTally struct {
 	lookups  int64
 	protocol string
 	verdicts map[client.Verdict]int64
-	times    histogram
+	times    histogram.Histogram
 }
 
 // Apart has the traffic of the origin of this URL counted as bootstrap's and
@@ -106,7 +107,7 @@ func (t *Tally) Add(r *client.Result) {
 	t.verdicts[r.Verdict]++
 	asked := r.Attempts > 0 || r.Status != 0
 	if asked {
-		t.times.add(r.Elapsed)
+		t.times.Add(r.Elapsed)
 	}
 	if r.Server == "" {
 		return
@@ -118,7 +119,7 @@ func (t *Tally) Add(r *client.Result) {
 		s.protocol = r.Conn.Protocol
 	}
 	if asked {
-		s.times.add(r.Elapsed)
+		s.times.Add(r.Elapsed)
 	}
 }
 
@@ -155,7 +156,7 @@ func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
 		Retries:     stats.RetriesTotal(),
 		BytesIn:     stats.BytesIn,
 		BytesOut:    stats.BytesOut,
-		MS:          TimeReport{Wall: inMillis(wall), P50: inMillis(t.times.quantile(.5)), P95: inMillis(t.times.quantile(.95))},
+		MS:          TimeReport{Wall: inMillis(wall), P50: inMillis(t.times.Quantile(.5)), P95: inMillis(t.times.Quantile(.95))},
 		Verdicts:    named(t.verdicts),
 		PerServer:   make([]ServerReport, 0, len(t.servers)),
 	}
@@ -175,7 +176,7 @@ func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
 	for name, s := range t.servers {
 		one := ServerReport{
 			Server: name, Lookups: s.lookups, Protocol: s.protocol,
-			P50: inMillis(s.times.quantile(.5)), Verdicts: named(s.verdicts),
+			P50: inMillis(s.times.Quantile(.5)), Verdicts: named(s.verdicts),
 		}
 		if o := origins[originOf(name)]; o != nil {
 			one.Requests = o.Requests + o.Failed

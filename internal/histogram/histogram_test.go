@@ -1,0 +1,77 @@
+package histogram
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestQuantiles(t *testing.T) {
+	var h Histogram
+	if h.Quantile(.5) != 0 || h.Count() != 0 {
+		t.Error("an empty one has quantiles")
+	}
+	for i := range 1000 {
+		h.Add(time.Duration(i+1) * time.Millisecond)
+	}
+	for q, want := range map[float64]time.Duration{0: 1, .5: 500, .95: 950, .99: 990, 1: 1000} {
+		want *= time.Millisecond
+		if got := h.Quantile(q); got < want*99/100 || got > want*101/100 {
+			t.Errorf("%g: %v, want %v", q, got, want)
+		}
+	}
+	var bounds Histogram
+	bounds.Add(0)
+	bounds.Add(1000 * time.Hour)
+	if got := bounds.Quantile(.5); got != unit {
+		t.Errorf("the shortest: %v", got)
+	}
+	if got := bounds.Quantile(1); got < 10*time.Hour {
+		t.Errorf("the longest: %v", got)
+	}
+	if n := len(bounds.counts); n > maxBuckets {
+		t.Errorf("%d buckets, want at most %d", n, maxBuckets)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	var a, b Histogram
+	a.Add(time.Millisecond)
+	b.Add(time.Millisecond)
+	b.Add(time.Second)
+	a.Merge(&b)
+	var counts []uint64
+	for _, n := range a.All() {
+		counts = append(counts, n)
+	}
+	if a.Count() != 3 || len(counts) != 2 || counts[0] != 2 || counts[1] != 1 {
+		t.Errorf("%d in buckets of %v", a.Count(), counts)
+	}
+}
+
+func TestRandomQuantiles(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var h Histogram
+	var all []time.Duration
+	for range 10_000 {
+		d := time.Duration(math.Exp(rnd.Float64()*12) * float64(time.Millisecond) / 5)
+		all = append(all, d)
+		h.Add(d)
+	}
+	slices.Sort(all)
+	for _, q := range []float64{.01, .5, .95, .99, 1} {
+		want := all[int(math.Ceil(q*float64(len(all))))-1]
+		got := h.Quantile(q)
+		if diff := math.Abs(float64(got-want)) / float64(want); diff > .011 {
+			t.Errorf("quantile %v is %v, want %v: %.1f %% off", q, got, want, diff*100)
+		}
+	}
+	var short Histogram
+	short.Add(0)
+	short.Add(-time.Second)
+	if got := short.Quantile(.5); got != unit {
+		t.Errorf("got %v, want %v", got, unit)
+	}
+}
