@@ -22,11 +22,14 @@ type Demo struct {
 	servers []demoServer
 	hosts   map[string]*Server // by host name
 	files   map[string][]byte
+
+	h3Files map[string][]byte // nil before OfferH3
 }
 
 type demoServer struct {
 	name   string // first host name
 	server *Server
+	h3     *H3 // nil before OfferH3
 }
 
 // demoSite is one server of a [Demo].
@@ -141,20 +144,22 @@ func NewDemo(rtt time.Duration) (*Demo, error) {
 			d.Close()
 			return nil, fmt.Errorf("server %s: %w", site.hosts[0], err)
 		}
-		d.servers = append(d.servers, demoServer{site.hosts[0], s})
+		d.servers = append(d.servers, demoServer{name: site.hosts[0], server: s})
 		for _, host := range site.hosts {
 			d.hosts[host] = s
 		}
 	}
-	d.files = demoRegistries(sites)
+	d.files = demoRegistries(sites, func(host string) string { return host })
 	return d, nil
 }
 
-func demoRegistries(sites []demoSite) map[string][]byte {
+// demoRegistries names each server by what authority makes of its first host
+// name.
+func demoRegistries(sites []demoSite, authority func(host string) string) map[string][]byte {
 	services := map[string][]Service{"dns": nil, "ipv4": nil, "ipv6": nil, "asn": nil, "object-tags": nil}
 	for _, site := range sites {
 		add := func(kind, entry, path string) {
-			services[kind] = append(services[kind], Service{[]string{entry}, []string{"https://" + site.hosts[0] + "/" + path}})
+			services[kind] = append(services[kind], Service{[]string{entry}, []string{"https://" + authority(site.hosts[0]) + "/" + path}})
 		}
 		path := ""
 		if len(site.paths) > 0 {
@@ -268,6 +273,9 @@ func (errDialTimeout) Is(target error) bool { return target == context.DeadlineE
 // Close stops all servers.
 func (d *Demo) Close() {
 	for _, s := range d.servers {
+		if s.h3 != nil {
+			s.h3.Close()
+		}
 		s.server.Close()
 	}
 }

@@ -1,6 +1,7 @@
 package rdaptest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -23,6 +24,8 @@ type H3Config struct {
 	NoEarlyData bool               // sessions permit none
 	Validate    bool               // make every client prove its address first (Retry), unless it has a token
 	Reject      func(n int64) bool // answer request n of a connection with H3_REQUEST_REJECTED; nil: none
+	Addr        string             // address to listen on; empty: that of the server
+	RTT         time.Duration      // round trip that packets are slowed to; 0: that of the server
 }
 
 // An H3 is the HTTP/3 side of a [Server]: the same source, behaviours and
@@ -85,12 +88,13 @@ func NewH3(config Config, h3 H3Config) (*Server, *H3, error) {
 }
 
 func (s *Server) startH3(config H3Config) (*H3, error) {
-	u, err := net.ListenPacket("udp", s.Addr())
+	addr, rtt := cmp.Or(config.Addr, s.Addr()), cmp.Or(config.RTT, s.config.RTT)
+	u, err := net.ListenPacket("udp", addr)
 	if err != nil {
 		return nil, err
 	}
 	h := &H3{config: config, server: s}
-	h.udp = newUDPFilter(u, &h.tally, s.config.RTT)
+	h.udp = newUDPFilter(u, &h.tally, rtt)
 	h.DropTickets()
 	h.tls = &tls.Config{
 		Certificates: s.tls.Certificates,

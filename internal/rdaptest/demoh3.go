@@ -1,0 +1,69 @@
+package rdaptest
+
+import (
+	"maps"
+	"net"
+	"net/netip"
+	"strconv"
+)
+
+// OfferH3 starts HTTP/3 beside the servers of a [Demo], each at a port of its
+// own. It is not reached by [Demo.DialContext], but by the host name with that
+// port, on loopback: see H3Registries and H3Addresses. Call it once, before
+// anybody asks.
+func (d *Demo) OfferH3() error {
+	ports := make(map[string]string)
+	for i := range d.servers {
+		s := &d.servers[i]
+		h, err := s.server.startH3(H3Config{Addr: "127.0.0.1:0", RTT: d.rtt})
+		if err != nil {
+			return err
+		}
+		s.h3 = h
+		ports[s.name] = strconv.Itoa(h.udp.LocalAddr().(*net.UDPAddr).Port)
+	}
+	d.h3Files = demoRegistries(demoSites(), func(host string) string { return net.JoinHostPort(host, ports[host]) })
+	return nil
+}
+
+// H3Registries are the bootstrap files that lead to the servers over HTTP/3.
+func (d *Demo) H3Registries() map[string][]byte { return maps.Clone(d.h3Files) }
+
+// H3Addresses are where the servers are over HTTP/3, by host and port.
+func (d *Demo) H3Addresses() map[string][]netip.Addr {
+	out := make(map[string][]netip.Addr)
+	for _, s := range d.servers {
+		at := s.h3.udp.LocalAddr().(*net.UDPAddr).AddrPort()
+		out[net.JoinHostPort(s.name, strconv.Itoa(int(at.Port())))] = []netip.Addr{at.Addr().Unmap()}
+	}
+	return out
+}
+
+// H3Counts returns the sum of what all servers have counted over HTTP/3.
+func (d *Demo) H3Counts() H3Counts {
+	var total H3Counts
+	for _, s := range d.servers {
+		if s.h3 == nil {
+			continue
+		}
+		n := s.h3.Counts()
+		total.Counts = total.Add(n.Counts)
+		total.EarlyAccepted += n.EarlyAccepted
+		total.EarlyRejected += n.EarlyRejected
+	}
+	return total
+}
+
+// DemoQueries returns names that a [Demo] knows, of two registries by turns; up
+// to 163 of them.
+func DemoQueries(n int) []string {
+	re, fr := demoNames("re"), demoNames("fr")
+	var out []string
+	for i := range re {
+		out = append(out, re[i])
+		if i < len(fr) {
+			out = append(out, fr[i])
+		}
+	}
+	return out[:min(n, len(out))]
+}
