@@ -22,6 +22,7 @@ import (
 // An app is one run of the command.
 type app struct {
 	opts           options
+	bench          benchOptions
 	flags          *pflag.FlagSet // those of the command, as they were given
 	line           []string       // the command line
 	stdin          io.Reader
@@ -29,6 +30,7 @@ type app struct {
 	interrupt      *interrupt
 	exit           int
 	session        *session // what the run uses, once it has begun
+	target         *target  // what bench asks, once it has begun
 	many           bool     // more than one query
 }
 

@@ -246,7 +246,7 @@ const examples = `  rdapq example.com 192.0.2.1 AS64500
 // newCommand builds the command line.
 func newCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:               "rdapq [flags] QUERY...\n  rdapq [flags] -f FILE",
+		Use:               "rdapq [flags] QUERY...\n  rdapq [flags] -f FILE\n  rdapq bench [flags] [QUERY...]",
 		Short:             "Ask RDAP servers over connections that are kept",
 		Long:              long,
 		Example:           examples,
@@ -284,5 +284,6 @@ func newCommand(a *app) *cobra.Command {
 		// The flag was registered above, the only thing that can fail here.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
+	cmd.AddCommand(newBenchCommand(a))
 	return cmd
 }

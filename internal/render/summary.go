@@ -146,6 +146,26 @@ func Grouped(n int64) string { return grouped(n) }
 // Span writes a duration as people read it: "4.2 s", "12 m 5 s", "3 h 10 m".
 func Span(d time.Duration) string { return duration(inMillis(d)) }
 
+// Milliseconds is Span of a number of them.
+func Milliseconds(ms float64) string { return duration(ms) }
+
+// ByteCount writes a number of octets as people read it: "999 B", "12.3 kB".
+func ByteCount(n int64) string { return byteCount(n) }
+
+// Wrap breaks text at spaces into lines of at most width columns, and makes them
+// safe. A longer word stays whole.
+func Wrap(s string, width int) []string {
+	var out []string
+	for _, l := range wrap(text(s), width) {
+		var b strings.Builder
+		for _, part := range l {
+			b.WriteString(part.text)
+		}
+		out = append(out, b.String())
+	}
+	return out
+}
+
 // Columns returns about how wide s is on a terminal.
 func Columns(s string) int { return columns(s) }
 

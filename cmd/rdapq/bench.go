@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/measure"
+	"github.com/rdapq/rdapq/internal/render"
+	"github.com/rdapq/rdapq/internal/report"
+)
+
+const benchLong = `rdapq bench runs the same lookups in several ways by turns, after a warm-up, and
+prints what each took: time, connections, handshakes, round trips, octets and
+processor time. It claims that one way is faster only where no run of the other
+was as fast, with at least 3 runs each.
+
+Without queries it asks a registry that is built into rdapq, at an emulated round
+trip (--demo-rtt), and needs no network. A server on the network gets 20 lookups
+in all unless -n or --runs say otherwise, and limits that are known are kept to.
+What rdapq keeps between runs (TLS sessions, what servers speak) is neither used
+nor changed.`
+
+const benchExamples = `  rdapq bench
+  rdapq bench --modes reuse,no-reuse,no-reuse+tls1.2,h3,0rtt
+  rdapq bench -j 1 -n 10 --demo-rtt 200ms --report bench.html
+  rdapq bench example.com example.net --modes reuse,resume`
+
+// newBenchCommand builds the command line of bench.
+func newBenchCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:                   "bench [flags] [QUERY...]",
+		Short:                 "Measure what reuse of connections saves",
+		Long:                  benchLong,
+		Example:               benchExamples,
+		Args:                  cobra.ArbitraryArgs,
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(cmd.Flags()); err != nil {
+				return err
+			}
+			a.flags = cmd.Flags()
+			return a.measure(cmd.Context(), args)
+		},
+	}
+	groups := a.benchGroups()
+	cmd.Flags().SortFlags = false
+	for _, g := range groups {
+		cmd.Flags().AddFlagSet(g.flags)
+	}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, groups) })
+	// The flag was registered above, the only thing that can fail here.
+	_ = cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(measure.Words(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// measure runs bench.
+func (a *app) measure(ctx context.Context, args []string) error {
+	o := &a.opts
+	modes, err := a.bench.check()
+	if err != nil {
+		return err
+	}
+	// Nothing but the demo registry is to be had without a query.
+	o.demo = o.demo || len(args) == 0 && o.file == "" && o.server == ""
+	if err := o.checkBench(args); err != nil {
+		return err
+	}
+	queries, err := a.benchQueries(ctx, args)
+	if err != nil {
+		return err
+	}
+	t, err := a.newTarget()
+	if err != nil {
+		return err
+	}
+	defer t.close(ctx)
+	a.target = t
+	c := measure.Config{
+		Queries: queries, Modes: modes, Lookups: a.bench.lookups, Runs: a.bench.runs, Jobs: a.bench.jobs,
+		Demo: o.demo, Resolver: t.resolver, Setup: t.setup, Progress: a.benchProgress(),
+	}
+	if o.demo {
+		c.RTT = o.demoRTT
+	}
+	if err := a.bench.size(ctx, &c); err != nil {
+		return err
+	}
+	if !o.demo && !o.quiet {
+		a.tellPoliteness(&c)
+	}
+	r, err := measure.Run(ctx, c)
+	a.clearScreen()
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(r.Modes, func(m measure.Result) bool { return m.Unanswered > 0 }) {
+		a.exit = exitSomeFail
+	}
+	return a.printBench(r)
+}
+
+// size sets how much is measured, where the user has not.
+func (o *benchOptions) size(ctx context.Context, c *measure.Config) error {
+	lookups, runs := defaultBenchLookups, defaultBenchRuns
+	if !c.Demo && (o.lookups == 0 || o.runs == 0) {
+		lookups, runs = measure.Polite(ctx, c.Resolver, c.Queries, len(c.Modes))
+		if lookups == 0 {
+			return usagef("ask for fewer modes, or say how many with -n and --runs", "%d modes take more than the %d lookups that a server is asked for", len(c.Modes), measure.PoliteLookups)
+		}
+		if o.lookups > 0 {
+			runs = measure.PoliteRuns
+		}
+	}
+	if c.Lookups == 0 {
+		c.Lookups = lookups
+	}
+	if c.Runs == 0 {
+		c.Runs = runs
+	}
+	return nil
+}
+
+// tellPoliteness says beforehand what servers on the network will get.
+func (a *app) tellPoliteness(c *measure.Config) {
+	what := fmt.Sprintf("%s a run, %s of each mode", render.Plural(int64(c.Lookups), "lookup"), render.Plural(int64(c.Runs), "run"))
+	if a.bench.lookups == 0 && a.bench.runs == 0 {
+		what += fmt.Sprintf(", so that no server gets more than %d; -n and --runs say otherwise", measure.PoliteLookups)
+	}
+	fmt.Fprintf(a.stderr, "rdapq: %s\n", what)
+}
+
+// printBench prints what was measured.
+func (a *app) printBench(r *measure.Report) error {
+	switch {
+	case a.bench.json:
+		e := json.NewEncoder(a.stdout)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return outputError(e.Encode(r))
+	case a.bench.markdown:
+		return outputError(report.WriteMarkdown(a.stdout, r))
+	}
+	width, _ := terminal(a.stdout)
+	return outputError(report.WriteText(a.stdout, r, width))
+}
+
+// benchQueries returns what is asked.
+func (a *app) benchQueries(ctx context.Context, args []string) ([]client.Query, error) {
+	if a.opts.demo && len(args) == 0 && a.opts.file == "" {
+		args = demoQueries()
+	}
+	src, err := a.openSource(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	defer src.close()
+	var queries []client.Query
+	for in, err := range src.queries(func(int64) (bool, error) { return true, nil }) {
+		if err != nil {
+			return nil, noRunf("", "cannot read the input: %w", err)
+		}
+		q, err := client.ParseAs(in.Type, in.Text)
+		if err != nil {
+			return nil, usagef("", "%w", err)
+		}
+		if q.Search != nil {
+			return nil, usagef("leave it out", "bench measures lookups, and %s is a search", render.Safe(in.Text))
+		}
+		q.Server = in.Server
+		if queries = append(queries, q); len(queries) == maxBenchQueries {
+			break
+		}
+	}
+	if len(queries) == 0 {
+		return nil, noRunf("", "no query to measure with")
+	}
+	return queries, nil
+}
+
+// maxBenchQueries is how many queries of a file are read: they are all in memory.
+const maxBenchQueries = 100_000
+
+// benchProgress tells on a terminal what is being measured, nil elsewhere.
+func (a *app) benchProgress() func(mode string, run int) {
+	s, ok := a.stderr.(*screen)
+	if !ok || !s.terminal() || a.opts.quiet {
+		return nil
+	}
+	return func(mode string, run int) {
+		what := fmt.Sprintf("run %d", run)
+		if run == 0 {
+			what = "warm-up"
+		}
+		s.draw([]string{"rdapq: " + what + ": " + mode})
+	}
+}
+
+func (a *app) clearScreen() {
+	if s, ok := a.stderr.(*screen); ok {
+		s.clear()
+	}
+}

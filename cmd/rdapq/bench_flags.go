@@ -1,0 +1,103 @@
+package main
+
+import (
+	"runtime"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rdapq/rdapq/internal/measure"
+)
+
+// Defaults of bench with the demo registry. Servers on the network get fewer
+// lookups: see [measure.Polite].
+const (
+	defaultBenchLookups = 40
+	defaultBenchRuns    = 3
+	defaultBenchJobs    = 4
+)
+
+var defaultBenchModes = []string{"reuse", "no-reuse"}
+
+// benchOptions are the flags of bench that the command without it doesn't have.
+type benchOptions struct {
+	modes    []string
+	lookups  int // 0: the usual number
+	runs     int // 0: as usual
+	jobs     int
+	json     bool
+	markdown bool
+}
+
+func (o *benchOptions) register(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.modes, "modes", defaultBenchModes, "`MODES` to compare: "+strings.Join(measure.Words(), ", ")+"; joined by + they go together: no-reuse+tls1.2")
+	f.IntVarP(&o.lookups, "lookups", "n", 0, "lookups of a run; queries are asked again if there are fewer (40 of the demo registry, otherwise as many as give no server more than 20 in all)")
+	f.IntVar(&o.runs, "runs", 0, "runs of each mode; less than 3 claim nothing (3)")
+	f.IntVarP(&o.jobs, "jobs", "j", defaultBenchJobs, "lookups at once")
+	f.BoolVar(&o.json, "json", false, "print all that was measured as JSON")
+	f.BoolVar(&o.markdown, "markdown", false, "print the table in Markdown")
+}
+
+// check finds what is wrong with the flags taken together.
+func (o *benchOptions) check() ([]measure.Mode, error) {
+	modes, err := measure.ParseModes(o.modes)
+	switch {
+	case err != nil:
+		return nil, usagef("--modes takes "+strings.Join(measure.Words(), ", ")+", also joined by +", "%w", err)
+	case o.lookups < 0:
+		return nil, usagef("", "--lookups must be at least 1")
+	case o.runs < 0:
+		return nil, usagef("", "--runs must be at least 1")
+	case o.jobs < 1:
+		return nil, usagef("", "--jobs must be at least 1")
+	case o.json && o.markdown:
+		return nil, usagef("leave one of them out", "--json and --markdown exclude each other")
+	}
+	return modes, nil
+}
+
+// sharedBenchFlags are those of the command that bench has as well.
+var sharedBenchFlags = []string{
+	"file", "type", "server", "offline", "iana-only", "bootstrap-overrides", "allow-http", "input-format", "column", "field",
+	"quiet", "verbose", "max-wait", "rate",
+	"timeout", "ca", "insecure", "client-cert", "client-cert-password-file", "user-agent",
+	"ipv4", "ipv6", "bind", "resolve", "allow-private", "proxy", "demo", "demo-rtt",
+}
+
+// benchGroups are all flags of bench.
+func (a *app) benchGroups() []flagGroup {
+	own := pflag.NewFlagSet("Measurement", pflag.ContinueOnError)
+	own.SortFlags = false
+	a.bench.register(own)
+	groups := []flagGroup{{"Measurement", own}}
+	for _, g := range a.opts.groups() {
+		some := pflag.NewFlagSet(g.title, pflag.ContinueOnError)
+		some.SortFlags = false
+		for _, name := range sharedBenchFlags {
+			if f := g.flags.Lookup(name); f != nil {
+				some.AddFlag(f)
+			}
+		}
+		if some.HasFlags() {
+			groups = append(groups, flagGroup{g.title, some})
+		}
+	}
+	return groups
+}
+
+// networkPath says why a mode can't be measured with the demo registry, empty if
+// it can.
+func networkPath(m measure.Mode) string {
+	if m.FastOpen {
+		return "TCP Fast Open needs a real network path; name a server with --server, or queries"
+	}
+	return ""
+}
+
+// unsupported says why a mode can't be measured on this system, empty if it can.
+func unsupported(m measure.Mode) string {
+	if m.FastOpen && runtime.GOOS != "linux" {
+		return "TCP Fast Open works on Linux only"
+	}
+	return ""
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+
+	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/measure"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// demoQueries are what bench asks the demo registry.
+func demoQueries() []string { return rdaptest.DemoQueries(defaultBenchLookups) }
+
+// checkBench finds what is wrong with the flags that bench shares.
+func (o *options) checkBench(args []string) error {
+	o.color, o.jobs, o.perHost = "auto", 1, 1 // bench has its own, or none
+	if o.demo && len(args) == 0 && o.file == "" {
+		args = []string{"courbu.re"} // which is what check wants to know
+	}
+	return o.check(args)
+}
+
+// A target is what bench asks.
+type target struct {
+	resolver *bootstrap.Resolver
+	pool     pool.Config
+	client   client.Config
+	budgets  *client.BudgetFile // nil: not kept
+
+	demo *rdaptest.Demo // nil: servers on the network are asked
+	h3   *bootstrap.Resolver
+}
+
+// newTarget makes it from the flags. The user's sessions, and what was learned of
+// servers, are left alone; limits of servers are kept to.
+func (a *app) newTarget() (*target, error) {
+	o := &a.opts
+	t := &target{}
+	t.pool = pool.Config{Logger: a.logger()}
+	if err := o.trust(&t.pool); err != nil {
+		return nil, err
+	}
+	if err := o.net.apply(&t.pool); err != nil {
+		return nil, err
+	}
+	t.client = client.Config{UserAgent: o.userAgent, Timeout: o.timeout, AllowHTTP: o.allowHTTP, Logger: a.logger()}
+	o.batch.configure(&t.client)
+	if o.insecure {
+		a.warn("certificates are not verified (--insecure)")
+	}
+	boot := bootstrap.Config{IANAOnly: o.ianaOnly, Offline: o.offline, AllowHTTP: o.allowHTTP, Logger: a.logger(), Warn: a.warn}
+	var err error
+	if o.demo {
+		err = t.useDemo(&boot, o)
+	} else if err = a.configureBootstrap(&boot); err == nil {
+		t.budgets = a.openBudgets()
+		if t.budgets != nil {
+			t.client.Budgets = t.budgets
+		}
+	}
+	if err == nil {
+		t.resolver, err = bootstrap.New(boot)
+	}
+	if err != nil {
+		t.close(context.Background())
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *target) useDemo(boot *bootstrap.Config, o *options) error {
+	demo, err := rdaptest.NewDemo(o.demoRTT)
+	if err != nil {
+		return noRunf("", "cannot start the demo registry: %w", err)
+	}
+	t.demo = demo
+	boot.Files, boot.IANAOnly = bootFiles(demo.Registries()), true
+	t.pool.TLS.RootCAs, t.pool.Trust = demo.CAPool(), "demo"
+	t.pool.Proxy, t.pool.AllowPrivate = nil, true
+	return nil
+}
+
+// bootFiles are bootstrap files by the registry that they are of.
+func bootFiles(files map[string][]byte) map[bootstrap.Registry][]byte {
+	out := make(map[bootstrap.Registry][]byte)
+	for reg := bootstrap.RegistryDNS; reg <= bootstrap.RegistryObjectTags; reg++ {
+		out[reg] = files[reg.String()]
+	}
+	return out
+}
+
+// setup returns how the servers are reached in a mode.
+func (t *target) setup(m measure.Mode) (measure.Setup, error) {
+	s := measure.Setup{Pool: t.pool, Client: t.client}
+	s.Client.Resolver = t.resolver
+	why := unsupported(m)
+	if t.demo != nil && why == "" {
+		why = networkPath(m)
+	}
+	switch {
+	case why != "":
+		return s, &measure.UnavailableError{Reason: why}
+	case t.demo == nil:
+		return s, nil
+	case m.HTTP != "3":
+		s.Pool.Dial = t.demo.DialContext
+		return s, nil
+	}
+	if t.h3 == nil {
+		if err := t.demo.OfferH3(); err != nil {
+			return s, &measure.UnavailableError{Reason: "the demo cannot offer HTTP/3: " + err.Error()}
+		}
+		r, err := bootstrap.New(bootstrap.Config{Files: bootFiles(t.demo.H3Registries()), IANAOnly: true})
+		if err != nil {
+			return s, err
+		}
+		t.h3 = r
+	}
+	s.Pool.Resolve, s.Client.Resolver = t.demo.H3Addresses(), t.h3
+	return s, nil
+}
+
+func (t *target) close(ctx context.Context) {
+	if t.budgets != nil {
+		t.budgets.Close() // what could not be written is learned again
+	}
+	for _, r := range []*bootstrap.Resolver{t.resolver, t.h3} {
+		if r == nil {
+			continue
+		}
+		grace, cancel := context.WithTimeout(ctx, refreshGrace)
+		_ = r.Wait(grace) // too slow: the next run tries again
+		cancel()
+		r.Close()
+	}
+	if t.demo != nil {
+		t.demo.Close()
+	}
+}

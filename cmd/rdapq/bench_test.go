@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/measure"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// runBench runs bench in process, without a round trip unless args say so, and
+// returns what it printed as JSON and the demonstration that was asked.
+func runBench(t *testing.T, args ...string) (*measure.Report, *rdaptest.Demo) {
+	t.Helper()
+	atHome(t)
+	var out, errs bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
+	cmd := newCommand(a)
+	cmd.SetArgs(append([]string{"bench", "--json", "--demo-rtt", "0"}, args...))
+	if err := cmd.ExecuteContext(t.Context()); err != nil || a.exit != 0 {
+		t.Fatalf("%v, exit code %d, %s", err, a.exit, errs.String())
+	}
+	r := new(measure.Report)
+	d := json.NewDecoder(&out)
+	d.DisallowUnknownFields()
+	if err := d.Decode(r); err != nil {
+		t.Fatal(err)
+	}
+	return r, a.target.demo
+}
+
+// TestBenchCountsWhatTheServersCount: what the runs of one mode say, and its
+// warm-up, is what the servers have seen.
+func TestBenchCountsWhatTheServersCount(t *testing.T) {
+	const lookups, runs, servers = 10, 2, 2
+	for _, tt := range []struct {
+		mode                       string
+		connections, full, resumed int64 // of a run
+		early                      int64
+		warmFull                   int64
+		trips                      float64
+		protocol, tls              string
+	}{
+		{mode: "reuse", connections: 2, full: 2, warmFull: 2, trips: 1.4, protocol: "h2", tls: "1.3"},
+		{mode: "no-reuse", connections: 10, full: 10, warmFull: 2, trips: 3, protocol: "h2", tls: "1.3"},
+		{mode: "resume", connections: 10, resumed: 10, warmFull: 2, trips: 3, protocol: "h2", tls: "1.3"},
+		{mode: "reuse+resume", connections: 2, resumed: 2, warmFull: 2, trips: 1.4, protocol: "h2", tls: "1.3"},
+		{mode: "h1", connections: 2, full: 2, warmFull: 2, trips: 1.4, protocol: "http/1.1", tls: "1.3"},
+		{mode: "no-reuse+h2+tls1.2", connections: 10, full: 10, warmFull: 2, trips: 4, protocol: "h2", tls: "1.2"},
+		{mode: "resume+tls1.2", connections: 10, resumed: 10, warmFull: 2, trips: 3, protocol: "h2", tls: "1.2"},
+		{mode: "h3", connections: 2, full: 2, warmFull: 2, trips: 1.2, protocol: "h3", tls: "1.3"},
+		{mode: "no-reuse+h3", connections: 10, full: 10, warmFull: 2, trips: 2, protocol: "h3", tls: "1.3"},
+		{mode: "no-reuse+0rtt", connections: 10, resumed: 10, early: 10, warmFull: 2, trips: 1, protocol: "h3", tls: "1.3"},
+	} {
+		t.Run(tt.mode, func(t *testing.T) {
+			r, demo := runBench(t, "-j", "1", "-n", "10", "--runs", "2", "--modes", tt.mode)
+			seen, _ := demo.Counts()
+			early := int64(0)
+			if tt.protocol == "h3" {
+				if seen.Connections != 0 {
+					t.Errorf("%d connections over TCP", seen.Connections)
+				}
+				h3 := demo.H3Counts()
+				seen, early = h3.Counts, h3.EarlyAccepted
+			}
+			said := rdaptest.Counts{Connections: servers, FullHandshakes: tt.warmFull, Requests: servers} // of the warm-up
+			m := r.Modes[0]
+			for _, one := range m.Runs {
+				said.Connections += one.Connections
+				said.FullHandshakes += one.Full
+				said.Resumed += one.Resumed
+				said.Requests += one.Requests
+				early -= one.EarlyData
+				if one.Connections != tt.connections || one.Full != tt.full || one.Resumed != tt.resumed || one.EarlyData != tt.early || one.Unanswered != 0 {
+					t.Errorf("a run says %+v, want %+v", one, tt)
+				}
+			}
+			if said.Connections != seen.Connections || said.FullHandshakes != seen.FullHandshakes || said.Resumed != seen.Resumed || said.Requests != seen.Requests || early != 0 {
+				t.Errorf("bench says %+v, the servers %+v; of early data they saw %d more", said, seen, early)
+			}
+			if said.Requests != servers+lookups*runs || r.Settings.LookupsInAll != servers+lookups*runs {
+				t.Errorf("%d requests, %d lookups in all", said.Requests, r.Settings.LookupsInAll)
+			}
+			if m.RoundTrips.Counted != tt.trips || m.Protocol != tt.protocol || m.TLS != tt.tls {
+				t.Errorf("%g round trips a lookup over %s with TLS %s, want %+v", m.RoundTrips.Counted, m.Protocol, m.TLS, tt)
+			}
+			if m.Connections.Median != float64(tt.connections) || m.Avoided.Median != float64(lookups-tt.connections) {
+				t.Errorf("connections %+v, avoided %+v", m.Connections, m.Avoided)
+			}
+		})
+	}
+}
+
+// Round trips are real ones: nothing is faster than what was counted.
+func TestBenchMeasuresRoundTrips(t *testing.T) {
+	r, _ := runBench(t, "--demo-rtt", "10ms", "-j", "1", "-n", "6", "--runs", "1", "--modes", "reuse,no-reuse,no-reuse+tls1.2,h3,no-reuse+0rtt")
+	for _, m := range r.Modes {
+		// A half round trip is left to the granularity of timers.
+		if m.RoundTrips.Measured < m.RoundTrips.Counted*.95 || m.RoundTrips.Wall < 6*m.RoundTrips.Counted*.95 {
+			t.Errorf("%s: %+v", m.Mode, m.RoundTrips)
+		}
+	}
+	if r.RTT.MS != 10 || r.RTT.Source != "emulated" {
+		t.Errorf("%+v", r.RTT)
+	}
+}
+
+// TestBenchIsRight is what bench is for: the usual run, on a machine that does
+// little else. It asserts times, so it is run only where that is asked for.
+func TestBenchIsRight(t *testing.T) {
+	if os.Getenv("RDAPQ_BENCH") == "" {
+		t.Skip("RDAPQ_BENCH is not set: this takes an idle machine")
+	}
+	start := time.Now()
+	r, _ := runBench(t, "--demo-rtt", defaultDemoRTT.String())
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if r.Settings.Lookups != defaultBenchLookups || len(r.Modes) != 2 || !r.Comparisons[0].Claim {
+		t.Fatalf("%+v", r)
+	}
+	for i, want := range []struct{ connections, trips float64 }{{2, 1.1}, {40, 3}} {
+		m := r.Modes[i]
+		if m.Connections.Varies() || m.Connections.Median != want.connections || m.RoundTrips.Counted != want.trips {
+			t.Errorf("%s: %+v, %+v", m.Mode, m.Connections, m.RoundTrips)
+		}
+		if off := math.Abs(m.RoundTrips.Measured/m.RoundTrips.Counted - 1); off > .1 {
+			t.Errorf("%s: %g round trips measured, %g counted", m.Mode, m.RoundTrips.Measured, m.RoundTrips.Counted)
+		}
+	}
+}
+
+// What rdapq keeps between runs is left alone: nothing is written, and a session
+// that is there is not used.
+func TestBenchKeepsNothing(t *testing.T) {
+	runBench(t, "-n", "4", "--runs", "1", "--modes", "reuse,resume,0rtt")
+	home := os.Getenv("HOME")
+	if files, err := os.ReadDir(home); err != nil || len(files) > 0 {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
+func TestBenchSkipsWhatNeedsANetwork(t *testing.T) {
+	r, _ := runBench(t, "-n", "2", "--runs", "1", "--modes", "reuse,fast-open,no-reuse+fast-open")
+	var skipped []string
+	for _, s := range r.Skipped {
+		skipped = append(skipped, s.Mode)
+		if !strings.Contains(s.Reason, "network path") && !strings.Contains(s.Reason, "Linux") {
+			t.Errorf("%+v", s)
+		}
+	}
+	if !slices.Equal(skipped, []string{"fast-open", "no-reuse+fast-open"}) || len(r.Modes) != 1 {
+		t.Errorf("skipped %v, measured %d", skipped, len(r.Modes))
+	}
+}

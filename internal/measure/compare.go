@@ -1,0 +1,127 @@
+package measure
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Comparison is of the mode with the least median time with another one.
+type Comparison struct {
+	Mode string `json:"mode"`
+	Than string `json:"than"`
+
+	// Times is how often Mode's median goes into Than's, and the least and the
+	// most by the ranges.
+	Times Spread `json:"times"`
+
+	// Claim says that Mode is faster beyond what varies by itself: both have at
+	// least claimRuns runs with the same answers, and their ranges do not touch.
+	Claim bool   `json:"claim"`
+	Why   string `json:"why,omitempty"` // there is no claim
+
+	// Avoided is how many handshakes less Mode had in a run, by the medians.
+	Avoided float64 `json:"handshakes_avoided"`
+}
+
+// claimRuns is how many runs each it takes to claim anything: three that are all
+// faster than three others come about by chance once in twenty times.
+const claimRuns = 3
+
+// compare compares the fastest of modes with all others, in their order.
+func compare(modes []Result) []Comparison {
+	out := []Comparison{}
+	if len(modes) < 2 {
+		return out
+	}
+	best := &modes[0]
+	for i := range modes {
+		if modes[i].Wall.Median < best.Wall.Median {
+			best = &modes[i]
+		}
+	}
+	for i := range modes {
+		o := &modes[i]
+		if o == best {
+			continue
+		}
+		c := Comparison{Mode: best.Mode, Than: o.Mode, Avoided: handshakes(o) - handshakes(best)}
+		c.Times = Spread{
+			Median: ratio(o.Wall.Median, best.Wall.Median),
+			Min:    ratio(o.Wall.Min, best.Wall.Max), Max: ratio(o.Wall.Max, best.Wall.Min),
+		}
+		switch {
+		case best.Unanswered > 0 || o.Unanswered > 0:
+			c.Why = "not all lookups were answered"
+		case min(len(best.Runs), len(o.Runs)) < claimRuns:
+			c.Why = "that takes at least " + strconv.Itoa(claimRuns) + " runs"
+		case best.Wall.Max >= o.Wall.Min:
+			c.Why = "their ranges overlap"
+		default:
+			c.Claim = true
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func handshakes(r *Result) float64 { return r.Full.Median + r.Resumed.Median }
+
+func ratio(a, b float64) float64 {
+	if b <= 0 {
+		return 0
+	}
+	return round(a / b)
+}
+
+// headline says what came of a bench in one sentence.
+func headline(modes []Result, comparisons []Comparison) string {
+	switch {
+	case len(modes) == 0:
+		return "nothing was measured"
+	case len(modes) == 1:
+		m := &modes[0]
+		return fmt.Sprintf("%s took %s ms: %s", m.Mode, number(m.Wall.Median), plural(handshakes(m), "handshake"))
+	}
+	// The greatest difference that can be claimed, or else the greatest.
+	best := comparisons[0]
+	for _, c := range comparisons {
+		if c.Claim && !best.Claim || c.Claim == best.Claim && c.Times.Median > best.Times.Median {
+			best = c
+		}
+	}
+	if !best.Claim {
+		return fmt.Sprintf("no difference between %s and %s is claimed: %s", best.Mode, best.Than, best.Why)
+	}
+	s := fmt.Sprintf("%s was %s times faster than %s", best.Mode, number(best.Times.Median), best.Than)
+	if best.Avoided > 0 {
+		s += ": " + plural(best.Avoided, "handshake") + " avoided"
+	}
+	if len(comparisons) > 1 {
+		var same []string
+		for _, c := range comparisons {
+			if !c.Claim {
+				same = append(same, c.Than)
+			}
+		}
+		if len(same) > 0 {
+			s += "; not claimed to be faster than " + strings.Join(same, ", ")
+		}
+	}
+	return s
+}
+
+// number writes f with one decimal below 100.
+func number(f float64) string {
+	if f >= 100 {
+		return strconv.FormatFloat(f, 'f', 0, 64)
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0")
+}
+
+func plural(n float64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return number(n) + " " + what
+}

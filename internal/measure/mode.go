@@ -1,0 +1,163 @@
+package measure
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A Mode is a way of asking. The zero Mode has a connection and a full handshake
+// for each request.
+type Mode struct {
+	Name      string // as it was asked for
+	Kept      bool   // connections are kept
+	Resume    bool   // TLS sessions are resumed, those of the warm-up too
+	EarlyData bool   // requests go out in HTTP/3's first flight
+	FastOpen  bool   // TCP Fast Open
+	HTTP      string // "1.1", "2", "3"; empty: 2 or 1.1, as the server likes
+	TLS12     bool   // TLS 1.2, nothing newer
+}
+
+// words are what a mode's name is made of, in the order of their explanation.
+var words = []struct{ word, about string }{
+	{"reuse", "connections are kept"},
+	{"no-reuse", "a connection and a full handshake for each lookup"},
+	{"resume", "a connection for each lookup, TLS sessions resumed; with reuse only the first is"},
+	{"fast-open", "TCP Fast Open"},
+	{"h1", "HTTP/1.1"},
+	{"h2", "HTTP/2"},
+	{"h3", "HTTP/3"},
+	{"0rtt", "HTTP/3 that begins with 0-RTT"},
+	{"tls1.2", "TLS 1.2"},
+}
+
+// Words returns the names of modes; several can be joined by "+".
+func Words() []string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = w.word
+	}
+	return list
+}
+
+// Explain returns what a word of [Words] means, empty for another one.
+func Explain(word string) string {
+	for _, w := range words {
+		if w.word == word {
+			return w.about
+		}
+	}
+	return ""
+}
+
+// ParseMode reads the name of a mode: one of [Words], or several joined by "+",
+// such as "no-reuse+tls1.2". Connections are kept unless it says otherwise. The
+// error says what does not go together.
+func ParseMode(name string) (Mode, error) {
+	m := Mode{Name: name}
+	parts := strings.Split(name, "+")
+	has := func(word string) bool { return slices.Contains(parts, word) }
+	for i, part := range parts {
+		if Explain(part) == "" {
+			return m, fmt.Errorf("there is no mode %q", part)
+		}
+		if slices.Contains(parts[:i], part) {
+			return m, fmt.Errorf("%q says %s twice", name, part)
+		}
+	}
+	for _, pair := range [][2]string{
+		{"reuse", "no-reuse"},
+		{"h1", "h2"},
+		{"h1", "h3"},
+		{"h2", "h3"},
+		{"h1", "0rtt"},
+		{"h2", "0rtt"},
+		{"h3", "tls1.2"},
+		{"0rtt", "tls1.2"},
+		{"h3", "fast-open"},
+		{"0rtt", "fast-open"},
+	} {
+		if has(pair[0]) && has(pair[1]) {
+			return m, fmt.Errorf("%s and %s exclude each other", pair[0], pair[1])
+		}
+	}
+	m.Kept = has("reuse") || !has("no-reuse") && !has("resume")
+	m.Resume = has("resume") || has("0rtt")
+	m.EarlyData, m.FastOpen, m.TLS12 = has("0rtt"), has("fast-open"), has("tls1.2")
+	switch {
+	case has("h1"):
+		m.HTTP = "1.1"
+	case has("h2"):
+		m.HTTP = "2"
+	case has("h3"), has("0rtt"):
+		m.HTTP = "3"
+	}
+	return m, nil
+}
+
+// ParseModes reads several names.
+func ParseModes(names []string) ([]Mode, error) {
+	var modes []Mode
+	for _, name := range names {
+		m, err := ParseMode(name)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(modes, func(o Mode) bool { o.Name = m.Name; return o == m }) {
+			return nil, fmt.Errorf("mode %s stands twice", name)
+		}
+		modes = append(modes, m)
+	}
+	if len(modes) == 0 {
+		return nil, errors.New("no mode to measure")
+	}
+	return modes, nil
+}
+
+// About says what the mode does, in a few words.
+func (m Mode) About() string {
+	var parts []string
+	switch {
+	case m.Kept:
+		parts = append(parts, "connections kept")
+	case m.Resume:
+		parts = append(parts, "a connection each, sessions resumed")
+	default:
+		parts = append(parts, "a connection and a full handshake each")
+	}
+	if m.Kept && m.Resume {
+		parts = append(parts, "the first resumed")
+	}
+	if m.HTTP != "" {
+		parts = append(parts, "HTTP/"+m.HTTP)
+	}
+	if m.EarlyData {
+		parts = append(parts, "0-RTT")
+	}
+	if m.FastOpen {
+		parts = append(parts, "TCP Fast Open")
+	}
+	if m.TLS12 {
+		parts = append(parts, "TLS 1.2")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// apply sets in c what makes the mode.
+func (m Mode) apply(c *pool.Config) {
+	c.NoReuse = !m.Kept && !m.Resume
+	c.FreshConns = !m.Kept && m.Resume
+	c.NoEarlyData = !m.EarlyData
+	c.FastOpen = m.FastOpen
+	c.Protocols = map[string][]string{
+		"": {"h2", "http/1.1"}, "1.1": {"http/1.1"}, "2": {"h2"}, "3": {"h3"},
+	}[m.HTTP]
+	if m.TLS12 {
+		c.TLS = c.TLS.Clone()
+		c.TLS.MinVersion, c.TLS.MaxVersion = min(c.TLS.MinVersion, tls.VersionTLS12), tls.VersionTLS12
+	}
+}

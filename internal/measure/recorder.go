@@ -1,0 +1,155 @@
+package measure
+
+import (
+	"crypto/tls"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/histogram"
+	"github.com/rdapq/rdapq/internal/render"
+	"github.com/rdapq/rdapq/internal/timing"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// maxLines is how many lookups a waterfall has.
+const maxLines = 40
+
+// A Recorder gathers the results of one run as they come. Its memory does not
+// grow with their number. It serves one goroutine at a time.
+type Recorder struct {
+	start      time.Time
+	tally      render.Tally
+	times      histogram.Histogram
+	total      time.Duration
+	steps      timing.Steps // the sum
+	traced     int64        // results with a trace
+	trips      int
+	minTCP     time.Duration // of those that paid for TCP; 0: none did
+	unanswered int64
+	protocols  map[string]bool
+	versions   map[string]bool
+	lines      []Line
+}
+
+// NewRecorder returns a Recorder of a run that begins now.
+func NewRecorder() *Recorder {
+	return &Recorder{start: time.Now(), protocols: make(map[string]bool), versions: make(map[string]bool)}
+}
+
+// Apart has the traffic of an origin left out: see [render.Tally.Apart].
+func (r *Recorder) Apart(url string) { r.tally.Apart(url) }
+
+// Add takes a result.
+func (r *Recorder) Add(res *client.Result) {
+	r.tally.Add(res)
+	if !res.Verdict.Answered() {
+		r.unanswered++
+	}
+	if res.Attempts == 0 && res.Status == 0 {
+		return // nobody was asked
+	}
+	r.times.Add(res.Elapsed)
+	r.total += res.Elapsed
+	t := &res.Conn
+	if len(r.lines) < maxLines {
+		r.lines = append(r.lines, r.line(res))
+	}
+	if t.ConnID == 0 {
+		return
+	}
+	s := timing.Of(t)
+	r.traced++
+	r.trips += timing.RoundTrips(t)
+	r.steps.Queue += s.Queue
+	r.steps.DNS += s.DNS
+	r.steps.TCP += s.TCP
+	r.steps.TLS += s.TLS
+	r.steps.FirstByte += s.FirstByte
+	r.steps.Transfer += s.Transfer
+	if s.TCP > 0 && !t.FastOpen && (r.minTCP == 0 || s.TCP < r.minTCP) {
+		r.minTCP = s.TCP
+	}
+	r.protocols[t.Protocol] = true
+	if t.TLS != 0 {
+		r.versions[strings.TrimPrefix(tls.VersionName(t.TLS), "TLS ")] = true
+	}
+}
+
+func (r *Recorder) line(res *client.Result) Line {
+	took := res.Elapsed
+	l := Line{Query: render.Safe(res.Query.String()), Verdict: string(res.Verdict)}
+	if t := &res.Conn; t.ConnID != 0 {
+		took = t.Total
+		l.Conn, l.Reused, l.Steps = t.ConnID, t.Reused, inMillis(timing.Of(t), 1)
+	} else {
+		l.Steps.Queue = millis(took) // without an answer nobody knows better
+	}
+	l.Start = max(millis(res.Time.Sub(r.start)-took), 0)
+	return l
+}
+
+// inMillis returns the mean of n.
+func inMillis(s timing.Steps, n int64) Steps {
+	mean := func(d time.Duration) float64 { return millis(d / time.Duration(max(n, 1))) }
+	return Steps{
+		Queue: mean(s.Queue), DNS: mean(s.DNS), TCP: mean(s.TCP), TLS: mean(s.TLS),
+		FirstByte: mean(s.FirstByte), Transfer: mean(s.Transfer),
+	}
+}
+
+// A run is one that has ended.
+type run struct {
+	*Recorder
+	wall, cpu time.Duration
+	stats     pool.Stats
+	receipt   render.Report
+	servers   []client.ServerProgress
+}
+
+// end returns the run that r recorded.
+func (r *Recorder) end(wall, cpu time.Duration, stats pool.Stats, servers []client.ServerProgress) run {
+	slices.SortStableFunc(r.lines, func(a, b Line) int {
+		switch {
+		case a.Start < b.Start:
+			return -1
+		case a.Start > b.Start:
+			return 1
+		}
+		return 0
+	})
+	return run{r, wall, cpu, stats, r.tally.Report(stats, wall), servers}
+}
+
+func (r *run) short() RunShort {
+	h := r.receipt.Handshakes
+	return RunShort{
+		Wall: millis(r.wall), Requests: r.receipt.Requests, Connections: r.receipt.Connections,
+		Full: h.Full, Resumed: h.Resumed, EarlyData: h.EarlyData, Unanswered: r.unanswered,
+	}
+}
+
+// perServer joins what each server was asked with the limits that were kept to.
+func (r *run) perServer() []Server {
+	limits := make(map[string]string)
+	for _, p := range r.servers {
+		if !p.Rate.IsZero() {
+			limits[p.Server] = p.Rate.String()
+		}
+	}
+	out := make([]Server, len(r.receipt.PerServer))
+	for i, s := range r.receipt.PerServer {
+		out[i] = Server{ServerReport: s}
+		if u, err := url.Parse(s.Server); err == nil {
+			out[i].Limit = limits[u.Host]
+		}
+	}
+	return out
+}
+
+func names(set map[string]bool) string {
+	return strings.Join(slices.Sorted(maps.Keys(set)), " ")
+}
