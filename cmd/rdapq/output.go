@@ -30,9 +30,15 @@ type output struct {
 	past    journal.Past     // of the journal
 	row     []byte
 
-	mu    sync.Mutex   // of queue and, with it, encoder
+	mu    sync.Mutex   // of what follows, and of encoder
 	queue *order.Queue // nil: rows come as they come, or in order anyway
+	timer *time.Timer  // flushes; nil: nothing waits
+	ended bool
 }
+
+// flushInterval is how long a row waits at most for others that are written with
+// it.
+const flushInterval = 100 * time.Millisecond
 
 // openOutput opens what --output names, or else standard output.
 func (a *app) openOutput(format string, src *source, in *journal.Input) (*output, error) {
@@ -128,27 +134,46 @@ func (o *output) begin(line int64) (ask bool, err error) {
 
 // write takes a result.
 func (o *output) write(r *client.Result) error {
-	if o.journal == nil && o.queue == nil {
-		err := o.encoder.Encode(r)
-		if err == nil && o.live {
-			err = o.encoder.Flush()
-		}
-		return outputError(err)
-	}
-	o.row = o.encoder.Row(o.row[:0], r)
-	if cap(o.row) > 1<<20 {
-		defer func() { o.row = nil }() // one huge answer must not be held for good
-	}
 	if o.journal != nil {
-		return outputError(o.journal.Write(r.Line, o.row))
+		o.row = o.encoder.Row(o.row[:0], r)
+		err := outputError(o.journal.Write(r.Line, o.row))
+		o.keepRow()
+		return err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	err := o.queue.Put(r.Line, o.row)
-	if err == nil && o.live {
+	var err error
+	if o.queue != nil {
+		o.row = o.encoder.Row(o.row[:0], r)
+		err = o.queue.Put(r.Line, o.row)
+		o.keepRow()
+	} else {
+		err = o.encoder.Encode(r)
+	}
+	switch {
+	case err != nil:
+	case o.live:
 		err = o.encoder.Flush()
+	case o.timer == nil:
+		o.timer = time.AfterFunc(flushInterval, o.flush)
 	}
 	return outputError(err)
+}
+
+// keepRow keeps the memory of a row for the next, unless it is a lot.
+func (o *output) keepRow() {
+	if cap(o.row) > 1<<20 {
+		o.row = nil
+	}
+}
+
+// flush writes what waits. If that fails, the next row is told.
+func (o *output) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.timer = nil; !o.ended {
+		_ = o.encoder.Flush()
+	}
 }
 
 // close ends the output. It is whole when every line has its row.
@@ -160,10 +185,11 @@ func (o *output) close(whole bool) error {
 		}
 		return outputError(errors.Join(err, o.journal.Close()))
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
 	var err error
 	if o.queue != nil {
-		o.mu.Lock()
-		defer o.mu.Unlock()
 		err = errors.Join(o.queue.Rest(), o.queue.Close())
 	}
 	if e := o.encoder.Close(); err == nil {
@@ -183,9 +209,10 @@ func (o *output) abandon() error {
 	if o.journal != nil {
 		errs = append(errs, o.journal.Close())
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
 	if o.queue != nil {
-		o.mu.Lock()
-		defer o.mu.Unlock()
 		errs = append(errs, o.queue.Close())
 	}
 	if o.file != nil {
