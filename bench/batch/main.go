@@ -3,6 +3,8 @@
 //
 //	go run ./bench/batch six      # six servers, one of each kind, lines mixed
 //	go run ./bench/batch million  # ten million lines, one server parked
+//	go run ./bench/batch ordered  # a million lines in input order, one server parked
+//	go run ./bench/batch growth   # 10,000, 100,000 and a million lines
 //
 // six: 60,000 lines for a fast server, 30,000 for one that takes 20 ms, 60 for
 // one that allows 10 requests in 3 s and says so with Retry-After, 30 for one that
@@ -10,14 +12,15 @@
 // for one that answers with errors in HTML. Every line has one row with the right
 // verdict, the fast server's last line comes before the black hole's last, and the
 // limited server is asked no more than its budget and what was on its way when it
-// first refused.
+// first refused. Each run has one beside it with the first two servers alone.
 //
 // million: ten million lines for three servers, of which one says for the first two
 // minutes that it is not to be asked; the peak of rdapq's memory is printed and
-// bounded.
+// bounded. ordered: the same with a tenth of the lines and --ordered.
 //
 // It prints what it measured, and ends with code 1 if something is not so. -scale
-// divides the numbers of lines.
+// divides the numbers of
+// lines.
 package main
 
 import (
@@ -43,7 +46,7 @@ func main() {
 	flag.BoolVar(&o.keep, "keep", false, "leave the files")
 	flag.IntVar(&o.max, "max-memory", 128, "MiB that rdapq may have in memory at most")
 	flag.Parse()
-	scenarios := map[string]func(*bench) error{"six": (*bench).six, "million": (*bench).million}
+	scenarios := map[string]func(*bench) error{"six": (*bench).six, "million": (*bench).million, "ordered": (*bench).order, "growth": (*bench).growth}
 	name := flag.Arg(0)
 	if name == "serve" {
 		if err := serve(os.Stdin, os.Stdout, flag.Args()[1:]); err != nil {
@@ -53,7 +56,7 @@ func main() {
 		return
 	}
 	if scenarios[name] == nil || o.scale < 1 {
-		fmt.Fprintln(os.Stderr, "usage: batch [flags] six|million")
+		fmt.Fprintln(os.Stderr, "usage: batch [flags] six|million|ordered|growth")
 		flag.PrintDefaults()
 		os.Exit(2)
 	}
@@ -66,7 +69,8 @@ func main() {
 // A bench is one run of a scenario.
 type bench struct {
 	options
-	dir string
+	dir     string
+	ordered bool // rows come in the order of the lines
 }
 
 func run(o options, scenario func(*bench) error) error {

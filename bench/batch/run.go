@@ -21,59 +21,9 @@ type load struct {
 	verdict string
 }
 
-func (b *bench) six() error {
-	loads := []load{
-		{"fast", 60_000, "registered"},
-		{"slow", 30_000, "registered"},
-		{"limited", 60, "registered"},
-		{"moody", 30, "registered"},
-		{"hole", 100, "failed"},
-		{"html", 100, "failed"},
-	}
-	order, err := b.input(loads, true)
-	if err != nil {
-		return err
-	}
-	out, err := b.ask(loads, order, "--max-wait", "60s", "--timeout", "5s")
-	if err != nil {
-		return err
-	}
-	fmt.Printf("limited server: %d allowed, %d refused; black hole: %d requests; html: %d requests\n",
-		out.end.Limited["limited"].Allowed, out.end.Limited["limited"].Refused, out.end.Requests["hole"], out.end.Requests["html"])
-	var errs []error
-	if out.last["fast"] > out.last["hole"] {
-		errs = append(errs, errors.New("the fast server's last row came after the black hole's"))
-	}
-	if n := out.end.Limited["limited"].Refused; n > 10 {
-		errs = append(errs, fmt.Errorf("the limited server refused %d requests", n))
-	}
-	return errors.Join(append(errs, out.err)...)
-}
-
-func (b *bench) million() error {
-	loads := []load{
-		{"fast", 8_000_000, "registered"},
-		{"slow", 1_000_000, "registered"},
-		{"parked", 1_000_000, "registered"},
-	}
-	order, err := b.input(loads, true)
-	if err != nil {
-		return err
-	}
-	out, err := b.ask(loads, order, "--max-wait", "10m")
-	if err != nil {
-		return err
-	}
-	fmt.Printf("parked server: %+v\n", out.end.Limited["parked"])
-	if out.memory > b.max<<10 {
-		out.err = errors.Join(out.err, fmt.Errorf("%d MiB in memory, and %d are allowed", out.memory>>10, b.max))
-	}
-	return out.err
-}
-
-// input writes the names, mixed if that is wanted, and returns the server of each
-// line as an index into loads.
-func (b *bench) input(loads []load, mixed bool) ([]uint8, error) {
+// input writes the names, mixed, and returns the server of each line as an index
+// into loads, whose numbers of lines it scales.
+func (b *bench) input(loads []load) ([]uint8, error) {
 	var order []uint8
 	for i := range loads {
 		loads[i].lines = max(loads[i].lines/b.scale, 1)
@@ -81,9 +31,7 @@ func (b *bench) input(loads []load, mixed bool) ([]uint8, error) {
 			order = append(order, uint8(i))
 		}
 	}
-	if mixed {
-		rand.New(rand.NewPCG(1, 2)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-	}
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	f, err := os.Create(b.path("names.txt"))
 	if err != nil {
 		return nil, err
@@ -100,9 +48,17 @@ func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
 // An outcome is what a run has left.
 type outcome struct {
 	end    listing
-	last   map[string]int // position of a server's last row
-	memory int            // KiB at the most; 0: not known
-	err    error          // what is wrong with the rows
+	last   map[string]last
+	took   time.Duration
+	cpu    time.Duration
+	memory int   // KiB at the most; 0: not known
+	err    error // what is wrong with the rows
+}
+
+// A last is the last row of a server.
+type last struct {
+	row int           // counted from 1
+	at  time.Duration // after the start
 }
 
 // ask runs rdapq on the input against servers in a process of their own.
@@ -137,7 +93,7 @@ func (b *bench) ask(loads []load, order []uint8, flags ...string) (*outcome, err
 	if err := listings.Decode(&begin); err != nil {
 		return nil, fmt.Errorf("the servers did not start: %w", err)
 	}
-	out := &outcome{last: map[string]int{}}
+	out := &outcome{last: map[string]last{}}
 	if err := b.command(begin, loads, order, flags, out); err != nil {
 		return nil, err
 	}
@@ -178,20 +134,20 @@ func (b *bench) command(servers listing, loads []load, order []uint8, flags []st
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	out.err = check(rows, loads, order, out.last)
+	out.err = b.check(rows, loads, order, start, out.last)
 	// Some lines fail: that is code 1.
 	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() != 1 {
 		return fmt.Errorf("rdapq: %w", err)
 	}
-	took := time.Since(start)
-	out.memory = peak(cmd.ProcessState)
-	fmt.Printf("%d lines in %.1f s, %.0f a second; %.1f s of processor time; %d MiB in memory at the most\n", len(order),
-		took.Seconds(), float64(len(order))/took.Seconds(), (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), out.memory>>10)
+	out.took, out.memory = time.Since(start), peak(cmd.ProcessState)
+	out.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	fmt.Printf("%d lines in %.1f s, %.0f a second; %.1f s of processor time, %.1f µs a line; %d MiB in memory at the most\n", len(order),
+		out.took.Seconds(), float64(len(order))/out.took.Seconds(), out.cpu.Seconds(), float64(out.cpu.Microseconds())/float64(len(order)), out.memory>>10)
 	return nil
 }
 
 // check reads rows and compares them with what is due.
-func check(rows io.Reader, loads []load, order []uint8, last map[string]int) error {
+func (b *bench) check(rows io.Reader, loads []load, order []uint8, start time.Time, lasts map[string]last) error {
 	seen := make([]bool, len(order))
 	counts := map[string]map[string]int{}
 	var errs []error
@@ -223,13 +179,16 @@ func check(rows io.Reader, loads []load, order []uint8, last map[string]int) err
 		}
 		counts[l.server][row.Verdict]++
 		position++
-		last[l.server] = position
+		if b.ordered && row.Line != position {
+			wrong("row %d is that of line %d", position, row.Line)
+		}
+		lasts[l.server] = last{position, time.Since(start)}
 	}
 	if err := in.Err(); err != nil {
 		wrong("reading rows: %w", err)
 	}
 	for _, l := range loads {
-		fmt.Printf("%-8s %8d lines: %v, the last is row %d\n", l.server, l.lines, counts[l.server], last[l.server])
+		fmt.Printf("%-8s %8d lines: %v, the last is row %d, after %.1f s\n", l.server, l.lines, counts[l.server], lasts[l.server].row, lasts[l.server].at.Seconds())
 		if counts[l.server][l.verdict] != l.lines || len(counts[l.server]) != 1 {
 			wrong("%s: %v, want %d %s", l.server, counts[l.server], l.lines, l.verdict)
 		}

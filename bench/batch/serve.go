@@ -15,7 +15,8 @@ import (
 
 // behaviours are the servers there can be, by name.
 var behaviours = map[string]func(*rdaptest.Config) func(*rdaptest.Server){
-	"fast": func(*rdaptest.Config) func(*rdaptest.Server) { return nil },
+	"fast":  func(*rdaptest.Config) func(*rdaptest.Server) { return nil },
+	"other": func(*rdaptest.Config) func(*rdaptest.Server) { return nil },
 	"slow": func(c *rdaptest.Config) func(*rdaptest.Server) {
 		c.Latency = 20 * time.Millisecond
 		return nil
