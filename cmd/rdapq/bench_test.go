@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -59,7 +60,13 @@ func TestBenchCountsWhatTheServersCount(t *testing.T) {
 		{mode: "no-reuse+0rtt", connections: 10, resumed: 10, early: 10, warmFull: 2, trips: 1, protocol: "h3", tls: "1.3"},
 	} {
 		t.Run(tt.mode, func(t *testing.T) {
-			r, demo := runBench(t, "-j", "1", "-n", "10", "--runs", "2", "--modes", tt.mode)
+			args := []string{"-j", "1", "-n", "10", "--runs", "2", "--modes", tt.mode}
+			if tt.early > 0 {
+				// Without a round trip the handshake can be over before the request
+				// is ready, which is then no longer early.
+				args = append(args, "--demo-rtt", "50ms")
+			}
+			r, demo := runBench(t, args...)
 			seen, _ := demo.Counts()
 			early := int64(0)
 			if tt.protocol == "h3" {
@@ -102,7 +109,7 @@ func TestBenchMeasuresRoundTrips(t *testing.T) {
 	r, _ := runBench(t, "--demo-rtt", "10ms", "-j", "1", "-n", "6", "--runs", "1", "--modes", "reuse,no-reuse,no-reuse+tls1.2,h3,no-reuse+0rtt")
 	for _, m := range r.Modes {
 		// A half round trip is left to the granularity of timers.
-		if m.RoundTrips.Measured < m.RoundTrips.Counted*.95 || m.RoundTrips.Wall < 6*m.RoundTrips.Counted*.95 {
+		if m.RoundTrips.Measured.Min < m.RoundTrips.Counted*.95 || m.RoundTrips.Wall < 6*m.RoundTrips.Counted*.95 {
 			t.Errorf("%s: %+v", m.Mode, m.RoundTrips)
 		}
 	}
@@ -112,28 +119,48 @@ func TestBenchMeasuresRoundTrips(t *testing.T) {
 }
 
 // TestBenchIsRight is what bench is for: the usual run, on a machine that does
-// little else. It asserts times, so it is run only where that is asked for.
+// little else. It asserts times, so it is run only where that is asked for, and
+// once more where others were in the way: that only makes times longer.
 func TestBenchIsRight(t *testing.T) {
 	if os.Getenv("RDAPQ_BENCH") == "" {
 		t.Skip("RDAPQ_BENCH is not set: this takes an idle machine")
 	}
-	start := time.Now()
-	r, _ := runBench(t, "--demo-rtt", defaultDemoRTT.String())
-	if took := time.Since(start); took > 30*time.Second {
-		t.Errorf("took %v", took)
-	}
-	if r.Settings.Lookups != defaultBenchLookups || len(r.Modes) != 2 || !r.Comparisons[0].Claim {
-		t.Fatalf("%+v", r)
-	}
-	for i, want := range []struct{ connections, trips float64 }{{2, 1.1}, {40, 3}} {
-		m := r.Modes[i]
-		if m.Connections.Varies() || m.Connections.Median != want.connections || m.RoundTrips.Counted != want.trips {
-			t.Errorf("%s: %+v, %+v", m.Mode, m.Connections, m.RoundTrips)
+	const tries = 3
+	for try := 1; ; try++ {
+		start := time.Now()
+		r, _ := runBench(t, "--demo-rtt", defaultDemoRTT.String())
+		took := time.Since(start)
+		if r.Settings.Lookups != defaultBenchLookups || len(r.Modes) != 2 {
+			t.Fatalf("%+v", r)
 		}
-		if off := math.Abs(m.RoundTrips.Measured/m.RoundTrips.Counted - 1); off > .1 {
-			t.Errorf("%s: %g round trips measured, %g counted", m.Mode, m.RoundTrips.Measured, m.RoundTrips.Counted)
+		for i, want := range []struct{ connections, trips float64 }{{2, 1.1}, {40, 3}} {
+			if m := r.Modes[i]; m.Connections.Varies() || m.Connections.Median != want.connections || m.RoundTrips.Counted != want.trips {
+				t.Errorf("%s: %+v, %+v", m.Mode, m.Connections, m.RoundTrips)
+			}
+		}
+		problem := timeProblem(r, took)
+		if problem == "" || t.Failed() {
+			return
+		}
+		if t.Log(problem); try == tries {
+			t.Fatalf("%d times", tries)
 		}
 	}
+}
+
+func timeProblem(r *measure.Report, took time.Duration) string {
+	if took > 30*time.Second {
+		return fmt.Sprint("took ", took)
+	}
+	for _, m := range r.Modes {
+		if t := m.RoundTrips; math.Abs(t.Measured.Median/t.Counted-1) > .1 {
+			return fmt.Sprintf("%s: %g round trips measured, %g counted", m.Mode, t.Measured.Median, t.Counted)
+		}
+	}
+	if !r.Comparisons[0].Claim {
+		return r.Headline
+	}
+	return ""
 }
 
 // What rdapq keeps between runs is left alone: nothing is written, and a session

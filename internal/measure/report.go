@@ -114,8 +114,9 @@ type Trips struct {
 	// Counted is by the handshakes and requests that there were.
 	Counted float64 `json:"counted_per_lookup"`
 	// Measured is by time: that of TCP, TLS, first byte and transfer, in round
-	// trips. 0: the round trip is not known, or below a millisecond.
-	Measured float64 `json:"measured_per_lookup"`
+	// trips, the mean of a run. 0: the round trip is not known, or below a
+	// millisecond.
+	Measured Spread `json:"measured_per_lookup"`
 	// Wall is the median run in round trips; 0 as above.
 	Wall float64 `json:"wall"`
 }

@@ -60,7 +60,7 @@ func bench() *measure.Report {
 		Lookup: measure.Quantiles{Mean: 111.4, P50: 92.3, P95: 273.5, P99: 278.1}, Requests: same(40),
 		Connections: same(2), Full: same(2), Avoided: same(38), Protocol: "h2", TLS: "1.3",
 		BytesIn: spread(157_100, 157_000, 157_163), BytesOut: same(9_812), CPU: spread(18.2, 17.4, 25.3),
-		RoundTrips:   measure.Trips{Counted: 1.1, Measured: 1.12, Wall: 12.24},
+		RoundTrips:   measure.Trips{Counted: 1.1, Measured: spread(1.12, 1.11, 1.14), Wall: 12.24},
 		Mean:         measure.Steps{Queue: 9.21, TCP: 4.52, TLS: 4.61, FirstByte: 91.7, Transfer: .04},
 		Distribution: []measure.Bin{{From: 0, To: 100, Count: 108}, {From: 100, To: 200}, {From: 200, To: 300, Count: 12}},
 		Waterfall: []measure.Line{
@@ -76,7 +76,7 @@ func bench() *measure.Report {
 		Lookup: measure.Quantiles{Mean: 276.1, P50: 275.6, P95: 279.2, P99: 301.8}, Requests: same(40),
 		Connections: spread(40, 40, 41), Full: spread(40, 40, 41), Protocol: "h2", TLS: "1.3",
 		BytesIn: same(234_600), BytesOut: same(73_100), CPU: spread(80.1, 75.2, 107.4),
-		RoundTrips:   measure.Trips{Counted: 3, Measured: 3.07, Wall: 30.68},
+		RoundTrips:   measure.Trips{Counted: 3, Measured: spread(3.07, 3.06, 3.12), Wall: 30.68},
 		Mean:         measure.Steps{Queue: .12, TCP: 91.1, TLS: 93.2, FirstByte: 91.8, Transfer: .05},
 		Distribution: []measure.Bin{{From: 0, To: 100}, {From: 100, To: 200}, {From: 200, To: 300, Count: 120}},
 		Waterfall: []measure.Line{

@@ -57,7 +57,7 @@ func groups() []group {
 		}},
 		{"Round trips", []row{
 			{label: "a lookup, counted", about: "by the handshakes and requests there were", path: "round_trips.counted_per_lookup", unit: decimal, get: one(func(r R) float64 { return r.RoundTrips.Counted }), usual: true},
-			{label: "a lookup, measured", about: "TCP, TLS, first byte and transfer by time, in round trips", path: "round_trips.measured_per_lookup", unit: decimal, get: one(func(r R) float64 { return r.RoundTrips.Measured })},
+			{label: "a lookup, measured", about: "TCP, TLS, first byte and transfer by time, in round trips", path: "round_trips.measured_per_lookup", unit: decimal, close: true, get: func(r R) S { return r.RoundTrips.Measured }},
 			{label: "a run, by wall time", about: "how many round trips long it was", path: "round_trips.wall", unit: rate, get: one(func(r R) float64 { return r.RoundTrips.Wall })},
 		}},
 		{"Cost, in a run", []row{
