@@ -274,7 +274,7 @@ func (errDialTimeout) Is(target error) bool { return target == context.DeadlineE
 func (d *Demo) Close() {
 	for _, s := range d.servers {
 		if s.h3 != nil {
-			s.h3.Close()
+			s.h3.closeAfterClients()
 		}
 		s.server.Close()
 	}

@@ -1,10 +1,12 @@
 package rdaptest
 
 import (
+	"context"
 	"maps"
 	"net"
 	"net/netip"
 	"strconv"
+	"time"
 )
 
 // OfferH3 starts HTTP/3 beside the servers of a [Demo], each at a port of its
@@ -52,6 +54,16 @@ func (d *Demo) H3Counts() H3Counts {
 		total.EarlyRejected += n.EarlyRejected
 	}
 	return total
+}
+
+// closeAfterClients closes h once it has read the goodbyes of clients that are
+// gone, whose handshakes it would count as failed otherwise. Others are not waited
+// for long.
+func (h *H3) closeAfterClients() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = h.AwaitOpen(ctx, 0) // those that stay are closed
+	h.Close()
 }
 
 // DemoQueries returns names that a [Demo] knows, of two registries by turns; up
