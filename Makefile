@@ -1,6 +1,6 @@
 # What takes longer than a commit should wait for. Everything else is plain go.
 GO ?= go
-FUZZTIME ?= 30s
+FUZZTIME ?= 2m
 
 .PHONY: long fuzz stress bench
 

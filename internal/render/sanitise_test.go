@@ -122,5 +122,12 @@ func FuzzSafe(f *testing.F) {
 		for _, line := range Lines(s) {
 			checkSafe(t, line)
 		}
+		visible := visibleText([]byte(s))
+		for line := range strings.SplitSeq(visible, "\n") {
+			checkSafe(t, strings.ReplaceAll(line, "\t", " "))
+		}
+		if n := strings.Count(s, "\n"); strings.Count(visible, "\n") != n {
+			t.Errorf("%d lines became %q", n, visible)
+		}
 	})
 }

@@ -1,0 +1,67 @@
+package client
+
+import (
+	"net/url"
+	"slices"
+	"testing"
+)
+
+// FuzzLinks follows, on paper, whatever a server may write into a link.
+func FuzzLinks(f *testing.F) {
+	for _, href := range []string{
+		"https://rdap.registrar.example/domain/ALPHA.EXAMPLE", "rdap.registrar.example:8443/rdap/", "//x.example/domain/alpha.example",
+		"bücher.example/rdap/", "../../v2/domain/alpha.example", "alpha.example", "https://me:word@x.example/#top", "https://[2001:db8::1%25eth0]/",
+		"https://x.example/domain/\n  alpha.example", "javascript:alert(1)", "https://x.example/%2e%2e/entity/A%2FB?x=%zz", "HTTP://X.example:/domain",
+	} {
+		f.Add(href, "related", "application/rdap+json")
+		f.Add(href, "rdap-up rdap-active", "")
+	}
+	base, err := url.Parse("https://rdap.registry.example/com/v1/domain/alpha.example")
+	if err != nil {
+		f.Fatal(err)
+	}
+	q, err := Parse("alpha.example")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, href, rel, typ string) {
+		if u, ok := resolveHref(href, base); ok {
+			checkLink(t, href, u)
+			again, ok := resolveHref(u.String(), base)
+			if !ok || again.String() != u.String() || sameLink(again) != sameLink(u) {
+				t.Fatalf("%q is %q, and that is %v", href, u, again)
+			}
+			if p := splitLink(u); p.base == "" || p.base[len(p.base)-1] != '/' || p.class == "" && p.key != "" {
+				t.Fatalf("%q: %+v", href, p)
+			}
+		}
+		rec := &Record{LDHName: "ALPHA.EXAMPLE."}
+		rec.Links = []Link{{Href: href, Rel: rel, Type: typ}, {Href: href + "/", Rel: rel, Type: typ}, {Href: href, Rel: rel, Type: typ}}
+		lists := [][]*url.URL{registrarLinks(rec, q, base)}
+		for _, relation := range Relations {
+			lists = append(lists, relationLinks(rec, relation, base))
+		}
+		for _, list := range lists {
+			var seen []string
+			for _, u := range list {
+				checkLink(t, href, u)
+				if key := sameLink(u); slices.Contains(seen, key) {
+					t.Fatalf("%q is followed twice: %q", href, list)
+				} else {
+					seen = append(seen, key)
+				}
+			}
+		}
+	})
+}
+
+// checkLink holds what must be so of a URL that is asked.
+func checkLink(t *testing.T, href string, u *url.URL) {
+	t.Helper()
+	if u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.Fragment != "" || u.Opaque != "" || !isASCIIName(u.Host) {
+		t.Fatalf("%q leads to %q", href, u)
+	}
+	if _, err := url.Parse(u.String()); err != nil {
+		t.Fatalf("%q leads to %q: %v", href, u, err)
+	}
+}
