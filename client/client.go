@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -221,7 +220,7 @@ func positive[T int | int64 | time.Duration](v, d T) T {
 type Client struct {
 	cfg     Config
 	own     []io.Closer // what Close closes
-	buffers sync.Pool   // of *bytes.Buffer, for bodies of unknown length
+	buffers sync.Pool   // of *[firstPiece]byte, for bodies of unknown length
 	named   namedServer
 	hosts   *hosts
 	memory  *bodies
@@ -238,7 +237,7 @@ type Client struct {
 // New returns a Client.
 func New(cfg Config) (*Client, error) {
 	c := &Client{cfg: cfg.withDefaults()}
-	c.buffers.New = func() any { return new(bytes.Buffer) }
+	c.buffers.New = func() any { return new([firstPiece]byte) }
 	c.hosts, c.memory = newHosts(c.cfg), newBodies(c.cfg.MaxMemory)
 	if field := acceptLanguage(c.cfg.Languages); field != "" {
 		c.languages = []string{field}

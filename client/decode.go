@@ -58,6 +58,8 @@ type reader struct {
 	base     string    // path of the document's root, for documents within documents
 	place    place
 	problems []Problem
+	used     int  // of maxRoom
+	full     bool // and that has been told
 
 	truncations []Truncation
 

@@ -79,6 +79,10 @@ func (r *reader) strings(dst *[]string) {
 			r.odd("null in a list")
 			continue
 		}
+		if !r.fits(roomString) {
+			r.skip()
+			continue
+		}
 		if s, ok := r.scalar(); ok {
 			if cap(list) == 0 {
 				list = make([]string, 0, 4)
@@ -145,6 +149,10 @@ func (r *reader) numbers(dst *[]uint32) {
 	var list []uint32
 	for r.next() {
 		var n *uint32
+		if !r.fits(roomString) {
+			r.skip()
+			continue
+		}
 		if r.number(&n); n != nil {
 			list = append(list, *n)
 		}
@@ -182,13 +190,14 @@ func (r *reader) tri(dst *Tri) {
 // stands where the array is due.
 type list struct {
 	array, single bool
+	room          int // that each item takes, see fits
 }
 
 func (r *reader) list() list {
 	switch r.peek() {
 	case jsontext.KindBeginArray:
 		r.token()
-		return list{array: true}
+		return list{array: true, room: roomItem}
 	case jsontext.KindNull:
 		r.skip()
 		return list{}
@@ -196,7 +205,14 @@ func (r *reader) list() list {
 	return list{single: r.err == nil}
 }
 
-// more moves to the next item that is an object. Others are passed over.
+// of sets the room that each item takes; 0 if nothing is kept of it.
+func (l list) of(room int) list {
+	l.room = room
+	return l
+}
+
+// more moves to the next item that is an object. Others are passed over, and so
+// are those for which there is no room.
 func (l *list) more(r *reader) bool {
 	if l.single {
 		l.single = false
@@ -210,7 +226,10 @@ func (l *list) more(r *reader) bool {
 	for l.array && r.next() {
 		switch r.peek() {
 		case jsontext.KindBeginObject:
-			return true
+			if l.room == 0 || r.fits(l.room) {
+				return true
+			}
+			r.skip()
 		case jsontext.KindNull:
 			r.skip()
 			r.odd("null in a list")

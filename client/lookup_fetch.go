@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -215,17 +214,7 @@ func (c *Client) read(resp *http.Response, t *task) ([]byte, error) {
 		}
 		return raw[:n:n], err
 	}
-	buf := c.buffers.Get().(*bytes.Buffer)
-	buf.Reset()
-	n, err := buf.ReadFrom(io.LimitReader(metered{body, c.memory, t}, limit+1))
-	if err == nil && n > limit {
-		err = errTooLarge
-	}
-	raw := bytes.Clone(buf.Bytes()[:min(n, limit)])
-	if buf.Cap() <= 1<<20 { // a giant must not stay for ever
-		c.buffers.Put(buf)
-	}
-	return raw, err
+	return c.readAll(metered{body, c.memory, t}, limit)
 }
 
 func (a *attempt) bodyError(u *url.URL, err error) *Error {

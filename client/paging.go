@@ -97,7 +97,7 @@ func (r *Result) readSheet() sheet {
 			walk.links(&top)
 		case strings.HasSuffix(name, "SearchResults"):
 			s.list = true
-			for l := walk.list(); l.more(walk); s.results++ {
+			for l := walk.list().of(0); l.more(walk); s.results++ {
 				walk.skip()
 			}
 		default:

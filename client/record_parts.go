@@ -158,7 +158,7 @@ func (r *reader) notice() Notice {
 func (r *reader) nameservers(dst *[]Nameserver) {
 	r.again(len(*dst) > 0)
 	out := reuse(r, *dst)
-	for l := r.list(); l.more(r); {
+	for l := r.list().of(roomEntity); l.more(r); {
 		r.token()
 		if cap(out) == 0 {
 			out = make([]Nameserver, 0, 4)

@@ -215,7 +215,7 @@ func (r *reader) recordRest(name string, rec *Record) bool {
 func (r *reader) records(dst *[]Record) {
 	r.again(*dst != nil)
 	var out []Record
-	for l := r.list(); l.more(r); {
+	for l := r.list().of(roomRecord); l.more(r); {
 		out = append(out, Record{})
 		r.record(&out[len(out)-1])
 	}
@@ -254,7 +254,7 @@ func (r *reader) common(name string, c *Common) bool {
 func (r *reader) entities(dst *[]Entity) {
 	r.again(len(*dst) > 0)
 	out := reuse(r, *dst)
-	for l := r.list(); l.more(r); {
+	for l := r.list().of(roomEntity); l.more(r); {
 		if len(out) < cap(out) { // what it holds from another answer keeps its memory
 			out = out[:len(out)+1]
 			out[len(out)-1].reset()

@@ -237,6 +237,46 @@ func TestReadRecordRefuses(t *testing.T) {
 	}
 }
 
+// An answer that is small and means to be large is read as far as there is room,
+// and says so where it stops.
+func TestReadRecordBounded(t *testing.T) {
+	const many = 200_000
+	for member, item := range map[string]string{
+		"entities": "{}", "nameservers": "{}", "links": "{}", "events": "{}", "notices": "{}", "remarks": "{}", "publicIds": `{"type":"x"}`,
+		"status": `""`, "variants": "{}", "redacted": "{}", "networks": "{}", "autnums": "{}", "domainSearchResults": "{}",
+		"rdapConformance": `""`, "arin_originas0_originautnums": "1",
+	} {
+		raw := []byte(`{"objectClassName":"domain","ldhName":"a.example","handle":"before","` + member + `":[` + item +
+			strings.Repeat(","+item, many) + `],"port43":"whois.example"}`)
+		rec, err := ReadRecord(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cut []string
+		for _, p := range rec.Problems {
+			if p.Lost && strings.Contains(p.Message, "more than fits into memory") {
+				cut = append(cut, p.Path)
+			}
+		}
+		if len(cut) != 1 || !strings.HasPrefix(cut[0], member+"[") {
+			t.Errorf("%s: problems %v", member, rec.Problems[:min(len(rec.Problems), 3)])
+		}
+		if rec.Handle != "before" || rec.Port43 != "whois.example" || rec.Class != ClassDomain {
+			t.Errorf("%s: %q, %q, %q: what is beside the list was lost", member, rec.Handle, rec.Port43, rec.Class)
+		}
+		if s, _, err := Summarise(raw); err != nil || s.Name != "a.example" {
+			t.Errorf("%s: summary %+v, %v", member, s, err)
+		}
+	}
+	// A page of a search as large as pages get is whole.
+	one := `{"objectClassName":"domain","ldhName":"a.example","status":["active"],"events":[{"eventAction":"registration","eventDate":"2020-01-01T00:00:00Z"}],` +
+		`"nameservers":[{"ldhName":"ns1.a.example"},{"ldhName":"ns2.a.example"}],"entities":[{"roles":["registrar"]},{"roles":["registrant"]}],"links":[{"href":"/a"}]}`
+	rec, err := ReadRecord([]byte(`{"domainSearchResults":[` + one + strings.Repeat(","+one, 999) + `]}`))
+	if err != nil || len(rec.Results) != 1000 || len(rec.Results[999].Entities) != 2 || len(rec.Problems) > 0 {
+		t.Errorf("%v, %d results, problems %v", err, len(rec.Results), rec.Problems)
+	}
+}
+
 func TestRangePrefixes(t *testing.T) {
 	tests := []struct{ first, last, want string }{
 		{"192.0.2.0", "192.0.2.255", "192.0.2.0/24"},

@@ -58,7 +58,7 @@ func (r *Result) rawObjects() iter.Seq[[]byte] {
 					walk.skip()
 					continue
 				}
-				for l := walk.list(); l.more(walk); {
+				for l := walk.list().of(0); l.more(walk); {
 					start := walk.skip()
 					if !yield(doc.object[start:walk.pos:walk.pos]) {
 						return

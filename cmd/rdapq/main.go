@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 )
 
@@ -22,11 +21,8 @@ const (
 )
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		// The heap of a batch is small and its garbage plenty: collecting it
-		// four times less often costs some megabytes and saves a tenth of the
-		// CPU.
-		debug.SetGCPercent(400)
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		paceCollector()
 	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

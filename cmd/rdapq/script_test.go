@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"rdapq": main})
+	testscript.Main(m, map[string]func(){"rdapq": main, "measured": measured})
 }
 
 // quickRace keeps each process of a test with -race from sleeping for a second at

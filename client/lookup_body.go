@@ -1,0 +1,40 @@
+package client
+
+import (
+	"io"
+	"slices"
+)
+
+// Bodies of unknown length are read in pieces, the first of which is enough for
+// almost all of them: a buffer that grows would be copied again and again, and
+// take three times the body at its end.
+const (
+	firstPiece = 64 << 10
+	pieceSize  = 512 << 10
+)
+
+// readAll reads a body of at most limit octets. What was read before an error
+// comes with it, but nothing of a body that is too large: nobody wants that.
+func (c *Client) readAll(body io.Reader, limit int64) ([]byte, error) {
+	first := c.buffers.Get().(*[firstPiece]byte)
+	defer c.buffers.Put(first)
+	pieces := [][]byte{first[:0]}
+	for total := int64(0); ; {
+		last := pieces[len(pieces)-1]
+		if len(last) == cap(last) {
+			last = make([]byte, 0, pieceSize)
+			pieces = append(pieces, last)
+		}
+		n, err := body.Read(last[len(last):cap(last)])
+		pieces[len(pieces)-1] = last[:len(last)+n]
+		total += int64(n)
+		switch {
+		case total > limit:
+			return nil, errTooLarge
+		case err == io.EOF:
+			return slices.Concat(pieces...), nil
+		case err != nil:
+			return slices.Concat(pieces...), err
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"syscall"
+)
+
+// measuredFile is the variable with the file to which measured writes.
+const measuredFile = "RDAPQ_TEST_PEAK"
+
+// measured runs a command and writes down what memory it took at its peak, in
+// octets. It is a process of its own because a new process begins with the peak of
+// the one that started it, which a test with servers can't vouch for.
+func measured() {
+	signal.Ignore(os.Interrupt) // it is for the command
+	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		os.Exit(exitNoRun)
+	}
+	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	if err := os.WriteFile(os.Getenv(measuredFile), strconv.AppendInt(nil, peak, 10), 0o600); err != nil {
+		os.Exit(exitNoRun)
+	}
+	os.Exit(cmd.ProcessState.ExitCode())
+}

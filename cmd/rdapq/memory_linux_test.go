@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// mostMemory is what a run may take at its peak, whatever it is sent.
+const mostMemory = 64 << 20
+
+// mostOfAnswer is what it may take to show an answer of some ten megabytes that is
+// one: its text is there several times while it is read.
+const mostOfAnswer = 2 * mostMemory
+
+// A giant is an answer that is meant to exhaust who reads it.
+type giant struct {
+	send http.HandlerFunc
+	want string // verdict, and the code of the error behind it
+	real bool   // it is as large as an answer may be
+}
+
+// repeat writes text until it has so many octets, without end if most is negative.
+func repeat(w io.Writer, text string, most int64) {
+	block := strings.Repeat(text, 1+(64<<10)/len(text))
+	for sent := int64(0); most < 0 || sent < most; sent += int64(len(block)) {
+		if _, err := io.WriteString(w, block); err != nil {
+			return
+		}
+	}
+}
+
+// zipped compresses what send writes.
+func zipped(send func(w io.Writer)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // a level there is
+		defer z.Close()
+		send(z)
+	}
+}
+
+// giants are told apart by the first label of the name that is asked for.
+var giants = map[string]giant{
+	"endless": {func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"objectClassName":"domain","remarks":[{"description":["`)
+		repeat(w, "for ever and ", -1)
+	}, "failed too_large", false},
+	"endless-gzip": {zipped(func(w io.Writer) { repeat(w, " ", -1) }), "failed too_large", false},
+	"bomb":         {zipped(func(w io.Writer) { repeat(w, " ", 1<<30) }), "failed too_large", false},
+	"announced": {func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", fmt.Sprint(5<<30))
+		repeat(w, "{", -1)
+	}, "failed too_large", false},
+	"error": {func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		repeat(w, "not here ", -1)
+	}, "not_found not_found", false},
+	"drip": {func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			io.WriteString(w, " ")
+			http.NewResponseController(w).Flush()
+			select {
+			case <-r.Context().Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}, "failed timeout", false},
+	"entities": {func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"objectClassName":"domain"`)
+		for range 100_000 {
+			io.WriteString(w, `,"entities":[{"objectClassName":"entity"`)
+		}
+		io.WriteString(w, strings.Repeat("}]", 100_000)+"}")
+	}, "failed not_rdap", false},
+	"arrays": {func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"objectClassName":"domain","remarks":`+strings.Repeat("[", 1_000_000)+strings.Repeat("]", 1_000_000)+"}")
+	}, "failed not_rdap", false},
+	"unclosed": {func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, strings.Repeat(`{"a":`, 500_000))
+	}, "failed not_rdap", false},
+	"wide": {func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"objectClassName":"domain","ldhName":"wide.example","entities":[{}`+strings.Repeat(`,{"roles":["abuse"]}`, 100_000)+"]}")
+	}, "registered ", false},
+	"wider": {func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"objectClassName":"domain","ldhName":"wider.example","entities":[{}`+strings.Repeat(`,{}`, 3_000_000)+"]}")
+	}, "registered ", true},
+	"links": {func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"objectClassName":"domain","ldhName":"links.example","links":[{}`+strings.Repeat(`,{"rel":"related","href":"/x"}`, 200_000)+"]}")
+	}, "registered ", true},
+	"warnings": {func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"objectClassName":"domain","ldhName":"warnings.example","status":[1`+strings.Repeat(`,1`, 4_000_000)+"]}")
+	}, "registered ", true},
+}
+
+// Whatever a server sends, a run ends in time with a clear error, and takes less
+// than it would of an ordinary batch; what else is in a batch is answered.
+func TestMemoryOfGiants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the command")
+	}
+	exe := filepath.Join(t.TempDir(), "rdapq")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/rdap+json")
+		name := strings.TrimPrefix(r.URL.Path, "/domain/")
+		label, _, _ := strings.Cut(name, ".")
+		if g, ok := giants[label]; ok {
+			g.send(w, r)
+			return
+		}
+		fmt.Fprintf(w, `{"objectClassName":"domain","ldhName":%q}`, name)
+	})})
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, s.CA().PEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(t *testing.T, most int64, args ...string) (rows map[string]string) {
+		t.Helper()
+		home := t.TempDir()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "measured", append([]string{exe, "-s", s.URL(), "--ca", ca}, args...)...)
+		cmd.Env = []string{"HOME=" + home, measuredFile + "=" + filepath.Join(home, "peak")}
+		var out, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &stderr
+		if err := cmd.Run(); ctx.Err() != nil || err != nil && cmd.ProcessState.ExitCode() != exitSomeFail {
+			t.Fatalf("%q: %v, %v\n%s", args, err, ctx.Err(), stderr.Bytes())
+		}
+		text, err := os.ReadFile(filepath.Join(home, "peak"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		peak, err := strconv.ParseInt(string(text), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%q: %d MiB", args, peak>>20)
+		if peak > most {
+			t.Errorf("%q took %d MiB", args, peak>>20)
+		}
+		rows = make(map[string]string)
+		if out.Len() > 0 && out.Bytes()[0] == '{' {
+			for line := range bytes.Lines(out.Bytes()) {
+				var row struct {
+					Query, Verdict string
+					Error          struct{ Code string }
+				}
+				if err := json.Unmarshal(line, &row); err != nil {
+					t.Fatal(err)
+				}
+				rows[row.Query] = row.Verdict + " " + row.Error.Code
+			}
+		}
+		return rows
+	}
+	for label, g := range giants {
+		t.Run(label, func(t *testing.T) {
+			most := int64(mostMemory)
+			if g.real {
+				most = mostOfAnswer
+			}
+			timeout := "30s"
+			if label == "drip" {
+				timeout = "300ms"
+			}
+			if got := run(t, most, "--timeout", timeout, "--format", "ndjson", label+".example")[label+".example"]; got != g.want {
+				t.Errorf("%q, want %q", got, g.want)
+			}
+			run(t, most, "--timeout", timeout, label+".example") // as text
+		})
+	}
+	// Four at a time, among others that come to their answers.
+	t.Run("batch", func(t *testing.T) {
+		var list strings.Builder
+		want := make(map[string]string)
+		for label, g := range giants {
+			if !g.real {
+				want[label+".example"] = g.want
+			}
+		}
+		for i := range 200 {
+			want[fmt.Sprintf("name%d.example", i)] = "registered "
+		}
+		for name := range want {
+			fmt.Fprintln(&list, name)
+		}
+		file := filepath.Join(t.TempDir(), "names.txt")
+		if err := os.WriteFile(file, []byte(list.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := run(t, mostOfAnswer, "--timeout", "3s", "-f", file, "--format", "ndjson", "-j", "4")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
