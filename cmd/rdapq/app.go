@@ -68,6 +68,9 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	r := &batchRun{app: a, src: src, out: out, start: time.Now()}
+	if o.trace && o.outputFormat() != render.FormatNDJSON {
+		r.traces = new(render.Traces)
+	}
 	if out.past.Complete {
 		err = r.nothingLeft()
 	} else {
@@ -76,6 +79,9 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	report := r.tally.Report(s.pool.Stats(), time.Since(r.start))
 	if err == nil {
 		r.summary(report)
+	}
+	if r.traces != nil && err == nil {
+		err = r.traces.Write(a.stderr, a.stderrWidth())
 	}
 	if e := a.receipt(receiptFile, report); err == nil {
 		err = e
@@ -99,6 +105,16 @@ func (o *options) outputFormat() string {
 		return render.FormatNDJSON
 	}
 	return render.FormatText
+}
+
+// stderrWidth is how wide the terminal is that standard error is, 0 if it is none.
+func (a *app) stderrWidth() int {
+	s, ok := a.stderr.(*screen)
+	if !ok || !s.terminal() {
+		return 0
+	}
+	width, _ := s.size()
+	return width
 }
 
 // tell prints what a result says on standard error, and reports whether that

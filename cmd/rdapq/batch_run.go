@@ -21,6 +21,7 @@ type batchRun struct {
 
 	tally    render.Tally
 	failures render.Failures
+	traces   *render.Traces // nil: they are in the rows, or not asked for
 	codes    exitCodes
 	notAsked int64 // lines that were read when a signal came
 }
@@ -80,6 +81,9 @@ func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 		r.tally.Add(res)
 		r.failures.Add(res)
 		r.codes.add(res.Verdict)
+		if r.traces != nil {
+			r.traces.Add(res)
+		}
 		p.seen(res.Verdict)
 		if told := a.tell(res); told && r.out.text {
 			continue

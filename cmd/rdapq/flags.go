@@ -31,6 +31,7 @@ type options struct {
 	timeout   time.Duration
 	stats     bool
 	statsFile string
+	trace     bool
 	net       networkOptions
 	batch     batchOptions
 	referral  referralOptions
@@ -100,6 +101,7 @@ func (o *options) groups() []flagGroup {
 			f.StringVar(&o.color, "color", "auto", "`WHEN` to colour text: "+list(colors))
 			f.BoolVar(&o.stats, "stats", false, "print a receipt on standard error: connections, handshakes, time saved")
 			f.StringVar(&o.statsFile, "stats-file", "", "write the receipt as JSON to `FILE`")
+			f.BoolVar(&o.trace, "trace", false, "tell what each lookup waited for: DNS, TCP, TLS, first byte, transfer; on standard error, and with ndjson as \"trace\" in each row, by curl's names")
 			f.BoolVarP(&o.quiet, "quiet", "q", false, "print no warnings and no errors of queries on standard error")
 			f.CountVarP(&o.verbose, "verbose", "v", "tell more on standard error: how a server was found, what was odd in an answer; -vv also connections")
 			f.BoolVarP(&o.exitCodes, "exit-status", "e", false, "tell verdicts apart in the exit code; the first that applies: 1 failed or invalid, 6 rate limited, 7 rejected, 5 no service, 4 not found")

@@ -66,6 +66,7 @@ func (a *app) openOutput(format string, src *source, in *journal.Input) (*output
 		Many:         a.many,
 		Pretty:       tty,
 		Fields:       o.batch.fields,
+		Trace:        o.trace,
 		InputColumns: src.columns(),
 		Failed:       a.jqFailed,
 	}

@@ -27,6 +27,7 @@ type Options struct {
 	Visible      bool        // raw: control characters become visible escapes, for a terminal
 	NoHeader     bool        // CSV and tables: the rows continue one that has its header
 	Fields       []string    // NDJSON, CSV and tables: what a row has, by the names of FieldNames; nil: what it usually has
+	Trace        bool        // NDJSON: rows have "trace" as well, what the lookup waited for
 	InputColumns []string    // CSV: what Result.Extra has, each a column
 
 	JQ     *JQ                               // jq: the expression

@@ -25,7 +25,7 @@ type view struct {
 // member returns what stands at a path in the whole row.
 func (v *view) member(path []string) value {
 	if v.row == nil {
-		v.row = AppendRow(nil, v.r)
+		v.row = appendRow(nil, v.r, true)
 	}
 	return plainValue(descend(v.row, path))
 }
@@ -143,6 +143,7 @@ func knownFields() []field {
 		{name: "conn.tls", value: connected(func(r *r) value { return value{str: tlsVersion(r.Conn.TLS)} })},
 		{name: "conn.resumed", value: connected(func(r *r) value { return boolean(r.Conn.Resumed) })},
 		{name: "conn.early_data", value: connected(func(r *r) value { return boolean(r.Conn.EarlyData) })},
+		{name: "trace", value: connected(func(r *r) value { return value{json: appendTrace(nil, r)} })},
 		{name: "cached", value: func(v *view) value {
 			if !v.r.Cached {
 				return value{}
@@ -234,7 +235,7 @@ func FieldNames() []string {
 }
 
 // FieldPaths are the members that a path may lead into.
-var FieldPaths = [...]string{"rdap", "input", "registrar", "related", "paging", "more_pages"}
+var FieldPaths = [...]string{"rdap", "input", "registrar", "related", "paging", "more_pages", "trace"}
 
 // A FieldError says that there is no field of a name.
 type FieldError struct{ Name string }

@@ -65,6 +65,7 @@ func TestFieldsAreThoseOfRows(t *testing.T) {
 		if err := json.Unmarshal([]byte(encode(t, FormatNDJSON, Options{Fields: FieldNames()}, r)), &got); err != nil {
 			t.Fatal(name, err)
 		}
+		delete(got, "trace") // rows have it when it is asked for
 		for k, v := range want {
 			if v == nil {
 				delete(want, k)

@@ -23,7 +23,10 @@ import (
 // rdap is the server's object as [client.Compact] gives it: every member, in
 // the server's order. It is absent when the body is no JSON object. The row is
 // valid JSON on one line whatever the server sent.
-func AppendRow(dst []byte, r *client.Result) []byte {
+func AppendRow(dst []byte, r *client.Result) []byte { return appendRow(dst, r, false) }
+
+// appendRow is AppendRow, with what the lookup waited for if traced.
+func appendRow(dst []byte, r *client.Result, traced bool) []byte {
 	o := object{dst: append(dst, '{')}
 	o.integer("line", r.Line)
 	o.str("query", shownQuery(r.Query.Text))
@@ -51,6 +54,10 @@ func AppendRow(dst []byte, r *client.Result) []byte {
 	if r.Conn.ConnID != 0 {
 		o.key("conn")
 		o.dst = appendConn(o.dst, &r.Conn)
+		if traced {
+			o.key("trace")
+			o.dst = appendTrace(o.dst, r)
+		}
 	}
 	if r.Cached {
 		o.boolean("cached", true)
@@ -61,7 +68,7 @@ func AppendRow(dst []byte, r *client.Result) []byte {
 	}
 	warnings := o.answer(r)
 	o.pages(r)
-	o.others(r)
+	o.others(r, traced)
 	if len(warnings) == 0 {
 		warnings = r.Warnings
 	} else if len(r.Warnings) > 0 {
@@ -192,7 +199,7 @@ func shownQuery(text string) string {
 // ndjsonShape has one object a line, with the members that were asked for.
 func ndjsonShape(o Options) (shape, error) {
 	if o.Fields == nil {
-		return shape{row: AppendRow}, nil
+		return shape{row: func(dst []byte, r *client.Result) []byte { return appendRow(dst, r, o.Trace) }}, nil
 	}
 	fields, err := lookUp(o.Fields)
 	if err != nil {

@@ -165,10 +165,10 @@ func (p *page) relatedRecords(r *client.Result) {
 // others appends the registrar's answer as a row of its own, without what both
 // have in common, and related by their relations the answers that links led to:
 // {"up":[{…}],"down":[{…},{…}]}.
-func (o *object) others(r *client.Result) {
+func (o *object) others(r *client.Result, traced bool) {
 	if r.Registrar != nil {
 		o.key("registrar")
-		o.dst = appendOther(o.dst, r.Registrar, client.Query{})
+		o.dst = appendOther(o.dst, r.Registrar, client.Query{}, traced)
 	}
 	if len(r.Related) == 0 {
 		return
@@ -188,7 +188,7 @@ func (o *object) others(r *client.Result) {
 				related.dst = append(related.dst, '[')
 			}
 			begun = true
-			related.dst = appendOther(related.dst, g, g.Query)
+			related.dst = appendOther(related.dst, g, g.Query, traced)
 		}
 		if begun {
 			related.dst = append(related.dst, ']')
@@ -198,9 +198,9 @@ func (o *object) others(r *client.Result) {
 }
 
 // appendOther appends a result that belongs to another one.
-func appendOther(dst []byte, r *client.Result, q client.Query) []byte {
+func appendOther(dst []byte, r *client.Result, q client.Query, traced bool) []byte {
 	bare := *r
 	bare.Line, bare.Extra, bare.Query = 0, nil, q
-	dst = AppendRow(dst, &bare)
+	dst = appendRow(dst, &bare, traced)
 	return dst[:len(dst)-len("\n")]
 }

@@ -6,9 +6,10 @@ import (
 )
 
 // A Bar is a lookup in a waterfall, in milliseconds: when it began, and how long
-// each step took, one after another. One without any time is a heading.
+// each step took, one after another. One without any time and detail is a heading.
 type Bar struct {
 	Label                                     string
+	Detail                                    string // stands below the bar
 	Start                                     float64
 	Queue, DNS, TCP, TLS, FirstByte, Transfer float64
 }
@@ -40,7 +41,7 @@ func (b *Bar) end() float64 {
 	return end
 }
 
-func (b *Bar) heading() bool { return b.end() == b.Start && b.Start == 0 }
+func (b *Bar) heading() bool { return b.end() == 0 && b.Detail == "" }
 
 // Waterfall draws bars on one scale, with a line that says what is what. Steps
 // that are too short to be seen are left out, and at the end of each bar stands
@@ -65,8 +66,15 @@ func Waterfall(bars []Bar, width int) string {
 			continue
 		}
 		label := Shorten(Safe(b.Label), labels)
-		out.WriteString(label + strings.Repeat(" ", labels-columns(label)+2))
-		out.WriteString(b.draw(longest, room, &seen) + " " + duration(b.end()-b.Start) + "\n")
+		label += strings.Repeat(" ", labels-columns(label)+2)
+		took := ""
+		if b.end() > b.Start {
+			took = " " + duration(b.end()-b.Start)
+		}
+		out.WriteString(strings.TrimRight(label+b.draw(longest, room, &seen)+took, " ") + "\n")
+		for _, part := range Wrap(b.Detail, width-labels-2) {
+			out.WriteString(strings.Repeat(" ", labels+2) + part + "\n")
+		}
 	}
 	var legend []string
 	for k, g := range stepGlyphs {
@@ -81,7 +89,7 @@ func Waterfall(bars []Bar, width int) string {
 // draw draws b where longest takes all of the room, and notes which steps are to
 // be seen.
 func (b *Bar) draw(longest float64, room int, seen *[len(stepGlyphs)]bool) string {
-	column := func(ms float64) int { return int(math.Round(ms / longest * float64(room))) }
+	column := func(ms float64) int { return int(math.Round(ms / max(longest, 1e-9) * float64(room))) }
 	var out strings.Builder
 	at, done := column(b.Start), b.Start
 	out.WriteString(strings.Repeat(" ", at))

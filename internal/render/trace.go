@@ -1,0 +1,198 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/timing"
+)
+
+// appendTrace appends what a lookup waited for, by the names and in the sense of
+// curl's --write-out: seconds since the lookup began, 0 for the steps of a
+// connection that was there. time_redirect is what went before the last request,
+// redirects and failed attempts. Beside curl's, num_retries counts unseen
+// repetitions too, and connection is its number.
+func appendTrace(dst []byte, r *client.Result) []byte {
+	t := &r.Conn
+	s := timing.Of(t)
+	before := earlier(r)
+	o := object{dst: append(dst, '{')}
+	seconds := func(name string, d time.Duration) {
+		o.key(name)
+		o.dst = strconv.AppendFloat(o.dst, d.Seconds(), 'f', 6, 64)
+	}
+	number := func(name string, n int64) {
+		o.key(name)
+		o.dst = appendInt(o.dst, n)
+	}
+	number("connection", t.ConnID)
+	connects := int64(1)
+	if t.Reused {
+		connects = 0
+	}
+	number("num_connects", connects)
+	number("num_retries", int64(max(r.Attempts-1, 0)+t.Retries))
+	o.str("http_version", httpVersion(t.Protocol))
+	if at, err := netip.ParseAddrPort(t.RemoteAddr); err == nil {
+		o.str("remote_ip", at.Addr().String())
+		o.integer("remote_port", int64(at.Port()))
+	}
+	number("size_download", t.BytesIn)
+	resolved := before + s.Queue + s.DNS
+	connected := resolved + s.TCP
+	secured := connected + s.TLS
+	seconds("time_queue", s.Queue)
+	seconds("time_namelookup", resolved)
+	switch {
+	case t.Reused:
+		seconds("time_connect", 0)
+		seconds("time_appconnect", 0)
+	case t.Protocol == "h3": // one handshake for both
+		seconds("time_connect", secured)
+		seconds("time_appconnect", secured)
+	case t.TLS == 0:
+		seconds("time_connect", connected)
+		seconds("time_appconnect", 0)
+	default:
+		seconds("time_connect", connected)
+		seconds("time_appconnect", secured)
+	}
+	seconds("time_pretransfer", secured)
+	seconds("time_starttransfer", secured+s.FirstByte)
+	seconds("time_redirect", before)
+	seconds("time_total", before+s.Total())
+	return append(o.dst, '}')
+}
+
+// earlier is how long the requests took that went before the last one.
+func earlier(r *client.Result) time.Duration {
+	if r.Attempts < 2 && (r.FinalURL == "" || r.FinalURL == r.URL) {
+		return 0
+	}
+	return max(r.Elapsed-r.Conn.Total, 0)
+}
+
+// httpVersion is "1.1", "2" or "3", as curl has it.
+func httpVersion(protocol string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(protocol, "http/"), "h")
+}
+
+// maxTraces is how many lookups Traces shows.
+const maxTraces = 40
+
+// Traces gathers what lookups waited for, to show it in a waterfall. It keeps the
+// first ones and counts the rest. The zero value is ready; it serves one
+// goroutine at a time.
+type Traces struct {
+	lookups []tracedLookup
+	more    int64
+}
+
+type tracedLookup struct {
+	label, detail string
+	start         time.Time
+	steps         timing.Steps
+}
+
+// Add takes a result, and what was asked for it beside.
+func (t *Traces) Add(r *client.Result) { t.add(r, r.Query.String()) }
+
+func (t *Traces) add(r *client.Result, label string) {
+	switch {
+	case len(t.lookups) == maxTraces:
+		t.more++
+	case r.Cached && r.Conn.ConnID == 0:
+		t.lookups = append(t.lookups, tracedLookup{label: label, detail: "from memory", start: r.Time})
+	case r.Conn.ConnID == 0:
+		detail := "no connection"
+		if r.Err != nil {
+			detail += ": " + r.Err.Code
+		}
+		t.lookups = append(t.lookups, tracedLookup{label, detail, r.Time.Add(-r.Elapsed), timing.Steps{Queue: r.Elapsed}})
+	default:
+		t.lookups = append(t.lookups, tracedLookup{label, traceDetail(r), r.Time.Add(-r.Conn.Total), timing.Of(&r.Conn)})
+	}
+	if g := r.Registrar; g != nil {
+		t.add(g, " at "+hostOf(g.Server))
+	}
+	for _, g := range r.Related {
+		t.add(g, " "+g.Query.String())
+	}
+}
+
+// hostOf is the host of a URL, or the URL if it has none.
+func hostOf(s string) string {
+	if u, err := url.Parse(s); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return s
+}
+
+// traceDetail is what the picture doesn't tell.
+func traceDetail(r *client.Result) string {
+	t, s := &r.Conn, timing.Of(&r.Conn)
+	how := "new"
+	switch {
+	case t.Reused:
+		how = "kept"
+	case t.EarlyData:
+		how = "0-RTT"
+	case t.Resumed:
+		how = "resumed"
+	}
+	parts := []string{fmt.Sprintf("connection %d, %s, %s", t.ConnID, how, t.Protocol)}
+	for _, step := range []struct {
+		name string
+		d    time.Duration
+	}{
+		{"queue", s.Queue},
+		{"DNS", s.DNS},
+		{"TCP", s.TCP},
+		{"TLS", s.TLS},
+		{"first byte", s.FirstByte},
+		{"transfer", s.Transfer},
+	} {
+		if step.d >= 50*time.Microsecond { // 0.1 ms when rounded
+			parts = append(parts, step.name+" "+duration(inMillis(step.d)))
+		}
+	}
+	if before := earlier(r); before > 0 {
+		parts = append(parts, "earlier requests "+duration(inMillis(before)))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// Write writes the waterfall, for a terminal of that width; 0 means 80 columns.
+// Without lookups it is nothing. The error is w's.
+func (t *Traces) Write(w io.Writer, width int) error {
+	if len(t.lookups) == 0 {
+		return nil
+	}
+	if width <= 0 {
+		width = 80
+	}
+	start := slices.MinFunc(t.lookups, func(a, b tracedLookup) int { return a.start.Compare(b.start) }).start
+	bars := make([]Bar, len(t.lookups))
+	for i, l := range t.lookups {
+		s := l.steps
+		bars[i] = Bar{
+			Label: cmp.Or(l.label, "help"), Detail: l.detail, Start: inMillis(l.start.Sub(start)),
+			Queue: inMillis(s.Queue), DNS: inMillis(s.DNS), TCP: inMillis(s.TCP), TLS: inMillis(s.TLS),
+			FirstByte: inMillis(s.FirstByte), Transfer: inMillis(s.Transfer),
+		}
+	}
+	out := Waterfall(bars, width)
+	if t.more > 0 {
+		out += "and " + plural(t.more, "more lookup") + "\n"
+	}
+	_, err := io.WriteString(w, out)
+	return err
+}
