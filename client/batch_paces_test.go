@@ -119,9 +119,10 @@ func TestEngineRetryAfter(t *testing.T) {
 	})
 }
 
-// TestEngineNowAndThen: a server that refuses each fifth request costs no line.
+// TestEngineNowAndThen: a server that refuses each second or fifth request costs
+// no line, and no more than that many requests.
 func TestEngineNowAndThen(t *testing.T) {
-	for _, every := range []int{3, 4, 5, 7} {
+	for _, every := range []int{2, 3, 4, 5, 7} {
 		synctest.Test(t, func(t *testing.T) {
 			e := run(t, Config{}, numbered(60, "odd"), func(k *task, nth int) (Verdict, sample) {
 				time.Sleep(5 * time.Millisecond)
@@ -132,6 +133,9 @@ func TestEngineNowAndThen(t *testing.T) {
 			})
 			if v := e.verdicts(); v[Registered] != 60 {
 				t.Errorf("every %dth: %v", every, v)
+			}
+			if n, need := len(e.asked["odd.example"]), 60*every/(every-1); n > need {
+				t.Errorf("every %dth: %d requests, %d are enough", every, n, need)
 			}
 		})
 	}

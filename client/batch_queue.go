@@ -224,10 +224,9 @@ func (q *queue) pick(l *lane, now time.Time) (*item, ticket) {
 	switch k.grant {
 	case granted:
 		// A server that was asked too much is tried with what has not been
-		// refused, lest that be refused once too often. Then comes what has been
-		// refused most, by itself when it was more than once: whatever the
-		// server dislikes, it is not the company.
-		if due < 0 || k.careful && fresh {
+		// refused. What has been more than once comes first, and by itself:
+		// whatever the server dislikes, it is not the company.
+		if due < 0 || k.careful && fresh && !l.repeated[due].refusedOften() {
 			return l.removeFresh(&q.spill), k
 		}
 		if l.repeated[due].refusedOften() {

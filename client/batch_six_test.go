@@ -66,7 +66,7 @@ func testSixServers(t *testing.T) {
 		"hole":    rdaptest.Start(t, rdaptest.Config{CA: ca}),
 		"html":    rdaptest.Start(t, rdaptest.Config{CA: ca}),
 	}
-	servers["moody"].On("*", rdaptest.Every(4, rdaptest.Status(429)))
+	servers["moody"].On("*", rdaptest.Every(2, rdaptest.Status(429)))
 	// It says nothing while the fast server has lines to answer.
 	release := make(chan struct{})
 	servers["hole"].On("*", rdaptest.Until(release), rdaptest.HangUp())

@@ -187,7 +187,7 @@ func (c *Client) next(ctx context.Context, t *task, unreachable bool) (again boo
 // fault of the query.
 func (c *Client) patience(t *task) int {
 	if t.batch && c.cfg.Attempts > 1 {
-		return 2 * c.cfg.Attempts
+		return 10 * c.cfg.Attempts
 	}
 	return c.cfg.Attempts
 }
