@@ -3,7 +3,7 @@ package order
 import "errors"
 
 // DefaultMaxMemory is how many octets of rows a [Queue] holds in memory.
-const DefaultMaxMemory = 16 << 20
+const DefaultMaxMemory = 4 << 20
 
 // rowOverhead is about what a row in memory costs beyond its octets.
 const rowOverhead = 96
