@@ -66,7 +66,7 @@ func writeCertificates(dir, name string) error {
 	leaf, err := issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: name},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames:    []string{name, "localhost"},
+		DNSNames:    []string{name, "*." + name, "localhost"},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}, intermediate)
 	if err != nil {
