@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // rdapType is the media type of RDAP answers (RFC 9083 section 3).
@@ -30,12 +31,30 @@ func resolveHref(href string, base *url.URL) (*url.URL, bool) {
 		return nil, false
 	}
 	if !isASCIIName(u.Host) {
-		if u.Host, err = toASCII(u.Host); err != nil {
+		host, ok := asciiHost(u)
+		if !ok {
 			return nil, false
 		}
+		u.Host = host
 	}
 	u.User, u.Fragment, u.RawFragment = nil, "", ""
 	return u, true
+}
+
+// asciiHost returns the host of a URL by its A-labels, and its port.
+func asciiHost(u *url.URL) (string, bool) {
+	name := u.Hostname()
+	if !utf8.ValidString(name) {
+		return "", false
+	}
+	name, err := toASCII(name)
+	if err != nil || strings.ContainsFunc(name, notInHost) {
+		return "", false
+	}
+	if port := u.Port(); port != "" {
+		name += ":" + port
+	}
+	return name, true
 }
 
 var lineBreaks = strings.NewReplacer("\t", "", "\r", "", "\n", "")

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/rdapq/rdapq/bootstrap"
@@ -41,6 +42,10 @@ type Search struct {
 	// inside of the one that the Query names (RFC 9910 section 4). There are no
 	// Params then.
 	Relation Relation
+
+	// AutnumTo is the last of a range of AS numbers that Relation starts from,
+	// which begins with Query.Autnum. 0: that is the only one.
+	AutnumTo uint32
 
 	// Active leaves out, with Relation, what is not active.
 	Active bool
@@ -127,7 +132,7 @@ func (q Query) searchPath(o SearchOptions) string {
 	case s.Relation != "":
 		b.WriteString("/rirSearch1/rdap-" + string(s.Relation) + "/")
 		_, object, _ := strings.Cut(q.related().Path(), "/")
-		b.WriteString(object)
+		b.WriteString(object + s.rangeEnd("-"))
 	case s.Reverse != "":
 		b.WriteString("/reverse_search/" + escapeSegment(s.Reverse))
 	}
@@ -155,6 +160,15 @@ func (q Query) searchPath(o SearchOptions) string {
 	return b.String()
 }
 
+// rangeEnd is the end of the range that a search by relation starts from, with what
+// joins it to the beginning; empty if there is no range.
+func (s *Search) rangeEnd(joint string) string {
+	if s.AutnumTo == 0 {
+		return ""
+	}
+	return joint + strconv.FormatUint(uint64(s.AutnumTo), 10)
+}
+
 // searchText says what a search looks for, for people: "domains name=exam*.com".
 func (q Query) searchText() string {
 	s := q.Search
@@ -165,7 +179,7 @@ func (q Query) searchText() string {
 	case s == nil:
 		return q.Text
 	case s.Relation != "":
-		b.WriteString(" rdap-" + string(s.Relation) + ":" + q.related().String())
+		b.WriteString(" rdap-" + string(s.Relation) + ":" + q.related().String() + s.rangeEnd("-AS"))
 		if s.Active {
 			b.WriteString(", active")
 		}
@@ -190,7 +204,17 @@ func (q Query) searchQuestion() (bootstrap.Question, bool) {
 		return bootstrap.Question{}, false
 	case s.Relation != "":
 		return q.related().Question()
-	case len(s.Params) != 1 || s.Params[0].Name != "name":
+	case len(s.Params) != 1:
+		return bootstrap.Question{}, false
+	case q.Type == TypeEntities && s.Params[0].Name == "handle":
+		// The tag behind the last hyphen names the registry (RFC 8521 section 3).
+		handle := s.Params[0].Value
+		tag := handle[strings.LastIndexByte(handle, '-')+1:]
+		if tag == handle || tag == "" || strings.Contains(tag, "*") {
+			return bootstrap.Question{}, false
+		}
+		return bootstrap.Question{Class: bootstrap.Entity, Name: handle}, true
+	case s.Params[0].Name != "name":
 		return bootstrap.Question{}, false
 	}
 	name := patternSuffix(s.Params[0].Value)

@@ -55,7 +55,7 @@ func searchHint(t Type) string {
 		TypeNameservers: "write name=ns*.example.com, ip=192.0.2.1 or entity:handle=ABC",
 		TypeEntities:    "write fn=Example* or handle=ABC*",
 		TypeIPs:         "write handle=NET-192* or name=EXAMPLE*, entity:handle=ABC, or rdap-up:192.0.2.0/24",
-		TypeAutnums:     "write handle=AS64* or name=EXAMPLE*, entity:handle=ABC, or rdap-up:64496",
+		TypeAutnums:     "write handle=AS64* or name=EXAMPLE*, entity:handle=ABC, or rdap-up:64496, rdap-down:64496-64511",
 	}[t]
 }
 
@@ -152,9 +152,24 @@ func parseRelation(q *Query, whole string, relation Relation, object string) err
 	if q.Type != TypeIPs && q.Type != TypeAutnums && q.Type != TypeDomains {
 		return invalid(whole, "there is no search for "+string(q.Type)+" by relation", "search for ips, autnums or domains")
 	}
-	from, err := ParseAs(typ, object)
+	first, last, isRange := strings.Cut(object, "-")
+	if typ != TypeAutnum || !isRange {
+		first, isRange = object, false
+	}
+	from, err := ParseAs(typ, first)
 	if err != nil {
 		return err
+	}
+	if isRange {
+		to, err := ParseAs(typ, last)
+		switch {
+		case err != nil:
+			return err
+		case to.Autnum < from.Autnum:
+			return invalid(whole, "the range "+quote(object)+" ends before it begins", "")
+		case to.Autnum > from.Autnum:
+			s.AutnumTo = to.Autnum
+		}
 	}
 	if typ == TypeDomain && !strings.HasSuffix(from.Name, ".arpa") {
 		return invalid(whole, "only reverse names have relations", "write a name below in-addr.arpa or ip6.arpa")

@@ -46,6 +46,10 @@ func TestParseSearch(t *testing.T) {
 		{TypeIPs, "down:2001:DB8::/32", "ips/rirSearch1/rdap-down/2001:db8::/32", ""},
 		{TypeIPs, "rdap-bottom:10/8?status=active", "ips/rirSearch1/rdap-bottom/10.0.0.0/8?status=active", "ips rdap-bottom:10.0.0.0/8, active"},
 		{TypeAutnums, "TOP:AS64496", "autnums/rirSearch1/rdap-top/64496", "autnums rdap-top:AS64496"},
+		{TypeAutnums, "down:64496-64511", "autnums/rirSearch1/rdap-down/64496-64511", "autnums rdap-down:AS64496-AS64511"},
+		{TypeAutnums, "rdap-up:AS64496-AS64511?status=active", "autnums/rirSearch1/rdap-up/64496-64511?status=active", "autnums rdap-up:AS64496-AS64511, active"},
+		{TypeAutnums, "up:64496-64496", "autnums/rirSearch1/rdap-up/64496", ""},
+		{"", "autnums/rirSearch1/rdap-bottom/64496-64511", "autnums/rirSearch1/rdap-bottom/64496-64511", ""},
 		{TypeDomains, "rdap-up:2.0.192.in-addr.arpa", "domains/rirSearch1/rdap-up/2.0.192.in-addr.arpa", ""},
 
 		{TypeDomains, "entity:email=x@alpha.example", "domains/reverse_search/entity?email=x%40alpha.example", "domains entity:email=x@alpha.example"},
@@ -105,6 +109,9 @@ func TestParseSearchInvalid(t *testing.T) {
 		{TypeEntities, "rdap-up:ABC", "by relation"},
 		{TypeIPs, "192.0.2.0/24", "does not say by what"},
 		{TypeIPs, "rdap-up:alpha", "no IPv4"},
+		{TypeAutnums, "rdap-up:64511-64496", "before it begins"},
+		{TypeAutnums, "rdap-up:64496-", "no AS number"},
+		{TypeAutnums, "rdap-up:64496-64500-64511", "AS number"},
 		{TypeIPs, "rdap-up:192.0.2.0/24?status=inactive", "no condition"},
 		{TypeAutnums, "up:65536.1.1", "asdot"},
 		{"", "domains?name=%zz", "percent-encoded"},
@@ -147,6 +154,10 @@ func TestSearchQuestion(t *testing.T) {
 		{TypeIPs, "rdap-up:192.0.2.0/24", bootstrap.Address, "192.0.2.0/24"},
 		{TypeAutnums, "rdap-up:64496", bootstrap.Autnum, "64496"},
 		{TypeDomains, "rdap-up:2.0.192.in-addr.arpa", bootstrap.Domain, "2.0.192.in-addr.arpa"},
+		{TypeAutnums, "rdap-up:64496-64511", bootstrap.Autnum, "64496"},
+		{TypeEntities, "handle=AB*-EXM", bootstrap.Entity, "AB*-EXM"},
+		{TypeEntities, "handle=AB-E*", 0, "any registry"},
+		{TypeEntities, "handle=AB*-", 0, "any registry"},
 		{TypeDomains, "name=exam*", 0, "top-level domain"},
 		{TypeDomains, "nsLdhName=ns1.example.com", 0, "any registry"},
 		{TypeNameservers, "ip=192.0.2.1", 0, "any registry"},
@@ -167,7 +178,7 @@ func TestSearchQuestion(t *testing.T) {
 			continue
 		}
 		got := map[bootstrap.Class]string{
-			bootstrap.Domain: question.Name, bootstrap.Nameserver: question.Name, bootstrap.Address: question.Prefix.String(), bootstrap.Autnum: q.related().object(),
+			bootstrap.Domain: question.Name, bootstrap.Nameserver: question.Name, bootstrap.Address: question.Prefix.String(), bootstrap.Autnum: q.related().object(), bootstrap.Entity: question.Name,
 		}[tt.class]
 		if !ok || question.Class != tt.class || got != tt.want {
 			t.Errorf("%s: %+v", tt.text, question)
