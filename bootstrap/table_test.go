@@ -148,3 +148,14 @@ func TestURLOrder(t *testing.T) {
 	wantResolve(t, r, domain("yy"), "iana yy https://b.invalid/x/ https://d.invalid/?key=1 http://a.invalid/ http://c.invalid/")
 	wantResolve(t, r, domain("x.plain"), "iana plain http://a.invalid/")
 }
+
+// Members and values that RFC 9224 section 10 leaves to the future are passed over.
+func TestUnknownMembers(t *testing.T) {
+	r := files(t, map[Registry]string{RegistryDNS: `{"version":"1.0","colour":"blue","publication":"2024-01-01T00:00:00Z","more":{"services":[[["yy"],["https://no.invalid/"]]]},
+		"services":[[["zz"],["https://zz.invalid/","tel:+1-555-0100"],["something new"]],[["ww"]],[],[["vv"],["https://vv.invalid/"]]],"notes":[1,null]}`})
+	wantResolve(t, r, domain("a.zz"), "iana zz https://zz.invalid/")
+	wantResolve(t, r, domain("a.vv"), "iana vv https://vv.invalid/")
+	if a, err := r.Resolve(t.Context(), domain("a.yy")); !errors.Is(err, ErrNoService) {
+		t.Errorf("yy: %+v, %v", a, err)
+	}
+}

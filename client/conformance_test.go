@@ -1,0 +1,125 @@
+package client_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// What every request has: RFC 7480 sections 4.1 and 4.2, RFC 9110 section 12.5.4.
+func TestRequestFields(t *testing.T) {
+	for _, protocols := range []rdaptest.Protocols{rdaptest.H1Only, rdaptest.H2Only} {
+		s, a := newPair(t, rdaptest.Config{Log: true, Protocols: protocols}, client.Config{Languages: []string{"de-AT", "en"}, UserAgent: "importer/3"})
+		s.On("/domain/alpha.example", rdaptest.Redirect(302, "/elsewhere/domain/alpha.example"))
+		for _, text := range []string{"alpha.example", "192.0.2.0/24", "AS64496"} {
+			a.lookup(t, mustParse(t, "", text))
+		}
+		for _, entry := range s.Log() {
+			if entry.Method != http.MethodGet {
+				t.Errorf("%s %s", entry.Method, entry.URI)
+			}
+			for name, want := range map[string]string{
+				"Accept": "application/rdap+json, application/json;q=0.9", "User-Agent": "importer/3", "Accept-Language": "de-AT, en;q=0.9",
+			} {
+				if got := http.Header(entry.Header).Get(name); got != want {
+					t.Errorf("%s: %s %q, want %q", entry.URI, name, got, want)
+				}
+			}
+			for _, name := range []string{"Authorization", "Cookie", "Referer", "Content-Type"} {
+				if got, ok := entry.Header[name]; ok {
+					t.Errorf("%s: %s %q", entry.URI, name, got)
+				}
+			}
+		}
+		if n := len(s.Log()); n != 4 {
+			t.Errorf("%d requests", n)
+		}
+	}
+}
+
+// Members are told apart by case, as JSON has it (RFC 9083 section 1.2).
+func TestMemberNamesAreCaseSensitive(t *testing.T) {
+	rec, err := client.ReadRecord([]byte(`{"objectClassName":"domain","LDHNAME":"beta.example","ldhName":"alpha.example","Handle":"X","STATUS":["active"],"Events":[{"eventAction":"registration","eventDate":"2020-01-01T00:00:00Z"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rec.LDHName != "alpha.example" || rec.Handle != "" || rec.Status != nil || rec.Events != nil {
+		t.Errorf("%+v", rec)
+	}
+}
+
+// Every member of an object may be absent (RFC 9083 section 5).
+func TestEverythingMayBeAbsent(t *testing.T) {
+	for _, class := range []string{client.ClassDomain, client.ClassIPNetwork, client.ClassAutnum, client.ClassEntity, client.ClassNameserver} {
+		raw := []byte(`{"objectClassName":"` + class + `"}`)
+		rec, err := client.ReadRecord(raw)
+		if err != nil || rec.Class != class || len(rec.Problems) != 0 || rec.StartAutnum != nil || rec.SecureDNS != nil || rec.CIDRs != nil {
+			t.Errorf("%s: %+v, %v", class, rec, err)
+		}
+		s, problems, err := client.Summarise(raw)
+		if err != nil || len(problems) != 0 || s.Name+s.Handle+s.Start+s.End+s.Created+s.Expires+s.DNSSEC != "" || s.Statuses != nil {
+			t.Errorf("%s: %+v, %v, %v", class, s, problems, err)
+		}
+	}
+}
+
+// rdapConformance is a hint, and counts at the top only (RFC 9083 section 4.1). The
+// identifiers of ICANN's profiles of 2019 and 2024 are told apart by nothing else.
+func TestConformanceIsAHint(t *testing.T) {
+	for conformance, want := range map[string][]string{
+		``:                                     nil,
+		`"rdapConformance":null,`:              nil,
+		`"rdapConformance":"rdap_level_0",`:    {"rdap_level_0"},
+		`"rdapConformence":["rdap_level_0"],`:  nil,
+		`"rdapConformance":["rdap_levl_0",7],`: {"rdap_levl_0", "7"},
+		`"rdapConformance":["icann_rdap_response_profile_0","icann_rdap_technical_implementation_guide_1"],`: {"icann_rdap_response_profile_0", "icann_rdap_technical_implementation_guide_1"},
+	} {
+		s, a := newPair(t, rdaptest.Config{}, client.Config{})
+		s.On("*", rdaptest.JSON(`{`+conformance+`"objectClassName":"domain","ldhName":"alpha.example","entities":[{"rdapConformance":["inner"]}]}`))
+		r := a.lookup(t, mustParse(t, "", "alpha.example"))
+		rec, err := r.Record()
+		if err != nil || r.Verdict != client.Registered || !slices.Equal(rec.Conformance, want) {
+			t.Errorf("%s: %s, %q, %v; want %q", conformance, describe(r), rec.Conformance, err, want)
+		}
+	}
+}
+
+// Values of IANA's open lists that nobody knows yet are passed on (RFC 9083 section
+// 10.2).
+func TestUnknownValuesPass(t *testing.T) {
+	rec, err := client.ReadRecord([]byte(`{"objectClassName":"domain","status":["frozen solid"],
+		"events":[{"eventAction":"enchantment","eventDate":"2020-01-01T00:00:00Z"}],"entities":[{"roles":["wizard"]}],
+		"variants":[{"relation":["dreamt of"],"variantNames":[{"ldhName":"a.example"}]}],"remarks":[{"type":"object enchanted"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{rec.Status[0], client.RDAPStatus(rec.Status[0]), rec.Events[0].Action, rec.Entities[0].Roles[0], rec.Variants[0].Relations[0], rec.Remarks[0].Type}
+	if want := "frozen solid|frozen solid|enchantment|wizard|dreamt of|object enchanted"; strings.Join(got, "|") != want || len(rec.Problems) != 0 {
+		t.Errorf("%q, problems %v", got, rec.Problems)
+	}
+}
+
+// Parts of secureDNS may be absent (RFC 9083 section 5.3), and say nothing then.
+func TestSecureDNSInParts(t *testing.T) {
+	for secure, want := range map[string]client.Tri{
+		`{}`:                             client.Unknown,
+		`{"zoneSigned":true}`:            client.Unknown,
+		`{"maxSigLife":604800}`:          client.Unknown,
+		`{"delegationSigned":false}`:     client.No,
+		`{"delegationSigned":"true"}`:    client.Yes,
+		`{"dsData":[{"keyTag":1}]}`:      client.Yes,
+		`{"keyData":[{"flags":257}]}`:    client.Yes,
+		`{"dsData":[],"keyData":null}`:   client.Unknown,
+		`{"dsData":{"digest":"AB"}}`:     client.Yes,
+		`{"delegationSigned":"perhaps"}`: client.Unknown,
+	} {
+		rec, err := client.ReadRecord([]byte(`{"objectClassName":"domain","secureDNS":` + secure + `}`))
+		if err != nil || rec.SecureDNS.Signed() != want {
+			t.Errorf("%s: %v, %v; want %v", secure, rec.SecureDNS.Signed(), err, want)
+		}
+	}
+}
