@@ -170,7 +170,7 @@ func excerpt(body []byte) string {
 			space = b.Len() > 0
 			continue
 		}
-		if hidden(r) || r == 0xfeff {
+		if hidden(r) {
 			continue
 		}
 		need := 1

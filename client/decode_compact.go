@@ -2,15 +2,16 @@ package client
 
 import (
 	"fmt"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // Compact appends to dst the JSON document raw as one line: white space
 // outside strings is removed, as is a byte-order mark; members, their order,
 // repeated names and the spelling of numbers and escapes stay as they are.
-// Bytes that are not UTF-8 become U+FFFD, and control characters (C0, DEL, C1,
-// line separators, bidirectional controls) become \u escapes, which mean the
-// same; warnings say what was changed beyond white space. The error is an
+// Bytes that are not UTF-8 become U+FFFD, and what is not seen (controls, line
+// separators, bidirectional controls, zero width, tags) becomes \u escapes, which
+// mean the same; warnings say what was changed beyond white space. The error is an
 // [*Error] of code [CodeNotRDAP] for what is not JSON or nests more than 100
 // deep; dst then comes back as it was.
 func Compact(dst, raw []byte) (out []byte, warnings []string, err error) {
@@ -84,17 +85,28 @@ func hasHidden(raw []byte) bool {
 	return false
 }
 
-// hidden reports whether r acts on a terminal or a line instead of being seen.
+// hidden reports whether r acts on a terminal or a line instead of being seen, or
+// hides in a text that looks the same without it: controls, line separators,
+// bidirectional controls, what has no width, and tags.
 func hidden(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r <= 0x9f:
 		return true
-	case r == 0x061c, r == 0x200e, r == 0x200f:
-		return true
-	case r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
-		return true
+	case r < 0x200b:
+		return r == 0xad || r == 0x34f || r == 0x61c || r == 0x180e
+	case r <= 0x206f:
+		return r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2060
 	}
-	return false
+	return r == 0xfeff || r >= 0xfff9 && r <= 0xfffb || r >= 0xe0000 && r <= 0xe0fff
+}
+
+// appendEscape appends r as JSON's \u escape, two of them beyond U+FFFF.
+func appendEscape(dst []byte, r rune) []byte {
+	if r < 0x10000 {
+		return fmt.Appendf(dst, `\u%04x`, r)
+	}
+	high, low := utf16.EncodeRune(r)
+	return fmt.Appendf(dst, `\u%04x\u%04x`, high, low)
 }
 
 // clean returns a copy of raw in UTF-8 with hidden characters in strings as
@@ -115,7 +127,7 @@ func clean(raw []byte) (out []byte, warnings []string) {
 			escaped = false
 		case inString && !escaped && hidden(r):
 			// After a backslash an escape would change what the text says.
-			out = fmt.Appendf(out, `\u%04x`, r)
+			out = appendEscape(out, r)
 			if r < 0x20 {
 				control++
 			}

@@ -91,7 +91,11 @@ func visible(s string) string {
 				b.WriteString("…")
 				return b.String()
 			}
-			if unsafeRune(r) {
+			if hidden(r) && r > 0xffff {
+				fmt.Fprintf(&b, `\U%08x`, r)
+				continue
+			}
+			if hidden(r) {
 				fmt.Fprintf(&b, `\u%04x`, r)
 				continue
 			}
@@ -100,9 +104,5 @@ func visible(s string) string {
 	}
 	return b.String()
 }
-
-// unsafeRune says that r could move, hide or reorder what a terminal shows, or
-// not show at all.
-func unsafeRune(r rune) bool { return hidden(r) || r == 0xfeff }
 
 func statusText(status int) string { return "(" + strconv.Itoa(status) + ")" }

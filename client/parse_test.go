@@ -245,7 +245,7 @@ func FuzzParse(f *testing.F) {
 			if !errors.As(err, &e) || e.Code != CodeInvalid || e.Message == "" {
 				t.Fatalf("%q: %#v", s, err)
 			}
-			if strings.ContainsFunc(e.Message, unsafeRune) {
+			if strings.ContainsFunc(e.Message, hidden) {
 				t.Fatalf("%q: unfit message %q", s, e.Message)
 			}
 			return

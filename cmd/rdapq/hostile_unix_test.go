@@ -1,0 +1,343 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// hostileTexts are what no text of a server gets to do: clear the screen, set its
+// title, begin a line, turn text around, hide in it.
+var hostileTexts = map[string]string{
+	"escape sequences": "\x1b[2J\x1b]0;owned\x07\x1b]8;;http://evil.example\x1b\\\x1bP",
+	"C0 and DEL":       "\x00\x01\b\b\v\f\x0e\x1a\x7f",
+	"lines":            "\r\nINJECTED\r\u2028\u2029\u0085",
+	"C1":               "\u009b31m\u009d0;x\u009c\u0090\u0080",
+	"bidirectional":    "\u202e\u202d\u202b\u202a\u202c\u2066\u2067\u2068\u2069\u200e\u200f\u061c",
+	"zero width":       "\u200b\u200c\u200d\u2060\u2064\ufeff\u180e\u00ad",
+	"tags":             "\U000e0001\U000e0041\U000e007f",
+}
+
+// acts reports what of an output would act on a terminal or hide there. Line feeds
+// are ours, and so are the tabs of the format check.
+func acts(out []byte, tabs bool) string {
+	for i := 0; i < len(out); {
+		r, n := utf8.DecodeRune(out[i:])
+		switch {
+		case r == '\n', r == '\t' && tabs:
+		case r == utf8.RuneError && n == 1,
+			r < 0x20, r >= 0x7f && r <= 0x9f, r == 0xad, r == 0x61c, r == 0x180e,
+			r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x206f,
+			r == 0xfeff, r >= 0xe0000 && r <= 0xe0fff:
+			return fmt.Sprintf("%q in %q", r, out[max(0, i-60):min(len(out), i+60)])
+		}
+		i += n
+	}
+	return ""
+}
+
+// poisoned puts text behind every string and member name of a document that is not
+// needed to know what it is.
+func poisoned(v any, text string) any {
+	switch v := v.(type) {
+	case string:
+		return v + text
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			if s, ok := v[i].(string); ok && (s == "vcard" || len(v) > 3 && i < 3) {
+				out[i] = v[i] // the frame of a jCard
+				continue
+			}
+			out[i] = poisoned(v[i], text)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v)+1)
+		for k := range v {
+			switch k {
+			case "objectClassName", "eventAction", "roles", "rel", "type", "href", "startAddress", "endAddress":
+				out[k] = v[k]
+			default:
+				out[k] = poisoned(v[k], text)
+			}
+		}
+		out["member"+text] = text
+		out["port43"] = text
+		out["lang"] = text
+		return out
+	}
+	return v
+}
+
+// A hostileServer poisons what it knows, with the text that is in the query.
+func hostileServer(text *string) http.HandlerFunc {
+	known := rdaptest.Invented{Shape: rdaptest.Thick}
+	return func(w http.ResponseWriter, r *http.Request) {
+		class, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		base := "https://" + r.Host + "/"
+		body := known.Answer(rdaptest.Question{Base: base, Class: class, Key: key}).Body
+		status := http.StatusOK
+		switch class {
+		case "domains":
+			inner := known.Answer(rdaptest.Question{Base: base, Class: "domain", Key: "alpha.example"}).Body
+			body = fmt.Appendf(nil, `{"rdapConformance":["x"],"notices":[{"title":"t","type":"result set truncated due to excessive load","description":["d"]}],"domainSearchResults":[%s]}`, inner)
+		case "domain":
+			label, _, _ := strings.Cut(key, ".")
+			if code, ok := strings.CutPrefix(label, "status"); ok {
+				fmt.Sscan(code, &status)
+				body = []byte(`{"errorCode":400,"title":"title","description":["first","second"],"notices":[{"title":"n","description":["d"]}]}`)
+			}
+		}
+		var doc any
+		if err := json.Unmarshal(body, &doc); err != nil {
+			panic(err)
+		}
+		out, err := json.Marshal(poisoned(doc, *text))
+		if err != nil {
+			panic(err)
+		}
+		if strings.HasPrefix(key, "raw") {
+			out = bytes.ReplaceAll(out, []byte(`example`), []byte("example"+*text)) // as it is
+		}
+		switch {
+		case strings.HasPrefix(key, "html"):
+			w.Header().Set("Content-Type", "text/html")
+			out = []byte("<html><title>" + *text + "</title>" + *text)
+		case strings.HasPrefix(key, "text"):
+			w.Header().Set("Content-Type", "text/plain")
+			out = []byte(*text + " not found " + *text)
+		default:
+			w.Header().Set("Content-Type", "application/rdap+json")
+		}
+		w.WriteHeader(status)
+		_, _ = w.Write(out) // who went away has had enough
+	}
+}
+
+// runHostile runs the command and checks what it writes.
+func runHostile(t *testing.T, env []string, args ...string) (stdout, stderr string) {
+	t.Helper()
+	cmd, said := command(t, args...)
+	cmd.Env = append(cmd.Env, env...)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	_ = cmd.Run() // most of this is no answer
+	tabs := strings.Contains(strings.Join(args, " "), "check")
+	if bad := acts(out.Bytes(), tabs); bad != "" {
+		t.Errorf("%q: standard output: %s", args, bad)
+	}
+	if bad := acts(said.Bytes(), false); bad != "" {
+		t.Errorf("%q: standard error: %s", args, bad)
+	}
+	if out.Len()+said.Len() == 0 {
+		t.Errorf("%q says nothing", args)
+	}
+	return out.String(), said.String()
+}
+
+var allFormats = append([]string{"jq"}, formats...)
+
+// formatted are the flags for a format.
+func formatted(format string) []string {
+	if format == "jq" {
+		return []string{"--jq", "."}
+	}
+	return []string{"--format", format}
+}
+
+// Whatever stands in an answer: each class in each format, with all that can be
+// told on standard error.
+func TestNothingHostileFromAnswers(t *testing.T) {
+	for what, text := range hostileTexts {
+		t.Run(what, func(t *testing.T) {
+			s := rdaptest.Start(t, rdaptest.Config{Handler: hostileServer(&text)})
+			ca := writeCA(t, s)
+			queries := []string{
+				"alpha.example", "raw.example", "free.example", "html.example", "text.example", "2.0.192.in-addr.arpa", "192.0.2.1", "2001:db8::/32", "AS64500",
+				s.URL() + "entity/ABC-1", s.URL() + "nameserver/ns1.alpha.example", s.URL() + "help", "domains?name=a*.example",
+				"status400.example", "status401.example", "status403.example", "status404.example", "status422.example", "status500.example", "status501.example",
+			}
+			for _, format := range allFormats {
+				for _, verbose := range []string{"-v", "-vv"} {
+					args := append([]string{"--ca", ca, "-s", s.URL(), "-j", "1", "--stats", verbose, "--color", "never", "--registrar"}, formatted(format)...)
+					out, _ := runHostile(t, nil, append(args, queries...)...)
+					if !strings.Contains(out, `\u`) && !strings.Contains(out, `\x`) && !strings.Contains(out, `\U`) && !strings.Contains(out, "INJECTED") && format != "check" {
+						t.Errorf("%s shows nothing of the text, so this tests nothing:\n%s", format, out)
+					}
+				}
+			}
+		})
+	}
+}
+
+func writeCA(t *testing.T, s *rdaptest.Server) string {
+	t.Helper()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, s.CA().PEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return ca
+}
+
+// Whatever stands in the head of an answer, as far as HTTP lets it through, and in
+// place of an answer.
+func TestNothingHostileFromHeaders(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
+	ca := writeCA(t, s)
+	n, room := 0, make(chan struct{}, 12)
+	var wait sync.WaitGroup
+	for _, text := range hostileTexts {
+		line := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(text)
+		for _, head := range map[string]string{
+			"reason":      "HTTP/1.1 500 %s\r\nContent-Length: 0\r\n\r\n",
+			"version":     "HTTP/%s 200 OK\r\n\r\n",
+			"location":    "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: https://127.0.0.1:1/%s\r\n\r\n",
+			"host":        "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: https://evil%s.example/\r\n\r\n",
+			"scheme":      "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: ev%sil://x/\r\n\r\n",
+			"query":       "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: https://127.0.0.1:1/?a=%s&token=x\r\n\r\n",
+			"retry":       "HTTP/1.1 429 Slow\r\nContent-Length: 0\r\nRetry-After: %s\r\n\r\n",
+			"type":        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: text/%s\r\n\r\n{}",
+			"encoding":    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Encoding: %s\r\nContent-Type: application/rdap+json\r\n\r\n{}",
+			"length":      "HTTP/1.1 200 OK\r\nContent-Length: %s\r\n\r\n{}",
+			"transfer":    "HTTP/1.1 200 OK\r\nTransfer-Encoding: %s\r\n\r\n{}",
+			"field":       "HTTP/1.1 200 OK\r\nX%s: y\r\n\r\n{}",
+			"alternative": "HTTP/1.1 404 No\r\nContent-Length: 0\r\nAlt-Svc: h3=\"%s:443\"\r\n\r\n",
+			"challenge":   "HTTP/1.1 401 No\r\nContent-Length: 0\r\nWWW-Authenticate: Digest realm=\"%s\"\r\n\r\n",
+			"no HTTP":     "SSH-2.0 %s\r\n",
+		} {
+			n++
+			name := fmt.Sprintf("name%d.example", n)
+			s.On("/domain/"+name, rdaptest.Junk(strings.Replace(head, "%s", line, 1)))
+			for _, flags := range [][]string{{"-vv", "--stats", "--format", "ndjson"}, {"-v"}} {
+				// They mostly wait, to try again.
+				room <- struct{}{}
+				wait.Go(func() {
+					defer func() { <-room }()
+					runHostile(t, nil, append([]string{"--ca", ca, "-s", s.URL(), "--max-wait", "0", name}, flags...)...)
+				})
+			}
+		}
+	}
+	wait.Wait()
+	t.Logf("%d heads", n)
+}
+
+// Names in certificates are told when they are the wrong ones.
+func TestNothingHostileFromCertificates(t *testing.T) {
+	ca, err := rdaptest.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const evil = "\x1b]0;owned\x07\x1b[2J\x7f.example"
+	cert, err := ca.Certificate(evil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rdaptest.Start(t, rdaptest.Config{CA: ca, Certificate: &cert})
+	for _, trusted := range []string{writeCA(t, s), ""} {
+		_, stderr := runHostile(t, []string{"SSL_CERT_FILE=" + writeCA(t, s)}, "--ca", trusted, "-vv", "-s", s.URL(), "alpha.example")
+		if !strings.Contains(stderr, "no TLS connection") {
+			t.Errorf("it is about something else: %s", stderr)
+		}
+	}
+}
+
+// So is what a proxy says, and a file of IANA's that somebody has got at.
+func TestNothingHostileFromProxies(t *testing.T) {
+	var wait sync.WaitGroup
+	for _, text := range hostileTexts {
+		line := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(text)
+		for _, head := range []string{
+			"HTTP/1.1 403 %s\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 407 %s\r\nProxy-Authenticate: Basic realm=\"%s\"\r\n\r\n",
+			"HTTP/1.1 %s\r\n\r\n", "%s\r\n\r\n", "\x05%s",
+		} {
+			proxy := sayingServer(t, strings.ReplaceAll(head, "%s", line))
+			for _, scheme := range []string{"http", "socks5"} {
+				wait.Go(func() {
+					_, stderr := runHostile(t, nil, "--proxy", scheme+"://"+proxy, "-vv", "-s", "https://rdap.alpha.example/", "alpha.example")
+					if !strings.Contains(stderr, "the proxy") {
+						t.Errorf("it is about something else: %s", stderr)
+					}
+				})
+			}
+		}
+		wait.Wait()
+	}
+}
+
+// sayingServer says the same to everybody who has said something, and goes away.
+func sayingServer(t *testing.T, text string) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer nc.Close()
+				_, _ = nc.Read(make([]byte, 4096)) // whatever it is
+				_, _ = nc.Write([]byte(text))
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestNothingHostileFromRegistries(t *testing.T) {
+	ca, err := rdaptest.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range hostileTexts {
+		t.Run(what, func(t *testing.T) {
+			quoted, err := json.Marshal(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := string(quoted[1 : len(quoted)-1])
+			var services []string
+			for i, u := range []string{"https://evil" + in + ".example/", "https://127.0.0.1:1/" + in + "/", "http://127.0.0.1:1/" + in, "ev" + in + "il:x"} {
+				services = append(services, fmt.Sprintf(`[["zz%d"],["%s"]]`, i, u))
+			}
+			for i := range 2000 { // fewer than before would be refused
+				services = append(services, fmt.Sprintf(`[["filler%d","%s"],["https://127.0.0.1:1/"]]`, i, in))
+			}
+			status := http.StatusOK
+			iana := rdaptest.Start(t, rdaptest.Config{CA: ca, Names: []string{"data.iana.org"}, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(status)
+				fmt.Fprintf(w, `{"version":"%[1]s","description":"%[1]s","publication":"2099-01-01T00:00:00Z","services":[%[2]s]}`, in, strings.Join(services, ","))
+			})})
+			way := httptest.NewServer(&proxy{to: map[string]string{"data.iana.org:443": iana.Addr()}})
+			t.Cleanup(way.Close)
+			env := []string{"HTTPS_PROXY=" + way.URL, "SSL_CERT_FILE=" + writeCA(t, iana), "SSL_CERT_DIR=" + t.TempDir(), "RDAPQ_ALLOW_PRIVATE=true"}
+			for _, format := range []string{"text", "ndjson", "csv"} {
+				out, _ := runHostile(t, env, "-vv", "--format", format, "a.zz0", "a.zz1", "a.zz2", "a.zz3")
+				if format == "ndjson" && !strings.Contains(out, `"source":"iana"`) && !strings.Contains(out, "IANA's dns registry of 2099") {
+					t.Errorf("the file was not used: %s", out)
+				}
+			}
+			status = http.StatusTeapot
+			runHostile(t, env, "-vv", "a.zz0")
+		})
+	}
+}
