@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ type batchOptions struct {
 
 	maxWait  time.Duration
 	rates    []string
+	groups   []string
 	attempts int
 }
 
@@ -48,6 +50,7 @@ func (o *batchOptions) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.fields, "fields", nil, "`NAMES` of what ndjson, csv and table shall have, in this order: line,verdict,expires,conn.protocol; --fields help lists them")
 	f.DurationVar(&o.maxWait, "max-wait", usualWait, "longest `TIME` a query waits for a server that limits requests (30s, with --file 10m)")
 	f.StringArrayVar(&o.rates, "rate", nil, "`HOST=N/TIME`: at most N requests in any such time, such as rdap.example=100/1m; can be repeated")
+	f.StringArrayVar(&o.groups, "group", nil, "`NAME=HOST,HOST`: these servers count requests together; --rate takes the name of the group as well; can be repeated")
 	f.IntVar(&o.attempts, "attempts", client.DefaultAttempts, "requests for one query at most, where failures may pass")
 	f.BoolVar(&o.force, "force", false, "start --output over, whatever the file holds")
 	f.BoolVar(&o.fsync, "fsync", false, "have the disk store --output at every flush, against power cuts")
@@ -87,6 +90,9 @@ func (o *batchOptions) check(file bool, format string) error {
 	if _, err := o.parseRates(); err != nil {
 		return usagef("", "--rate: %w", err)
 	}
+	if _, err := o.parseGroups(); err != nil {
+		return usagef("a name and hosts, such as verisign=rdap.verisign.com,tld-rdap.verisign.com", "--group: %w", err)
+	}
 	if err := render.CheckFields(o.fields); err != nil {
 		return o.fieldError(err)
 	}
@@ -117,9 +123,31 @@ func (o *batchOptions) parseRates() (map[string]client.Rate, error) {
 	return rates, nil
 }
 
+// parseGroups reads --group, and returns the group of each host.
+func (o *batchOptions) parseGroups() (map[string]string, error) {
+	groups := make(map[string]string)
+	for _, text := range o.groups {
+		name, hosts, _ := strings.Cut(text, "=")
+		if name = strings.TrimSpace(name); name == "" || strings.TrimSpace(hosts) == "" {
+			return nil, fmt.Errorf("%q is no name with hosts", text)
+		}
+		for host := range strings.SplitSeq(hosts, ",") {
+			host = strings.ToLower(strings.TrimSpace(host))
+			if other, ok := groups[host]; ok && other != name {
+				return nil, fmt.Errorf("%s is in %s and in %s", host, other, name)
+			}
+			if host != "" {
+				groups[host] = name
+			}
+		}
+	}
+	return groups, nil
+}
+
 // configure sets what a client has from these flags.
 func (o *batchOptions) configure(c *client.Config) {
 	c.Rates, _ = o.parseRates() // check has found them right
+	c.Groups, _ = o.parseGroups()
 	c.MaxWait, c.Attempts, c.Registrable = o.maxWait, o.attempts, o.registrable
 	switch o.maxWait {
 	case 0:

@@ -237,7 +237,9 @@ Every query gives one result. Exit codes: 0 all were answered ("not found" from
 the server responsible is an answer), 1 some were not, 2 usage, 3 nothing could
 run, 130 and 143 after a signal.
 
-Each flag can be set by a variable: RDAPQ_PER_HOST for --per-host.`
+Each flag can be set by a variable, RDAPQ_PER_HOST for --per-host, and by a line
+"per-host = 4" of the file rdapq/config in the user's configuration folder (or
+the one that RDAPQ_CONFIG names). The command line goes first, then variables.`
 
 const examples = `  rdapq example.com 192.0.2.1 AS64500
   rdapq -f names.txt --stats > results.ndjson
@@ -259,6 +261,9 @@ func newCommand(a *app) *cobra.Command {
 		DisableAutoGenTag: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
+				return err
+			}
+			if err := fromConfig(cmd.Flags()); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("per-host") {

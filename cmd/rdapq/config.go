@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// configVariable names the configuration file; none is read if it is set and
+// empty.
+const configVariable = "RDAPQ_CONFIG"
+
+// fromConfig sets the flags that neither the command line nor a variable has
+// set from the configuration file, which is "rdapq/config" in the user's folder
+// for such. Flags that can be repeated get its values beside the others, which
+// come later and so count where both are about the same.
+func fromConfig(f *pflag.FlagSet) error {
+	name, given := os.LookupEnv(configVariable)
+	if !given {
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return nil // no home, no file
+		}
+		name = filepath.Join(dir, "rdapq", "config")
+	}
+	if name == "" {
+		return nil
+	}
+	file, err := os.Open(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !given:
+		return nil
+	case err != nil:
+		return usagef("", "cannot read the configuration: %w", err)
+	}
+	defer file.Close()
+	return readConfig(f, file, name)
+}
+
+// readConfig reads lines such as "per-host = 4". A name alone is a switch that
+// is on.
+func readConfig(f *pflag.FlagSet, r io.Reader, name string) error {
+	given := map[string]bool{}
+	f.Visit(func(flag *pflag.Flag) { given[flag.Name] = true })
+	repeated := map[string][]string{}
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		key, value, has := strings.Cut(line, "=")
+		key, value = strings.TrimPrefix(strings.TrimSpace(key), "--"), strings.TrimSpace(value)
+		flag := f.Lookup(key)
+		if flag == nil || key == "help" || key == "version" {
+			return usagef("its settings are named like the flags, see rdapq --help", "%s, line %d: there is no setting %q", name, n, key)
+		}
+		if !has {
+			value = flag.NoOptDefVal
+		}
+		var err error
+		switch {
+		case value == "":
+			err = errors.New("a value is missing")
+		case flag.Value.Type() == "stringArray":
+			repeated[key] = append(repeated[key], value)
+		case !given[key]:
+			err = f.Set(key, value)
+		}
+		if err != nil {
+			return usagef("", "%s, line %d: %w", name, n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return usagef("", "cannot read the configuration %s: %w", name, err)
+	}
+	for key, values := range repeated {
+		flag := f.Lookup(key)
+		list := flag.Value.(pflag.SliceValue) // as its type says
+		if err := list.Replace(append(values, list.GetSlice()...)); err != nil {
+			return usagef("", "%s: %s: %w", name, key, err)
+		}
+		flag.Changed = true
+	}
+	return nil
+}
