@@ -87,7 +87,7 @@ func poisoned(v any, text string) any {
 func hostileServer(text *string) http.HandlerFunc {
 	known := rdaptest.Invented{Shape: rdaptest.Thick}
 	return func(w http.ResponseWriter, r *http.Request) {
-		class, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		class, key, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/rdap"), "/"), "/")
 		base := "https://" + r.Host + "/"
 		body := known.Answer(rdaptest.Question{Base: base, Class: class, Key: key}).Body
 		status := http.StatusOK
@@ -168,7 +168,7 @@ func TestNothingHostileFromAnswers(t *testing.T) {
 			ca := writeCA(t, s)
 			queries := []string{
 				"alpha.example", "raw.example", "free.example", "html.example", "text.example", "2.0.192.in-addr.arpa", "192.0.2.1", "2001:db8::/32", "AS64500",
-				s.URL() + "entity/ABC-1", s.URL() + "nameserver/ns1.alpha.example", s.URL() + "help", "domains?name=a*.example",
+				s.URL() + "rdap/entity/ABC-1", s.URL() + "nameserver/ns1.alpha.example", s.URL() + "rdap/help", "domains?name=a*.example",
 				"status400.example", "status401.example", "status403.example", "status404.example", "status422.example", "status500.example", "status501.example",
 			}
 			for _, format := range allFormats {
