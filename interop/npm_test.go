@@ -26,7 +26,7 @@ func startNPM(t *testing.T, protocol string) *server {
 		t.Skip("npm ci in interop/npm installs it")
 	}
 	// Its framework needs Node.js 20.
-	if out, err := exec.CommandContext(t.Context(), node, "--eval", "process.exit(process.versions.node.split('.')[0] < 20)").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), node, "--eval", "process.exit(process.versions.node.split('.')[0] < 20 ? 1 : 0)").CombinedOutput(); err != nil {
 		t.Skipf("%s is too old: %v %s", node, err, out)
 	}
 	s := newServer(t)
