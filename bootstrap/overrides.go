@@ -21,8 +21,9 @@ import (
 //   - a service provider tag with its hyphen: "-ARIN".
 //
 // The most specific key counts. For a reverse name (in-addr.arpa, ip6.arpa)
-// that is a prefix before a suffix. The values are base URLs; plain http is
-// taken at the user's word here, without [Config.AllowHTTP].
+// that is a prefix before a suffix. The values are base URLs; those with plain
+// http are answers here without [Config.AllowHTTP], for whoever asks to decide:
+// package client asks them only if its own configuration allows http.
 type Overrides map[string][]string
 
 // ParseOverrides reads overrides, one a line: a key as in [Overrides], white

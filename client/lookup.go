@@ -76,8 +76,7 @@ func (c *Client) permitted(q Query, a bootstrap.Answer) (bootstrap.Answer, *Erro
 	if len(a.URLs) == 0 {
 		return a, resolveError(context.Background(), q, bootstrap.ErrNoService)
 	}
-	// Overrides are the user's own word: see bootstrap.Overrides.
-	if c.cfg.AllowHTTP || a.Source == bootstrap.SourceOverride || !slices.ContainsFunc(a.URLs, isPlainHTTP) {
+	if c.cfg.AllowHTTP || !slices.ContainsFunc(a.URLs, isPlainHTTP) {
 		return a, nil
 	}
 	var urls []string

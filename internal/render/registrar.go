@@ -29,6 +29,9 @@ func (p *page) registrarRecords(r *client.Result) {
 			continue
 		}
 		p.headline(head.note(foundRegistrar(r, g)))
+		if s := connection(g); s != nil {
+			p.row("Connection", s)
+		}
 		if !shown {
 			shown = true
 			p.registrarFacts(r, g)
@@ -47,7 +50,7 @@ func registrarFailure(g *client.Result) string {
 	return words
 }
 
-// foundRegistrar says how the registrar's server was found and asked.
+// foundRegistrar says how the registrar's server was found.
 func foundRegistrar(r, g *client.Result) string {
 	how := "linked by the one above"
 	switch {
@@ -55,11 +58,6 @@ func foundRegistrar(r, g *client.Result) string {
 		how = foundBy(g.Source, g.Entry)
 	case g == r.Registrar:
 		how = "linked by the registry"
-	}
-	for _, s := range connection(g) {
-		if s.text != " · " {
-			how += " · " + s.text
-		}
 	}
 	return how
 }

@@ -54,7 +54,8 @@ DNSSEC        signed
 
 Tech          Desk
 
-Registrar's record  https://rdap.lighthouse.example/ (linked by the registry · h2 · no TLS · new)
+Registrar's record  https://rdap.lighthouse.example/ (linked by the registry)
+Connection    HTTP/2 · no TLS · new
 Expires       2030-02-03 (3 years left) by the registrar
 Differs       nameservers: ns1.harbour.example (registry) · ns9.harbour.example (registrar)
               expiration: 2029-02-03 (registry) · 2028-02-03 (registrar)

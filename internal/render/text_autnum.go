@@ -28,7 +28,7 @@ func (p *page) autnum(r *client.Result, rec *client.Record) {
 	p.gap()
 	p.value("Name", rec.Name)
 	p.value("Handle", rec.Handle)
-	p.value("Type", rec.Type)
+	p.kind(rec.Type)
 	p.value("Country", rec.Country)
 	p.statuses(rec.Status)
 	p.events(rec.Events, nil)

@@ -17,7 +17,7 @@ func (p *page) entity(r *client.Result, rec *client.Record) {
 		lines = []line{{{notPublished, faint}}}
 	}
 	p.row("Contact", lines...)
-	p.value("Kind", c.Kind)
+	p.value("Kind", kindWords(c.Kind))
 	p.value("Handle", rec.Handle)
 	p.value("Roles", strings.Join(rec.Roles, ", "))
 	for _, id := range rec.PublicIDs {
@@ -31,6 +31,17 @@ func (p *page) entity(r *client.Result, rec *client.Record) {
 	p.held(rec)
 	p.contacts(rec.Entities, rest, []string{"abuse"})
 	p.remarks(rec.Remarks)
+}
+
+// kindWords says what a contact is (RFC 6350 section 6.1.4).
+func kindWords(kind string) string {
+	switch kind {
+	case "org":
+		return "organisation"
+	case "individual":
+		return "person"
+	}
+	return kind
 }
 
 // acted writes what the entity did to others.

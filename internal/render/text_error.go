@@ -1,9 +1,11 @@
 package render
 
 import (
+	"net/http"
 	"strings"
 	"time"
 
+	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
 )
 
@@ -15,6 +17,10 @@ func (p *page) refusal(r *client.Result) {
 		return
 	}
 	reason := reasonOf(e)
+	if r.Verdict == client.NotFound && r.Status == http.StatusNotFound {
+		p.noRecord(r)
+		return
+	}
 	// "not found (404) at https://…" is the verdict and who said it.
 	if more, ok := strings.CutPrefix(reason, verdictWords(r.Verdict)); ok && r.Verdict != "" {
 		p.verdict(r, more)
@@ -24,6 +30,45 @@ func (p *page) refusal(r *client.Result) {
 	}
 	p.gap()
 	p.value("Reason", reason)
+	p.said(e)
+	if e.RetryAfter > 0 && e.Hint == "" {
+		p.value("Come back", "in "+duration(inMillis(e.RetryAfter.Round(time.Second))))
+	}
+	p.value("Hint", e.Hint)
+}
+
+// noRecord writes that the server responsible knows nothing of the object, and
+// what that does not mean.
+func (p *page) noRecord(r *client.Result) {
+	p.verdict(r, "")
+	p.gap()
+	who, what := "the server", "it"
+	switch r.Source {
+	case bootstrap.SourceIANA, bootstrap.SourceSnapshot, bootstrap.SourceUnlisted:
+		who = "the registry"
+	}
+	switch r.Query.Type {
+	case client.TypeDomain, client.TypeNameserver, client.TypeEntity:
+		what = "this " + string(r.Query.Type)
+	case client.TypeIP:
+		what = "this network"
+		if r.Query.Prefix.IsSingleIP() {
+			what = "this address"
+		}
+	case client.TypeAutnum:
+		what = "this AS number"
+	}
+	lines := []line{text(who + " has no record of " + what).note("HTTP status 404")}
+	if r.Query.Type == client.TypeDomain {
+		lines = append(lines, line{{"names that are reserved or blocked may have none either", faint}})
+	}
+	p.row("Answer", lines...)
+	p.said(r.Err)
+	p.value("Hint", r.Err.Hint)
+}
+
+// said writes the server's own words.
+func (p *page) said(e *client.Error) {
 	var said []line
 	if e.Title != "" {
 		said = append(said, texts(Lines(e.Title))...)
@@ -34,10 +79,6 @@ func (p *page) refusal(r *client.Result) {
 		}
 	}
 	p.row("Server says", said...)
-	if e.RetryAfter > 0 && e.Hint == "" {
-		p.value("Come back", "in "+duration(inMillis(e.RetryAfter.Round(time.Second))))
-	}
-	p.value("Hint", e.Hint)
 }
 
 // reasonOf returns the message without the server's own words at its end, which

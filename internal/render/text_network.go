@@ -24,7 +24,7 @@ func (p *page) network(r *client.Result, rec *client.Record) {
 	p.gap()
 	p.value("Name", rec.Name)
 	p.value("Handle", rec.Handle)
-	p.value("Type", rec.Type)
+	p.kind(rec.Type)
 	p.value("Country", rec.Country)
 	p.value("Parent", rec.ParentHandle)
 	p.origins(rec.OriginAutnums)

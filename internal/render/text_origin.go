@@ -63,12 +63,8 @@ func connection(r *client.Result) line {
 	}
 	t := &r.Conn
 	if t.ConnID != 0 {
-		switch t.Protocol {
-		case "":
-		case "http/1.1":
-			add(plain, "HTTP/1.1")
-		default:
-			add(plain, t.Protocol)
+		if t.Protocol != "" {
+			add(plain, protocolName(t.Protocol))
 		}
 		if v := tlsVersion(t.TLS); v != "" {
 			add(plain, "TLS "+v)
@@ -93,6 +89,19 @@ func connection(r *client.Result) line {
 		add(wary, count(r.Attempts, "attempt"))
 	}
 	return l
+}
+
+// protocolName is how people write a protocol that is negotiated as "h2".
+func protocolName(alpn string) string {
+	switch alpn {
+	case "http/1.1":
+		return "HTTP/1.1"
+	case "h2":
+		return "HTTP/2"
+	case "h3":
+		return "HTTP/3"
+	}
+	return alpn
 }
 
 // details writes what only the curious want to know.
