@@ -138,6 +138,34 @@ func TestGuardEveryWayIn(t *testing.T) {
 	}
 }
 
+// Spellings of addresses that only some resolvers take for such.
+func TestGuardOddAddresses(t *testing.T) {
+	if !namespace.Enter(t) {
+		return
+	}
+	namespace.Own(t, publicAddr)
+	namespace.Answer(t, func(name string) []netip.Addr {
+		if name == registryName {
+			return []netip.Addr{netip.MustParseAddr(publicAddr)}
+		}
+		return nil
+	})
+	victim := listenEverywhere(t)
+	ca := newCA(t)
+	s := rdaptest.Start(t, rdaptest.Config{CA: ca, Addr: publicAddr + ":0", Names: []string{registryName}})
+	f := front{s, "https://" + hostPort(registryName, s) + "/"}
+	for _, host := range []string{"2130706433", "0x7f000001", "127.1", "0177.0.0.1", "127.0.0.1.", "localhost", "localhost.", "LOCALHOST", "[::1]", "[::ffff:7f00:1]", "[fe80::1%25lo]", "[::1%25lo]"} {
+		for way, lead := range waysIn {
+			if r := askGuarded(t, ca, f, lead, "http://"+host+":"+victim.port+"/", false); r != nil && r.Verdict != client.Failed {
+				t.Errorf("%s by %s: %s", host, way, describe(r))
+			}
+		}
+	}
+	if n := victim.accepted.Load(); n != 0 {
+		t.Errorf("%d connections", n)
+	}
+}
+
 // askGuarded looks alpha.example up, and returns the result that is about base.
 func askGuarded(t *testing.T, ca *rdaptest.CA, f front, lead func(front, string) (client.Config, func(*client.Result) *client.Result), base string, private bool) *client.Result {
 	t.Helper()

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// maxHeader bounds the head of a response, in octets.
+const maxHeader = 256 << 10
+
 // A dialer makes single connections. All of them come from one
 // [http.Transport] that is used for nothing else.
 type dialer struct {
@@ -50,6 +53,8 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 		DisableKeepAlives:  c.single(),
 		DisableCompression: true, // the Pool knows better when to ask for it
 		Protocols:          &protocols,
+		// Nobody has use for more.
+		MaxResponseHeaderBytes: maxHeader,
 		HTTP2: &http.HTTP2Config{
 			// Every request has another path: indexing it costs more than it saves.
 			MaxEncoderHeaderTableSize: 1,

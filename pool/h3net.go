@@ -40,7 +40,7 @@ const (
 func newH3Net(c Config, d *dialer, number func() int64) (h3Net, error) {
 	n := &quicNet{
 		cfg: c, dialer: d, number: number,
-		http:    &http3.Transport{DisableCompression: true}, // the Pool knows better when to ask for it
+		http:    &http3.Transport{DisableCompression: true, MaxResponseHeaderBytes: maxHeader}, // the Pool knows better when to ask for it
 		sockets: make(map[bool]*quic.Transport),
 		conns:   make(map[*h3Conn]struct{}),
 		quic: &quic.Config{

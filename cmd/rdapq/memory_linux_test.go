@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,6 +82,12 @@ var giants = map[string]giant{
 			}
 		}
 	}, "failed timeout", false},
+	"head": {func(w http.ResponseWriter, _ *http.Request) {
+		for i := range 1000 {
+			w.Header().Set(fmt.Sprintf("X-%d", i), strings.Repeat("head ", 4000))
+		}
+		io.WriteString(w, "{}")
+	}, "failed transport", false},
 	"entities": {func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"objectClassName":"domain"`)
 		for range 100_000 {
@@ -106,6 +113,23 @@ var giants = map[string]giant{
 	"warnings": {func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"objectClassName":"domain","ldhName":"warnings.example","status":[1`+strings.Repeat(`,1`, 4_000_000)+"]}")
 	}, "registered ", true},
+}
+
+// checkPeak reads what measured has written.
+func checkPeak(t *testing.T, what, file string, most int64) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	peak, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %d MiB", what, peak>>20)
+	if peak > most {
+		t.Errorf("%s took %d MiB", what, peak>>20)
+	}
 }
 
 // Whatever a server sends, a run ends in time with a clear error, and takes less
@@ -144,18 +168,7 @@ func TestMemoryOfGiants(t *testing.T) {
 		if err := cmd.Run(); ctx.Err() != nil || err != nil && cmd.ProcessState.ExitCode() != exitSomeFail {
 			t.Fatalf("%q: %v, %v\n%s", args, err, ctx.Err(), stderr.Bytes())
 		}
-		text, err := os.ReadFile(filepath.Join(home, "peak"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		peak, err := strconv.ParseInt(string(text), 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%q: %d MiB", args, peak>>20)
-		if peak > most {
-			t.Errorf("%q took %d MiB", args, peak>>20)
-		}
+		checkPeak(t, strings.Join(args, " "), filepath.Join(home, "peak"), most)
 		rows = make(map[string]string)
 		if out.Len() > 0 && out.Bytes()[0] == '{' {
 			for line := range bytes.Lines(out.Bytes()) {
@@ -187,6 +200,31 @@ func TestMemoryOfGiants(t *testing.T) {
 			run(t, most, "--timeout", timeout, label+".example") // as text
 		})
 	}
+	t.Run("bootstrap files", func(t *testing.T) {
+		for what, send := range map[string]http.HandlerFunc{
+			"endless": func(w http.ResponseWriter, _ *http.Request) { repeat(w, " ", -1) },
+			"bomb":    zipped(func(w io.Writer) { repeat(w, " ", 1<<30) }),
+			"nested":  func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, strings.Repeat("[", 1_000_000)) },
+			"wide": func(w http.ResponseWriter, _ *http.Request) {
+				io.WriteString(w, `{"publication":"2099-01-01T00:00:00Z","services":[[["a"],["https://x/"]]`+strings.Repeat(`,[["a"],["https://x/"]]`, 85_000)+"]}")
+			},
+		} {
+			iana := rdaptest.Start(t, rdaptest.Config{CA: s.CA(), Names: []string{"data.iana.org"}, Handler: send})
+			way := httptest.NewServer(&proxy{to: map[string]string{"data.iana.org:443": iana.Addr()}})
+			t.Cleanup(way.Close)
+			home := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), "measured", exe, "-q", "-e", "alpha.zz")
+			cmd.Env = []string{"HOME=" + home, measuredFile + "=" + filepath.Join(home, "peak"), "HTTPS_PROXY=" + way.URL, "SSL_CERT_FILE=" + ca, "SSL_CERT_DIR=" + home}
+			_ = cmd.Run() // the code is looked at
+			if code := cmd.ProcessState.ExitCode(); code != 5 {
+				t.Errorf("%s: exit code %d", what, code)
+			}
+			checkPeak(t, what, filepath.Join(home, "peak"), mostMemory)
+			if iana.Counts().Requests == 0 {
+				t.Errorf("%s: nobody asked for the file", what)
+			}
+		}
+	})
 	// Four at a time, among others that come to their answers.
 	t.Run("batch", func(t *testing.T) {
 		var list strings.Builder

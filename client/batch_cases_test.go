@@ -1,0 +1,91 @@
+package client_test
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// A server that is well for fifty lookups, then answers with notices alone, then is
+// overloaded, then breaks off, and is well again: what it said is taken for what it
+// is, and every line has its result.
+func TestBatchOfAServerThatStumbles(t *testing.T) {
+	const total = 120
+	var asked atomic.Int64
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := asked.Add(1)
+		switch {
+		case n > 50 && n <= 60:
+			w.Header().Set("Content-Type", "application/rdap+json")
+			fmt.Fprint(w, `{"rdapConformance":["rdap_level_0"],"notices":[{"title":"busy","description":["later"]}]}`)
+			return
+		case n > 60 && n <= 70:
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprint(w, "<h1>busy</h1>")
+			return
+		case n > 70 && n <= 80:
+			w.Header().Set("Content-Type", "application/rdap+json")
+			w.Header().Set("Content-Length", "1000")
+			w.WriteHeader(http.StatusOK)
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Type", "application/rdap+json")
+		fmt.Fprintf(w, `{"objectClassName":"domain","ldhName":%q}`, path.Base(r.URL.Path))
+	})
+	_, a := newPair(t, rdaptest.Config{Handler: handler}, client.Config{Jobs: 4, Attempts: 5})
+	texts := make([]string, total)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("name%d.example", i)
+	}
+	classes := make(map[string]int)
+	seen := make([]bool, total+1)
+	for r := range a.Batch(t.Context(), lines(texts...)) {
+		checkResult(t, r)
+		if seen[r.Line] {
+			t.Errorf("line %d twice", r.Line)
+		}
+		seen[r.Line] = true
+		class := string(r.Verdict)
+		if r.Err != nil {
+			class += " " + r.Err.Code
+		}
+		classes[class]++
+	}
+	if slices.Contains(seen[1:], false) {
+		t.Error("a line has no result")
+	}
+	if classes["failed not_rdap"] != 10 {
+		t.Errorf("notices were taken for something else: %v", classes)
+	}
+	lost := classes["failed transport"] + classes["failed server_error"]
+	if classes["registered"]+lost != total-10 || classes["registered"] < 50 {
+		t.Errorf("%v do not add up to %d", classes, total)
+	}
+}
+
+// A thousand lookups by sixteen over HTTP/1.1 are sixteen connections, and nothing
+// is left of them in the end.
+func TestBatchConnections(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{Protocols: rdaptest.H1Only, Latency: 5 * time.Millisecond}, client.Config{Jobs: 16, PerHost: 16})
+	texts := make([]string, 1000)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("name%d.example", i)
+	}
+	count := 0
+	for r := range a.Batch(t.Context(), lines(texts...)) {
+		if count++; r.Verdict != client.Registered {
+			t.Errorf("%s: %s", r.Query, describe(r))
+		}
+	}
+	if c := s.Counts(); count != len(texts) || c.Requests != int64(len(texts)) || c.Connections > 16 {
+		t.Errorf("%d results, %d requests over %d connections", count, c.Requests, c.Connections)
+	}
+}
