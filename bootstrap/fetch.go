@@ -13,8 +13,8 @@ import (
 
 const (
 	// maxFile is the largest file accepted, in bytes after decompression. IANA's
-	// are below 100,000; what is read of one takes fifteen times its size.
-	maxFile = 2 << 20
+	// are below 100,000; what is read of one takes thirty times its size.
+	maxFile = 1 << 20
 	// maxRedirects is how many redirects a download follows.
 	maxRedirects = 5
 	// defaultLifetime is for files that do not say; IANA's say the same.

@@ -206,7 +206,7 @@ func TestMemoryOfGiants(t *testing.T) {
 			"bomb":    zipped(func(w io.Writer) { repeat(w, " ", 1<<30) }),
 			"nested":  func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, strings.Repeat("[", 1_000_000)) },
 			"wide": func(w http.ResponseWriter, _ *http.Request) {
-				io.WriteString(w, `{"publication":"2099-01-01T00:00:00Z","services":[[["a"],["https://x/"]]`+strings.Repeat(`,[["a"],["https://x/"]]`, 85_000)+"]}")
+				io.WriteString(w, `{"publication":"2099-01-01T00:00:00Z","services":[[["a"],["https://x/"]]`+strings.Repeat(`,[["a"],["https://x/"]]`, 42_000)+"]}")
 			},
 		} {
 			iana := rdaptest.Start(t, rdaptest.Config{CA: s.CA(), Names: []string{"data.iana.org"}, Handler: send})
