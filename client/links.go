@@ -27,7 +27,7 @@ func resolveHref(href string, base *url.URL) (*url.URL, bool) {
 		return nil, false
 	}
 	u.Scheme = strings.ToLower(u.Scheme)
-	if u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
+	if u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || strings.Contains(u.Hostname(), ":") && u.Host[0] != '[' {
 		return nil, false
 	}
 	if !isASCIIName(u.Host) {

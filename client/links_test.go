@@ -37,6 +37,8 @@ func TestResolveHref(t *testing.T) {
 		{"https://пример.рф:8443/rdap/", "https://xn--e1afmkfd.xn--p1ai:8443/rdap/"},
 		{"https://пример.рф:/rdap/", "https://xn--e1afmkfd.xn--p1ai/rdap/"},
 		{"https://bad\xe1.example/", ""},
+		{"//me:ws:", ""},
+		{"//[2001:db8::1]:8443/rdap", "https://[2001:db8::1]:8443/rdap"},
 		{"/rr/domain/alpha.example", "https://rdap.registry.example/rr/domain/alpha.example"},
 		{"../../v2/domain/alpha.example", "https://rdap.registry.example/com/v2/domain/alpha.example"},
 		{"alpha.example", "https://rdap.registry.example/com/v1/domain/alpha.example"},

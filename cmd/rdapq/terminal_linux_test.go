@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -66,6 +67,12 @@ func (p pseudo) shownOn(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd, _ := command(t, args...)
 	cmd.Stdout = p.tty
+	return p.run(t, cmd)
+}
+
+// run runs a command that writes to the terminal, and returns what it wrote.
+func (p pseudo) run(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
 	read := p.watch()
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What differs from run to run: ages, how long something took, and which of several
+// lookups opened the connection.
+var passing = regexp.MustCompile(`\d+ (?:day|month|year)s? (?:ago|left)|\d[\d.]* m?s\b|· (?:new|reused) ·| · \d+ a second`)
+
+// passed is what stands for it.
+func passed(text string) string {
+	return passing.ReplaceAllStringFunc(text, func(s string) string {
+		if strings.HasSuffix(s, " a second") { // it stands there or not
+			return ""
+		}
+		return "SOMETHING"
+	})
+}
+
+// README shows what the command prints today, on a terminal of 80 columns. A line
+// "..." stands for any lines.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository(), "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for block := range strings.SplitSeq(string(text), "```console\n") {
+		block, _, _ = strings.Cut(block, "```")
+		line, want, _ := strings.Cut(block, "\n")
+		line = strings.Replace(line, "go run ./cmd/rdapq", "rdapq", 1)
+		args := strings.Fields(line)
+		if len(args) < 3 || args[1] != "rdapq" || args[2] != "--demo" || want == "" {
+			continue
+		}
+		shown++
+		t.Run(strings.Join(args[2:], " "), func(t *testing.T) {
+			p := newPseudo(t, 80)
+			cmd, _ := command(t, append([]string{"--color", "never"}, args[2:]...)...)
+			cmd.Stdout, cmd.Stderr = p.tty, p.tty
+			got := passed(p.run(t, cmd))
+			if want := passed(want); !matches(got, want) {
+				t.Errorf("README has\n%s\nand the command prints\n%s", want, got)
+			}
+		})
+	}
+	if shown < 7 {
+		t.Errorf("README shows %d answers", shown)
+	}
+}
+
+// matches reports whether text has the parts of a pattern in order: those between
+// lines of dots. It begins with the first and ends with the last.
+func matches(text, pattern string) bool {
+	parts := strings.Split(pattern, "...\n")
+	for i, part := range parts {
+		at := strings.Index(text, part)
+		if at < 0 || i == 0 && at > 0 {
+			return false
+		}
+		text = text[at+len(part):]
+	}
+	return text == "" || parts[len(parts)-1] == ""
+}
