@@ -1,10 +1,12 @@
 package client_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
@@ -97,5 +99,72 @@ func TestReverseSearchBatch(t *testing.T) {
 	}
 	if n != len(inputs) {
 		t.Errorf("%d results for %d lines", n, len(inputs))
+	}
+}
+
+// Searches that need a server's help at the same time ask for it once.
+func TestHelpIsAskedOnce(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		help  []rdaptest.Behaviour
+		helps func(n int) bool
+		found bool
+	}{
+		{"slow", []rdaptest.Behaviour{rdaptest.Latency(200 * time.Millisecond)}, func(n int) bool { return n == 1 }, true},
+		{"none", []rdaptest.Behaviour{rdaptest.Status(404)}, func(n int) bool { return n == 1 }, false},
+		{"broken", []rdaptest.Behaviour{rdaptest.Status(500)}, func(n int) bool { return n >= 1 && n <= 30 }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, a := newPair(t, rdaptest.Config{Log: true, Searches: &rdaptest.Searches{Objects: directory(3)}}, client.Config{Jobs: 16, PerHost: 16, Attempts: 1})
+			s.On("/help", tt.help...)
+			var inputs []client.Input
+			for i := range 30 {
+				inputs = append(inputs, client.Input{Line: int64(i + 1), Text: fmt.Sprintf("domains/reverse_search/entity?email=alice@holders.example&handle=A%d*", i), Server: s.URL()})
+			}
+			results := 0
+			for r := range a.Batch(t.Context(), func(yield func(client.Input, error) bool) {
+				for _, in := range inputs {
+					if !yield(in, nil) {
+						return
+					}
+				}
+			}) {
+				results++
+				checkResult(t, r)
+				if (r.Verdict == client.Found) != tt.found {
+					t.Error(describe(r))
+				}
+			}
+			helps := 0
+			for _, entry := range s.Log() {
+				if entry.URI == "/help" {
+					helps++
+				}
+			}
+			if results != len(inputs) || !tt.helps(helps) {
+				t.Errorf("%d results, %d requests for help", results, helps)
+			}
+		})
+	}
+	// Nor does a lookup by itself wait for one that was given up.
+	s, a := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(3)}}, client.Config{})
+	s.On("/help", rdaptest.First(1, rdaptest.Hang()))
+	q := mustParse(t, client.TypeDomains, "entity:handle=alice-ex")
+	q.Server = s.URL()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if r, err := a.Lookup(ctx, q); err == nil {
+			t.Error(describe(r))
+		}
+	}()
+	if err := s.AwaitRequests(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	<-ended
+	if r := a.lookup(t, q); r.Verdict != client.Found {
+		t.Error(describe(r))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -148,10 +149,55 @@ func (h *Help) Reverses(t Type, related string) []string {
 	return list
 }
 
-// helps remembers what servers have made known, by their base URLs.
+// helps remembers what servers have made known, by their base URLs, and who is
+// being asked.
 type helps struct {
-	mu    sync.Mutex
-	known map[string]*Help
+	mu     sync.Mutex
+	known  map[string]*Help
+	claims map[string]claim
+}
+
+// A claim is the help of a server being asked for, or that having failed lately.
+type claim struct {
+	at     time.Time
+	failed bool
+}
+
+const (
+	// helpPause is after what time a search looks again whether the help has come
+	// that another one asks for.
+	helpPause = 20 * time.Millisecond
+	// helpPatience bounds how long that is waited for: whoever asks may have been
+	// given up.
+	helpPatience = 5 * time.Second
+)
+
+// claim reports whether the caller is to ask for the help of a server. If not,
+// somebody else does. One that failed is asked for by all who need it: they would
+// wait for each other's failures.
+func (k *helps) claim(base string, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c, ok := k.claims[base]; ok && now.Sub(c.at) < helpPatience {
+		return c.failed
+	}
+	if k.claims == nil {
+		k.claims = make(map[string]claim)
+	}
+	if len(k.claims) >= maxHelps {
+		clear(k.claims)
+	}
+	k.claims[base] = claim{at: now}
+	return true
+}
+
+// failed tells that asking for the help of a server came to nothing.
+func (k *helps) failed(base string, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, ok := k.claims[base]; ok {
+		k.claims[base] = claim{now, true}
+	}
 }
 
 // maxHelps bounds what is remembered.
@@ -174,4 +220,5 @@ func (k *helps) put(base string, h *Help) {
 		clear(k.known)
 	}
 	k.known[base] = h
+	delete(k.claims, base)
 }

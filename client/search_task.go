@@ -63,6 +63,11 @@ func (c *Client) try(ctx context.Context, t *task) (again bool) {
 			t.search.refuse(e)
 			return false
 		}
+		if t.search.stage == 0 { // another search asks for the help that this one needs
+			t.giveBack()
+			t.at = time.Now().Add(helpPause)
+			return true
+		}
 	}
 	return c.request(ctx, t) || c.goOn(ctx, t)
 }
@@ -101,6 +106,10 @@ func (c *Client) beginSearch(t *task) *Error {
 	}
 	if h, ok := c.helps.get(s.base); ok {
 		return s.settleOptions(h)
+	}
+	if !c.helps.claim(s.base, time.Now()) {
+		s.stage = 0
+		return nil
 	}
 	s.stage = stageHelp
 	t.result = &Result{Query: Query{Text: "help", Type: TypeHelp, Server: q.Server}}
@@ -143,6 +152,7 @@ func (c *Client) helped(t *task, got *Result) (again bool) {
 	case NotFound, Rejected:
 		c.helps.put(s.base, nil) // nothing is announced
 	default:
+		c.helps.failed(s.base, time.Now())
 		if got.Verdict != Failed || got.Status == 0 || got.Err.Code == CodeCanceled {
 			s.refuse(got.Err)
 			return false
