@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/measure"
 	"github.com/rdapq/rdapq/internal/render"
 )
 
@@ -50,6 +51,10 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	page, err := a.openReport()
+	if err != nil {
+		return err
+	}
 	s, err := a.newSession()
 	if err != nil {
 		return err
@@ -71,6 +76,9 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	if o.trace && o.outputFormat() != render.FormatNDJSON {
 		r.traces = new(render.Traces)
 	}
+	if page != nil {
+		r.recorder = measure.NewRecorder()
+	}
 	if out.past.Complete {
 		err = r.nothingLeft()
 	} else {
@@ -85,6 +93,12 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	}
 	if e := a.receipt(receiptFile, report); err == nil {
 		err = e
+	}
+	if page != nil {
+		e := writeReport(page, r.recorder.Report(o.jobs, s.pool.Stats(), s.client.Progress().Servers, o.demo, o.demoRTT))
+		if err == nil {
+			err = e
+		}
 	}
 	if code := r.codes.code(o.exitCodes); code != exitOK {
 		a.exit = code

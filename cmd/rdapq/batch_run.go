@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/measure"
 	"github.com/rdapq/rdapq/internal/render"
 )
 
@@ -21,7 +22,8 @@ type batchRun struct {
 
 	tally    render.Tally
 	failures render.Failures
-	traces   *render.Traces // nil: they are in the rows, or not asked for
+	traces   *render.Traces    // nil: they are in the rows, or not asked for
+	recorder *measure.Recorder // nil: no report is asked for
 	codes    exitCodes
 	notAsked int64 // lines that were read when a signal came
 }
@@ -83,6 +85,9 @@ func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 		r.codes.add(res.Verdict)
 		if r.traces != nil {
 			r.traces.Add(res)
+		}
+		if r.recorder != nil {
+			r.recorder.Add(res)
 		}
 		p.seen(res.Verdict)
 		if told := a.tell(res); told && r.out.text {

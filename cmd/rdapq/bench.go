@@ -74,6 +74,10 @@ func (a *app) measure(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	page, err := a.openReport()
+	if err != nil {
+		return err
+	}
 	t, err := a.newTarget()
 	if err != nil {
 		return err
@@ -101,7 +105,13 @@ func (a *app) measure(ctx context.Context, args []string) error {
 	if slices.ContainsFunc(r.Modes, func(m measure.Result) bool { return m.Unanswered > 0 }) {
 		a.exit = exitSomeFail
 	}
-	return a.printBench(r)
+	err = a.printBench(r)
+	if page != nil {
+		if e := writeReport(page, r); err == nil {
+			err = e
+		}
+	}
+	return err
 }
 
 // size sets how much is measured, where the user has not.

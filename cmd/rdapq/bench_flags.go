@@ -59,7 +59,7 @@ func (o *benchOptions) check() ([]measure.Mode, error) {
 // sharedBenchFlags are those of the command that bench has as well.
 var sharedBenchFlags = []string{
 	"file", "type", "server", "offline", "iana-only", "bootstrap-overrides", "allow-http", "input-format", "column", "field",
-	"quiet", "verbose", "max-wait", "rate",
+	"report", "quiet", "verbose", "max-wait", "rate",
 	"timeout", "ca", "insecure", "client-cert", "client-cert-password-file", "user-agent",
 	"ipv4", "ipv6", "bind", "resolve", "allow-private", "proxy", "demo", "demo-rtt",
 }

@@ -31,6 +31,7 @@ type options struct {
 	timeout   time.Duration
 	stats     bool
 	statsFile string
+	report    string
 	trace     bool
 	net       networkOptions
 	batch     batchOptions
@@ -101,6 +102,7 @@ func (o *options) groups() []flagGroup {
 			f.StringVar(&o.color, "color", "auto", "`WHEN` to colour text: "+list(colors))
 			f.BoolVar(&o.stats, "stats", false, "print a receipt on standard error: connections, handshakes, time saved")
 			f.StringVar(&o.statsFile, "stats-file", "", "write the receipt as JSON to `FILE`")
+			f.StringVar(&o.report, "report", "", "write what the run took to `FILE` as a page of HTML that needs nothing else")
 			f.BoolVar(&o.trace, "trace", false, "tell what each lookup waited for: DNS, TCP, TLS, first byte, transfer; on standard error, and with ndjson as \"trace\" in each row, by curl's names")
 			f.BoolVarP(&o.quiet, "quiet", "q", false, "print no warnings and no errors of queries on standard error")
 			f.CountVarP(&o.verbose, "verbose", "v", "tell more on standard error: how a server was found, what was odd in an answer; -vv also connections")

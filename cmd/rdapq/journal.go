@@ -66,7 +66,7 @@ func (a *app) journalError(err error) error {
 // server is the same however it is reached. What is not listed counts.
 var sameRows = []string{
 	"file", "output", "format", // compared by themselves
-	"offline", "color", "stats", "stats-file", "quiet", "verbose", "exit-status",
+	"offline", "color", "stats", "stats-file", "report", "quiet", "verbose", "exit-status",
 	"time",
 	"force", "fsync", "dry-run", "no-progress", "max-wait", "rate", "attempts",
 	"jobs", "per-host", "timeout", "user-agent", "ca", "insecure", "client-cert", "client-cert-password-file",

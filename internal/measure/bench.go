@@ -118,20 +118,27 @@ func (c *Config) tell(one *contender, run int) {
 // minRTT is the shortest round trip that anything is counted in.
 const minRTT = time.Millisecond
 
-// finish fills in what follows from the runs.
-func (r *Report) finish(contenders []*contender, c Config) {
-	rtt := c.RTT
+// roundTrip notes the round trip to the servers, and returns it if anything can be
+// counted in it.
+func (r *Report) roundTrip(demo bool, emulated, fastest time.Duration) time.Duration {
+	rtt := emulated
 	r.RTT.Source = "emulated"
-	if !c.Demo {
-		rtt = fastestTCP(contenders)
+	if !demo {
+		rtt = fastest
 		r.RTT.Source = "the fastest TCP set-up"
 	}
 	if r.RTT.MS = millis(rtt); rtt <= 0 {
 		r.RTT.Source = "not known"
 	}
 	if rtt < minRTT {
-		rtt = 0 // it is the time of other things, and nothing can be counted in it
+		return 0 // it is the time of other things
 	}
+	return rtt
+}
+
+// finish fills in what follows from the runs.
+func (r *Report) finish(contenders []*contender, c Config) {
+	rtt := r.roundTrip(c.Demo, c.RTT, fastestTCP(contenders))
 	r.Modes = make([]Result, len(contenders))
 	for i, one := range contenders {
 		r.Modes[i] = summarise(one.mode, one.runs, rtt)

@@ -22,6 +22,7 @@ const maxLines = 40
 // grow with their number. It serves one goroutine at a time.
 type Recorder struct {
 	start      time.Time
+	cpu        time.Duration // of the process, at the start
 	tally      render.Tally
 	times      histogram.Histogram
 	total      time.Duration
@@ -37,11 +38,8 @@ type Recorder struct {
 
 // NewRecorder returns a Recorder of a run that begins now.
 func NewRecorder() *Recorder {
-	return &Recorder{start: time.Now(), protocols: make(map[string]bool), versions: make(map[string]bool)}
+	return &Recorder{start: time.Now(), cpu: processorTime(), protocols: make(map[string]bool), versions: make(map[string]bool)}
 }
-
-// Apart has the traffic of an origin left out: see [render.Tally.Apart].
-func (r *Recorder) Apart(url string) { r.tally.Apart(url) }
 
 // Add takes a result.
 func (r *Recorder) Add(res *client.Result) {
@@ -99,6 +97,25 @@ func inMillis(s timing.Steps, n int64) Steps {
 		Queue: mean(s.Queue), DNS: mean(s.DNS), TCP: mean(s.TCP), TLS: mean(s.TLS),
 		FirstByte: mean(s.FirstByte), Transfer: mean(s.Transfer),
 	}
+}
+
+// Report ends the recording of an ordinary run of so many jobs, and says what it
+// was: demo if the demo registry was asked, whose round trip is rtt.
+func (r *Recorder) Report(jobs int, stats pool.Stats, servers []client.ServerProgress, demo bool, rtt time.Duration) *Report {
+	one := r.end(time.Since(r.start), processorTime()-r.cpu, stats, servers)
+	n := int(r.tally.Lookups())
+	out := &Report{
+		Kind: KindBatch, Time: r.start.UTC().Truncate(time.Millisecond), Notes: []string{}, Skipped: []Skipped{}, Comparisons: []Comparison{},
+		Settings:    Settings{Demo: demo, Lookups: n, Runs: 1, Jobs: jobs, LookupsInAll: n},
+		Environment: environment(),
+	}
+	rtt = out.roundTrip(demo, rtt, r.minTCP)
+	out.Modes = []Result{summarise(Mode{Name: "this run"}, []run{one}, rtt)}
+	out.Modes[0].About = render.Verdicts(one.receipt.Verdicts)
+	distribute(out.Modes)
+	out.Headline = render.Headline(one.receipt)
+	out.note()
+	return out
 }
 
 // A run is one that has ended.

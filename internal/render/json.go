@@ -43,6 +43,10 @@ func AppendJSON(dst []byte, r *client.Result, pretty bool) []byte {
 	return appendVisible(out[:start], indented)
 }
 
+// VisibleJSON returns JSON with the characters that [Safe] would escape as \u
+// escapes, which mean the same.
+func VisibleJSON(text []byte) []byte { return appendVisible(nil, text) }
+
 // appendVisible appends JSON with the characters that Safe would escape as \u
 // escapes. In valid JSON such characters, all beyond ASCII, stand in strings
 // only, and never after a backslash.

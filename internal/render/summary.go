@@ -146,6 +146,10 @@ func Grouped(n int64) string { return grouped(n) }
 // Span writes a duration as people read it: "4.2 s", "12 m 5 s", "3 h 10 m".
 func Span(d time.Duration) string { return duration(inMillis(d)) }
 
+// Headline says what a run did in one sentence: "3 lookups over 1 connection: 1
+// full handshake, 2 avoided, about 360 ms saved".
+func Headline(r Report) string { return headline(r) }
+
 // Milliseconds is Span of a number of them.
 func Milliseconds(ms float64) string { return duration(ms) }
 

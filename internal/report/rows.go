@@ -12,11 +12,12 @@ type row struct {
 	about string // for who doesn't know the label
 	path  string // of the number in the JSON of a mode; of a spread, without its members
 	unit  unit
-	get   func(*measure.Result) measure.Spread // min and max are the median of what has no range
-	apart bool                                 // its range has a row of its own
-	close bool                                 // what it varies by says nothing: only the median is shown
-	usual bool                                 // it is shown even where it is 0 in all modes
-	text  func(*measure.Result) string         // in place of a number
+	get   func(*measure.Result) measure.Spread
+	num   func(*measure.Result) float64 // in place of get, for what has no range
+	apart bool                          // its range has a row of its own
+	close bool                          // what it varies by says nothing: only the median is shown
+	usual bool                          // it is shown even where it is 0 in all modes
+	text  func(*measure.Result) string  // in place of a number
 }
 
 // A group is some rows under a heading.
@@ -25,11 +26,13 @@ type group struct {
 	rows  []row
 }
 
-func one(get func(*measure.Result) float64) func(*measure.Result) measure.Spread {
-	return func(r *measure.Result) measure.Spread {
-		f := get(r)
-		return measure.Spread{Median: f, Min: f, Max: f}
+// spread returns the number, with its range if it has one.
+func (w *row) spread(r *measure.Result) measure.Spread {
+	if w.num == nil {
+		return w.get(r)
 	}
+	f := w.num(r)
+	return measure.Spread{Median: f, Min: f, Max: f}
 }
 
 // groups are all rows there are.
@@ -40,9 +43,9 @@ func groups() []group {
 		{"Time", []row{
 			{label: "wall time", about: "from the first lookup of a run to the end of the last, median of the runs", path: "wall_ms", unit: millis, get: func(r R) S { return r.Wall }, apart: true, usual: true},
 			{label: "lookups a second", path: "lookups_per_second", unit: rate, close: true, get: func(r R) S { return r.Rate }, usual: true},
-			{label: "one lookup, half within", about: "p50 of the lookups of all runs", path: "lookup_ms.p50", unit: millis, get: one(func(r R) float64 { return r.Lookup.P50 }), usual: true},
-			{label: "95 % within", about: "p95", path: "lookup_ms.p95", unit: millis, get: one(func(r R) float64 { return r.Lookup.P95 }), usual: true},
-			{label: "99 % within", about: "p99", path: "lookup_ms.p99", unit: millis, get: one(func(r R) float64 { return r.Lookup.P99 }), usual: true},
+			{label: "one lookup, half within", about: "p50 of the lookups of all runs", path: "lookup_ms.p50", unit: millis, num: func(r R) float64 { return r.Lookup.P50 }, usual: true},
+			{label: "95 % within", about: "p95", path: "lookup_ms.p95", unit: millis, num: func(r R) float64 { return r.Lookup.P95 }, usual: true},
+			{label: "99 % within", about: "p99", path: "lookup_ms.p99", unit: millis, num: func(r R) float64 { return r.Lookup.P99 }, usual: true},
 		}},
 		{"Connections, in a run", []row{
 			{label: "protocol", text: func(r R) string { return protocolText(r) }},
@@ -53,12 +56,12 @@ func groups() []group {
 			{label: "by TCP Fast Open", path: "fast_open", get: func(r R) S { return r.FastOpen }},
 			{label: "handshakes avoided", about: "lookups on a connection that was there", path: "avoided_handshakes", get: func(r R) S { return r.Avoided }, usual: true},
 			{label: "repeated unseen", path: "retries", get: func(r R) S { return r.Retries }},
-			{label: "lookups unanswered", about: "of all runs", path: "unanswered", get: one(func(r R) float64 { return float64(r.Unanswered) })},
+			{label: "lookups unanswered", about: "of all runs", path: "unanswered", num: func(r R) float64 { return float64(r.Unanswered) }},
 		}},
 		{"Round trips", []row{
-			{label: "a lookup, counted", about: "by the handshakes and requests there were", path: "round_trips.counted_per_lookup", unit: decimal, get: one(func(r R) float64 { return r.RoundTrips.Counted }), usual: true},
+			{label: "a lookup, counted", about: "by the handshakes and requests there were", path: "round_trips.counted_per_lookup", unit: decimal, num: func(r R) float64 { return r.RoundTrips.Counted }, usual: true},
 			{label: "a lookup, measured", about: "TCP, TLS, first byte and transfer by time, in round trips", path: "round_trips.measured_per_lookup", unit: decimal, close: true, get: func(r R) S { return r.RoundTrips.Measured }},
-			{label: "a run, by wall time", about: "how many round trips long it was", path: "round_trips.wall", unit: rate, get: one(func(r R) float64 { return r.RoundTrips.Wall })},
+			{label: "a run, by wall time", about: "how many round trips long it was", path: "round_trips.wall", unit: rate, num: func(r R) float64 { return r.RoundTrips.Wall }},
 		}},
 		{"Cost, in a run", []row{
 			{label: "received", path: "bytes_in", unit: octets, close: true, get: func(r R) S { return r.BytesIn }, usual: true},
@@ -66,12 +69,12 @@ func groups() []group {
 			{label: "processor time", about: "of this process, user and system", path: "cpu_ms", unit: millis, get: func(r R) S { return r.CPU }, apart: true},
 		}},
 		{"Mean of a lookup", []row{
-			{label: "in the queue", about: "for a place on a connection, be it made for others or full", path: "mean_ms.queue", unit: millis, get: one(func(r R) float64 { return r.Mean.Queue })},
-			{label: "DNS", path: "mean_ms.dns", unit: millis, get: one(func(r R) float64 { return r.Mean.DNS })},
-			{label: "TCP", path: "mean_ms.tcp", unit: millis, get: one(func(r R) float64 { return r.Mean.TCP }), usual: true},
-			{label: "TLS", path: "mean_ms.tls", unit: millis, get: one(func(r R) float64 { return r.Mean.TLS }), usual: true},
-			{label: "first byte", path: "mean_ms.first_byte", unit: millis, get: one(func(r R) float64 { return r.Mean.FirstByte }), usual: true},
-			{label: "transfer", path: "mean_ms.transfer", unit: millis, get: one(func(r R) float64 { return r.Mean.Transfer }), usual: true},
+			{label: "in the queue", about: "for a place on a connection, be it made for others or full", path: "mean_ms.queue", unit: millis, num: func(r R) float64 { return r.Mean.Queue }},
+			{label: "DNS", path: "mean_ms.dns", unit: millis, num: func(r R) float64 { return r.Mean.DNS }},
+			{label: "TCP", path: "mean_ms.tcp", unit: millis, num: func(r R) float64 { return r.Mean.TCP }, usual: true},
+			{label: "TLS", path: "mean_ms.tls", unit: millis, num: func(r R) float64 { return r.Mean.TLS }, usual: true},
+			{label: "first byte", path: "mean_ms.first_byte", unit: millis, num: func(r R) float64 { return r.Mean.FirstByte }, usual: true},
+			{label: "transfer", path: "mean_ms.transfer", unit: millis, num: func(r R) float64 { return r.Mean.Transfer }, usual: true},
 		}},
 	}
 }
@@ -98,7 +101,7 @@ func (w *row) shown(r *measure.Report) bool {
 		return true
 	}
 	for i := range r.Modes {
-		if w.text != nil && w.text(&r.Modes[i]) != "" || w.text == nil && w.get(&r.Modes[i]).Max != 0 {
+		if w.text != nil && w.text(&r.Modes[i]) != "" || w.text == nil && w.spread(&r.Modes[i]).Max != 0 {
 			return true
 		}
 	}
@@ -111,7 +114,7 @@ func (w *row) cell(r *measure.Result) string {
 	if w.text != nil {
 		return w.text(r)
 	}
-	s := w.get(r)
+	s := w.spread(r)
 	out := w.unit.write(s.Median)
 	if span := w.span(s); span != "" && !w.apart && !w.close {
 		out += " (" + span + ")"

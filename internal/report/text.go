@@ -80,7 +80,7 @@ func tableLines(r *measure.Report) []tableLine {
 			for i := range r.Modes {
 				one.cells[i] = w.cell(&r.Modes[i])
 				if w.apart {
-					span.cells[i] = w.span(w.get(&r.Modes[i]))
+					span.cells[i] = w.span(w.spread(&r.Modes[i]))
 					spans = spans || span.cells[i] != ""
 				}
 			}

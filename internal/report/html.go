@@ -1,0 +1,298 @@
+package report
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/measure"
+	"github.com/rdapq/rdapq/internal/render"
+)
+
+//go:embed style.css
+var style string
+
+// WriteHTML writes r as a page that needs nothing else: no script, no font and no
+// picture from anywhere. It has the report as JSON inside. The error is w's.
+//
+// Each number of the data is in an element whose data-v is its path there, text
+// of the data in one with data-s.
+func WriteHTML(w io.Writer, r *measure.Report) error {
+	data, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	m := new(markup)
+	m.tag("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
+	m.tag("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
+	m.tag("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n")
+	m.element("title", "rdapq "+r.Kind+": "+render.Safe(r.Headline))
+	m.tag("<style>\n%s</style>\n</head>\n<body>\n", style)
+	m.head(r)
+	if len(r.Modes) > 0 {
+		m.comparison(r)
+		m.waterfalls(r)
+		m.distributions(r)
+		m.servers(r)
+	}
+	m.environment(r)
+	m.tag("<details>\n<summary>All numbers, as JSON</summary>\n<pre id=\"data\">")
+	m.text(string(render.VisibleJSON(data)))
+	m.tag("</pre>\n</details>\n</body>\n</html>\n")
+	_, err = io.WriteString(w, m.String())
+	return err
+}
+
+// head says what came of it, and what was done.
+func (m *markup) head(r *measure.Report) {
+	m.tag("<header>\n<p class=\"kicker\">rdapq %s · ", r.Kind)
+	m.quoted("time", r.Time.Format(time.RFC3339Nano))
+	m.tag("</p>\n<h1>")
+	m.quoted("headline", r.Headline)
+	m.tag("</h1>\n")
+	for i := range r.Comparisons {
+		m.comparisonSentence(i, &r.Comparisons[i])
+	}
+	m.tag("<dl>\n")
+	s := r.Settings
+	term := func(name string, describe func()) {
+		m.tag("<dt>")
+		m.text(name)
+		m.tag("</dt><dd>")
+		describe()
+		m.tag("</dd>\n")
+	}
+	term("Asked", func() {
+		if s.Demo {
+			m.text("the demo registry, in the same process")
+			return
+		}
+		m.text("servers on the network")
+	})
+	if r.RTT.MS > 0 {
+		term("Round trip", func() {
+			m.number("rtt.ms", millis, r.RTT.MS)
+			m.tag(" (")
+			m.quoted("rtt.source", r.RTT.Source)
+			m.tag(")")
+		})
+	}
+	if r.Kind == measure.KindBench {
+		term("Each run", func() {
+			m.number("settings.lookups", count, float64(s.Lookups))
+			m.tag(" lookups, ")
+			m.number("settings.jobs", count, float64(s.Jobs))
+			m.tag(" at once, over connections of its own")
+		})
+		term("Runs", func() {
+			m.number("settings.runs", count, float64(s.Runs))
+			m.tag(" of each mode, by turns, after a warm-up; ")
+			m.number("settings.lookups_in_all", count, float64(s.LookupsInAll))
+			m.tag(" lookups in all")
+		})
+	}
+	m.tag("</dl>\n</header>\n")
+}
+
+func (m *markup) comparisonSentence(i int, c *measure.Comparison) {
+	path := fmt.Sprintf("comparisons.%d.", i)
+	m.tag("<p>")
+	m.quoted(path+"than", c.Than)
+	m.tag(" took ")
+	m.number(path+"times.median", decimal, c.Times.Median)
+	m.tag(" times the time of ")
+	m.quoted(path+"mode", c.Mode)
+	if c.Claim {
+		m.tag(" (by the ranges, ")
+		m.number(path+"times.min", decimal, c.Times.Min)
+		m.tag(" to ")
+		m.number(path+"times.max", decimal, c.Times.Max)
+		m.tag(")</p>\n")
+		return
+	}
+	m.tag("; no difference is claimed: ")
+	m.quoted(path+"why", c.Why)
+	m.tag("</p>\n")
+}
+
+// manyModes is how many have room on paper in type of the usual size.
+const manyModes = 4
+
+// comparison is the table of all modes.
+func (m *markup) comparison(r *measure.Report) {
+	m.tag("<section>\n")
+	m.element("h2", "What each took")
+	m.wallChart(r)
+	class := ""
+	if len(r.Modes) > manyModes {
+		class = ` class="many"`
+	}
+	m.tag("<div class=\"wide\">\n<table%s>\n<thead><tr><th></th>", class)
+	for i := range r.Modes {
+		m.tag("<th>")
+		m.quoted(fmt.Sprintf("modes.%d.mode", i), r.Modes[i].Mode)
+		m.tag("</th>")
+	}
+	m.tag("</tr></thead>\n<tbody>\n")
+	for _, g := range shownGroups(r) {
+		m.tag("<tr class=\"group\"><th colspan=\"%d\">", len(r.Modes)+1)
+		m.text(g.title)
+		m.tag("</th></tr>\n")
+		for _, w := range g.rows {
+			m.tag("<tr><th>")
+			m.text(w.label)
+			if w.about != "" {
+				m.element("small", w.about)
+			}
+			m.tag("</th>")
+			for i := range r.Modes {
+				m.tag("<td>")
+				m.cell(&w, i, &r.Modes[i])
+				m.tag("</td>")
+			}
+			m.tag("</tr>\n")
+		}
+	}
+	m.tag("</tbody>\n</table>\n</div>\n<ul>\n")
+	for i := range r.Modes {
+		m.tag("<li>")
+		m.quoted(fmt.Sprintf("modes.%d.mode", i), r.Modes[i].Mode)
+		m.tag(": ")
+		m.quoted(fmt.Sprintf("modes.%d.about", i), r.Modes[i].About)
+		m.tag("</li>\n")
+	}
+	for i, s := range r.Skipped {
+		m.tag("<li>")
+		m.quoted(fmt.Sprintf("skipped.%d.mode", i), s.Mode)
+		m.tag(" was not measured: ")
+		m.quoted(fmt.Sprintf("skipped.%d.reason", i), s.Reason)
+		m.tag("</li>\n")
+	}
+	for i, s := range r.Notes {
+		m.tag("<li>")
+		m.quoted(fmt.Sprintf("notes.%d", i), s)
+		m.tag("</li>\n")
+	}
+	m.tag("</ul>\n</section>\n")
+}
+
+// cell writes what a mode took, with the range below it.
+func (m *markup) cell(w *row, mode int, r *measure.Result) {
+	if w.text != nil {
+		path := fmt.Sprintf("modes.%d.", mode)
+		m.quoted(path+"protocol", r.Protocol)
+		if r.TLS != "" {
+			m.tag("<small>TLS ")
+			m.quoted(path+"tls", r.TLS)
+			m.tag("</small>")
+		}
+		return
+	}
+	path := fmt.Sprintf("modes.%d.%s", mode, w.path)
+	if w.num != nil {
+		m.number(path, w.unit, w.num(r))
+		return
+	}
+	s := w.get(r)
+	m.number(path+".median", w.unit, s.Median)
+	if w.unit.write(s.Min) != w.unit.write(s.Max) {
+		m.tag("<small>")
+		m.number(path+".min", w.unit, s.Min)
+		m.tag(" – ")
+		m.number(path+".max", w.unit, s.Max)
+		m.tag("</small>")
+	}
+}
+
+// environment says where it was measured.
+func (m *markup) environment(r *measure.Report) {
+	m.tag("<section>\n")
+	m.element("h2", "Where it was measured")
+	m.tag("<dl>\n")
+	e := r.Environment
+	for _, x := range []struct{ name, path, value string }{
+		{"rdapq", "rdapq", e.Version},
+		{"Go", "go", e.Go},
+		{"System", "os", e.OS},
+		{"Processor", "arch", e.Arch},
+	} {
+		m.tag("<dt>%s</dt><dd>", x.name)
+		m.quoted("environment."+x.path, x.value)
+		m.tag("</dd>\n")
+	}
+	m.tag("<dt>Processors used</dt><dd>")
+	m.number("environment.cpus", count, float64(e.CPUs))
+	m.tag("</dd>\n</dl>\n</section>\n")
+}
+
+// servers is what each server had to do.
+func (m *markup) servers(r *measure.Report) {
+	m.tag("<section>\n")
+	m.element("h2", "Servers")
+	if r.Kind == measure.KindBench {
+		m.tag("<p class=\"faint\">In the run with the median time.</p>\n")
+	}
+	labels := []string{"Lookups", "Verdicts", "Connections", "Full", "Resumed", "Avoided", "Protocol", "Half within", "Limit"}
+	for i := range r.Modes {
+		mode := &r.Modes[i]
+		if len(r.Modes) > 1 {
+			m.tag("<h3>")
+			m.quoted(fmt.Sprintf("modes.%d.mode", i), mode.Mode)
+			m.tag("</h3>\n")
+		}
+		m.tag("<table class=\"cards\">\n<thead><tr><th>Server</th><th>%s</th></tr></thead>\n<tbody>\n", strings.Join(labels, "</th><th>"))
+		for k := range mode.Servers {
+			m.server(fmt.Sprintf("modes.%d.servers.%d.", i, k), &mode.Servers[k], labels)
+		}
+		m.tag("</tbody>\n</table>\n")
+	}
+	m.tag("</section>\n")
+}
+
+func (m *markup) server(path string, s *measure.Server, labels []string) {
+	m.tag("<tr><th>")
+	m.quoted(path+"server", s.Server)
+	m.tag("</th>")
+	for i, write := range []func(){
+		func() { m.number(path+"lookups", count, float64(s.Lookups)) },
+		func() { m.verdicts(path+"verdicts.", s.Verdicts) },
+		func() { m.number(path+"connections", count, float64(s.Connections)) },
+		func() { m.number(path+"handshakes.full", count, float64(s.Handshakes.Full)) },
+		func() { m.number(path+"handshakes.resumed", count, float64(s.Handshakes.Resumed)) },
+		func() { m.number(path+"handshakes.avoided", count, float64(s.Handshakes.Avoided)) },
+		func() { m.quoted(path+"protocol", s.Protocol) },
+		func() { m.number(path+"p50", millis, s.P50) },
+		func() {
+			if s.Limit == "" {
+				m.text("none known")
+				return
+			}
+			m.quoted(path+"limit", s.Limit)
+		},
+	} {
+		m.tag("<td data-label=\"%s\"><span>", labels[i])
+		write()
+		m.tag("</span></td>")
+	}
+	m.tag("</tr>\n")
+}
+
+// verdicts writes counts by verdict, the most frequent first.
+func (m *markup) verdicts(path string, counts map[string]int64) {
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	for i, name := range names {
+		if i > 0 {
+			m.tag(", ")
+		}
+		m.number(path+name, count, float64(counts[name]))
+		m.text(" " + strings.ReplaceAll(name, "_", " "))
+	}
+}

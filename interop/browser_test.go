@@ -1,0 +1,179 @@
+package interop_test
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// A browser is headless Chromium, spoken to over a pipe (the Chrome DevTools
+// Protocol): messages of JSON with a NUL behind each.
+type browser struct {
+	t       *testing.T
+	to      io.Writer
+	from    *bufio.Reader
+	last    int
+	session string // of the page
+}
+
+// startBrowser starts it with an empty page. It ends with the test.
+func startBrowser(t *testing.T) *browser {
+	t.Helper()
+	path := need(t, "chromium")
+	toRead, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, fromWrite, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--hide-scrollbars", "--no-first-run", "--user-data-dir="+t.TempDir(), "--remote-debugging-pipe",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND")
+	cmd.ExtraFiles = []*os.File{toRead, fromWrite} // 3 and 4, by its convention
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	toRead.Close()
+	fromWrite.Close()
+	b := &browser{t: t, to: to, from: bufio.NewReader(from)}
+	t.Cleanup(func() {
+		late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+		b.session = ""
+		b.send("Browser.close", nil)
+		cmd.Wait() // however it ends
+		late.Stop()
+		to.Close()
+		from.Close()
+	})
+	watch := time.AfterFunc(4*patience, func() { cmd.Process.Kill() }) // whatever waits for it then fails
+	t.Cleanup(func() { watch.Stop() })
+	target := b.call("Target.createTarget", map[string]any{"url": "about:blank"})["targetId"]
+	b.session = b.call("Target.attachToTarget", map[string]any{"targetId": target, "flatten": true})["sessionId"].(string)
+	b.call("Page.enable", nil)
+	return b
+}
+
+func (b *browser) send(method string, params map[string]any) error {
+	b.last++
+	message := map[string]any{"id": b.last, "method": method}
+	if params != nil {
+		message["params"] = params
+	}
+	if b.session != "" {
+		message["sessionId"] = b.session
+	}
+	text, err := json.Marshal(message)
+	if err == nil {
+		_, err = b.to.Write(append(text, 0))
+	}
+	return err
+}
+
+// A message is an answer to a call, or tells of an event.
+type message struct {
+	ID     int
+	Method string
+	Result map[string]any
+	Error  *struct{ Message string }
+}
+
+func (b *browser) receive() message {
+	b.t.Helper()
+	text, err := b.from.ReadBytes(0)
+	var m message
+	if err == nil {
+		err = json.Unmarshal(text[:len(text)-1], &m)
+	}
+	if err != nil {
+		b.t.Fatalf("the browser has gone: %v", err)
+	}
+	return m
+}
+
+// call returns the result of a method.
+func (b *browser) call(method string, params map[string]any) map[string]any {
+	b.t.Helper()
+	if err := b.send(method, params); err != nil {
+		b.t.Fatalf("%s: %v", method, err)
+	}
+	for {
+		m := b.receive()
+		switch {
+		case m.ID != b.last:
+		case m.Error != nil:
+			b.t.Fatalf("%s: %s", method, m.Error.Message)
+		default:
+			return m.Result
+		}
+	}
+}
+
+// look is how a page is looked at.
+type look struct {
+	width int
+	dark  bool
+	print bool
+}
+
+func (l look) String() string {
+	s := fmt.Sprint(l.width, "-light")
+	if l.dark {
+		s = fmt.Sprint(l.width, "-dark")
+	}
+	if l.print {
+		s = "print"
+	}
+	return s
+}
+
+// open shows a page.
+func (b *browser) open(url string, l look) {
+	b.t.Helper()
+	media, scheme := "screen", "light"
+	if l.print {
+		media = "print"
+	}
+	if l.dark {
+		scheme = "dark"
+	}
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": l.width, "height": 800, "deviceScaleFactor": 1, "mobile": false})
+	b.call("Emulation.setEmulatedMedia", map[string]any{
+		"media": media, "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}},
+	})
+	b.call("Page.navigate", map[string]any{"url": url})
+	for b.value(`document.readyState`) != "complete" || b.value(`location.href`) != url {
+		b.receiveSome()
+	}
+}
+
+// receiveSome waits for something to happen in the page.
+func (b *browser) receiveSome() { b.value(`new Promise(done => setTimeout(done, 10))`) }
+
+// value evaluates an expression in the page.
+func (b *browser) value(expression string) any {
+	b.t.Helper()
+	r := b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true})
+	if failed, ok := r["exceptionDetails"]; ok {
+		b.t.Fatalf("%s: %v", expression, failed)
+	}
+	return r["result"].(map[string]any)["value"]
+}
+
+// picture is the whole page as PNG.
+func (b *browser) picture() []byte {
+	b.t.Helper()
+	r := b.call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true, "format": "png"})
+	png, err := base64.StdEncoding.DecodeString(r["data"].(string))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return png
+}
