@@ -30,8 +30,9 @@ const benchExamples = `  rdapq bench
   rdapq bench -j 1 -n 10 --demo-rtt 200ms --report bench.html
   rdapq bench example.com example.net --modes reuse,resume`
 
-// newBenchCommand builds the command line of bench.
-func newBenchCommand(a *app) *cobra.Command {
+// newBenchCommand builds the command line of bench, from the flags of the command
+// without it.
+func newBenchCommand(a *app, command []flagGroup) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "bench [flags] [QUERY...]",
 		Short:                 "Measure what reuse of connections saves",
@@ -40,14 +41,14 @@ func newBenchCommand(a *app) *cobra.Command {
 		Args:                  cobra.ArbitraryArgs,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(cmd.Flags()); err != nil {
+			if err := fromSettings(command); err != nil {
 				return err
 			}
 			a.flags = cmd.Flags()
 			return a.measure(cmd.Context(), args)
 		},
 	}
-	groups := a.benchGroups()
+	groups := a.benchGroups(command)
 	cmd.Flags().SortFlags = false
 	for _, g := range groups {
 		cmd.Flags().AddFlagSet(g.flags)

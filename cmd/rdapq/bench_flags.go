@@ -64,13 +64,13 @@ var sharedBenchFlags = []string{
 	"ipv4", "ipv6", "bind", "resolve", "allow-private", "proxy", "demo", "demo-rtt",
 }
 
-// benchGroups are all flags of bench.
-func (a *app) benchGroups() []flagGroup {
+// benchGroups are all flags of bench: its own, and some of the command's.
+func (a *app) benchGroups(command []flagGroup) []flagGroup {
 	own := pflag.NewFlagSet("Measurement", pflag.ContinueOnError)
 	own.SortFlags = false
 	a.bench.register(own)
 	groups := []flagGroup{{"Measurement", own}}
-	for _, g := range a.opts.groups() {
+	for _, g := range command {
 		some := pflag.NewFlagSet(g.title, pflag.ContinueOnError)
 		some.SortFlags = false
 		for _, name := range sharedBenchFlags {
@@ -83,6 +83,19 @@ func (a *app) benchGroups() []flagGroup {
 		}
 	}
 	return groups
+}
+
+// fromSettings sets what variables and the configuration file say. They are about
+// the command: what bench alone has, or has in another sense, is left alone.
+func fromSettings(command []flagGroup) error {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, g := range command {
+		all.AddFlagSet(g.flags)
+	}
+	if err := fromEnvironment(all); err != nil {
+		return err
+	}
+	return fromConfig(all)
 }
 
 // networkPath says why a mode can't be measured with the demo registry, empty if

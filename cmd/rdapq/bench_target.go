@@ -47,11 +47,14 @@ func (a *app) newTarget() (*target, error) {
 	}
 	t.client = client.Config{UserAgent: o.userAgent, Timeout: o.timeout, AllowHTTP: o.allowHTTP, Logger: a.logger()}
 	o.batch.configure(&t.client)
+	var err error
+	if t.client.Credentials, err = a.credentials(); err != nil {
+		return nil, err
+	}
 	if o.insecure {
 		a.warn("certificates are not verified (--insecure)")
 	}
-	boot := bootstrap.Config{IANAOnly: o.ianaOnly, Offline: o.offline, AllowHTTP: o.allowHTTP, Logger: a.logger(), Warn: a.warn}
-	var err error
+	boot := bootstrap.Config{IANAOnly: o.ianaOnly, Offline: o.offline, AllowHTTP: o.allowHTTP, AllowPrivate: o.net.allowPrivate, Logger: a.logger(), Warn: a.warn}
 	if o.demo {
 		err = t.useDemo(&boot, o)
 	} else if err = a.configureBootstrap(&boot); err == nil {

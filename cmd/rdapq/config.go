@@ -47,7 +47,7 @@ func fromConfig(f *pflag.FlagSet) error {
 // is on.
 func readConfig(f *pflag.FlagSet, r io.Reader, name string) error {
 	given := map[string]bool{}
-	f.Visit(func(flag *pflag.Flag) { given[flag.Name] = true })
+	f.VisitAll(func(flag *pflag.Flag) { given[flag.Name] = flag.Changed })
 	repeated := map[string][]string{}
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {

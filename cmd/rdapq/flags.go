@@ -293,6 +293,6 @@ func newCommand(a *app) *cobra.Command {
 		// The flag was registered above, the only thing that can fail here.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	cmd.AddCommand(newBenchCommand(a))
+	cmd.AddCommand(newBenchCommand(a, groups))
 	return cmd
 }
