@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rdapq/rdapq/internal/render"
 )
 
 // What differs from run to run: ages, how long something took, and which of several
@@ -67,3 +69,50 @@ func matches(text, pattern string) bool {
 	}
 	return text == "" || parts[len(parts)-1] == ""
 }
+
+var (
+	numbers = regexp.MustCompile(`\d[\d.,–]*|[km]?s\b`)
+	bars    = regexp.MustCompile(`[·○▒▓█─]{2,}|[▒▓█] `)
+	names   = regexp.MustCompile(`[a-z]+(?:-[a-z]+)?\.(?:re|fr)`)
+)
+
+// shape is what of a measurement is the same each time: its words.
+func shape(text string) string {
+	for _, of := range []*regexp.Regexp{bars, names, numbers} {
+		text = of.ReplaceAllString(text, " ")
+	}
+	text = strings.NewReplacer("─ transfer", " ", "○ DNS", " ", "· queue", " ", "kB", " ", "·", " ").Replace(text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// README shows what bench and --trace print on a terminal of 80 columns, but for
+// the numbers.
+func TestReadmeMeasures(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository(), "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"rdapq bench", "rdapq --trace --demo -j 1 --format check courbu.re nic.re copacabana.re"} {
+		_, block, there := strings.Cut(string(text), "$ "+line+"\n")
+		want, _, _ := strings.Cut(block, "```")
+		if !there {
+			t.Errorf("README does not show %s", line)
+			continue
+		}
+		for l := range strings.Lines(want) {
+			if n := render.Columns(strings.TrimSuffix(l, "\n")); n > 80 {
+				t.Errorf("%d columns: %s", n, l)
+			}
+		}
+		p := newPseudo(t, 80)
+		cmd, _ := command(t, append(strings.Fields(line)[1:], "--demo-rtt", "20ms")...)
+		cmd.Stdout, cmd.Stderr = p.tty, p.tty
+		got := erased.ReplaceAllString(p.run(t, cmd), "")
+		if got, want := shape(got), shape(want); got != want {
+			t.Errorf("README has\n%s\nand the command prints\n%s", want, got)
+		}
+	}
+}
+
+// erased is what bench shows while it measures, and takes off again.
+var erased = regexp.MustCompile(`(?:\x1b\[\d*A)*rdapq: [^\n]*\x1b\[K\r?\n|\x1b\[\d*[AJK]`)

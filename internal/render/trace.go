@@ -97,9 +97,10 @@ type Traces struct {
 }
 
 type tracedLookup struct {
-	label, detail string
-	start         time.Time
-	steps         timing.Steps
+	label   string
+	details []string
+	start   time.Time
+	steps   timing.Steps
 }
 
 // Add takes a result, and what was asked for it beside.
@@ -110,15 +111,15 @@ func (t *Traces) add(r *client.Result, label string) {
 	case len(t.lookups) == maxTraces:
 		t.more++
 	case r.Cached && r.Conn.ConnID == 0:
-		t.lookups = append(t.lookups, tracedLookup{label: label, detail: "from memory", start: r.Time})
+		t.lookups = append(t.lookups, tracedLookup{label: label, details: []string{"from memory"}, start: r.Time})
 	case r.Conn.ConnID == 0:
 		detail := "no connection"
 		if r.Err != nil {
 			detail += ": " + r.Err.Code
 		}
-		t.lookups = append(t.lookups, tracedLookup{label, detail, r.Time.Add(-r.Elapsed), timing.Steps{Queue: r.Elapsed}})
+		t.lookups = append(t.lookups, tracedLookup{label, []string{detail}, r.Time.Add(-r.Elapsed), timing.Steps{Queue: r.Elapsed}})
 	default:
-		t.lookups = append(t.lookups, tracedLookup{label, traceDetail(r), r.Time.Add(-r.Conn.Total), timing.Of(&r.Conn)})
+		t.lookups = append(t.lookups, tracedLookup{label, traceDetails(r), r.Time.Add(-r.Conn.Total), timing.Of(&r.Conn)})
 	}
 	if g := r.Registrar; g != nil {
 		t.add(g, " at "+hostOf(g.Server))
@@ -136,8 +137,8 @@ func hostOf(s string) string {
 	return s
 }
 
-// traceDetail is what the picture doesn't tell.
-func traceDetail(r *client.Result) string {
+// traceDetails are what the picture doesn't tell.
+func traceDetails(r *client.Result) []string {
 	t, s := &r.Conn, timing.Of(&r.Conn)
 	how := "new"
 	switch {
@@ -148,7 +149,7 @@ func traceDetail(r *client.Result) string {
 	case t.Resumed:
 		how = "resumed"
 	}
-	parts := []string{fmt.Sprintf("connection %d, %s, %s", t.ConnID, how, t.Protocol)}
+	parts := []string{fmt.Sprintf("connection %d, %s, %s", t.ConnID, how, protocolName(t.Protocol))}
 	for _, step := range []struct {
 		name string
 		d    time.Duration
@@ -160,14 +161,14 @@ func traceDetail(r *client.Result) string {
 		{"first byte", s.FirstByte},
 		{"transfer", s.Transfer},
 	} {
-		if step.d >= 50*time.Microsecond { // 0.1 ms when rounded
+		if step.d*200 >= s.Total() { // what is less than that says nothing
 			parts = append(parts, step.name+" "+duration(inMillis(step.d)))
 		}
 	}
 	if before := earlier(r); before > 0 {
 		parts = append(parts, "earlier requests "+duration(inMillis(before)))
 	}
-	return strings.Join(parts, " · ")
+	return parts
 }
 
 // Write writes the waterfall, for a terminal of that width; 0 means 80 columns.
@@ -184,7 +185,7 @@ func (t *Traces) Write(w io.Writer, width int) error {
 	for i, l := range t.lookups {
 		s := l.steps
 		bars[i] = Bar{
-			Label: cmp.Or(l.label, "help"), Detail: l.detail, Start: inMillis(l.start.Sub(start)),
+			Label: cmp.Or(l.label, "help"), Details: l.details, Start: inMillis(l.start.Sub(start)),
 			Queue: inMillis(s.Queue), DNS: inMillis(s.DNS), TCP: inMillis(s.TCP), TLS: inMillis(s.TLS),
 			FirstByte: inMillis(s.FirstByte), Transfer: inMillis(s.Transfer),
 		}

@@ -6,10 +6,10 @@ import (
 )
 
 // A Bar is a lookup in a waterfall, in milliseconds: when it began, and how long
-// each step took, one after another. One without any time and detail is a heading.
+// each step took, one after another. One without any time and details is a heading.
 type Bar struct {
 	Label                                     string
-	Detail                                    string // stands below the bar
+	Details                                   []string // stand below the bar
 	Start                                     float64
 	Queue, DNS, TCP, TLS, FirstByte, Transfer float64
 }
@@ -41,7 +41,7 @@ func (b *Bar) end() float64 {
 	return end
 }
 
-func (b *Bar) heading() bool { return b.end() == 0 && b.Detail == "" }
+func (b *Bar) heading() bool { return b.end() == 0 && len(b.Details) == 0 }
 
 // Waterfall draws bars on one scale, with a line that says what is what. Steps
 // that are too short to be seen are left out, and at the end of each bar stands
@@ -72,8 +72,8 @@ func Waterfall(bars []Bar, width int) string {
 			took = " " + duration(b.end()-b.Start)
 		}
 		out.WriteString(strings.TrimRight(label+b.draw(longest, room, &seen)+took, " ") + "\n")
-		for _, part := range Wrap(b.Detail, width-labels-2) {
-			out.WriteString(strings.Repeat(" ", labels+2) + part + "\n")
+		for _, l := range fill(b.Details, width-labels-2) {
+			out.WriteString(strings.Repeat(" ", labels+2) + l + "\n")
 		}
 	}
 	var legend []string
@@ -104,4 +104,18 @@ func (b *Bar) draw(longest float64, room int, seen *[len(stepGlyphs)]bool) strin
 		seen[k] = true
 	}
 	return out.String()
+}
+
+// fill puts parts on lines of at most width columns, and breaks none of them.
+func fill(parts []string, width int) []string {
+	var lines []string
+	for _, part := range parts {
+		part = Safe(part)
+		if n := len(lines); n > 0 && columns(lines[n-1])+columns(part)+len(" · ") <= width {
+			lines[n-1] += " · " + part
+			continue
+		}
+		lines = append(lines, part)
+	}
+	return lines
 }

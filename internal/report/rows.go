@@ -1,9 +1,11 @@
 package report
 
 import (
+	"math"
 	"strings"
 
 	"github.com/rdapq/rdapq/internal/measure"
+	"github.com/rdapq/rdapq/internal/render"
 )
 
 // A row is one of the table that compares modes.
@@ -122,10 +124,14 @@ func (w *row) cell(r *measure.Result) string {
 	return out
 }
 
-// span writes a range, nothing where there is none, or none to be seen.
+// span writes a range, nothing where there is none, or none to be seen. That with
+// a row of its own is written more exactly, so that it is to be seen.
 func (w *row) span(s measure.Spread) string {
 	from, to := w.unit.write(s.Min), w.unit.write(s.Max)
-	if from == to {
+	if w.apart && s.Min >= 100 && s.Max < 100_000 {
+		from, to = render.Grouped(int64(math.Round(s.Min)))+" ms", render.Grouped(int64(math.Round(s.Max)))+" ms"
+	}
+	if from == to && (!w.apart || !s.Varies()) {
 		return ""
 	}
 	if number, ok := strings.CutSuffix(from, unitOf(to)); ok && unitOf(to) != "" {

@@ -17,8 +17,9 @@ func settingLines(r *measure.Report) []string {
 		if s.Jobs == 1 {
 			what = fmt.Sprintf("%s a run, one after another", render.Plural(int64(s.Lookups), "lookup"))
 		}
-		lines = append(lines, fmt.Sprintf("%s; %s of each mode, by turns, after a warm-up; %s in all",
+		lines = append(lines, fmt.Sprintf("%s; %s of each mode by turns; %s in all",
 			what, render.Plural(int64(s.Runs), "run"), render.Plural(int64(s.LookupsInAll), "lookup")))
+		lines = append(lines, "after a warm-up; each run begins without connections")
 	}
 	where := "servers on the network"
 	if s.Demo {
