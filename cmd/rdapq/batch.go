@@ -145,7 +145,7 @@ func (o *batchOptions) parseGroups() (map[string]string, error) {
 }
 
 // configure sets what a client has from these flags.
-func (o *batchOptions) configure(c *client.Config) {
+func (o *batchOptions) configure(c *client.Config, file bool) {
 	c.Rates, _ = o.parseRates() // check has found them right
 	c.Groups, _ = o.parseGroups()
 	c.MaxWait, c.Attempts, c.Registrable = o.maxWait, o.attempts, o.registrable
@@ -153,6 +153,10 @@ func (o *batchOptions) configure(c *client.Config) {
 	case 0:
 		c.MaxWait = -1 // which says that none waits
 	case usualWait:
-		c.MaxWait = 0 // which leaves it to the client
+		// Several queries at a prompt are a batch as well, but one that somebody
+		// waits for.
+		if c.MaxWait = client.DefaultMaxWait; file {
+			c.MaxWait = client.DefaultBatchMaxWait
+		}
 	}
 }

@@ -46,7 +46,7 @@ func (a *app) newTarget() (*target, error) {
 		return nil, err
 	}
 	t.client = client.Config{UserAgent: o.userAgent, Timeout: o.timeout, AllowHTTP: o.allowHTTP, Logger: a.logger()}
-	o.batch.configure(&t.client)
+	o.batch.configure(&t.client, o.file != "")
 	var err error
 	if t.client.Credentials, err = a.credentials(); err != nil {
 		return nil, err

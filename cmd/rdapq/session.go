@@ -81,7 +81,7 @@ func (a *app) newSession() (*session, error) {
 			}
 			config.Credentials = secrets
 			config.Languages, _ = client.ParseLanguages(o.view.lang) // check has found them right
-			o.batch.configure(&config)
+			o.batch.configure(&config, o.file != "")
 			if s.budgets != nil {
 				config.Budgets = s.budgets
 			}

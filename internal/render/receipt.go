@@ -3,9 +3,11 @@ package render
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rdapq/rdapq/client"
 )
@@ -17,11 +19,10 @@ const maxReceiptServers = 5
 // sentence and some lines with labels. The error is w's.
 func WriteReceipt(w io.Writer, r Report) error {
 	var b strings.Builder
-	b.WriteString(headline(r))
-	b.WriteByte('\n')
+	b.WriteString(folded(headline(r), "  "))
 	line := func(label, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "  %-9s %s\n", label, value)
+			b.WriteString(folded(fmt.Sprintf("  %-9s %s", label, value), strings.Repeat(" ", 12)))
 		}
 	}
 	line("verdicts", verdictCounts(r.Verdicts))
@@ -43,6 +44,36 @@ func WriteReceipt(w io.Writer, r Report) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// receiptWidth is what a line of a receipt may have, in characters.
+const receiptWidth = 80
+
+// folded breaks a line where the next part would stand out on the right. Parts
+// have " · " or commas between. What comes after a break is indented.
+func folded(line, indent string) string {
+	var b strings.Builder
+	used := 0
+	for line != "" {
+		part := line
+		if end := foldAt.FindStringIndex(line); end != nil {
+			part = line[:end[1]]
+		}
+		line = line[len(part):]
+		if n := utf8.RuneCountInString(strings.TrimRight(part, " ·")); used > 0 && used+n > receiptWidth {
+			b.WriteString("\n" + indent)
+			used = len(indent)
+		}
+		b.WriteString(part)
+		used += utf8.RuneCountInString(part)
+	}
+	return trailing.ReplaceAllString(b.String(), "\n") + "\n"
+}
+
+// foldAt is where a line may end, trailing what it leaves there.
+var (
+	foldAt   = regexp.MustCompile(`, | · `)
+	trailing = regexp.MustCompile(`( ·)? +\n`)
+)
 
 // headline says it in one sentence: "3 lookups over 1 connection: 1 full
 // handshake, 2 avoided, about 360 ms saved".
@@ -120,7 +151,7 @@ func trafficLine(r Report) string {
 }
 
 func serverLine(s ServerReport) string {
-	out := Safe(s.Server) + " · " + plural(s.Lookups, "lookup")
+	out := Safe(shortURL(s.Server)) + " · " + plural(s.Lookups, "lookup")
 	if s.Connections > 0 {
 		out += " · " + plural(s.Connections, "connection")
 	}
@@ -131,6 +162,11 @@ func serverLine(s ServerReport) string {
 		out += " · " + duration(s.P50)
 	}
 	return out
+}
+
+// shortURL leaves out what goes without saying.
+func shortURL(server string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(server, "https://"), "/")
 }
 
 func plural(n int64, what string) string {

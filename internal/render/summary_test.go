@@ -37,8 +37,8 @@ func TestWriteSummary(t *testing.T) {
 	}
 	want := `5 lines: 1 registered, 1 not found, 2 failed, 1 invalid
   besides   1,200 lines done before (1,200 registered), 1 repeated line left out, 7 lines read and not asked
-  servers   https://a.example/ · 1 registered, 1 not found
-            https://b.example/ · 2 failed
+  servers   a.example · 1 registered, 1 not found
+            b.example · 2 failed
   errors    2 × timeout, such as: no answer\x1b[2J in time
             1 × invalid: no query
 `

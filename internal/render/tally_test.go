@@ -184,3 +184,21 @@ func TestByteCount(t *testing.T) {
 		}
 	}
 }
+
+func TestFolded(t *testing.T) {
+	for _, tt := range []struct{ line, want string }{
+		{"short, and · simple", "short, and · simple\n"},
+		{
+			"581 lookups over 9 connections: 8 full handshakes, 1 resumed, 572 avoided, about 1 m 45 s saved",
+			"581 lookups over 9 connections: 8 full handshakes, 1 resumed, 572 avoided,\n    about 1 m 45 s saved\n",
+		},
+		{
+			"  time      9.6 s in all · half of the lookups within 92 ms · 95% within 94 ms · 60 a second",
+			"  time      9.6 s in all · half of the lookups within 92 ms · 95% within 94 ms\n    60 a second\n",
+		},
+	} {
+		if got := folded(tt.line, "    "); got != tt.want {
+			t.Errorf("%q\nwant %q", got, tt.want)
+		}
+	}
+}
