@@ -19,8 +19,8 @@ var looks = []look{
 }
 
 // cut is what of a page is not to be seen whole: text and bars outside their
-// chart, texts of one row of a chart that stand on one another, and anything
-// wider than the window that can't be scrolled by itself.
+// chart, texts of a chart that stand on one another, and anything wider than the
+// window or its own box.
 const cut = `(() => {
   const problems = [];
   const say = (what, e) => problems.push(what + ': ' + (e.textContent || e.outerHTML).trim().slice(0, 80));
@@ -46,7 +46,7 @@ const cut = `(() => {
     if (reach.length && Math.max(...reach) < 0.9) problems.push(figures + ': the axis is longer than the data, which reach ' + Math.max(...reach));
   }
   for (const e of document.querySelectorAll('h1, h2, h3, p, li, dt, dd, th, td, figcaption, summary')) {
-    if (!e.closest('.wide') && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline') say('wider than its box', e);
+    if (e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline') say('wider than its box', e);
   }
   return problems;
 })()`

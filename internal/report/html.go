@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +36,7 @@ func WriteHTML(w io.Writer, r *measure.Report) error {
 	m.element("title", "rdapq "+r.Kind+": "+render.Safe(r.Headline))
 	m.tag("<style>\n%s</style>\n</head>\n<body>\n", style)
 	m.head(r)
-	if len(r.Modes) > 0 {
+	if len(r.Modes) > 0 && r.Settings.LookupsInAll > 0 {
 		m.comparison(r)
 		m.waterfalls(r)
 		m.distributions(r)
@@ -121,22 +122,29 @@ func (m *markup) comparisonSentence(i int, c *measure.Comparison) {
 	m.tag("</p>\n")
 }
 
-// manyModes is how many have room on paper in type of the usual size.
-const manyModes = 4
+// fewModes is how many have room beside one another on a phone, manyModes on paper
+// in type of the usual size.
+const (
+	fewModes  = 2
+	manyModes = 4
+)
 
 // comparison is the table of all modes.
 func (m *markup) comparison(r *measure.Report) {
 	m.tag("<section>\n")
 	m.element("h2", "What each took")
 	m.wallChart(r)
-	class := ""
-	if len(r.Modes) > manyModes {
-		class = ` class="many"`
+	class := "modes"
+	if len(r.Modes) > fewModes {
+		class += " cards"
 	}
-	m.tag("<div class=\"wide\">\n<table%s>\n<thead><tr><th></th>", class)
+	if len(r.Modes) > manyModes {
+		class += " many"
+	}
+	m.tag("<table class=\"%s\">\n<thead><tr><th></th>", class)
 	for i := range r.Modes {
 		m.tag("<th>")
-		m.quoted(fmt.Sprintf("modes.%d.mode", i), r.Modes[i].Mode)
+		m.name(fmt.Sprintf("modes.%d.mode", i), r.Modes[i].Mode)
 		m.tag("</th>")
 	}
 	m.tag("</tr></thead>\n<tbody>\n")
@@ -152,15 +160,20 @@ func (m *markup) comparison(r *measure.Report) {
 			}
 			m.tag("</th>")
 			for i := range r.Modes {
-				m.tag("<td>")
+				m.tag("<td data-label=\"")
+				m.text(render.Safe(r.Modes[i].Mode))
+				m.tag("\"><span>")
 				m.cell(&w, i, &r.Modes[i])
-				m.tag("</td>")
+				m.tag("</span></td>")
 			}
 			m.tag("</tr>\n")
 		}
 	}
-	m.tag("</tbody>\n</table>\n</div>\n<ul>\n")
+	m.tag("</tbody>\n</table>\n<ul>\n")
 	for i := range r.Modes {
+		if r.Modes[i].About == "" {
+			continue
+		}
 		m.tag("<li>")
 		m.quoted(fmt.Sprintf("modes.%d.mode", i), r.Modes[i].Mode)
 		m.tag(": ")
@@ -238,7 +251,10 @@ func (m *markup) servers(r *measure.Report) {
 	if r.Kind == measure.KindBench {
 		m.tag("<p class=\"faint\">In the run with the median time.</p>\n")
 	}
-	labels := []string{"Lookups", "Verdicts", "Connections", "Full", "Resumed", "Avoided", "Protocol", "Half within", "Limit"}
+	if sharesHosts(r) {
+		m.tag("<p class=\"faint\">Servers at one host share its connections, which are counted for each of them.</p>\n")
+	}
+	labels := []string{"Lookups", "Verdicts", "Connections", "Full handshakes", "Resumed", "Avoided", "Protocol", "Half within", "Limit"}
 	for i := range r.Modes {
 		mode := &r.Modes[i]
 		if len(r.Modes) > 1 {
@@ -253,6 +269,24 @@ func (m *markup) servers(r *measure.Report) {
 		m.tag("</tbody>\n</table>\n")
 	}
 	m.tag("</section>\n")
+}
+
+// sharesHosts reports whether several servers are at one host.
+func sharesHosts(r *measure.Report) bool {
+	for i := range r.Modes {
+		seen := make(map[string]bool)
+		for _, s := range r.Modes[i].Servers {
+			u, err := url.Parse(s.Server)
+			if err != nil {
+				continue
+			}
+			if seen[u.Host] {
+				return true
+			}
+			seen[u.Host] = true
+		}
+	}
+	return false
 }
 
 func (m *markup) server(path string, s *measure.Server, labels []string) {

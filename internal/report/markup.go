@@ -35,6 +35,18 @@ func (m *markup) quoted(path, s string) {
 	m.tag("</span>")
 }
 
+// name is quoted for a mode, which may be broken behind each "+".
+func (m *markup) name(path, s string) {
+	m.tag(`<span data-s="%s">`, path)
+	for i, part := range strings.SplitAfter(render.Safe(s), "+") {
+		if i > 0 {
+			m.tag("<wbr>")
+		}
+		m.text(part)
+	}
+	m.tag("</span>")
+}
+
 // element writes an element with text of the page's own.
 func (m *markup) element(tag, s string) {
 	m.tag("<%s>", tag)
