@@ -10,18 +10,16 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// What differs from run to run: ages, how long something took, and which of several
-// lookups opened the connection.
-var passing = regexp.MustCompile(`\d+ (?:day|month|year)s? (?:ago|left)|\d[\d.]* m?s\b|· (?:new|reused) ·| · \d+ a second`)
+// What differs from run to run: ages, how long something took, which of several
+// lookups opened the connection, and where the line about times is broken.
+var (
+	passing = regexp.MustCompile(`\d+ (?:day|month|year)s? (?:ago|left)|\d[\d.]* m?s\b|· (?:new|reused) ·`)
+	timing  = regexp.MustCompile(`(?s)\n  time  .*?\n  traffic`)
+)
 
 // passed is what stands for it.
 func passed(text string) string {
-	return passing.ReplaceAllStringFunc(text, func(s string) string {
-		if strings.HasSuffix(s, " a second") { // it stands there or not
-			return ""
-		}
-		return "SOMETHING"
-	})
+	return passing.ReplaceAllString(timing.ReplaceAllString(text, "\n  time\n  traffic"), "SOMETHING")
 }
 
 // README shows what the command prints today, on a terminal of 80 columns. A line
