@@ -43,6 +43,7 @@ type conn struct {
 
 	inflight int         // requests that hold a place on it
 	served   int         // responses that began on it
+	heard    bool        // the peer's first word has come: it answered or refused
 	granted  int         // requests that ever got a place on it
 	limit    int         // requests at once that the peer allows, as far as is known
 	settled  bool        // limit is the peer's word
@@ -122,7 +123,7 @@ func (c *conn) reserve(perConn int) bool {
 func (c *conn) hasStream() bool {
 	free, busy := c.cc.Available(), c.cc.InFlight()
 	if free > 0 {
-		if c.served > 0 { // the peer's SETTINGS came before its first response
+		if c.heard { // the peer's SETTINGS came before that
 			c.limit, c.settled = free+busy, true
 		}
 		return c.inflight < min(c.limit, free+busy)

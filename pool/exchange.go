@@ -50,10 +50,23 @@ func (o *origin) failed(c *conn, req *http.Request, err error) failure {
 		c.draining, c.broken = true, true
 	}
 	o.releaseLocked(c)
+	if f.reason == RetryRefused {
+		o.refusedLocked(c)
+	}
 	if len(o.queue) > 0 && !o.closed {
 		o.dispatchLocked()
 	}
 	return f
+}
+
+// refusedLocked takes note of a stream that c's peer refused. If c is full, what
+// is left on it is what the peer takes at once, or will be when the other
+// refusals have come; nothing better is known before one of them is answered.
+func (o *origin) refusedLocked(c *conn) {
+	c.heard = true
+	if !c.settled && c.protocol == protoHTTP2 && c.inflight > 0 && c.cc.Err() == nil && c.cc.Available() == 0 {
+		c.limit, o.streams = c.inflight, c.inflight
+	}
 }
 
 // delivery is what deliver needs to know of how the response came about.
@@ -68,6 +81,7 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	now := time.Now()
 	o.mu.Lock()
 	c.served++
+	c.heard = true
 	switch {
 	case o.p.cfg.single():
 		c.draining, c.by = true, ClosedPool

@@ -68,6 +68,11 @@ func (o *origin) wantLocked() int {
 	case depth > depthForFour:
 		want = 4
 	}
+	// A server that takes few requests at once on a connection gets as many
+	// connections as they need.
+	if o.proto == protoHTTP2 && o.streams > 0 {
+		want = max(want, (depth+o.streams-1)/o.streams)
+	}
 	return min(want, most)
 }
 

@@ -184,6 +184,7 @@ func (o *origin) pick(newerThan int64) *conn {
 		if best.inflight == 0 && !best.idleAt.IsZero() && wallSince(best.idleAt) > o.p.cfg.IdleTimeout {
 			best.draining, best.by = true, ClosedIdle // its timer may have slept with the machine
 		} else if best.reserve(o.perConn) {
+			o.learnStreams(best)
 			if best.inflight == 1 && best.idle != nil {
 				best.idle.Stop()
 			}
@@ -301,9 +302,7 @@ func (o *origin) remove(c *conn, by Closer) {
 // row after the same number.
 func (o *origin) learn(c *conn) {
 	defer o.remember(c)
-	if c.settled && c.protocol == protoHTTP2 {
-		o.streams = c.limit
-	}
+	o.learnStreams(c)
 	if !c.refused || c.served == 0 {
 		return
 	}
@@ -311,6 +310,14 @@ func (o *origin) learn(c *conn) {
 		o.perConn = c.served
 	}
 	o.lastServed = c.served
+}
+
+// learnStreams keeps how many requests at once c was seen to take. It decides
+// how many connections the queue is worth.
+func (o *origin) learnStreams(c *conn) {
+	if c.settled && c.protocol == protoHTTP2 {
+		o.streams = c.limit
+	}
 }
 
 func (o *origin) closeIdle() {
