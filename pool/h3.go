@@ -248,8 +248,12 @@ func mayBeEarly(req *http.Request) bool {
 	return true
 }
 
-// seed starts an origin with what earlier ones learned.
+// seed starts an origin with what earlier ones learned, and with what can't be
+// otherwise.
 func (o *origin) seed() {
+	if o.p.dialer.speaksOnlyHTTP1() && o.key.scheme == "https" {
+		o.proto = protoHTTP1 // no connection need go alone to find out
+	}
 	if o.p.cfg.single() || o.key.proxy != (proxy{}) {
 		return
 	}
@@ -294,6 +298,10 @@ func (o *origin) remember(c *conn) {
 // offers reports whether a protocol is offered over TCP.
 func (d *dialer) offers(protocol string) bool {
 	return slices.Contains(d.tls.base.NextProtos, protocol)
+}
+
+func (d *dialer) speaksOnlyHTTP1() bool {
+	return slices.Equal(d.tls.base.NextProtos, []string{protoHTTP1})
 }
 
 // bytes are those received and sent on the wire.

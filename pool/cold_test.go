@@ -1,0 +1,58 @@
+package pool_test
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// together returns a Dial of which none ends before n have begun.
+func together(n int64) func(ctx context.Context, network, address string) (net.Conn, error) {
+	var begun atomic.Int64
+	all := make(chan struct{})
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if begun.Add(1) == n {
+			close(all)
+		}
+		select {
+		case <-all:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+}
+
+// Where it is known that the server speaks HTTP/1.1, no dial goes alone to find
+// that out: as many as the cap allows are under way at once.
+func TestKnownHTTP1IsDialedAtOnce(t *testing.T) {
+	const most, atOnce = 6, 100
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
+	facts, err := pool.OpenFactFile(filepath.Join(t.TempDir(), "hosts.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer facts.Close()
+	before := newPool(t, s, pool.Config{Facts: facts})
+	getAll(t, before, s, 1, 1)
+	before.Close()
+
+	for name, c := range map[string]pool.Config{
+		"it is all that is spoken": {Protocols: []string{"http/1.1"}},
+		"from a former run":        {Facts: facts},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.MaxConnsPerHost, c.Dial = most, together(most)
+			p := newPool(t, s, c)
+			getAll(t, p, s, atOnce, atOnce)
+			if st := p.Stats(); st.Dials != most || st.Failed != 0 {
+				t.Errorf("%d dials, %d failed, want %d and 0", st.Dials, st.Failed, most)
+			}
+		})
+	}
+}
