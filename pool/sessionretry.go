@@ -117,6 +117,7 @@ func (o *origin) countRefused(d *dial) {
 	if d.refused == nil {
 		return
 	}
+	o.stats.Dials++ // the one without
 	o.dialFailed(d.refused)
 	if o.stats.Retries == nil {
 		o.stats.Retries = make(map[Reason]int64)

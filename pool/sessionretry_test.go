@@ -56,6 +56,9 @@ func TestFailingSessionCostsNoLookup(t *testing.T) {
 			if st.Retries[pool.RetrySession] != 1 || st.RetriesTotal() != 1 || st.DialsFailed != 1 || st.Failed != 0 || st.Connections != 10 {
 				t.Errorf("stats: %+v", st)
 			}
+			if st.Dials != c.Connections {
+				t.Errorf("%d dials, the server saw %d connections", st.Dials, c.Connections)
+			}
 			if len(events) != 2 || events[0].Kind != pool.DialFailed || events[0].Err == nil || events[1].Kind != pool.RequestAgain {
 				t.Errorf("events: %+v", events)
 			}
