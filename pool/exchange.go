@@ -40,6 +40,7 @@ func asksForGzip(c *conn, req *http.Request) bool {
 // failed takes note of an attempt that brought no response.
 func (o *origin) failed(c *conn, req *http.Request, err error) failure {
 	f := failure{reason: reasonOf(req.Context(), err), unsent: unsent(err), lastConn: o.p.lastConn.Load()}
+	f.unprocessed = f.reason.notProcessed(err)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f.progressed = c.served > 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -138,6 +139,45 @@ func TestGoAwayWithUnprocessedRequests(t *testing.T) {
 	}
 	if st.Connections != 2 || s.Counts().Connections != 2 {
 		t.Errorf("%d connections, the server saw %d, want 2", st.Connections, s.Counts().Connections)
+	}
+}
+
+// A server that restarts takes connections and closes them with a GOAWAY that
+// does not say what it has processed.
+func TestGoAwayThatSaysNothing(t *testing.T) {
+	rules := rdaptest.ConnRules{Raw: &rdaptest.RawH2{GoAwayOn: 1, GoAwayVague: true, GoAwayClose: true}}
+	const bad = 4
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
+	rules.First = bad
+	s.SetConnRules(rules)
+	p := newPool(t, s, pool.Config{})
+	getAll(t, p, s, 1, 1)
+	if st := p.Stats(); st.Retries[pool.RetryGoAway] != bad || st.Connections != bad+1 || st.Failed != 0 {
+		t.Errorf("stats: %+v", st)
+	}
+
+	// One that goes on like that is left alone in the end, and what may have been
+	// processed is never sent again if that could do harm.
+	rules.First = 0
+	s.SetConnRules(rules)
+	p = newPool(t, s, pool.Config{})
+	if a, err := get(t.Context(), p, domain(s, 1)); err == nil {
+		t.Errorf("got %d", a.status)
+	}
+	if st := p.Stats(); st.Connections > 12 || st.Failed != 1 {
+		t.Errorf("stats: %+v", st)
+	}
+	before := s.Counts().Requests
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, domain(s, 1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := p.RoundTrip(req); err == nil {
+		resp.Body.Close()
+		t.Errorf("got %d", resp.StatusCode)
+	}
+	if n := s.Counts().Requests - before; n != 1 {
+		t.Errorf("a request that may not be repeated was sent %d times", n)
 	}
 }
 

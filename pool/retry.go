@@ -14,7 +14,7 @@ const (
 	// RetryClosed: a kept connection ended before the response began.
 	RetryClosed Reason = "closed"
 	// RetryGoAway: the server closed the connection (GOAWAY) and had not
-	// processed the request.
+	// processed the request, or did not say whether it had.
 	RetryGoAway Reason = "goaway"
 	// RetryRefused: the server refused the stream before processing it.
 	RetryRefused Reason = "refused_stream"
@@ -29,13 +29,22 @@ const (
 )
 
 // notProcessed reports whether the server said that it did nothing about the
-// request.
-func (r Reason) notProcessed() bool {
-	return r == RetryGoAway || r == RetryRefused || r == RetryEarlyData
+// request that failed with err.
+func (r Reason) notProcessed(err error) bool {
+	return r == RetryGoAway && !leftOpen(err) || r == RetryRefused || r == RetryEarlyData
+}
+
+// leftOpen reports whether err is from a connection that the server closed
+// after it had said so, without a word about which requests it had processed.
+// A server that restarts may do so to several connections in a row.
+func leftOpen(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "server sent GOAWAY and closed the connection") && strings.Contains(text, "ErrCode=NO_ERROR")
 }
 
 // maxBlind bounds the repetitions of a request that a server refuses on
-// connections on which it has answered nothing.
+// connections on which it has answered nothing, or leaves open on those that it
+// closes.
 const maxBlind = 10
 
 // Bounds of the repetitions of a request whose connection ended before the
@@ -49,10 +58,11 @@ const (
 
 // A failure is what a failed attempt tells about repeating it.
 type failure struct {
-	reason     Reason
-	unsent     bool  // it did not go out
-	progressed bool  // the connection had answered others
-	lastConn   int64 // newest connection when it failed
+	reason      Reason
+	unprocessed bool  // the server said that it did nothing about it
+	unsent      bool  // it did not go out
+	progressed  bool  // the connection had answered others
+	lastConn    int64 // newest connection when it failed
 }
 
 // A retrier keeps count for one request.
@@ -69,8 +79,11 @@ func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
 		return false
 	}
 	switch {
-	case f.reason.notProcessed():
-		if !f.progressed {
+	case f.unprocessed, f.reason == RetryGoAway:
+		if !f.unprocessed {
+			r.newerThan = f.lastConn
+		}
+		if !f.progressed || !f.unprocessed {
 			if r.blind++; r.blind > maxBlind {
 				return false
 			}
@@ -130,7 +143,7 @@ func reasonOf(ctx context.Context, err error) Reason {
 	}
 	text := err.Error()
 	switch {
-	case strings.Contains(text, "graceful shutdown GOAWAY"), strings.Contains(text, "client conn not usable"):
+	case strings.Contains(text, "graceful shutdown GOAWAY"), strings.Contains(text, "client conn not usable"), leftOpen(err):
 		return RetryGoAway
 	case strings.Contains(text, "server response headers exceeded"):
 		return noRetry

@@ -36,6 +36,7 @@ type RawH2 struct {
 	GoAwayLast  int64
 	GoAwayCode  uint32 // 0: NO_ERROR; 11: ENHANCE_YOUR_CALM
 	GoAwayClose bool   // close when all that will be answered is answered
+	GoAwayVague bool   // name the highest stream there can be instead, which says nothing (RFC 9113 section 6.8)
 
 	IgnorePings bool // no PING gets its ACK
 }
@@ -167,7 +168,11 @@ func (rc *rawConn) request(f *http2.MetaHeadersFrame) bool {
 	}
 	if n == rc.GoAwayOn {
 		rc.away = true
-		if rc.framer.WriteGoAway(rc.streams[rc.GoAwayLast], http2.ErrCode(rc.GoAwayCode), nil) != nil {
+		last := rc.streams[rc.GoAwayLast]
+		if rc.GoAwayVague {
+			last = 1<<31 - 1
+		}
+		if rc.framer.WriteGoAway(last, http2.ErrCode(rc.GoAwayCode), nil) != nil {
 			return false
 		}
 	}
