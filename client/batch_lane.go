@@ -28,6 +28,7 @@ type lane struct {
 	shelf    shelf   // fresh ones that came later than those in memory
 	repeated []*item // to be asked again, in no order
 
+	others   bool // some have another server that could be asked
 	inFlight int
 	solo     bool      // what is in flight is to have no company
 	place    int       // among those that are ready; -1: it is not

@@ -206,7 +206,7 @@ func (q *queue) pick(l *lane, now time.Time) (*item, ticket) {
 	if l.solo {
 		return nil, ticket{}
 	}
-	p := pass{beside: l.inFlight, maxWait: q.maxWait}
+	p := pass{beside: l.inFlight, maxWait: q.maxWait, others: l.others}
 	if !q.deadline.IsZero() {
 		p.maxWait = min(p.maxWait, q.deadline.Sub(now))
 	}

@@ -30,6 +30,7 @@ func (q *queue) push(it *item) (same *Result) {
 			return same
 		}
 		l := q.lane(it.host)
+		l.others = l.others || len(it.servers.URLs) > 1
 		switch {
 		case l.shelf.n > 0 && q.spillErr == nil:
 			if q.hungry() && q.shelve(l, it) {

@@ -13,7 +13,7 @@ func TestBreaker(t *testing.T) {
 	var b breaker
 	want := func(step string, g grant, wait time.Duration) {
 		t.Helper()
-		got, at := b.allow(now)
+		got, at := b.allow(now, 0)
 		if got != g || g == later && wait > 0 && !at.Equal(now.Add(wait)) || g == later && wait == 0 && !at.IsZero() {
 			t.Errorf("%s: %v at %v, want %v after %v", step, got, at, g, wait)
 		}
@@ -23,6 +23,7 @@ func TestBreaker(t *testing.T) {
 	}
 	want("four failures", granted, 0)
 	b.answered()
+	b.alive = false // else it would be waited for
 	for range breakAfter - 1 {
 		b.failed(now, b.sent(), refused)
 	}
@@ -66,5 +67,40 @@ func TestBreaker(t *testing.T) {
 	want("it is back", granted, 0)
 	if b.dead || b.failures != 0 {
 		t.Errorf("%+v", b)
+	}
+}
+
+// A server that has answered before gets the time to start again.
+func TestBreakerWaitsForRestart(t *testing.T) {
+	start := time.Unix(1_700_000_000, 0)
+	var b breaker
+	b.answered()
+	now := start
+	for range breakAfter {
+		b.failed(now, b.sent(), &Error{Code: CodeRefused})
+	}
+	probes := 0
+	for ; now.Before(start.Add(comeBack)); now = now.Add(100 * time.Millisecond) {
+		switch g, _ := b.allow(now, time.Minute); g {
+		case granted:
+			probes++
+			b.failed(now, b.sent(), &Error{Code: CodeRefused})
+		case givenUpDead:
+			t.Fatalf("given up after %v and %d probes", now.Sub(start), probes)
+		}
+		// Who has less patience, or another server to go to, does not wait.
+		if g, _ := b.allow(now, 0); probes > 0 && g == later {
+			t.Fatal("somebody without patience waits")
+		}
+	}
+	if most := int(comeBack / probeSoon); probes < most || probes > most+3 {
+		t.Errorf("%d probes", probes)
+	}
+	if g, _ := b.allow(now, time.Minute); g != givenUpDead {
+		t.Errorf("after %v: %v", now.Sub(start), g)
+	}
+	b.answered()
+	if g, _ := b.allow(now, time.Minute); g != granted || !b.alive {
+		t.Errorf("back: %v, %+v", g, b)
 	}
 }

@@ -68,6 +68,15 @@ type pass struct {
 	single  bool          // one lookup by itself: bounds of a batch do not hold for it
 	beside  int           // lookups of its batch under way there
 	maxWait time.Duration // see Config.MaxWait
+	others  bool          // another server could be asked instead
+}
+
+// patience is how long a server that may be starting again is waited for.
+func (p pass) patience() time.Duration {
+	if p.others {
+		return 0
+	}
+	return p.maxWait
 }
 
 // A ticket is a host's answer to one who wants to make a request.
@@ -104,7 +113,7 @@ func (h *host) hopeless(now time.Time, p pass) (ticket, bool) {
 
 func (h *host) admit(now time.Time, p pass) (grant, time.Time) {
 	if !p.single {
-		if g, at := h.breaker.allow(now); g != granted {
+		if g, at := h.breaker.allow(now, p.patience()); g != granted {
 			return g, at
 		}
 		if p.beside >= h.adaptive.limit() {
@@ -299,6 +308,15 @@ func (h *host) limitError(now, at time.Time) *Error {
 // back says when, for people.
 func back(now, at time.Time) string {
 	return "in " + at.Sub(now).Round(time.Second).String() + " (" + at.UTC().Format("2006-01-02 15:04:05 MST") + ")"
+}
+
+// mayComeBack reports whether a request that failed for want of a server is
+// worth repeating until it is back: it has answered before, and now there was no
+// connection to be had for it, or it is dead for others, too.
+func (h *host) mayComeBack(now time.Time, patience time.Duration, unsent bool) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return (unsent || h.breaker.dead) && h.breaker.mayComeBack(now, patience)
 }
 
 // deadError is the error of an input that is given up because the server is dead.

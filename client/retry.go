@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/pool"
 )
 
 // A task is a lookup on its way to its result. It is made of single requests, so
@@ -171,7 +172,7 @@ func (c *Client) next(ctx context.Context, t *task, unreachable bool) (again boo
 		}
 	case r.Verdict == RateLimited:
 		return r.Attempts < c.patience(t) && c.mayWait(ctx, t, now)
-	case !left || !transient(r):
+	case !transient(r), !left && !(unreachable && c.waitsForRestart(t, now)):
 		return false
 	}
 	if unreachable {
@@ -180,6 +181,21 @@ func (c *Client) next(ctx context.Context, t *task, unreachable bool) (again boo
 	t.at = now.Add(jitter(retryBase, retryMost, r.Attempts))
 	deadline, ok := ctx.Deadline()
 	return !ok || t.at.Before(deadline)
+}
+
+// maxRestart bounds the requests for one query of a batch while its server
+// starts again.
+const maxRestart = 20
+
+// waitsForRestart reports whether a query of a batch is repeated beyond its
+// number, because its only server has just gone: it may come back, and the query
+// has nothing to do with it.
+func (c *Client) waitsForRestart(t *task, now time.Time) bool {
+	if !t.batch || c.cfg.Attempts == 1 || t.result.Attempts >= maxRestart || len(t.servers.URLs) > 1 || t.host == nil {
+		return false
+	}
+	_, unsent := errors.AsType[*pool.Error](t.result.Err.Err)
+	return t.host.mayComeBack(now, c.maxWait(t), unsent)
 }
 
 // patience is how often a query may be sent that is refused as one too many. In

@@ -1,0 +1,74 @@
+package client_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A server that goes away in the middle of a batch, for longer than the
+// repetitions of a query last, costs no input: it is waited for.
+func TestBatchWaitsForRestart(t *testing.T) {
+	t.Parallel() // it does little but wait
+	for _, jobs := range []int{1, 16} {
+		t.Run(fmt.Sprintf("%d jobs", jobs), func(t *testing.T) {
+			t.Parallel()
+			ca := newCA(t)
+			s := rdaptest.Start(t, rdaptest.Config{CA: ca, Protocols: rdaptest.H1Only})
+			const names, middle = 300, 100
+			var failed atomic.Int64
+			p, err := pool.New(pool.Config{AllowPrivate: true, TLS: &tls.Config{RootCAs: ca.Pool()}, OnEvent: func(e pool.Event) {
+				if e.Kind == pool.DialFailed {
+					failed.Add(1)
+				}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { p.Close() })
+			c, err := client.New(client.Config{Transport: p, Resolver: urls{s.URL()}, Jobs: jobs, PerHost: jobs})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+			var texts []string
+			for i := range names {
+				texts = append(texts, fmt.Sprintf("n%d.example", i))
+			}
+			// It is back when it was found dead, and asked in vain again.
+			back := make(chan struct{})
+			comeBack := func() {
+				defer close(back)
+				var before int64
+				for t.Context().Err() == nil && (before == 0 || failed.Load() < before+2) {
+					if before == 0 && c.Progress().Servers[0].Dead {
+						before = failed.Load()
+					}
+					time.Sleep(time.Millisecond)
+				}
+				s.SetConnRules(rdaptest.ConnRules{})
+			}
+			count := 0
+			for r := range c.Batch(t.Context(), lines(texts...)) {
+				if r.Verdict != client.Registered {
+					t.Errorf("%s: %v", describe(r), r.Err)
+				}
+				if count++; count == middle {
+					s.SetConnRules(rdaptest.ConnRules{Refuse: true})
+					s.CloseConns()
+					go comeBack()
+				}
+			}
+			<-back
+			if count != names {
+				t.Errorf("%d results", count)
+			}
+		})
+	}
+}
