@@ -47,6 +47,7 @@ type conn struct {
 	granted  int         // requests that ever got a place on it
 	limit    int         // requests at once that the peer allows, as far as is known
 	settled  bool        // limit is the peer's word
+	sum      int         // what the last look at it came to
 	triedIn  int64       // the last pick that considered it
 	broken   bool        // it failed with an error of its own
 	refused  bool        // the peer closed it with requests unprocessed
@@ -121,10 +122,15 @@ func (c *conn) reserve(perConn int) bool {
 // the reservations behind it. So the count is the pool's own, and RoundTrip
 // does the waiting in the moment before the limit is known.
 func (c *conn) hasStream() bool {
-	free, busy := c.cc.Available(), c.cc.InFlight()
+	before, free, busy := c.cc.InFlight(), c.cc.Available(), c.cc.InFlight()
 	if free > 0 {
-		if c.heard { // the peer's SETTINGS came before that
-			c.limit, c.settled = free+busy, true
+		// The peer's SETTINGS came before its first word. Streams end between
+		// these calls, so what they add up to counts when it comes out twice.
+		if sum := free + busy; c.heard && before == busy {
+			if sum == c.sum {
+				c.limit, c.settled = sum, true
+			}
+			c.sum = sum
 		}
 		return c.inflight < min(c.limit, free+busy)
 	}

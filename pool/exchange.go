@@ -52,22 +52,13 @@ func (o *origin) failed(c *conn, req *http.Request, err error) failure {
 	}
 	o.releaseLocked(c)
 	if f.reason == RetryRefused {
-		o.refusedLocked(c)
+		c.heard = true
+		o.guessStreams(c)
 	}
 	if len(o.queue) > 0 && !o.closed {
 		o.dispatchLocked()
 	}
 	return f
-}
-
-// refusedLocked takes note of a stream that c's peer refused. If c is full, what
-// is left on it is what the peer takes at once, or will be when the other
-// refusals have come; nothing better is known before one of them is answered.
-func (o *origin) refusedLocked(c *conn) {
-	c.heard = true
-	if !c.settled && c.protocol == protoHTTP2 && c.inflight > 0 && c.cc.Err() == nil && c.cc.Available() == 0 {
-		c.limit, o.streams = c.inflight, c.inflight
-	}
 }
 
 // delivery is what deliver needs to know of how the response came about.

@@ -318,3 +318,56 @@ func TestSessionsAreResumed(t *testing.T) {
 		}
 	})
 }
+
+// A request that no connection will do for, while others go on and new ones are
+// refused, fails with that: it does not go on dialing for as long as the others
+// last.
+func TestRefusedWhileOthersGoOn(t *testing.T) {
+	for name, test := range map[string]struct {
+		protocols rdaptest.Protocols
+		prepare   func(s *rdaptest.Server, p *pool.Pool)
+	}{
+		"its connection broke": {rdaptest.H1Only, func(s *rdaptest.Server, p *pool.Pool) {
+			s.SetConnRules(rdaptest.ConnRules{HangUpAfter: 1, First: 1})
+			getAll(t, p, s, 1, 1)
+		}},
+		"the server said goodbye": {rdaptest.H2Only, func(s *rdaptest.Server, p *pool.Pool) {
+			getAll(t, p, s, 2, 1) // the stream limit is known
+			s.AnnounceClose()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rdaptest.Start(t, rdaptest.Config{Protocols: test.protocols})
+			hold, holds := make(chan struct{}), make(chan struct{})
+			s.On("/domain/slow.example", rdaptest.Until(hold))
+			p := newPool(t, s, pool.Config{MaxConnsPerHost: 2})
+			go func() {
+				defer close(holds)
+				if a, err := get(t.Context(), p, s.URL()+"domain/slow.example"); err != nil || a.status != 200 {
+					t.Errorf("%d, %v", a.status, err)
+				}
+			}()
+			if err := s.AwaitRequests(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			test.prepare(s, p)
+			s.SetConnRules(rdaptest.ConnRules{Refuse: true})
+			for {
+				// The goodbye may take a moment to arrive.
+				a, err := get(t.Context(), p, domain(s, 2))
+				if err == nil && a.trace.Reused && test.protocols == rdaptest.H2Only {
+					continue
+				}
+				if _, ok := errors.AsType[*pool.Error](err); !ok {
+					t.Errorf("got %v", err)
+				}
+				break
+			}
+			if n := p.Stats().DialsFailed; n > 2 {
+				t.Errorf("%d dials failed", n)
+			}
+			close(hold)
+			<-holds
+		})
+	}
+}

@@ -94,18 +94,42 @@ func (o *origin) capLocked() int {
 // canServeLocked reports whether every waiter will do with a connection that
 // is there.
 func (o *origin) canServeLocked() bool {
-	newest := int64(-1)
-	for _, c := range o.conns {
-		if !c.draining && (o.perConn == 0 || c.granted < o.perConn) {
-			newest = max(newest, c.id)
-		}
-	}
+	newest := o.newestLocked()
 	for _, w := range o.queue {
 		if w.newerThan >= newest {
 			return false
 		}
 	}
 	return true
+}
+
+// newestLocked is the number of the newest connection that takes requests; -1:
+// there is none.
+func (o *origin) newestLocked() int64 {
+	newest := int64(-1)
+	for _, c := range o.conns {
+		if !c.draining && (o.perConn == 0 || c.granted < o.perConn) {
+			newest = max(newest, c.id)
+		}
+	}
+	return newest
+}
+
+// failNewerLocked tells those that no connection will do for, if no other one is
+// on its way, that there is none: else they would have it dialed again and again
+// for as long as the others last.
+func (o *origin) failNewerLocked(err error) {
+	if len(o.dials) > 0 {
+		return
+	}
+	newest := o.newestLocked()
+	o.queue = slices.DeleteFunc(o.queue, func(w *waiter) bool {
+		if w.newerThan < newest {
+			return false
+		}
+		w.grant <- grant{err: err}
+		return true
+	})
 }
 
 // evictLocked closes the connection that has been idle for longest.
@@ -173,6 +197,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		if !errors.Is(err, context.Canceled) {
 			o.dialFailed(err)
 			o.most, o.mostTil = len(o.conns), time.Now().Add(10*time.Second)
+			o.failNewerLocked(err)
 		}
 		o.dispatchLocked()
 	case errors.Is(err, context.Canceled) && !o.closed:

@@ -192,6 +192,8 @@ func (o *origin) pick(newerThan int64) *conn {
 		}
 		if best.dead() {
 			o.remove(best, best.endedBy())
+		} else {
+			o.guessStreams(best)
 		}
 	}
 }
@@ -317,6 +319,18 @@ func (o *origin) learn(c *conn) {
 func (o *origin) learnStreams(c *conn) {
 	if c.settled && c.protocol == protoHTTP2 {
 		o.streams = c.limit
+	}
+}
+
+// guessStreams is for a connection that was full from the beginning: more was
+// sent on it than its peer takes at once, or waits in RoundTrip. What is under
+// way on it is what the peer takes; nothing better is known before there is room.
+func (o *origin) guessStreams(c *conn) {
+	if c.settled || !c.heard || c.protocol != protoHTTP2 || c.cc.Err() != nil || c.cc.Available() > 0 {
+		return
+	}
+	if busy := c.cc.InFlight(); busy > 0 && busy <= c.inflight {
+		c.limit, o.streams = busy, busy
 	}
 }
 
