@@ -26,7 +26,7 @@ import (
 )
 
 // patience bounds what a server takes to do as it is told.
-const patience = 30 * time.Second
+const patience = 20 * time.Second
 
 // need skips a test that can't run here, and returns where the program is.
 func need(t *testing.T, program string) string {

@@ -1,0 +1,386 @@
+package interop_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"iter"
+	"net/netip"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// protocolName is how people call what ALPN names.
+var protocolName = map[string]string{http1: "HTTP/1.1", http2: "HTTP/2", http3: "HTTP/3"}
+
+// Names of features, where a product has to say why it can't do one.
+const (
+	featureHTTP3  = "HTTP/3"
+	featureTFO    = "TCP Fast Open"
+	featureGoAway = "GOAWAY"
+)
+
+func keepAlive(protocol string) string { return "keep-alive limit, " + protocolName[protocol] }
+func graceful(protocol string) string  { return "graceful restart, " + protocolName[protocol] }
+func restarted(protocol string) string { return "refused in a restart, " + protocolName[protocol] }
+
+// A feature is a row of the table.
+type feature struct {
+	name string
+	test func(t *testing.T, s *instance) outcome
+}
+
+// An outcome is a cell of the table. What was asked for and not answered has
+// failed the test already.
+type outcome struct {
+	asked, answered int64
+	full, resumed   int64 // handshakes, as the link counted them if it could
+	note            string
+}
+
+func features() []feature {
+	return []feature{
+		{protocolName[http1], plain(http1)},
+		{protocolName[http2], plain(http2)},
+		{featureHTTP3, plain(http3)},
+		{"resumption, TLS 1.2", resumption(tls.VersionTLS12)},
+		{"resumption, TLS 1.3", resumption(tls.VersionTLS13)},
+		{featureTFO, fastOpen},
+		{keepAlive(http1), limits(http1)},
+		{keepAlive(http2), limits(http2)},
+		{graceful(http1), gracefully(http1)},
+		{graceful(http2), gracefully(http2)},
+		{featureGoAway, goAway},
+		{restarted(http1), refused(http1)},
+		{restarted(http2), refused(http2)},
+	}
+}
+
+// pool returns a Pool that finds the server by its name at one address.
+func (s *instance) pool(c pool.Config) *pool.Pool {
+	s.t.Helper()
+	here := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+	c.Resolve = map[string][]netip.Addr{
+		"localhost:" + strconv.Itoa(s.Port): here, "localhost:" + strconv.Itoa(s.LimitPort): here,
+	}
+	return s.newPool(c)
+}
+
+// A tally compares what a pool says with what the link and the server saw.
+type tally struct {
+	s      *instance
+	before linkCounts
+	lines  int
+}
+
+func (s *instance) tally() tally {
+	return tally{s, s.link.counts(s.t), len(s.logs(s))}
+}
+
+// check ends a cell in which n names were asked for over the pool. In a calm
+// one nothing but the pool's own connections can have been there.
+func (c tally) check(t *testing.T, p *pool.Pool, n int64, protocol string, calm bool) outcome {
+	t.Helper()
+	s := p.Stats()
+	p.Close() // dials that nobody waits for any more are given up
+	out := outcome{asked: n, answered: min(s.Requests, n), full: s.Handshakes.Full, resumed: s.Handshakes.Resumed}
+	// What broke off in its body was answered twice.
+	if s.Requests < n || calm && (s.Requests != n || s.Failed != 0) {
+		t.Errorf("%d requests answered and %d failed of %d", s.Requests, s.Failed, n)
+	}
+	c.checkLog(t, s, n, protocol)
+	if c.s.link == nil {
+		return out
+	}
+	saw := c.s.link.counts(t).since(c.before)
+	if saw.Missed != 0 {
+		t.Errorf("%d packets were not counted", saw.Missed)
+	}
+	full, resumed, connections := saw.Full, saw.Resumed, saw.SYN
+	if protocol == http3 {
+		full, resumed, connections = saw.QUICFull, saw.QUICResume, saw.QUICConns
+	}
+	switch dials := p.Stats().Dials; {
+	case calm && (full != s.Handshakes.Full || resumed != s.Handshakes.Resumed || connections != s.Connections):
+		t.Errorf("the pool counts %d connections and %+v, the link %+v", s.Connections, s.Handshakes, saw)
+	case full+resumed < s.Handshakes.Full+s.Handshakes.Resumed || connections < s.Connections || connections > dials+c.s.wakes:
+		t.Errorf("the pool counts %d connections of %d begun and %+v, the link %+v", s.Connections, dials, s.Handshakes, saw)
+	}
+	out.full, out.resumed = full, resumed
+	return out
+}
+
+// checkLog wants every name in the server's log.
+func (c tally) checkLog(t *testing.T, s pool.Stats, n int64, protocol string) {
+	t.Helper()
+	if c.s.logs == nil {
+		return
+	}
+	var names map[string]bool
+	var ports map[string]bool
+	c.s.until("the server has logged what it answered", func() bool {
+		names, ports = make(map[string]bool), make(map[string]bool)
+		for _, l := range c.s.logs(c.s)[c.lines:] {
+			if l.status == "200" {
+				names[l.path], ports[l.port] = true, true
+			}
+		}
+		return int64(len(names)) >= n
+	})
+	if protocol != http3 && int64(len(ports)) > s.Connections {
+		t.Errorf("the server logged requests on %d connections, the pool counts %d", len(ports), s.Connections)
+	}
+}
+
+// plain asks for a few hundred names.
+func plain(protocol string) func(t *testing.T, s *instance) outcome {
+	return func(t *testing.T, s *instance) outcome {
+		const names, atOnce = 300, 32
+		p := s.pool(pool.Config{Protocols: []string{protocol}})
+		c := s.tally()
+		ask(t, p, s.base, names, atOnce)
+		if n := p.Stats().RetriesTotal(); n != 0 {
+			t.Errorf("%d retries", n)
+		}
+		return c.check(t, p, names, protocol, true)
+	}
+}
+
+// resumption comes back again and again.
+func resumption(version uint16) func(t *testing.T, s *instance) outcome {
+	return func(t *testing.T, s *instance) outcome {
+		const visits = 5
+		p := s.pool(pool.Config{TLS: &tls.Config{MaxVersion: version}})
+		c := s.tally()
+		for i := range int64(visits) {
+			a, err := lookup(t.Context(), p, s.base, name(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.trace.TLS != version || a.trace.Reused || a.trace.Resumed != (i > 0) {
+				t.Errorf("visit %d: %+v", i, a.trace)
+			}
+			p.CloseIdleConnections()
+		}
+		return c.check(t, p, visits, http2, true)
+	}
+}
+
+// fastOpen makes a connection for each lookup, the first of which may have to
+// earn the cookie.
+func fastOpen(t *testing.T, s *instance) outcome {
+	if s.link == nil {
+		s.skip(t, "it takes a network of its own")
+	}
+	const visits = 6
+	p := s.pool(pool.Config{FastOpen: true, FreshConns: true})
+	c := s.tally()
+	ask(t, p, s.base, visits, 1)
+	st := p.Stats().FastOpen
+	saw := s.link.counts(t).since(c.before)
+	if st.Accepted < visits-1 || st.Sent != saw.SYNData || st.Accepted != saw.TFOAcked {
+		t.Errorf("the pool counts %+v, the link %+v", st, saw)
+	}
+	out := c.check(t, p, visits, http2, true)
+	out.note = fmt.Sprintf("%d SYNs with data taken", st.Accepted)
+	if !s.fastOpen {
+		out.note += ", by the kernel's setting"
+	}
+	return out
+}
+
+// limits asks a server that ends its connections.
+func limits(protocol string) func(t *testing.T, s *instance) outcome {
+	return func(t *testing.T, s *instance) outcome {
+		p := s.pool(pool.Config{Protocols: []string{protocol}})
+		c := s.tally()
+		var names int64
+		var note string
+		switch s.limits[protocol] {
+		case sevenRequests:
+			const requests, atOnce = 300, 20
+			const limit = 8 // the first one is not counted everywhere
+			names, note = requests, "7 requests a connection"
+			ask(t, p, s.limited(), names, atOnce)
+			if n := p.Stats().Connections; n < (requests+limit-1)/limit {
+				t.Errorf("%d connections carried %d requests, %d each at most", n, requests, limit)
+			}
+		case beingIdle:
+			const requests, rounds, atOnce = 20, 2, 4
+			note = "closed when idle"
+			for range rounds {
+				ask(t, p, s.limited(), requests, atOnce)
+				names += requests
+				s.until("the server has closed its connections", func() bool { return p.Stats().Open == 0 })
+			}
+			if by := p.Stats().Closed; by[pool.ClosedServer] < rounds {
+				t.Errorf("connections were closed by %v", by)
+			}
+		default:
+			s.skip(t, "it has no such limit")
+		}
+		st := p.Stats()
+		out := c.withoutLog().check(t, p, names, protocol, false)
+		out.note = fmt.Sprintf("%s, %d retries", note, st.RetriesTotal())
+		return out
+	}
+}
+
+// withoutLog is for requests that are not logged.
+func (c tally) withoutLog() tally {
+	s := *c.s
+	s.logs = nil
+	c.s = &s
+	return c
+}
+
+// newGeneration changes the configuration, so that answers say which one made
+// them.
+func (s *instance) newGeneration() {
+	s.t.Helper()
+	s.Generation++
+	s.configure()
+}
+
+// gracefully restarts the server while lookups are under way, until the new
+// processes have answered many. The pool alone has to cope.
+func gracefully(protocol string) func(t *testing.T, s *instance) outcome {
+	return func(t *testing.T, s *instance) outcome {
+		p := s.pool(pool.Config{Protocols: []string{protocol}})
+		c := s.tally()
+		names := s.throughReload(t, p)
+		st := p.Stats()
+		out := c.check(t, p, names, protocol, false)
+		if st.Failed != 0 {
+			t.Errorf("%d failed", st.Failed)
+		}
+		out.note = fmt.Sprintf("%d retries", st.RetriesTotal())
+		return out
+	}
+}
+
+// throughReload asks until the server's new processes have answered for a
+// while, and returns how many names.
+func (s *instance) throughReload(t *testing.T, p *pool.Pool) int64 {
+	const atOnce, before, after = 16, 200, 500
+	var newer atomic.Int64
+	begun, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		<-begun
+		s.newGeneration()
+		s.reload(s)
+	}()
+	want := s.Generation + 1
+	names := askUntil(t, p, s.base, atOnce, func(i int64, a answer) bool {
+		if i == before {
+			close(begun)
+		}
+		return a.worker == want && newer.Add(1) >= after
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	<-done
+	return names
+}
+
+// refused ends the server in the middle of a batch, and starts it when
+// connections to it were refused. What the pool can't hide the client's
+// repetitions do.
+func refused(protocol string) func(t *testing.T, s *instance) outcome {
+	return func(t *testing.T, s *instance) outcome {
+		p := s.pool(pool.Config{Protocols: []string{protocol}, AllowPrivate: true})
+		c := s.tally()
+		names, repeated := s.batch(t, p, func() {
+			s.stop(syscall.SIGTERM)
+			s.until("a connection is refused", func() bool { return p.Stats().DialsFailed > 0 })
+			s.begin()
+		})
+		st := p.Stats()
+		// What was answered last before the end may not be in the log.
+		out := c.withoutLog().check(t, p, names, protocol, false)
+		out.note = fmt.Sprintf("%d refused, %d repeated by the client", st.DialsFailed, repeated)
+		return out
+	}
+}
+
+// batch has the client look names up, and something happen in the middle.
+func (s *instance) batch(t *testing.T, p *pool.Pool, happen func()) (names, repeated int64) {
+	t.Helper()
+	resolver, err := bootstrap.New(bootstrap.Config{Server: s.base})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resolver.Close()
+	cl, err := client.New(client.Config{Transport: p, Resolver: resolver, Jobs: 16, PerHost: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	const middle, after, ahead = 300, 2000, 500
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	var happened atomic.Bool
+	reached, enough, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	places := make(chan struct{}, ahead) // for inputs before their results
+	seen := make(map[int64]bool)
+	go func() {
+		defer close(done)
+		left := after
+		for r := range cl.Batch(ctx, paced(ctx, places, enough)) {
+			<-places
+			if r.Verdict != client.Registered {
+				t.Errorf("line %d: %s: %v", r.Line, r.Verdict, r.Err)
+			}
+			if seen[r.Line] {
+				t.Errorf("line %d has two results", r.Line)
+			}
+			seen[r.Line] = true
+			names = max(names, r.Line)
+			if r.Attempts > 1 {
+				repeated++
+			}
+			if len(seen) == middle {
+				close(reached)
+			}
+			if happened.Load() {
+				if left--; left == 0 {
+					close(enough)
+				}
+			}
+		}
+	}()
+	<-reached
+	happen()
+	happened.Store(true)
+	<-done
+	if int64(len(seen)) != names || names < middle+after {
+		t.Errorf("%d results for %d lines", len(seen), names)
+	}
+	return names, repeated
+}
+
+// paced yields names as there are places for them, until it is enough.
+func paced(ctx context.Context, places chan<- struct{}, enough <-chan struct{}) iter.Seq2[client.Input, error] {
+	return func(yield func(client.Input, error) bool) {
+		for i := int64(0); ; i++ {
+			select {
+			case places <- struct{}{}:
+			case <-enough:
+				return
+			case <-ctx.Done():
+				return
+			}
+			if !yield(client.Input{Line: i + 1, Text: name(i)}, nil) {
+				return
+			}
+		}
+	}
+}

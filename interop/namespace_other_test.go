@@ -1,0 +1,14 @@
+//go:build !linux
+
+package interop_test
+
+import "errors"
+
+const (
+	fastOpenOnRequest = 0
+	fastOpenForAll    = 0
+)
+
+func isolated() bool { return false }
+
+func setFastOpen(int) error { return errors.ErrUnsupported }
