@@ -22,7 +22,11 @@ const (
 
 // A JQ is a compiled expression in the language of jq. It is safe for concurrent
 // use.
-type JQ struct{ code *gojq.Code }
+type JQ struct {
+	code *gojq.Code
+	time time.Duration // bounds: maxJQTime
+	size int           // maxJQBytes
+}
 
 // CompileJQ compiles an expression. It has no way to read files, variables of the
 // environment or other input. The error says what is wrong with the expression,
@@ -36,7 +40,7 @@ func CompileJQ(expression string) (*JQ, error) {
 	if err != nil {
 		return nil, errors.New(Safe(flat(err.Error())))
 	}
-	return &JQ{code}, nil
+	return &JQ{code, maxJQTime, maxJQBytes}, nil
 }
 
 // appendValues appends what the expression makes of a row, each value on a line
@@ -50,7 +54,7 @@ func (q *JQ) appendValues(dst, row []byte) ([]byte, error) {
 	if err := d.Decode(&doc); err != nil {
 		return dst, fmt.Errorf("the row cannot be read: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), maxJQTime, fmt.Errorf("no end within %s", Span(maxJQTime)))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), q.time, fmt.Errorf("no end within %s", Span(q.time)))
 	defer cancel()
 	start := len(dst)
 	values := q.code.RunWithContext(ctx, doc)
@@ -66,8 +70,8 @@ func (q *JQ) appendValues(dst, row []byte) ([]byte, error) {
 		if dst, err = q.appendValue(dst, v); err != nil {
 			return dst, err
 		}
-		if len(dst)-start > maxJQBytes {
-			return dst, fmt.Errorf("more than %d MiB of one row", maxJQBytes>>20)
+		if len(dst)-start > q.size {
+			return dst, fmt.Errorf("more than %s octets of one row", grouped(int64(q.size)))
 		}
 	}
 }
