@@ -46,5 +46,5 @@ func comparisonLine(c *measure.Comparison) string {
 	if c.Claim {
 		return fmt.Sprintf("%s took %s (%.2f to %.2f)", c.Than, times, c.Times.Min, c.Times.Max)
 	}
-	return fmt.Sprintf("%s took %s: no difference is claimed: %s", c.Than, times, c.Why)
+	return fmt.Sprintf("%s took %s; no difference is claimed: %s", c.Than, times, c.Why)
 }
