@@ -12,6 +12,7 @@ var kindMeanings = map[string]string{
 	"allocated non-portable": "given on by a provider, for its customers",
 	"allocated":              "given by the registry itself",
 	"allocation":             "given to a provider, for its customers",
+	"allocated unspecified":  "given to a registry, to give on",
 	"assigned":               "in use by its holder",
 	"assigned anycast":       "in use in many places at once",
 	"assigned non-portable":  "in use by a provider's customer",

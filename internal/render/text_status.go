@@ -14,6 +14,7 @@ var statusMeanings = map[string]string{
 	"inactive":          "not in the DNS: it has no nameservers",
 	"associated":        "other objects refer to it",
 	"locked":            "cannot be changed",
+	"validated":         "its data have been checked",
 	"reserved":          "kept back, not for registration",
 	"proxy":             "registered through somebody else",
 	"private":           "the registrant is not shown",
