@@ -108,7 +108,7 @@ func (b *bench) serve(which server) error {
 	}
 	return b.lab.Serve([]string{
 		"nginx", "-e", filepath.Join(b.dir, "error.log"), "-c", filepath.Join(b.dir, "nginx.conf"),
-	}, "tcp:443", "tcp:2443")
+	}, "tcp:80", "tcp:443", "tcp:2443")
 }
 
 // missing returns the first of the flags, or the value of --http, that this

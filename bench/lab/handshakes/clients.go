@@ -13,7 +13,10 @@ import (
 
 // baseURL is where a mode's server is.
 func (m mode) baseURL() string {
-	if m.tls12 {
+	switch {
+	case m.plain:
+		return "http://" + host + "/"
+	case m.tls12:
 		return "https://" + host + ":2443/"
 	}
 	return "https://" + host + "/"

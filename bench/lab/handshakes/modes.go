@@ -17,6 +17,7 @@ type mode struct {
 
 	server server
 	tls12  bool // ask the port with TLS 1.2 only
+	plain  bool // ask over http, without TLS
 	primed bool // after a run that left a session and a cookie
 
 	// trips is the least number of round trips, one after another, with
@@ -62,6 +63,25 @@ var modes = map[string]mode{
 		rdapq: []string{"--fresh-connections", "--fast-open"}, reference: []string{"-no-reuse", "-resume", "-fast-open"},
 		trips: first(3, 2),
 	},
+	"plain": {
+		title: "HTTP without TLS",
+		rdapq: []string{"--allow-http"}, reference: []string{"-http", "1.1"}, plain: true, trips: once(1),
+	},
+	"plain-fastopen": {
+		title: "HTTP without TLS, Fast Open after a former run",
+		rdapq: []string{"--allow-http", "--fast-open"}, reference: []string{"-http", "1.1", "-fast-open", "-prime"},
+		plain: true, primed: true, trips: once(0),
+	},
+	"tls12-fastopen": {
+		title: "TLS 1.2, Fast Open after a former run, no session",
+		rdapq: []string{"--fast-open", "--no-session-store"}, reference: []string{"-fast-open", "-prime"},
+		tls12: true, primed: true, trips: once(2),
+	},
+	"tls13-fastopen": {
+		title: "TLS 1.3, Fast Open after a former run, no session",
+		rdapq: []string{"--fast-open", "--no-session-store"}, reference: []string{"-fast-open", "-prime"},
+		primed: true, trips: once(1),
+	},
 	"h1": {
 		title: "HTTP/1.1 kept",
 		rdapq: []string{"--http", "1.1"}, reference: []string{"-http", "1.1"}, trips: once(2),
@@ -105,7 +125,7 @@ var modes = map[string]mode{
 func listModes() string {
 	var list string
 	for _, name := range slices.Sorted(maps.Keys(modes)) {
-		list += fmt.Sprintf("\n%-9s %s", name, modes[name].title)
+		list += fmt.Sprintf("\n%-14s %s", name, modes[name].title)
 	}
 	return list
 }

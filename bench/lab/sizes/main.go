@@ -1,0 +1,202 @@
+// Sizes measures what answers of different sizes cost over HTTP/1.1 and HTTP/2,
+// of both sides' processors, with many lookups at once and no delay.
+// bench/sizes.sh builds what it needs and runs it in a namespace.
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+type settings struct {
+	atOnce   int
+	bytes    int64 // that all answers of a run have together, at most
+	runs     int
+	bin, dir string
+	out      string
+}
+
+func main() {
+	runtime.LockOSThread() // children end with the thread that starts them
+	var s settings
+	flag.IntVar(&s.atOnce, "at-once", 240, "lookups at once")
+	flag.Int64Var(&s.bytes, "bytes", 512<<20, "`octets` of answers in a run, at most; lookups are 20,000 at most")
+	flag.IntVar(&s.runs, "runs", 3, "`times` to measure each, of which the median counts")
+	flag.StringVar(&s.bin, "bin", "", "`directory` of rdapq's and the lab's programs")
+	flag.StringVar(&s.dir, "dir", "", "`directory` that setup filled")
+	flag.StringVar(&s.out, "out", "", "`directory` for what is read and written")
+	flag.Parse()
+	if err := run(s); err != nil {
+		fmt.Fprintln(os.Stderr, "sizes:", err)
+		os.Exit(1)
+	}
+}
+
+// A way is a way to ask.
+type way struct {
+	title string
+	flags []string
+}
+
+// A sample is one run.
+type sample struct {
+	wall, client, server time.Duration
+	connections          int
+}
+
+func run(s settings) error {
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	many := strconv.Itoa(s.atOnce)
+	ways := []way{
+		{"HTTP/1.1", []string{"--http", "1.1", "--per-host", many}},
+		{"HTTP/2", []string{"--http", "2", "--per-host", many}},
+		{"HTTP/2, one connection", []string{"--http", "2", "--per-host", many, "--min-handshakes"}},
+	}
+	fmt.Println("| answer | over | connections | lookups/s | MB/s | client's µs of CPU | server's |")
+	fmt.Println("| ---: | --- | ---: | ---: | ---: | ---: | ---: |")
+	for _, kib := range []int{4, 16, 64, 256, 1024} {
+		n := int(min(s.bytes/int64(kib<<10), 20_000))
+		if err := s.prepare(kib, n); err != nil {
+			return err
+		}
+		measured := make([][]sample, len(ways))
+		for range s.runs {
+			for i, w := range ways { // by turns, so that what else happens befalls all
+				one, err := s.measure(w, kib, n, stop)
+				if err != nil {
+					return fmt.Errorf("%d KiB, %s: %w", kib, w.title, err)
+				}
+				measured[i] = append(measured[i], one)
+			}
+		}
+		for i, w := range ways {
+			slices.SortFunc(measured[i], func(a, b sample) int { return cmp.Compare(a.wall, b.wall) })
+			m := measured[i][len(measured[i])/2]
+			fmt.Printf("| %d KiB | %s | %d | %.0f | %.0f | %.0f | %.0f |\n", kib, w.title, m.connections,
+				float64(n)/m.wall.Seconds(), float64(n)*float64(kib)*1024/1e6/m.wall.Seconds(),
+				float64(m.client.Microseconds())/float64(n), float64(m.server.Microseconds())/float64(n))
+		}
+	}
+	return nil
+}
+
+// prepare writes an answer of that size and the queries.
+func (s settings) prepare(kib, n int) error {
+	const head, tail = `{"objectClassName":"domain","handle":"SIZE","remarks":[{"description":["`, `"]}]}`
+	var body strings.Builder
+	body.WriteString(head)
+	for line := 0; body.Len() < kib<<10-len(tail); line++ {
+		fmt.Fprintf(&body, "Line %d of a long remark.%s", line, `","`)
+	}
+	text := body.String()[:kib<<10-len(tail)]
+	text = strings.TrimRight(text, `",\`) // it may have been cut between two strings
+	text += strings.Repeat(" ", kib<<10-len(tail)-len(text)) + tail
+	if !json.Valid([]byte(text)) {
+		return errors.New("the answer is no JSON")
+	}
+	var queries strings.Builder
+	for i := range n {
+		fmt.Fprintf(&queries, "any%d.example\n", i)
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(s.dir, "www", "answer"), []byte(text), 0o644),
+		os.WriteFile(filepath.Join(s.out, "queries"), []byte(queries.String()), 0o644))
+}
+
+// measure runs rdapq against a server of its own.
+func (s settings) measure(w way, kib, n int, stop <-chan os.Signal) (one sample, err error) {
+	server := command("0", "nginx", "-e", filepath.Join(s.dir, "error.log"), "-c", filepath.Join(s.dir, "nginx.conf"))
+	if err := server.Start(); err != nil {
+		return one, err
+	}
+	defer func() {
+		_ = server.Process.Signal(unix.SIGQUIT)
+		_ = server.Wait() // how it ends doesn't matter
+		one.server = server.ProcessState.UserTime() + server.ProcessState.SystemTime()
+	}()
+	if err := waitFor("127.0.0.1:3443"); err != nil {
+		return one, err
+	}
+	stats := filepath.Join(s.out, "stats")
+	client := command("1", append([]string{
+		filepath.Join(s.bin, "rdapq"), "-s", "https://localhost:3443/", "--ca", filepath.Join(s.dir, "ca.pem"),
+		"-j", strconv.Itoa(s.atOnce), "-f", filepath.Join(s.out, "queries"), "--quiet", "--stats-file", stats,
+	}, w.flags...)...)
+	home := filepath.Join(s.out, "home")
+	if err := errors.Join(os.RemoveAll(home), os.MkdirAll(home, 0o700)); err != nil {
+		return one, err
+	}
+	client.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_CONFIG_HOME="+home)
+	start := time.Now()
+	if err := client.Start(); err != nil {
+		return one, err
+	}
+	done := make(chan error, 1)
+	go func() { done <- client.Wait() }()
+	select {
+	case err = <-done:
+	case <-stop:
+		_ = client.Process.Kill()
+		<-done
+		err = errors.New("stopped")
+	}
+	if err != nil {
+		return one, err
+	}
+	one.wall = time.Since(start)
+	one.client = client.ProcessState.UserTime() + client.ProcessState.SystemTime()
+	text, err := os.ReadFile(stats)
+	if err != nil {
+		return one, err
+	}
+	var said struct {
+		Connections int
+		BytesIn     int64 `json:"bytes_in"`
+		Verdicts    map[string]int
+	}
+	if err := json.Unmarshal(text, &said); err != nil {
+		return one, err
+	}
+	if said.Verdicts["registered"] != n || said.BytesIn < int64(n)*int64(kib)<<10 {
+		return one, fmt.Errorf("%d answers of %d, with %d octets", said.Verdicts["registered"], n, said.BytesIn)
+	}
+	one.connections = said.Connections
+	return one, nil
+}
+
+// command returns one that runs on a core of its own and ends with this process.
+func command(core string, argv ...string) *exec.Cmd {
+	cmd := exec.Command("taskset", append([]string{"-c", core}, argv...)...)
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}
+	return cmd
+}
+
+func waitFor(addr string) error {
+	var err error
+	for range 500 {
+		var c net.Conn
+		if c, err = net.Dial("tcp", addr); err == nil {
+			return c.Close()
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return err
+}
