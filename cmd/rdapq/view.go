@@ -26,6 +26,9 @@ const (
 	rawForce = "force"
 )
 
+// maxJQMessage bounds what is told of an expression that fails, in columns.
+const maxJQMessage = 200
+
 // times are the values of --time, the usual one first.
 var times = []string{"day", "utc", "local", "rfc3339"}
 
@@ -96,5 +99,6 @@ func (a *app) jqFailed(r *client.Result, err error) {
 	if a.opts.file != "" {
 		about = fmt.Sprintf("line %d, %s", r.Line, about)
 	}
-	say(a.stderr, "", fmt.Errorf("--jq: %s: %w", about, err))
+	// gojq puts the value into some messages, which may be the whole row.
+	say(a.stderr, "", fmt.Errorf("--jq: %s: %s", about, render.Shorten(render.Safe(err.Error()), maxJQMessage)))
 }
