@@ -33,6 +33,9 @@ func TestReadme(t *testing.T) {
 	for block := range strings.SplitSeq(string(text), "```console\n") {
 		block, _, _ = strings.Cut(block, "```")
 		line, want, _ := strings.Cut(block, "\n")
+		if first, _, more := strings.Cut(want, "\n$ "); more {
+			want = first + "\n" // a second command is not run
+		}
 		line = strings.Replace(line, "go run ./cmd/rdapq", "rdapq", 1)
 		args := strings.Fields(line)
 		if len(args) < 3 || args[1] != "rdapq" || args[2] != "--demo" || want == "" {
@@ -42,6 +45,7 @@ func TestReadme(t *testing.T) {
 		t.Run(strings.Join(args[2:], " "), func(t *testing.T) {
 			p := newPseudo(t, 80)
 			cmd, _ := command(t, append([]string{"--color", "never"}, args[2:]...)...)
+			cmd.Dir = repository()
 			cmd.Stdout, cmd.Stderr = p.tty, p.tty
 			got := passed(p.run(t, cmd))
 			if want := passed(want); !matches(got, want) {
