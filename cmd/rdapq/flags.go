@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -112,8 +111,8 @@ func (o *options) groups() []flagGroup {
 		group("Searches", o.search.register),
 		group("Batches", o.batch.register),
 		group("Connections", func(f *pflag.FlagSet) {
-			f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "lookups at once, in all")
-			f.IntVar(&o.perHost, "per-host", client.DefaultPerHost, "lookups at once for one server; if given, also the HTTP/1.1 connections to it, otherwise "+strconv.Itoa(pool.DefaultMaxConnsPerHost))
+			f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "`N` lookups at once, in all")
+			f.IntVar(&o.perHost, "per-host", client.DefaultPerHost, "`N` lookups at once for one server; if given, also the HTTP/1.1 connections to it, otherwise "+strconv.Itoa(pool.DefaultMaxConnsPerHost))
 			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "`TIME` for one attempt at one server; if neither this nor --registrar is given, "+promptReferral.String()+" for the registrar after the registry")
 			f.StringVar(&o.ca, "ca", "", "trust the certificate authorities in this PEM `FILE` only")
 			f.BoolVarP(&o.insecure, "insecure", "k", false, "don't verify certificates")
@@ -205,49 +204,6 @@ func one(flag, value string, allowed []string) error {
 	}
 	return usagef("one of "+strings.Join(strings.Fields(strings.Join(allowed, " ")), ", "), "%s does not take %q", flag, value)
 }
-
-// help prints the help text, its flags in groups.
-func help(cmd *cobra.Command, groups []flagGroup) {
-	const noise = "[=true|false]" // what pflag says of every switch
-	w := cmd.OutOrStdout()
-	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n", cmd.Long, cmd.Use, cmd.Example)
-	for _, g := range groups {
-		usages := strings.ReplaceAll(g.flags.FlagUsagesWrapped(80), noise, strings.Repeat(" ", len(noise)))
-		fmt.Fprintf(w, "\n%s:\n%s", g.title, usages)
-	}
-	fmt.Fprint(w, "\nMore:\n  -h, --help    this text\n      --version the version\n")
-}
-
-const long = `rdapq asks RDAP servers about domains, addresses, AS numbers, entities and
-nameservers: one or several at a prompt, or one a line from a file. It keeps
-its connections, so a server is shaken hands with once; --no-reuse turns that
-off and --stats shows the difference.
-
-A query is a name, an address, a prefix, an AS number, or the URL of an RDAP
-object, which is asked as it is. With -t of a plural, it searches:
-  domains      name=exam*.com (or exam*.com), nsLdhName=ns1.example, nsIp=ADDRESS
-  nameservers  name=ns*.example.com, ip=ADDRESS
-  entities     fn=Example*, handle=ABC*
-  ips autnums  name=EXAMPLE*, handle=NET-*, rdap-up:192.0.2.0/24 (also rdap-down,
-               rdap-top, rdap-bottom, and ?status=active behind it)
-  any of them  entity:handle=ABC, entity:fn=, :email=, :role=, several with "&":
-               a reverse search, where the server's help announces it
-One * stands for any text. All pages of the answer are read, up to --max-results;
-a row has the first under "rdap" and the others under "more_pages".
-
-Every query gives one result. Exit codes: 0 all were answered ("not found" from
-the server responsible is an answer), 1 some were not, 2 usage, 3 nothing could
-run, 130 and 143 after a signal.
-
-Each flag can be set by a variable, RDAPQ_PER_HOST for --per-host, and by a line
-"per-host = 4" of the file rdapq/config in the user's configuration folder (or
-the one that RDAPQ_CONFIG names). The command line goes first, then variables.`
-
-const examples = `  rdapq example.com 192.0.2.1 AS64500
-  rdapq -f names.txt --stats > results.ndjson
-  rdapq -t help -s https://rdap.example/
-  rdapq -t domains 'exam*.com' --sort registrationDate:d
-  rdapq --demo courbu.re nic.re copacabana.re --stats`
 
 // newCommand builds the command line.
 func newCommand(a *app) *cobra.Command {
