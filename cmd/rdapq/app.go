@@ -51,10 +51,6 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	page, err := a.openReport()
-	if err != nil {
-		return err
-	}
 	s, err := a.newSession()
 	if err != nil {
 		return err
@@ -63,6 +59,10 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	a.session, a.many = s, len(args) != 1
 	if o.batch.dryRun {
 		return a.plan(ctx, s, src)
+	}
+	page, err := a.openReport()
+	if err != nil {
+		return err
 	}
 	fingerprint, err := src.fingerprint(ctx, a.isJournal(o.outputFormat()))
 	if err != nil {

@@ -103,6 +103,9 @@ func (a *app) measure(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if len(r.Modes) == 0 {
+		return noRunf("", "nothing was measured: %s: %s", r.Skipped[0].Mode, r.Skipped[0].Reason)
+	}
 	if slices.ContainsFunc(r.Modes, func(m measure.Result) bool { return m.Unanswered > 0 }) {
 		a.exit = exitSomeFail
 	}

@@ -18,7 +18,7 @@ import (
 // of searches paging and more_pages (the pages after the first, as rdap has it),
 // registrar (Result.Registrar as a row), related (Result.Related as rows, by
 // relation), warnings, error. After conn stands cached if the answer is from the
-// cache.
+// cache, and with [Options].Trace what the lookup waited for, as trace.
 //
 // rdap is the server's object as [client.Compact] gives it: every member, in
 // the server's order. It is absent when the body is no JSON object. The row is

@@ -263,13 +263,19 @@ func (m *markup) servers(r *measure.Report) {
 			m.tag("</h3>\n")
 		}
 		m.tag("<table class=\"cards\">\n<thead><tr><th>Server</th><th>%s</th></tr></thead>\n<tbody>\n", strings.Join(labels, "</th><th>"))
-		for k := range mode.Servers {
+		for k := range mode.Servers[:min(len(mode.Servers), maxServers)] {
 			m.server(fmt.Sprintf("modes.%d.servers.%d.", i, k), &mode.Servers[k], labels)
 		}
 		m.tag("</tbody>\n</table>\n")
+		if len(mode.Servers) > maxServers {
+			m.tag("<p class=\"faint\">There are more, with fewer lookups: see the data below.</p>\n")
+		}
 	}
 	m.tag("</section>\n")
 }
+
+// maxServers is how many a page shows: those with most lookups.
+const maxServers = 100
 
 // sharesHosts reports whether several servers are at one host.
 func sharesHosts(r *measure.Report) bool {

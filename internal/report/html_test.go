@@ -96,6 +96,28 @@ func TestPageOfNothing(t *testing.T) {
 	}
 }
 
+// A batch may have asked a thousand servers.
+func TestPageOfManyServers(t *testing.T) {
+	r := bench()
+	r.Modes = r.Modes[:1]
+	one := r.Modes[0].Servers[0]
+	for range 2 * maxServers {
+		r.Modes[0].Servers = append(r.Modes[0].Servers, one)
+	}
+	text, root := page(t, r)
+	rows := 0
+	for n := range root.Descendants() {
+		for _, a := range n.Attr {
+			if a.Key == "data-s" && strings.HasSuffix(a.Val, ".server") {
+				rows++
+			}
+		}
+	}
+	if rows != maxServers || !strings.Contains(text, "There are more") {
+		t.Errorf("%d servers are shown", rows)
+	}
+}
+
 func TestPageErrors(t *testing.T) {
 	if err := WriteHTML(broken{}, bench()); !errors.Is(err, errBroken) {
 		t.Error(err)
