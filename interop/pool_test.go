@@ -102,14 +102,16 @@ func TestKeepaliveRequests(t *testing.T) {
 func TestStreamLimit(t *testing.T) {
 	n := startNginx(t, nginxConfig{HTTP2: true, Directives: "http2_max_concurrent_streams 5;"})
 	p := n.newPool(pool.Config{Protocols: []string{http2}})
-	const names, atOnce = 300, 50
+	const names, atOnce = 3000, 50
 	before := n.accepts()
 	ask(t, p, n.base, names, atOnce)
 	accepted := n.accepts() - before - 1
 	s := p.Stats()
 	checkLog(t, n.log(), names, accepted, s, http2)
-	if s.Connections > pool.DefaultMaxHTTP2Conns {
-		t.Errorf("%d connections", s.Connections)
+	// Few at once on a connection justify several, and once the limit is known
+	// it is kept to: only the first ones can be refused, once or twice.
+	if s.Connections < 2 || s.Connections > pool.DefaultMaxHTTP2Conns || s.Retries[pool.RetryRefused] > 2*atOnce {
+		t.Errorf("%d connections, retries %v", s.Connections, s.Retries)
 	}
 	t.Logf("%d connections, retries %v", accepted, s.Retries)
 }

@@ -26,6 +26,7 @@ type world struct {
 	ca      *rdaptest.CA
 	caFile  string
 	servers map[string]*rdaptest.Server
+	h3      map[string]*rdaptest.H3
 	iana    *registries
 	proxies map[string]*proxy
 	closers []func()
@@ -41,7 +42,7 @@ func newWorld(env *testscript.Env) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{ca: ca, caFile: filepath.Join(env.WorkDir, "ca.pem"), servers: make(map[string]*rdaptest.Server), proxies: make(map[string]*proxy)}
+	w := &world{ca: ca, caFile: filepath.Join(env.WorkDir, "ca.pem"), servers: make(map[string]*rdaptest.Server), h3: make(map[string]*rdaptest.H3), proxies: make(map[string]*proxy)}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w, os.WriteFile(w.caFile, ca.PEM(), 0o666)
 }
@@ -66,7 +67,8 @@ func (w *world) server(ts *testscript.TestScript, name string) *rdaptest.Server 
 // $NAME is its base URL, $NAME_HOST its host and port, $NAME_PORT its
 // port; its certificate is for rdap.alpha.example as well, and the command trusts
 // it by $RDAPQ_CA. Options are h1 and h2
-// (it speaks nothing else), tls1.1 (it is that old), expired and wronghost (its
+// (it speaks nothing else), h3 (that as well), clientcert (it wants to know who
+// asks, see [cmdIdentity]), tls1.1 (it is that old), expired and wronghost (its
 // certificate is), searches[=PAGESIZE] (it can be searched, see [directory]),
 // registrar=URL (domains refer to that), and http: a plain one that is neither
 // counted nor told how to answer.
@@ -76,7 +78,7 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	w, name, config := worldOf(ts), args[0], rdaptest.Config{Log: true}
 	config.CA, config.Names = w.ca, []string{"rdap.alpha.example"}
-	url := ""
+	url, quic := "", false
 	for _, option := range args[1:] {
 		var cert tls.Certificate
 		var err error
@@ -85,6 +87,10 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 			config.Protocols = rdaptest.H1Only
 		case "h2":
 			config.Protocols = rdaptest.H2Only
+		case "h3":
+			quic = true
+		case "clientcert":
+			config.TLS = func(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert }
 		case "tls1.1":
 			config.MinTLS, config.MaxTLS = tls.VersionTLS10, tls.VersionTLS11
 		case "expired":
@@ -106,7 +112,7 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	if url == "" {
-		s, err := rdaptest.New(config)
+		s, err := w.start(name, config, quic)
 		ts.Check(err)
 		w.closers = append(w.closers, s.Close)
 		w.servers[name] = s
@@ -118,6 +124,18 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(name+"_HOST", host)
 	_, port, _ := strings.Cut(host, ":")
 	ts.Setenv(name+"_PORT", port)
+}
+
+func (w *world) start(name string, config rdaptest.Config, quic bool) (*rdaptest.Server, error) {
+	if !quic {
+		return rdaptest.New(config)
+	}
+	s, h, err := rdaptest.NewH3(config, rdaptest.H3Config{})
+	if err == nil {
+		w.h3[name] = h
+		w.closers = append(w.closers, h.Close)
+	}
+	return s, err
 }
 
 func (w *world) plainServer() string {
@@ -206,7 +224,8 @@ var countCheck = regexp.MustCompile(`^(\w+)(<=|>=|=)(\d+)$`)
 
 // cmdCounts compares (=, <= and >=) what a server counted by itself:
 // connections, handshakes (full and resumed), full, resumed, requests, and
-// in_flight: the most that were unanswered at once on one connection.
+// in_flight: the most that were unanswered at once on one connection; of HTTP/3,
+// quic: connections, and early: those whose early data was taken.
 func cmdCounts(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: counts NAME WHAT=N...")
@@ -217,6 +236,10 @@ func cmdCounts(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	for _, conn := range c.Conns {
 		counted["in_flight"] = max(counted["in_flight"], conn.MaxInFlight)
+	}
+	if h := worldOf(ts).h3[args[0]]; h != nil {
+		c := h.Counts()
+		counted["quic"], counted["early"] = c.Connections, c.EarlyAccepted
 	}
 	for _, check := range args[1:] {
 		parts := countCheck.FindStringSubmatch(check)

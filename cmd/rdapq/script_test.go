@@ -34,6 +34,7 @@ const nobody = "127.0.0.1:1"
 //	counts NAME WHAT=N...         want these counts of its own, see [cmdCounts]
 //	asked NAME [HEADER...]        print the requests that it got
 //	iana [SERVICE...]             stand in for IANA, see [cmdIANA]
+//	identity NAME                 write a client certificate, see [cmdIdentity]
 //	proxy NAME                start a proxy, see [cmdProxy]
 //	proxied NAME N            want N connections to have gone through it
 //	json FILE CHECK...            check a JSON document, see [cmdJSON]
@@ -56,7 +57,7 @@ func TestScripts(t *testing.T) {
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"exits": cmdExits, "write": cmdWrite,
 					"server": cmdServer, "answer": cmdAnswer, "counts": cmdCounts, "asked": cmdAsked, "iana": cmdIANA,
-					"proxy": cmdProxy, "proxied": cmdProxied,
+					"identity": cmdIdentity, "proxy": cmdProxy, "proxied": cmdProxied,
 					"json": cmdJSON, "rows": cmdRows, "row": cmdRow,
 					"chop": cmdChop, "gzip": cmdGzip, "mounted": cmdMounted, "remounted": cmdRemounted,
 				},
