@@ -1,0 +1,109 @@
+package pool_test
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/namespace"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A server at a public address offers HTTP/3 at each kind of address inside, as it
+// is and behind a name: no packet gets there. Where the server that offers it is
+// itself inside, one does, which shows that it is the guard that keeps it.
+func TestAlternativesInside(t *testing.T) {
+	if !namespace.Enter(t) {
+		return
+	}
+	const outside = "11.22.33.44"
+	inside := []string{
+		"127.0.0.1", "127.8.9.1", "10.0.0.5", "172.17.0.2", "192.168.1.1", "169.254.169.254", "100.64.0.1", "198.18.0.1",
+		"::1", "fc00::1", "fd00:ec2::254", "fec0::1", "2001:db8::1", "64:ff9b::7f00:1", "64:ff9b:1::1", "2002:7f00:1::1", "2001::1",
+		"::ffff:10.0.0.5", "0.0.0.0", "::",
+	}
+	namespace.Own(t, outside)
+	for _, a := range inside {
+		if addr := netip.MustParseAddr(a); !addr.IsLoopback() && !addr.IsUnspecified() && !addr.Is4In6() {
+			namespace.Own(t, a)
+		}
+	}
+	pc, err := net.ListenPacket("udp", "[::]:0")
+	if err != nil {
+		t.Skip("no IPv6 here:", err)
+	}
+	var heard atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		buf := make([]byte, 2048)
+		for {
+			if _, _, err := pc.ReadFrom(buf); err != nil {
+				return
+			}
+			heard.Add(1)
+		}
+	}()
+	t.Cleanup(func() {
+		pc.Close()
+		<-done
+	})
+	_, udpPort, _ := net.SplitHostPort(pc.LocalAddr().String())
+
+	s := rdaptest.Start(t, rdaptest.Config{Addr: outside + ":0", Names: []string{named}})
+	_, port, _ := net.SplitHostPort(s.Addr())
+	origin := "https://" + net.JoinHostPort(named, port)
+	ask := func(host string, addr netip.Addr, local, guarded bool) {
+		t.Helper()
+		facts, err := pool.OpenFactFile(filepath.Join(t.TempDir(), "hosts.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts.Update(origin, func(f *pool.Facts) {
+			f.H3, f.H3Until, f.H3Local = net.JoinHostPort(host, udpPort), time.Now().Add(time.Hour), local
+		})
+		p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: 50 * time.Millisecond, Facts: facts})
+		defer p.Close()
+		p.SetLookup(func(_ context.Context, _, name string) ([]netip.Addr, error) {
+			if name == named {
+				return []netip.Addr{netip.MustParseAddr(outside)}, nil
+			}
+			return []netip.Addr{addr}, nil
+		})
+		ctx := t.Context()
+		if guarded {
+			ctx = pool.WithGuard(ctx)
+		}
+		if a, err := get(ctx, p, origin+"/domain/a.example"); err != nil || a.trace.Protocol != "h2" {
+			t.Errorf("%s: over %s, %v", host, a.trace.Protocol, err)
+		}
+	}
+	for _, a := range inside {
+		for _, host := range []string{a, "alt.example"} {
+			for _, guarded := range []bool{false, true} {
+				ask(host, netip.MustParseAddr(a), false, guarded)
+				ask(host, netip.MustParseAddr(a), true, true)
+			}
+		}
+		if n := heard.Swap(0); n != 0 {
+			t.Errorf("%s: %d packets", a, n)
+		}
+		ask("alt.example", netip.MustParseAddr(a), true, false)
+		for end := time.Now().Add(10 * time.Second); heard.Load() == 0 && time.Now().Before(end); {
+			time.Sleep(time.Millisecond) // until the packet has been read
+		}
+		if heard.Swap(0) == 0 {
+			t.Errorf("%s: no packet gets there without the guard either", a)
+		}
+		// Let what was sent for the last try arrive.
+		for last := int64(-1); last != heard.Load(); time.Sleep(5 * time.Millisecond) {
+			last = heard.Load()
+		}
+		heard.Store(0)
+	}
+}
