@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rdapq/rdapq/client"
 )
@@ -45,13 +46,18 @@ func FuzzAnswer(f *testing.F) {
 		}
 	}
 	f.Add([]byte("{\"objectClassName\":\"domain\",\"ldhName\":\"\u202e\x9b\",\"events\":[{\"eventAction\":\"expiration\",\"eventDate\":\"9999-12-31T23:59:59Z\"}]}"))
+	expression, err := CompileJQ(`., .query, (.. | strings)`)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		class, _ := client.CheckRDAP(raw)
 		r := &client.Result{Query: queryOfClass(class), Verdict: client.Found, Raw: raw, Time: noon}
 		if r.Query.Type == client.TypeDomain {
 			r.Verdict = client.Registered
 		}
-		for _, o := range []TextOptions{{Now: noon}, {Verbose: true, Width: 40}, {Color: true, Width: 80}} {
+		local := TextOptions{Now: noon, Width: 60, Languages: []string{"ja", "en"}, Times: TimesToTheSecond, Zone: time.FixedZone("X", -9000)}
+		for _, o := range []TextOptions{{Now: noon}, {Verbose: true, Width: 40}, {Color: true, Width: 80}, local} {
 			got := string(AppendText(nil, r, o))
 			checkText(t, got, o.Color)
 			if got == "" || !strings.HasSuffix(got, "\n") {
@@ -61,6 +67,13 @@ func FuzzAnswer(f *testing.F) {
 		checkTable(t, r)
 		row := AppendRow(nil, r)
 		checkRow(t, row)
+		values, err := expression.appendValues(nil, row)
+		if err != nil {
+			t.Fatalf("%v of %s", err, row)
+		}
+		for line := range strings.Lines(string(values)) {
+			checkSafe(t, strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", " "))
+		}
 		var parsed struct{ Summary client.Summary }
 		if err := json.Unmarshal(row, &parsed); err != nil {
 			t.Fatal(err)
