@@ -182,4 +182,18 @@ func TestFieldsOfTheRegistrar(t *testing.T) {
 	if want := `{"registrar":"Example Registrar, Inc.","registrar.verdict":"registered","registrar.rdap.objectClassName":"domain"}` + "\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	// The members of its summary go without saying "summary", and lists are lists.
+	s := r.Registrar.Summary()
+	got = encode(t, FormatCSV, Options{Fields: []string{"registrar.handle", "registrar.nameservers", "registrar.conn.protocol"}}, &r)
+	if want := "registrar.handle,registrar.nameservers,registrar.conn.protocol\n" + s.Handle + "," + strings.Join(s.Nameservers, "; ") + ",http/1.1\n"; got != want || s.Handle == "" {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := encode(t, FormatCSV, Options{Fields: []string{"registrar.handle", "line"}}, all["domain-thick"]); got != "registrar.handle,line\n,1\n" {
+		t.Errorf("without a registrar: %q", got)
+	}
+	for _, bad := range []string{"registrar.", "registrar.expirse", "registrar.x.y"} {
+		if err := CheckFields([]string{bad}); err == nil {
+			t.Errorf("%s is a field", bad)
+		}
+	}
 }
