@@ -31,9 +31,9 @@ type benchOptions struct {
 
 func (o *benchOptions) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.modes, "modes", defaultBenchModes, "`MODES` to compare: "+strings.Join(measure.Words(), ", ")+"; joined by + they go together: no-reuse+tls1.2")
-	f.IntVarP(&o.lookups, "lookups", "n", 0, "lookups of a run; queries are asked again if there are fewer (40 of the demo registry, otherwise as many as give no server more than 20 in all)")
-	f.IntVar(&o.runs, "runs", 0, "runs of each mode; less than 3 claim nothing (3)")
-	f.IntVarP(&o.jobs, "jobs", "j", defaultBenchJobs, "lookups at once")
+	f.IntVarP(&o.lookups, "lookups", "n", 0, "`N` lookups a run; queries are asked again if there are fewer (40 of the demo registry, otherwise as many as give no server more than 20 in all)")
+	f.IntVar(&o.runs, "runs", 0, "`N` runs of each mode; less than 3 claim nothing (3)")
+	f.IntVarP(&o.jobs, "jobs", "j", defaultBenchJobs, "`N` lookups at once")
 	f.BoolVar(&o.json, "json", false, "print all that was measured as JSON")
 	f.BoolVar(&o.markdown, "markdown", false, "print the table in Markdown")
 }
@@ -59,8 +59,8 @@ func (o *benchOptions) check() ([]measure.Mode, error) {
 // sharedBenchFlags are those of the command that bench has as well.
 var sharedBenchFlags = []string{
 	"file", "type", "server", "offline", "iana-only", "bootstrap-overrides", "allow-http", "input-format", "column", "field",
-	"report", "quiet", "verbose", "max-wait", "rate",
-	"timeout", "ca", "insecure", "client-cert", "client-cert-password-file", "user-agent",
+	"report", "quiet", "verbose", "max-wait", "rate", "group",
+	"timeout", "ca", "insecure", "insecure-credentials", "client-cert", "client-cert-password-file", "user-agent",
 	"ipv4", "ipv6", "bind", "resolve", "allow-private", "proxy", "demo", "demo-rtt",
 }
 

@@ -19,7 +19,11 @@ const (
 // help prints what a command does, and its flags by what they are about.
 func help(cmd *cobra.Command, groups []flagGroup) {
 	w := cmd.OutOrStdout()
-	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n", cmd.Long, cmd.Use, cmd.Example)
+	use, version := cmd.Use, "      --version           the version\n"
+	if cmd.HasParent() {
+		use, version = cmd.Parent().Name()+" "+use, ""
+	}
+	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n", cmd.Long, use, cmd.Example)
 	for _, g := range groups {
 		fmt.Fprintf(w, "\n%s:\n", g.title)
 		g.flags.VisitAll(func(f *pflag.Flag) {
@@ -28,7 +32,7 @@ func help(cmd *cobra.Command, groups []flagGroup) {
 			}
 		})
 	}
-	fmt.Fprint(w, "\nMore:\n  -h, --help              this text\n      --version           the version\n")
+	fmt.Fprint(w, "\nMore:\n  -h, --help              this text\n"+version)
 }
 
 // helpFlag prints a flag and, beside it or below, what it means.

@@ -219,7 +219,8 @@ func TestReportOfABatch(t *testing.T) {
 		y, _ := follow(receipt, there)
 		fx, _ := strconv.ParseFloat(x, 64)
 		fy, _ := strconv.ParseFloat(y, 64)
-		if x != y && math.Abs(fx-fy) > .06 {
+		// The receipt's quantiles are right within 1 %, here they are exact.
+		if x != y && math.Abs(fx-fy) > max(fx*.011, .06) {
 			t.Errorf("%s is %s, the receipt has %s", here, x, y)
 		}
 	}

@@ -3,6 +3,7 @@ package measure
 import (
 	"crypto/tls"
 	"maps"
+	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,6 +19,10 @@ import (
 // maxLines is how many lookups a waterfall has.
 const maxLines = 40
 
+// maxExact is how many lookups of a run have exact quantiles. Those of more are
+// right within 1 %.
+const maxExact = 1 << 14
+
 // A Recorder gathers the results of one run as they come. Its memory does not
 // grow with their number. It serves one goroutine at a time.
 type Recorder struct {
@@ -25,6 +30,7 @@ type Recorder struct {
 	cpu        time.Duration // of the process, at the start
 	tally      render.Tally
 	times      histogram.Histogram
+	exact      []time.Duration // the same, up to maxExact of them
 	total      time.Duration
 	steps      timing.Steps // the sum
 	traced     int64        // results with a trace
@@ -51,6 +57,9 @@ func (r *Recorder) Add(res *client.Result) {
 		return // nobody was asked
 	}
 	r.times.Add(res.Elapsed)
+	if len(r.exact) < maxExact {
+		r.exact = append(r.exact, res.Elapsed)
+	}
 	r.total += res.Elapsed
 	t := &res.Conn
 	if len(r.lines) < maxLines {
@@ -75,6 +84,17 @@ func (r *Recorder) Add(res *client.Result) {
 	if t.TLS != 0 {
 		r.versions[strings.TrimPrefix(tls.VersionName(t.TLS), "TLS ")] = true
 	}
+}
+
+// quantile returns the time that the share q of the lookups did not exceed. It
+// sorts what is exact.
+func (r *Recorder) quantile(q float64) time.Duration {
+	n := len(r.exact)
+	if n == 0 || uint64(n) < r.times.Count() {
+		return r.times.Quantile(q)
+	}
+	slices.Sort(r.exact)
+	return r.exact[max(int(math.Ceil(q*float64(n))), 1)-1]
 }
 
 func (r *Recorder) line(res *client.Result) Line {

@@ -47,7 +47,7 @@ func summarise(m Mode, runs []run, rtt time.Duration) Result {
 	r.Protocol, r.TLS = names(all.protocols), names(all.versions)
 	r.Lookup = Quantiles{
 		Mean: millis(all.total / time.Duration(max(all.times.Count(), 1))),
-		P50:  millis(all.times.Quantile(.5)), P95: millis(all.times.Quantile(.95)), P99: millis(all.times.Quantile(.99)),
+		P50:  millis(all.quantile(.5)), P95: millis(all.quantile(.95)), P99: millis(all.quantile(.99)),
 	}
 	r.Mean = inMillis(all.steps, all.traced)
 	if all.traced > 0 {
@@ -68,6 +68,9 @@ func summarise(m Mode, runs []run, rtt time.Duration) Result {
 // merge adds what another run has seen, but for its tally and lines.
 func (r *Recorder) merge(o *Recorder) {
 	r.times.Merge(&o.times)
+	if r.exact = append(r.exact, o.exact...); len(r.exact) > maxExact {
+		r.exact = r.exact[:maxExact] // which is no longer all of them
+	}
 	r.total += o.total
 	r.traced += o.traced
 	r.trips += o.trips
