@@ -37,9 +37,10 @@ func asksForGzip(c *conn, req *http.Request) bool {
 	return !c.loopback && req.Method != http.MethodHead && req.Header["Accept-Encoding"] == nil && req.Header["Range"] == nil
 }
 
-// failed takes note of an attempt that brought no response.
-func (o *origin) failed(c *conn, req *http.Request, err error) failure {
-	f := failure{reason: reasonOf(req.Context(), err), unsent: unsent(err), lastConn: o.p.lastConn.Load()}
+// failed takes note of an attempt that brought no response. The newest
+// connection when it was sent was numbered newest.
+func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) failure {
+	f := failure{reason: reasonOf(req.Context(), err), unsent: unsent(err), newest: newest}
 	f.unprocessed = f.reason.notProcessed(err)
 	o.mu.Lock()
 	defer o.mu.Unlock()

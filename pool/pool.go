@@ -107,12 +107,12 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 			closeBody(req)
 			return nil, err
 		}
-		sent := time.Now()
+		sent, newest := time.Now(), p.lastConn.Load()
 		resp, err := o.send(c, req)
 		if err == nil {
 			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: u.first, retries: again.retries}), nil
 		}
-		f := o.failed(c, req, err)
+		f := o.failed(c, req, err, newest)
 		if p.cfg.single() || !again.allowed(req, u.kept, f) {
 			o.countFailed()
 			if cause := context.Cause(req.Context()); cause != nil {

@@ -62,7 +62,7 @@ type failure struct {
 	unprocessed bool  // the server said that it did nothing about it
 	unsent      bool  // it did not go out
 	progressed  bool  // the connection had answered others
-	lastConn    int64 // newest connection when it failed
+	newest      int64 // number of the newest connection when it was sent: those made since are fresh
 }
 
 // A retrier keeps count for one request.
@@ -81,7 +81,7 @@ func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
 	switch {
 	case f.unprocessed, f.reason == RetryGoAway:
 		if !f.unprocessed {
-			r.newerThan = f.lastConn
+			r.newerThan = f.newest
 		}
 		if !f.progressed || !f.unprocessed {
 			if r.blind++; r.blind > maxBlind {
@@ -94,7 +94,7 @@ func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
 		return false
 	default:
 		r.closed++
-		r.newerThan = f.lastConn
+		r.newerThan = f.newest
 	}
 	r.retries++
 	return true

@@ -26,8 +26,9 @@ func TestSmallStreamLimitEarnsConnections(t *testing.T) {
 	before := p.Stats().Retries[pool.RetryRefused]
 	getAll(t, p, s, rest, atOnce)
 	st := p.Stats()
-	if st.Connections < 2 || st.Connections > pool.DefaultMaxHTTP2Conns || st.Failed != 0 {
-		t.Errorf("%d connections, %d failed, want 2 to %d and 0", st.Connections, st.Failed, pool.DefaultMaxHTTP2Conns)
+	// The server may be so cross with the first burst that it closes.
+	if st.Open < 2 || st.Open > pool.DefaultMaxHTTP2Conns || st.Failed != 0 {
+		t.Errorf("%d connections, %d failed, want 2 to %d and 0; retries %v, closed %v", st.Open, st.Failed, pool.DefaultMaxHTTP2Conns, st.Retries, st.Closed)
 	}
 	if n := st.Retries[pool.RetryRefused] - before; n > 0 {
 		t.Errorf("%d streams were refused after the limit was known", n)

@@ -3,6 +3,7 @@ package rdaptest
 import (
 	"crypto/tls"
 	"encoding/binary"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -75,6 +76,20 @@ type conn struct {
 func (c *conn) kill() {
 	c.wire.Close()
 	c.ended()
+}
+
+// linger says goodbye and reads on until the client has heard it: a connection
+// that is closed with something unread is reset, which takes back what was sent.
+func (c *conn) linger() {
+	const patience = 5 * time.Second
+	if t, ok := c.Conn.(*tls.Conn); ok {
+		_ = t.CloseWrite() // it may have gone
+	}
+	if t, ok := c.wire.(wire).Conn.(*net.TCPConn); ok {
+		_ = t.CloseWrite()
+	}
+	_ = c.wire.SetReadDeadline(time.Now().Add(patience))
+	_, _ = io.Copy(io.Discard, c.wire)
 }
 
 // reset is kill with a TCP RST where the system can send one.

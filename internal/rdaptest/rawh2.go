@@ -98,6 +98,9 @@ func (r *RawH2) serve(c *conn) {
 		frame, err := rc.framer.ReadFrame()
 		if err != nil || !rc.handle(frame) {
 			rc.out.Flush()
+			if rc.away && rc.GoAwayClose {
+				c.linger()
+			}
 			return
 		}
 	}
