@@ -39,8 +39,9 @@ type product struct {
 	fastOpen bool
 	quic     bool
 	// wakes is how many connections it makes to itself when it ends.
-	wakes int64
-	lacks map[string]string // why it can't do a feature, by the feature's name
+	wakes  int64
+	remark string            // what else the table says about it
+	lacks  map[string]string // why it can't do a feature, by the feature's name
 }
 
 // A limit says after what a server ends a connection.

@@ -17,7 +17,7 @@ func products() []product {
 // Why servers can't do what others can.
 const (
 	noQUIC     = "this build has no QUIC"
-	noGraceful = "it ends before it starts again: see below"
+	noGraceful = "it has no restart that keeps listening; the rows below end it and start it again"
 )
 
 // signals returns a reload that takes no more than a signal.

@@ -5,7 +5,11 @@
 //
 // The tests run if RDAPQ_INTEROP is set to 1, and skip where a server is not
 // installed. Every server has a configuration of its own in a temporary
-// directory, listens on loopback, and ends with its test.
+// directory, listens on loopback, and ends with its test. As root on Linux all of
+// it is in a network namespace of its own, where the packets are counted.
+//
+// TestServers has every server do everything it can, and writes docs/interop.md
+// if RDAPQ_INTEROP_TABLE names that.
 package interop_test
 
 import (

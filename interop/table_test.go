@@ -15,6 +15,7 @@ type table struct {
 	versions []string
 	cells    map[string][]string // by feature, one for each version
 	notes    []string
+	remarks  []string
 }
 
 // TestServers has each server do each thing that it can. No lookup may be lost.
@@ -28,6 +29,9 @@ func TestServers(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			s := p.start(t, l)
 			result.versions = append(result.versions, strings.TrimSpace(p.name+" "+p.version(s.path)))
+			if p.remark != "" {
+				result.remarks = append(result.remarks, p.name+": "+p.remark)
+			}
 			for _, f := range features() {
 				cell := "failed"
 				t.Run(f.name, func(t *testing.T) {
@@ -110,6 +114,10 @@ func (t *table) markdown(linkCounted bool) string {
 	b.WriteString("\n")
 	for i, n := range t.notes {
 		fmt.Fprintf(&b, "⁽%d⁾ %s  \n", i+1, n)
+	}
+	b.WriteString("\n")
+	for _, r := range t.remarks {
+		b.WriteString("- " + r + "\n")
 	}
 	return b.String()
 }

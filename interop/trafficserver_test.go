@@ -42,6 +42,7 @@ func trafficServerProduct() product {
 		logs:     readLog("log/access.log"),
 		limits:   map[string]limit{http1: beingIdle, http2: beingIdle},
 		fastOpen: true,
+		remark:   "told to end, it goes on for a second (proxy.config.stop.shutdown_timeout) and closes every connection after one answer: each of those costs a handshake, resumed",
 		lacks: map[string]string{
 			featureHTTP3:    noQUIC,
 			graceful(http1): noGraceful,
