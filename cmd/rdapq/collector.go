@@ -12,7 +12,7 @@ import (
 // garbage does not take several times its room.
 const (
 	rarely    = 400 // percent, as GOGC has it; 100 is Go's default
-	smallHeap = 32 << 20
+	smallHeap = 36 << 20
 )
 
 // paceCollector sets how often garbage is collected, now and after each time.
@@ -40,11 +40,10 @@ func paceCollector() {
 // least, and to five times that at most. It goes in steps, as each change stops
 // the program for a moment.
 func percentFor(live uint64) int {
-	switch {
-	case live*(100+rarely)/100 <= smallHeap:
-		return rarely
-	case live*3 <= smallHeap:
-		return 200
+	for percent := rarely; percent > 100; percent -= 100 {
+		if live*uint64(100+percent)/100 <= smallHeap {
+			return percent
+		}
 	}
 	return 100
 }
