@@ -119,7 +119,7 @@ func (m *markup) waterfalls(r *measure.Report) {
 	}
 	m.tag("<section>\n")
 	m.element("h2", "What lookups waited for")
-	m.tag("<p class=\"faint\">The first lookups of a run, with all modes on one scale. A kept connection was there, a new one is paid for.</p>\n<ul class=\"legend\">")
+	m.tag("<p class=\"faint\">The first lookups of a run, all on one scale. A kept connection was there, a new one is paid for.</p>\n<ul class=\"legend\">")
 	for _, s := range steps {
 		m.tag(`<li><i class="%s"></i>%s</li>`, s.class, s.name)
 	}

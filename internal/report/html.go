@@ -254,7 +254,9 @@ func (m *markup) servers(r *measure.Report) {
 	if sharesHosts(r) {
 		m.tag("<p class=\"faint\">Servers at one host share its connections, which are counted for each of them.</p>\n")
 	}
-	labels := []string{"Lookups", "Verdicts", "Connections", "Full handshakes", "Resumed", "Avoided", "Protocol", "Half within", "Limit"}
+	heads := []string{"Lookups", "Verdicts", "Connections", "Full", "Resumed", "Avoided", "Protocol", "Half within", "Limit"}
+	labels := slices.Clone(heads)
+	labels[3] = "Full handshakes" // which a phone has room for
 	for i := range r.Modes {
 		mode := &r.Modes[i]
 		if len(r.Modes) > 1 {
@@ -262,7 +264,7 @@ func (m *markup) servers(r *measure.Report) {
 			m.quoted(fmt.Sprintf("modes.%d.mode", i), mode.Mode)
 			m.tag("</h3>\n")
 		}
-		m.tag("<table class=\"cards\">\n<thead><tr><th>Server</th><th>%s</th></tr></thead>\n<tbody>\n", strings.Join(labels, "</th><th>"))
+		m.tag("<table class=\"cards servers\">\n<thead><tr><th>Server</th><th>%s</th></tr></thead>\n<tbody>\n", strings.Join(heads, "</th><th>"))
 		for k := range mode.Servers[:min(len(mode.Servers), maxServers)] {
 			m.server(fmt.Sprintf("modes.%d.servers.%d.", i, k), &mode.Servers[k], labels)
 		}
@@ -310,7 +312,7 @@ func (m *markup) server(path string, s *measure.Server, labels []string) {
 		func() { m.number(path+"p50", millis, s.P50) },
 		func() {
 			if s.Limit == "" {
-				m.text("none known")
+				m.text("–")
 				return
 			}
 			m.quoted(path+"limit", s.Limit)
