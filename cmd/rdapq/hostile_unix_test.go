@@ -83,12 +83,21 @@ func poisoned(v any, text string) any {
 	return v
 }
 
+// escaped is text as it stands in a JSON string.
+func escaped(text string) string {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(quoted[1 : len(quoted)-1])
+}
+
 // A hostileServer poisons what it knows, with the text that is in the query.
 func hostileServer(text *string) http.HandlerFunc {
-	known := rdaptest.Invented{Shape: rdaptest.Thick}
 	return func(w http.ResponseWriter, r *http.Request) {
 		class, key, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/rdap"), "/"), "/")
 		base := "https://" + r.Host + "/"
+		known := rdaptest.Invented{Shape: rdaptest.Thick, Registrar: base + "rdap/"}
 		body := known.Answer(rdaptest.Question{Base: base, Class: class, Key: key}).Body
 		status := http.StatusOK
 		switch class {
@@ -109,6 +118,9 @@ func hostileServer(text *string) http.HandlerFunc {
 		out, err := json.Marshal(poisoned(doc, *text))
 		if err != nil {
 			panic(err)
+		}
+		if strings.HasPrefix(key, "links") {
+			out = bytes.ReplaceAll(out, []byte(r.Host), []byte("evil"+escaped(*text)+".example"))
 		}
 		if strings.HasPrefix(key, "raw") {
 			out = bytes.ReplaceAll(out, []byte(`example`), []byte("example"+*text)) // as it is
@@ -167,7 +179,7 @@ func TestNothingHostileFromAnswers(t *testing.T) {
 			s := rdaptest.Start(t, rdaptest.Config{Handler: hostileServer(&text)})
 			ca := writeCA(t, s)
 			queries := []string{
-				"alpha.example", "raw.example", "free.example", "html.example", "text.example", "2.0.192.in-addr.arpa", "192.0.2.1", "2001:db8::/32", "AS64500",
+				"alpha.example", "raw.example", "links.example", "free.example", "html.example", "text.example", "2.0.192.in-addr.arpa", "192.0.2.1", "2001:db8::/32", "AS64500",
 				s.URL() + "rdap/entity/ABC-1", s.URL() + "nameserver/ns1.alpha.example", s.URL() + "rdap/help", "domains?name=a*.example",
 				"status400.example", "status401.example", "status403.example", "status404.example", "status422.example", "status500.example", "status501.example",
 			}
@@ -310,11 +322,7 @@ func TestNothingHostileFromRegistries(t *testing.T) {
 	}
 	for what, text := range hostileTexts {
 		t.Run(what, func(t *testing.T) {
-			quoted, err := json.Marshal(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			in := string(quoted[1 : len(quoted)-1])
+			in := escaped(text)
 			var services []string
 			for i, u := range []string{"https://evil" + in + ".example/", "https://127.0.0.1:1/" + in + "/", "http://127.0.0.1:1/" + in, "ev" + in + "il:x"} {
 				services = append(services, fmt.Sprintf(`[["zz%d"],["%s"]]`, i, u))
