@@ -178,6 +178,9 @@ const (
 func (k *helps) claim(base string, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if _, ok := k.known[base]; ok {
+		return false // it came since the caller looked
+	}
 	if c, ok := k.claims[base]; ok && now.Sub(c.at) < helpPatience {
 		return c.failed
 	}
