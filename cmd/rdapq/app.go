@@ -41,6 +41,9 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	if err := o.check(args); err != nil {
 		return err
 	}
+	if err := a.checkFiles(); err != nil {
+		return err
+	}
 	src, err := a.openSource(ctx, args)
 	if err != nil {
 		return err

@@ -47,8 +47,6 @@ func (a *app) openOutput(format string, src *source, in *journal.Input) (*output
 	w := a.stdout
 	switch {
 	case o.output == "":
-	case sameFile(o.output, o.file):
-		return nil, usagef("name another file", "--output is the file that --file reads")
 	case a.isJournal(format):
 		w = io.Discard // rows are made here and written there
 	default:
@@ -110,13 +108,6 @@ func (a *app) createOutput(name string) (*os.File, error) {
 	}
 	f, err := os.Create(name)
 	return f, outputError(err)
-}
-
-// sameFile reports whether two names lead to one regular file.
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && x.Mode().IsRegular() && os.SameFile(x, y)
 }
 
 // begin is told of all lines that give a row, in order, and tells whether they

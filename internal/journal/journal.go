@@ -89,7 +89,7 @@ func Open(o Options) (*Journal, error) {
 	if o.Block <= 0 {
 		o.Block = DefaultBlock
 	}
-	path, err := resolve(o.Path)
+	path, err := Resolve(o.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -517,6 +517,42 @@ func TestLink(t *testing.T) {
 	}
 }
 
+// TestLinkToNothing: a journal is begun where a link leads, even if nothing is
+// there yet, and is gone on with by both names.
+func TestLinkToNothing(t *testing.T) {
+	dir := t.TempDir()
+	real := filepath.Join(dir, "real")
+	link := options(dir, NDJSON, false)
+	between := filepath.Join(dir, "between")
+	if err := errors.Join(os.Symlink("between", link.Path), os.Symlink(real, between)); err != nil {
+		t.Skip(err)
+	}
+	j, err := Open(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(j.Write(1, makeRow(link.Format, 1, "registered")), j.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	direct := link
+	direct.Path = real
+	if _, err := Open(direct); !errors.Is(err, ErrLocked) {
+		t.Errorf("the file itself, while the link is written: %v", err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if asked := finish(t, link); len(asked) != len(lines)-1 {
+		t.Errorf("asked again: %v", asked)
+	}
+	if asked := finish(t, direct); len(asked) != 0 {
+		t.Errorf("by the name of the file: %v", asked)
+	}
+	if data, err := os.ReadFile(real); err != nil || strings.Count(string(data), "\n") != len(lines) {
+		t.Errorf("%s, %v", data, err)
+	}
+}
+
 func TestFingerprint(t *testing.T) {
 	got, err := Fingerprint("x", strings.NewReader("abc"))
 	want := &Input{"x", 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}

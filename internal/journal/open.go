@@ -18,13 +18,29 @@ func (j *Journal) sidePath() string { return j.path + SidecarSuffix }
 func (j *Journal) waiting() string  { return j.path + SidecarSuffix + "-waiting" }
 func (j *Journal) renewed() string  { return j.path + SidecarSuffix + "-new" }
 
-// resolve follows links, as files are put in the place of path by renaming.
-func resolve(path string) (string, error) {
-	real, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return path, nil
+// maxLinks is how many links that lead to one another are followed, as many as
+// Linux does.
+const maxLinks = 40
+
+// Resolve follows links to where the journal of that name is: files are put in
+// its place by renaming, and others belong to it. A link may lead to a file that
+// is not there yet.
+func Resolve(path string) (string, error) {
+	for range maxLinks {
+		real, err := filepath.EvalSymlinks(path)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return real, err
+		}
+		to, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // it is no link, or there is none
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
 	}
-	return real, err
+	return path, nil // opening it says what is wrong
 }
 
 // open finds out what there is, and begins or goes on.
@@ -164,7 +180,7 @@ func syncFolder(path string) error {
 // Discard removes what makes the file of that name a journal, for it to be
 // overwritten by something else. A file that is none is left alone.
 func Discard(path string) error {
-	path, err := resolve(path)
+	path, err := Resolve(path)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/rdapq/rdapq/internal/journal"
+)
+
+// A place is a file that a run reads or writes, and what the user calls it.
+type place struct {
+	flag string
+	path string      // links followed; empty: it is open already
+	info os.FileInfo // nil: it is not there yet
+}
+
+// checkFiles refuses a run that would write a file which it also reads, or two
+// things into one file: the one would overwrite the other, and what is appended to
+// the list of queries would be read as queries for ever. Only regular files can
+// come to harm.
+func (a *app) checkFiles() error {
+	o := &a.opts
+	read := places(map[string]string{
+		"--ca": o.ca, "--bootstrap-overrides": o.overrides, "--registrars": o.referral.registrars,
+	})
+	switch o.file {
+	case "":
+	case "-":
+		read = append(read, opened("standard input", a.stdin)...)
+	default:
+		read = append(read, places(map[string]string{"--file": o.file})...)
+	}
+	wrote := places(map[string]string{"--output": o.output, "--stats-file": o.statsFile, "--report": o.report})
+	if o.output == "" {
+		wrote = append(wrote, opened("standard output", a.stdout)...)
+	}
+	for i, w := range wrote {
+		for _, r := range read {
+			if w.is(r) {
+				return usagef("name another file", "%s is the file that %s reads", w.flag, r.flag)
+			}
+		}
+		for _, other := range wrote[:i] {
+			if w.is(other) {
+				return usagef("name another file", "%s and %s are one file", other.flag, w.flag)
+			}
+		}
+		if o.output != "" && w.flag != "--output" && w.is(placeOf("", o.output+journal.SidecarSuffix)) {
+			return usagef("name another file", "%s is the file that belongs to --output", w.flag)
+		}
+	}
+	return nil
+}
+
+// places are those of the files that were named, in the order of their flags.
+func places(named map[string]string) []place {
+	var list []place
+	for _, flag := range []string{"--file", "--ca", "--bootstrap-overrides", "--registrars", "--output", "--stats-file", "--report"} {
+		if name := named[flag]; name != "" {
+			list = append(list, placeOf(flag, name))
+		}
+	}
+	return list
+}
+
+func placeOf(flag, name string) place {
+	p := place{flag: flag}
+	if p.info, _ = os.Stat(name); p.info != nil {
+		return p
+	}
+	p.path = name
+	if path, err := journal.Resolve(name); err == nil {
+		p.path = path
+	}
+	if folder, err := filepath.EvalSymlinks(filepath.Dir(p.path)); err == nil {
+		p.path = filepath.Join(folder, filepath.Base(p.path))
+	}
+	if path, err := filepath.Abs(p.path); err == nil {
+		p.path = path
+	}
+	return p
+}
+
+// opened is a stream if it is a file.
+func opened(flag string, stream any) []place {
+	if f, ok := stream.(*os.File); ok {
+		if info, err := f.Stat(); err == nil {
+			return []place{{flag: flag, info: info}}
+		}
+	}
+	return nil
+}
+
+// is reports whether two places are one regular file, or will be.
+func (p place) is(other place) bool {
+	if p.info == nil || other.info == nil {
+		return p.info == nil && other.info == nil && p.path == other.path
+	}
+	return p.info.Mode().IsRegular() && os.SameFile(p.info, other.info)
+}

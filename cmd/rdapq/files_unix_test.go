@@ -1,0 +1,42 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Results that are appended to the list of queries would be read as queries for
+// ever, until the disk is full.
+func TestListIsNotItsOwnOutput(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "names.txt")
+	names := []byte(strings.Repeat("no name\n", 20_000)) // more than is read at once
+	if err := os.WriteFile(list, names, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{list, "-"} {
+		cmd, said := command(t, "--offline", "-f", from)
+		out, err := os.OpenFile(list, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := os.Open(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stdin, cmd.Stdout = in, out
+		_ = cmd.Run()
+		in.Close()
+		out.Close()
+		if code := cmd.ProcessState.ExitCode(); code != exitUsage || !strings.HasPrefix(said.String(), "rdapq: standard output is the file that ") {
+			t.Errorf("%s: exit code %d, %q", from, code, said)
+		}
+		if got, err := os.ReadFile(list); err != nil || !bytes.Equal(got, names) {
+			t.Fatalf("%s: the list has %d octets, %v", from, len(got), err)
+		}
+	}
+}
