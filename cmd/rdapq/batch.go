@@ -1,8 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -95,17 +95,25 @@ func (o *batchOptions) check(file bool, format string) error {
 		return usagef("a name and hosts, such as verisign=rdap.verisign.com,tld-rdap.verisign.com", "--group: %w", err)
 	}
 	if err := render.CheckFields(o.fields); err != nil {
-		return o.fieldError(err)
+		return usagef("--fields help lists them; a path such as rdap.secureDNS.delegationSigned or registrar.abuse_email leads into a member", "%w", err)
 	}
 	return nil
 }
 
-// fieldError lists the fields there are.
-func (o *batchOptions) fieldError(err error) error {
-	if unknown, ok := errors.AsType[*render.FieldError](err); ok && unknown.Name == "help" {
-		err = errors.New("--fields takes a list of names with commas between")
+// listFields is what --fields help does: it prints the fields there are, one a
+// line, and the members that a path may begin with.
+func listFields(w io.Writer) error {
+	for _, name := range render.FieldNames() {
+		if _, err := fmt.Fprintln(w, name); err != nil {
+			return err
+		}
 	}
-	return usagef("there are "+strings.Join(render.FieldNames(), ", ")+", and paths into "+strings.Join(render.FieldPaths[:], ", ")+", such as rdap.secureDNS.delegationSigned and registrar.abuse_email", "%w", err)
+	for _, name := range render.FieldPaths {
+		if _, err := fmt.Fprintln(w, name+".MEMBER"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // parseRates reads --rate.

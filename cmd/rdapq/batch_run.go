@@ -132,6 +132,8 @@ func (r *batchRun) tellHowToGoOn() {
 	a := r.app
 	hint := ""
 	switch {
+	case r.out.journal == nil && a.lacksJournalFields():
+		hint = "with line and verdict among --fields, a run can be gone on with"
 	case r.out.journal == nil:
 		hint = "with --output and format ndjson or csv, a run can be gone on with"
 	case r.src.file == nil:

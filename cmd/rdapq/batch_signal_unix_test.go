@@ -102,7 +102,7 @@ func numbered(prefix string, n int) []string {
 // TestSignalFinishesWhatIsUnderWay: what was asked is answered and written, and
 // the line that is printed goes on with the rest, so that nothing is asked twice.
 func TestSignalFinishesWhatIsUnderWay(t *testing.T) {
-	for _, flags := range [][]string{{"-j", "1"}, {"-j", "3", "--ordered"}} {
+	for _, flags := range [][]string{{"-j", "1"}, {"-j", "3", "--ordered"}, {"-j", "2", "--force"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			t.Parallel()
 			b := newBatchTrial(t, append(append(numbered("first", 5), "held.example"), numbered("last", 200)...)...)

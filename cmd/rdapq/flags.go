@@ -97,7 +97,7 @@ func (o *options) groups() []flagGroup {
 		group("Output", func(f *pflag.FlagSet) {
 			f.StringVar(&o.format, "format", "", "output `FORMAT`: "+list(formats)+" (text for arguments, ndjson for --file)")
 			o.view.register(f)
-			f.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead of standard output; with --file and ndjson or csv, the same command goes on with a run that was interrupted")
+			f.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead of standard output; with --file and ndjson or csv, the same command goes on with a run that was interrupted (if --fields is given, it has to have line and verdict)")
 			f.StringVar(&o.color, "color", "auto", "`WHEN` to colour text: "+list(colors))
 			f.BoolVar(&o.stats, "stats", false, "print a receipt on standard error: connections, handshakes, time saved")
 			f.StringVar(&o.statsFile, "stats-file", "", "write the receipt as JSON to `FILE`")
@@ -180,7 +180,9 @@ func (o *options) check(args []string) error {
 	case o.file != "" && len(args) > 0:
 		return usagef("put the queries into the file, or leave --file out", "queries come from arguments or from --file, not both")
 	case o.file == "" && len(args) == 0 && o.typ != "help":
-		return usagef("rdapq example.com; rdapq --help tells more", "no query")
+		return usagef("rdapq example.com, or rdapq -f - for a list on standard input; rdapq --help tells more", "no query")
+	case o.file == "" && o.typ != string(client.TypeEntity) && slices.Contains(args, "-"):
+		return usagef("-f - reads queries from standard input, one a line", `"-" is no query`)
 	case o.typ == "help" && o.server == "" && len(args) == 0:
 		return usagef("name the server: -t help -s https://rdap.example/", "a help query needs a server")
 	case o.jobs < 1:
@@ -229,6 +231,9 @@ func newCommand(a *app) *cobra.Command {
 			}
 			a.opts.referral.patient = cmd.Flags().Changed("timeout")
 			a.flags = cmd.Flags()
+			if slices.Equal(a.opts.batch.fields, []string{"help"}) {
+				return listFields(a.stdout)
+			}
 			return a.main(cmd.Context(), args)
 		},
 	}

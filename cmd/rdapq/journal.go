@@ -88,13 +88,25 @@ func (a *app) rowFlags() []string {
 	return flags
 }
 
-// resumeLine is the command that goes on, for a shell.
+// resumeLine is the command that goes on, for a shell: the one that was given,
+// without the --force that would throw away what there is.
 func (a *app) resumeLine() string {
-	words := make([]string, len(a.line))
-	for i, w := range a.line {
+	line := withoutForce(a.line)
+	if a.opts.batch.force && len(line) == len(a.line) { // a variable or the configuration says so
+		line = slices.Insert(line, 1, "--force=false")
+	}
+	words := make([]string, len(line))
+	for i, w := range line {
 		words[i] = shellQuote(w, runtime.GOOS == "windows")
 	}
 	return strings.Join(words, " ")
+}
+
+// withoutForce returns a command line without --force.
+func withoutForce(line []string) []string {
+	return slices.DeleteFunc(slices.Clone(line), func(word string) bool {
+		return word == "--force" || strings.HasPrefix(word, "--force=")
+	})
 }
 
 // shellQuote quotes a word for a shell if it needs that.

@@ -29,6 +29,24 @@ func TestShellQuote(t *testing.T) {
 	}
 }
 
+// TestResumeLine: what goes on never begins with an order to start over.
+func TestResumeLine(t *testing.T) {
+	for _, test := range []struct {
+		line []string
+		want string
+	}{
+		{[]string{"rdapq", "-f", "a b", "-o", "x"}, "rdapq --force=false -f 'a b' -o x"}, // by RDAPQ_FORCE
+		{[]string{"rdapq", "-f", "n", "--force", "-o", "x"}, "rdapq -f n -o x"},
+		{[]string{"rdapq", "--force=true", "-f", "n", "-o", "x"}, "rdapq -f n -o x"},
+	} {
+		a := app{line: test.line}
+		a.opts.batch.force = true
+		if got := a.resumeLine(); runtime.GOOS != "windows" && got != test.want {
+			t.Errorf("%q: %s, want %s", test.line, got, test.want)
+		}
+	}
+}
+
 // TestRowFlags: flags count unless they are known not to matter, and all that
 // are known exist.
 func TestRowFlags(t *testing.T) {

@@ -100,7 +100,11 @@ func (a *app) createOutput(name string) (*os.File, error) {
 	info, err := os.Stat(name)
 	if err == nil && info.Mode().IsRegular() {
 		if info.Size() > 0 && !a.opts.batch.force {
-			return nil, usagef("name another file, or overwrite it with --force", "%s exists and is not empty", name)
+			hint := "name another file, or overwrite it with --force"
+			if a.opts.file != "" && a.lacksJournalFields() {
+				hint += "; a run can be gone on with if --fields has line and verdict"
+			}
+			return nil, usagef(hint, "%s exists and is not empty", name)
 		}
 		if err := journal.Discard(name); err != nil {
 			return nil, outputError(err)
@@ -236,6 +240,13 @@ func terminal(w io.Writer) (width int, ok bool) {
 	return width, true
 }
 
+// lacksJournalFields reports whether --fields leaves out what it takes to go on
+// with a file of its rows.
+func (a *app) lacksJournalFields() bool {
+	fields := a.opts.batch.fields
+	return fields != nil && (!slices.Contains(fields, "line") || !slices.Contains(fields, "verdict"))
+}
+
 // isJournal reports whether the output is a file that a later run can go on
 // with: its rows carry what that takes.
 func (a *app) isJournal(format string) bool {
@@ -243,7 +254,7 @@ func (a *app) isJournal(format string) bool {
 	if o.file == "" || o.output == "" || format != render.FormatNDJSON && format != render.FormatCSV {
 		return false
 	}
-	if o.batch.fields != nil && (!slices.Contains(o.batch.fields, "line") || !slices.Contains(o.batch.fields, "verdict")) {
+	if a.lacksJournalFields() {
 		return false
 	}
 	info, err := os.Stat(o.output)
