@@ -37,7 +37,7 @@ const (
 	CodeForbidden    = "forbidden"     // 403
 	CodeRejected     = "rejected"      // another 4xx
 	CodeUnsupported  = "not_supported" // 422 and 501
-	CodeServerError  = "server_error"  // another 5xx
+	CodeServerError  = "server_error"  // another 5xx, 408, 421 and 425
 	CodeNotRDAP      = "not_rdap"      // the answer is no RDAP object
 	CodeTooLarge     = "too_large"     // the body is over the limit
 	CodeTLS          = "tls"           // handshake or certificate

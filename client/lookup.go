@@ -21,8 +21,9 @@ import (
 // If a server cannot be reached, the next one of its service is asked; an
 // answer of any kind, a 404 included, ends the search. What may pass by itself is
 // tried again, after a while that grows: failures of the connection, no answer in
-// time, one that breaks off in its middle, 502 to 504; see Config.Attempts. A
-// server that limits requests is waited for; see Config.MaxWait.
+// time, one that breaks off in its middle, 408, 421, 425, 502 to 504; see
+// Config.Attempts. A server that limits requests is waited for; see
+// Config.MaxWait.
 func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
 	q = c.registrable(q)
 	r := &Result{Query: q}

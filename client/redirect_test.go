@@ -182,3 +182,25 @@ func parseRate(text string) (client.Rate, error) {
 	_, rate, err := client.ParseRate("host=" + text)
 	return rate, err
 }
+
+// TestRedirectStrays: a page that is not there says nothing about the name for
+// which a redirect led to it.
+func TestRedirectStrays(t *testing.T) {
+	page := []rdaptest.Behaviour{rdaptest.Status(404), rdaptest.Body("text/html", html404)}
+	s, a := newPair(t, rdaptest.Config{}, client.Config{})
+	s.On("/sorry", page...)
+	s.On("/nothing", rdaptest.Status(404), rdaptest.NoBody())
+	s.On("/json", rdaptest.Status(404))
+	s.On("/other/domain/page.example", page...)
+	for to, verdict := range map[string]client.Verdict{
+		"sorry": client.Failed, "nothing": client.Failed, "json": client.NotFound, "other/domain/page.example": client.NotFound,
+	} {
+		s.On("/domain/page.example", rdaptest.Redirect(302, s.URL()+to))
+		for _, text := range []string{"page.example", s.URL() + "domain/page.example"} {
+			r := a.lookup(t, mustParse(t, "", text))
+			if r.Verdict != verdict || r.Status != 404 || verdict == client.Failed && (r.Err.Code != client.CodeNotRDAP || !strings.Contains(r.Err.Message, s.URL()+to)) {
+				t.Errorf("%s to %s: %s", text, to, describe(r))
+			}
+		}
+	}
+}

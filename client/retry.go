@@ -259,7 +259,7 @@ func transient(r *Result) bool {
 	case CodeTLS:
 		return !settled(r.Err.Err)
 	case CodeServerError:
-		return unwell(r.Status)
+		return unwell(r.Status) || notTaken(r.Status)
 	}
 	return false
 }

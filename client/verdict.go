@@ -20,6 +20,9 @@ func (r *Result) judge(a answer) {
 	e := &Error{Title: w.title, Detail: w.detail, RetryAfter: retryAfter(a.retryAfter, time.Now())}
 	var what string
 	e.Code, what, e.Hint = r.refusal(a.status, w, e.RetryAfter)
+	if e.Code == CodeNotFound && r.strayed(a) {
+		e.Code, what = CodeNotRDAP, "the answer is not RDAP: a redirect led to "+visible(r.FinalURL)+" and there to"
+	}
 	if e.Code == CodeRateLimited && e.RetryAfter > 0 {
 		e.Hint = "the server says to come back in " + e.RetryAfter.Round(time.Second).String()
 	}
@@ -57,6 +60,8 @@ func (r *Result) refusal(status int, w words, wait time.Duration) (code, what, h
 		return CodeForbidden, "the server refused", ""
 	case status == http.StatusUnprocessableEntity, status == http.StatusNotImplemented:
 		return CodeUnsupported, "the server does not support this query", ""
+	case notTaken(status):
+		return CodeServerError, "the server did not take the request", "try again later"
 	case status/100 == 4:
 		return CodeRejected, "the query was rejected", ""
 	case status/100 == 5:
@@ -64,6 +69,29 @@ func (r *Result) refusal(status int, w words, wait time.Duration) (code, what, h
 	default:
 		return CodeNotRDAP, "the answer is not RDAP: HTTP status", ""
 	}
+}
+
+// notTaken says of a status that it is about how a request came, not about what it
+// asks (RFC 9110 sections 15.5.9 and 15.5.20, RFC 8470 section 5.2). Servers that
+// close an idle connection say 408 on it, just as the next request may go out.
+func notTaken(status int) bool {
+	return status == http.StatusRequestTimeout || status == http.StatusMisdirectedRequest || status == http.StatusTooEarly
+}
+
+// strayed says of a 404 that it is not about the object: a redirect led to what is
+// no URL of it, a page of a web site for instance, and who answered there does not
+// speak RDAP.
+func (r *Result) strayed(a answer) bool {
+	asked, err := url.Parse(r.URL)
+	if err != nil || r.FinalURL == r.URL || len(a.raw) > 0 && surveyOf(trimBOM(a.raw)).valid {
+		return false
+	}
+	path, _, _ := strings.Cut(r.Query.Path(), "?")
+	if r.Query.URL != "" {
+		path = asked.EscapedPath()[strings.LastIndexByte(asked.EscapedPath(), '/')+1:]
+	}
+	final := strings.ToLower(strings.TrimRight(a.url.EscapedPath(), "/"))
+	return path == "" || !strings.HasSuffix(final, "/"+strings.ToLower(path))
 }
 
 // parentHint: registries refuse names below those that they register.
@@ -91,9 +119,11 @@ func (r *Result) judgeSuccess(a answer) {
 		return
 	}
 	w := readWords(a.raw, a.contentType)
-	if w.errorCode == http.StatusNotFound {
-		e := &Error{Code: CodeNotFound, Title: w.title, Detail: w.detail}
-		r.explain(e, "not found", answer{status: w.errorCode, url: a.url}, w)
+	if err == nil && w.errorCode == http.StatusNotFound { // one that breaks off may not be what it begins as
+		e := &Error{Title: w.title, Detail: w.detail}
+		var what string
+		e.Code, what, e.Hint = r.refusal(w.errorCode, w, 0)
+		r.explain(e, what, answer{status: w.errorCode, url: a.url}, w)
 		r.fail(e)
 		r.warn("the server says errorCode 404 in an answer with HTTP status " + strconv.Itoa(a.status))
 		return
@@ -115,7 +145,8 @@ func (r *Result) judgeSuccess(a answer) {
 
 // answers says whether an object of that class can answer the query. Notices
 // alone are an answer to help only: servers send them in place of an object
-// when they are busy.
+// when they are busy. A list, which may be empty, says of no object that it is
+// there.
 func (r *Result) answers(class string) bool {
 	switch class {
 	case ClassError:
@@ -123,7 +154,7 @@ func (r *Result) answers(class string) bool {
 	case ClassHelp:
 		return r.Query.Type == TypeHelp
 	}
-	return true
+	return r.Query.Type.IsSearch() || !strings.HasSuffix(class, "SearchResults")
 }
 
 // compare warns where the answer is not about what was asked.

@@ -55,6 +55,14 @@ func TestVerdict(t *testing.T) {
 		{"error 404 in a 200", all(json(`{"errorCode":404,"title":"no such name"}`)), client.NotFound, client.CodeNotFound, "no such name", 1},
 		{"error 429 in a 200", all(json(`{"errorCode":429,"title":"slow down"}`)), client.Failed, client.CodeNotRDAP, "slow down", 0},
 
+		{"half an error 404 in a 200", all(json(`{"errorCode":404,"title":"no such na`)), client.Failed, client.CodeNotRDAP, "", 0},
+		{"no service in a 200", all(json(`{"errorCode":404,"title":"No RDAP service for this name"}`)), client.NoService, client.CodeNoService, "no RDAP service known", 1},
+		{"no search results", all(json(`{"domainSearchResults":[]}`)), client.Failed, client.CodeNotRDAP, "no answer to this query", 0},
+
+		{"408", all(status(408), rdaptest.NoBody()), client.Failed, client.CodeServerError, "did not take the request (408)", 0},
+		{"421", all(status(421), rdaptest.NoBody()), client.Failed, client.CodeServerError, "did not take the request (421)", 0},
+		{"425", all(status(425), rdaptest.NoBody()), client.Failed, client.CodeServerError, "did not take the request (425)", 0},
+
 		{"404", all(status(404), json(`{"errorCode":404,"title":"Gone fishing","description":["Reserved","by registry"]}`)), client.NotFound, client.CodeNotFound, "Gone fishing: Reserved; by registry", 0},
 		{"404 with one line", all(status(404), json(`{"errorCode":"404","description":"Reserved"}`)), client.NotFound, client.CodeNotFound, "Reserved", 0},
 		{"404 with a byte-order mark", all(status(404), json("\xef\xbb\xbf"+`{"title":"Reserved"}`)), client.NotFound, client.CodeNotFound, "Reserved", 0},
@@ -192,6 +200,18 @@ func TestRetryAfter(t *testing.T) {
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
 		if got := r.Err.RetryAfter; r.Verdict != client.RateLimited || got < tt.min || got > tt.max {
 			t.Errorf("Retry-After %q: %s, %v", tt.value, describe(r), got)
+		}
+	}
+}
+
+// TestNotTaken: a server that closes an idle connection says 408 on it, and the
+// request that it takes for late is made again.
+func TestNotTaken(t *testing.T) {
+	for _, code := range []int{408, 421, 425} {
+		s, a := newPair(t, rdaptest.Config{}, client.Config{})
+		s.On("/domain/alpha.example", rdaptest.First(1, rdaptest.Status(code), rdaptest.NoBody(), rdaptest.Close()))
+		if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Registered || r.Attempts != 2 {
+			t.Errorf("%d: %s after %d attempts", code, describe(r), r.Attempts)
 		}
 	}
 }
