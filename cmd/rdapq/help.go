@@ -51,7 +51,7 @@ func helpFlag(w io.Writer, f *pflag.Flag) {
 	switch f.DefValue {
 	case "", "0", "0s", "false", "[]":
 	default:
-		usage += " (default " + f.DefValue + ")"
+		usage += " (default " + strings.Trim(f.DefValue, "[]") + ")"
 	}
 	indent := strings.Repeat(" ", helpIndent)
 	if utf8.RuneCountInString(left) > helpIndent-2 {
