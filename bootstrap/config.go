@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 )
 
@@ -85,6 +86,7 @@ func New(c Config) (*Resolver, error) {
 		warn:      c.Warn,
 		now:       c.Now,
 		warned:    make(map[trouble]bool),
+		taken:     sync.OnceValue(snapshotTaken),
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)

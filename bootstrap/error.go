@@ -26,7 +26,7 @@ type NoServiceError struct {
 	Source    Source        // where that copy of the registry came from
 	Published time.Time     // publication date of that copy; may be zero
 	Fresh     bool          // the copy was downloaded or confirmed within its lifetime
-	Age       time.Duration // since IANA last confirmed the copy; since its publication for the snapshot
+	Age       time.Duration // since IANA last confirmed the copy; for the snapshot, since the newest of its registries was published
 	Err       error         // why an old copy could not be refreshed; nil for a fresh one
 }
 

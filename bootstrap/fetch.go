@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +39,27 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("%s: %s", e.url, e.status) }
 
+// A fetchError is a request that got no response.
+type fetchError struct {
+	url string
+	err error
+}
+
+// Error says in one breath what net/http and net say in several, each with the
+// address before it.
+func (e *fetchError) Error() string {
+	reason := e.err
+	if failed, ok := errors.AsType[*url.Error](e.err); ok {
+		reason = failed.Err
+	}
+	if dns, ok := errors.AsType[*net.DNSError](e.err); ok {
+		return fmt.Sprintf("%s: the name %s could not be looked up: %s", e.url, dns.Name, dns.Err)
+	}
+	return fmt.Sprintf("%s: %v", e.url, reason)
+}
+
+func (e *fetchError) Unwrap() error { return e.err }
+
 // fetch asks for one file, conditionally when before says what is at hand.
 func (r *Resolver) fetch(ctx context.Context, reg Registry, before meta) (*fetched, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, JoinURL(r.baseURL, reg.file()), nil)
@@ -59,9 +82,9 @@ func (r *Resolver) fetch(ctx context.Context, reg Registry, before meta) (*fetch
 	resp, err := client.Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
-			err = context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
-		return nil, err
+		return nil, &fetchError{req.URL.Redacted(), err}
 	}
 	defer func() { _ = resp.Body.Close() }() // the body was read or is not wanted
 	if !r.mayFetch(resp.Request) {

@@ -2,7 +2,10 @@ package bootstrap
 
 import (
 	"errors"
+	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"testing"
 	"time"
 )
@@ -65,6 +68,26 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		if got := retryAfter(http.Header{"Retry-After": {text}}, now); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestFetchError: the address stands in what is told once.
+func TestFetchError(t *testing.T) {
+	lookup := &net.DNSError{Name: "data.iana.org", Server: "192.0.2.53:53", Err: "no such host"}
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{
+			&url.Error{Op: "Get", URL: DefaultBaseURL, Err: &net.OpError{Op: "dial", Net: "tcp", Err: lookup}},
+			DefaultBaseURL + ": the name data.iana.org could not be looked up: no such host",
+		},
+		{&url.Error{Op: "Get", URL: DefaultBaseURL, Err: io.ErrUnexpectedEOF}, DefaultBaseURL + ": unexpected EOF"},
+	} {
+		err := &fetchError{DefaultBaseURL, tt.err}
+		if err.Error() != tt.want || !errors.Is(err, tt.err) {
+			t.Errorf("got  %v\nwant %s", err, tt.want)
 		}
 	}
 }

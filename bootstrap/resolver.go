@@ -16,6 +16,7 @@ type Resolver struct {
 	overrides *table   // nil without
 	unlisted  *table   // nil when turned off
 	holders   [registries]holder
+	taken     func() time.Time // see snapshotTaken
 
 	baseURL   string
 	offline   bool
@@ -166,7 +167,11 @@ func (r *Resolver) noService(h *holder, ed *edition, to *target, q Question) err
 	if e.Name == "" {
 		e.Name = e.Looked
 	}
-	if since := ed.since(); !since.IsZero() {
+	since := ed.since()
+	if ed.source == SourceSnapshot {
+		since = r.taken()
+	}
+	if !since.IsZero() {
 		e.Age = max(now.Sub(since), 0)
 	}
 	switch f := h.failure.Load(); {

@@ -38,6 +38,18 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
+// TestSnapshotAge: a registry that has not changed for years does not make the
+// snapshot years old.
+func TestSnapshotAge(t *testing.T) {
+	taken := snapshotTaken()
+	c := &clock{t: taken.Add(49 * time.Hour)}
+	_, err := newResolver(t, Config{Offline: true, Now: c.now}).Resolve(t.Context(), address("10.0.0.1"))
+	none, ok := errors.AsType[*NoServiceError](err)
+	if !ok || none.Age != 49*time.Hour || !none.Published.Before(taken.AddDate(-1, 0, 0)) || !strings.Contains(err.Error(), ", a copy 2 days old (") {
+		t.Errorf("%v: %+v", err, none)
+	}
+}
+
 func TestIANAOnly(t *testing.T) {
 	r := newResolver(t, Config{Offline: true, IANAOnly: true})
 	if a, err := r.Resolve(t.Context(), domain("denic.de")); !errors.Is(err, ErrNoService) {

@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	_ "embed"
+	"time"
 
 	"github.com/rdapq/rdapq/bootstrap/internal/ianafile"
 )
@@ -13,6 +14,19 @@ import (
 //
 //go:embed snapshot.json
 var snapshotFile []byte
+
+// snapshotTaken is the publication of the newest registry in the snapshot: all
+// are of one day, that one or a later one, however long ago the others changed.
+func snapshotTaken() time.Time {
+	var taken time.Time
+	for i := range registries {
+		reg := Registry(i)
+		if f, err := ianafile.ReadMember(snapshotFile, reg.String(), reg == RegistryObjectTags); err == nil && f.Published.After(taken) {
+			taken = f.Published
+		}
+	}
+	return taken
+}
 
 // snapshot reads one registry of the snapshot.
 func snapshot(reg Registry, allowHTTP bool) (*edition, error) {

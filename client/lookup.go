@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/publicaddr"
 )
 
 // Lookup asks the server responsible for q, or q.Server if that is set.
@@ -109,7 +110,10 @@ func resolveError(ctx context.Context, q Query, err error) *Error {
 	case errors.Is(err, bootstrap.ErrNoService):
 		e.Code = CodeNoService
 		e.Message = visible(err.Error())
-		if _, ok := errors.AsType[*bootstrap.NoServiceError](err); !ok {
+		switch _, ok := errors.AsType[*bootstrap.NoServiceError](err); {
+		case q.Type == TypeIP && !publicaddr.Is(q.Prefix.Addr()):
+			e.Message = "no RDAP service known for " + q.String() + ", which is for private, local or special use"
+		case !ok:
 			e.Message = "no RDAP service known for " + visible(noServiceFor(q))
 		}
 		e.Hint = "name a server if you know one that answers for it"

@@ -131,6 +131,26 @@ func TestLookupNoService(t *testing.T) {
 	}
 }
 
+// TestLookupSpecialAddress: that no registry answers for a private address is
+// not for want of a fresh copy of IANA's files.
+func TestLookupSpecialAddress(t *testing.T) {
+	res, err := bootstrap.New(bootstrap.Config{Offline: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newAsker(t, newCA(t), client.Config{Resolver: res})
+	for text, special := range map[string]bool{"10.1.2.0/24": true, "::1": true, "224.0.0.1": true, "4000::1": false} {
+		r, err := a.Lookup(t.Context(), mustParse(t, "", text))
+		if !errors.Is(err, bootstrap.ErrNoService) || r.Verdict != client.NoService {
+			t.Fatalf("%s: %s, error %v", text, describe(r), err)
+		}
+		want := "no RDAP service known for " + text + ", which is for private, local or special use"
+		if told := err.Error() == want; told != special {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestLookupHTTPOnly(t *testing.T) {
 	asked := false
 	plain := newPlain(t, func(w http.ResponseWriter, _ *http.Request) {
