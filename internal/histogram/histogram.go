@@ -13,6 +13,8 @@ import (
 type Histogram struct {
 	counts []uint32 // up to the longest duration seen
 	n      uint64
+
+	shortest, longest time.Duration // of those counted
 }
 
 const (
@@ -22,14 +24,16 @@ const (
 
 var bucketGrowth = math.Log(1.02)
 
-// Add counts d.
+// Add counts d; less than nothing counts as nothing.
 func (h *Histogram) Add(d time.Duration) {
 	i := 0
+	d = max(d, 0)
 	if d > unit {
 		i = min(int(math.Log(float64(d)/float64(unit))/bucketGrowth)+1, maxBuckets-1)
 	}
 	h.grow(i + 1)
 	h.counts[i]++
+	h.widen(d, d)
 	h.n++
 }
 
@@ -39,7 +43,18 @@ func (h *Histogram) Merge(o *Histogram) {
 	for i, n := range o.counts {
 		h.counts[i] += n
 	}
+	if o.n > 0 {
+		h.widen(o.shortest, o.longest)
+	}
 	h.n += o.n
+}
+
+// widen has the bounds include two more, before they are counted.
+func (h *Histogram) widen(shortest, longest time.Duration) {
+	if h.n == 0 {
+		h.shortest, h.longest = shortest, longest
+	}
+	h.shortest, h.longest = min(h.shortest, shortest), max(h.longest, longest)
 }
 
 func (h *Histogram) grow(n int) {
@@ -73,7 +88,8 @@ func (h *Histogram) All() iter.Seq2[time.Duration, uint64] {
 			if i > 0 {
 				d = time.Duration(float64(unit) * math.Exp((float64(i)-0.5)*bucketGrowth))
 			}
-			if n > 0 && !yield(d, uint64(n)) {
+			// What stands for a bucket may lie beyond all that was counted.
+			if n > 0 && !yield(min(max(d, h.shortest), h.longest), uint64(n)) {
 				return
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/timing"
 )
 
 // origin writes who said it, how that server was found, and how it was asked.
@@ -107,18 +108,20 @@ func protocolName(alpn string) string {
 // details writes what only the curious want to know.
 func (p *page) details(r *client.Result) {
 	var steps []string
+	took := timing.Of(&r.Conn)
 	for _, s := range [...]struct {
 		name string
 		d    time.Duration
 	}{
-		{"wait", r.Conn.Wait},
-		{"DNS", r.Conn.DNS},
-		{"TCP", r.Conn.TCP},
-		{"TLS", r.Conn.Handshake},
-		{"first byte", r.Conn.FirstByte},
+		{"queue", took.Queue},
+		{"DNS", took.DNS},
+		{"TCP", took.TCP},
+		{"TLS", took.TLS},
+		{"first byte", took.FirstByte},
+		{"transfer", took.Transfer},
 		{"total", r.Conn.Total},
 	} {
-		if s.d > 0 {
+		if s.d >= 50*time.Microsecond { // less is shown as nothing
 			steps = append(steps, s.name+" "+duration(inMillis(s.d)))
 		}
 	}

@@ -145,3 +145,18 @@ func TestWaterfall(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
+
+// TestTimingAddsUp: what --verbose tells are parts of the total, none of them
+// inside another one.
+func TestTimingAddsUp(t *testing.T) {
+	for want, trace := range map[string]pool.Trace{
+		"queue 1.0 ms · DNS 5.0 ms · TCP 90 ms · TLS 91 ms · first byte 92 ms · transfer 3.0 ms · total 282 ms": newConn,
+		"first byte 90 ms · transfer 1.0 ms · total 91 ms":                                                      keptConn,
+	} {
+		r := &client.Result{Query: client.Query{Text: "a.example"}, Verdict: client.Registered, Conn: trace}
+		got := string(AppendText(nil, r, TextOptions{Now: noon, Verbose: true}))
+		if !strings.Contains(got, "\nTiming        "+want+"\n") {
+			t.Errorf("want %s\ngot %s", want, got)
+		}
+	}
+}
