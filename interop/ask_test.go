@@ -51,7 +51,7 @@ func name(i int64) string { return fmt.Sprintf("dom%d.example", i) }
 
 // An answer is what came of one lookup.
 type answer struct {
-	worker int // process that answered
+	worker int // process that answered, or generation of the configuration
 	trace  pool.Trace
 }
 
@@ -70,14 +70,30 @@ func lookup(ctx context.Context, rt http.RoundTripper, base, domain string) (a a
 		LDHName string `json:"ldhName"`
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&object); err != nil {
-		return a, err
+		return a, bodyError{err}
 	}
 	if resp.StatusCode != http.StatusOK || object.LDHName != domain {
 		return a, fmt.Errorf("status %s, name %q", resp.Status, object.LDHName)
 	}
-	// Only nginx says which of its processes answered.
+	// Who says so: which process answered, or under which configuration.
 	a.worker, _ = strconv.Atoi(resp.Header.Get("X-Worker"))
 	return a, nil
+}
+
+// A bodyError came after the response had begun, where a pool can't repeat the
+// request unseen any more.
+type bodyError struct{ error }
+
+// patiently is lookup, with the caller's part: again if the body broke off, three
+// times in all.
+func patiently(ctx context.Context, rt http.RoundTripper, base, domain string) (a answer, err error) {
+	for range 3 {
+		a, err = lookup(ctx, rt, base, domain)
+		if _, cut := err.(bodyError); !cut {
+			break
+		}
+	}
+	return a, err
 }
 
 // askUntil looks names up, so many at once, until enough reports that an
@@ -94,7 +110,7 @@ func askUntil(t *testing.T, rt http.RoundTripper, base string, atOnce int, enoug
 		workers.Go(func() {
 			for !stop.Load() {
 				i := next.Add(1) - 1
-				a, err := lookup(ctx, rt, base, name(i))
+				a, err := patiently(ctx, rt, base, name(i))
 				if err != nil {
 					t.Errorf("%s: %v", name(i), err)
 					stop.Store(true)
@@ -118,7 +134,7 @@ func ask(t *testing.T, rt http.RoundTripper, base string, n int64, atOnce int) {
 	for range atOnce {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < n; i = next.Add(1) - 1 {
-				if _, err := lookup(ctx, rt, base, name(i)); err != nil {
+				if _, err := patiently(ctx, rt, base, name(i)); err != nil {
 					t.Errorf("%s: %v", name(i), err)
 				}
 			}
