@@ -215,12 +215,11 @@ func limits(protocol string) func(t *testing.T, s *instance) outcome {
 			const requests, rounds, atOnce = 20, 2, 4
 			note = "closed when idle"
 			for range rounds {
+				before := p.Stats().Closed[pool.ClosedServer]
 				ask(t, p, s.limited(), requests, atOnce)
 				names += requests
-				s.until("the server has closed its connections", func() bool { return p.Stats().Open == 0 })
-			}
-			if by := p.Stats().Closed; by[pool.ClosedServer] < rounds {
-				t.Errorf("connections were closed by %v", by)
+				// Perhaps not all: one that was never used is not idle to each server.
+				s.until("the server has closed connections", func() bool { return p.Stats().Closed[pool.ClosedServer] > before })
 			}
 		default:
 			s.skip(t, "it has no such limit")
