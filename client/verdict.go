@@ -47,13 +47,13 @@ func (r *Result) refusal(status int, w words, wait time.Duration) (code, what, h
 	case r.unserved(status, w):
 		return CodeNoService, "no RDAP service known for " + visible(noServiceFor(r.Query)) + ", says a server that only sends on", "name a server if you know one that answers for it"
 	case status == http.StatusNotFound:
-		return CodeNotFound, "not found", ""
+		return CodeNotFound, "not found", r.nameHint(false)
 	case status == http.StatusTooManyRequests,
 		(status == http.StatusForbidden || status == http.StatusUnprocessableEntity) && w.speakOfRate(),
 		status == http.StatusServiceUnavailable && wait > 0:
 		return CodeRateLimited, "rate limited", "ask this server less often"
 	case status == http.StatusBadRequest:
-		return CodeBadRequest, "the query was rejected", r.parentHint()
+		return CodeBadRequest, "the query was rejected", r.nameHint(true)
 	case status == http.StatusUnauthorized:
 		return CodeUnauthorized, "the server wants to know who asks", ""
 	case status == http.StatusForbidden:
@@ -94,15 +94,24 @@ func (r *Result) strayed(a answer) bool {
 	return path == "" || !strings.HasSuffix(final, "/"+strings.ToLower(path))
 }
 
-// parentHint: registries refuse names below those that they register.
-func (r *Result) parentHint() string {
-	if r.Query.Type != TypeDomain || strings.HasSuffix(r.Query.Name, ".arpa") {
+// nameHint is what may be meant by a name that a registry refuses or does not
+// know: registries know the names that they register, and none below those.
+func (r *Result) nameHint(refused bool) string {
+	name := r.Query.Name
+	if r.Query.Type != TypeDomain || r.Query.URL != "" || strings.HasSuffix(name, ".arpa") {
 		return ""
 	}
-	if _, parent, ok := strings.Cut(r.Query.Name, "."); ok && strings.Contains(parent, ".") {
-		return "if " + r.Query.Name + " is a host below a registered name, ask for the parent: " + parent
+	if strings.Contains(name, "*") {
+		return "a search for such names is written domains?name=" + name
 	}
-	return ""
+	registered := registrableName(name)
+	if _, parent, _ := strings.Cut(name, "."); registered == name && refused && strings.Contains(parent, ".") {
+		registered = parent
+	}
+	if registered == name {
+		return ""
+	}
+	return "if " + name + " is a host below a registered name, ask for that: " + registered
 }
 
 // judgeSuccess decides on a body that came with a 2xx status.

@@ -201,9 +201,10 @@ func (a *app) receipt(file *os.File, report render.Report) error {
 
 // hints are those that name a flag, which the library can't.
 var hints = map[string]string{
-	client.CodeNoService: "name a server with --server if you know one that answers for it",
-	client.CodeNotPublic: "name it with --server if it is meant; in a laboratory, --allow-private goes wherever others lead",
-	client.CodeHTTPOnly:  "--allow-http asks it all the same; anybody on the way may change the answer",
+	client.CodeNoService:    "name a server with --server if you know one that answers for it",
+	client.CodeNotPublic:    "name it with --server if it is meant; in a laboratory, --allow-private goes wherever others lead",
+	client.CodeUnauthorized: "credentials for a server go into the file rdapq/credentials of the user's configuration folder, or into " + credentialsVariable,
+	client.CodeHTTPOnly:     "--allow-http asks it all the same; anybody on the way may change the answer",
 }
 
 // say prints what an error is about, if that needs saying, and the error as one
