@@ -170,7 +170,10 @@ func (o *origin) pick(newerThan int64) *conn {
 	for {
 		var best *conn
 		for _, c := range o.conns {
-			if c.draining || c.id <= newerThan || c.triedIn == o.picks || o.bound > 0 && c.granted >= o.bound {
+			switch {
+			case c.draining, c.id <= newerThan, c.triedIn == o.picks,
+				!c.shared() && c.inflight > 0,
+				o.bound > 0 && c.granted >= o.bound:
 				continue
 			}
 			if best == nil || c.betterThan(best) {
