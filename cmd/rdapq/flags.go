@@ -104,7 +104,7 @@ func (o *options) groups() []flagGroup {
 			f.StringVar(&o.report, "report", "", "write what the run took to `FILE` as a page of HTML that needs nothing else")
 			f.BoolVar(&o.trace, "trace", false, "tell what each lookup waited for: DNS, TCP, TLS, first byte, transfer; on standard error, and with ndjson as \"trace\" in each row, by curl's names")
 			f.BoolVarP(&o.quiet, "quiet", "q", false, "print no warnings and no errors of queries on standard error")
-			f.CountVarP(&o.verbose, "verbose", "v", "tell more on standard error: how a server was found, what was odd in an answer; -vv also connections")
+			f.CountVarP(&o.verbose, "verbose", "v", "tell more: on standard error how a server was found and what was odd in an answer, in text also notices, handles and times of each step; -vv also connections")
 			f.BoolVarP(&o.exitCodes, "exit-status", "e", false, "tell verdicts apart in the exit code; the first that applies: 1 failed or invalid, 6 rate limited, 7 rejected, 5 no service, 4 not found")
 		}),
 		group("Referrals", o.referral.register),
@@ -241,8 +241,8 @@ func newCommand(a *app) *cobra.Command {
 	cmd.SetOut(a.stdout)
 	cmd.SetErr(a.stderr)
 	cmd.SetVersionTemplate("rdapq {{.Version}}\n")
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return usagef("rdapq --help lists the flags", "%w", err)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef(cmd.CommandPath()+" --help lists the flags", "%w", err)
 	})
 	groups := a.opts.groups()
 	cmd.Flags().SortFlags = false

@@ -96,7 +96,10 @@ run, 130 and 143 after a signal.
 
 Each flag can be set by a variable, RDAPQ_PER_HOST for --per-host, and by a line
 "per-host = 4" of the file rdapq/config in the user's configuration folder (or
-the one that RDAPQ_CONFIG names). The command line goes first, then variables.`
+the one that RDAPQ_CONFIG names). The command line goes first, then variables.
+Credentials are lines "ORIGIN SCHEME CREDENTIAL" of the file rdapq/credentials
+there, or of the variable RDAPQ_CREDENTIALS; SCHEME is basic, digest, bearer or
+apikey.`
 
 const examples = `  rdapq example.com 192.0.2.1 AS64500
   rdapq -f names.txt --stats > results.ndjson

@@ -76,8 +76,10 @@ func (o *networkOptions) check(demo bool) error {
 		return usagef("", "--tls-min %s is newer than --tls-max %s", o.tlsMin, o.tlsMax)
 	case o.http == "3" && o.tlsMax != "1.3":
 		return usagef("leave --tls-max out", "HTTP/3 needs TLS 1.3")
-	case demo && (o.http == "3" || o.bind != ""):
-		return usagef("leave it out to ask the demo registry", "--http 3 and --bind do not go with --demo: its servers are in the same process, without QUIC")
+	case demo && o.http == "3":
+		return usagef("rdapq bench --modes h3 has a demo registry that does", "--http 3 does not go with --demo, whose servers do not speak it")
+	case demo && o.bind != "":
+		return usagef("leave it out to ask the demo registry", "--bind does not go with --demo, whose servers are in the same process")
 	case o.fastOpen && runtime.GOOS != "linux":
 		return usagef("leave --fast-open out", "--fast-open works on Linux only")
 	case o.fastOpen && demo:

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -130,6 +131,9 @@ func demoSites() []demoSite {
 // NewDemo starts the servers. Connections by [Demo.DialContext] have a round
 // trip of rtt; 0: as fast as loopback. The caller closes the Demo.
 func NewDemo(rtt time.Duration) (*Demo, error) {
+	if loopbackDown() {
+		return nil, errors.New("the loopback interface is down; ip link set lo up brings it up")
+	}
 	ca, err := NewCA()
 	if err != nil {
 		return nil, err
@@ -151,6 +155,17 @@ func NewDemo(rtt time.Duration) (*Demo, error) {
 	}
 	d.files = demoRegistries(sites, func(host string) string { return host })
 	return d, nil
+}
+
+// loopbackDown reports whether there is a loopback interface that is not up, as
+// in a new network namespace: servers start there and nobody gets to them.
+func loopbackDown() bool {
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return false
+	}
+	i := slices.IndexFunc(interfaces, func(i net.Interface) bool { return i.Flags&net.FlagLoopback != 0 })
+	return i >= 0 && interfaces[i].Flags&net.FlagUp == 0
 }
 
 // demoRegistries names each server by what authority makes of its first host
