@@ -91,6 +91,9 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	if err == nil {
 		r.summary(report)
 	}
+	if err == nil && (r.traces != nil || o.stats) {
+		a.setApart()
+	}
 	if r.traces != nil && err == nil {
 		err = r.traces.Write(a.stderr, a.stderrWidth())
 	}
@@ -132,6 +135,15 @@ func (a *app) stderrWidth() int {
 	}
 	width, _ := s.size()
 	return width
+}
+
+// setApart puts a blank line between the answers and what is told of the run,
+// where text and standard error are on a terminal.
+func (a *app) setApart() {
+	_, shown := terminal(a.stdout)
+	if shown && a.stderrWidth() > 0 && a.opts.output == "" && a.opts.outputFormat() == render.FormatText {
+		fmt.Fprintln(a.stderr)
+	}
 }
 
 // tell prints what a result says on standard error, and reports whether that

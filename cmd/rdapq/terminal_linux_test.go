@@ -100,6 +100,24 @@ func TestTextOnTerminal(t *testing.T) {
 	}
 }
 
+// What is told of a run does not stick to the last answer, and to a file nothing
+// is added.
+func TestReceiptIsSetApart(t *testing.T) {
+	t.Parallel()
+	p := newPseudo(t, 80)
+	args := []string{"--demo", "--demo-rtt", "0", "--color", "never", "--stats", "courbu.re"}
+	cmd, _ := command(t, args...)
+	cmd.Stdout, cmd.Stderr = p.tty, p.tty
+	if said := p.run(t, cmd); !strings.Contains(said, " ms\n\n1 lookup over 1 connection") {
+		t.Errorf("the receipt is not apart:\n%s", said)
+	}
+	cmd, stderr := command(t, args...)
+	cmd.Stdout = p.tty
+	if p.run(t, cmd); !strings.HasPrefix(stderr.String(), "1 lookup over 1 connection") {
+		t.Errorf("a receipt in a file begins with %s", stderr)
+	}
+}
+
 // What a server sends can't act on the terminal, however it is shown, unless it is
 // let.
 func TestRawOnTerminal(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
@@ -61,6 +62,9 @@ func (p *page) noRecord(r *client.Result) {
 	lines := []line{text(who + " has no record of " + what).note("HTTP status 404")}
 	if r.Query.Type == client.TypeDomain {
 		lines = append(lines, line{{"names that are reserved or blocked may have none either", faint}})
+	}
+	if written := strings.TrimSpace(r.Query.Text); r.Query.Name != "" && strings.ContainsFunc(written, func(c rune) bool { return c > unicode.MaxASCII }) {
+		p.value("Unicode", written) // the name asked for is hard to recognise
 	}
 	p.row("Answer", lines...)
 	p.said(r.Err)

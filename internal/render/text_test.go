@@ -69,6 +69,21 @@ func TestTextNeverPromises(t *testing.T) {
 	}
 }
 
+// TestTextOfUnicodeNotFound: who wrote a name in its own script sees it beside
+// the A-labels that were asked for.
+func TestTextOfUnicodeNotFound(t *testing.T) {
+	for text, want := range map[string]string{"bücher.example": "\n\nUnicode       bücher.example\nAnswer ", "xn--bcher-kva.example": "\n\nAnswer "} {
+		q, err := client.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &client.Result{Query: q, Verdict: client.NotFound, Status: 404, Err: &client.Error{Code: client.CodeNotFound, Message: "not found (404)"}}
+		if got := string(AppendText(nil, r, TextOptions{Now: noon})); !strings.HasPrefix(got, "xn--bcher-kva.example: not found"+want) {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
 func TestTextWidth(t *testing.T) {
 	r := fixtures(t)["domain-thick"]
 	for _, width := range []int{1, 40, 60, 100} {
