@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"os"
+	"runtime"
 	"strings"
 	"sync/atomic"
 
@@ -66,6 +68,9 @@ func (a *app) openSource(ctx context.Context, args []string) (*source, error) {
 	if err := s.open(ctx, in); err != nil {
 		s.close()
 		return nil, err
+	}
+	if taken, likelier := s.reader.Doubt(); likelier != "" {
+		a.warn(fmt.Sprintf("the queries are those of the first column, %q; --column %s takes others", taken, shellQuote(likelier, runtime.GOOS == "windows")))
 	}
 	return s, nil
 }

@@ -15,6 +15,7 @@ type table struct {
 	delimiter byte
 	names     []string // of all columns; invented where there is no header
 	column    int      // with the queries
+	likelier  string   // name of another one that looks as if it had them; empty: none does
 	records   int64    // read as the header, blank lines before it included
 }
 
@@ -34,6 +35,9 @@ func newTable(in *bufio.Reader, o Options, first []byte) (*table, error) {
 	if len(cells) > 0 && (o.Column != "" || isHeader(cells[0])) {
 		t.take(in)
 		t.names = distinct(cells)
+		if o.Column == "" {
+			t.likelier = likelier(cells)
+		}
 		return t, nil
 	}
 	for i := range cells {
@@ -63,6 +67,20 @@ func (t *table) take(in *bufio.Reader) {
 	_, n, _ := fetch(nil, in, t.delimiter) // as peek did
 	in.Discard(n)
 	t.records++
+}
+
+// likelier returns the name of a column that is called as one with queries is,
+// where the first one is not.
+func likelier(header []string) string {
+	for _, name := range DefaultFields {
+		switch i := findColumn(header, name); {
+		case i == 0:
+			return ""
+		case i > 0:
+			return header[i]
+		}
+	}
+	return ""
 }
 
 func (t *table) extra() []string {

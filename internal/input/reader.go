@@ -112,6 +112,16 @@ func (r *Reader) Columns() []string {
 	return r.table.extra()
 }
 
+// Doubt returns, of CSV whose first column was taken for want of
+// [Options.Column], the name of that column and of another one which looks more
+// as if it had the queries. Both are empty when there is none.
+func (r *Reader) Doubt() (taken, likelier string) {
+	if r.table == nil || r.table.likelier == "" {
+		return "", ""
+	}
+	return r.table.name(r.table.column), r.table.likelier
+}
+
 // Records yields the records in their order, once. With a [*RecordError] only
 // Line holds, and sometimes a part of Text; after any other error, which is one
 // of the reader's, nothing comes any more.
