@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -70,5 +71,40 @@ func TestBatchWaitsForRestart(t *testing.T) {
 				t.Errorf("%d results", count)
 			}
 		})
+	}
+}
+
+// A pool that was closed stays closed: nobody waits for a server to come back
+// that was never the reason.
+func TestBatchPoolClosed(t *testing.T) {
+	ca := newCA(t)
+	s := rdaptest.Start(t, rdaptest.Config{CA: ca})
+	p, err := pool.New(pool.Config{AllowPrivate: true, TLS: &tls.Config{RootCAs: ca.Pool()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(client.Config{Transport: p, Resolver: urls{s.URL()}, Jobs: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	var texts []string
+	for i := range 200 {
+		texts = append(texts, fmt.Sprintf("n%d.example", i))
+	}
+	count := 0
+	for r := range c.Batch(t.Context(), lines(texts...)) {
+		if count++; count == 20 {
+			p.Close()
+		}
+		if r.Verdict != client.Registered && (r.Err.Code != client.CodeCanceled || !errors.Is(r.Err, pool.ErrClosed)) {
+			t.Errorf("%s: %v", describe(r), r.Err)
+		}
+	}
+	if count != len(texts) {
+		t.Errorf("%d results", count)
+	}
+	if c.Progress().Servers != nil && c.Progress().Servers[0].Dead {
+		t.Error("the server passes for dead")
 	}
 }

@@ -135,7 +135,7 @@ func (a *attempt) report(r *Result) {
 	switch {
 	case !s.failed:
 		s.stated = a.stated(r)
-	case a.outer.Err() != nil || r.Err.Code == CodeNotPublic:
+	case a.outer.Err() != nil || r.Err.Code == CodeNotPublic || r.Err.Code == CodeCanceled:
 		// Nobody was asked. Who is led to a server that others may ask must not
 		// make it pass for dead.
 		s.effect = withdrawn

@@ -34,6 +34,11 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		stopped(a.outer, e, at.doing()+" at "+host)
 		return e
 	}
+	if errors.Is(err, pool.ErrClosed) {
+		// Whoever closed the pool wants no more answers, and it stays closed.
+		e.Code, e.Message = CodeCanceled, "not asked: the pool of connections is closed"
+		return e
+	}
 	if tooSlow(a.ctx, err) {
 		e.Code = CodeTimeout
 		e.Message = "no answer from " + host + " within " + spent(a.start) + ", " + at.doing()
