@@ -17,6 +17,7 @@
 package bootstrap
 
 import (
+	"fmt"
 	"net/netip"
 	"time"
 )
@@ -37,6 +38,24 @@ const (
 	// Nameserver is a host name; its domain's registry answers for it.
 	Nameserver
 )
+
+// String returns the class in words: "domain", "address", "autnum", "entity",
+// "nameserver".
+func (c Class) String() string {
+	switch c {
+	case Domain:
+		return "domain"
+	case Address:
+		return "address"
+	case Autnum:
+		return "autnum"
+	case Entity:
+		return "entity"
+	case Nameserver:
+		return "nameserver"
+	}
+	return fmt.Sprintf("Class(%d)", uint8(c))
+}
 
 // A Question is what to find a server for. Class says which of the other
 // fields counts.

@@ -196,3 +196,11 @@ func TestFiles(t *testing.T) {
 		t.Errorf("fetched %v", n)
 	}
 }
+
+func TestClassString(t *testing.T) {
+	for c, want := range map[Class]string{Domain: "domain", Address: "address", Autnum: "autnum", Entity: "entity", Nameserver: "nameserver", 0: "Class(0)"} {
+		if c.String() != want {
+			t.Errorf("%s, want %s", c, want)
+		}
+	}
+}

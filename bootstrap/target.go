@@ -44,7 +44,7 @@ func newTarget(q Question) (target, error) {
 		}
 		return target{registry: RegistryObjectTags, name: strings.ToUpper(q.Name[i+1:])}, nil
 	}
-	return target{}, fmt.Errorf("bootstrap: unknown class %d", q.Class)
+	return target{}, fmt.Errorf("bootstrap: unknown class %d", uint8(q.Class))
 }
 
 // String is the target as a message names it: ".zz", "192.0.2.0/24",

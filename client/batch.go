@@ -19,6 +19,21 @@ type Input struct {
 	Extra  []byte // whatever the caller wants back in the Result; not looked at
 }
 
+// Inputs makes inputs for [Client.Batch] and [Client.Plan] of texts, and numbers
+// them from 1: client.Inputs(slices.Values(names)). A sequence that can fail, and
+// inputs with more to them than a text, need one of the caller's own.
+func Inputs(texts iter.Seq[string]) iter.Seq2[Input, error] {
+	return func(yield func(Input, error) bool) {
+		line := int64(0)
+		for text := range texts {
+			line++
+			if !yield(Input{Line: line, Text: text}, nil) {
+				return
+			}
+		}
+	}
+}
+
 // Batch asks for all inputs and yields exactly one Result for each, as answers
 // come: see Result.Line for whose it is. What is no query yields a Result too
 // ([Invalid]), and so does an error of the sequence ([Failed] with

@@ -43,7 +43,10 @@ type Resolver interface {
 // A Config says how a [Client] behaves. The zero value is ready to use.
 type Config struct {
 	// Transport carries the requests. Nil means a *[pool.Pool] of the Client's
-	// own, which Close closes; one given here stays the caller's.
+	// own, which Close closes; one given here stays the caller's. The Client's own
+	// speaks HTTP/1.1 and HTTP/2, keeps TLS sessions in memory and uses no proxy:
+	// make a Pool for HTTP/3, [http.ProxyFromEnvironment], a [pool.SessionFile],
+	// authorities other than the system's, and for what [pool.Pool.Stats] tells.
 	//
 	// Give a RoundTripper and not what an [http.Client] makes of it: the Client
 	// follows redirects itself.
@@ -56,7 +59,8 @@ type Config struct {
 	Transport http.RoundTripper
 
 	// Resolver finds the servers. Nil means a *[bootstrap.Resolver] of the
-	// Client's own with its defaults. Answers whose Source is SourceOverride or
+	// Client's own with its defaults, which keeps IANA's files in memory and so
+	// fetches them in each run: see [bootstrap.Config.Dir]. Answers whose Source is SourceOverride or
 	// SourceServer are the user's own words: see Transport.
 	Resolver Resolver
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"slices"
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
@@ -54,14 +55,8 @@ func ExampleClient_Batch() {
 	c, done := exampleClient() // client.New(client.Config{})
 	defer done()
 
-	inputs := func(yield func(client.Input, error) bool) {
-		for i, text := range []string{"alpha.example", "free.example", "192.0.2.1", "no name"} {
-			if !yield(client.Input{Line: int64(i + 1), Text: text}, nil) {
-				return
-			}
-		}
-	}
-	for r := range c.Batch(context.Background(), inputs) {
+	names := []string{"alpha.example", "free.example", "192.0.2.1", "no name"}
+	for r := range c.Batch(context.Background(), client.Inputs(slices.Values(names))) {
 		fmt.Println(r.Line, r.Query.Text, r.Verdict)
 	}
 	// Unordered output:
