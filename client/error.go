@@ -59,7 +59,11 @@ func (e *Error) Error() string { return e.Message }
 func (e *Error) Unwrap() error { return e.Err }
 
 // invalid makes the error of an input that is not a query.
+// What only the owner of a URL should see is left out.
 func invalid(text, what, hint string) *Error {
+	if strings.Contains(text, "://") {
+		text = redact(text)
+	}
 	return &Error{Code: CodeInvalid, Message: quote(text) + ": " + what, Hint: hint}
 }
 

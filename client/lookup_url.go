@@ -84,7 +84,7 @@ func redactURL(u *url.URL) string {
 
 func isKeyName(name string) bool {
 	name = strings.ToLower(name)
-	for _, word := range []string{"key", "token", "auth", "pass", "pwd", "secret", "sig", "jwt", "session", "credential"} {
+	for _, word := range []string{"key", "token", "auth", "pass", "pwd", "secret", "sig", "jwt", "session", "credential", "farv1_id"} {
 		if strings.Contains(name, word) {
 			return true
 		}

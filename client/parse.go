@@ -157,6 +157,9 @@ func checkHandle(s string) error {
 	switch {
 	case s == "":
 		return invalid(s, "there is no handle to ask for", "")
+	case strings.Contains(s, "://"):
+		// A server must not get to see what is in a URL of another one.
+		return invalid(s, "this is a URL, of no entity that is known by it, and no handle", "write the handle alone")
 	case len(s) > maxHandle:
 		return invalid(s, fmt.Sprintf("the handle is longer than %d octets", maxHandle), "")
 	}

@@ -177,6 +177,10 @@ func TestParseInvalid(t *testing.T) {
 		{"", strings.Repeat("0.", 33) + "ip6.arpa", "32 nibbles"},
 		{TypeEntity, "", "no handle"},
 		{TypeEntity, "A\nB", "control"},
+		{TypeEntity, "https://user:word@host.example/domain/a.example?jwt=word", "no handle"},
+		{TypeDomain, "https://user:word@host.example/ip/alpha?jwt=word", "no domain name"},
+		{TypeIP, "https://user:word@host.example/ip/alpha?jwt=word", "no IP"},
+		{"", "https://user:word@", "no URL"},
 		{TypeEntity, strings.Repeat("a", 1001), "longer"},
 		{TypeHelp, "alpha.example", "help takes no object"},
 		{"host", "alpha.example", "no type"},
@@ -192,6 +196,9 @@ func TestParseInvalid(t *testing.T) {
 		}
 		if strings.ContainsAny(e.Message, "\n\r\x1b") || len(e.Message) > 600 {
 			t.Errorf("ParseAs(%q, %q): unfit message %q", tt.typ, tt.text, e.Message)
+		}
+		if shown := e.Message + q.String(); strings.Contains(shown, "word") {
+			t.Errorf("ParseAs(%q, %q) tells a secret: %q", tt.typ, tt.text, shown)
 		}
 		if q.Type != "" || q.Text != tt.text {
 			t.Errorf("ParseAs(%q, %q) left %+v", tt.typ, tt.text, q)

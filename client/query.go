@@ -67,6 +67,9 @@ func (q Query) String() string {
 	case TypeHelp:
 		return "help"
 	case "":
+		if strings.Contains(q.Text, "://") {
+			return redact(q.Text)
+		}
 		return q.Text
 	case TypeDomains, TypeNameservers, TypeEntities, TypeIPs, TypeAutnums:
 		return q.searchText()

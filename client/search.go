@@ -177,7 +177,7 @@ func (q Query) searchText() string {
 	sep := " "
 	switch {
 	case s == nil:
-		return q.Text
+		return Query{Text: q.Text}.String()
 	case s.Relation != "":
 		b.WriteString(" rdap-" + string(s.Relation) + ":" + q.related().String() + s.rangeEnd("-AS"))
 		if s.Active {
@@ -188,7 +188,11 @@ func (q Query) searchText() string {
 		sep = ":"
 	}
 	for _, p := range s.Params {
-		b.WriteString(sep + p.Name + "=" + p.Value)
+		value := p.Value
+		if isKeyName(p.Name) {
+			value = "REDACTED"
+		}
+		b.WriteString(sep + p.Name + "=" + value)
 		sep = "&"
 	}
 	return b.String()

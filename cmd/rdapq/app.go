@@ -171,10 +171,10 @@ func (a *app) tell(r *client.Result) (told bool) {
 // detail is what --verbose adds.
 func (a *app) detail(r *client.Result) {
 	if r.Server != "" {
-		fmt.Fprintf(a.stderr, "rdapq: %s: asked as %s at %s (%s %s)\n", render.Safe(r.Query.Text), r.Query.Type, render.Safe(r.Server), r.Source, render.Safe(r.Entry))
+		fmt.Fprintf(a.stderr, "rdapq: %s: asked as %s at %s (%s %s)\n", render.Safe(render.ShownQuery(r.Query.Text)), r.Query.Type, render.Safe(r.Server), r.Source, render.Safe(r.Entry))
 	}
 	for _, w := range r.Warnings {
-		fmt.Fprintf(a.stderr, "rdapq: %s: warning: %s\n", render.Safe(r.Query.Text), render.Safe(w))
+		fmt.Fprintf(a.stderr, "rdapq: %s: warning: %s\n", render.Safe(render.ShownQuery(r.Query.Text)), render.Safe(w))
 	}
 }
 

@@ -360,3 +360,26 @@ func TestNothingFromBehindAnAnswer(t *testing.T) {
 		t.Errorf("%v, %q, %q", err, out, said)
 	}
 }
+
+// What stands in a URL that somebody pasted is for the server of that URL alone.
+func TestNoSecretsOfPastedURLs(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{Log: true})
+	ca := writeCA(t, s)
+	for _, path := range []string{"domain/alpha.example?", "domain/a..b?", "ip/alpha?", "domains?name=a*b*c&", "rdap/what?"} {
+		query := strings.Replace(s.URL(), "https://", "https://user:hidden@", 1) + path + "client_secret=hidden&jwt=hidden"
+		for _, typ := range []string{"", "domain", "ip", "entity", "domains"} {
+			for _, format := range allFormats {
+				args := append([]string{"--ca", ca, "-s", s.URL(), "-t", typ, "-vv", "--trace", "--stats"}, formatted(format)...)
+				out, said := runHostile(t, nil, append(args, query, "beta.example")...)
+				if i := strings.Index(out+said, "hidden"); i >= 0 {
+					t.Errorf("%q of type %q in %s: %q", path, typ, format, (out + said)[max(0, i-100):i+6])
+				}
+			}
+		}
+	}
+	for _, e := range s.Log() {
+		if path, _, _ := strings.Cut(e.URI, "?"); strings.Contains(path, "hidden") {
+			t.Errorf("asked for %s", e.URI)
+		}
+	}
+}

@@ -76,7 +76,7 @@ func csvRows(header []byte, row func(dst []byte, r *client.Result) []byte) shape
 func appendCSV(dst []byte, r *client.Result) []byte {
 	s := r.Summary()
 	for _, c := range [...]string{
-		number(r.Line), cell(shownQuery(r.Query.Text)), cell(string(r.Query.Type)), cell(string(r.Verdict)),
+		number(r.Line), cell(ShownQuery(r.Query.Text)), cell(string(r.Query.Type)), cell(string(r.Verdict)),
 		number(int64(r.Status)), cell(redactURL(r.Server)),
 		cell(s.Handle), cell(s.Name), cell(s.UnicodeName), cell(s.Registrar), cell(s.RegistrarID),
 		cell(s.Created), cell(s.Updated), cell(s.Expires), cell(join(s.Statuses)), cell(join(s.Nameservers)), cell(s.DNSSEC),

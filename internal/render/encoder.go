@@ -178,7 +178,7 @@ func (e *Encoder) Close() error {
 
 // appendCheck appends the query as it was written, a tab, and the verdict.
 func appendCheck(dst []byte, r *client.Result) []byte {
-	dst = append(dst, Safe(flat(shownQuery(r.Query.Text)))...)
+	dst = append(dst, Safe(flat(ShownQuery(r.Query.Text)))...)
 	dst = append(dst, '\t')
 	dst = append(dst, r.Verdict...)
 	return append(dst, '\n')

@@ -125,7 +125,7 @@ func knownFields() []field {
 	type s = client.Summary
 	fields := []field{
 		{name: "line", value: integer(func(r *r) int64 { return r.Line })},
-		{name: "query", value: text1(func(r *r) string { return shownQuery(r.Query.Text) })},
+		{name: "query", value: text1(func(r *r) string { return ShownQuery(r.Query.Text) })},
 		{name: "type", value: text1(func(r *r) string { return string(r.Query.Type) })},
 		{name: "verdict", value: text1(func(r *r) string { return string(r.Verdict) })},
 		{name: "status", value: integer(func(r *r) int64 { return int64(r.Status) })},

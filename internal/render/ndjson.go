@@ -29,7 +29,7 @@ func AppendRow(dst []byte, r *client.Result) []byte { return appendRow(dst, r, f
 func appendRow(dst []byte, r *client.Result, traced bool) []byte {
 	o := object{dst: append(dst, '{')}
 	o.integer("line", r.Line)
-	o.str("query", shownQuery(r.Query.Text))
+	o.str("query", ShownQuery(r.Query.Text))
 	o.str("type", string(r.Query.Type))
 	o.str("verdict", string(r.Verdict))
 	o.integer("status", int64(r.Status))
@@ -187,9 +187,9 @@ func isObject(raw []byte) bool {
 	return len(raw) > 0 && raw[0] == '{'
 }
 
-// shownQuery returns the query as the user wrote it, without the password that
-// a URL given as a query may have.
-func shownQuery(text string) string {
+// ShownQuery returns a query as the user wrote it, without the password and the
+// keys that a URL given as a query may have.
+func ShownQuery(text string) string {
 	if strings.Contains(text, "://") {
 		return redactURL(text)
 	}

@@ -104,7 +104,7 @@ func (p *page) subject(r *client.Result) string {
 	if name == "" {
 		return `""`
 	}
-	return shownQuery(name)
+	return ShownQuery(name)
 }
 
 // unknown writes an object of a class that RFC 9083 does not have.

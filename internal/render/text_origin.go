@@ -128,7 +128,7 @@ func (p *page) details(r *client.Result) {
 	p.value("Timing", strings.Join(steps, " · "))
 	p.value("Peer", r.Conn.RemoteAddr)
 	p.gap()
-	p.value("Query", shownQuery(r.Query.Text))
+	p.value("Query", ShownQuery(r.Query.Text))
 	p.value("Type", string(r.Query.Type))
 	p.value("URL", redactURL(r.URL))
 	if r.Status != 0 {

@@ -2,11 +2,9 @@ package render
 
 import "strings"
 
-// secretParameters are names of query parameters whose values are keys.
-var secretParameters = [...]string{
-	"access_token", "api_key", "apikey", "api-key", "auth", "farv1_id", "id_token", "key",
-	"password", "passwd", "pwd", "refresh_token", "secret", "sig", "signature", "token",
-}
+// secretWords are in the names of query parameters whose values are keys, as
+// package client takes them.
+var secretWords = [...]string{"key", "token", "auth", "pass", "pwd", "secret", "sig", "jwt", "session", "credential", "farv1_id"}
 
 // redactURL returns the URL s without user name and password, and with the
 // values of parameters that carry keys replaced. All else stays as it is.
@@ -61,8 +59,9 @@ func dropUserinfo(s string) string {
 }
 
 func isSecret(name string) bool {
-	for _, s := range secretParameters {
-		if strings.EqualFold(name, s) {
+	name = strings.ToLower(name)
+	for _, word := range secretWords {
+		if strings.Contains(name, word) {
 			return true
 		}
 	}
