@@ -307,7 +307,7 @@ func (h *host) limitError(now, at time.Time) *Error {
 
 // back says when, for people.
 func back(now, at time.Time) string {
-	return "in " + at.Sub(now).Round(time.Second).String() + " (" + at.UTC().Format("2006-01-02 15:04:05 MST") + ")"
+	return "in " + shortSpan(at.Sub(now).Round(time.Second)) + " (" + at.UTC().Format("2006-01-02 15:04:05 MST") + ")"
 }
 
 // mayComeBack reports whether a request that failed for want of a server is

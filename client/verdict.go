@@ -24,7 +24,7 @@ func (r *Result) judge(a answer) {
 		e.Code, what = CodeNotRDAP, "the answer is not RDAP: a redirect led to "+visible(r.FinalURL)+" and there to"
 	}
 	if e.Code == CodeRateLimited && e.RetryAfter > 0 {
-		e.Hint = "the server says to come back in " + e.RetryAfter.Round(time.Second).String()
+		e.Hint = "the server says to come back in " + shortSpan(e.RetryAfter.Round(time.Second))
 	}
 	r.explain(e, what, a, w)
 	r.fail(e)

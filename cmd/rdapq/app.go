@@ -211,12 +211,29 @@ func (a *app) receipt(file *os.File, report render.Report) error {
 	return nil
 }
 
-// hints are those that name a flag, which the library can't.
+// hints are those that name a flag or a file, which the library can't.
 var hints = map[string]string{
 	client.CodeNoService:    "name a server with --server if you know one that answers for it",
 	client.CodeNotPublic:    "name it with --server if it is meant; in a laboratory, --allow-private goes wherever others lead",
 	client.CodeUnauthorized: "credentials for a server go into the file rdapq/credentials of the user's configuration folder, or into " + credentialsVariable,
 	client.CodeHTTPOnly:     "--allow-http asks it all the same; anybody on the way may change the answer",
+}
+
+// meant are the flags for what hints of the library end with.
+var meant = map[string]string{
+	"allow a longer wait":    "--max-wait",
+	"allow more time":        "--timeout",
+	"name the server to ask": "--server",
+}
+
+// withFlag adds to a hint the flag that does what it says.
+func withFlag(hint string) string {
+	for end, flag := range meant {
+		if strings.HasSuffix(hint, end) {
+			return hint + ": " + flag
+		}
+	}
+	return hint
 }
 
 // say prints what an error is about, if that needs saying, and the error as one
@@ -229,7 +246,7 @@ func say(w io.Writer, about string, err error) {
 	case errors.As(err, &coded):
 		hint = coded.hint
 	case errors.As(err, &asked):
-		hint = cmp.Or(hints[asked.Code], asked.Hint)
+		hint = cmp.Or(hints[asked.Code], withFlag(asked.Hint))
 	}
 	fmt.Fprintf(w, "rdapq: %s%s\n", render.Safe(about), render.Safe(err.Error()))
 	if hint != "" {
