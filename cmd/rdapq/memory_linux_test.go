@@ -230,7 +230,9 @@ func TestMemoryOfGiants(t *testing.T) {
 		var list strings.Builder
 		want := make(map[string]string)
 		for label, g := range giants {
-			if !g.real {
+			// A head that is too large ends its connection, and what is being
+			// read there has to begin again: that would be about something else.
+			if !g.real && label != "head" {
 				want[label+".example"] = g.want
 			}
 		}
@@ -245,11 +247,6 @@ func TestMemoryOfGiants(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := run(t, mostOfAnswer, "--timeout", "3s", "-f", file, "--format", "ndjson", "-j", "4")
-		if got["drip.example"] == "failed transport" {
-			// A head that is too large ends its connection, and what is still being
-			// read there begins again; this one never comes to an end.
-			got["drip.example"] = want["drip.example"]
-		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}

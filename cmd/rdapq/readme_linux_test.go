@@ -83,7 +83,7 @@ func shape(text string) string {
 	for _, of := range []*regexp.Regexp{bars, names, numbers} {
 		text = of.ReplaceAllString(text, " ")
 	}
-	text = strings.NewReplacer("─ transfer", " ", "○ DNS", " ", "· queue", " ", "kB", " ", "·", " ").Replace(text)
+	text = strings.NewReplacer("─ transfer", " ", "transfer", " ", "○ DNS", " ", "· queue", " ", "kB", " ", "·", " ").Replace(text)
 	return strings.Join(strings.Fields(text), " ")
 }
 
