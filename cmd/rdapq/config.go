@@ -43,6 +43,17 @@ func fromConfig(f *pflag.FlagSet) error {
 	return readConfig(f, file, name)
 }
 
+// withoutRemark cuts off what follows "#" at the start of a line or after white
+// space.
+func withoutRemark(line string) string {
+	for i, c := range line {
+		if c == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
+			return line[:i]
+		}
+	}
+	return line
+}
+
 // readConfig reads lines such as "per-host = 4". A name alone is a switch that
 // is on.
 func readConfig(f *pflag.FlagSet, r io.Reader, name string) error {
@@ -51,15 +62,19 @@ func readConfig(f *pflag.FlagSet, r io.Reader, name string) error {
 	repeated := map[string][]string{}
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || line[0] == '#' {
+		line := strings.TrimSpace(withoutRemark(lines.Text()))
+		if line == "" {
 			continue
 		}
 		key, value, has := strings.Cut(line, "=")
 		key, value = strings.TrimPrefix(strings.TrimSpace(key), "--"), strings.TrimSpace(value)
 		flag := f.Lookup(key)
 		if flag == nil || key == "help" || key == "version" {
-			return usagef("its settings are named like the flags, see rdapq --help", "%s, line %d: there is no setting %q", name, n, key)
+			hint := "its settings are named like the flags, see rdapq --help"
+			if first, _, more := strings.Cut(key, " "); more && f.Lookup(first) != nil {
+				hint = "a setting is written like " + first + " = VALUE"
+			}
+			return usagef(hint, "%s, line %d: there is no setting %q", name, n, key)
 		}
 		if !has {
 			value = flag.NoOptDefVal
