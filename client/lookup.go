@@ -116,11 +116,25 @@ func resolveError(ctx context.Context, q Query, err error) *Error {
 		case !ok:
 			e.Message = "no RDAP service known for " + visible(noServiceFor(q))
 		}
-		e.Hint = "name a server if you know one that answers for it"
+		e.Hint = noServiceHint(q)
 	case ctx.Err() != nil:
 		stopped(ctx, e, "finding the server for "+visible(q.String()))
 	}
 	return e
+}
+
+// noServiceHint is what to do about a query that no server is known for, which may
+// be none of the kind that it was taken for.
+func noServiceHint(q Query) string {
+	if q.Type == TypeDomain {
+		switch top := q.Name[strings.LastIndexByte(q.Name, '.')+1:]; {
+		case strings.Trim(top, "0123456789") == "" && strings.Contains(q.Name, "-"):
+			return "write a range of addresses as a prefix, such as 192.0.2.0/24"
+		case top == q.Name:
+			return "a name without a dot is taken for a top-level domain; ask for a handle as an entity"
+		}
+	}
+	return "name a server if you know one that answers for it"
 }
 
 // noServiceFor names what the registries do not list.

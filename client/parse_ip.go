@@ -61,6 +61,9 @@ func parseAddr(whole, text string) (netip.Addr, error) {
 		return addr, nil
 	case strings.Contains(text, ":"):
 		hint := ""
+		if host, port, _ := strings.Cut(text, ":"); strings.Contains(host, ".") && strings.Trim(port, "0123456789") == "" {
+			hint = "leave out the port: " + visible(host)
+		}
 		if _, err := netip.ParseAddr(text + "::"); err == nil && strings.Contains(whole, "/") {
 			hint = "write " + visible(strings.Replace(whole, "/", "::/", 1)) + ", with two colons in place of what is zero"
 		}

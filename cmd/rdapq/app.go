@@ -213,7 +213,6 @@ func (a *app) receipt(file *os.File, report render.Report) error {
 
 // hints are those that name a flag or a file, which the library can't.
 var hints = map[string]string{
-	client.CodeNoService:    "name a server with --server if you know one that answers for it",
 	client.CodeNotPublic:    "name it with --server if it is meant; in a laboratory, --allow-private goes wherever others lead",
 	client.CodeUnauthorized: "credentials for a server go into the file rdapq/credentials of the user's configuration folder, or into " + credentialsVariable,
 	client.CodeHTTPOnly:     "--allow-http asks it all the same; anybody on the way may change the answer",
@@ -221,16 +220,18 @@ var hints = map[string]string{
 
 // meant are the flags for what hints of the library end with.
 var meant = map[string]string{
-	"allow a longer wait":    "--max-wait",
-	"allow more time":        "--timeout",
-	"name the server to ask": "--server",
+	"allow a longer wait":                               "allow a longer wait: --max-wait",
+	"allow more time":                                   "allow more time: --timeout",
+	"name the server to ask":                            "name the server to ask: --server",
+	"for a handle as an entity":                         "for a handle with -t entity",
+	"name a server if you know one that answers for it": "name a server with --server if you know one that answers for it",
 }
 
-// withFlag adds to a hint the flag that does what it says.
+// withFlag has a hint name the flag that does what it says.
 func withFlag(hint string) string {
 	for end, flag := range meant {
-		if strings.HasSuffix(hint, end) {
-			return hint + ": " + flag
+		if rest, ok := strings.CutSuffix(hint, end); ok {
+			return rest + flag
 		}
 	}
 	return hint
