@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -107,7 +108,8 @@ func originOf(u *url.URL) string {
 
 // An authenticator sends each server its credential.
 type authenticator struct {
-	of map[string]*Credential
+	of   map[string]*Credential
+	keys []string // secrets that go into URLs
 
 	mu         sync.Mutex
 	challenges map[string]*challenge // of digest, by origin
@@ -123,8 +125,45 @@ func newAuthenticator(of map[string]*Credential) *authenticator {
 	if len(of) == 0 {
 		return nil
 	}
-	return &authenticator{of: of, challenges: make(map[string]*challenge)}
+	a := &authenticator{of: of, challenges: make(map[string]*challenge)}
+	for _, c := range of {
+		if c.Scheme == AuthAPIKey && c.Secret != "" {
+			a.keys = append(a.keys, c.Secret)
+		}
+	}
+	return a
 }
+
+// withoutKeys returns a URL without the parameters that hold a key of ours: many
+// servers repeat the query of a request in what they redirect to or link to, be
+// that another origin. The key's own origin gets it anew.
+func (a *authenticator) withoutKeys(link string) string {
+	before, query, found := strings.Cut(link, "?")
+	if a == nil || len(a.keys) == 0 || !found {
+		return link
+	}
+	query, fragment, hasFragment := strings.Cut(query, "#")
+	params := strings.Split(query, "&")
+	kept := slices.DeleteFunc(params, func(param string) bool {
+		_, value, _ := strings.Cut(param, "=")
+		if plain, err := url.QueryUnescape(value); err == nil {
+			value = plain
+		}
+		return slices.ContainsFunc(a.keys, func(key string) bool {
+			return value == key || len(key) >= minInside && strings.Contains(value, key)
+		})
+	})
+	if len(kept) > 0 {
+		before += "?" + strings.Join(kept, "&")
+	}
+	if hasFragment {
+		before += "#" + fragment
+	}
+	return before
+}
+
+// minInside is how long a key has to be to be looked for inside a value.
+const minInside = 8
 
 // apply adds the credential for the request's origin, if there is one. Digest
 // needs a challenge first.
@@ -201,6 +240,11 @@ func (a *authenticator) challenged(req *http.Request, resp *http.Response) bool 
 // send sends a request with the credential of its origin, and once more where
 // that takes a challenge.
 func (c *Client) send(req *http.Request) (*http.Response, error) {
+	if c.auth != nil && req.URL.RawQuery != "" {
+		u := *req.URL
+		u.RawQuery = strings.TrimPrefix(c.auth.withoutKeys("?"+u.RawQuery), "?")
+		req.URL = &u
+	}
 	if c.auth == nil || c.auth.of[originOf(req.URL)] == nil {
 		return c.cfg.Transport.RoundTrip(req)
 	}

@@ -160,3 +160,50 @@ func TestParseCredentialsErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestKeyInRedirect: a server that repeats the query of a request in what it
+// redirects and links to does not spread the key.
+func TestKeyInRedirect(t *testing.T) {
+	var asked atomic.Int64
+	other := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if strings.Contains(r.URL.RequestURI(), "s3cret") {
+			t.Errorf("the other server got %s", r.URL.RequestURI())
+		}
+		answer(w)
+	})})
+	var to atomic.Pointer[string]
+	s := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if values := r.URL.Query()["u"]; len(values) != 1 || values[0] != secret {
+			t.Errorf("its own server got %s", r.URL.RequestURI())
+		}
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/"):
+			answer(w)
+		case r.URL.Path == "/domain/linked.example":
+			w.Header().Set("Content-Type", "application/rdap+json")
+			fmt.Fprintf(w, `{"objectClassName":"domain","ldhName":"linked.example","links":[{"rel":"related","type":"application/rdap+json","href":%q}]}`, *to.Load()+"domain/linked.example?u="+secret)
+		default:
+			w.Header().Set("Location", *to.Load()+"domain/alpha.example/?"+r.URL.RawQuery+"&keep=1&back=x%3Fu%3D"+secret)
+			w.WriteHeader(http.StatusFound)
+		}
+	})})
+	c := authClient(t, "apikey", "u", s, other)
+	for _, base := range []string{other.URL(), s.URL(), "/"} {
+		to.Store(&base)
+		r := ask(t, c, s.URL(), "alpha.example")
+		if r.Verdict != client.Registered || !strings.HasSuffix(r.FinalURL, "/domain/alpha.example/?keep=1") {
+			t.Errorf("%s: %s at %s: %v", base, r.Verdict, r.FinalURL, r.Err)
+		}
+	}
+	base := other.URL()
+	to.Store(&base)
+	q, err := client.Parse("linked.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Server, q.Referral = s.URL(), client.ReferralRegistrar
+	if r, err := c.Lookup(t.Context(), q); err != nil || r.Registrar == nil || r.Registrar.Verdict != client.Registered || strings.Contains(r.Registrar.URL+r.Registrar.Query.URL, secret) || asked.Load() != 2 {
+		t.Errorf("%v, %+v, %d requests", err, r.Registrar, asked.Load())
+	}
+}

@@ -112,6 +112,9 @@ func (r *Result) names(rec *Record, base *url.URL) []*url.URL {
 // that says why stands in its place then.
 func (c *Client) turn(t *task, p pointer) bool {
 	ch := t.chase
+	if u, err := url.Parse(c.auth.withoutKeys(p.to.String())); err == nil {
+		p.to = u
+	}
 	r := &Result{Line: ch.root.Line, Query: p.query(), Relation: p.relation, Source: p.source, Entry: p.entry}
 	r.Server, r.URL = redact(splitLink(p.to).base), redactURL(p.to)
 	r.FinalURL = r.URL

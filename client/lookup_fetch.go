@@ -116,6 +116,9 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 			r.FinalURL = redactURL(u)
 		}
 		if isRedirect(resp.StatusCode) {
+			if location := resp.Header.Get("Location"); a.c.auth != nil {
+				resp.Header.Set("Location", a.c.auth.withoutKeys(location))
+			}
 			next, e := way.next(u, resp)
 			resp.Body.Close()
 			a.redirected(r)
