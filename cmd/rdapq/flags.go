@@ -241,9 +241,7 @@ func newCommand(a *app) *cobra.Command {
 	cmd.SetOut(a.stdout)
 	cmd.SetErr(a.stderr)
 	cmd.SetVersionTemplate("rdapq {{.Version}}\n")
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef(cmd.CommandPath()+" --help lists the flags", "%w", err)
-	})
+	cmd.SetFlagErrorFunc(flagError)
 	groups := a.opts.groups()
 	cmd.Flags().SortFlags = false
 	for _, g := range groups {

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// flagError makes a mistake in the flags an error of usage, which names the flag
+// that was meant if one is written nearly so.
+func flagError(cmd *cobra.Command, err error) error {
+	hint := cmd.CommandPath() + " --help lists the flags"
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		if flag := suggested(cmd.Flags(), unknown.GetSpecifiedName()); flag != "" {
+			hint = "--" + flag + " may be meant; " + hint
+		}
+	}
+	return usagef(hint, "%w", err)
+}
+
+// suggested returns the flag whose name, or a value that it is known by, is
+// nearest to name; empty when none is near.
+func suggested(flags *pflag.FlagSet, name string) string {
+	for _, format := range formats { // as other programs have it
+		if name == format && flags.Lookup("format") != nil {
+			return "format " + format
+		}
+	}
+	best, least := "", 3
+	flags.VisitAll(func(f *pflag.Flag) {
+		// Two letters of three are no likeness.
+		if d := distance(name, f.Name); !f.Hidden && d < least && d*3 <= len(name) {
+			best, least = f.Name, d
+		}
+	})
+	return best
+}
+
+// distance is how many letters have to be added, left out or replaced to get
+// from a to b (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
