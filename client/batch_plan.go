@@ -138,8 +138,7 @@ func (p *planner) end() *Plan {
 	slices.SortFunc(p.plan.Unsupported, func(a, b PlanZone) int {
 		return cmp.Or(cmp.Compare(b.Lines, a.Lines), cmp.Compare(a.Zone, b.Zone))
 	})
-	all := time.Duration(p.plan.Queries) * planLatency / time.Duration(p.c.cfg.Jobs)
-	p.plan.Time = all
+	p.plan.Time = rounds(p.plan.Queries, p.c.cfg.Jobs)
 	for h, s := range p.servers {
 		s.Rate, s.Time = h.estimate(s.Queries, p.c.hosts.most)
 		p.plan.Time = max(p.plan.Time, s.Time)
@@ -156,7 +155,7 @@ func (p *planner) end() *Plan {
 func (h *host) estimate(queries int64, atOnce int) (Rate, time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	need := time.Duration(queries) * planLatency / time.Duration(atOnce)
+	need := rounds(queries, atOnce)
 	if r := h.rate; !r.IsZero() && queries > 0 {
 		// The first span's share goes out at once, then as much in each.
 		spans := (queries - 1) / int64(r.N)
@@ -166,6 +165,13 @@ func (h *host) estimate(queries int64, atOnce int) (Rate, time.Duration) {
 		need += wait
 	}
 	return h.rate, need
+}
+
+// rounds is how long so many answers take, atOnce at a time: one takes no less
+// for others that are asked for beside it.
+func rounds(queries int64, atOnce int) time.Duration {
+	n := int64(atOnce)
+	return saturate((queries+n-1)/n, planLatency)
 }
 
 func saturate(n int64, d time.Duration) time.Duration {

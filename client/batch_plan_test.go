@@ -63,7 +63,7 @@ func TestPlan(t *testing.T) {
 	want := []PlanServer{
 		{"one.example", 1600, 1600, Rate{}, 10 * time.Second}, // 16 at once
 		{"two.example", 62, 31, Rate{10, time.Minute}, 3 * time.Minute},
-		{"three.example", 1, 1, Rate{}, planLatency / 16},
+		{"three.example", 1, 1, Rate{}, planLatency},
 	}
 	if len(p.Servers) != len(want) {
 		t.Fatalf("%+v", p.Servers)
