@@ -50,8 +50,8 @@ func (o *batchOptions) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.fields, "fields", nil, "`NAMES` of what ndjson, csv and table shall have, in this order: line,verdict,expires,conn.protocol; --fields help lists them")
 	f.DurationVar(&o.maxWait, "max-wait", usualWait, "longest `TIME` a query waits for a server that limits requests (30s, with --file 10m)")
 	f.Lookup("max-wait").DefValue = "" // the help says it
-	f.StringArrayVar(&o.rates, "rate", nil, "`HOST=N/TIME`: at most N requests in any such time, such as rdap.example=100/1m; can be repeated")
-	f.StringArrayVar(&o.groups, "group", nil, "`NAME=HOST,HOST`: these servers count requests together; --rate takes the name of the group as well; can be repeated")
+	f.StringArrayVar(&o.rates, "rate", nil, "at most N requests to a server in any such time: `HOST=N/TIME`, such as rdap.example=100/1m; can be repeated")
+	f.StringArrayVar(&o.groups, "group", nil, "servers that count requests together: `NAME=HOST,HOST`; --rate takes the name of the group as well; can be repeated")
 	f.IntVar(&o.attempts, "attempts", client.DefaultAttempts, "`N` requests for one query at most, where failures may pass")
 	f.BoolVar(&o.force, "force", false, "start --output over, whatever the file holds")
 	f.BoolVar(&o.fsync, "fsync", false, "have the disk store --output at every flush, against power cuts")

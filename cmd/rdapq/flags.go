@@ -117,7 +117,7 @@ func (o *options) groups() []flagGroup {
 			f.StringVar(&o.ca, "ca", "", "trust the certificate authorities in this PEM `FILE` only")
 			f.BoolVarP(&o.insecure, "insecure", "k", false, "don't verify certificates")
 			f.BoolVar(&o.insecureCredentials, "insecure-credentials", false, "with --insecure, send credentials all the same")
-			f.StringArrayVar(&o.clientCerts, "client-cert", nil, "`HOST[:PORT]=FILE[,KEYFILE]` with the client certificate for a server, PEM or PKCS#12; can be repeated. The password of PKCS#12 is taken from "+certPassword)
+			f.StringArrayVar(&o.clientCerts, "client-cert", nil, "client certificate for a server: `HOST[:PORT]=FILE[,KEYFILE]`, PEM or PKCS#12; can be repeated. The password of PKCS#12 is taken from "+certPassword)
 			f.StringVar(&o.clientCertPassword, "client-cert-password-file", "", "`FILE` with that password")
 			f.StringVar(&o.userAgent, "user-agent", "", "`TEXT` of the User-Agent field to send")
 		}),

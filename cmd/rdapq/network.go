@@ -55,7 +55,7 @@ func (o *networkOptions) register(f *pflag.FlagSet) {
 	f.BoolVarP(&o.ipv4, "ipv4", "4", false, "IPv4 only")
 	f.BoolVarP(&o.ipv6, "ipv6", "6", false, "IPv6 only")
 	f.StringVar(&o.bind, "bind", "", "source `ADDRESS` of connections")
-	f.StringArrayVar(&o.resolve, "resolve", nil, "`HOST:PORT:ADDRESS[,ADDRESS...]` to use in place of name resolution; can be repeated")
+	f.StringArrayVar(&o.resolve, "resolve", nil, "addresses to use in place of name resolution: `HOST:PORT:ADDRESS[,ADDRESS...]`; can be repeated")
 	f.BoolVar(&o.allowPrivate, "allow-private", false, "go to private and local addresses when IANA's files or a server point there, for laboratories; servers that you name are asked wherever they are")
 	f.StringVar(&o.proxy, "proxy", "", "`URL` of a proxy: http, https, socks5 or socks5h; without it HTTPS_PROXY, HTTP_PROXY and NO_PROXY count")
 }

@@ -23,7 +23,7 @@ type searchOptions struct {
 
 func (o *searchOptions) register(f *pflag.FlagSet) {
 	f.IntVar(&o.maxResults, "max-results", client.DefaultMaxResults, "`N` results of a search after which no further page is asked for; 0: no limit")
-	f.StringVar(&o.config.Sort, "sort", "", "`PROPERTY[:a|:d]` to sort the results by, ascending or descending; several with commas between")
+	f.StringVar(&o.config.Sort, "sort", "", "sort the results by `PROPERTY[:a|:d]`, ascending or descending; several with commas between")
 	f.BoolVar(&o.config.Count, "count", false, "let the server say how many results there are in all")
 	f.StringVar(&o.config.FieldSet, "field-set", "", "how much of each result: `SET` id, brief or full")
 	f.BoolVar(&o.config.Unannounced, "unannounced", false, "send --sort, --count, --field-set and reverse searches to servers whose help doesn't announce them, without asking for it")
