@@ -183,6 +183,8 @@ func (o *options) check(args []string) error {
 		return usagef("rdapq example.com, or rdapq -f - for a list on standard input; rdapq --help tells more", "no query")
 	case o.file == "" && o.typ != string(client.TypeEntity) && slices.Contains(args, "-"):
 		return usagef("-f - reads queries from standard input, one a line", `"-" is no query`)
+	case o.typ == "help" && o.server == "" && len(args) == 0 && o.demo:
+		return usagef("rdapq --demo https://rdap.re.example/help", "a help query needs a server")
 	case o.typ == "help" && o.server == "" && len(args) == 0:
 		return usagef("name the server: -t help -s https://rdap.example/", "a help query needs a server")
 	case o.jobs < 1:
@@ -194,7 +196,7 @@ func (o *options) check(args []string) error {
 	case o.demoRTT < 0:
 		return usagef("a time such as 90ms, or 0", "--demo-rtt must not be negative")
 	case o.demo && (o.server != "" || o.ca != "" || o.overrides != ""):
-		return usagef("leave --demo out to ask real servers", "--demo has servers and certificates of its own: it does not go with --server, --ca or --bootstrap-overrides")
+		return usagef("leave --demo out to ask real servers; one of the demo's is asked by a URL: https://rdap.re.example/help", "--demo has servers and certificates of its own: it does not go with --server, --ca or --bootstrap-overrides")
 	}
 	return nil
 }
