@@ -60,6 +60,7 @@ func (k originKey) String() string {
 type origin struct {
 	p       *Pool
 	key     originKey
+	users   atomic.Int64 // requests that have no response yet; raised with the Pool locked
 	waiting atomic.Int64 // requests that look for a place or wait for one
 	kicked  atomic.Bool  // a dispatch is about to run
 

@@ -51,6 +51,8 @@ type Pool struct {
 
 	mu      sync.Mutex
 	origins map[originKey]*origin
+	sweepAt int   // how many of them there may be before idle ones are forgotten
+	gone    Stats // of those
 	closed  bool
 	work    sync.WaitGroup // dials
 	ctx     context.Context
@@ -64,7 +66,7 @@ var ErrClosed = errors.New("pool: closed")
 // package doesn't speak.
 func New(c Config) (*Pool, error) {
 	c = c.withDefaults()
-	p := &Pool{cfg: c, origins: make(map[originKey]*origin)}
+	p := &Pool{cfg: c, origins: make(map[originKey]*origin), sweepAt: maxOrigins}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.sessions = c.sessionStore()
 	if p.facts = c.Facts; p.facts == nil {
@@ -99,6 +101,7 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
+	defer o.users.Add(-1)
 	var again retrier
 	for {
 		c, u, err := o.acquire(req.Context(), again.newerThan)
@@ -128,7 +131,8 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// originFor returns the origin of req, which it makes on first use.
+// originFor returns the origin of req, which it makes on first use. The caller is
+// one of its users now.
 func (p *Pool) originFor(req *http.Request) (*origin, error) {
 	if req.URL == nil || req.URL.Host == "" {
 		return nil, errors.New("pool: request without a host")
@@ -152,9 +156,11 @@ func (p *Pool) originFor(req *http.Request) (*origin, error) {
 	}
 	o := p.origins[key]
 	if o == nil {
+		p.sweepLocked()
 		o = newOrigin(p, key)
 		p.origins[key] = o
 	}
+	o.users.Add(1)
 	return o, nil
 }
 

@@ -23,7 +23,10 @@ type Stats struct {
 	BytesOut    int64            // bytes sent on the wire, TLS included
 	Setup       time.Duration    // spent on opening connections, in all
 	Saved       time.Duration    // what the avoided connections would have cost, by the mean of the opened ones
-	Origins     []OriginStats    // the same for each origin, sorted by name; nil in the stats of an origin
+
+	// The same for each origin, sorted by name; nil in the stats of an origin. Of
+	// thousands, those that were not used for long are in the sums alone.
+	Origins []OriginStats
 }
 
 // Handshakes counts TLS handshakes by kind.
@@ -152,17 +155,22 @@ func (s *Stats) add(o Stats) {
 // Stats returns the counts of all origins and of each.
 func (p *Pool) Stats() Stats {
 	var all Stats
+	p.mu.Lock()
+	all.add(p.gone)
+	p.mu.Unlock()
+	at := make(map[string]int) // of Origins
 	for _, o := range p.all() {
 		o.mu.Lock()
 		one := OriginStats{Origin: o.key.String(), Protocol: o.proto, Stats: o.stats.snapshot()}
 		o.mu.Unlock()
 		all.add(one.Stats)
 		// With a proxy, or behind the guard, an origin has connections apart.
-		if i := slices.IndexFunc(all.Origins, func(x OriginStats) bool { return x.Origin == one.Origin }); i >= 0 {
+		if i, ok := at[one.Origin]; ok {
 			all.Origins[i].add(one.Stats)
 			all.Origins[i].Protocol = cmp.Or(one.Protocol, all.Origins[i].Protocol)
 			continue
 		}
+		at[one.Origin] = len(all.Origins)
 		all.Origins = append(all.Origins, one)
 	}
 	slices.SortFunc(all.Origins, func(a, b OriginStats) int { return cmp.Compare(a.Origin, b.Origin) })

@@ -101,6 +101,14 @@ func (t *tlsConfigs) of(key originKey) *tlsOrigin {
 	return o
 }
 
+// forget drops the TLS side of an origin, which is made again if need be.
+func (t *tlsConfigs) forget(key originKey) {
+	key.proxy = proxy{}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.origins, key)
+}
+
 func (o *tlsOrigin) fill(t *tlsConfigs, key originKey) {
 	o.config = t.base.Clone()
 	if o.config.ServerName == "" {

@@ -1,0 +1,55 @@
+package pool_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A server that sends each request on to another host makes a pool remember
+// neither all of them nor their connections, and the sums stay whole.
+func TestManyOrigins(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "here")
+	}))
+	defer s.Close()
+	p, err := pool.New(pool.Config{AllowPrivate: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, s.Listener.Addr().String())
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	const hosts, most = 10_000, 4096
+	var wait sync.WaitGroup
+	var open int64
+	for k := range 4 {
+		wait.Go(func() {
+			for i := range hosts / 4 {
+				a, err := get(t.Context(), p, fmt.Sprintf("http://h%d-%d.example/", k, i))
+				if err != nil || a.body != "here" {
+					t.Errorf("host %d: %q, %v", i, a.body, err)
+					return
+				}
+				if k == 0 && i%500 == 0 {
+					open = max(open, p.Stats().Open)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	st := p.Stats()
+	if len(st.Origins) > most || max(open, st.Open) > most {
+		t.Errorf("%d origins, at most %d connections open", len(st.Origins), max(open, st.Open))
+	}
+	if st.Requests != hosts || st.Connections != hosts || st.Dials != hosts || st.Failed != 0 || st.Open+st.Closed[pool.ClosedIdle] != hosts {
+		t.Errorf("%+v", pool.Stats{Requests: st.Requests, Connections: st.Connections, Dials: st.Dials, Failed: st.Failed, Open: st.Open, Closed: st.Closed})
+	}
+}
