@@ -226,7 +226,8 @@ func (a *attempt) remember(u *url.URL, resp *http.Response, raw []byte) {
 }
 
 // ownNames are the self links of an answer that are at the server which gave it,
-// as keys: a server can speak for itself only (RFC 9083 section 10).
+// as keys: a server can speak for itself only (RFC 9083 section 10). One that bears
+// another name than the object is a mistake, and would answer for that name.
 func ownNames(u *url.URL, raw []byte) []string {
 	rec, err := ReadRecord(raw)
 	if err != nil {
@@ -234,6 +235,10 @@ func ownNames(u *url.URL, raw []byte) []string {
 	}
 	var own []string
 	for _, s := range selfLinks(rec.Links, u) {
+		p := splitLink(s)
+		if (p.class == "domain" || p.class == "nameserver") && !isNameOf(p.key, rec, Query{}) {
+			continue
+		}
 		if s.Scheme == u.Scheme && origin(s) == origin(u) {
 			own = append(own, normalURL(s))
 		}

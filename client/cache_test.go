@@ -138,6 +138,11 @@ func TestCacheSelfLink(t *testing.T) {
 	if r := ask(s.URL(), "alpha.example"); !r.Cached || !strings.Contains(string(r.Raw), "v2/domain") {
 		t.Errorf("an answer was put in the place of another: %s", r.Raw)
 	}
+	s.On("/domain/delta.example", answer("delta.example", s.URL()+"domain/free.example")...)
+	a.lookup(t, mustParse(t, "", "delta.example"))
+	if r := ask(s.URL(), "free.example"); r.Cached || r.Verdict != client.NotFound {
+		t.Errorf("a link to another name passes for its answer: %s", describe(r))
+	}
 }
 
 func TestCacheBounds(t *testing.T) {
