@@ -40,7 +40,8 @@ type Resolver interface {
 	Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error)
 }
 
-// A Config says how a [Client] behaves. The zero value is ready to use.
+// A Config says how a [Client] behaves. The zero value is ready to use. Where
+// nothing else is said of them, negative numbers mean what 0 does.
 type Config struct {
 	// Transport carries the requests. Nil means a *[pool.Pool] of the Client's
 	// own, which Close closes; one given here stays the caller's. The Client's own
@@ -60,8 +61,8 @@ type Config struct {
 
 	// Resolver finds the servers. Nil means a *[bootstrap.Resolver] of the
 	// Client's own with its defaults, which keeps IANA's files in memory and so
-	// fetches them in each run: see [bootstrap.Config.Dir]. Answers whose Source is SourceOverride or
-	// SourceServer are the user's own words: see Transport.
+	// fetches them in each run: see [bootstrap.Config.Dir]. Answers whose Source is
+	// SourceOverride or SourceServer are the user's own words: see Transport.
 	Resolver Resolver
 
 	// UserAgent names the program to the servers. Empty means DefaultUserAgent.
@@ -115,7 +116,8 @@ type Config struct {
 	// Attempts bounds the requests for one query, redirects not counted: the
 	// first one, those to the other servers of a service, and repetitions after
 	// failures that may pass. In a Batch one that is refused because it is one too
-	// many is sent up to twice as often, unless this is 1. 0 means DefaultAttempts.
+	// many is sent up to ten times as often while MaxWait lasts, unless this is 1.
+	// 0 means DefaultAttempts.
 	Attempts int
 
 	// MaxMemory bounds the bodies of answers that are in memory at once, in
