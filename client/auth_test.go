@@ -37,7 +37,7 @@ func authClient(t *testing.T, scheme, name string, s *rdaptest.Server, others ..
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.New(client.Config{Transport: p, Credentials: list})
+	c, err := client.New(client.Config{Transport: p, Credentials: list, Search: client.SearchConfig{MaxResults: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,5 +205,29 @@ func TestKeyInRedirect(t *testing.T) {
 	q.Server, q.Referral = s.URL(), client.ReferralRegistrar
 	if r, err := c.Lookup(t.Context(), q); err != nil || r.Registrar == nil || r.Registrar.Verdict != client.Registered || strings.Contains(r.Registrar.URL+r.Registrar.Query.URL, secret) || asked.Load() != 2 {
 		t.Errorf("%v, %+v, %d requests", err, r.Registrar, asked.Load())
+	}
+}
+
+// TestKeyInNextPage: the link to the next page of a search that has the key in it
+// is followed with it, and told without.
+func TestKeyInNextPage(t *testing.T) {
+	var asked atomic.Int64
+	s := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if values := r.URL.Query()["u"]; len(values) != 1 || values[0] != secret {
+			t.Errorf("asked for %s", r.URL.RequestURI())
+		}
+		w.Header().Set("Content-Type", "application/rdap+json")
+		fmt.Fprintf(w, `{"domainSearchResults":[%s],"paging_metadata":{"links":[{"rel":"next","type":"application/rdap+json","href":"/domains?name=a*&cursor=%d&u=%s"}]}}`, alpha, asked.Load(), secret)
+	})})
+	c := authClient(t, "apikey", "u", s)
+	q, err := client.ParseAs(client.TypeDomains, "name=a*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Server = s.URL()
+	r, err := c.Lookup(t.Context(), q)
+	if err != nil || r.Paging == nil || asked.Load() != 2 || !strings.HasSuffix(r.Paging.Next, "cursor=2") {
+		t.Fatalf("%v, %+v, %d requests", err, r.Paging, asked.Load())
 	}
 }
