@@ -170,6 +170,9 @@ type budgetJSON struct {
 
 func (f *BudgetFile) read(now time.Time) (map[string]Budget, error) {
 	known := make(map[string]Budget)
+	if info, err := os.Stat(f.path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", f.path) // opening it might take for ever
+	}
 	file, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return known, nil

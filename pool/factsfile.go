@@ -135,6 +135,9 @@ func (s *FactFile) Close() error { return s.Save() }
 
 func readFacts(path string) (map[string]Facts, error) {
 	none := make(map[string]Facts)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path) // opening it might take for ever
+	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return none, nil
@@ -146,9 +149,6 @@ func readFacts(path string) (map[string]Facts, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", path)
 	}
 	if private(info) != nil {
 		return none, nil

@@ -1,0 +1,22 @@
+//go:build unix
+
+package pool_test
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/rdapq/rdapq/pool"
+)
+
+// Opening a pipe that nobody writes to would take for ever.
+func TestFactFileIsNoPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hosts")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if _, err := pool.OpenFactFile(path); err == nil {
+		t.Error("a pipe is taken for a file")
+	}
+}
