@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // A Record is one query and what stood beside it.
@@ -69,6 +72,11 @@ func open(r io.Reader, o Options, bare bool) (*Reader, error) {
 	in, err := decompress(r, o.Name)
 	if err != nil {
 		return nil, err
+	}
+	// Some systems write text so, and begin it with a mark which says that.
+	if mark, err := in.Peek(2); err == nil && (mark[0] == 0xff && mark[1] == 0xfe || mark[0] == 0xfe && mark[1] == 0xff) {
+		utf16 := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
+		in = bufio.NewReaderSize(transform.NewReader(in, utf16.NewDecoder()), maxRecord)
 	}
 	if mark, err := in.Peek(len(byteOrderMark)); err == nil && bytes.Equal(mark, byteOrderMark) {
 		in.Discard(len(byteOrderMark))
