@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"unicode/utf8"
 
@@ -330,9 +331,10 @@ func TestNothingHostileFromRegistries(t *testing.T) {
 			for i := range 2000 { // fewer than before would be refused
 				services = append(services, fmt.Sprintf(`[["filler%d","%s"],["https://127.0.0.1:1/"]]`, i, in))
 			}
-			status := http.StatusOK
+			var status atomic.Int32 // a command that has ended may still be asking
+			status.Store(http.StatusOK)
 			iana := rdaptest.Start(t, rdaptest.Config{CA: ca, Names: []string{"data.iana.org"}, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.WriteHeader(status)
+				w.WriteHeader(int(status.Load()))
 				fmt.Fprintf(w, `{"version":"%[1]s","description":"%[1]s","publication":"2099-01-01T00:00:00Z","services":[%[2]s]}`, in, strings.Join(services, ","))
 			})})
 			way := httptest.NewServer(&proxy{to: map[string]string{"data.iana.org:443": iana.Addr()}})
@@ -344,7 +346,7 @@ func TestNothingHostileFromRegistries(t *testing.T) {
 					t.Errorf("the file was not used: %s", out)
 				}
 			}
-			status = http.StatusTeapot
+			status.Store(http.StatusTeapot)
 			runHostile(t, env, "-vv", "a.zz0")
 		})
 	}
