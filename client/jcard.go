@@ -18,7 +18,7 @@ type Card struct {
 // read takes note of where the value begins that comes next.
 func (c *Card) read(r *reader, at *int) {
 	start := r.skip()
-	if r.raw[start:][0] == 'n' { // null
+	if start == len(r.raw) || r.raw[start] == 'n' { // nothing, or null
 		return
 	}
 	*at = start
