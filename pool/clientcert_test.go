@@ -208,3 +208,14 @@ func TestMissingClientCertificateIsATLSError(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Whenever the refusal comes, it says what it is about.
+func TestMissingClientCertificate(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{TLS: func(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert }})
+	for range 50 {
+		p := newPool(t, s, pool.Config{})
+		if _, err := get(t.Context(), p, domain(s, 1)); err == nil || !strings.Contains(err.Error(), "remote error: tls") {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,9 +1,12 @@
 package pool
 
 import (
+	"crypto/tls"
+	"errors"
 	"math"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -64,6 +67,7 @@ type setup struct {
 	resumed       bool
 	alpn          string
 	raw           *countingConn
+	secure        *tls.Conn // nil without TLS
 	remote        string
 	proxied       bool // remote is a proxy
 	address       int  // which of the host's addresses it was
@@ -151,6 +155,22 @@ func (c *conn) endedBy() Closer {
 		return ClosedError
 	}
 	return ClosedServer
+}
+
+// refusal returns what the peer said when it ended the connection, if err does
+// not tell. One that wants a client certificate says so after a handshake of TLS
+// 1.3, when net/http is about to use the connection and reports no more than that
+// it can't. The TLS connection repeats what it was told.
+func (c *conn) refusal(err error) error {
+	if c.setup.secure == nil || !strings.Contains(err.Error(), "client conn could not be established") {
+		return err
+	}
+	_ = c.setup.secure.SetReadDeadline(time.Unix(1, 0)) // nothing is waited for
+	_, cause := c.setup.secure.Read(make([]byte, 1))
+	if op, ok := errors.AsType[*net.OpError](cause); ok && op.Op == "remote error" {
+		return op
+	}
+	return err
 }
 
 // unreserve gives back a place that was not used.

@@ -203,6 +203,6 @@ func (d *dialer) finish(near, far context.Context, g *dialing, l *line) *stepErr
 	if l.setup.alpn == protoHTTP2 && !d.cfg.WriteThrough {
 		gather.behind()
 	}
-	l.Conn = tc
+	l.Conn, l.setup.secure = tc, tc
 	return nil
 }

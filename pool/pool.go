@@ -121,7 +121,7 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 			if cause := context.Cause(req.Context()); cause != nil {
 				err = cause // whatever it did to the request
 			}
-			return nil, err
+			return nil, c.refusal(err)
 		}
 		if req, err = rewind(req); err != nil {
 			o.countFailed()
