@@ -159,24 +159,7 @@ func TestSecondSignalStopsNow(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = cmd.Wait()
-	}()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for waiting := true; waiting; {
-		select {
-		case <-ended:
-			waiting = false
-		case <-again.C:
-			_ = cmd.Process.Signal(syscall.SIGTERM) // it may be gone by now
-		}
-	}
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGTERM {
-		t.Errorf("%v: %s", cmd.ProcessState, stderr)
-	}
+	endBy(t, cmd, syscall.SIGTERM, stderr)
 	b.server.On("/domain/stuck*")
 	cmd, stderr = b.start(t)
 	if err := cmd.Wait(); err != nil {

@@ -167,6 +167,12 @@ func TestSecondSignalKills(t *testing.T) {
 	if _, err := r.Read(make([]byte, 1)); err != nil { // it is at work
 		t.Fatal(err)
 	}
+	endBy(t, cmd, syscall.SIGINT, stderr)
+}
+
+// endBy sends a signal until the command has ended, which has to be by it.
+func endBy(t *testing.T, cmd *exec.Cmd, sig syscall.Signal, stderr fmt.Stringer) {
+	t.Helper()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -179,11 +185,11 @@ func TestSecondSignalKills(t *testing.T) {
 		case <-ended:
 			waiting = false
 		case <-again.C:
-			_ = cmd.Process.Signal(os.Interrupt) // it may be gone by now
+			_ = cmd.Process.Signal(sig) // it may be gone by now
 		}
 	}
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	if !ok || !status.Signaled() || status.Signal() != syscall.SIGINT {
+	if !ok || !status.Signaled() || status.Signal() != sig {
 		t.Errorf("%v: %s", cmd.ProcessState, stderr)
 	}
 }

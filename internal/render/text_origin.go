@@ -108,21 +108,10 @@ func protocolName(alpn string) string {
 // details writes what only the curious want to know.
 func (p *page) details(r *client.Result) {
 	var steps []string
-	took := timing.Of(&r.Conn)
-	for _, s := range [...]struct {
-		name string
-		d    time.Duration
-	}{
-		{"queue", took.Queue},
-		{"DNS", took.DNS},
-		{"TCP", took.TCP},
-		{"TLS", took.TLS},
-		{"first byte", took.FirstByte},
-		{"transfer", took.Transfer},
-		{"total", r.Conn.Total},
-	} {
-		if s.d >= 50*time.Microsecond { // less is shown as nothing
-			steps = append(steps, s.name+" "+duration(inMillis(s.d)))
+	took := timing.Of(&r.Conn).Named()
+	for _, s := range append(took[:], timing.Step{Name: "total", Took: r.Conn.Total}) {
+		if s.Took >= 50*time.Microsecond { // less is shown as nothing
+			steps = append(steps, s.Name+" "+duration(inMillis(s.Took)))
 		}
 	}
 	p.value("Timing", strings.Join(steps, " · "))

@@ -150,19 +150,9 @@ func traceDetails(r *client.Result) []string {
 		how = "resumed"
 	}
 	parts := []string{fmt.Sprintf("connection %d, %s, %s", t.ConnID, how, protocolName(t.Protocol))}
-	for _, step := range []struct {
-		name string
-		d    time.Duration
-	}{
-		{"queue", s.Queue},
-		{"DNS", s.DNS},
-		{"TCP", s.TCP},
-		{"TLS", s.TLS},
-		{"first byte", s.FirstByte},
-		{"transfer", s.Transfer},
-	} {
-		if step.d*200 >= s.Total() { // what is less than that says nothing
-			parts = append(parts, step.name+" "+duration(inMillis(step.d)))
+	for _, step := range s.Named() {
+		if step.Took*200 >= s.Total() { // what is less than that says nothing
+			parts = append(parts, step.Name+" "+duration(inMillis(step.Took)))
 		}
 	}
 	if before := earlier(r); before > 0 {

@@ -33,6 +33,24 @@ func Of(t *pool.Trace) Steps {
 	return s
 }
 
+// A Step is one of them by the name that people see.
+type Step struct {
+	Name string
+	Took time.Duration
+}
+
+// Named returns all steps, in their order.
+func (s Steps) Named() [6]Step {
+	return [...]Step{
+		{"queue", s.Queue},
+		{"DNS", s.DNS},
+		{"TCP", s.TCP},
+		{"TLS", s.TLS},
+		{"first byte", s.FirstByte},
+		{"transfer", s.Transfer},
+	}
+}
+
 // Total is the time from the first step to the end of the last.
 func (s Steps) Total() time.Duration {
 	return s.Queue + s.DNS + s.Line()

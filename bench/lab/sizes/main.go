@@ -9,19 +9,18 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rdapq/rdapq/bench/lab/internal/pinned"
 )
 
 type settings struct {
@@ -122,7 +121,7 @@ func (s settings) prepare(kib, n int) error {
 
 // measure runs rdapq against a server of its own.
 func (s settings) measure(w way, kib, n int, stop <-chan os.Signal) (one sample, err error) {
-	server := command("0", "nginx", "-e", filepath.Join(s.dir, "error.log"), "-c", filepath.Join(s.dir, "nginx.conf"))
+	server := pinned.Command(pinned.Server, "nginx", "-e", filepath.Join(s.dir, "error.log"), "-c", filepath.Join(s.dir, "nginx.conf"))
 	if err := server.Start(); err != nil {
 		return one, err
 	}
@@ -131,11 +130,11 @@ func (s settings) measure(w way, kib, n int, stop <-chan os.Signal) (one sample,
 		_ = server.Wait() // how it ends doesn't matter
 		one.server = server.ProcessState.UserTime() + server.ProcessState.SystemTime()
 	}()
-	if err := waitFor("127.0.0.1:3443"); err != nil {
+	if err := pinned.Await("127.0.0.1:3443"); err != nil {
 		return one, err
 	}
 	stats := filepath.Join(s.out, "stats")
-	client := command("1", append([]string{
+	client := pinned.Command(pinned.Client, append([]string{
 		filepath.Join(s.bin, "rdapq"), "-s", "https://localhost:3443/", "--ca", filepath.Join(s.dir, "ca.pem"),
 		"-j", strconv.Itoa(s.atOnce), "-f", filepath.Join(s.out, "queries"), "--quiet", "--stats-file", stats,
 	}, w.flags...)...)
@@ -144,24 +143,9 @@ func (s settings) measure(w way, kib, n int, stop <-chan os.Signal) (one sample,
 		return one, err
 	}
 	client.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_CONFIG_HOME="+home)
-	start := time.Now()
-	if err := client.Start(); err != nil {
+	if one.wall, one.client, err = pinned.Run(client, stop); err != nil {
 		return one, err
 	}
-	done := make(chan error, 1)
-	go func() { done <- client.Wait() }()
-	select {
-	case err = <-done:
-	case <-stop:
-		_ = client.Process.Kill()
-		<-done
-		err = errors.New("stopped")
-	}
-	if err != nil {
-		return one, err
-	}
-	one.wall = time.Since(start)
-	one.client = client.ProcessState.UserTime() + client.ProcessState.SystemTime()
 	text, err := os.ReadFile(stats)
 	if err != nil {
 		return one, err
@@ -179,24 +163,4 @@ func (s settings) measure(w way, kib, n int, stop <-chan os.Signal) (one sample,
 	}
 	one.connections = said.Connections
 	return one, nil
-}
-
-// command returns one that runs on a core of its own and ends with this process.
-func command(core string, argv ...string) *exec.Cmd {
-	cmd := exec.Command("taskset", append([]string{"-c", core}, argv...)...)
-	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}
-	return cmd
-}
-
-func waitFor(addr string) error {
-	var err error
-	for range 500 {
-		var c net.Conn
-		if c, err = net.Dial("tcp", addr); err == nil {
-			return c.Close()
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return err
 }

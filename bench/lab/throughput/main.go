@@ -4,28 +4,20 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// Cores of the server and of the client.
-const (
-	serverCore = "0"
-	clientCore = "1"
+	"github.com/rdapq/rdapq/bench/lab/internal/pinned"
 )
 
 type settings struct {
@@ -53,7 +45,7 @@ func main() {
 func run(s settings) error {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
-	server := command("taskset", "-c", serverCore, "nginx",
+	server := pinned.Command(pinned.Server, "nginx",
 		"-e", filepath.Join(s.dir, "error.log"), "-c", filepath.Join(s.dir, "nginx.conf"))
 	if err := server.Start(); err != nil {
 		return err
@@ -62,7 +54,7 @@ func run(s settings) error {
 		_ = server.Process.Signal(unix.SIGTERM) // it may have ended
 		_ = server.Wait()                       // and how doesn't matter now
 	}()
-	if err := waitFor("127.0.0.1:443"); err != nil {
+	if err := pinned.Await("127.0.0.1:443"); err != nil {
 		return err
 	}
 	clients, err := s.clients()
@@ -83,53 +75,18 @@ func run(s settings) error {
 	return s.print(clients, measured)
 }
 
-// command returns one that ends with this process.
-func command(argv ...string) *exec.Cmd {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}
-	return cmd
-}
-
-func waitFor(addr string) error {
-	var err error
-	for range 500 {
-		var c net.Conn
-		if c, err = net.Dial("tcp", addr); err == nil {
-			return c.Close()
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return err
-}
-
 // A sample is one run of a client, of which all processor time counts.
 type sample struct{ wall, cpu time.Duration }
 
 func (s settings) measure(c client, stop <-chan os.Signal) (one sample, err error) {
 	var out strings.Builder
-	cmd := command(append([]string{"taskset", "-c", clientCore}, c.argv...)...)
+	cmd := pinned.Command(pinned.Client, c.argv...)
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &said
 	cmd.Env = append(os.Environ(), "HOME="+s.out, "XDG_STATE_HOME="+s.out, "XDG_CACHE_HOME="+s.out, "XDG_CONFIG_HOME="+s.out)
-	start := time.Now()
-	if err := cmd.Start(); err != nil {
-		return one, err
-	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	select {
-	case err = <-done:
-	case <-stop:
-		_ = cmd.Process.Kill()
-		<-done
-		err = errors.New("stopped")
-	}
-	one.wall = time.Since(start)
-	if err != nil {
+	if one.wall, one.cpu, err = pinned.Run(cmd, stop); err != nil {
 		return one, fmt.Errorf("%w\n%s", err, said.String())
 	}
-	one.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return one, c.check(out.String())
 }
 
