@@ -40,14 +40,22 @@ func parseName(s string) (string, error) {
 		return "", invalid(s, fmt.Sprintf("the name has %d octets, and %d is the limit", len(name), maxName), "")
 	}
 	for label := range strings.SplitSeq(name, ".") {
-		switch {
-		case label == "":
-			return "", invalid(s, "the name has an empty label", "write one dot between labels")
-		case len(label) > maxLabel:
-			return "", invalid(s, fmt.Sprintf("the label %s has %d octets, and %d is the limit", quote(label), len(label), maxLabel), "")
+		if err := checkLabel(s, label); err != nil {
+			return "", err
 		}
 	}
 	return name, nil
+}
+
+// checkLabel finds what is wrong with the length of a label of the name in text.
+func checkLabel(text, label string) error {
+	switch {
+	case label == "":
+		return invalid(text, "the name has an empty label", "write one dot between labels")
+	case len(label) > maxLabel:
+		return invalid(text, fmt.Sprintf("the label %s has %d octets, and %d is the limit", quote(label), len(label), maxLabel), "")
+	}
+	return nil
 }
 
 // isASCIIName says that there is nothing to convert but case.

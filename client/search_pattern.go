@@ -100,12 +100,10 @@ func namePattern(whole, value string) (string, error) {
 	// Now, because the conversion maps some characters to these, or to none.
 	name := strings.Join(labels, ".")
 	for label := range strings.SplitSeq(name, ".") {
-		switch {
-		case label == "":
-			return "", invalid(whole, "the name has an empty label", "write one dot between labels")
-		case len(label) > maxLabel:
-			return "", invalid(whole, fmt.Sprintf("the label %s has %d octets, and %d is the limit", quote(label), len(label), maxLabel), "")
-		case strings.ContainsAny(label, " "+`/?#@\&=%:`):
+		if err := checkLabel(whole, label); err != nil {
+			return "", err
+		}
+		if strings.ContainsAny(label, " "+`/?#@\&=%:`) {
 			return "", invalid(whole, "this is no pattern for names", "write letters, digits, hyphens, dots and one *, such as exam*.com")
 		}
 	}

@@ -30,15 +30,23 @@ func TestH3VerifiesCertificates(t *testing.T) {
 	}
 }
 
-// The first address is silent, the second answers.
-func TestH3TriesAddressesInTurn(t *testing.T) {
-	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
-	_, port, _ := net.SplitHostPort(s.Addr())
+// besideSilence starts a server at 127.0.0.1, and at 127.0.0.2 one that says
+// nothing at the same port.
+func besideSilence(t *testing.T) (s *rdaptest.Server, h *rdaptest.H3, port string) {
+	t.Helper()
+	s, h = rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
+	_, port, _ = net.SplitHostPort(s.Addr())
 	silent, err := net.ListenPacket("udp4", "127.0.0.2:"+port)
 	if err != nil {
 		t.Skip("no second loopback address here:", err)
 	}
-	defer silent.Close()
+	t.Cleanup(func() { silent.Close() })
+	return s, h, port
+}
+
+// The first address is silent, the second answers.
+func TestH3TriesAddressesInTurn(t *testing.T) {
+	s, h, port := besideSilence(t)
 	p := newPool(t, s, pool.Config{Protocols: onlyH3, Resolve: map[string][]netip.Addr{
 		net.JoinHostPort(named, port): {netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")},
 	}})
@@ -64,13 +72,7 @@ func TestH3AddressValidation(t *testing.T) {
 // The address that early data goes to is silent. Another one is tried after a
 // while, and first from then on.
 func TestEarlyDataToASilentAddress(t *testing.T) {
-	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
-	_, port, _ := net.SplitHostPort(s.Addr())
-	silent, err := net.ListenPacket("udp4", "127.0.0.2:"+port)
-	if err != nil {
-		t.Skip("no second loopback address here:", err)
-	}
-	defer silent.Close()
+	s, h, port := besideSilence(t)
 	addr := netip.MustParseAddr("127.0.0.1")
 	at := net.JoinHostPort(named, port)
 	m := memory{t.TempDir()}
