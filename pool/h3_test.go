@@ -178,7 +178,7 @@ func TestH3NoReuseIsOneHandshakeEach(t *testing.T) {
 }
 
 func TestH3FreshConnsResume(t *testing.T) {
-	s, h := rdaptest.StartH3(t, rdaptest.Config{RTT: rtt}, rdaptest.H3Config{})
+	s, h := rdaptest.StartH3(t, rdaptest.Config{RTT: rtt}, rdaptest.H3Config{AwaitEarly: true})
 	p := newPool(t, s, pool.Config{Protocols: onlyH3, FreshConns: true})
 	getAll(t, p, s, 20, 1)
 	if err := h.AwaitOpen(t.Context(), 0); err != nil {

@@ -24,7 +24,7 @@ func earlyServer(t *testing.T, c rdaptest.H3Config) (*rdaptest.Server, *rdaptest
 }
 
 func TestEarlyDataInALaterRun(t *testing.T) {
-	s, h, m := earlyServer(t, rdaptest.H3Config{})
+	s, h, m := earlyServer(t, rdaptest.H3Config{AwaitEarly: true})
 	before, tcp := h.Counts(), s.Counts()
 	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
 	a, err := get(t.Context(), p, domain(s, 2))
@@ -59,7 +59,7 @@ func TestEarlyDataInALaterRun(t *testing.T) {
 
 // Many requests go out as early data, and those that may not wait.
 func TestEarlyDataForSeveral(t *testing.T) {
-	s, h, m := earlyServer(t, rdaptest.H3Config{})
+	s, h, m := earlyServer(t, rdaptest.H3Config{AwaitEarly: true})
 	before := h.Counts()
 	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
 	getAll(t, p, s, 40, 40)
@@ -79,7 +79,7 @@ func TestRejectedEarlyData(t *testing.T) {
 	} {
 		for _, single := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
-				s, h, m := earlyServer(t, rdaptest.H3Config{})
+				s, h, m := earlyServer(t, rdaptest.H3Config{AwaitEarly: true})
 				before := h.Counts()
 				reject(h)
 				c := pool.Config{Protocols: autoH3, HeadStart: patient}
@@ -117,7 +117,7 @@ func TestRejectedEarlyData(t *testing.T) {
 
 // A server that wants no early data is not sent any again.
 func TestTooEarlyIsRemembered(t *testing.T) {
-	s, h, m := earlyServer(t, rdaptest.H3Config{})
+	s, h, m := earlyServer(t, rdaptest.H3Config{AwaitEarly: true})
 	h.AnswerTooEarly(true)
 	p, end := m.run(t, s, pool.Config{Protocols: onlyH3})
 	defer end()

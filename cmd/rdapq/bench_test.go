@@ -64,7 +64,7 @@ func TestBenchCountsWhatTheServersCount(t *testing.T) {
 			if tt.early > 0 {
 				// Without a round trip the handshake can be over before the request
 				// is ready, which is then no longer early.
-				args = append(args, "--demo-rtt", "50ms")
+				args = append(args, "--demo-rtt", "200ms")
 			}
 			r, demo := runBench(t, args...)
 			seen, _ := demo.Counts()

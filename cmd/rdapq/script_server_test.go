@@ -67,7 +67,8 @@ func (w *world) server(ts *testscript.TestScript, name string) *rdaptest.Server 
 // $NAME is its base URL, $NAME_HOST its host and port, $NAME_PORT its
 // port; its certificate is for rdap.alpha.example as well, and the command trusts
 // it by $RDAPQ_CA. Options are h1 and h2
-// (it speaks nothing else), h3 (that as well), clientcert (it wants to know who
+// (it speaks nothing else), h3 (that as well), h3=early (whoever offers it early
+// data has to send a request as such), clientcert (it wants to know who
 // asks, see [cmdIdentity]), tls1.1 (it is that old), expired and wronghost (its
 // certificate is), searches[=PAGESIZE] (it can be searched, see [directory]),
 // registrar=URL (domains refer to that), and http: a plain one that is neither
@@ -78,7 +79,8 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	w, name, config := worldOf(ts), args[0], rdaptest.Config{Log: true}
 	config.CA, config.Names = w.ca, []string{"rdap.alpha.example"}
-	url, quic := "", false
+	url := ""
+	var quic *rdaptest.H3Config
 	for _, option := range args[1:] {
 		var cert tls.Certificate
 		var err error
@@ -88,7 +90,7 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		case "h2":
 			config.Protocols = rdaptest.H2Only
 		case "h3":
-			quic = true
+			quic = &rdaptest.H3Config{AwaitEarly: value == "early"}
 		case "clientcert":
 			// By TLS 1.2, where a refusal is a part of the handshake. By TLS 1.3 it
 			// comes later, and what the server says may be lost.
@@ -128,11 +130,11 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(name+"_PORT", port)
 }
 
-func (w *world) start(name string, config rdaptest.Config, quic bool) (*rdaptest.Server, error) {
-	if !quic {
+func (w *world) start(name string, config rdaptest.Config, quic *rdaptest.H3Config) (*rdaptest.Server, error) {
+	if quic == nil {
 		return rdaptest.New(config)
 	}
-	s, h, err := rdaptest.NewH3(config, rdaptest.H3Config{})
+	s, h, err := rdaptest.NewH3(config, *quic)
 	if err == nil {
 		w.h3[name] = h
 		w.closers = append(w.closers, h.Close)

@@ -26,6 +26,11 @@ type H3Config struct {
 	Reject      func(n int64) bool // answer request n of a connection with H3_REQUEST_REJECTED; nil: none
 	Addr        string             // address to listen on; empty: that of the server
 	RTT         time.Duration      // round trip that packets are slowed to; 0: that of the server
+
+	// AwaitEarly holds back the handshake of a client that offers early data
+	// until a request has come as such, 10 s at most: whether a request is early
+	// is then no matter of who is faster.
+	AwaitEarly bool
 }
 
 // An H3 is the HTTP/3 side of a [Server]: the same source, behaviours and
@@ -95,6 +100,9 @@ func (s *Server) startH3(config H3Config) (*H3, error) {
 	}
 	h := &H3{config: config, server: s}
 	h.udp = newUDPFilter(u, &h.tally, rtt)
+	if config.AwaitEarly {
+		h.udp.early = newEarlyWatch()
+	}
 	h.DropTickets()
 	h.tls = &tls.Config{
 		Certificates: s.tls.Certificates,
@@ -116,6 +124,9 @@ func (s *Server) startH3(config H3Config) (*H3, error) {
 			const earlyData = 42
 			if p, ok := hello.Context().Value(h3PeerKey{}).(*h3Peer); ok && slices.Contains(hello.Extensions, earlyData) {
 				p.offered.Store(true)
+				if h.udp.early != nil {
+					h.udp.early.await(hello.Context(), p.from)
+				}
 			}
 			return nil, nil
 		},
@@ -132,8 +143,9 @@ func (h *H3) listen() error {
 	defer h.mu.Unlock()
 	h.transport = &quic.Transport{
 		Conn: h.udp,
-		ConnContext: func(ctx context.Context, _ *quic.ClientInfo) (context.Context, error) {
+		ConnContext: func(ctx context.Context, client *quic.ClientInfo) (context.Context, error) {
 			p := h.newPeer()
+			p.from = client.RemoteAddr
 			return context.WithValue(context.WithValue(ctx, h3PeerKey{}, p), connKey{}, p.conn), nil
 		},
 		VerifySourceAddress: func(net.Addr) bool { return h.config.Validate },
@@ -180,6 +192,7 @@ type h3PeerKey struct{}
 // An h3Peer is a connection.
 type h3Peer struct {
 	quic    *quic.Conn
+	from    net.Addr
 	conn    *conn // as behaviours know it
 	tally   *connTally
 	offered atomic.Bool // early data

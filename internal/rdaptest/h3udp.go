@@ -15,6 +15,7 @@ type udpFilter struct {
 	rtt     time.Duration
 	blocked atomic.Bool
 	heard   atomic.Int64
+	early   *earlyWatch // nil: nobody waits for early data
 	late    chan latePacket
 	done    chan struct{}
 	once    sync.Once
@@ -50,6 +51,9 @@ func (f *udpFilter) ReadFrom(p []byte) (int, net.Addr, error) {
 		f.heard.Add(1)
 		if !f.blocked.Load() {
 			f.tally.bytesIn.Add(int64(n))
+			if f.early != nil {
+				f.early.saw(from, p[:n])
+			}
 			return n, from, nil
 		}
 	}
