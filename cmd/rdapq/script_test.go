@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -14,7 +15,19 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"rdapq": main, "measured": measured})
+	testscript.Main(hearing{m}, map[string]func(){"rdapq": main, "measured": measured})
+}
+
+// A hearing runs tests whose commands hear SIGINT, even if this process was
+// started in the background and is to ignore it, as they would then: a signal
+// with a handler has its default effect in what is started.
+type hearing struct{ *testing.M }
+
+func (h hearing) Run() int {
+	if signal.Ignored(os.Interrupt) {
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
+	return h.M.Run()
 }
 
 // quickRace keeps each process of a test with -race from sleeping for a second at

@@ -14,7 +14,8 @@ const drainGrace = 10 * time.Second
 
 // An interrupt is what SIGINT and SIGTERM do. The first one ends the run at
 // once, or lets it finish what it is at if it wants to; the second one kills
-// the process as usual.
+// the process as usual. SIGINT that was ignored when the process began stays so:
+// that is how a shell keeps a Ctrl-C from what it runs in the background.
 type interrupt struct {
 	cancel context.CancelFunc
 
@@ -28,7 +29,7 @@ func watchSignals(parent context.Context) (ctx context.Context, i *interrupt, st
 	ctx, cancel := context.WithCancel(parent)
 	i = &interrupt{cancel: cancel}
 	ch := make(chan os.Signal, 1)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(ch, heeded()...)
 	go func() {
 		select {
 		case sig := <-ch:
@@ -38,6 +39,13 @@ func watchSignals(parent context.Context) (ctx context.Context, i *interrupt, st
 		}
 	}()
 	return ctx, i, func() { signal.Stop(ch); cancel() }
+}
+
+func heeded() []os.Signal {
+	if signal.Ignored(os.Interrupt) {
+		return []os.Signal{syscall.SIGTERM}
+	}
+	return []os.Signal{os.Interrupt, syscall.SIGTERM}
 }
 
 func (i *interrupt) arrived(sig os.Signal) {

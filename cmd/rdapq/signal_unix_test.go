@@ -170,6 +170,35 @@ func TestSecondSignalKills(t *testing.T) {
 	endBy(t, cmd, syscall.SIGINT, stderr)
 }
 
+// TestBackground has a run in the background of a script, which ignores SIGINT.
+func TestBackground(t *testing.T) {
+	t.Parallel()
+	s, ca := trusting(t)
+	s.On("*", rdaptest.Hang())
+	cmd, stderr := command(t, "-s", s.URL(), "--ca", ca, "alpha.example")
+	cmd.Args = append([]string{"sh", "-c", `trap "" INT; exec "$0" "$@"`}, cmd.Args...)
+	var err error
+	if cmd.Path, err = exec.LookPath("sh"); err != nil {
+		t.Skip("it takes a shell: ", err)
+	}
+	cmd.Env = append(cmd.Env, "PATH="+os.Getenv("PATH"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AwaitRequests(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, sig := range []os.Signal{os.Interrupt, os.Interrupt, syscall.SIGTERM} {
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 143 {
+		t.Errorf("%v: %s", cmd.ProcessState, stderr)
+	}
+}
+
 // endBy sends a signal until the command has ended, which has to be by it.
 func endBy(t *testing.T, cmd *exec.Cmd, sig syscall.Signal, stderr fmt.Stringer) {
 	t.Helper()
