@@ -53,7 +53,7 @@ func newBenchCommand(a *app, command []flagGroup) *cobra.Command {
 	for _, g := range groups {
 		cmd.Flags().AddFlagSet(g.flags)
 	}
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, groups) })
+	addHelp(cmd, shortBench, groups)
 	// The flag was registered above, the only thing that can fail here.
 	_ = cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(measure.Words(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -69,7 +69,7 @@ func readConfig(f *pflag.FlagSet, r io.Reader, name string) error {
 		key, value, has := strings.Cut(line, "=")
 		key, value = strings.TrimPrefix(strings.TrimSpace(key), "--"), strings.TrimSpace(value)
 		flag := f.Lookup(key)
-		if flag == nil || key == "help" || key == "version" {
+		if flag == nil || !isSetting(flag) {
 			hint := "its settings are named like the flags, see rdapq --help"
 			if first, _, more := strings.Cut(key, " "); more && f.Lookup(first) != nil {
 				hint = "a setting is written like " + first + " = VALUE"

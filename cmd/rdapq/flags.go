@@ -137,7 +137,7 @@ func fromEnvironment(f *pflag.FlagSet) error {
 	f.VisitAll(func(flag *pflag.Flag) {
 		name := "RDAPQ_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
 		value, ok := os.LookupEnv(name)
-		if !ok || value == "" || flag.Changed || err != nil || flag.Name == "help" || flag.Name == "version" {
+		if !ok || value == "" || flag.Changed || err != nil || !isSetting(flag) {
 			return
 		}
 		if e := f.Set(flag.Name, value); e != nil {
@@ -180,7 +180,7 @@ func (o *options) check(args []string) error {
 	case o.file != "" && len(args) > 0:
 		return usagef("put the queries into the file, or leave --file out", "queries come from arguments or from --file, not both")
 	case o.file == "" && len(args) == 0 && o.typ != "help":
-		return usagef("rdapq example.com, or rdapq -f - for a list on standard input; rdapq --help tells more", "no query")
+		return usagef("rdapq example.com, or rdapq -f - for a list on standard input; rdapq -h tells more", "no query")
 	case o.file == "" && o.typ != string(client.TypeEntity) && slices.Contains(args, "-"):
 		return usagef("-f - reads queries from standard input, one a line", `"-" is no query`)
 	case o.typ == "help" && o.server == "" && len(args) == 0 && o.demo:
@@ -249,7 +249,7 @@ func newCommand(a *app) *cobra.Command {
 	for _, g := range groups {
 		cmd.Flags().AddFlagSet(g.flags)
 	}
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, groups) })
+	addHelp(cmd, shortCommand, groups)
 	for name, values := range map[string][]string{"format": formats, "http": httpModes, "tls-min": tlsNames, "tls-max": tlsNames, "color": colors, "time": times, "type": types, "input-format": inputFormats} {
 		// The flag was registered above, the only thing that can fail here.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

@@ -19,11 +19,11 @@ const (
 // help prints what a command does, and its flags by what they are about.
 func help(cmd *cobra.Command, groups []flagGroup) {
 	w := cmd.OutOrStdout()
-	use, version := cmd.Use, "      --version           the version\n"
+	version := "      --version           the version\n"
 	if cmd.HasParent() {
-		use, version = cmd.Parent().Name()+" "+use, ""
+		version = ""
 	}
-	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n", cmd.Long, use, cmd.Example)
+	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n", cmd.Long, usageLine(cmd), cmd.Example)
 	for _, g := range groups {
 		fmt.Fprintf(w, "\n%s:\n", g.title)
 		g.flags.VisitAll(func(f *pflag.Flag) {
@@ -32,12 +32,30 @@ func help(cmd *cobra.Command, groups []flagGroup) {
 			}
 		})
 	}
-	fmt.Fprint(w, "\nMore:\n  -h, --help              this text\n"+version)
+	fmt.Fprint(w, "\nMore:\n  -h                      a short help\n      --help              this text\n"+version)
+}
+
+// usageLine is how a command is written.
+func usageLine(cmd *cobra.Command) string {
+	if cmd.HasParent() {
+		return cmd.Parent().Name() + " " + cmd.Use
+	}
+	return cmd.Use
 }
 
 // helpFlag prints a flag and, beside it or below, what it means.
 func helpFlag(w io.Writer, f *pflag.Flag) {
 	value, usage := pflag.UnquoteUsage(f)
+	switch f.DefValue {
+	case "", "0", "0s", "false", "[]":
+	default:
+		usage += " (default " + strings.Trim(f.DefValue, "[]") + ")"
+	}
+	helpLine(w, f, value, usage)
+}
+
+// helpLine prints it from the name of its value and what it means.
+func helpLine(w io.Writer, f *pflag.Flag, value, usage string) {
 	left := "      --" + f.Name
 	if f.Shorthand != "" {
 		left = "  -" + f.Shorthand + ", --" + f.Name
@@ -47,11 +65,6 @@ func helpFlag(w io.Writer, f *pflag.Flag) {
 		left += " " + value
 	case f.Value.Type() == "string": // with or without
 		left += "[=" + value + "]"
-	}
-	switch f.DefValue {
-	case "", "0", "0s", "false", "[]":
-	default:
-		usage += " (default " + strings.Trim(f.DefValue, "[]") + ")"
 	}
 	indent := strings.Repeat(" ", helpIndent)
 	if utf8.RuneCountInString(left) > helpIndent-2 {
