@@ -172,7 +172,8 @@ type Config struct {
 	RegistrarURLs map[string]string
 
 	// Related are the relations whose links in answers about networks, AS numbers
-	// and domains are followed: what they lead to is Result.Related.
+	// and domains are followed: what they lead to is Result.Related. One that an
+	// answer lacks is among Result.Warnings.
 	Related []Relation
 
 	// Cache says which answers are kept in memory to be used again. Empty means

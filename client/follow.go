@@ -68,7 +68,9 @@ func (c *Client) chases(ctx context.Context, t *task) bool {
 		ch.ahead = c.registrarPointers(r, rec, base, own, 1)
 	}
 	if relations {
-		ch.ahead = append(ch.ahead, c.relationPointers(r, rec, base)...)
+		related := c.relationPointers(r, rec, base)
+		c.warnUnlinked(r, related, own)
+		ch.ahead = append(ch.ahead, related...)
 	}
 	if len(ch.ahead) == 0 {
 		return false

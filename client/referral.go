@@ -105,6 +105,17 @@ func (c *Client) relationPointers(r *Result, rec *Record, base *url.URL) []point
 	return list
 }
 
+// warnUnlinked warns of relations that were asked for and that lead nowhere: who
+// sees nothing of them would take that for no answer at all.
+func (c *Client) warnUnlinked(r *Result, related []pointer, own []*url.URL) {
+	for i, relation := range c.cfg.Related {
+		linked := func(p pointer) bool { return p.relation == relation && !isAmong(p.to, own) }
+		if !slices.ContainsFunc(related, linked) && !slices.Contains(c.cfg.Related[:i], relation) {
+			r.warn("the answer has no link " + string(relation) + " to follow")
+		}
+	}
+}
+
 // query returns what is asked at p.
 func (p pointer) query() Query {
 	if p.relation == "" {

@@ -154,6 +154,8 @@ func (a *app) tell(r *client.Result) (told bool) {
 	}
 	if a.opts.verbose > 0 {
 		a.detail(r)
+	} else if a.opts.file == "" && a.opts.outputFormat() != render.FormatNDJSON {
+		a.tellUnlinked(r)
 	}
 	// Of bytes alone nobody can tell that they are a refusal, or that there are none.
 	unseen := a.opts.view.raw != "" || !r.Verdict.Answered()
@@ -168,13 +170,27 @@ func (a *app) tell(r *client.Result) (told bool) {
 	return told
 }
 
+// tellUnlinked says which links of --related an answer lacks, where no row has the
+// warning: what is not shown was asked for.
+func (a *app) tellUnlinked(r *client.Result) {
+	for _, w := range r.Warnings {
+		if strings.HasPrefix(w, "the answer has no link ") {
+			a.tellWarning(r, w)
+		}
+	}
+}
+
+func (a *app) tellWarning(r *client.Result, warning string) {
+	fmt.Fprintf(a.stderr, "rdapq: %s: warning: %s\n", render.Safe(render.ShownQuery(r.Query.Text)), render.Safe(warning))
+}
+
 // detail is what --verbose adds.
 func (a *app) detail(r *client.Result) {
 	if r.Server != "" {
 		fmt.Fprintf(a.stderr, "rdapq: %s: asked as %s at %s (%s %s)\n", render.Safe(render.ShownQuery(r.Query.Text)), r.Query.Type, render.Safe(r.Server), r.Source, render.Safe(r.Entry))
 	}
 	for _, w := range r.Warnings {
-		fmt.Fprintf(a.stderr, "rdapq: %s: warning: %s\n", render.Safe(render.ShownQuery(r.Query.Text)), render.Safe(w))
+		a.tellWarning(r, w)
 	}
 }
 
