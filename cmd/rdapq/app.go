@@ -25,6 +25,7 @@ type app struct {
 	opts           options
 	bench          benchOptions
 	flags          *pflag.FlagSet // those of the command, as they were given
+	settings       settings       // those that the command line left to others
 	line           []string       // the command line
 	stdin          io.Reader
 	stdout, stderr io.Writer

@@ -41,7 +41,7 @@ func newBenchCommand(a *app, command []flagGroup) *cobra.Command {
 		Args:                  cobra.ArbitraryArgs,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromSettings(command); err != nil {
+			if err := a.fromSettings(command); err != nil {
 				return err
 			}
 			a.flags = cmd.Flags()

@@ -87,15 +87,12 @@ func (a *app) benchGroups(command []flagGroup) []flagGroup {
 
 // fromSettings sets what variables and the configuration file say. They are about
 // the command: what bench alone has, or has in another sense, is left alone.
-func fromSettings(command []flagGroup) error {
+func (a *app) fromSettings(command []flagGroup) error {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for _, g := range command {
 		all.AddFlagSet(g.flags)
 	}
-	if err := fromEnvironment(all); err != nil {
-		return err
-	}
-	return fromConfig(all)
+	return a.settings.read(all)
 }
 
 // networkPath says why a mode can't be measured with the demo registry, empty if

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -20,7 +21,7 @@ const configVariable = "RDAPQ_CONFIG"
 // set from the configuration file, which is "rdapq/config" in the user's folder
 // for such. Flags that can be repeated get its values beside the others, which
 // come later and so count where both are about the same.
-func fromConfig(f *pflag.FlagSet) error {
+func (s *settings) fromConfig(f *pflag.FlagSet) error {
 	name, given := os.LookupEnv(configVariable)
 	if !given {
 		dir, err := os.UserConfigDir()
@@ -40,7 +41,7 @@ func fromConfig(f *pflag.FlagSet) error {
 		return usagef("", "cannot read the configuration: %w", err)
 	}
 	defer file.Close()
-	return readConfig(f, file, name)
+	return s.readConfig(f, file, name)
 }
 
 // withoutRemark cuts off what follows "#" at the start of a line or after white
@@ -56,7 +57,7 @@ func withoutRemark(line string) string {
 
 // readConfig reads lines such as "per-host = 4". A name alone is a switch that
 // is on.
-func readConfig(f *pflag.FlagSet, r io.Reader, name string) error {
+func (s *settings) readConfig(f *pflag.FlagSet, r io.Reader, name string) error {
 	given := map[string]bool{}
 	f.VisitAll(func(flag *pflag.Flag) { given[flag.Name] = flag.Changed })
 	repeated := map[string][]string{}
@@ -79,17 +80,18 @@ func readConfig(f *pflag.FlagSet, r io.Reader, name string) error {
 		if !has {
 			value = flag.NoOptDefVal
 		}
-		var err error
+		set := setting{flag: flag, value: value, place: fmt.Sprintf("%s, line %d", name, n), file: true}
 		switch {
 		case value == "":
-			err = errors.New("a value is missing")
+			return usagef("", "%s: a value is missing", set.place)
 		case flag.Value.Type() == "stringArray":
 			repeated[key] = append(repeated[key], value)
+			s.add(set)
 		case !given[key]:
-			err = f.Set(key, value)
-		}
-		if err != nil {
-			return usagef("", "%s, line %d: %w", name, n, err)
+			if err := badValue(set.place+": "+key, f.Set(key, value)); err != nil {
+				return err
+			}
+			s.add(set)
 		}
 	}
 	if err := lines.Err(); err != nil {

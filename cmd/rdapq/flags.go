@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,24 +128,6 @@ func (o *options) groups() []flagGroup {
 	}
 }
 
-// fromEnvironment sets the flags that the command line left alone from
-// RDAPQ_* variables: --per-host from RDAPQ_PER_HOST. Empty ones count as unset,
-// and RDAPQ_VERSION is a name that people give to what they install.
-func fromEnvironment(f *pflag.FlagSet) error {
-	var err error
-	f.VisitAll(func(flag *pflag.Flag) {
-		name := "RDAPQ_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
-		value, ok := os.LookupEnv(name)
-		if !ok || value == "" || flag.Changed || err != nil || !isSetting(flag) {
-			return
-		}
-		if e := f.Set(flag.Name, value); e != nil {
-			err = usagef("", "the variable %s: %v", name, e)
-		}
-	})
-	return err
-}
-
 // check finds what is wrong with the flags taken together.
 func (o *options) check(args []string) error {
 	for _, c := range []struct {
@@ -222,10 +203,7 @@ func newCommand(a *app) *cobra.Command {
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(cmd.Flags()); err != nil {
-				return err
-			}
-			if err := fromConfig(cmd.Flags()); err != nil {
+			if err := a.settings.read(cmd.Flags()); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("per-host") {

@@ -52,7 +52,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case errors.Is(err, syscall.EPIPE):
 		return a.exit
 	}
-	say(stderr, "", err)
+	say(stderr, "", a.settings.blame(err))
 	var coded *codedError
 	if errors.As(err, &coded) {
 		return coded.code

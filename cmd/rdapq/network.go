@@ -75,7 +75,7 @@ func (o *networkOptions) check(demo bool) error {
 	case tlsVersions[o.tlsMin] > tlsVersions[o.tlsMax]:
 		return usagef("", "--tls-min %s is newer than --tls-max %s", o.tlsMin, o.tlsMax)
 	case o.http == "3" && o.tlsMax != "1.3":
-		return usagef("leave --tls-max out", "HTTP/3 needs TLS 1.3")
+		return usagef("leave --tls-max out", "--http 3 needs TLS 1.3, and --tls-max is %s", o.tlsMax)
 	case demo && o.http == "3":
 		return usagef("rdapq bench --modes h3 has a demo registry that does", "--http 3 does not go with --demo, whose servers do not speak it")
 	case demo && o.bind != "":

@@ -10,6 +10,9 @@ import (
 // flagError makes a mistake in the flags an error of usage, which names the flag
 // that was meant if one is written nearly so.
 func flagError(cmd *cobra.Command, err error) error {
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return badValue("--"+bad.GetFlag().Name, err)
+	}
 	hint := cmd.CommandPath() + " --help lists the flags"
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		if flag := suggested(cmd.Flags(), unknown.GetSpecifiedName()); flag != "" {
