@@ -64,6 +64,7 @@ type conn struct {
 
 	answered atomic.Int64
 	dark     atomic.Bool // black hole
+	deaf     atomic.Bool // what comes in is not for the server any more
 	announce atomic.Bool // say goodbye with the next answer
 	gone     chan struct{}
 	once     sync.Once
@@ -114,12 +115,12 @@ func (c *conn) Close() error {
 }
 
 func (c *conn) Read(p []byte) (int, error) {
-	if c.dark.Load() {
+	if c.deaf.Load() {
 		<-c.gone
 		return 0, net.ErrClosed
 	}
 	n, err := c.Conn.Read(p)
-	if c.dark.Load() { // it went dark while waiting
+	if c.deaf.Load() { // since it waited
 		<-c.gone
 		return 0, net.ErrClosed
 	}
@@ -151,7 +152,10 @@ func (c *conn) writeStepwise(p []byte) (int, error) {
 			return len(p), nil
 		}
 		frames := *c.frames
-		step, _, _ := frames.next(p[at:])
+		step, ended, _ := frames.next(p[at:])
+		if ended && c.isLast(c.answered.Load()+1) {
+			c.deaf.Store(true) // before the client can know of the answer, and ask on
+		}
 		n, err := c.Conn.Write(p[at : at+step])
 		if err != nil {
 			return at + n, err
@@ -184,8 +188,14 @@ func (c *conn) answer() {
 		}
 		time.AfterFunc(c.rules.CloseDelay, c.kill)
 	case int64(c.rules.BlackHoleAfter):
+		c.deaf.Store(true)
 		c.dark.Store(true)
 	}
+}
+
+// isLast reports whether nothing may come after answer n.
+func (c *conn) isLast(n int64) bool {
+	return n == int64(c.rules.CloseAfter) && c.rules.CloseDelay <= 0 || n == int64(c.rules.BlackHoleAfter)
 }
 
 // setIdle starts or stops the clock of IdleClose.
