@@ -176,6 +176,9 @@ func (r *reader) unquote(quoted string) string {
 // unquoted returns what a JSON string says. Bytes that are not UTF-8 become
 // U+FFFD.
 func unquoted(quoted []byte) string {
+	if len(quoted) > 1 && bytes.IndexByte(quoted, '\\') < 0 && utf8.Valid(quoted) {
+		return string(quoted[1 : len(quoted)-1])
+	}
 	b, _ := jsontext.AppendUnquote(nil, quoted) // its only error here: such bytes
 	return string(b)
 }

@@ -85,6 +85,9 @@ func quote(s string) string { return `"` + visible(s) + `"` }
 // control, bidirectional and line-separating characters become escapes, white
 // space is folded, and the rest is cut off.
 func visible(s string) string {
+	if isVisible(s) {
+		return s
+	}
 	var b strings.Builder
 	for _, word := range strings.Fields(s) {
 		if b.Len() > 0 {
@@ -107,6 +110,22 @@ func visible(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// isVisible reports whether visible has nothing to do: s is short, and words of
+// printable ASCII with one space between them.
+func isVisible(s string) bool {
+	if len(s) > maxQuoted {
+		return false
+	}
+	before := byte(' ')
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' || s[i] == ' ' && before == ' ' {
+			return false
+		}
+		before = s[i]
+	}
+	return s == "" || before != ' '
 }
 
 func statusText(status int) string { return "(" + strconv.Itoa(status) + ")" }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -55,7 +54,7 @@ func (o *searchOptions) configure(c *client.Config) {
 // rows are the results that are written for one.
 func (o *searchOptions) rows(r *client.Result) iter.Seq[*client.Result] {
 	if !o.expand {
-		return slices.Values([]*client.Result{r})
+		return func(yield func(*client.Result) bool) { yield(r) }
 	}
 	return r.Expand()
 }
