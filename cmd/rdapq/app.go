@@ -31,9 +31,10 @@ type app struct {
 	stdout, stderr io.Writer
 	interrupt      *interrupt
 	exit           int
-	session        *session // what the run uses, once it has begun
-	target         *target  // what bench asks, once it has begun
-	many           bool     // more than one query
+	session        *session      // what the run uses, once it has begun
+	target         *target       // what bench asks, once it has begun
+	many           bool          // more than one query
+	grace          time.Duration // see refreshGrace, which it is if it is 0
 }
 
 // main runs the queries and leaves their exit code in a.exit.

@@ -28,18 +28,19 @@ func main() {
 	// net/http and QUIC tell of connections that a server breaks here, in the server's
 	// words; the pool copes with those and tells of them itself.
 	log.SetOutput(io.Discard)
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(run(&app{}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run is main without the process: it returns the exit code.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func run(a *app, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// A reader that has seen enough is no error: writes then fail with EPIPE.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, interrupt, stop := watchSignals(context.Background())
 	defer stop()
 
 	// Through a screen, so that messages come out above what is drawn.
-	a := &app{line: commandLine(args), stdin: stdin, stdout: stdout, stderr: newScreen(stderr), interrupt: interrupt}
+	a.line, a.interrupt = commandLine(args), interrupt
+	a.stdin, a.stdout, a.stderr = stdin, stdout, newScreen(stderr)
 	cmd := newCommand(a)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)

@@ -72,6 +72,13 @@ func matches(text, pattern string) bool {
 	return text == "" || parts[len(parts)-1] == ""
 }
 
+// What of a measurement depends on how steady the machine is: whether a difference
+// can be claimed, and which steps are long enough to be seen.
+var (
+	claims = regexp.MustCompile(`reuse was [\d.]+ times faster than no-reuse: 38 handshakes avoided|no difference between [a-z-]+ and [a-z-]+ is claimed: their ranges overlap|[a-z-]+ took [\d.]+ times the time of [a-z-]+; no difference is claimed: their ranges overlap|from – to`)
+	legend = regexp.MustCompile(`▒ TCP|▓ TLS|█ first byte`)
+)
+
 var (
 	numbers = regexp.MustCompile(`\d[\d.,–]*|[km]?s\b`)
 	bars    = regexp.MustCompile(`[·○▒▓█─]{2,}|[▒▓█] `)
@@ -80,7 +87,8 @@ var (
 
 // shape is what of a measurement is the same each time: its words.
 func shape(text string) string {
-	for _, of := range []*regexp.Regexp{bars, names, numbers} {
+	text = strings.Join(strings.Fields(text), " ")
+	for _, of := range []*regexp.Regexp{claims, legend, bars, names, numbers} {
 		text = of.ReplaceAllString(text, " ")
 	}
 	text = strings.NewReplacer("─ transfer", " ", "transfer", " ", "○ DNS", " ", "· queue", " ", "kB", " ", "·", " ").Replace(text)

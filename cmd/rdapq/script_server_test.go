@@ -229,19 +229,29 @@ var countCheck = regexp.MustCompile(`^(\w+)(<=|>=|=)(\d+)$`)
 // cmdCounts compares (=, <= and >=) what a server counted by itself:
 // connections, handshakes (full and resumed), full, resumed, requests, and
 // in_flight: the most that were unanswered at once on one connection; of HTTP/3,
-// quic: connections, and early: those whose early data was taken.
+// quic: connections, and early: those whose early data was taken. The commands
+// before it have ended, so it waits until the server has seen their connections
+// end, and knows how their handshakes went.
 func cmdCounts(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: counts NAME WHAT=N...")
 	}
-	c := worldOf(ts).server(ts, args[0]).Counts()
+	const patience = 20 * time.Second
+	s, h := worldOf(ts).server(ts, args[0]), worldOf(ts).h3[args[0]]
+	ctx, cancel := context.WithTimeout(worldOf(ts).ctx, patience)
+	defer cancel()
+	ts.Check(s.AwaitOpen(ctx, 0))
+	if h != nil {
+		ts.Check(h.AwaitOpen(ctx, 0))
+	}
+	c := s.Counts()
 	counted := map[string]int64{
 		"connections": c.Connections, "handshakes": c.Handshakes(), "full": c.FullHandshakes, "resumed": c.Resumed, "requests": c.Requests,
 	}
 	for _, conn := range c.Conns {
 		counted["in_flight"] = max(counted["in_flight"], conn.MaxInFlight)
 	}
-	if h := worldOf(ts).h3[args[0]]; h != nil {
+	if h != nil {
 		c := h.Counts()
 		counted["quic"], counted["early"] = c.Connections, c.EarlyAccepted
 	}

@@ -10,12 +10,19 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(hearing{m}, map[string]func(){"rdapq": main, "measured": measured})
+	testscript.Main(hearing{m}, map[string]func(){"rdapq": main, "patient": patient, "measured": measured})
+}
+
+// patient is rdapq that has a minute at its end to refresh IANA's files, which
+// takes a slow machine more than a second.
+func patient() {
+	os.Exit(run(&app{grace: time.Minute}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // A hearing runs tests whose commands hear SIGINT, even if this process was
@@ -41,6 +48,7 @@ const nobody = "127.0.0.1:1"
 // They use, beside what testscript has:
 //
 //	exits CODE rdapq ARG...       run it and want this exit code
+//	exec patient ARG...           run it, see [patient]
 //	write FILE PART...            write a file from parts with \n, \x00, and "a*70" for repetition
 //	server NAME [OPTION...]       start a server, see [cmdServer]
 //	answer NAME PATH HOW...       make it answer otherwise, see [cmdAnswer]

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -24,11 +25,12 @@ type session struct {
 	state    state
 	demo     *rdaptest.Demo
 	budgets  *client.BudgetFile // nil: not kept
+	grace    time.Duration      // see refreshGrace
 }
 
 func (a *app) newSession() (*session, error) {
 	o := &a.opts
-	s := &session{}
+	s := &session{grace: cmp.Or(a.grace, refreshGrace)}
 	boot := bootstrap.Config{
 		IANAOnly: o.ianaOnly, Offline: o.offline, AllowHTTP: o.allowHTTP, AllowPrivate: o.net.allowPrivate,
 		Logger: a.logger(), Warn: a.warn,
@@ -116,7 +118,7 @@ func (s *session) close(ctx context.Context) {
 	}
 	s.state.close()
 	if s.resolver != nil {
-		grace, cancel := context.WithTimeout(ctx, refreshGrace)
+		grace, cancel := context.WithTimeout(ctx, s.grace)
 		_ = s.resolver.Wait(grace) // too slow: the next run tries again
 		cancel()
 		s.resolver.Close()

@@ -54,7 +54,8 @@ func TestSignalEndsBatch(t *testing.T) {
 				// What is under way may finish, but not for ever.
 				release := make(chan struct{})
 				answers := tt.signal == syscall.SIGTERM || source == "a file"
-				s.On("/domain/stuck*", rdaptest.Until(release))
+				// They are slow enough that the signal arrives before all are asked.
+				s.On("/domain/stuck*", rdaptest.Until(release), rdaptest.Latency(50*time.Millisecond))
 				var input strings.Builder
 				for i := range 5 {
 					fmt.Fprintf(&input, "name%d.example\n", i)
