@@ -21,6 +21,8 @@ type hosts struct {
 	mu     sync.Mutex
 	byName map[string]*host
 	sweep  int // how many there may be before idle ones are forgotten
+
+	unmatched map[string]bool // see [Client.Unmatched]
 }
 
 // maxIdleHosts is how many servers are remembered about which there is nothing
@@ -58,6 +60,7 @@ func newHosts(cfg Config) *hosts {
 	if hs.store == nil {
 		hs.store = newBudgetMemory()
 	}
+	hs.expect(cfg)
 	return hs
 }
 
@@ -102,6 +105,7 @@ func (hs *hosts) get(key string) *host {
 			name = group
 		}
 	}
+	hs.match(key, name)
 	if h := hs.byName[name]; h != nil {
 		return h
 	}

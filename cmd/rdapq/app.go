@@ -89,9 +89,14 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	} else {
 		err = r.batch(ctx)
 	}
-	report := r.tally.Report(s.pool.Stats(), time.Since(r.start))
+	stats := s.pool.Stats()
+	report := r.tally.Report(stats, time.Since(r.start))
 	if err == nil {
 		r.summary(report)
+	}
+	if err == nil && a.many && out.past.Rows == 0 && a.interrupt.signal() == nil {
+		asked, unasked := a.unaskedAfter(stats)
+		a.tellUnasked(asked, unasked, "was")
 	}
 	if err == nil && (r.traces != nil || o.stats) {
 		a.setApart()
@@ -103,7 +108,7 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 		err = e
 	}
 	if page != nil {
-		e := writeReport(page, r.recorder.Report(o.jobs, s.pool.Stats(), s.client.Progress().Servers, o.demo, o.demoRTT))
+		e := writeReport(page, r.recorder.Report(o.jobs, stats, s.client.Progress().Servers, o.demo, o.demoRTT))
 		if err == nil {
 			err = e
 		}

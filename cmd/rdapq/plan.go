@@ -23,10 +23,16 @@ func (a *app) plan(ctx context.Context, s *session, src *source) error {
 	if p.Invalid > 0 || len(p.Unsupported) > 0 {
 		a.exit = exitSomeFail // as the run would
 	}
+	write := writePlan
 	if a.opts.format == render.FormatJSON || a.opts.format == render.FormatNDJSON {
-		return outputError(writePlanJSON(a.stdout, p, src.dropped.Load()))
+		write = writePlanJSON
 	}
-	return outputError(writePlan(a.stdout, p, src.dropped.Load()))
+	if err := write(a.stdout, p, src.dropped.Load()); err != nil {
+		return outputError(err)
+	}
+	asked, unasked := a.unaskedOf(p)
+	a.tellUnasked(asked, unasked, "would be")
+	return nil
 }
 
 // A planReport is a plan as JSON.

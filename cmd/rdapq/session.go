@@ -26,6 +26,7 @@ type session struct {
 	demo     *rdaptest.Demo
 	budgets  *client.BudgetFile // nil: not kept
 	grace    time.Duration      // see refreshGrace
+	follows  bool               // links of answers, to servers that nobody knows before
 }
 
 func (a *app) newSession() (*session, error) {
@@ -90,6 +91,7 @@ func (a *app) newSession() (*session, error) {
 			o.search.configure(&config)
 			o.referral.configure(&config, o.file != "", o.outputFormat(), o.batch.fields)
 			config.RegistrarURLs = registrars
+			s.follows = config.Referral == client.ReferralRegistrar || len(config.Related) > 0
 			s.client, err = client.New(config)
 		}
 	}
