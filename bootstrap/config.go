@@ -61,7 +61,8 @@ type Config struct {
 	// in Overrides.
 	Files map[Registry][]byte
 
-	// Logger is told of downloads. Nil: nobody is.
+	// Logger is told of downloads, and of trouble that Warn is not told of. Nil:
+	// nobody is.
 	Logger *slog.Logger
 
 	// Warn is told what the user should know, one sentence without a final

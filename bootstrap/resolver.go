@@ -297,11 +297,13 @@ const (
 	troubleSnapshot
 )
 
+// trouble warns of it, or has the log tell what nobody is warned of, so that who
+// reads both reads it once.
 func (r *Resolver) trouble(kind trouble, message string) {
-	r.log.Warn(message)
 	r.warnMu.Lock()
 	defer r.warnMu.Unlock()
 	if r.warn == nil || r.warned[kind] {
+		r.log.Warn(message)
 		return
 	}
 	r.warned[kind] = true
