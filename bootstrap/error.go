@@ -87,7 +87,11 @@ type HTTPOnlyError struct {
 
 // Error names the server that was refused, and how to allow it.
 func (e *HTTPOnlyError) Error() string {
-	return fmt.Sprintf("the RDAP service for %s is plain http only: %s is not asked without AllowHTTP (--allow-http)", e.Looked, e.URLs[0])
+	server := "it"
+	if len(e.URLs) > 0 {
+		server = e.URLs[0]
+	}
+	return fmt.Sprintf("the RDAP service for %s is plain http only: %s is not asked without AllowHTTP (--allow-http)", e.Looked, server)
 }
 
 // Is reports whether target is [ErrHTTPOnly].

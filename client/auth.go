@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -35,10 +36,13 @@ type Credential struct {
 }
 
 // String keeps the secret to itself.
-func (c *Credential) String() string { return string(c.Scheme) + " credential" }
+func (c Credential) String() string { return string(c.Scheme) + " credential" }
 
 // GoString keeps the secret to itself.
-func (c *Credential) GoString() string { return c.String() }
+func (c Credential) GoString() string { return c.String() }
+
+// LogValue keeps the secret to itself.
+func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // ParseCredentials reads lines of an origin, a scheme, and what goes with it:
 //

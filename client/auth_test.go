@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -229,5 +230,25 @@ func TestKeyInNextPage(t *testing.T) {
 	r, err := c.Lookup(t.Context(), q)
 	if err != nil || r.Paging == nil || asked.Load() != 2 || !strings.HasSuffix(r.Paging.Next, "cursor=2") {
 		t.Fatalf("%v, %+v, %d requests", err, r.Paging, asked.Load())
+	}
+}
+
+// However a credential is printed, its secret stays where it is.
+func TestCredentialPrinted(t *testing.T) {
+	c := client.Credential{Scheme: client.AuthBasic, Name: "user", Secret: secret}
+	var log strings.Builder
+	logger := slog.New(slog.NewJSONHandler(&log, nil))
+	logger.Info("asking", "value", c, "pointer", &c)
+	config := client.Config{Credentials: map[string]*client.Credential{"https://rdap.example": &c}}
+	for _, text := range []string{
+		fmt.Sprint(c), fmt.Sprint(&c), fmt.Sprintf("%+v %#v %q", c, c, c), fmt.Sprintf("%+v %#v", []client.Credential{c}, &c),
+		fmt.Sprintf("%+v", config), log.String(),
+	} {
+		if strings.Contains(text, secret) {
+			t.Errorf("the secret is in %s", text)
+		}
+	}
+	if !strings.Contains(log.String(), "basic credential") {
+		t.Errorf("logged %s", log.String())
 	}
 }

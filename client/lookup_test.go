@@ -249,3 +249,26 @@ func TestLookupShare(t *testing.T) {
 		t.Errorf("%s, error %v", describe(r), err)
 	}
 }
+
+// A query that was not made by Parse and names nothing is not sent.
+func TestLookupNothing(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{}, client.Config{})
+	for _, q := range []client.Query{
+		{},
+		{Type: client.TypeDomain},
+		{Type: client.TypeNameserver, Text: "ns1.alpha.example"},
+		{Type: client.TypeEntity},
+		{Type: client.TypeIP},
+		{Type: client.TypeDomains},
+		{Type: client.TypeIPs, Search: &client.Search{Relation: client.RelationUp}},
+		{Type: client.TypeDomains, Search: &client.Search{Relation: client.RelationUp}},
+	} {
+		q.Server = s.URL()
+		if r := a.lookup(t, q); r.Verdict != client.Invalid || q.Path() != "" {
+			t.Errorf("%+v: %s, path %q", q, describe(r), q.Path())
+		}
+	}
+	if n := s.Counts().Requests; n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}

@@ -41,7 +41,8 @@ type Query struct {
 // Path returns the path of the query relative to a server's base URL (RFC 9082
 // section 3.1), percent-encoded and without a leading slash:
 // "domain/xn--bcher-kva.example", "ip/2001:db8::/32", "autnum/64496",
-// "domains?name=exam*.com". It is empty for the zero Query.
+// "domains?name=exam*.com". It is empty for a Query that asks for nothing: the
+// zero Query, a domain without a name, a zero Prefix.
 func (q Query) Path() string {
 	switch q.Type {
 	case TypeHelp:
@@ -51,10 +52,17 @@ func (q Query) Path() string {
 	case TypeDomains, TypeNameservers, TypeEntities, TypeIPs, TypeAutnums:
 		return q.searchPath(q.searchOptions())
 	case TypeIP:
+		if !q.Prefix.IsValid() {
+			return ""
+		}
 		// The slash of a prefix is a separator of its own (section 3.1.1).
 		return "ip/" + q.object()
 	default:
-		return string(q.Type) + "/" + escapeSegment(q.object())
+		object := escapeSegment(q.object())
+		if object == "" {
+			return ""
+		}
+		return string(q.Type) + "/" + object
 	}
 }
 

@@ -130,9 +130,11 @@ func (q Query) searchPath(o SearchOptions) string {
 	b.WriteString(string(q.Type))
 	switch {
 	case s.Relation != "":
-		b.WriteString("/rirSearch1/rdap-" + string(s.Relation) + "/")
 		_, object, _ := strings.Cut(q.related().Path(), "/")
-		b.WriteString(object + s.rangeEnd("-"))
+		if object == "" {
+			return ""
+		}
+		b.WriteString("/rirSearch1/rdap-" + string(s.Relation) + "/" + object + s.rangeEnd("-"))
 	case s.Reverse != "":
 		b.WriteString("/reverse_search/" + escapeSegment(s.Reverse))
 	}
