@@ -173,7 +173,7 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 		a.stale.askAbout(req.Header)
 	}
 	resp, err := a.c.send(req)
-	if err == nil && a.watch != nil {
+	if err == nil && a.watch != nil && r.Conn.ConnID == 0 { // else there is a pool behind the transport
 		a.watch.tell(&r.Conn, resp)
 	}
 	return resp, err

@@ -33,6 +33,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -93,7 +94,13 @@ func New(c Config) (*Pool, error) {
 // has not processed this one (GOAWAY, a refused stream, early data that was not
 // taken). With NoReuse nothing is repeated.
 //
-// Errors before the request was sent are of type *[Error].
+// An error that comes of making a connection, or of waiting for one, is of type
+// *[Error]. [ErrClosed], and what is wrong with the request itself, come as they
+// are.
+//
+// Of the hooks of net/http/httptrace it calls GetConn, GotConn and those that are
+// about what goes over the connection. Setting one up may be done for several
+// requests at once, or for none: see [Trace] for how long it took.
 func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := time.Now()
 	o, err := p.originFor(req)
@@ -102,13 +109,20 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer o.users.Add(-1)
+	hooks := httptrace.ContextClientTrace(req.Context())
 	var again retrier
 	for {
+		if hooks != nil && hooks.GetConn != nil {
+			hooks.GetConn(o.key.address())
+		}
 		c, u, err := o.acquire(req.Context(), again.newerThan)
 		if err != nil {
 			o.countFailed()
 			closeBody(req)
 			return nil, err
+		}
+		if hooks != nil {
+			c.tell(hooks, u)
 		}
 		sent, newest := time.Now(), p.lastConn.Load()
 		resp, err := o.send(c, req)

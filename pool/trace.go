@@ -2,6 +2,9 @@ package pool
 
 import (
 	"context"
+	"net"
+	"net/http/httptrace"
+	"net/netip"
 	"time"
 )
 
@@ -40,3 +43,27 @@ func traceFrom(ctx context.Context) *Trace {
 	t, _ := ctx.Value(traceKey{}).(*Trace)
 	return t
 }
+
+// tell calls the hook of net/http/httptrace for a request that got c. Carriers
+// call those for what comes after it.
+func (c *conn) tell(hooks *httptrace.ClientTrace, u use) {
+	if hooks.GotConn == nil {
+		return
+	}
+	info := httptrace.GotConnInfo{Conn: c.setup.raw, Reused: !u.first, WasIdle: !u.first && !c.shared()}
+	if c.protocol == protoHTTP3 {
+		remote, _ := netip.ParseAddrPort(c.setup.remote)
+		info.Conn = udpPeer{remote: net.UDPAddrFromAddrPort(remote)}
+	}
+	hooks.GotConn(info)
+}
+
+// A udpPeer stands for a QUIC connection where a hook wants a [net.Conn], which
+// hooks must neither read, write nor close.
+type udpPeer struct {
+	net.Conn
+	remote net.Addr
+}
+
+func (p udpPeer) LocalAddr() net.Addr  { return new(net.UDPAddr) }
+func (p udpPeer) RemoteAddr() net.Addr { return p.remote }

@@ -1,0 +1,41 @@
+package client_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// metered is how programs count what goes through a transport.
+type metered struct{ http.RoundTripper }
+
+// A pool inside another transport tells as much as one by itself, and where it
+// is with a request.
+func TestLookupWrappedPool(t *testing.T) {
+	s, plain := newPair(t, rdaptest.Config{}, client.Config{})
+	plain.lookup(t, mustParse(t, "", "first.example")) // so that there is a connection
+	c := newAsker(t, s.CA(), client.Config{
+		Transport: metered{plain.pool}, ConnectTimeout: 300 * time.Millisecond,
+		Resolver: urls{s.URL(), s.URL() + "second/"},
+	})
+	r := c.lookup(t, mustParse(t, "", "alpha.example"))
+	if r.Verdict != client.Registered || r.Conn.ConnID != 1 || !r.Conn.Reused || r.Conn.TLS == 0 || r.Conn.FirstByte == 0 {
+		t.Errorf("%s, %+v", describe(r), r.Conn)
+	}
+	// Once it waits for an answer it is connected, whatever ConnectTimeout says.
+	s.On("/domain/slow.example", rdaptest.Latency(500*time.Millisecond))
+	if r := c.lookup(t, mustParse(t, "", "slow.example")); r.Attempts != 1 || r.Server != s.URL() {
+		t.Errorf("%s after %d attempts, at %s", describe(r), r.Attempts, r.Server)
+	}
+	c = newAsker(t, s.CA(), client.Config{
+		Transport: metered{plain.pool}, Timeout: 300 * time.Millisecond, Attempts: 1, Resolver: urls{s.URL()},
+	})
+	s.On("/domain/silent.example", rdaptest.Hang())
+	if r := c.lookup(t, mustParse(t, "", "silent.example")); r.Err == nil || !strings.Contains(r.Err.Message, "waiting for the answer") {
+		t.Errorf("%s", describe(r))
+	}
+}
