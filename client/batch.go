@@ -79,7 +79,7 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 		cancel()
 		b.queue.clear()
 		for r := range b.results {
-			b.c.memory.free(r.held) // until it is closed
+			b.memory.free(r.held) // until it is closed
 		}
 		if !stop() {
 			<-b.ended
@@ -93,7 +93,7 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 		held := r.held
 		b.queue.leave()
 		ok := yield(r)
-		b.c.memory.free(held)
+		b.memory.free(held)
 		b.queue.eased()
 		if !ok {
 			return
@@ -114,6 +114,7 @@ type batch struct {
 	results chan *Result
 	left    chan struct{} // closed when the consumer is gone
 	queue   *queue
+	memory  *bodies
 	workers sync.WaitGroup
 	tally   tally
 	seed    maphash.Seed                              // of the hashes of keys
@@ -136,12 +137,12 @@ func newBatch(ctx context.Context, c *Client) *batch {
 		results: make(chan *Result, c.cfg.Jobs),
 		left:    make(chan struct{}),
 		ending:  make(chan struct{}), ended: make(chan struct{}),
-		bases: make(map[string]*host),
-		seed:  maphash.MakeSeed(), try: c.try,
+		bases: make(map[string]*host), memory: newBodies(c.cfg.MaxMemory),
+		seed: maphash.MakeSeed(), try: c.try,
 	}
 	b.queue = newQueue(queueConfig{
 		maxWorkers: c.cfg.Jobs, window: windowPerJob * c.cfg.Jobs, maxWait: c.cfg.maxWait(true),
-		hosts: c.hosts, memory: c.memory,
+		hosts: c.hosts, memory: b.memory,
 		spawn: func() { b.workers.Go(b.work) },
 		warn: func(err error) {
 			c.cfg.Logger.Warn("no temporary file for inputs that wait: one slow server may hold up all", "error", err)
@@ -234,7 +235,7 @@ func (b *batch) prepare(it *item, err error) *Error {
 		return failed
 	}
 	r.Source, r.Entry = servers.Source, servers.Entry
-	it.servers, it.batch = servers, true
+	it.servers, it.batch, it.memory = servers, true, b.memory
 	it.key = r.Query.twinKey(servers.URLs[0])
 	it.hash = it.key.hash(b.seed)
 	it.host = b.hostOf(servers.URLs[0])
@@ -271,6 +272,6 @@ func (b *batch) emit(r *Result) {
 	select {
 	case b.results <- r:
 	case <-b.left:
-		b.c.memory.free(r.held)
+		b.memory.free(r.held)
 	}
 }

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -292,5 +293,35 @@ func TestBatchMemory(t *testing.T) {
 		if count != bodies {
 			t.Errorf("%d results", count)
 		}
+	}
+}
+
+// TestBatchMemoryNested: whoever asks for more in the loop over the results of a
+// batch does not wait for the room that these take.
+func TestBatchMemoryNested(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{}, client.Config{MaxMemory: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	count := 0
+	for r := range a.Batch(ctx, lines("a.example", "b.example", "c.example")) {
+		for inner := range a.Batch(ctx, lines("d.example", "e.example")) {
+			if inner.Verdict != client.Registered {
+				t.Fatal(describe(inner))
+			}
+		}
+		for page, err := range a.Search(ctx, mustParse(t, "", "f.example")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if inner, err := a.Client.Lookup(ctx, mustParse(t, "", "g.example")); err != nil || len(page.Raw) == 0 {
+				t.Fatal(describe(inner))
+			}
+		}
+		if r.Verdict == client.Registered {
+			count++
+		}
+	}
+	if n := s.Counts().Requests; count != 3 || n != 3*5 {
+		t.Errorf("%d results, %d requests", count, n)
 	}
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -12,7 +13,9 @@ import (
 // Readers wait for room. Several may each hold a part and wait for more; so that
 // they cannot wait for one another for ever, one of them at a time may go over
 // the bound, until everything is below it again. As the consumer frees what it
-// is given, and needs nothing from those that wait, that time comes.
+// is given, and needs nothing from those that wait, that time comes. So that it
+// may ask for more beside that, in the loop over its results for instance, each
+// Batch has an account of its own, and single lookups have one together.
 type bodies struct {
 	most    int64
 	used    atomic.Int64
@@ -29,13 +32,15 @@ func newBodies(most int64) *bodies {
 	return b
 }
 
-// take accounts n more octets to t. It waits until there is room.
-func (b *bodies) take(t *task, n int64) {
-	t.held += n
+// take accounts n more octets to t. It waits until there is room, or ctx has
+// ended, which is the error then.
+func (b *bodies) take(ctx context.Context, t *task, n int64) error {
 	if b.used.Add(n) <= b.most {
-		return
+		t.held += n
+		return nil
 	}
 	b.used.Add(-n)
+	defer context.AfterFunc(ctx, b.look)()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.watched.Add(1)
@@ -46,11 +51,23 @@ func (b *bodies) take(t *task, n int64) {
 			b.watched.Add(1)
 		}
 		if b.over == t {
-			return
+			break
 		}
 		b.used.Add(-n)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		b.room.Wait()
 	}
+	t.held += n
+	return nil
+}
+
+// look wakes those who wait.
+func (b *bodies) look() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.room.Broadcast()
 }
 
 // free gives n octets back.
@@ -77,14 +94,16 @@ func (b *bodies) tight() bool { return b.used.Load() > b.most/2 }
 // metered accounts for what is read.
 type metered struct {
 	io.Reader
-	bodies *bodies
-	task   *task
+	ctx  context.Context
+	task *task
 }
 
 func (m metered) Read(p []byte) (int, error) {
 	n, err := m.Reader.Read(p)
 	if n > 0 {
-		m.bodies.take(m.task, int64(n))
+		if full := m.task.memory.take(m.ctx, m.task, int64(n)); full != nil {
+			return n, full
+		}
 	}
 	return n, err
 }

@@ -121,7 +121,9 @@ type Config struct {
 	Attempts int
 
 	// MaxMemory bounds the bodies of answers that are in memory at once, in
-	// octets. One body always has room. 0 means DefaultMaxMemory.
+	// octets: those of one Batch, until its loop is done with them, and together
+	// those that calls of Lookup and Search read. One body always has room. 0 means
+	// DefaultMaxMemory.
 	MaxMemory int64
 
 	// SpillDir is where Batch makes a temporary file for inputs that wait for a
@@ -230,7 +232,7 @@ type Client struct {
 	buffers sync.Pool   // of *[firstPiece]byte, for bodies of unknown length
 	named   namedServer
 	hosts   *hosts
-	memory  *bodies
+	memory  *bodies // of single lookups
 	tallies tallies
 	helps   helps
 

@@ -156,7 +156,7 @@ func (c *Client) park(t *task) bool {
 		c.parked.Add(-n)
 		return false
 	}
-	c.memory.free(n)
+	t.memory.free(n)
 	t.held = 0
 	t.chase.parked += n
 	return true
@@ -167,7 +167,7 @@ func (c *Client) unpark(t *task) {
 	n := t.chase.parked
 	t.chase.parked = 0
 	c.parked.Add(-n)
-	c.memory.used.Add(n) // it is there, whether there is room or not
+	t.memory.used.Add(n) // it is there, whether there is room or not
 	t.held += n
 }
 

@@ -131,7 +131,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 			u = next
 			continue
 		}
-		raw, err := a.c.read(resp, a.task)
+		raw, err := a.c.read(a.outer, resp, a.task)
 		resp.Body.Close()
 		got := answer{
 			status: resp.StatusCode, raw: raw, url: u,
@@ -185,8 +185,8 @@ var (
 )
 
 // read returns a body that the caller owns. What was read before an error comes
-// with it. It waits for room in memory.
-func (c *Client) read(resp *http.Response, t *task) ([]byte, error) {
+// with it. It waits for room in memory, at most until ctx ends.
+func (c *Client) read(ctx context.Context, resp *http.Response, t *task) ([]byte, error) {
 	limit := c.cfg.MaxBody
 	body := io.Reader(resp.Body)
 	length := resp.ContentLength
@@ -206,7 +206,9 @@ func (c *Client) read(resp *http.Response, t *task) ([]byte, error) {
 	if length >= 0 && length <= 64<<10 {
 		// One octet more, because the end has to be seen for HTTP/1.1 to keep
 		// the connection.
-		c.memory.take(t, length+1)
+		if err := t.memory.take(ctx, t, length+1); err != nil {
+			return nil, err
+		}
 		raw := make([]byte, length+1)
 		n, err := io.ReadFull(body, raw[:length])
 		if err == nil {
@@ -217,7 +219,7 @@ func (c *Client) read(resp *http.Response, t *task) ([]byte, error) {
 		}
 		return raw[:n:n], err
 	}
-	return c.readAll(metered{body, c.memory, t}, limit)
+	return c.readAll(metered{body, ctx, t}, limit)
 }
 
 func (a *attempt) bodyError(u *url.URL, err error) *Error {

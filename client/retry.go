@@ -24,6 +24,7 @@ type task struct {
 	search  *search // of searches; nil before the first request
 	chase   *chase  // of what the lookup's answer links to; nil before
 	batch   bool
+	memory  *bodies // that account for the answer
 
 	host   *host // at which the next request goes
 	taken  bool  // host has granted it
@@ -50,7 +51,7 @@ const (
 // newTask makes the task of asking servers for r.Query.
 func (c *Client) newTask(r *Result, servers bootstrap.Answer) *task {
 	r.Source, r.Entry = servers.Source, servers.Entry
-	return &task{result: r, servers: servers}
+	return &task{result: r, servers: servers, memory: c.memory}
 }
 
 // ask puts r.Query to the servers, one after another until one answers.
@@ -60,13 +61,13 @@ func (c *Client) ask(ctx context.Context, r *Result, servers bootstrap.Answer) {
 
 // run takes a task to its end.
 func (c *Client) run(ctx context.Context, t *task) {
+	defer func() { t.memory.free(t.held) }() // also when a consumer of pages panics
 	for again := true; again; again = c.follow(ctx, t) {
 		for c.await(ctx, t) && c.try(ctx, t) {
 			continue
 		}
 		t.settle()
 	}
-	c.memory.free(t.held)
 	t.result.Time = time.Now()
 }
 
@@ -128,7 +129,7 @@ func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
 	target := t.requestURL(base)
 	r.URL, r.FinalURL = redact(target), redact(target)
 	r.Status, r.Header, r.Raw, r.Err = 0, nil, nil, nil
-	c.memory.free(t.held)
+	t.memory.free(t.held)
 	t.held = 0
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {

@@ -1,0 +1,38 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+)
+
+// Who waits for room goes on when there is some, and gives up with its caller.
+func TestBodiesWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBodies(10)
+		over, patient, gone := new(task), new(task), new(task)
+		if err := b.take(t.Context(), over, 25); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- b.take(ctx, gone, 5) }()
+		granted := make(chan error, 1)
+		go func() { granted <- b.take(t.Context(), patient, 5) }()
+		synctest.Wait()
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) || gone.held != 0 {
+			t.Errorf("%v, %d held; want canceled", err, gone.held)
+		}
+		select {
+		case err := <-granted:
+			t.Errorf("room before there is any: %v", err)
+		default:
+		}
+		b.free(over.held)
+		if err := <-granted; err != nil || patient.held != 5 || b.used.Load() != 5 {
+			t.Errorf("%v, %d held, %d in all", err, patient.held, b.used.Load())
+		}
+	})
+}
