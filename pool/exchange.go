@@ -9,7 +9,8 @@ import (
 )
 
 // maxDrain is how much of a body that is closed early is read so that an
-// HTTP/1.1 connection can be kept, and drainTime for how long.
+// HTTP/1.1 connection can be kept, and drainTime for how long, unless a test
+// has more of it.
 const (
 	maxDrain  = 64 << 10
 	drainTime = 500 * time.Millisecond
@@ -160,7 +161,7 @@ func (b *body) Read(p []byte) (int, error) {
 // Close frees the connection. It must be called, and not beside Read.
 func (b *body) Close() error {
 	if !b.ended && !b.c.shared() && !b.o.p.cfg.single() {
-		stop := time.AfterFunc(drainTime, func() { b.c.cc.Close() })
+		stop := time.AfterFunc(b.o.p.drainTime, func() { b.c.cc.Close() })
 		io.CopyN(io.Discard, (*wire)(b), maxDrain)
 		stop.Stop()
 	}

@@ -73,10 +73,7 @@ func TestFastOpenToDeadAddress(t *testing.T) {
 	}
 	setFastOpen(t, fastOpenEveryone)
 	s, port := startNamed(t, rdaptest.Config{Addr: "0.0.0.0:0"})
-	c := pool.Config{
-		FastOpen: true, NoReuse: true, LocalAddr: netip.MustParseAddr(nearAddr),
-		Resolve: resolve(port, holeAddr, "127.0.0.1"),
-	}
+	c := pool.Config{FastOpen: true, NoReuse: true, LocalAddr: netip.MustParseAddr(nearAddr), Resolve: resolve(port, holeAddr)}
 	p := newPool(t, s, c)
 	for range 2 {
 		a, err := get(t.Context(), p, namedURL(port, 1))
@@ -91,6 +88,8 @@ func TestFastOpenToDeadAddress(t *testing.T) {
 		t.Fatalf("no cookie was earned: %+v", st.FastOpen)
 	}
 	digHole(t)
+	c.Resolve = resolve(port, holeAddr, "127.0.0.1")
+	p = newPool(t, s, c)
 	for i := range 3 {
 		a, err := get(t.Context(), p, namedURL(port, i))
 		if err != nil {

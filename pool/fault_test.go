@@ -3,7 +3,6 @@ package pool_test
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"sync"
 	"testing"
@@ -259,12 +258,7 @@ func TestCancelledRequestsFreeTheirPlaces(t *testing.T) {
 }
 
 func TestFailedDialReachesAllWhoWait(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close() // nobody listens there now
+	address := "127.0.0.1:" + nobody
 	p, err := pool.New(pool.Config{})
 	if err != nil {
 		t.Fatal(err)

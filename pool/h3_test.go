@@ -73,6 +73,10 @@ func (m memory) prime(t *testing.T, s *rdaptest.Server, h *rdaptest.H3) {
 		}
 		end()
 	}
+	// All of it is counted, and nothing of it comes in any more.
+	if err := h.AwaitOpen(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestH3Only(t *testing.T) {
@@ -165,15 +169,15 @@ func TestH3NoReuseIsOneHandshakeEach(t *testing.T) {
 	getAll(t, p, s, 40, 8)
 	st := p.Stats()
 	end()
+	if err := h.AwaitOpen(t.Context(), 0); err != nil {
+		t.Error("connections stay open:", err)
+	}
 	c := h.Counts()
 	if n := c.Connections - before.Connections; n != 40 || c.FullHandshakes-before.FullHandshakes != 40 || c.EarlyAccepted != before.EarlyAccepted {
 		t.Errorf("%d connections, want 40 with a full handshake: %+v", n, c)
 	}
 	if st.Handshakes.Full != 40 || st.Handshakes.Avoided != 0 || st.Connections != 40 || st.Open != 0 {
 		t.Errorf("stats: %+v", st)
-	}
-	if err := h.AwaitOpen(t.Context(), 0); err != nil {
-		t.Error("connections stay open:", err)
 	}
 }
 
@@ -235,8 +239,9 @@ func TestH3ClosedByServer(t *testing.T) {
 
 // A server forgets its connections; a request on one of them goes elsewhere.
 func TestH3DeadConnection(t *testing.T) {
+	t.Parallel()
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
-	p := newPool(t, s, pool.Config{Protocols: onlyH3, DeadAfter: 300 * time.Millisecond})
+	p := newPool(t, s, pool.Config{Protocols: onlyH3, DeadAfter: soon})
 	getAll(t, p, s, 4, 4)
 	if err := h.Forget(); err != nil {
 		t.Fatal(err)
@@ -352,13 +357,12 @@ func TestH3CloseEndsRequests(t *testing.T) {
 }
 
 // A path that goes silent in the middle of a request is noticed, and the
-// request goes elsewhere; a server that is only slow is waited for.
+// request goes elsewhere.
 func TestH3SilenceInMidRequest(t *testing.T) {
-	release := make(chan struct{})
+	t.Parallel()
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	s.On("/domain/dom1.example", rdaptest.First(1, rdaptest.Hang()))
-	s.On("/domain/dom2.example", rdaptest.Until(release))
-	p := newPool(t, s, pool.Config{Protocols: onlyH3, DeadAfter: 600 * time.Millisecond})
+	p := newPool(t, s, pool.Config{Protocols: onlyH3, DeadAfter: soon})
 	done := make(chan error)
 	go func() {
 		_, err := get(t.Context(), p, domain(s, 1))
@@ -376,8 +380,15 @@ func TestH3SilenceInMidRequest(t *testing.T) {
 	if n := p.Stats().Retries[pool.RetryClosed]; n != 1 {
 		t.Errorf("%d repetitions, want 1", n)
 	}
-	time.AfterFunc(1200*time.Millisecond, func() { close(release) })
-	a, err := get(t.Context(), p, domain(s, 2))
+}
+
+// A server that is only slow is waited for.
+func TestH3SlowIsNotDead(t *testing.T) {
+	t.Parallel()
+	s, _ := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
+	s.On("*", rdaptest.Latency(soon*5/4))
+	p := newPool(t, s, pool.Config{Protocols: onlyH3, DeadAfter: soon})
+	a, err := get(t.Context(), p, domain(s, 1))
 	if err != nil || a.trace.Retries != 0 {
 		t.Errorf("a slow answer: %v after %d repetitions", err, a.trace.Retries)
 	}

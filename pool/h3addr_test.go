@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"testing"
-	"time"
 
 	"github.com/rdapq/rdapq/internal/rdaptest"
 	"github.com/rdapq/rdapq/pool"
@@ -72,13 +71,14 @@ func TestH3AddressValidation(t *testing.T) {
 // The address that early data goes to is silent. Another one is tried after a
 // while, and first from then on.
 func TestEarlyDataToASilentAddress(t *testing.T) {
+	t.Parallel()
 	s, h, port := besideSilence(t)
 	addr := netip.MustParseAddr("127.0.0.1")
 	at := net.JoinHostPort(named, port)
 	m := memory{t.TempDir()}
 	for _, addrs := range [][]netip.Addr{{addr}, {netip.MustParseAddr("127.0.0.2"), addr}} {
 		p, end := m.run(t, s, pool.Config{
-			Protocols: onlyH3, HandshakeTimeout: 500 * time.Millisecond, Resolve: map[string][]netip.Addr{at: addrs},
+			Protocols: onlyH3, Resolve: map[string][]netip.Addr{at: addrs},
 		})
 		for i := range 3 {
 			if _, err := get(t.Context(), p, namedURL(port, i)); err != nil {

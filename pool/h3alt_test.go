@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -141,13 +142,13 @@ func TestAlternativeOfEachKind(t *testing.T) {
 			facts.Update(origin, func(f *pool.Facts) {
 				f.H3, f.H3Until = net.JoinHostPort(host, port), time.Now().Add(time.Hour)
 			})
-			var events []string
+			var looked atomic.Int64
 			p := newPool(t, s, pool.Config{
 				Protocols: autoH3, HeadStart: patient, Facts: facts,
 				Resolve: map[string][]netip.Addr{net.JoinHostPort(named, port): {netip.MustParseAddr("127.0.0.1")}},
 			})
 			p.SetLookup(func(context.Context, string, string) ([]netip.Addr, error) {
-				events = append(events, host)
+				looked.Add(1)
 				return []netip.Addr{netip.MustParseAddr(text)}, nil
 			})
 			a, err := get(t.Context(), p, origin+"/domain/a.example")
@@ -155,8 +156,8 @@ func TestAlternativeOfEachKind(t *testing.T) {
 				t.Errorf("%s as %s: over %s, %v", text, host, a.trace.Protocol, err)
 			}
 			p.Close()
-			if (len(events) > 0) != (host == "alt.example") {
-				t.Errorf("%s: names looked up: %q", host, events)
+			if (looked.Load() > 0) != (host == "alt.example") {
+				t.Errorf("%s: %d names looked up", host, looked.Load())
 			}
 		}
 	}

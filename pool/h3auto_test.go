@@ -271,10 +271,13 @@ func TestDeepQueueStaysOnTCP(t *testing.T) {
 	if err := s.AwaitRequests(t.Context(), 301); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.AwaitConnections(t.Context(), 4); err != nil {
+		t.Fatal(err)
+	}
 	close(hold)
 	wg.Wait()
-	if c := s.Counts(); c.Connections != 4 || h.Heard() != 0 {
-		t.Errorf("%d connections over TCP, want 4; %d packets over QUIC", c.Connections, h.Heard())
+	if c, dials := s.Counts(), p.Stats().Dials; c.Connections != 4 || dials != 4 || h.Heard() != 0 {
+		t.Errorf("%d connections over TCP after %d dials, want 4 and 4; %d packets over QUIC", c.Connections, dials, h.Heard())
 	}
 }
 

@@ -163,6 +163,9 @@ func TestSessionsWithoutEarlyData(t *testing.T) {
 		t.Errorf("trace: %+v", a.trace)
 	}
 	end()
+	if err := h.AwaitOpen(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
 	if c := h.Counts(); c.EarlyAccepted != 0 || c.EarlyRejected != 0 {
 		t.Errorf("server saw %+v", c)
 	}

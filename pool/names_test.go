@@ -17,7 +17,7 @@ import (
 func TestOneLookupForAHost(t *testing.T) {
 	s, port := startNamed(t, rdaptest.Config{})
 	var lookups atomic.Int64
-	p := newPool(t, s, pool.Config{NoReuse: true})
+	p := newPool(t, s, pool.Config{NoReuse: true, Network: "tcp4"}) // where one question is all there is
 	p.SetLookup(func(context.Context, string, string) ([]netip.Addr, error) {
 		lookups.Add(1)
 		time.Sleep(time.Millisecond) // so that it takes a time that can be told

@@ -143,14 +143,18 @@ func TestDeepQueueEarnsConnections(t *testing.T) {
 			}
 		})
 	}
-	// All are at the server together, so the queue was as deep as that.
+	// All are at the server together, so the queue was as deep as that. They may
+	// have been carried before the last connection was there.
 	if err := s.AwaitRequests(t.Context(), 300); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AwaitConnections(t.Context(), 4); err != nil {
 		t.Fatal(err)
 	}
 	close(hold)
 	wg.Wait()
-	if n := s.Counts().Connections; n != 4 {
-		t.Errorf("server saw %d connections, want 4", n)
+	if n, dials := s.Counts().Connections, p.Stats().Dials; n != 4 || dials != 4 {
+		t.Errorf("server saw %d connections after %d dials, want 4 and 4", n, dials)
 	}
 }
 
@@ -193,6 +197,7 @@ func TestBodiesClosedEarlyKeepTheConnection(t *testing.T) {
 	s.On("/domain/dom5.example", rdaptest.Status(404), rdaptest.NoBody())
 	s.On("/domain/dom6.example", rdaptest.Redirect(302, "/elsewhere"))
 	p := newPool(t, s, pool.Config{})
+	p.SetDrainTime(time.Minute) // a machine that stands still must not cost a connection
 	for i := range 200 {
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, domain(s, i%6+1), nil)
 		resp, err := p.RoundTrip(req)

@@ -48,6 +48,9 @@ func TestFailingSessionCostsNoLookup(t *testing.T) {
 			getAll(t, p, s, 1, 1)
 			refuse.Store(false)
 			getAll(t, p, s, 4, 1)
+			if err := s.AwaitOpen(t.Context(), 0); err != nil {
+				t.Fatal(err)
+			}
 			c, st := s.Counts(), p.Stats()
 			if c.FullHandshakes != 2 || c.Resumed != 8 || c.FailedHandshakes != 1 || c.Requests != 10 {
 				t.Errorf("server saw %d full handshakes, %d resumed, %d failed, %d requests, want 2, 8, 1, 10",
@@ -73,6 +76,9 @@ func TestServerThatFailsAllSessions(t *testing.T) {
 		s.FailResumption(true)
 		p := newPool(t, s, pool.Config{FreshConns: true})
 		getAll(t, p, s, 20, 1)
+		if err := s.AwaitOpen(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
 		if c := s.Counts(); c.FullHandshakes != 20 || c.Resumed != 0 || c.FailedHandshakes != 2 || c.Requests != 20 {
 			t.Errorf("server saw %d full handshakes, %d resumed, %d failed, %d requests, want 20, 0, 2, 20",
 				c.FullHandshakes, c.Resumed, c.FailedHandshakes, c.Requests)
@@ -128,15 +134,30 @@ func TestParallelDialsShareASession(t *testing.T) {
 
 // A caller that gives up in the middle of a handshake takes no session along.
 func TestCancelledHandshakeKeepsTheSession(t *testing.T) {
-	s := rdaptest.Start(t, rdaptest.Config{})
+	// Where the caller gives up, the server waits: it would be done before that is
+	// noticed, now and then.
+	var waits atomic.Bool
+	gaveUp := make(chan struct{})
+	s := rdaptest.Start(t, rdaptest.Config{TLS: func(c *tls.Config) {
+		own := c.GetConfigForClient
+		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			if waits.Load() {
+				<-gaveUp
+			}
+			return own(hello)
+		}
+	}})
 	store := new(stoppingStore)
 	p := newPool(t, s, pool.Config{FreshConns: true, Trust: "x", Sessions: store})
 	getAll(t, p, s, 2, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	store.arm(cancel)
+	waits.Store(true)
 	if _, err := get(ctx, p, domain(s, 1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+	waits.Store(false)
+	close(gaveUp)
 	getAll(t, p, s, 2, 1)
 	if c := s.Counts(); c.FullHandshakes != 1 || c.Resumed != 3 {
 		t.Errorf("server saw %d full handshakes and %d resumed, want 1 and 3", c.FullHandshakes, c.Resumed)

@@ -49,7 +49,13 @@ func TestManyOrigins(t *testing.T) {
 	if len(st.Origins) > most || max(open, st.Open) > most {
 		t.Errorf("%d origins, at most %d connections open", len(st.Origins), max(open, st.Open))
 	}
-	if st.Requests != hosts || st.Connections != hosts || st.Dials != hosts || st.Failed != 0 || st.Open+st.Closed[pool.ClosedIdle] != hosts {
+	// net/http gives a connection up now and then, where the goroutine that has
+	// written a request gets no time.
+	all := st.Open
+	for _, n := range st.Closed {
+		all += n
+	}
+	if st.Requests != hosts || st.Connections != hosts || st.Dials != hosts || st.Failed != 0 || all != hosts || st.Closed[pool.ClosedIdle] < hosts-most-hosts/100 {
 		t.Errorf("%+v", pool.Stats{Requests: st.Requests, Connections: st.Connections, Dials: st.Dials, Failed: st.Failed, Open: st.Open, Closed: st.Closed})
 	}
 }

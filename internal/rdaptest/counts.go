@@ -185,6 +185,16 @@ func (t *tally) awaitOpen(ctx context.Context, n int64) error {
 	})
 }
 
+// awaitConnections returns when at least n connections have been accepted.
+func (t *tally) awaitConnections(ctx context.Context, n int64) error {
+	return t.await(ctx, func() error {
+		if have := int64(len(t.conns)); have < n {
+			return fmt.Errorf("%d connections, waiting for %d", have, n)
+		}
+		return nil
+	})
+}
+
 // awaitRequests returns when at least n requests have begun.
 func (t *tally) awaitRequests(ctx context.Context, n int64) error {
 	t.waiting.Add(1)

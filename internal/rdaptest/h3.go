@@ -195,11 +195,12 @@ type h3Peer struct {
 	from    net.Addr
 	conn    *conn // as behaviours know it
 	tally   *connTally
-	offered atomic.Bool // early data
+	offered atomic.Bool   // early data
+	noted   chan struct{} // closed when the end of the handshake has been counted
 }
 
 func (h *H3) newPeer() *h3Peer {
-	p := new(h3Peer)
+	p := &h3Peer{noted: make(chan struct{})}
 	p.conn = &conn{
 		server: h.server, wire: wire{h3Wire{peer: p}, &h.tally},
 		tally:  new(connTally),
@@ -249,6 +250,7 @@ func (h *H3) greet(c *quic.Conn) {
 		default:
 			h.tally.failed.Add(1)
 		}
+		close(p.noted)
 		<-c.Context().Done()
 		h.tally.close(p.tally)
 	})
@@ -263,6 +265,11 @@ func (h *H3) counted(next http.Handler) http.Handler {
 			panic(http.ErrAbortHandler)
 		}
 		defer s.work.Done()
+		select {
+		case <-p.quic.HandshakeComplete():
+			<-p.noted // who has an answer finds the handshake counted, unless both are early
+		default:
+		}
 		if s.config.Log {
 			s.tally.keep(LogEntry{
 				Time: time.Now(), Conn: p.conn.number, Protocol: r.Proto, Method: r.Method,

@@ -221,6 +221,12 @@ func (s *Server) AwaitOpen(ctx context.Context, n int) error {
 	return s.tally.awaitOpen(ctx, int64(n))
 }
 
+// AwaitConnections returns when at least n connections have been accepted, or
+// with an error when ctx is done.
+func (s *Server) AwaitConnections(ctx context.Context, n int) error {
+	return s.tally.awaitConnections(ctx, int64(n))
+}
+
 // AwaitRequests returns when at least n requests have reached a handler, or
 // with an error when ctx is done.
 func (s *Server) AwaitRequests(ctx context.Context, n int) error {
