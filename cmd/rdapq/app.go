@@ -209,7 +209,7 @@ func (a *app) openReceipt() (*os.File, error) {
 	}
 	f, err := os.Create(a.opts.statsFile)
 	if err != nil {
-		return nil, noRunf("", "cannot write the receipt: %w", err)
+		return nil, cannotOpen("receipt", a.opts.statsFile, err)
 	}
 	return f, nil
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -97,4 +99,35 @@ func (p place) is(other place) bool {
 		return p.info == nil && other.info == nil && p.path == other.path
 	}
 	return p.info.Mode().IsRegular() && os.SameFile(p.info, other.info)
+}
+
+// cannotOpen is the error of a file that was to be written, by the name that the
+// user gave it, and says what to do.
+func cannotOpen(what, name string, err error) error {
+	// The file beside the journal is opened first; if it isn't there, whatever keeps
+	// it from being made keeps the journal from that, too.
+	path, ok := errors.AsType[*fs.PathError](err)
+	if ok && path.Path != name {
+		if _, e := os.Lstat(path.Path); e != nil {
+			err = &fs.PathError{Op: path.Op, Path: name, Err: path.Err}
+		} else if path.Path == name+journal.SidecarSuffix {
+			return noRunf("it belongs to "+name+": move it away, or name another file", "cannot write the %s: %w", what, err)
+		}
+	}
+	folder := filepath.Dir(name)
+	info, e := os.Stat(folder)
+	hint := ""
+	switch {
+	case errors.Is(e, fs.ErrNotExist):
+		hint = "make the folder " + folder + ", or name another file"
+	case e == nil && !info.IsDir():
+		hint = folder + " is no folder: name another file"
+	case errors.Is(err, fs.ErrPermission):
+		hint = "name a file where you may write"
+	default:
+		if info, e := os.Stat(name); e == nil && info.IsDir() {
+			hint = "name a file in it"
+		}
+	}
+	return noRunf(hint, "cannot write the %s: %w", what, err)
 }

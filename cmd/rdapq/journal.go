@@ -58,7 +58,7 @@ func (a *app) journalError(err error) error {
 	case errors.Is(err, journal.ErrLocked):
 		return noRunf("wait for its end, or name another file", "cannot write %s: %w", name, err)
 	}
-	return outputError(err)
+	return cannotOpen("output", name, err)
 }
 
 // sameRows are flags that rows don't depend on, by how they are asked for and

@@ -107,11 +107,14 @@ func (a *app) createOutput(name string) (*os.File, error) {
 			return nil, usagef(hint, "%s exists and is not empty", name)
 		}
 		if err := journal.Discard(name); err != nil {
-			return nil, outputError(err)
+			return nil, cannotOpen("output", name, err)
 		}
 	}
 	f, err := os.Create(name)
-	return f, outputError(err)
+	if err != nil {
+		return nil, cannotOpen("output", name, err)
+	}
+	return f, nil
 }
 
 // begin is told of all lines that give a row, in order, and tells whether they
