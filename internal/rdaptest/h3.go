@@ -58,7 +58,7 @@ type H3 struct {
 // H3Counts is what an [H3] saw.
 type H3Counts struct {
 	Counts              // of QUIC connections; bytes are those of UDP payload
-	EarlyAccepted int64 // handshakes whose early data was taken
+	EarlyAccepted int64 // connections whose early data was taken
 	EarlyRejected int64 // handshakes that offered early data in vain
 }
 
@@ -196,6 +196,7 @@ type h3Peer struct {
 	conn    *conn // as behaviours know it
 	tally   *connTally
 	offered atomic.Bool   // early data
+	early   sync.Once     // its early data is counted
 	noted   chan struct{} // closed when the end of the handshake has been counted
 }
 
@@ -241,10 +242,7 @@ func (h *H3) greet(c *quic.Conn) {
 			} else {
 				h.tally.full.Add(1)
 			}
-			switch {
-			case state.Used0RTT:
-				h.accepted.Add(1)
-			case p.offered.Load():
+			if !h.tookEarly(p) && p.offered.Load() {
 				h.rejected.Add(1)
 			}
 		default:
@@ -254,6 +252,16 @@ func (h *H3) greet(c *quic.Conn) {
 		<-c.Context().Done()
 		h.tally.close(p.tally)
 	})
+}
+
+// tookEarly reports whether the connection's early data was taken, and counts
+// that once: with a request, or else when the handshake is done.
+func (h *H3) tookEarly(p *h3Peer) bool {
+	if !p.quic.ConnectionState().Used0RTT {
+		return false
+	}
+	p.early.Do(func() { h.accepted.Add(1) })
+	return true
 }
 
 // counted wraps a handler with the counts.
@@ -276,6 +284,7 @@ func (h *H3) counted(next http.Handler) http.Handler {
 				URI: r.RequestURI, Host: r.Host, Header: r.Header.Clone(),
 			})
 		}
+		early := h.tookEarly(p)
 		prior := h.tally.begin(p.tally)
 		defer h.tally.end(p.tally)
 		switch {
@@ -285,7 +294,7 @@ func (h *H3) counted(next http.Handler) http.Handler {
 				str.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestRejected))
 			}
 			return
-		case h.tooEarly.Load() && prior == 0 && p.quic.ConnectionState().Used0RTT:
+		case h.tooEarly.Load() && prior == 0 && early:
 			w.WriteHeader(http.StatusTooEarly)
 			return
 		}
