@@ -28,7 +28,7 @@ func pair(t *testing.T) (device, test int) {
 
 func receive(t *testing.T, fd int, buf []byte) []byte {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
 		n, err := unix.Read(fd, buf)
 		if err == nil {
 			return buf[:n]
@@ -37,6 +37,21 @@ func receive(t *testing.T, fd int, buf []byte) []byte {
 	}
 	t.Fatal("no packet arrived")
 	return nil
+}
+
+// awaitTaken returns when the link has read all that was written to a device.
+func awaitTaken(t *testing.T, device int) {
+	t.Helper()
+	fds := []unix.PollFd{{Fd: int32(device), Events: unix.POLLIN}}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		n, err := unix.Poll(fds, 0)
+		if err == nil && n == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("packets are left: %v", err)
+		}
+	}
 }
 
 func TestDelayBothWays(t *testing.T) {
@@ -112,9 +127,8 @@ func TestLoss(t *testing.T) {
 		if _, err := unix.Write(client, make([]byte, 60)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(5 * time.Microsecond)
 	}
-	time.Sleep(20 * time.Millisecond)
+	awaitTaken(t, cd)
 	s := l.Close()[Up]
 	if total := s.Packets + s.Lost; total != n || s.Lost < n/5 || s.Lost > n*3/10 {
 		t.Errorf("%d of %d packets lost", s.Lost, total)

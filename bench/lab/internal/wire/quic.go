@@ -16,6 +16,7 @@ type quicKey struct {
 // A quicConn is what is known of a QUIC connection.
 type quicConn struct {
 	original string // connection ID that the client first wrote to; its Initial keys come from it
+	first    string // what it was before a Retry packet: some may still be on their way there
 	begun    bool   // an Initial packet was seen
 	early    bool   // a 0-RTT packet was seen
 	retried  bool   // a Retry packet was seen; clients take one at most
@@ -82,7 +83,7 @@ func (c *Counter) datagram(dir link.Dir, f flow, b []byte) {
 func (c *Counter) clientInitial(key quicKey, to string, packet []byte, number int) {
 	conn := c.quic[key]
 	if conn != nil && conn.begun {
-		if to == conn.original {
+		if to == conn.original || conn.retried && to == conn.first {
 			return
 		}
 		if _, opens := openInitial(to, "client in", packet, number); !opens {
@@ -122,7 +123,7 @@ func (c *Counter) newQUIC(key quicKey, to string) *quicConn {
 func (c *Counter) quicRetry(dir link.Dir, key quicKey, from string) {
 	if conn := c.quic[key]; conn != nil && dir == link.Down && !conn.retried {
 		c.counts.QUICRetry++
-		conn.original, conn.retried = from, true
+		conn.first, conn.original, conn.retried = conn.original, from, true
 	}
 }
 

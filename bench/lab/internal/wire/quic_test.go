@@ -6,16 +6,19 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/quic-go/quic-go"
 
 	"github.com/rdapq/rdapq/bench/lab/internal/link"
 )
 
-// A tappedUDP shows the datagrams that pass it to a counter.
+// A tappedUDP shows the datagrams that pass it to a counter. Those that come wait
+// until they may: an answer ends the time for early data.
 type tappedUDP struct {
 	net.PacketConn
 	seen func(dir link.Dir, b []byte)
+	may  <-chan struct{}
 }
 
 func (c tappedUDP) WriteTo(b []byte, to net.Addr) (int, error) {
@@ -26,6 +29,7 @@ func (c tappedUDP) WriteTo(b []byte, to net.Addr) (int, error) {
 func (c tappedUDP) ReadFrom(b []byte) (int, net.Addr, error) {
 	n, from, err := c.PacketConn.ReadFrom(b)
 	if err == nil {
+		<-c.may
 		c.seen(link.Down, b[:n])
 	}
 	return n, from, err
@@ -98,7 +102,15 @@ func testQUIC(t *testing.T, retry bool) {
 			t.Fatal(err)
 		}
 		defer udp.Close()
-		ctr := &quic.Transport{Conn: tappedUDP{udp, func(dir link.Dir, b []byte) { c.Packet(dir, datagram(dir, b)) }}}
+		may := make(chan struct{})
+		answer := sync.OnceFunc(func() { close(may) })
+		defer time.AfterFunc(20*time.Second, answer).Stop() // then the counts tell
+		seen := func(dir link.Dir, b []byte) {
+			if c.Packet(dir, datagram(dir, b)); !early || c.Counts().QUIC0RTT > 0 {
+				answer()
+			}
+		}
+		ctr := &quic.Transport{Conn: tappedUDP{udp, seen, may}}
 		defer ctr.Close()
 		open := ctr.Dial
 		if early {
