@@ -19,7 +19,8 @@ type browser struct {
 	to      io.Writer
 	from    *bufio.Reader
 	last    int
-	session string // of the page
+	session string          // of the page
+	loaded  map[string]bool // documents that are there as a whole
 }
 
 // startBrowser starts it with an empty page. It ends with the test.
@@ -43,7 +44,7 @@ func startBrowser(t *testing.T) *browser {
 	}
 	toRead.Close()
 	fromWrite.Close()
-	b := &browser{t: t, to: to, from: bufio.NewReader(from)}
+	b := &browser{t: t, to: to, from: bufio.NewReader(from), loaded: make(map[string]bool)}
 	t.Cleanup(func() {
 		late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 		b.session = ""
@@ -58,6 +59,7 @@ func startBrowser(t *testing.T) *browser {
 	target := b.call("Target.createTarget", map[string]any{"url": "about:blank"})["targetId"]
 	b.session = b.call("Target.attachToTarget", map[string]any{"targetId": target, "flatten": true})["sessionId"].(string)
 	b.call("Page.enable", nil)
+	b.call("Page.setLifecycleEventsEnabled", map[string]any{"enabled": true})
 	return b
 }
 
@@ -81,6 +83,7 @@ func (b *browser) send(method string, params map[string]any) error {
 type message struct {
 	ID     int
 	Method string
+	Params struct{ Name, LoaderID string }
 	Result map[string]any
 	Error  *struct{ Message string }
 }
@@ -94,6 +97,9 @@ func (b *browser) receive() message {
 	}
 	if err != nil {
 		b.t.Fatalf("the browser has gone: %v", err)
+	}
+	if m.Method == "Page.lifecycleEvent" && m.Params.Name == "load" {
+		b.loaded[m.Params.LoaderID] = true
 	}
 	return m
 }
@@ -148,14 +154,16 @@ func (b *browser) open(url string, l look) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{
 		"media": media, "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}},
 	})
-	b.call("Page.navigate", map[string]any{"url": url})
-	for b.value(`document.readyState`) != "complete" || b.value(`location.href`) != url {
-		b.receiveSome()
+	// Nothing is evaluated before the document is there: it would be in the one that
+	// is about to go.
+	document, _ := b.call("Page.navigate", map[string]any{"url": url})["loaderId"].(string)
+	if document == "" {
+		b.t.Fatalf("%s is no document", url)
+	}
+	for !b.loaded[document] {
+		b.receive()
 	}
 }
-
-// receiveSome waits for something to happen in the page.
-func (b *browser) receiveSome() { b.value(`new Promise(done => setTimeout(done, 10))`) }
 
 // value evaluates an expression in the page.
 func (b *browser) value(expression string) any {

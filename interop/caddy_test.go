@@ -47,7 +47,7 @@ https://localhost:%[2]d {
 func startCaddy(t *testing.T) *caddy {
 	t.Helper()
 	c := &caddy{path: need(t, "caddy"), server: newServer(t)}
-	port := freePort(t)
+	port := freePorts(t, 1)[0]
 	// By name: it has no certificate for an address over QUIC.
 	c.base = fmt.Sprintf("https://localhost:%d/", port)
 	c.write("Caddyfile", fmt.Appendf(nil, caddyfile, c.dir, port))

@@ -50,6 +50,22 @@ func (n *nginx) log() []logged {
 	return all
 }
 
+// workers returns the processes that have logged something so far.
+func (n *nginx) workers() map[string]bool {
+	n.t.Helper()
+	text, err := os.ReadFile(filepath.Join(n.dir, "access.log"))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	all := make(map[string]bool)
+	for line := range strings.Lines(string(text)) {
+		if worker, _, whole := strings.Cut(line, " "); whole {
+			all[worker] = true
+		}
+	}
+	return all
+}
+
 // lines counts what is in the log so far.
 func (n *nginx) lines() int {
 	n.t.Helper()

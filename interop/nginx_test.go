@@ -77,7 +77,7 @@ func startNginx(t *testing.T, c nginxConfig) *nginx {
 	for _, key := range c.TicketKeys {
 		n.newTicketKey(key)
 	}
-	n.config.Dir, n.config.Port = n.dir, freePort(t)
+	n.config.Dir, n.config.Port = n.dir, freePorts(t, 1)[0]
 	n.base = fmt.Sprintf("https://127.0.0.1:%d/", n.config.Port)
 	n.writeConfig()
 	n.start()

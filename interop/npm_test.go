@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -85,7 +84,6 @@ func (s *server) ask(rdapq, protocol, typ string, queries ...string) (rows map[s
 	}
 	cmd := exec.CommandContext(s.t.Context(), rdapq, append(args, queries...)...)
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
-	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil && cmd.ProcessState.ExitCode() != 1 {
 		s.t.Fatalf("%q: %v", args, err)

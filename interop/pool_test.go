@@ -7,15 +7,16 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// checkLog compares what the pool says with what the server accepted and
+// checkLog compares what the pool says with what the server has accepted since, and
 // logged for n names.
 func checkLog(t *testing.T, all []logged, n int64, accepted int64, s pool.Stats, protocol string) {
 	t.Helper()
 	if s.Requests != n || s.Failed != 0 {
 		t.Errorf("%d requests answered and %d failed of %d", s.Requests, s.Failed, n)
 	}
-	if s.Connections != accepted {
-		t.Errorf("the pool counts %d connections, the server accepted %d", s.Connections, accepted)
+	// A dial that nobody needs any more may still be on its way, or was given up.
+	if accepted < s.Connections || accepted > s.Dials {
+		t.Errorf("the pool counts %d connections of %d begun, the server accepted %d", s.Connections, s.Dials, accepted)
 	}
 	paths := times(all)
 	for i := range n {
@@ -47,8 +48,8 @@ func TestKeepsConnections(t *testing.T) {
 		const names, atOnce = 300, 32
 		before := n.accepts()
 		ask(t, p, n.base, names, atOnce)
-		accepted := n.accepts() - before - 1
 		s := p.Stats()
+		accepted := n.accepts() - before - 1
 		all := n.log()
 		checkLog(t, all, names, accepted, s, protocol)
 		if len(all) != names || s.RetriesTotal() != 0 {
@@ -68,8 +69,8 @@ func TestNoReuse(t *testing.T) {
 		const names, atOnce = 60, 8
 		before := n.accepts()
 		ask(t, p, n.base, names, atOnce)
-		accepted := n.accepts() - before - 1
 		s := p.Stats()
+		accepted := n.accepts() - before - 1
 		all := n.log()
 		checkLog(t, all, names, accepted, s, protocol)
 		if accepted != names || len(usedConns(all)) != names {
@@ -87,8 +88,8 @@ func TestKeepaliveRequests(t *testing.T) {
 		const names, atOnce, limit = 300, 20, 7
 		before := n.accepts()
 		ask(t, p, n.base, names, atOnce)
-		accepted := n.accepts() - before - 1
 		s := p.Stats()
+		accepted := n.accepts() - before - 1
 		all := n.log()
 		checkLog(t, all, names, accepted, s, protocol)
 		if least := int64((names + limit - 1) / limit); accepted < least {
@@ -105,8 +106,8 @@ func TestStreamLimit(t *testing.T) {
 	const names, atOnce = 3000, 50
 	before := n.accepts()
 	ask(t, p, n.base, names, atOnce)
-	accepted := n.accepts() - before - 1
 	s := p.Stats()
+	accepted := n.accepts() - before - 1
 	checkLog(t, n.log(), names, accepted, s, http2)
 	// Few at once on a connection justify several, and once the limit is known
 	// it is kept to: only the first ones can be refused, once or twice.
@@ -140,8 +141,8 @@ func TestReload(t *testing.T) {
 		if t.Failed() {
 			return
 		}
-		accepted := n.accepts() - accepts - 1
 		s := p.Stats()
+		accepted := n.accepts() - accepts - 1
 		checkLog(t, n.log(), names, accepted, s, protocol)
 		if newer.Load() < after {
 			t.Errorf("the new process answered %d times", newer.Load())

@@ -176,7 +176,7 @@ func listens(port int) bool {
 }
 
 // freePorts returns ports on which nobody listens just now, below those that
-// clients get.
+// clients get: one that a server leaves for a moment is still there for it then.
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for port := 20000; len(ports) < n; port++ {
