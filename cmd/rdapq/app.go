@@ -89,6 +89,7 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	} else {
 		err = r.batch(ctx)
 	}
+	a.warnTrailing(src)
 	stats := s.pool.Stats()
 	report := r.tally.Report(stats, time.Since(r.start))
 	if err == nil {

@@ -190,6 +190,7 @@ func (a *app) benchQueries(ctx context.Context, args []string) ([]client.Query, 
 			break
 		}
 	}
+	a.warnTrailing(src)
 	if len(queries) == 0 {
 		return nil, noRunf("", "no query to measure with")
 	}

@@ -118,6 +118,13 @@ func (a *app) openInput(name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
+// warnTrailing tells of what was left out of the input, once it has been read.
+func (a *app) warnTrailing(s *source) {
+	if s.reader != nil && s.reader.Trailing() {
+		a.warn("what stands behind the end of the compressed data in " + s.name + " is not compressed and was left out")
+	}
+}
+
 // fingerprint tells whether the input is the same another time, if anybody
 // wants to know. It is nil for one that can't be read twice.
 func (s *source) fingerprint(ctx context.Context, wanted bool) (*journal.Input, error) {

@@ -30,6 +30,7 @@ func (a *app) plan(ctx context.Context, s *session, src *source) error {
 	if err := write(a.stdout, p, src.dropped.Load()); err != nil {
 		return outputError(err)
 	}
+	a.warnTrailing(src)
 	asked, unasked := a.unaskedOf(p)
 	a.tellUnasked(asked, unasked, "would be")
 	return nil

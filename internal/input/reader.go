@@ -3,11 +3,11 @@ package input
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
 	"iter"
+	"sync/atomic"
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
@@ -60,6 +60,8 @@ type Reader struct {
 	fields  []string // NDJSON: where the query may stand
 	bare    bool     // nobody wants the other columns
 	records func(yield func(Record, error) bool)
+
+	trailing *atomic.Bool // see Trailing
 }
 
 // Open finds out what r holds and returns a Reader of it. It reads the
@@ -69,7 +71,7 @@ type Reader struct {
 func Open(r io.Reader, o Options) (*Reader, error) { return open(r, o, false) }
 
 func open(r io.Reader, o Options, bare bool) (*Reader, error) {
-	in, err := decompress(r, o.Name)
+	in, trailing, err := decompress(r, o.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +83,7 @@ func open(r io.Reader, o Options, bare bool) (*Reader, error) {
 	if mark, err := in.Peek(len(byteOrderMark)); err == nil && bytes.Equal(mark, byteOrderMark) {
 		in.Discard(len(byteOrderMark))
 	}
-	rd := &Reader{in: in, name: o.Name, bare: bare}
+	rd := &Reader{in: in, name: o.Name, bare: bare, trailing: trailing}
 	first, err := peekLine(in)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", o.Name, err)
@@ -130,6 +132,11 @@ func (r *Reader) Doubt() (taken, likelier string) {
 	return r.table.name(r.table.column), r.table.likelier
 }
 
+// Trailing reports whether something stood behind the end of a compressed input
+// that is not compressed, and was left out. It may be called at any time; that is
+// known when the last record was read.
+func (r *Reader) Trailing() bool { return r.trailing.Load() }
+
 // Records yields the records in their order, once. With a [*RecordError] only
 // Line holds, and sometimes a part of Text; after any other error, which is one
 // of the reader's, nothing comes any more.
@@ -155,19 +162,6 @@ func Count(ctx context.Context, r io.Reader, o Options) (int64, error) {
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
-
-// decompress returns what r holds, uncompressed if it begins as gzip does.
-func decompress(r io.Reader, name string) (*bufio.Reader, error) {
-	in := bufio.NewReaderSize(r, maxRecord)
-	if magic, err := in.Peek(2); err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
-		return in, nil // what is wrong shows when it is read
-	}
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, err)
-	}
-	return bufio.NewReaderSize(z, maxRecord), nil
-}
 
 // peekLine returns the first line that is not blank, without its end, or as
 // much of it as the buffer holds. It reads no further than it must: the input

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -20,6 +21,10 @@ func read(t testing.TB, r io.Reader, o Options) []string {
 	if err != nil {
 		return []string{"open: " + err.Error()}
 	}
+	return records(in)
+}
+
+func records(in *Reader) []string {
 	var got []string
 	for rec, err := range in.Records() {
 		s := fmt.Sprintf("%d %s", rec.Line, rec.Text)
@@ -142,6 +147,41 @@ func TestColumns(t *testing.T) {
 	in, err = Open(strings.NewReader("a.example\n"), Options{})
 	if err != nil || in.Columns() != nil {
 		t.Error(in.Columns(), err)
+	}
+}
+
+// TestTrailing: what follows compressed data and is none is left out, and told of;
+// what breaks off is an error.
+func TestTrailing(t *testing.T) {
+	whole, err := io.ReadAll(compressed(t, "a.example\nb.example\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := []string{"1 a.example", "2 b.example"}
+	for name, tt := range map[string]struct {
+		behind   string
+		trailing bool
+		want     []string
+	}{
+		"nothing":       {"", false, good},
+		"zeros":         {strings.Repeat("\x00", 5000), true, good},
+		"junk":          {"junk.example\n", true, good},
+		"an octet":      {"\x1f", true, good},
+		"half a header": {"\x1f\x8b\x08", false, append(slices.Clone(good), "3  error: reading : unexpected EOF")},
+		"no method":     {"\x1f\x8b\x09\x00\x00\x00\x00\x00\x00\x00\x00", false, append(slices.Clone(good), "3  error: reading : gzip: invalid header")},
+	} {
+		for how, r := range map[string]io.Reader{
+			"at once":          strings.NewReader(string(whole) + tt.behind),
+			"in single octets": iotest.OneByteReader(strings.NewReader(string(whole) + tt.behind)),
+		} {
+			in, err := Open(r, Options{})
+			if err != nil {
+				t.Fatal(name, how, err)
+			}
+			if diff := cmp.Diff(tt.want, records(in)); diff != "" || in.Trailing() != tt.trailing {
+				t.Error(name, how, in.Trailing(), diff)
+			}
+		}
 	}
 }
 
