@@ -22,7 +22,7 @@ type Stats struct {
 	BytesIn     int64            // bytes received on the wire, TLS included
 	BytesOut    int64            // bytes sent on the wire, TLS included
 	Setup       time.Duration    // spent on opening connections, in all
-	Saved       time.Duration    // what the avoided connections would have cost, by the mean of the opened ones
+	Saved       time.Duration    // what the avoided connections would have cost, by the mean of the opened ones, also where requests would have waited for several at once
 
 	// The same for each origin, sorted by name; nil in the stats of an origin. Of
 	// thousands, those that were not used for long are in the sums alone.

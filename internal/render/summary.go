@@ -147,7 +147,7 @@ func Grouped(n int64) string { return grouped(n) }
 func Span(d time.Duration) string { return duration(inMillis(d)) }
 
 // Headline says what a run did in one sentence: "3 lookups over 1 connection: 1
-// full handshake, 2 avoided, about 360 ms saved".
+// full handshake, 2 avoided".
 func Headline(r Report) string { return headline(r) }
 
 // Milliseconds is Span of a number of them.

@@ -45,7 +45,7 @@ type TimeReport struct {
 	Wall  float64 `json:"wall"`  // of the whole run
 	P50   float64 `json:"p50"`   // half of the lookups took no longer
 	P95   float64 `json:"p95"`   // 19 of 20 took no longer
-	Saved float64 `json:"saved"` // about what the avoided connections would have cost, in all
+	Saved float64 `json:"saved"` // about what the avoided connections would have cost, added up over all lookups, also those that run at once
 }
 
 // A ServerReport is the part of one server. Servers on the same origin share
