@@ -154,20 +154,20 @@ func (a *app) setApart() {
 	}
 }
 
-// tell prints what a result says on standard error, and reports whether that
-// was why there is no answer.
+// tell prints what a result says on standard error, and reports whether why there
+// is no answer is told there, which --quiet may keep silent about.
 func (a *app) tell(r *client.Result) (told bool) {
+	// Of bytes alone nobody can tell that they are a refusal, or that there are none.
+	unseen := a.opts.view.raw != "" || !r.Verdict.Answered()
+	told = r.Err != nil && unseen && a.opts.file == ""
 	if a.opts.quiet {
-		return false
+		return told
 	}
 	if a.opts.verbose > 0 {
 		a.detail(r)
 	} else if a.opts.file == "" && a.opts.outputFormat() != render.FormatNDJSON {
 		a.tellUnlinked(r)
 	}
-	// Of bytes alone nobody can tell that they are a refusal, or that there are none.
-	unseen := a.opts.view.raw != "" || !r.Verdict.Answered()
-	told = r.Err != nil && unseen && a.opts.file == ""
 	if told {
 		var about string
 		if query := r.Query.String(); a.many && !strings.Contains(r.Err.Message, query) {

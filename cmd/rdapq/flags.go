@@ -102,7 +102,7 @@ func (o *options) groups() []flagGroup {
 			f.StringVar(&o.statsFile, "stats-file", "", "write the receipt as JSON to `FILE`")
 			f.StringVar(&o.report, "report", "", "write what the run took to `FILE` as a page of HTML that needs nothing else")
 			f.BoolVar(&o.trace, "trace", false, "tell what each lookup waited for: DNS, TCP, TLS, first byte, transfer; on standard error, and with ndjson as \"trace\" in each row, by curl's names")
-			f.BoolVarP(&o.quiet, "quiet", "q", false, "print no warnings and no errors of queries on standard error")
+			f.BoolVarP(&o.quiet, "quiet", "q", false, "print no warnings, errors of queries, progress and summary on standard error: the exit code tells, and rows do")
 			f.CountVarP(&o.verbose, "verbose", "v", "tell more: on standard error how a server was found and what was odd in an answer, in text also notices, handles and times of each step; -vv also connections")
 			f.BoolVarP(&o.exitCodes, "exit-status", "e", false, "tell verdicts apart in the exit code; the first that applies: 1 failed or invalid, 6 rate limited, 7 rejected, 5 no service, 4 not found")
 		}),
