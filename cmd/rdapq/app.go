@@ -34,6 +34,7 @@ type app struct {
 	session        *session      // what the run uses, once it has begun
 	target         *target       // what bench asks, once it has begun
 	many           bool          // more than one query
+	toldUnkept     bool          // that nothing is kept of servers between runs
 	grace          time.Duration // see refreshGrace, which it is if it is 0
 }
 

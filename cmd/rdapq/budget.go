@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 
 	"github.com/rdapq/rdapq/client"
@@ -11,14 +10,11 @@ import (
 // a batch that is gone on with does not ask more than one that was never
 // interrupted. It is nil where it can't be kept.
 func (a *app) openBudgets() *client.BudgetFile {
-	dir, err := stateDir()
-	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
+	dir := a.stateFolder()
+	if dir == "" {
+		return nil
 	}
-	var f *client.BudgetFile
-	if err == nil {
-		f, err = client.OpenBudgetFile(filepath.Join(dir, "budgets"))
-	}
+	f, err := client.OpenBudgetFile(filepath.Join(dir, "budgets"))
 	if err != nil {
 		a.warn("limits of servers are not kept between runs: " + err.Error())
 		return nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/pflag"
 )
@@ -35,13 +36,19 @@ func (s *settings) fromConfig(f *pflag.FlagSet) error {
 	}
 	file, err := os.Open(name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !given:
+	case isNowhere(err) && !given:
 		return nil
 	case err != nil:
 		return usagef("", "cannot read the configuration: %w", err)
 	}
 	defer file.Close()
 	return s.readConfig(f, file, name)
+}
+
+// isNowhere reports whether there is no such file; where the home directory is no
+// folder, such as /dev/null, there is none either.
+func isNowhere(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // withoutRemark cuts off what follows "#" at the start of a line or after white

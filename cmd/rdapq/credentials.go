@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -43,7 +41,7 @@ func readCredentials() (map[string]*client.Credential, error) {
 	}
 	name := filepath.Join(dir, "rdapq", "credentials")
 	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if isNowhere(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -153,7 +153,11 @@ func (a *app) configureBootstrap(boot *bootstrap.Config) error {
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		a.warn("there is no home directory: IANA's files are not kept between runs")
+		what := "IANA's files are not kept between runs"
+		if _, err := stateDir(); err != nil {
+			what, a.toldUnkept = "nothing is kept between runs", true
+		}
+		a.warn("there is no home directory: " + what)
 		return nil
 	}
 	boot.Dir = filepath.Join(dir, "rdapq")

@@ -19,6 +19,23 @@ func stateDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "rdapq"), nil
 }
 
+// stateFolder makes that folder. It is empty where there can be none, which is
+// told once.
+func (a *app) stateFolder() string {
+	dir, err := stateDir()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		return dir
+	}
+	if !a.toldUnkept {
+		a.toldUnkept = true
+		a.warn("nothing is kept of servers between runs: " + err.Error())
+	}
+	return ""
+}
+
 // A state is what is kept between runs about servers. Both may be nil: then it
 // is not kept.
 type state struct {
@@ -32,11 +49,11 @@ func (a *app) openState(c *pool.Config) state {
 	if a.opts.net.noReuse {
 		return s
 	}
-	dir, err := stateDir()
-	if err != nil {
-		a.warn("nothing is kept of servers between runs: " + err.Error())
+	dir := a.stateFolder()
+	if dir == "" {
 		return s
 	}
+	var err error
 	if s.facts, err = pool.OpenFactFile(filepath.Join(dir, "hosts")); err != nil {
 		a.warn("what servers speak is not kept between runs: " + err.Error())
 	} else {
