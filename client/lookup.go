@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -130,11 +131,18 @@ func noServiceHint(q Query) string {
 		switch top := q.Name[strings.LastIndexByte(q.Name, '.')+1:]; {
 		case strings.Trim(top, "0123456789") == "" && strings.Contains(q.Name, "-"):
 			return "write a range of addresses as a prefix, such as 192.0.2.0/24"
+		case isAddress(q.Name):
+			return "this is an address: ask for it as one, not as a domain"
 		case top == q.Name:
 			return "a name without a dot is taken for a top-level domain; ask for a handle as an entity"
 		}
 	}
 	return "name a server if you know one that answers for it"
+}
+
+func isAddress(s string) bool {
+	_, err := netip.ParseAddr(s)
+	return err == nil
 }
 
 // noServiceFor names what the registries do not list.

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -63,6 +64,14 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 			e.Message = "the name of the server " + visible(dns.Name) + " could not be looked up: " + visible(dns.Err)
 		}
 		e.Hint = "check the network; if it works, the registry names a server that is gone"
+		switch {
+		case a.led || a.task.chase != nil:
+			e.Hint = "check the network; if it works, the link leads to a server that is gone"
+		case a.task.result.Source == bootstrap.SourceServer:
+			e.Hint = "check the network, and the name"
+		case a.task.result.Source == bootstrap.SourceOverride:
+			e.Hint = "check the network, and the name in the overrides"
+		}
 		return e
 	}
 	if isRefused(err) {
@@ -78,6 +87,9 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		return e
 	}
 	e.Message = "the connection to " + host + " failed " + at.doing() + ": " + visible(rootCause(err))
+	if at == stepConnect {
+		e.Message = "no connection to " + host + ": " + visible(rootCause(err))
+	}
 	return e
 }
 

@@ -245,6 +245,9 @@ var hints = map[string]string{
 
 // meant are the flags for what hints of the library end with.
 var meant = map[string]string{
+	"add its certificate to the trusted ones":           "name its certificate with --ca",
+	"ask for it as one, not as a domain":                "ask for it with -t ip, or without -t",
+	"run fewer lookups at once":                         "run fewer lookups at once: --jobs",
 	"allow a longer wait":                               "allow a longer wait: --max-wait",
 	"allow more time":                                   "allow more time: --timeout",
 	"name the server to ask":                            "name the server to ask: --server",
