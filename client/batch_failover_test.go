@@ -16,7 +16,7 @@ import (
 func TestBatchNextServer(t *testing.T) {
 	ca := newCA(t)
 	good := rdaptest.Start(t, rdaptest.Config{CA: ca})
-	a := newAsker(t, ca, client.Config{Resolver: urls{refused(t), good.URL()}})
+	a := newAsker(t, ca, client.Config{Resolver: urls{refused, good.URL()}})
 	var texts []string
 	for i := range 200 {
 		texts = append(texts, fmt.Sprintf("n%d.example", i))

@@ -248,7 +248,7 @@ func TestReferralFails(t *testing.T) {
 	}
 	t.Run("refused", func(t *testing.T) {
 		registry, _, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
-		registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+refused(t))))
+		registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+refused)))
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
 		if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Err.Code != client.CodeRefused || g.Attempts != 1 {
 			t.Errorf("%s, registrar %+v", describe(r), g)
@@ -500,7 +500,8 @@ func TestReferralCredentials(t *testing.T) {
 // A registrar that hangs does not keep the registry's answer for as long as a
 // registry may take.
 func TestReferralTimeout(t *testing.T) {
-	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{Timeout: time.Hour, ReferralTimeout: 300 * time.Millisecond})
+	t.Parallel() // it does little but wait
+	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{Timeout: time.Hour, ReferralTimeout: 2 * time.Second})
 	registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
 	registrar.On("*", rdaptest.Hang())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

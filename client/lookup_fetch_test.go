@@ -88,7 +88,8 @@ func TestLookupGzip(t *testing.T) {
 }
 
 func TestLookupDrip(t *testing.T) {
-	s, a := newPair(t, rdaptest.Config{}, client.Config{Timeout: 300 * time.Millisecond})
+	t.Parallel() // it does little but wait
+	s, a := newPair(t, rdaptest.Config{}, client.Config{Timeout: 2 * time.Second, Attempts: 1})
 	s.On("/domain/drip.example", rdaptest.Drip(1, 50*time.Millisecond))
 	s.On("/domain/hang.example", rdaptest.Hang())
 	for name, doing := range map[string]string{"drip.example": "reading the answer", "hang.example": "waiting for the answer"} {

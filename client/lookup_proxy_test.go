@@ -49,7 +49,7 @@ func TestLookupProxy(t *testing.T) {
 		{"no entry", refusing(403), "refused to connect to " + s.Addr() + ": 403 Forbidden", "NO_PROXY", 1},
 		{"no login", refusing(407), "wants to know who asks (407)", "user:password@", 1},
 		{"no way there", refusing(502), "refused to connect to " + s.Addr() + ": 502 Bad Gateway", "NO_PROXY", 2},
-		{"nobody", strings.TrimSuffix(refused(t), "/"), "refused the connection", "whether it runs", 2},
+		{"nobody", strings.TrimSuffix(refused, "/"), "refused the connection", "whether it runs", 2},
 		{"no name", "http://nobody.invalid:3128", "the name of the proxy http://nobody.invalid:3128 ", "check the URL of the proxy", 1},
 		{"no TLS", "https://" + plain.Listener.Addr().String(), "no TLS connection to the proxy ", "", 1},
 		{"no proxy", "http://" + junk.Addr().String(), "did not connect to " + s.Addr(), "NO_PROXY", 1},
@@ -94,7 +94,7 @@ func TestLookupProxyHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
-	a := newAsker(t, newCA(t), client.Config{Transport: p, Resolver: urls{refused(t)}, Timeout: 200 * time.Millisecond, Attempts: 1})
+	a := newAsker(t, newCA(t), client.Config{Transport: p, Resolver: urls{refused}, Timeout: time.Second, Attempts: 1})
 	r := a.lookup(t, mustParse(t, "", "alpha.example"))
 	if r.Err.Code != client.CodeTimeout || !strings.Contains(r.Err.Message, "connecting through the proxy") {
 		t.Error(describe(r))

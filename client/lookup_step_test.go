@@ -16,10 +16,11 @@ type metered struct{ http.RoundTripper }
 // A pool inside another transport tells as much as one by itself, and where it
 // is with a request.
 func TestLookupWrappedPool(t *testing.T) {
+	t.Parallel() // it does little but wait
 	s, plain := newPair(t, rdaptest.Config{}, client.Config{})
 	plain.lookup(t, mustParse(t, "", "first.example")) // so that there is a connection
 	c := newAsker(t, s.CA(), client.Config{
-		Transport: metered{plain.pool}, ConnectTimeout: 300 * time.Millisecond,
+		Transport: metered{plain.pool}, ConnectTimeout: time.Second,
 		Resolver: urls{s.URL(), s.URL() + "second/"},
 	})
 	r := c.lookup(t, mustParse(t, "", "alpha.example"))
@@ -27,12 +28,12 @@ func TestLookupWrappedPool(t *testing.T) {
 		t.Errorf("%s, %+v", describe(r), r.Conn)
 	}
 	// Once it waits for an answer it is connected, whatever ConnectTimeout says.
-	s.On("/domain/slow.example", rdaptest.Latency(500*time.Millisecond))
+	s.On("/domain/slow.example", rdaptest.Latency(1500*time.Millisecond))
 	if r := c.lookup(t, mustParse(t, "", "slow.example")); r.Attempts != 1 || r.Server != s.URL() {
 		t.Errorf("%s after %d attempts, at %s", describe(r), r.Attempts, r.Server)
 	}
 	c = newAsker(t, s.CA(), client.Config{
-		Transport: metered{plain.pool}, Timeout: 300 * time.Millisecond, Attempts: 1, Resolver: urls{s.URL()},
+		Transport: metered{plain.pool}, Timeout: time.Second, Attempts: 1, Resolver: urls{s.URL()},
 	})
 	s.On("/domain/silent.example", rdaptest.Hang())
 	if r := c.lookup(t, mustParse(t, "", "silent.example")); r.Err == nil || !strings.Contains(r.Err.Message, "waiting for the answer") {

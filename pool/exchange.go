@@ -9,8 +9,7 @@ import (
 )
 
 // maxDrain is how much of a body that is closed early is read so that an
-// HTTP/1.1 connection can be kept, and drainTime for how long, unless a test
-// has more of it.
+// HTTP/1.1 connection can be kept, and drainTime for how long.
 const (
 	maxDrain  = 64 << 10
 	drainTime = 500 * time.Millisecond
@@ -161,9 +160,7 @@ func (b *body) Read(p []byte) (int, error) {
 // Close frees the connection. It must be called, and not beside Read.
 func (b *body) Close() error {
 	if !b.ended && !b.c.shared() && !b.o.p.cfg.single() {
-		stop := time.AfterFunc(b.o.p.drainTime, func() { b.c.cc.Close() })
-		io.CopyN(io.Discard, (*wire)(b), maxDrain)
-		stop.Stop()
+		b.drain()
 	}
 	err := b.rc.Close()
 	if b.gz != nil {
@@ -173,6 +170,23 @@ func (b *body) Close() error {
 	}
 	b.finish()
 	return err
+}
+
+// drain reads on. A connection on which that takes too long is closed: when the
+// time is up twice in a row, since a process that stands still has what came
+// meanwhile unread.
+func (b *body) drain() {
+	done := make(chan struct{})
+	stop := time.AfterFunc(drainTime/2, func() {
+		select {
+		case <-done:
+		case <-time.After(drainTime / 2):
+			b.c.cc.Close()
+		}
+	})
+	io.CopyN(io.Discard, (*wire)(b), maxDrain)
+	close(done)
+	stop.Stop()
 }
 
 func (b *body) finish() {

@@ -50,8 +50,6 @@ type Pool struct {
 	onlyH3   bool
 	lastConn atomic.Int64
 
-	drainTime time.Duration
-
 	mu      sync.Mutex
 	origins map[originKey]*origin
 	sweepAt int   // how many of them there may be before idle ones are forgotten
@@ -69,7 +67,7 @@ var ErrClosed = errors.New("pool: closed")
 // package doesn't speak.
 func New(c Config) (*Pool, error) {
 	c = c.withDefaults()
-	p := &Pool{cfg: c, origins: make(map[originKey]*origin), sweepAt: maxOrigins, drainTime: drainTime}
+	p := &Pool{cfg: c, origins: make(map[originKey]*origin), sweepAt: maxOrigins}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.sessions = c.sessionStore()
 	if p.facts = c.Facts; p.facts == nil {

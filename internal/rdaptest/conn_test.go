@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -62,7 +61,7 @@ func TestAnnounceAfter(t *testing.T) {
 }
 
 func TestIdleClose(t *testing.T) {
-	each(t, Config{Conn: ConnRules{IdleClose: 5 * time.Millisecond}}, func(t *testing.T, s *Server, client *http.Client) {
+	each(t, Config{Conn: ConnRules{IdleClose: 50 * time.Millisecond}}, func(t *testing.T, s *Server, client *http.Client) {
 		for range 3 {
 			get(t, client, s.URL()+"domain/dom1.com")
 			awaitClosed(t, s, client)
@@ -74,8 +73,8 @@ func TestIdleClose(t *testing.T) {
 }
 
 func TestIdleCloseSparesTheBusy(t *testing.T) {
-	each(t, Config{Conn: ConnRules{IdleClose: time.Millisecond}}, func(t *testing.T, s *Server, client *http.Client) {
-		s.On("*", Latency(20*time.Millisecond))
+	each(t, Config{Conn: ConnRules{IdleClose: 100 * time.Millisecond}}, func(t *testing.T, s *Server, client *http.Client) {
+		s.On("*", Latency(200*time.Millisecond))
 		if resp, _ := get(t, client, s.URL()+"domain/dom1.com"); resp.StatusCode != 200 {
 			t.Error(resp.Status)
 		}
@@ -123,12 +122,7 @@ func TestRefuseAndSilence(t *testing.T) {
 	go func() {
 		done <- tls.Client(c, &tls.Config{ServerName: "localhost", RootCAs: silent.Pool()}).HandshakeContext(t.Context())
 	}()
-	if err := silent.tally.await(t.Context(), func() error {
-		if len(silent.tally.conns) == 0 {
-			return errors.New("not accepted yet")
-		}
-		return nil
-	}); err != nil {
+	if err := silent.AwaitConnections(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	if n := silent.Counts(); n.Open != 1 || n.BytesOut != 0 {

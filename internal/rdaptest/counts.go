@@ -229,8 +229,10 @@ func (t *tally) await(ctx context.Context, missing func() error) error {
 	}
 }
 
+// keep gives a request its time, so that the log is in the order of that.
 func (t *tally) keep(e LogEntry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	e.Time = time.Now()
 	t.log = append(t.log, e)
 }

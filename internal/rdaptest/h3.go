@@ -280,7 +280,7 @@ func (h *H3) counted(next http.Handler) http.Handler {
 		}
 		if s.config.Log {
 			s.tally.keep(LogEntry{
-				Time: time.Now(), Conn: p.conn.number, Protocol: r.Proto, Method: r.Method,
+				Conn: p.conn.number, Protocol: r.Proto, Method: r.Method,
 				URI: r.RequestURI, Host: r.Host, Header: r.Header.Clone(),
 			})
 		}

@@ -23,7 +23,7 @@ func (s *Server) counted(next http.Handler) http.Handler {
 		defer s.work.Done()
 		if s.config.Log {
 			s.tally.keep(LogEntry{
-				Time: time.Now(), Conn: c.number, Protocol: r.Proto, Method: r.Method,
+				Conn: c.number, Protocol: r.Proto, Method: r.Method,
 				URI: r.RequestURI, Host: r.Host, Header: r.Header.Clone(),
 			})
 		}

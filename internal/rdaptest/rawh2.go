@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -139,7 +138,7 @@ func (rc *rawConn) request(f *http2.MetaHeadersFrame) bool {
 	s, c := rc.server, rc.conn
 	if s.config.Log {
 		s.tally.keep(LogEntry{
-			Time: time.Now(), Conn: c.number, Protocol: "HTTP/2.0", Method: f.PseudoValue("method"),
+			Conn: c.number, Protocol: "HTTP/2.0", Method: f.PseudoValue("method"),
 			URI: f.PseudoValue("path"), Host: f.PseudoValue("authority"), Header: header(f),
 		})
 	}
