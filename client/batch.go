@@ -72,6 +72,9 @@ func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) iter
 // nothing is left running.
 func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], yield func(*Result) bool) {
 	b.c.tallies.add(b)
+	if b.c.isClosed() {
+		b.end() // Close may have looked before
+	}
 	stop := context.AfterFunc(b.ctx, b.end)
 	go b.read(inputs)
 	defer func() {

@@ -139,6 +139,8 @@ func (c *Client) abandon(ctx context.Context, t *task) {
 			r.Server = redact(t.servers.URLs[t.next])
 		}
 		c.stop(ctx, t, "waiting for "+visible(r.Server))
+	case c.isClosed():
+		r.fail(&Error{Code: CodeCanceled, Message: "not asked: the client was closed", Err: ErrClosed})
 	default:
 		r.fail(&Error{Code: CodeCanceled, Message: "not asked: the batch was ended before", Err: context.Canceled})
 	}

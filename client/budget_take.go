@@ -10,7 +10,7 @@ import (
 // budget of its host. It is false if that cannot be; the result is complete then.
 // Only a single lookup waits here: those of a batch are parked by its queue.
 func (c *Client) await(ctx context.Context, t *task) bool {
-	if !t.at.IsZero() && !sleep(ctx, nil, time.Until(t.at)) {
+	if !t.at.IsZero() && !c.sleep(ctx, nil, time.Until(t.at)) {
 		c.stop(ctx, t, "waiting to ask again at "+visible(t.result.Server))
 		return false
 	}
@@ -39,7 +39,7 @@ func (c *Client) await(ctx context.Context, t *task) bool {
 			return false
 		case freed == nil:
 			freed = t.host.whenFreed() // and look again, lest one ended in between
-		case !sleep(ctx, freed, k.at.Sub(now)):
+		case !c.sleep(ctx, freed, k.at.Sub(now)):
 			c.stop(ctx, t, "waiting for "+visible(t.host.name))
 			return false
 		default:
@@ -49,8 +49,8 @@ func (c *Client) await(ctx context.Context, t *task) bool {
 }
 
 // sleep waits until freed, or for d if it is positive, and is false if ctx ends
-// before.
-func sleep(ctx context.Context, freed <-chan struct{}, d time.Duration) bool {
+// before, or the Client is closed.
+func (c *Client) sleep(ctx context.Context, freed <-chan struct{}, d time.Duration) bool {
 	var timed <-chan time.Time
 	if d > 0 {
 		timer := time.NewTimer(d)
@@ -63,6 +63,8 @@ func sleep(ctx context.Context, freed <-chan struct{}, d time.Duration) bool {
 	case <-freed:
 	case <-timed:
 	case <-ctx.Done():
+		return false
+	case <-c.closed:
 		return false
 	}
 	return true

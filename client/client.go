@@ -240,12 +240,15 @@ type Client struct {
 	cache      *cache         // nil: nothing is kept
 	registrars func() map[string]string
 	parked     atomic.Int64 // octets of bodies that follow waits with
-	languages  []string     // the Accept-Language field; nil without
+
+	closeOnce sync.Once
+	closed    chan struct{} // closed by Close
+	languages []string      // the Accept-Language field; nil without
 }
 
 // New returns a Client.
 func New(cfg Config) (*Client, error) {
-	c := &Client{cfg: cfg.withDefaults()}
+	c := &Client{cfg: cfg.withDefaults(), closed: make(chan struct{})}
 	c.buffers.New = func() any { return new([firstPiece]byte) }
 	c.hosts, c.memory = newHosts(c.cfg), newBodies(c.cfg.MaxMemory)
 	if field := acceptLanguage(c.cfg.Languages); field != "" {
@@ -277,13 +280,33 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Close closes the connections and whatever else the Client made for itself.
-// Lookups under way fail. A Transport or Resolver given in the [Config] is left
-// alone.
+// ErrClosed is what the errors of a [Client] that was closed wrap.
+var ErrClosed = errors.New("client: closed")
+
+// Close ends what the Client does and closes what it made for itself. Batches
+// come to their end as with [Client.Drain], lookups that wait end at once, and
+// nothing more is asked, now or later: what is not asked is [CodeCanceled], with
+// an error that wraps [ErrClosed]. Requests under way fail if the connections are
+// the Client's own. A Transport, Resolver or BudgetStore given in the [Config] is
+// left alone, and requests under way on that Transport go on to their end.
+//
+// The error is that of keeping Config.Budgets, or of closing. A Client may be
+// closed more than once.
 func (c *Client) Close() error {
+	c.closeOnce.Do(func() { close(c.closed) })
+	c.Drain()
 	errs := []error{c.hosts.flush()}
 	for _, closer := range c.own {
 		errs = append(errs, closer.Close())
 	}
 	return errors.Join(errs...)
+}
+
+func (c *Client) isClosed() bool {
+	select {
+	case <-c.closed:
+		return true
+	default:
+		return false
+	}
 }

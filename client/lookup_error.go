@@ -38,6 +38,9 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 	if errors.Is(err, pool.ErrClosed) {
 		// Whoever closed the pool wants no more answers, and it stays closed.
 		e.Code, e.Message = CodeCanceled, "not asked: the pool of connections is closed"
+		if a.c.isClosed() {
+			e.Err = errors.Join(ErrClosed, err)
+		}
 		return e
 	}
 	if tooSlow(a.ctx, err) {
@@ -100,8 +103,10 @@ func stopped(ctx context.Context, e *Error, doing string) {
 		e.Code, e.Message = CodeTimeout, "out of time while "+doing
 		e.Hint = "allow more time"
 	}
-	if !errors.Is(e.Err, ctx.Err()) {
-		e.Err = errors.Join(ctx.Err(), e.Err)
+	for _, cause := range []error{context.Cause(ctx), ctx.Err()} {
+		if !errors.Is(e.Err, cause) {
+			e.Err = errors.Join(cause, e.Err)
+		}
 	}
 }
 

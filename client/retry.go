@@ -83,7 +83,7 @@ func (c *Client) request(ctx context.Context, t *task) (again bool) {
 	}()
 	base := t.servers.URLs[t.next]
 	r.Server = redact(base)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || c.isClosed() {
 		t.giveBack()
 		c.stop(ctx, t, "waiting for "+visible(r.Server))
 		return false
@@ -291,9 +291,13 @@ func settled(err error) bool {
 	return ok
 }
 
-// stop makes the result that of a caller who gave up.
+// stop makes the result that of a caller who gave up, or who closed the Client.
 func (c *Client) stop(ctx context.Context, t *task, doing string) {
 	e := &Error{Server: t.result.Server}
-	stopped(ctx, e, doing)
+	if ctx.Err() != nil {
+		stopped(ctx, e, doing)
+	} else {
+		e.Code, e.Message, e.Err = CodeCanceled, "the client was closed while "+doing, ErrClosed
+	}
 	t.result.fail(e)
 }

@@ -1,0 +1,112 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// closed fails the test unless r is what comes of a Client that was closed.
+func closed(t *testing.T, r *client.Result) {
+	t.Helper()
+	if r.Verdict != client.Failed || r.Err.Code != client.CodeCanceled || !errors.Is(r.Err, client.ErrClosed) {
+		t.Errorf("%s: %v", describe(r), r.Err.Err)
+	}
+}
+
+// Close ends lookups that wait, and those that come later, also where the
+// connections are the caller's.
+func TestCloseLookup(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{}, client.Config{MaxWait: time.Hour})
+	s.On("*", rdaptest.Status(429), rdaptest.RetryAfter("600"))
+	results := make(chan *client.Result)
+	for i := range 2 { // one waits to be repeated, the other for its turn
+		go func() {
+			r, _ := a.Client.Lookup(context.Background(), mustParse(t, "", "n"+strconv.Itoa(i)+".example"))
+			results <- r
+		}()
+		if err := s.AwaitRequests(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 2 {
+		closed(t, <-results)
+	}
+	s.Clear()
+	before := s.Counts().Requests
+	closed(t, a.lookup(t, mustParse(t, "", "later.example")))
+	for _, err := range a.Search(t.Context(), mustParse(t, "", "later.example")) {
+		if !errors.Is(err, client.ErrClosed) {
+			t.Errorf("search: %v", err)
+		}
+	}
+	for r := range a.Batch(t.Context(), lines("later.example", "192.0.2.1")) {
+		closed(t, r)
+	}
+	if n := s.Counts().Requests; n != before {
+		t.Errorf("%d requests after Close", n-before)
+	}
+}
+
+// Close in the loop over a batch ends it, and every input has its result.
+func TestCloseBatch(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{}, client.Config{Jobs: 4})
+	var texts []string
+	for i := range 500 {
+		texts = append(texts, "n"+strconv.Itoa(i)+".example")
+	}
+	var seen []int64
+	for r := range a.Batch(t.Context(), lines(texts...)) {
+		seen = append(seen, r.Line)
+		if len(seen) == 10 {
+			a.Close()
+		}
+		if r.Verdict != client.Registered {
+			closed(t, r)
+		}
+	}
+	slices.Sort(seen)
+	for i, line := range seen {
+		if line != int64(i+1) {
+			t.Fatalf("result %d is for line %d", i+1, line)
+		}
+	}
+	if n := s.Counts().Requests; n > 30 {
+		t.Errorf("%d requests, though the tenth result was followed by Close", n)
+	}
+}
+
+// The error of a lookup wraps why its caller gave up, before and after it was sent.
+func TestLookupCause(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{}, client.Config{})
+	s.On("*", rdaptest.Hang())
+	for _, sent := range []bool{false, true} {
+		why := errors.New("the service goes down")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		if sent {
+			go func() {
+				defer cancel(why)
+				if err := s.AwaitRequests(t.Context(), 1); err != nil {
+					t.Error(err)
+				}
+			}()
+		} else {
+			cancel(why)
+		}
+		_, err := a.Client.Lookup(ctx, mustParse(t, "", "alpha.example"))
+		if !errors.Is(err, why) || !errors.Is(err, context.Canceled) {
+			t.Errorf("sent %t: %v", sent, err)
+		}
+	}
+}
