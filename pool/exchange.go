@@ -1,18 +1,8 @@
 package pool
 
 import (
-	"compress/gzip"
-	"io"
 	"net/http"
-	"sync"
 	"time"
-)
-
-// maxDrain is how much of a body that is closed early is read so that an
-// HTTP/1.1 connection can be kept, and drainTime for how long.
-const (
-	maxDrain  = 64 << 10
-	drainTime = 500 * time.Millisecond
 )
 
 // send puts req on c, on which a place is reserved.
@@ -111,102 +101,8 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	}
 	if resp.Body == http.NoBody || resp.ContentLength == 0 || req.Method == http.MethodHead {
 		b.finish()
-		b.ended = true
+		b.ended.Store(true)
 	}
 	resp.Body = b
 	return resp
-}
-
-// A body frees its connection's place when it has been read or closed.
-type body struct {
-	rc     io.ReadCloser
-	o      *origin
-	c      *conn
-	trace  *Trace
-	start  time.Time
-	n      int64
-	zipped bool
-	gz     *gzip.Reader
-	err    error // of a broken gzip header
-	ended  bool  // rc gave its last byte or an error
-	once   sync.Once
-}
-
-var gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
-
-func (b *body) Read(p []byte) (int, error) {
-	if !b.zipped {
-		return (*wire)(b).Read(p)
-	}
-	if b.err != nil {
-		return 0, b.err
-	}
-	if b.gz == nil {
-		gz := gzipReaders.Get().(*gzip.Reader)
-		if b.err = gz.Reset((*wire)(b)); b.err != nil {
-			gzipReaders.Put(gz)
-			return 0, b.err
-		}
-		b.gz = gz
-	}
-	n, err := b.gz.Read(p)
-	if err == io.EOF && !b.ended {
-		// Find the end of what carries the gzip stream as well.
-		io.CopyN(io.Discard, (*wire)(b), maxDrain)
-	}
-	return n, err
-}
-
-// Close frees the connection. It must be called, and not beside Read.
-func (b *body) Close() error {
-	if !b.ended && !b.c.shared() && !b.o.p.cfg.single() {
-		b.drain()
-	}
-	err := b.rc.Close()
-	if b.gz != nil {
-		gzipReaders.Put(b.gz)
-		b.gz = nil
-		b.err = http.ErrBodyReadAfterClose
-	}
-	b.finish()
-	return err
-}
-
-// drain reads on. A connection on which that takes too long is closed: when the
-// time is up twice in a row, since a process that stands still has what came
-// meanwhile unread.
-func (b *body) drain() {
-	done := make(chan struct{})
-	stop := time.AfterFunc(drainTime/2, func() {
-		select {
-		case <-done:
-		case <-time.After(drainTime / 2):
-			b.c.cc.Close()
-		}
-	})
-	io.CopyN(io.Discard, (*wire)(b), maxDrain)
-	close(done)
-	stop.Stop()
-}
-
-func (b *body) finish() {
-	b.once.Do(func() {
-		if b.trace != nil {
-			b.trace.Total, b.trace.BytesIn = time.Since(b.start), b.n
-		}
-		b.o.release(b.c)
-	})
-}
-
-// wire is a body before decompression.
-type wire body
-
-func (w *wire) Read(p []byte) (int, error) {
-	n, err := w.rc.Read(p)
-	w.n += int64(n)
-	if err != nil {
-		w.ended = true
-		(*body)(w).finish()
-	}
-	return n, err
 }

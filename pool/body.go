@@ -1,0 +1,183 @@
+package pool
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxDrain is how much of a body that is closed early is read so that an
+// HTTP/1.1 connection can be kept, and drainTime for how long.
+const (
+	maxDrain  = 64 << 10
+	drainTime = 500 * time.Millisecond
+)
+
+// A body frees its connection's place when it has been read or closed. As with
+// net/http, it may be closed beside a Read that waits.
+type body struct {
+	rc     io.ReadCloser
+	o      *origin
+	c      *conn
+	trace  *Trace
+	start  time.Time
+	zipped bool
+	n      atomic.Int64
+	ended  atomic.Bool // rc gave its last byte or an error
+	closed atomic.Bool
+	once   sync.Once
+
+	mu  sync.Mutex
+	zip *unzipper // between calls of Read; nil before the first
+	err error     // why there is none to be had
+}
+
+// errReading is for a second Read beside one that has not returned.
+var errReading = errors.New("pool: concurrent reads of a response body")
+
+func (b *body) Read(p []byte) (int, error) {
+	if !b.zipped {
+		return (*open)(b).Read(p)
+	}
+	z, err := b.takeUnzipper()
+	if err != nil {
+		return 0, err
+	}
+	if !z.begun {
+		z.begun = true
+		z.buf.Reset((*open)(b))
+		if err := z.gz.Reset(&z.buf); err != nil {
+			b.returnUnzipper(z, err)
+			return 0, err
+		}
+	}
+	n, err := z.gz.Read(p)
+	if err == io.EOF && !b.ended.Load() {
+		// Find the end of what carries the gzip stream as well.
+		io.CopyN(io.Discard, (*wire)(b), maxDrain)
+	}
+	b.returnUnzipper(z, nil)
+	return n, err
+}
+
+// takeUnzipper gives Read the unzipper to itself: once Close has put it among the
+// spare ones, it serves another body.
+func (b *body) takeUnzipper() (*unzipper, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return nil, b.err
+	}
+	z := b.zip
+	if z == nil {
+		z = unzippers.Get().(*unzipper)
+	}
+	b.zip, b.err = nil, errReading
+	return z, nil
+}
+
+// returnUnzipper gives it back. It is of no more use if it failed, or if the body
+// was closed meanwhile.
+func (b *body) returnUnzipper(z *unzipper, failed error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.err != errReading:
+		z.spare()
+	case failed != nil:
+		z.spare()
+		b.err = failed
+	default:
+		b.zip, b.err = z, nil
+	}
+}
+
+// Close frees the connection. It must be called.
+func (b *body) Close() error {
+	b.closed.Store(true)
+	if !b.ended.Load() && !b.c.shared() && !b.o.p.cfg.single() {
+		b.drain()
+	}
+	err := b.rc.Close()
+	b.mu.Lock()
+	if b.zip != nil {
+		b.zip.spare()
+		b.zip = nil
+	}
+	b.err = http.ErrBodyReadAfterClose
+	b.mu.Unlock()
+	b.finish()
+	return err
+}
+
+// drain reads on. A connection on which that takes too long is closed: when the
+// time is up twice in a row, since a process that stands still has what came
+// meanwhile unread.
+func (b *body) drain() {
+	done := make(chan struct{})
+	stop := time.AfterFunc(drainTime/2, func() {
+		select {
+		case <-done:
+		case <-time.After(drainTime / 2):
+			b.c.cc.Close()
+		}
+	})
+	io.CopyN(io.Discard, (*wire)(b), maxDrain)
+	close(done)
+	stop.Stop()
+}
+
+func (b *body) finish() {
+	b.once.Do(func() {
+		if b.trace != nil {
+			b.trace.Total, b.trace.BytesIn = time.Since(b.start), b.n.Load()
+		}
+		b.o.release(b.c)
+	})
+}
+
+// wire is a body before decompression.
+type wire body
+
+func (w *wire) Read(p []byte) (int, error) {
+	n, err := w.rc.Read(p)
+	w.n.Add(int64(n))
+	if err != nil {
+		w.ended.Store(true)
+		(*body)(w).finish()
+	}
+	return n, err
+}
+
+// open is what there is to read of a body, which is nothing once it is closed:
+// the rest is for Close to drain.
+type open body
+
+func (o *open) Read(p []byte) (int, error) {
+	if o.closed.Load() {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	return (*wire)(o).Read(p)
+}
+
+// An unzipper is what it takes to undo gzip, with the buffer that a gzip.Reader
+// would otherwise make anew for each body.
+type unzipper struct {
+	begun bool
+	buf   bufio.Reader
+	gz    gzip.Reader
+}
+
+var unzippers = sync.Pool{New: func() any { return new(unzipper) }}
+
+// spare keeps z for another body, and nothing of this one.
+func (z *unzipper) spare() {
+	z.begun = false
+	z.buf.Reset(nil)
+	unzippers.Put(z)
+}
