@@ -196,7 +196,8 @@ func (a *app) tellWarning(r *client.Result, warning string) {
 // detail is what --verbose adds.
 func (a *app) detail(r *client.Result) {
 	if r.Server != "" {
-		fmt.Fprintf(a.stderr, "rdapq: %s: asked as %s at %s (%s %s)\n", render.Safe(render.ShownQuery(r.Query.Text)), r.Query.Type, render.Safe(r.Server), r.Source, render.Safe(r.Entry))
+		found := strings.TrimSpace(string(r.Source) + " " + render.Safe(r.Entry))
+		fmt.Fprintf(a.stderr, "rdapq: %s: asked as %s at %s (%s)\n", render.Safe(render.ShownQuery(r.Query.Text)), r.Query.Type, render.Safe(r.Server), found)
 	}
 	for _, w := range r.Warnings {
 		a.tellWarning(r, w)

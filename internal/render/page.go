@@ -39,6 +39,7 @@ func (l line) note(s string) line {
 const (
 	labelWidth = 14 // columns before the values
 	minValue   = 24 // columns that values get however narrow the terminal is
+	hangWidth  = 2  // columns before what goes on of one of several values
 )
 
 // A page lays out one result: a headline, then rows of a label and values. All
@@ -57,18 +58,23 @@ func (p *page) gap() { p.pending = p.begun }
 // headline writes a line across the page.
 func (p *page) headline(l line) {
 	p.separate()
-	p.emit("", 0, l)
+	p.emit("", 0, 0, l)
 }
 
 // row writes values beside a label, one below the other; nothing without
-// values.
+// values. Where there are several, one that goes on in the next line is indented
+// there, so that nobody takes that for another.
 func (p *page) row(name string, values ...line) {
+	hang := 0
+	if len(values) > 1 {
+		hang = hangWidth
+	}
 	for i, l := range values {
 		p.separate()
 		if i > 0 {
 			name = ""
 		}
-		p.emit(name, labelWidth, l)
+		p.emit(name, labelWidth, hang, l)
 	}
 }
 
@@ -86,24 +92,26 @@ func (p *page) separate() {
 	p.pending, p.begun = false, true
 }
 
-// emit writes l, wrapped to the width of the page.
-func (p *page) emit(name string, indent int, l line) {
+// emit writes l, wrapped to the width of the page, with hang columns before what
+// goes on.
+func (p *page) emit(name string, indent, hang int, l line) {
 	width := 0
 	if p.opt.Width > 0 {
 		width = max(p.opt.Width-indent, minValue)
 	}
-	first := true
-	for _, part := range wrap(l, width) {
+	for i, part := range wrap(l, width, hang) {
 		switch {
 		case indent == 0:
-		case first && name != "":
+		case i == 0 && name != "":
 			name = Safe(name)
 			p.buf = append(p.buf, p.palette.paint(label, name)...)
 			p.pad(max(indent-columns(name), 1))
 		default:
 			p.pad(indent)
 		}
-		first = false
+		if i > 0 {
+			p.pad(hang)
+		}
 		for _, s := range part {
 			p.buf = append(p.buf, p.palette.paint(s.ink, s.text)...)
 		}
@@ -118,9 +126,9 @@ func (p *page) pad(n int) {
 }
 
 // wrap makes l safe and breaks it at spaces into lines of at most width
-// columns, or not at all when width is 0. A word that is longer stays whole, so
-// that a URL can be copied.
-func wrap(l line, width int) []line {
+// columns, or not at all when width is 0; those after the first are narrower by
+// hang. A word that is longer stays whole, so that a URL can be copied.
+func wrap(l line, width, hang int) []line {
 	var out []line
 	var current line
 	used, spaces := 0, 0
@@ -133,11 +141,11 @@ func wrap(l line, width int) []line {
 				continue
 			}
 			need := columns(word)
-			if width > 0 && used > 0 && spaces > 0 && used+spaces+need > width {
+			if width > 0 && current != nil && spaces > 0 && used+spaces+need > width {
 				out = append(out, current)
-				current, used, spaces = nil, 0, 0
+				current, used, spaces = nil, hang, 0
 			}
-			if spaces > 0 && used > 0 {
+			if spaces > 0 && current != nil {
 				current = current.join(s.ink, strings.Repeat(" ", spaces))
 				used += spaces
 			}

@@ -160,7 +160,7 @@ func ByteCount(n int64) string { return byteCount(n) }
 // safe. A longer word stays whole.
 func Wrap(s string, width int) []string {
 	var out []string
-	for _, l := range wrap(text(s), width) {
+	for _, l := range wrap(text(s), width, 0) {
 		var b strings.Builder
 		for _, part := range l {
 			b.WriteString(part.text)
