@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -155,15 +156,16 @@ func (r *Report) note() {
 	if r.Settings.Demo {
 		say("the demo's servers run in this process, so the processor time is that of both sides")
 	}
-	unanswered, limited := int64(0), false
+	unanswered, limited, failure := int64(0), false, ""
 	for _, m := range r.Modes {
 		unanswered += m.Unanswered
+		failure = cmp.Or(failure, m.failure)
 		for _, s := range m.Servers {
 			limited = limited || s.Limit != ""
 		}
 	}
 	if unanswered > 0 {
-		say(plural(float64(unanswered), "lookup") + " had no answer")
+		say(plural(float64(unanswered), "lookup") + " had no answer, the first because: " + failure)
 	}
 	if limited {
 		say("a server's limit was kept to, and waiting for it is part of the wall time")

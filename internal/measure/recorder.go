@@ -37,10 +37,14 @@ type Recorder struct {
 	trips      int
 	minTCP     time.Duration // of those that paid for TCP; 0: none did
 	unanswered int64
+	failure    string // why the first of them was not
 	protocols  map[string]bool
 	versions   map[string]bool
 	lines      []Line
 }
+
+// maxFailure bounds what is told of a lookup without an answer, in columns.
+const maxFailure = 200
 
 // NewRecorder returns a Recorder of a run that begins now.
 func NewRecorder() *Recorder {
@@ -52,6 +56,9 @@ func (r *Recorder) Add(res *client.Result) {
 	r.tally.Add(res)
 	if !res.Verdict.Answered() {
 		r.unanswered++
+		if r.failure == "" && res.Err != nil {
+			r.failure = render.Shorten(render.Safe(res.Err.Error()), maxFailure)
+		}
 	}
 	if res.Attempts == 0 && res.Status == 0 {
 		return // nobody was asked

@@ -60,6 +60,7 @@ type Result struct {
 	Lookup     Quantiles  `json:"lookup_ms"`          // of the lookups of all runs
 	Requests   Spread     `json:"requests"`
 	Unanswered int64      `json:"unanswered"` // lookups of all runs
+	failure    string     // of the first of them
 
 	Connections  Spread `json:"connections"`
 	Full         Spread `json:"full_handshakes"`

@@ -43,7 +43,7 @@ func summarise(m Mode, runs []run, rtt time.Duration) Result {
 		r.Runs = append(r.Runs, one.short())
 		all.merge(one.Recorder)
 	}
-	r.Unanswered, r.times = all.unanswered, all.times
+	r.Unanswered, r.failure, r.times = all.unanswered, all.failure, all.times
 	r.Protocol, r.TLS = names(all.protocols), names(all.versions)
 	r.Lookup = Quantiles{
 		Mean: millis(all.total / time.Duration(max(all.times.Count(), 1))),
@@ -75,6 +75,7 @@ func (r *Recorder) merge(o *Recorder) {
 	r.traced += o.traced
 	r.trips += o.trips
 	r.unanswered += o.unanswered
+	r.failure = cmp.Or(r.failure, o.failure)
 	a, b := &r.steps, &o.steps
 	*a = timing.Steps{
 		Queue: a.Queue + b.Queue, DNS: a.DNS + b.DNS, TCP: a.TCP + b.TCP, TLS: a.TLS + b.TLS,
