@@ -43,7 +43,7 @@ func (b *batch) work() {
 // handle does what the queue decided about an input.
 func (b *batch) handle(it *item, k ticket) fate {
 	if k.grant == granted {
-		it.taken, it.probe = true, k.probe
+		it.taken, it.granted, it.probe = true, k.at, k.probe
 		if it.host == nil {
 			it.host = it.lane.host
 		}

@@ -82,7 +82,7 @@ func (p pass) patience() time.Duration {
 // A ticket is a host's answer to one who wants to make a request.
 type ticket struct {
 	grant   grant
-	at      time.Time // of later and givenUpLimit: when to ask again; zero: when another request has ended
+	at      time.Time // of later and givenUpLimit: when to ask again; zero: when another request has ended; of granted: the time of that
 	probe   bool      // the request finds out whether a dead server is back
 	careful bool      // the request finds out whether a server that was asked too much has had enough of a rest
 }
@@ -100,7 +100,7 @@ func (h *host) take(now time.Time, p pass) ticket {
 	}
 	h.window.flying++
 	h.asking++
-	return ticket{grant: granted, probe: h.breaker.sent(), careful: h.throttles > 0}
+	return ticket{grant: granted, at: now, probe: h.breaker.sent(), careful: h.throttles > 0}
 }
 
 // hopeless reports whether there is no point in waiting for the host, and why.
@@ -215,8 +215,8 @@ type sample struct {
 	effect     effect
 	failed     bool // the question was not answered
 	probe      bool
-	beside     int // lookups under way there with it
-	sent, now  time.Time
+	beside     int           // lookups under way there with it
+	sent, now  time.Time     // when it was granted, and now; on its way out it may be overtaken by others' answers
 	latency    time.Duration // to the answer, set-up of connections not counted; 0 if not known
 	retryAfter time.Duration // of throttled
 	stated     Rate          // a limit that the answer speaks of

@@ -95,6 +95,37 @@ func TestHostInfersOnce(t *testing.T) {
 	})
 }
 
+// TestHostInfersFromWhatWasUnderWay: a request that was granted before the first
+// refusal, and goes out after it since its goroutine got no time, was refused for
+// the same reason: it is no sign that even less is allowed.
+func TestHostInfersFromWhatWasUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(Config{Resolver: byLabel{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		u := &url.URL{Scheme: "https", Host: "rdap.example", Path: "/"}
+		h := c.hosts.at(u)
+		for range 10 {
+			request(t, h, inBatch, time.Millisecond, sample{effect: answered})
+		}
+		first, second := h.take(time.Now(), inBatch), h.take(time.Now(), inBatch)
+		late := &attempt{c: c, task: &task{host: h, taken: true, granted: second.at}}
+		time.Sleep(time.Millisecond)
+		h.observe(sample{effect: throttled, sent: first.at, now: time.Now(), retryAfter: 3 * time.Second})
+		learned := h.rate
+		time.Sleep(time.Second)
+		if !late.enter(u, nil) {
+			t.Fatal("not let through with its grant")
+		}
+		late.observe(sample{effect: throttled, retryAfter: 2 * time.Second})
+		if learned.N != 10 || h.rate != learned || h.throttles != 1 {
+			t.Errorf("learned %v, then %v by %d refusals", learned, h.rate, h.throttles)
+		}
+	})
+}
+
 func TestHostRefines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := testHost(Config{})

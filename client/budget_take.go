@@ -32,7 +32,7 @@ func (c *Client) await(ctx context.Context, t *task) bool {
 		}
 		switch {
 		case k.grant == granted:
-			t.taken, t.probe, t.beside = true, k.probe, 0
+			t.taken, t.granted, t.probe, t.beside = true, k.at, k.probe, 0
 			return true
 		case k.grant != later:
 			c.refuse(t, t.host.limitError(now, k.at))
@@ -113,7 +113,7 @@ func (a *attempt) enter(u *url.URL, way *trail) bool {
 			t.hop = &hop{to: u, way: way}
 			return false
 		}
-		t.probe, t.beside = k.probe, 0
+		t.granted, t.probe, t.beside = k.at, k.probe, 0
 	}
 	t.taken = false
 	a.at, a.sent = h, time.Now()
@@ -152,7 +152,7 @@ func (a *attempt) report(r *Result) {
 }
 
 func (a *attempt) observe(s sample) {
-	s.sent, s.now = a.sent, time.Now()
+	s.sent, s.now = a.task.granted, time.Now()
 	s.probe, s.beside = a.task.probe, a.task.beside
 	a.at.observe(s)
 	a.at, a.task.probe = nil, false

@@ -28,7 +28,10 @@ func TestLookupSilentServer(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := client.Config{Transport: transport, Resolver: urls{silent.URL(), good.URL()}, ConnectTimeout: 2 * time.Second}
+			cfg := client.Config{
+				Transport: transport, Resolver: urls{silent.URL(), good.URL()},
+				Timeout: 2 * time.Second, ConnectTimeout: 1500 * time.Millisecond,
+			}
 			r := newAsker(t, ca, cfg).lookup(t, q)
 			if r.Verdict != client.Registered || r.Attempts != 2 {
 				t.Errorf("silent, then good: %s after %d attempts", describe(r), r.Attempts)

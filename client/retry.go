@@ -26,10 +26,11 @@ type task struct {
 	batch   bool
 	memory  *bodies // that account for the answer
 
-	host   *host // at which the next request goes
-	taken  bool  // host has granted it
-	probe  bool  // and as a probe
-	beside int   // lookups of its batch at host, itself included
+	host    *host     // at which the next request goes
+	taken   bool      // host has granted it
+	granted time.Time // when it did
+	probe   bool      // and as a probe
+	beside  int       // lookups of its batch at host, itself included
 
 	at      time.Time // not before: back-off
 	limited time.Time // when a server first said that it is too much
