@@ -220,7 +220,7 @@ func (a *app) openReceipt() (*os.File, error) {
 // receipt prints and writes what --stats and --stats-file ask for.
 func (a *app) receipt(file *os.File, report render.Report) error {
 	if a.opts.stats {
-		if err := render.WriteReceipt(a.stderr, report); err != nil {
+		if err := render.WriteReceipt(a.stderr, report, a.stderrWidth()); err != nil {
 			return err
 		}
 	}

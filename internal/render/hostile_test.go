@@ -204,7 +204,7 @@ func TestReceiptIsSafe(t *testing.T) {
 		var tally Tally
 		tally.Add(&client.Result{Server: "https://h/" + bad, Verdict: client.Found, Attempts: 1})
 		var out bytes.Buffer
-		if err := WriteReceipt(&out, tally.Report(stats, 0)); err != nil {
+		if err := WriteReceipt(&out, tally.Report(stats, 0), 0); err != nil {
 			t.Fatal(err)
 		}
 		checkText(t, out.String(), false)

@@ -16,13 +16,17 @@ import (
 const maxReceiptServers = 5
 
 // WriteReceipt writes what a run did and what reuse saved it, for people: a
-// sentence and some lines with labels. The error is w's.
-func WriteReceipt(w io.Writer, r Report) error {
+// sentence and some lines with labels, for a terminal of that many columns, 0 if it
+// is none. The error is w's.
+func WriteReceipt(w io.Writer, r Report, width int) error {
+	if width <= 0 || width > receiptWidth {
+		width = receiptWidth
+	}
 	var b strings.Builder
-	b.WriteString(folded(headline(r), "  "))
+	b.WriteString(folded(headline(r), "  ", width))
 	line := func(label, value string) {
 		if value != "" {
-			b.WriteString(folded(fmt.Sprintf("  %-9s %s", label, value), strings.Repeat(" ", 12)))
+			b.WriteString(folded(fmt.Sprintf("  %-9s %s", label, value), strings.Repeat(" ", 12), width))
 		}
 	}
 	if r.MS.Saved >= 1 {
@@ -49,12 +53,12 @@ func WriteReceipt(w io.Writer, r Report) error {
 	return err
 }
 
-// receiptWidth is what a line of a receipt may have, in characters.
+// receiptWidth is what a line of a receipt has at most, in characters.
 const receiptWidth = 80
 
 // folded breaks a line where the next part would stand out on the right. Parts
 // have " · " or commas between. What comes after a break is indented.
-func folded(line, indent string) string {
+func folded(line, indent string, width int) string {
 	var b strings.Builder
 	used := 0
 	for line != "" {
@@ -63,7 +67,7 @@ func folded(line, indent string) string {
 			part = line[:end[1]]
 		}
 		line = line[len(part):]
-		if n := utf8.RuneCountInString(strings.TrimRight(part, " ·")); used > 0 && used+n > receiptWidth {
+		if n := utf8.RuneCountInString(strings.TrimRight(part, " ·")); used > 0 && used+n > width {
 			b.WriteString("\n" + indent)
 			used = len(indent)
 		}
@@ -129,7 +133,7 @@ func verdictWords(v client.Verdict) string { return strings.ReplaceAll(string(v)
 
 func timeLine(r Report) string {
 	s := duration(r.MS.Wall) + " in all"
-	if r.MS.P50 > 0 {
+	if r.MS.P50 > 0 && r.Lookups > 1 {
 		s += " · half of the lookups within " + duration(r.MS.P50) + " · 95% within " + duration(r.MS.P95)
 	}
 	if r.Lookups > 1 && r.MS.Wall >= 1 {

@@ -106,7 +106,17 @@ func (f *Failures) write(b *strings.Builder) {
 	if f == nil || len(f.groups) == 0 {
 		return
 	}
-	groups := slices.SortedFunc(maps.Values(f.groups), func(a, b *failureGroup) int {
+	// Two base URLs of one server fail in the same words.
+	alike := make(map[[2]string]*failureGroup)
+	for _, g := range f.groups {
+		key := [2]string{g.code, g.sample}
+		if other := alike[key]; other != nil {
+			alike[key] = &failureGroup{failureKey{g.code, min(g.server, other.server)}, g.n + other.n, g.sample}
+		} else {
+			alike[key] = g
+		}
+	}
+	groups := slices.SortedFunc(maps.Values(alike), func(a, b *failureGroup) int {
 		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.code, b.code), cmp.Compare(a.server, b.server))
 	})
 	label, more := "errors", f.more

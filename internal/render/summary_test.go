@@ -26,6 +26,8 @@ func TestWriteSummary(t *testing.T) {
 	add("https://a.example/", client.NotFound, "not_found", "not found")
 	add("https://b.example/", client.Failed, "timeout", "no answer\x1b[2J\nin time")
 	add("https://b.example/", client.Failed, "timeout", "another")
+	add("https://b.example/other/", client.Failed, "refused", "b.example refused the connection")
+	add("https://b.example/", client.Failed, "refused", "b.example refused the connection")
 	add("", client.Invalid, "invalid", "no query")
 	var b strings.Builder
 	err := WriteSummary(&b, Summary{
@@ -35,11 +37,13 @@ func TestWriteSummary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `5 lines: 1 registered, 1 not found, 2 failed, 1 invalid
+	want := `7 lines: 1 registered, 1 not found, 4 failed, 1 invalid
   besides   1,200 lines done before (1,200 registered), 1 repeated line left out, 7 lines read and not asked
-  servers   a.example · 1 registered, 1 not found
-            b.example · 2 failed
-  errors    2 × timeout, such as: no answer\x1b[2J in time
+  servers   b.example · 3 failed
+            a.example · 1 registered, 1 not found
+            b.example/other · 1 failed
+  errors    2 × refused, such as: b.example refused the connection
+            2 × timeout, such as: no answer\x1b[2J in time
             1 × invalid: no query
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
@@ -51,7 +55,7 @@ func TestWriteSummary(t *testing.T) {
 func TestFailuresAreBounded(t *testing.T) {
 	var f Failures
 	for i := range 10 * maxFailures {
-		f.Add(&client.Result{Server: fmt.Sprintf("https://s%d.example/", i), Verdict: client.Failed, Err: &client.Error{Code: "tls", Message: strings.Repeat("é", 10000)}})
+		f.Add(&client.Result{Server: fmt.Sprintf("https://s%d.example/", i), Verdict: client.Failed, Err: &client.Error{Code: "tls", Message: fmt.Sprint(i) + strings.Repeat("é", 10000)}})
 	}
 	if len(f.groups) != maxFailures || f.more != 9*maxFailures {
 		t.Errorf("%d groups, %d more", len(f.groups), f.more)

@@ -100,7 +100,7 @@ func TestReportOfNothing(t *testing.T) {
 		t.Errorf("null in %s", raw)
 	}
 	var out bytes.Buffer
-	if err := WriteReceipt(&out, tally.Report(pool.Stats{}, 0)); err != nil {
+	if err := WriteReceipt(&out, tally.Report(pool.Stats{}, 0), 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := out.String(); got != "0 lookups\n" {
@@ -141,7 +141,7 @@ func TestTallyIsBounded(t *testing.T) {
 func TestReceipt(t *testing.T) {
 	r := threeLookups(t).Report(stats, 1234*time.Millisecond)
 	var out bytes.Buffer
-	if err := WriteReceipt(&out, r); err != nil {
+	if err := WriteReceipt(&out, r, 0); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "receipt.txt", out.Bytes())
@@ -163,10 +163,29 @@ func TestReceiptOfABatch(t *testing.T) {
 		r.PerServer = append(r.PerServer, ServerReport{Server: fmt.Sprintf("https://rdap%d.example/", i), Lookups: int64(500_000 >> i), Connections: 8, Protocol: "h2", P50: 90})
 	}
 	var out bytes.Buffer
-	if err := WriteReceipt(&out, r); err != nil {
+	if err := WriteReceipt(&out, r, 0); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "receipt-batch.txt", out.Bytes())
+}
+
+// On a narrow terminal a receipt is narrow, and of one lookup there are no shares.
+func TestNarrowReceipt(t *testing.T) {
+	r := threeLookups(t).Report(stats, 1234*time.Millisecond)
+	var out bytes.Buffer
+	if err := WriteReceipt(&out, r, 50); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		// What has neither a comma nor a dot in it stays whole.
+		if n := columns(strings.TrimSuffix(line, "\n")); n > 50 && strings.ContainsAny(line[12:], ",·") {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	r.Lookups = 1
+	if s := timeLine(r); s != "1.2 s in all" {
+		t.Error(s)
+	}
 }
 
 func TestDuration(t *testing.T) {
@@ -197,7 +216,7 @@ func TestFolded(t *testing.T) {
 			"  time      9.6 s in all · half of the lookups within 92 ms · 95% within 94 ms\n    60 a second\n",
 		},
 	} {
-		if got := folded(tt.line, "    "); got != tt.want {
+		if got := folded(tt.line, "    ", 80); got != tt.want {
 			t.Errorf("%q\nwant %q", got, tt.want)
 		}
 	}
