@@ -57,10 +57,10 @@ func (d *Demo) H3Counts() H3Counts {
 }
 
 // closeAfterClients closes h once it has read the goodbyes of clients that are
-// gone, whose handshakes it would count as failed otherwise. Others are not waited
-// for long.
+// gone, whose handshakes it would count as failed otherwise. Others, which there are
+// none of usually, are not waited for much longer than a slow machine takes.
 func (h *H3) closeAfterClients() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	_ = h.AwaitOpen(ctx, 0) // those that stay are closed
 	h.Close()
