@@ -246,14 +246,15 @@ var hints = map[string]string{
 
 // meant are the flags for what hints of the library end with.
 var meant = map[string]string{
-	"add its certificate to the trusted ones":           "name its certificate with --ca",
-	"ask for it as one, not as a domain":                "ask for it with -t ip, or without -t",
-	"run fewer lookups at once":                         "run fewer lookups at once: --jobs",
-	"allow a longer wait":                               "allow a longer wait: --max-wait",
-	"allow more time":                                   "allow more time: --timeout",
-	"name the server to ask":                            "name the server to ask: --server",
-	"for a handle as an entity":                         "for a handle with -t entity",
-	"name a server if you know one that answers for it": "name a server with --server if you know one that answers for it",
+	"add its certificate to the trusted ones":               "name its certificate with --ca",
+	"name the server whose help you want, and nothing else": "name the server with --server, and nothing else",
+	"ask for it as one, not as a domain":                    "ask for it with -t ip, or without -t",
+	"run fewer lookups at once":                             "run fewer lookups at once: --jobs",
+	"allow a longer wait":                                   "allow a longer wait: --max-wait",
+	"allow more time":                                       "allow more time: --timeout",
+	"name the server to ask":                                "name the server to ask: --server",
+	"for a handle as an entity":                             "for a handle with -t entity",
+	"name a server if you know one that answers for it":     "name a server with --server if you know one that answers for it",
 }
 
 // withFlag has a hint name the flag that does what it says.

@@ -147,12 +147,21 @@ func TestCheckFormat(t *testing.T) {
 func TestTable(t *testing.T) {
 	all := fixtures(t)
 	results := []*client.Result{all["domain-thin"], all["domain-thick"], all["not-found"], all["invalid"]}
-	for _, width := range []int{60, 100, 200} {
+	for _, width := range []int{30, 40, 60, 80, 100, 200} {
 		got := encode(t, FormatTable, Options{Text: TextOptions{Width: width}}, results...)
 		for l := range strings.Lines(got) {
 			if w := columns(strings.TrimSuffix(l, "\n")); w > width {
 				t.Errorf("width %d: %d columns: %s", width, w, l)
 			}
+		}
+	}
+	for width, want := range map[int]string{
+		40: "query                       verdict\n", 50: "query                     verdict       expires\n",
+		60: "query             verdict       expires     registrar\n",
+		80: "query               verdict       expires     registrar         server\n",
+	} {
+		if got, _, _ := strings.Cut(encode(t, FormatTable, Options{Text: TextOptions{Width: width}}, results...), "\n"); got+"\n" != want {
+			t.Errorf("width %d: %q", width, got)
 		}
 	}
 	got := encode(t, FormatTable, Options{Fields: []string{"line", "query", "verdict"}, Text: TextOptions{Width: 36}},

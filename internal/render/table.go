@@ -7,7 +7,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// tableFields are the columns of a table if none are asked for.
+// tableFields are the columns of a table if none are asked for, and if they fit.
 var tableFields = [...]string{"query", "verdict", "expires", "registrar", "server"}
 
 // columnWidths are those of fields whose values have about one length; others
@@ -20,9 +20,10 @@ var columnWidths = map[string]int{
 }
 
 const (
-	minColumn   = 8
-	usualColumn = 30
-	columnGap   = 2
+	minColumn    = 8
+	usefulColumn = 16
+	usualColumn  = 30
+	columnGap    = 2
 )
 
 // tableShape has a line a result, in columns of fixed width so that lines can be
@@ -32,7 +33,7 @@ const (
 func tableShape(o Options) (shape, error) {
 	names := o.Fields
 	if names == nil {
-		names = tableFields[:]
+		names = usualFields(o.Text.Width)
 	}
 	fields, err := lookUp(names)
 	if err != nil {
@@ -53,6 +54,16 @@ func tableShape(o Options) (shape, error) {
 		}
 		return append(dst, '\n')
 	}}, nil
+}
+
+// usualFields are those of tableFields that a terminal of that width has room for:
+// a name that is cut to a few letters is of no use.
+func usualFields(width int) []string {
+	n := len(tableFields)
+	for width > 0 && n > 2 && fitColumns(tableFields[:n], width)[0] < usefulColumn {
+		n--
+	}
+	return tableFields[:n]
 }
 
 // tableCell makes a value short where that loses little.
