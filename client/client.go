@@ -246,8 +246,12 @@ type Client struct {
 	languages []string      // the Accept-Language field; nil without
 }
 
-// New returns a Client.
+// New returns a Client. An error means that the configuration makes no sense, and
+// names the field. Nothing is sent yet.
 func New(cfg Config) (*Client, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
 	c := &Client{cfg: cfg.withDefaults(), closed: make(chan struct{})}
 	c.buffers.New = func() any { return new([firstPiece]byte) }
 	c.hosts, c.memory = newHosts(c.cfg), newBodies(c.cfg.MaxMemory)

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
@@ -28,25 +29,25 @@ func (v Verdict) Answered() bool { return v == Registered || v == Found || v == 
 
 // A Result is what came of one query. Exactly one Result comes of each.
 type Result struct {
-	Line     int64               // number of the input line, from 1; 0 for a single lookup
-	Extra    []byte              // of the Input, as it was given
-	Query    Query               // what was asked; only Text is set when Verdict is Invalid
-	Verdict  Verdict             // what came of it
-	Status   int                 // HTTP status of the last response; 0 without one
-	Server   string              // base URL of the server asked
-	Source   bootstrap.Source    // how that server was found
-	Entry    string              // the registry entry that led there: "com", "192.0.2.0/24"
-	URL      string              // the URL asked first, without keys
-	FinalURL string              // the URL that answered, after redirects, without keys
-	Time     time.Time           // when the answer was complete
-	Attempts int                 // requests made for it, redirects not counted
-	Elapsed  time.Duration       // from the start of the lookup to its end, time in queues not counted
-	Conn     pool.Trace          // how the last request was carried
-	Header   map[string][]string // of the last response; nil without one
-	Raw      []byte              // the body as the server sent it, decompressed; nil without one. Replace it, but don't write to it
-	Paging   *Paging             // of a search: its further pages; nil for other answers
-	Warnings []string            // what was odd, one sentence each
-	Err      *Error              // why there is no answer; nil for Registered, Found; the server's own words for the others
+	Line     int64            // number of the input line, from 1; 0 for a single lookup
+	Extra    []byte           // of the Input, as it was given
+	Query    Query            // what was asked; only Text is set when Verdict is Invalid
+	Verdict  Verdict          // what came of it
+	Status   int              // HTTP status of the last response; 0 without one
+	Server   string           // base URL of the server asked
+	Source   bootstrap.Source // how that server was found
+	Entry    string           // the registry entry that led there: "com", "192.0.2.0/24"
+	URL      string           // the URL asked first, without keys
+	FinalURL string           // the URL that answered, after redirects, without keys
+	Time     time.Time        // when the answer was complete
+	Attempts int              // requests made for it, redirects not counted
+	Elapsed  time.Duration    // from the start of the lookup to its end, time in queues not counted
+	Conn     pool.Trace       // how the last request was carried
+	Header   http.Header      // of the last response; nil without one
+	Raw      []byte           // the body as the server sent it, decompressed; nil without one. Replace it, but don't write to it
+	Paging   *Paging          // of a search: its further pages; nil for other answers
+	Warnings []string         // what was odd, one sentence each
+	Err      *Error           // why there is no answer; nil for Registered, Found; the server's own words for the others
 
 	Registrar *Result   // what the registrar of a domain said, if it was asked; nil otherwise. Whatever came of it, the rest of this Result is the registry's alone
 	Related   []*Result // what was found by the links of Config.Related
