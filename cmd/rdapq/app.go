@@ -267,6 +267,16 @@ func withFlag(hint string) string {
 	return hint
 }
 
+// withFlags is an error whose hint names flags and files of the command.
+func withFlags(e *client.Error) *client.Error {
+	if e == nil {
+		return nil
+	}
+	c := *e
+	c.Hint = cmp.Or(hints[e.Code], withFlag(e.Hint))
+	return &c
+}
+
 // say prints what an error is about, if that needs saying, and the error as one
 // line, and its hint as another.
 func say(w io.Writer, about string, err error) {
@@ -277,7 +287,7 @@ func say(w io.Writer, about string, err error) {
 	case errors.As(err, &coded):
 		hint = coded.hint
 	case errors.As(err, &asked):
-		hint = cmp.Or(hints[asked.Code], withFlag(asked.Hint))
+		hint = withFlags(asked).Hint
 	}
 	fmt.Fprintf(w, "rdapq: %s%s\n", render.Safe(about), render.Safe(err.Error()))
 	if hint != "" {

@@ -76,6 +76,9 @@ func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 		settle(res)
 		res.Err = a.opts.net.explain(res.Err)
 		res = a.opts.referral.shown(res)
+		if r.out.text {
+			res.Err = withFlags(res.Err)
+		}
 		if r.wasCanceled(res) {
 			r.notAsked++
 			continue

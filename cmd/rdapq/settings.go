@@ -74,6 +74,9 @@ func (s settings) blame(err error) error {
 	parts := make([]string, len(named))
 	for i, set := range named {
 		parts[i] = "--" + set.flag.Name + " is from " + set.place
+		if set.flag.Value.Type() == "bool" && set.value != "false" {
+			parts[i] += ", --" + set.flag.Name + "=false turns it off"
+		}
 	}
 	return fmt.Errorf("%w (%s)", err, strings.Join(parts, "; "))
 }
@@ -110,7 +113,10 @@ func concerned(s settings, text string) settings {
 		return there
 	}
 	for _, value := range list.GetSlice() {
-		if strings.Contains(text, value) && !slices.ContainsFunc(s, func(set setting) bool { return strings.Contains(set.value, value) }) {
+		isSet := func(set setting) bool {
+			return set.value == value || s[0].flag.Value.Type() == "stringSlice" && slices.Contains(strings.Split(set.value, ","), value)
+		}
+		if strings.Contains(text, value) && !slices.ContainsFunc(s, isSet) {
 			return nil
 		}
 	}
