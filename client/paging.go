@@ -17,6 +17,7 @@ type Paging struct {
 	Total    int    // how many the server says that there are in all; 0 when it did not say
 	Complete bool   // the last page read points at none after it. The server may have left out results all the same, and say so in a notice
 	Stopped  string // why not, unless Complete; in words
+	Err      *Error // of the page that could not be read; nil if it was not asked for
 	Next     string // URL of the page after the last one read, unless Complete; as the server gave it
 }
 

@@ -104,10 +104,16 @@ func TestPagesBounded(t *testing.T) {
 			if r.Paging.Complete != complete || !complete && (len(r.Warnings) == 0 || !strings.Contains(r.Warnings[len(r.Warnings)-1], tt.want)) {
 				t.Errorf("%+v, warnings %q", r.Paging, r.Warnings)
 			}
+			if failed := r.Paging.Err != nil; failed != (tt.server.Refuse != nil) {
+				t.Errorf("error %v", r.Paging.Err)
+			}
 			pages, incomplete := 0, false
 			for p, err := range a.Search(t.Context(), q) {
 				if err != nil {
 					incomplete = errors.Is(err, client.ErrIncomplete)
+					if e, failed := errors.AsType[*client.Error](err); failed != (tt.server.Refuse != nil) || e != nil && e.Status < 400 {
+						t.Errorf("the cause of %v: %v", err, e)
+					}
 					continue
 				}
 				pages = p.Number

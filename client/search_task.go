@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
-	"iter"
 	"net/url"
 	"strconv"
 	"time"
@@ -215,7 +213,7 @@ func (c *Client) turnPage(t *task, page *Result) (again bool) {
 	found := page.readSheet()
 	if !found.list {
 		if page != main {
-			s.broken(&Result{Err: &Error{Message: "it is no list of results"}})
+			s.broken(&Result{Err: &Error{Code: CodeNotRDAP, Message: "it is no list of results"}})
 		}
 		return false
 	}
@@ -319,7 +317,7 @@ func (s *search) broken(got *Result) {
 	main.Elapsed += got.Elapsed
 	why := "nothing came"
 	if got.Err != nil {
-		why = got.Err.Message
+		why, p.Err = got.Err.Message, got.Err
 	}
 	p.Complete, p.Stopped = false, "page "+strconv.Itoa(len(s.seen)+1)+" could not be read: "+why
 	main.warn("the results are not complete: after " + counted(p.Results) + " " + p.Stopped)
@@ -345,46 +343,3 @@ func (t *task) settle() {
 	t.held += s.held
 	s.held = 0
 }
-
-// ErrIncomplete is what [Client.Search] yields at last when the results are not
-// complete: SearchConfig.MaxResults was reached, or a page could not be read.
-var ErrIncomplete = errors.New("the results are not complete")
-
-// Search asks what [Client.Lookup] asks, and yields the answer page by page as
-// pages come, without keeping any. An error comes last and alone: that of Lookup
-// when there is no answer at all, or one that wraps [ErrIncomplete], after the
-// pages that could be read. Breaking out of the loop asks for no more. A query
-// that finds one object, or is no search, yields that answer as its only page.
-func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
-	return func(yield func(*Page, error) bool) {
-		r := &Result{Query: c.registrable(q)}
-		servers, err := c.resolve(ctx, r.Query)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		gone := false
-		t := c.newTask(r, servers)
-		if q.Search != nil {
-			t.search = &search{each: func(p *Page) bool {
-				gone = !yield(p, nil)
-				return !gone
-			}}
-		}
-		c.run(ctx, t)
-		switch {
-		case gone:
-		case r.failure() != nil || r.Err != nil:
-			yield(nil, r.Err)
-		case r.Paging == nil:
-			yield(&Page{Number: 1, URL: r.URL, Raw: r.Raw, Paging: Paging{Complete: true}}, nil)
-		case !r.Paging.Complete:
-			yield(nil, &incompleteError{"the results are not complete: after " + counted(r.Paging.Results) + " " + r.Paging.Stopped})
-		}
-	}
-}
-
-type incompleteError struct{ why string }
-
-func (e *incompleteError) Error() string { return e.why }
-func (e *incompleteError) Unwrap() error { return ErrIncomplete }
