@@ -32,7 +32,7 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 	host := visible(u.Host)
 	e := &Error{Code: CodeTransport, Err: err}
 	if a.outer.Err() != nil {
-		stopped(a.outer, e, at.doing()+" at "+host)
+		stopped(a.outer, e, at.doingWith(host))
 		return e
 	}
 	if errors.Is(err, pool.ErrClosed) {

@@ -43,6 +43,24 @@ func (s step) doing() string {
 	}
 }
 
+// doingWith says it of a server.
+func (s step) doingWith(host string) string {
+	switch s {
+	case stepResolve:
+		return "resolving the name " + host
+	case stepConnect:
+		return "connecting to " + host
+	case stepProxy:
+		return "connecting to " + host + " through the proxy"
+	case stepHandshake:
+		return "in the TLS handshake with " + host
+	case stepSent, stepBody:
+		return s.doing() + " of " + host
+	default:
+		return "waiting for a connection to " + host
+	}
+}
+
 func stepOf(s pool.Step) step {
 	switch s {
 	case pool.StepResolve:

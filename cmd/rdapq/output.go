@@ -58,7 +58,7 @@ func (a *app) openOutput(format string, src *source, in *journal.Input) (*output
 	}
 	width, tty := terminal(w)
 	out.live = tty || o.file == ""
-	color := o.color == "always" || o.color == "auto" && tty && os.Getenv("NO_COLOR") == ""
+	color := o.color == "always" || o.color == "auto" && tty && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	look := render.Options{
 		Text:         render.TextOptions{Color: color, Width: width, Now: time.Now(), Verbose: o.verbose > 0},
 		Many:         a.many,

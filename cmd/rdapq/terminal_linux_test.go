@@ -101,6 +101,20 @@ func TestTextOnTerminal(t *testing.T) {
 	}
 }
 
+// There is no colour where it is not wanted, or not understood.
+func TestTerminalWithoutColour(t *testing.T) {
+	t.Parallel()
+	for _, variable := range []string{"NO_COLOR=1", "TERM=dumb"} {
+		p := newPseudo(t, 80)
+		cmd, _ := command(t, "--demo", "--demo-rtt", "0", "courbu.re")
+		cmd.Env = append(cmd.Env, variable)
+		cmd.Stdout = p.tty
+		if said := p.run(t, cmd); strings.Contains(said, "\x1b") || !strings.HasPrefix(said, "courbu.re: registered\n") {
+			t.Errorf("%s: %q", variable, said)
+		}
+	}
+}
+
 // apart is how long the last answer took, an empty line, and a receipt.
 var apart = regexp.MustCompile(` m?s\n\n1 lookup over 1 connection`)
 
