@@ -53,8 +53,9 @@ type Config struct {
 	// follows redirects itself.
 	//
 	// Servers that the user did not name are asked at public addresses only, by a
-	// Pool: those of IANA's registries and of the table of registrars, and what
-	// answers redirect or link to. [pool.Config.AllowPrivate] turns that off.
+	// Pool: those of IANA's registries and of BuiltinRegistrarURLs, and what answers
+	// redirect or link to, unless a server that the user named is inside the user's
+	// own network and leads there. [pool.Config.AllowPrivate] turns that off.
 	// Other transports connect to what they are told to, and have to look after
 	// that themselves.
 	Transport http.RoundTripper

@@ -13,10 +13,10 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// exampleClient is what client.New(client.Config{}) would be on the Internet:
-// here it trusts and asks a server in this process.
-func exampleClient() (*client.Client, func()) {
-	s, err := rdaptest.New(rdaptest.Config{})
+// exampleServer starts a server, and what client.New(client.Config{}) would be on
+// the Internet: here it trusts and asks that server.
+func exampleServer(cfg rdaptest.Config) (*rdaptest.Server, *client.Client, func()) {
+	s, err := rdaptest.New(cfg)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func exampleClient() (*client.Client, func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	return c, func() {
+	return s, c, func() {
 		c.Close()
 		p.Close()
 		s.Close()
@@ -36,7 +36,7 @@ func exampleClient() (*client.Client, func()) {
 }
 
 func ExampleClient_Lookup() {
-	c, done := exampleClient() // client.New(client.Config{})
+	_, c, done := exampleServer(rdaptest.Config{}) // c is client.New(client.Config{})
 	defer done()
 
 	q, err := client.Parse("BÜCHER.example")
@@ -52,7 +52,7 @@ func ExampleClient_Lookup() {
 }
 
 func ExampleClient_Batch() {
-	c, done := exampleClient() // client.New(client.Config{})
+	_, c, done := exampleServer(rdaptest.Config{}) // c is client.New(client.Config{})
 	defer done()
 
 	names := []string{"alpha.example", "free.example", "192.0.2.1", "no name"}

@@ -2,10 +2,13 @@ package pool_test
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
+	"os"
+	"path/filepath"
 
 	openrdap "github.com/openrdap/rdap"
 
@@ -100,4 +103,49 @@ func Example_openrdap() {
 	// COURBU.EXAMPLE
 	// NIC.EXAMPLE
 	// 1 connection
+}
+
+// The next run of a program resumes the sessions of this one, and knows what each
+// server speaks. Trust says under which authorities the sessions came about; it can
+// be left out where those are the system's.
+func ExampleOpenSessionFile() {
+	server := exampleServer()
+	defer server.Close()
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	for run := range 2 {
+		sessions, err := pool.OpenSessionFile(filepath.Join(dir, "sessions"), 0, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		facts, err := pool.OpenFactFile(filepath.Join(dir, "facts"))
+		if err != nil {
+			log.Fatal(err)
+		}
+		p, err := pool.New(pool.Config{
+			TLS: &tls.Config{RootCAs: server.Pool()}, Trust: "our own authority",
+			Sessions: sessions, Facts: facts,
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		resp, err := (&http.Client{Transport: p}).Get(server.URL() + "domain/courbu.example")
+		if err != nil {
+			log.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		h := p.Stats().Handshakes
+		fmt.Printf("run %d: %d full, %d resumed\n", run+1, h.Full, h.Resumed)
+		if err := errors.Join(p.Close(), sessions.Close(), facts.Close()); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// run 1: 1 full, 0 resumed
+	// run 2: 0 full, 1 resumed
 }

@@ -33,7 +33,7 @@ type Facts struct {
 	PerConn      int       `json:"per_conn,omitempty"`
 	PerConnUntil time.Time `json:"per_conn_until,omitzero"`
 
-	Updated time.Time `json:"updated"`
+	Updated time.Time `json:"updated"` // when it was learned last; set by the store, and for it alone
 }
 
 // A FactStore keeps [Facts] of origins ("https://rdap.example:8443"; the port

@@ -1,0 +1,44 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// Whether a name is taken follows from the verdict of an answer alone: what is no
+// answer says nothing about the name, and its code says what to do about it.
+func ExampleError() {
+	s, c, done := exampleServer(rdaptest.Config{})
+	defer done()
+	s.On("/domain/busy.example", rdaptest.Status(429), rdaptest.RetryAfter("3600"))
+	s.On("/domain/broken.example", rdaptest.Body("text/html", "<html>maintenance</html>"))
+
+	for _, name := range []string{"alpha.example", "free.example", "broken.example", "busy.example"} {
+		q, err := client.Parse(name)
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		r, err := c.Lookup(context.Background(), q)
+		var e *client.Error
+		switch {
+		case err == nil:
+			fmt.Println(name, r.Verdict)
+		case !errors.As(err, &e):
+			fmt.Println(name, err)
+		case e.Code == client.CodeRateLimited:
+			fmt.Println(name, r.Verdict, "come back in", e.RetryAfter)
+		default:
+			fmt.Println(name, r.Verdict, e.Code)
+		}
+	}
+	// Output:
+	// alpha.example registered
+	// free.example not_found
+	// broken.example failed not_rdap
+	// busy.example rate_limited come back in 1h0m0s
+}
