@@ -13,9 +13,9 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// runDemo runs the command in process, and returns what it wrote and what the
-// demonstration's servers counted by themselves.
-func runDemo(t *testing.T, args ...string) (stdout, stderr string, demo *rdaptest.Demo) {
+// runDemo runs the command in process, and returns what it wrote and its session,
+// which has ended: with the demonstration's servers, which count by themselves.
+func runDemo(t *testing.T, args ...string) (stdout, stderr string, s *session) {
 	t.Helper()
 	atHome(t)
 	var out, errs bytes.Buffer
@@ -25,7 +25,24 @@ func runDemo(t *testing.T, args ...string) (stdout, stderr string, demo *rdaptes
 	if err := cmd.ExecuteContext(t.Context()); err != nil || a.exit != 0 {
 		t.Fatalf("%v, exit code %d, %s", err, a.exit, errs.String())
 	}
-	return out.String(), errs.String(), a.session.demo
+	return out.String(), errs.String(), a.session
+}
+
+// givenUp is how many connections the run began that were not made before it ended:
+// a server may have seen them or not.
+func (s *session) givenUp() int64 {
+	stats := s.pool.Stats()
+	return stats.Dials - stats.Connections
+}
+
+// used is how many connections had a request.
+func used(c rdaptest.Counts) (n int64) {
+	for _, requests := range c.PerConn() {
+		if requests > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func TestDemoReceiptIsTrue(t *testing.T) {
@@ -42,7 +59,7 @@ func TestDemoReceiptIsTrue(t *testing.T) {
 		{[]string{"--http", "1.1", "-j", "1"}, 1, 1, "3 lookups over 1 connection: 1 full handshake, 2 avoided"},
 	} {
 		t.Run(strings.Join(tt.flags, " "), func(t *testing.T) {
-			stdout, stderr, demo := runDemo(t, append(append(tt.flags, "--stats"), names...)...)
+			stdout, stderr, s := runDemo(t, append(append(tt.flags, "--stats"), names...)...)
 			at := 0
 			for _, name := range names {
 				i := strings.Index(stdout[at:], name+": registered\n")
@@ -54,7 +71,7 @@ func TestDemoReceiptIsTrue(t *testing.T) {
 			if receipt, _, _ := strings.Cut(stderr, "\n"); !strings.HasPrefix(receipt, tt.receipt) {
 				t.Errorf("receipt %q, want %q", receipt, tt.receipt)
 			}
-			total, servers := demo.Counts()
+			total, servers := s.demo.Counts()
 			mine := servers["rdap.re.example"]
 			if mine.Connections != tt.connections || mine.FullHandshakes != tt.full || mine.Resumed != 0 || mine.Requests != 3 {
 				t.Errorf("the server counted %d connections, %d full handshakes, %d resumed, %d requests; want %d, %d, 0, 3",
@@ -83,7 +100,7 @@ func TestDemoBatch(t *testing.T) {
 	}
 	all := int64(len(due))
 	receipt := filepath.Join(t.TempDir(), "s.json")
-	stdout, stderr, demo := runDemo(t, "-f", file, "--stats-file", receipt)
+	stdout, stderr, s := runDemo(t, "-f", file, "--stats-file", receipt)
 	if !strings.HasPrefix(stderr, "581 lines: 507 registered, 12 found, 62 not found\n") {
 		t.Errorf("said %q", stderr)
 	}
@@ -113,21 +130,24 @@ func TestDemoBatch(t *testing.T) {
 	if b, err := os.ReadFile(receipt); err != nil || json.Unmarshal(b, &stats) != nil {
 		t.Fatal("no receipt", err)
 	}
-	total, servers := demo.Counts()
+	total, servers := s.demo.Counts()
 	for host, n := range servers {
 		if n.Connections > 4 {
 			t.Errorf("%s counted %d connections", host, n.Connections)
 		}
 	}
 	h := stats.Handshakes
-	if stats.Lookups != all || stats.Requests != total.Requests || stats.Connections != total.Connections ||
-		h.Full != total.FullHandshakes || h.Resumed != total.Resumed || h.Avoided != total.Requests-total.Connections {
+	unsure := s.givenUp()
+	if stats.Lookups != all || stats.Requests != total.Requests || h.Avoided != total.Requests-used(total) ||
+		total.Connections < stats.Connections || total.Connections > stats.Connections+unsure ||
+		total.Handshakes() < h.Full+h.Resumed || total.Handshakes() > h.Full+h.Resumed+unsure ||
+		unsure == 0 && (h.Full != total.FullHandshakes || h.Resumed != total.Resumed) {
 		t.Errorf("the receipt says %d lookups, %d requests, %d connections, handshakes %+v; the servers counted %d requests, %d connections, %d full handshakes, %d resumed",
 			stats.Lookups, stats.Requests, stats.Connections, h, total.Requests, total.Connections, total.FullHandshakes, total.Resumed)
 	}
-	for _, s := range stats.PerServer {
-		if s.Connections > 4 {
-			t.Errorf("the receipt says %d connections for %s", s.Connections, s.Server)
+	for _, one := range stats.PerServer {
+		if one.Connections > 4 {
+			t.Errorf("the receipt says %d connections for %s", one.Connections, one.Server)
 		}
 	}
 }

@@ -194,15 +194,19 @@ func TestReportHasTheNumbersOfTheJSON(t *testing.T) {
 func TestReportOfABatch(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "r.html")
 	stats := filepath.Join(t.TempDir(), "s.json")
-	_, _, demo := runDemo(t, "-f", filepath.Join("..", "..", "testdata", "domains.txt"), "--report", file, "--stats-file", stats)
+	_, _, s := runDemo(t, "-f", filepath.Join("..", "..", "testdata", "domains.txt"), "--report", file, "--stats-file", stats)
 	p := readPage(t, file)
 	p.check()
-	total, _ := demo.Counts()
+	total, _ := s.demo.Counts()
 	for path, want := range map[string]int64{
 		"modes.0.connections.median": total.Connections, "modes.0.full_handshakes.median": total.FullHandshakes,
 		"modes.0.requests.median": total.Requests, "settings.lookups": 581,
 	} {
-		if got := p.value(path); got != float64(want) {
+		unsure := int64(0)
+		if strings.Contains(path, "connections") || strings.Contains(path, "handshakes") {
+			unsure = s.givenUp()
+		}
+		if got := p.value(path); got > float64(want) || got < float64(want-unsure) {
 			t.Errorf("%s is %v, want %d", path, got, want)
 		}
 	}
