@@ -49,7 +49,7 @@ func Inputs(texts iter.Seq[string]) iter.Seq2[Input, error] {
 // asked, but for one at growing intervals to find out whether it is back.
 //
 // Inputs that ask the same, soon after one another, are asked once: each has a
-// Result of its own, and they share Raw and Header.
+// Result of its own, and they share what it points to: Raw, Header, Err and more.
 //
 // When ctx ends, reading stops, lookups under way are given up, and every input
 // read so far still yields its Result, with [CodeCanceled] (or [CodeTimeout])

@@ -25,8 +25,7 @@ type BudgetFile struct {
 	known   map[string]Budget // the file's content as last seen, and what was added since
 	pending map[string]Budget // added and not written
 	synced  time.Time
-	syncing bool
-	writers sync.WaitGroup
+	writing chan struct{} // closed when what writes aside has ended; nil: nothing does
 
 	io sync.Mutex // held while the file is written; before mu
 }
@@ -68,15 +67,28 @@ func (f *BudgetFile) Add(name string, b Budget) {
 	now := time.Now()
 	addBudget(f.known, name, b, now)
 	addBudget(f.pending, name, b, now)
-	if !f.syncing && now.Sub(f.synced) >= budgetInterval {
-		f.syncing = true
-		f.writers.Go(func() { _ = f.sync() })
+	if f.writing == nil && now.Sub(f.synced) >= budgetInterval {
+		f.writing = make(chan struct{})
+		go f.writeAside()
 	}
+}
+
+func (f *BudgetFile) writeAside() {
+	_ = f.sync()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(f.writing)
+	f.writing = nil
 }
 
 // Flush writes what is not written yet.
 func (f *BudgetFile) Flush() error {
-	f.writers.Wait()
+	f.mu.Lock()
+	writing := f.writing
+	f.mu.Unlock()
+	if writing != nil {
+		<-writing
+	}
 	f.mu.Lock()
 	clean := len(f.pending) == 0
 	f.mu.Unlock()
@@ -103,7 +115,7 @@ func (f *BudgetFile) sync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
-	f.syncing, f.synced = false, now // after an error, too: it is not tried again at once
+	f.synced = now // after an error, too: it is not tried again at once
 	if err != nil {
 		for name, b := range added {
 			addBudget(f.pending, name, b, now)

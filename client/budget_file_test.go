@@ -196,3 +196,51 @@ func (h *host) flushTo(f *BudgetFile) error {
 	}
 	return nil
 }
+
+// Batches end, and flush, while others add: nothing is lost, and nothing is
+// written any more after Close.
+func TestBudgetFileFlushBesideAdd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "budgets")
+	f, err := OpenBudgetFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const adders, each = 4, 25
+	var wg sync.WaitGroup
+	for range adders {
+		wg.Go(func() {
+			for range each {
+				f.mu.Lock()
+				f.synced = time.Time{} // it is time to write aside
+				f.mu.Unlock()
+				f.Add("rdap.example", Budget{Used: []Use{{At: time.Now(), N: 1}}})
+			}
+		})
+		wg.Go(func() {
+			for range each / 5 {
+				if err := f.Flush(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if f.writing != nil {
+		t.Error("it is still written after Close")
+	}
+	again, err := OpenBudgetFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := again.Load("rdap.example")
+	n := 0
+	for _, u := range b.Used {
+		n += u.N
+	}
+	if n != adders*each {
+		t.Errorf("%d of %d uses are in the file", n, adders*each)
+	}
+}

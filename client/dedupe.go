@@ -3,6 +3,7 @@ package client
 import (
 	"hash/maphash"
 	"net/netip"
+	"slices"
 )
 
 // twinKey is what makes two inputs ask the same.
@@ -50,6 +51,7 @@ type twin struct {
 func (t twin) of(r *Result) *Result {
 	c := *r
 	c.Line, c.Query, c.Extra, c.held = t.line, t.query, t.extra, 0
+	c.Warnings = slices.Clip(c.Warnings) // whoever appends has a list of his own
 	return &c
 }
 
