@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rdapq/rdapq/bootstrap"
 )
 
 // judge sets the verdict of a response: the HTTP status decides, and where it
@@ -144,9 +146,12 @@ func (r *Result) judgeSuccess(a answer) {
 		why = "an error with errorCode " + strconv.Itoa(w.errorCode)
 	}
 	e := &Error{Code: CodeNotRDAP, Err: err, Title: w.title, Detail: w.detail}
-	e.Message = "the answer is not RDAP: " + visible(r.FinalURL) + " gave " + statusText(a.status) + labelled(a.contentType) + " " + visible(why)
+	e.Message = "the answer is not RDAP: " + visible(r.FinalURL) + " gave " + statusText(a.status) + labelled(a.contentType) + ", " + visible(why)
 	if said := w.said(); said != "" && err == nil {
 		e.Message += ": " + said
+	}
+	if err != nil && r.Source == bootstrap.SourceServer && r.Query.URL == "" {
+		e.Hint = "check the base URL of the server: it is what stands before " + visible(r.Query.Path())
 	}
 	r.place(e)
 	r.fail(e)
