@@ -41,7 +41,8 @@ type Resolver interface {
 }
 
 // A Config says how a [Client] behaves. The zero value is ready to use. Where
-// nothing else is said of them, negative numbers mean what 0 does.
+// nothing else is said of them, negative numbers mean what 0 does. What it points to
+// must not be changed once a Client has it.
 type Config struct {
 	// Transport carries the requests. Nil means a *[pool.Pool] of the Client's
 	// own, which Close closes; one given here stays the caller's. The Client's own

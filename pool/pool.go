@@ -15,8 +15,8 @@
 //   - Over HTTP/1.1 connections are opened as the queue needs them, up to
 //     [Config.MaxConnsPerHost]; the one used last is used first.
 //   - A kept connection that turns out to be dead costs no request: one that
-//     can be repeated is sent again, once, on a new connection. Requests that
-//     the server says it did not process are sent again too.
+//     can be repeated is sent again on a new connection. Requests that the server
+//     says it did not process are sent again too. See [Pool.RoundTrip].
 //   - TLS sessions are resumed.
 //
 // [Config.NoReuse] turns all of it off, one full handshake for each request,
@@ -88,11 +88,12 @@ func New(c Config) (*Pool, error) {
 // the body; reading it to the end or closing it frees the connection.
 //
 // A request is repeated without the caller seeing it only if its method is
-// GET, HEAD, OPTIONS or TRACE, it has no body or can make it again, and no
-// byte of a response has arrived: on a new connection when its connection
-// ended, and as often as a server that goes on answering others says that it
-// has not processed this one (GOAWAY, a refused stream, early data that was not
-// taken). With NoReuse nothing is repeated.
+// GET, HEAD, OPTIONS or TRACE or it has a field Idempotency-Key, it has no body or
+// can make it again ([http.Request.GetBody]), and no byte of a response has
+// arrived: on a newer connection when its connection ended, once or twice, and up
+// to six times if those connections had answered others; and as often as a server
+// that goes on answering others says that it has not processed this one (GOAWAY, a
+// refused stream, early data that was not taken). With NoReuse nothing is repeated.
 //
 // An error that comes of making a connection, or of waiting for one, is of type
 // *[Error]. [ErrClosed], and what is wrong with the request itself, come as they
