@@ -156,7 +156,13 @@ func trafficLine(r Report) string {
 }
 
 func serverLine(s ServerReport) string {
-	out := Safe(shortURL(s.Server)) + " · " + plural(s.Lookups, "lookup")
+	out := Safe(shortURL(s.Server))
+	if s.Lookups > 0 {
+		out += " · " + plural(s.Lookups, "lookup")
+	}
+	if s.Followed > 0 {
+		out += " · " + plural(s.Followed, "linked record")
+	}
 	if s.Connections > 0 {
 		out += " · " + plural(s.Connections, "connection")
 	}

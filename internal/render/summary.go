@@ -94,7 +94,7 @@ func WriteSummary(w io.Writer, s Summary) error {
 			fmt.Fprintf(&b, "  %-9s and %d more\n", label, len(r.PerServer)-i)
 			break
 		}
-		fmt.Fprintf(&b, "  %-9s %s · %s\n", label, Safe(shortURL(one.Server)), verdictCounts(one.Verdicts))
+		fmt.Fprintf(&b, "  %-9s %s · %s\n", label, Safe(shortURL(one.Server)), cmp.Or(verdictCounts(one.Verdicts), plural(one.Followed, "linked record")))
 		label = ""
 	}
 	s.Failures.write(&b)

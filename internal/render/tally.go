@@ -54,6 +54,7 @@ type TimeReport struct {
 type ServerReport struct {
 	Server      string           `json:"server"`
 	Lookups     int64            `json:"lookups"`
+	Followed    int64            `json:"followed,omitempty"` // records that links of other answers led to, such as a registrar's
 	Requests    int64            `json:"requests"`
 	Connections int64            `json:"connections"`
 	Handshakes  HandshakeReport  `json:"handshakes"`
@@ -83,6 +84,7 @@ type Tally struct {
 
 type serverTally struct {
 	lookups  int64
+	followed int64
 	protocol string
 	verdicts map[client.Verdict]int64
 	times    histogram.Histogram
@@ -109,6 +111,12 @@ func (t *Tally) Add(r *client.Result) {
 	if asked {
 		t.times.Add(r.Elapsed)
 	}
+	for g := r.Registrar; g != nil; g = g.Registrar {
+		t.follow(g)
+	}
+	for _, g := range r.Related {
+		t.follow(g)
+	}
 	if r.Server == "" {
 		return
 	}
@@ -120,6 +128,19 @@ func (t *Tally) Add(r *client.Result) {
 	}
 	if asked {
 		s.times.Add(r.Elapsed)
+	}
+}
+
+// follow counts what a link led to. It is no lookup of its own.
+func (t *Tally) follow(g *client.Result) {
+	if g.Server == "" || g.Attempts == 0 && g.Status == 0 {
+		return
+	}
+	s := t.server(redactURL(g.Server))
+	s.followed++
+	s.times.Add(g.Elapsed)
+	if g.Conn.Protocol != "" {
+		s.protocol = g.Conn.Protocol
 	}
 }
 
@@ -175,7 +196,7 @@ func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
 	r.MS.Saved = inMillis(saved)
 	for name, s := range t.servers {
 		one := ServerReport{
-			Server: name, Lookups: s.lookups, Protocol: s.protocol,
+			Server: name, Lookups: s.lookups, Followed: s.followed, Protocol: s.protocol,
 			P50: inMillis(s.times.Quantile(.5)), Verdicts: named(s.verdicts),
 		}
 		if o := origins[originOf(name)]; o != nil {
@@ -191,7 +212,7 @@ func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
 		r.PerServer = append(r.PerServer, one)
 	}
 	slices.SortFunc(r.PerServer, func(a, b ServerReport) int {
-		return cmp.Or(cmp.Compare(b.Lookups, a.Lookups), cmp.Compare(a.Server, b.Server))
+		return cmp.Or(cmp.Compare(b.Lookups, a.Lookups), cmp.Compare(b.Followed, a.Followed), cmp.Compare(a.Server, b.Server))
 	})
 	return r
 }

@@ -138,6 +138,28 @@ func TestTallyIsBounded(t *testing.T) {
 	}
 }
 
+// Servers that links led to are among those that were asked, but for no lookup.
+func TestFollowedRecords(t *testing.T) {
+	var tally Tally
+	registrar := &client.Result{Server: "https://rdap.registrar.example/", Attempts: 1, Verdict: client.Registered, Elapsed: 20 * time.Millisecond}
+	above := &client.Result{Server: "https://rdap.registry.example/", Attempts: 1, Verdict: client.Found, Elapsed: 40 * time.Millisecond}
+	unasked := &client.Result{Server: "https://other.example/", Verdict: client.Failed}
+	tally.Add(&client.Result{
+		Server: "https://rdap.registry.example/", Attempts: 1, Verdict: client.Registered, Elapsed: 10 * time.Millisecond,
+		Registrar: registrar, Related: []*client.Result{above, unasked},
+	})
+	r := tally.Report(pool.Stats{}, time.Second)
+	if r.Lookups != 1 || r.Verdicts["registered"] != 1 || r.Servers != 2 || len(r.PerServer) != 2 {
+		t.Fatalf("%+v", r)
+	}
+	if s := r.PerServer[0]; s.Lookups != 1 || s.Followed != 1 || serverLine(s) != "rdap.registry.example · 1 lookup · 1 linked record · "+duration(s.P50) {
+		t.Errorf("%+v: %s", s, serverLine(s))
+	}
+	if s := r.PerServer[1]; s.Lookups != 0 || s.Followed != 1 || len(s.Verdicts) != 0 || serverLine(s) != "rdap.registrar.example · 1 linked record · "+duration(s.P50) {
+		t.Errorf("%+v: %s", s, serverLine(s))
+	}
+}
+
 func TestReceipt(t *testing.T) {
 	r := threeLookups(t).Report(stats, 1234*time.Millisecond)
 	var out bytes.Buffer
