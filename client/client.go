@@ -33,9 +33,10 @@ const (
 )
 
 // A Resolver finds the servers responsible for a question;
-// *[bootstrap.Resolver] is one. It must be safe for concurrent use. An error
-// that wraps [bootstrap.ErrNoService] means that no server is known, one that
-// wraps [bootstrap.ErrHTTPOnly] that only unencrypted ones are.
+// *[bootstrap.Resolver] is one. It must be safe for concurrent use, and quick: a
+// Batch asks it about one input after another, and reads no further meanwhile. An
+// error that wraps [bootstrap.ErrNoService] means that no server is known, one
+// that wraps [bootstrap.ErrHTTPOnly] that only unencrypted ones are.
 type Resolver interface {
 	Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error)
 }
@@ -81,7 +82,8 @@ type Config struct {
 
 	// ConnectTimeout bounds the set-up of a connection: always with a Transport
 	// of the Client's own, and with another one while there is one more server
-	// to ask. 0 means DefaultConnectTimeout.
+	// to ask, if it calls the hooks of net/http/httptrace. 0 means
+	// DefaultConnectTimeout.
 	ConnectTimeout time.Duration
 
 	// Jobs bounds the lookups of one Batch that run at once. 0 means DefaultJobs.

@@ -84,7 +84,13 @@ type progress struct {
 	remote atomic.Pointer[string]
 }
 
-func newProgress() *progress { return new(progress) }
+// newProgress takes a request for sent until it is heard of a connection, as
+// transports that call none of the hooks never tell.
+func newProgress() *progress {
+	p := new(progress)
+	p.at(stepSent)
+	return p
+}
 
 func (p *progress) step() step { return step(p.now.Load()) }
 

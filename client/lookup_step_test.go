@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,6 +13,29 @@ import (
 
 // metered is how programs count what goes through a transport.
 type metered struct{ http.RoundTripper }
+
+// mute is a transport of which nothing is heard until its answer comes.
+type mute struct{ http.RoundTripper }
+
+func (m mute) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(context.Background()) // without the hooks
+	context.AfterFunc(req.Context(), cancel)
+	return m.RoundTripper.RoundTrip(req.WithContext(ctx))
+}
+
+// A transport that does not tell when it is connected has the time of the whole
+// attempt, though another server could be asked.
+func TestLookupMuteTransport(t *testing.T) {
+	s, plain := newPair(t, rdaptest.Config{}, client.Config{})
+	c := newAsker(t, s.CA(), client.Config{
+		Transport: mute{plain.pool}, ConnectTimeout: 50 * time.Millisecond, Timeout: time.Minute,
+		Resolver: urls{s.URL(), s.URL() + "second/"},
+	})
+	s.On("/domain/slow.example", rdaptest.Latency(300*time.Millisecond))
+	if r := c.lookup(t, mustParse(t, "", "slow.example")); r.Attempts != 1 || r.Verdict != client.Registered {
+		t.Errorf("%s after %d attempts", describe(r), r.Attempts)
+	}
+}
 
 // A pool inside another transport tells as much as one by itself, and where it
 // is with a request.
