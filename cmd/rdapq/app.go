@@ -63,6 +63,7 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	}
 	defer s.close(ctx)
 	a.session, a.many = s, len(args) != 1
+	a.tellUnsearched(args)
 	if o.batch.dryRun {
 		return a.plan(ctx, s, src)
 	}

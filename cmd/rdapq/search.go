@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -57,4 +60,24 @@ func (o *searchOptions) rows(r *client.Result) iter.Seq[*client.Result] {
 		return func(yield func(*client.Result) bool) { yield(r) }
 	}
 	return r.Expand()
+}
+
+// searchFlags are those that only searches heed.
+var searchFlags = []string{"max-results", "sort", "count", "field-set", "unannounced", "expand"}
+
+// tellUnsearched says which flags of the command line do nothing, since none of the
+// arguments is a search.
+func (a *app) tellUnsearched(args []string) {
+	given := slices.DeleteFunc(slices.Clone(searchFlags), func(name string) bool {
+		return !a.flags.Changed(name) || slices.ContainsFunc(a.settings, func(s setting) bool { return s.flag.Name == name })
+	})
+	if len(given) == 0 || a.opts.quiet || a.opts.file != "" || slices.Contains(searchTypes, a.opts.typ) {
+		return
+	}
+	for _, text := range args {
+		if q, err := client.Parse(text); err != nil || q.Search != nil {
+			return // what is wrong is told elsewhere
+		}
+	}
+	fmt.Fprintf(a.stderr, "hint: for searches only, such as -t domains 'exam*.com': --%s\n", strings.Join(given, ", --"))
 }
