@@ -81,8 +81,9 @@ type Config struct {
 	Timeout time.Duration
 
 	// ConnectTimeout bounds the set-up of a connection: always with a Transport
-	// of the Client's own, and with another one while there is one more server
-	// to ask, if it calls the hooks of net/http/httptrace. 0 means
+	// of the Client's own, never with a *pool.Pool of the caller's, which has
+	// bounds of its own, and with any other while there is one more server to
+	// ask, if it calls the hooks of net/http/httptrace. 0 means
 	// DefaultConnectTimeout.
 	ConnectTimeout time.Duration
 
