@@ -35,25 +35,24 @@ func newBodies(most int64) *bodies {
 // take accounts n more octets to t. It waits until there is room, or ctx has
 // ended, which is the error then.
 func (b *bodies) take(ctx context.Context, t *task, n int64) error {
-	if b.used.Add(n) <= b.most {
+	if b.fit(n) {
 		t.held += n
 		return nil
 	}
-	b.used.Add(-n)
 	defer context.AfterFunc(ctx, b.look)()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.watched.Add(1)
 	defer b.watched.Add(-1)
-	for b.used.Add(n) > b.most {
+	for !b.fit(n) {
 		if b.over == nil {
 			b.over = t
 			b.watched.Add(1)
 		}
 		if b.over == t {
+			b.used.Add(n)
 			break
 		}
-		b.used.Add(-n)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -61,6 +60,20 @@ func (b *bodies) take(ctx context.Context, t *task, n int64) error {
 	}
 	t.held += n
 	return nil
+}
+
+// fit accounts for n more octets if there is room. Until it is known that there
+// is, nothing of them shows: free tells by the sum whether somebody is over.
+func (b *bodies) fit(n int64) bool {
+	for {
+		used := b.used.Load()
+		if used+n > b.most {
+			return false
+		}
+		if b.used.CompareAndSwap(used, used+n) {
+			return true
+		}
+	}
 }
 
 // look wakes those who wait.
@@ -75,13 +88,13 @@ func (b *bodies) free(n int64) {
 	if n == 0 {
 		return
 	}
-	left := b.used.Add(-n)
+	b.used.Add(-n)
 	if b.watched.Load() == 0 {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if left <= b.most && b.over != nil {
+	if b.over != nil && b.used.Load() <= b.most {
 		b.over = nil
 		b.watched.Add(-1)
 	}

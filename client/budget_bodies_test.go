@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 )
@@ -35,4 +36,29 @@ func TestBodiesWait(t *testing.T) {
 			t.Errorf("%v, %d held, %d in all", err, patient.held, b.used.Load())
 		}
 	})
+}
+
+// Bodies of which not one has room go through one after another, whoever asks in
+// the moment in which another one is given back.
+func TestBodiesGiants(t *testing.T) {
+	b := newBodies(1)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 100_000 {
+				giant := new(task)
+				for range 2 {
+					if err := b.take(t.Context(), giant, 10); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				b.free(giant.held)
+			}
+		})
+	}
+	wg.Wait()
+	if n := b.used.Load(); n != 0 || b.over != nil || b.watched.Load() != 0 {
+		t.Errorf("%d octets, over %v, %d watch", n, b.over, b.watched.Load())
+	}
 }
