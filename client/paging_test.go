@@ -197,3 +197,19 @@ func TestSearchGivenUp(t *testing.T) {
 		t.Errorf("%s: %+v, %q", describe(r), r.Paging, r.Warnings)
 	}
 }
+
+// Pages have no place for what links lead to, so that nobody is asked for it.
+func TestSearchFollowsNothing(t *testing.T) {
+	registry, registrar, a := newReferrer(t, rdaptest.H2Only, client.Config{})
+	registry.On("/domain/harbour.example", rdaptest.JSON(fixture(t, "registry-thin.json", "https://rdap.lighthouse.example/", registrar.URL())))
+	pages := 0
+	for page, err := range a.Search(t.Context(), mustParse(t, "", "harbour.example")) {
+		if err != nil || len(page.Raw) == 0 {
+			t.Errorf("%+v, %v", page, err)
+		}
+		pages++
+	}
+	if n := registrar.Counts().Requests; pages != 1 || n != 0 {
+		t.Errorf("%d pages, %d requests to the registrar", pages, n)
+	}
+}

@@ -60,16 +60,21 @@ func (c *Client) ask(ctx context.Context, r *Result, servers bootstrap.Answer) {
 	c.run(ctx, c.newTask(r, servers))
 }
 
-// run takes a task to its end.
+// run takes a task to its end, and what its answer links to.
 func (c *Client) run(ctx context.Context, t *task) {
-	defer func() { t.memory.free(t.held) }() // also when a consumer of pages panics
+	defer func() { t.memory.free(t.held) }()
 	for again := true; again; again = c.follow(ctx, t) {
-		for c.await(ctx, t) && c.try(ctx, t) {
-			continue
-		}
-		t.settle()
+		c.complete(ctx, t)
 	}
 	t.result.Time = time.Now()
+}
+
+// complete makes the requests of a task until its result is complete.
+func (c *Client) complete(ctx context.Context, t *task) {
+	for c.await(ctx, t) && c.try(ctx, t) {
+		continue
+	}
+	t.settle()
 }
 
 // request makes one request, with the redirects that it leads to, and reports

@@ -12,10 +12,10 @@ var ErrIncomplete = errors.New("the results are not complete")
 
 // Search asks what [Client.Lookup] asks, and yields the answer page by page as
 // pages come, without keeping any. An error comes last and alone: when there is no
-// answer, an *[Error], also for a 404; and after the pages that could
-// be read, one that wraps [ErrIncomplete] and the [*Error] of the page that could
-// not. Breaking out of the loop asks for no more. A query that finds one object, or
-// is no search, yields that answer as its only page.
+// answer, an *[Error], also for a 404; and after the pages that could be read, one
+// that wraps [ErrIncomplete] and the [*Error] of the page that could not. Breaking
+// out of the loop asks for no more. A query that finds one object, or is no search,
+// yields that answer as its only page; its links are not followed.
 func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
 	return func(yield func(*Page, error) bool) {
 		r := &Result{Query: c.registrable(q)}
@@ -32,7 +32,10 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
 				return !gone
 			}}
 		}
-		c.run(ctx, t)
+		func() {
+			defer func() { t.memory.free(t.held) }() // also when the consumer panics
+			c.complete(ctx, t)
+		}()
 		switch {
 		case gone:
 		case r.failure() != nil || r.Err != nil:
