@@ -219,12 +219,15 @@ func TestReportOfABatch(t *testing.T) {
 		"modes.0.servers.0.lookups": "per_server.0.lookups", "modes.0.servers.2.verdicts": "per_server.2.verdicts",
 		"modes.0.bytes_in.median": "bytes_in", "modes.0.lookup_ms.p95": "ms.p95",
 	} {
-		x, _ := follow(p.data, here)
-		y, _ := follow(receipt, there)
-		fx, _ := strconv.ParseFloat(x, 64)
-		fy, _ := strconv.ParseFloat(y, 64)
+		x, found := follow(p.data, here)
+		y, too := follow(receipt, there)
+		if !found || !too {
+			t.Errorf("%s is %q, %s is %q", here, x, there, y)
+		}
+		fx, errX := strconv.ParseFloat(x, 64)
+		fy, errY := strconv.ParseFloat(y, 64)
 		// The receipt's quantiles are right within 1 %, here they are exact.
-		if x != y && math.Abs(fx-fy) > max(fx*.011, .06) {
+		if x != y && (errX != nil || errY != nil || math.Abs(fx-fy) > max(fx*.011, .06)) {
 			t.Errorf("%s is %s, the receipt has %s", here, x, y)
 		}
 	}
