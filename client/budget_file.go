@@ -41,6 +41,9 @@ const (
 // understood is as good as none, because budgets are hints: it will be replaced.
 // The error is that of a file that is there and cannot be read.
 func OpenBudgetFile(path string) (*BudgetFile, error) {
+	if path == "" {
+		return nil, errors.New("client: file of budgets without a name")
+	}
 	f := &BudgetFile{path: path, pending: make(map[string]Budget)}
 	known, err := f.read(time.Now())
 	if err != nil {

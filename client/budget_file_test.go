@@ -79,8 +79,10 @@ func TestBudgetFileBroken(t *testing.T) {
 			t.Errorf("%q is not replaced", content)
 		}
 	}
-	if _, err := OpenBudgetFile(t.TempDir()); err == nil {
-		t.Error("a folder is a file of budgets")
+	for what, path := range map[string]string{"a folder": t.TempDir(), "nothing": ""} {
+		if _, err := OpenBudgetFile(path); err == nil {
+			t.Errorf("%s is a file of budgets", what)
+		}
 	}
 	f := openBudgets(t, filepath.Join(t.TempDir(), "nowhere", "budgets.json"))
 	f.Add("a", Budget{Used: []Use{{time.Now(), 1}}})

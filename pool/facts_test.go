@@ -129,8 +129,10 @@ func TestFactsThatAreNotBelieved(t *testing.T) {
 			t.Errorf("file that others can write: %+v", got)
 		}
 	}
-	if _, err := OpenFactFile(dir); err == nil {
-		t.Error("a folder was opened")
+	for _, path := range []string{dir, ""} {
+		if _, err := OpenFactFile(path); err == nil {
+			t.Errorf("%q was opened", path)
+		}
 	}
 	far := Facts{
 		H3: ":443", H3Until: now.Add(1000 * time.Hour), QUICBlocked: now.Add(1000 * time.Hour), QUICFailures: 3,

@@ -40,9 +40,12 @@ type factsDocument struct {
 // be understood, or that others could have written is as good as empty; the
 // error is that of a file that can't be read.
 func OpenFactFile(path string) (*FactFile, error) {
+	if path == "" {
+		return nil, errors.New("pool: fact file without a name")
+	}
 	origins, err := readFacts(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("pool: fact file: %w", err)
 	}
 	return &FactFile{path: path, origins: origins, changed: make(map[string]struct{})}, nil
 }
