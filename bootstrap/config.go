@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,7 +136,7 @@ func (r *Resolver) setURLs(c Config) error {
 		}
 		r.server = []string{u}
 	}
-	base, isHTTPS, err := baseURL(orDefault(c.BaseURL, DefaultBaseURL))
+	base, isHTTPS, err := baseURL(cmp.Or(c.BaseURL, DefaultBaseURL))
 	if err != nil {
 		return fmt.Errorf("base URL: %w", err)
 	}
@@ -146,14 +147,12 @@ func (r *Resolver) setURLs(c Config) error {
 	return nil
 }
 
-func orDefault(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
-}
-
 func (r *Resolver) setFiles(files map[Registry][]byte) error {
+	for reg := range files {
+		if int(reg) >= len(r.holders) {
+			return fmt.Errorf("files: there is no %v", reg)
+		}
+	}
 	for i := range r.holders {
 		ed := &edition{table: new(table)}
 		if data, ok := files[Registry(i)]; ok {

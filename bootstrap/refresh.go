@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,8 +83,8 @@ func (r *Resolver) download(ctx context.Context, reg Registry, old *download) (*
 	now := r.now()
 	next := &download{meta: meta{
 		BaseURL:      r.baseURL,
-		ETag:         orDefault(got.header.Get("ETag"), before.ETag),
-		LastModified: orDefault(got.header.Get("Last-Modified"), before.LastModified),
+		ETag:         cmp.Or(got.header.Get("ETag"), before.ETag),
+		LastModified: cmp.Or(got.header.Get("Last-Modified"), before.LastModified),
 		Fetched:      now,
 		Size:         before.Size,
 	}}

@@ -166,6 +166,7 @@ func TestBadConfig(t *testing.T) {
 		"override":       {Overrides: Overrides{"zz": nil}},
 		"override key":   {Overrides: Overrides{"192.0.2.1/24": {"https://a.invalid/"}}},
 		"file":           {Files: map[Registry][]byte{RegistryDNS: []byte("<html>")}},
+		"unknown file":   {Files: map[Registry][]byte{Registry(registries): []byte("{}")}},
 		"file mixed up":  {Files: map[Registry][]byte{RegistryASN: []byte(dns("", "zz"))}},
 		"file mixed up6": {Files: map[Registry][]byte{RegistryIPv4: []byte(services(`[["2001:db8::/32"],["https://a.invalid/"]]`))}},
 	} {

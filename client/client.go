@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -197,8 +198,8 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.UserAgent = orDefault(c.UserAgent, DefaultUserAgent)
-	c.Timeout = orDefault(c.Timeout, DefaultTimeout)
+	c.UserAgent = cmp.Or(c.UserAgent, DefaultUserAgent)
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	c.ConnectTimeout = positive(c.ConnectTimeout, DefaultConnectTimeout)
 	c.Jobs = positive(c.Jobs, DefaultJobs)
 	c.Attempts = positive(c.Attempts, DefaultAttempts)
@@ -207,19 +208,11 @@ func (c Config) withDefaults() Config {
 	c.ReferralDepth = positive(c.ReferralDepth, DefaultReferralDepth)
 	c.CacheEntries = positive(c.CacheEntries, DefaultCacheEntries)
 	c.CacheBytes = positive(c.CacheBytes, DefaultCacheBytes)
-	c.MaxRedirects = max(orDefault(c.MaxRedirects, DefaultMaxRedirects), 0)
+	c.MaxRedirects = max(cmp.Or(c.MaxRedirects, DefaultMaxRedirects), 0)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return c
-}
-
-func orDefault[T comparable](v, d T) T {
-	var zero T
-	if v == zero {
-		return d
-	}
-	return v
 }
 
 func positive[T int | int64 | time.Duration](v, d T) T {

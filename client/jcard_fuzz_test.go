@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -104,7 +105,7 @@ func checkCard(t *testing.T, member string, card []byte) {
 	}
 	// A Summary reads less of the card, and finds the same.
 	s, _, err := Summarise(answer)
-	if name := orDefault(c.Name, c.Org); err != nil || s.Name != name || s.AbuseEmail != c.AbuseEmail {
+	if name := cmp.Or(c.Name, c.Org); err != nil || s.Name != name || s.AbuseEmail != c.AbuseEmail {
 		t.Fatalf("%v: summary %+v of %+v", err, s, c)
 	}
 	abuse := slices.Concat([]byte(`{"objectClassName":"domain","entities":[{"roles":["abuse"],"`+member+`":`), card, []byte("}]}"))

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -72,7 +73,7 @@ func (r *Result) Merged() (*Merged, error) {
 // asked for, or that the registry's record is about. One without a name is given
 // the benefit of the doubt.
 func sameDomain(rec, registry *Record, q Query) bool {
-	name := orDefault(rec.LDHName, rec.UnicodeName)
+	name := cmp.Or(rec.LDHName, rec.UnicodeName)
 	return name == "" || isNameOf(name, registry, q)
 }
 
@@ -228,7 +229,7 @@ func merge(registry, registrar *Record) *Record {
 	if out.SecureDNS.Signed() == Unknown && registrar.SecureDNS.Signed() != Unknown {
 		out.SecureDNS = registrar.SecureDNS
 	}
-	out.UnicodeName = orDefault(out.UnicodeName, registrar.UnicodeName)
+	out.UnicodeName = cmp.Or(out.UnicodeName, registrar.UnicodeName)
 	out.Events = mergeEvents(registry, registrar)
 	out.Entities = mergeEntities(registry.Entities, registrar.Entities)
 	out.Redacted = slices.Clip(out.Redacted)

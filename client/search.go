@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -70,8 +71,8 @@ type SearchOptions struct {
 
 // or returns o with what it leaves open from more.
 func (o SearchOptions) or(more SearchOptions) SearchOptions {
-	o.Sort = orDefault(o.Sort, more.Sort)
-	o.FieldSet = orDefault(o.FieldSet, more.FieldSet)
+	o.Sort = cmp.Or(o.Sort, more.Sort)
+	o.FieldSet = cmp.Or(o.FieldSet, more.FieldSet)
 	o.Count = o.Count || more.Count
 	return o
 }

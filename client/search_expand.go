@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"iter"
 	"strings"
 )
@@ -77,7 +78,7 @@ func (q Query) nameOf(one *Result) Query {
 	if err != nil {
 		return found
 	}
-	text := orDefault(DisplayName(orDefault(rec.LDHName, rec.UnicodeName)), rec.Handle)
+	text := cmp.Or(DisplayName(cmp.Or(rec.LDHName, rec.UnicodeName)), rec.Handle)
 	switch {
 	case found.Type == TypeIP && rec.StartAddress != "":
 		text = rec.StartAddress

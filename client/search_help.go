@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -109,7 +110,7 @@ func (r *reader) openID(o *OpenIDSupport) {
 						r.skip()
 					}
 				}
-				if name = orDefault(name, iss); name != "" {
+				if name = cmp.Or(name, iss); name != "" {
 					o.Providers = append(o.Providers, name)
 				}
 			}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strconv"
@@ -287,7 +288,7 @@ func (s *search) follow(c *Client, page *Result, found sheet) *url.URL {
 		return stop(why)
 	}
 	p.Next = next.String()
-	most := orDefault(c.cfg.Search.MaxResults, DefaultMaxResults)
+	most := cmp.Or(c.cfg.Search.MaxResults, DefaultMaxResults)
 	switch normal := normalURL(next); {
 	case s.seen[normal] || normal == normalOf(page.FinalURL) || normal == normalOf(main.FinalURL) || normal == normalOf(main.URL):
 		return stop("it has been read already, so the pages go round in a circle")

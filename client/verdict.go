@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -194,7 +195,7 @@ func (r *Result) compare(found *survey, a answer) {
 		return
 	}
 	if ldh, unicode := readNames(a.raw, r.Query.Name); !sameName(r.Query.Name, ldh, unicode) {
-		r.warn("asked for " + quote(r.Query.Name) + ", the answer is about " + quote(orDefault(ldh, unicode)))
+		r.warn("asked for " + quote(r.Query.Name) + ", the answer is about " + quote(cmp.Or(ldh, unicode)))
 	}
 }
 
