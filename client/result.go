@@ -46,7 +46,7 @@ type Result struct {
 	Header   http.Header      // of the last response; nil without one
 	Raw      []byte           // the body as the server sent it, decompressed; nil without one. Replace it, but don't write to it
 	Paging   *Paging          // of a search: its further pages; nil for other answers
-	Warnings []string         // what was odd, one sentence each
+	Warnings []string         // what was odd, one sentence each; that the answer is about another object than was asked for, among others
 	Err      *Error           // why there is no answer; nil for Registered, Found; the server's own words for the others
 
 	Registrar *Result   // what the registrar of a domain said, if it was asked; nil otherwise. Whatever came of it, the rest of this Result is the registry's alone

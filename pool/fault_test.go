@@ -3,7 +3,9 @@ package pool_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -187,6 +189,33 @@ func TestRefusedStreams(t *testing.T) {
 	getAll(t, p, s, 200, 20)
 	if st := p.Stats(); st.Retries[pool.RetryRefused] < 40 || st.Failed != 0 || st.Connections != 1 {
 		t.Errorf("stats: %+v", st)
+	}
+}
+
+// What the server says it did nothing about is sent again whatever its method,
+// as long as its body can be made again.
+func TestRefusedPost(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
+	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Refuse: func(n int64) bool { return n%2 == 1 }}})
+	p := newPool(t, s, pool.Config{})
+	for _, tt := range []struct {
+		body io.Reader
+		want bool // an answer
+	}{{nil, true}, {strings.NewReader("body"), true}, {io.MultiReader(strings.NewReader("body")), false}} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, domain(s, 1), tt.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := p.RoundTrip(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		if answered := err == nil; answered != tt.want {
+			t.Errorf("%T: %v", tt.body, err)
+		}
+	}
+	if n := p.Stats().Retries[pool.RetryRefused]; n != 2 {
+		t.Errorf("%d repetitions", n)
 	}
 }
 

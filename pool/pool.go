@@ -87,13 +87,14 @@ func New(c Config) (*Pool, error) {
 // RoundTrip sends one request and returns its response. The caller must close
 // the body; reading it to the end or closing it frees the connection.
 //
-// A request is repeated without the caller seeing it only if its method is
-// GET, HEAD, OPTIONS or TRACE or it has a field Idempotency-Key, it has no body or
-// can make it again ([http.Request.GetBody]), and no byte of a response has
-// arrived: on a newer connection when its connection ended, once or twice, and up
-// to six times if those connections had answered others; and as often as a server
-// that goes on answering others says that it has not processed this one (GOAWAY, a
-// refused stream, early data that was not taken). With NoReuse nothing is repeated.
+// A request is repeated without the caller seeing it only if it has no body or can
+// make it again ([http.Request.GetBody]), and no byte of a response has arrived. As
+// often as a server that goes on answering others says that it has not processed
+// it (GOAWAY, a refused stream, early data that was not taken), it is sent again,
+// whatever its method. When its connection ended without such a word, it is sent
+// again if its method is GET, HEAD, OPTIONS or TRACE or it has a field
+// Idempotency-Key: on a newer connection, once or twice, and up to six times if
+// those connections had answered others. With NoReuse nothing is repeated.
 //
 // An error that comes of making a connection, or of waiting for one, is of type
 // *[Error]. [ErrClosed], and what is wrong with the request itself, come as they

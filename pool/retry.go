@@ -75,7 +75,10 @@ type retrier struct {
 
 // allowed reports whether req may be sent again after f, and counts it.
 func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
-	if f.reason == noRetry || !f.unsent && !replayable(req) || req.Context().Err() != nil {
+	if f.reason == noRetry || !repeatable(req) || req.Context().Err() != nil {
+		return false
+	}
+	if !f.unsent && !f.unprocessed && !idempotent(req) {
 		return false
 	}
 	switch {
@@ -100,16 +103,18 @@ func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
 	return true
 }
 
-// replayable reports whether sending req twice does no harm (RFC 9110 section
-// 9.2.2) and is possible.
-func replayable(req *http.Request) bool {
+// idempotent reports whether it does no harm if the server processes req twice
+// (RFC 9110 section 9.2.2).
+func idempotent(req *http.Request) bool {
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
-	default:
-		if req.Header["Idempotency-Key"] == nil {
-			return false
-		}
+		return true
 	}
+	return req.Header["Idempotency-Key"] != nil
+}
+
+// repeatable reports whether req can be sent twice.
+func repeatable(req *http.Request) bool {
 	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
 }
 
