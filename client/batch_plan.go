@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"math"
 	"slices"
@@ -56,7 +57,7 @@ const (
 
 // Plan reads inputs to their end and returns what a Batch would do with them. It
 // sends nothing to any of the servers; the Resolver may fetch its files. The
-// error is that of ctx, and the Plan is of what was read until then.
+// error is that of ctx, or [ErrClosed], and the Plan is of what was read until then.
 //
 // A Batch asks duplicates once only if they come soon after one another, a Plan
 // counts them all.
@@ -69,7 +70,9 @@ func (c *Client) Plan(ctx context.Context, inputs iter.Seq2[Input, error]) (*Pla
 		if ctx.Err() != nil {
 			break
 		}
-		p.add(in, err)
+		if !p.add(in, err) {
+			return p.end(), ErrClosed
+		}
 	}
 	return p.end(), ctx.Err()
 }
@@ -83,13 +86,18 @@ type planner struct {
 	seen    hashSet
 }
 
-func (p *planner) add(in Input, err error) {
-	p.plan.Lines++
+// add is false if the Client was closed before in had its server.
+func (p *planner) add(in Input, err error) bool {
 	it := &item{input: in, loaded: true}
 	it.result = new(Result)
-	if e := p.b.prepare(it, err); e != nil {
+	e := p.b.prepare(it, err)
+	if e != nil && err == nil && errors.Is(e, ErrClosed) {
+		return false
+	}
+	p.plan.Lines++
+	if e != nil {
 		p.fail(in, it.result.Query, e)
-		return
+		return true
 	}
 	s := p.servers[it.host]
 	if s == nil {
@@ -103,10 +111,11 @@ func (p *planner) add(in Input, err error) {
 		p.plan.Approximate = true
 	case !isNew:
 		p.plan.Duplicates++
-		return
+		return true
 	}
 	s.Queries++
 	p.plan.Queries++
+	return true
 }
 
 func (p *planner) fail(in Input, q Query, e *Error) {

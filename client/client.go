@@ -241,6 +241,7 @@ type Client struct {
 
 	closeOnce sync.Once
 	closed    chan struct{} // closed by Close
+	ownPool   bool          // Close closes the connections
 	languages []string      // the Accept-Language field; nil without
 }
 
@@ -268,7 +269,7 @@ func New(cfg Config) (*Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.cfg.Transport = p
+		c.cfg.Transport, c.ownPool = p, true
 		c.own = append(c.own, p)
 	}
 	if c.cfg.Resolver == nil {
@@ -288,9 +289,10 @@ var ErrClosed = errors.New("client: closed")
 // Close ends what the Client does and closes what it made for itself. Batches
 // come to their end as with [Client.Drain], lookups that wait end at once, and
 // nothing more is asked, now or later: what is not asked is [CodeCanceled], with
-// an error that wraps [ErrClosed]. Requests under way fail if the connections are
+// an error that wraps [ErrClosed]. So are requests under way if the connections are
 // the Client's own. A Transport, Resolver or BudgetStore given in the [Config] is
-// left alone, and requests under way on that Transport go on to their end.
+// left alone, and requests under way on that Transport go on to their end; redirects
+// that they lead to are not followed.
 //
 // The error is that of keeping Config.Budgets, or of closing. A Client may be
 // closed more than once.

@@ -3,11 +3,15 @@ package client_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
@@ -84,6 +88,106 @@ func TestCloseBatch(t *testing.T) {
 	}
 	if n := s.Counts().Requests; n > 30 {
 		t.Errorf("%d requests, though the tenth result was followed by Close", n)
+	}
+}
+
+// Close says so also to those whose answer was being read, whatever the connection
+// that it ended says, and whether they could be asked again or not.
+func TestCloseWhileReading(t *testing.T) {
+	for _, attempts := range []int{1, 3} {
+		began := make(chan struct{})
+		s := newPlain(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = io.WriteString(w, `{"objectClassName":`)
+			_ = http.NewResponseController(w).Flush()
+			began <- struct{}{}
+			<-r.Context().Done()
+		})
+		newOne := func() *client.Client {
+			c, err := client.New(client.Config{Attempts: attempts, AllowHTTP: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		c := newOne()
+		q := mustParse(t, "", "alpha.example")
+		q.Server = s
+		result := make(chan *client.Result)
+		go func() {
+			r, _ := c.Lookup(t.Context(), q)
+			result <- r
+		}()
+		<-began
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		closed(t, <-result)
+
+		c = newOne()
+		go func() {
+			<-began
+			c.Close()
+		}()
+		n := 0
+		for r := range c.Batch(t.Context(), func(yield func(client.Input, error) bool) {
+			yield(client.Input{Line: 1, Text: "alpha.example", Server: s}, nil)
+		}) {
+			closed(t, r)
+			n++
+		}
+		if n != 1 {
+			t.Errorf("%d results", n)
+		}
+	}
+}
+
+// A redirect that comes after Close is not followed.
+func TestCloseBeforeRedirect(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{}, client.Config{})
+	release := make(chan struct{})
+	s.On("/domain/alpha.example", rdaptest.Until(release), rdaptest.Redirect(302, "/domain/beta.example"))
+	result := make(chan *client.Result)
+	go func() {
+		r, _ := a.Client.Lookup(t.Context(), mustParse(t, "", "alpha.example"))
+		result <- r
+	}()
+	if err := s.AwaitRequests(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	close(release)
+	closed(t, <-result)
+	if n := s.Counts().Requests; n != 1 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// Nobody is asked for a server after Close, since that may fetch files, and it is
+// told that the Client was closed, not that there is no server.
+func TestCloseResolve(t *testing.T) {
+	var resolved atomic.Int64
+	resolver := resolverFunc(func(bootstrap.Question) (bootstrap.Answer, error) {
+		resolved.Add(1)
+		return bootstrap.Answer{}, bootstrap.ErrNoService
+	})
+	for _, cfg := range []client.Config{{}, {Resolver: resolver}} {
+		c, err := client.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		r, _ := c.Lookup(t.Context(), mustParse(t, "", "alpha.example"))
+		closed(t, r)
+		if _, err := c.Plan(t.Context(), lines("alpha.example", "beta.example")); !errors.Is(err, client.ErrClosed) {
+			t.Errorf("plan: %v", err)
+		}
+		for r := range c.Batch(t.Context(), lines("alpha.example")) {
+			closed(t, r)
+		}
+	}
+	if n := resolved.Load(); n != 0 {
+		t.Errorf("resolved %d times", n)
 	}
 }
 

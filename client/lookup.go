@@ -68,8 +68,16 @@ func (c *Client) resolve(ctx context.Context, q Query) (bootstrap.Answer, *Error
 	if !ok {
 		return bootstrap.Answer{}, q.noServer()
 	}
+	if c.isClosed() {
+		return bootstrap.Answer{}, closedWhile("finding the server for " + visible(q.String()))
+	}
 	answer, err := c.cfg.Resolver.Resolve(ctx, question)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() == nil && c.isClosed():
+		e := closedWhile("finding the server for " + visible(q.String()))
+		e.Err = errors.Join(ErrClosed, err)
+		return bootstrap.Answer{}, e
+	case err != nil:
 		return bootstrap.Answer{}, resolveError(ctx, q, err)
 	}
 	return c.permitted(q, answer)

@@ -35,6 +35,11 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		stopped(a.outer, e, at.doingWith(host))
 		return e
 	}
+	if a.c.isClosed() && a.c.ownPool {
+		e = closedWhile(at.doingWith(host))
+		e.Err = errors.Join(ErrClosed, err)
+		return e
+	}
 	if errors.Is(err, pool.ErrClosed) {
 		// Whoever closed the pool wants no more answers, and it stays closed.
 		e.Code, e.Message = CodeCanceled, "not asked: the pool of connections is closed"

@@ -128,6 +128,9 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 			a.remember(u, resp, nil)
 			a.led = true
 			a.c.cfg.Logger.Debug("redirect", "from", redactURL(u), "to", redactURL(next), "status", resp.StatusCode)
+			if a.c.isClosed() {
+				return answer{}, closedWhile("following the redirect to " + visible(redactURL(next)))
+			}
 			u = next
 			continue
 		}

@@ -299,11 +299,16 @@ func settled(err error) bool {
 
 // stop makes the result that of a caller who gave up, or who closed the Client.
 func (c *Client) stop(ctx context.Context, t *task, doing string) {
-	e := &Error{Server: t.result.Server}
+	e := closedWhile(doing)
 	if ctx.Err() != nil {
+		e = new(Error)
 		stopped(ctx, e, doing)
-	} else {
-		e.Code, e.Message, e.Err = CodeCanceled, "the client was closed while "+doing, ErrClosed
 	}
+	e.Server = t.result.Server
 	t.result.fail(e)
+}
+
+// closedWhile is the error of what Close put an end to.
+func closedWhile(doing string) *Error {
+	return &Error{Code: CodeCanceled, Message: "the client was closed while " + doing, Err: ErrClosed}
 }
