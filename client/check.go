@@ -20,7 +20,7 @@ func (c Config) check() error {
 		return bad("Referral", "%q is none of the values", c.Referral)
 	}
 	for _, r := range c.Related {
-		if !slices.Contains(Relations, r) {
+		if !slices.Contains(Relations(), r) {
 			return bad("Related", "%q is none of the relations", r)
 		}
 	}

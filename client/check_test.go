@@ -23,7 +23,7 @@ func TestConfigCheck(t *testing.T) {
 			MaxRedirects: -1, ReferralDepth: -1, ReferralTimeout: -1, CacheEntries: -1, CacheBytes: -1,
 		}},
 		{"", client.Config{
-			Cache: client.CacheAll, Referral: client.ReferralRegistrar, Related: client.Relations,
+			Cache: client.CacheAll, Referral: client.ReferralRegistrar, Related: client.Relations(),
 			Languages: []string{"de-AT", "en"}, UserAgent: "registrar/1 (ops@registrar.example)",
 			Rates:         map[string]client.Rate{"rdap.example": {}, "rdap.example.net": {N: 1, Per: time.Second}},
 			RegistrarURLs: map[string]string{"9999": "https://rdap.example/", "9998": ""},

@@ -38,7 +38,7 @@ func FuzzLinks(f *testing.F) {
 		rec := &Record{LDHName: "ALPHA.EXAMPLE."}
 		rec.Links = []Link{{Href: href, Rel: rel, Type: typ}, {Href: href + "/", Rel: rel, Type: typ}, {Href: href, Rel: rel, Type: typ}}
 		lists := [][]*url.URL{registrarLinks(rec, q, base)}
-		for _, relation := range Relations {
+		for _, relation := range Relations() {
 			lists = append(lists, relationLinks(rec, relation, base))
 		}
 		for _, list := range lists {

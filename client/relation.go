@@ -12,5 +12,7 @@ const (
 	RelationBottom Relation = "bottom" // the smallest ones
 )
 
-// Relations are all there are.
-var Relations = []Relation{RelationUp, RelationDown, RelationTop, RelationBottom}
+// Relations returns all there are.
+func Relations() []Relation {
+	return []Relation{RelationUp, RelationDown, RelationTop, RelationBottom}
+}

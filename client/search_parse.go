@@ -131,7 +131,7 @@ func parseReverse(q *Query, whole, related string, conditions []string) error {
 
 func relationNamed(s string) (Relation, bool) {
 	r := Relation(strings.TrimPrefix(strings.ToLower(strings.TrimSpace(s)), "rdap-"))
-	if slices.Contains(Relations, r) {
+	if slices.Contains(Relations(), r) {
 		return r, true
 	}
 	return "", false

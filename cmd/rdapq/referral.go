@@ -36,8 +36,9 @@ func (o *referralOptions) register(f *pflag.FlagSet) {
 }
 
 func relations() []string {
-	names := make([]string, len(client.Relations))
-	for i, r := range client.Relations {
+	relations := client.Relations()
+	names := make([]string, len(relations))
+	for i, r := range relations {
 		names[i] = string(r)
 	}
 	return names

@@ -173,7 +173,7 @@ func (o *object) others(r *client.Result, traced bool) {
 	}
 	o.key("related")
 	related := object{dst: append(o.dst, '{')}
-	for _, relation := range client.Relations {
+	for _, relation := range client.Relations() {
 		begun := false
 		for _, g := range r.Related {
 			if g.Relation != relation {
