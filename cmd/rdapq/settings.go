@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -62,7 +63,7 @@ func (s settings) blame(err error) error {
 	if len(named) == 0 {
 		for _, name := range namesOnly {
 			for _, set := range s {
-				if set.flag.Name == name && strings.Contains(text, set.value) {
+				if set.flag.Name == name && set.standsIn(text) {
 					named = append(named, set)
 				}
 			}
@@ -79,6 +80,30 @@ func (s settings) blame(err error) error {
 		}
 	}
 	return fmt.Errorf("%w (%s)", err, strings.Join(parts, "; "))
+}
+
+// standsIn reports whether the value is in a text by itself: files often have a
+// part of their name in common with others, columns with any word.
+func (s setting) standsIn(text string) bool {
+	if s.flag.Name == "column" {
+		return strings.Contains(text, strconv.Quote(s.value))
+	}
+	for rest := text; ; {
+		before, after, ok := strings.Cut(rest, s.value)
+		if !ok {
+			return false
+		}
+		start := len(text) - len(rest) + len(before)
+		if !inPath(text, start-1) && !inPath(after, 0) {
+			return true
+		}
+		rest = text[start+1:]
+	}
+}
+
+// inPath reports whether the octet at i is one that names of files have.
+func inPath(text string, i int) bool {
+	return inName(text, i) || i >= 0 && i < len(text) && (strings.IndexByte(`./\_~`, text[i]) >= 0 || text[i] >= 0x80)
 }
 
 // mentioned are the settings that a text is about.
