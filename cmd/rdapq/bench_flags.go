@@ -15,6 +15,7 @@ const (
 	defaultBenchLookups = 40
 	defaultBenchRuns    = 3
 	defaultBenchJobs    = 4
+	fewBenchLookups     = 3 * defaultBenchJobs // fewer of them are asked one by one
 )
 
 var defaultBenchModes = []string{"reuse", "no-reuse"}
@@ -24,7 +25,7 @@ type benchOptions struct {
 	modes    []string
 	lookups  int // 0: the usual number
 	runs     int // 0: as usual
-	jobs     int
+	jobs     int // 0: as usual
 	json     bool
 	markdown bool
 }
@@ -33,7 +34,7 @@ func (o *benchOptions) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.modes, "modes", defaultBenchModes, "`MODES` to compare: "+strings.Join(measure.Words(), ", ")+"; joined by + they go together: no-reuse+tls1.2")
 	f.IntVarP(&o.lookups, "lookups", "n", 0, "`N` lookups a run; queries are asked again if there are fewer (40 of the demo registry, otherwise as many as give no server more than 20 in all)")
 	f.IntVar(&o.runs, "runs", 0, "`N` runs of each mode; less than 3 claim nothing (3)")
-	f.IntVarP(&o.jobs, "jobs", "j", defaultBenchJobs, "`N` lookups at once")
+	f.IntVarP(&o.jobs, "jobs", "j", 0, "`N` lookups at once (4, or 1 where a run has fewer than 12)")
 	f.BoolVar(&o.json, "json", false, "print all that was measured as JSON")
 	f.BoolVar(&o.markdown, "markdown", false, "print the table in Markdown")
 }
@@ -48,7 +49,7 @@ func (o *benchOptions) check() ([]measure.Mode, error) {
 		return nil, usagef("", "--lookups must be at least 1")
 	case o.runs < 0:
 		return nil, usagef("", "--runs must be at least 1")
-	case o.jobs < 1:
+	case o.jobs < 0:
 		return nil, usagef("", "--jobs must be at least 1")
 	case o.json && o.markdown:
 		return nil, usagef("leave one of them out", "--json and --markdown exclude each other")

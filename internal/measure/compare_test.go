@@ -48,6 +48,8 @@ func TestClaims(t *testing.T) {
 		"none less":         {[]Result{mode("a", 3, 100, 100, 100), mode("b", 3, 200, 200, 200)}, true, "a was 2 times faster than b"},
 		"overlapping":       {[]Result{mode("a", 2, 100, 110, 280), mode("b", 40, 275, 280, 300)}, false, "no difference between a and b is claimed: their ranges overlap"},
 		"touching":          {[]Result{mode("a", 2, 100, 110, 120), mode("b", 40, 120, 130, 140)}, false, "their ranges overlap"},
+		"hardly apart":      {[]Result{mode("a", 1, 183, 183, 184), mode("b", 3, 185, 185, 186)}, false, "no difference between a and b is claimed: they are less than 5 % apart"},
+		"a little apart":    {[]Result{mode("a", 1, 100, 100, 101), mode("b", 3, 105, 105, 106)}, true, "a was 1.1 times faster than b: 2 handshakes avoided"},
 		"too few runs":      {[]Result{mode("a", 2, 100, 110), mode("b", 40, 275, 280)}, false, "that takes at least 3 runs"},
 		"without an answer": {[]Result{mode("a", 2, 100, 110, 120), unanswered}, false, "not all lookups were answered"},
 	} {
@@ -73,6 +75,10 @@ func TestHeadlineOfSeveral(t *testing.T) {
 	}
 	one := []Result{mode("a", 2, 100)}
 	if got := headline(one, compare(one)); got != "a took 100 ms: 2 handshakes" {
+		t.Errorf("%q", got)
+	}
+	one[0].Unanswered = 18
+	if got := headline(one, compare(one)); got != "a: 18 lookups without an answer" {
 		t.Errorf("%q", got)
 	}
 	if got := headline(nil, nil); got == "" {

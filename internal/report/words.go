@@ -15,7 +15,7 @@ func settingLines(r *measure.Report) []string {
 	if r.Kind == measure.KindBench {
 		what := fmt.Sprintf("%s a run, %s at once", render.Plural(int64(s.Lookups), "lookup"), render.Grouped(int64(s.Jobs)))
 		if s.Jobs == 1 {
-			what = fmt.Sprintf("%s a run, one after another", render.Plural(int64(s.Lookups), "lookup"))
+			what = fmt.Sprintf("%s a run, one by one", render.Plural(int64(s.Lookups), "lookup"))
 		}
 		lines = append(lines, fmt.Sprintf("%s; %s of each mode by turns; %s in all",
 			what, render.Plural(int64(s.Runs), "run"), render.Plural(int64(s.LookupsInAll), "lookup")))
