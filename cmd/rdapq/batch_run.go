@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,8 +125,8 @@ func (r *batchRun) nothingLeft() error {
 		r.codes.add(client.Verdict(verdict))
 	}
 	if !r.app.opts.quiet {
-		fmt.Fprintf(r.app.stderr, "rdapq: nothing left to do: %s has the results of all %s\n",
-			render.Safe(r.app.opts.output), render.Plural(r.out.past.Rows, "line"))
+		fmt.Fprintf(r.app.stderr, "rdapq: nothing left to do: %s has the results of all %s: %s\n",
+			render.Safe(r.app.opts.output), render.Plural(r.out.past.Rows, "line"), cmp.Or(render.VerdictCounts(r.out.past.Verdicts), "none"))
 	}
 	return r.out.close(false) // it is marked as complete
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -43,6 +45,7 @@ const flushInterval = 100 * time.Millisecond
 // openOutput opens what --output names, or else standard output.
 func (a *app) openOutput(format string, src *source, in *journal.Input) (*output, error) {
 	o := &a.opts
+	a.warnOfName(format)
 	out := &output{text: format == render.FormatText}
 	w := a.stdout
 	switch {
@@ -228,6 +231,15 @@ func outputError(err error) error {
 		return err
 	}
 	return noRunf("", "cannot write the output: %w", err)
+}
+
+// warnOfName tells those who expect --output FILE.csv to mean --format csv that it
+// doesn't. An expression of --jq may make CSV.
+func (a *app) warnOfName(format string) {
+	o := &a.opts
+	if o.format == "" && o.view.jq == "" && o.view.raw == "" && strings.EqualFold(filepath.Ext(o.output), ".csv") {
+		a.warn(o.output + " gets " + format + "; --format csv writes CSV")
+	}
 }
 
 // terminal reports the width of w if it is a terminal.

@@ -326,6 +326,7 @@ func TestRefused(t *testing.T) {
 		change func(o *Options)
 		want   string
 	}{
+		{"more input", func(o *Options) { o.Input = &Input{"names.txt", 8, "abc"} }, "the input has changed: names.txt had 7 octets and now has 8"},
 		{"longer input", func(o *Options) { o.Input = &Input{"new.txt", 8, "abc"} }, "the input has changed: names.txt had 7 octets, new.txt has 8"},
 		{"other input", func(o *Options) { o.Input = &Input{"new.txt", 7, "abd"} }, "the input has changed: new.txt is as long as names.txt was, but not the same"},
 		{"standard input", func(o *Options) { o.Input = nil }, "its input can't be compared: that takes a file that can be read twice"},

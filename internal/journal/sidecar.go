@@ -121,8 +121,13 @@ func compare(was, now *sidecar) error {
 	case was.Input == nil || now.Input == nil:
 		return &ChangedError{"its input can't be compared", "that takes a file that can be read twice"}
 	case was.Input.Size != now.Input.Size:
-		return &ChangedError{"the input has changed", was.Input.Name + " had " + strconv.FormatInt(was.Input.Size, 10) +
-			" octets, " + now.Input.Name + " has " + strconv.FormatInt(now.Input.Size, 10)}
+		had := was.Input.Name + " had " + strconv.FormatInt(was.Input.Size, 10) + " octets"
+		if now.Input.Name != was.Input.Name {
+			had += ", " + now.Input.Name
+		} else {
+			had += " and now"
+		}
+		return &ChangedError{"the input has changed", had + " has " + strconv.FormatInt(now.Input.Size, 10)}
 	case was.Input.SHA256 != now.Input.SHA256:
 		return &ChangedError{"the input has changed", now.Input.Name + " is as long as " + was.Input.Name + " was, but not the same"}
 	case was.FlagsHash != now.FlagsHash:

@@ -185,8 +185,6 @@ func knownFields() []field {
 			}
 			return value{json: appendPages(nil, p)}
 		})},
-		{name: "paging", value: func(v *view) value { return v.member([]string{"paging"}) }},
-		{name: "more_pages", value: func(v *view) value { return v.member([]string{"more_pages"}) }},
 		{name: "related", value: func(v *view) value { return v.member([]string{"related"}) }},
 		{name: "warnings", value: func(v *view) value { return value{list: v.r.Warnings} }},
 		{name: "error", value: func(v *view) value {

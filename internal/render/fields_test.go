@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +78,15 @@ func TestFieldsAreThoseOfRows(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+	}
+}
+
+// A name that were there twice would be listed twice.
+func TestFieldNamesDiffer(t *testing.T) {
+	names := FieldNames()
+	slices.Sort(names)
+	if once := slices.Compact(slices.Clone(names)); len(once) != len(names) {
+		t.Errorf("%d names, and %d of them differ: %q", len(names), len(once), names)
 	}
 }
 
