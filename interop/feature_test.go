@@ -227,9 +227,17 @@ func limits(protocol string) func(t *testing.T, s *instance) outcome {
 		}
 		st := p.Stats()
 		out := c.withoutLog().check(t, p, names, protocol, false)
-		out.note = fmt.Sprintf("%s, %d retries", note, st.RetriesTotal())
+		out.note = note + ", " + retries(st)
 		return out
 	}
+}
+
+// retries says how many requests the pool sent again.
+func retries(st pool.Stats) string {
+	if n := st.RetriesTotal(); n != 1 {
+		return fmt.Sprintf("%d retries", n)
+	}
+	return "1 retry"
 }
 
 // withoutLog is for requests that are not logged.
@@ -260,7 +268,7 @@ func gracefully(protocol string) func(t *testing.T, s *instance) outcome {
 		if st.Failed != 0 {
 			t.Errorf("%d failed", st.Failed)
 		}
-		out.note = fmt.Sprintf("%d retries", st.RetriesTotal())
+		out.note = retries(st)
 		return out
 	}
 }

@@ -157,6 +157,6 @@ func goAway(t *testing.T, s *instance) outcome {
 	}
 	st := p.Stats()
 	out := c.withoutLog().check(t, p, names, "h2", false)
-	out.note = fmt.Sprintf("seen on %d of %d, %d retries", seen, witnesses, st.RetriesTotal())
+	out.note = fmt.Sprintf("seen on %d of %d, %s", seen, witnesses, retries(st))
 	return out
 }
