@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -129,7 +130,6 @@ func (r *Resolver) mayFetch(req *http.Request) bool {
 // whether it says so itself.
 func lifetime(h http.Header, now time.Time) (life time.Duration, stated bool) {
 	life = defaultLifetime
-	seconds := -1
 	for _, line := range h.Values("Cache-Control") {
 		for directive := range strings.SplitSeq(line, ",") {
 			name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
@@ -137,17 +137,16 @@ func lifetime(h http.Header, now time.Time) (life time.Duration, stated bool) {
 			case "no-cache", "no-store":
 				return 0, true
 			case "max-age":
-				if n, err := strconv.Atoi(strings.Trim(value, `"`)); err == nil && n >= 0 {
-					seconds = min(n, int(maxLifetime/time.Second))
+				if d, ok := secondsOf(strings.Trim(value, `"`)); ok {
+					life, stated = min(d, maxLifetime), true
 				}
 			}
 		}
 	}
 	switch expires := h.Get("Expires"); {
-	case seconds >= 0:
-		life, stated = time.Duration(seconds)*time.Second, true
-		if n, err := strconv.Atoi(h.Get("Age")); err == nil && n > 0 {
-			life -= time.Duration(min(n, seconds)) * time.Second
+	case stated:
+		if age, ok := secondsOf(h.Get("Age")); ok {
+			life -= min(age, life)
 		}
 	case expires != "":
 		// A date that is none means "already expired".
@@ -165,11 +164,21 @@ func lifetime(h http.Header, now time.Time) (life time.Duration, stated bool) {
 // retryAfter reads the header of that name: seconds or a date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
-	if n, err := strconv.Atoi(text); err == nil && n > 0 {
-		return time.Duration(min(n, int(maxRetryAfter/time.Second))) * time.Second
+	if d, ok := secondsOf(text); ok {
+		return min(d, maxRetryAfter)
 	}
 	if t, err := http.ParseTime(text); err == nil {
 		return max(t.Sub(now), 0)
 	}
 	return 0
+}
+
+// secondsOf reads a number of seconds. What is too large counts as the largest
+// there is (RFC 9111 section 1.2.2).
+func secondsOf(text string) (d time.Duration, ok bool) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	return time.Duration(min(n, uint64(math.MaxInt64/time.Second))) * time.Second, true
 }

@@ -30,6 +30,8 @@ func TestLifetime(t *testing.T) {
 		{[]string{"Cache-Control", "no-store"}, 0, true},
 		{[]string{"Cache-Control", "max-age=x"}, 24 * time.Hour, false},
 		{[]string{"Cache-Control", "max-age=999999999999"}, maxLifetime, true},
+		{[]string{"Cache-Control", "max-age=99999999999999999999"}, maxLifetime, true},
+		{[]string{"Cache-Control", "max-age=3600", "Age", "99999999999999999999"}, 0, true},
 		{[]string{"Expires", date(time.Hour)}, time.Hour, true},
 		{[]string{"Expires", date(time.Hour), "Date", date(30 * time.Minute)}, 30 * time.Minute, true},
 		{[]string{"Expires", date(-time.Hour)}, 0, true},
@@ -63,7 +65,7 @@ func TestBackoff(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Duration{
-		"": 0, "120": 2 * time.Minute, "-1": 0, "soon": 0, "999999999999999": maxRetryAfter,
+		"": 0, "120": 2 * time.Minute, "-1": 0, "soon": 0, "999999999999999": maxRetryAfter, "99999999999999999999": maxRetryAfter,
 		now.Add(time.Hour).Format(http.TimeFormat): time.Hour, now.Add(-time.Hour).Format(http.TimeFormat): 0,
 	} {
 		if got := retryAfter(http.Header{"Retry-After": {text}}, now); got != want {

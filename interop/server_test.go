@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package interop_test asks servers that others wrote, as they come with
 // Debian, and does to them what their operators do: limits, reloads, restarts,
 // new ticket keys. No lookup may be lost, and what the servers counted must be

@@ -23,7 +23,7 @@ func measured() {
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		os.Exit(exitNoRun)
 	}
-	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	peak := int64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10
 	if err := os.WriteFile(os.Getenv(measuredFile), strconv.AppendInt(nil, peak, 10), 0o600); err != nil {
 		os.Exit(exitNoRun)
 	}

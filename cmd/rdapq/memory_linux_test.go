@@ -65,7 +65,7 @@ var giants = map[string]giant{
 	"endless-gzip": {zipped(func(w io.Writer) { repeat(w, " ", -1) }), "failed too_large", false},
 	"bomb":         {zipped(func(w io.Writer) { repeat(w, " ", 1<<30) }), "failed too_large", false},
 	"announced": {func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Length", fmt.Sprint(5<<30))
+		w.Header().Set("Content-Length", fmt.Sprint(int64(5<<30)))
 		repeat(w, "{", -1)
 	}, "failed too_large", false},
 	"error": {func(w http.ResponseWriter, _ *http.Request) {

@@ -98,7 +98,7 @@ func (r *registries) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // filler are entries that no script asks for.
 var filler = map[string]func(i int) string{
 	"dns":  func(i int) string { return fmt.Sprintf("filler%d", i) },
-	"asn":  func(i int) string { return fmt.Sprint(4_200_000_000 + i) },
+	"asn":  func(i int) string { return fmt.Sprint(4_200_000_000 + int64(i)) },
 	"ipv4": func(i int) string { return fmt.Sprintf("100.%d.%d.0/24", 64+i/256, i%256) },
 	"ipv6": func(i int) string {
 		return netip.PrefixFrom(netip.AddrFrom16([16]byte{0xfd, 0, byte(i / 256), byte(i)}), 32).String()
