@@ -141,6 +141,8 @@ func noServiceHint(q Query) string {
 			return "write a range of addresses as a prefix, such as 192.0.2.0/24"
 		case isAddress(q.Name):
 			return "this is an address: ask for it as one, not as a domain"
+		case top == q.Name && strings.Contains(top, "-") && strings.Trim(strings.ReplaceAll(top, "as", ""), "0123456789-") == "":
+			return "ask for one AS number of the block"
 		case top == q.Name:
 			return "a name without a dot is taken for a top-level domain; ask for a handle as an entity"
 		}
