@@ -82,7 +82,7 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 		cancel()
 		b.queue.clear()
 		for r := range b.results {
-			b.memory.free(r.held) // until it is closed
+			b.memory.release(r.holder) // until it is closed
 		}
 		if !stop() {
 			<-b.ended
@@ -93,10 +93,11 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 		}
 	}()
 	for r := range b.results {
-		held := r.held
+		holder := r.holder
+		r.holder = nil // the consumer may keep the result for long
 		b.queue.leave()
 		ok := yield(r)
-		b.memory.free(held)
+		b.memory.release(holder)
 		b.queue.eased()
 		if !ok {
 			return
@@ -275,6 +276,6 @@ func (b *batch) emit(r *Result) {
 	select {
 	case b.results <- r:
 	case <-b.left:
-		b.memory.free(r.held)
+		b.memory.release(r.holder)
 	}
 }

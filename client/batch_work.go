@@ -31,6 +31,7 @@ func (b *batch) work() {
 			}
 		}
 		if f == goesOn {
+			b.memory.rest(&it.task)
 			b.head(it)
 		}
 		b.queue.done(it, f == goesOn)
@@ -124,7 +125,7 @@ func (b *batch) finish(it *item) {
 		b.emit(r)
 		r = twin
 	}
-	r.held = it.held
+	r.holder = &it.task
 	b.emit(r)
 }
 

@@ -12,8 +12,9 @@ import (
 //
 // Readers wait for room. Several may each hold a part and wait for more; so that
 // they cannot wait for one another for ever, one of them at a time may go over
-// the bound, until everything is below it again. As the consumer frees what it
-// is given, and needs nothing from those that wait, that time comes. So that it
+// the bound, until everything is below it again, or what that one has taken is
+// given back, or it waits for something else. As the consumer gives back what it
+// has got, and needs nothing from those that wait, that time comes. So that it
 // may ask for more beside that, in the loop over its results for instance, each
 // Batch has an account of its own, and single lookups have one together.
 type bodies struct {
@@ -63,7 +64,7 @@ func (b *bodies) take(ctx context.Context, t *task, n int64) error {
 }
 
 // fit accounts for n more octets if there is room. Until it is known that there
-// is, nothing of them shows: free tells by the sum whether somebody is over.
+// is, nothing of them shows: pass tells by the sum whether somebody is over.
 func (b *bodies) fit(n int64) bool {
 	for {
 		used := b.used.Load()
@@ -83,18 +84,38 @@ func (b *bodies) look() {
 	b.room.Broadcast()
 }
 
-// free gives n octets back.
-func (b *bodies) free(n int64) {
-	if n == 0 {
+// release gives back what t has taken; t may be nil.
+func (b *bodies) release(t *task) {
+	if t == nil {
 		return
 	}
-	b.used.Add(-n)
+	if t.held != 0 {
+		b.used.Add(-t.held)
+		t.held = 0
+	}
+	b.pass(t)
+}
+
+// rest tells that t waits for something else than room. A body that nobody wants,
+// as it broke off, takes none from then on. What t keeps does, but others may go
+// over the bound: they may have what t waits for.
+func (b *bodies) rest(t *task) {
+	if t.result.Raw == nil {
+		b.release(t)
+	} else {
+		b.pass(t)
+	}
+}
+
+// pass lets those who wait look again, and one of them go over the bound if nobody
+// has to any more, or t was the one.
+func (b *bodies) pass(t *task) {
 	if b.watched.Load() == 0 {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.over != nil && b.used.Load() <= b.most {
+	if b.over == t || b.over != nil && b.used.Load() <= b.most {
 		b.over = nil
 		b.watched.Add(-1)
 	}

@@ -31,7 +31,7 @@ func TestBodiesWait(t *testing.T) {
 			t.Errorf("room before there is any: %v", err)
 		default:
 		}
-		b.free(over.held)
+		b.release(over)
 		if err := <-granted; err != nil || patient.held != 5 || b.used.Load() != 5 {
 			t.Errorf("%v, %d held, %d in all", err, patient.held, b.used.Load())
 		}
@@ -53,7 +53,7 @@ func TestBodiesGiants(t *testing.T) {
 						return
 					}
 				}
-				b.free(giant.held)
+				b.release(giant)
 			}
 		})
 	}

@@ -50,7 +50,7 @@ type twin struct {
 // of returns a result like r for the twin.
 func (t twin) of(r *Result) *Result {
 	c := *r
-	c.Line, c.Query, c.Extra, c.held = t.line, t.query, t.extra, 0
+	c.Line, c.Query, c.Extra, c.holder = t.line, t.query, t.extra, nil
 	c.Warnings = slices.Clip(c.Warnings) // whoever appends has a list of his own
 	return &c
 }

@@ -156,8 +156,7 @@ func (c *Client) park(t *task) bool {
 		c.parked.Add(-n)
 		return false
 	}
-	t.memory.free(n)
-	t.held = 0
+	t.memory.release(t)
 	t.chase.parked += n
 	return true
 }

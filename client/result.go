@@ -56,7 +56,7 @@ type Result struct {
 
 	known known // what the lookup found out about Raw
 
-	held int64 // octets of Raw that its batch accounts for
+	holder *task // to which its batch accounts Raw; nil once the consumer has the result
 }
 
 // failure returns Err if the question was not answered. It returns the

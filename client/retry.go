@@ -62,7 +62,7 @@ func (c *Client) ask(ctx context.Context, r *Result, servers bootstrap.Answer) {
 
 // run takes a task to its end, and what its answer links to.
 func (c *Client) run(ctx context.Context, t *task) {
-	defer func() { t.memory.free(t.held) }()
+	defer t.memory.release(t)
 	for again := true; again; again = c.follow(ctx, t) {
 		c.complete(ctx, t)
 	}
@@ -72,7 +72,7 @@ func (c *Client) run(ctx context.Context, t *task) {
 // complete makes the requests of a task until its result is complete.
 func (c *Client) complete(ctx context.Context, t *task) {
 	for c.await(ctx, t) && c.try(ctx, t) {
-		continue
+		t.memory.rest(t)
 	}
 	t.settle()
 }
@@ -135,8 +135,7 @@ func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
 	target := t.requestURL(base)
 	r.URL, r.FinalURL = redact(target), redact(target)
 	r.Status, r.Header, r.Raw, r.Err = 0, nil, nil, nil
-	t.memory.free(t.held)
-	t.held = 0
+	t.memory.release(t)
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {
 		return nil, &Error{Code: CodeTransport, Message: "the server's URL cannot be used: " + quote(redact(target)), Server: r.Server, Err: err}

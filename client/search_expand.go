@@ -19,7 +19,7 @@ func (r *Result) Expand() iter.Seq[*Result] {
 		first := true
 		for raw := range r.rawObjects() {
 			one := *r
-			one.Raw, one.Paging, one.known, one.held = raw, nil, known{}, 0
+			one.Raw, one.Paging, one.known = raw, nil, known{}
 			if !first {
 				one.Warnings = nil
 			}

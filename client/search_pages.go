@@ -33,7 +33,7 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
 			}}
 		}
 		func() {
-			defer func() { t.memory.free(t.held) }() // also when the consumer panics
+			defer t.memory.release(t) // also when the consumer panics
 			c.complete(ctx, t)
 		}()
 		switch {

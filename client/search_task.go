@@ -222,8 +222,7 @@ func (c *Client) turnPage(t *task, page *Result) (again bool) {
 	p := main.Paging
 	next := s.follow(c, page, found)
 	if s.each != nil {
-		t.memory.free(t.held) // the page is the consumer's now
-		t.held = 0
+		t.memory.release(t) // the page is the consumer's now
 		if !s.each(&Page{Number: len(s.seen) + 1, URL: page.URL, Raw: page.Raw, Paging: *p}) {
 			return false
 		}

@@ -1,0 +1,84 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// stuckAfter is when a test takes those that wait for memory to wait for ever.
+const stuckAfter = time.Minute
+
+// A body that breaks off takes no room while its question waits to be asked
+// again: those who read would wait for that, and hold the places that it needs.
+func TestMemoryOfBrokenBodies(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{}, client.Config{MaxMemory: 1000, Jobs: 4, PerHost: 4, Attempts: 5})
+	var names []string
+	for i := range 12 {
+		names = append(names, fmt.Sprintf("n%d.example", i))
+		// Broken off, an error with a body, and then an answer.
+		s.On("/domain/"+names[i], rdaptest.Size(3000),
+			rdaptest.First(2, rdaptest.Status(503)), rdaptest.First(1, rdaptest.Status(200), rdaptest.Cut(2000)))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), stuckAfter)
+	defer cancel()
+	check := func(how string, r *client.Result) {
+		if r.Verdict != client.Registered || r.Attempts != 3 {
+			t.Errorf("%s: %s after %d attempts", how, describe(r), r.Attempts)
+		}
+	}
+	for r := range a.Batch(ctx, client.Inputs(slices.Values(names[:8]))) {
+		check("batch", r)
+	}
+	var wg sync.WaitGroup
+	for _, name := range names[8:] {
+		wg.Go(func() {
+			r, _ := a.Client.Lookup(ctx, mustParse(t, "", name))
+			check("lookup", r)
+		})
+	}
+	wg.Wait()
+}
+
+// Searches that wait to ask for their next pages, with what they have read so far,
+// let others read theirs.
+func TestMemoryOfSearches(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(60), PageSize: 2}})
+	texts := []string{"e*.example", "ex*.example", "exa*.example", "exam*.example"}
+	for i := range 5 {
+		texts = append(texts, fmt.Sprintf("exam%d*.example", i+1)) // 11 names each
+	}
+	cfg := client.Config{Resolver: urls{s.URL()}, Jobs: len(texts), PerHost: len(texts)}
+	for page, err := range newAsker(t, s.CA(), cfg).Search(t.Context(), mustParse(t, client.TypeDomains, texts[0])) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.MaxMemory = int64(len(page.Raw)) * 8 // there is room for a page of all but one
+		break
+	}
+	a := newAsker(t, s.CA(), cfg)
+	ctx, cancel := context.WithTimeout(t.Context(), stuckAfter)
+	defer cancel()
+	n := 0
+	for r := range a.Batch(ctx, func(yield func(client.Input, error) bool) {
+		for i, text := range texts {
+			if !yield(client.Input{Line: int64(i + 1), Text: text, Type: client.TypeDomains}, nil) {
+				return
+			}
+		}
+	}) {
+		if r.Verdict != client.Found || r.Paging.Err != nil || len(r.Paging.Pages) == 0 {
+			t.Errorf("%s, %+v", describe(r), r.Paging)
+		}
+		n++
+	}
+	if n != len(texts) {
+		t.Errorf("%d results", n)
+	}
+}
