@@ -38,8 +38,8 @@ func TestSmallStreamLimitEarnsConnections(t *testing.T) {
 	// The next time it is known from the beginning.
 	p = newPool(t, s, pool.Config{Facts: facts})
 	getAll(t, p, s, rest, atOnce)
-	if st := p.Stats(); st.Connections < 2 || st.Connections > pool.DefaultMaxHTTP2Conns || st.RetriesTotal() != 0 {
-		t.Errorf("known: %d connections, retries %v", st.Connections, st.Retries)
+	if st := p.Stats(); st.Connections < 2 || st.Connections-lost(st) > pool.DefaultMaxHTTP2Conns || st.Retries[pool.RetryRefused] != 0 {
+		t.Errorf("known: %d connections, retries %v, closed %v", st.Connections, st.Retries, st.Closed)
 	}
 	for i, conn := range s.Counts().Conns {
 		if conn.MaxInFlight > limit {
@@ -53,7 +53,12 @@ func TestSmallStreamLimitKeepsTheCap(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only, MaxStreams: 2})
 	p := newPool(t, s, pool.Config{MaxHTTP2Conns: 1})
 	getAll(t, p, s, 100, 50)
-	if st := p.Stats(); st.Connections != 1 || st.Failed != 0 {
-		t.Errorf("%d connections, %d failed, want 1 and 0", st.Connections, st.Failed)
+	if st := p.Stats(); st.Connections-lost(st) != 1 || st.Failed != 0 {
+		t.Errorf("%d connections, %d failed, want 1 and 0; closed %v", st.Connections, st.Failed, st.Closed)
 	}
 }
+
+// lost is the number of connections that the server ended. That of net/http does
+// now and then where streams are few: when it reads of a stream before it has
+// noted that the answer of another, which made room for it, is out.
+func lost(st pool.Stats) int64 { return st.Closed[pool.ClosedServer] + st.Closed[pool.ClosedError] }
