@@ -12,7 +12,7 @@ import (
 // garbage does not take several times its room.
 const (
 	rarely    = 400 // percent, as GOGC has it; 100 is Go's default
-	smallHeap = 64 << 20
+	smallHeap = 36 << 20
 )
 
 // paceCollector sets how often garbage is collected, now and after each time.
