@@ -162,7 +162,13 @@ func (o *open) Read(p []byte) (int, error) {
 	if o.closed.Load() {
 		return 0, http.ErrBodyReadAfterClose
 	}
-	return (*wire)(o).Read(p)
+	n, err := (*wire)(o).Read(p)
+	if err == io.EOF && o.closed.Load() {
+		// It may be the end that a server makes of an answer when it sees the
+		// connection closed.
+		err = http.ErrBodyReadAfterClose
+	}
+	return n, err
 }
 
 // An unzipper is what it takes to undo gzip, with the buffer that a gzip.Reader
