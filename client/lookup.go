@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,14 +70,12 @@ func (c *Client) resolve(ctx context.Context, q Query) (bootstrap.Answer, *Error
 		return bootstrap.Answer{}, q.noServer()
 	}
 	if c.isClosed() {
-		return bootstrap.Answer{}, closedWhile("finding the server for " + visible(q.String()))
+		return bootstrap.Answer{}, closedWhile("finding the server for "+visible(q.String()), nil)
 	}
 	answer, err := c.cfg.Resolver.Resolve(ctx, question)
 	switch {
 	case err != nil && ctx.Err() == nil && c.isClosed():
-		e := closedWhile("finding the server for " + visible(q.String()))
-		e.Err = errors.Join(ErrClosed, err)
-		return bootstrap.Answer{}, e
+		return bootstrap.Answer{}, closedWhile("finding the server for "+visible(q.String()), err)
 	case err != nil:
 		return bootstrap.Answer{}, resolveError(ctx, q, err)
 	}
@@ -141,13 +140,21 @@ func noServiceHint(q Query) string {
 			return "write a range of addresses as a prefix, such as 192.0.2.0/24"
 		case isAddress(q.Name):
 			return "this is an address: ask for it as one, not as a domain"
-		case top == q.Name && strings.Contains(top, "-") && strings.Trim(strings.ReplaceAll(top, "as", ""), "0123456789-") == "":
+		case isASBlock(q.Name):
 			return "ask for one AS number of the block"
 		case top == q.Name:
 			return "a name without a dot is taken for a top-level domain; ask for a handle as an entity"
 		}
 	}
 	return "name a server if you know one that answers for it"
+}
+
+// isASBlock reports whether s is written as a block of AS numbers, "as64500-as64510".
+func isASBlock(s string) bool {
+	first, last, ok := strings.Cut(s, "-")
+	_, err1 := strconv.ParseUint(strings.TrimPrefix(first, "as"), 10, 32)
+	_, err2 := strconv.ParseUint(strings.TrimPrefix(last, "as"), 10, 32)
+	return ok && err1 == nil && err2 == nil
 }
 
 func isAddress(s string) bool {

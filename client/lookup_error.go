@@ -36,9 +36,7 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		return e
 	}
 	if a.c.isClosed() && a.c.ownPool {
-		e = closedWhile(at.doingWith(host))
-		e.Err = errors.Join(ErrClosed, err)
-		return e
+		return closedWhile(at.doingWith(host), err)
 	}
 	if errors.Is(err, pool.ErrClosed) {
 		// Whoever closed the pool wants no more answers, and it stays closed.

@@ -129,7 +129,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 			a.led = true
 			a.c.cfg.Logger.Debug("redirect", "from", redactURL(u), "to", redactURL(next), "status", resp.StatusCode)
 			if a.c.isClosed() {
-				return answer{}, closedWhile("following the redirect to " + visible(redactURL(next)))
+				return answer{}, closedWhile("following the redirect to "+visible(redactURL(next)), nil)
 			}
 			u = next
 			continue

@@ -298,16 +298,17 @@ func settled(err error) bool {
 
 // stop makes the result that of a caller who gave up, or who closed the Client.
 func (c *Client) stop(ctx context.Context, t *task, doing string) {
-	e := closedWhile(doing)
+	e := new(Error)
 	if ctx.Err() != nil {
-		e = new(Error)
 		stopped(ctx, e, doing)
+	} else {
+		e = closedWhile(doing, nil)
 	}
 	e.Server = t.result.Server
 	t.result.fail(e)
 }
 
 // closedWhile is the error of what Close put an end to.
-func closedWhile(doing string) *Error {
-	return &Error{Code: CodeCanceled, Message: "the client was closed while " + doing, Err: ErrClosed}
+func closedWhile(doing string, cause error) *Error {
+	return &Error{Code: CodeCanceled, Message: "the client was closed while " + doing, Err: errors.Join(ErrClosed, cause)}
 }

@@ -126,7 +126,7 @@ func (r *batchRun) nothingLeft() error {
 	}
 	if !r.app.opts.quiet {
 		fmt.Fprintf(r.app.stderr, "rdapq: nothing left to do: %s has the results of all %s: %s\n",
-			render.Safe(r.app.opts.output), render.Plural(r.out.past.Rows, "line"), cmp.Or(render.VerdictCounts(r.out.past.Verdicts), "none"))
+			render.Safe(r.app.opts.output), render.Plural(r.out.past.Rows, "line"), cmp.Or(render.Verdicts(r.out.past.Verdicts), "none"))
 	}
 	return r.out.close(false) // it is marked as complete
 }

@@ -33,7 +33,7 @@ func WriteReceipt(w io.Writer, r Report, width int) error {
 		// Lookups wait at the same time, so the run was not shortened by as much.
 		line("waiting", "about "+duration(r.MS.Saved)+" saved, added up over all lookups")
 	}
-	line("verdicts", VerdictCounts(r.Verdicts))
+	line("verdicts", Verdicts(r.Verdicts))
 	if r.Lookups > 0 {
 		line("time", timeLine(r))
 	}
@@ -118,9 +118,9 @@ var verdictOrder = [...]client.Verdict{
 	client.RateLimited, client.Rejected, client.Failed, client.Invalid,
 }
 
-// VerdictCounts writes how many results of each verdict there are: "2 registered, 1
-// not found". It is empty if there is none.
-func VerdictCounts(counts map[string]int64) string {
+// Verdicts writes how many results of each verdict there are, as people do: "2
+// registered, 1 not found". It is empty if there is none.
+func Verdicts(counts map[string]int64) string {
 	var parts []string
 	for _, v := range verdictOrder {
 		if n := counts[string(v)]; n > 0 {

@@ -74,10 +74,10 @@ type Summary struct {
 func WriteSummary(w io.Writer, s Summary) error {
 	var b strings.Builder
 	r := s.Report
-	fmt.Fprintf(&b, "%s: %s\n", Plural(r.Lookups, "line"), cmp.Or(VerdictCounts(r.Verdicts), "nothing to ask"))
+	fmt.Fprintf(&b, "%s: %s\n", Plural(r.Lookups, "line"), cmp.Or(Verdicts(r.Verdicts), "nothing to ask"))
 	var besides []string
 	if n := total(s.Before); n > 0 {
-		besides = append(besides, Plural(n, "line")+" done before ("+VerdictCounts(s.Before)+")")
+		besides = append(besides, Plural(n, "line")+" done before ("+Verdicts(s.Before)+")")
 	}
 	if s.Dropped > 0 {
 		besides = append(besides, Plural(s.Dropped, "repeated line")+" left out")
@@ -94,7 +94,7 @@ func WriteSummary(w io.Writer, s Summary) error {
 			fmt.Fprintf(&b, "  %-9s and %d more\n", label, len(r.PerServer)-i)
 			break
 		}
-		fmt.Fprintf(&b, "  %-9s %s · %s\n", label, Safe(shortURL(one.Server)), cmp.Or(VerdictCounts(one.Verdicts), plural(one.Followed, "linked record")))
+		fmt.Fprintf(&b, "  %-9s %s · %s\n", label, Safe(shortURL(one.Server)), cmp.Or(Verdicts(one.Verdicts), plural(one.Followed, "linked record")))
 		label = ""
 	}
 	s.Failures.write(&b)
@@ -143,9 +143,6 @@ func total(counts map[string]int64) (n int64) {
 	}
 	return n
 }
-
-// Verdicts writes counts of verdicts as people do: "3 registered, 1 not found".
-func Verdicts(counts map[string]int64) string { return VerdictCounts(counts) }
 
 // Plural writes a number of things: "1 line", "1,234 lines".
 func Plural(n int64, what string) string { return plural(n, what) }
