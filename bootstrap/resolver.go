@@ -93,9 +93,7 @@ func (r *Resolver) Resolve(ctx context.Context, q Question) (Answer, error) {
 	if e == nil || r.standsIn(ed) {
 		return r.resolveFresh(ctx, h, &to, q, e != nil)
 	}
-	if !r.offline && r.due(h) {
-		r.refresh(h)
-	}
+	r.refresh(h)
 	return ed.answer(&to, e)
 }
 
@@ -228,19 +226,22 @@ func (h *holder) postpone(t time.Time) {
 	}
 }
 
-// due tells whether it is time to fetch.
-func (r *Resolver) due(h *holder) bool {
-	return h.flight.Load() == nil && !r.now().Before(*h.retry.Load())
-}
+// due reports whether it is time to fetch.
+func (r *Resolver) due(h *holder) bool { return !r.now().Before(*h.retry.Load()) }
 
-// refresh starts a refresh if it is time for one. It returns the one that
-// runs, nil when there is nothing to wait for.
+// refresh starts a refresh if it is time for one. It returns the refresh that
+// runs, or nil if there is none to wait for.
+//
+// A refresh that ends sets the time of the next one, then the edition, and only
+// then clears flight. The flight is therefore read after the time: a caller for
+// which it is not time to fetch either gets the refresh that set the time, or
+// finds its edition in place.
 func (r *Resolver) refresh(h *holder) *flight {
-	if f := h.flight.Load(); f != nil {
-		return f
-	}
-	if r.offline || !r.due(h) {
+	if r.offline {
 		return nil
+	}
+	if !r.due(h) {
+		return h.flight.Load()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
