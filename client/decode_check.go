@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/rdapq/rdapq/internal/safetext"
 )
 
 // maxExcerpt is how much of a body that is no RDAP is shown, in characters.
@@ -163,6 +165,7 @@ func looksLikeHTML(body []byte) bool {
 func excerpt(body []byte) string {
 	var b strings.Builder
 	space, count := false, 0
+	var before rune
 	for len(body) > 0 {
 		r, n := utf8.DecodeRune(body)
 		body = body[n:]
@@ -170,9 +173,10 @@ func excerpt(body []byte) string {
 			space = b.Len() > 0
 			continue
 		}
-		if hidden(r) {
+		if safetext.UnsafeAfter(r, before) {
 			continue
 		}
+		before = r
 		need := 1
 		if space {
 			need = 2

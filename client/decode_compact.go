@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/rdapq/rdapq/internal/safetext"
 )
 
 // Compact appends to dst the JSON document raw as one line: white space
@@ -77,7 +79,7 @@ func hasHidden(raw []byte) bool {
 			continue
 		}
 		r, n := utf8.DecodeRune(raw[i:])
-		if r == utf8.RuneError && n == 1 || hidden(r) {
+		if r == utf8.RuneError && n == 1 || unsafeAt(raw, i, r) {
 			return true
 		}
 		i += n
@@ -85,19 +87,13 @@ func hasHidden(raw []byte) bool {
 	return false
 }
 
-// hidden reports whether r acts on a terminal or a line instead of being seen, or
-// hides in a text that looks the same without it: controls, line separators,
-// bidirectional controls, what has no width, and tags.
-func hidden(r rune) bool {
-	switch {
-	case r < 0x20, r >= 0x7f && r <= 0x9f:
-		return true
-	case r < 0x200b:
-		return r == 0xad || r == 0x34f || r == 0x61c || r == 0x180e
-	case r <= 0x206f:
-		return r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2060
+// unsafeAt reports whether r, which is at i of raw, must not be printed as it is.
+func unsafeAt(raw []byte, i int, r rune) bool {
+	if !safetext.IsSelector(r) {
+		return safetext.Unsafe(r)
 	}
-	return r == 0xfeff || r >= 0xfff9 && r <= 0xfffb || r >= 0xe0000 && r <= 0xe0fff
+	before, _ := utf8.DecodeLastRune(raw[:i])
+	return safetext.UnsafeAfter(r, before)
 }
 
 // appendEscape appends r as JSON's \u escape, two of them beyond U+FFFF.
@@ -115,6 +111,7 @@ func clean(raw []byte) (out []byte, warnings []string) {
 	out = make([]byte, 0, len(raw)+64)
 	var broken, control int
 	inString, escaped := false, false
+	var before rune // for variation selectors; 0 after an escape
 	for i := 0; i < len(raw); {
 		r, n := rune(raw[i]), 1
 		if r >= utf8.RuneSelf {
@@ -124,15 +121,17 @@ func clean(raw []byte) (out []byte, warnings []string) {
 		case r == utf8.RuneError && n == 1:
 			out = utf8.AppendRune(out, utf8.RuneError)
 			broken++
-			escaped = false
-		case inString && !escaped && hidden(r):
+			escaped, before = false, utf8.RuneError
+		case inString && !escaped && safetext.UnsafeAfter(r, before):
 			// After a backslash an escape would change what the text says.
 			out = appendEscape(out, r)
 			if r < 0x20 {
 				control++
 			}
+			before = 0
 		default:
 			out = append(out, raw[i:i+n]...)
+			before = r
 			switch {
 			case !inString:
 				inString = r == '"'

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/safetext"
 )
 
 // An Error says why a query was not answered, or what the server said when it
@@ -93,20 +95,23 @@ func visible(s string) string {
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
+		before := rune(' ')
 		for _, r := range word {
 			if b.Len() >= maxQuoted {
 				b.WriteString("…")
 				return b.String()
 			}
-			if hidden(r) && r > 0xffff {
+			switch unsafe := safetext.UnsafeAfter(r, before); {
+			case unsafe && r > 0xffff:
 				fmt.Fprintf(&b, `\U%08x`, r)
-				continue
-			}
-			if hidden(r) {
+			case unsafe:
 				fmt.Fprintf(&b, `\u%04x`, r)
+			default:
+				b.WriteRune(r)
+				before = r
 				continue
 			}
-			b.WriteRune(r)
+			before = 0
 		}
 	}
 	return b.String()

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/safetext"
 )
 
 // AppendJSON appends what the server sent for r, as [client.Compact] gives it
@@ -58,7 +59,7 @@ func appendVisible(dst, src []byte) []byte {
 			continue
 		}
 		r, n := utf8.DecodeRune(src[i:])
-		if isUnsafe(r) {
+		if unsafeAt(src, i, r) {
 			dst = append(dst, src[start:i]...)
 			dst = appendEscape(dst, r)
 			start = i + n
@@ -66,6 +67,15 @@ func appendVisible(dst, src []byte) []byte {
 		i += n
 	}
 	return append(dst, src[start:]...)
+}
+
+// unsafeAt reports whether Safe would escape r, which is at i of text.
+func unsafeAt(text []byte, i int, r rune) bool {
+	if !safetext.IsSelector(r) {
+		return safetext.Unsafe(r)
+	}
+	before, _ := utf8.DecodeLastRune(text[:i])
+	return safetext.UnsafeAfter(r, before)
 }
 
 // jsonShape is the one object of a single query, or a list of the objects of

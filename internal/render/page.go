@@ -3,6 +3,8 @@ package render
 import (
 	"strings"
 	"unicode"
+
+	"github.com/rdapq/rdapq/internal/safetext"
 )
 
 // A span is a piece of text in one ink. What the text holds does not matter:
@@ -176,7 +178,7 @@ func columns(s string) int {
 		switch {
 		case r < 0x300:
 			n++
-		case unicode.In(r, unicode.Mn, unicode.Me), isSelector(r):
+		case unicode.In(r, unicode.Mn, unicode.Me), safetext.IsSelector(r):
 		case isWide(r):
 			n += 2
 		default:

@@ -3,6 +3,8 @@ package render
 import (
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/rdapq/rdapq/internal/safetext"
 )
 
 // appendString appends s as a JSON string that stays on one line and does
@@ -11,9 +13,11 @@ import (
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
+	var before rune // for variation selectors; 0 after an escape
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c < utf8.RuneSelf {
+			before = rune(c)
 			if c >= 0x20 && c != '"' && c != '\\' && c != 0x7f {
 				i++
 				continue
@@ -36,7 +40,7 @@ func appendString(dst []byte, s string) []byte {
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if broken := r == utf8.RuneError && n == 1; broken || isUnsafe(r) {
+		if broken := r == utf8.RuneError && n == 1; broken || safetext.UnsafeAfter(r, before) {
 			dst = append(dst, s[start:i]...)
 			if broken {
 				dst = utf8.AppendRune(dst, utf8.RuneError)
@@ -44,7 +48,9 @@ func appendString(dst []byte, s string) []byte {
 				dst = appendEscape(dst, r)
 			}
 			start = i + n
+			r = 0
 		}
+		before = r
 		i += n
 	}
 	dst = append(dst, s[start:]...)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/rdapq/rdapq/internal/safetext"
 )
 
 // Safe returns s fit for a terminal and on one line. Characters that act on a
@@ -31,7 +33,7 @@ func Safe(s string) string {
 		case r == utf8.RuneError && n == 1:
 			writeEscape(&b, 'x', rune(s[i]), 2)
 			before = 0
-		case unsafeAfter(r, before):
+		case safetext.UnsafeAfter(r, before):
 			escapeRune(&b, r)
 			before = 0
 		default:
@@ -82,7 +84,7 @@ func firstUnsafe(s string) int {
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && n == 1 || unsafeAfter(r, before) {
+		if r == utf8.RuneError && n == 1 || safetext.UnsafeAfter(r, before) {
 			return i
 		}
 		before = r
@@ -97,73 +99,6 @@ func lastRune(s string) rune {
 	}
 	r, _ := utf8.DecodeLastRuneInString(s)
 	return r
-}
-
-// unsafeAfter reports whether r, coming after before (0 at the beginning and
-// after an escape), must not be shown as it is.
-func unsafeAfter(r, before rune) bool {
-	if isSelector(r) {
-		return !selects(r, before)
-	}
-	return isUnsafe(r)
-}
-
-// isUnsafe reports whether r acts instead of being seen, wherever it stands.
-func isUnsafe(r rune) bool {
-	switch {
-	case r < 0x20, 0x7f <= r && r <= 0x9f:
-		return true
-	case r < 0xa0:
-		return false
-	case r == 0x00ad, r == 0x034f: // soft hyphen, grapheme joiner
-		return true
-	case r < 0x0600:
-		return false
-	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0: // Hangul fillers: letters that are blank
-		return true
-	case r == 0x17b4, r == 0x17b5: // Khmer vowels that are never shown
-		return true
-	case r == 0x2028, r == 0x2029:
-		return true
-	case r&0xfffe == 0xfffe, 0xfdd0 <= r && r <= 0xfdef: // noncharacters
-		return true
-	case 0xe0000 <= r && r <= 0xe0fff: // tags and what Unicode keeps beside them, invisible all
-		return true
-	}
-	return unicode.Is(unicode.Cf, r) && !isVisibleFormat(r)
-}
-
-// isVisibleFormat reports whether r is one of the format characters that are
-// drawn: number signs, year signs and verse marks written before digits.
-func isVisibleFormat(r rune) bool {
-	switch {
-	case 0x0600 <= r && r <= 0x0605, r == 0x06dd, r == 0x070f, r == 0x0890, r == 0x0891, r == 0x08e2:
-		return true
-	case r == 0x110bd, r == 0x110cd:
-		return true
-	}
-	return false
-}
-
-func isSelector(r rune) bool {
-	return 0xfe00 <= r && r <= 0xfe0f || 0xe0100 <= r && r <= 0xe01ef || 0x180b <= r && r <= 0x180f && r != 0x180e
-}
-
-// selects reports whether the variation selector r has something to select. One
-// after another, or after plain text, only carries hidden data.
-func selects(r, before rune) bool {
-	switch {
-	case r == 0xfe0e, r == 0xfe0f:
-		// Emoji or text style; "1", "#" and "*" make keycaps.
-		return before == '#' || before == '*' || '0' <= before && before <= '9' ||
-			before >= 0xa0 && unicode.In(before, unicode.S, unicode.P, unicode.Nl, unicode.No)
-	case r < 0x1810: // Mongolian
-		return unicode.Is(unicode.Mongolian, before) && !isSelector(before)
-	case r >= 0xe0100: // ideographs
-		return unicode.Is(unicode.Han, before)
-	default:
-		return before >= 0xa0 && unicode.In(before, unicode.L, unicode.S)
-	}
 }
 
 func escapeRune(b *strings.Builder, r rune) {

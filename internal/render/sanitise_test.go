@@ -100,6 +100,7 @@ func checkSafe(t *testing.T, s string) {
 			unicode.Is(unicode.Bidi_Control, r),
 			unicode.In(r, unicode.Zl, unicode.Zp),
 			r >= 0x200b && r <= 0x200f, r == 0x2060, r == 0xfeff,
+			r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2065, r >= 0xfff0 && r <= 0xfffb,
 			r >= 0xe0000 && r <= 0xe007f:
 			t.Fatalf("%U in %q", r, s)
 		}

@@ -1,0 +1,84 @@
+// Package safetext holds the one table of characters that must not be printed as
+// they are: those that act on a terminal or on a line, that reorder text, and that
+// leave no trace in it.
+package safetext
+
+import "unicode"
+
+// Unsafe reports whether r acts instead of being seen, wherever it occurs: C0 and
+// C1 controls, line separators, bidirectional controls, noncharacters, and
+// characters that are blank or have no width (Unicode's default ignorable code
+// points and format characters). Variation selectors are left to [UnsafeAfter],
+// except those among the tags.
+func Unsafe(r rune) bool {
+	switch {
+	case r < 0x20, 0x7f <= r && r <= 0x9f:
+		return true
+	case r < 0xa0:
+		return false
+	case r == 0x00ad, r == 0x034f: // soft hyphen, grapheme joiner
+		return true
+	case r < 0x0600:
+		return false
+	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0: // Hangul fillers: letters that are blank
+		return true
+	case r == 0x17b4, r == 0x17b5: // Khmer vowels that are never shown
+		return true
+	case r == 0x2028, r == 0x2029:
+		return true
+	case 0x2060 <= r && r <= 0x206f: // U+2065 is not assigned, and ignored like its neighbours
+		return true
+	case 0xfff0 <= r && r <= 0xfffb: // not assigned and ignored, and interlinear annotation
+		return true
+	case r&0xfffe == 0xfffe, 0xfdd0 <= r && r <= 0xfdef: // noncharacters
+		return true
+	case 0xe0000 <= r && r <= 0xe0fff: // tags and the reserved range around them, all invisible
+		return true
+	}
+	return unicode.Is(unicode.Cf, r) && !isVisibleFormat(r)
+}
+
+// UnsafeAfter reports whether r, which follows before in a text, must not be
+// printed as it is. before is 0 at the beginning of the text and after an escape. It
+// is [Unsafe] for all but variation selectors, which are safe after a character
+// that they select a form of: one after another, or after plain text, only carries
+// hidden data.
+func UnsafeAfter(r, before rune) bool {
+	if IsSelector(r) {
+		return !selects(r, before)
+	}
+	return Unsafe(r)
+}
+
+// IsSelector reports whether r is a variation selector.
+func IsSelector(r rune) bool {
+	return 0xfe00 <= r && r <= 0xfe0f || 0xe0100 <= r && r <= 0xe01ef || 0x180b <= r && r <= 0x180f && r != 0x180e
+}
+
+// isVisibleFormat reports whether r is one of the format characters that are
+// drawn: number signs, year signs and verse marks written before digits.
+func isVisibleFormat(r rune) bool {
+	switch {
+	case 0x0600 <= r && r <= 0x0605, r == 0x06dd, r == 0x070f, r == 0x0890, r == 0x0891, r == 0x08e2:
+		return true
+	case r == 0x110bd, r == 0x110cd:
+		return true
+	}
+	return false
+}
+
+// selects reports whether the variation selector r has a character to select.
+func selects(r, before rune) bool {
+	switch {
+	case r == 0xfe0e, r == 0xfe0f:
+		// Emoji or text style; "1", "#" and "*" make keycaps.
+		return before == '#' || before == '*' || '0' <= before && before <= '9' ||
+			before >= 0xa0 && unicode.In(before, unicode.S, unicode.P, unicode.Nl, unicode.No)
+	case r < 0x1810: // Mongolian
+		return unicode.Is(unicode.Mongolian, before) && !IsSelector(before)
+	case r >= 0xe0100: // ideographs
+		return unicode.Is(unicode.Han, before)
+	default:
+		return before >= 0xa0 && unicode.In(before, unicode.L, unicode.S)
+	}
+}
