@@ -26,9 +26,16 @@ type Config struct {
 	// http is refused unless it is on loopback or AllowHTTP is set.
 	BaseURL string
 
-	// Client fetches IANA's files. Nil: one of the resolver's own, with
-	// bounded times, that keeps to public addresses; see AllowPrivate.
+	// Client fetches IANA's files. Nil means a client of the resolver's own,
+	// with bounded times, that connects to public addresses only (see
+	// AllowPrivate) and uses the proxy of the environment. A program whose
+	// connections are configured elsewhere passes that configuration here, for
+	// example &http.Client{Transport: p.Guarded()} for a *pool.Pool p.
 	Client *http.Client
+
+	// UserAgent is the User-Agent field of the requests for IANA's files.
+	// Empty means the name of this library.
+	UserAgent string
 
 	// AllowPrivate fetches the files also where only this machine or its
 	// network gets to, when a redirect or the name of [DefaultBaseURL] leads
@@ -84,6 +91,7 @@ func New(c Config) (*Resolver, error) {
 		patience:  fallbackWait,
 		cache:     cache{dir: c.Dir},
 		client:    c.Client,
+		userAgent: cmp.Or(c.UserAgent, defaultUserAgent),
 		log:       c.Logger,
 		warn:      c.Warn,
 		now:       c.Now,

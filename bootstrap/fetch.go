@@ -24,6 +24,8 @@ const (
 	defaultLifetime = 24 * time.Hour
 	// maxLifetime bounds what a server may say.
 	maxLifetime = 30 * 24 * time.Hour
+
+	defaultUserAgent = "rdapq (+https://github.com/rdapq/rdapq)"
 )
 
 // A fetched is what came back; data is nil for 304.
@@ -68,7 +70,7 @@ func (r *Resolver) fetch(ctx context.Context, reg Registry, before meta) (*fetch
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", "rdapq (+https://github.com/rdapq/rdapq)")
+	req.Header.Set("User-Agent", r.userAgent)
 	conditional := false
 	for name, value := range map[string]string{"If-None-Match": before.ETag, "If-Modified-Since": before.LastModified} {
 		if value != "" {

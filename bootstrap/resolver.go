@@ -24,6 +24,7 @@ type Resolver struct {
 	patience  time.Duration // fallbackWait, but in tests
 	cache     cache
 	client    *http.Client
+	userAgent string
 	closeIdle func() // nil when the client is the caller's
 	log       *slog.Logger
 	now       func() time.Time

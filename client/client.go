@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,10 +49,9 @@ type Resolver interface {
 // must not be changed once a Client has it.
 type Config struct {
 	// Transport carries the requests. Nil means a *[pool.Pool] of the Client's
-	// own, which Close closes; one given here stays the caller's. The Client's own
-	// speaks HTTP/1.1 and HTTP/2, keeps TLS sessions in memory and uses no proxy:
-	// make a Pool for HTTP/3, [http.ProxyFromEnvironment], a [pool.SessionFile],
-	// authorities other than the system's, and for what [pool.Pool.Stats] tells.
+	// own, made from [Config.PoolConfig], which Close closes; one given here stays
+	// the caller's. Make a Pool for a [pool.SessionFile], for authorities other
+	// than the system's, and to read [pool.Pool.Stats].
 	//
 	// Give a RoundTripper and not what an [http.Client] makes of it: the Client
 	// follows redirects itself.
@@ -63,9 +64,16 @@ type Config struct {
 	// that themselves.
 	Transport http.RoundTripper
 
+	// Proxy returns the proxy of a request; nil means the proxy of
+	// the environment, as [http.ProxyFromEnvironment] returns it.
+	// For no proxy, pass a function that returns nil. It applies where Transport
+	// is nil; another Transport has a proxy setting of its own, which New does not
+	// change.
+	Proxy func(*http.Request) (*url.URL, error)
+
 	// Resolver finds the servers. Nil means a *[bootstrap.Resolver] of the
-	// Client's own with its defaults, which keeps IANA's files in memory and so
-	// fetches them in each run: see [bootstrap.Config.Dir]. Answers whose Source is
+	// Client's own, which downloads IANA's files over Transport and keeps them in
+	// memory, so that each process downloads them anew: see [bootstrap.Config.Dir]. Answers whose Source is
 	// SourceOverride or SourceServer are the user's own words: see Transport.
 	Resolver Resolver
 
@@ -260,12 +268,7 @@ func New(cfg Config) (*Client, error) {
 	c.auth = newAuthenticator(c.cfg.Credentials)
 	c.cache, c.registrars = newCache(c.cfg), sync.OnceValue(BuiltinRegistrarURLs)
 	if c.cfg.Transport == nil {
-		p, err := pool.New(pool.Config{
-			ConnectTimeout:   c.cfg.ConnectTimeout,
-			HandshakeTimeout: c.cfg.ConnectTimeout,
-			MaxConnsPerHost:  positive(c.cfg.PerHost, DefaultPerHost),
-			Logger:           cfg.Logger,
-		})
+		p, err := pool.New(cfg.PoolConfig())
 		if err != nil {
 			return nil, err
 		}
@@ -273,7 +276,10 @@ func New(cfg Config) (*Client, error) {
 		c.own = append(c.own, p)
 	}
 	if c.cfg.Resolver == nil {
-		r, err := bootstrap.New(bootstrap.Config{AllowHTTP: c.cfg.AllowHTTP, Logger: cfg.Logger})
+		r, err := bootstrap.New(bootstrap.Config{
+			Client: c.cfg.bootstrapClient(), UserAgent: c.cfg.UserAgent,
+			AllowHTTP: c.cfg.AllowHTTP, Logger: cfg.Logger,
+		})
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
@@ -300,7 +306,7 @@ func (c *Client) Close() error {
 	c.closeOnce.Do(func() { close(c.closed) })
 	c.Drain()
 	errs := []error{c.hosts.flush()}
-	for _, closer := range c.own {
+	for _, closer := range slices.Backward(c.own) { // the Resolver uses the Pool
 		errs = append(errs, closer.Close())
 	}
 	return errors.Join(errs...)

@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/netip"
 
 	"github.com/rdapq/rdapq/internal/publicaddr"
@@ -22,6 +23,18 @@ type guardKey struct{}
 // the guard off.
 func WithGuard(ctx context.Context) context.Context {
 	return context.WithValue(ctx, guardKey{}, true)
+}
+
+// Guarded returns a RoundTripper that sends every request over the Pool under
+// [WithGuard]: for the transport of an [http.Client] whose URLs come from
+// somebody other than the user, such as the download of IANA's registries.
+// Closing the Pool is left to its owner.
+func (p *Pool) Guarded() http.RoundTripper { return guardedPool{p} }
+
+type guardedPool struct{ *Pool }
+
+func (g guardedPool) RoundTrip(req *http.Request) (*http.Response, error) {
+	return g.Pool.RoundTrip(req.WithContext(WithGuard(req.Context())))
 }
 
 func guarded(ctx context.Context) bool { return ctx.Value(guardKey{}) != nil }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
@@ -29,6 +30,8 @@ type target struct {
 	client   client.Config
 	budgets  *client.BudgetFile // nil: not kept
 
+	bootPool *pool.Pool // for IANA's files, which no mode is to count
+
 	demo *rdaptest.Demo // nil: servers on the network are asked
 	h3   *bootstrap.Resolver
 }
@@ -38,23 +41,19 @@ type target struct {
 func (a *app) newTarget() (*target, error) {
 	o := &a.opts
 	t := &target{}
-	t.pool = pool.Config{Logger: a.logger()}
-	if err := o.trust(&t.pool); err != nil {
-		return nil, err
-	}
-	if err := o.net.apply(&t.pool); err != nil {
-		return nil, err
-	}
 	t.client = client.Config{UserAgent: o.userAgent, Timeout: o.timeout, AllowHTTP: o.allowHTTP, Logger: a.logger()}
-	o.batch.configure(&t.client, o.file != "")
 	var err error
+	if t.pool, err = o.connections(t.client); err != nil {
+		return nil, err
+	}
+	o.batch.configure(&t.client, o.file != "")
 	if t.client.Credentials, err = a.credentials(); err != nil {
 		return nil, err
 	}
 	if o.insecure {
 		a.warn("certificates are not verified (--insecure)")
 	}
-	boot := bootstrap.Config{IANAOnly: o.ianaOnly, Offline: o.offline, AllowHTTP: o.allowHTTP, AllowPrivate: o.net.allowPrivate, Logger: a.logger(), Warn: a.warn}
+	boot := bootstrap.Config{IANAOnly: o.ianaOnly, Offline: o.offline, AllowHTTP: o.allowHTTP, AllowPrivate: o.net.allowPrivate, UserAgent: o.userAgent, Logger: a.logger(), Warn: a.warn}
 	if o.demo {
 		err = t.useDemo(&boot, o)
 	} else if err = a.configureBootstrap(&boot); err == nil {
@@ -64,6 +63,10 @@ func (a *app) newTarget() (*target, error) {
 		}
 	}
 	if err == nil {
+		t.bootPool, err = pool.New(t.pool)
+	}
+	if err == nil {
+		boot.Client = &http.Client{Transport: t.bootPool.Guarded(), Timeout: o.timeout}
 		t.resolver, err = bootstrap.New(boot)
 	}
 	if err != nil {
@@ -137,6 +140,9 @@ func (t *target) close(ctx context.Context) {
 		_ = r.Wait(grace) // too slow: the next run tries again
 		cancel()
 		r.Close()
+	}
+	if t.bootPool != nil {
+		t.bootPool.Close()
 	}
 	if t.demo != nil {
 		t.demo.Close()

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/net/http/httpproxy"
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/pool"
@@ -90,9 +89,9 @@ func (o *networkOptions) check(demo bool) error {
 
 // apply puts the flags into the configuration of the pool.
 func (o *networkOptions) apply(c *pool.Config) error {
-	c.Protocols = map[string][]string{
-		"auto": {"h3", "h2", "http/1.1"}, "1.1": {"http/1.1"}, "2": {"h2"}, "3": {"h3"},
-	}[o.http]
+	if only := map[string]string{"1.1": "http/1.1", "2": "h2", "3": "h3"}[o.http]; only != "" {
+		c.Protocols = []string{only}
+	}
 	c.NoReuse, c.FreshConns = o.noReuse, o.fresh
 	c.AllowPrivate = o.allowPrivate
 	c.NoEarlyData, c.FastOpen = o.noEarlyData, o.fastOpen
@@ -115,7 +114,9 @@ func (o *networkOptions) apply(c *pool.Config) error {
 	if c.Resolve, err = parseResolve(o.resolve); err != nil {
 		return err
 	}
-	c.Proxy, err = proxyFor(o.proxy)
+	if o.proxy != "" {
+		c.Proxy, err = proxyFor(o.proxy)
+	}
 	return err
 }
 
@@ -169,16 +170,8 @@ func parseResolve(list []string) (map[string][]netip.Addr, error) {
 	return out, nil
 }
 
-// proxyFor returns the proxy of --proxy, or that of the environment.
+// proxyFor returns the proxy that --proxy names.
 func proxyFor(text string) (func(*http.Request) (*url.URL, error), error) {
-	if text == "" {
-		env := httpproxy.FromEnvironment()
-		if env.HTTPProxy == "" && env.HTTPSProxy == "" {
-			return nil, nil
-		}
-		choose := env.ProxyFunc()
-		return func(r *http.Request) (*url.URL, error) { return choose(r.URL) }, nil
-	}
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -34,17 +35,13 @@ func (a *app) newSession() (*session, error) {
 	s := &session{grace: cmp.Or(a.grace, refreshGrace)}
 	boot := bootstrap.Config{
 		IANAOnly: o.ianaOnly, Offline: o.offline, AllowHTTP: o.allowHTTP, AllowPrivate: o.net.allowPrivate,
-		Logger: a.logger(), Warn: a.warn,
+		UserAgent: o.userAgent, Logger: a.logger(), Warn: a.warn,
 	}
-	conns := pool.Config{
-		MaxConnsPerHost: o.conns,
-		Logger:          a.logger(),
+	config := client.Config{
+		UserAgent: o.userAgent, Timeout: o.timeout, Jobs: o.jobs, PerHost: o.conns, AllowHTTP: o.allowHTTP, Logger: a.logger(),
 	}
-	err := o.trust(&conns)
+	conns, err := o.connections(config)
 	if err != nil {
-		return nil, err
-	}
-	if err := o.net.apply(&conns); err != nil {
 		return nil, err
 	}
 	registrars, err := o.referral.table()
@@ -76,12 +73,12 @@ func (a *app) newSession() (*session, error) {
 		s.state = a.openState(&conns)
 		s.budgets = a.openBudgets()
 	}
-	if s.resolver, err = bootstrap.New(boot); err == nil {
-		if s.pool, err = pool.New(conns); err == nil {
-			config := client.Config{
-				Transport: s.pool, Resolver: s.resolver, UserAgent: o.userAgent, Timeout: o.timeout,
-				Jobs: o.jobs, PerHost: o.conns, AllowHTTP: o.allowHTTP, Logger: a.logger(),
-			}
+	if s.pool, err = pool.New(conns); err == nil {
+		// IANA's files come over the same Pool: --proxy, --resolve, --ca and the
+		// other network flags apply to every connection.
+		boot.Client = &http.Client{Transport: s.pool.Guarded(), Timeout: o.timeout}
+		if s.resolver, err = bootstrap.New(boot); err == nil {
+			config.Transport, config.Resolver = s.pool, s.resolver
 			config.Credentials = secrets
 			config.Languages, _ = client.ParseLanguages(o.view.lang) // check has found them right
 			o.batch.configure(&config, o.file != "")
@@ -102,6 +99,17 @@ func (a *app) newSession() (*session, error) {
 	return s, nil
 }
 
+// connections returns how the flags say that servers are reached. Without flags
+// it is what a zero [client.Config] means.
+func (o *options) connections(c client.Config) (pool.Config, error) {
+	conns := c.PoolConfig()
+	conns.MaxConnsPerHost = o.conns
+	if err := o.trust(&conns); err != nil {
+		return conns, err
+	}
+	return conns, o.net.apply(&conns)
+}
+
 // refreshGrace is how long the end of a run waits for IANA's files, which would
 // never be refreshed if every run were too short for it.
 const refreshGrace = time.Second
@@ -112,6 +120,12 @@ func (s *session) close(ctx context.Context) {
 	if s.client != nil {
 		s.client.Close()
 	}
+	if s.resolver != nil {
+		grace, cancel := context.WithTimeout(ctx, s.grace)
+		_ = s.resolver.Wait(grace) // too slow: the next run tries again
+		cancel()
+		s.resolver.Close()
+	}
 	if s.budgets != nil {
 		s.budgets.Close() // what could not be written is learned again
 	}
@@ -119,12 +133,6 @@ func (s *session) close(ctx context.Context) {
 		s.pool.Close()
 	}
 	s.state.close()
-	if s.resolver != nil {
-		grace, cancel := context.WithTimeout(ctx, s.grace)
-		_ = s.resolver.Wait(grace) // too slow: the next run tries again
-		cancel()
-		s.resolver.Close()
-	}
 	if s.demo != nil {
 		s.demo.Close()
 	}
