@@ -31,9 +31,9 @@ type BudgetFile struct {
 }
 
 const (
-	budgetInterval = time.Second     // between two writes
-	budgetLockWait = 3 * time.Second // for other programs to finish
-	maxBudgetFile  = 16 << 20        // octets; what is longer was not written by us
+	budgetInterval = time.Second            // between two writes
+	budgetLockWait = 200 * time.Millisecond // for other programs to finish
+	maxBudgetFile  = 16 << 20               // octets; what is longer was not written by us
 )
 
 // OpenBudgetFile returns the store in the file of that name, which is made when

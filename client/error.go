@@ -54,11 +54,23 @@ const (
 	CodeCanceled     = "canceled"      // the caller gave up
 )
 
-// Error returns the message.
-func (e *Error) Error() string { return e.Message }
+// Error returns the message. A nil *Error has none to give, but does not panic:
+// `return r.Err` from a function that returns error gives such a value for a
+// registered domain.
+func (e *Error) Error() string {
+	if e == nil {
+		return "no error"
+	}
+	return e.Message
+}
 
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
+// Unwrap returns the cause, nil if there is none or e is nil.
+func (e *Error) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // invalid makes the error of an input that is not a query.
 // What only the owner of a URL should see is left out.

@@ -16,8 +16,9 @@ import (
 )
 
 // lockWait is how long a save waits for other processes to finish theirs, which
-// take milliseconds.
-const lockWait = 5 * time.Second
+// take milliseconds. A process that holds the lock for longer must not delay the
+// end of this one: what is not saved is learned again.
+const lockWait = 200 * time.Millisecond
 
 // save brings changed into the file, beside what other processes have put
 // there, and returns what it then holds.

@@ -61,7 +61,7 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer s.close(ctx)
+	defer a.finish(ctx, s)
 	a.session, a.many = s, len(args) != 1
 	a.tellUnsearched(args)
 	if o.batch.dryRun {

@@ -141,8 +141,10 @@ func TestNetworkFlagsReachBootstrap(t *testing.T) {
 		{[]string{"-k", "--http", "2"}, "HTTP/2.0"},
 		{[]string{"--ca", caFile, "--bind", "127.0.0.3", "--tls-max", "1.2", "-4"}, "HTTP/2.0"},
 	} {
-		args := append([]string{"--format", "ndjson", "--user-agent", "bespoke/1", "a.zz",
-			"--resolve", "data.iana.org:443:127.0.0.2", "--resolve", "rdap.zz.example:443:127.0.0.1"}, tt.flags...)
+		args := append([]string{
+			"--format", "ndjson", "--user-agent", "bespoke/1", "a.zz",
+			"--resolve", "data.iana.org:443:127.0.0.2", "--resolve", "rdap.zz.example:443:127.0.0.1",
+		}, tt.flags...)
 		cmd, stderr := command(t, args...)
 		var out bytes.Buffer
 		cmd.Stdout = &out

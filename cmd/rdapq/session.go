@@ -3,12 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
@@ -115,8 +118,9 @@ func (o *options) connections(c client.Config) (pool.Config, error) {
 const refreshGrace = time.Second
 
 // close frees what the session holds. It waits for a refresh that runs, unless
-// ctx is done.
-func (s *session) close(ctx context.Context) {
+// ctx is done. The error says what could not be saved for the next run, which
+// then learns it again.
+func (s *session) close(ctx context.Context) error {
 	if s.client != nil {
 		s.client.Close()
 	}
@@ -126,16 +130,46 @@ func (s *session) close(ctx context.Context) {
 		cancel()
 		s.resolver.Close()
 	}
-	if s.budgets != nil {
-		s.budgets.Close() // what could not be written is learned again
-	}
 	if s.pool != nil {
 		s.pool.Close()
 	}
-	s.state.close()
+	err := s.save()
 	if s.demo != nil {
 		s.demo.Close()
 	}
+	return err
+}
+
+// save writes what was learned of servers: the files side by side, since each
+// may have to wait for a lock.
+func (s *session) save() error {
+	var files []io.Closer
+	if s.budgets != nil {
+		files = append(files, s.budgets)
+	}
+	if s.state.sessions != nil {
+		files = append(files, s.state.sessions)
+	}
+	if s.state.facts != nil {
+		files = append(files, s.state.facts)
+	}
+	errs := make([]error, len(files))
+	var saves sync.WaitGroup
+	for i, f := range files {
+		saves.Go(func() { errs[i] = f.Close() })
+	}
+	saves.Wait()
+	return errors.Join(errs...)
+}
+
+// finish closes the session. That something could not be saved is worth a line
+// to those who want details.
+func (a *app) finish(ctx context.Context, s *session) {
+	err := s.close(ctx)
+	if err == nil || a.opts.verbose == 0 {
+		return
+	}
+	a.warn("not saved for the next run: " + strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // configureBootstrap sets where the resolver's knowledge comes from.

@@ -69,13 +69,3 @@ func (a *app) openState(c *pool.Config) state {
 	}
 	return s
 }
-
-// close writes what is new. What can't be written is learned again.
-func (s state) close() {
-	if s.sessions != nil {
-		s.sessions.Close()
-	}
-	if s.facts != nil {
-		s.facts.Close()
-	}
-}
