@@ -14,11 +14,11 @@ func eventLines(events []Event, others bool) []string {
 	for _, e := range events {
 		switch e.Action {
 		case eventRegistration, eventLastChanged, eventExpiration:
-			if others && e.Date != "" {
+			if others && e.Raw != "" {
 				continue
 			}
 		}
-		date := e.Date
+		date := e.Raw
 		if date == "" {
 			date = "-"
 		}

@@ -108,7 +108,7 @@ func claimsOf(rec *Record, s Summary) []fact {
 	add(FactDNSSEC, time.Time{}, s.DNSSEC)
 	for _, e := range allEvents(rec) {
 		if !slices.ContainsFunc(list, func(f fact) bool { return f.name == e.Action }) {
-			add(e.Action, e.Time, e.Date)
+			add(e.Action, e.Time, e.Raw)
 		}
 	}
 	add(FactRegistrar, time.Time{}, s.Registrar, s.RegistrarID)
@@ -132,7 +132,7 @@ func allEvents(rec *Record) []Event {
 	add := func(events []Event, only string) {
 		for _, e := range events {
 			e.Action = strings.ToLower(strings.TrimSpace(e.Action))
-			if e.Date != "" && e.Action != "" && e.Action != eventDatabase && (only == "" || e.Action == only) {
+			if e.Raw != "" && e.Action != "" && e.Action != eventDatabase && (only == "" || e.Action == only) {
 				list = append(list, e)
 			}
 		}

@@ -93,7 +93,7 @@ func TestMerged(t *testing.T) {
 	rec := m.Record
 	var events, roles []string
 	for _, e := range rec.Events {
-		events = append(events, e.Action+" "+e.Date[:4])
+		events = append(events, e.Action+" "+e.Raw[:4])
 	}
 	for _, e := range rec.Entities {
 		roles = append(roles, strings.Join(e.Roles, "+")+" "+e.Contact().Name+e.Contact().Org)
@@ -128,7 +128,7 @@ func TestMergedGaps(t *testing.T) {
 	if len(rec.Status) != 1 || len(rec.Nameservers) != 1 || rec.SecureDNS.Signed() != client.No {
 		t.Errorf("gaps %+v", rec)
 	}
-	if len(rec.Events) != 1 || rec.Events[0].Date[:4] != "2027" {
+	if len(rec.Events) != 1 || rec.Events[0].Raw[:4] != "2027" {
 		t.Errorf("events %+v", rec.Events)
 	}
 	var roles []string

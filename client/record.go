@@ -148,8 +148,14 @@ type PublicID struct {
 type Event struct {
 	Action string
 	Actor  string
-	Date   string    // as sent; empty when the server sent none
-	Time   time.Time // Date; the zero time when it is absent or no date. Without an offset, it is taken for UTC
+	// Time is when it happened; the zero time when the server sent no date or one
+	// that is not understood. It is in UTC if the date has no offset. A leap second
+	// is the second after it.
+	Time time.Time
+	// DateOnly says that the server sent a day without a time. Time is then
+	// midnight UTC of that day, and must not be converted to another time zone.
+	DateOnly bool
+	Raw      string // the date as sent; empty when the server sent none
 }
 
 // A Nameserver is a host that a domain is delegated to (RFC 9083 section 5.2).

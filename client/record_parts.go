@@ -40,7 +40,7 @@ func (r *reader) events(dst *[]Event) {
 			case "eventActor":
 				r.str(&e.Actor)
 			case "eventDate":
-				r.str(&e.Date)
+				r.str(&e.Raw)
 				if !r.brief {
 					r.date(&e)
 				}
@@ -59,13 +59,12 @@ func (r *reader) events(dst *[]Event) {
 }
 
 func (r *reader) date(e *Event) {
-	t, form := parseDate(e.Date)
-	e.Time = t
-	switch form {
+	var form dateForm
+	switch e.Time, e.DateOnly, form = parseDate(e.Raw); form {
 	case dateJunk:
-		r.lost("no date")
+		r.lost(notADate)
 	case dateOdd:
-		r.odd("a date not in the form of RFC 3339")
+		r.odd(oddDate)
 	}
 }
 

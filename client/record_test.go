@@ -37,8 +37,8 @@ func TestReadRecordDomain(t *testing.T) {
 		Common: Common{
 			Handle: "V1", Status: []string{"locked", "transfer prohibited"},
 			Events: []Event{
-				{Action: "registration", Date: "1990-12-31T23:59:59Z", Time: time.Date(1990, 12, 31, 23, 59, 59, 0, time.UTC)},
-				{Action: "transfer", Actor: "someone@example.net", Date: "1991-12-31T23:59:59Z", Time: time.Date(1991, 12, 31, 23, 59, 59, 0, time.UTC)},
+				{Action: "registration", Raw: "1990-12-31T23:59:59Z", Time: time.Date(1990, 12, 31, 23, 59, 59, 0, time.UTC)},
+				{Action: "transfer", Actor: "someone@example.net", Raw: "1991-12-31T23:59:59Z", Time: time.Date(1991, 12, 31, 23, 59, 59, 0, time.UTC)},
 			},
 		},
 		Variants: []Variant{
@@ -52,7 +52,7 @@ func TestReadRecordDomain(t *testing.T) {
 			ZoneSigned: Yes, DelegationSigned: Yes, MaxSigLife: new(uint32(604800)),
 			Keys: []KeyData{{
 				Flags: new(uint32(257)), Protocol: new(uint32(3)), Algorithm: new(uint32(8)), PublicKey: "AwEAAa6e",
-				Events: []Event{{Action: "last changed", Date: "2012-07-23T05:15:47Z", Time: keyChanged}},
+				Events: []Event{{Action: "last changed", Raw: "2012-07-23T05:15:47Z", Time: keyChanged}},
 			}},
 		},
 	}
@@ -82,7 +82,7 @@ func TestReadRecordRedacted(t *testing.T) {
 		!cmp.Equal(ns.V4, []string{"192.0.2.53"}) || !cmp.Equal(ns.V6, []string{"2001:db8::53"}) {
 		t.Errorf("nameserver %+v", ns)
 	}
-	if e := got.Events[0]; e.Date != "2001-09-15T04:00:00.000+0000" || !e.Time.Equal(time.Date(2001, 9, 15, 4, 0, 0, 0, time.UTC)) {
+	if e := got.Events[0]; e.Raw != "2001-09-15T04:00:00.000+0000" || !e.Time.Equal(time.Date(2001, 9, 15, 4, 0, 0, 0, time.UTC)) {
 		t.Errorf("event %+v", e)
 	}
 	if got.Lang != "en-GB" || got.Port43 != "whois.lighthouse.example" || len(got.Notices) != 3 || got.Notices[0].Links[0].Href != "https://registry.example/terms" {
@@ -137,7 +137,7 @@ func TestReadRecordNetwork(t *testing.T) {
 	}
 	afrinic := read(t, "afrinic-network")
 	for _, e := range afrinic.Events {
-		if e.Date != "" || !e.Time.IsZero() {
+		if e.Raw != "" || !e.Time.IsZero() {
 			t.Errorf("a date out of nothing: %+v", e)
 		}
 	}

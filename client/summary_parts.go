@@ -14,7 +14,7 @@ const (
 	eventLastUpdate          = "last update" // not registered: how MarkMonitor says "last changed"
 )
 
-// dates fills in the three dates. A date that is none is a problem, and absent.
+// dates fills in the three dates. A date that is not understood is a problem, and absent.
 func (s *summarizer) dates(events []Event) {
 	var byRegistrar, lastUpdate string
 	for i, e := range events {
@@ -34,14 +34,14 @@ func (s *summarizer) dates(events []Event) {
 		default:
 			continue
 		}
-		if e.Date == "" {
+		if e.Raw == "" {
 			continue
 		}
-		t, form := parseDate(e.Date)
+		t, _, form := parseDate(e.Raw)
 		if form != dateRFC3339 {
-			p := Problem{Path: "events[" + strconv.Itoa(i) + "].eventDate", Message: "a date not in the form of RFC 3339"}
+			p := Problem{Path: "events[" + strconv.Itoa(i) + "].eventDate", Message: oddDate}
 			if form == dateJunk {
-				p.Message, p.Lost = "no date", true
+				p.Message, p.Lost = notADate, true
 			}
 			s.problem(p)
 			if p.Lost {
@@ -50,12 +50,12 @@ func (s *summarizer) dates(events []Event) {
 		}
 		// Of several changes the last one counts, of several registrations the first.
 		if *dst != "" {
-			other, _ := parseDate(*dst)
+			other, _, _ := parseDate(*dst)
 			if t.Before(other) == (dst != &s.out.Created) || t.Equal(other) {
 				continue
 			}
 		}
-		*dst = e.Date
+		*dst = e.Raw
 	}
 	if s.out.Expires == "" {
 		s.out.Expires = byRegistrar

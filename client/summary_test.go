@@ -116,7 +116,7 @@ var summaries = []struct {
 		Statuses: []string{"validated"}, AbuseEmail: "abuse@lighthouse.example",
 	}, []string{
 		"events[0].eventDate: a date not in the form of RFC 3339",
-		"events[1].eventDate: no date (lost)",
+		"events[1].eventDate: a date that is not understood (lost)",
 	}},
 	{"jscontact", Summary{Handle: "JS-1", Name: "karte.example", Registrar: "Karten Registrar"}, nil},
 	{"domain-search", Summary{}, nil},

@@ -96,7 +96,7 @@ func (p *page) registrarFacts(r, g *client.Result) {
 
 func hasEvent(events []client.Event, e client.Event) bool {
 	return slices.ContainsFunc(events, func(o client.Event) bool {
-		return strings.EqualFold(o.Action, e.Action) && o.Date == e.Date
+		return strings.EqualFold(o.Action, e.Action) && o.Raw == e.Raw
 	})
 }
 
@@ -144,7 +144,8 @@ func (p *page) differences(claims []client.Claim) {
 
 func (p *page) claim(c client.Claim) string {
 	if !c.Time.IsZero() && len(c.Values) == 1 {
-		return p.date(client.Event{Date: c.Values[0], Time: c.Time})
+		_, dateOnly, _ := client.ParseDate(c.Values[0])
+		return p.date(client.Event{Raw: c.Values[0], Time: c.Time, DateOnly: dateOnly})
 	}
 	return strings.Join(c.Values, ", ")
 }

@@ -1,8 +1,10 @@
 package render
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rdapq/rdapq/client"
 )
@@ -39,6 +41,7 @@ func tableShape(o Options) (shape, error) {
 	if err != nil {
 		return shape{}, err
 	}
+	zone := cmp.Or(o.Text.Zone, time.UTC)
 	colours := newPalette(o.Text.Color)
 	widths := fitColumns(names, o.Text.Width)
 	cut := o.Text.Width > 0
@@ -49,7 +52,7 @@ func tableShape(o Options) (shape, error) {
 	return shape{header: string(append(header, '\n')), row: func(dst []byte, r *client.Result) []byte {
 		v := view{r: r}
 		for i, f := range fields {
-			text := tableCell(f.name, f.value(&v))
+			text := tableCell(f.name, f.value(&v), zone)
 			dst = appendColumn(dst, text, inkOf(f.name, r.Verdict), colours, widths[i], cut, i == len(fields)-1)
 		}
 		return append(dst, '\n')
@@ -67,7 +70,7 @@ func usualFields(width int) []string {
 }
 
 // tableCell makes a value short where that loses little.
-func tableCell(name string, v value) string {
+func tableCell(name string, v value, zone *time.Location) string {
 	text := v.str
 	switch {
 	case text != "":
@@ -77,9 +80,9 @@ func tableCell(name string, v value) string {
 		text = strings.Join(v.list, ", ")
 	}
 	switch strings.TrimPrefix(name, "summary.") {
-	case "created", "updated", "expires": // to the day
-		if day, _, ok := strings.Cut(text, "T"); ok && len(day) == len("2006-01-02") {
-			text = day
+	case "created", "updated", "expires": // to the day, as in a text
+		if t, dateOnly, ok := client.ParseDate(text); ok {
+			text = momentIn(client.Event{Time: t, DateOnly: dateOnly}, zone).Format(time.DateOnly)
 		}
 	case "server":
 		text = strings.TrimSuffix(strings.TrimPrefix(text, "https://"), "/")

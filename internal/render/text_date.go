@@ -35,16 +35,20 @@ const (
 const secondFormat = "2006-01-02 15:04:05 MST"
 
 // event returns the event with that action: the first registration, the last
-// of others.
+// of others. A date that is not understood counts only where there is no other.
 func event(events []client.Event, action string) (client.Event, bool) {
 	var found client.Event
 	ok := false
 	for _, e := range events {
-		if !strings.EqualFold(strings.TrimSpace(e.Action), action) || e.Date == "" {
+		if !strings.EqualFold(strings.TrimSpace(e.Action), action) || e.Raw == "" {
 			continue
 		}
-		if !ok || e.Time.After(found.Time) != (action == eventRegistration) {
+		switch {
+		case !ok, found.Time.IsZero() && !e.Time.IsZero():
 			found, ok = e, true
+		case e.Time.IsZero():
+		case e.Time.After(found.Time) != (action == eventRegistration):
+			found = e
 		}
 	}
 	return found, ok
@@ -53,9 +57,9 @@ func event(events []client.Event, action string) (client.Event, bool) {
 // when writes the date of an event and how long ago that was.
 func (p *page) when(e client.Event) line {
 	if e.Time.IsZero() {
-		return text(e.Date).and(wary, " (no date)")
+		return text(e.Raw).and(wary, " (not understood)")
 	}
-	return text(p.date(e)).note(ago(e.Time, p.now()))
+	return text(p.date(e)).note(ago(p.moment(e), p.now()))
 }
 
 // deadline writes a date and how long it is until then.
@@ -67,7 +71,7 @@ func (p *page) deadline(e client.Event) line {
 	if p.opt.Now.IsZero() {
 		return l
 	}
-	now, end := p.now(), e.Time.In(p.zone())
+	now, end := p.now(), p.moment(e)
 	days := daysBetween(now, end)
 	switch {
 	case days < 0:
@@ -85,12 +89,24 @@ func (p *page) deadline(e client.Event) line {
 
 func (p *page) date(e client.Event) string {
 	switch {
-	case p.opt.Times == TimesToTheSecond:
+	case p.opt.Times == TimesToTheSecond && !e.DateOnly:
 		return e.Time.In(p.zone()).Format(secondFormat)
-	case p.opt.Times == TimesAsSent, p.opt.Verbose:
-		return e.Date
+	case p.opt.Times == TimesAsSent, p.opt.Verbose && p.opt.Times != TimesToTheSecond:
+		return e.Raw
 	}
-	return e.Time.In(p.zone()).Format(time.DateOnly)
+	return p.moment(e).Format(time.DateOnly)
+}
+
+// moment returns when an event happened, in the zone of the text. A date without a
+// time is that day in every zone.
+func (p *page) moment(e client.Event) time.Time { return momentIn(e, p.zone()) }
+
+func momentIn(e client.Event, zone *time.Location) time.Time {
+	if !e.DateOnly {
+		return e.Time.In(zone)
+	}
+	year, month, day := e.Time.UTC().Date()
+	return time.Date(year, month, day, 12, 0, 0, 0, zone) // midnight may not exist there
 }
 
 func (p *page) zone() *time.Location {
@@ -212,7 +228,7 @@ func (p *page) events(events []client.Event, done []string) {
 // happened writes an event that has no row of its own.
 func (p *page) happened(e client.Event) line {
 	l := text(e.Action + " ")
-	if e.Date == "" {
+	if e.Raw == "" {
 		return l.and(faint, "without a date")
 	}
 	return append(l, p.when(e)...)

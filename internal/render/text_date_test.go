@@ -56,29 +56,63 @@ func TestDeadline(t *testing.T) {
 		"2034-03-01T00:00:00Z": "2034-03-01 (10 years left)",
 		"2025-03-01T00:00:00Z": "2025-03-01 (365 days left)",
 	} {
-		if got := plainText(p.deadline(client.Event{Date: date, Time: at(t, date)})); got != want {
+		if got := plainText(p.deadline(client.Event{Raw: date, Time: at(t, date)})); got != want {
 			t.Errorf("%s is %q, want %q", date, got, want)
 		}
 	}
-	if got := plainText(p.deadline(client.Event{Date: "soon"})); got != "soon (no date)" {
+	if got := plainText(p.deadline(client.Event{Raw: "soon"})); got != "soon (not understood)" {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestEventChoice(t *testing.T) {
 	list := []client.Event{
-		{Action: "Registration", Date: "b", Time: noon},
-		{Action: "registration", Date: "a", Time: noon.AddDate(-1, 0, 0)},
-		{Action: "last changed", Date: "c", Time: noon.AddDate(-1, 0, 0)},
-		{Action: "last changed ", Date: "d", Time: noon},
+		{Action: "Registration", Raw: "b", Time: noon},
+		{Action: "registration", Raw: "a", Time: noon.AddDate(-1, 0, 0)},
+		{Action: "last changed", Raw: "c", Time: noon.AddDate(-1, 0, 0)},
+		{Action: "last changed ", Raw: "d", Time: noon},
 		{Action: "last changed"},
 	}
 	for action, want := range map[string]string{eventRegistration: "a", eventLastChanged: "d"} {
-		if e, ok := event(list, action); !ok || e.Date != want {
-			t.Errorf("%s: %q, want %q", action, e.Date, want)
+		if e, ok := event(list, action); !ok || e.Raw != want {
+			t.Errorf("%s: %q, want %q", action, e.Raw, want)
 		}
 	}
 	if _, ok := event(list, eventExpiration); ok {
 		t.Error("an expiration out of nothing")
+	}
+}
+
+// A date without a time is that day in every zone, and gets no time.
+func TestDateOnly(t *testing.T) {
+	day, dateOnly, ok := client.ParseDate("20240302")
+	if !dateOnly || !ok {
+		t.Fatalf("%v, %v", dateOnly, ok)
+	}
+	e := client.Event{Raw: "20240302", Time: day, DateOnly: true}
+	for _, hours := range []int{-11, 0, 14} {
+		zone := time.FixedZone("X", hours*3600)
+		for times, want := range map[Times]string{TimesByDay: "2024-03-02 (1 day left)", TimesToTheSecond: "2024-03-02 (1 day left)", TimesAsSent: "20240302 (1 day left)"} {
+			p := &page{opt: TextOptions{Now: time.Date(2024, 3, 1, 12, 0, 0, 0, zone), Zone: zone, Times: times}}
+			if got := plainText(p.deadline(e)); got != want {
+				t.Errorf("%d hours east, %v: %q, want %q", hours, times, got, want)
+			}
+		}
+	}
+	p := &page{opt: TextOptions{Now: noon, Times: TimesToTheSecond}}
+	if got := plainText(p.when(e)); got != "2024-03-02 (in 1 day)" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A date that is not understood does not hide one that is.
+func TestEventNotUnderstood(t *testing.T) {
+	for _, action := range []string{eventRegistration, eventExpiration} {
+		good, junk := client.Event{Action: action, Raw: "a", Time: noon}, client.Event{Action: action, Raw: "junk"}
+		for _, list := range [][]client.Event{{good, junk}, {junk, good}} {
+			if e, ok := event(list, action); !ok || e.Raw != "a" {
+				t.Errorf("%v: chose %q", list, e.Raw)
+			}
+		}
 	}
 }

@@ -88,10 +88,22 @@ func (p *page) dates(rec *client.Record, due bool) {
 	case due:
 		p.row("Expires", missing)
 	}
-	if both && !registrars.Time.Equal(expires.Time) {
+	if both && !p.sameTime(registrars, expires) {
 		p.row("", p.deadline(registrars).and(faint, " by the registrar"))
 	}
 	p.events(rec.Events, []string{eventRegistration, eventExpiration, eventRegistrarExpiration})
+}
+
+// sameTime reports whether two events happened at one time: on one day, if no more
+// than that is known of one of them.
+func (p *page) sameTime(a, b client.Event) bool {
+	switch {
+	case a.Time.IsZero() || b.Time.IsZero():
+		return a.Raw == b.Raw
+	case a.DateOnly || b.DateOnly:
+		return dayOf(p.moment(a)) == dayOf(p.moment(b))
+	}
+	return a.Time.Equal(b.Time)
 }
 
 func (p *page) nameservers(list []client.Nameserver, due bool) {

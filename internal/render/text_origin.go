@@ -124,7 +124,7 @@ func (p *page) details(r *client.Result) {
 		p.value("HTTP status", number(int64(r.Status)))
 	}
 	if !r.Time.IsZero() {
-		p.value("Time", p.date(client.Event{Date: r.Time.UTC().Format(time.RFC3339), Time: r.Time}))
+		p.value("Time", p.date(client.Event{Raw: r.Time.UTC().Format(time.RFC3339), Time: r.Time}))
 	}
 	var odd []line
 	for _, w := range r.Warnings {
