@@ -47,6 +47,13 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	if err := a.checkFiles(); err != nil {
 		return err
 	}
+	if o.maxTime > 0 && o.file != "" {
+		a.interrupt.within(o.maxTime)
+	} else if o.maxTime > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.maxTime, errMaxTime)
+		defer cancel()
+	}
 	src, err := a.openSource(ctx, args)
 	if err != nil {
 		return err
@@ -97,7 +104,7 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	if err == nil {
 		r.summary(report)
 	}
-	if err == nil && a.many && out.past.Rows == 0 && a.interrupt.signal() == nil {
+	if err == nil && a.many && out.past.Rows == 0 && !a.interrupt.early() {
 		asked, unasked := a.unaskedAfter(stats)
 		a.tellUnasked(asked, unasked, "was")
 	}
@@ -275,6 +282,9 @@ func withFlags(e *client.Error) *client.Error {
 	}
 	c := *e
 	c.Hint = cmp.Or(hints[e.Code], withFlag(e.Hint))
+	if errors.Is(e.Err, errMaxTime) {
+		c.Hint = "allow more time: --max-time"
+	}
 	return &c
 }
 

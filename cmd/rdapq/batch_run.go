@@ -53,7 +53,7 @@ func (r *batchRun) batch(ctx context.Context) error {
 	}
 	err := r.write(results, p)
 	p.stop()
-	sig := a.interrupt.signal()
+	early := a.interrupt.early()
 	if err != nil {
 		_ = r.out.abandon() // the first error counts
 		if r.out.journal != nil && r.src.file != nil && !errors.Is(err, syscall.EPIPE) {
@@ -61,10 +61,10 @@ func (r *batchRun) batch(ctx context.Context) error {
 		}
 		return err
 	}
-	if err := r.out.close(sig == nil); err != nil {
+	if err := r.out.close(!early); err != nil {
 		return err
 	}
-	if sig != nil && file {
+	if early && file {
 		r.tellHowToGoOn()
 	}
 	return nil
@@ -106,10 +106,10 @@ func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 	return nil
 }
 
-// wasCanceled reports whether a line of a file has no result because a signal
-// ended the run. It has no row, so that the next run asks it.
+// wasCanceled reports whether a line of a file has no result because a signal or
+// --max-time ended the run. It has no row, so that the next run asks it.
 func (r *batchRun) wasCanceled(res *client.Result) bool {
-	return r.app.opts.file != "" && gaveUp(res) && r.app.interrupt.signal() != nil
+	return r.app.opts.file != "" && gaveUp(res) && r.app.interrupt.early()
 }
 
 // showsProgress: not where the rows themselves show it.

@@ -27,6 +27,7 @@ type options struct {
 	perHost   int
 	conns     int // HTTP/1.1 connections to one server; 0: the pool's default
 	timeout   time.Duration
+	maxTime   time.Duration // 0: none
 	stats     bool
 	statsFile string
 	report    string
@@ -113,6 +114,7 @@ func (o *options) groups() []flagGroup {
 			f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "`N` lookups at once, in all")
 			f.IntVar(&o.perHost, "per-host", client.DefaultPerHost, "`N` lookups at once for one server; if given, also the HTTP/1.1 connections to it, otherwise "+strconv.Itoa(pool.DefaultMaxConnsPerHost))
 			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "`TIME` for one attempt at one server; if neither this nor --registrar is given, "+promptReferral.String()+" for the registrar after the registry")
+			f.DurationVar(&o.maxTime, "max-time", 0, "end the run after `TIME`, bootstrap and registrar included; queries without a response fail, lines of a file are left for the next run")
 			f.StringVar(&o.ca, "ca", "", "trust the certificate authorities in this PEM `FILE` only")
 			f.BoolVarP(&o.insecure, "insecure", "k", false, "don't verify certificates")
 			f.BoolVar(&o.insecureCredentials, "insecure-credentials", false, "with --insecure, send credentials all the same")
@@ -174,6 +176,8 @@ func (o *options) check(args []string) error {
 		return usagef("", "--per-host must be at least 1")
 	case o.timeout <= 0:
 		return usagef("a time such as 15s", "--timeout must be more than 0")
+	case o.maxTime < 0:
+		return usagef("a time such as 30s", "--max-time must be more than 0")
 	case o.demoRTT < 0:
 		return usagef("a time such as 90ms, or 0", "--demo-rtt must not be negative")
 	case o.demo && (o.server != "" || o.ca != "" || o.overrides != ""):

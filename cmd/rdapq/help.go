@@ -105,7 +105,7 @@ a row has the first under "rdap" and the others under "more_pages".
 
 Every query gives one result. Exit codes: 0 all were answered ("not found" from
 the server responsible is an answer), 1 some were not, 2 usage, 3 nothing could
-run, 130 and 143 after a signal.
+run, 129, 130 and 143 after SIGHUP, SIGINT and SIGTERM.
 
 Each flag can be set by a variable, RDAPQ_PER_HOST for --per-host, and by a line
 "per-host = 4" of the file rdapq/config in the user's configuration folder (or

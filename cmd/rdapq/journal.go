@@ -68,7 +68,7 @@ var sameRows = []string{
 	"file", "output", "format", // compared by themselves
 	"offline", "color", "stats", "stats-file", "report", "quiet", "verbose", "exit-status",
 	"time",
-	"force", "fsync", "dry-run", "no-progress", "max-wait", "rate", "attempts",
+	"force", "fsync", "dry-run", "no-progress", "max-wait", "max-time", "rate", "attempts",
 	"jobs", "per-host", "timeout", "user-agent", "ca", "insecure", "client-cert", "client-cert-password-file",
 	"demo-rtt", "cache", "no-cache", "help", "version",
 }

@@ -44,8 +44,8 @@ func run(a *app, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cmd := newCommand(a)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
-	if sig := interrupt.signal(); sig != nil {
-		return 128 + int(sig.(syscall.Signal))
+	if interrupt.early() && (err == nil || errors.Is(err, context.Canceled) || errors.Is(err, errMaxTime) || interrupt.code() > 128) {
+		return interrupt.code()
 	}
 	switch {
 	case err == nil:

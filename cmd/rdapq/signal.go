@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"sync"
@@ -9,64 +10,106 @@ import (
 	"time"
 )
 
-// drainGrace is how long lookups under way may take after a first signal.
-const drainGrace = 10 * time.Second
+// How long lookups in flight may take to finish once a run is to end.
+const (
+	drainGrace   = 10 * time.Second // after a first signal
+	maxTimeGrace = 2 * time.Second  // after --max-time
+	// forceGrace is how long the process may take after that, or where nothing
+	// is to be finished. Nothing should need it, but a process that was told to
+	// end must end, whatever it waits for.
+	forceGrace = 5 * time.Second
+)
 
-// An interrupt is what SIGINT and SIGTERM do. The first one ends the run at
-// once, or lets it finish what it is at if it wants to; the second one kills
-// the process as usual. SIGINT that was ignored when the process began stays so:
-// that is how a shell keeps a Ctrl-C from what it runs in the background.
+// errMaxTime is the cause of a context that --max-time ended.
+var errMaxTime = errors.New("the time of --max-time is over")
+
+// An interrupt ends a run early: at SIGHUP, SIGINT, SIGTERM, or after --max-time.
+// The first of these cancels the context at once, or lets the run finish the
+// lookups in flight if it has registered with onFirst; a second signal kills the
+// process as usual. SIGINT and SIGHUP that were ignored when the process began
+// stay ignored: a shell keeps a Ctrl-C from background jobs that way, and nohup a
+// hangup.
 type interrupt struct {
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
+	exit   func(code int) // os.Exit; another one in tests
 
-	mu    sync.Mutex
-	sig   os.Signal // the first one
-	drain func()    // nil: nothing is to be finished
+	mu      sync.Mutex
+	sig     os.Signal // the first one
+	expired bool      // --max-time is over
+	drain   func()    // nil: nothing is to be finished
+	forced  *time.Timer
 }
 
 // watchSignals returns a context that a signal ends. stop ends the watch.
 func watchSignals(parent context.Context) (ctx context.Context, i *interrupt, stop func()) {
-	ctx, cancel := context.WithCancel(parent)
-	i = &interrupt{cancel: cancel}
+	ctx, cancel := context.WithCancelCause(parent)
+	i = &interrupt{cancel: cancel, exit: os.Exit}
 	ch := make(chan os.Signal, 1)
+	watched := make(chan struct{})
 	signal.Notify(ch, heeded()...)
 	go func() {
 		select {
 		case sig := <-ch:
 			signal.Stop(ch)
 			i.arrived(sig)
-		case <-ctx.Done():
+		case <-watched:
 		}
 	}()
-	return ctx, i, func() { signal.Stop(ch); cancel() }
+	return ctx, i, func() {
+		signal.Stop(ch)
+		close(watched)
+		cancel(nil)
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if i.forced != nil {
+			i.forced.Stop()
+		}
+	}
 }
 
 func heeded() []os.Signal {
-	if signal.Ignored(os.Interrupt) {
-		return []os.Signal{syscall.SIGTERM}
+	signals := []os.Signal{syscall.SIGTERM}
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if !signal.Ignored(sig) {
+			signals = append(signals, sig)
+		}
 	}
-	return []os.Signal{os.Interrupt, syscall.SIGTERM}
+	return signals
 }
 
 func (i *interrupt) arrived(sig os.Signal) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.sig = sig
+	i.begin(drainGrace, context.Canceled)
+}
+
+// within ends the run after d, as a signal does.
+func (i *interrupt) within(d time.Duration) {
+	time.AfterFunc(d, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.expired = true
+		i.begin(maxTimeGrace, errMaxTime)
+	})
+}
+
+// begin lets what is in flight finish, in bounded time.
+func (i *interrupt) begin(grace time.Duration, cause error) {
 	if i.drain == nil {
-		i.cancel()
-		return
+		grace = 0
+		i.cancel(cause)
+	} else {
+		go i.drain()
+		time.AfterFunc(grace, func() { i.cancel(cause) })
 	}
-	i.begin()
+	if i.forced == nil {
+		i.forced = time.AfterFunc(grace+forceGrace, func() { i.exit(i.code()) })
+	}
 }
 
-// begin lets what is under way finish, in bounded time.
-func (i *interrupt) begin() {
-	i.drain()
-	time.AfterFunc(drainGrace, i.cancel)
-}
-
-// onFirst has drain called when the first signal comes, in place of the end of
-// the context, or at once if it has come.
+// onFirst has drain called when the run is to end early, in place of the end of
+// the context, or at once if that has come.
 func (i *interrupt) onFirst(drain func()) {
 	if i == nil { // nobody watches
 		return
@@ -74,17 +117,31 @@ func (i *interrupt) onFirst(drain func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.drain = drain
-	if i.sig != nil {
-		i.begin()
+	switch {
+	case i.sig != nil:
+		i.begin(drainGrace, context.Canceled)
+	case i.expired:
+		i.begin(maxTimeGrace, errMaxTime)
 	}
 }
 
-// signal returns the first signal, nil before it comes.
-func (i *interrupt) signal() os.Signal {
+// early reports whether the run was told to end before it was done.
+func (i *interrupt) early() bool {
 	if i == nil {
-		return nil
+		return false
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.sig
+	return i.sig != nil || i.expired
+}
+
+// code returns the exit code of a run that was told to end early: 128 and the
+// number of the first signal, or that of lookups without a response.
+func (i *interrupt) code() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if sig, ok := i.sig.(syscall.Signal); ok {
+		return 128 + int(sig)
+	}
+	return exitSomeFail
 }

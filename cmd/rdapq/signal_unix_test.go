@@ -46,7 +46,7 @@ func TestSignalEndsBatch(t *testing.T) {
 	for _, tt := range []struct {
 		signal syscall.Signal
 		code   int
-	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
+	}{{syscall.SIGHUP, 129}, {syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
 		for _, source := range []string{"a file", "a pipe that stays open"} {
 			t.Run(tt.signal.String()+" with "+source, func(t *testing.T) {
 				t.Parallel()
