@@ -230,7 +230,11 @@ func outputError(err error) error {
 	if _, told := errors.AsType[*codedError](err); told {
 		return err
 	}
-	return noRunf("", "cannot write the output: %w", err)
+	hint := ""
+	if _, ok := errors.AsType[*journal.InterferenceError](err); ok {
+		hint = "restore the file and run the same command again, or start over with --force"
+	}
+	return noRunf(hint, "cannot write the output: %w", err)
 }
 
 // warnOfName tells those who expect --output FILE.csv to mean --format csv that it

@@ -81,7 +81,8 @@ func (e *CorruptError) Error() string {
 
 // Open opens the journal for a batch, to begin it or to go on with it. It fails
 // with [ErrLocked], [ErrForeign], a [*ChangedError] or a [*CorruptError], no row
-// being touched, or with an error of the file system.
+// being touched, or with an error of the file system. Later calls fail with an
+// [*InterferenceError] if another program changed the files meanwhile.
 func Open(o Options) (*Journal, error) {
 	if o.Interval <= 0 {
 		o.Interval = DefaultInterval
@@ -169,6 +170,9 @@ func (j *Journal) Flush() error {
 func (j *Journal) flush() error {
 	if j.err != nil {
 		return j.err
+	}
+	if err := j.verify(); err != nil {
+		return j.fail(err)
 	}
 	if len(j.buf) > 0 {
 		n, err := j.file.WriteAt(j.buf, j.size)
