@@ -3,36 +3,23 @@ package pool
 import (
 	"crypto/tls"
 	"errors"
-	"math"
 	"net"
 	"net/http"
 	"strings"
 	"time"
 )
 
-// A carrier is a connection of any protocol, as [http.ClientConn] is one.
+// A carrier is a connection of any protocol. Its methods neither block nor take
+// a lock that a call into net/http holds, but for RoundTrip and Close: these are
+// called without a lock.
 type carrier interface {
 	RoundTrip(*http.Request) (*http.Response, error)
-	Reserve() error
-	Release()
-	Available() int // requests that it would take now; 0 when it is closed or closing
-	InFlight() int
-	Err() error // not nil once it is of no use
+	Available() int // requests at a time that it takes; 0 when it is closed or closing
+	Err() error     // not nil once it takes no more requests
 	Close() error
 	// OnChange arranges for f to be called when more requests may be sent or
 	// the connection has ended (gone); f takes no lock. Nil ends that.
 	OnChange(f func(gone bool))
-}
-
-// tcpCarrier is HTTP/1.1 or HTTP/2.
-type tcpCarrier struct{ *http.ClientConn }
-
-func (t tcpCarrier) OnChange(f func(gone bool)) {
-	if f == nil {
-		t.SetStateHook(nil)
-		return
-	}
-	t.SetStateHook(func(c *http.ClientConn) { f(c.Err() != nil) })
 }
 
 // A conn is one connection of an origin. Fields without comment never change;
@@ -46,11 +33,10 @@ type conn struct {
 
 	inflight int         // requests that hold a place on it
 	served   int         // responses that began on it
-	heard    bool        // the peer's first word has come: it answered or refused
 	granted  int         // requests that ever got a place on it
-	limit    int         // requests at once that the peer allows, as far as is known
-	settled  bool        // limit is the peer's word
-	sum      int         // what the last look at it came to
+	limit    streamLimit // what refusals showed
+	held     bool        // takes no request for a moment, after a refusal
+	holds    int         // such moments since a response began
 	triedIn  int64       // the last pick that considered it
 	broken   bool        // it failed with an error of its own
 	refused  bool        // the peer closed it with requests unprocessed
@@ -78,7 +64,7 @@ type setup struct {
 func (s setup) total() time.Duration { return s.dns + s.tcp + s.tls }
 
 func newConn(id int64, cc carrier, s setup, protocol string) *conn {
-	c := &conn{id: id, cc: cc, setup: s, protocol: protocol, limit: math.MaxInt}
+	c := &conn{id: id, cc: cc, setup: s, protocol: protocol}
 	if host, _, err := net.SplitHostPort(s.remote); err == nil {
 		ip := net.ParseIP(host)
 		c.loopback = ip != nil && ip.IsLoopback() && !s.proxied
@@ -105,45 +91,16 @@ func (c *conn) reserve(perConn int) bool {
 		c.draining = true
 		return false
 	}
-	if c.shared() {
-		if !c.hasStream() {
-			return false
-		}
-	} else if c.inflight > 0 || c.cc.Reserve() != nil {
-		c.draining = c.draining || c.cc.Err() != nil
+	if c.cc.Err() != nil {
+		c.draining = true
+		return false
+	}
+	if c.inflight >= c.room() {
 		return false
 	}
 	c.inflight++
 	c.granted++
 	return true
-}
-
-// hasStream reports whether the peer's stream limit leaves room for another
-// request.
-//
-// ClientConn.Reserve is of no use over HTTP/2: when the peer's first SETTINGS
-// allow fewer streams than were reserved by then, RoundTrip waits for ever for
-// the reservations behind it. So the count is the pool's own, and RoundTrip
-// does the waiting in the moment before the limit is known.
-func (c *conn) hasStream() bool {
-	before, free, busy := c.cc.InFlight(), c.cc.Available(), c.cc.InFlight()
-	if free > 0 {
-		// The peer's SETTINGS came before its first word. Streams end between
-		// these calls, so what they add up to counts when it comes out twice.
-		if sum := free + busy; c.heard && before == busy {
-			if sum == c.sum {
-				c.limit, c.settled = sum, true
-			}
-			c.sum = sum
-		}
-		return c.inflight < min(c.limit, free+busy)
-	}
-	// Full, or told to go away? If by all counts there is room, it is closing.
-	if c.cc.Err() != nil || c.inflight == 0 && busy == 0 ||
-		c.settled && busy < c.limit && c.inflight < c.limit && c.cc.Available() == 0 {
-		c.draining = true
-	}
-	return false
 }
 
 // endedBy says who ended c, which is dead.
@@ -171,13 +128,6 @@ func (c *conn) refusal(err error) error {
 		return op
 	}
 	return err
-}
-
-// unreserve gives back a place that was not used.
-func (c *conn) unreserve() {
-	if !c.shared() {
-		c.cc.Release()
-	}
 }
 
 // dead reports whether c carries nothing and never will.

@@ -13,11 +13,12 @@ import (
 // maxHeader bounds the head of a response, in octets.
 const maxHeader = 256 << 10
 
-// A dialer makes single connections. All of them come from one
-// [http.Transport] that is used for nothing else.
+// A dialer makes single connections. HTTP/1.1 and HTTP/2 are spoken on them by
+// two [http.Transport]s that are used for nothing else.
 type dialer struct {
 	cfg         Config
-	transport   *http.Transport
+	http1       *http.Transport
+	http2       *http.Transport
 	network     string      // "tcp", "tcp4" or "tcp6"
 	plain, fast *net.Dialer // fast: with TCP Fast Open
 	names       *resolver
@@ -29,49 +30,59 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 	if err := d.configure(); err != nil {
 		return nil, err
 	}
-	var protocols http.Protocols
 	names := c.Protocols
 	if len(names) == 0 {
 		names = []string{protoHTTP2, protoHTTP1}
 	}
 	for _, name := range names {
 		switch name {
-		case protoHTTP1:
-			protocols.SetHTTP1(true)
-		case protoHTTP2:
-			protocols.SetHTTP2(true)
+		case protoHTTP1, protoHTTP2:
 		case protoHTTP3: // over QUIC
 		default:
 			return nil, fmt.Errorf("pool: unknown protocol %q", name)
 		}
 	}
 	d.tls = newTLSConfigs(c, names, sessions)
-	d.transport = &http.Transport{
-		DialContext:        d.dialPlain,
-		DialTLSContext:     d.dialSecure,
-		Proxy:              forwardProxy,
-		DisableKeepAlives:  c.single(),
-		DisableCompression: true, // the Pool knows better when to ask for it
-		Protocols:          &protocols,
-		// Nobody has use for more.
-		MaxResponseHeaderBytes: maxHeader,
-		HTTP2: &http.HTTP2Config{
-			// Every request has another path: indexing it costs more than it saves.
-			MaxEncoderHeaderTableSize: 1,
-			SendPingTimeout:           c.DeadAfter * 5 / 9,
-			PingTimeout:               c.DeadAfter * 4 / 9,
-		},
-	}
+	d.http1, d.http2 = d.transport(), d.transport()
+	d.http1.Protocols.SetHTTP1(true)
+	// A connection on which TLS has negotiated HTTP/2 already.
+	d.http2.Protocols.SetUnencryptedHTTP2(true)
 	return d, nil
 }
 
-// dialing travels in the context through NewClientConn to the functions that
-// make the connection, and brings back what they learned.
+// transport returns what speaks HTTP on connections that are made already.
+func (d *dialer) transport() *http.Transport {
+	made := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return ctx.Value(dialingKey{}).(*dialing).made, nil
+	}
+	return &http.Transport{
+		DialContext:        made,
+		DialTLSContext:     made,
+		Proxy:              forwardProxy,
+		DisableKeepAlives:  d.cfg.single(),
+		DisableCompression: true, // the Pool knows better when to ask for it
+		Protocols:          new(http.Protocols),
+		// Nobody has use for more.
+		MaxResponseHeaderBytes: maxHeader,
+		HTTP2: &http.HTTP2Config{
+			// A stream that has ended may still be counted for a moment.
+			StrictMaxConcurrentRequests: true,
+			// Every request has another path: indexing it costs more than it saves.
+			MaxEncoderHeaderTableSize: 1,
+			SendPingTimeout:           d.cfg.DeadAfter * 5 / 9,
+			PingTimeout:               d.cfg.DeadAfter * 4 / 9,
+		},
+	}
+}
+
+// dialing travels in the context to the functions that make the connection, and
+// brings back what they learned.
 type dialing struct {
 	key    originKey
 	dial   *dial
 	config *tls.Config // for an https origin
 	setup  setup
+	made   *tap // for net/http
 	err    *Error
 }
 
@@ -96,31 +107,39 @@ func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, erro
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.ConnectTimeout+p.cfg.HandshakeTimeout)
 	defer cancel()
 	g := &dialing{key: key, dial: d}
-	cc, err := p.dialer.transport.NewClientConn(context.WithValue(ctx, dialingKey{}, g), key.scheme, key.address())
+	ctx = context.WithValue(ctx, dialingKey{}, g)
+	open := p.dialer.dialPlain
+	if key.scheme == "https" {
+		open = p.dialer.dialTLS
+	}
+	nc, err := open(ctx, "", "")
+	var cc *http.ClientConn
+	if err == nil {
+		g.made = newTap(nc, g.setup)
+		speaks := p.dialer.http1
+		if g.made.h2 {
+			speaks = p.dialer.http2
+		}
+		cc, err = speaks.NewClientConn(ctx, key.scheme, key.address())
+	}
 	if err != nil {
+		if g.made != nil {
+			g.made.Close()
+		}
 		if g.err != nil {
 			return nil, g.err
 		}
 		return nil, &Error{Step: StepHandshake, Origin: key.String(), Err: err}
 	}
 	protocol := protoHTTP1
-	if g.setup.alpn == protoHTTP2 {
+	if g.made.h2 {
 		protocol = protoHTTP2
 	}
-	return newConn(p.lastConn.Add(1), tcpCarrier{cc}, g.setup, protocol), nil
+	return newConn(p.lastConn.Add(1), newTCPCarrier(cc, g.made), g.setup, protocol), nil
 }
 
-// dialSecure is called for https, be that the origin or the proxy that
-// forwards to an http origin.
-func (d *dialer) dialSecure(ctx context.Context, network, address string) (net.Conn, error) {
-	if g := ctx.Value(dialingKey{}).(*dialing); g.key.scheme != "https" {
-		return d.dialPlain(ctx, network, address)
-	}
-	return d.dialTLS(ctx, network, address)
-}
-
-// dialPlain and handshake are what NewClientConn calls. Where they connect to
-// is in dialing, as that may be by way of a proxy.
+// dialPlain, dialTLS and handshake connect to what is in dialing, which may be
+// by way of a proxy.
 func (d *dialer) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
 	return d.handshake(ctx, "", "", nil)
 }

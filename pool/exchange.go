@@ -42,9 +42,10 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 		c.draining, c.broken = true, true
 	}
 	o.releaseLocked(c)
-	if f.reason == RetryRefused {
-		c.heard = true
-		o.guessStreams(c)
+	if f.reason == RetryRefused && c.shared() {
+		c.limit.refused(c.inflight)
+		o.learnStreams(c)
+		o.holdLocked(c)
 	}
 	if len(o.queue) > 0 && !o.closed {
 		o.dispatchLocked()
@@ -64,7 +65,10 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	now := time.Now()
 	o.mu.Lock()
 	c.served++
-	c.heard = true
+	c.holds = 0
+	if c.limit.n > 0 || c.limit.share > 0 {
+		c.limit.accepted(c.inflight >= c.limit.n)
+	}
 	switch {
 	case o.p.cfg.single():
 		c.draining, c.by = true, ClosedPool

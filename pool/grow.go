@@ -176,7 +176,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 	case err == nil:
 		o.proto = c.protocol
 		if o.streams > 0 && c.protocol == protoHTTP2 {
-			c.limit = o.streams
+			c.limit = streamLimit{n: o.streams, assumed: !o.refusing, need: firstNeed}
 		}
 		if rtt := c.setup.tcp + c.setup.tls; c.protocol == protoHTTP3 && rtt > 0 {
 			o.rtt = rtt

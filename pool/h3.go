@@ -280,8 +280,8 @@ func (o *origin) remember(c *conn) {
 		}
 	} else {
 		now.Protocol = c.protocol
-		if c.settled && c.protocol == protoHTTP2 {
-			now.Streams = c.limit
+		if n, ok := c.knownStreams(); ok && n > 0 {
+			now.Streams = n
 		}
 	}
 	if o.perConn > 0 && o.perConn != now.PerConn {

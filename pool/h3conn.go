@@ -75,13 +75,6 @@ func (h *h3Conn) Available() int {
 	return h.allowed()
 }
 
-// InFlight leaves the counting to the origin.
-func (h *h3Conn) InFlight() int { return 0 }
-
-// Reserve and Release are for HTTP/1.1.
-func (h *h3Conn) Reserve() error { return nil }
-func (h *h3Conn) Release()       {}
-
 func (h *h3Conn) Err() error {
 	if h.away.Load() {
 		return errGoneAway

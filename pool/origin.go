@@ -54,9 +54,10 @@ func (k originKey) String() string {
 // An origin holds the connections to one server and the requests that wait for
 // a place on them.
 //
-// ClientConn runs its state hook inside calls made under mu, so the hook takes
-// no lock: it only starts a dispatch, and only while somebody waits. For no
-// wake-up to be lost, waiting is raised before a request looks for a place.
+// No method of a carrier that may block is called under mu. Carriers call kick
+// from goroutines of their own, so it takes no lock: it only starts a dispatch, and
+// only while somebody waits. For no wake-up to be lost, waiting is raised before a
+// request looks for a place.
 type origin struct {
 	p       *Pool
 	key     originKey
@@ -74,6 +75,7 @@ type origin struct {
 	perConn    int           // requests that a connection was seen to serve at most; 0: not known
 	lastServed int           // what the last connection cut by the server had served
 	streams    int           // stream limit of the last connection; 0: not known
+	refusing   bool          // streams is what refusals showed
 	sharing    bool          // connections that were dialed together share the queue
 	bound      int           // requests that each may have got by now; 0: no bound
 	newest     *conn         // while it is given out for the first time
@@ -157,7 +159,6 @@ func (o *origin) acquire(ctx context.Context, newerThan int64) (*conn, use, erro
 	}
 	// It was granted a place, or refused one, in the same moment.
 	if g := <-w.grant; g.c != nil {
-		g.c.unreserve()
 		o.releaseLocked(g.c)
 		o.dispatchLocked()
 	}
@@ -187,7 +188,7 @@ func (o *origin) pick(newerThan int64) *conn {
 		best.triedIn = o.picks
 		if best.inflight == 0 && !best.idleAt.IsZero() && wallSince(best.idleAt) > o.p.cfg.IdleTimeout {
 			best.draining, best.by = true, ClosedIdle // its timer may have slept with the machine
-		} else if best.reserve(o.perConn) {
+		} else if o.mayTryLocked(best) && best.reserve(o.perConn) {
 			o.learnStreams(best)
 			if best.inflight == 1 && best.idle != nil {
 				best.idle.Stop()
@@ -196,8 +197,6 @@ func (o *origin) pick(newerThan int64) *conn {
 		}
 		if best.dead() {
 			o.remove(best, best.endedBy())
-		} else {
-			o.guessStreams(best)
 		}
 	}
 }
@@ -229,7 +228,7 @@ func (o *origin) dispatchLocked() {
 	o.growLocked()
 }
 
-// kick is the state hook: a place may have become free, or a connection may
+// kick is what carriers call: a place may have become free, or a connection may
 // have ended.
 func (o *origin) kick(gone bool) {
 	if (gone || o.waiting.Load() > 0) && o.kicked.CompareAndSwap(false, true) {
@@ -256,6 +255,7 @@ func (o *origin) dispatch() {
 func (o *origin) release(c *conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	c.held = false // there is room for another
 	o.releaseLocked(c)
 	if len(o.queue) > 0 && !o.closed {
 		o.dispatchLocked()
@@ -318,23 +318,11 @@ func (o *origin) learn(c *conn) {
 	o.lastServed = c.served
 }
 
-// learnStreams keeps how many requests at once c was seen to take. It decides
+// learnStreams keeps how many requests at a time c is known to take. It decides
 // how many connections the queue is worth.
 func (o *origin) learnStreams(c *conn) {
-	if c.settled && c.protocol == protoHTTP2 {
-		o.streams = c.limit
-	}
-}
-
-// guessStreams is for a connection that was full from the beginning: more was
-// sent on it than its peer takes at once, or waits in RoundTrip. What is under
-// way on it is what the peer takes; nothing better is known before there is room.
-func (o *origin) guessStreams(c *conn) {
-	if c.settled || !c.heard || c.protocol != protoHTTP2 || c.cc.Err() != nil || c.cc.Available() > 0 {
-		return
-	}
-	if busy := c.cc.InFlight(); busy > 0 && busy <= c.inflight {
-		c.limit, o.streams = busy, busy
+	if n, ok := c.knownStreams(); ok && n > 0 {
+		o.streams, o.refusing = n, c.limit.holds()
 	}
 }
 

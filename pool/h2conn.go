@@ -1,0 +1,341 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A tcpCarrier is a connection over HTTP/1.1 or HTTP/2.
+//
+// Over HTTP/2 each request runs in a goroutine of its own, which its caller may
+// leave: what a server sends can make net/http wait for a lock for ever, whatever
+// the context. For the same reason no method of the ClientConn is called for its
+// state: the tap knows that.
+type tcpCarrier struct {
+	cc  *http.ClientConn
+	tap *tap
+
+	lost     chan struct{} // closed when requests under way must be left
+	loseOnce sync.Once
+	stuck    atomic.Bool // net/http does not return
+	doubting atomic.Bool // whether it returns is being found out
+}
+
+func newTCPCarrier(cc *http.ClientConn, t *tap) *tcpCarrier {
+	c := &tcpCarrier{cc: cc, tap: t, lost: make(chan struct{})}
+	poke := func() { go c.poke() }
+	t.raised.Store(&poke)
+	return c
+}
+
+// poke wakes requests that wait in net/http for a stream. It wakes them when a
+// stream ends, but not when the limit rises. A request that is cancelled from the
+// beginning does it.
+func (t *tcpCarrier) poke() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://poke.invalid/", nil)
+	if err != nil {
+		return
+	}
+	if resp, err := t.cc.RoundTrip(req); err == nil {
+		resp.Body.Close()
+	}
+}
+
+var (
+	errLeft   = errors.New("pool: the connection was closed")
+	errWindow = errors.New("pool: the server made a flow-control window larger than there can be (RFC 9113 section 6.9.1)")
+)
+
+// Available returns the number of requests at a time that the connection takes.
+func (t *tcpCarrier) Available() int {
+	switch {
+	case t.Err() != nil, t.doubting.Load():
+		return 0
+	case !t.tap.h2:
+		return 1
+	}
+	n, _ := t.tap.limit()
+	return n
+}
+
+func (t *tcpCarrier) Err() error {
+	switch {
+	case t.tap.ended.Load():
+		return net.ErrClosed
+	case t.tap.away.Load():
+		return errGoneAway
+	}
+	return nil
+}
+
+func (t *tcpCarrier) OnChange(f func(gone bool)) {
+	if f == nil {
+		t.tap.changed.Store(nil)
+		return
+	}
+	t.tap.changed.Store(&f)
+	if t.Err() != nil {
+		f(true) // it happened before
+	}
+}
+
+// Close ends the connection and the requests on it.
+func (t *tcpCarrier) Close() error {
+	t.lose()
+	if t.gaveUp() {
+		return t.tap.Close()
+	}
+	force := time.AfterFunc(closeTime, func() { t.tap.Close() })
+	defer force.Stop()
+	return t.cc.Close()
+}
+
+func (t *tcpCarrier) lose() { t.loseOnce.Do(func() { close(t.lost) }) }
+
+// gaveUp reports whether the connection was given up because net/http does not
+// return from calls on it, or would not have done so.
+func (t *tcpCarrier) gaveUp() bool { return t.stuck.Load() || t.tap.overflow.Load() }
+
+// Bounds of what is waited for when a call into net/http should have returned.
+const (
+	doubtAfter = 100 * time.Millisecond
+	lockTime   = time.Second
+)
+
+// doubt is called when a call into net/http is about to return. If it does not,
+// the connection gets no more requests until it is known whether its lock is
+// free. If it isn't, the connection is abandoned.
+func (t *tcpCarrier) doubt(returned func() bool) {
+	time.AfterFunc(doubtAfter, func() {
+		if returned() || t.stuck.Load() || !t.doubting.CompareAndSwap(false, true) {
+			return
+		}
+		free := make(chan struct{})
+		go func() {
+			t.cc.Available()
+			close(free)
+		}()
+		// Twice, since a process that stands still finds all its time gone.
+		for range 2 {
+			select {
+			case <-free:
+				t.doubting.Store(false)
+				t.tap.notify(false)
+				return
+			case <-time.After(lockTime / 2):
+			}
+		}
+		t.stuck.Store(true)
+		t.lose()
+		t.tap.Close()
+	})
+}
+
+func (t *tcpCarrier) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !t.tap.h2 {
+		resp, err := t.cc.RoundTrip(req)
+		if err == nil {
+			resp.TLS = t.tap.state
+		}
+		return resp, err
+	}
+	if req.Body != nil && req.Body != http.NoBody {
+		t.tap.uploads.Store(true)
+	}
+	a := &apart{carrier: t, ctx: req.Context(), begun: make(chan struct{})}
+	go a.run(req)
+	select {
+	case <-a.begun:
+		return a.resp, a.err
+	case <-a.ctx.Done():
+	case <-t.lost:
+	}
+	select {
+	case <-a.begun:
+		return a.resp, a.err
+	default:
+	}
+	a.Close()
+	if a.ctx.Err() != nil {
+		return nil, a.ctx.Err()
+	}
+	return nil, errLeft
+}
+
+// An apart is a request in a goroutine of its own, and the body of its response.
+// The goroutine reads ahead.
+type apart struct {
+	carrier *tcpCarrier
+	ctx     context.Context
+	begun   chan struct{} // closed when resp or err is there
+	resp    *http.Response
+	err     error
+
+	mu     sync.Mutex
+	rc     io.ReadCloser // net/http's body; nil before the response
+	wake   chan struct{} // closed for a Read that waits; nil: none does
+	room   chan struct{} // closed when run may read on; nil: it does not wait
+	buf    []byte
+	r, w   int   // what buf holds
+	end    error // of rc
+	over   bool  // run has returned
+	closed bool
+}
+
+// Sizes of what is read ahead of a body.
+const (
+	firstAhead = 4 << 10
+	maxAhead   = 64 << 10
+)
+
+func (a *apart) run(req *http.Request) {
+	resp, err := a.carrier.cc.RoundTrip(req)
+	a.resp, a.err = resp, err
+	if err != nil || resp.Body == http.NoBody {
+		a.mu.Lock()
+		a.over = true
+		a.mu.Unlock()
+		close(a.begun)
+		return
+	}
+	size := firstAhead
+	if n := resp.ContentLength; n >= 0 {
+		size = int(min(n, maxAhead-512)) + 512 // so that its end is seen, too
+	}
+	rc := resp.Body
+	resp.Body = a
+	a.mu.Lock()
+	a.rc, a.buf = rc, make([]byte, size)
+	closed := a.closed
+	a.mu.Unlock()
+	close(a.begun)
+	if closed {
+		rc.Close()
+	}
+	a.readAhead(rc)
+}
+
+func (a *apart) readAhead(rc io.Reader) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for !a.closed {
+		if a.w == len(a.buf) {
+			switch {
+			case a.r == a.w:
+				a.r, a.w = 0, 0
+			case len(a.buf) < maxAhead:
+				more := make([]byte, min(2*len(a.buf), maxAhead))
+				a.w = copy(more, a.buf[a.r:a.w])
+				a.r, a.buf = 0, more
+			default:
+				room := make(chan struct{})
+				a.room = room
+				a.mu.Unlock()
+				<-room
+				a.mu.Lock()
+				continue
+			}
+		}
+		free := a.buf[a.w:]
+		a.mu.Unlock()
+		n, err := rc.Read(free) // only run writes to buf, and Read reads what is before free
+		a.mu.Lock()
+		a.w += n
+		if err != nil {
+			a.end = err
+		}
+		if a.wake != nil && (n > 0 || err != nil) {
+			close(a.wake)
+			a.wake = nil
+		}
+		if err != nil {
+			break
+		}
+	}
+	a.over = true
+}
+
+func (a *apart) Read(p []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for {
+		switch {
+		case a.closed:
+			return 0, http.ErrBodyReadAfterClose
+		case a.r < a.w:
+			n := copy(p, a.buf[a.r:a.w])
+			a.r += n
+			if a.r < a.w {
+				return n, nil
+			}
+			a.makeRoom()
+			return n, a.end
+		case a.end != nil:
+			return 0, a.end
+		case len(p) == 0:
+			return 0, nil
+		}
+		if a.wake == nil {
+			a.wake = make(chan struct{})
+		}
+		wake := a.wake
+		a.mu.Unlock()
+		var err error
+		select {
+		case <-wake:
+		case <-a.ctx.Done():
+			err = a.ctx.Err()
+			a.carrier.doubt(a.returned)
+		case <-a.carrier.lost:
+			err = errLeft
+		}
+		a.mu.Lock()
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// makeRoom lets run read on if it waits. The lock is held.
+func (a *apart) makeRoom() {
+	if a.room != nil {
+		close(a.room)
+		a.room = nil
+	}
+}
+
+func (a *apart) returned() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.over
+}
+
+// Close ends the request. It waits for nothing.
+func (a *apart) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil
+	}
+	a.closed = true
+	a.makeRoom()
+	if a.wake != nil {
+		close(a.wake)
+		a.wake = nil
+	}
+	if !a.over {
+		if a.rc != nil {
+			go a.rc.Close()
+		}
+		a.carrier.doubt(a.returned)
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package pool
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// A streamLimit is how many requests at a time a connection was seen to take,
+// where the server refuses streams (RFC 9113 section 8.7) below the limit that
+// it announced, or announced none. Refusals lower it. It rises again by one
+// after a number of responses, which grows each time the next stream is refused.
+type streamLimit struct {
+	n       int     // 0: nothing was learned
+	assumed bool    // n comes from another connection, and an announcement replaces it
+	share   float64 // of refusals among the last outcomes
+	good    int     // responses since n changed
+	need    int     // responses that raise n
+	probing bool    // n was raised just now
+}
+
+const (
+	shareWeight   = 8   // outcomes that share looks back on, about
+	refusedMuch   = 0.2 // share from which refusals are about the number of streams
+	refusedLittle = 0.05
+	firstNeed     = 16
+	maxNeed       = 1024
+	probeSuccess  = 8 // responses that prove a raised limit
+)
+
+// refused notes a refusal beside others that are under way.
+func (l *streamLimit) refused(others int) {
+	l.share += (1 - l.share) / shareWeight
+	switch {
+	case l.probing && others >= l.n-1:
+		l.n, l.probing, l.good = l.n-1, false, 0
+		l.need = min(2*l.need, maxNeed)
+	case l.share > refusedMuch && (l.n == 0 || others < l.n):
+		l.n, l.probing, l.assumed, l.good = max(others, 1), false, false, 0
+		l.need = max(l.need, firstNeed)
+	}
+}
+
+// accepted notes a response. The connection is full if it carries as many
+// requests as it takes.
+func (l *streamLimit) accepted(full bool) {
+	l.share -= l.share / shareWeight
+	if l.n == 0 {
+		return
+	}
+	l.good++
+	if l.probing && l.good >= probeSuccess {
+		l.probing, l.need = false, max(l.need/2, firstNeed)
+	}
+	if full && !l.probing && l.good >= l.need {
+		l.n, l.probing, l.good = l.n+1, true, 0
+	}
+}
+
+// holds reports whether n is what the server takes, and not only what remained
+// after a few refusals: hardly any came since.
+func (l *streamLimit) holds() bool {
+	return l.n > 0 && !l.assumed && l.good >= firstNeed && l.share < refusedLittle
+}
+
+// Bounds of the pause in which a connection gets no request after a refusal,
+// unless a response that ends makes room for one.
+const (
+	firstHold = 10 * time.Millisecond
+	maxHold   = time.Second
+)
+
+// holdLocked keeps requests off c after a refusal.
+func (o *origin) holdLocked(c *conn) {
+	if c.held {
+		return
+	}
+	pause := min(firstHold<<min(c.holds, 10), maxHold)
+	pause = pause/2 + rand.N(pause/2)
+	c.held = true
+	c.holds++
+	time.AfterFunc(pause, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		c.held = false
+		if !o.closed {
+			o.dispatchLocked()
+		}
+	})
+}
+
+// maxUntried bounds the requests under way on connections of an origin that
+// have answered nothing, while nothing is known of its stream limit.
+const maxUntried = 90
+
+// untried reports whether nothing is known of how many requests c takes.
+func (c *conn) untried() bool {
+	if c.protocol != protoHTTP2 || c.served > 0 || c.limit.n > 0 {
+		return false
+	}
+	_, announced := c.announced()
+	return !announced
+}
+
+// mayTryLocked reports whether c may get a request as far as the origin's
+// other connections are concerned.
+func (o *origin) mayTryLocked(c *conn) bool {
+	if !c.untried() {
+		return true
+	}
+	n := 0
+	for _, other := range o.conns {
+		if other.untried() {
+			n += other.inflight
+		}
+	}
+	return n < maxUntried
+}
+
+// announced is the stream limit that the server announced on c.
+func (c *conn) announced() (n int, ok bool) {
+	if t, is := c.cc.(*tcpCarrier); is {
+		return t.tap.limit()
+	}
+	return 0, false
+}
+
+// room is how many requests c takes at a time now; 0 if it takes none.
+func (c *conn) room() int {
+	n := c.cc.Available()
+	if n == 0 || c.held {
+		return 0
+	}
+	if c.limit.n == 0 && c.protocol != protoHTTP2 {
+		return n
+	}
+	_, announced := c.announced()
+	switch {
+	case announced && c.limit.assumed:
+		c.limit = streamLimit{}
+	case c.limit.n > 0:
+		return min(n, c.limit.n)
+	case !announced:
+		return min(n, maxUntried+c.served)
+	}
+	return n
+}
+
+// knownStreams is how many requests at a time c is known to take. It is false if
+// that is not known.
+func (c *conn) knownStreams() (int, bool) {
+	if c.protocol != protoHTTP2 {
+		return 0, false
+	}
+	n, ok := c.announced()
+	if c.limit.holds() {
+		return min(n, c.limit.n), true
+	}
+	return n, ok
+}
