@@ -48,8 +48,11 @@ func Inputs(texts iter.Seq[string]) iter.Seq2[Input, error] {
 // and one more after a moment did not either, its inputs end without being
 // asked, but for one at growing intervals to find out whether it is back.
 //
-// Inputs that ask the same, soon after one another, are asked once: each has a
-// Result of its own, and they share what it points to: Raw, Header, Err and more.
+// An input joins an earlier one that asks for the same until the first byte of the
+// response to that one's last attempt has come. Each has a Result of its own; that
+// of the input that joined has Shared set and SharedLine, and shares what its
+// Result points to: Raw, Header, Err and more. A response is never used for an
+// input that came after it, except through [Config].Cache.
 //
 // When ctx ends, reading stops, lookups under way are given up, and every input
 // read so far still yields its Result, with [CodeCanceled] (or [CodeTimeout])
@@ -207,8 +210,8 @@ func (b *batch) take(in Input, err error) bool {
 		if b.queue.enter() {
 			b.emit(it.result)
 		}
-	} else if same := b.queue.push(it); same != nil {
-		b.emit(same)
+	} else {
+		b.queue.push(it)
 	}
 	select {
 	case <-b.ending:
@@ -241,6 +244,7 @@ func (b *batch) prepare(it *item, err error) *Error {
 	r.Source, r.Entry = servers.Source, servers.Entry
 	it.servers, it.batch, it.memory = servers, true, b.memory
 	it.key = r.Query.twinKey(servers.URLs[0])
+	it.key.source = servers.Source
 	it.hash = it.key.hash(b.seed)
 	it.host = b.hostOf(servers.URLs[0])
 	return nil

@@ -78,8 +78,18 @@ func TestEngineTwins(t *testing.T) {
 			}
 		}
 		e := run(t, Config{}, inputs, after(10*time.Millisecond))
-		if n := len(e.asked["one.example"]); n > 31+2*DefaultPerHost {
-			t.Errorf("%d requests for 31 names", n)
+		shared := 0
+		for line, r := range e.seen {
+			if !r.Shared {
+				continue
+			}
+			shared++
+			if first := e.seen[r.SharedLine]; first == nil || first.Shared || first.Query.Name != r.Query.Name {
+				t.Errorf("line %d shares line %d: %+v", line, r.SharedLine, first)
+			}
+		}
+		if n := len(e.asked["one.example"]); n+shared != 3000 || shared < 2000 {
+			t.Errorf("%d requests, %d lines share the response to another", n, shared)
 		}
 		if v := e.verdicts(); v[Registered] != 3000 {
 			t.Errorf("%v", v)

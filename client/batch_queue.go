@@ -37,9 +37,8 @@ type queue struct {
 	ended    bool // what waits is given up
 	gone     bool // nobody wants results any more
 
-	twins   map[uint64]*item // by hash of their keys: in memory and without result
+	twins   map[uint64]*item // by hash of their keys: in memory, and others may join
 	twinned int              // inputs that wait for the result of another
-	recent  *recent
 
 	read  int64           // inputs
 	heard map[*host]int64 // hosts that some of the last inputs were for, and the last of those
@@ -69,7 +68,7 @@ const (
 func newQueue(cfg queueConfig) *queue {
 	q := &queue{
 		queueConfig: cfg, lanes: make(map[*host]*lane), twins: make(map[uint64]*item),
-		heard: make(map[*host]int64), recent: newRecent(cfg.window, cfg.memory.most/16),
+		heard: make(map[*host]int64),
 	}
 	q.wake.L, q.room.L = &q.mu, &q.mu
 	return q
@@ -271,6 +270,7 @@ func (q *queue) done(it *item, again bool) {
 		heap.Fix(&q.ready, l.place)
 	}
 	if again && !q.gone {
+		it.restart()
 		to := q.lane(it.host)
 		it.lane = to
 		q.waiting++
@@ -299,30 +299,33 @@ func (q *queue) finish(it *item) []twin {
 		delete(q.twins, it.hash)
 	}
 	q.twinned -= len(it.twins)
-	q.recent.add(it)
 	return it.twins
 }
 
-// meet finds out whether an input that has waited asks what has been asked for
-// meanwhile: it has the result then, or it is the twin now of one under way, and
+// meet attaches an input that has waited to one under way that asks for the same
+// and whose response has not begun. The result of that one is then its own, and
 // nothing more has to be done about it.
 func (q *queue) meet(it *item) (joined bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it.late = false
-	if r, ok := q.recent.get(it); ok {
-		it.result = it.twin().of(r)
-		return false
-	}
-	switch first := q.twins[it.hash]; {
+	switch first := q.first(it); {
 	case first == nil:
 		q.twins[it.hash] = it
-	case first != it && first.key == it.key && len(it.twins) == 0 && q.twinned < q.window/4:
+	case first != it && len(it.twins) == 0 && q.twinned < q.window/4:
 		first.twins = append(first.twins, it.twin())
 		q.twinned++
 		return true
 	}
 	return false
+}
+
+// first returns the input that it may join, nil if there is none.
+func (q *queue) first(it *item) *item {
+	if first := q.twins[it.hash]; first != nil && first.key == it.key && first.mayBeJoined() {
+		return first
+	}
+	return nil
 }
 
 // leave gives the place of a result back that the consumer has taken.

@@ -19,62 +19,53 @@ func (q *queue) enter() bool {
 }
 
 // push puts a new input at the end of the line of its server. It waits for a
-// place in the window, and so paces the reader. If the same has been asked
-// already it returns the result; the input has a place, but stands in no line.
-func (q *queue) push(it *item) (same *Result) {
+// place in the window, and so paces the reader. An input that joins an earlier one
+// has a place, but waits in no lane.
+func (q *queue) push(it *item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.hear(it.host)
 	for !q.gone {
-		if same, ok := q.twin(it); ok {
-			return same
+		if q.twin(it) {
+			return
 		}
 		l := q.lane(it.host)
 		l.others = l.others || len(it.servers.URLs) > 1
 		switch {
 		case l.shelf.n > 0 && q.spillErr == nil:
 			if q.hungry() && q.shelve(l, it) {
-				return nil
+				return
 			}
 		case q.inMemory < q.window:
 			q.inMemory++
 			it.lane = l
-			if it.late = q.twins[it.hash] != nil; !it.late {
+			if it.late = q.first(it) != nil; !it.late {
 				q.twins[it.hash] = it
 			}
 			l.fresh.push(it)
 			q.waiting++
 			q.rouse(l)
-			return nil
+			return
 		case q.hungry() && q.spillOne():
 			continue
 		}
 		q.drop(l)
 		q.room.Wait()
 	}
-	return nil
 }
 
-// twin attaches it to an input that asks the same, or finds the result.
-func (q *queue) twin(it *item) (same *Result, ok bool) {
-	if q.inMemory >= q.window {
-		return nil, false
+// twin attaches it to an input that asks for the same and whose response has not
+// begun.
+func (q *queue) twin(it *item) (joined bool) {
+	first := q.first(it)
+	// Not so many that they fill the window: that would hold up all others.
+	if first == nil || q.inMemory >= q.window || q.twinned >= q.window/4 {
+		return false
 	}
-	if first := q.twins[it.hash]; first != nil && first.key == it.key {
-		// Not so many that they fill the window: that would hold up everybody.
-		if q.twinned >= q.window/4 {
-			return nil, false
-		}
-		first.twins = append(first.twins, it.twin())
-		q.twinned++
-		q.inMemory++
-		return nil, true
-	}
-	if r, ok := q.recent.get(it); ok {
-		q.inMemory++
-		return it.twin().of(r), true
-	}
-	return nil, false
+	first.twins = append(first.twins, it.twin())
+	q.twinned++
+	q.inMemory++
+	return true
 }
 
 func (it *item) twin() twin {

@@ -97,8 +97,6 @@ func (b *batch) look(it *item) fate {
 	switch {
 	case b.queue.meet(it):
 		return joined
-	case it.result.Verdict != "":
-		return over
 	case it.host != it.lane.host:
 		return goesOn // it belongs to another server by now
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"hash/maphash"
 	"io"
 	"log/slog"
 	"net/http"
@@ -241,6 +242,7 @@ type Client struct {
 	memory  *bodies // of single lookups
 	tallies tallies
 	helps   helps
+	flights flights
 
 	auth       *authenticator // nil: no server is told who asks
 	cache      *cache         // nil: nothing is kept
@@ -262,6 +264,7 @@ func New(cfg Config) (*Client, error) {
 	c := &Client{cfg: cfg.withDefaults(), closed: make(chan struct{})}
 	c.buffers.New = func() any { return new([firstPiece]byte) }
 	c.hosts, c.memory = newHosts(c.cfg), newBodies(c.cfg.MaxMemory)
+	c.flights.seed = maphash.MakeSeed()
 	if field := acceptLanguage(c.cfg.Languages); field != "" {
 		c.languages = []string{field}
 	}

@@ -1,9 +1,16 @@
 package client
 
 import (
+	"context"
 	"hash/maphash"
+	"net/http/httptrace"
 	"net/netip"
 	"slices"
+	"sync"
+	"time"
+
+	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/unshared"
 )
 
 // twinKey is what makes two inputs ask the same.
@@ -13,6 +20,7 @@ type twinKey struct {
 	prefix netip.Prefix
 	autnum uint32
 	server string
+	source bootstrap.Source // servers that the user named may be at private addresses
 }
 
 func (q *Query) twinKey(server string) twinKey {
@@ -40,7 +48,7 @@ func (k *twinKey) hash(seed maphash.Seed) uint64 {
 	return h.Sum64()
 }
 
-// A twin is an input that gets the result of an earlier one.
+// A twin is an input that shares the result of an earlier one.
 type twin struct {
 	line  int64
 	query Query
@@ -51,74 +59,131 @@ type twin struct {
 func (t twin) of(r *Result) *Result {
 	c := *r
 	c.Line, c.Query, c.Extra, c.holder = t.line, t.query, t.extra, nil
-	c.Warnings = slices.Clip(c.Warnings) // whoever appends has a list of his own
+	if !r.Shared {
+		c.Shared, c.SharedLine = true, r.Line
+	}
+	c.Warnings = slices.Clip(c.Warnings) // each has a list of its own to append to
 	return &c
 }
 
-// recent remembers the last answers of a batch, as many as its window has
-// places, for inputs that come again soon.
-type recent struct {
-	index  map[uint64]int // by hash of the key
-	ring   []memento
-	places int
-	next   int
-	size   int64 // octets of bodies
-	most   int64
-}
-
-type memento struct {
-	key    twinKey
-	hash   uint64
-	result Result
-}
-
-func newRecent(places int, most int64) *recent {
-	return &recent{index: make(map[uint64]int), places: places, most: most}
-}
-
-// add remembers an answer. Failures may pass, and are not remembered; neither
-// are giants.
-func (m *recent) add(it *item) {
-	r := it.result
-	if !r.Verdict.Answered() || it.key.typ == "" || r.weight() > m.most/8 {
-		return
+// watchFirstByte returns a context under which the transport notes in t that the
+// first byte of a response has come: from then on no other query may share it.
+// The transport calls the hook in a goroutine of its own, possibly under a lock.
+func (t *task) watchFirstByte(ctx context.Context) context.Context {
+	if t.hooks == nil {
+		t.hooks = &httptrace.ClientTrace{GotFirstResponseByte: t.firstByte}
 	}
-	if _, ok := m.index[it.hash]; ok {
-		return
+	return httptrace.WithClientTrace(ctx, t.hooks)
+}
+
+func (t *task) firstByte() { t.heard.Store(true) }
+
+// mayBeJoined reports whether another query may still share the result of t.
+func (t *task) mayBeJoined() bool { return !t.heard.Load() }
+
+// restart lets others join t again if its next request is for the same object as
+// the last one, whose response counts for nothing. It does not after the first
+// page of a search, or for what a response links or redirects to.
+func (t *task) restart() {
+	if t.hop == nil && t.chase == nil && (t.search == nil || t.search.stage != stageMore) {
+		t.heard.Store(false)
 	}
-	m.size += r.weight()
+}
+
+// flights are the single lookups under way that others may join.
+type flights struct {
+	seed maphash.Seed
+
+	mu     sync.Mutex
+	byHash map[uint64]*flight
+}
+
+// A flight is a lookup under way and those that wait for its result.
+type flight struct {
+	key   twinKey
+	hash  uint64
+	first *task
+	done  chan struct{} // closed when the lookup has ended
+
+	// result is what the others share, set before done is closed. It is nil if the
+	// lookup ended for a reason of its own caller: the others go on by themselves.
+	result *Result
+}
+
+// join returns the flight that t may share, or adds one for it and reports that t
+// leads it.
+func (f *flights) join(t *task) (one *flight, leads bool) {
+	key := t.result.Query.twinKey(t.servers.URLs[0])
+	key.source = t.servers.Source
+	hash := key.hash(f.seed)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if one := f.byHash[hash]; one != nil && one.key == key && one.first.mayBeJoined() {
+		return one, false
+	}
+	one = &flight{key: key, hash: hash, first: t, done: make(chan struct{})}
+	if f.byHash == nil {
+		f.byHash = make(map[uint64]*flight)
+	}
+	f.byHash[hash] = one
+	return one, true
+}
+
+// land ends a flight; r is nil if there is nothing to share.
+func (f *flights) land(one *flight, r *Result) {
+	f.mu.Lock()
+	if f.byHash[one.hash] == one {
+		delete(f.byHash, one.hash)
+	}
+	f.mu.Unlock()
+	one.result = r
+	close(one.done)
+}
+
+// askShared is ask, except that identical lookups under way at the same time
+// make one request.
+func (c *Client) askShared(ctx context.Context, r *Result, servers bootstrap.Answer) *Result {
+	t := c.newTask(r, servers)
+	if unshared.Is(ctx) {
+		c.run(ctx, t)
+		return t.result
+	}
 	for {
-		if len(m.ring) < m.places {
-			m.ring = append(m.ring, memento{})
-			m.next = len(m.ring) - 1
+		f, leads := c.flights.join(t)
+		if leads {
+			c.lead(ctx, t, f)
+			return t.result
 		}
-		slot := m.next
-		if m.next++; m.next == len(m.ring) {
-			m.next = 0
-		}
-		m.forget(slot)
-		if m.size <= m.most {
-			m.ring[slot] = memento{it.key, it.hash, *r}
-			m.index[it.hash] = slot
-			return
+		select {
+		case <-f.done:
+			if f.result != nil {
+				shared := twin{query: r.Query}.of(f.result)
+				shared.Header = shared.Header.Clone()
+				return shared
+			}
+		case <-ctx.Done():
+			c.stop(ctx, t, "waiting for the response to an identical lookup")
+			r.Time = time.Now()
+			return r
+		case <-c.closed:
+			c.stop(ctx, t, "waiting for the response to an identical lookup")
+			r.Time = time.Now()
+			return r
 		}
 	}
 }
 
-func (m *recent) forget(slot int) {
-	old := &m.ring[slot]
-	if old.key.typ == "" {
-		return
+// lead runs t and shares its result with those that joined f, unless the result
+// depends on ctx: another caller's deadline may permit more.
+func (c *Client) lead(ctx context.Context, t *task, f *flight) {
+	var shared *Result
+	defer func() { c.flights.land(f, shared) }() // also if the transport panics
+	c.run(ctx, t)
+	if r := t.result; ctx.Err() == nil {
+		if _, limited := ctx.Deadline(); !limited || r.Verdict.Answered() || r.Err == nil || r.Err.Code != CodeTimeout && r.Err.Code != CodeRateLimited {
+			own := *r // the caller may change what it got
+			own.Header = r.Header.Clone()
+			shared = &own
+		}
 	}
-	m.size -= old.result.weight()
-	delete(m.index, old.hash)
-	old.key.typ, old.result.Raw = "", nil
-	old.result.Registrar, old.result.Related, old.result.Paging = nil, nil, nil
-}
-
-func (m *recent) get(it *item) (*Result, bool) {
-	if slot, ok := m.index[it.hash]; ok && m.ring[slot].key == it.key {
-		return &m.ring[slot].result, true
-	}
-	return nil, false
 }

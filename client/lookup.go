@@ -27,6 +27,9 @@ import (
 // time, one that breaks off in its middle, 408, 421, 425, 502 to 504; see
 // Config.Attempts. A server that limits requests is waited for; see
 // Config.MaxWait.
+//
+// A Lookup joins an identical one of the same Client until the first byte of the
+// response to that one's last attempt has come; its Result then has Shared set.
 func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
 	q = c.registrable(q)
 	r := &Result{Query: q}
@@ -35,7 +38,7 @@ func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
 		r.fail(err)
 		r.end(start)
 	} else {
-		c.ask(ctx, r, servers)
+		r = c.askShared(ctx, r, servers)
 	}
 	return r, r.failure()
 }

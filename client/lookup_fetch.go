@@ -111,6 +111,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 			}
 			resp = a.revalidated(u, resp)
 		}
+		a.task.firstByte() // not every transport calls the hook, and what is cached comes without
 		r.Status, r.Header, r.Cached = resp.StatusCode, resp.Header, a.cached
 		if len(way.urls) > 0 {
 			r.FinalURL = redactURL(u)
@@ -162,7 +163,7 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 		ctx = pool.WithGuard(ctx)
 	}
 	r.Conn = pool.Trace{}
-	ctx = pool.WithTrace(ctx, &r.Conn)
+	ctx = a.task.watchFirstByte(pool.WithTrace(ctx, &r.Conn))
 	values := []string{acceptRDAP, a.c.cfg.UserAgent}
 	req := (&http.Request{
 		Method: http.MethodGet, URL: u, Host: u.Host,

@@ -54,6 +54,9 @@ type Result struct {
 	Relation  Relation  // of an element of Related: what it is to the object asked for
 	Cached    bool      // Raw is from the cache. Conn tells whether the server was asked if it still holds
 
+	Shared     bool  // the response is that of an identical query which was under way; Attempts, Elapsed and Conn are that query's
+	SharedLine int64 // number of the input line whose response it is; 0 outside a Batch, and if not Shared
+
 	known known // what the lookup found out about Raw
 
 	holder *task // to which its batch accounts Raw; nil once the consumer has the result

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
@@ -35,6 +37,9 @@ type task struct {
 	at      time.Time // not before: back-off
 	limited time.Time // when a server first said that it is too much
 	held    int64     // octets of its body that are accounted for
+
+	heard atomic.Bool            // the response has begun: no other query may share it
+	hooks *httptrace.ClientTrace // see watchFirstByte; nil before the first request
 }
 
 // A hop is a redirect that is to be followed when its host allows it.
@@ -55,11 +60,6 @@ func (c *Client) newTask(r *Result, servers bootstrap.Answer) *task {
 	return &task{result: r, servers: servers, memory: c.memory}
 }
 
-// ask puts r.Query to the servers, one after another until one answers.
-func (c *Client) ask(ctx context.Context, r *Result, servers bootstrap.Answer) {
-	c.run(ctx, c.newTask(r, servers))
-}
-
 // run takes a task to its end, and what its answer links to.
 func (c *Client) run(ctx context.Context, t *task) {
 	defer t.memory.release(t)
@@ -73,6 +73,7 @@ func (c *Client) run(ctx context.Context, t *task) {
 func (c *Client) complete(ctx context.Context, t *task) {
 	for c.await(ctx, t) && c.try(ctx, t) {
 		t.memory.rest(t)
+		t.restart()
 	}
 	t.settle()
 }

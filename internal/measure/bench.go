@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/unshared"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -230,6 +231,7 @@ func (one *contender) run(ctx context.Context, queries []client.Query, jobs int)
 func lookUp(ctx context.Context, c *client.Client, queries []client.Query, jobs int) []*client.Result {
 	results := make([]*client.Result, len(queries))
 	next := make(chan int, len(queries))
+	ctx = unshared.Context(ctx)
 	for i := range queries {
 		next <- i
 	}

@@ -60,8 +60,8 @@ func (r *Recorder) Add(res *client.Result) {
 			r.failure = render.Shorten(render.Safe(res.Err.Error()), maxFailure)
 		}
 	}
-	if res.Attempts == 0 && res.Status == 0 {
-		return // nobody was asked
+	if res.Attempts == 0 && res.Status == 0 || res.Shared {
+		return // no request was sent for it
 	}
 	r.times.Add(res.Elapsed)
 	if len(r.exact) < maxExact {

@@ -17,7 +17,7 @@ import (
 // time (RFC 3339, UTC), attempts, ms, conn, input (Result.Extra), summary, rdap,
 // of searches paging and more_pages (the pages after the first, as rdap has it),
 // registrar (Result.Registrar as a row), related (Result.Related as rows, by
-// relation), warnings, error. After conn stands cached if the answer is from the
+// relation), warnings, error, shared (Result.SharedLine). After conn stands cached if the answer is from the
 // cache, and with [Options].Trace what the lookup waited for, as trace.
 //
 // rdap is the server's object as [client.Compact] gives it: every member, in
@@ -79,6 +79,7 @@ func appendRow(dst []byte, r *client.Result, traced bool) []byte {
 		o.key("error")
 		o.dst = appendError(o.dst, r.Err)
 	}
+	o.integer("shared", r.SharedLine)
 	return append(o.dst, '}', '\n')
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -268,5 +269,32 @@ func BenchmarkTally(b *testing.B) {
 	for b.Loop() {
 		r.Elapsed += time.Microsecond
 		t.Add(r)
+	}
+}
+
+// TestSharedResponse: a row that shares another line's response says so in every
+// format that tells where a response came from.
+func TestSharedResponse(t *testing.T) {
+	r := &client.Result{
+		Line: 7, Query: client.Query{Text: "a.example", Type: client.TypeDomain}, Verdict: client.NotFound,
+		Status: 404, Server: "https://rdap.example/", URL: "https://rdap.example/domain/a.example",
+		Err: &client.Error{Code: client.CodeNotFound, Message: "not found"}, Shared: true, SharedLine: 3,
+	}
+	if row := string(AppendRow(nil, r)); !strings.HasSuffix(row, `,"shared":3}`+"\n") {
+		t.Errorf("row: %s", row)
+	}
+	for _, format := range []string{FormatCSV, FormatTable, FormatNDJSON} {
+		var b bytes.Buffer
+		e, err := NewEncoder(format, &b, Options{Fields: []string{"line", "shared"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(e.Encode(r), e.Close()); err != nil || !strings.Contains(b.String(), "3") {
+			t.Errorf("%s: %q, %v", format, b.String(), err)
+		}
+	}
+	shown := connection(r)
+	if len(shown) == 0 || shown[len(shown)-1].text != "shared with line 3" {
+		t.Errorf("text: %v", shown)
 	}
 }

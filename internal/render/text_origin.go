@@ -89,6 +89,9 @@ func connection(r *client.Result) line {
 	if r.Attempts > 1 {
 		add(wary, count(r.Attempts, "attempt"))
 	}
+	if r.SharedLine != 0 {
+		add(plain, "shared with line "+number(r.SharedLine))
+	}
 	return l
 }
 
