@@ -52,6 +52,7 @@ type setup struct {
 	version       uint16
 	resumed       bool
 	alpn          string
+	offer         *sessionOffer // of a handshake that failed
 	raw           *countingConn
 	secure        *tls.Conn // nil without TLS
 	remote        string

@@ -78,12 +78,12 @@ func (d *dialer) transport() *http.Transport {
 // dialing travels in the context to the functions that make the connection, and
 // brings back what they learned.
 type dialing struct {
-	key    originKey
-	dial   *dial
-	config *tls.Config // for an https origin
-	setup  setup
-	made   *tap // for net/http
-	err    *Error
+	key   originKey
+	dial  *dial
+	tls   *clientTLS // of an https origin
+	setup setup
+	made  *tap // for net/http
+	err   *Error
 }
 
 // at says what is being done, for those who give up meanwhile.
@@ -144,10 +144,11 @@ func (d *dialer) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
 	return d.handshake(ctx, "", "", nil)
 }
 
-// handshake connects and, to an https origin, shakes hands as config says.
-func (d *dialer) handshake(ctx context.Context, _, _ string, config *tls.Config) (net.Conn, error) {
+// handshake connects and, to an https origin, does the handshake that side
+// describes.
+func (d *dialer) handshake(ctx context.Context, _, _ string, side *clientTLS) (net.Conn, error) {
 	g := ctx.Value(dialingKey{}).(*dialing)
-	g.config = config
+	g.tls = side
 	l, err := d.line(ctx, g)
 	if err != nil {
 		g.setup = err.setup
@@ -207,15 +208,23 @@ func (d *dialer) finish(near, far context.Context, g *dialing, l *line) *stepErr
 	ctx, cancel := context.WithTimeout(far, d.cfg.HandshakeTimeout)
 	defer cancel()
 	gather := newWriteBehind(l.Conn)
-	tc := tls.Client(gather, g.config)
+	config, offer := g.tls.config(g.dial.others())
+	tc := tls.Client(gather, config)
 	start := time.Now()
 	err := tc.HandshakeContext(ctx)
 	l.setup.tls = time.Since(start)
 	if err != nil {
+		l.setup.offer = offer
+		if offer != nil && l.setup.raw.out.Load() == 0 {
+			offer.giveBack() // the server has not seen it
+		}
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
 		return fail(StepHandshake, err)
+	}
+	if offer != nil {
+		offer.session = nil // used up; the connection keeps its configuration
 	}
 	state := tc.ConnectionState()
 	l.setup.version, l.setup.resumed, l.setup.alpn = state.Version, state.DidResume, state.NegotiatedProtocol

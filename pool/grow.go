@@ -23,6 +23,7 @@ type dial struct {
 	sent    func()       // called when the first packet of QUIC goes out; may be nil
 	step    atomic.Value // Step
 	refused error        // of a handshake that failed on a session, and was repeated without
+	origin  *origin
 }
 
 func (d *dial) at(s Step) { d.step.Store(s) }
@@ -148,7 +149,7 @@ func (o *origin) evictLocked() {
 // startDialLocked dials over QUIC if route says so. See dial for sent.
 func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
 	ctx, cancel := context.WithCancel(o.p.ctx)
-	d := &dial{cancel: cancel, h3: route, sent: sent}
+	d := &dial{cancel: cancel, h3: route, sent: sent, origin: o}
 	d.at(StepConnect)
 	o.dials = append(o.dials, d)
 	o.stats.Dials++
@@ -158,6 +159,29 @@ func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
 		o.dialed(d, c, err)
 	})
 	return d
+}
+
+// others is the number of connections of the origin beside that of d, and of
+// dials that may become one.
+func (d *dial) others() int {
+	o := d.origin
+	if o == nil {
+		return 0
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := 0
+	for _, x := range o.dials {
+		if x != d {
+			n++
+		}
+	}
+	for _, c := range o.conns {
+		if !c.draining || o.p.cfg.single() {
+			n++
+		}
+	}
+	return n
 }
 
 // dialed takes over a new connection or tells those who wait that there is
@@ -266,7 +290,7 @@ func (o *origin) single(ctx context.Context) (*conn, use, error) {
 	if o.p.ctx.Err() != nil {
 		return nil, use{}, ErrClosed
 	}
-	d := &dial{h3: o.onlyRoute()}
+	d := &dial{h3: o.onlyRoute(), origin: o}
 	c, err := o.p.connect(ctx, o.key, d)
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,23 +1,26 @@
 package pool
 
 import (
-	"container/list"
 	"crypto/tls"
 	"sync"
 )
 
-// A SessionStore keeps TLS sessions between connections, and maybe between
-// runs. It must be safe for concurrent use.
+// A SessionStore keeps TLS sessions between connections, and possibly between
+// runs. It must be safe for concurrent use, and must not use the Pool.
 type SessionStore interface {
-	// Get returns the newest session for key, or nil.
+	// Get removes the newest session of key from the store and returns it, or
+	// returns nil. The Pool offers each TLS 1.3 ticket to a server once (RFC 8446
+	// appendix C.4). A TLS 1.2 session may be offered several times: the Pool
+	// stores it again with Put.
 	Get(key SessionKey) *tls.ClientSessionState
-	// Put keeps a session for key in place of an older one; nil drops what
-	// there is, because the server refused it.
+	// Put adds a session of key. A store should keep the newest eight: servers
+	// send one or two tickets per connection, and each serves one connection. A
+	// nil session removes all sessions of key, because the server failed on one.
 	Put(key SessionKey, session *tls.ClientSessionState)
 }
 
-// A SessionKey is what connections must have in common to resume a session:
-// none may cross from one to another.
+// A SessionKey is what connections must have in common to resume a session. No
+// session is used under another key.
 type SessionKey struct {
 	Host, Port string
 	QUIC       bool   // sessions of TCP and QUIC differ
@@ -25,54 +28,63 @@ type SessionKey struct {
 	Identity   string // names the client certificate; empty: none
 }
 
-// A sessionCache is the store in memory: the newest session of each key, those
-// used most recently, up to a number.
+// A sessionTaker is a store of this package. Its take leaves a reusable session
+// in the store, so that connections made at the same time can all resume it.
+//
+// A store that outlives the run keeps as many of this run's tickets as spare
+// says, one for each connection: the next run opens as many connections, and
+// opens them at the same time, before any of them brings a ticket. A ticket saves
+// as much then as it would save now.
+type sessionTaker interface {
+	take(key SessionKey, spare int) (session *tls.ClientSessionState, reusable bool)
+}
+
+// A sessionCache is the store in memory.
 type sessionCache struct {
-	mu      sync.Mutex
-	most    int
-	entries map[SessionKey]*list.Element
-	recent  list.List // of *sessionEntry, the one used last in front
+	mu    sync.Mutex
+	table *sessionTable
 }
 
-type sessionEntry struct {
-	key   SessionKey
-	state *tls.ClientSessionState
+func newSessionCache(maxKeys int) *sessionCache {
+	return &sessionCache{table: newSessionTable(maxKeys)}
 }
 
-func newSessionCache(most int) *sessionCache {
-	return &sessionCache{most: most, entries: make(map[SessionKey]*list.Element)}
+func (s *sessionCache) take(key SessionKey, _ int) (*tls.ClientSessionState, bool) {
+	s.mu.Lock()
+	e := s.table.newest(key)
+	if e != nil && !e.reusable() {
+		s.table.remove(key, func(x *savedSession) bool { return x == e })
+	}
+	s.mu.Unlock()
+	if e == nil {
+		return nil, false
+	}
+	session, err := e.session()
+	if err != nil {
+		return nil, false // it was encoded by this process
+	}
+	return session, e.reusable()
 }
 
 func (s *sessionCache) Get(key SessionKey) *tls.ClientSessionState {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, ok := s.entries[key]
-	if !ok {
-		return nil
+	session, reusable := s.take(key, 0)
+	if reusable {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.table.remove(key, func(x *savedSession) bool { return x.live == session })
 	}
-	s.recent.MoveToFront(e)
-	return e.Value.(*sessionEntry).state
+	return session
 }
 
-func (s *sessionCache) Put(key SessionKey, state *tls.ClientSessionState) {
+func (s *sessionCache) Put(key SessionKey, session *tls.ClientSessionState) {
+	e := newSavedSession(key, session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, ok := s.entries[key]
 	switch {
-	case state == nil && ok:
-		s.recent.Remove(e)
-		delete(s.entries, key)
-	case state == nil:
-	case ok:
-		e.Value.(*sessionEntry).state = state
-		s.recent.MoveToFront(e)
-	default:
-		s.entries[key] = s.recent.PushFront(&sessionEntry{key, state})
-		if s.recent.Len() > s.most {
-			oldest := s.recent.Back()
-			s.recent.Remove(oldest)
-			delete(s.entries, oldest.Value.(*sessionEntry).key)
-		}
+	case session == nil:
+		s.table.drop(key)
+	case e != nil:
+		s.table.add(e)
 	}
 }
 
@@ -90,50 +102,65 @@ func (c *Config) sessionStore() SessionStore {
 	return newSessionCache(c.MaxSessions)
 }
 
-// keyedSessions is a store as crypto/tls sees it on the connections of one
-// origin. crypto/tls asks by server name, which is not enough.
+// keyedSessions are the sessions of one key. As a [tls.ClientSessionCache] it
+// serves QUIC; crypto/tls passes it a server name, which is not enough.
 type keyedSessions struct {
 	store SessionStore
 	key   SessionKey
 }
 
+// take returns a session to be offered on one connection, or nil.
+func (k *keyedSessions) take(spare int) (session *tls.ClientSessionState, reusable bool) {
+	if t, ok := k.store.(sessionTaker); ok {
+		return t.take(k.key, spare)
+	}
+	if session = k.store.Get(k.key); session == nil {
+		return nil, false
+	}
+	if e := newSavedSession(k.key, session); e != nil && e.reusable() {
+		k.store.Put(k.key, session)
+		reusable = true
+	}
+	return session, reusable
+}
+
 func (k *keyedSessions) Get(string) (*tls.ClientSessionState, bool) {
-	state := k.store.Get(k.key)
-	if state != nil && k.key.QUIC {
-		state = copySession(state)
-	}
-	return state, state != nil
+	session, _ := k.take(0)
+	return session, session != nil
 }
 
-func (k *keyedSessions) Put(_ string, state *tls.ClientSessionState) { k.store.Put(k.key, state) }
+func (k *keyedSessions) Put(_ string, session *tls.ClientSessionState) { k.store.Put(k.key, session) }
 
-// putOnly has nothing to resume.
-type putOnly struct{ *keyedSessions }
-
-func (putOnly) Get(string) (*tls.ClientSessionState, bool) { return nil, false }
-
-// copySession returns a copy, or nil. Over QUIC the session that a connection
-// resumes is written to: 0-RTT is taken out of it when it can't be used.
-func copySession(state *tls.ClientSessionState) *tls.ClientSessionState {
-	ticket, session, err := state.ResumptionState()
-	if err != nil || session == nil {
-		return nil
-	}
-	data, err := session.Bytes()
-	if err != nil {
-		return nil
-	}
-	again, err := loadSession(ticket, data)
-	if err != nil {
-		return nil
-	}
-	return again
+// A sessionOffer is the [tls.ClientSessionCache] of one connection. It records
+// which session the handshake offered.
+type sessionOffer struct {
+	*keyedSessions
+	full     bool                    // offer no session, but store those that the server sends
+	spare    int                     // see sessionTaker
+	session  *tls.ClientSessionState // the one that was offered
+	reusable bool
 }
 
-func loadSession(ticket, data []byte) (*tls.ClientSessionState, error) {
-	session, err := tls.ParseSessionState(data)
-	if err != nil {
-		return nil, err
+func (s *sessionOffer) Get(string) (*tls.ClientSessionState, bool) {
+	if s.full {
+		return nil, false
 	}
-	return tls.NewResumptionState(ticket, session)
+	s.session, s.reusable = s.take(s.spare)
+	return s.session, s.session != nil
+}
+
+// Put stores a session that the server sent. crypto/tls passes nil after a
+// failed handshake; [dialer.dialTLS] decides what that means for the others.
+func (s *sessionOffer) Put(name string, session *tls.ClientSessionState) {
+	if session != nil {
+		s.keyedSessions.Put(name, session)
+	}
+}
+
+// giveBack stores the offered session again.
+func (s *sessionOffer) giveBack() {
+	if s.session != nil && !s.reusable {
+		s.keyedSessions.Put("", s.session)
+	}
+	s.session = nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/rdapq/rdapq/internal/rdaptest"
@@ -182,4 +183,46 @@ func ExampleSessionFile() {
 	// Output:
 	// 1 full, 0 resumed
 	// 0 full, 1 resumed
+}
+
+// A server that accepts each ticket once gets each ticket once, from connections
+// made at the same time as well as from later runs.
+func TestTicketsAreUsedOnce(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only, SingleUseTickets: true})
+	hold := make(chan struct{})
+	saw := handshakes(t, s)
+	file := filepath.Join(t.TempDir(), "sessions")
+	for n, want := range []struct{ full, resumed int64 }{{4, 0}, {0, 4}, {0, 4}} {
+		sessions, err := pool.OpenSessionFile(file, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: s.Pool()}, Trust: "the server's", Sessions: sessions})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.On("*", rdaptest.Until(hold))
+		var wg sync.WaitGroup
+		for i := range 4 {
+			wg.Go(func() {
+				if _, err := get(t.Context(), p, domain(s, i)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if err := s.AwaitRequests(t.Context(), 4*(n+1)); err != nil {
+			t.Fatal(err)
+		}
+		close(hold)
+		wg.Wait()
+		hold = make(chan struct{})
+		p.Close()
+		if err := sessions.Close(); err != nil {
+			t.Fatal(err)
+		}
+		saw(fmt.Sprintf("run %d", n+1), want.full, want.resumed)
+	}
+	if c := s.Counts(); c.TicketsReused != 0 {
+		t.Errorf("the server got %d tickets twice", c.TicketsReused)
+	}
 }

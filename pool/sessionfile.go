@@ -8,43 +8,47 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
 
 // A SessionFile is a [SessionStore] in a file, so that the next run of a
 // program resumes the sessions of this one. Several processes may use the same
-// file at once: what each stores is merged, the newest session of a server
-// wins.
+// file at the same time: Flush merges what each of them stored, and removes the
+// tickets that each of them used. Between two calls of Flush, processes that read
+// the same file may offer the same ticket.
 //
-// The file holds secrets by which recorded connections can be read. It is made
-// for its owner alone, and one that others could have read or written is not
-// believed. Nor is one of another Go version, as the form of a session is that
-// version's own. Not believed means that it is logged and replaced; looking a
-// session up never fails.
+// The file holds secrets that can decrypt recorded connections. It is created
+// for its owner only, and a file that others could have read or written is not
+// used. Nor is a file of another Go version or of another format. A file that is
+// not used is logged and replaced; Get and Put never fail.
 //
-// Changes are written by Flush and Close, and some time after they were made.
+// Changes are written by Flush and Close, and 15 seconds after the first of them.
 type SessionFile struct {
-	path string
-	most int
-	log  *slog.Logger
+	path    string
+	maxKeys int
+	log     *slog.Logger
 
 	saving sync.Mutex // one save at a time; taken before mu
 
 	mu      sync.Mutex
-	entries map[SessionKey]*savedSession
-	changed map[SessionKey]*savedSession // since the last save
-	timer   *time.Timer                  // saves; nil when nothing has changed
+	table   *sessionTable
+	removed sessionRemovals // since the last save
+	writing bool            // a save is under way
+	timer   *time.Timer     // saves; nil when nothing has changed
 	closed  bool
 }
 
-// A savedSession is never changed but for live, which SessionFile.mu guards.
-type savedSession struct {
-	key           SessionKey
-	stored        int64 // when, in nanoseconds of Unix time
-	ticket, state []byte
-	live          *tls.ClientSessionState // parsed state, once somebody asked
-	gone          bool                    // no session: drops those stored until then
+// sessionRemovals are the sessions that must leave the file. Sessions to be added
+// are those of the table that are not saved.
+type sessionRemovals struct {
+	used    map[sessionID]struct{}
+	dropped map[SessionKey]int64 // sessions of the key that were stored until then
+}
+
+func newSessionRemovals() sessionRemovals {
+	return sessionRemovals{used: make(map[sessionID]struct{}), dropped: make(map[SessionKey]int64)}
 }
 
 // saveAfter is how long a change waits to be written, unless Flush comes first.
@@ -57,22 +61,24 @@ const saveAfter = 15 * time.Second
 const (
 	maxAgeTLS13 = 7 * 24 * time.Hour
 	maxAgeTLS12 = 24 * time.Hour
-	clockSkew   = time.Hour // a session from further in the future is none
+	clockSkew   = time.Hour // a session from further in the future is ignored
 )
 
-// OpenSessionFile opens the store at path, which need not exist: it and its
-// directory are made when something is written. It keeps the newest most
-// sessions; 0 means DefaultMaxSessions. A nil log is silent.
+// OpenSessionFile opens the store at path. A file that does not exist is created,
+// with its directory, when something is written. It holds the sessions of the
+// maxKeys servers (see [SessionKey]) that were used most recently; 0 means
+// [DefaultMaxSessions]. A nil log is silent.
 //
-// The error is that there can be no such file. One that is broken is replaced.
-func OpenSessionFile(path string, most int, log *slog.Logger) (*SessionFile, error) {
-	if most <= 0 {
-		most = DefaultMaxSessions
+// An error means that the file cannot be created or opened. A damaged file is
+// replaced.
+func OpenSessionFile(path string, maxKeys int, log *slog.Logger) (*SessionFile, error) {
+	if maxKeys <= 0 {
+		maxKeys = DefaultMaxSessions
 	}
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	f := &SessionFile{path: path, most: most, log: log, changed: make(map[SessionKey]*savedSession)}
+	f := &SessionFile{path: path, maxKeys: maxKeys, log: log, removed: newSessionRemovals()}
 	info, err := os.Stat(path)
 	switch {
 	case path == "":
@@ -85,32 +91,65 @@ func OpenSessionFile(path string, most int, log *slog.Logger) (*SessionFile, err
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("pool: session file: %w", err)
 	}
-	f.entries = byKey(f.read())
-	bound(f.entries, f.most)
+	f.table = f.read()
 	return f, nil
 }
 
 // Get implements [SessionStore].
 func (f *SessionFile) Get(key SessionKey) *tls.ClientSessionState {
+	return f.parse(f.pop(key, 0, true))
+}
+
+func (f *SessionFile) take(key SessionKey, spare int) (*tls.ClientSessionState, bool) {
+	e := f.pop(key, spare, false)
+	session := f.parse(e)
+	return session, session != nil && e.reusable()
+}
+
+// pop returns the newest session of key, nil if there is none. For spare see
+// sessionTaker. A session that can be reused stays in the store unless always is
+// set.
+func (f *SessionFile) pop(key SessionKey, spare int, always bool) *savedSession {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e := f.entries[key]
+	for {
+		e := f.table.newestBeyond(key, spare)
+		if e == nil {
+			return nil
+		}
+		expired := e.expired(time.Now())
+		if always || expired || !e.reusable() {
+			f.remove(e)
+		}
+		if !expired {
+			return e
+		}
+	}
+}
+
+// parse is called without the lock.
+func (f *SessionFile) parse(e *savedSession) *tls.ClientSessionState {
 	if e == nil {
 		return nil
 	}
-	if e.expired(time.Now()) {
-		f.drop(e)
+	session, err := e.session()
+	if err != nil {
+		f.log.Warn("saved TLS session is broken", "file", f.path, "server", e.key.Host, "error", err)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.remove(e)
 		return nil
 	}
-	if e.live == nil {
-		var err error
-		if e.live, err = loadSession(e.ticket, e.state); err != nil {
-			f.log.Warn("saved TLS session is broken", "file", f.path, "server", key.Host, "error", err)
-			f.drop(e)
-			return nil
-		}
+	return session
+}
+
+// remove removes e, also from the file if it is there or is being written there.
+func (f *SessionFile) remove(e *savedSession) {
+	f.table.remove(e.key, func(x *savedSession) bool { return x == e })
+	if e.saved || f.writing {
+		f.removed.used[e.id()] = struct{}{}
+		f.change()
 	}
-	return e.live
 }
 
 // Put implements [SessionStore].
@@ -118,39 +157,46 @@ func (f *SessionFile) Put(key SessionKey, session *tls.ClientSessionState) {
 	e := newSavedSession(key, session)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if e == nil {
-		if old := f.entries[key]; old != nil {
-			f.drop(old)
+	switch {
+	case session == nil:
+		if newest := f.table.newest(key); newest != nil {
+			f.table.drop(key)
+			f.removed.drop(key, newest.stored, 2*f.maxKeys)
+			f.change()
 		}
-		return
+	case e != nil:
+		f.table.add(e)
+		f.change()
 	}
-	f.entries[key] = e
-	bound(f.entries, f.most)
-	f.change(e)
 }
 
-// newSavedSession returns nil for no session, and for one that can't be saved.
-func newSavedSession(key SessionKey, session *tls.ClientSessionState) *savedSession {
-	ticket, state, err := session.ResumptionState()
-	if err != nil || state == nil {
-		return nil
+// drop adds a key, and forgets another one beyond maxKeys: its sessions stay in
+// the file, where a full handshake replaces them.
+func (r sessionRemovals) drop(key SessionKey, until int64, maxKeys int) {
+	r.dropped[key] = max(r.dropped[key], until)
+	for other := range r.dropped {
+		if len(r.dropped) <= maxKeys {
+			return
+		}
+		if other != key {
+			delete(r.dropped, other)
+		}
 	}
-	e := &savedSession{key: key, stored: time.Now().UnixNano(), ticket: ticket, live: session}
-	if e.state, err = state.Bytes(); err != nil || e.size() > maxSessionSize {
-		return nil
-	}
-	return e
 }
 
-// drop takes out e, and what other processes saved before it.
-func (f *SessionFile) drop(e *savedSession) {
-	delete(f.entries, e.key)
-	f.change(&savedSession{key: e.key, stored: e.stored, gone: true})
+// apply removes what r says from a table.
+func (r sessionRemovals) apply(t *sessionTable) {
+	for key, until := range r.dropped {
+		t.remove(key, func(e *savedSession) bool { return e.stored <= until })
+	}
+	for id := range r.used {
+		t.remove(id.key, func(e *savedSession) bool { return e.id() == id })
+	}
 }
 
-func (f *SessionFile) change(e *savedSession) {
-	f.changed[e.key] = e
-	bound(f.changed, 2*f.most) // drops among them
+func (r sessionRemovals) empty() bool { return len(r.used)+len(r.dropped) == 0 }
+
+func (f *SessionFile) change() {
 	if f.timer == nil && !f.closed {
 		f.timer = time.AfterFunc(saveAfter, func() {
 			if err := f.Flush(); err != nil {
@@ -160,46 +206,61 @@ func (f *SessionFile) change(e *savedSession) {
 	}
 }
 
-// Flush writes what has changed since it was written last. What can't be
-// written is tried again with the next change.
+// Flush writes what has changed since the last write. Changes that cannot be
+// written are written with the next change.
 func (f *SessionFile) Flush() error {
 	f.saving.Lock()
 	defer f.saving.Unlock()
 	f.mu.Lock()
-	changed := f.changed
-	f.changed = make(map[SessionKey]*savedSession)
+	removed, added := f.removed, f.unsaved()
 	if f.timer != nil {
 		f.timer.Stop()
 		f.timer = nil
 	}
-	f.mu.Unlock()
-	if len(changed) == 0 {
+	if removed.empty() && len(added) == 0 {
+		f.mu.Unlock()
 		return nil
 	}
-	saved, err := f.save(changed)
+	f.removed, f.writing = newSessionRemovals(), true
+	f.mu.Unlock()
+
+	table, err := f.save(removed, added)
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.writing = false
 	if err != nil {
-		for key, e := range changed {
-			if f.changed[key] == nil {
-				f.changed[key] = e
-			}
+		for id := range removed.used {
+			f.removed.used[id] = struct{}{}
 		}
-		bound(f.changed, 2*f.most)
+		for key, until := range removed.dropped {
+			f.removed.drop(key, until, 2*f.maxKeys)
+		}
 		return fmt.Errorf("pool: session file: %w", err)
 	}
-	// Other processes may have newer ones.
-	for key, e := range saved {
-		have := f.entries[key]
-		if change := f.changed[key]; change != nil && change.stored >= e.stored {
-			continue
-		}
-		if have == nil || have.stored < e.stored {
-			f.entries[key] = e
+	// The table has what other processes stored. What changed here meanwhile is
+	// still to come.
+	for _, e := range added {
+		e.saved = true
+	}
+	f.removed.apply(table)
+	for _, e := range f.unsaved() {
+		table.add(e)
+	}
+	f.table = table
+	return nil
+}
+
+// unsaved returns the sessions that are not in the file, oldest first.
+func (f *SessionFile) unsaved() []*savedSession {
+	var all []*savedSession
+	for e := range f.table.each() {
+		if !e.saved {
+			all = append(all, e)
 		}
 	}
-	bound(f.entries, f.most)
-	return nil
+	slices.Reverse(all)
+	return all
 }
 
 // Close writes what has changed. The store can still be used, but writes only

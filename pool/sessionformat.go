@@ -7,16 +7,21 @@ import (
 	"hash/crc32"
 	"runtime"
 	"strings"
-	"time"
 )
 
-// The file is: a magic line, the Go version, the number of sessions, the
-// sessions, and a checksum of all that. Texts and bytes have their length in
-// front. There is no version of the form itself: another form gets another
-// magic line.
-const sessionMagic = "rdapq TLS sessions 1\n"
+// The file is: a magic line that ends in the version of the format, the Go
+// version, the number of sessions, the sessions, and a checksum of all that.
+// The length of each text and byte string precedes it.
+//
+// A session is mostly the server's certificates, twice, and the sessions of one
+// key share them. So the state of a session may refer to that of the first
+// session of its key: the bytes from one offset to another are the same.
+const (
+	sessionFormat = "rdapq TLS sessions "
+	sessionMagic  = sessionFormat + "2\n"
+)
 
-// Bounds. A session is mostly the server's certificates, twice.
+// Bounds.
 const (
 	maxSessionSize = 128 << 10
 	maxSessionFile = 32 << 20
@@ -25,24 +30,46 @@ const (
 var (
 	errNotSessions = errors.New("not a file of TLS sessions")
 	errChecksum    = errors.New("the file is damaged")
+	errOtherFormat = errors.New("sessions in the format of another version")
 	errOtherGo     = errors.New("sessions of another Go version")
 
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// appendSessions encodes the sessions as far as the file has room.
-func appendSessions(b []byte, all []*savedSession) []byte {
-	total := len(sessionMagic) + 64
-	for i, e := range all {
-		if total += e.size(); total > maxSessionFile {
-			all = all[:i]
-			break
-		}
-	}
+// appendSessions encodes the sessions of a table as far as the file has room.
+func appendSessions(b []byte, table *sessionTable) []byte {
 	b = append(b, sessionMagic...)
 	b = appendText(b, runtime.Version())
-	b = binary.AppendUvarint(b, uint64(len(all)))
-	for _, e := range all {
+	var sessions []byte
+	room, n := maxSessionFile-len(b)-binary.MaxVarintLen64-crc32.Size, 0
+	var first *savedSession // of the key
+	var base []byte         // its state
+	for e := range table.each() {
+		state := e.encoded()
+		if len(state) == 0 {
+			continue
+		}
+		if first == nil || first.key != e.key {
+			first, base = e, nil
+		}
+		end := len(sessions)
+		if sessions = appendSession(sessions, e, base, state); len(sessions) > room {
+			sessions = sessions[:end]
+			break
+		}
+		if n++; first == e {
+			base = state
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(n))
+	return appendChecksum(append(b, sessions...))
+}
+
+// appendSession encodes e. base is the state of the first session of the key, nil
+// if e is the first.
+func appendSession(b []byte, e *savedSession, base, state []byte) []byte {
+	if base == nil {
+		b = append(b, 1)
 		b = appendText(b, e.key.Host)
 		b = appendText(b, e.key.Port)
 		b = appendText(b, e.key.Trust)
@@ -52,11 +79,31 @@ func appendSessions(b []byte, all []*savedSession) []byte {
 			quic = 1
 		}
 		b = append(b, quic)
-		b = binary.BigEndian.AppendUint64(b, uint64(e.stored))
-		b = appendText(b, e.ticket)
-		b = appendText(b, e.state)
+	} else {
+		b = append(b, 0)
 	}
-	return appendChecksum(b)
+	b = binary.BigEndian.AppendUint64(b, uint64(e.stored))
+	b = binary.AppendUvarint(b, uint64(e.version))
+	b = appendText(b, e.ticket)
+	from, to := sameRun(base, state)
+	b = binary.AppendUvarint(b, uint64(from))
+	b = binary.AppendUvarint(b, uint64(to))
+	b = appendText(b, state[:from])
+	return appendText(b, state[to:])
+}
+
+// sameRun returns the bounds of the longest run of bytes that a and b have in
+// common at the same offsets.
+func sameRun(a, b []byte) (from, to int) {
+	start := 0
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			start = i + 1
+		} else if i+1-start > to-from {
+			from, to = start, i+1
+		}
+	}
+	return from, to
 }
 
 func appendChecksum(b []byte) []byte {
@@ -70,9 +117,11 @@ func appendText[T string | []byte](b []byte, s T) []byte {
 // parseSessions is the reverse.
 func parseSessions(data []byte) ([]*savedSession, error) {
 	r := sessionReader{rest: data}
-	switch {
-	case !strings.HasPrefix(string(data[:min(len(data), len(sessionMagic))]), sessionMagic):
+	switch head := string(data[:min(len(data), len(sessionMagic))]); {
+	case !strings.HasPrefix(head, sessionFormat):
 		return nil, errNotSessions
+	case head != sessionMagic:
+		return nil, errOtherFormat
 	case len(data) < len(sessionMagic)+crc32.Size:
 		return nil, errChecksum
 	}
@@ -87,19 +136,47 @@ func parseSessions(data []byte) ([]*savedSession, error) {
 		return nil, errOtherGo
 	}
 	var all []*savedSession
+	var first *savedSession // of the key
 	for n := r.uvarint(); n > 0 && !r.bad; n-- {
-		e := new(savedSession)
-		e.key = SessionKey{Host: r.text(), Port: r.text(), Trust: r.text(), Identity: r.text()}
-		e.key.QUIC = r.byte() == 1
-		e.stored = int64(r.uint64())
-		// Copies, so that no session keeps the whole file in memory.
-		e.ticket, e.state = bytes.Clone(r.bytes()), bytes.Clone(r.bytes())
+		e := r.session(first)
+		if first == nil || e.key != first.key {
+			first = e
+		}
 		all = append(all, e)
 	}
 	if r.bad || len(r.rest) > 0 {
 		return nil, errNotSessions
 	}
 	return all, nil
+}
+
+// session reads a session. first is the first one of the last key, or nil.
+func (r *sessionReader) session(first *savedSession) *savedSession {
+	e := &savedSession{saved: true}
+	var base []byte
+	switch begins := r.byte() == 1; {
+	case begins:
+		e.key = SessionKey{Host: r.text(), Port: r.text(), Trust: r.text(), Identity: r.text()}
+		e.key.QUIC = r.byte() == 1
+	case first == nil:
+		r.bad = true
+		return e
+	default:
+		e.key, base = first.key, first.state[0]
+	}
+	e.stored, e.version = int64(r.uint64()), uint16(r.uvarint())
+	// Copies, so that no session keeps the whole file in memory.
+	e.ticket = bytes.Clone(r.bytes())
+	from, to := r.uvarint(), r.uvarint()
+	head, tail := bytes.Clone(r.bytes()), bytes.Clone(r.bytes())
+	if from > to || to > uint64(len(base)) || uint64(len(head)) != from {
+		r.bad = true
+		return e
+	}
+	if e.state = [3][]byte{head, base[from:to], tail}; base == nil {
+		e.state = [3][]byte{tail}
+	}
+	return e
 }
 
 // A sessionReader takes values off the front of rest. Once it is bad it gives
@@ -145,21 +222,3 @@ func (r *sessionReader) uint64() uint64 {
 
 func (r *sessionReader) bytes() []byte { return r.take(r.uvarint()) }
 func (r *sessionReader) text() string  { return string(r.bytes()) }
-
-// size is about how much of the file e takes.
-func (e *savedSession) size() int {
-	return len(e.key.Host) + len(e.key.Port) + len(e.key.Trust) + len(e.key.Identity) + len(e.ticket) + len(e.state) + 32
-}
-
-// expired reports whether e is too old to be offered. crypto/tls does not say
-// when a session ends, so the time of storing counts, and for the version the
-// first two bytes of an encoding that is crypto/tls's own. If that changes
-// sessions live shorter.
-func (e *savedSession) expired(now time.Time) bool {
-	age := now.Sub(time.Unix(0, e.stored))
-	if age < -clockSkew || age > maxAgeTLS13 {
-		return true
-	}
-	tls13 := len(e.state) > 2 && e.state[0] == 0x03 && e.state[1] == 0x04
-	return !tls13 && age > maxAgeTLS12
-}

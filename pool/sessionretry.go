@@ -48,56 +48,44 @@ func (r *refusals) resumed() {
 	r.inRow = 0
 }
 
-// dialTLS connects and shakes hands, with the session that is kept for the
-// origin. If the server takes that amiss, instead of going on with a full
-// handshake as it should, it does so once more without.
+// dialTLS connects and does a handshake, with a session of the origin if there is
+// one. If the server fails on the session, instead of falling back to a full
+// handshake as it should, dialTLS connects once more without.
 func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
 	g := ctx.Value(dialingKey{}).(*dialing)
 	o := d.tls.of(g.key)
 	if o.sessions == nil || o.refusals.resting() {
-		return d.handshake(ctx, network, address, o.full)
+		return d.handshake(ctx, network, address, o.full())
 	}
-	session, _ := o.sessions.Get("")
-	if session == nil {
-		// One that comes in just now would be offered without us knowing.
-		return d.handshake(ctx, network, address, o.full)
-	}
-	nc, err := d.handshake(ctx, network, address, o.config)
+	nc, err := d.handshake(ctx, network, address, o.resuming())
+	offer := g.setup.offer
+	g.setup.offer = nil
 	switch {
 	case err == nil && g.setup.resumed:
 		o.refusals.resumed()
 		return nc, nil
 	case err == nil:
 		return nc, nil
-	case !o.dropped(session):
+	case offer == nil || offer.session == nil:
 		return nil, err
-	case ctx.Err() != nil:
-		// We gave up, which is not the session's fault.
-		o.sessions.Put("", session)
-		return nil, err
-	case !blamesSession(err):
+	case ctx.Err() != nil || !blamesSession(err):
 		return nil, err
 	}
+	// The other sessions are as good as this one.
+	o.sessions.Put("", nil)
 	first := g.setup
 	g.dial.refused, g.err = err, nil
-	nc, err = d.handshake(ctx, network, address, o.full)
+	nc, err = d.handshake(ctx, network, address, o.full())
 	if err != nil {
 		return nil, err
 	}
-	o.refusals.count(session)
+	o.refusals.count(offer.session)
 	g.setup.dns += first.dns
 	g.setup.tcp += first.tcp
 	g.setup.tls += first.tls
 	g.setup.raw.in.Add(first.raw.in.Load())
 	g.setup.raw.out.Add(first.raw.out.Load())
 	return nc, nil
-}
-
-// dropped reports whether a session that was there before a failed handshake
-// is gone: crypto/tls takes out the one that it offered.
-func (o *tlsOrigin) dropped(session *tls.ClientSessionState) bool {
-	now, _ := o.sessions.Get("")
-	return now != session
 }
 
 // blamesSession reports whether a handshake with a session may have failed

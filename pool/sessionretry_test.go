@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
+	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -105,11 +107,12 @@ func TestParallelDialsWithAFailingSession(t *testing.T) {
 	})
 }
 
-// One session serves connections that are made at once.
-func TestParallelDialsShareASession(t *testing.T) {
+// A TLS 1.2 session serves connections that are made at the same time; a TLS 1.3
+// ticket serves one of them, and the others do a full handshake.
+func TestParallelDialsWithOneSession(t *testing.T) {
 	versions(t, func(t *testing.T, version uint16) {
 		hold := make(chan struct{})
-		s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only, MaxTLS: version})
+		s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only, MaxTLS: version, SingleUseTickets: true})
 		p := newPool(t, s, pool.Config{FreshConns: true})
 		getAll(t, p, s, 1, 1)
 		s.On("*", rdaptest.Until(hold))
@@ -126,73 +129,80 @@ func TestParallelDialsShareASession(t *testing.T) {
 		}
 		close(hold)
 		wg.Wait()
-		if c := s.Counts(); c.FullHandshakes != 1 || c.Resumed != 8 {
-			t.Errorf("server saw %d full handshakes and %d resumed, want 1 and 8", c.FullHandshakes, c.Resumed)
+		// A connection that is ready early brings a ticket for a later one.
+		c := s.Counts()
+		if c.Handshakes() != 9 || c.TicketsReused != 0 || version == tls.VersionTLS12 && c.Resumed != 8 || c.Resumed == 0 {
+			t.Errorf("server saw %d full handshakes, %d resumed, %d tickets twice", c.FullHandshakes, c.Resumed, c.TicketsReused)
 		}
 	})
 }
 
-// A caller that gives up in the middle of a handshake takes no session along.
-func TestCancelledHandshakeKeepsTheSession(t *testing.T) {
-	// Where the caller gives up, the server waits: it would be done before that is
-	// noticed, now and then.
-	var waits atomic.Bool
-	gaveUp := make(chan struct{})
-	s := rdaptest.Start(t, rdaptest.Config{TLS: func(c *tls.Config) {
-		own := c.GetConfigForClient
-		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-			if waits.Load() {
-				<-gaveUp
+// A caller that gives up in the middle of a handshake uses a TLS 1.3 ticket up,
+// since the server has seen it. A TLS 1.2 session stays.
+func TestCancelledHandshake(t *testing.T) {
+	versions(t, func(t *testing.T, version uint16) {
+		// Where the caller gives up, the server waits: it would be done before that is
+		// noticed, now and then.
+		var waits atomic.Bool
+		gaveUp, begun := make(chan struct{}), make(chan struct{})
+		s := rdaptest.Start(t, rdaptest.Config{MaxTLS: version, TLS: func(c *tls.Config) {
+			own := c.GetConfigForClient
+			c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+				if waits.CompareAndSwap(true, false) {
+					close(begun)
+					<-gaveUp
+				}
+				return own(hello)
 			}
-			return own(hello)
+		}})
+		p := newPool(t, s, pool.Config{FreshConns: true})
+		getAll(t, p, s, 2, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		waits.Store(true)
+		go func() {
+			<-begun
+			cancel()
+		}()
+		if _, err := get(ctx, p, domain(s, 1)); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
 		}
+		close(gaveUp)
+		getAll(t, p, s, 2, 1)
+		want := int64(1)
+		if version == tls.VersionTLS13 {
+			want = 2
+		}
+		if st := p.Stats(); st.Handshakes.Full != want || st.Handshakes.Resumed != 4-want || st.Retries[pool.RetrySession] != 0 {
+			t.Errorf("%d full handshakes and %d resumed, want %d and %d; retries %v",
+				st.Handshakes.Full, st.Handshakes.Resumed, want, 4-want, st.Retries)
+		}
+	})
+}
+
+// A ticket that was never sent is kept.
+func TestConnectionThatFailsBeforeTheHandshake(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{})
+	var fails atomic.Bool
+	p := newPool(t, s, pool.Config{FreshConns: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		nc, err := new(net.Dialer).DialContext(ctx, network, address)
+		if fails.Load() {
+			nc = mute{nc}
+		}
+		return nc, err
 	}})
-	store := new(stoppingStore)
-	p := newPool(t, s, pool.Config{FreshConns: true, Trust: "x", Sessions: store})
 	getAll(t, p, s, 2, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	store.arm(cancel)
-	waits.Store(true)
-	if _, err := get(ctx, p, domain(s, 1)); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+	fails.Store(true)
+	if _, err := get(t.Context(), p, domain(s, 1)); err == nil {
+		t.Error("no error")
 	}
-	waits.Store(false)
-	close(gaveUp)
+	fails.Store(false)
 	getAll(t, p, s, 2, 1)
-	if c := s.Counts(); c.FullHandshakes != 1 || c.Resumed != 3 {
-		t.Errorf("server saw %d full handshakes and %d resumed, want 1 and 3", c.FullHandshakes, c.Resumed)
-	}
-	if st := p.Stats(); st.Retries[pool.RetrySession] != 0 {
-		t.Errorf("stats: %+v", st)
+	if h := p.Stats().Handshakes; h.Full != 1 || h.Resumed != 3 {
+		t.Errorf("%d full handshakes and %d resumed, want 1 and 3", h.Full, h.Resumed)
 	}
 }
 
-// A stoppingStore holds one session. Once it is armed it cancels a context when
-// crypto/tls takes the session, which is the second time: the Pool looks first.
-type stoppingStore struct {
-	mu      sync.Mutex
-	session *tls.ClientSessionState
-	gets    int
-	cancel  context.CancelFunc
-}
+// mute is a connection that sends nothing.
+type mute struct{ net.Conn }
 
-func (s *stoppingStore) arm(cancel context.CancelFunc) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cancel, s.gets = cancel, 0
-}
-
-func (s *stoppingStore) Get(pool.SessionKey) *tls.ClientSessionState {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.gets++; s.gets == 2 && s.cancel != nil {
-		s.cancel()
-	}
-	return s.session
-}
-
-func (s *stoppingStore) Put(_ pool.SessionKey, session *tls.ClientSessionState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.session = session
-}
+func (mute) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

@@ -1,12 +1,10 @@
 package pool
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,9 +18,9 @@ import (
 // end of this one: what is not saved is learned again.
 const lockWait = 200 * time.Millisecond
 
-// save brings changed into the file, beside what other processes have put
-// there, and returns what it then holds.
-func (f *SessionFile) save(changed map[SessionKey]*savedSession) (map[SessionKey]*savedSession, error) {
+// save changes the file, and returns what it holds then, with the sessions of
+// other processes.
+func (f *SessionFile) save(removed sessionRemovals, added []*savedSession) (*sessionTable, error) {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return nil, err
 	}
@@ -31,36 +29,35 @@ func (f *SessionFile) save(changed map[SessionKey]*savedSession) (map[SessionKey
 		return nil, err
 	}
 	defer unlock()
+	table := f.read()
+	removed.apply(table)
 	now := time.Now()
-	old := func(_ SessionKey, e *savedSession) bool { return e.expired(now) }
-	merged := byKey(f.read())
-	maps.DeleteFunc(merged, old) // first: what a wrong clock stored is newer than all
-	for key, e := range changed {
-		if have := merged[key]; have != nil && have.stored > e.stored {
-			continue
-		}
-		if e.gone {
-			delete(merged, key)
-		} else {
-			merged[key] = e
+	for _, e := range added {
+		if !e.expired(now) {
+			table.add(e)
 		}
 	}
-	maps.DeleteFunc(merged, old)
-	bound(merged, f.most)
-	return merged, replaceFile(f.path, appendSessions(nil, newestFirst(merged)))
+	return table, replaceFile(f.path, appendSessions(nil, table))
 }
 
-// read returns what is in the file: nothing if it is not to be believed.
-func (f *SessionFile) read() []*savedSession {
+// read returns the sessions of the file that have not expired: none if the file
+// is not used.
+func (f *SessionFile) read() *sessionTable {
 	all, err := readSessions(f.path)
 	switch {
 	case err == nil, errors.Is(err, fs.ErrNotExist):
-	case errors.Is(err, errOtherGo):
-		f.log.Debug("saved TLS sessions left unused", "file", f.path, "error", err)
+	case errors.Is(err, errOtherGo), errors.Is(err, errOtherFormat):
+		f.log.Debug("saved TLS sessions are ignored", "file", f.path, "error", err)
 	default:
-		f.log.Warn("saved TLS sessions left unused, and replaced", "file", f.path, "error", err)
+		f.log.Warn("saved TLS sessions are ignored and replaced", "file", f.path, "error", err)
 	}
-	return all
+	table, now := newSessionTable(f.maxKeys), time.Now()
+	for _, e := range slices.Backward(all) {
+		if !e.expired(now) {
+			table.add(e)
+		}
+	}
+	return table
 }
 
 func readSessions(path string) ([]*savedSession, error) {
@@ -123,38 +120,6 @@ func lockFile(path string) (unlock func(), err error) {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
 		case time.Since(start) > lockWait:
 			return nil, errors.Join(fmt.Errorf("lock %s: another process keeps it", path), file.Close())
-		}
-	}
-}
-
-func byKey(all []*savedSession) map[SessionKey]*savedSession {
-	m := make(map[SessionKey]*savedSession, len(all))
-	for _, e := range all {
-		if have := m[e.key]; have == nil || have.stored < e.stored {
-			m[e.key] = e
-		}
-	}
-	return m
-}
-
-func newestFirst(m map[SessionKey]*savedSession) []*savedSession {
-	return slices.SortedFunc(maps.Values(m), func(a, b *savedSession) int { return cmp.Compare(b.stored, a.stored) })
-}
-
-// bound takes out the oldest above most.
-func bound(m map[SessionKey]*savedSession, most int) {
-	switch over := len(m) - most; {
-	case over == 1: // as ever when one comes in
-		var oldest *savedSession
-		for _, e := range m {
-			if oldest == nil || e.stored < oldest.stored {
-				oldest = e
-			}
-		}
-		delete(m, oldest.key)
-	case over > 1:
-		for _, e := range newestFirst(m)[most:] {
-			delete(m, e.key)
 		}
 	}
 }

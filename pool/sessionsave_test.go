@@ -29,7 +29,7 @@ func TestSessionsThatCannotBeSaved(t *testing.T) {
 	if err := f.Flush(); err == nil {
 		t.Error("saved into a file as if it were a directory")
 	}
-	if f.Get(host(1)) == nil {
+	if f.Peek(host(1)) == nil {
 		t.Error("the session is gone")
 	}
 	if err := os.Remove(dir); err != nil {
@@ -55,7 +55,7 @@ func TestLeftOverTemporaryFile(t *testing.T) {
 	if _, err := os.Stat(path + ".tmp"); err == nil {
 		t.Error("it is still there")
 	}
-	if g, said := openSessions(t, path, 0); g.Get(host(1)) == nil {
+	if g, said := openSessions(t, path, 0); g.Peek(host(1)) == nil {
 		t.Error(said)
 	}
 }
@@ -111,9 +111,9 @@ func TestSessionFilesMerge(t *testing.T) {
 	if got := has(c, 6); len(got) != 5 {
 		t.Errorf("saved %v, want 0 to 4", got)
 	}
-	sameSession(t, newer, c.Get(host(1)))
+	sameSession(t, newer, c.Peek(host(1)))
 	// Who saves learns what the others have.
-	sameSession(t, newer, a.Get(host(1)))
+	sameSession(t, newer, a.Peek(host(1)))
 	if got := has(a, 6); len(got) != 5 {
 		t.Errorf("one process has %v, want 0 to 4", got)
 	}
@@ -124,17 +124,16 @@ func TestSessionFilesMerge(t *testing.T) {
 	a.Put(host(5), old)
 	flush(t, a)
 	c, _ = openSessions(t, path, 0)
-	if c.Get(host(2)) != nil {
+	if c.Peek(host(2)) != nil {
 		t.Error("a refused session is back")
 	}
 	// But not one that is newer than that.
-	b.Get(host(0))
 	a.Put(host(0), newer)
 	flush(t, a)
 	b.Put(host(0), nil)
 	flush(t, b)
 	c, _ = openSessions(t, path, 0)
-	sameSession(t, newer, c.Get(host(0)))
+	sameSession(t, newer, c.Peek(host(0)))
 }
 
 func TestSessionFileAtOnce(t *testing.T) {
@@ -146,7 +145,7 @@ func TestSessionFileAtOnce(t *testing.T) {
 		wg.Go(func() {
 			for i := range 50 {
 				f.Put(host(w*50+i), session)
-				f.Get(host(i))
+				f.Peek(host(i))
 				if i%10 == w {
 					if err := f.Flush(); err != nil {
 						t.Error(err)

@@ -78,9 +78,8 @@ func (c *Config) trustName() (name string, ok bool) {
 // A tlsOrigin is the TLS side of one origin.
 type tlsOrigin struct {
 	make     sync.Once
-	config   *tls.Config // offers a session if there is one
-	full     *tls.Config // offers none, but keeps those that the server sends
-	quic     *tls.Config // config for HTTP/3
+	config   *tls.Config // for TCP, without sessions: see client
+	quic     *tls.Config // for HTTP/3
 	sessions *keyedSessions
 	refusals refusals
 }
@@ -128,18 +127,38 @@ func (o *tlsOrigin) fill(t *tlsConfigs, key originKey) {
 			}
 		}
 	}
-	o.quic, o.full = o.config.Clone(), o.config
+	o.quic = o.config.Clone()
 	o.quic.NextProtos = []string{protoHTTP3}
 	if t.sessions == nil {
 		return
 	}
 	at := SessionKey{Host: key.host, Port: key.port, Trust: t.trust, Identity: identity}
 	o.sessions = &keyedSessions{store: t.sessions, key: at}
-	o.full = o.config.Clone()
-	o.config.ClientSessionCache = o.sessions
-	o.full.ClientSessionCache = putOnly{o.sessions}
 	at.QUIC = true
 	o.quic.ClientSessionCache = &keyedSessions{store: t.sessions, key: at}
+}
+
+// A clientTLS is the TLS side of one dial.
+type clientTLS struct {
+	origin *tlsOrigin
+	full   bool // offer no session
+}
+
+func (o *tlsOrigin) resuming() *clientTLS { return &clientTLS{origin: o} }
+func (o *tlsOrigin) full() *clientTLS     { return &clientTLS{origin: o, full: true} }
+
+// config returns the configuration of one handshake. A dial may do several, for
+// several addresses, and each offers another session: the session is taken when
+// the handshake begins. For spare see sessionTaker. offer is nil if no sessions
+// are kept.
+func (c *clientTLS) config(spare int) (config *tls.Config, offer *sessionOffer) {
+	if c.origin.sessions == nil {
+		return c.origin.config, nil
+	}
+	config = c.origin.config.Clone()
+	offer = &sessionOffer{keyedSessions: c.origin.sessions, full: c.full, spare: spare}
+	config.ClientSessionCache = offer
+	return config, offer
 }
 
 // loadRoots has the system's authorities loaded beside the first dial, which

@@ -2,26 +2,36 @@ package measure
 
 import (
 	"crypto/tls"
+	"slices"
 	"sync"
 
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A memory is the sessions that the runs of one mode leave to the next. It is
-// never the user's.
+// A memory is the sessions that the runs of one mode leave to the next: those of
+// this process only, never the user's.
 type memory struct {
 	mu       sync.Mutex
-	sessions map[pool.SessionKey]*tls.ClientSessionState
+	sessions map[pool.SessionKey][]*tls.ClientSessionState // oldest first
 }
 
+// maxTickets is how many tickets of a server a [pool.SessionFile] keeps, too.
+const maxTickets = 8
+
 func newMemory() *memory {
-	return &memory{sessions: make(map[pool.SessionKey]*tls.ClientSessionState)}
+	return &memory{sessions: make(map[pool.SessionKey][]*tls.ClientSessionState)}
 }
 
 func (m *memory) Get(key pool.SessionKey) *tls.ClientSessionState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.sessions[key]
+	all := m.sessions[key]
+	if len(all) == 0 {
+		return nil
+	}
+	newest := all[len(all)-1]
+	m.sessions[key] = slices.Delete(all, len(all)-1, len(all))
+	return newest
 }
 
 func (m *memory) Put(key pool.SessionKey, session *tls.ClientSessionState) {
@@ -31,5 +41,6 @@ func (m *memory) Put(key pool.SessionKey, session *tls.ClientSessionState) {
 		delete(m.sessions, key)
 		return
 	}
-	m.sessions[key] = session
+	all := append(m.sessions[key], session)
+	m.sessions[key] = slices.Delete(all, 0, max(0, len(all)-maxTickets))
 }

@@ -2,6 +2,8 @@ package rdaptest
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/tls"
 	"fmt"
 	"slices"
 	"sync"
@@ -17,6 +19,7 @@ type Counts struct {
 	FullHandshakes   int64       `json:"full_handshakes"`   // TLS handshakes finished without a session
 	Resumed          int64       `json:"resumed"`           // TLS handshakes finished by resuming a session
 	FailedHandshakes int64       `json:"failed_handshakes"` // TLS handshakes given up, by either side
+	TicketsReused    int64       `json:"tickets_reused"`    // TLS 1.3 tickets that came again, see Config.SingleUseTickets
 	Requests         int64       `json:"requests"`          // requests that reached a handler
 	GoAways          int64       `json:"goaways"`           // GOAWAY frames sent
 	BytesIn          int64       `json:"bytes_in"`          // TCP payload received, TLS included
@@ -46,6 +49,7 @@ func (c Counts) Add(d Counts) Counts {
 		FullHandshakes:   c.FullHandshakes + d.FullHandshakes,
 		Resumed:          c.Resumed + d.Resumed,
 		FailedHandshakes: c.FailedHandshakes + d.FailedHandshakes,
+		TicketsReused:    c.TicketsReused + d.TicketsReused,
 		Requests:         c.Requests + d.Requests,
 		GoAways:          c.GoAways + d.GoAways,
 		BytesIn:          c.BytesIn + d.BytesIn,
@@ -77,6 +81,7 @@ type LogEntry struct {
 // tally holds a server's counts while it runs.
 type tally struct {
 	full, resumed, failed atomic.Int64
+	reused                atomic.Int64 // TLS 1.3 tickets
 	requests, goAways     atomic.Int64
 	bytesIn, bytesOut     atomic.Int64
 
@@ -87,6 +92,30 @@ type tally struct {
 	changed chan struct{} // guarded by mu; closed when something changes
 	waiting atomic.Int32  // callers of awaitRequests
 	log     []LogEntry    // guarded by mu
+
+	tickets map[[sha256.Size]byte]struct{} // guarded by mu; those that came
+}
+
+// once returns an UnwrapSession that accepts each TLS 1.3 ticket once.
+func (t *tally) once(unwrap func([]byte, tls.ConnectionState) (*tls.SessionState, error)) func([]byte, tls.ConnectionState) (*tls.SessionState, error) {
+	return func(ticket []byte, cs tls.ConnectionState) (*tls.SessionState, error) {
+		if cs.Version < tls.VersionTLS13 {
+			return unwrap(ticket, cs)
+		}
+		sum := sha256.Sum256(ticket)
+		t.mu.Lock()
+		_, seen := t.tickets[sum]
+		if t.tickets == nil {
+			t.tickets = make(map[[sha256.Size]byte]struct{})
+		}
+		t.tickets[sum] = struct{}{}
+		t.mu.Unlock()
+		if seen {
+			t.reused.Add(1)
+			return nil, nil
+		}
+		return unwrap(ticket, cs)
+	}
 }
 
 // connTally holds a connection's counts. It outlives the connection, so it is
@@ -152,6 +181,7 @@ func (t *tally) counts(conns bool) Counts {
 		FullHandshakes:   t.full.Load(),
 		Resumed:          t.resumed.Load(),
 		FailedHandshakes: t.failed.Load(),
+		TicketsReused:    t.reused.Load(),
 		Requests:         t.requests.Load(),
 		GoAways:          t.goAways.Load(),
 		BytesIn:          t.bytesIn.Load(),

@@ -131,6 +131,9 @@ func (s *Server) startH3(config H3Config) (*H3, error) {
 			return nil, nil
 		},
 	}
+	if s.config.SingleUseTickets {
+		h.tls.UnwrapSession = h.tally.once(h.tls.UnwrapSession)
+	}
 	if err := h.listen(); err != nil {
 		h.udp.Close()
 		return nil, err

@@ -56,6 +56,10 @@ type Config struct {
 	Searches    *Searches         // what there is to find; nil: every search is answered 501
 	Handler     http.Handler      // in place of the RDAP service; connections are counted and ruled all the same
 	Log         bool              // keep requests for [Server.Log]
+
+	// SingleUseTickets accepts each TLS 1.3 ticket once, and counts those that come
+	// again: the handshake is full then.
+	SingleUseTickets bool
 }
 
 // A Server is a running RDAP server. It is safe for concurrent use.
@@ -184,6 +188,10 @@ func (s *Server) configureTLS() error {
 		s.tls.NextProtos = []string{"h2", "http/1.1"}
 	}
 	s.tls.GetConfigForClient = s.checkHello
+	if s.config.SingleUseTickets {
+		s.tls.WrapSession = s.tls.EncryptTicket
+		s.tls.UnwrapSession = s.tally.once(s.tls.DecryptTicket)
+	}
 	if s.config.TLS != nil {
 		s.config.TLS(s.tls)
 	}
