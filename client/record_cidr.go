@@ -2,6 +2,7 @@ package client
 
 import (
 	"net/netip"
+	"strconv"
 	"strings"
 )
 
@@ -36,17 +37,126 @@ func (r *reader) cidrs() (out []cidr, whole bool) {
 }
 
 func (c cidr) parse() netip.Prefix {
-	addr, err := netip.ParseAddr(c.prefix)
-	if err != nil || c.length == nil || *c.length > 128 {
+	a := parseEnd(c.prefix)
+	switch {
+	case !a.addr.IsValid():
+		return netip.Prefix{}
+	case c.length == nil:
+		return a.prefix()
+	case *c.length > 128:
 		return netip.Prefix{}
 	}
-	return netip.PrefixFrom(addr, int(*c.length))
+	return netip.PrefixFrom(a.addr, int(*c.length))
+}
+
+// An end is a startAddress or endAddress that was read.
+type end struct {
+	addr   netip.Addr // zero if it is no address
+	bits   int        // the prefix length behind it; -1 without one
+	padded bool       // its numbers have leading zeros
+}
+
+// prefix returns the network that an end with a prefix length names, the zero
+// Prefix if it names none.
+func (e end) prefix() netip.Prefix {
+	if p := netip.PrefixFrom(e.addr, e.bits); p.IsValid() && p.Masked().Addr() == e.addr {
+		return p
+	}
+	return netip.Prefix{}
+}
+
+// parseEnd reads one end of a range, which may have a prefix length.
+func parseEnd(s string) end {
+	text, length, slash := strings.Cut(strings.TrimSpace(s), "/")
+	e := end{bits: -1}
+	if slash {
+		n, err := strconv.ParseUint(length, 10, 8)
+		if err != nil || n > 128 {
+			return e
+		}
+		e.bits = int(n)
+	}
+	text = strings.TrimSpace(text)
+	addr, err := netip.ParseAddr(text)
+	if err != nil {
+		if text, e.padded = withoutPadding(text); e.padded {
+			addr, err = netip.ParseAddr(text)
+		}
+	}
+	if err != nil || e.bits > addr.BitLen() {
+		return end{bits: -1}
+	}
+	e.addr = addr
+	return e
+}
+
+// withoutPadding removes the leading zeros of an IPv4 address whose numbers all
+// have three digits: it is certain that such numbers are decimal. Others may be
+// octal.
+func withoutPadding(s string) (string, bool) {
+	if len(s) != len("000.000.000.000") {
+		return s, false
+	}
+	parts := strings.Split(s, ".")
+	for i, p := range parts {
+		if len(p) != 3 {
+			return s, false
+		}
+		if parts[i] = strings.TrimLeft(p, "0"); parts[i] == "" {
+			parts[i] = "0"
+		}
+	}
+	return strings.Join(parts, "."), len(parts) == 4
+}
+
+// addressRange reads the ends of a range. Where both are one prefix, or one is
+// absent and the other a prefix, the range is that of the prefix. ok is false if it
+// is not certain which addresses are meant.
+func addressRange(start, end string) (first, last netip.Addr, ok bool) {
+	from, to := parseEnd(start), parseEnd(end)
+	whole := from
+	switch {
+	case strings.TrimSpace(start) == "":
+		whole = to
+	case strings.TrimSpace(end) == "" || from == to && from.bits >= 0:
+	case !from.addr.IsValid() || !to.addr.IsValid(),
+		from.addr == to.addr && from.bits != to.bits: // a prefix, or one address of it?
+		return first, last, false
+	default:
+		return from.addr, to.addr, from.addr.BitLen() == to.addr.BitLen() && !to.addr.Less(from.addr)
+	}
+	if p := whole.prefix(); p.IsValid() {
+		return p.Addr(), lastAddr(p), true
+	}
+	return first, last, false
+}
+
+// AddressRange returns the first and last address of an IP network by its
+// startAddress and endAddress (RFC 9083 section 5.4), in the forms that servers
+// send: also with leading zeros ("074.125.000.000"), and a prefix in place of both.
+// ok is false if they are absent, or if it is not certain which addresses are meant.
+func (rec *Record) AddressRange() (first, last netip.Addr, ok bool) {
+	return addressRange(rec.StartAddress, rec.EndAddress)
+}
+
+// spelling returns an address as the server wrote it, if it wrote one, and no more
+// than a prefix length behind it.
+func spelling(sent string, addr netip.Addr) string {
+	sent, _, _ = strings.Cut(sent, "/")
+	sent = strings.TrimSpace(sent)
+	if written, err := netip.ParseAddr(sent); err == nil && written == addr {
+		return sent
+	}
+	return addr.String()
 }
 
 // rangeEnd reads one end of a range.
 func (r *reader) rangeEnd(dst *string) {
 	r.str(dst)
-	if strings.IndexByte(*dst, '/') >= 0 {
+	switch e := parseEnd(*dst); {
+	case e.padded:
+		r.odd("an address with leading zeros, read as decimal numbers")
+	case e.bits >= 0:
 		r.odd("a prefix where an address is due")
 	}
 }
@@ -63,28 +173,23 @@ func (r *reader) ranges(rec *Record, cidrs []cidr, whole bool) {
 			return
 		}
 	}
-	if rec.StartAddress == "" || rec.EndAddress == "" {
+	first, last, ok := rec.AddressRange()
+	if !ok {
+		switch from, to := parseEnd(rec.StartAddress), parseEnd(rec.EndAddress); {
+		case rec.StartAddress == "" && rec.EndAddress == "":
+		case rec.StartAddress == "" && to.addr.IsValid() || rec.EndAddress == "" && from.addr.IsValid():
+		case !from.addr.IsValid() || !to.addr.IsValid():
+			r.lost("startAddress and endAddress are not both IP addresses")
+		default:
+			r.lost("startAddress and endAddress make no range")
+		}
 		return
 	}
-	first, err1 := netip.ParseAddr(bareAddress(rec.StartAddress))
-	last, err2 := netip.ParseAddr(bareAddress(rec.EndAddress))
-	if err1 != nil || err2 != nil {
-		r.lost("startAddress and endAddress are not both IP addresses")
-		return
-	}
-	made := rangePrefixes(first, last)
-	if made == nil {
+	if made := rangePrefixes(first, last); made != nil {
+		rec.CIDRs = made
+	} else {
 		r.lost("startAddress and endAddress make no range")
-		return
 	}
-	rec.CIDRs = made
-}
-
-// bareAddress takes off the prefix length that some servers add to the ends of
-// a range.
-func bareAddress(s string) string {
-	s, _, _ = strings.Cut(s, "/")
-	return strings.TrimSpace(s)
 }
 
 // rangePrefixes returns the fewest prefixes that make up the addresses from

@@ -301,6 +301,67 @@ func TestRangePrefixes(t *testing.T) {
 	}
 }
 
+// What is certain of a range is read, and a warning says what is not.
+func TestAddressRange(t *testing.T) {
+	for _, tt := range []struct{ start, end, first, last, cidrs, problems string }{
+		{"074.125.000.000", "074.125.255.255", "74.125.0.0", "74.125.255.255", "74.125.0.0/16",
+			"startAddress: an address with leading zeros, read as decimal numbers|endAddress: an address with leading zeros, read as decimal numbers"},
+		{"2001:db8::/32", "2001:db8::/32", "2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db8::/32",
+			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due"},
+		{"192.0.2.0/24", "", "192.0.2.0", "192.0.2.255", "192.0.2.0/24", "startAddress: a prefix where an address is due"},
+		{"192.0.2.0/24", "192.0.2.255/24", "192.0.2.0", "192.0.2.255", "192.0.2.0/24",
+			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due"},
+		{" 192.0.2.0 ", "192.0.2.255", "192.0.2.0", "192.0.2.255", "192.0.2.0/24", ""},
+		{"192.0.2.7/32", "192.0.2.7/32", "192.0.2.7", "192.0.2.7", "192.0.2.7/32",
+			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due"},
+		{"192.0.2.0", "", "192.0.2.0", "", "", ""},
+		// Not certain: a network with host bits, a prefix or an address, octal or decimal numbers.
+		{"192.0.2.9/24", "192.0.2.9/24", "192.0.2.9", "192.0.2.9", "",
+			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due|: startAddress and endAddress make no range (lost)"},
+		{"192.0.2.0/24", "192.0.2.0", "192.0.2.0", "192.0.2.0", "",
+			"startAddress: a prefix where an address is due|: startAddress and endAddress make no range (lost)"},
+		{"010.0.0.0", "010.0.0.255", "", "", "", ": startAddress and endAddress are not both IP addresses (lost)"},
+		{"n/a", "n/a", "", "", "", ": startAddress and endAddress are not both IP addresses (lost)"},
+		{"192.0.2.0/x", "192.0.2.255", "", "192.0.2.255", "", ": startAddress and endAddress are not both IP addresses (lost)"},
+		{"300.001.002.003", "300.001.002.003", "", "", "", ": startAddress and endAddress are not both IP addresses (lost)"},
+	} {
+		raw := []byte(`{"objectClassName":"ip network","startAddress":"` + tt.start + `","endAddress":"` + tt.end + `"}`)
+		rec, err := ReadRecord(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var problems []string
+		for _, p := range rec.Problems {
+			line := p.Path + ": " + p.Message
+			if p.Lost {
+				line += " (lost)"
+			}
+			problems = append(problems, line)
+		}
+		if got := strings.Join(problems, "|"); got != tt.problems {
+			t.Errorf("%s - %s: problems %s, want %s", tt.start, tt.end, got, tt.problems)
+		}
+		s, _, err := Summarise(raw)
+		if got := strings.Join(s.CIDRs, " "); err != nil || s.Start != tt.first || s.End != tt.last || got != tt.cidrs {
+			t.Errorf("%s - %s: %q to %q, %s, want %q to %q, %s", tt.start, tt.end, s.Start, s.End, got, tt.first, tt.last, tt.cidrs)
+		}
+	}
+}
+
+// A network that is sent as one prefix is not taken for one address of it.
+func TestExtentOfPrefix(t *testing.T) {
+	for _, address := range []string{"2001:db8::1", "2001:db8:1::/48", "2001:db8::/32"} {
+		q, err := ParseAs(TypeIP, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Result{Query: q, Raw: []byte(`{"objectClassName":"ip network","startAddress":"2001:db8::/32","endAddress":"2001:db8::/32"}`)}
+		if r.compareExtent(); len(r.Warnings) > 0 {
+			t.Errorf("%s: %q", address, r.Warnings)
+		}
+	}
+}
+
 func TestStatusWords(t *testing.T) {
 	tests := []struct{ in, rdap, epp string }{
 		{"clientTransferProhibited", "client transfer prohibited", "clientTransferProhibited"},

@@ -109,7 +109,7 @@ func (s *summarizer) record(rec *Record) {
 	out.Handle = rec.Handle
 	out.UnicodeName = rec.UnicodeName
 	out.Country = rec.Country
-	out.Start, out.End = bareAddress(rec.StartAddress), bareAddress(rec.EndAddress)
+	out.Start, out.End = ends(rec)
 	if rec.StartAutnum != nil {
 		out.Start = strconv.FormatUint(uint64(*rec.StartAutnum), 10)
 	}
@@ -141,6 +141,24 @@ func (s *summarizer) record(rec *Record) {
 	s.dates(rec.Events)
 	s.registrar(rec.Entities)
 	s.abuse(rec)
+}
+
+// ends returns the first and last address of a network. Without a certain range they
+// are those ends that are addresses.
+func ends(rec *Record) (start, end string) {
+	if rec.StartAddress == "" && rec.EndAddress == "" {
+		return "", ""
+	}
+	if first, last, ok := rec.AddressRange(); ok {
+		return spelling(rec.StartAddress, first), spelling(rec.EndAddress, last)
+	}
+	if e := parseEnd(rec.StartAddress); e.addr.IsValid() {
+		start = spelling(rec.StartAddress, e.addr)
+	}
+	if e := parseEnd(rec.EndAddress); e.addr.IsValid() {
+		end = spelling(rec.EndAddress, e.addr)
+	}
+	return start, end
 }
 
 // words fills in statuses, nameservers and DNSSEC.

@@ -20,9 +20,8 @@ func (r *Result) compareExtent() {
 
 func (r *Result) compareNetwork(about extent) {
 	asked := r.Query.Prefix.Masked()
-	first, err1 := netip.ParseAddr(bareAddress(about.startAddress))
-	last, err2 := netip.ParseAddr(bareAddress(about.endAddress))
-	if err1 != nil || err2 != nil || !asked.IsValid() {
+	first, last, ok := addressRange(about.startAddress, about.endAddress)
+	if !ok || !asked.IsValid() {
 		return
 	}
 	whole := rangeText(first, last)

@@ -39,9 +39,8 @@ func (p *page) network(r *client.Result, rec *client.Record) {
 // about more than was asked for (RFC 9082 section 3.1.1).
 func wider(r *client.Result, rec *client.Record) string {
 	asked := r.Query.Prefix.Masked()
-	first, err1 := netip.ParseAddr(bareAddress(rec.StartAddress))
-	last, err2 := netip.ParseAddr(bareAddress(rec.EndAddress))
-	if err1 != nil || err2 != nil || r.Query.Type != client.TypeIP || !asked.IsValid() ||
+	first, last, ok := rec.AddressRange()
+	if !ok || r.Query.Type != client.TypeIP || !asked.IsValid() ||
 		first.BitLen() != asked.Addr().BitLen() || asked.Addr().Less(first) || last.Less(lastAddr(asked)) {
 		return ""
 	}
@@ -92,16 +91,16 @@ func (p *page) origins(list []uint32) {
 // maxOrigins is how many AS numbers a text shows of those that announce a network.
 const maxOrigins = 20
 
-// bareAddress takes off the prefix length that some servers add.
-func bareAddress(s string) string {
-	s, _, _ = strings.Cut(s, "/")
-	return strings.TrimSpace(s)
-}
-
 // rangeOf writes the addresses of a network.
 func (p *page) rangeOf(rec *client.Record) {
-	if rec.StartAddress != "" || rec.EndAddress != "" {
-		p.row("Range", text(between(bareAddress(rec.StartAddress), bareAddress(rec.EndAddress))))
+	if first, last, ok := rec.AddressRange(); ok {
+		p.row("Range", text(between(spelling(rec.StartAddress, first), spelling(rec.EndAddress, last))))
+	} else if rec.StartAddress != "" || rec.EndAddress != "" {
+		l := text(between(rec.StartAddress, rec.EndAddress))
+		if len(rec.CIDRs) == 0 {
+			l = l.and(wary, " (not understood)")
+		}
+		p.row("Range", l)
 	}
 	var prefixes []string
 	for i, c := range rec.CIDRs {
@@ -115,6 +114,16 @@ func (p *page) rangeOf(rec *client.Record) {
 	if len(prefixes) > 0 {
 		p.row("CIDR", text(strings.Join(prefixes, ", ")).note(size(rec.CIDRs)))
 	}
+}
+
+// spelling returns an address as the server wrote it, if it wrote one.
+func spelling(sent string, addr netip.Addr) string {
+	sent, _, _ = strings.Cut(sent, "/")
+	sent = strings.TrimSpace(sent)
+	if written, err := netip.ParseAddr(sent); err == nil && written == addr {
+		return sent
+	}
+	return addr.String()
 }
 
 func between(first, last string) string {
