@@ -58,8 +58,11 @@ type reader struct {
 	base     string    // path of the document's root, for documents within documents
 	place    place
 	problems []Problem
-	used     int  // of maxRoom
-	full     bool // and that has been told
+	// spellings are names of members that were read in spite of their case.
+	spellings []string
+	searched  int  // of maxTwinSearch
+	used      int  // of maxRoom
+	full      bool // and that has been told
 
 	truncations []Truncation
 

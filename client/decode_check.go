@@ -79,6 +79,7 @@ type marks struct {
 	content     bool   // what only objects have that are registered
 	own         string // the class that has a member seen
 	named       bool   // ldhName
+	classed     bool   // object is from a member in its right spelling
 }
 
 // see takes note of a member and the kind of its value.

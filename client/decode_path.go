@@ -18,6 +18,7 @@ type place struct {
 
 // A level is one of the objects and arrays that a position stands in.
 type level struct {
+	start    int  // where it begins
 	from, to int  // object: where the member name read last stands
 	named    bool // object: that name is read, its value is not
 	array    bool
@@ -54,7 +55,7 @@ func (p *place) advance(raw []byte, to int) {
 			in.take(start, p.pos)
 		}
 		if kind == jsontext.KindBeginObject || kind == jsontext.KindBeginArray {
-			p.levels = append(p.levels, level{array: kind == jsontext.KindBeginArray})
+			p.levels = append(p.levels, level{start: start, array: kind == jsontext.KindBeginArray})
 		}
 	}
 }

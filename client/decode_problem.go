@@ -16,6 +16,7 @@ type Problem struct {
 	Path    string // where in the document: "entities[0].publicIds"; empty for the document as a whole
 	Message string // what is wrong there, one sentence
 	Lost    bool   // the value was given up; false when its meaning was plain and it was read
+	Warn    bool   // it was read, and belongs among the warnings of a row as what was given up does
 }
 
 // String returns path and message on one line.
@@ -31,6 +32,15 @@ func (r *reader) odd(message string) { r.problem(message, false) }
 
 // lost records that the value just read was given up.
 func (r *reader) lost(message string) { r.problem(message, true) }
+
+// warn records that the value just read was read in spite of a form that other
+// programs will not read.
+func (r *reader) warn(message string) {
+	n := len(r.problems)
+	if r.odd(message); len(r.problems) > n {
+		r.problems[n].Warn = true
+	}
+}
 
 // again records that a member stands twice in an object.
 func (r *reader) again(already bool) {

@@ -18,6 +18,8 @@ type survey struct {
 	members int
 	losses  []loss // what it says was left out of it
 	ldh     []byte // the ldhName as it came, quoted; nil when it is no string
+
+	ldhSpelled bool // ldh is from a member in its right spelling
 }
 
 // surveyOf looks at raw. All that it says of an answer that is not valid is
@@ -57,16 +59,27 @@ func (s *survey) member(m *marks, name, value []byte) {
 	if bytes.IndexByte(name, '\\') >= 0 || !utf8.Valid(name) {
 		name, _ = jsontext.AppendUnquote(nil, append(append([]byte{'"'}, name...), '"'))
 	}
-	m.see(string(name), jsontext.Value(value).Kind())
-	switch string(name) {
+	known := memberName(string(name))
+	respelled := known != string(name)
+	m.see(known, jsontext.Value(value).Kind())
+	switch known {
 	case "objectClassName":
+		if respelled && m.classed {
+			break
+		}
+		m.classed = !respelled
 		if c := knownClass(value); c != "" {
 			m.object = c
 			break
 		}
 		r := newReader(value, "")
+		m.object = ""
 		r.str(&m.object)
 	case "ldhName":
+		if respelled && s.ldhSpelled {
+			break
+		}
+		s.ldhSpelled = !respelled
 		if s.ldh = nil; value[0] == '"' {
 			s.ldh = value
 		}

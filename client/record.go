@@ -45,7 +45,7 @@ type Record struct {
 	Type        string       // ip network, autnum: the kind of allocation
 	Country     string       // ip network, autnum: two-letter code
 	LDHName     string       // domain, nameserver: as sent; see [DisplayName]
-	UnicodeName string       // domain, nameserver: with U-labels, as sent
+	UnicodeName string       // domain, nameserver: with U-labels, as sent; empty if it is not LDHName with U-labels
 	Nameservers []Nameserver // domain (5.3)
 	SecureDNS   *SecureDNS   // domain; nil when the server is silent about DNSSEC
 	Variants    []Variant    // domain

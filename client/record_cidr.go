@@ -18,7 +18,7 @@ func (r *reader) cidrs() (out []cidr, whole bool) {
 		r.token()
 		var c cidr
 		for r.next() {
-			switch r.name() {
+			switch r.member() {
 			case "v4prefix", "v6prefix":
 				r.str(&c.prefix)
 			case "length":

@@ -9,7 +9,7 @@ func (r *reader) publicIDs(dst *[]PublicID) {
 		r.token()
 		var id PublicID
 		for r.next() {
-			switch r.name() {
+			switch r.member() {
 			case "type":
 				r.str(&id.Type)
 			case "identifier":
@@ -34,7 +34,7 @@ func (r *reader) events(dst *[]Event) {
 		r.token()
 		var e Event
 		for r.next() {
-			switch r.name() {
+			switch r.member() {
 			case "eventAction":
 				r.str(&e.Action)
 			case "eventActor":
@@ -79,7 +79,7 @@ func (r *reader) links(dst *[]Link) {
 		r.token()
 		var link Link
 		for r.next() {
-			switch r.name() {
+			switch r.member() {
 			case "href":
 				r.str(&link.Href)
 			case "rel":
@@ -136,7 +136,7 @@ func (r *reader) notice() Notice {
 	r.token()
 	var n Notice
 	for r.next() {
-		switch r.name() {
+		switch r.member() {
 		case "title":
 			r.str(&n.Title)
 		case "type":
@@ -165,7 +165,7 @@ func (r *reader) nameservers(dst *[]Nameserver) {
 		out = append(out, Nameserver{})
 		ns := &out[len(out)-1]
 		for r.next() {
-			switch name := r.name(); {
+			switch name := r.member(); {
 			case name == "ldhName":
 				r.str(&ns.LDHName)
 			case name == "unicodeName":
@@ -179,6 +179,7 @@ func (r *reader) nameservers(dst *[]Nameserver) {
 				r.skip()
 			}
 		}
+		r.unicodeName(ns.LDHName, &ns.UnicodeName)
 	}
 	if len(out) > 0 {
 		*dst = out
@@ -191,7 +192,7 @@ func (r *reader) addresses(v4, v6 *[]string) {
 		return
 	}
 	for r.next() {
-		switch r.name() {
+		switch r.member() {
 		case "v4":
 			r.strings(v4)
 		case "v6":
@@ -209,7 +210,7 @@ func (r *reader) secureDNS(dst **SecureDNS) {
 	r.again(*dst != nil)
 	s := r.newSecureDNS()
 	for r.next() {
-		switch r.name() {
+		switch r.member() {
 		case "zoneSigned":
 			r.tri(&s.ZoneSigned)
 		case "delegationSigned":
@@ -241,7 +242,7 @@ func (r *reader) dsData(dst *[]DSData) {
 		r.token()
 		var d DSData
 		for r.next() {
-			switch name := r.name(); {
+			switch name := r.member(); {
 			case r.brief:
 				r.skip()
 			case name == "keyTag":
@@ -267,7 +268,7 @@ func (r *reader) keyData(dst *[]KeyData) {
 		r.token()
 		var k KeyData
 		for r.next() {
-			switch name := r.name(); {
+			switch name := r.member(); {
 			case r.brief:
 				r.skip()
 			case name == "flags":
@@ -295,7 +296,7 @@ func (r *reader) variants(dst *[]Variant) {
 		r.token()
 		var v Variant
 		for r.next() {
-			switch r.name() {
+			switch r.member() {
 			case "relation", "relations": // the second is common, and wrong
 				r.strings(&v.Relations)
 			case "idnTable":
@@ -318,7 +319,7 @@ func (r *reader) variantNames(dst *[]VariantName) {
 		r.token()
 		var n VariantName
 		for r.next() {
-			switch r.name() {
+			switch r.member() {
 			case "ldhName":
 				r.str(&n.LDHName)
 			case "unicodeName":
@@ -327,6 +328,7 @@ func (r *reader) variantNames(dst *[]VariantName) {
 				r.skip()
 			}
 		}
+		r.unicodeName(n.LDHName, &n.UnicodeName)
 		*dst = append(*dst, n)
 	}
 }
@@ -338,7 +340,7 @@ func (r *reader) redacted(dst *[]Redaction) {
 		r.token()
 		red := Redaction{}
 		for r.next() {
-			switch r.name() {
+			switch r.member() {
 			case "name":
 				red.Name = r.typeOrDescription()
 			case "reason":
@@ -383,7 +385,7 @@ func (r *reader) typeOrDescription() string {
 		return ""
 	}
 	for r.next() {
-		switch r.name() {
+		switch r.member() {
 		case "type":
 			r.str(&typ)
 		case "description":

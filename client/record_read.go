@@ -91,7 +91,7 @@ func (r *reader) record(rec *Record) {
 	var cidrs []cidr
 	whole := true // nothing of cidrs was lost
 	for r.next() {
-		name := r.name()
+		name := r.member()
 		m.see(name, r.peek())
 		switch name {
 		case "objectClassName":
@@ -136,7 +136,7 @@ func (r *reader) record(rec *Record) {
 			rec.read(r, &rec.vcard)
 		case "jscard":
 			rec.read(r, &rec.jscard)
-		case "contact_URI", "contact_uri":
+		case "contact_URI":
 			rec.read(r, &rec.uri)
 		case "title":
 			r.str(&rec.Title)
@@ -163,6 +163,7 @@ func (r *reader) record(rec *Record) {
 	if rec.Class = m.class(); m.object == "" && (m.own != "" || m.named) && rec.Class != "" {
 		r.odd("no objectClassName")
 	}
+	r.unicodeName(rec.LDHName, &rec.UnicodeName)
 	r.ranges(rec, cidrs, whole)
 }
 
@@ -273,14 +274,14 @@ func (r *reader) entity(e *Entity) {
 		return
 	}
 	for r.next() {
-		switch name := r.name(); name {
+		switch name := r.member(); name {
 		case "roles":
 			r.strings(&e.Roles)
 		case "vcardArray":
 			e.read(r, &e.vcard)
 		case "jscard":
 			e.read(r, &e.jscard)
-		case "contact_URI", "contact_uri":
+		case "contact_URI":
 			e.read(r, &e.uri)
 		case "handle":
 			r.str(&e.Handle)

@@ -304,22 +304,34 @@ func TestRangePrefixes(t *testing.T) {
 // What is certain of a range is read, and a warning says what is not.
 func TestAddressRange(t *testing.T) {
 	for _, tt := range []struct{ start, end, first, last, cidrs, problems string }{
-		{"074.125.000.000", "074.125.255.255", "74.125.0.0", "74.125.255.255", "74.125.0.0/16",
-			"startAddress: an address with leading zeros, read as decimal numbers|endAddress: an address with leading zeros, read as decimal numbers"},
-		{"2001:db8::/32", "2001:db8::/32", "2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db8::/32",
-			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due"},
+		{
+			"074.125.000.000", "074.125.255.255", "74.125.0.0", "74.125.255.255", "74.125.0.0/16",
+			"startAddress: an address with leading zeros, read as decimal numbers|endAddress: an address with leading zeros, read as decimal numbers",
+		},
+		{
+			"2001:db8::/32", "2001:db8::/32", "2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db8::/32",
+			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due",
+		},
 		{"192.0.2.0/24", "", "192.0.2.0", "192.0.2.255", "192.0.2.0/24", "startAddress: a prefix where an address is due"},
-		{"192.0.2.0/24", "192.0.2.255/24", "192.0.2.0", "192.0.2.255", "192.0.2.0/24",
-			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due"},
+		{
+			"192.0.2.0/24", "192.0.2.255/24", "192.0.2.0", "192.0.2.255", "192.0.2.0/24",
+			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due",
+		},
 		{" 192.0.2.0 ", "192.0.2.255", "192.0.2.0", "192.0.2.255", "192.0.2.0/24", ""},
-		{"192.0.2.7/32", "192.0.2.7/32", "192.0.2.7", "192.0.2.7", "192.0.2.7/32",
-			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due"},
+		{
+			"192.0.2.7/32", "192.0.2.7/32", "192.0.2.7", "192.0.2.7", "192.0.2.7/32",
+			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due",
+		},
 		{"192.0.2.0", "", "192.0.2.0", "", "", ""},
 		// Not certain: a network with host bits, a prefix or an address, octal or decimal numbers.
-		{"192.0.2.9/24", "192.0.2.9/24", "192.0.2.9", "192.0.2.9", "",
-			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due|: startAddress and endAddress make no range (lost)"},
-		{"192.0.2.0/24", "192.0.2.0", "192.0.2.0", "192.0.2.0", "",
-			"startAddress: a prefix where an address is due|: startAddress and endAddress make no range (lost)"},
+		{
+			"192.0.2.9/24", "192.0.2.9/24", "192.0.2.9", "192.0.2.9", "",
+			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due|: startAddress and endAddress make no range (lost)",
+		},
+		{
+			"192.0.2.0/24", "192.0.2.0", "192.0.2.0", "192.0.2.0", "",
+			"startAddress: a prefix where an address is due|: startAddress and endAddress make no range (lost)",
+		},
 		{"010.0.0.0", "010.0.0.255", "", "", "", ": startAddress and endAddress are not both IP addresses (lost)"},
 		{"n/a", "n/a", "", "", "", ": startAddress and endAddress are not both IP addresses (lost)"},
 		{"192.0.2.0/x", "192.0.2.255", "", "192.0.2.255", "", ": startAddress and endAddress are not both IP addresses (lost)"},

@@ -11,7 +11,7 @@ import (
 type Summary struct {
 	Handle      string   `json:"handle,omitempty"`
 	Name        string   `json:"name,omitempty"`         // domains and nameservers: A-labels, lower case, no final dot; entities: the contact's name
-	UnicodeName string   `json:"unicode_name,omitempty"` // as sent
+	UnicodeName string   `json:"unicode_name,omitempty"` // as sent; empty if it is not that of the name
 	Registrar   string   `json:"registrar,omitempty"`    // its name, else its organisation, else its handle
 	RegistrarID string   `json:"registrar_id,omitempty"` // by IANA
 	Created     string   `json:"created,omitempty"`      // dates are as sent, which should be RFC 3339

@@ -89,7 +89,7 @@ func (r *Result) extent() extent {
 		return out
 	}
 	for walk.next() {
-		switch walk.name() {
+		switch walk.member() {
 		case "startAddress":
 			walk.str(&out.startAddress)
 		case "endAddress":

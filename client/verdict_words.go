@@ -41,7 +41,7 @@ func readWords(raw []byte, contentType string) words {
 
 func (w *words) readObject(body []byte) error {
 	return eachMember(body, func(name string, value jsontext.Value) bool {
-		switch name {
+		switch memberName(name) {
 		case "errorCode":
 			w.errorCode = intOf(value)
 		case "title":
@@ -67,7 +67,7 @@ func (w *words) readNotices(list jsontext.Value) {
 			return
 		}
 		_ = eachMember(notice, func(name string, value jsontext.Value) bool {
-			if name == "title" || name == "description" {
+			if name = memberName(name); name == "title" || name == "description" {
 				w.notices = append(w.notices, stringsOf(value)...)
 			}
 			return true
@@ -154,7 +154,7 @@ func (w words) speakOfRate() bool {
 // further than the one that was asked for.
 func readNames(raw []byte, asked string) (ldh, unicode string) {
 	_ = eachMember(trimBOM(raw), func(name string, value jsontext.Value) bool {
-		switch name {
+		switch memberName(name) {
 		case "ldhName":
 			ldh = firstString(value)
 			return !sameName(asked, ldh, "") || ldh == ""

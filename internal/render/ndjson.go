@@ -100,7 +100,7 @@ func (o *object) answer(r *client.Result) (warnings []string) {
 			o.dst, o.begun = o.dst[:mark], begun
 		}
 		for _, p := range problems {
-			if p.Lost {
+			if p.Lost || p.Warn {
 				warnings = append(warnings, p.String())
 			}
 		}
