@@ -149,7 +149,7 @@ func newBatch(ctx context.Context, c *Client) *batch {
 	}
 	b.queue = newQueue(queueConfig{
 		maxWorkers: c.cfg.Jobs, window: windowPerJob * c.cfg.Jobs, maxWait: c.cfg.maxWait(true),
-		hosts: c.hosts, memory: b.memory,
+		hosts: c.hosts, memory: b.memory, carrier: c.carrier(),
 		spawn: func() { b.workers.Go(b.work) },
 		warn: func(err error) {
 			c.cfg.Logger.Warn("no temporary file for inputs that wait: one slow server may hold up all", "error", err)

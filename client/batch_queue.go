@@ -52,6 +52,7 @@ type queueConfig struct {
 	deadline   time.Time // of the batch; zero: none
 	hosts      *hosts
 	memory     *bodies
+	carrier    carrier     // nil: the transport does not say what it carries
 	spawn      func()      // starts a worker
 	warn       func(error) // the temporary file cannot be used; may be nil
 }
@@ -99,7 +100,7 @@ func (q *queue) offer(l *lane) {
 	if l.place >= 0 || !l.hasFresh() && len(l.repeated) == 0 {
 		return
 	}
-	if !q.ended && (!l.parked.IsZero() || l.inFlight >= l.host.adaptive.limit()) {
+	if !q.ended && (!l.parked.IsZero() || l.inFlight >= q.limit(l)) {
 		return
 	}
 	q.turn++
@@ -202,7 +203,7 @@ func (q *queue) pick(l *lane, now time.Time) (*item, ticket) {
 	if q.ended {
 		return q.any(l), ticket{grant: givenUpEnd}
 	}
-	if l.solo {
+	if l.solo || l.inFlight > 0 && l.inFlight >= q.limit(l) {
 		return nil, ticket{}
 	}
 	p := pass{beside: l.inFlight, maxWait: q.maxWait, others: l.others}

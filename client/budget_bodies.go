@@ -41,6 +41,8 @@ func (b *bodies) take(ctx context.Context, t *task, n int64) error {
 		return nil
 	}
 	defer context.AfterFunc(ctx, b.look)()
+	t.clock.pause() // the server is not what is waited for
+	defer t.clock.resume()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.watched.Add(1)

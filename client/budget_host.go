@@ -13,8 +13,9 @@ type host struct {
 	name  string
 	store BudgetStore
 
-	adaptive adaptive    // its limit may be read without mu
-	read     atomic.Bool // an answer has been read for what it says about limits
+	adaptive adaptive                 // its limit may be read without mu
+	origins  atomic.Pointer[[]string] // see addOrigin
+	read     atomic.Bool              // an answer has been read for what it says about limits
 
 	mu       sync.Mutex
 	breaker  breaker

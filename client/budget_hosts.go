@@ -82,7 +82,9 @@ func hostKey(name string) string {
 func (hs *hosts) at(u *url.URL) *host {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	return hs.get(origin(u))
+	h := hs.get(origin(u))
+	h.addOrigin(u)
+	return h
 }
 
 // keep makes hs remember h until it is released.

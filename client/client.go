@@ -25,7 +25,7 @@ const Version = "0.1.0"
 const (
 	DefaultUserAgent      = "rdapq/" + Version + " (+https://github.com/rdapq/rdapq)"
 	DefaultTimeout        = 15 * time.Second
-	DefaultConnectTimeout = 5 * time.Second
+	DefaultConnectTimeout = 10 * time.Second // or Config.Timeout if that is less
 	DefaultJobs           = 64
 	DefaultPerHost        = 8
 	DefaultMaxBody        = 10 << 20
@@ -85,16 +85,22 @@ type Config struct {
 	// section 9.3); see ParseLanguages. Nil leaves it to them.
 	Languages []string
 
-	// Timeout bounds one attempt, from the queue for a connection to the end of
-	// the body, redirects included. 0 means DefaultTimeout, negative no bound
-	// but that of the context.
+	// Timeout bounds one attempt, from the moment when the request has its
+	// connection or stream to the end of the body, redirects included. Waiting for
+	// a connection does not count against it: see ConnectTimeout. 0 means
+	// DefaultTimeout, negative no bound but that of the context.
+	//
+	// A Transport other than a *[pool.Pool] must call the hooks GetConn and
+	// GotConn of net/http/httptrace, as [http.Transport] does; the wait for its
+	// connections is bounded by the sum of Timeout and ConnectTimeout. Where it
+	// does not call them, Timeout bounds all of the attempt.
 	Timeout time.Duration
 
-	// ConnectTimeout bounds the set-up of a connection: always with a Transport
-	// of the Client's own, never with a *pool.Pool of the caller's, which has
-	// bounds of its own, and with any other while there is one more server to
-	// ask, if it calls the hooks of net/http/httptrace. 0 means
-	// DefaultConnectTimeout.
+	// ConnectTimeout bounds the set-up of a connection: name resolution, TCP and
+	// TLS. It does not apply to a *[pool.Pool] passed as Transport, which has a
+	// [pool.Config.ConnectTimeout] of its own, and to other transports only if they
+	// call the hooks of net/http/httptrace. 0 means DefaultConnectTimeout, or
+	// Timeout if that is less.
 	ConnectTimeout time.Duration
 
 	// Jobs bounds the lookups of one Batch that run at once. 0 means DefaultJobs.
@@ -209,7 +215,12 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.UserAgent = cmp.Or(c.UserAgent, DefaultUserAgent)
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
-	c.ConnectTimeout = positive(c.ConnectTimeout, DefaultConnectTimeout)
+	if c.ConnectTimeout <= 0 {
+		c.ConnectTimeout = DefaultConnectTimeout
+		if c.Timeout > 0 {
+			c.ConnectTimeout = min(c.ConnectTimeout, c.Timeout)
+		}
+	}
 	c.Jobs = positive(c.Jobs, DefaultJobs)
 	c.Attempts = positive(c.Attempts, DefaultAttempts)
 	c.MaxMemory = positive(c.MaxMemory, DefaultMaxMemory)

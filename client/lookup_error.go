@@ -48,7 +48,7 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 	}
 	if tooSlow(a.ctx, err) {
 		e.Code = CodeTimeout
-		e.Message = "no answer from " + host + " within " + spent(a.start) + ", " + at.doing()
+		e.Message = "no answer from " + host + " within " + a.spent() + ", " + at.doing()
 		e.Hint = "try again later, or allow more time"
 		if !errors.Is(err, context.DeadlineExceeded) {
 			e.Err = errors.Join(context.DeadlineExceeded, err)
@@ -121,9 +121,12 @@ func tooSlow(ctx context.Context, err error) bool {
 	return ok && t.Timeout() || errors.Is(err, context.DeadlineExceeded)
 }
 
-// spent rounds the time since start for people.
-func spent(start time.Time) string {
-	d := time.Since(start)
+// spent is the time that the attempt had, rounded for people.
+func (a *attempt) spent() string {
+	d := time.Since(a.start)
+	if a.clock != nil && a.clock.expired() {
+		d = a.clock.spent()
+	}
 	if d < time.Second {
 		return d.Round(time.Millisecond).String()
 	}

@@ -24,6 +24,7 @@ type attempt struct {
 	outer context.Context // the caller's
 	ctx   context.Context // the attempt's own, with its deadline
 	watch *progress       // nil with a pool, which tells the step itself
+	clock *clock          // nil: no bound
 	start time.Time
 
 	task *task
@@ -36,44 +37,50 @@ type attempt struct {
 }
 
 // newAttempt bounds an attempt that has so many alternatives left: by the
-// timeout, by its fair share of the caller's deadline, and while there are
-// alternatives by the connect timeout.
+// timeout, which counts from when the request has its connection or stream, and
+// by the connect timeout before that. While there are alternatives its fair share
+// of the caller's deadline bounds both, and so does ReferralTimeout.
 func (c *Client) newAttempt(ctx context.Context, t *task, more int) (*attempt, context.CancelFunc) {
 	a := &attempt{c: c, outer: ctx, ctx: ctx, task: t, start: time.Now()}
-	limit := c.cfg.Timeout
-	if t.chase != nil && t.chase.now.relation == "" && c.cfg.ReferralTimeout > 0 && (limit < 0 || c.cfg.ReferralTimeout < limit) {
-		limit = c.cfg.ReferralTimeout
+	whole := time.Duration(-1)
+	if t.chase != nil && t.chase.now.relation == "" && c.cfg.ReferralTimeout > 0 && (c.cfg.Timeout < 0 || c.cfg.ReferralTimeout < c.cfg.Timeout) {
+		whole = c.cfg.ReferralTimeout
 	}
 	if deadline, ok := ctx.Deadline(); ok && more > 0 {
 		share := deadline.Sub(a.start) / time.Duration(more+1)
-		if limit < 0 || share < limit {
-			limit = share
+		if whole < 0 || share < whole {
+			whole = share
 		}
 	}
-	cancel := context.CancelFunc(func() {})
-	if limit >= 0 {
-		a.ctx, cancel = context.WithTimeout(ctx, limit)
+	end := context.CancelFunc(func() {})
+	if whole >= 0 {
+		a.ctx, end = context.WithTimeout(ctx, whole)
 	}
-	if _, ok := c.cfg.Transport.(*pool.Pool); ok {
-		return a, cancel
+	_, pooled := c.cfg.Transport.(*pool.Pool)
+	if pooled && c.cfg.Timeout < 0 {
+		return a, end
 	}
-	watched, stop := context.WithCancelCause(a.ctx)
-	a.watch = newProgress()
-	a.ctx = a.watch.follow(watched)
-	timer := (*time.Timer)(nil)
-	if more > 0 {
-		timer = time.AfterFunc(c.cfg.ConnectTimeout, func() {
-			if a.watch.step() < stepSent {
-				stop(errConnectTimeout)
-			}
-		})
+	bounded, stop := context.WithCancelCause(a.ctx)
+	a.ctx = bounded
+	if c.cfg.Timeout >= 0 {
+		wait := time.Duration(-1) // a Pool bounds what it waits for
+		if !pooled {
+			wait = c.cfg.Timeout + c.cfg.ConnectTimeout
+		}
+		a.clock = newClock(c.cfg.Timeout, wait, pooled, stop)
+		a.ctx = a.clock.follow(a.ctx)
 	}
+	if !pooled {
+		a.watch = newProgress(c.cfg.ConnectTimeout, func() { stop(errConnectTimeout) })
+		a.ctx = a.watch.follow(a.ctx)
+	}
+	t.clock = a.clock
 	return a, func() {
-		if timer != nil {
-			timer.Stop()
-		}
+		a.watch.stop()
+		a.clock.stop()
+		t.clock = nil
 		stop(nil)
-		cancel()
+		end()
 	}
 }
 

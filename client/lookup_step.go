@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rdapq/rdapq/pool"
 )
@@ -82,12 +84,17 @@ type progress struct {
 	now    atomic.Int32
 	reused atomic.Bool
 	remote atomic.Pointer[string]
+
+	bound      time.Duration // of setting up a connection
+	late       func()        // called when that takes longer
+	once       sync.Once
+	connecting atomic.Pointer[time.Timer] // nil before it has begun
 }
 
 // newProgress takes a request for sent until it is heard of a connection, as
 // transports that call none of the hooks never tell.
-func newProgress() *progress {
-	p := new(progress)
+func newProgress(bound time.Duration, late func()) *progress {
+	p := &progress{bound: bound, late: late}
 	p.at(stepSent)
 	return p
 }
@@ -99,9 +106,9 @@ func (p *progress) at(s step) { p.now.Store(int32(s)) }
 func (p *progress) follow(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn:           func(string) { p.at(stepQueue) },
-		DNSStart:          func(httptrace.DNSStartInfo) { p.at(stepResolve) },
-		ConnectStart:      func(_, _ string) { p.at(stepConnect) },
-		TLSHandshakeStart: func() { p.at(stepHandshake) },
+		DNSStart:          func(httptrace.DNSStartInfo) { p.connects(stepResolve) },
+		ConnectStart:      func(_, _ string) { p.connects(stepConnect) },
+		TLSHandshakeStart: func() { p.connects(stepHandshake) },
 		GotConn: func(i httptrace.GotConnInfo) {
 			p.reused.Store(i.Reused)
 			if i.Conn != nil {
@@ -111,6 +118,29 @@ func (p *progress) follow(ctx context.Context) context.Context {
 			p.at(stepSent)
 		},
 	})
+}
+
+// connects notes that a connection is being set up for the request. The transport
+// may give it another one meanwhile.
+func (p *progress) connects(s step) {
+	p.at(s)
+	p.once.Do(func() {
+		p.connecting.Store(time.AfterFunc(p.bound, func() {
+			if s := p.step(); s > stepQueue && s < stepSent {
+				p.late()
+			}
+		}))
+	})
+}
+
+// stop ends what the progress bounds; p may be nil.
+func (p *progress) stop() {
+	if p == nil {
+		return
+	}
+	if t := p.connecting.Load(); t != nil {
+		t.Stop()
+	}
 }
 
 // tell fills in what can be known of a foreign transport's connection.

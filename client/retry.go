@@ -32,6 +32,7 @@ type task struct {
 	taken   bool      // host has granted it
 	granted time.Time // when it did
 	probe   bool      // and as a probe
+	clock   *clock    // of the attempt under way; nil: no bound
 	beside  int       // lookups of its batch at host, itself included
 
 	at      time.Time // not before: back-off

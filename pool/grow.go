@@ -50,47 +50,14 @@ func (o *origin) growLocked() {
 	}
 }
 
-// wantLocked is the number of connections that the load is worth.
+// wantLocked is the number of connections that the load is worth: what waits and
+// is in flight, or the demand that a scheduler has stated.
 func (o *origin) wantLocked() int {
-	depth := len(o.queue)
-	for _, c := range o.conns {
-		depth += c.inflight
-	}
-	most := o.capLocked()
-	if o.proto == protoHTTP1 {
-		return min(depth, most)
-	}
-	// A cold origin is dialed once, to learn what the server speaks; where the
-	// queue is deep, as many connections pay whatever that is.
-	want := 1
-	switch {
-	case depth > depthForEight:
-		want = 8
-	case depth > depthForFour:
-		want = 4
-	}
-	// A server that takes few requests at once on a connection gets as many
-	// connections as they need.
-	if o.proto == protoHTTP2 && o.streams > 0 {
-		want = max(want, (depth+o.streams-1)/o.streams)
-	}
-	return min(want, most)
+	return o.growthLocked().wants(max(o.depthLocked(), o.demandNow()))
 }
 
 // capLocked is the number of connections that the origin may have.
-func (o *origin) capLocked() int {
-	most := o.p.cfg.MaxConnsPerHost
-	switch o.proto {
-	case "":
-		most = min(most, o.p.cfg.MaxHTTP2Conns)
-	case protoHTTP2, protoHTTP3:
-		most = o.p.cfg.MaxHTTP2Conns
-	}
-	if o.most > 0 && time.Now().Before(o.mostTil) {
-		most = min(most, o.most)
-	}
-	return most
-}
+func (o *origin) capLocked() int { return o.growthLocked().limit() }
 
 // canServeLocked reports whether every waiter will do with a connection that
 // is there.

@@ -65,6 +65,10 @@ type origin struct {
 	waiting atomic.Int64 // requests that look for a place or wait for one
 	kicked  atomic.Bool  // a dispatch is about to run
 
+	growth   atomic.Pointer[growth] // for Capacity, which takes no lock of the origin
+	demand   atomic.Int64           // the last that Capacity was called with
+	demandAt atomic.Int64           // when, in ns since 1970
+
 	mu         sync.Mutex
 	conns      []*conn
 	dials      []*dial // under way
@@ -111,6 +115,7 @@ type use struct {
 func newOrigin(p *Pool, key originKey) *origin {
 	o := &origin{p: p, key: key}
 	o.seed()
+	o.publishLocked() // nobody else has it yet
 	return o
 }
 
@@ -225,6 +230,7 @@ func (o *origin) dispatchLocked() {
 	}
 	clear(o.queue[len(kept):])
 	o.queue = kept
+	o.publishLocked()
 	o.growLocked()
 }
 
@@ -323,6 +329,7 @@ func (o *origin) learn(c *conn) {
 func (o *origin) learnStreams(c *conn) {
 	if n, ok := c.knownStreams(); ok && n > 0 {
 		o.streams, o.refusing = n, c.limit.holds()
+		o.publishLocked()
 	}
 }
 

@@ -52,8 +52,9 @@ type Pool struct {
 
 	mu      sync.Mutex
 	origins map[originKey]*origin
-	sweepAt int   // how many of them there may be before idle ones are forgotten
-	gone    Stats // of those
+	servers map[string][]*origin // the same by originKey.String
+	sweepAt int                  // how many of them there may be before idle ones are forgotten
+	gone    Stats                // of those
 	closed  bool
 	work    sync.WaitGroup // dials
 	ctx     context.Context
@@ -67,7 +68,7 @@ var ErrClosed = errors.New("pool: closed")
 // package doesn't speak.
 func New(c Config) (*Pool, error) {
 	c = c.withDefaults()
-	p := &Pool{cfg: c, origins: make(map[originKey]*origin), sweepAt: maxOrigins}
+	p := &Pool{cfg: c, origins: make(map[originKey]*origin), servers: make(map[string][]*origin), sweepAt: maxOrigins}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.sessions = c.sessionStore()
 	if p.facts = c.Facts; p.facts == nil {
@@ -175,6 +176,7 @@ func (p *Pool) originFor(req *http.Request) (*origin, error) {
 		p.sweepLocked()
 		o = newOrigin(p, key)
 		p.origins[key] = o
+		p.servers[key.String()] = append(p.servers[key.String()], o)
 	}
 	o.users.Add(1)
 	return o, nil

@@ -1,5 +1,7 @@
 package pool
 
+import "slices"
+
 // maxOrigins is how many origins a Pool remembers before it forgets those that
 // nobody is using: more than there are registries and registrars, and few enough
 // for a server that redirects each request to a host of its own, and for a list
@@ -24,11 +26,21 @@ func (p *Pool) sweepLocked() {
 			o.mu.Lock()
 			p.gone.add(o.stats.snapshot())
 			o.mu.Unlock()
-			delete(p.origins, key)
+			p.dropLocked(key)
 			p.dialer.tls.forget(key)
 		}
 	}
 	p.sweepAt = max(maxOrigins, 2*len(p.origins))
+}
+
+// dropLocked forgets an origin. The lock of the Pool is held.
+func (p *Pool) dropLocked(key originKey) {
+	o, name := p.origins[key], key.String()
+	delete(p.origins, key)
+	rest := slices.DeleteFunc(slices.Clone(p.servers[name]), func(x *origin) bool { return x == o })
+	if p.servers[name] = rest; len(rest) == 0 {
+		delete(p.servers, name)
+	}
 }
 
 // retire reports whether nothing is under way at an origin, and there are no

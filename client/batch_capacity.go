@@ -1,0 +1,63 @@
+package client
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A carrier is a transport that knows how many requests to an origin it carries
+// at a time; see [pool.Pool.Capacity].
+type carrier interface {
+	Capacity(origin string, demand int) int
+}
+
+// maxOriginsOfHost bounds the origins of a host whose capacity counts: http and
+// https of one name, or the hosts of a group. With more, capacity is no bound.
+const maxOriginsOfHost = 8
+
+// addOrigin notes that requests to u count for h. The lock of hosts is held.
+func (h *host) addOrigin(u *url.URL) {
+	old := h.origins.Load()
+	if old != nil && (len(*old) > maxOriginsOfHost || slices.ContainsFunc(*old, func(o string) bool { return isOrigin(o, u) })) {
+		return
+	}
+	var list []string
+	if old != nil {
+		list = append(list, *old...)
+	}
+	list = append(list, strings.ToLower(u.Scheme)+"://"+origin(u))
+	h.origins.Store(&list)
+}
+
+// isOrigin reports whether text is the origin of u, as addOrigin writes it.
+func isOrigin(text string, u *url.URL) bool {
+	scheme, host, ok := strings.Cut(text, "://")
+	return ok && strings.EqualFold(scheme, u.Scheme) && (strings.EqualFold(host, u.Host) || host == origin(u))
+}
+
+// limit is how many lookups may be under way at l: what its host may be sent at a
+// time, and no more than its connections carry.
+func (q *queue) limit(l *lane) int {
+	n := l.host.adaptive.limit()
+	origins := l.host.origins.Load()
+	if q.carrier == nil || l.inFlight >= n || origins == nil || len(*origins) > maxOriginsOfHost {
+		return n
+	}
+	demand, carried := q.demand(l), 0
+	for _, o := range *origins {
+		carried += q.carrier.Capacity(o, demand)
+	}
+	return min(n, max(carried, 1))
+}
+
+// demand is how many lookups of l would be under way if its connections were no
+// bound.
+func (q *queue) demand(l *lane) int {
+	return int(min(int64(l.inFlight)+l.queued(), int64(l.host.adaptive.limit()), int64(q.maxWorkers)))
+}
+
+func (c *Client) carrier() carrier {
+	k, _ := c.cfg.Transport.(carrier)
+	return k
+}

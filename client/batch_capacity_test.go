@@ -1,0 +1,52 @@
+package client_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A slow server is sent each query once: no request waits so long for a
+// connection or a stream that it fails, or is cancelled, by that.
+func TestBatchSlowServer(t *testing.T) {
+	t.Parallel() // it does little but wait
+	for _, c := range []struct {
+		name    string
+		server  rdaptest.Config
+		timeout time.Duration
+		lines   int
+		conns   int64 // at most
+	}{
+		{"HTTP/1.1", rdaptest.Config{Protocols: rdaptest.H1Only, Latency: 400 * time.Millisecond}, 750 * time.Millisecond, 24, 4},
+		{"HTTP/2 with two streams", rdaptest.Config{Protocols: rdaptest.H2Only, Latency: 200 * time.Millisecond, MaxStreams: 2}, time.Second, 60, 8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := rdaptest.Start(t, c.server)
+			p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: s.Pool()}, AllowPrivate: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { p.Close() })
+			a := newAsker(t, s.CA(), client.Config{Transport: p, Resolver: urls{s.URL()}, Timeout: c.timeout})
+			var texts []string
+			for i := range c.lines {
+				texts = append(texts, fmt.Sprintf("n%d.example", i))
+			}
+			for r := range a.Batch(t.Context(), lines(texts...)) {
+				if r.Verdict != client.Registered || r.Attempts != 1 {
+					t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, r.Err)
+				}
+			}
+			n := s.Counts()
+			if st := p.Stats(); n.Requests != int64(c.lines) || st.Connections > c.conns || st.Failed != 0 {
+				t.Errorf("%d requests, %d connections, %d cancelled", n.Requests, st.Connections, st.Failed)
+			}
+		})
+	}
+}

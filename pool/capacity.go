@@ -1,0 +1,155 @@
+package pool
+
+import (
+	"net/url"
+	"time"
+)
+
+// assumedStreams is the stream limit assumed for a connection that has not
+// announced one: what net/http assumes (RFC 9113 section 6.5.2 recommends no less).
+const assumedStreams = 100
+
+// demandLife is how long a demand counts after the call of [Pool.Capacity] that
+// stated it.
+const demandLife = time.Second
+
+// Capacity returns how many requests to origin ("https://rdap.example:8443") the
+// Pool carries at a time, once the connections that demand justifies are open.
+// Demand is the number of requests that the caller has in flight there or could
+// send now. For a second it counts as the depth of the queue, so that the next
+// request opens as many connections as the demand is worth. The result is at
+// least 1 and at most max(demand, 1).
+//
+// A scheduler that starts no more requests than that keeps them out of the Pool's
+// queue, except for those that wait for the first connection: the protocol of an
+// origin without a connection is not known, and Capacity assumes HTTP/2.
+//
+// Capacity sends nothing, and takes no lock that is held during a request.
+func (p *Pool) Capacity(origin string, demand int) int {
+	demand = max(demand, 1)
+	if p.cfg.single() {
+		return demand
+	}
+	p.mu.Lock()
+	same, ok := p.servers[origin]
+	p.mu.Unlock()
+	if !ok {
+		if u, err := url.Parse(origin); err == nil {
+			name := keyOf(u).String()
+			p.mu.Lock()
+			same = p.servers[name]
+			p.mu.Unlock()
+		}
+	}
+	if len(same) == 0 {
+		return p.coldGrowth().carries(demand)
+	}
+	// With a proxy, or behind the guard, an origin has connections apart.
+	known, cold := 0, 0
+	for _, o := range same {
+		o.demand.Store(int64(demand))
+		o.demandAt.Store(time.Now().UnixNano())
+		switch g := o.growth.Load(); g.proto {
+		case "":
+			cold = max(cold, g.carries(demand))
+		default:
+			known += g.carries(demand)
+		}
+	}
+	if known == 0 {
+		known = cold
+	}
+	return min(max(known, 1), demand)
+}
+
+// growth is what decides how many connections a load is worth.
+type growth struct {
+	proto     string // empty: not known yet
+	streams   int    // stream limit of a connection; 0: not known
+	maxConns  int
+	bounded   int // connections that the server was seen to take at most; 0: not known
+	boundedTo int64
+}
+
+func (p *Pool) coldGrowth() growth {
+	return growth{maxConns: min(p.cfg.MaxConnsPerHost, p.cfg.MaxHTTP2Conns)}
+}
+
+// growthLocked is the growth of o now.
+func (o *origin) growthLocked() growth {
+	g := o.p.coldGrowth()
+	g.proto, g.streams = o.proto, o.streams
+	switch o.proto {
+	case protoHTTP1:
+		g.maxConns = o.p.cfg.MaxConnsPerHost
+	case protoHTTP2, protoHTTP3:
+		g.maxConns = o.p.cfg.MaxHTTP2Conns
+	}
+	if o.most > 0 {
+		g.bounded, g.boundedTo = o.most, o.mostTil.UnixNano()
+	}
+	return g
+}
+
+// publishLocked lets Capacity see what has changed.
+func (o *origin) publishLocked() {
+	g := o.growthLocked()
+	if now := o.growth.Load(); now == nil || *now != g {
+		o.growth.Store(&g)
+	}
+}
+
+// limit is the number of connections that the origin may have.
+func (g growth) limit() int {
+	if g.bounded > 0 && time.Now().UnixNano() < g.boundedTo {
+		return min(g.maxConns, g.bounded)
+	}
+	return g.maxConns
+}
+
+// wants is the number of connections that a load of so many requests is worth.
+func (g growth) wants(depth int) int {
+	if g.proto == protoHTTP1 {
+		return min(depth, g.limit())
+	}
+	// A cold origin is dialed once, to learn what the server speaks; where the
+	// queue is deep, as many connections pay whatever that is.
+	want := 1
+	switch {
+	case depth > depthForEight:
+		want = 8
+	case depth > depthForFour:
+		want = 4
+	}
+	// A server that takes few requests at a time on a connection gets as many
+	// connections as they need.
+	if g.proto == protoHTTP2 && g.streams > 0 {
+		want = max(want, (depth+g.streams-1)/g.streams)
+	}
+	return min(want, g.limit())
+}
+
+// carries is how many of so many requests those connections take.
+func (g growth) carries(demand int) int {
+	conns := max(g.wants(demand), 1)
+	if g.proto == protoHTTP1 {
+		return min(demand, conns)
+	}
+	streams := assumedStreams
+	if g.streams > 0 {
+		streams = g.streams
+	}
+	if streams >= (demand+conns-1)/conns {
+		return demand
+	}
+	return conns * streams
+}
+
+// demandNow is the demand that a caller has stated of late.
+func (o *origin) demandNow() int {
+	n := o.demand.Load()
+	if n > 0 && time.Now().UnixNano()-o.demandAt.Load() < int64(demandLife) {
+		return int(n)
+	}
+	return 0
+}

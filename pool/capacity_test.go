@@ -1,0 +1,71 @@
+package pool_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+func TestCapacity(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		server       rdaptest.Config
+		config       pool.Config
+		demand, want int
+	}{
+		{"HTTP/1.1", rdaptest.Config{Protocols: rdaptest.H1Only}, pool.Config{}, 24, 4},
+		{"HTTP/1.1, less demand", rdaptest.Config{Protocols: rdaptest.H1Only}, pool.Config{}, 3, 3},
+		{"HTTP/1.1, more connections", rdaptest.Config{Protocols: rdaptest.H1Only}, pool.Config{MaxConnsPerHost: 9}, 24, 9},
+		{"HTTP/2", rdaptest.Config{Protocols: rdaptest.H2Only}, pool.Config{}, 60, 60},
+		{"HTTP/2, deep", rdaptest.Config{Protocols: rdaptest.H2Only}, pool.Config{}, 5000, 2000},
+		{"two streams", rdaptest.Config{Protocols: rdaptest.H2Only, MaxStreams: 2}, pool.Config{}, 60, 16},
+		{"two streams, less demand", rdaptest.Config{Protocols: rdaptest.H2Only, MaxStreams: 2}, pool.Config{}, 3, 3},
+		{"no reuse", rdaptest.Config{Protocols: rdaptest.H1Only}, pool.Config{NoReuse: true}, 500, 500},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := rdaptest.Start(t, c.server)
+			p := newPool(t, s, c.config)
+			origin := s.URL()[:len(s.URL())-1]
+			if n := p.Capacity(origin, 24); n != 24 && !c.config.NoReuse {
+				t.Errorf("%d before there is a connection", n)
+			}
+			for range 5 { // so that the stream limit is known
+				if _, err := get(t.Context(), p, s.URL()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := p.Capacity(origin, c.demand); n != c.want {
+				t.Errorf("%d, want %d", n, c.want)
+			}
+			if n := p.Capacity(s.URL(), 0); n != 1 { // the URL in another spelling
+				t.Errorf("%d without demand", n)
+			}
+		})
+	}
+}
+
+// The connections that a stated demand is worth are opened with the first request.
+func TestCapacityDemand(t *testing.T) {
+	t.Parallel()
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
+	p := newPool(t, s, pool.Config{})
+	if _, err := get(t.Context(), p, s.URL()); err != nil {
+		t.Fatal(err)
+	}
+	p.CloseIdleConnections()
+	p.Capacity(s.URL(), 100)
+	if _, err := get(t.Context(), p, s.URL()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for p.Stats().Connections < 5 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	if n := p.Stats().Dials; n != 5 {
+		t.Errorf("%d dials, want 1 and 4", n)
+	}
+}
