@@ -69,3 +69,21 @@ func TestCapacityDemand(t *testing.T) {
 		t.Errorf("%d dials, want 1 and 4", n)
 	}
 }
+
+// A connection that has reached its maximum age takes no new request.
+func TestMaxConnAge(t *testing.T) {
+	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
+		t.Run(name, func(t *testing.T) {
+			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
+			p := newPool(t, s, pool.Config{MaxConnAge: time.Nanosecond})
+			for range 3 {
+				if _, err := get(t.Context(), p, s.URL()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if st := p.Stats(); st.Connections != 3 || st.Closed[pool.ClosedAge] != 2 {
+				t.Errorf("%d connections, closed: %v", st.Connections, st.Closed)
+			}
+		})
+	}
+}

@@ -63,10 +63,15 @@ type Config struct {
 	// that the effect of each can be told apart.
 	FreshConns bool
 
-	// ConnectTimeout bounds name resolution and TCP set-up, HandshakeTimeout
-	// the TLS handshake. 0 means the defaults.
+	// ConnectTimeout bounds the set-up of a connection: name resolution, TCP, the
+	// proxy and TLS. HandshakeTimeout bounds the TLS handshake alone. 0 means the
+	// defaults.
 	ConnectTimeout   time.Duration
 	HandshakeTimeout time.Duration
+
+	// MaxConnAge is the age from which a connection gets no new request; it is
+	// closed when those in flight have ended. 0 means no limit.
+	MaxConnAge time.Duration
 
 	// IdleTimeout closes a connection that carried nothing for so long.
 	// 0 means DefaultIdleTimeout.

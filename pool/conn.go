@@ -42,6 +42,7 @@ type conn struct {
 	refused  bool        // the peer closed it with requests unprocessed
 	by       Closer      // who draining is owed to; empty: the server
 	draining bool        // takes no more requests: GOAWAY, Connection: close
+	openedAt time.Time   // never changes
 	idleAt   time.Time   // since when it carries nothing
 	idle     *time.Timer // closes it when it has been idle for long
 }
@@ -65,7 +66,7 @@ type setup struct {
 func (s setup) total() time.Duration { return s.dns + s.tcp + s.tls }
 
 func newConn(id int64, cc carrier, s setup, protocol string) *conn {
-	c := &conn{id: id, cc: cc, setup: s, protocol: protocol}
+	c := &conn{id: id, cc: cc, setup: s, protocol: protocol, openedAt: time.Now()}
 	if host, _, err := net.SplitHostPort(s.remote); err == nil {
 		ip := net.ParseIP(host)
 		c.loopback = ip != nil && ip.IsLoopback() && !s.proxied

@@ -104,7 +104,7 @@ func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, erro
 	case p.onlyH3:
 		return nil, &Error{Step: StepConnect, Origin: key.String(), Err: errH3Reach}
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.cfg.ConnectTimeout+p.cfg.HandshakeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.ConnectTimeout)
 	defer cancel()
 	g := &dialing{key: key, dial: d}
 	ctx = context.WithValue(ctx, dialingKey{}, g)

@@ -20,6 +20,8 @@ const (
 	ClosedServer Closer = "server" // the server did, or told us to
 	ClosedError  Closer = "error"  // it broke
 	ClosedPool   Closer = "pool"   // we did: Close, CloseIdleConnections, or one request only
+	ClosedAge    Closer = "age"    // we did: it was open for Config.MaxConnAge
+	ClosedFaulty Closer = "faulty" // we did: it brought failures only, while another connection worked
 )
 
 // An Event is something that happened to a connection, for [Config.OnEvent].

@@ -64,7 +64,7 @@ func newH3Net(c Config, d *dialer, number func() int64) (h3Net, error) {
 // connect makes one connection, or one that has early data to offer and goes
 // on with its handshake.
 func (n *quicNet) connect(ctx context.Context, key originKey, d *dial) (*conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, n.cfg.ConnectTimeout+n.cfg.HandshakeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.ConnectTimeout)
 	defer cancel()
 	fail := func(step Step, err error) (*conn, error) {
 		if cause := context.Cause(ctx); cause != nil {

@@ -193,6 +193,8 @@ func (o *origin) pick(newerThan int64) *conn {
 		best.triedIn = o.picks
 		if best.inflight == 0 && !best.idleAt.IsZero() && wallSince(best.idleAt) > o.p.cfg.IdleTimeout {
 			best.draining, best.by = true, ClosedIdle // its timer may have slept with the machine
+		} else if age := o.p.cfg.MaxConnAge; age > 0 && best.granted > 0 && wallSince(best.openedAt) >= age {
+			best.draining, best.by = true, ClosedAge
 		} else if o.mayTryLocked(best) && best.reserve(o.perConn) {
 			o.learnStreams(best)
 			if best.inflight == 1 && best.idle != nil {

@@ -61,7 +61,7 @@ func (o *benchOptions) check() ([]measure.Mode, error) {
 var sharedBenchFlags = []string{
 	"file", "type", "server", "offline", "iana-only", "bootstrap-overrides", "allow-http", "input-format", "column", "field",
 	"report", "quiet", "verbose", "max-wait", "rate", "group",
-	"timeout", "ca", "insecure", "insecure-credentials", "client-cert", "client-cert-password-file", "user-agent",
+	"timeout", "connect-timeout", "ca", "insecure", "insecure-credentials", "client-cert", "client-cert-password-file", "user-agent",
 	"ipv4", "ipv6", "bind", "resolve", "allow-private", "proxy", "demo", "demo-rtt",
 }
 

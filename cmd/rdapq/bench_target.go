@@ -41,7 +41,7 @@ type target struct {
 func (a *app) newTarget() (*target, error) {
 	o := &a.opts
 	t := &target{}
-	t.client = client.Config{UserAgent: o.userAgent, Timeout: o.timeout, AllowHTTP: o.allowHTTP, Logger: a.logger()}
+	t.client = client.Config{UserAgent: o.userAgent, Timeout: o.timeout, ConnectTimeout: o.net.connectTime, AllowHTTP: o.allowHTTP, Logger: a.logger()}
 	var err error
 	if t.pool, err = o.connections(t.client); err != nil {
 		return nil, err

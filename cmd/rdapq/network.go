@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -33,6 +34,8 @@ type networkOptions struct {
 	resolve       []string
 	proxy         string
 	allowPrivate  bool
+	connectTime   time.Duration // 0: client.Config's default
+	maxConnAge    time.Duration // 0: none
 }
 
 var (
@@ -56,6 +59,8 @@ func (o *networkOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.bind, "bind", "", "source `ADDRESS` of connections")
 	f.StringArrayVar(&o.resolve, "resolve", nil, "addresses to use in place of name resolution: `HOST:PORT:ADDRESS[,ADDRESS...]`; can be repeated")
 	f.BoolVar(&o.allowPrivate, "allow-private", false, "go to private and local addresses when IANA's files or a server point there, for laboratories; servers that you name are asked wherever they are")
+	f.DurationVar(&o.connectTime, "connect-timeout", 0, "Limit name resolution, TCP and TLS set-up of a connection to `TIME` (default 10s, or --timeout if that is less)")
+	f.DurationVar(&o.maxConnAge, "max-conn-age", 0, "Send no new request on a connection older than `TIME` (default no limit)")
 	f.StringVar(&o.proxy, "proxy", "", "`URL` of a proxy: http, https, socks5 or socks5h; without it HTTPS_PROXY, HTTP_PROXY and NO_PROXY count")
 }
 
@@ -73,6 +78,10 @@ func (o *networkOptions) check(demo bool) error {
 		return usagef("one of "+strings.Join(tlsNames, ", "), "--tls-max does not take %q", o.tlsMax)
 	case tlsVersions[o.tlsMin] > tlsVersions[o.tlsMax]:
 		return usagef("", "--tls-min %s is newer than --tls-max %s", o.tlsMin, o.tlsMax)
+	case o.connectTime < 0:
+		return usagef("a time such as 10s", "--connect-timeout must not be negative")
+	case o.maxConnAge < 0:
+		return usagef("a time such as 10m", "--max-conn-age must not be negative")
 	case o.http == "3" && o.tlsMax != "1.3":
 		return usagef("leave --tls-max out", "--http 3 needs TLS 1.3, and --tls-max is %s", o.tlsMax)
 	case demo && o.http == "3":
@@ -94,6 +103,7 @@ func (o *networkOptions) apply(c *pool.Config) error {
 	}
 	c.NoReuse, c.FreshConns = o.noReuse, o.fresh
 	c.AllowPrivate = o.allowPrivate
+	c.MaxConnAge = o.maxConnAge
 	c.NoEarlyData, c.FastOpen = o.noEarlyData, o.fastOpen
 	if o.minHandshakes {
 		c.MaxHTTP2Conns = 1

@@ -41,7 +41,7 @@ func (a *app) newSession() (*session, error) {
 		UserAgent: o.userAgent, Logger: a.logger(), Warn: a.warn,
 	}
 	config := client.Config{
-		UserAgent: o.userAgent, Timeout: o.timeout, Jobs: o.jobs, PerHost: o.conns, AllowHTTP: o.allowHTTP, Logger: a.logger(),
+		UserAgent: o.userAgent, Timeout: o.timeout, ConnectTimeout: o.net.connectTime, Jobs: o.jobs, PerHost: o.conns, AllowHTTP: o.allowHTTP, Logger: a.logger(),
 	}
 	conns, err := o.connections(config)
 	if err != nil {
