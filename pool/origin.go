@@ -88,8 +88,11 @@ type origin struct {
 	rtt        time.Duration // as seen when a connection was made; 0: not known
 	altSvc     []string      // Alt-Svc as it was read last, at altSvcAt
 	altSvcAt   time.Time
-	closed     bool
-	stats      originStats
+
+	stalledSince time.Time // since when nothing will end the wait of the queue; zero: it will end
+
+	closed bool
+	stats  originStats
 
 	lateOnly atomic.Bool // the server wants no early data
 }
@@ -234,6 +237,7 @@ func (o *origin) dispatchLocked() {
 	o.queue = kept
 	o.publishLocked()
 	o.growLocked()
+	o.watchQueueLocked()
 }
 
 // kick is what carriers call: a place may have become free, or a connection may
