@@ -210,6 +210,8 @@ type Config struct {
 
 	// Logger tells about requests and redirects at debug level. Nil is silent.
 	Logger *slog.Logger
+
+	secrets *secretsByOrigin // of Credentials
 }
 
 func (c Config) withDefaults() Config {
@@ -279,6 +281,7 @@ func New(cfg Config) (*Client, error) {
 	if field := acceptLanguage(c.cfg.Languages); field != "" {
 		c.languages = []string{field}
 	}
+	c.cfg.secrets = newSecretsByOrigin(c.cfg.Credentials)
 	c.auth = newAuthenticator(c.cfg.Credentials)
 	c.cache, c.registrars = newCache(c.cfg), sync.OnceValue(BuiltinRegistrarURLs)
 	if c.cfg.Transport == nil {
