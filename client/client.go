@@ -106,10 +106,10 @@ type Config struct {
 	// Jobs bounds the lookups of one Batch that run at once. 0 means DefaultJobs.
 	Jobs int
 
-	// PerHost bounds those of them that run at once at one server, or one group
-	// of hosts. 0 means that the bound starts at DefaultPerHost and adapts to the
-	// server, up to Jobs and at most 64; other values are where it starts and
-	// what it never exceeds.
+	// PerHost bounds the requests of the Client that are in flight at a time to one
+	// server, or one group of hosts, whoever started them: Lookup, Search or Batch.
+	// 0 means that the bound starts at DefaultPerHost and adapts to the server, up
+	// to Jobs and at most 64. Any other value is a ceiling, where the bound starts.
 	PerHost int
 
 	// Groups names hosts that count requests together, as those of one operator
