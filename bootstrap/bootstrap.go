@@ -61,9 +61,10 @@ func (c Class) String() string {
 // fields counts.
 type Question struct {
 	Class  Class
-	Name   string       // Domain, Nameserver: the name in A-labels; Entity: the handle
+	Name   string       // Domain, Nameserver: the name in A-labels, "." for the root; Entity: the handle
 	Prefix netip.Prefix // Address: a single address has all its bits
 	Autnum uint32
+	Below  bool // Domain: the question is about all names below Name; they and a top-level domain itself have different servers
 }
 
 // A Source says where an [Answer] comes from.

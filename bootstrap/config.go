@@ -51,7 +51,8 @@ type Config struct {
 	// Overrides go before the registries.
 	Overrides Overrides
 
-	// IANAOnly turns off the built-in list of servers that IANA's file lacks.
+	// IANAOnly turns off the built-in list of servers that IANA's file lacks, and with
+	// it IANA's server for top-level domains.
 	IANAOnly bool
 
 	// Offline never fetches: answers come from the cache, however old, and
@@ -64,7 +65,8 @@ type Config struct {
 
 	// Files, when not nil, stand for all of IANA's files: nothing is fetched,
 	// the cache and the snapshot are not read, and a registry without a file
-	// knows no server. They are taken for IANA's words and not for yours, so
+	// knows no server; top-level domains are looked up where the names below them
+	// are. They are taken for IANA's words and not for yours, so
 	// that a client asks no private address because of them; name such servers
 	// in Overrides.
 	Files map[Registry][]byte
@@ -87,6 +89,7 @@ type Config struct {
 func New(c Config) (*Resolver, error) {
 	r := &Resolver{
 		offline:   c.Offline || c.Files != nil,
+		given:     c.Files != nil,
 		allowHTTP: c.AllowHTTP,
 		patience:  fallbackWait,
 		cache:     cache{dir: c.Dir},

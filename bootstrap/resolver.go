@@ -20,6 +20,7 @@ type Resolver struct {
 
 	baseURL   string
 	offline   bool
+	given     bool // the files were given: see Config.Files
 	allowHTTP bool
 	patience  time.Duration // fallbackWait, but in tests
 	cache     cache
@@ -73,8 +74,12 @@ const fallbackWait = 5 * time.Second
 // old copy of IANA's files only: where [Config.BaseURL] names others, it serves
 // when these cannot be had.
 //
-// Errors are a [*NoServiceError], a [*HTTPOnlyError], [ErrBadReverseName], the
-// error of ctx, or about a question that is none.
+// The root and top-level domains themselves have their records at IANA's own server,
+// which IANA's files do not list: the answer has SourceUnlisted. Config.Server,
+// Config.Overrides and Config.Files go before that rule.
+//
+// Errors are a [*NoServiceError], a [*HTTPOnlyError], a [*NotTopLevelError],
+// [ErrBadReverseName], the error of ctx, or about a question that is none.
 func (r *Resolver) Resolve(ctx context.Context, q Question) (Answer, error) {
 	if r.server != nil {
 		return Answer{URLs: r.server, Source: SourceServer}, nil
@@ -90,6 +95,13 @@ func (r *Resolver) Resolve(ctx context.Context, q Question) (Answer, error) {
 	}
 	h := &r.holders[to.registry]
 	ed := r.edition(h)
+	if !r.given && q.isTopLevel(&to) {
+		if r.isDelegated(to.name, ed.table) || specialUse[to.name] {
+			r.refresh(h)
+			return r.topLevelAnswer(h, ed, &to, q)
+		}
+		return r.resolveFresh(ctx, h, &to, q, false)
+	}
 	e := ed.table.find(&to)
 	if e == nil || r.standsIn(ed) {
 		return r.resolveFresh(ctx, h, &to, q, e != nil)
@@ -143,6 +155,9 @@ func (r *Resolver) resolveFresh(ctx context.Context, h *holder, to *target, q Qu
 		}
 	}
 	ed := r.edition(h)
+	if !r.given && q.isTopLevel(to) {
+		return r.topLevelAnswer(h, ed, to, q)
+	}
 	if e := ed.table.find(to); e != nil {
 		return ed.answer(to, e)
 	}

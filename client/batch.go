@@ -230,7 +230,7 @@ func (b *batch) prepare(it *item, err error) *Error {
 		r.Query.Text = in.Text
 		return &Error{Code: CodeInput, Message: "the input cannot be read: " + visible(err.Error()), Err: err}
 	}
-	q, err := ParseAs(in.Type, in.Text)
+	q, err := parseAt(in.Type, in.Text, in.Server)
 	if err != nil {
 		r.Query.Text = in.Text
 		return asError(err)

@@ -24,9 +24,9 @@ type twinKey struct {
 }
 
 func (q *Query) twinKey(server string) twinKey {
-	if q.Search != nil || q.URL != "" || q.Note != "" || q.Referral != "" {
+	if q.Search != nil || q.URL != "" || q.Referral != "" {
 		// Whatever else makes a difference.
-		return twinKey{typ: q.Type, name: q.Path() + " " + q.URL + " " + q.Note + " " + string(q.Referral), server: server}
+		return twinKey{typ: q.Type, name: q.Path() + " " + q.URL + " " + string(q.Referral), server: server}
 	}
 	return twinKey{typ: q.Type, name: q.Name, prefix: q.Prefix, autnum: q.Autnum, server: server}
 }
@@ -63,7 +63,26 @@ func (t twin) of(r *Result) *Result {
 		c.Shared, c.SharedLine = true, r.Line
 	}
 	c.Warnings = slices.Clip(c.Warnings) // each has a list of its own to append to
+	c.replaceNote(r.Query.Note)
 	return &c
+}
+
+// replaceNote replaces the note on how the text of another query was read by the
+// note of this one.
+func (r *Result) replaceNote(other string) {
+	if r.Query.Note == other {
+		return
+	}
+	var list []string
+	if r.Query.Note != "" {
+		list = append(list, r.Query.Note)
+	}
+	for _, w := range r.Warnings {
+		if w != other {
+			list = append(list, w)
+		}
+	}
+	r.Warnings = list
 }
 
 // watchFirstByte returns a context under which the transport notes in t that the

@@ -128,6 +128,11 @@ func resolveError(ctx context.Context, q Query, err error) *Error {
 			e.Message = "no RDAP service known for " + visible(noServiceFor(q))
 		}
 		e.Hint = noServiceHint(q)
+	case errors.Is(err, bootstrap.ErrNotTopLevel):
+		return &Error{
+			Code: CodeInvalid, Err: err, Message: quote(q.Name) + ": a name without a dot that is not a top-level domain",
+			Hint: "look up a handle as an entity, or name the server that has this name (-s)",
+		}
 	case ctx.Err() != nil:
 		stopped(ctx, e, "finding the server for "+visible(q.String()))
 	}
@@ -145,8 +150,8 @@ func noServiceHint(q Query) string {
 			return "this is an address: ask for it as one, not as a domain"
 		case isASBlock(q.Name):
 			return "ask for one AS number of the block"
-		case top == q.Name:
-			return "a name without a dot is taken for a top-level domain; ask for a handle as an entity"
+		case top == q.Name && top != ".":
+			return "look up a handle as an entity, or name the server that has this name (-s)"
 		}
 	}
 	return "name a server if you know one that answers for it"

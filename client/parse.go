@@ -9,64 +9,150 @@ import (
 // Parse makes a [Query] of what a person wrote and finds its type by its shape:
 // an IPv4 or IPv6 address or prefix, an AS number ("AS64496", "AS1.10" or a
 // bare number), and otherwise a domain name. A name below in-addr.arpa or
-// ip6.arpa is a domain too. The URL of an RDAP object is asked as it is, and so is
-// the path of a search, "domains?name=exam*.com", at the server responsible. Of
-// another URL the host is asked for, and of an e-mail address the domain.
-// Entities, nameservers and help have no shape of their own and are never
-// guessed: use [ParseAs] for them.
+// ip6.arpa is a domain too, and so is "." for the root. The URL of an RDAP object is
+// requested as it is, and so is the path of a search, "domains?name=exam*.com", at
+// the server responsible.
+//
+// Text copied from elsewhere is read where its meaning is certain: of an http or
+// https URL and of "host:port" the host is looked up, of an e-mail address the
+// domain; quotation marks, brackets and punctuation around a name are removed, and
+// "hxxps://courbu[.]re" is read as a URL of courbu.re. [Query.Note] says so. Other
+// text is an error: lists, ranges, URLs of other schemes, names with invisible
+// characters. Entities, nameservers and help have no shape of their own and are
+// never guessed: use [ParseAs] for them.
 //
 // The error is an [*Error] with [CodeInvalid].
-func Parse(text string) (Query, error) {
-	s := strings.TrimSpace(text)
-	if looksLikeSearchPath(s) {
-		return ParseAs(Type(strings.ToLower(s[:strings.IndexAny(s, "/?")])), text)
-	}
-	if q, ok, err := parseURL(s, ""); ok {
-		q.Text = text
-		return q, err
-	}
-	if pasted(s) {
-		return parsePasted(s, text)
-	}
-	typ, err := detect(s)
-	if err != nil {
-		return Query{Text: text}, err
-	}
-	return ParseAs(typ, text)
-}
+func Parse(text string) (Query, error) { return parseShape(text, "") }
 
 // ParseAs makes a [Query] of the given type; with an empty type it does as
 // [Parse] does. White space around the text does not count. The error is an
 // [*Error] with [CodeInvalid].
-func ParseAs(typ Type, text string) (Query, error) {
+func ParseAs(typ Type, text string) (Query, error) { return parseAt(typ, text, "") }
+
+// parseAt does what ParseAs does. A URL at the origin of server is a URL of RDAP.
+func parseAt(typ Type, text, server string) (Query, error) {
 	if typ == "" {
-		return Parse(text)
+		return parseShape(text, server)
 	}
-	q := Query{Text: text, Type: typ}
 	s := strings.TrimSpace(text)
-	if url, ok, err := parseURL(s, typ); ok {
-		url.Text = text
-		return url, err
+	clean := s
+	switch typ {
+	case TypeDomain, TypeNameserver, TypeIP, TypeAutnum:
+		clean = cleanPaste(s)
 	}
+	if q, ok, err := parseURL(clean, typ, server); ok {
+		q.noteReading(s, clean)
+		q.Text = text
+		return q, err
+	}
+	q, err := parseObject(typ, clean)
+	q.noteReading(s, clean)
+	q.Text = text
+	return q, err
+}
+
+// parseShape does what Parse does. A URL at the origin of server is a URL of RDAP.
+func parseShape(text, server string) (Query, error) {
+	s := strings.TrimSpace(text)
+	if looksLikeSearchPath(s) {
+		return ParseAs(Type(strings.ToLower(s[:strings.IndexAny(s, "/?")])), text)
+	}
+	clean := cleanPaste(s)
+	if q, ok, err := parseURL(clean, "", server); ok {
+		q.noteReading(s, clean)
+		q.Text = text
+		return q, err
+	}
+	object, typ, err := findObject(clean)
+	if err != nil {
+		return Query{Text: text}, err
+	}
+	q, err := parseObject(typ, object)
+	q.noteReading(s, object)
+	q.Text = text
+	return q, err
+}
+
+// noteReading says in Note that only a part of the text was read.
+func (q *Query) noteReading(text, read string) {
+	if text == read || q.Type == "" {
+		return
+	}
+	note := "the query was read as " + visible(q.String())
+	if q.Note != "" {
+		note += "; " + q.Note
+	}
+	q.Note = note
+}
+
+// findObject finds the name, address or AS number in text without punctuation, and
+// its type.
+func findObject(s string) (object string, typ Type, err error) {
+	switch {
+	case pasted(s):
+		object, err = hostOf(s)
+		if err != nil {
+			return "", "", err
+		}
+		if looksLikeIP(object) {
+			return object, TypeIP, nil
+		}
+		return object, TypeDomain, nil
+	case isBareName(s):
+	default:
+		if e := checkSingle(s); e != nil {
+			return "", "", e
+		}
+		if host, ok := cutHost(s); ok {
+			s = host
+		}
+	}
+	if first, _, ok := cutRange(s); ok {
+		if isAddress(first) {
+			return s, TypeIP, nil
+		}
+		return s, TypeAutnum, nil
+	}
+	if short, ok := strings.CutSuffix(s, "."); ok && (isAddress(short) || isAutnumText(short)) {
+		s = short
+	}
+	typ, err = detect(s)
+	return s, typ, err
+}
+
+// parseObject makes a query of the text of one object, or of a search.
+func parseObject(typ Type, s string) (Query, error) {
+	q := Query{Text: s, Type: typ}
 	var err error
 	switch typ {
 	case TypeDomain, TypeNameserver:
-		q.Name, err = parseName(s)
-		if !isASCIIName(s) && err == nil {
-			q.Note = noteOnName(s)
+		if typ == TypeDomain && isRoot(s) {
+			q.Name = "."
+			break
 		}
-		if err == nil && typ == TypeDomain {
-			err = checkReverse(s, q.Name)
+		if q.Name, err = parseName(s); err == nil {
+			q.Note = noteOnName(s, q.Name)
+			if typ == TypeDomain {
+				err = checkReverse(s, q.Name)
+			}
 		}
 	case TypeIP:
 		short := false
-		if q.Prefix, short, err = expandShort(s); !short {
+		if first, last, ok := cutRange(s); ok && isAddress(first) {
+			q.Prefix, err = parseAddressRange(s, first, last)
+			q.Note = "the range is " + q.Prefix.String()
+		} else if q.Prefix, short, err = expandShort(s); !short {
 			q.Prefix, err = parsePrefix(s)
 		} else {
 			q.Note = visible(s) + " is short for " + q.Prefix.String()
 		}
 	case TypeAutnum:
-		q.Autnum, err = parseAutnum(s)
+		if first, last, ok := cutRange(s); ok {
+			q.Autnum, err = parseAutnumRange(s, first, last)
+			q.Note = "the range is " + q.String()
+		} else {
+			q.Autnum, err = parseAutnum(s)
+		}
 	case TypeEntity:
 		// A handle is the server's own word: its spelling is not ours to touch.
 		q.Name, err = s, checkHandle(s)
@@ -80,10 +166,13 @@ func ParseAs(typ Type, text string) (Query, error) {
 		err = invalid(string(typ), "this is no type of query", "types are domain, ip, autnum, nameserver, entity and help, and to search: domains, nameservers, entities, ips and autnums")
 	}
 	if err != nil {
-		return Query{Text: text}, err
+		return Query{}, err
 	}
 	return q, nil
 }
+
+// isRoot reports whether s is the name of the root of the DNS.
+func isRoot(s string) bool { return fullStops.Replace(s) == "." }
 
 // detect tells the type of s by its shape alone.
 func detect(s string) (Type, error) {
@@ -116,8 +205,11 @@ func looksLikeAutnum(s string) bool {
 	return isDigit(digits[0])
 }
 
-// cutAS removes "AS" in any case from the front.
+// cutAS removes "AS", or "ASN" before a number, in any case from the front.
 func cutAS(s string) (rest string, found bool) {
+	if len(s) >= 3 && strings.EqualFold(s[:3], "asn") && strings.Trim(s[3:], "0123456789. ") == "" {
+		return strings.TrimLeft(s[3:], " "), true
+	}
 	if len(s) >= 2 && strings.EqualFold(s[:2], "as") {
 		return strings.TrimLeft(s[2:], " "), true
 	}

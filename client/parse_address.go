@@ -6,23 +6,12 @@ import "strings"
 // e-mail address.
 func pasted(s string) bool { return strings.Contains(s, "://") || strings.Contains(s, "@") }
 
-// parsePasted makes a query about the host of a URL, or about the domain of an
-// e-mail address.
-func parsePasted(s, text string) (Query, error) {
-	host, err := hostOfURL(s)
-	if !strings.Contains(s, "://") {
-		host, err = domainOfMail(s)
+// hostOf returns the host of a URL, or the domain of an e-mail address.
+func hostOf(s string) (string, error) {
+	if strings.Contains(s, "://") {
+		return hostOfURL(s)
 	}
-	if err != nil {
-		return Query{Text: text}, err
-	}
-	typ := TypeDomain
-	if looksLikeIP(host) {
-		typ = TypeIP
-	}
-	q, err := ParseAs(typ, host)
-	q.Text = text
-	return q, err
+	return domainOfMail(s)
 }
 
 // hostOfURL cuts the host out of a URL, which need not be a good one otherwise:
@@ -42,6 +31,9 @@ func hostOfURL(s string) (string, error) {
 	}
 	if rest == "" || scheme == "" || strings.ContainsFunc(scheme, notInScheme) {
 		return "", invalid(s, "this is no URL with a host in it", "write https://www.example.com/, or the name alone")
+	}
+	if !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
+		return "", invalid(s, "a URL of the scheme "+quote(scheme)+" is not looked up", "write the host name alone: "+visible(rest))
 	}
 	return rest, nil
 }

@@ -16,9 +16,8 @@ var uts46 = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictD
 var fullStops = strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".")
 
 // toASCII turns the U-labels of a name into A-labels and everything else into
-// lower case. Labels that are ASCII already pass as they are, "xn--" ones that
-// IDNA refuses included: some are registered, and the registry that has them is
-// the one to say so.
+// lower case. Labels that are ASCII already are not changed, even where IDNA does
+// not allow what an A-label encodes: such names are registered.
 func toASCII(s string) (string, error) {
 	if isASCIIName(s) {
 		return strings.ToLower(s), nil

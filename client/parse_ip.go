@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// looksLikeIP: IPv6 by its colon; IPv4, short and malformed forms included, by
+// looksLikeIP: IPv6 by two colons, or by one between nothing but hexadecimal
+// digits; IPv4, short and malformed forms included, by
 // having nothing but digits and dots. No domain name looks like that, because
 // no top-level domain is a number.
 func looksLikeIP(s string) bool {
-	if strings.Contains(s, ":") {
-		return true
-	}
 	addr, _, _ := strings.Cut(s, "/")
 	addr, _, _ = strings.Cut(addr, "%") // a zone, which is refused
+	if n := strings.Count(addr, ":"); n > 0 {
+		return n > 1 || strings.Trim(strings.ToLower(addr), "0123456789abcdef:.[]") == ""
+	}
 	dots := 0
 	for i := range len(addr) {
 		switch {

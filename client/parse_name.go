@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/net/idna"
 )
 
 // Limits of RFC 1035 section 2.3.4, for the name as text without a final dot.
@@ -19,6 +21,11 @@ func parseName(s string) (string, error) {
 	if !utf8.ValidString(s) {
 		return "", invalid(s, "the name is not in UTF-8", "")
 	}
+	if !isASCIIName(s) {
+		if e := checkVisible(s); e != nil {
+			return "", e
+		}
+	}
 	name, err := toASCII(s)
 	if err != nil {
 		return "", invalid(s, "the name cannot be written in A-labels: "+err.Error(), "")
@@ -28,8 +35,8 @@ func parseName(s string) (string, error) {
 		switch c := name[i]; {
 		case c <= 0x20 || c == 0x7f:
 			return "", invalid(s, "the name has a space or a control character in it", "write one name at a time")
-		case strings.IndexByte(`/?#@\`, c) >= 0:
-			return "", invalid(s, "this is no domain name", "write the name alone, without a path or a user")
+		case strings.IndexByte(`/?#@\:`, c) >= 0:
+			return "", invalid(s, "this is no domain name", "write the name alone, without a path, a port or a user")
 		}
 	}
 	name = strings.TrimSuffix(name, ".")
@@ -43,8 +50,34 @@ func parseName(s string) (string, error) {
 		if err := checkLabel(s, label); err != nil {
 			return "", err
 		}
+		if err := checkHyphens(s, label); err != nil {
+			return "", err
+		}
 	}
 	return name, nil
+}
+
+// checkHyphens refuses labels that no name can have: those that start or end with a
+// hyphen (RFC 1123 section 2.1), and those with the prefix of A-labels that are not
+// encoded in Punycode (RFC 5890 section 2.3.2.1).
+func checkHyphens(text, label string) error {
+	if label == "" || label[0] == '-' || label[len(label)-1] == '-' {
+		return invalid(text, "the label "+quote(label)+" starts or ends with a hyphen", "check the spelling: a label starts and ends with a letter or a digit")
+	}
+	if !strings.HasPrefix(label, "xn--") {
+		return nil
+	}
+	decoded, err := idna.Punycode.ToUnicode(label)
+	if err != nil || decoded == "" || decoded == label || decoded[0] == '-' || decoded[len(decoded)-1] == '-' {
+		return invalid(text, "the label "+quote(label)+" is not encoded in Punycode", "check the spelling, or write the name in its own script")
+	}
+	return nil
+}
+
+// hasReservedHyphens reports whether a label has hyphens in its third and fourth
+// place without being an A-label (RFC 5890 section 2.3.1).
+func hasReservedHyphens(label string) bool {
+	return len(label) >= 4 && label[2:4] == "--" && !strings.HasPrefix(label, "xn--")
 }
 
 // checkLabel finds what is wrong with the length of a label of the name in text.

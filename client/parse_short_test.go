@@ -30,7 +30,7 @@ func TestShortPrefixes(t *testing.T) {
 
 func TestAutnums(t *testing.T) {
 	for text, path := range map[string]string{
-		"AS0": "autnum/0", "as1.0": "autnum/65536", "AS65535.65535": "autnum/4294967295", "64496": "autnum/64496",
+		"AS0": "autnum/0", "ASN64496": "autnum/64496", "asn 64496": "autnum/64496", "as1.0": "autnum/65536", "AS65535.65535": "autnum/4294967295", "64496": "autnum/64496",
 		"AS": "domain/as", // .as is a top-level domain
 	} {
 		if q, err := Parse(text); err != nil || q.Path() != path {
@@ -51,7 +51,7 @@ func TestOddNames(t *testing.T) {
 		{"_sip._tcp.bücher.example.", "_sip._tcp.xn--bcher-kva.example", ""},
 		{"xn--bcher-kva.例え.example", "xn--bcher-kva.xn--r8jz45g.example", ""}, // no U-labels beside A-labels
 		{"BüCHER.XN--BCHER-KVA.example", "xn--bcher-kva.xn--bcher-kva.example", ""},
-		{"xn--a.example", "xn--a.example", ""},               // refused by IDNA, asked for as it is
+		{"xn--a.example", "xn--a.example", ""},               // IDNA does not allow what it encodes; it is sent unchanged
 		{"☕.example", "xn--53h.example", ""},                 // an emoji that UTS 46 takes
 		{"क्\u200dष.example", "xn--11b2ezcw70k.example", ""}, // ZWJ after a virama is allowed
 		{"a\u200db.example", "xn--ab-m1t.example", "IDNA does not allow the label"},

@@ -26,7 +26,7 @@ const (
 type Query struct {
 	Text   string       // as the user wrote it
 	Type   Type         // what is asked for
-	Name   string       // domain and nameserver: lower-case A-labels without final dot; entity: the handle byte for byte
+	Name   string       // domain and nameserver: lower-case A-labels without final dot, "." for the root; entity: the handle byte for byte
 	Prefix netip.Prefix // ip: the address with all its bits, or the prefix, host bits kept
 	Autnum uint32       // autnum
 	Server string       // base URL of the server to ask; empty: bootstrap finds it
@@ -57,6 +57,11 @@ func (q Query) Path() string {
 		}
 		// The slash of a prefix is a separator of its own (section 3.1.1).
 		return "ip/" + q.object()
+	case TypeDomain:
+		if q.Name == "." {
+			return "domain/." // the root; encoded, it would be another name for some servers
+		}
+		fallthrough
 	default:
 		object := escapeSegment(q.object())
 		if object == "" {

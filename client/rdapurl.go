@@ -16,11 +16,12 @@ type rdapURL struct {
 	search string // the search, as a path relative to base
 }
 
-// splitURL finds out what a URL asks for. It is false for one that is no URL of
-// RDAP. That what a web site has at such a place is not taken for RDAP, only the
-// URLs of domains, hosts, addresses and AS numbers are known by their paths alone;
-// others must have "rdap" in their host or path, or want says what they are.
-func splitURL(text string, want Type) (rdapURL, bool) {
+// splitURL finds out what a URL requests. It is false for a URL that is not one of
+// RDAP. Pages of web sites have similar paths. So only the URLs of domains, hosts,
+// addresses and AS numbers are known by their paths alone; others must have "rdap"
+// in their host or path, or be at a server that the user named, or want says what
+// they are.
+func splitURL(text string, want Type, named bool) (rdapURL, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http") {
 		return rdapURL{}, false
@@ -37,14 +38,14 @@ func splitURL(text string, want Type) (rdapURL, bool) {
 		}
 		u.Host = host
 	}
-	u.RawQuery = escapeIRI(u.RawQuery)
+	u.RawPath, u.RawQuery = escapeIRI(u.RawPath), escapeIRI(u.RawQuery)
 	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
 	for i := len(segments) - 1; i >= 0; i-- {
 		r := rdapURL{url: u, typ: Type(segments[i])}
 		if want != "" && r.typ != want || !r.read(segments[i+1:]) {
 			continue
 		}
-		if want == "" && !r.plain() && !namesRDAP(u) {
+		if want == "" && !named && !r.plain() && !namesRDAP(u) {
 			continue
 		}
 		base := *u
@@ -113,21 +114,60 @@ func namesRDAP(u *url.URL) bool { return strings.Contains(strings.ToLower(u.Host
 
 // parseURL makes a query of a URL of RDAP, which is asked as it is. ok is false if
 // text is something else.
-func parseURL(text string, want Type) (q Query, ok bool, err error) {
+// A URL at the origin of server is one of RDAP whatever its path looks like.
+func parseURL(text string, want Type, server string) (q Query, ok bool, err error) {
 	if !strings.Contains(text, "://") {
 		return Query{}, false, nil
 	}
-	r, ok := splitURL(text, want)
-	if !ok {
+	named := server != "" && isAtOrigin(text, server)
+	r, ok := splitURL(text, want, named)
+	switch {
+	case ok:
+	case named:
+		return Query{}, true, invalid(text, "this is no URL of an RDAP query"+ofType(want), "write the base URL of the server, a type and an object, such as /domain/example.com")
+	default:
 		return Query{}, false, nil
 	}
 	if r.typ.IsSearch() {
 		q = r.searchQuery()
-	} else if q, err = ParseAs(r.typ, r.object); err != nil {
-		return Query{Text: text}, true, err
+	} else if q, err = parseObject(r.typ, r.object); err != nil {
+		return Query{}, true, err
+	} else if r.typ == TypeDomain || r.typ == TypeNameserver {
+		r.setName(q.Name)
 	}
 	q.Text, q.URL, q.Note = text, r.url.String(), ""
 	return q, true, nil
+}
+
+func ofType(want Type) string {
+	if want == "" {
+		return ""
+	}
+	return " for " + string(want)
+}
+
+// isAtOrigin reports whether a URL is at the origin of a server.
+func isAtOrigin(text, server string) bool {
+	base, e := baseURL(server)
+	if e != nil {
+		return false
+	}
+	named, err1 := url.Parse(base)
+	u, err2 := url.Parse(text)
+	return err1 == nil && err2 == nil && strings.EqualFold(u.Scheme, named.Scheme) && origin(u) == origin(named)
+}
+
+// setName replaces a name in the URL that is not in ASCII by its A-labels, which is
+// what servers compare (RFC 9082 section 3.1.3).
+func (r *rdapURL) setName(name string) {
+	if isASCIIName(r.object) {
+		return
+	}
+	path := strings.TrimRight(r.url.EscapedPath(), "/")
+	before := path[:strings.LastIndexByte(path, '/')+1]
+	slashes := r.url.EscapedPath()[len(path):]
+	r.url.RawPath = before + escapeSegment(name) + slashes
+	r.url.Path, _ = url.PathUnescape(r.url.RawPath) // it was taken from a path
 }
 
 // searchQuery says what the URL of a search looks for, as far as that is known:
@@ -144,7 +184,7 @@ func (r *rdapURL) searchQuery() Query {
 
 // serverOfURL is the server of a query that is a URL.
 func (q Query) serverOfURL() (bootstrap.Answer, *Error) {
-	r, ok := splitURL(q.URL, q.Type)
+	r, ok := splitURL(q.URL, q.Type, true)
 	if !ok {
 		return bootstrap.Answer{}, invalid(q.URL, "this is no URL of RDAP for "+string(q.Type), "make the query with Parse")
 	}

@@ -65,3 +65,53 @@ func TestNotes(t *testing.T) {
 		t.Error(n)
 	}
 }
+
+// TestNotesOfDuplicates: texts that are read as the same query are sent once, and
+// each result says how its own text was read.
+func TestNotesOfDuplicates(t *testing.T) {
+	s, c := newStagedServer(t, true)
+	inputs := func(yield func(client.Input, error) bool) {
+		for i, text := range []string{"alpha.example", "alpha[.]example", "https://alpha.example/a", "alpha.example"} {
+			if !yield(client.Input{Line: int64(i) + 1, Text: text}, nil) {
+				return
+			}
+		}
+		close(s.begin)
+		close(s.end)
+	}
+	for r := range c.Batch(t.Context(), inputs) {
+		noted := len(r.Warnings) == 1 && r.Warnings[0] == "the query was read as alpha.example"
+		if r.Verdict != client.Registered || noted != (r.Line == 2 || r.Line == 3) || !noted && len(r.Warnings) > 0 {
+			t.Errorf("line %d: %s, %q", r.Line, r.Verdict, r.Warnings)
+		}
+	}
+	if n := s.requests.Load(); n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+}
+
+// TestURLAtNamedServer: a URL at the origin of the server that the user named is a
+// URL of RDAP, whatever its path looks like.
+func TestURLAtNamedServer(t *testing.T) {
+	server, a := newPair(t, rdaptest.Config{}, client.Config{})
+	base := server.URL()
+	inputs := func(yield func(client.Input, error) bool) {
+		for i, path := range []string{"help", "entity/A-EX", "domains?name=alpha*", "domain/example", "domain/bücher.example", "", "index.html"} {
+			if !yield(client.Input{Line: int64(i) + 1, Text: base + path, Server: base}, nil) {
+				return
+			}
+		}
+	}
+	want := []string{"help", "entity/A-EX", "domains?name=alpha*", "domain/example", "domain/xn--bcher-kva.example", "", ""}
+	for r := range a.Batch(t.Context(), inputs) {
+		switch path := want[r.Line-1]; {
+		case path == "" && (r.Verdict != client.Invalid || r.Err.Hint == ""):
+			t.Errorf("%s: %s", r.Query.Text, describe(r))
+		case path != "" && r.URL != base+path:
+			t.Errorf("%s: %s, URL %s", r.Query.Text, describe(r), r.URL)
+		}
+	}
+	if n := server.Counts().Requests; n != 5 {
+		t.Errorf("%d requests, want 5", n)
+	}
+}

@@ -123,7 +123,7 @@ func (p pointer) query() Query {
 		q.URL, q.Note = p.to.String(), ""
 		return q
 	}
-	if q, ok, err := parseURL(p.to.String(), ""); ok && err == nil {
+	if q, ok, err := parseURL(p.to.String(), "", ""); ok && err == nil {
 		return q
 	}
 	return Query{Text: redactURL(p.to), Type: p.of.Query.Type, URL: p.to.String()}

@@ -35,7 +35,7 @@ func (q Query) Registrable() Query {
 // let others use names below a domain that they have registered: the registry
 // knows github.io, and nobody.github.io as little as www.example.com.
 func registrableName(name string) string {
-	if strings.HasSuffix(name, ".arpa") {
+	if strings.HasSuffix(name, ".arpa") || name == "." {
 		return name
 	}
 	suffix, icann := publicsuffix.PublicSuffix(name)

@@ -229,7 +229,7 @@ func (q Query) searchQuestion() (bootstrap.Question, bool) {
 	switch {
 	case name == "":
 	case q.Type == TypeDomains:
-		return bootstrap.Question{Class: bootstrap.Domain, Name: name}, true
+		return bootstrap.Question{Class: bootstrap.Domain, Name: name, Below: true}, true
 	case q.Type == TypeNameservers:
 		return bootstrap.Question{Class: bootstrap.Nameserver, Name: name}, true
 	}

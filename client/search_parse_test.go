@@ -194,11 +194,12 @@ func TestTwinsOfSearches(t *testing.T) {
 		}
 		return q.twinKey("https://rdap.example/")
 	}
-	if key("domains?name=a*.com") == key("domains?name=b*.com") || key("10/8") == key("10.0.0.0/8") ||
+	if key("domains?name=a*.com") == key("domains?name=b*.com") ||
 		key("https://rdap.example/domain/a.example") == key("https://rdap.example/domain/A.example") {
 		t.Error("different questions count as one")
 	}
-	if key("domains?name=a*.com") != key("domains?name=A*.COM") || key("a.example") != key("A.example") {
+	if key("domains?name=a*.com") != key("domains?name=A*.COM") || key("a.example") != key("A.example") ||
+		key("10/8") != key("10.0.0.0/8") {
 		t.Error("one question counts as two")
 	}
 }

@@ -214,7 +214,7 @@ func sameName(asked, ldh, unicode string) bool {
 	}
 	for _, name := range []string{ldh, unicode} {
 		ascii, err := toASCII(name)
-		if err == nil && name != "" && strings.TrimSuffix(ascii, ".") == asked {
+		if err == nil && name != "" && strings.TrimSuffix(ascii, ".") == strings.TrimSuffix(asked, ".") {
 			return true
 		}
 	}

@@ -263,8 +263,8 @@ var meant = map[string]string{
 	"allow a longer wait":                                   "allow a longer wait: --max-wait",
 	"allow more time":                                       "allow more time: --timeout",
 	"name the server to ask":                                "name the server to ask: --server",
-	"for a handle as an entity":                             "for a handle with -t entity",
-	"name a server if you know one that answers for it":     "name a server with --server if you know one that answers for it",
+	"look up a handle as an entity, or name the server that has this name (-s)": "look up a handle with -t entity, or name the server that has this name with -s",
+	"name a server if you know one that answers for it":                         "name a server with --server if you know one that answers for it",
 }
 
 // withFlag has a hint name the flag that does what it says.

@@ -1,0 +1,76 @@
+package bootstrap
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// rootServer is IANA's RDAP server, which has the records of the root and of the
+// top-level domains. IANA's files do not list it: they name the servers for the
+// names below the top-level domains.
+const rootServer = "https://rdap.iana.org/"
+
+// ErrNotTopLevel is what a [*NotTopLevelError] is.
+var ErrNotTopLevel = errors.New("not a top-level domain")
+
+// A NotTopLevelError says that a name has one label and is not a top-level domain:
+// neither IANA's file nor the public suffix list has it. No server of the registries
+// has a record of such a name.
+type NotTopLevelError struct {
+	Name string // in A-labels
+}
+
+// Error returns the name and what is wrong with it.
+func (e *NotTopLevelError) Error() string {
+	return fmt.Sprintf("%q is not a top-level domain", e.Name)
+}
+
+// Is reports whether target is [ErrNotTopLevel].
+func (e *NotTopLevelError) Is(target error) bool { return target == ErrNotTopLevel }
+
+// specialUse are names that are never top-level domains in the DNS (RFC 6761, RFC
+// 6762, RFC 7686), even where a list has them.
+var specialUse = map[string]bool{
+	"example": true, "invalid": true, "local": true, "localhost": true, "onion": true, "test": true,
+}
+
+// isTopLevel reports whether a question is about the root or a name with one label,
+// which the servers for the names below it have no record of.
+func (q Question) isTopLevel(to *target) bool {
+	return q.Class == Domain && !q.Below && to.registry == RegistryDNS && !strings.Contains(to.name, ".")
+}
+
+// isDelegated reports whether a copy of IANA's file, the built-in list or the public
+// suffix list has a top-level domain. The empty name is the root.
+func (r *Resolver) isDelegated(name string, t *table) bool {
+	if name == "" {
+		return true
+	}
+	if specialUse[name] {
+		return false
+	}
+	if t.suffixes[name] != nil || r.unlisted != nil && r.unlisted.suffixes[name] != nil {
+		return true
+	}
+	// Some top-level domains are in the list only with names below them.
+	suffix, icann := publicsuffix.PublicSuffix("nic." + name)
+	return icann && (suffix == name || strings.HasSuffix(suffix, "."+name))
+}
+
+// topLevelAnswer names IANA's server, or says that a name is not a top-level domain.
+func (r *Resolver) topLevelAnswer(h *holder, ed *edition, to *target, q Question) (Answer, error) {
+	switch {
+	case !r.isDelegated(to.name, ed.table):
+		return Answer{}, &NotTopLevelError{Name: to.name}
+	case r.unlisted == nil:
+		return Answer{}, r.noService(h, ed, to, q)
+	}
+	entry := to.name
+	if entry == "" {
+		entry = "."
+	}
+	return Answer{Entry: entry, URLs: []string{rootServer}, Source: SourceUnlisted}, nil
+}

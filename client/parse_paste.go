@@ -1,0 +1,225 @@
+package client
+
+import (
+	"net/netip"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rdapq/rdapq/internal/safetext"
+)
+
+// refang undoes what reports do to host names and URLs so that nobody follows them
+// by accident: "courbu[.]re", "hxxps://", "user[at]example.com".
+func refang(s string) string {
+	if strings.ContainsAny(s, `[({\`) {
+		s = defangedMarks.ReplaceAllStringFunc(s, func(mark string) string {
+			switch word := strings.ToLower(strings.Trim(mark, `[](){}\ `)); word {
+			case "dot":
+				return "."
+			case "at":
+				return "@"
+			default:
+				return word
+			}
+		})
+	}
+	if s != "" && s[0]|0x20 == 'h' && strings.Contains(s, ":") {
+		if m := defangedScheme.FindStringSubmatch(s); m != nil {
+			s = "http" + strings.ToLower(m[1]) + "://" + s[len(m[0]):]
+		}
+	}
+	return s
+}
+
+var (
+	defangedMarks = regexp.MustCompile(`(?i)[\[({] ?(?:\.|dot|@|at|://|//|:|/) ?[\])}]|\[\.|\.\]|\\\.`)
+	// At least one letter of http is replaced; "http" itself is no match.
+	defangedScheme = regexp.MustCompile(`(?i)^h(?:xx|x\*|\*x|xt|tx|\*\*|\*t|t\*)p(s?)(?:://|:/|:\\\\)`)
+)
+
+// Characters that surround a name in running text and are part of no name.
+const (
+	openers = "<\"'`(\u2018\u201c\u00ab\u2039\u201e"
+	closers = ">\"'`)]},;!?\u2019\u201d\u00bb\u203a\u2026"
+)
+
+// unwrap removes quotation marks, brackets and punctuation around a query. The
+// final dot of an absolute name stays.
+func unwrap(s string) string {
+	for {
+		before := s
+		s = strings.TrimSpace(strings.TrimLeft(s, openers))
+		if inner, ok := strings.CutPrefix(s, "["); ok && !strings.Contains(s, ":") {
+			s = inner
+		}
+		s = strings.TrimPrefix(s, "{")
+		switch last, size := utf8.DecodeLastRuneInString(s); {
+		case size == 0:
+			return s
+		case last == ']' && strings.HasPrefix(s, "["): // an IPv6 address
+		case strings.ContainsRune(closers, last):
+			s = s[:len(s)-size]
+		case last == ':' && strings.Count(s, ":") == 1:
+			s = s[:len(s)-1]
+		case last == '.' && len(s) > 1:
+			inner, _ := utf8.DecodeLastRuneInString(s[:len(s)-1])
+			if inner == '.' && strings.Trim(s, ".") != "" || strings.ContainsRune(closers, inner) {
+				s = s[:len(s)-1]
+			}
+		}
+		if s = strings.TrimSpace(s); s == before {
+			return s
+		}
+	}
+}
+
+// isBareName reports whether s has only characters of ASCII names, addresses and AS
+// numbers, so that nothing can be removed from it.
+func isBareName(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !isAlnum(c) && c != '-' && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return s == "" || s[0] != '.' && !strings.HasSuffix(s, "..")
+}
+
+// cleanPaste returns s without what a report, a message or a log put around or
+// into it, as far as that is certain.
+func cleanPaste(s string) string {
+	if isBareName(s) {
+		return s
+	}
+	s = unwrap(refang(s))
+	if len(s) > 1 && s[0] == '.' && s[1] != '.' { // ".com" means com
+		s = s[1:]
+	}
+	return s
+}
+
+// cutHost returns the host of text such as "host:port", "host/path" and
+// "//host/path". It is false for other text, and where the host may be something
+// else: a path of RDAP, a prefix, an IPv6 address.
+func cutHost(s string) (host string, ok bool) {
+	rest := strings.TrimPrefix(s, "//")
+	host, path, hasPath := strings.Cut(rest, "/")
+	if i := strings.IndexAny(host, "?#"); i >= 0 {
+		host, hasPath, path = host[:i], true, "?"
+	}
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		addr, port, bracketed := strings.Cut(inner, "]")
+		if !bracketed || port == "" && !hasPath || port != "" && !isPort(port) || !isAddress(addr) || hasPath && isDigits(path) {
+			return "", false
+		}
+		return addr, true
+	}
+	name, port, hasPort := strings.Cut(host, ":")
+	switch {
+	case !strings.Contains(name, "."), hasPort && !isPort(":"+port):
+		return "", false
+	case hasPath && !hasPort && looksLikeIP(name) && (path == "" || isDigits(path)): // a prefix, good or bad
+		return "", false
+	case !hasPort && !hasPath && rest == s:
+		return "", false
+	}
+	return name, true
+}
+
+// isPort reports whether s is a colon and a port number.
+func isPort(s string) bool {
+	return len(s) >= 2 && len(s) <= 6 && s[0] == ':' && isDigits(s[1:])
+}
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// checkSingle refuses text that holds several queries.
+func checkSingle(s string) *Error {
+	if i := strings.IndexAny(s, ",;|"); i >= 0 && s[:i] != "" {
+		return invalid(s, "it holds more than one query, or other text", "write one query for each argument or line")
+	}
+	return nil
+}
+
+// checkVisible refuses text with characters that cannot be seen or that reorder
+// what is around them. Joiners, which some scripts need, and variation selectors
+// are left to IDNA.
+func checkVisible(s string) *Error {
+	for _, r := range s {
+		if r >= 0x80 && safetext.Unsafe(r) && !safetext.IsSelector(r) && r != '\u200c' && r != '\u200d' {
+			return invalid(s, "the name has an invisible character or one that reorders text: "+visible(string(r)), "type the name instead of pasting it")
+		}
+	}
+	return nil
+}
+
+// cutRange splits "192.0.2.0-192.0.2.255", "AS64496-AS64511" and "64496-64511". ok
+// is false if s is not shaped like a range.
+func cutRange(s string) (first, last string, ok bool) {
+	s = dashes.Replace(s)
+	if first, last, ok = strings.Cut(s, "-"); !ok || strings.Contains(last, "-") {
+		return "", "", false
+	}
+	first, last = strings.TrimSpace(first), strings.TrimSpace(last)
+	if isAddress(first) && (isAddress(last) || isDigits(last)) {
+		return first, last, true
+	}
+	return first, last, isAutnumText(first) && isAutnumText(last)
+}
+
+// dashes are what word processors make of hyphens and of "..".
+var dashes = strings.NewReplacer("\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2212", "-")
+
+func isAutnumText(s string) bool {
+	digits, _ := cutAS(s)
+	_, err := parseDigits(digits, 32)
+	return err == nil
+}
+
+// parseAddressRange returns the prefix that is exactly the range. Other ranges are
+// refused, with the prefixes that make them up.
+func parseAddressRange(whole, first, last string) (netip.Prefix, error) {
+	const what = "this is a range of addresses"
+	from, _ := netip.ParseAddr(first)
+	if isDigits(last) { // 192.0.2.1-5
+		if i := strings.LastIndexByte(first, '.'); i >= 0 {
+			last = first[:i+1] + last
+		}
+	}
+	to, err := netip.ParseAddr(last)
+	switch {
+	case err != nil || from.BitLen() != to.BitLen() || from.Zone() != "" || to.Zone() != "":
+		return netip.Prefix{}, invalid(whole, what+" whose ends do not match", "write a prefix, such as 192.0.2.0/24")
+	case to.Less(from):
+		return netip.Prefix{}, invalid(whole, what+" that ends before it begins", "")
+	}
+	list := rangePrefixes(from, to)
+	switch {
+	case len(list) == 1:
+		return list[0], nil
+	case len(list) == 0 || len(list) > 4:
+		return netip.Prefix{}, invalid(whole, what+", which is no single prefix", "look up one address of it, such as "+from.String())
+	}
+	text := make([]string, len(list))
+	for i, p := range list {
+		text[i] = p.String()
+	}
+	return netip.Prefix{}, invalid(whole, what+", which is no single prefix", "look up its prefixes: "+strings.Join(text, ", "))
+}
+
+// parseAutnumRange returns the number of a range that has only one. Other ranges
+// are refused: RDAP looks up single AS numbers (RFC 9082 section 3.1.2).
+func parseAutnumRange(whole, first, last string) (uint32, error) {
+	from, err := parseAutnum(first)
+	if err != nil {
+		return 0, err
+	}
+	to, err := parseAutnum(last)
+	switch {
+	case err != nil:
+		return 0, err
+	case from == to:
+		return from, nil
+	}
+	return 0, invalid(whole, "this is a range of AS numbers", "look up one AS number of it, such as "+Query{Type: TypeAutnum, Autnum: from}.String())
+}
