@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/bootstrap"
-	"github.com/rdapq/rdapq/internal/secret"
 )
 
 // Types of a [Query] that search: the path segments of RFC 9082 section 3.2 and
@@ -193,7 +192,7 @@ func (q Query) searchText() string {
 	}
 	for _, p := range s.Params {
 		value := p.Value
-		if secret.IsKey(p.Name) {
+		if isKeyName(p.Name) {
 			value = "REDACTED"
 		}
 		b.WriteString(sep + p.Name + "=" + value)

@@ -31,20 +31,21 @@ type conn struct {
 	protocol string
 	loopback bool
 
-	inflight int         // requests that hold a place on it
-	served   int         // responses that began on it
-	granted  int         // requests that ever got a place on it
-	limit    streamLimit // what refusals showed
-	held     bool        // takes no request for a moment, after a refusal
-	holds    int         // such moments since a response began
-	triedIn  int64       // the last pick that considered it
-	broken   bool        // it failed with an error of its own
-	refused  bool        // the peer closed it with requests unprocessed
-	by       Closer      // who draining is owed to; empty: the server
-	draining bool        // takes no more requests: GOAWAY, Connection: close
-	openedAt time.Time   // never changes
-	idleAt   time.Time   // since when it carries nothing
-	idle     *time.Timer // closes it when it has been idle for long
+	inflight  int         // requests that hold a place on it
+	served    int         // responses that began on it
+	granted   int         // requests that ever got a place on it
+	limit     streamLimit // what refusals showed
+	held      bool        // takes no request for a moment, after a refusal
+	holds     int         // such moments since a response began
+	triedIn   int64       // the last pick that considered it
+	broken    bool        // it failed with an error of its own
+	refused   bool        // the peer closed it with requests unprocessed
+	by        Closer      // who draining is owed to; empty: the server
+	abandoned bool        // it was given up, which is counted
+	draining  bool        // takes no more requests: GOAWAY, Connection: close
+	openedAt  time.Time   // never changes
+	idleAt    time.Time   // since when it carries nothing
+	idle      *time.Timer // closes it when it has been idle for long
 }
 
 // setup is what it took to make a connection.

@@ -16,13 +16,14 @@ const maxHeader = 256 << 10
 // A dialer makes single connections. HTTP/1.1 and HTTP/2 are spoken on them by
 // two [http.Transport]s that are used for nothing else.
 type dialer struct {
-	cfg         Config
-	http1       *http.Transport
-	http2       *http.Transport
-	network     string      // "tcp", "tcp4" or "tcp6"
-	plain, fast *net.Dialer // fast: with TCP Fast Open
-	names       *resolver
-	tls         *tlsConfigs
+	cfg          Config
+	http1        *http.Transport
+	http2        *http.Transport
+	network      string      // "tcp", "tcp4" or "tcp6"
+	plain, fast  *net.Dialer // fast: with TCP Fast Open
+	names        *resolver
+	trustWindows bool // for tests
+	tls          *tlsConfigs
 }
 
 func newDialer(c Config, sessions SessionStore) (*dialer, error) {
@@ -104,6 +105,9 @@ func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, erro
 	case p.onlyH3:
 		return nil, &Error{Step: StepConnect, Origin: key.String(), Err: errH3Reach}
 	}
+	if d.http1 && key.scheme == "https" && !p.dialer.offers(protoHTTP1) {
+		return nil, &Error{Step: StepHandshake, Origin: key.String(), Err: errOnlyHTTP1}
+	}
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.ConnectTimeout)
 	defer cancel()
 	g := &dialing{key: key, dial: d}
@@ -116,6 +120,7 @@ func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, erro
 	var cc *http.ClientConn
 	if err == nil {
 		g.made = newTap(nc, g.setup)
+		g.made.uploads.Store(p.dialer.trustWindows)
 		speaks := p.dialer.http1
 		if g.made.h2 {
 			speaks = p.dialer.http2
@@ -209,6 +214,10 @@ func (d *dialer) finish(near, far context.Context, g *dialing, l *line) *stepErr
 	defer cancel()
 	gather := newWriteBehind(l.Conn)
 	config, offer := g.tls.config(g.dial.others())
+	if g.dial.http1 {
+		config = config.Clone()
+		config.NextProtos = []string{protoHTTP1}
+	}
 	tc := tls.Client(gather, config)
 	start := time.Now()
 	err := tc.HandshakeContext(ctx)

@@ -35,6 +35,15 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f.progressed = c.served > 0
+	o.countAbandonedLocked(c)
+	f.abandoned = c.abandoned
+	if f.reason != noRetry && c.requiresHTTP1(err) {
+		f.reason, f.unprocessed = noRetry, false
+		if o.p.dialer.offers(protoHTTP1) {
+			f.reason = RetryHTTP11
+			o.requireHTTP1Locked()
+		}
+	}
 	switch {
 	case f.reason == RetryGoAway:
 		c.draining, c.refused = true, true

@@ -20,6 +20,7 @@ const (
 type dial struct {
 	cancel  context.CancelFunc
 	h3      *h3Route     // nil: over TCP
+	http1   bool         // offer nothing but HTTP/1.1
 	sent    func()       // called when the first packet of QUIC goes out; may be nil
 	step    atomic.Value // Step
 	refused error        // of a handshake that failed on a session, and was repeated without
@@ -116,7 +117,7 @@ func (o *origin) evictLocked() {
 // startDialLocked dials over QUIC if route says so. See dial for sent.
 func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
 	ctx, cancel := context.WithCancel(o.p.ctx)
-	d := &dial{cancel: cancel, h3: route, sent: sent, origin: o}
+	d := &dial{cancel: cancel, h3: route, http1: o.onlyHTTP1.Load(), sent: sent, origin: o}
 	d.at(StepConnect)
 	o.dials = append(o.dials, d)
 	o.stats.Dials++
@@ -164,6 +165,9 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 	switch {
 	case err == nil && o.closed:
 		go c.cc.Close()
+	case err == nil && c.protocol == protoHTTP2 && o.onlyHTTP1.Load():
+		go c.cc.Close() // it was on its way when that was learned
+		o.dispatchLocked()
 	case err == nil:
 		o.proto = c.protocol
 		if o.streams > 0 && c.protocol == protoHTTP2 {
@@ -257,7 +261,7 @@ func (o *origin) single(ctx context.Context) (*conn, use, error) {
 	if o.p.ctx.Err() != nil {
 		return nil, use{}, ErrClosed
 	}
-	d := &dial{h3: o.onlyRoute(), origin: o}
+	d := &dial{h3: o.onlyRoute(), http1: o.onlyHTTP1.Load(), origin: o}
 	c, err := o.p.connect(ctx, o.key, d)
 	o.mu.Lock()
 	defer o.mu.Unlock()

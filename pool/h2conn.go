@@ -21,11 +21,26 @@ type tcpCarrier struct {
 	cc  *http.ClientConn
 	tap *tap
 
+	onGiveUp atomic.Pointer[func()] // called when the connection is given up
+
 	lost     chan struct{} // closed when requests under way must be left
-	loseOnce sync.Once
-	stuck    atomic.Bool // net/http does not return
-	doubting atomic.Bool // whether it returns is being found out
+	stuck    atomic.Bool   // net/http does not return
+	doubting atomic.Bool   // whether it returns is being found out
+
+	mu     sync.Mutex
+	parked []chan errand // goroutines that wait for a request, the last one first
+	over   bool
 }
+
+// An errand is what a goroutine does for one request.
+type errand struct {
+	a   *apart
+	req *http.Request
+}
+
+// maxParked bounds the goroutines that wait for a request on a connection. They
+// are kept for their stacks, which take longer to grow than the request does.
+const maxParked = 64
 
 func newTCPCarrier(cc *http.ClientConn, t *tap) *tcpCarrier {
 	c := &tcpCarrier{cc: cc, tap: t, lost: make(chan struct{})}
@@ -98,7 +113,53 @@ func (t *tcpCarrier) Close() error {
 	return t.cc.Close()
 }
 
-func (t *tcpCarrier) lose() { t.loseOnce.Do(func() { close(t.lost) }) }
+// lose has all requests left.
+func (t *tcpCarrier) lose() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return
+	}
+	t.over = true
+	close(t.lost)
+	for _, next := range t.parked {
+		close(next)
+	}
+	t.parked = nil
+}
+
+// run has a goroutine do e.
+func (t *tcpCarrier) run(e errand) {
+	t.mu.Lock()
+	n := len(t.parked)
+	if n == 0 {
+		t.mu.Unlock()
+		go t.work(e)
+		return
+	}
+	next := t.parked[n-1]
+	t.parked = t.parked[:n-1]
+	t.mu.Unlock()
+	next <- e
+}
+
+func (t *tcpCarrier) work(e errand) {
+	next := make(chan errand, 1)
+	for ok := true; ok; {
+		e.a.run(e.req)
+		e = errand{}
+		t.mu.Lock()
+		park := !t.over && len(t.parked) < maxParked
+		if park {
+			t.parked = append(t.parked, next)
+		}
+		t.mu.Unlock()
+		if !park {
+			return
+		}
+		e, ok = <-next
+	}
+}
 
 // gaveUp reports whether the connection was given up because net/http does not
 // return from calls on it, or would not have done so.
@@ -136,6 +197,9 @@ func (t *tcpCarrier) doubt(returned func() bool) {
 		t.stuck.Store(true)
 		t.lose()
 		t.tap.Close()
+		if f := t.onGiveUp.Load(); f != nil {
+			(*f)()
+		}
 	})
 }
 
@@ -151,7 +215,7 @@ func (t *tcpCarrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.tap.uploads.Store(true)
 	}
 	a := &apart{carrier: t, ctx: req.Context(), begun: make(chan struct{})}
-	go a.run(req)
+	t.run(errand{a, req})
 	select {
 	case <-a.begun:
 		return a.resp, a.err
@@ -180,9 +244,10 @@ type apart struct {
 	err     error
 
 	mu     sync.Mutex
-	rc     io.ReadCloser // net/http's body; nil before the response
-	wake   chan struct{} // closed for a Read that waits; nil: none does
-	room   chan struct{} // closed when run may read on; nil: it does not wait
+	rc     io.ReadCloser     // net/http's body; nil before the response
+	wake   chan struct{}     // closed for a Read that waits; nil: none does
+	room   chan struct{}     // closed when run may read on; nil: it does not wait
+	first  *[firstAhead]byte // what buf is at first
 	buf    []byte
 	r, w   int   // what buf holds
 	end    error // of rc
@@ -192,9 +257,11 @@ type apart struct {
 
 // Sizes of what is read ahead of a body.
 const (
-	firstAhead = 4 << 10
+	firstAhead = 8 << 10
 	maxAhead   = 64 << 10
 )
+
+var aheads = sync.Pool{New: func() any { return new([firstAhead]byte) }}
 
 func (a *apart) run(req *http.Request) {
 	resp, err := a.carrier.cc.RoundTrip(req)
@@ -206,14 +273,12 @@ func (a *apart) run(req *http.Request) {
 		close(a.begun)
 		return
 	}
-	size := firstAhead
-	if n := resp.ContentLength; n >= 0 {
-		size = int(min(n, maxAhead-512)) + 512 // so that its end is seen, too
-	}
 	rc := resp.Body
 	resp.Body = a
 	a.mu.Lock()
-	a.rc, a.buf = rc, make([]byte, size)
+	a.rc = rc
+	a.first = aheads.Get().(*[firstAhead]byte)
+	a.buf = a.first[:]
 	closed := a.closed
 	a.mu.Unlock()
 	close(a.begun)
@@ -261,6 +326,18 @@ func (a *apart) readAhead(rc io.Reader) {
 		}
 	}
 	a.over = true
+	if a.closed {
+		a.spare()
+	}
+}
+
+// spare gives the buffer to another body. The lock is held, and run has returned.
+func (a *apart) spare() {
+	if a.first != nil {
+		aheads.Put(a.first)
+		a.first, a.buf = nil, nil
+		a.r, a.w = 0, 0
+	}
 }
 
 func (a *apart) Read(p []byte) (int, error) {
@@ -275,6 +352,9 @@ func (a *apart) Read(p []byte) (int, error) {
 			a.r += n
 			if a.r < a.w {
 				return n, nil
+			}
+			if a.end != nil {
+				a.spare()
 			}
 			a.makeRoom()
 			return n, a.end
@@ -331,7 +411,9 @@ func (a *apart) Close() error {
 		close(a.wake)
 		a.wake = nil
 	}
-	if !a.over {
+	if a.over {
+		a.spare()
+	} else {
 		if a.rc != nil {
 			go a.rc.Close()
 		}

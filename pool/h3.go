@@ -135,6 +135,9 @@ func (o *origin) depthLocked() int {
 func (o *origin) adopt(c *conn) {
 	h, ok := c.cc.(h3Carrier)
 	if !ok {
+		if t, ok := c.cc.(*tcpCarrier); ok {
+			t.onGiveUp.Store(new(func() { o.abandonedConn(c) }))
+		}
 		o.opened(c)
 		return
 	}

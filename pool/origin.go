@@ -94,7 +94,9 @@ type origin struct {
 	closed bool
 	stats  originStats
 
-	lateOnly atomic.Bool // the server wants no early data
+	lateOnly  atomic.Bool // the server wants no early data
+	onlyHTTP1 atomic.Bool // HTTP/2 is left alone
+	abandoned int         // connections that were given up
 }
 
 // A waiter is a request that waits for a place.
@@ -118,6 +120,7 @@ type use struct {
 func newOrigin(p *Pool, key originKey) *origin {
 	o := &origin{p: p, key: key}
 	o.seed()
+	p.trustLocked(o)
 	o.publishLocked() // nobody else has it yet
 	return o
 }
@@ -309,6 +312,7 @@ func (o *origin) remove(c *conn, by Closer) {
 		c.idle.Stop()
 	}
 	c.cc.OnChange(nil)
+	o.countAbandonedLocked(c)
 	o.learn(c)
 	o.closedConn(c, by)
 	// Closing sends a TLS alert, which can block on a peer that doesn't read.
@@ -333,7 +337,7 @@ func (o *origin) learn(c *conn) {
 // learnStreams keeps how many requests at a time c is known to take. It decides
 // how many connections the queue is worth.
 func (o *origin) learnStreams(c *conn) {
-	if n, ok := c.knownStreams(); ok && n > 0 {
+	if n, ok := c.knownStreams(); ok && n > 0 && (n != o.streams || c.limit.holds() != o.refusing) {
 		o.streams, o.refusing = n, c.limit.holds()
 		o.publishLocked()
 	}

@@ -50,15 +50,16 @@ type Pool struct {
 	onlyH3   bool
 	lastConn atomic.Int64
 
-	mu      sync.Mutex
-	origins map[originKey]*origin
-	servers map[string][]*origin // the same by originKey.String
-	sweepAt int                  // how many of them there may be before idle ones are forgotten
-	gone    Stats                // of those
-	closed  bool
-	work    sync.WaitGroup // dials
-	ctx     context.Context
-	cancel  context.CancelFunc
+	mu         sync.Mutex
+	origins    map[originKey]*origin
+	servers    map[string][]*origin // the same by originKey.String
+	sweepAt    int                  // how many of them there may be before idle ones are forgotten
+	gone       Stats                // of those
+	distrusted map[originKey]distrust
+	closed     bool
+	work       sync.WaitGroup // dials
+	ctx        context.Context
+	cancel     context.CancelFunc
 }
 
 // ErrClosed is the error of requests to a Pool that was closed.

@@ -21,6 +21,9 @@ const (
 	// RetrySession: the handshake failed because of the session that it was to
 	// resume. The connection is made again without, before the request goes out.
 	RetrySession Reason = "session"
+	// RetryHTTP11: the server requires HTTP/1.1 (RFC 9113 section 7), over which the
+	// request and those after it are sent.
+	RetryHTTP11 Reason = "http_1_1_required"
 	// RetryEarlyData: the server did not take early data (0-RTT), or nothing
 	// came back from it that would tell.
 	RetryEarlyData Reason = "early_data"
@@ -47,6 +50,11 @@ func leftOpen(err error) bool {
 // closes.
 const maxBlind = 10
 
+// maxRefused bounds the repetitions of a request that a server refuses while it
+// answers others. There is a pause before each on a connection, see
+// [origin.holdLocked].
+const maxRefused = 20
+
 // Bounds of the repetitions of a request whose connection ended before the
 // response began. Nobody knows whether the server had read it, so there are
 // few; more while the connections answer others before they end.
@@ -62,6 +70,7 @@ type failure struct {
 	unprocessed bool  // the server said that it did nothing about it
 	unsent      bool  // it did not go out
 	progressed  bool  // the connection had answered others
+	abandoned   bool  // the connection was given up, see [Stats].Abandoned
 	newest      int64 // number of the newest connection when it was sent: those made since are fresh
 }
 
@@ -70,6 +79,8 @@ type retrier struct {
 	retries   int
 	blind     int
 	closed    int   // repetitions after RetryClosed
+	refused   int   // repetitions after RetryRefused
+	abandoned int   // repetitions after connections that were given up
 	newerThan int64 // the next connection must be newer
 }
 
@@ -82,7 +93,22 @@ func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
 		return false
 	}
 	switch {
+	case f.abandoned:
+		if r.abandoned++; r.abandoned > maxAbandoned {
+			return false
+		}
+		r.newerThan = f.newest
+	case f.reason == RetryHTTP11:
+		if r.blind++; r.blind > maxBlind {
+			return false
+		}
+		r.newerThan = f.newest
+	case f.reason == RetryRefused && r.refused >= maxRefused:
+		return false
 	case f.unprocessed, f.reason == RetryGoAway:
+		if f.reason == RetryRefused {
+			r.refused++
+		}
 		if !f.unprocessed {
 			r.newerThan = f.newest
 		}

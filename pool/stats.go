@@ -19,6 +19,7 @@ type Stats struct {
 	FastOpen    FastOpen         // connections by TCP Fast Open
 	Retries     map[Reason]int64 // unseen repetitions, by reason
 	Closed      map[Closer]int64 // connections closed, by whom
+	Abandoned   int64            // HTTP/2 connections given up because calls into net/http did not return, or would not have
 	BytesIn     int64            // bytes received on the wire, TLS included
 	BytesOut    int64            // bytes sent on the wire, TLS included
 	Setup       time.Duration    // spent on opening connections, in all
@@ -146,6 +147,7 @@ func (s *Stats) add(o Stats) {
 	s.FastOpen.Accepted += o.FastOpen.Accepted
 	s.Retries = addCounts(s.Retries, o.Retries)
 	s.Closed = addCounts(s.Closed, o.Closed)
+	s.Abandoned += o.Abandoned
 	s.BytesIn += o.BytesIn
 	s.BytesOut += o.BytesOut
 	s.Setup += o.Setup

@@ -27,6 +27,7 @@ func (p *Pool) sweepLocked() {
 			p.gone.add(o.stats.snapshot())
 			o.mu.Unlock()
 			p.dropLocked(key)
+			p.distrustLocked(o)
 			p.dialer.tls.forget(key)
 		}
 	}

@@ -55,7 +55,6 @@ func (a *app) newSession() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.conceal(secrets)
 	if o.insecure {
 		a.warn("certificates are not verified (--insecure)")
 	}

@@ -4,9 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -18,7 +22,7 @@ import (
 // header and body; bodies are cut at 60,000 bytes. Requests are numbered per
 // connection, from 1. Black holes, hanging up and the like are in [ConnRules].
 type RawH2 struct {
-	MaxStreams uint32             // SETTINGS_MAX_CONCURRENT_STREAMS of the first SETTINGS; 0: 100
+	MaxStreams uint32             // SETTINGS_MAX_CONCURRENT_STREAMS of the first SETTINGS; 0: 100; Unannounced: none
 	Refuse     func(n int64) bool // answer request n with RST_STREAM (REFUSED_STREAM); nil: none
 	CutBody    func(n int64) bool // send request n half its body, then RST_STREAM (INTERNAL_ERROR); nil: none
 	Hold       int64              // answer nothing until so many requests have come
@@ -38,6 +42,34 @@ type RawH2 struct {
 	GoAwayVague bool   // name the highest stream there can be instead, which says nothing (RFC 9113 section 6.8)
 
 	IgnorePings bool // no PING gets its ACK
+
+	// Accept returns how many requests the server works on at a time on a
+	// connection of such an age when request n has come. It refuses those beyond
+	// with RST_STREAM (REFUSED_STREAM), which [RawH2.Refused] counts. Nil means no
+	// bound.
+	Accept  func(age time.Duration, n int64) int
+	Latency time.Duration // between a request and its response
+
+	// First writes frames in place of the server's first SETTINGS. Request writes
+	// frames when request n has come, and returns false if the server does nothing
+	// else about it. After does so when the connection is so old. Nil means nothing.
+	First   func(c *RawConn)
+	Request func(c *RawConn, n int64) bool
+	After   map[time.Duration]func(c *RawConn)
+
+	refused atomic.Int64
+}
+
+// Unannounced is a MaxStreams that the server does not announce.
+const Unannounced = math.MaxUint32
+
+// Refused returns the number of requests that were refused because of Accept.
+func (r *RawH2) Refused() int64 { return r.refused.Load() }
+
+// A RawConn is a connection of a [RawH2], to write frames on.
+type RawConn struct {
+	*http2.Framer        // writes frames, which go out when the function returns
+	Stream        uint32 // of the request; 0 without one
 }
 
 const (
@@ -50,6 +82,9 @@ type rawConn struct {
 	*RawH2
 	server *Server
 	conn   *conn
+	mu     sync.Mutex // held while frames are handled and written
+	start  time.Time
+	open   int // requests that wait for Latency to pass
 	out    *bufio.Writer
 	framer *http2.Framer
 	block  bytes.Buffer // of headers
@@ -73,7 +108,7 @@ func (r *RawH2) serve(c *conn) {
 	in := bufio.NewReader(c)
 	rc := &rawConn{
 		RawH2: r, server: c.server, conn: c, out: bufio.NewWriter(c), window: 65_535,
-		streams: make(map[int64]uint32),
+		streams: make(map[int64]uint32), start: time.Now(),
 	}
 	rc.hpack = hpack.NewEncoder(&rc.block)
 	rc.framer = http2.NewFramer(rc.out, in)
@@ -83,18 +118,22 @@ func (r *RawH2) serve(c *conn) {
 	if _, err := io.ReadFull(in, preface); err != nil || string(preface) != http2.ClientPreface {
 		return
 	}
-	limit := r.MaxStreams
-	if limit == 0 {
-		limit = 100
-	}
-	if rc.framer.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: limit}) != nil {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	if rc.first() != nil {
 		return
+	}
+	for age, f := range r.After {
+		timer := time.AfterFunc(age, func() { rc.later(func() { f(&RawConn{Framer: rc.framer}) }) })
+		defer timer.Stop()
 	}
 	for {
 		if in.Buffered() == 0 && rc.out.Flush() != nil {
 			return
 		}
+		rc.mu.Unlock()
 		frame, err := rc.framer.ReadFrame()
+		rc.mu.Lock()
 		if err != nil || !rc.handle(frame) {
 			rc.out.Flush()
 			if rc.away && rc.GoAwayClose {
@@ -103,6 +142,30 @@ func (r *RawH2) serve(c *conn) {
 			return
 		}
 	}
+}
+
+// first writes the first SETTINGS.
+func (rc *rawConn) first() error {
+	switch {
+	case rc.First != nil:
+		rc.First(&RawConn{Framer: rc.framer})
+		return nil
+	case rc.MaxStreams == Unannounced:
+		return rc.framer.WriteSettings()
+	}
+	limit := rc.MaxStreams
+	if limit == 0 {
+		limit = 100
+	}
+	return rc.framer.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: limit})
+}
+
+// later writes what f does from another goroutine.
+func (rc *rawConn) later(f func()) {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	f()
+	rc.out.Flush()
 }
 
 // handle does what a frame asks for, and reports whether to go on.
@@ -153,6 +216,14 @@ func (rc *rawConn) request(f *http2.MetaHeadersFrame) bool {
 		return false
 	}
 	switch {
+	case rc.Request != nil && !rc.Request(&RawConn{Framer: rc.framer, Stream: f.StreamID}, n):
+		s.tally.end(c.tally)
+	case rc.Accept != nil && rc.open >= rc.Accept(time.Since(rc.start), n):
+		rc.refused.Add(1)
+		s.tally.end(c.tally)
+		if rc.framer.WriteRSTStream(f.StreamID, http2.ErrCodeRefusedStream) != nil {
+			return false
+		}
 	case rc.GoAwayOn > 0 && n > rc.GoAwayLast:
 		// Never answered: above the last stream that GOAWAY names.
 	case rc.Refuse != nil && rc.Refuse(n):
@@ -166,7 +237,19 @@ func (rc *rawConn) request(f *http2.MetaHeadersFrame) bool {
 		s.rules.apply(p)
 		s.compose(p, f.PseudoValue("authority"))
 		p.body = p.body[:min(len(p.body), rawBodyMax)]
-		rc.due = append(rc.due, rawAnswer{n, f.StreamID, p})
+		a := rawAnswer{n, f.StreamID, p}
+		if rc.Latency == 0 {
+			rc.due = append(rc.due, a)
+			break
+		}
+		rc.open++
+		time.AfterFunc(rc.Latency, func() {
+			rc.later(func() {
+				rc.open--
+				rc.due = append(rc.due, a)
+				rc.answerDue()
+			})
+		})
 	}
 	if n == rc.GoAwayOn {
 		rc.away = true

@@ -1,0 +1,221 @@
+package pool_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// hangBound is how long a call may take before a test calls it hung.
+const hangBound = 20 * time.Second
+
+// returns fails the test if f does not return.
+func returns(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(hangBound):
+		t.Fatalf("%s does not return", what)
+	}
+}
+
+// overflow makes the flow-control window of a stream larger than there can be.
+func overflow(c *rdaptest.RawConn, _ int64) bool {
+	_ = c.WriteWindowUpdate(c.Stream, 1<<31-1)
+	_ = c.WriteWindowUpdate(c.Stream, 1<<31-1)
+	return false
+}
+
+// overflowLate sends the head of a response and a part of its body first.
+func overflowLate(c *rdaptest.RawConn, n int64) bool {
+	_ = c.WriteHeaders(http2.HeadersFrameParam{StreamID: c.Stream, BlockFragment: []byte{0x88}, EndHeaders: true})
+	_ = c.WriteData(c.Stream, false, []byte("{"))
+	return overflow(c, n)
+}
+
+// A server whose windows overflow costs three connections. From then on it is
+// used over HTTP/1.1.
+func TestOverflowingWindows(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{})
+	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Request: overflow}})
+	p := newPool(t, s, pool.Config{})
+	returns(t, "a lookup", func() { getAll(t, p, s, 20, 8) })
+	returns(t, "Stats", func() {
+		st := p.Stats()
+		if st.Abandoned != 3 || st.Origins[0].Abandoned != 3 || st.Origins[0].Protocol != "http/1.1" || st.Failed != 0 {
+			t.Errorf("stats: %+v", st)
+		}
+	})
+	returns(t, "Close", func() { p.Close() })
+}
+
+// The same where HTTP/1.1 is not to be had: the requests fail, and HTTP/2 is left
+// alone all the same.
+func TestOverflowingWindowsOverHTTP2Alone(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{})
+	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Request: overflow}})
+	p := newPool(t, s, pool.Config{Protocols: []string{"h2"}})
+	for range 5 {
+		returns(t, "a lookup", func() {
+			if a, err := get(t.Context(), p, domain(s, 1)); err == nil {
+				t.Errorf("got %d", a.status)
+			}
+		})
+	}
+	if st := p.Stats(); st.Abandoned != 3 || s.Counts().Connections != 3 {
+		t.Errorf("stats: %+v; the server saw %d connections", st, s.Counts().Connections)
+	}
+}
+
+// A connection whose ClientConn does not return from any call is left by those
+// who use it, and does not hold up others, Stats or Close.
+func TestLockedClientConn(t *testing.T) {
+	for name, request := range map[string]func(*rdaptest.RawConn, int64) bool{
+		"before the response": overflow, "within the body": overflowLate,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, good := rdaptest.Start(t, rdaptest.Config{}), rdaptest.Start(t, rdaptest.Config{})
+			s.SetConnRules(rdaptest.ConnRules{First: 1, Raw: &rdaptest.RawH2{Request: request}})
+			p := newPool(t, s, pool.Config{})
+			p.TrustWindows()
+
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			var hung sync.WaitGroup
+			for i := range 8 {
+				hung.Go(func() {
+					a, err := get(ctx, p, domain(s, i))
+					if cut, ok := err.(bodyError); ok {
+						err = cut.error
+					}
+					if !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("lookup %d: %d, %v", i, a.status, err)
+					}
+				})
+			}
+			<-ctx.Done()
+			returns(t, "Stats", func() { p.Stats() })
+			returns(t, "a lookup whose context has ended", hung.Wait)
+
+			// The connection is found out, and the next request has another.
+			returns(t, "a later lookup", func() { getAll(t, p, s, 8, 8) })
+			st := p.Stats()
+			if st.Abandoned != 1 || st.Connections != 2 {
+				t.Errorf("%d connections abandoned of %d, want 1 of 2", st.Abandoned, st.Connections)
+			}
+			returns(t, "CloseIdleConnections", p.CloseIdleConnections)
+			returns(t, "Close", func() { p.Close() })
+
+			other := newPool(t, good, pool.Config{})
+			getAll(t, other, good, 8, 8)
+		})
+	}
+}
+
+// Requests without a deadline on such a connection go again when it is given up.
+func TestLockedClientConnFreesTheOthers(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{})
+	s.SetConnRules(rdaptest.ConnRules{First: 1, Raw: &rdaptest.RawH2{Request: func(c *rdaptest.RawConn, n int64) bool {
+		return n == 8 && overflow(c, n)
+	}}})
+	p := newPool(t, s, pool.Config{MaxHTTP2Conns: 1})
+	p.TrustWindows()
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	var all sync.WaitGroup
+	for i := range 8 {
+		ctx := ctx
+		if i > 0 {
+			ctx = t.Context()
+		}
+		all.Go(func() {
+			a, err := get(ctx, p, domain(s, i))
+			if i > 0 && (err != nil || a.status != 200) {
+				t.Errorf("lookup %d: %d, %v", i, a.status, err)
+			}
+		})
+	}
+	returns(t, "a lookup", all.Wait)
+	returns(t, "Close", func() { p.Close() })
+}
+
+// Close ends requests on a connection that nobody has found out yet.
+func TestCloseEndsRequestsOnALockedClientConn(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{})
+	locked := make(chan struct{})
+	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Request: func(c *rdaptest.RawConn, n int64) bool {
+		defer close(locked)
+		return overflow(c, n)
+	}}})
+	p := newPool(t, s, pool.Config{})
+	p.TrustWindows()
+	var hung sync.WaitGroup
+	hung.Go(func() {
+		if _, err := get(context.WithoutCancel(t.Context()), p, domain(s, 1)); err == nil {
+			t.Error("no error")
+		}
+	})
+	<-locked
+	returns(t, "Close", func() { p.Close() })
+	returns(t, "a lookup", hung.Wait)
+}
+
+// The windows of a request with a body shrink as it is sent, so a server may
+// make them larger by as much.
+func TestUploadsKeepTheirWindows(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
+	p := newPool(t, s, pool.Config{})
+	for range 3 {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, domain(s, 1), strings.NewReader(strings.Repeat("x", 1<<20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := p.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	if st := p.Stats(); st.Connections != 1 || st.Abandoned != 0 {
+		t.Errorf("stats: %+v", st)
+	}
+}
+
+// A server that requires HTTP/1.1 is used over that, also for what comes later.
+func TestHTTP11Required(t *testing.T) {
+	for name, raw := range map[string]*rdaptest.RawH2{
+		"stream": {Request: func(c *rdaptest.RawConn, _ int64) bool {
+			_ = c.WriteRSTStream(c.Stream, http2.ErrCodeHTTP11Required)
+			return false
+		}},
+		"connection": {GoAwayOn: 1, GoAwayCode: uint32(http2.ErrCodeHTTP11Required), GoAwayClose: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rdaptest.Start(t, rdaptest.Config{})
+			s.SetConnRules(rdaptest.ConnRules{Raw: raw})
+			p := newPool(t, s, pool.Config{})
+			getAll(t, p, s, 20, 1)
+			st := p.Stats()
+			if st.Retries[pool.RetryHTTP11] != 1 || st.Connections != 2 || st.Origins[0].Protocol != "http/1.1" || st.Failed != 0 {
+				t.Errorf("stats: %+v", st)
+			}
+		})
+	}
+}
