@@ -2,9 +2,9 @@
 GO ?= go
 FUZZTIME ?= 2m
 
-.PHONY: long fuzz stress bench
+.PHONY: long fuzz stress bench internet
 
-long: fuzz stress bench
+long: fuzz stress bench internet
 
 # Each fuzz target by itself, as go test runs only one.
 fuzz:
@@ -20,3 +20,7 @@ stress:
 
 bench:
 	$(GO) test -run '^$$' -bench . ./bootstrap ./client ./pool
+
+# Stand-ins for all hosts of IANA's file of domains, in a network namespace.
+internet:
+	$(GO) run ./bench/internet

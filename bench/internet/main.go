@@ -1,0 +1,110 @@
+//go:build linux
+
+// Command internet runs rdapq on a file of names against stand-ins for all RDAP
+// servers that IANA's file of domains names, in a network namespace of its own: a
+// name server, certificates by server name, and servers that are slow, speak
+// HTTP/1.1, limit requests, fail now and then, or never respond.
+//
+//	go run ./bench/internet              # 100,000 names, twice
+//	go run ./bench/internet -names 20000
+//
+// What a server is like depends on a hash of its host name: see [profileOf]. It
+// prints how long each run took, up to the last row of a server that responds,
+// beside the time that its slowest server requires, what --dry-run predicted,
+// how far quotas were used, what was refused, what failed and where, and the peak
+// of rdapq's memory, and ends with code 1 if a bound is not kept. The second run
+// begins with what the first one learned. It needs root, and ip of iproute2.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// options are the flags.
+type options struct {
+	rdapq    string
+	snapshot string
+	names    int
+	runs     int
+	jobs     int
+	ratio    float64
+	memory   int
+	keep     string
+	maxWait  string
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.rdapq, "rdapq", "", "the `command`; built if not given")
+	flag.StringVar(&o.snapshot, "snapshot", filepath.Join("bootstrap", "snapshot.json"), "`FILE` with IANA's file of domains")
+	flag.IntVar(&o.names, "names", 100_000, "lines of the input")
+	flag.IntVar(&o.runs, "runs", 2, "runs, one after another, with one state directory")
+	flag.IntVar(&o.jobs, "jobs", 0, "--jobs of rdapq; 0: its default")
+	flag.Float64Var(&o.ratio, "ratio", 1.3, "how many times the time of the slowest server the first run may take")
+	flag.IntVar(&o.memory, "max-memory", 96, "MiB that rdapq may have in memory")
+	flag.StringVar(&o.maxWait, "max-wait", "2m", "--max-wait of rdapq, which bounds how long a host that never responds is tried")
+	flag.StringVar(&o.keep, "keep", "", "leave the files in this `DIRECTORY`")
+	flag.Parse()
+	var err error
+	switch flag.Arg(0) {
+	case "":
+		err = enter()
+	case "inside":
+		err = run(o)
+	case "serve":
+		err = serve(flag.Arg(1))
+	default:
+		flag.Usage()
+		os.Exit(2)
+	}
+	if exit, ok := err.(*exec.ExitError); ok && flag.Arg(0) == "" {
+		os.Exit(exit.ExitCode())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "internet:", err)
+		os.Exit(1)
+	}
+}
+
+// enter runs this program again in a network of its own.
+func enter() error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(exe, append(os.Args[1:], "inside")...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	return cmd.Run()
+}
+
+// network sets up the namespace: every address of 11.0.0.0/8 is on this machine,
+// and names are resolved by the server at dnsAddress. Nothing leads out.
+func network(dir string) error {
+	for _, args := range []string{
+		"link set lo up",
+		"route add local 11.0.0.0/8 dev lo",
+	} {
+		if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
+			return fmt.Errorf("ip %s: %w: %s", args, err, out)
+		}
+	}
+	conf := filepath.Join(dir, "resolv.conf")
+	if err := os.WriteFile(conf, []byte("nameserver "+dnsAddress+"\noptions attempts:3 timeout:2\n"), 0o644); err != nil {
+		return err
+	}
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("mount namespace: %w", err)
+	}
+	real, err := filepath.EvalSymlinks("/etc/resolv.conf")
+	if err != nil {
+		return err
+	}
+	return syscall.Mount(conf, real, "", syscall.MS_BIND, "")
+}
