@@ -39,7 +39,7 @@ type host struct {
 	held         int // lines of batches that it has, under the lock of hosts
 	asking       int // requests under way
 	done, failed int64
-	freed        chan struct{} // closed when a request has ended; nil if nobody waits
+	turns        turns
 }
 
 // Bounds of what is believed and done about throttling.
@@ -66,7 +66,8 @@ const (
 
 // A pass is what a request has to show at a host's gate.
 type pass struct {
-	single  bool          // one lookup by itself: bounds of a batch do not hold for it
+	single  bool          // one lookup by itself
+	waiter  *waiter       // its place among those that wait; nil: it has none
 	beside  int           // lookups of its batch under way there
 	maxWait time.Duration // see Config.MaxWait
 	others  bool          // another server could be asked instead
@@ -92,6 +93,9 @@ type ticket struct {
 func (h *host) take(now time.Time, p pass) ticket {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !h.turns.room(p, h.asking, h.adaptive.limit()) {
+		return h.queued(now, p)
+	}
 	if g, at := h.admit(now, p); g != granted {
 		return ticket{grant: g, at: at}
 	}
@@ -101,6 +105,7 @@ func (h *host) take(now time.Time, p pass) ticket {
 	}
 	h.window.flying++
 	h.asking++
+	h.turns.granted(p)
 	return ticket{grant: granted, at: now, probe: h.breaker.sent(), careful: h.throttles > 0}
 }
 
@@ -179,20 +184,7 @@ func (h *host) unsent(probe bool) {
 func (h *host) ended(probe bool) {
 	h.asking--
 	h.breaker.forget(probe)
-	if h.freed != nil {
-		close(h.freed)
-		h.freed = nil
-	}
-}
-
-// whenFreed returns a channel that is closed when a request has ended.
-func (h *host) whenFreed() <-chan struct{} {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.freed == nil {
-		h.freed = make(chan struct{})
-	}
-	return h.freed
+	h.turns.wake()
 }
 
 // firstAnswer reports whether no answer has been read for what it says about
@@ -285,7 +277,7 @@ func jitter(base, most time.Duration, repetition int) time.Duration {
 func (h *host) progress(now time.Time) ServerProgress {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := ServerProgress{Server: h.name, Limit: h.adaptive.limit(), Done: h.done, Failed: h.failed, Dead: h.breaker.dead, Rate: h.rate}
+	p := ServerProgress{Server: h.name, InFlight: int64(h.asking), Limit: h.adaptive.limit(), Done: h.done, Failed: h.failed, Dead: h.breaker.dead, Rate: h.rate}
 	if h.until.After(now) {
 		p.ParkedUntil = h.until
 	}

@@ -23,10 +23,12 @@ func (c *Client) await(ctx context.Context, t *task) bool {
 	if since.IsZero() {
 		since = time.Now()
 	}
-	var freed <-chan struct{}
+	w, waits := newWaiter(), false
+	defer t.host.leave(w)
 	for {
 		now := time.Now()
-		k := t.host.take(now, pass{single: true, maxWait: c.maxWait(t) - now.Sub(since)})
+		p := pass{single: true, waiter: w, maxWait: c.maxWait(t) - now.Sub(since)}
+		k := t.host.take(now, p)
 		if deadline, ok := ctx.Deadline(); ok && k.grant == later && k.at.After(deadline) {
 			k.grant = givenUpLimit
 		}
@@ -37,13 +39,12 @@ func (c *Client) await(ctx context.Context, t *task) bool {
 		case k.grant != later:
 			c.refuse(t, t.host.limitError(now, k.at))
 			return false
-		case freed == nil:
-			freed = t.host.whenFreed() // and look again, lest one ended in between
-		case !c.sleep(ctx, freed, k.at.Sub(now)):
+		case !waits:
+			waits = true
+			t.host.join(w) // and try again, because a request may have ended in between
+		case !c.sleep(ctx, w.ready, k.wait(now, p.maxWait)):
 			c.stop(ctx, t, "waiting for "+visible(t.host.name))
 			return false
-		default:
-			freed = nil
 		}
 	}
 }

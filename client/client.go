@@ -106,10 +106,10 @@ type Config struct {
 	// Jobs bounds the lookups of one Batch that run at once. 0 means DefaultJobs.
 	Jobs int
 
-	// PerHost bounds those of them that run at once at one server, or one group
-	// of hosts. 0 means that the bound starts at DefaultPerHost and adapts to the
-	// server, up to Jobs and at most 64; other values are where it starts and
-	// what it never exceeds.
+	// PerHost bounds the requests of the Client that are in flight at a time to one
+	// server, or one group of hosts, whoever started them: Lookup, Search or Batch.
+	// 0 means that the bound starts at DefaultPerHost and adapts to the server, up
+	// to Jobs and at most 64. Any other value is a ceiling, where the bound starts.
 	PerHost int
 
 	// Groups names hosts that count requests together, as those of one operator
@@ -210,6 +210,8 @@ type Config struct {
 
 	// Logger tells about requests and redirects at debug level. Nil is silent.
 	Logger *slog.Logger
+
+	secrets *secretsByOrigin // of Credentials
 }
 
 func (c Config) withDefaults() Config {
@@ -279,6 +281,7 @@ func New(cfg Config) (*Client, error) {
 	if field := acceptLanguage(c.cfg.Languages); field != "" {
 		c.languages = []string{field}
 	}
+	c.cfg.secrets = newSecretsByOrigin(c.cfg.Credentials)
 	c.auth = newAuthenticator(c.cfg.Credentials)
 	c.cache, c.registrars = newCache(c.cfg), sync.OnceValue(BuiltinRegistrarURLs)
 	if c.cfg.Transport == nil {

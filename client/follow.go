@@ -141,6 +141,9 @@ func (c *Client) mayTurn(t *task, p pointer) *Error {
 			Hint:    "allow http if an answer that anybody on the way may change is of use",
 		}
 	}
+	if c.leaksTo(t, p.to) {
+		return &Error{Code: CodeRedirect, Message: "the link leads to another server, " + visible(p.to.Host) + ", with a credential that is not for it, and is not followed"}
+	}
 	if !c.park(t) {
 		return &Error{Code: CodeTooLarge, Message: "not asked: too many answers are in memory", Hint: "run fewer lookups at once"}
 	}

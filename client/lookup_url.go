@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+
+	"github.com/rdapq/rdapq/internal/secret"
 )
 
 // baseURL makes a base URL of the server that a user named: a bare host gets
@@ -74,22 +76,12 @@ func redactURL(u *url.URL) string {
 	c.User = nil
 	params := strings.Split(c.RawQuery, "&")
 	for i, p := range params {
-		if name, _, ok := strings.Cut(p, "="); ok && isKeyName(name) {
+		if name, _, ok := strings.Cut(p, "="); ok && secret.IsKey(name) {
 			params[i] = name + "=REDACTED"
 		}
 	}
 	c.RawQuery = strings.Join(params, "&")
 	return c.String()
-}
-
-func isKeyName(name string) bool {
-	name = strings.ToLower(name)
-	for _, word := range []string{"key", "token", "auth", "pass", "pwd", "secret", "sig", "jwt", "session", "credential", "farv1_id"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
 }
 
 // normalURL spells a URL so that two spellings of one place are the same: lower

@@ -71,7 +71,6 @@ func (q *queue) progress(p *Progress, byHost map[string]*ServerProgress) {
 	for h, l := range q.lanes {
 		if s := byHost[h.name]; s != nil {
 			s.Queued += l.queued()
-			s.InFlight += int64(l.inFlight)
 		}
 	}
 }

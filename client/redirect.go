@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/rdapq/rdapq/internal/secret"
 )
 
 func isRedirect(status int) bool {
@@ -20,11 +22,13 @@ func isRedirect(status int) bool {
 type trail struct {
 	max       int
 	allowHTTP bool
-	urls      []string // in normal spelling, the one asked first in front; empty before the first redirect
+	secrets   *secretsByOrigin
+	keys      *secret.Set // of the URL asked first, which are for its origin alone
+	urls      []string    // in normal spelling, the one asked first in front; empty before the first redirect
 }
 
 func newTrail(cfg *Config) *trail {
-	return &trail{max: cfg.MaxRedirects, allowHTTP: cfg.AllowHTTP}
+	return &trail{max: cfg.MaxRedirects, allowHTTP: cfg.AllowHTTP, secrets: cfg.secrets}
 }
 
 // next returns where resp, the answer of from, says to go. The Location is used
@@ -33,6 +37,7 @@ func newTrail(cfg *Config) *trail {
 func (t *trail) next(from *url.URL, resp *http.Response) (*url.URL, *Error) {
 	if len(t.urls) == 0 {
 		t.urls = append(t.urls, normalURL(from))
+		t.keys = secret.NewSet(secret.OfURL(from))
 	}
 	location := resp.Header.Get("Location")
 	what := "redirect " + statusText(resp.StatusCode) + " of " + visible(redactURL(from))
@@ -54,6 +59,9 @@ func (t *trail) next(from *url.URL, resp *http.Response) (*url.URL, *Error) {
 		return refuse(" leads to "+shown+", which is not on the web", "")
 	case to.Scheme == "http" && from.Scheme == "https" && !t.allowHTTP:
 		return refuse(" leads from https to http and is not followed: "+shown, "allow http if an answer that anybody on the way may change is of use")
+	}
+	if originOf(to) != originOf(from) && (t.keys.InURL(to) || t.secrets.leak(to)) {
+		return refuse(" leads to another server, "+visible(to.Host)+", with a credential that is not for it, and is not followed", "")
 	}
 	normal := normalURL(to)
 	for i, seen := range t.urls {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/secret"
 )
 
 // Types of a [Query] that search: the path segments of RFC 9082 section 3.2 and
@@ -192,7 +193,7 @@ func (q Query) searchText() string {
 	}
 	for _, p := range s.Params {
 		value := p.Value
-		if isKeyName(p.Name) {
+		if secret.IsKey(p.Name) {
 			value = "REDACTED"
 		}
 		b.WriteString(sep + p.Name + "=" + value)

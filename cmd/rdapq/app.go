@@ -18,6 +18,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/measure"
 	"github.com/rdapq/rdapq/internal/render"
+	"github.com/rdapq/rdapq/internal/secret"
 )
 
 // An app is one run of the command.
@@ -34,6 +35,7 @@ type app struct {
 	session        *session      // what the run uses, once it has begun
 	target         *target       // what bench asks, once it has begun
 	many           bool          // more than one query
+	secrets        *secret.Set   // what nobody is to see, once the session has begun
 	toldUnkept     bool          // that nothing is kept of servers between runs
 	grace          time.Duration // see refreshGrace, which it is if it is 0
 }

@@ -75,6 +75,7 @@ func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 	a := r.app
 	for res := range results {
 		settle(res)
+		redact(a.secrets, res)
 		res.Err = a.opts.net.explain(res.Err)
 		res = a.opts.referral.shown(res)
 		if r.out.text {

@@ -50,6 +50,7 @@ func (a *app) newTarget() (*target, error) {
 	if t.client.Credentials, err = a.credentials(); err != nil {
 		return nil, err
 	}
+	a.conceal(t.client.Credentials)
 	if o.insecure {
 		a.warn("certificates are not verified (--insecure)")
 	}

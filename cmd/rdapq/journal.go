@@ -18,9 +18,10 @@ import (
 // openJournal opens --output as one, to begin it or to go on with it.
 func (a *app) openJournal(out *output, format string, in *journal.Input) error {
 	o := &a.opts
+	flags, secretFlags := a.rowFlags()
 	j, err := journal.Open(journal.Options{
 		Path: o.output, Format: journal.Format(format), Header: []byte(out.encoder.Header()),
-		Input: in, Flags: a.rowFlags(), Retry: retried,
+		Input: in, Flags: flags, SecretFlags: secretFlags, Retry: retried,
 		Ordered: o.batch.ordered, Force: o.batch.force, Fsync: o.batch.fsync,
 	})
 	if err != nil {
@@ -73,19 +74,25 @@ var sameRows = []string{
 	"demo-rtt", "cache", "no-cache", "help", "version",
 }
 
-// rowFlags are the flags that rows depend on and that are not as usual.
-func (a *app) rowFlags() []string {
+// rowFlags are the flags that rows depend on and that are not as usual; those
+// with a secret in them are apart.
+func (a *app) rowFlags() (flags, secret []string) {
 	var network pflag.FlagSet
 	new(networkOptions).register(&network)
-	var flags []string
 	a.flags.VisitAll(func(f *pflag.Flag) {
 		if f.Value.String() == f.DefValue || slices.Contains(sameRows, f.Name) || network.Lookup(f.Name) != nil {
 			return
 		}
-		flags = append(flags, "--"+f.Name+"="+f.Value.String())
+		text := "--" + f.Name + "=" + f.Value.String()
+		if a.isSecretFlag(f) {
+			secret = append(secret, text)
+			return
+		}
+		flags = append(flags, text)
 	})
 	slices.Sort(flags)
-	return flags
+	slices.Sort(secret)
+	return flags, secret
 }
 
 // resumeLine is the command that goes on, for a shell: the one that was given,
@@ -94,6 +101,9 @@ func (a *app) resumeLine() string {
 	line := withoutForce(a.line)
 	if a.opts.batch.force && len(line) == len(a.line) { // a variable or the configuration says so
 		line = slices.Insert(line, 1, "--force=false")
+	}
+	if a.secrets.In([]byte(strings.Join(line, "\n"))) {
+		return "the same command again (it holds a secret, and is not shown)"
 	}
 	words := make([]string, len(line))
 	for i, w := range line {

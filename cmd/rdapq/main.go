@@ -53,7 +53,7 @@ func run(a *app, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case errors.Is(err, syscall.EPIPE):
 		return a.exit
 	}
-	say(stderr, "", a.settings.blame(err))
+	say(a.stderr, "", a.settings.blame(err))
 	var coded *codedError
 	if errors.As(err, &coded) {
 		return coded.code

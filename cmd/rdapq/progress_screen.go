@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"github.com/rdapq/rdapq/internal/secret"
 )
 
 // A screen is standard error, on which lines can stand that are drawn over.
@@ -17,6 +19,15 @@ type screen struct {
 	w     io.Writer
 	file  *os.File // w, if lines can be drawn over on it
 	drawn []string
+
+	secrets *secret.Set // what is not to be printed
+}
+
+// conceal replaces the secrets in what is written from now on.
+func (s *screen) conceal(secrets *secret.Set) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.secrets = secrets
 }
 
 // newScreen returns a screen on w.
@@ -43,14 +54,20 @@ func (s *screen) size() (width, height int) {
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.drawn) == 0 {
-		return s.w.Write(p)
-	}
+	n := len(p)
+	p, _ = s.secrets.Bytes(p)
 	lines := s.drawn
-	s.redraw(nil)
-	n, err := s.w.Write(p)
-	s.redraw(lines)
-	return n, err
+	if len(lines) > 0 {
+		s.redraw(nil)
+	}
+	_, err := s.w.Write(p)
+	if len(lines) > 0 {
+		s.redraw(lines)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
 }
 
 // draw puts lines in the place of those drawn before.

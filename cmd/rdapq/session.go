@@ -55,6 +55,7 @@ func (a *app) newSession() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.conceal(secrets)
 	if o.insecure {
 		a.warn("certificates are not verified (--insecure)")
 	}

@@ -23,6 +23,9 @@ type Options struct {
 	Header []byte   // CSV: the line with the names of the columns
 	Input  *Input   // what the lines are of; nil if it can't be read twice, so that nothing can be continued
 	Flags  []string // what else the rows depend on, readable, in a fixed order
+	// SecretFlags are further ones, of the form NAME=VALUE, whose values are not
+	// to be written down: the sidecar has a salted SHA-256 of them.
+	SecretFlags []string
 
 	// Retry tells which verdicts are no results to keep: their rows are dropped
 	// when a run goes on, and their lines asked again. Nil: none.

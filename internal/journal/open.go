@@ -56,7 +56,7 @@ func (j *Journal) open() error {
 	if size > 0 && !known && !j.o.Force {
 		return ErrForeign
 	}
-	if j.side, err = os.OpenFile(j.sidePath(), os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+	if j.side, err = os.OpenFile(j.sidePath(), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
 	}
 	if ok, err := filelock.Try(j.side); err != nil || !ok {
@@ -89,7 +89,7 @@ func (j *Journal) open() error {
 	if was == nil {
 		return ErrForeign
 	}
-	now := j.o.sidecar()
+	now := j.o.sidecar(was.Salt)
 	if err := compare(was, &now); err != nil {
 		return err
 	}
@@ -118,11 +118,12 @@ func (j *Journal) start() (err error) {
 		_ = os.Remove(j.sidePath()) // it would stand there alone
 		return err
 	}
-	s := j.o.sidecar()
+	s := j.o.sidecar("")
 	data, err := s.bytes()
 	if err != nil {
 		return err
 	}
+	_ = j.side.Chmod(0o600) // an older version let others read it; not all systems can
 	if err := j.side.Truncate(0); err != nil {
 		return err
 	}

@@ -2,12 +2,15 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -44,16 +47,32 @@ type sidecar struct {
 	Input     *Input   `json:"input"` // null: it could not be read twice
 	Flags     []string `json:"flags"`
 	FlagsHash string   `json:"flags_sha256"`
+	// Salt and Secrets are there if a flag has a secret: the names of such flags,
+	// each with the SHA-256 of salt and flag.
+	Salt    string            `json:"salt,omitempty"`
+	Secrets map[string]string `json:"secret_flags_sha256,omitempty"`
 }
 
 const kind = "rdapq journal"
 
-func (o *Options) sidecar() sidecar {
+// sidecar is what the sidecar of such a journal says. An empty salt means a new
+// one.
+func (o *Options) sidecar(salt string) sidecar {
 	h := sha256.Sum256([]byte(strings.Join(o.Flags, "\n")))
-	return sidecar{
+	s := sidecar{
 		Kind: kind, Version: version, Format: string(o.Format),
 		Input: o.Input, Flags: o.Flags, FlagsHash: hex.EncodeToString(h[:]),
 	}
+	if len(o.SecretFlags) == 0 {
+		return s
+	}
+	s.Salt, s.Secrets = cmp.Or(salt, rand.Text()), make(map[string]string)
+	for _, flag := range o.SecretFlags {
+		name, _, _ := strings.Cut(flag, "=")
+		h := sha256.Sum256([]byte(s.Salt + flag))
+		s.Secrets[name] += hex.EncodeToString(h[:])
+	}
+	return s
 }
 
 // The head of a sidecar is always of the same length, so that a small write can
@@ -130,10 +149,25 @@ func compare(was, now *sidecar) error {
 		return &ChangedError{"the input has changed", had + " has " + strconv.FormatInt(now.Input.Size, 10)}
 	case was.Input.SHA256 != now.Input.SHA256:
 		return &ChangedError{"the input has changed", now.Input.Name + " is as long as " + was.Input.Name + " was, but not the same"}
+	case !maps.Equal(was.Secrets, now.Secrets):
+		return &ChangedError{"flags have changed", changedSecrets(was.Secrets, now.Secrets)}
 	case was.FlagsHash != now.FlagsHash:
 		return &ChangedError{"flags have changed", difference(was.Flags, now.Flags)}
 	}
 	return nil
+}
+
+// changedSecrets names the flags with a secret that differ.
+func changedSecrets(was, now map[string]string) string {
+	names := make(map[string]bool)
+	for _, m := range []map[string]string{was, now} {
+		for name := range m {
+			if was[name] != now[name] {
+				names[name] = true
+			}
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(names)), ", ") + ", which holds a secret, is not what it was"
 }
 
 // difference tells in words which flags are not in both lists.

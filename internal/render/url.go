@@ -1,10 +1,10 @@
 package render
 
-import "strings"
+import (
+	"strings"
 
-// secretWords are in the names of query parameters whose values are keys, as
-// package client takes them.
-var secretWords = [...]string{"key", "token", "auth", "pass", "pwd", "secret", "sig", "jwt", "session", "credential", "farv1_id"}
+	"github.com/rdapq/rdapq/internal/secret"
+)
 
 // redactURL returns the URL s without user name and password, and with the
 // values of parameters that carry keys replaced. All else stays as it is.
@@ -27,7 +27,7 @@ func redactURL(s string) string {
 	parts := strings.Split(params, "&")
 	for i, part := range parts {
 		name, value, ok := strings.Cut(part, "=")
-		if ok && value != "" && isSecret(name) {
+		if ok && value != "" && secret.IsKey(name) {
 			parts[i] = name + "=REDACTED"
 			changed = true
 		}
@@ -56,14 +56,4 @@ func dropUserinfo(s string) string {
 		return s
 	}
 	return s[:len(s)-len(rest)] + rest[at+1:]
-}
-
-func isSecret(name string) bool {
-	name = strings.ToLower(name)
-	for _, word := range secretWords {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
 }

@@ -1,0 +1,114 @@
+package client
+
+import (
+	"slices"
+	"time"
+)
+
+// turns are the single lookups that wait for a host, in the order in which they
+// came. The lock of the host guards them.
+type turns struct {
+	waiting   []*waiter
+	batchLast bool // a batch had the last request that was granted
+}
+
+// A waiter is one of them.
+type waiter struct {
+	ready  chan struct{} // has a value when it is its turn to try
+	joined bool
+}
+
+func newWaiter() *waiter { return &waiter{ready: make(chan struct{}, 1)} }
+
+// room reports whether one more request may be in flight besides n, of at most
+// limit, and whether it is the turn of p. Batches and single lookups take turns
+// where both wait, so that neither keeps the other from the host.
+func (t *turns) room(p pass, n, limit int) bool {
+	switch {
+	case n >= limit:
+		return false
+	case len(t.waiting) == 0:
+		return true
+	case p.single:
+		return p.waiter == t.waiting[0]
+	default:
+		return !t.batchLast
+	}
+}
+
+// granted notes that p has got its request.
+func (t *turns) granted(p pass) {
+	t.batchLast = !p.single
+	if p.waiter != nil {
+		t.leave(p.waiter)
+	}
+}
+
+// join puts w at the end of those that wait, unless it is among them.
+func (t *turns) join(w *waiter) {
+	if !w.joined {
+		w.joined = true
+		t.waiting = append(t.waiting, w)
+	}
+}
+
+// leave gives up the place of w, if it has one.
+func (t *turns) leave(w *waiter) {
+	if !w.joined {
+		return
+	}
+	w.joined = false
+	if t.waiting[0] == w {
+		t.waiting[0] = nil
+		t.waiting = t.waiting[1:]
+	} else if i := slices.Index(t.waiting, w); i > 0 {
+		t.waiting = slices.Delete(t.waiting, i, i+1)
+	}
+	t.wake()
+}
+
+// wake lets the first one try.
+func (t *turns) wake() {
+	if len(t.waiting) == 0 {
+		return
+	}
+	select {
+	case t.waiting[0].ready <- struct{}{}:
+	default: // it has been told
+	}
+}
+
+// queued is the ticket of p, for which there is no room now. A lookup that has
+// waited for longer than it may is given up if the host limits requests: its turn
+// is not awaited.
+func (h *host) queued(now time.Time, p pass) ticket {
+	if p.single && p.maxWait <= 0 && (!h.rate.IsZero() || now.Before(h.until)) {
+		if g, at := h.admit(now, p); g == givenUpLimit {
+			return ticket{grant: g, at: at}
+		}
+	}
+	return ticket{grant: later}
+}
+
+// join puts w among those that wait for the host.
+func (h *host) join(w *waiter) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.turns.join(w)
+}
+
+// leave gives up the place of w.
+func (h *host) leave(w *waiter) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.turns.leave(w)
+}
+
+// wait is how long to wait before the host is tried again, unless it wakes who
+// waits: until the time that it gave, or else until nothing more may be waited for.
+func (k ticket) wait(now time.Time, maxWait time.Duration) time.Duration {
+	if k.at.IsZero() {
+		return maxWait
+	}
+	return k.at.Sub(now)
+}

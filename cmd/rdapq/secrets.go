@@ -1,0 +1,135 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/secret"
+)
+
+// redactedSecret is the warning of a result in which a secret was replaced.
+const redactedSecret = "redacted_secret: the server repeated a secret, which is shown as " + secret.Replacement
+
+// knownSecrets are all secrets that this run was given: none of them is printed,
+// whoever repeats it.
+func (a *app) knownSecrets(credentials map[string]*client.Credential) *secret.Set {
+	var list []string
+	for _, c := range credentials {
+		list = append(list, c.Secret)
+	}
+	places := []string{a.opts.server, a.opts.net.proxy}
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+		places = append(places, os.Getenv(name))
+	}
+	for _, text := range places {
+		list = append(list, secretsOf(text)...)
+	}
+	return secret.NewSet(append(list, os.Getenv(certPassword)))
+}
+
+// conceal keeps the secrets of this run out of all that it prints from now on.
+func (a *app) conceal(credentials map[string]*client.Credential) {
+	a.secrets = a.knownSecrets(credentials)
+	if s, ok := a.stderr.(*screen); ok {
+		s.conceal(a.secrets)
+	}
+}
+
+// secretsOf returns the secrets in the text of a URL, which may lack its scheme.
+func secretsOf(text string) []string {
+	if text == "" {
+		return nil
+	}
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil
+	}
+	return secret.OfURL(u)
+}
+
+// redact replaces the secrets in what a result shows. What is changed is copied
+// first: results may share it.
+func redact(known *secret.Set, r *client.Result) {
+	of := []*secret.Set{known}
+	if own := secret.NewSet(secretsOf(r.Query.URL)); own != nil && r.Query.URL != "" {
+		of = append(of, own) // a key in the URL that was looked up
+	}
+	for _, set := range of {
+		if set != nil && redactAll(set, r) {
+			r.Warnings = append(slices.Clip(r.Warnings), redactedSecret)
+		}
+	}
+}
+
+func redactAll(set *secret.Set, r *client.Result) (found bool) {
+	text := func(s *string) {
+		redacted, here := set.String(*s)
+		*s, found = redacted, found || here
+	}
+	body := func(b *[]byte) {
+		redacted, here := set.JSON(*b)
+		if here {
+			*b, found = redacted, true
+		}
+	}
+	fault := func(e **client.Error) {
+		if *e == nil {
+			return
+		}
+		c := **e
+		for _, s := range []*string{&c.Message, &c.Hint, &c.Server, &c.URL} {
+			text(s)
+		}
+		*e = &c
+	}
+	for _, s := range []*string{&r.Query.Text, &r.Server, &r.URL, &r.FinalURL} {
+		text(s)
+	}
+	fault(&r.Err)
+	body(&r.Raw)
+	if slices.ContainsFunc(r.Warnings, func(w string) bool { return set.In([]byte(w)) }) {
+		r.Warnings = slices.Clone(r.Warnings)
+		for i := range r.Warnings {
+			text(&r.Warnings[i])
+		}
+	}
+	if r.Paging != nil {
+		p := *r.Paging
+		p.Pages = slices.Clone(p.Pages)
+		text(&p.Next)
+		text(&p.Stopped)
+		fault(&p.Err)
+		for i := range p.Pages {
+			text(&p.Pages[i].URL)
+			body(&p.Pages[i].Raw)
+		}
+		r.Paging = &p
+	}
+	if r.Registrar != nil {
+		c := *r.Registrar
+		found = redactAll(set, &c) || found
+		r.Registrar = &c
+	}
+	if len(r.Related) > 0 {
+		r.Related = slices.Clone(r.Related)
+		for i, of := range r.Related {
+			c := *of
+			found = redactAll(set, &c) || found
+			r.Related[i] = &c
+		}
+	}
+	return found
+}
+
+// isSecretFlag reports whether the value of a flag has a secret in it.
+func (a *app) isSecretFlag(f *pflag.Flag) bool {
+	return a.secrets.In([]byte(f.Value.String())) || f.Name == "server" && len(secretsOf(f.Value.String())) > 0
+}
