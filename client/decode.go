@@ -50,14 +50,15 @@ func breakOf(raw []byte) error {
 // needs no check at each step and every loop ends, whatever the document.
 type reader struct {
 	source
-	pos      int       // where the token read last ends
-	brief    bool      // read only what a Summary needs
-	dnssec   SecureDNS // if brief, what Record.SecureDNS points to
-	types    []string  // if brief, memory for the types of a number
-	tongues  *tongues  // nil: cards are read whatever their language
-	base     string    // path of the document's root, for documents within documents
-	place    place
-	problems []Problem
+	pos       int       // where the token read last ends
+	brief     bool      // read only what a Summary needs
+	dnssec    SecureDNS // if brief, what Record.SecureDNS points to
+	types     []string  // if brief, memory for the types of a number
+	cardStart int       // where the card begins that is read
+	tongues   *tongues  // nil: cards are read whatever their language
+	base      string    // path of the document's root, for documents within documents
+	place     place
+	problems  []Problem
 	// spellings are names of members that were read in spite of their case.
 	spellings []string
 	searched  int  // of maxTwinSearch

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -16,13 +17,34 @@ type Problem struct {
 	Path    string // where in the document: "entities[0].publicIds"; empty for the document as a whole
 	Message string // what is wrong there, one sentence
 	Lost    bool   // the value was given up; false when its meaning was plain and it was read
+	More    int    // how many other places have the same problem, which is reported once
 	Warn    bool   // it was read, and belongs among the warnings of a row as what was given up does
+}
+
+// mergeProblems makes one problem of those that are alike but for their place. It
+// may change list.
+func mergeProblems(list []Problem) []Problem {
+	out := list[:0]
+next:
+	for _, p := range list {
+		for i := range out {
+			if o := &out[i]; o.Message == p.Message && o.Lost == p.Lost && o.Warn == p.Warn {
+				o.More += 1 + p.More
+				continue next
+			}
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 // String returns path and message on one line.
 func (p Problem) String() string {
-	if p.Path == "" {
+	switch {
+	case p.Path == "":
 		return p.Message
+	case p.More > 0:
+		return p.Path + " and " + strconv.Itoa(p.More) + " more: " + p.Message
 	}
 	return p.Path + ": " + p.Message
 }

@@ -119,7 +119,7 @@ func (c *Card) decode(out *Contact, r *reader) {
 			addNonEmpty(&out.ContactURIs, s)
 		}
 	}
-	out.Problems = r.problems
+	out.Problems = mergeProblems(r.problems)
 }
 
 // reset empties c and keeps the memory of the lists that a Summary needs.

@@ -6,30 +6,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jCard reads ["vcard", [property, ...]] (RFC 7095 section 3.2).
-func (r *reader) jCard(c *Contact) {
-	if r.peek() != jsontext.KindBeginArray {
-		r.drop("a jCard")
-		return
-	}
-	r.token()
-	for first := true; r.next(); first = false {
-		switch k := r.peek(); {
-		case k == jsontext.KindString:
-			if s := r.unquote(r.value()); !first || !strings.EqualFold(s, "vcard") {
-				r.odd("a jCard begins with \"vcard\" and a list")
-			}
-		case k == jsontext.KindBeginArray:
-			r.token()
-			for r.next() {
-				r.property(c)
-			}
-		default:
-			r.drop("a list of properties")
-		}
-	}
-}
-
 // params are the parameters of a property that matter here.
 type params struct {
 	types          []string
@@ -164,23 +140,30 @@ func (r *reader) propertyValue(c *Contact, name string, p *params) {
 		r.leaveAt()
 		return
 	}
-	p.abuse = name == "email" && containsFold(p.types, "abuse")
-	pass := false
-	if r.brief {
-		// Of a number's types, only that it is for fax counts.
-		pass = !summed(name) || name == "tel" && Phone{Types: p.types}.Fax()
-		p.types = nil
-	}
 	for {
-		if pass {
-			r.passText()
-		} else if s, ok := r.component(", "); ok {
-			c.add(name, strings.TrimSpace(s), p)
-		}
+		r.oneValue(c, name, p)
 		if !r.next() {
 			return
 		}
 	}
+}
+
+// oneValue reads one value of a property that is shown.
+func (r *reader) oneValue(c *Contact, name string, p *params) {
+	types := p.types
+	p.abuse = name == "email" && containsFold(types, "abuse")
+	pass := false
+	if r.brief {
+		// Of a number's types, only that it is for fax counts.
+		pass = !summed(name) || name == "tel" && Phone{Types: types}.Fax()
+		p.types = nil
+	}
+	if pass {
+		r.passText()
+	} else if s, ok := r.component(", "); ok {
+		c.add(name, strings.TrimSpace(s), p)
+	}
+	p.types = types
 }
 
 func (r *reader) address(c *Contact, p *params) {

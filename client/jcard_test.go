@@ -20,8 +20,7 @@ func TestContact(t *testing.T) {
 			 ["note",{},"text",{"a":[1]}],["email",{},"text",null],["role",null,"text","NOC"]]]`,
 			Contact{Name: "Gamma Networks", Role: "NOC", Phones: []Phone{{Number: "+1-555-0177", Types: []string{"voice"}}}, Others: 1},
 			[]string{
-				"vcardArray[1][0][1]: a list where the parameters are due",
-				"vcardArray[1][1][1]: a list where the parameters are due",
+				"vcardArray[1][0][1] and 1 more: a list where the parameters are due",
 				"vcardArray[1][2]: a property of three elements (lost)",
 				"vcardArray[1][4]: a property of no elements (lost)",
 				"vcardArray[1][5]: a property of one element (lost)",
@@ -75,12 +74,46 @@ func TestContact(t *testing.T) {
 			nil,
 		},
 		{"without the word", `[[["fn",{},"text","Bare"]]]`, Contact{Name: "Bare"}, nil},
-		{"an object", `{}`, Contact{}, []string{"vcardArray: an object where a jCard is due (lost)"}},
+		{"an object", `{}`, Contact{}, []string{"vcardArray: an object where properties are due (lost)"}},
 		{"null", `null`, Contact{}, nil},
-		{"properties that are none", `["vcard",{"fn":"x"},"vcard"]`, Contact{}, []string{
-			"vcardArray[1]: an object where a list of properties is due (lost)",
+		{"properties that are none", `["vcard",{"x":"x"},"vcard"]`, Contact{}, []string{
+			"vcardArray[1]: an object where properties are due (lost)",
 			`vcardArray[2]: a jCard begins with "vcard" and a list`,
 		}},
+		{
+			"flat", `["vcard",["version",{},"text","4.0"],["fn",{},"text","Flat"],["email",{"type":"work"},"text","a@x.example"],["tel",[],"uri","tel:+1"]]`,
+			Contact{Name: "Flat", Emails: []string{"a@x.example"}, Phones: []Phone{{Number: "+1"}}},
+			[]string{"vcardArray: a jCard whose properties are not in an array of their own", "vcardArray[4][1]: a list where the parameters are due"},
+		},
+		{"one property", `["vcard",["fn",{},"text","Flat"]]`, Contact{Name: "Flat"}, []string{"vcardArray: a jCard whose properties are not in an array of their own"}},
+		{"without the word, flat", `[["fn",{},"text","Flat"],["org",null,"text","O"]]`, Contact{Name: "Flat", Org: "O"}, []string{
+			"vcardArray: a jCard whose properties are not in an array of their own", "vcardArray[1][1]: null where the parameters are due",
+		}},
+		{"nothing but a property", `["fn",{},"text","Flat"]`, Contact{Name: "Flat"}, []string{"vcardArray: a jCard whose properties are not in an array of their own"}},
+		{
+			"members", `{"version":"4.0","fn":"Object","email":["a@x.example","b@x.example"],"org":["Big","Unit"],"tel":"+1","adr":["","","1 Way","Town","","","XX"],"note":"n"}`,
+			Contact{
+				Name: "Object", Org: "Big, Unit", Emails: []string{"a@x.example", "b@x.example"}, Phones: []Phone{{Number: "+1"}},
+				Addresses: []Address{{Lines: []string{"1 Way", "Town"}, Country: "XX"}}, Others: 1,
+			},
+			[]string{"vcardArray: a jCard that is an object"},
+		},
+		{"members in the array", `["vcard",{"fn":"Object"}]`, Contact{Name: "Object"}, []string{"vcardArray: a jCard that is an object"}},
+		{
+			"properties as objects", `["vcard",[{"name":"fn","type":"text","value":"Dict"},{"value":"tel:+1;ext=2","name":"TEL","parameters":{"type":"voice"}},{"name":"x-a","value":1}]]`,
+			Contact{Name: "Dict", Phones: []Phone{{Number: "+1", Ext: "2", Types: []string{"voice"}}}, Others: 1},
+			[]string{"vcardArray: a property that is an object"},
+		},
+		{
+			"too deep", `["vcard",[[["fn",{},"text","Deep"],["email",{},"text","a@x.example"]]]]`,
+			Contact{Name: "Deep", Emails: []string{"a@x.example"}},
+			[]string{"vcardArray: a jCard with an array too many around its properties"},
+		},
+		{
+			"too deep as a whole", `[["vcard",[["fn",{},"text","Deep"]]]]`,
+			Contact{Name: "Deep"},
+			[]string{"vcardArray: a jCard with an array too many around its properties"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

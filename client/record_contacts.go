@@ -5,7 +5,7 @@ package client
 func (rec *Record) CardProblems() []Problem {
 	var w cardWalk
 	w.record(rec)
-	return w.problems
+	return mergeProblems(w.problems)
 }
 
 // maxCards bounds the cards that a walk reads: answers may have a million.

@@ -68,10 +68,11 @@ func (d *document) summarise() (Summary, []Problem) {
 	r.open(d.object)
 	r.record(rec)
 	s.problems = d.problems(r.problems)
+	n := len(s.problems)
 	if rec.Class != ClassError && rec.Class != ClassHelp {
 		s.record(rec)
 	}
-	out, problems := s.out, s.problems
+	out, problems := s.out, append(s.problems[:n:n], mergeProblems(s.problems[n:])...)
 	if s.reset(); len(d.object) <= maxReused {
 		summarizers.Put(s)
 	}
