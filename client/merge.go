@@ -294,17 +294,22 @@ func mergeEntities(registry, registrar []Entity) []Entity {
 	return out
 }
 
-// withAbuseOf returns the registrar e with the contact for complaints that the
+// withAbuseOf returns the registrar e with the contacts for complaints that the
 // registrar itself names.
 func withAbuseOf(e Entity, itself *Entity) Entity {
 	if itself == nil {
 		return e
 	}
-	abuse := findRole(itself.Entities, "abuse")
-	if abuse == nil || !isReachable(abuse) {
+	var abuse []Entity
+	for i := range itself.Entities {
+		if in := &itself.Entities[i]; in.HasRole("abuse") && isReachable(in) {
+			abuse = append(abuse, *in)
+		}
+	}
+	if abuse == nil {
 		return e
 	}
 	list := slices.DeleteFunc(slices.Clone(e.Entities), func(in Entity) bool { return in.HasRole("abuse") })
-	e.Entities = append(list, *abuse)
+	e.Entities = append(list, abuse...)
 	return e
 }

@@ -123,7 +123,8 @@ func (r *reader) notices(dst *[]Notice) {
 		n := r.notice()
 		out = append(out, n)
 		if what := n.Truncation(); what != "" && len(r.truncations) < maxProblems {
-			r.truncations = append(r.truncations, Truncation{Path: r.path(), What: what, Notice: n})
+			path := r.path()
+			r.truncations = append(r.truncations, Truncation{Path: path, What: what, InBrief: isWithin(path) && n.inBrief(), Notice: n})
 		}
 	}
 	if out != nil {

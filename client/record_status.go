@@ -1,6 +1,9 @@
 package client
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The words of EPP and of RDAP for the same status (RFC 8056 section 2). Where
 // they differ only by camel case, the words need no table.
@@ -9,16 +12,45 @@ var eppNames = [...]struct{ epp, rdap string }{
 	{"linked", "associated"},
 }
 
+// knownStatuses are those of RFC 8056, RFC 9083 section 10.2.2 and the registry of
+// RDAP's values.
+var knownStatuses = [...]string{
+	"active", "inactive", "locked", "associated", "validated", "proxy", "private", "removed", "obscured", "reserved",
+	"administrative", "renew prohibited", "update prohibited", "transfer prohibited", "delete prohibited",
+	"add period", "auto renew period", "renew period", "transfer period", "redemption period",
+	"pending create", "pending delete", "pending renew", "pending restore", "pending transfer", "pending update",
+	"client delete prohibited", "client hold", "client renew prohibited", "client transfer prohibited", "client update prohibited",
+	"server delete prohibited", "server hold", "server renew prohibited", "server transfer prohibited", "server update prohibited",
+}
+
+// statusByLetters has the known statuses by their letters alone.
+var statusByLetters = func() map[string]string {
+	out := make(map[string]string)
+	for _, status := range knownStatuses {
+		out[strings.ReplaceAll(status, " ", "")] = status
+	}
+	for _, n := range eppNames {
+		out[n.epp] = n.rdap
+	}
+	return out
+}()
+
 // RDAPStatus returns the RDAP word for a status: "client transfer prohibited"
-// for "clientTransferProhibited", "active" for "ok" (RFC 8056). What is
-// already RDAP's comes back in lower case. The list of statuses is open;
-// unknown ones are treated the same way.
+// for "clientTransferProhibited", "active" for "ok" (RFC 8056). Known statuses may
+// be in any case, with "_" or "-" for spaces, and with a URL behind, as EPP clients
+// print them. What is already RDAP's comes back in lower case. The list of statuses
+// is open: unknown ones in camel case are taken apart, too.
 func RDAPStatus(status string) string {
 	status = strings.TrimSpace(status)
-	for _, n := range eppNames {
-		if strings.EqualFold(status, n.epp) {
-			return n.rdap
-		}
+	if slices.Contains(knownStatuses[:], status) {
+		return status
+	}
+	word, url, _ := strings.Cut(status, " ")
+	if !strings.HasPrefix(url, "http") {
+		word = status
+	}
+	if known, ok := statusByLetters[lettersOf(word)]; ok {
+		return known
 	}
 	if !camelCase(status) {
 		return strings.ToLower(status)
@@ -33,6 +65,20 @@ func RDAPStatus(status string) string {
 		}
 	}
 	return b.String()
+}
+
+// lettersOf returns s in lower case without what may stand between the words of a
+// status.
+func lettersOf(s string) string {
+	if len(s) > 40 { // longer than all of them
+		return ""
+	}
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if r == ' ' || r == '_' || r == '-' {
+			return -1
+		}
+		return r
+	}, s))
 }
 
 // EPPStatus returns the EPP word for an RDAP status: "clientTransferProhibited"

@@ -374,6 +374,35 @@ func TestExtentOfPrefix(t *testing.T) {
 	}
 }
 
+// An object within another one that is given in brief is no failure.
+func TestInBrief(t *testing.T) {
+	const remark = `"remarks":[{"title":"Incomplete Data","type":"object truncated due to unexplainable reasons","description":["%"]}]`
+	brief := strings.Replace(remark, "%", "Summary data only. For complete data, send a specific query for the object.", 1)
+	broken := strings.Replace(remark, "%", "The database is down.", 1)
+	for body, warned := range map[string]bool{
+		`{"objectClassName":"domain","nameservers":[{` + brief + `}],"entities":[{` + brief + `,"entities":[{` + brief + `}]}]}`: false,
+		`{"objectClassName":"entity","networks":[{` + brief + `}]}`:                                                              false,
+		`{"domainSearchResults":[{` + brief + `}]}`:                                                                              false,
+		`{"objectClassName":"domain",` + brief + `}`:                                                                             true,
+		`{"objectClassName":"domain","entities":[{` + broken + `}]}`:                                                             true,
+	} {
+		r := &Result{Raw: []byte(body)}
+		s := surveyOf(r.Raw)
+		if r.warnLosses(s.losses); (len(r.Warnings) > 0) != warned {
+			t.Errorf("%s: warnings %q", body, r.Warnings)
+		}
+		rec, err := r.Record()
+		if err != nil || len(rec.Truncations) == 0 {
+			t.Fatalf("%s: %+v, %v", body, rec, err)
+		}
+		for _, tr := range rec.Truncations {
+			if tr.InBrief == warned {
+				t.Errorf("%s: %+v", body, tr)
+			}
+		}
+	}
+}
+
 func TestStatusWords(t *testing.T) {
 	tests := []struct{ in, rdap, epp string }{
 		{"clientTransferProhibited", "client transfer prohibited", "clientTransferProhibited"},
@@ -385,6 +414,12 @@ func TestStatusWords(t *testing.T) {
 		{"active", "active", "ok"},
 		{"linked", "associated", "linked"},
 		{"inactive", "inactive", "inactive"},
+		{"CLIENT_TRANSFER_PROHIBITED", "client transfer prohibited", "clientTransferProhibited"},
+		{"Client-Transfer-Prohibited", "client transfer prohibited", "clientTransferProhibited"},
+		{"ClientTransferProhibited", "client transfer prohibited", "clientTransferProhibited"},
+		{"clientTransferProhibited https://icann.org/epp#clientTransferProhibited", "client transfer prohibited", "clientTransferProhibited"},
+		{"OK", "active", "ok"},
+		{"on-hold", "on-hold", "on-hold"},
 		{"redemptionPeriod", "redemption period", "redemptionPeriod"},
 		{"some new word", "some new word", "someNewWord"},
 		{"été ñandú ñ", "été ñandú ñ", "étéñandúñ"},

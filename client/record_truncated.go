@@ -8,9 +8,12 @@ import (
 // A Truncation is a notice or remark which says that something was left out
 // (RFC 9083 section 10.2.1).
 type Truncation struct {
-	Path   string // where the notice stands: "notices[0]", "entities[1].remarks[0]"
-	What   string // see [Notice.Truncation]
-	Notice Notice
+	Path string // where the notice stands: "notices[0]", "entities[1].remarks[0]"
+	What string // see [Notice.Truncation]
+	// InBrief says that nothing failed: the object is within another one and is
+	// given in brief, and a query for it returns the rest.
+	InBrief bool
+	Notice  Notice
 }
 
 // Truncation returns the notice's type if that says that something was left
@@ -25,6 +28,23 @@ func (n *Notice) Truncation() string {
 		return n.Title
 	}
 	return ""
+}
+
+// inBrief reports whether a notice of an object within another one says that a query
+// for that object returns the rest, in the words that registries use for it.
+func (n *Notice) inBrief() bool {
+	for _, s := range append([]string{n.Title}, n.Description...) {
+		s = strings.ToLower(s)
+		if strings.Contains(s, "summary data only") || strings.Contains(s, "for complete data, send a specific query") {
+			return true
+		}
+	}
+	return false
+}
+
+// isWithin reports whether the notice at path is one of an object within the answer.
+func isWithin(path string) bool {
+	return !strings.HasPrefix(path, "remarks") && !strings.HasPrefix(path, "notices")
 }
 
 // The types that tell of something left out are between 36 and 49 octets long,
@@ -76,6 +96,9 @@ func (c *checker) lose(depth, start int, value []byte) {
 	if !tellsOfLoss(what) || !isType && c.typed(start) {
 		return
 	}
+	if depth > 3 && c.noticeAt(start).inBrief() { // the answer's own notices are less deep
+		return
+	}
 	for i := range c.losses {
 		if strings.EqualFold(c.losses[i].what, what) {
 			c.losses[i].more++
@@ -87,11 +110,15 @@ func (c *checker) lose(depth, start int, value []byte) {
 	}
 }
 
-// typed reports whether the notice that begins at start has a type. It does not
-// look far, since there may be many to look at.
-func (c *checker) typed(start int) bool {
+// typed reports whether the notice that begins at start has a type.
+func (c *checker) typed(start int) bool { return c.noticeAt(start).Type != "" }
+
+// noticeAt reads the notice that begins at start. It does not look far, since there
+// may be many to look at.
+func (c *checker) noticeAt(start int) *Notice {
 	text := c.text[start:min(start+maxReused, len(c.text))]
-	return newReader(text[:containerEnd(text, 0)], "").notice().Type != ""
+	n := newReader(text[:containerEnd(text, 0)], "").notice()
+	return &n
 }
 
 // warnLosses adds a warning for each way in which the answer is not whole.

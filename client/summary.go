@@ -12,7 +12,7 @@ type Summary struct {
 	Handle      string   `json:"handle,omitempty"`
 	Name        string   `json:"name,omitempty"`         // domains and nameservers: A-labels, lower case, no final dot; entities: the contact's name
 	UnicodeName string   `json:"unicode_name,omitempty"` // as sent; empty if it is not that of the name
-	Registrar   string   `json:"registrar,omitempty"`    // its name, else its organisation, else its handle
+	Registrar   string   `json:"registrar,omitempty"`    // its name, else its organisation, else its handle, else "IANA " and its number
 	RegistrarID string   `json:"registrar_id,omitempty"` // by IANA
 	Created     string   `json:"created,omitempty"`      // dates are as sent, which should be RFC 3339
 	Updated     string   `json:"updated,omitempty"`
@@ -21,8 +21,8 @@ type Summary struct {
 	Nameservers []string `json:"nameservers,omitempty"` // lower case, no final dot
 	DNSSEC      string   `json:"dnssec,omitempty"`      // "signed", "unsigned" or empty: see [SecureDNS.Signed]
 	AbuseEmail  string   `json:"abuse_email,omitempty"` // of the registrar, else of anybody in the answer with that role
-	AbusePhone  string   `json:"abuse_phone,omitempty"`
-	Start       string   `json:"start,omitempty"` // first address, or AS number in digits
+	AbusePhone  string   `json:"abuse_phone,omitempty"` // of the same contact
+	Start       string   `json:"start,omitempty"`       // first address, or AS number in digits
 	End         string   `json:"end,omitempty"`
 	CIDRs       []string `json:"cidrs,omitempty"`
 	Holder      string   `json:"holder,omitempty"`  // networks and AS numbers: the registrant's name, else its handle

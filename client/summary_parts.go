@@ -73,6 +73,9 @@ func (s *summarizer) registrar(entities []Entity) {
 	}
 	s.out.RegistrarID = ianaID(e.PublicIDs)
 	s.out.Registrar = nameOf(e, s.contact(&e.Card))
+	if s.out.Registrar == "" && s.out.RegistrarID != "" {
+		s.out.Registrar = "IANA " + s.out.RegistrarID
+	}
 }
 
 // ianaID returns the registrar's number at IANA. Registries add numbers of
@@ -120,15 +123,20 @@ func (s *summarizer) holder(entities []Entity) {
 	}
 }
 
-// abuse fills in whom to complain to: the registrar's abuse contact, else any.
+// abuse fills in how to reach the abuse contact: the registrar's, else any. Address and
+// number are of one contact: the first one that has an address, else the first one
+// that has a number.
 func (s *summarizer) abuse(rec *Record) {
 	if registrar := findRole(rec.Entities, "registrar"); registrar != nil {
 		s.abuseIn(registrar.Entities)
-		if registrar.HasRole("abuse") {
+		if s.out.AbuseEmail == "" && registrar.HasRole("abuse") {
 			s.abuseOf(&registrar.Card)
 		}
+		if s.out.AbuseEmail != "" || s.out.AbusePhone != "" {
+			return
+		}
 	}
-	if rec.Class == ClassEntity && containsFold(rec.Roles, "abuse") {
+	if rec.Class == ClassEntity && (s.out.AbuseEmail != "" || containsFold(rec.Roles, "abuse")) {
 		s.abuseOf(&rec.Card)
 	}
 	s.abuseIn(rec.Entities)
@@ -137,7 +145,7 @@ func (s *summarizer) abuse(rec *Record) {
 // abuseIn looks at the entities of one level before it looks inside them.
 func (s *summarizer) abuseIn(entities []Entity) {
 	for i := range entities {
-		if s.out.AbuseEmail != "" && s.out.AbusePhone != "" {
+		if s.out.AbuseEmail != "" {
 			return
 		}
 		if e := &entities[i]; e.HasRole("abuse") {
@@ -154,16 +162,12 @@ func (s *summarizer) abuseIn(entities []Entity) {
 	}
 }
 
+// abuseOf takes address and number of a contact, if it has an address or if there is
+// no other number.
 func (s *summarizer) abuseOf(card *Card) {
-	if s.out.AbuseEmail != "" && s.out.AbusePhone != "" {
-		return
-	}
 	c := s.contact(card)
-	if s.out.AbuseEmail == "" {
-		s.out.AbuseEmail = c.mail()
-	}
-	if s.out.AbusePhone == "" {
-		s.out.AbusePhone = c.phone()
+	if mail, phone := c.mail(), c.phone(); mail != "" || s.out.AbusePhone == "" {
+		s.out.AbuseEmail, s.out.AbusePhone = mail, phone
 	}
 }
 

@@ -382,3 +382,43 @@ func benchAnswer(b *testing.B) []byte {
 	}
 	return raw
 }
+
+// Address and number of the abuse contact are of one contact.
+func TestAbuseOfOneContact(t *testing.T) {
+	contact := func(role, mail, phone string, inside ...string) string {
+		card := `["fn",{},"text","X"]`
+		if mail != "" {
+			card += `,["email",{},"text","` + mail + `"]`
+		}
+		if phone != "" {
+			card += `,["tel",{},"text","` + phone + `"]`
+		}
+		return `{"roles":["` + role + `"],"vcardArray":["vcard",[` + card + `]],"entities":[` + strings.Join(inside, ",") + `]}`
+	}
+	for _, tt := range []struct {
+		entities    []string
+		mail, phone string
+	}{
+		{[]string{contact("registrar", "", "", contact("abuse", "a@x", ""), contact("abuse", "b@x", "2"))}, "a@x", ""},
+		{[]string{contact("registrar", "", "", contact("abuse", "", "1"), contact("abuse", "b@x", "2"))}, "b@x", "2"},
+		{[]string{contact("registrar", "", "", contact("abuse", "", "1"), contact("abuse", "", "2"))}, "", "1"},
+		{[]string{contact("abuse", "c@x", "3"), contact("registrar", "", "", contact("abuse", "", "1"))}, "", "1"},
+		{[]string{contact("abuse", "c@x", ""), contact("registrar", "r@x", "9")}, "c@x", ""},
+		{[]string{contact("registrant", "", "", contact("abuse", "d@x", "4")), contact("abuse", "", "5")}, "d@x", "4"},
+	} {
+		for _, class := range []string{ClassDomain, ClassIPNetwork, ClassAutnum, ClassNameserver, ClassEntity} {
+			s, _, err := Summarise([]byte(`{"objectClassName":"` + class + `","entities":[` + strings.Join(tt.entities, ",") + `]}`))
+			if err != nil || s.AbuseEmail != tt.mail || s.AbusePhone != tt.phone {
+				t.Errorf("%s %v: %q, %q, %v, want %q, %q", class, tt.entities, s.AbuseEmail, s.AbusePhone, err, tt.mail, tt.phone)
+			}
+		}
+	}
+}
+
+// A registrar of which only the number is known is called by that.
+func TestRegistrarByNumber(t *testing.T) {
+	s, _, err := Summarise([]byte(`{"objectClassName":"domain","entities":[{"roles":["Registrar"],"publicIds":[{"type":"IANA Registrar ID","identifier":"9999"}]}]}`))
+	if err != nil || s.Registrar != "IANA 9999" || s.RegistrarID != "9999" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
