@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
 	"time"
@@ -266,6 +267,10 @@ type Redaction struct {
 	ReplacementPath string
 	PathLang        string // "jsonpath" when the server did not say
 }
+
+// Path returns where the redaction is in the answer as it came (postPath, else
+// replacementPath), else where it was before (prePath); empty without any.
+func (r *Redaction) Path() string { return cmp.Or(r.PostPath, r.ReplacementPath, r.PrePath) }
 
 // A Variant is a group of names that are one with the domain's (RFC 9083
 // section 5.3).

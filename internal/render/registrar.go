@@ -89,7 +89,9 @@ func (p *page) registrarFacts(r, g *client.Result) {
 			}
 		}
 	}
-	p.abuse(&s, "")
+	if s.AbuseEmail != "" || s.AbusePhone != "" {
+		p.complaints(&s, m.Registrar.Entities, "")
+	}
 	p.contacts(newContacts(m), m.Registrar.Redacted, []string{"registrar", "abuse"})
 	p.truncations(m.Registrar)
 }

@@ -130,7 +130,7 @@ func (p *page) truncations(rec *client.Record) {
 	var told []string
 	var lines []line
 	for _, t := range rec.Truncations {
-		if contains(told, t.What) {
+		if contains(told, t.What) || t.InBrief && !p.opt.Verbose {
 			continue
 		}
 		told = append(told, t.What)

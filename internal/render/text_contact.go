@@ -37,6 +37,22 @@ type person struct {
 	roles   []string
 	handles []string
 	contact client.Contact
+	remarks []client.Notice
+	status  []string
+}
+
+// personOf returns an entity as a person. Roles are in lower case.
+func (p *page) personOf(e *client.Entity) person {
+	one := person{contact: e.ContactIn(p.opt.Languages), remarks: e.Remarks, status: e.Status}
+	for _, role := range e.Roles {
+		if role = strings.ToLower(strings.TrimSpace(role)); role != "" && !slices.Contains(one.roles, role) {
+			one.roles = append(one.roles, role)
+		}
+	}
+	if e.Handle != "" {
+		one.handles = []string{e.Handle}
+	}
+	return one
 }
 
 // bare reports whether nothing but the handle is known.
@@ -60,21 +76,22 @@ func (p *page) people(entities []client.Entity, without []string) []person {
 	var out []person
 next:
 	for _, e := range within(entities, without) {
-		one := person{roles: slices.Clone(e.Roles), contact: e.ContactIn(p.opt.Languages)}
-		if e.Handle != "" {
-			one.handles = []string{e.Handle}
-		}
+		one := p.personOf(e)
 		for j := range out {
 			same := &out[j]
 			switch {
 			case one.bare() && same.bare() && len(one.handles) > 0 && slices.Equal(one.roles, same.roles):
 				same.handles = append(same.handles, one.handles...)
+				same.remarks = append(same.remarks[:len(same.remarks):len(same.remarks)], one.remarks...)
 				continue next
 			case !one.bare() && (sameContact(&one.contact, &same.contact) || sameHandle(&one, same)):
 				same.roles = union(same.roles, one.roles)
 				same.handles = union(same.handles, one.handles)
 				if one.reaches() > same.reaches() {
 					same.contact = one.contact
+				}
+				if len(same.remarks) == 0 {
+					same.remarks = one.remarks
 				}
 				continue next
 			}
@@ -179,7 +196,7 @@ func (p *page) contacts(entities []client.Entity, redacted []client.Redaction, w
 	for i := range list {
 		c := &list[i]
 		var of []client.Redaction
-		of, rest = redactionsOf(rest, c.roles)
+		of, rest = redactionsOf(rest, c.roles, entities)
 		if i >= maxContacts && !p.opt.Verbose {
 			continue
 		}
@@ -202,8 +219,12 @@ func (p *page) contacts(entities []client.Entity, redacted []client.Redaction, w
 func (p *page) person(c *person, redacted []client.Redaction) []line {
 	lines := p.contactLines(&c.contact)
 	hidden := redactionLines(redacted)
+	privacy := privacyWords(c.remarks)
 	switch {
-	case len(lines) > 0:
+	case len(lines) > 0 || privacy != "":
+		if privacy != "" {
+			lines = append(lines, line{{privacy, wary}})
+		}
 		if p.opt.Verbose && len(c.handles) > 0 {
 			lines[0] = lines[0].note(strings.Join(c.handles, ", "))
 		}
@@ -217,7 +238,10 @@ func (p *page) person(c *person, redacted []client.Redaction) []line {
 	if len(c.roles) > 1 && len(lines) > 0 {
 		lines[0] = lines[0].and(faint, " (also "+strings.Join(c.roles[1:], ", ")+")")
 	}
-	return append(lines, hidden...)
+	if p.opt.Verbose && len(c.status) > 0 {
+		lines = append(lines, line{{"status " + strings.Join(c.status, ", "), faint}})
+	}
+	return slices.Concat(lines, hidden, p.remarkLines(c.remarks))
 }
 
 func (p *page) contactLines(c *client.Contact) []line {
@@ -235,9 +259,9 @@ func (p *page) contactLines(c *client.Contact) []line {
 		add(address(a))
 	}
 	add(reach(c))
+	add(strings.Join(c.URLs, " · "))
 	if p.opt.Verbose {
 		add(c.Title)
-		add(strings.Join(c.URLs, " · "))
 		for _, problem := range c.Problems {
 			if problem.Lost {
 				lines = append(lines, line{{"part of this contact is unreadable", faint}})
@@ -279,43 +303,12 @@ func reach(c *client.Contact) string {
 
 func address(a client.Address) string {
 	parts := slices.Clone(a.Lines)
-	if country := firstOf(a.Country, a.CountryCode); country != "" && !slices.Contains(parts, country) {
+	switch country := firstOf(a.Country, a.CountryCode); {
+	case country == "" || slices.Contains(parts, country):
+	case len(parts) == 0: // alone, it would be taken for a name
+		return "country " + country
+	default:
 		parts = append(parts, country)
 	}
 	return strings.Join(parts, ", ")
-}
-
-// complaints writes whom to complain to: the addresses, or if there are none,
-// who it is.
-func (p *page) complaints(s *client.Summary, entities []client.Entity, otherwise string) {
-	if s.AbuseEmail == "" && s.AbusePhone == "" {
-		for i := range entities[:min(len(entities), maxPeople)] {
-			e := &entities[i]
-			if !e.HasRole("abuse") {
-				continue
-			}
-			c := e.ContactIn(p.opt.Languages)
-			if name := firstOf(c.Name, c.Org, e.Handle); name != "" {
-				p.row("Abuse", text(name).note("no address published"))
-				return
-			}
-		}
-	}
-	p.abuse(s, otherwise)
-}
-
-// abuse writes whom to complain to.
-func (p *page) abuse(s *client.Summary, otherwise string) {
-	var parts []string
-	for _, part := range [...]string{s.AbuseEmail, s.AbusePhone} {
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
-	switch {
-	case len(parts) > 0:
-		p.row("Abuse", line{{strings.Join(parts, " · "), plain}})
-	case otherwise != "":
-		p.row("Abuse", line{{otherwise, faint}})
-	}
 }

@@ -56,16 +56,57 @@ func (p *page) unicodeName(r *client.Result, rec *client.Record) {
 	}
 }
 
+// registrar writes who the registrar is and how to reach it.
 func (p *page) registrar(s *client.Summary, entities []client.Entity) {
-	if s.Registrar == "" {
-		p.row("Registrar", line{{notPublished, faint}})
-		return
+	first := line{{notPublished, faint}}
+	if s.Registrar != "" {
+		first = text(p.nameIn(s.Registrar, entities))
+		if id := "IANA " + s.RegistrarID; s.RegistrarID != "" && s.Registrar != id {
+			first = first.note(id)
+		}
 	}
-	l := text(p.nameIn(s.Registrar, entities))
-	if s.RegistrarID != "" {
-		l = l.note("IANA " + s.RegistrarID)
+	lines := []line{first}
+	for i := range entities[:min(len(entities), maxPeople)] {
+		if e := &entities[i]; e.HasRole("registrar") {
+			lines = append(lines, p.registrarContact(e)...)
+			break
+		}
 	}
-	p.row("Registrar", l)
+	p.row("Registrar", lines...)
+}
+
+// registrarContact writes how to reach the registrar itself, and its identifiers beside
+// IANA's.
+func (p *page) registrarContact(e *client.Entity) []line {
+	var lines []line
+	c := e.ContactIn(p.opt.Languages)
+	if p.opt.Verbose {
+		for _, a := range c.Addresses {
+			lines = append(lines, text(address(a)))
+		}
+	}
+	var ways []string
+	if !e.HasRole("abuse") { // which has a row of its own
+		ways = nonEmpty(reach(&c))
+	}
+	urls := c.URLs
+	for _, l := range e.Links {
+		if len(urls) == 0 && l.HasRel("about") && l.Href != "" {
+			urls = []string{l.Href}
+		}
+	}
+	if ways = append(ways, urls...); len(ways) > 0 {
+		lines = append(lines, text(strings.Join(ways, " · ")))
+	}
+	for _, id := range e.PublicIDs[:min(len(e.PublicIDs), maxRemarkLines)] {
+		if id.Identifier != "" && !strings.EqualFold(strings.TrimSpace(id.Type), "IANA Registrar ID") {
+			lines = append(lines, text(id.Identifier).note(id.Type))
+		}
+	}
+	if words := privacyWords(e.Remarks); words != "" {
+		lines = append(lines, line{{words, wary}})
+	}
+	return append(lines, p.remarkLines(e.Remarks)...)
 }
 
 // dates writes when it began, was changed and ends. For registrations that end,

@@ -11,15 +11,19 @@ func (p *page) entity(r *client.Result, rec *client.Record) {
 	p.verdict(r, "")
 	p.gap()
 	c := rec.ContactIn(p.opt.Languages)
-	redacted, rest := redactionsOf(rec.Redacted, rec.Roles)
-	lines := append(p.contactLines(&c), redactionLines(redacted)...)
+	redacted, rest := redactionsOf(rec.Redacted, rec.Roles, rec.Entities)
+	lines := p.contactLines(&c)
+	if words := privacyWords(rec.Remarks); words != "" {
+		lines = append(lines, line{{words, wary}})
+	}
+	lines = append(lines, redactionLines(redacted)...)
 	if len(lines) == 0 {
 		lines = []line{{{notPublished, faint}}}
 	}
 	p.row("Contact", lines...)
 	p.value("Kind", kindWords(c.Kind))
 	p.value("Handle", rec.Handle)
-	p.value("Roles", strings.Join(rec.Roles, ", "))
+	p.value("Roles", strings.ToLower(strings.Join(rec.Roles, ", ")))
 	for _, id := range rec.PublicIDs {
 		p.row("Public ID", text(id.Identifier).note(id.Type))
 	}

@@ -2,6 +2,7 @@ package render
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rdapq/rdapq/client"
@@ -18,16 +19,113 @@ var redactedRoles = map[string][]string{
 
 // redactionsOf takes those redactions out of list that are about a contact with
 // one of the roles. Their names lose the role: "Tech Email" is "Email".
-func redactionsOf(list []client.Redaction, roles []string) (of, rest []client.Redaction) {
+//
+// Where a redaction has a path that tells whose it is, that counts and not the name.
+func redactionsOf(list []client.Redaction, roles []string, entities []client.Entity) (of, rest []client.Redaction) {
 	for _, r := range list {
-		if field, ok := fieldOf(r.Name, roles); ok {
+		field, named := fieldOf(r.Name, roles)
+		whose, told := pathRoles(&r, entities)
+		switch {
+		case told && named && !sharesRole(whose, roles):
+			r.Name = nameWithPath(&r) // not the contact that it is named for
+			rest = append(rest, r)
+		case named:
 			r.Name = field
 			of = append(of, r)
-		} else {
+		case told && sharesRole(whose, roles) && !namesContact(r.Name):
+			of = append(of, r)
+		case told && sharesRole(whose, roles):
+			r.Name = nameWithPath(&r)
+			of = append(of, r)
+		default:
 			rest = append(rest, r)
 		}
 	}
 	return of, rest
+}
+
+// nameWithPath returns the name of a redaction and its path, once.
+func nameWithPath(r *client.Redaction) string {
+	path := " (" + r.Path() + ")"
+	return strings.TrimSuffix(r.Name, path) + path
+}
+
+// namesContact reports whether the name of a redaction begins with a contact's role.
+func namesContact(name string) bool {
+	for role := range redactedRoles {
+		if _, ok := fieldOf(name, []string{role}); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func sharesRole(a, b []string) bool {
+	return slices.ContainsFunc(a, func(role string) bool { return contains(b, role) })
+}
+
+// pathRoles returns the roles of the contact that the path of a redaction leads to, none
+// if it leads elsewhere. told is false if there is no path, or none that tells.
+func pathRoles(r *client.Redaction, entities []client.Entity) (roles []string, told bool) {
+	path := r.Path()
+	if path == "" || !strings.EqualFold(r.PathLang, "jsonpath") {
+		return nil, false
+	}
+	member, rest := firstMember(path)
+	if member == "" {
+		return nil, false
+	}
+	if member != "entities" {
+		return nil, true
+	}
+	// The innermost contact counts: $.entities[?(@.roles[0]=='registrar')].entities[…].
+	for {
+		i := strings.LastIndex(rest, "entities")
+		if i < 0 {
+			break
+		}
+		rest, entities = rest[i+len("entities"):], nil
+	}
+	if _, filter, ok := strings.Cut(rest, "roles"); ok {
+		filter, _, _ = strings.Cut(filter, ")]")
+		for _, quote := range [...]string{"'", `"`} {
+			if parts := strings.Split(filter, quote); len(parts) > 2 {
+				return []string{parts[1]}, true
+			}
+		}
+		return nil, false
+	}
+	// An index holds for the answer as it came, and prePath is of another one.
+	index, _, _ := strings.Cut(strings.TrimPrefix(rest, "["), "]")
+	n, err := strconv.Atoi(index)
+	if err != nil || n < 0 || n >= len(entities) || path == r.PrePath {
+		return nil, false
+	}
+	return entities[n].Roles, true
+}
+
+// firstMember returns the name of the member that a path begins with, such as "entities"
+// of $.entities[0] and of $['entities'][0], and what follows it.
+func firstMember(path string) (name, rest string) {
+	path, ok := strings.CutPrefix(strings.TrimSpace(path), "$")
+	if !ok {
+		return "", ""
+	}
+	for _, quote := range [...]string{"'", `"`} {
+		if inner, ok := strings.CutPrefix(path, "["+quote); ok {
+			name, rest, _ = strings.Cut(inner, quote+"]")
+			return name, rest
+		}
+	}
+	path, ok = strings.CutPrefix(path, ".")
+	if !ok || strings.HasPrefix(path, ".") {
+		return "", ""
+	}
+	end := strings.IndexAny(path, ".[")
+	if end < 0 {
+		end = len(path)
+	}
+	return path[:end], path[end:]
 }
 
 func fieldOf(name string, roles []string) (string, bool) {

@@ -1,0 +1,94 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/rdapq/rdapq/client"
+)
+
+const (
+	// shortRemark is how long a remark of a contact may be that a text shows which is
+	// not verbose, in columns.
+	shortRemark = 160
+	// maxContactRemarks is how many it shows.
+	maxContactRemarks = 4
+)
+
+// remarkLines writes the remarks of a contact, but for those that say what is left
+// out of it: see [privacyWords] and [page.truncations].
+func (p *page) remarkLines(list []client.Notice) []line {
+	var lines []line
+	skipped := 0
+	for _, n := range p.inLanguage(list) {
+		if !p.opt.Verbose && (n.Truncation() != "" || isPrivacy(&n)) {
+			continue
+		}
+		whole := wholeRemark(&n)
+		switch {
+		case whole == "":
+		case p.opt.Verbose:
+			lines = append(lines, line{{whole, faint}})
+		case len(lines) == maxContactRemarks || columns(whole) > shortRemark && strings.TrimSpace(n.Title) == "":
+			skipped++
+		case columns(whole) > shortRemark:
+			lines = append(lines, line{{strings.TrimSpace(flat(n.Title)) + ": … (whole with -v)", faint}})
+		default:
+			lines = append(lines, line{{whole, faint}})
+		}
+	}
+	if skipped > 0 {
+		lines = append(lines, line{{"and " + count(skipped, "more remark") + " (with -v)", faint}})
+	}
+	return lines
+}
+
+// wholeRemark returns title and description on one line.
+func wholeRemark(n *client.Notice) string {
+	var parts []string
+	for _, d := range n.Description {
+		if d = strings.TrimSpace(flat(d)); d != "" {
+			parts = append(parts, d)
+		}
+	}
+	title, said := strings.TrimSpace(flat(n.Title)), strings.Join(parts, " ")
+	switch {
+	case title == "" || strings.EqualFold(title, said):
+		return said
+	case said == "":
+		return title
+	}
+	return title + ": " + said
+}
+
+// privacyWords returns what the remarks of a contact say about data that are withheld,
+// such as "redacted for privacy"; empty if they say nothing. Servers send such remarks
+// with and without a type.
+func privacyWords(list []client.Notice) string {
+	words := ""
+	for i := range list {
+		if n := &list[i]; isPrivacy(n) {
+			title := strings.ToLower(strings.TrimSpace(flat(n.Title)))
+			if title == "" || strings.HasPrefix(title, redactedForPrivacy) {
+				return redactedForPrivacy
+			}
+			words = firstOf(words, title)
+		}
+	}
+	return words
+}
+
+const redactedForPrivacy = "redacted for privacy"
+
+// isPrivacy reports whether a remark says that data are withheld for privacy.
+func isPrivacy(n *client.Notice) bool {
+	for _, s := range append([]string{n.Title}, n.Description...) {
+		if strings.Contains(strings.ToLower(s), redactedForPrivacy) {
+			return true
+		}
+	}
+	switch strings.ToLower(strings.TrimSpace(n.Title)) {
+	case "data protected", "gdpr masked", "gdpr redacted", "privacy redacted", "redacted by privacy", "statutory masking enabled":
+		return true
+	}
+	return false
+}
