@@ -95,8 +95,8 @@ func (p *page) registrarContact(e *client.Entity) []line {
 			urls = []string{l.Href}
 		}
 	}
-	if ways = append(ways, urls...); len(ways) > 0 {
-		lines = append(lines, text(strings.Join(ways, " · ")))
+	for _, way := range append(ways, urls[:min(len(urls), maxRemarkLines)]...) {
+		lines = append(lines, text(way))
 	}
 	for _, id := range e.PublicIDs[:min(len(e.PublicIDs), maxRemarkLines)] {
 		if id.Identifier != "" && !strings.EqualFold(strings.TrimSpace(id.Type), "IANA Registrar ID") {

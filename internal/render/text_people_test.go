@@ -97,7 +97,7 @@ func TestRegistrarContact(t *testing.T) {
 	for members, lines := range map[string][]string{
 		`"handle":"R1","publicIds":[{"type":"IANA Registrar ID","identifier":"9999"},{"type":"Local","identifier":"L-1"}],` +
 			jcard(`["fn",{},"text","R Ltd."]`, `["tel",{"type":"voice"},"uri","tel:+1.5"]`, `["email",{},"text","s@r.example"]`, `["url",{},"uri","https://www.r.example"]`): {
-			"Registrar     R Ltd. (IANA 9999)", "              s@r.example · +1.5 · https://www.r.example", "              L-1 (Local)",
+			"Registrar     R Ltd. (IANA 9999)", "              s@r.example · +1.5", "              https://www.r.example", "              L-1 (Local)",
 		},
 		`"publicIds":[{"type":"IANA Registrar ID","identifier":"9999"}]`:                           {"Registrar     IANA 9999", "-(IANA 9999)"},
 		`"handle":"R1","links":[{"rel":"about","href":"https://www.r.example/"}]`:                  {"Registrar     R1", "              https://www.r.example/"},
