@@ -12,25 +12,30 @@ import (
 )
 
 // maxDrain is how much of a body that is closed early is read so that an
-// HTTP/1.1 connection can be kept, and drainTime for how long.
+// HTTP/1.1 connection can be kept, and drainTime for how long. Close waits for
+// drainWait of that, in which what has come already is read, so that the caller's
+// next request finds the connection free.
 const (
 	maxDrain  = 64 << 10
 	drainTime = 500 * time.Millisecond
+	drainWait = 25 * time.Millisecond
 )
 
 // A body frees its connection's place when it has been read or closed. As with
 // net/http, it may be closed beside a Read that waits.
 type body struct {
-	rc     io.ReadCloser
-	o      *origin
-	c      *conn
-	trace  *Trace
-	start  time.Time
-	zipped bool
-	n      atomic.Int64
-	ended  atomic.Bool // rc gave its last byte or an error
-	closed atomic.Bool
-	once   sync.Once
+	rc       io.ReadCloser
+	o        *origin
+	c        *conn
+	trace    *Trace
+	start    time.Time
+	zipped   bool
+	switched bool // of a response 101
+	n        atomic.Int64
+	ended    atomic.Bool // rc gave its last byte or an error
+	closed   atomic.Bool
+	once     sync.Once
+	told     sync.Once // trace is complete
 
 	mu  sync.Mutex
 	zip *unzipper // between calls of Read; nil before the first
@@ -99,11 +104,9 @@ func (b *body) returnUnzipper(z *unzipper, failed error) {
 
 // Close frees the connection. It must be called.
 func (b *body) Close() error {
-	b.closed.Store(true)
-	if !b.ended.Load() && !b.c.shared() && !b.o.p.cfg.single() {
-		b.drain()
+	if b.closed.Swap(true) {
+		return nil
 	}
-	err := b.rc.Close()
 	b.mu.Lock()
 	if b.zip != nil {
 		b.zip.spare()
@@ -111,6 +114,16 @@ func (b *body) Close() error {
 	}
 	b.err = http.ErrBodyReadAfterClose
 	b.mu.Unlock()
+	b.tell()
+	if !b.ended.Load() && !b.c.shared() && !b.o.p.cfg.single() && !b.switched {
+		endsWithin(drainWait, func() {
+			b.drain()
+			b.rc.Close()
+			b.finish()
+		})
+		return nil
+	}
+	err := b.rc.Close()
 	b.finish()
 	return err
 }
@@ -134,11 +147,25 @@ func (b *body) drain() {
 
 func (b *body) finish() {
 	b.once.Do(func() {
+		b.tell()
+		b.o.release(b.c)
+	})
+}
+
+// tell completes the trace, while the caller is in Read or Close.
+func (b *body) tell() {
+	b.told.Do(func() {
 		if b.trace != nil {
 			b.trace.Total, b.trace.BytesIn = time.Since(b.start), b.n.Load()
 		}
-		b.o.release(b.c)
 	})
+}
+
+// A switchedBody is the body of a response 101 (Switching Protocols): the
+// connection, on which another protocol is spoken.
+type switchedBody struct {
+	*body
+	io.Writer
 }
 
 // wire is a body before decompression.

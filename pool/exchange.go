@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"io"
 	"net/http"
 	"time"
 )
@@ -83,6 +84,8 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 		c.draining, c.by = true, ClosedPool
 	case resp.Close:
 		c.draining = true
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		c.draining, c.by = true, ClosedPool // it is the caller's
 	}
 	o.stats.answered(d.first)
 	o.mu.Unlock()
@@ -111,6 +114,11 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 		resp.ContentLength = -1
 		resp.Uncompressed = true
 		b.zipped = true
+	}
+	if w, ok := resp.Body.(io.Writer); ok && resp.StatusCode == http.StatusSwitchingProtocols {
+		b.switched = true
+		resp.Body = switchedBody{b, w}
+		return resp
 	}
 	if resp.Body == http.NoBody || resp.ContentLength == 0 || req.Method == http.MethodHead {
 		b.finish()

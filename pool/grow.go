@@ -123,7 +123,7 @@ func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
 	o.stats.Dials++
 	o.p.work.Go(func() {
 		defer cancel()
-		c, err := o.p.connect(ctx, o.key, d)
+		c, err := o.p.connectBounded(ctx, o.key, d)
 		o.dialed(d, c, err)
 	})
 	return d
@@ -262,7 +262,7 @@ func (o *origin) single(ctx context.Context) (*conn, use, error) {
 		return nil, use{}, ErrClosed
 	}
 	d := &dial{h3: o.onlyRoute(), http1: o.onlyHTTP1.Load(), origin: o}
-	c, err := o.p.connect(ctx, o.key, d)
+	c, err := o.p.connectBounded(ctx, o.key, d)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.stats.Dials++

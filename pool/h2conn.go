@@ -204,30 +204,44 @@ func (t *tcpCarrier) doubt(returned func() bool) {
 }
 
 func (t *tcpCarrier) RoundTrip(req *http.Request) (*http.Response, error) {
+	sent, closeBody := closing(req)
 	if !t.tap.h2 {
-		resp, err := t.cc.RoundTrip(req)
-		if err == nil {
-			resp.TLS = t.tap.state
+		resp, err := t.cc.RoundTrip(sent)
+		if err != nil {
+			closeBody()
+			return nil, err
 		}
-		return resp, err
+		resp.TLS, resp.Request = t.tap.state, req
+		return resp, nil
 	}
-	if req.Body != nil && req.Body != http.NoBody {
+	if err := checkHTTP2(req.Header); err != nil {
+		closeBody()
+		return nil, err
+	}
+	if sent != req {
 		t.tap.uploads.Store(true)
 	}
 	a := &apart{carrier: t, ctx: req.Context(), begun: make(chan struct{})}
-	t.run(errand{a, req})
+	t.run(errand{a, sent})
 	select {
 	case <-a.begun:
-		return a.resp, a.err
 	case <-a.ctx.Done():
 	case <-t.lost:
 	}
 	select {
 	case <-a.begun:
-		return a.resp, a.err
+		if a.err != nil {
+			closeBody()
+			return nil, a.err
+		}
+		a.resp.Request = req
+		return a.resp, nil
 	default:
 	}
 	a.Close()
+	if sent != req {
+		go closeBody() // it may be read just now
+	}
 	if a.ctx.Err() != nil {
 		return nil, a.ctx.Err()
 	}

@@ -30,7 +30,6 @@ package pool
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -152,13 +151,10 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 // originFor returns the origin of req, which it makes on first use. The caller is
 // one of its users now.
 func (p *Pool) originFor(req *http.Request) (*origin, error) {
-	if req.URL == nil || req.URL.Host == "" {
-		return nil, errors.New("pool: request without a host")
+	if err := checkRequest(req); err != nil {
+		return nil, err
 	}
 	key := keyOf(req.URL)
-	if key.scheme != "https" && key.scheme != "http" {
-		return nil, fmt.Errorf("pool: unsupported scheme %q", req.URL.Scheme)
-	}
 	var err error
 	if key.proxy, err = proxyFor(&p.cfg, req); err != nil {
 		return nil, &Error{Step: StepProxy, Origin: key.String(), Err: &ProxyError{Err: err}}
@@ -190,8 +186,11 @@ func (p *Pool) CloseIdleConnections() {
 	}
 }
 
-// Close ends all connections and dials; requests under way fail. It always
-// returns nil.
+// closeBound bounds what Close waits for.
+const closeBound = 900 * time.Millisecond
+
+// Close ends all connections and dials; requests in flight fail. It always
+// returns nil, within a second.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -200,10 +199,12 @@ func (p *Pool) Close() error {
 	for _, o := range p.all() {
 		o.close()
 	}
-	p.work.Wait()
-	if p.h3 != nil {
-		p.h3.close()
-	}
+	endsWithin(closeBound, func() {
+		p.work.Wait()
+		if p.h3 != nil {
+			p.h3.close()
+		}
+	})
 	return nil
 }
 

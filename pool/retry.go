@@ -165,6 +165,9 @@ func reasonOf(ctx context.Context, err error) Reason {
 	if ctx.Err() != nil {
 		return noRetry
 	}
+	if _, ok := errors.AsType[requestError](err); ok {
+		return noRetry
+	}
 	if e, ok := errors.AsType[*h3Error](err); ok {
 		return e.reason
 	}

@@ -1,0 +1,63 @@
+package pool
+
+import (
+	"context"
+	"time"
+)
+
+// leaveAfter is how long a call may go on when the context that should have ended
+// it has: one of ours, of a dependency, or of a function from Config.
+const leaveAfter = 500 * time.Millisecond
+
+// connectBounded is connect, which it leaves if that does not return when ctx ends,
+// or in its own time.
+func (p *Pool) connectBounded(ctx context.Context, key originKey, d *dial) (*conn, error) {
+	type result struct {
+		c   *conn
+		err error
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.ConnectTimeout)
+	defer cancel()
+	done := make(chan result, 1)
+	go func() {
+		c, err := p.connect(ctx, key, d)
+		done <- result{c, err}
+	}()
+	select {
+	case r := <-done:
+		return r.c, r.err
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(leaveAfter)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		return r.c, r.err
+	case <-timer.C:
+	}
+	go func() {
+		if r := <-done; r.c != nil {
+			r.c.cc.Close()
+		}
+	}()
+	step, ok := d.step.Load().(Step)
+	if !ok {
+		step = StepConnect
+	}
+	return nil, &Error{Step: step, Origin: key.String(), Err: context.Cause(ctx)}
+}
+
+// endsWithin waits for f, but not longer than that.
+func endsWithin(limit time.Duration, f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}

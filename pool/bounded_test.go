@@ -1,0 +1,43 @@
+package pool_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A function from the Config that does not return when its context ends holds up
+// neither requests nor Close.
+func TestDialThatDoesNotReturn(t *testing.T) {
+	for name, c := range map[string]pool.Config{"kept": {}, "one each": {NoReuse: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := rdaptest.Start(t, rdaptest.Config{})
+			release := make(chan struct{})
+			defer close(release)
+			c.ConnectTimeout = 100 * time.Millisecond
+			c.Dial = func(context.Context, string, string) (net.Conn, error) {
+				<-release
+				return nil, net.ErrClosed
+			}
+			p := newPool(t, s, c)
+			returns(t, "a lookup", func() {
+				if _, err := get(t.Context(), p, domain(s, 1)); err == nil {
+					t.Error("no error")
+				}
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			returns(t, "a lookup whose context has ended", func() {
+				if _, err := get(ctx, p, domain(s, 1)); err == nil {
+					t.Error("no error")
+				}
+			})
+			returns(t, "Close", func() { p.Close() })
+		})
+	}
+}

@@ -1,0 +1,241 @@
+package pool_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A countedBody counts how often it is closed.
+type countedBody struct {
+	io.Reader
+	closed atomic.Int64
+}
+
+func (b *countedBody) Close() error {
+	b.closed.Add(1)
+	return nil
+}
+
+// What http.Transport refuses, a Pool refuses as well: without a connection, and
+// with the body closed.
+func TestInvalidRequests(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{})
+	transport := new(http.Transport)
+	for name, spoil := range map[string]func(*http.Request){
+		"no URL":        func(r *http.Request) { r.URL = nil },
+		"no header":     func(r *http.Request) { r.Header = nil },
+		"scheme":        func(r *http.Request) { r.URL.Scheme = "gopher" },
+		"no host":       func(r *http.Request) { r.URL.Host = "" },
+		"method":        func(r *http.Request) { r.Method = "G ET" },
+		"field name":    func(r *http.Request) { r.Header["a b"] = []string{"c"} },
+		"field value":   func(r *http.Request) { r.Header["A"] = []string{"b\nc"} },
+		"trailer name":  func(r *http.Request) { r.Trailer = http.Header{"a b": {"c"}} },
+		"trailer value": func(r *http.Request) { r.Trailer = http.Header{"A": {"b\x00"}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for who, rt := range map[string]http.RoundTripper{"pool": newPool(t, s, pool.Config{}), "net/http": transport} {
+				body := &countedBody{Reader: strings.NewReader("x")}
+				u, err := url.Parse(s.URL())
+				if err != nil {
+					t.Fatal(err)
+				}
+				req := (&http.Request{Method: http.MethodPost, URL: u, Header: make(http.Header), Body: body}).WithContext(t.Context())
+				spoil(req)
+				if resp, err := rt.RoundTrip(req); err == nil {
+					resp.Body.Close()
+					t.Errorf("%s: status %d", who, resp.StatusCode)
+				}
+				if body.closed.Load() == 0 {
+					t.Errorf("%s: the body was not closed", who)
+				}
+			}
+		})
+	}
+	if n := s.Counts().Connections; n != 0 {
+		t.Errorf("the server saw %d connections", n)
+	}
+}
+
+// Fields that HTTP/2 does not permit spoil the request alone.
+func TestFieldsNotForHTTP2(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
+	p := newPool(t, s, pool.Config{})
+	for range 5 {
+		body := &countedBody{Reader: strings.NewReader("x")}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, domain(s, 1), body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Upgrade", "other")
+		if resp, err := p.RoundTrip(req); err == nil {
+			resp.Body.Close()
+			t.Errorf("status %d", resp.StatusCode)
+		}
+		if body.closed.Load() != 1 {
+			t.Errorf("the body was closed %d times", body.closed.Load())
+		}
+	}
+	getAll(t, p, s, 5, 1)
+	if n := s.Counts().Connections; n != 1 {
+		t.Errorf("the server saw %d connections", n)
+	}
+}
+
+// The body of every request that fails is closed, whatever it fails of.
+func TestBodiesOfFailedRequestsAreClosed(t *testing.T) {
+	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
+		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
+		s.On("*", rdaptest.HangUp())
+		closed := newPool(t, s, pool.Config{})
+		closed.Close()
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		for name, c := range map[string]struct {
+			p   *pool.Pool
+			ctx context.Context
+		}{
+			"hangs up": {newPool(t, s, pool.Config{}), t.Context()},
+			"closed":   {closed, t.Context()},
+			"ended":    {newPool(t, s, pool.Config{}), ended},
+		} {
+			body := &countedBody{Reader: strings.NewReader("x")}
+			req, err := http.NewRequestWithContext(c.ctx, http.MethodPost, domain(s, 1), body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp, err := c.p.RoundTrip(req); err == nil {
+				resp.Body.Close()
+				t.Errorf("%s: status %d", name, resp.StatusCode)
+			}
+			if body.closed.Load() == 0 {
+				t.Errorf("%s: the body was not closed", name)
+			}
+		}
+	})
+}
+
+// Closing a body early does not wait for the rest, and its connection
+// is used again once the rest has come.
+func TestCloseDoesNotWaitForTheRest(t *testing.T) {
+	goOn := make(chan struct{})
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "some")
+		if r.URL.Path == "/domain/dom1.example" {
+			_ = http.NewResponseController(w).Flush()
+			<-goOn
+		}
+		io.WriteString(w, " more")
+	})})
+	p := newPool(t, s, pool.Config{MaxConnsPerHost: 1})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, domain(s, 1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := p.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	close(goOn)
+	if _, err := get(t.Context(), p, domain(s, 2)); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.Counts().Connections; n != 1 {
+		t.Errorf("the server saw %d connections, want 1", n)
+	}
+}
+
+// rawHTTP1 is a server that does what serve does on each connection, after the
+// head of a request has come.
+func rawHTTP1(t *testing.T, serve func(*bufio.ReadWriter, net.Conn)) *httptest.Server {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		c, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		serve(rw, c)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestSwitchingProtocols(t *testing.T) {
+	s := rawHTTP1(t, func(rw *bufio.ReadWriter, _ net.Conn) {
+		fmt.Fprint(rw, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
+		rw.Flush()
+		line, _ := rw.ReadString('\n')
+		fmt.Fprint(rw, line)
+		rw.Flush()
+	})
+	p, err := pool.New(pool.Config{TLS: s.Client().Transport.(*http.Transport).TLSClientConfig, Protocols: []string{"http/1.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for range 2 {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Connection", "upgrade")
+		req.Header.Set("Upgrade", "echo")
+		resp, err := p.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rwc, ok := resp.Body.(io.ReadWriteCloser)
+		if !ok {
+			t.Fatalf("%T can't be written to", resp.Body)
+		}
+		fmt.Fprintln(rwc, "hello")
+		if line, err := bufio.NewReader(rwc).ReadString('\n'); line != "hello\n" {
+			t.Errorf("%q, %v", line, err)
+		}
+		rwc.Close()
+	}
+	if st := p.Stats(); st.Connections != 2 || st.Open != 0 || st.Failed != 0 {
+		t.Errorf("stats: %+v", st)
+	}
+}
+
+// A body without a length ends when its server closes the connection (RFC 9112
+// section 6.3). That a server closes because we gave up does not complete it.
+func TestBodyThatNeverEnds(t *testing.T) {
+	s := rawHTTP1(t, func(rw *bufio.ReadWriter, c net.Conn) {
+		fmt.Fprint(rw, "HTTP/1.1 200 OK\r\nContent-Type: application/rdap+json\r\n\r\n{\"objectClassName\":\"domain\"}")
+		rw.Flush()
+		_, _ = io.Copy(io.Discard, c) // until we close
+	})
+	p, err := pool.New(pool.Config{TLS: s.Client().Transport.(*http.Transport).TLSClientConfig, Protocols: []string{"http/1.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for range 30 {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		a, err := get(ctx, p, s.URL)
+		cancel()
+		if cut, ok := err.(bodyError); ok {
+			err = cut.error
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("%d %q: %v", a.status, a.body, err)
+		}
+	}
+}
