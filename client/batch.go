@@ -42,9 +42,10 @@ func Inputs(texts iter.Seq[string]) iter.Seq2[Input, error] {
 // At most Config.Jobs lookups run at once, and of them at most as many at one
 // server as Config.PerHost says. A server that is slow, that limits requests or
 // that is dead holds up its own queue only. What is read and waits is bounded in
-// memory, to 16 × Jobs inputs, however long the sequence: when the inputs for
-// one server fill that, they go to a temporary file (see Config.SpillDir), and
-// the others go on. When several requests in a row got no answer from a server,
+// memory, to about 16 × Jobs inputs, however long the sequence: when the inputs
+// for one server fill that, they go to a temporary file (see Config.SpillDir), and
+// the others go on. When so many wait as Config.MaxQueued says, or so many bytes as
+// Config.MaxSpill says, the sequence waits as well. When several requests in a row got no answer from a server,
 // and one more after a moment did not either, its inputs end without being
 // asked, but for one at growing intervals to find out whether it is back.
 //
@@ -60,14 +61,18 @@ func Inputs(texts iter.Seq[string]) iter.Seq2[Input, error] {
 // [Client.Drain], or end the sequence and wait for all that was read. Breaking
 // out of the loop stops everything at once.
 //
-// The sequence runs in a goroutine of its own. Batch waits for its end, except
+// The sequence runs in a goroutine of its own. If it panics, the loop over the
+// results panics with the same value, and so it does for a Transport or another
+// part of the Config that panics. Batch waits for the end of the sequence, except
 // that after ctx or the batch has been ended, or the loop was left, it waits only
 // briefly for a sequence that blocks, in a read of a terminal for instance.
 func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) iter.Seq[*Result] {
 	return func(yield func(*Result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		newBatch(ctx, c).run(cancel, inputs, yield)
+		b := newBatch(ctx, c)
+		b.run(cancel, inputs, yield)
+		b.panics.again() // in what the sequence did after the loop was left
 	}
 }
 
@@ -95,21 +100,45 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 			b.c.cfg.Logger.Warn("after a batch", "error", err)
 		}
 	}()
-	for r := range b.results {
+	for {
+		r, ok := b.receive()
+		if !ok {
+			return
+		}
 		holder := r.holder
 		r.holder = nil // the consumer may keep the result for long
 		b.queue.leave()
-		ok := yield(r)
+		more := yield(r)
 		b.memory.release(holder)
 		b.queue.eased()
-		if !ok {
+		if !more {
 			return
 		}
 	}
 }
 
-// windowPerJob times the jobs is how many inputs may be on their way in memory.
-const windowPerJob = 16
+// receive returns the next result; there is none after the last one. It panics
+// if the sequence or a worker has.
+func (b *batch) receive() (r *Result, ok bool) {
+	b.panics.again()
+	select {
+	case <-b.panics.happened:
+	case r, ok = <-b.results:
+	}
+	if !ok {
+		b.panics.again()
+	}
+	return r, ok
+}
+
+// windowPerJob times the jobs is how many inputs may be on their way in memory,
+// but with many jobs no more than maxWindow.
+const (
+	windowPerJob = 16
+	maxWindow    = 4096
+)
+
+func windowFor(jobs int) int { return max(min(windowPerJob*jobs, maxWindow), 4*jobs) }
 
 // readerGrace is how long an ended batch waits for its sequence to return.
 const readerGrace = 250 * time.Millisecond
@@ -131,8 +160,11 @@ type batch struct {
 	ending  chan struct{} // closed when nothing more is to be begun
 	ended   chan struct{} // closed when the queue knows
 
-	mu        sync.Mutex // held while an input is taken in
+	mu        sync.Mutex // held while an input is taken in, and never while user code runs
 	abandoned bool       // the sequence did not return in time
+	preparing *Result    // of the input that is being parsed and resolved; nil: none is
+
+	panics panicked
 
 	basesMu sync.Mutex
 	bases   map[string]*host // servers by base URL
@@ -144,16 +176,15 @@ func newBatch(ctx context.Context, c *Client) *batch {
 		results: make(chan *Result, c.cfg.Jobs),
 		left:    make(chan struct{}),
 		ending:  make(chan struct{}), ended: make(chan struct{}),
-		bases: make(map[string]*host), memory: newBodies(c.cfg.MaxMemory),
+		panics: panicked{happened: make(chan struct{})},
+		bases:  make(map[string]*host), memory: newBodies(c.cfg.MaxMemory),
 		seed: maphash.MakeSeed(), try: c.try,
 	}
 	b.queue = newQueue(queueConfig{
-		maxWorkers: c.cfg.Jobs, window: windowPerJob * c.cfg.Jobs, maxWait: c.cfg.maxWait(true),
+		maxWorkers: c.cfg.Jobs, window: windowFor(c.cfg.Jobs), maxWait: c.cfg.maxWait(true),
 		hosts: c.hosts, memory: b.memory, carrier: c.carrier(),
 		spawn: func() { b.workers.Go(b.work) },
-		warn: func(err error) {
-			c.cfg.Logger.Warn("no temporary file for inputs that wait: one slow server may hold up all", "error", err)
-		},
+		log:   c.cfg.Logger.Warn, maxQueued: c.cfg.MaxQueued, maxSpill: c.cfg.MaxSpill,
 	})
 	b.queue.deadline, _ = ctx.Deadline()
 	b.queue.spill.dir = c.cfg.SpillDir
@@ -174,7 +205,9 @@ func (b *batch) read(inputs iter.Seq2[Input, error]) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		defer b.panics.catch()
 		inputs(b.take)
+		b.panics.returned()
 	}()
 	select {
 	case <-done:
@@ -184,9 +217,7 @@ func (b *batch) read(inputs iter.Seq2[Input, error]) {
 		select {
 		case <-done:
 		case <-grace.C:
-			b.mu.Lock()
-			b.abandoned = true
-			b.mu.Unlock()
+			b.abandon()
 		}
 	}
 	b.queue.close()
@@ -194,18 +225,46 @@ func (b *batch) read(inputs iter.Seq2[Input, error]) {
 	close(b.results)
 }
 
+// abandon gives up waiting for the sequence. If it is in the Resolver, its input
+// still has a result.
+func (b *batch) abandon() {
+	b.mu.Lock()
+	b.abandoned = true
+	r := b.preparing
+	b.mu.Unlock()
+	if r == nil {
+		return
+	}
+	own := &Result{Line: r.Line, Extra: r.Extra}
+	t := &task{result: own}
+	b.c.abandon(b.ctx, t)
+	if b.queue.enter() {
+		b.emit(own)
+	}
+}
+
 // take takes in one input and reports whether more are wanted. It waits for a
 // place in the window, and so paces the sequence.
 func (b *batch) take(in Input, err error) bool {
+	it := &item{input: in, loaded: true}
+	it.result = &Result{Line: in.Line, Extra: in.Extra}
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	if b.abandoned {
+		b.mu.Unlock()
 		return false
 	}
 	b.tally.read.Add(1)
-	it := &item{input: in, loaded: true}
-	it.result = &Result{Line: in.Line, Extra: in.Extra}
-	if failed := b.prepare(it, err); failed != nil {
+	b.preparing = it.result
+	b.mu.Unlock()
+	failed := b.prepare(it, err) // calls the Resolver
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.abandoned {
+		return false // its result has been handed out
+	}
+	b.preparing = nil
+	if failed != nil {
 		it.result.fail(failed)
 		if b.queue.enter() {
 			b.emit(it.result)

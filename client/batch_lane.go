@@ -12,7 +12,10 @@ type item struct {
 	hash   uint64 // of key
 	late   bool   // another one that asks the same was in memory when it came
 	twins  []twin // later inputs that ask the same
-	lane   *lane  // where it is in line, or from which it was taken
+	lane   *lane  // where it waits, or from which it was taken
+
+	began time.Time // when its request under way was granted; zero: none is
+	floor bool      // it has one of the places for hosts without any
 }
 
 func (it *item) refusedOften() bool {
@@ -28,8 +31,14 @@ type lane struct {
 	shelf    shelf   // fresh ones that came later than those in memory
 	repeated []*item // to be asked again, in no order
 
+	loading  bool // a chunk of its shelf is being read
 	others   bool // some have another server that could be asked
 	inFlight int
+	limit    int       // how many may be in flight, as of the last offer
+	took     float64   // seconds, moving average of the time of a request; 0: not known
+	left     float64   // seconds until nothing is left, as of the last offer
+	listed   bool      // it is among queue.unserved
+	byFloor  bool      // it was taken from there
 	solo     bool      // what is in flight is to have no company
 	place    int       // among those that are ready; -1: it is not
 	turn     uint64    // when it became ready
@@ -76,7 +85,7 @@ func (l *lane) removeRepeated(i int) *item {
 }
 
 // removeFresh takes the next input that is not a repetition.
-func (l *lane) removeFresh(file *spill) *item {
+func (q *queue) removeFresh(l *lane) *item {
 	if len(l.front) > 0 {
 		it := l.front[0]
 		l.front[0] = nil
@@ -86,13 +95,16 @@ func (l *lane) removeFresh(file *spill) *item {
 	if l.fresh.len() > 0 {
 		return l.fresh.pop()
 	}
-	in, err := l.shelf.take(file)
-	it := &item{input: in}
-	it.result = &Result{Line: in.Line, Extra: in.Extra}
-	if err != nil {
-		it.lost = &Error{Code: CodeInput, Message: err.Error(), Err: err}
+	return q.unshelve(l)
+}
+
+// needs returns the chunk of the temporary file that has to be read before the
+// next fresh input can be taken; nil if there is none.
+func (l *lane) needs() *chunk {
+	if len(l.front) > 0 || l.fresh.len() > 0 {
+		return nil
 	}
-	return it
+	return l.shelf.needs()
 }
 
 // fifo is a queue of items.

@@ -76,14 +76,14 @@ func (q *queue) tick() {
 	q.setTimer()
 }
 
-// readyLanes is a heap of the lanes that may be asked for something: those with
-// the fewest workers come first, and of them those that have waited longest.
+// readyLanes is a heap of the lanes from which a lookup may start: those with the
+// most time left come first, and of them those that have waited longest.
 type readyLanes []*lane
 
 func (r readyLanes) Len() int { return len(r) }
 func (r readyLanes) Less(i, j int) bool {
-	if r[i].inFlight != r[j].inFlight {
-		return r[i].inFlight < r[j].inFlight
+	if r[i].left != r[j].left {
+		return r[i].left > r[j].left
 	}
 	return r[i].turn < r[j].turn
 }

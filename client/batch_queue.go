@@ -1,7 +1,6 @@
 package client
 
 import (
-	"container/heap"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,14 +17,22 @@ type queue struct {
 	tight    atomic.Bool // somebody waits for room for bodies
 	spillErr error
 
-	mu     sync.Mutex
-	wake   sync.Cond // a lane became ready, or the queue ended
-	room   sync.Cond // the reader may go on
-	lanes  map[*host]*lane
-	ready  readyLanes
-	turn   uint64 // counts lanes becoming ready
-	timers timers
-	timer  *time.Timer // nil: none is set
+	unwritten []*chunk // to be written by settle
+	warnings  []func() // to be printed by settle
+	onDisk    int64    // bytes of chunks that are in the file, or to be written
+	paused    bool     // a warning has said that the source waits
+
+	mu    sync.Mutex
+	wake  sync.Cond // a lane became ready, or the queue ended
+	room  sync.Cond // the reader may go on
+	lanes map[*host]*lane
+	ready readyLanes
+	turn  uint64 // counts lanes becoming ready
+
+	unserved      []*lane // lanes of ready without a lookup under way, those first that became ready first
+	floorInFlight int     // lookups that were taken from there
+	timers        timers
+	timer         *time.Timer // nil: none is set
 
 	inMemory int   // inputs between reading and the consumer, those on shelves not counted
 	waiting  int64 // in all lanes
@@ -52,9 +59,11 @@ type queueConfig struct {
 	deadline   time.Time // of the batch; zero: none
 	hosts      *hosts
 	memory     *bodies
-	carrier    carrier     // nil: the transport does not say what it carries
-	spawn      func()      // starts a worker
-	warn       func(error) // the temporary file cannot be used; may be nil
+	carrier    carrier                           // nil: the transport does not say what it carries
+	spawn      func()                            // starts a worker
+	log        func(message string, args ...any) // prints a warning; may be nil
+	maxQueued  int64                             // bound of waiting
+	maxSpill   int64                             // bound of onDisk
 }
 
 const (
@@ -97,15 +106,18 @@ func (q *queue) drop(l *lane) {
 
 // offer puts l on the list if it has something to do, and finds a worker.
 func (q *queue) offer(l *lane) {
-	if l.place >= 0 || !l.hasFresh() && len(l.repeated) == 0 {
+	if l.place >= 0 || l.loading || !l.hasFresh() && len(l.repeated) == 0 {
 		return
 	}
-	if !q.ended && (!l.parked.IsZero() || l.inFlight >= q.limit(l)) {
-		return
+	if !q.ended {
+		if !l.parked.IsZero() {
+			return
+		}
+		if l.limit = q.limit(l); l.inFlight >= l.limit {
+			return
+		}
 	}
-	q.turn++
-	l.turn = q.turn
-	heap.Push(&q.ready, l)
+	q.list(l)
 	q.hire()
 }
 
@@ -137,9 +149,13 @@ func (q *queue) next() (*item, ticket) {
 	defer q.mu.Unlock()
 	for {
 		for len(q.ready) > 0 && !q.full() {
-			l := heap.Pop(&q.ready).(*lane)
+			l := q.popReady()
+			if c := l.needs(); c != nil {
+				q.load(l, c)
+				continue
+			}
 			if it, k := q.pick(l, time.Now()); it != nil {
-				q.start(l, it)
+				q.start(l, it, k)
 				if q.starving() || !l.hasFresh() {
 					q.room.Signal()
 				}
@@ -181,7 +197,7 @@ func (q *queue) eased() {
 }
 
 // start notes that it is under way.
-func (q *queue) start(l *lane, it *item) {
+func (q *queue) start(l *lane, it *item, k ticket) {
 	if it.lane == nil { // from the shelf
 		q.inMemory++
 		q.spilled--
@@ -190,6 +206,15 @@ func (q *queue) start(l *lane, it *item) {
 	l.inFlight++
 	q.inFlight++
 	q.waiting--
+	if q.waiting == q.maxQueued-1 {
+		q.room.Signal()
+	}
+	if k.grant == granted {
+		it.began = k.at
+	}
+	if it.floor = l.byFloor; it.floor {
+		q.floorInFlight++
+	}
 	it.beside = l.inFlight
 	q.offer(l)
 }
@@ -220,6 +245,10 @@ func (q *queue) pick(l *lane, now time.Time) (*item, ticket) {
 		l.resting = !l.hasFresh()
 		return nil, ticket{}
 	}
+	if due < 0 && len(l.front) == 0 && l.fresh.len() == 0 {
+		// Its server is found by user code, which must not have the host's place.
+		return q.unshelve(l), ticket{grant: unready}
+	}
 	k := l.host.take(now, p)
 	switch k.grant {
 	case granted:
@@ -227,7 +256,7 @@ func (q *queue) pick(l *lane, now time.Time) (*item, ticket) {
 		// refused. What has been more than once comes first, and by itself:
 		// whatever the server dislikes, it is not the company.
 		if due < 0 || k.careful && fresh && !l.repeated[due].refusedOften() {
-			return l.removeFresh(&q.spill), k
+			return q.removeFresh(l), k
 		}
 		if l.repeated[due].refusedOften() {
 			if l.inFlight > 0 {
@@ -255,7 +284,7 @@ func (q *queue) any(l *lane) *item {
 	if n := len(l.repeated); n > 0 {
 		return l.removeRepeated(n - 1)
 	}
-	return l.removeFresh(&q.spill)
+	return q.removeFresh(l)
 }
 
 // done frees the item's place at its server. If it is to be asked for again it
@@ -267,9 +296,7 @@ func (q *queue) done(it *item, again bool) {
 	l.inFlight--
 	l.solo = false
 	q.inFlight--
-	if l.place >= 0 {
-		heap.Fix(&q.ready, l.place)
-	}
+	q.free(l, it)
 	if again && !q.gone {
 		it.restart()
 		to := q.lane(it.host)

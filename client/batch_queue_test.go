@@ -23,7 +23,7 @@ func newTestQueue(cfg Config) *testQueue {
 	cfg = cfg.withDefaults()
 	q := &testQueue{seed: maphash.MakeSeed(), hold: make(chan struct{}), hosts: newHosts(cfg)}
 	q.queue = newQueue(queueConfig{
-		maxWorkers: cfg.Jobs, window: windowPerJob * cfg.Jobs, maxWait: cfg.maxWait(true),
+		maxWorkers: cfg.Jobs, window: windowFor(cfg.Jobs), maxWait: cfg.maxWait(true), maxQueued: cfg.MaxQueued, maxSpill: cfg.MaxSpill,
 		hosts: q.hosts, memory: newBodies(cfg.MaxMemory),
 		spawn: func() {
 			go func() {

@@ -3,14 +3,15 @@ package client
 import "maps"
 
 // enter takes in an input that asks for nothing, such as one that is invalid: its
-// result takes a place as well. It is false if nobody wants it any more.
+// result takes a place as well. It is false if its result is not wanted any more.
 func (q *queue) enter() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for q.inMemory >= q.window && !q.gone {
 		if !q.hungry() || !q.spillOne() {
-			q.room.Wait()
+			q.wait()
 		}
+		q.settle()
 	}
 	if !q.gone {
 		q.inMemory++
@@ -18,40 +19,62 @@ func (q *queue) enter() bool {
 	return !q.gone
 }
 
-// push puts a new input at the end of the line of its server. It waits for a
+// push puts a new input at the end of the lane of its server. It waits for a
 // place in the window, and so paces the reader. An input that joins an earlier one
 // has a place, but waits in no lane.
 func (q *queue) push(it *item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.hear(it.host)
-	for !q.gone {
-		if q.twin(it) {
-			return
-		}
-		l := q.lane(it.host)
-		l.others = l.others || len(it.servers.URLs) > 1
-		switch {
-		case l.shelf.n > 0 && q.spillErr == nil:
-			if q.hungry() && q.shelve(l, it) {
-				return
-			}
-		case q.inMemory < q.window:
-			q.inMemory++
-			it.lane = l
-			if it.late = q.first(it) != nil; !it.late {
-				q.twins[it.hash] = it
-			}
-			l.fresh.push(it)
-			q.waiting++
-			q.rouse(l)
-			return
-		case q.hungry() && q.spillOne():
-			continue
-		}
-		q.drop(l)
-		q.room.Wait()
+	for !q.gone && !q.admit(it) {
+		q.settle()
 	}
+	q.settle()
+}
+
+// admit takes in a new input, or makes room or waits before that is tried again.
+func (q *queue) admit(it *item) bool {
+	if q.twin(it) {
+		return true
+	}
+	if q.waiting >= q.maxQueued {
+		q.pauses("so many inputs wait for their servers: reading pauses until some were sent", "inputs", q.maxQueued)
+		q.wait()
+		return false
+	}
+	l := q.lane(it.host)
+	l.others = l.others || len(it.servers.URLs) > 1
+	switch {
+	case l.shelf.n > 0 && q.spillErr == nil: // it goes behind those on the shelf
+		if q.hungry() && q.shelve(l, it) {
+			return true
+		}
+	case q.inMemory < q.window:
+		q.inMemory++
+		it.lane = l
+		if it.late = q.first(it) != nil; !it.late {
+			q.twins[it.hash] = it
+		}
+		l.fresh.push(it)
+		q.waiting++
+		q.rouse(l)
+		return true
+	case q.hungry() && q.spillOne():
+		return false
+	}
+	q.drop(l)
+	q.wait()
+	return false
+}
+
+// wait waits until the reader may go on, after what there is to write and to warn
+// of: then the reader looks again before it waits.
+func (q *queue) wait() {
+	if len(q.unwritten) > 0 || len(q.warnings) > 0 {
+		q.settle()
+		return
+	}
+	q.room.Wait()
 }
 
 // twin attaches it to an input that asks for the same and whose response has not
@@ -109,30 +132,9 @@ func (q *queue) hear(h *host) {
 	}
 }
 
-// shelve puts a new input on its lane's shelf.
-func (q *queue) shelve(l *lane, it *item) bool {
-	if err := l.shelf.put(it.input, &q.spill); err != nil {
-		q.cannotSpill(err)
-		return false
-	}
-	q.waiting++
-	q.spilled++
-	q.rouse(l)
-	return true
-}
-
-func (q *queue) cannotSpill(err error) {
-	if q.spillErr == nil {
-		q.spillErr = err
-		if q.warn != nil {
-			q.warn(err)
-		}
-	}
-}
-
 // spillOne makes room in the window: most of the longest lane goes to its shelf.
 func (q *queue) spillOne() bool {
-	if q.spillErr != nil {
+	if q.spillErr != nil || !q.mayGrow() {
 		return false
 	}
 	var longest *lane
@@ -148,15 +150,11 @@ func (q *queue) spillOne() bool {
 	var stay []*item
 	tail := longest.fresh.cutTail(min(keepInMemory, longest.fresh.len()/2))
 	for _, it := range tail {
-		if len(it.twins) > 0 || q.spillErr != nil {
+		if len(it.twins) > 0 {
 			stay = append(stay, it) // others count on it
 			continue
 		}
-		if err := longest.shelf.put(it.input, &q.spill); err != nil {
-			q.cannotSpill(err)
-			stay = append(stay, it)
-			continue
-		}
+		q.shelved(longest.shelf.put(it.input))
 		if q.twins[it.hash] == it {
 			delete(q.twins, it.hash)
 		}

@@ -19,26 +19,44 @@ const (
 // work takes inputs from the queue until there are none left.
 func (b *batch) work() {
 	for {
-		it, k := b.queue.next()
-		if it == nil {
+		if !b.workOne() {
 			return
 		}
-		f := b.handle(it, k)
-		if f == asked {
-			it.settle()
-			if b.c.follow(b.ctx, &it.task) {
-				f = goesOn
+	}
+}
+
+// workOne takes one input from the queue. It is false when there are none left,
+// and after a panic, which the loop over the results repeats.
+func (b *batch) workOne() (more bool) {
+	var it *item
+	defer func() {
+		if v := recover(); v != nil {
+			if it != nil {
+				it.giveBack()
 			}
+			b.panics.set(v)
 		}
-		if f == goesOn {
-			b.memory.rest(&it.task)
-			b.head(it)
-		}
-		b.queue.done(it, f == goesOn)
-		if f == asked || f == over {
-			b.finish(it)
+	}()
+	it, k := b.queue.next()
+	if it == nil {
+		return false
+	}
+	f := b.handle(it, k)
+	if f == asked {
+		it.settle()
+		if b.c.follow(b.ctx, &it.task) {
+			f = goesOn
 		}
 	}
+	if f == goesOn {
+		b.memory.rest(&it.task)
+		b.head(it)
+	}
+	b.queue.done(it, f == goesOn)
+	if f == asked || f == over {
+		b.finish(it)
+	}
+	return true
 }
 
 // handle does what the queue decided about an input.
@@ -54,6 +72,8 @@ func (b *batch) handle(it *item, k ticket) fate {
 		return f
 	}
 	switch k.grant {
+	case unready:
+		return goesOn
 	case granted:
 		if b.try(b.ctx, &it.task) {
 			return goesOn

@@ -62,6 +62,7 @@ const (
 	givenUpDead        // never: the server is dead
 	givenUpLimit       // never: it would have to wait too long
 	givenUpEnd         // never: the batch comes to its end
+	unready            // not before the input from the temporary file has been resolved
 )
 
 // A pass is what a request has to show at a host's gate.

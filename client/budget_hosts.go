@@ -60,6 +60,7 @@ func newHosts(cfg Config) *hosts {
 	if hs.store == nil {
 		hs.store = newBudgetMemory()
 	}
+	hs.store = frontOf(hs.store)
 	hs.expect(cfg)
 	return hs
 }
@@ -80,9 +81,13 @@ func hostKey(name string) string {
 // at returns the server that u is at. One host may serve many base URLs and
 // counts requests to all of them.
 func (hs *hosts) at(u *url.URL) *host {
+	key := origin(u)
+	if front, ok := hs.store.(*storeFront); ok {
+		front.prepare(hs.nameOf(key)) // calls the user's store
+	}
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	h := hs.get(origin(u))
+	h := hs.get(key)
 	h.addOrigin(u)
 	return h
 }
@@ -100,13 +105,18 @@ func (hs *hosts) release(h *host) {
 	h.held--
 }
 
-func (hs *hosts) get(key string) *host {
-	name := key
+// nameOf returns the name of a host, or that of its group.
+func (hs *hosts) nameOf(key string) string {
 	if len(hs.groups) > 0 {
 		if group, ok := byHost(hs.groups, key); ok {
-			name = group
+			return group
 		}
 	}
+	return key
+}
+
+func (hs *hosts) get(key string) *host {
+	name := hs.nameOf(key)
 	hs.match(key, name)
 	if h := hs.byName[name]; h != nil {
 		return h

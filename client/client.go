@@ -34,6 +34,8 @@ const (
 	DefaultMaxWait        = 30 * time.Second // of Lookup
 	DefaultBatchMaxWait   = 10 * time.Minute // of Batch
 	DefaultMaxMemory      = 256 << 20
+	DefaultMaxQueued      = 1_000_000
+	DefaultMaxSpill       = 4 << 30
 )
 
 // A Resolver finds the servers responsible for a question;
@@ -147,6 +149,15 @@ type Config struct {
 	// DefaultMaxMemory.
 	MaxMemory int64
 
+	// MaxQueued bounds the inputs that a Batch has read and not yet sent, in memory
+	// and in its temporary file. Beyond that its sequence waits, and a warning to
+	// Logger says so once. 0 means DefaultMaxQueued.
+	MaxQueued int64
+
+	// MaxSpill bounds the temporary file of a Batch, in bytes. When it is full, the
+	// sequence waits as with MaxQueued. 0 means DefaultMaxSpill.
+	MaxSpill int64
+
 	// SpillDir is where Batch makes a temporary file for inputs that wait for a
 	// slow server, if there are many. Empty means os.TempDir.
 	SpillDir string
@@ -226,6 +237,8 @@ func (c Config) withDefaults() Config {
 	c.Jobs = positive(c.Jobs, DefaultJobs)
 	c.Attempts = positive(c.Attempts, DefaultAttempts)
 	c.MaxMemory = positive(c.MaxMemory, DefaultMaxMemory)
+	c.MaxQueued = positive(c.MaxQueued, DefaultMaxQueued)
+	c.MaxSpill = positive(c.MaxSpill, DefaultMaxSpill)
 	c.MaxBody = positive(c.MaxBody, DefaultMaxBody)
 	c.ReferralDepth = positive(c.ReferralDepth, DefaultReferralDepth)
 	c.CacheEntries = positive(c.CacheEntries, DefaultCacheEntries)

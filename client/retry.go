@@ -107,6 +107,11 @@ func (c *Client) request(ctx context.Context, t *task) (again bool) {
 	}
 	a, cancel := c.newAttempt(ctx, t, c.alternatives(t))
 	defer cancel()
+	defer func() {
+		if a.at != nil { // the transport panicked
+			a.observe(sample{effect: withdrawn})
+		}
+	}()
 	warnings := len(r.Warnings)
 	got, e := a.fetch(r, u)
 	if t.hop != nil {

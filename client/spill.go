@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -22,37 +23,54 @@ type spill struct {
 }
 
 const (
-	spillChunk = 16 << 10 // octets that are written at once
-	maxSpill   = 64 << 30 // octets of the file
+	spillChunk = 16 << 10 // bytes that are written at a time
+	maxSpill   = 64 << 30 // bytes of the file, whatever Config.MaxSpill says
 )
 
-// A chunk is where a piece of a shelf is in the file.
+// A chunk is a piece of a shelf: in memory until it has been written, and in the
+// file afterwards. What could not be written stays in memory. The lock of the
+// queue guards it.
 type chunk struct {
-	at      int64
-	size, n int // octets, inputs
+	data    []byte // nil: it is in the file
+	at      int64  // where
+	size, n int    // bytes, inputs
+	taken   bool   // it was read before it was written
 }
 
-func (s *spill) write(data []byte, n int) (chunk, error) {
+// room is how many bytes of the file a chunk takes.
+func (c *chunk) room() int64 { return int64(max(c.size, spillChunk)) }
+
+// write writes a chunk and returns where it is.
+func (s *spill) write(data []byte) (at int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil && s.err == nil {
 		s.open()
 	}
 	if s.err != nil {
-		return chunk{}, s.err
+		return 0, s.err
 	}
-	c := chunk{at: s.end, size: len(data), n: n}
+	at = s.end
 	if k := len(s.spare) - 1; k >= 0 && len(data) <= spillChunk {
-		c.at, s.spare = s.spare[k], s.spare[:k]
+		at, s.spare = s.spare[k], s.spare[:k]
 	} else if s.end += int64(max(len(data), spillChunk)); s.end > maxSpill {
 		s.err = errors.New("it has grown too large")
-		return chunk{}, s.err
+		return 0, s.err
 	}
-	if _, err := s.file.WriteAt(data, c.at); err != nil {
+	if _, err := s.file.WriteAt(data, at); err != nil {
 		s.err = err // the disk is full, most likely: what is in the file stays readable
-		return chunk{}, err
+		return 0, err
 	}
-	return c, nil
+	return at, nil
+}
+
+// free gives the place of a chunk back that is not read from the file.
+func (s *spill) free(at int64, size int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if size <= spillChunk {
+		s.spare = append(s.spare, at)
+	}
 }
 
 func (s *spill) open() {
@@ -62,18 +80,21 @@ func (s *spill) open() {
 }
 
 // read returns a chunk in buf, or in place of it, and gives its place back.
-func (s *spill) read(c chunk, buf []byte) ([]byte, error) {
+func (s *spill) read(at int64, size int, buf []byte) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if cap(buf) < c.size {
-		buf = make([]byte, c.size)
+	if s.file == nil {
+		return nil, os.ErrClosed
 	}
-	buf = buf[:c.size]
-	if _, err := s.file.ReadAt(buf, c.at); err != nil {
+	if cap(buf) < size {
+		buf = make([]byte, size)
+	}
+	buf = buf[:size]
+	if _, err := s.file.ReadAt(buf, at); err != nil {
 		return nil, err
 	}
-	if c.size <= spillChunk {
-		s.spare = append(s.spare, c.at)
+	if size <= spillChunk {
+		s.spare = append(s.spare, at)
 	}
 	return buf, nil
 }
@@ -92,18 +113,22 @@ func (s *spill) close() error {
 	return err
 }
 
-// A shelf is a queue of inputs of which only the two ends are in memory.
+// A shelf is a queue of inputs of which only the two ends are in memory. It does
+// no I/O itself: see queue.writeOut and queue.load.
 type shelf struct {
-	n      int64   // inputs on it
-	head   []byte  // being read
-	buf    []byte  // what head is a part of
-	chunks []chunk // in the file
-	tail   []byte  // being written
+	n      int64    // inputs on it
+	head   []byte   // being read
+	buf    []byte   // what head is a part of
+	chunks []*chunk // between head and tail
+	tail   []byte   // being written
 	tailN  int
+	broken int   // inputs of a chunk that could not be read; they come before head
+	err    error // why
 }
 
-// put puts an input at the end of the shelf. After an error it is not on it.
-func (s *shelf) put(in Input, file *spill) error {
+// put puts an input at the end of the shelf. If that fills a chunk, it returns it
+// to be written.
+func (s *shelf) put(in Input) (full *chunk) {
 	was := len(s.tail)
 	s.tail = appendInput(s.tail, in)
 	s.tailN++
@@ -113,31 +138,56 @@ func (s *shelf) put(in Input, file *spill) error {
 	}
 	// The input that made it too long begins the next chunk, so that chunks
 	// fit into one another's places.
-	data, n := s.tail, s.tailN
-	if was > 0 && len(data) > spillChunk {
-		data, n = data[:was], n-1
+	size, n := len(s.tail), s.tailN
+	if was > 0 && size > spillChunk {
+		size, n = was, n-1
 	}
-	c, err := file.write(data, n)
-	if err != nil {
-		s.tail, s.tailN, s.n = s.tail[:was], s.tailN-1, s.n-1
-		return err
-	}
-	s.chunks = append(s.chunks, c)
-	s.tail, s.tailN = append(s.tail[:0], s.tail[len(data):]...), s.tailN-n
-	return nil
+	full = &chunk{data: bytes.Clone(s.tail[:size]), size: size, n: n}
+	s.chunks = append(s.chunks, full)
+	s.tail, s.tailN = append(s.tail[:0], s.tail[size:]...), s.tailN-n
+	return full
 }
 
 var errSpill = errors.New("the temporary file with this input cannot be read any more")
 
-// take takes the first input from the shelf, which is not empty. The input of an
-// error has nothing in it.
-func (s *shelf) take(file *spill) (in Input, err error) {
-	if len(s.head) == 0 {
-		if err = s.turn(file); err != nil {
-			return Input{}, err
-		}
+// needs returns the chunk that has to be read from the file before the next input
+// can be taken; nil if there is none.
+func (s *shelf) needs() *chunk {
+	if s.n == 0 || s.broken > 0 || len(s.head) > 0 || len(s.chunks) == 0 || s.chunks[0].data != nil {
+		return nil
 	}
+	return s.chunks[0]
+}
+
+// loaded takes over what was read of the chunk that it needs.
+func (s *shelf) loaded(c *chunk, data []byte, err error) {
+	s.chunks = s.chunks[1:]
+	if err != nil {
+		s.broken, s.err = c.n, errors.Join(errSpill, err)
+		return
+	}
+	s.buf, s.head = data, data
+}
+
+// take takes the first input from the shelf, which is not empty and needs nothing
+// from the file. The input of an error has nothing in it. It returns the chunk
+// that it began to read from memory, if it did.
+func (s *shelf) take() (in Input, begun *chunk, err error) {
 	s.n--
+	if s.broken > 0 {
+		s.broken--
+		return Input{}, nil, s.err
+	}
+	switch {
+	case len(s.head) > 0:
+	case len(s.chunks) > 0:
+		begun = s.chunks[0]
+		begun.taken = true
+		s.chunks = s.chunks[1:]
+		s.head, s.buf = begun.data, nil // its writer may still use it
+	default:
+		s.head, s.buf, s.tail, s.tailN = s.tail, s.tail, s.buf[:0], 0
+	}
 	in, rest, ok := cutInput(s.head)
 	if !ok {
 		rest, err = nil, errSpill
@@ -145,31 +195,7 @@ func (s *shelf) take(file *spill) (in Input, err error) {
 	if s.head = rest; s.n == 0 {
 		*s = shelf{}
 	}
-	return in, err
-}
-
-// turn makes the next chunk the head.
-func (s *shelf) turn(file *spill) error {
-	if len(s.chunks) == 0 {
-		s.buf, s.tail = s.tail, s.buf[:0]
-		s.head, s.tailN = s.buf, 0
-		return nil
-	}
-	c := s.chunks[0]
-	if c.n == 0 { // the rest of a chunk that could not be read
-		s.chunks = s.chunks[1:]
-		return s.turn(file)
-	}
-	buf, err := file.read(c, s.buf)
-	if err != nil {
-		// One error for each input that was in it.
-		s.chunks[0].n--
-		s.n--
-		return errors.Join(errSpill, err)
-	}
-	s.chunks = s.chunks[1:]
-	s.buf, s.head = buf, buf
-	return nil
+	return in, begun, err
 }
 
 func appendInput(b []byte, in Input) []byte {

@@ -1,0 +1,144 @@
+package client
+
+import (
+	"log/slog"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// endless yields inputs for one server for as long as they are wanted.
+func endless(read *int64) func(yield func(Input, error) bool) {
+	return func(yield func(Input, error) bool) {
+		for *read < 1_000_000_000 {
+			*read++
+			if !yield(Input{Line: *read, Text: "name" + strconv.FormatInt(*read, 10) + ".slow"}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// TestSourceWaits: an endless sequence is not read further ahead than MaxQueued
+// or MaxSpill says, a warning says so once, and nothing is lost.
+func TestSourceWaits(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cfg  Config
+		most int64
+		warn string
+	}{
+		{"inputs", Config{Jobs: 2, PerHost: 1, MaxQueued: 500}, 500, "inputs wait"},
+		{"in memory", Config{Jobs: 2, PerHost: 1, MaxQueued: 10}, 10, "inputs wait"},
+		{"bytes", Config{Jobs: 2, PerHost: 1, MaxSpill: 4 * spillChunk}, 6 * spillChunk / 16, "file"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			const results = 5000
+			synctest.Test(t, func(t *testing.T) {
+				var logged strings.Builder
+				cfg := tt.cfg
+				cfg.SpillDir = t.TempDir()
+				cfg.Logger = slog.New(slog.NewTextHandler(&syncWriter{w: &logged}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+				var read, most, n int64
+				e := run(t, cfg, endless(&read), after(time.Millisecond), func(e *engine, r *Result) bool {
+					if r.Verdict == Registered {
+						n++
+					}
+					p := e.c.Progress()
+					most = max(most, p.Queued)
+					if n == results {
+						e.c.Drain()
+					}
+					return true
+				})
+				if int64(len(e.seen)) != read || most > tt.most || most < tt.most/2 {
+					t.Errorf("%d results of %d inputs, %d waited at a time, want at most %d", len(e.seen), read, most, tt.most)
+				}
+				if strings.Count(logged.String(), "reading pauses") != 1 || !strings.Contains(logged.String(), tt.warn) {
+					t.Errorf("warnings: %q", logged.String())
+				}
+				if p := e.c.Progress(); p.Queued != 0 || p.Spilled != 0 {
+					t.Errorf("%+v", p)
+				}
+			})
+		})
+	}
+}
+
+type syncWriter struct {
+	mu sync.Mutex
+	w  *strings.Builder
+}
+
+func (s *syncWriter) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
+}
+
+// TestSourcePanics: a panic of the sequence, or runtime.Goexit in it, comes out of
+// the loop over the results, and nothing is left running.
+func TestSourcePanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := func(end func()) func(yield func(Input, error) bool) {
+			return func(yield func(Input, error) bool) {
+				for i := range int64(10) {
+					yield(Input{Line: i + 1, Text: "name" + strconv.FormatInt(i, 10) + ".one"}, nil)
+				}
+				end()
+			}
+		}
+		caught := func() (v any) {
+			defer func() { v = recover() }()
+			run(t, Config{}, source(func() { panic("in the source") }), after(time.Second))
+			return nil
+		}()
+		if caught != "in the source" {
+			t.Errorf("recovered %v", caught)
+		}
+		exited := make(chan bool)
+		go func() {
+			normal := false
+			defer func() { exited <- !normal && recover() == nil }()
+			run(t, Config{}, source(runtime.Goexit), after(time.Second))
+			normal = true
+		}()
+		if !<-exited {
+			t.Error("the loop went on after runtime.Goexit")
+		}
+		// After the loop was left.
+		caught = func() (v any) {
+			defer func() { v = recover() }()
+			run(t, Config{}, source(func() { panic("after the loop") }), after(time.Millisecond), func(*engine, *Result) bool { return false })
+			return nil
+		}()
+		if caught != nil && caught != "after the loop" {
+			t.Errorf("recovered %v", caught)
+		}
+	})
+}
+
+// TestWorkerPanics: what a part of the Config that the user gave panics with comes
+// out of the loop as well, and the host's place is free afterwards.
+func TestWorkerPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		caught := func() (v any) {
+			defer func() { v = recover() }()
+			run(t, Config{}, numbered(100, "one"), func(k *task, nth int) (Verdict, sample) {
+				if nth == 7 {
+					panic("in the transport")
+				}
+				time.Sleep(time.Millisecond)
+				return Registered, sample{effect: answered}
+			})
+			return nil
+		}()
+		if caught != "in the transport" {
+			t.Errorf("recovered %v", caught)
+		}
+	})
+}

@@ -1,0 +1,163 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// A storeFront stands between the hosts and a [BudgetStore] of the user, which it
+// calls without any lock held: the store may be slow, and may call back into the
+// Client. What it knows is in memory, so that its own methods may be called under
+// the lock of a host.
+type storeFront struct {
+	store BudgetStore
+
+	mu      sync.Mutex
+	known   map[string]Budget        // what the store is known to have, and what is to be added
+	loading map[string]chan struct{} // names whose first Load has begun; closed when it has ended
+	pending map[string]Budget        // to be added to the store
+	pumped  chan struct{}            // closed when nothing is pending; nil: nothing is
+	failed  error                    // the store panicked
+}
+
+// storePatience bounds the wait for a Load that another lookup has begun: it may
+// be the one that waits which the store has called.
+const storePatience = time.Second
+
+// storeFlush bounds the wait of a Flush for what is pending.
+const storeFlush = 10 * time.Second
+
+// frontOf returns a store that hosts may call under their lock: those of this
+// package do no I/O in Load and Add.
+func frontOf(s BudgetStore) BudgetStore {
+	switch s.(type) {
+	case *budgetMemory, *BudgetFile:
+		return s
+	}
+	return &storeFront{
+		store: s, known: make(map[string]Budget), loading: make(map[string]chan struct{}),
+		pending: make(map[string]Budget),
+	}
+}
+
+// prepare loads what the store knows of a name, unless it has been loaded. It must
+// be called without a lock, and before Load.
+func (f *storeFront) prepare(name string) {
+	f.mu.Lock()
+	loaded, begun := f.loading[name]
+	if !begun {
+		if len(f.loading) >= 2*maxIdleHosts {
+			clear(f.loading)
+			clear(f.known)
+		}
+		loaded = make(chan struct{})
+		f.loading[name] = loaded
+	}
+	f.mu.Unlock()
+	if begun {
+		select {
+		case <-loaded:
+			return
+		default:
+		}
+		timer := time.NewTimer(storePatience)
+		defer timer.Stop()
+		select {
+		case <-loaded:
+		case <-timer.C:
+		}
+		return
+	}
+	defer close(loaded)
+	if b, ok := f.store.Load(name); ok {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.known[name] = b.merge(f.known[name], time.Now())
+	}
+}
+
+// Load returns what is known.
+func (f *storeFront) Load(name string) (Budget, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b, ok := f.known[name]
+	return b.merge(Budget{}, time.Now()), ok
+}
+
+// Add adds to what is known now, and to the store soon.
+func (f *storeFront) Add(name string, b Budget) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	f.known[name] = f.known[name].merge(b, now)
+	addBudget(f.pending, name, b, now)
+	if f.pumped == nil {
+		f.pumped = make(chan struct{})
+		go f.pump()
+	}
+}
+
+// pump adds to the store what is pending, and takes over what others added.
+func (f *storeFront) pump() {
+	for {
+		f.mu.Lock()
+		name, b, ok := anyOf(f.pending)
+		if !ok {
+			close(f.pumped)
+			f.pumped = nil
+			f.mu.Unlock()
+			return
+		}
+		delete(f.pending, name)
+		f.mu.Unlock()
+		b, ok = f.exchange(name, b)
+		f.mu.Lock()
+		if ok {
+			f.known[name] = b.merge(f.pending[name], time.Now())
+		}
+		f.mu.Unlock()
+	}
+}
+
+func anyOf(m map[string]Budget) (name string, b Budget, ok bool) {
+	for name, b := range m {
+		return name, b, true
+	}
+	return "", Budget{}, false
+}
+
+// exchange adds to the store, and returns what it has then. A store that panics
+// must not end the program from a goroutine that the caller does not know.
+func (f *storeFront) exchange(name string, b Budget) (all Budget, ok bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.failed = fmt.Errorf("the BudgetStore panicked: %v", v)
+		}
+	}()
+	f.store.Add(name, b)
+	return f.store.Load(name)
+}
+
+// Flush adds what is pending, and makes it lasting.
+func (f *storeFront) Flush() error {
+	f.mu.Lock()
+	pumped := f.pumped
+	f.mu.Unlock()
+	if pumped != nil {
+		timer := time.NewTimer(storeFlush)
+		defer timer.Stop()
+		select {
+		case <-pumped:
+		case <-timer.C:
+			return errors.New("the BudgetStore did not return in time")
+		}
+	}
+	f.mu.Lock()
+	failed := f.failed
+	f.mu.Unlock()
+	return errors.Join(failed, f.store.Flush())
+}
