@@ -2,9 +2,9 @@
 GO ?= go
 FUZZTIME ?= 2m
 
-.PHONY: long fuzz stress bench internet
+.PHONY: long fuzz stress bench internet hosts
 
-long: fuzz stress bench internet
+long: fuzz stress bench internet hosts
 
 # Each fuzz target by itself, as go test runs only one.
 fuzz:
@@ -24,3 +24,7 @@ bench:
 # Stand-ins for all hosts of IANA's file of domains, in a network namespace.
 internet:
 	$(GO) run ./bench/internet
+
+# A batch over 20,000 hosts with 256 and 1,024 descriptors.
+hosts:
+	RDAPQ_TEST_HOSTS=20000 $(GO) test -v -count=1 -timeout 30m -run TestManyHosts ./cmd/rdapq

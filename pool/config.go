@@ -54,6 +54,12 @@ type Config struct {
 	// 0 means DefaultMaxHTTP2Conns, 1 means that all requests share one.
 	MaxHTTP2Conns int
 
+	// MaxConns bounds the connections to all origins, dials included. When it is
+	// reached, the connection that has been idle for longest is closed, or a new
+	// connection waits. At most a quarter of them is idle. 0 means three quarters of the descriptors that the process
+	// may have (RLIMIT_NOFILE, 8,192 at most). It is at least 16.
+	MaxConns int
+
 	// NoReuse sends each request on exactly one new connection without
 	// session resumption and closes it afterwards. Such connections are as
 	// many as the requests at once.
@@ -172,6 +178,10 @@ func (c Config) withDefaults() Config {
 	if c.MaxHTTP2Conns <= 0 {
 		c.MaxHTTP2Conns = DefaultMaxHTTP2Conns
 	}
+	if c.MaxConns <= 0 {
+		c.MaxConns = defaultMaxConns()
+	}
+	c.MaxConns = max(c.MaxConns, minConns)
 	if c.MaxSessions == 0 {
 		c.MaxSessions = DefaultMaxSessions
 	}

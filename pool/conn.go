@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"container/list"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -46,6 +47,11 @@ type conn struct {
 	openedAt  time.Time   // never changes
 	idleAt    time.Time   // since when it carries nothing
 	idle      *time.Timer // closes it when it has been idle for long
+	removed   bool        // it is not among the origin's any more
+
+	o       *origin       // never changes
+	idleIn  *list.Element // of the room, guarded by its mutex; nil: not idle
+	evicted bool          // guarded by the room's mutex
 }
 
 // setup is what it took to make a connection.

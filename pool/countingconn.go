@@ -2,6 +2,7 @@ package pool
 
 import (
 	"net"
+	"sync"
 	"sync/atomic"
 )
 
@@ -9,6 +10,35 @@ import (
 type countingConn struct {
 	net.Conn
 	in, out atomic.Int64
+
+	mu     sync.Mutex
+	closed bool
+	after  func() // called once it is closed; may be nil
+}
+
+// onClosed has f called when the connection is closed.
+func (c *countingConn) onClosed(f func()) {
+	c.mu.Lock()
+	closed := c.closed
+	if !closed {
+		c.after = f
+	}
+	c.mu.Unlock()
+	if closed {
+		f()
+	}
+}
+
+func (c *countingConn) Close() error {
+	err := c.Conn.Close()
+	c.mu.Lock()
+	f := c.after
+	c.closed, c.after = true, nil
+	c.mu.Unlock()
+	if f != nil {
+		f()
+	}
+	return err
 }
 
 func (c *countingConn) Read(b []byte) (int, error) {

@@ -19,8 +19,9 @@ type dialer struct {
 	cfg          Config
 	http1        *http.Transport
 	http2        *http.Transport
-	network      string      // "tcp", "tcp4" or "tcp6"
-	plain, fast  *net.Dialer // fast: with TCP Fast Open
+	brief        *http.Transport // http2 for connections that do not live for long
+	network      string          // "tcp", "tcp4" or "tcp6"
+	plain, fast  *net.Dialer     // fast: with TCP Fast Open
 	names        *resolver
 	trustWindows bool // for tests
 	tls          *tlsConfigs
@@ -44,10 +45,17 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 		}
 	}
 	d.tls = newTLSConfigs(c, names, sessions)
-	d.http1, d.http2 = d.transport(), d.transport()
+	d.http1, d.http2, d.brief = d.transport(), d.transport(), d.transport()
 	d.http1.Protocols.SetHTTP1(true)
 	// A connection on which TLS has negotiated HTTP/2 already.
 	d.http2.Protocols.SetUnencryptedHTTP2(true)
+	// net/http keeps a closed HTTP/2 connection in memory, about 40 kB, until the
+	// timer of its next ping has run out, and for five seconds or IdleConnTimeout
+	// after its last response. Where hundreds of connections per second are closed
+	// to make room for others, they do without pings and end after a second.
+	d.brief.Protocols.SetUnencryptedHTTP2(true)
+	d.brief.IdleConnTimeout = time.Second
+	d.brief.HTTP2.SendPingTimeout = 0
 	return d, nil
 }
 
@@ -97,8 +105,8 @@ func (g *dialing) at(s Step) {
 
 type dialingKey struct{}
 
-// connect makes one connection to key.
-func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, error) {
+// makeConn makes one connection to key.
+func (p *Pool) makeConn(ctx context.Context, key originKey, d *dial) (*conn, error) {
 	switch {
 	case d.h3 != nil:
 		return p.h3.connect(ctx, key, d)
@@ -123,7 +131,9 @@ func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, erro
 		g.made.uploads.Store(p.dialer.trustWindows)
 		speaks := p.dialer.http1
 		if g.made.h2 {
-			speaks = p.dialer.http2
+			if speaks = p.dialer.http2; p.room.crowded() {
+				speaks = p.dialer.brief
+			}
 		}
 		cc, err = speaks.NewClientConn(ctx, key.scheme, key.address())
 	}

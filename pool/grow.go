@@ -187,6 +187,9 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		o.newest = c
 		o.dispatchLocked()
 		o.newest = nil
+		if c.inflight == 0 && !c.removed {
+			o.p.room.isIdle(c)
+		}
 	case len(o.conns) > 0:
 		// The others go on. Don't ask at once for what was refused just now.
 		if !errors.Is(err, context.Canceled) {

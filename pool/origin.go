@@ -203,8 +203,11 @@ func (o *origin) pick(newerThan int64) *conn {
 			best.draining, best.by = true, ClosedAge
 		} else if o.mayTryLocked(best) && best.reserve(o.perConn) {
 			o.learnStreams(best)
-			if best.inflight == 1 && best.idle != nil {
-				best.idle.Stop()
+			if best.inflight == 1 {
+				o.p.room.isBusy(best)
+				if best.idle != nil {
+					best.idle.Stop()
+				}
 			}
 			return best
 		}
@@ -292,6 +295,7 @@ func (o *origin) releaseLocked(c *conn) {
 	} else {
 		c.idle.Reset(o.p.cfg.IdleTimeout)
 	}
+	o.p.room.isIdle(c)
 }
 
 func (o *origin) expire(c *conn) {
@@ -307,10 +311,11 @@ func (o *origin) remove(c *conn, by Closer) {
 	if i := slices.Index(o.conns, c); i >= 0 {
 		o.conns = slices.Delete(o.conns, i, i+1)
 	}
-	c.draining = true
+	c.draining, c.removed = true, true
 	if c.idle != nil {
 		c.idle.Stop()
 	}
+	o.p.room.isBusy(c)
 	c.cc.OnChange(nil)
 	o.countAbandonedLocked(c)
 	o.learn(c)

@@ -45,6 +45,7 @@ type Pool struct {
 	dialer   *dialer
 	sessions SessionStore // nil: no resumption
 	facts    FactStore
+	room     room
 	h3       h3Net // nil: no HTTP/3
 	onlyH3   bool
 	lastConn atomic.Int64
@@ -70,6 +71,7 @@ func New(c Config) (*Pool, error) {
 	c = c.withDefaults()
 	p := &Pool{cfg: c, origins: make(map[originKey]*origin), servers: make(map[string][]*origin), sweepAt: maxOrigins}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.room.max = c.MaxConns
 	p.sessions = c.sessionStore()
 	if p.facts = c.Facts; p.facts == nil {
 		p.facts = newFactCache()
@@ -201,6 +203,7 @@ func (p *Pool) Close() error {
 	}
 	endsWithin(closeBound, func() {
 		p.work.Wait()
+		p.room.close()
 		if p.h3 != nil {
 			p.h3.close()
 		}

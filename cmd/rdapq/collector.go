@@ -36,10 +36,14 @@ func paceCollector() {
 	arm()
 }
 
-// percentFor lets the heap grow to smallHeap at least, to twice what is in use at
-// least, and to five times that at most. It goes in steps, as each change stops
-// the program for a moment.
+// percentFor lets the heap grow to smallHeap at least, and to between twice and
+// five times what is in use; to one and a half times that where more than
+// smallHeap is in use, as with hundreds of connections. It goes in steps, as each
+// change stops the program for a moment.
 func percentFor(live uint64) int {
+	if live > smallHeap {
+		return 50
+	}
 	for percent := rarely; percent > 100; percent -= 100 {
 		if live*uint64(100+percent)/100 <= smallHeap {
 			return percent

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Enter runs the test that calls it in a process and a network namespace of its
@@ -28,7 +29,7 @@ func Enter(t *testing.T) bool {
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skip("a namespace is set up by ip of iproute2:", err)
 	}
-	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=2m")
+	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout="+left(t).String())
 	cmd.Env = append(os.Environ(), env+"="+t.Name())
 	// It must not outlive this process; to the kernel that is this thread.
 	runtime.LockOSThread()
@@ -53,6 +54,14 @@ func Enter(t *testing.T) bool {
 		t.Errorf("in the namespace nothing was tested:\n%s", &out)
 	}
 	return false
+}
+
+// left is the time that the test has, a little less than its process.
+func left(t *testing.T) time.Duration {
+	if deadline, ok := t.Deadline(); ok {
+		return max(time.Until(deadline)-5*time.Second, time.Second)
+	}
+	return 2 * time.Minute
 }
 
 // IP calls ip of iproute2. It skips the test if that fails.

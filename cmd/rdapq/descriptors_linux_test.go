@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rdapq/rdapq/internal/namespace"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// manyHostsEnv is how many hosts TestManyHosts looks up. The usual number takes
+// seconds; `make long` sets 20000.
+const manyHostsEnv = "RDAPQ_TEST_HOSTS"
+
+// A batch over more hosts than the process may have descriptors answers every
+// line, in bounded memory.
+func TestManyHosts(t *testing.T) {
+	if !namespace.Enter(t) {
+		return
+	}
+	n := 2000
+	if text := os.Getenv(manyHostsEnv); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	namespace.Answer(t, func(name string) []netip.Addr {
+		if strings.HasSuffix(name, ".hosts.test") {
+			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+		}
+		return nil
+	})
+	ca, err := rdaptest.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	caFile := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(caFile, ca.PEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := rdaptest.Start(t, rdaptest.Config{CA: ca, Names: []string{"*.hosts.test"}, Addr: "127.0.0.1:443"})
+	var list bytes.Buffer
+	for i := range n {
+		fmt.Fprintf(&list, "https://h%d.hosts.test/domain/d%d.example\n", i, i)
+	}
+	input := filepath.Join(t.TempDir(), "list")
+	if err := os.WriteFile(input, list.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(t.TempDir(), "rdapq")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, limit := range []int{256, 1024} {
+		t.Run(strconv.Itoa(limit), func(t *testing.T) {
+			checkPeak(t, fmt.Sprintf("%d hosts with %d descriptors", n, limit), 96<<20, func(peak string) {
+				var out, stderr bytes.Buffer
+				cmd := exec.CommandContext(t.Context(), "measured", "sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, limit),
+					exe, "--file", input, "--format", "ndjson", "--ca", caFile, "--allow-private")
+				cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), measuredFile+"="+peak)
+				cmd.Stdout, cmd.Stderr = &out, &stderr
+				if err := cmd.Run(); err != nil {
+					t.Errorf("%v\n%s", err, &stderr)
+				}
+				answered, failures := verdicts(t, &out)
+				t.Logf("%d of %d answered, CPU time %v", answered, n, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+				if answered != n {
+					t.Errorf("%d of %d answered; %.2000v", answered, n, failures)
+				}
+			})
+		})
+	}
+	if c := server.Counts(); c.MaxOpen > 1024*3/4+20 {
+		t.Errorf("%d connections at a time", c.MaxOpen)
+	}
+}
+
+// verdicts counts the answered rows, and the others by their error.
+func verdicts(t *testing.T, out io.Reader) (answered int, failures map[string]int) {
+	t.Helper()
+	failures = make(map[string]int)
+	for d := json.NewDecoder(out); d.More(); {
+		var row struct {
+			Verdict string
+			Error   struct{ Message string }
+		}
+		if err := d.Decode(&row); err != nil {
+			t.Fatal(err)
+		}
+		if row.Verdict == "registered" || row.Verdict == "not_found" {
+			answered++
+		} else {
+			failures[row.Error.Message]++
+		}
+	}
+	return answered, failures
+}
