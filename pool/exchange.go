@@ -68,6 +68,7 @@ type delivery struct {
 	start, sent time.Time
 	first       bool
 	retries     int
+	same        int64 // of retries, those on the same connection
 }
 
 // deliver finishes the bookkeeping of a request whose response has begun.
@@ -88,18 +89,20 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 		c.draining, c.by = true, ClosedPool // it is the caller's
 	}
 	o.stats.answered(d.first)
-	o.mu.Unlock()
-
-	o.learnAltSvc(c, resp.Header)
 	early, again := false, 0
 	if b, ok := resp.Body.(interface{ earlyData() (bool, int) }); ok {
 		early, again = b.earlyData()
 	}
+	d.same += int64(again)
+	o.stats.RetriesSameConn += d.same
+	o.mu.Unlock()
+
+	o.learnAltSvc(c, resp.Header)
 	t := traceFrom(req.Context())
 	if t != nil {
 		*t = Trace{
 			ConnID: c.id, Reused: !d.first, Protocol: c.protocol, TLS: c.setup.version,
-			Resumed: c.setup.resumed, FastOpen: c.setup.synDataTaken, RemoteAddr: c.setup.remote, Retries: d.retries + again,
+			Resumed: c.setup.resumed, FastOpen: c.setup.synDataTaken, RemoteAddr: c.setup.remote, Retries: d.retries + again, RetriesSameConn: int(d.same),
 			EarlyData: early,
 			Wait:      d.sent.Sub(d.start), FirstByte: now.Sub(d.sent), Total: now.Sub(d.start),
 		}

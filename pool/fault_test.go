@@ -187,8 +187,27 @@ func TestRefusedStreams(t *testing.T) {
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Refuse: func(n int64) bool { return n%5 == 3 }}})
 	p := newPool(t, s, pool.Config{})
 	getAll(t, p, s, 200, 20)
-	if st := p.Stats(); st.Retries[pool.RetryRefused] < 40 || st.Failed != 0 || st.Connections != 1 {
+	if st := p.Stats(); st.Retries[pool.RetryRefused] < 40 || st.Failed != 0 || st.Connections != 1 || st.RetriesSameConn != st.Retries[pool.RetryRefused] {
 		t.Errorf("stats: %+v", st)
+	}
+}
+
+// A trace says how many retries went over the connection that had refused the
+// request.
+func TestTraceOfRefusedStream(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
+	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Refuse: func(n int64) bool { return n == 1 }}})
+	p := newPool(t, s, pool.Config{})
+	a, err := get(t.Context(), p, domain(s, 1))
+	if err != nil || a.trace.Retries != 1 || a.trace.RetriesSameConn != 1 {
+		t.Errorf("%+v, %v", a.trace, err)
+	}
+	// A connection that ends takes its requests elsewhere.
+	s.SetConnRules(rdaptest.ConnRules{HangUpAfter: 1, First: 1})
+	p = newPool(t, s, pool.Config{})
+	getAll(t, p, s, 1, 1)
+	if a, err = get(t.Context(), p, domain(s, 2)); err != nil || a.trace.Retries != 1 || a.trace.RetriesSameConn != 0 {
+		t.Errorf("%+v, %v", a.trace, err)
 	}
 }
 

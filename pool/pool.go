@@ -116,6 +116,7 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer o.users.Add(-1)
 	hooks := httptrace.ContextClientTrace(req.Context())
 	var again retrier
+	var same, last int64 // repetitions on the connection that had failed; its number
 	for {
 		if hooks != nil && hooks.GetConn != nil {
 			hooks.GetConn(o.key.address())
@@ -129,10 +130,14 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		if hooks != nil {
 			c.tell(hooks, u)
 		}
+		if c.id == last {
+			same++
+		}
+		last = c.id
 		sent, newest := time.Now(), p.lastConn.Load()
 		resp, err := o.send(c, req)
 		if err == nil {
-			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: u.first, retries: again.retries}), nil
+			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: u.first, retries: again.retries, same: same}), nil
 		}
 		f := o.failed(c, req, err, newest)
 		if p.cfg.single() || !again.allowed(req, u.kept, f) {

@@ -9,21 +9,22 @@ import (
 
 // Stats are counts since the Pool was made. The zero value counts nothing.
 type Stats struct {
-	Requests    int64            // requests answered; unseen repetitions count once
-	Failed      int64            // requests that ended in an error
-	Connections int64            // connections opened
-	Dials       int64            // connections begun: opened, failed, given up, or still on their way
-	DialsFailed int64            // connections that could not be opened
-	Open        int64            // connections open now
-	Handshakes  Handshakes       // TLS handshakes
-	FastOpen    FastOpen         // connections by TCP Fast Open
-	Retries     map[Reason]int64 // unseen repetitions, by reason
-	Closed      map[Closer]int64 // connections closed, by whom
-	Abandoned   int64            // HTTP/2 connections given up because calls into net/http did not return, or would not have
-	BytesIn     int64            // bytes received on the wire, TLS included
-	BytesOut    int64            // bytes sent on the wire, TLS included
-	Setup       time.Duration    // spent on opening connections, in all
-	Saved       time.Duration    // what the avoided connections would have cost, by the mean of the opened ones, also where requests would have waited for several at once
+	Requests        int64            // requests answered; unseen repetitions count once
+	Failed          int64            // requests that ended in an error
+	Connections     int64            // connections opened
+	Dials           int64            // connections begun: opened, failed, given up, or still on their way
+	DialsFailed     int64            // connections that could not be opened
+	Open            int64            // connections open now
+	Handshakes      Handshakes       // TLS handshakes
+	FastOpen        FastOpen         // connections by TCP Fast Open
+	Retries         map[Reason]int64 // unseen repetitions, by reason
+	RetriesSameConn int64            // of Retries, those on the connection that had refused the request
+	Closed          map[Closer]int64 // connections closed, by whom
+	Abandoned       int64            // HTTP/2 connections given up because calls into net/http did not return, or would not have
+	BytesIn         int64            // bytes received on the wire, TLS included
+	BytesOut        int64            // bytes sent on the wire, TLS included
+	Setup           time.Duration    // spent on opening connections, in all
+	Saved           time.Duration    // what the avoided connections would have cost, by the mean of the opened ones, also where requests would have waited for several at once
 
 	// The same for each origin, sorted by name; nil in the stats of an origin. Of
 	// thousands, those that were not used for long are in the sums alone.
@@ -148,6 +149,7 @@ func (s *Stats) add(o Stats) {
 	s.Retries = addCounts(s.Retries, o.Retries)
 	s.Closed = addCounts(s.Closed, o.Closed)
 	s.Abandoned += o.Abandoned
+	s.RetriesSameConn += o.RetriesSameConn
 	s.BytesIn += o.BytesIn
 	s.BytesOut += o.BytesOut
 	s.Setup += o.Setup

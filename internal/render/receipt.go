@@ -148,8 +148,14 @@ func timeLine(r Report) string {
 
 func trafficLine(r Report) string {
 	s := plural(r.Requests, "request") + " · " + byteCount(r.BytesIn) + " received"
-	if r.Retries > 0 {
+	switch same := r.RetriesSameConn; {
+	case r.Retries == 0:
+	case same == 0:
 		s += " · " + grouped(r.Retries) + " repeated on another connection"
+	case same >= r.Retries:
+		s += " · " + grouped(r.Retries) + " repeated on the same connection"
+	default:
+		s += " · " + grouped(r.Retries) + " repeated, " + grouped(same) + " of them on the same connection"
 	}
 	if r.BootstrapRequests > 0 {
 		s += " · " + grouped(r.BootstrapRequests) + " more for bootstrap files"

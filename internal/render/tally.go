@@ -22,7 +22,8 @@ type Report struct {
 	Servers           int64            `json:"servers"`  // base URLs asked
 	Connections       int64            `json:"connections"`
 	Handshakes        HandshakeReport  `json:"handshakes"`
-	Retries           int64            `json:"retries"` // unseen repetitions on another connection
+	Retries           int64            `json:"retries"`                           // unseen repetitions
+	RetriesSameConn   int64            `json:"retries_same_connection,omitempty"` // of these, on the same connection
 	BytesIn           int64            `json:"bytes_in"`
 	BytesOut          int64            `json:"bytes_out"`
 	MS                TimeReport       `json:"ms"`
@@ -169,17 +170,18 @@ func (t *Tally) Lookups() int64 { return t.lookups }
 // long the run took.
 func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
 	r := Report{
-		Lookups:     t.lookups,
-		Requests:    stats.Requests + stats.Failed,
-		Servers:     int64(len(t.servers)),
-		Connections: stats.Connections,
-		Handshakes:  handshakes(stats.Handshakes),
-		Retries:     stats.RetriesTotal(),
-		BytesIn:     stats.BytesIn,
-		BytesOut:    stats.BytesOut,
-		MS:          TimeReport{Wall: inMillis(wall), P50: inMillis(t.times.Quantile(.5)), P95: inMillis(t.times.Quantile(.95))},
-		Verdicts:    named(t.verdicts),
-		PerServer:   make([]ServerReport, 0, len(t.servers)),
+		Lookups:         t.lookups,
+		Requests:        stats.Requests + stats.Failed,
+		Servers:         int64(len(t.servers)),
+		Connections:     stats.Connections,
+		Handshakes:      handshakes(stats.Handshakes),
+		Retries:         stats.RetriesTotal(),
+		RetriesSameConn: stats.RetriesSameConn,
+		BytesIn:         stats.BytesIn,
+		BytesOut:        stats.BytesOut,
+		MS:              TimeReport{Wall: inMillis(wall), P50: inMillis(t.times.Quantile(.5)), P95: inMillis(t.times.Quantile(.95))},
+		Verdicts:        named(t.verdicts),
+		PerServer:       make([]ServerReport, 0, len(t.servers)),
 	}
 	saved := stats.Saved
 	origins := make(map[string]*pool.OriginStats, len(stats.Origins))
@@ -227,6 +229,7 @@ func (r *Report) subtract(o *pool.OriginStats) {
 	r.Handshakes.EarlyData -= o.Handshakes.EarlyData
 	r.Handshakes.Avoided -= o.Handshakes.Avoided
 	r.Retries -= o.RetriesTotal()
+	r.RetriesSameConn -= o.RetriesSameConn
 	r.BytesIn -= o.BytesIn
 	r.BytesOut -= o.BytesOut
 }
