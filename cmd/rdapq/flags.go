@@ -156,6 +156,9 @@ func (o *options) check(args []string) error {
 	if err := o.search.check(o.file != ""); err != nil {
 		return err
 	}
+	if err := o.referral.checkFormat(o.outputFormat(), o.batch.fields); err != nil {
+		return err
+	}
 	if err := o.batch.check(o.file != "", o.outputFormat()); err != nil {
 		return err
 	}

@@ -67,6 +67,7 @@ func (a *app) openOutput(format string, src *source, in *journal.Input) (*output
 		Many:         a.many,
 		Pretty:       tty,
 		Fields:       o.batch.fields,
+		Types:        src.types(),
 		Trace:        o.trace,
 		InputColumns: src.columns(),
 		Failed:       a.jqFailed,
@@ -95,6 +96,23 @@ func (s *source) columns() []string {
 		return []string{render.WholeInput} // each line may have others
 	}
 	return s.reader.Columns()
+}
+
+// types are those of the queries, as far as they are known before the queries are read.
+func (s *source) types() []client.Type {
+	switch {
+	case s.like.Type != "":
+		return []client.Type{s.like.Type}
+	case s.reader != nil:
+		return nil
+	}
+	var types []client.Type
+	for _, arg := range s.args {
+		if q, err := client.Parse(arg); err == nil && !slices.Contains(types, q.Type) {
+			types = append(types, q.Type)
+		}
+	}
+	return types
 }
 
 // createOutput creates a file that is no journal. One that holds something is

@@ -71,9 +71,7 @@ const promptReferral = 4 * time.Second
 // asked for: the registrar's answer is in text and in rows of JSON, and elsewhere
 // only where its fields are asked for by name.
 func (o *referralOptions) configure(c *client.Config, file bool, format string, fields []string) {
-	named := slices.ContainsFunc(fields, render.OfRegistrar)
-	shown := named || format == render.FormatText ||
-		fields == nil && (format == render.FormatNDJSON || format == render.FormatJQ)
+	named, shown := showsRegistrar(format, fields)
 	if o.registrarOnly || shown && (o.registrar || !o.registryOnly && (named || !file)) {
 		c.Referral = client.ReferralRegistrar
 	}
@@ -89,6 +87,29 @@ func (o *referralOptions) configure(c *client.Config, file bool, format string, 
 	case o.noCache:
 		c.Cache = client.CacheNone
 	}
+}
+
+// showsRegistrar reports whether a format shows the registrar's record, and whether
+// fields of it are named.
+func showsRegistrar(format string, fields []string) (named, shown bool) {
+	named = slices.ContainsFunc(fields, render.OfRegistrar)
+	return named, named || format == render.FormatText ||
+		fields == nil && (format == render.FormatNDJSON || format == render.FormatJQ)
+}
+
+// checkFormat refuses a registrar's record that would not be shown.
+func (o *referralOptions) checkFormat(format string, fields []string) error {
+	if _, shown := showsRegistrar(format, fields); !o.registrar || o.registrarOnly || shown {
+		return nil
+	}
+	hint := "use --format text or ndjson, or --registrar-only for the registrar's record alone"
+	if slices.Contains([]string{render.FormatNDJSON, render.FormatCSV, render.FormatTable}, format) {
+		hint = "name its fields, such as --fields query,expires,registrar.expires, or use --registrar-only"
+	}
+	if fields != nil {
+		return usagef(hint, "--registrar and these --fields cannot be used together: none of them shows the registrar's record")
+	}
+	return usagef(hint, "--registrar and --format %s cannot be used together: it does not show the registrar's record", format)
 }
 
 // table reads --registrars.

@@ -21,14 +21,15 @@ const (
 
 // Options of [NewEncoder]. The zero value suits a file.
 type Options struct {
-	Text         TextOptions // also Color and Width of tables
-	Many         bool        // JSON: more than one result may come, so write a list
-	Pretty       bool        // JSON: indent
-	Visible      bool        // raw: control characters become visible escapes, for a terminal
-	NoHeader     bool        // CSV and tables: the rows continue one that has its header
-	Fields       []string    // NDJSON, CSV and tables: what a row has, by the names of FieldNames; nil: what it usually has
-	Trace        bool        // NDJSON: rows have "trace" as well, what the lookup waited for
-	InputColumns []string    // CSV: what Result.Extra has, each a column
+	Text         TextOptions   // also Color and Width of tables
+	Many         bool          // JSON: more than one result may come, so write a list
+	Pretty       bool          // JSON: indent
+	Visible      bool          // raw: control characters become visible escapes, for a terminal
+	NoHeader     bool          // CSV and tables: the rows continue one that has its header
+	Types        []client.Type // tables: the types of the queries, which decide the columns; nil: not known
+	Fields       []string      // NDJSON, CSV and tables: what a row has, by the names of FieldNames; nil: what it usually has
+	Trace        bool          // NDJSON: rows have "trace" as well, what the lookup waited for
+	InputColumns []string      // CSV: what Result.Extra has, each a column
 
 	JQ     *JQ                               // jq: the expression
 	Failed func(r *client.Result, err error) // jq: told why the expression failed on a row; nil: nobody is

@@ -9,8 +9,97 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// tableFields are the columns of a table if none are asked for, and if they fit.
-var tableFields = [...]string{"query", "verdict", "expires", "registrar", "server"}
+// tableFields are the columns of a table if none are named, and if they fit, by the
+// types of its queries. Those of an empty type hold for all types.
+var tableFields = map[client.Type][]string{
+	"":                    {"query", "verdict", columnExtent, columnParty, "server"},
+	client.TypeDomain:     {"query", "verdict", "expires", "registrar", "server"},
+	client.TypeIP:         {"query", "verdict", columnRange, "name", "holder", "country", "server"},
+	client.TypeAutnum:     {"query", "verdict", columnRange, "name", "holder", "country", "server"},
+	client.TypeEntity:     {"query", "verdict", "name", "handle", "abuse_email", "server"},
+	client.TypeNameserver: {"query", "verdict", columnAddresses, "registrar", "server"},
+}
+
+// Columns that no row has as a field.
+const (
+	columnRange     = "range"
+	columnAddresses = "addresses"
+	columnExtent    = "expires or range"
+	columnParty     = "registrar or holder"
+)
+
+// columnFields are the fields of these columns.
+var columnFields = map[string]func(v *view) value{
+	columnRange:     func(v *view) value { return value{str: rangeText(v.gist())} },
+	columnAddresses: func(v *view) value { return value{list: addressesOf(v.r)} },
+	columnExtent: func(v *view) value {
+		s := v.gist()
+		switch v.r.Query.Type {
+		case client.TypeNameserver:
+			return value{list: addressesOf(v.r)}
+		case client.TypeEntity:
+			return value{str: s.Handle}
+		}
+		return value{str: firstOf(s.Expires, rangeText(s))}
+	},
+	columnParty: func(v *view) value {
+		s := v.gist()
+		if v.r.Query.Type == client.TypeEntity {
+			return value{str: firstOf(s.Name, s.Registrar)}
+		}
+		return value{str: firstOf(s.Registrar, s.Holder)}
+	},
+}
+
+// rangeText returns which addresses or AS numbers an answer is about.
+func rangeText(s *client.Summary) string {
+	switch {
+	case len(s.CIDRs) == 1:
+		return s.CIDRs[0]
+	case s.Start == "" && s.End == "":
+		return strings.Join(s.CIDRs, ", ")
+	}
+	first, last := s.Start, s.End
+	if !strings.ContainsAny(first+last, ".:") {
+		first, last = asText(first), asText(last)
+	}
+	return between(first, last)
+}
+
+func asText(number string) string {
+	if number == "" {
+		return ""
+	}
+	return "AS" + number
+}
+
+func addressesOf(r *client.Result) []string {
+	if !isObject(r.Raw) {
+		return nil
+	}
+	rec, err := r.Record()
+	if err != nil {
+		return nil
+	}
+	return slices.Concat(rec.V4, rec.V6)
+}
+
+// columnsOf returns the columns of a table of queries of these types.
+func columnsOf(types []client.Type) []string {
+	names := tableFields[""]
+	for i, t := range types {
+		if i > 0 && t != types[0] {
+			return tableFields[""]
+		}
+		switch own, ok := tableFields[t]; {
+		case ok:
+			names = own
+		case t == client.TypeHelp || t.IsSearch():
+			names = tableFields[client.TypeDomain]
+		}
+	}
+	return names
+}
 
 // columnWidths are those of fields whose values have about one length; others
 // share what is left.
@@ -35,11 +124,19 @@ const (
 func tableShape(o Options) (shape, error) {
 	names := o.Fields
 	if names == nil {
-		names = usualFields(o.Text.Width)
+		names = usualFields(columnsOf(o.Types), o.Text.Width)
 	}
-	fields, err := lookUp(names)
-	if err != nil {
-		return shape{}, err
+	fields := make([]field, len(names))
+	for i, name := range names {
+		if f, ok := columnFields[name]; ok && o.Fields == nil {
+			fields[i] = field{name: name, value: f}
+			continue
+		}
+		found, err := lookUp(names[i : i+1])
+		if err != nil {
+			return shape{}, err
+		}
+		fields[i] = found[0]
 	}
 	zone := cmp.Or(o.Text.Zone, time.UTC)
 	colours := newPalette(o.Text.Color)
@@ -59,14 +156,14 @@ func tableShape(o Options) (shape, error) {
 	}}, nil
 }
 
-// usualFields are those of tableFields that a terminal of that width has room for:
-// a name that is cut to a few letters is of no use.
-func usualFields(width int) []string {
-	n := len(tableFields)
-	for width > 0 && n > 2 && fitColumns(tableFields[:n], width)[0] < usefulColumn {
+// usualFields are those of names that a terminal of that width has room for: a name
+// that is cut to a few letters is of no use.
+func usualFields(names []string, width int) []string {
+	n := len(names)
+	for width > 0 && n > 2 && fitColumns(names[:n], width)[0] < usefulColumn {
 		n--
 	}
-	return tableFields[:n]
+	return names[:n]
 }
 
 // tableCell makes a value short where that loses little.
@@ -80,7 +177,7 @@ func tableCell(name string, v value, zone *time.Location) string {
 		text = strings.Join(v.list, ", ")
 	}
 	switch strings.TrimPrefix(name, "summary.") {
-	case "created", "updated", "expires": // to the day, as in a text
+	case "created", "updated", "expires", columnExtent: // to the day, as in a text
 		if t, dateOnly, ok := client.ParseDate(text); ok {
 			text = momentIn(client.Event{Time: t, DateOnly: dateOnly}, zone).Format(time.DateOnly)
 		}
