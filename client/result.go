@@ -47,6 +47,7 @@ type Result struct {
 	Raw      []byte           // the body as the server sent it, decompressed; nil without one. Replace it, but don't write to it
 	Paging   *Paging          // of a search: its further pages; nil for other answers
 	Warnings []string         // what was odd, one sentence each; that the answer is about another object than was asked for, among others
+	Other    string           // what the answer is about if that is another object than was asked for, as after a redirect to its record: a name, a network, AS numbers, or a class; empty otherwise
 	Err      *Error           // why there is no answer; nil for Registered, Found; the server's own words for the others
 
 	Registrar *Result   // what the registrar of a domain said, if it was asked; nil otherwise. Whatever came of it, the rest of this Result is the registry's alone

@@ -179,6 +179,7 @@ func (r *Result) compare(found *survey, a answer) {
 	}
 	class := found.class
 	if due, ok := classOfType[r.Query.Type]; ok && class != due && !r.Query.foundOne(class) {
+		r.Other = "an object of class " + visible(class)
 		r.warn("asked for " + string(r.Query.Type) + ", the answer is of class " + quote(class))
 		return
 	}
@@ -195,6 +196,7 @@ func (r *Result) compare(found *survey, a answer) {
 		return
 	}
 	if ldh, unicode := readNames(a.raw, r.Query.Name); !sameName(r.Query.Name, ldh, unicode) {
+		r.Other = visible(DisplayName(cmp.Or(ldh, unicode)))
 		r.warn("asked for " + quote(r.Query.Name) + ", the answer is about " + quote(cmp.Or(ldh, unicode)))
 	}
 }
@@ -211,6 +213,9 @@ var classOfType = map[Type]string{
 func sameName(asked, ldh, unicode string) bool {
 	if ldh == "" && unicode == "" {
 		return true
+	}
+	if ldh != "" && unicode != "" && !isUnicodeForm(unicode, ldh) {
+		unicode = "" // which names another object
 	}
 	for _, name := range []string{ldh, unicode} {
 		ascii, err := toASCII(name)

@@ -28,6 +28,7 @@ func (r *Result) compareNetwork(about extent) {
 	from, to := asked.Addr(), lastAddr(asked)
 	switch {
 	case first.BitLen() != from.BitLen() || to.Less(first) || last.Less(from):
+		r.Other = whole
 		r.warn("asked for " + r.Query.String() + ", the answer is about " + whole)
 	case from.Less(first) || last.Less(to):
 		r.warn("the answer is about " + whole + ", which is not all of " + r.Query.String())
@@ -53,6 +54,7 @@ func (r *Result) compareBlock(about extent) {
 	}
 	switch {
 	case asked < first || last < asked:
+		r.Other = block
 		r.warn("asked for " + r.Query.String() + ", the answer is about " + block)
 	case first != last:
 		r.warn("the answer is about " + block + ", a block that " + r.Query.String() + " lies in")

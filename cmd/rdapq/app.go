@@ -179,6 +179,9 @@ func (a *app) tell(r *client.Result) (told bool) {
 	} else if a.opts.file == "" && a.opts.outputFormat() != render.FormatNDJSON {
 		a.tellUnlinked(r)
 	}
+	if f := a.opts.outputFormat(); r.Other != "" && a.opts.verbose == 0 && (f == render.FormatJSON || f == render.FormatRaw) {
+		a.tellWarning(r, "the answer is about "+r.Other) // which these formats have no place for
+	}
 	if told {
 		var about string
 		if query := r.Query.String(); a.many && !strings.Contains(r.Err.Message, query) {

@@ -19,7 +19,8 @@ var csvHeader = [...]string{
 	"ms", "error",
 }
 
-// csvShape has RFC 4180 lines, ended by LF. Lists in a cell are joined with
+// csvShape has RFC 4180 lines, ended by LF. The column error also says that an answer is
+// about another object than was asked for. Lists in a cell are joined with
 // "; ". Cells are [Safe], with spaces for line breaks and tabs, and those that a
 // spreadsheet would run as a formula begin with an apostrophe: see [defuse].
 // The columns of the input come last, under their names with inputPrefix.
@@ -81,7 +82,7 @@ func appendCSV(dst []byte, r *client.Result) []byte {
 		cell(s.Handle), cell(s.Name), cell(s.UnicodeName), cell(s.Registrar), cell(s.RegistrarID),
 		cell(s.Created), cell(s.Updated), cell(s.Expires), cell(join(s.Statuses)), cell(join(s.Nameservers)), cell(s.DNSSEC),
 		cell(s.AbuseEmail), cell(s.AbusePhone), cell(s.Start), cell(s.End), cell(join(s.CIDRs)), cell(s.Holder), cell(s.Country),
-		millis(r), cell(errorText(r.Err)),
+		millis(r), cell(firstOf(errorText(r.Err), aboutOther(r))),
 	} {
 		dst = appendCell(dst, c)
 	}

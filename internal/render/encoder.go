@@ -177,10 +177,15 @@ func (e *Encoder) Close() error {
 	return e.Flush()
 }
 
-// appendCheck appends the query as it was written, a tab, and the verdict.
+// appendCheck appends the query as it was written, a tab, and the verdict; then, if the
+// answer is about another object, a tab, "about " and what it is about.
 func appendCheck(dst []byte, r *client.Result) []byte {
 	dst = append(dst, Safe(flat(ShownQuery(r.Query.Text)))...)
 	dst = append(dst, '\t')
 	dst = append(dst, r.Verdict...)
+	if r.Other != "" {
+		dst = append(dst, "\tabout "...)
+		dst = append(dst, Safe(flat(r.Other))...)
+	}
 	return append(dst, '\n')
 }

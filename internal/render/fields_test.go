@@ -170,7 +170,7 @@ func TestTable(t *testing.T) {
 		60: "query             verdict       expires     registrar\n",
 		80: "query               verdict       expires     registrar         server\n",
 	} {
-		if got, _, _ := strings.Cut(encode(t, FormatTable, Options{Text: TextOptions{Width: width}}, results...), "\n"); got+"\n" != want {
+		if got, _, _ := strings.Cut(encode(t, FormatTable, Options{Types: []client.Type{client.TypeDomain}, Text: TextOptions{Width: width}}, results...), "\n"); got+"\n" != want {
 			t.Errorf("width %d: %q", width, got)
 		}
 	}

@@ -107,6 +107,7 @@ func fixtures(t testing.TB) map[string]*client.Result {
 
 	other := answered(t, "alpha.gov.example", client.TypeDomain, "domain-thin.json")
 	other.Warnings = []string{`asked for "alpha.gov.example", the answer is about "ALPHA.EXAMPLE"`}
+	other.Other = "alpha.example"
 	all["domain-other"] = other
 
 	all["not-found"] = refused(answered(t, "alpha.example", client.TypeDomain, "not-found.json"), client.NotFound, 404, &client.Error{

@@ -134,7 +134,7 @@ func TestNothingHostileIsShown(t *testing.T) {
 						checkText(t, encode(t, FormatTable, Options{Text: TextOptions{Width: width}}, r), false)
 					}
 					name, verdict, _ := strings.Cut(encode(t, FormatCheck, Options{}, r), "\t")
-					checkText(t, name+verdict, false)
+					checkText(t, name+strings.Replace(verdict, "\tabout ", "", 1), false)
 					if what != "zero width" && what != "tags" { // which do nothing to a line of JSON
 						checkRow(t, AppendRow(nil, r))
 						checkRow(t, []byte(encode(t, FormatNDJSON, Options{Fields: append(FieldNames(), "rdap.x"+bad, "input.x"+bad)}, r)))

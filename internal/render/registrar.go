@@ -69,9 +69,7 @@ func (p *page) registrarFacts(r, g *client.Result) {
 		return // the registry's answer is no record, and has been shown as it is
 	}
 	if m.Registrar == nil {
-		if rec, err := g.Record(); err == nil {
-			p.otherName(g, rec)
-		}
+		p.otherObject(g)
 		return
 	}
 	for _, e := range m.Record.Events {

@@ -149,8 +149,11 @@ func tableShape(o Options) (shape, error) {
 	return shape{header: string(append(header, '\n')), row: func(dst []byte, r *client.Result) []byte {
 		v := view{r: r}
 		for i, f := range fields {
-			text := tableCell(f.name, f.value(&v), zone)
-			dst = appendColumn(dst, text, inkOf(f.name, r.Verdict), colours, widths[i], cut, i == len(fields)-1)
+			text, colour := tableCell(f.name, f.value(&v), zone), inkOf(f.name, r.Verdict)
+			if r.Other != "" && (f.name == "query" || f.name == "verdict") {
+				text, colour = markOther(f.name, text, r.Other), wary
+			}
+			dst = appendColumn(dst, text, colour, colours, widths[i], cut, i == len(fields)-1)
 		}
 		return append(dst, '\n')
 	}}, nil
@@ -185,6 +188,15 @@ func tableCell(name string, v value, zone *time.Location) string {
 		text = strings.TrimSuffix(strings.TrimPrefix(text, "https://"), "/")
 	}
 	return Safe(flat(text))
+}
+
+// markOther marks the cells of an answer about another object. The mark is seen where
+// the name of the object is cut off.
+func markOther(field, text, other string) string {
+	if field == "verdict" {
+		return text + " !"
+	}
+	return text + " → " + Safe(flat(other))
 }
 
 func inkOf(name string, v client.Verdict) ink {

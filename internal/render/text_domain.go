@@ -14,7 +14,7 @@ func (p *page) domain(r *client.Result, rec *client.Record) {
 	p.gap()
 	s := r.Summary()
 	reverse := strings.HasSuffix(r.Query.Name, ".arpa")
-	p.otherName(r, rec)
+	p.otherObject(r)
 	p.unicodeName(r, rec)
 	if reverse && rec.Network != nil {
 		p.rangeOf(rec.Network)
@@ -35,18 +35,20 @@ func (p *page) domain(r *client.Result, rec *client.Record) {
 	p.remarks(rec.Remarks)
 }
 
-// otherName warns, for everybody to see, of an answer about another name.
-func (p *page) otherName(r *client.Result, rec *client.Record) {
-	name := client.DisplayName(rec.LDHName)
-	if name == "" || name == r.Query.Name || client.DisplayName(rec.UnicodeName) == r.Query.Name {
-		return
+// otherObject warns, for everybody to see, of an answer about another object.
+func (p *page) otherObject(r *client.Result) {
+	if r.Other != "" {
+		p.row("Note", line{{aboutOther(r), wary}})
 	}
-	for _, w := range r.Warnings {
-		if strings.HasPrefix(w, "asked for ") { // the client compares as IDNA does
-			p.row("Note", line{{"the answer is about " + name, wary}})
-			return
-		}
+}
+
+// aboutOther says that an answer is about another object than was asked for; empty if it
+// is not.
+func aboutOther(r *client.Result) string {
+	if r.Other == "" {
+		return ""
 	}
+	return "the answer is about " + r.Other
 }
 
 // unicodeName writes the name in its own script, if it has one.

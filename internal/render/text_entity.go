@@ -10,6 +10,7 @@ import (
 func (p *page) entity(r *client.Result, rec *client.Record) {
 	p.verdict(r, "")
 	p.gap()
+	p.otherObject(r)
 	c := rec.ContactIn(p.opt.Languages)
 	redacted, rest := redactionsOf(rec.Redacted, rec.Roles, rec.Entities)
 	lines := p.contactLines(&c)

@@ -7,7 +7,7 @@ func (p *page) nameserver(r *client.Result, rec *client.Record) {
 	p.verdict(r, "")
 	p.gap()
 	s := r.Summary()
-	p.otherName(r, rec)
+	p.otherObject(r)
 	p.unicodeName(r, rec)
 	addresses := append(texts(rec.V4), texts(rec.V6)...)
 	if len(addresses) == 0 {

@@ -69,8 +69,9 @@ func lastAddr(p netip.Prefix) netip.Addr {
 // otherNumbers warns, for everybody to see, of an answer that is not about all
 // of the numbers asked for.
 func (p *page) otherNumbers(r *client.Result) {
+	p.otherObject(r)
 	for _, w := range r.Warnings {
-		if strings.HasPrefix(w, "asked for ") || strings.HasPrefix(w, "the answer is about ") {
+		if strings.HasPrefix(w, "the answer is about ") {
 			p.row("Note", line{{w, wary}})
 		}
 	}
