@@ -15,6 +15,7 @@ type host struct {
 
 	adaptive adaptive                 // its limit may be read without mu
 	origins  atomic.Pointer[[]string] // see addOrigin
+	faulty   atomic.Int64             // connection that failed last; see blame
 	read     atomic.Bool              // an answer has been read for what it says about limits
 
 	mu       sync.Mutex

@@ -35,7 +35,7 @@ func TestCache(t *testing.T) {
 		{"default", "", []rdaptest.Behaviour{cacheControl(maxAge)}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, a := newPair(t, rdaptest.Config{Log: true}, client.Config{Cache: tt.mode})
+			s, a := newPair(t, rdaptest.Config{Log: true}, client.Config{Cache: tt.mode, Attempts: 1})
 			s.On("/domain/alpha.example", tt.how...)
 			s.On("/x/*", cacheControl(maxAge))
 			q := mustParse(t, "", "alpha.example")

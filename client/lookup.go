@@ -24,9 +24,11 @@ import (
 // If a server cannot be reached, the next one of its service is asked; an
 // answer of any kind, a 404 included, ends the search. What may pass by itself is
 // tried again, after a while that grows: failures of the connection, no answer in
-// time, one that breaks off in its middle, 408, 421, 425, 502 to 504; see
-// Config.Attempts. A server that limits requests is waited for; see
-// Config.MaxWait.
+// time, one that breaks off in its middle, 408, 421, 425, any 5xx except 501; see
+// Config.Attempts. A repeated attempt goes over another connection than those that
+// failed, and to another address of the host if there is one; the last one goes over
+// a connection made without a resumed session, early data, HTTP/3 or Fast Open. A
+// server that limits requests is waited for; see Config.MaxWait.
 //
 // A Lookup joins an identical one of the same Client until the first byte of the
 // response to that one's last attempt has come; its Result then has Shared set.

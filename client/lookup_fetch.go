@@ -169,6 +169,7 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 	if !a.trusts(u) {
 		ctx = pool.WithGuard(ctx)
 	}
+	ctx = a.c.route(ctx, a.task)
 	r.Conn = pool.Trace{}
 	ctx = a.task.watchFirstByte(pool.WithTrace(ctx, &r.Conn))
 	values := []string{acceptRDAP, a.c.cfg.UserAgent}

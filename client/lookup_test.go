@@ -219,7 +219,7 @@ func TestLookupNextServer(t *testing.T) {
 
 	good.On("/domain/busy.example", rdaptest.Status(500))
 	r = newAsker(t, ca, client.Config{Resolver: urls{good.URL(), other.URL()}}).lookup(t, mustParse(t, "", "busy.example"))
-	if r.Verdict != client.Failed || r.Err.Code != client.CodeServerError || r.Attempts != 1 {
+	if r.Verdict != client.Failed || r.Err.Code != client.CodeServerError || r.Attempts != 3 || other.Counts().Connections != 0 {
 		t.Errorf("500, then another: %s after %d attempts", describe(r), r.Attempts)
 	}
 

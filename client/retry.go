@@ -33,6 +33,8 @@ type task struct {
 	granted time.Time // when it did
 	probe   bool      // and as a probe
 	clock   *clock    // of the attempt under way; nil: no bound
+	avoid   []int64   // connections that failed; see blame
+	faults  int       // attempts that failed for what may be the connection's fault
 	beside  int       // lookups of its batch at host, itself included
 
 	at      time.Time // not before: back-off
@@ -125,6 +127,7 @@ func (c *Client) request(ctx context.Context, t *task) (again bool) {
 	} else {
 		r.judge(got)
 	}
+	c.blame(ctx, t)
 	a.report(r)
 	if again = c.next(ctx, t, unreachable); again && !unreachable {
 		r.Warnings = r.Warnings[:warnings] // they are about what is asked again
@@ -257,8 +260,8 @@ func (c Config) maxWait(batch bool) time.Duration {
 }
 
 // transient reports whether a failure may pass by itself, by what it is: of the
-// connection, of time, an answer that broke off, or a server or gateway that is
-// not well (RFC 9110 sections 15.6.3 to 15.6.5).
+// connection, of time, a response that broke off, or a server or gateway that
+// failed (RFC 9110 section 15.6): over another connection it may not.
 func transient(r *Result) bool {
 	switch r.Err.Code {
 	case CodeTransport, CodeRefused, CodeTimeout:
@@ -272,7 +275,7 @@ func transient(r *Result) bool {
 	case CodeTLS:
 		return !settled(r.Err.Err)
 	case CodeServerError:
-		return unwell(r.Status) || notTaken(r.Status)
+		return true
 	}
 	return false
 }

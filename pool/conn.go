@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 )
@@ -52,6 +53,9 @@ type conn struct {
 	o       *origin       // never changes
 	idleIn  *list.Element // of the room, guarded by its mutex; nil: not idle
 	evicted bool          // guarded by the room's mutex
+	retired bool          // it drains because it is faulty, and does not count as load
+	plain   bool          // see WithPlain
+	health  health
 }
 
 // setup is what it took to make a connection.
@@ -64,10 +68,12 @@ type setup struct {
 	raw           *countingConn
 	secure        *tls.Conn // nil without TLS
 	remote        string
-	proxied       bool // remote is a proxy
-	address       int  // which of the host's addresses it was
-	synData       bool // the SYN carried data (TCP Fast Open)
-	synDataTaken  bool // and the peer took it
+	proxied       bool       // remote is a proxy
+	address       int        // which of the addresses that were tried it was
+	addr          netip.Addr // the same; invalid where something else resolved the name
+	addrs         int        // addresses that the host has
+	synData       bool       // the SYN carried data (TCP Fast Open)
+	synDataTaken  bool       // and the peer took it
 }
 
 func (s setup) total() time.Duration { return s.dns + s.tcp + s.tls }

@@ -185,10 +185,7 @@ func (d *dialer) handshake(ctx context.Context, _, _ string, side *clientTLS) (n
 func (d *dialer) line(ctx context.Context, g *dialing) (*line, *stepError) {
 	near, cancel := context.WithTimeout(ctx, d.cfg.ConnectTimeout)
 	defer cancel()
-	l, err := d.reach(near, g)
-	if err == nil && !l.finished {
-		err = d.finish(near, ctx, g, l)
-	}
+	l, err := d.reach(near, ctx, g)
 	if err != nil {
 		if x := g.key.proxy; x != (proxy{}) && err.step != StepHandshake {
 			if _, ok := err.err.(*ProxyError); !ok {

@@ -51,6 +51,9 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 	case !c.shared(), c.cc.Err() != nil:
 		c.draining, c.broken = true, true
 	}
+	if blamesConn(req.Context(), f.reason) {
+		o.faultLocked(c, req.URL.RequestURI())
+	}
 	o.releaseLocked(c)
 	if f.reason == RetryRefused && c.shared() {
 		c.limit.refused(c.inflight)
@@ -69,6 +72,7 @@ type delivery struct {
 	first       bool
 	retries     int
 	same        int64 // of retries, those on the same connection
+	route       route
 }
 
 // deliver finishes the bookkeeping of a request whose response has begun.
@@ -89,6 +93,7 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 		c.draining, c.by = true, ClosedPool // it is the caller's
 	}
 	o.stats.answered(d.first)
+	o.judgeLocked(c, req, d.route, resp.StatusCode)
 	early, again := false, 0
 	if b, ok := resp.Body.(interface{ earlyData() (bool, int) }); ok {
 		early, again = b.earlyData()

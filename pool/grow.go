@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -25,16 +26,30 @@ type dial struct {
 	step    atomic.Value // Step
 	refused error        // of a handshake that failed on a session, and was repeated without
 	origin  *origin
+
+	extra bool         // for requests that avoid other connections
+	plain bool         // see WithPlain
+	full  bool         // with a full handshake
+	avoid []netip.Addr // addresses that are tried last
 }
 
 func (d *dial) at(s Step) { d.step.Store(s) }
 
 // growLocked starts the dials that the queue is worth.
 func (o *origin) growLocked() {
-	if len(o.queue) == 0 || o.closed || o.waitsForH3Locked() {
+	if len(o.queue) == 0 || o.closed {
 		return
 	}
-	have := len(o.conns) + len(o.dials)
+	o.growExtraLocked()
+	if o.waitsForH3Locked() {
+		return
+	}
+	have := len(o.dials)
+	for _, c := range o.conns {
+		if !c.retired {
+			have++
+		}
+	}
 	n := o.wantLocked() - have
 	if n <= 0 && len(o.dials) == 0 && !o.canServeLocked() {
 		// Somebody waits for a newer connection than there is.
@@ -65,7 +80,7 @@ func (o *origin) capLocked() int { return o.growthLocked().limit() }
 func (o *origin) canServeLocked() bool {
 	newest := o.newestLocked()
 	for _, w := range o.queue {
-		if w.newerThan >= newest {
+		if w.newerThan >= newest && !w.special() {
 			return false
 		}
 	}
@@ -116,8 +131,15 @@ func (o *origin) evictLocked() {
 
 // startDialLocked dials over QUIC if route says so. See dial for sent.
 func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
+	d := &dial{h3: route, sent: sent}
+	o.beginLocked(d)
+	return d
+}
+
+// beginLocked starts a dial.
+func (o *origin) beginLocked(d *dial) {
 	ctx, cancel := context.WithCancel(o.p.ctx)
-	d := &dial{cancel: cancel, h3: route, http1: o.onlyHTTP1.Load(), sent: sent, origin: o}
+	d.cancel, d.origin, d.http1 = cancel, o, o.onlyHTTP1.Load()
 	d.at(StepConnect)
 	o.dials = append(o.dials, d)
 	o.stats.Dials++
@@ -126,7 +148,6 @@ func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
 		c, err := o.p.connectBounded(ctx, o.key, d)
 		o.dialed(d, c, err)
 	})
-	return d
 }
 
 // others is the number of connections of the origin beside that of d, and of
@@ -178,6 +199,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		} else if c.setup.tcp > 0 {
 			o.rtt = c.setup.tcp
 		}
+		c.plain = d.plain
 		o.conns = append(o.conns, c)
 		o.adopt(c)
 		c.idleAt = time.Now()
@@ -185,6 +207,9 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		c.cc.OnChange(o.kick)
 		o.shareLocked(c)
 		o.newest = c
+		if d.extra {
+			o.relaxAllLocked() // the address may be one to avoid: the others failed
+		}
 		o.dispatchLocked()
 		o.newest = nil
 		if c.inflight == 0 && !c.removed {
@@ -194,7 +219,10 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		// The others go on. Don't ask at once for what was refused just now.
 		if !errors.Is(err, context.Canceled) {
 			o.dialFailed(err)
-			o.most, o.mostTil = len(o.conns), time.Now().Add(10*time.Second)
+			if !d.extra {
+				o.most, o.mostTil = len(o.conns), time.Now().Add(10*time.Second)
+			}
+			o.relaxAllLocked()
 			o.failNewerLocked(err)
 		}
 		o.dispatchLocked()
@@ -260,11 +288,17 @@ func (o *origin) stepLocked() Step {
 }
 
 // single makes a connection for one request alone.
-func (o *origin) single(ctx context.Context) (*conn, use, error) {
+func (o *origin) single(ctx context.Context, n need) (*conn, use, error) {
 	if o.p.ctx.Err() != nil {
 		return nil, use{}, ErrClosed
 	}
 	d := &dial{h3: o.onlyRoute(), http1: o.onlyHTTP1.Load(), origin: o}
+	if n.special() {
+		o.mu.Lock()
+		n = o.needLocked(n)
+		o.mu.Unlock()
+		d.extra, d.plain, d.full, d.avoid = true, n.plain, n.plain, n.addrs
+	}
 	c, err := o.p.connectBounded(ctx, o.key, d)
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -126,7 +126,9 @@ func (o *origin) offeredRouteLocked() *h3Route {
 func (o *origin) depthLocked() int {
 	depth := len(o.queue)
 	for _, c := range o.conns {
-		depth += c.inflight
+		if !c.retired {
+			depth += c.inflight
+		}
 	}
 	return depth
 }

@@ -89,6 +89,12 @@ type origin struct {
 	altSvc     []string      // Alt-Svc as it was read last, at altSvcAt
 	altSvcAt   time.Time
 
+	past       []pastConn // connections that have ended lately
+	extraAt    time.Time  // when a connection was last opened for a request that avoids others
+	plainAt    time.Time  // the same, for one WithPlain
+	suspicions int        // calls of Suspect
+	relaxed    bool       // some waiters need less than before
+
 	stalledSince time.Time // since when nothing will end the wait of the queue; zero: it will end
 
 	closed bool
@@ -101,8 +107,8 @@ type origin struct {
 
 // A waiter is a request that waits for a place.
 type waiter struct {
-	newerThan int64 // only connections with a greater number will do
-	grant     chan grant
+	need
+	grant chan grant
 }
 
 type grant struct {
@@ -125,11 +131,10 @@ func newOrigin(p *Pool, key originKey) *origin {
 	return o
 }
 
-// acquire returns a connection with a place reserved on it. Only connections
-// numbered above newerThan will do.
-func (o *origin) acquire(ctx context.Context, newerThan int64) (*conn, use, error) {
+// acquire returns a connection with a place reserved on it that satisfies n.
+func (o *origin) acquire(ctx context.Context, n need) (*conn, use, error) {
 	if o.p.cfg.single() {
-		return o.single(ctx)
+		return o.single(ctx, n)
 	}
 	o.waiting.Add(1)
 	defer o.waiting.Add(-1)
@@ -138,15 +143,16 @@ func (o *origin) acquire(ctx context.Context, newerThan int64) (*conn, use, erro
 		o.mu.Unlock()
 		return nil, use{}, ErrClosed
 	}
+	n = o.needLocked(n)
 	if len(o.queue) == 0 {
 		o.bound = o.boundLocked(1)
-		if c := o.pick(newerThan); c != nil {
+		if c := o.pick(&n); c != nil {
 			u := use{first: c.granted == 1, kept: true}
 			o.mu.Unlock()
 			return c, u, nil
 		}
 	}
-	w := &waiter{newerThan: newerThan, grant: make(chan grant, 1)}
+	w := &waiter{need: n, grant: make(chan grant, 1)}
 	o.queue = append(o.queue, w)
 	o.dispatchLocked()
 	o.mu.Unlock()
@@ -178,13 +184,13 @@ func (o *origin) acquire(ctx context.Context, newerThan int64) (*conn, use, erro
 
 // pick reserves a place: over HTTP/2 on the least loaded connection, over
 // HTTP/1.1 on the one that was used last.
-func (o *origin) pick(newerThan int64) *conn {
+func (o *origin) pick(n *need) *conn {
 	o.picks++
 	for {
 		var best *conn
 		for _, c := range o.conns {
 			switch {
-			case c.draining, c.id <= newerThan, c.triedIn == o.picks,
+			case c.draining, c.triedIn == o.picks, !n.takes(c),
 				!c.shared() && c.inflight > 0,
 				o.bound > 0 && c.granted >= o.bound:
 				continue
@@ -229,11 +235,12 @@ func (o *origin) dispatchLocked() {
 	full := false
 	for _, w := range o.queue {
 		var c *conn
-		if !full || w.newerThan > 0 {
-			c = o.pick(w.newerThan)
+		any := w.newerThan == 0 && !w.special()
+		if !full || !any {
+			c = o.pick(&w.need)
 		}
 		if c == nil {
-			full = full || w.newerThan == 0
+			full = full || any
 			kept = append(kept, w)
 			continue
 		}
@@ -243,6 +250,11 @@ func (o *origin) dispatchLocked() {
 	o.queue = kept
 	o.publishLocked()
 	o.growLocked()
+	if o.relaxed {
+		o.relaxed = false
+		o.dispatchLocked()
+		return
+	}
 	o.watchQueueLocked()
 }
 
@@ -319,6 +331,7 @@ func (o *origin) remove(c *conn, by Closer) {
 	c.cc.OnChange(nil)
 	o.countAbandonedLocked(c)
 	o.learn(c)
+	o.rememberPastLocked(c)
 	o.closedConn(c, by)
 	// Closing sends a TLS alert, which can block on a peer that doesn't read.
 	go c.cc.Close()

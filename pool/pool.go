@@ -117,11 +117,12 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	hooks := httptrace.ContextClientTrace(req.Context())
 	var again retrier
 	var same, last int64 // repetitions on the connection that had failed; its number
+	way := routeOf(req.Context())
 	for {
 		if hooks != nil && hooks.GetConn != nil {
 			hooks.GetConn(o.key.address())
 		}
-		c, u, err := o.acquire(req.Context(), again.newerThan)
+		c, u, err := o.acquire(req.Context(), need{newerThan: again.newerThan, route: way})
 		if err != nil {
 			o.countFailed()
 			closeBody(req)
@@ -137,11 +138,14 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		sent, newest := time.Now(), p.lastConn.Load()
 		resp, err := o.send(c, req)
 		if err == nil {
-			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: u.first, retries: again.retries, same: same}), nil
+			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: u.first, retries: again.retries, same: same, route: way}), nil
 		}
 		f := o.failed(c, req, err, newest)
 		if p.cfg.single() || !again.allowed(req, u.kept, f) {
 			o.countFailed()
+			if t := traceFrom(req.Context()); t != nil {
+				t.FailedConn = c.id
+			}
 			if cause := context.Cause(req.Context()); cause != nil {
 				err = cause // whatever it did to the request
 			}

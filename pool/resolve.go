@@ -30,6 +30,8 @@ type resolver struct {
 	mu    sync.Mutex
 	fixed map[string][]netip.Addr // by host and port, from the configuration
 	names map[string]*name
+
+	demoted demotions
 }
 
 // A name is what is known of a host. Its fields are guarded by the resolver's

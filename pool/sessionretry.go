@@ -54,7 +54,7 @@ func (r *refusals) resumed() {
 func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
 	g := ctx.Value(dialingKey{}).(*dialing)
 	o := d.tls.of(g.key)
-	if o.sessions == nil || o.refusals.resting() {
+	if g.dial.full || o.sessions == nil || o.refusals.resting() {
 		return d.handshake(ctx, network, address, o.full())
 	}
 	nc, err := d.handshake(ctx, network, address, o.resuming())

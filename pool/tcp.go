@@ -75,12 +75,19 @@ type stepError struct {
 	setup setup // as far as it came
 }
 
-// reach makes a TCP connection to the first hop of a line, and all of the line
-// if only that proves that somebody is there (see [Config.FastOpen]).
-func (d *dialer) reach(ctx context.Context, g *dialing) (*line, *stepError) {
+// reach makes a connection from end to end. Its first hop is within the bounds of
+// ctx, the handshake within those of far.
+func (d *dialer) reach(ctx, far context.Context, g *dialing) (*line, *stepError) {
 	host, port := g.key.firstHop()
 	if _, given := d.names.given(host, port); d.cfg.Dial != nil && !given {
-		return d.reachByName(ctx, g, net.JoinHostPort(host, port))
+		l, err := d.reachByName(ctx, g, net.JoinHostPort(host, port))
+		if err == nil {
+			err = d.finish(ctx, far, g, l)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return l, nil
 	}
 	g.at(StepResolve)
 	addrs, dns, err := d.names.addresses(ctx, host, port)
@@ -93,10 +100,8 @@ func (d *dialer) reach(ctx context.Context, g *dialing) (*line, *stepError) {
 			return nil, &stepError{step: StepConnect, err: err}
 		}
 	}
-	start := time.Now()
-	l, failed := race(ctx, addrs, delayFor(d.cfg.ConnectTimeout, len(addrs)), func(ctx context.Context, a netip.Addr) (*line, *stepError) {
-		return d.attempt(ctx, g, net.JoinHostPort(a.String(), port), start)
-	})
+	addrs = d.names.order(host, port, addrs, g.dial.avoid)
+	l, failed := d.lineOver(ctx, far, g, addrs, port)
 	if l == nil {
 		if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			d.names.forget(host)
@@ -105,7 +110,10 @@ func (d *dialer) reach(ctx context.Context, g *dialing) (*line, *stepError) {
 	}
 	l.setup.dns = dns
 	if len(addrs) > 1 {
-		d.names.prefer(host, port, addrs[l.setup.address])
+		d.noteFailures(host, port, addrs, failed)
+		if len(g.dial.avoid) == 0 {
+			d.names.prefer(host, port, l.setup.addr)
+		}
 	}
 	return l, nil
 }
@@ -142,7 +150,7 @@ func (d *dialer) reachByName(ctx context.Context, g *dialing, address string) (*
 // start, and what that took is part of what the connection took.
 func (d *dialer) attempt(ctx context.Context, g *dialing, address string, start time.Time) (*line, *stepError) {
 	dial := d.cfg.Dial
-	fast := d.cfg.FastOpen && g.key.speaksAtOnce()
+	fast := d.cfg.FastOpen && !g.dial.plain && g.key.speaksAtOnce()
 	switch {
 	case dial != nil:
 	case fast:
@@ -204,8 +212,8 @@ func delayFor(timeout time.Duration, n int) time.Duration {
 
 // race tries addresses in turn: the next one as soon as an attempt fails, and
 // each time delay has passed without a result. It returns the first line that
-// was made and closes those that come later; or else what each address failed
-// at, in their order.
+// was made and closes those that come later, and what addresses failed at, in
+// their order.
 func race(ctx context.Context, addrs []netip.Addr, delay time.Duration, attempt func(context.Context, netip.Addr) (*line, *stepError)) (*line, []*stepError) {
 	if len(addrs) == 1 {
 		l, err := attempt(ctx, addrs[0])
@@ -255,7 +263,7 @@ func race(ctx context.Context, addrs []netip.Addr, delay time.Duration, attempt 
 				}
 			}()
 			r.line.setup.address = r.address
-			return r.line, nil
+			return r.line, failed
 		case <-next.C:
 			start()
 		}
@@ -269,7 +277,7 @@ func joinSteps(failed []*stepError) *stepError {
 	order := []Step{StepResolve, StepConnect, StepProxy, StepHandshake}
 	out := &stepError{step: StepResolve}
 	var all addressErrors
-	for _, f := range failed {
+	for _, f := range dropCertificateErrors(failed) {
 		if slices.Index(order, f.step) > slices.Index(order, out.step) {
 			out.step, out.setup = f.step, f.setup
 		}

@@ -13,6 +13,7 @@ import (
 // was there already) are zero.
 type Trace struct {
 	ConnID          int64         // number of the connection in its Pool, from 1
+	FailedConn      int64         // number of the connection on which the request failed; 0 if it got a response, or no connection
 	Reused          bool          // an earlier request paid for the connection
 	Protocol        string        // ALPN name: "http/1.1", "h2" or "h3"
 	TLS             uint16        // TLS version (tls.VersionTLS13); 0 without TLS

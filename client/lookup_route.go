@@ -1,0 +1,76 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/rdapq/rdapq/pool"
+)
+
+// maxAvoided bounds the connections that the attempts at one query avoid.
+const maxAvoided = 4
+
+// A suspecter is a transport that takes connections out of use which give useless
+// responses; see [pool.Pool.Suspect].
+type suspecter interface {
+	Suspect(id int64)
+}
+
+// blame keeps which connection failed, so that the next attempt goes over another
+// one, and so that a probe of the host does.
+func (c *Client) blame(ctx context.Context, t *task) {
+	r := t.result
+	if ctx.Err() != nil || !faulty(r) {
+		return
+	}
+	t.faults++
+	id := cmp.Or(r.Conn.FailedConn, r.Conn.ConnID)
+	if id == 0 {
+		return
+	}
+	if s, ok := c.cfg.Transport.(suspecter); ok && r.Status/100 == 2 {
+		s.Suspect(id) // its body broke off; the Pool sees the rest for itself
+	}
+	if !slices.Contains(t.avoid, id) && len(t.avoid) < maxAvoided {
+		t.avoid = append(t.avoid, id)
+	}
+	if t.host != nil {
+		t.host.faulty.Store(id)
+	}
+}
+
+// faulty reports whether the connection may be why a request failed: it brought no
+// response, half of one, or a status that says nothing about the query.
+func faulty(r *Result) bool {
+	switch {
+	case r.Err == nil:
+		return false
+	case r.Status == 0, r.Status/100 == 2:
+		switch r.Err.Code {
+		case CodeTransport, CodeRefused, CodeTimeout, CodeTLS:
+			return true
+		}
+		return false
+	case r.Status == http.StatusNotImplemented:
+		return false
+	default:
+		return r.Status/100 == 5 || r.Status == http.StatusMisdirectedRequest
+	}
+}
+
+// route has the next attempt avoid the connections that failed. The last one, and a
+// probe, use nothing that could be the reason: see [pool.WithPlain].
+func (c *Client) route(ctx context.Context, t *task) context.Context {
+	for _, id := range t.avoid {
+		ctx = pool.AvoidConn(ctx, id)
+	}
+	if t.probe && t.host != nil {
+		ctx = pool.AvoidConn(ctx, t.host.faulty.Load())
+	}
+	if t.probe || t.faults > 0 && t.result.Attempts >= c.cfg.Attempts {
+		ctx = pool.WithPlain(ctx)
+	}
+	return ctx
+}

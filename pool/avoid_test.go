@@ -1,0 +1,127 @@
+package pool_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// fetch sends one request and returns its trace and status.
+func fetch(ctx context.Context, t *testing.T, p *pool.Pool, url string) answer {
+	t.Helper()
+	a, err := get(ctx, p, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestAvoidConn(t *testing.T) {
+	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
+		t.Run(name, func(t *testing.T) {
+			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
+			p := newPool(t, s, pool.Config{})
+			first := fetch(t.Context(), t, p, s.URL()).trace.ConnID
+			other := pool.AvoidConn(t.Context(), first)
+			second := fetch(other, t, p, s.URL()).trace.ConnID
+			if second == first {
+				t.Error("the connection was not avoided")
+			}
+			for range 3 {
+				if id := fetch(other, t, p, s.URL()).trace.ConnID; id != second {
+					t.Errorf("connection %d, want %d again", id, second)
+				}
+			}
+			// One more connection within a second would be one too many.
+			fetch(pool.AvoidConn(other, second), t, p, s.URL())
+			if n := p.Stats().Connections; n != 2 {
+				t.Errorf("%d connections", n)
+			}
+			fetch(pool.AvoidConn(t.Context(), 0), t, p, s.URL()) // no connection has that number
+		})
+	}
+}
+
+// The plainest connection resumes no session, and serves others that need one.
+func TestWithPlain(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
+	p := newPool(t, s, pool.Config{})
+	first := fetch(t.Context(), t, p, s.URL()).trace.ConnID
+	p.CloseIdleConnections()
+	resumed := fetch(t.Context(), t, p, s.URL()).trace
+	plain := pool.WithPlain(pool.AvoidConn(t.Context(), resumed.ConnID))
+	if !pool.Plain(plain) || pool.Plain(t.Context()) {
+		t.Error("Plain does not tell the contexts apart")
+	}
+	last := fetch(plain, t, p, s.URL()).trace
+	if !resumed.Resumed || last.Resumed || last.ConnID == first || last.ConnID == resumed.ConnID {
+		t.Errorf("%+v, then %+v", resumed, last)
+	}
+	if again := fetch(pool.WithPlain(t.Context()), t, p, s.URL()).trace; again.ConnID != last.ConnID {
+		t.Errorf("connection %d, want %d again", again.ConnID, last.ConnID)
+	}
+}
+
+// A connection is taken out of use after three failures in a row of at least two
+// queries, one of which succeeded elsewhere.
+func TestFaultyConnection(t *testing.T) {
+	bad := func(s *rdaptest.Server, urls ...string) {
+		for _, u := range urls {
+			s.On("/domain/"+u, rdaptest.Status(500))
+		}
+	}
+	for _, c := range []struct {
+		name     string
+		requests string // b fails, c fails too, g does not, B is b again elsewhere, where it does not fail
+		want     int64  // faulty connections
+	}{
+		{"three failures", "bcbB", 1},
+		{"useful response between", "bcgbB", 0},
+		{"two failures", "bcB", 0},
+		{"one query", "bbbbB", 0},
+		{"not elsewhere", "bcbcbc", 0},
+		{"elsewhere first", "bBcb", 1},
+		{"useful response after elsewhere", "bBgbcb", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
+			bad(s, "b", "c")
+			p := newPool(t, s, pool.Config{})
+			second := int64(0)
+			first := fetch(t.Context(), t, p, s.URL()+"domain/g").trace.ConnID
+			for _, r := range c.requests {
+				switch r {
+				case 'B':
+					s.On("/domain/b")
+					second = fetch(pool.AvoidConn(t.Context(), first), t, p, s.URL()+"domain/b").trace.ConnID
+					bad(s, "b")
+				default:
+					ctx := pool.AvoidConn(t.Context(), second)
+					if id := fetch(ctx, t, p, s.URL()+"domain/"+string(r)).trace.ConnID; id != first {
+						t.Fatalf("connection %d, want %d", id, first)
+					}
+				}
+			}
+			if n := p.Stats().Closed[pool.ClosedFaulty]; n != c.want {
+				t.Errorf("%d faulty connections, want %d", n, c.want)
+			}
+		})
+	}
+}
+
+// What the caller finds useless counts as a failed response.
+func TestSuspect(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
+	p := newPool(t, s, pool.Config{})
+	first := fetch(t.Context(), t, p, s.URL()).trace.ConnID
+	fetch(pool.AvoidConn(t.Context(), first), t, p, s.URL())
+	for range 3 {
+		p.Suspect(first)
+	}
+	p.Suspect(99) // there is none
+	if n := p.Stats().Closed[pool.ClosedFaulty]; n != 1 {
+		t.Errorf("%d faulty connections", n)
+	}
+}

@@ -1,0 +1,161 @@
+package pool
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// handshakeDelay is how long a handshake at one address may take before the next
+// address is tried beside it.
+const handshakeDelay = time.Second
+
+// lineOver makes a connection from end to end to one of addrs: the first at which
+// that succeeds. A failure, in the handshake too, leads to the next address at once.
+// The line says which address it was; errs has what those failed at that were tried
+// before, by their place in addrs.
+func (d *dialer) lineOver(near, far context.Context, g *dialing, addrs []netip.Addr, port string) (l *line, errs []*stepError) {
+	start := time.Now()
+	delay := delayFor(d.cfg.ConnectTimeout, len(addrs))
+	attempt := func(ctx context.Context, a netip.Addr) (*line, *stepError) {
+		l, err := d.attempt(ctx, g, net.JoinHostPort(a.String(), port), start)
+		if l != nil {
+			l.setup.addr, l.setup.addrs = a, len(addrs)
+		}
+		return l, err
+	}
+	if len(addrs) == 1 {
+		l, err := attempt(near, addrs[0])
+		if err == nil && !l.finished {
+			err = d.finish(near, far, g, l)
+		}
+		if err != nil {
+			return nil, []*stepError{err}
+		}
+		return l, nil
+	}
+	near, stopNear := context.WithCancel(near)
+	defer stopNear()
+	far, stopFar := context.WithCancel(far)
+	defer stopFar()
+
+	type reached struct {
+		line   *line
+		failed []*stepError // by place in tried
+		tried  []int        // places in addrs
+	}
+	type finished struct {
+		line    *line
+		address int
+		err     *stepError
+	}
+	connects, handshakes := make(chan reached, 1), make(chan finished, len(addrs))
+	errs = make([]*stepError, len(addrs))
+	var left []int // places in addrs that were not tried, or are being connected to
+	for i := range addrs {
+		left = append(left, i)
+	}
+	connecting, shaking := false, 0
+	slow := time.NewTimer(handshakeDelay)
+	defer slow.Stop()
+	next := func() {
+		if connecting || len(left) == 0 || near.Err() != nil {
+			return
+		}
+		connecting = true
+		tried := slices.Clone(left)
+		some := make([]netip.Addr, len(tried))
+		for i, at := range tried {
+			some[i] = addrs[at]
+		}
+		go func() {
+			l, failed := race(near, some, delay, attempt)
+			connects <- reached{l, failed, tried}
+		}()
+	}
+	gone := func(at int) { left = slices.DeleteFunc(left, func(i int) bool { return i == at }) }
+	for next(); connecting || shaking > 0; {
+		select {
+		case r := <-connects:
+			connecting = false
+			for i, err := range r.failed {
+				if err != nil {
+					errs[r.tried[i]] = err
+					gone(r.tried[i])
+				}
+			}
+			if r.line == nil {
+				continue
+			}
+			at := r.tried[r.line.setup.address]
+			r.line.setup.address = at
+			gone(at)
+			shaking++
+			if r.line.finished {
+				handshakes <- finished{r.line, at, nil}
+				continue
+			}
+			slow.Reset(handshakeDelay)
+			go func() {
+				handshakes <- finished{r.line, at, d.finish(near, far, g, r.line)}
+			}()
+		case r := <-handshakes:
+			shaking--
+			if r.err != nil {
+				errs[r.address] = r.err
+				next()
+				continue
+			}
+			go func() { // those that come late are of no use
+				if connecting {
+					if late := <-connects; late.line != nil {
+						late.line.Close()
+					}
+				}
+				for range shaking {
+					if late := <-handshakes; late.err == nil {
+						late.line.Close()
+					}
+				}
+			}()
+			return r.line, errs
+		case <-slow.C:
+			next()
+		}
+	}
+	if !slices.ContainsFunc(errs, func(e *stepError) bool { return e != nil }) {
+		errs[0] = &stepError{step: StepConnect, err: context.Cause(near)} // there was no time for any
+	}
+	return nil, errs
+}
+
+// noteFailures has addresses tried last that failed while another one did not.
+func (d *dialer) noteFailures(host, port string, addrs []netip.Addr, errs []*stepError) {
+	for i, err := range errs {
+		if err != nil && !errors.Is(err.err, context.Canceled) {
+			d.names.demote(host, port, addrs[i])
+		}
+	}
+}
+
+// dropCertificateErrors leaves out the addresses that showed a wrong certificate,
+// unless all did: the errors of the others say more about the host.
+func dropCertificateErrors(failed []*stepError) []*stepError {
+	var rest []*stepError
+	for _, f := range failed {
+		if f == nil {
+			continue
+		}
+		if _, bad := errors.AsType[*tls.CertificateVerificationError](f.err); !bad {
+			rest = append(rest, f)
+		}
+	}
+	if len(rest) == 0 {
+		return slices.DeleteFunc(failed, func(f *stepError) bool { return f == nil })
+	}
+	return rest
+}
