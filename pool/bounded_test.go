@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"testing"
 	"time"
@@ -9,6 +10,25 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 	"github.com/rdapq/rdapq/pool"
 )
+
+// Functions for events and logs that do not return hold up nothing else.
+func TestEventsThatDoNotReturn(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{})
+	s.On("*", rdaptest.Close())
+	release := make(chan struct{})
+	defer close(release)
+	p := newPool(t, s, pool.Config{OnEvent: func(pool.Event) { <-release }, Logger: slog.New(slog.NewTextHandler(stuckWriter{release}, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	returns(t, "a lookup", func() { getAll(t, p, s, 20, 4) })
+	returns(t, "Stats", func() { p.Stats() })
+	returns(t, "Close", func() { p.Close() })
+}
+
+type stuckWriter struct{ until chan struct{} }
+
+func (w stuckWriter) Write(p []byte) (int, error) {
+	<-w.until
+	return len(p), nil
+}
 
 // A function from the Config that does not return when its context ends holds up
 // neither requests nor Close.

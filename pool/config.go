@@ -148,8 +148,10 @@ type Config struct {
 	// It is called once for each origin. See [LoadClientCertificate].
 	ClientCertificate func(origin string) (cert *tls.Certificate, identity string)
 
-	// OnEvent is called for each [Event], from the goroutine it happens in. It
-	// must return quickly and must not use the Pool.
+	// OnEvent is called for each [Event], in order and one at a time, from a
+	// goroutine that no request waits for. While a call does not return, up to 1,024
+	// events and log records wait for it; more are dropped. Pool.Close waits for the
+	// calls, for less than a second.
 	OnEvent func(Event)
 
 	// WriteThrough sends what HTTP/2 writes piece by piece, as net/http does
@@ -162,7 +164,8 @@ type Config struct {
 	// which are then dialed in turn as they are without Dial (RFC 8305).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Logger tells about connections and retries at debug level. Nil is silent.
+	// Logger logs connections and retries at debug level, as OnEvent is called. Nil
+	// is silent.
 	Logger *slog.Logger
 }
 

@@ -37,32 +37,32 @@ type Event struct {
 	Err      error  // DialFailed
 }
 
-// The functions below count what happens, and tell of it. They are called
-// under the origin's mutex, but for countRetry.
+// The functions below count and report what happens. They are called under the
+// origin's mutex, except for countRetry.
 
 func (o *origin) event(e Event) {
 	if o.p.cfg.OnEvent != nil {
 		e.Time, e.Origin = time.Now(), o.key.String()
-		o.p.cfg.OnEvent(e)
+		o.p.notices.add(func() { o.p.cfg.OnEvent(e) })
 	}
 }
 
 func (o *origin) opened(c *conn) {
 	o.stats.opened(c)
-	o.p.cfg.Logger.Debug("connection opened", "origin", o.key.String(), "connection", c.id, "protocol", c.protocol, "resumed", c.setup.resumed)
+	o.debug("connection opened", "connection", c.id, "protocol", c.protocol, "resumed", c.setup.resumed)
 	o.event(Event{Kind: ConnOpened, ConnID: c.id, Protocol: c.protocol, Resumed: c.setup.resumed})
 }
 
 func (o *origin) closedConn(c *conn, by Closer) {
 	if o.stats.closed(c, by) {
-		o.p.cfg.Logger.Debug("connection closed", "origin", o.key.String(), "connection", c.id, "by", string(by), "requests", c.served)
+		o.debug("connection closed", "connection", c.id, "by", string(by), "requests", c.served)
 		o.event(Event{Kind: ConnClosed, ConnID: c.id, Protocol: c.protocol, By: by})
 	}
 }
 
 func (o *origin) dialFailed(err error) {
 	o.stats.DialsFailed++
-	o.p.cfg.Logger.Debug("connection failed", "origin", o.key.String(), "error", err)
+	o.debug("connection failed", "error", err)
 	o.event(Event{Kind: DialFailed, Err: err})
 }
 
@@ -73,6 +73,6 @@ func (o *origin) countRetry(c *conn, why Reason) {
 		o.stats.Retries = make(map[Reason]int64)
 	}
 	o.stats.Retries[why]++
-	o.p.cfg.Logger.Debug("request is sent again", "origin", o.key.String(), "connection", c.id, "why", string(why))
+	o.debug("request is sent again", "connection", c.id, "why", string(why))
 	o.event(Event{Kind: RequestAgain, ConnID: c.id, Protocol: c.protocol, Reason: why})
 }

@@ -108,7 +108,7 @@ func (o *origin) endRaceLocked(won bool) {
 // blockH3Locked leaves HTTP/3 alone for a while.
 func (o *origin) blockH3Locked(why error) {
 	o.p.facts.Update(o.key.String(), func(f *Facts) { f.blockQUIC(time.Now()) })
-	o.p.cfg.Logger.Debug("HTTP/3 is left alone for a while", "origin", o.key.String(), "error", why)
+	o.debug("HTTP/3 is left alone for a while", "error", why)
 }
 
 // racedLocked is told how a dial ended that may have been part of a race. It

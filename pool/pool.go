@@ -49,6 +49,8 @@ type Pool struct {
 	h3       h3Net // nil: no HTTP/3
 	onlyH3   bool
 	lastConn atomic.Int64
+	notices  notices
+	quiet    bool // nothing is logged
 
 	mu         sync.Mutex
 	origins    map[originKey]*origin
@@ -68,8 +70,9 @@ var ErrClosed = errors.New("pool: closed")
 // New returns a Pool. It fails if the configuration names a protocol that the
 // package doesn't speak.
 func New(c Config) (*Pool, error) {
+	quiet := c.Logger == nil
 	c = c.withDefaults()
-	p := &Pool{cfg: c, origins: make(map[originKey]*origin), servers: make(map[string][]*origin), sweepAt: maxOrigins}
+	p := &Pool{cfg: c, quiet: quiet, origins: make(map[originKey]*origin), servers: make(map[string][]*origin), sweepAt: maxOrigins}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.room.max = c.MaxConns
 	p.sessions = c.sessionStore()
@@ -216,6 +219,7 @@ func (p *Pool) Close() error {
 		if p.h3 != nil {
 			p.h3.close()
 		}
+		p.notices.wait()
 	})
 	return nil
 }

@@ -111,6 +111,6 @@ func (o *origin) countRefused(d *dial) {
 		o.stats.Retries = make(map[Reason]int64)
 	}
 	o.stats.Retries[RetrySession]++
-	o.p.cfg.Logger.Debug("connection is made again without the session", "origin", o.key.String())
+	o.debug("connection is made again without the session")
 	o.event(Event{Kind: RequestAgain, Reason: RetrySession})
 }
