@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+const (
+	hostileSample = 12              // one in so many is tried without RDAPQ_HOSTILE
+	hostileMemory = 64 << 20        // bytes
+	hostileBound  = 2 * time.Minute // a run that takes longer hangs; it takes 15 s at most on an idle machine
+)
+
+// The command ends at each hostile server, with a row for each name, in bounded
+// memory. RDAPQ_HOSTILE=1 tries all of them, and prints the slowest and the
+// largest.
+func TestHostileConnections(t *testing.T) {
+	t.Parallel()
+	ca, err := rdaptest.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	caFile := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(caFile, ca.PEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	turn := make(chan struct{}, 16)
+	var mu sync.Mutex
+	var slowest, largest string
+	var most time.Duration
+	var peak int64
+	t.Run("all", func(t *testing.T) {
+		for i, h := range rdaptest.HostileTCP() {
+			if os.Getenv("RDAPQ_HOSTILE") == "" && i%hostileSample != hostileSample/2 {
+				continue
+			}
+			t.Run(h.Name, func(t *testing.T) {
+				t.Parallel()
+				turn <- struct{}{}
+				defer func() { <-turn }()
+				s := rdaptest.StartHostile(t, ca, h)
+				d, rss := lookUpHostile(t, s.URL(), caFile)
+				if s.Served() == 0 && strings.HasPrefix(h.Name, "HTTP/") {
+					t.Error("the server was not reached")
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if d > most {
+					most, slowest = d, h.Name
+				}
+				if rss > peak {
+					peak, largest = rss, h.Name
+				}
+			})
+		}
+	})
+	t.Logf("slowest: %s, %v; largest: %s, %d MiB", slowest, most, largest, peak>>20)
+}
+
+// lookUpHostile runs the command at a hostile server.
+func lookUpHostile(t *testing.T, server, ca string, flags ...string) (took time.Duration, peak int64) {
+	names := make([]string, 8)
+	for i := range names {
+		names[i] = fmt.Sprintf("name%d.example", i)
+	}
+	args := append([]string{"-s", server, "--ca", ca, "--timeout", "2s", "--max-wait", "4s", "--format", "ndjson"}, flags...)
+	rdapq, stderr := command(t, append(args, names...)...)
+	file := filepath.Join(t.TempDir(), "peak")
+	cmd := exec.CommandContext(t.Context(), "measured", rdapq.Args...)
+	cmd.Env = append(rdapq.Env, measuredFile+"="+file, "PATH="+os.Getenv("PATH"))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, stderr
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case <-done:
+	case <-time.After(hostileBound):
+		_ = cmd.Process.Kill()
+		t.Fatalf("no end after %v: %s", hostileBound, stderr)
+	}
+	took = time.Since(start)
+	rows := 0
+	for in := bufio.NewScanner(&out); in.Scan(); rows++ {
+		var row struct{ Verdict string }
+		if err := json.Unmarshal(in.Bytes(), &row); err != nil || row.Verdict == "registered" {
+			t.Errorf("row %s: %v", in.Text(), err)
+		}
+	}
+	if code := cmd.ProcessState.ExitCode(); rows != len(names) || code != exitSomeFail {
+		t.Errorf("%d rows, exit code %d: %s", rows, code, stderr)
+	}
+	if strings.Contains(stderr.String(), "goroutine ") {
+		t.Errorf("a stack trace: %s", stderr)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if peak, err = strconv.ParseInt(string(data), 10, 64); err != nil || peak > hostileMemory {
+		t.Errorf("%d MiB in memory: %v", peak>>20, err)
+	}
+	return took, peak
+}
