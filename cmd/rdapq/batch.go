@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,8 @@ type batchOptions struct {
 	dryRun      bool
 	noProgress  bool
 
+	spillMax size
+
 	maxWait  time.Duration
 	rates    []string
 	groups   []string
@@ -53,6 +56,8 @@ func (o *batchOptions) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.rates, "rate", nil, "at most N requests to a server in any such time: `HOST=N/TIME`, such as rdap.example=100/1m; can be repeated")
 	f.StringArrayVar(&o.groups, "group", nil, "servers that count requests together: `NAME=HOST,HOST`; --rate takes the name of the group as well; can be repeated")
 	f.IntVar(&o.attempts, "attempts", client.DefaultAttempts, "`N` requests for one query at most, where failures may pass")
+	o.spillMax = client.DefaultMaxSpill
+	f.Var(&o.spillMax, "spill-max", "use at most `SIZE` of disk for lines of --file that wait for their servers, such as 500MB or 4GiB; reading waits when it is full")
 	f.BoolVar(&o.force, "force", false, "start --output over, whatever the file holds")
 	f.BoolVar(&o.fsync, "fsync", false, "have the disk store --output at every flush, against power cuts")
 	f.BoolVar(&o.dryRun, "dry-run", false, "ask nobody: print which servers would be asked how much, and how long that takes")
@@ -81,7 +86,7 @@ func (o *batchOptions) check(file bool, format string) error {
 	if !file {
 		for flag, given := range map[string]bool{
 			"--column": o.column != "", "--field": o.field != "", "--dedupe": o.dedupe, "--ordered": o.ordered,
-			"--input-format": o.inputFormat != "auto", "--fsync": o.fsync,
+			"--input-format": o.inputFormat != "auto", "--fsync": o.fsync, "--spill-max": o.spillMax != client.DefaultMaxSpill,
 		} {
 			if given {
 				return usagef("put the queries into a file, one a line", "%s is for --file", flag)
@@ -158,6 +163,7 @@ func (o *batchOptions) configure(c *client.Config, file bool) {
 	c.Rates, _ = o.parseRates() // check has found them right
 	c.Groups, _ = o.parseGroups()
 	c.MaxWait, c.Attempts, c.Registrable = o.maxWait, o.attempts, o.registrable
+	c.MaxSpill, c.MaxQueued = int64(o.spillMax), math.MaxInt64 // bytes are the bound, not lines
 	switch o.maxWait {
 	case 0:
 		c.MaxWait = -1 // which says that none waits

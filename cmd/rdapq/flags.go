@@ -16,6 +16,9 @@ import (
 // defaultDemoRTT is about what a packet takes across the Atlantic and back.
 const defaultDemoRTT = 90 * time.Millisecond
 
+// fileJobs is the default of --jobs with --file: hosts bound the lookups, not this.
+const fileJobs = 512
+
 // options are the flags.
 type options struct {
 	file      string
@@ -25,6 +28,7 @@ type options struct {
 	output    string
 	jobs      int
 	perHost   int
+	ceiling   int // perHost if it was given; 0: adaptive
 	conns     int // HTTP/1.1 connections to one server; 0: the pool's default
 	timeout   time.Duration
 	maxTime   time.Duration // 0: none
@@ -111,8 +115,12 @@ func (o *options) groups() []flagGroup {
 		group("Searches", o.search.register),
 		group("Batches", o.batch.register),
 		group("Connections", func(f *pflag.FlagSet) {
-			f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "`N` lookups at once, in all")
-			f.IntVar(&o.perHost, "per-host", client.DefaultPerHost, "`N` lookups at once for one server; if given, also the HTTP/1.1 connections to it, otherwise "+strconv.Itoa(pool.DefaultMaxConnsPerHost))
+			f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "run at most `N` lookups at a time, in all (default "+strconv.Itoa(client.DefaultJobs)+", with --file "+strconv.Itoa(fileJobs)+")")
+			f.Lookup("jobs").DefValue = "" // the help states it
+			f.IntVar(&o.perHost, "per-host", client.DefaultPerHost, "send at most `N` requests at a time to one server (default: starts at "+strconv.Itoa(client.DefaultPerHost)+" and grows to 64 while the server responds quickly)")
+			f.Lookup("per-host").DefValue = "" // the help states it
+			f.IntVar(&o.conns, "http1-connections", 0, "open at most `N` HTTP/1.1 connections to one server")
+			f.Lookup("http1-connections").DefValue = strconv.Itoa(pool.DefaultMaxConnsPerHost)
 			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "`TIME` for one attempt at one server; if neither this nor --registrar is given, "+promptReferral.String()+" for the registrar after the registry")
 			f.DurationVar(&o.maxTime, "max-time", 0, "end the run after `TIME`, bootstrap and registrar included; queries without a response fail, lines of a file are left for the next run")
 			f.StringVar(&o.ca, "ca", "", "trust the certificate authorities in this PEM `FILE` only")
@@ -177,6 +185,8 @@ func (o *options) check(args []string) error {
 		return usagef("", "--jobs must be at least 1")
 	case o.perHost < 1:
 		return usagef("", "--per-host must be at least 1")
+	case o.conns < 0:
+		return usagef("", "--http1-connections must be at least 1")
 	case o.timeout <= 0:
 		return usagef("a time such as 15s", "--timeout must be more than 0")
 	case o.maxTime < 0:
@@ -214,7 +224,13 @@ func newCommand(a *app) *cobra.Command {
 				return err
 			}
 			if cmd.Flags().Changed("per-host") {
-				a.opts.conns = a.opts.perHost
+				a.opts.ceiling = a.opts.perHost
+			}
+			if a.opts.file != "" && !cmd.Flags().Changed("jobs") {
+				a.opts.jobs = fileJobs
+			}
+			if a.opts.conns == 0 && cmd.Flags().Changed("http1-connections") {
+				a.opts.conns = -1 // which check refuses
 			}
 			a.opts.referral.patient = cmd.Flags().Changed("timeout")
 			a.flags = cmd.Flags()

@@ -70,7 +70,7 @@ var sameRows = []string{
 	"offline", "color", "stats", "stats-file", "report", "quiet", "verbose", "exit-status",
 	"time",
 	"force", "fsync", "dry-run", "no-progress", "max-wait", "max-time", "rate", "attempts",
-	"jobs", "per-host", "timeout", "user-agent", "ca", "insecure", "client-cert", "client-cert-password-file",
+	"jobs", "per-host", "http1-connections", "spill-max", "timeout", "user-agent", "ca", "insecure", "client-cert", "client-cert-password-file",
 	"demo-rtt", "cache", "no-cache", "help", "version",
 }
 

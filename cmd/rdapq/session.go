@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -41,7 +42,7 @@ func (a *app) newSession() (*session, error) {
 		UserAgent: o.userAgent, Logger: a.logger(), Warn: a.warn,
 	}
 	config := client.Config{
-		UserAgent: o.userAgent, Timeout: o.timeout, ConnectTimeout: o.net.connectTime, Jobs: o.jobs, PerHost: o.conns, AllowHTTP: o.allowHTTP, Logger: a.logger(),
+		UserAgent: o.userAgent, Timeout: o.timeout, ConnectTimeout: o.net.connectTime, Jobs: o.jobs, PerHost: o.ceiling, AllowHTTP: o.allowHTTP, Logger: a.logger(),
 	}
 	conns, err := o.connections(config)
 	if err != nil {
@@ -84,6 +85,9 @@ func (a *app) newSession() (*session, error) {
 		if s.resolver, err = bootstrap.New(boot); err == nil {
 			config.Transport, config.Resolver = s.pool, s.resolver
 			config.Credentials = secrets
+			if config.Logger == nil {
+				config.Logger = slog.New(warnings{a.warn})
+			}
 			config.Languages, _ = client.ParseLanguages(o.view.lang) // check has found them right
 			o.batch.configure(&config, o.file != "")
 			if s.budgets != nil {

@@ -79,6 +79,7 @@ func (b *bench) rdapqOnce(m mode, s size, home string) (one sample, err error) {
 	}, m.rdapq...)
 	one, err = b.timed(command{argv: [][]string{argv}, env: []string{
 		"HOME=" + home, "PATH=" + os.Getenv("PATH"),
+		"RDAPQ_HTTP1_CONNECTIONS=" + atOnce,
 		"XDG_STATE_HOME=" + home, "XDG_CACHE_HOME=" + home, "XDG_CONFIG_HOME=" + home,
 	}})
 	if err != nil {

@@ -64,7 +64,7 @@ func run(s settings) error {
 	signal.Notify(stop, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	many := strconv.Itoa(s.atOnce)
 	ways := []way{
-		{"HTTP/1.1", []string{"--http", "1.1", "--per-host", many}},
+		{"HTTP/1.1", []string{"--http", "1.1", "--per-host", many, "--http1-connections", many}},
 		{"HTTP/2", []string{"--http", "2", "--per-host", many}},
 		{"HTTP/2, one connection", []string{"--http", "2", "--per-host", many, "--min-handshakes"}},
 	}

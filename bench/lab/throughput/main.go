@@ -83,7 +83,7 @@ func (s settings) measure(c client, stop <-chan os.Signal) (one sample, err erro
 	cmd := pinned.Command(pinned.Client, c.argv...)
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &said
-	cmd.Env = append(os.Environ(), "HOME="+s.out, "XDG_STATE_HOME="+s.out, "XDG_CACHE_HOME="+s.out, "XDG_CONFIG_HOME="+s.out)
+	cmd.Env = append(os.Environ(), "HOME="+s.out, "XDG_STATE_HOME="+s.out, "XDG_CACHE_HOME="+s.out, "XDG_CONFIG_HOME="+s.out, "RDAPQ_HTTP1_CONNECTIONS="+atOnce)
 	if one.wall, one.cpu, err = pinned.Run(cmd, stop); err != nil {
 		return one, fmt.Errorf("%w\n%s", err, said.String())
 	}
