@@ -40,6 +40,8 @@ func surveyAnswer(raw []byte) (survey, error) {
 	switch {
 	case len(trimmed) == 0:
 		return survey{}, notRDAP(nil, "an empty body")
+	case isBinary(trimmed):
+		return survey{}, notRDAP(nil, "binary data")
 	case trimmed[0] == '<':
 		what := "markup"
 		if looksLikeHTML(trimmed) {

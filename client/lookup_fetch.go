@@ -1,14 +1,12 @@
 package client
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rdapq/rdapq/pool"
@@ -144,6 +142,11 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 		}
 		raw, err := a.c.read(a.outer, resp, a.task)
 		resp.Body.Close()
+		if err == nil {
+			if err = foreignEncoding(raw); err != nil {
+				raw = nil
+			}
+		}
 		got := answer{
 			status: resp.StatusCode, raw: raw, url: u,
 			contentType: resp.Header.Get("Content-Type"), retryAfter: resp.Header.Get("Retry-After"),
@@ -202,15 +205,19 @@ func (c *Client) read(ctx context.Context, resp *http.Response, t *task) ([]byte
 	limit := c.cfg.MaxBody
 	body := io.Reader(resp.Body)
 	length := resp.ContentLength
-	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
+	switch coding := contentCoding(resp.Header); coding {
+	case "":
+	case "gzip":
 		// The transport undoes the compression that it asked for; some servers
 		// compress without being asked.
-		z, err := gzip.NewReader(resp.Body)
+		z, err := newUngzip(resp.Body)
 		if err != nil {
 			return nil, err
 		}
-		defer z.Close()
+		defer z.gz.Close()
 		body, length = z, -1
+	default:
+		return nil, &pool.EncodingError{Encoding: coding}
 	}
 	if length > limit {
 		return nil, errTooLarge
@@ -240,6 +247,9 @@ func (a *attempt) bodyError(u *url.URL, err error) *Error {
 			Code: CodeTooLarge, Err: err,
 			Message: "the answer of " + visible(u.Host) + " is too large: more than " + strconv.FormatInt(a.c.cfg.MaxBody, 10) + " octets",
 		}
+	}
+	if e := encodingFailure(visible(u.Host), err); e != nil {
+		return e
 	}
 	if a.watch != nil {
 		a.watch.at(stepBody)

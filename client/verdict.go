@@ -177,6 +177,9 @@ func (r *Result) compare(found *survey, a answer) {
 	if t := mediaType(a.contentType); t != "application/rdap+json" && t != "application/json" {
 		r.warn("the answer is RDAP" + labelled(a.contentType))
 	}
+	if charset := foreignCharset(a.contentType, a.raw); charset != "" {
+		r.warn("the answer is in the charset " + quote(charset) + ", and JSON has to be in UTF-8: characters beyond ASCII are lost")
+	}
 	class := found.class
 	if due, ok := classOfType[r.Query.Type]; ok && class != due && !r.Query.foundOne(class) {
 		r.Other = "an object of class " + visible(class)

@@ -30,6 +30,8 @@ func readWords(raw []byte, contentType string) words {
 	body := bytes.TrimSpace(trimBOM(raw))
 	switch {
 	case len(body) == 0:
+	case isBinary(body):
+		w.foreign = true
 	case body[0] == '{':
 		w.broken = w.readObject(body) != nil
 	default:

@@ -32,6 +32,7 @@ type body struct {
 	zipped   bool
 	switched bool // of a response 101
 	n        atomic.Int64
+	whole    atomic.Bool // rc came to its end
 	ended    atomic.Bool // rc gave its last byte or an error
 	closed   atomic.Bool
 	once     sync.Once
@@ -57,11 +58,15 @@ func (b *body) Read(p []byte) (int, error) {
 		z.begun = true
 		z.buf.Reset((*open)(b))
 		if err := z.gz.Reset(&z.buf); err != nil {
+			err = UndecodedGzip(err, b.whole.Load())
 			b.returnUnzipper(z, err)
 			return 0, err
 		}
 	}
 	n, err := z.gz.Read(p)
+	if err != nil && err != io.EOF {
+		err = UndecodedGzip(err, b.whole.Load())
+	}
 	if err == io.EOF && !b.ended.Load() {
 		// Find the end of what carries the gzip stream as well.
 		io.CopyN(io.Discard, (*wire)(b), maxDrain)
@@ -175,6 +180,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	n, err := w.rc.Read(p)
 	w.n.Add(int64(n))
 	if err != nil {
+		w.whole.Store(err == io.EOF)
 		w.ended.Store(true)
 		(*body)(w).finish()
 	}

@@ -3,6 +3,7 @@ package pool
 import (
 	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -26,6 +27,12 @@ func (o *origin) send(c *conn, req *http.Request) (*http.Response, error) {
 // loopback.
 func asksForGzip(c *conn, req *http.Request) bool {
 	return !c.loopback && req.Method != http.MethodHead && req.Header["Accept-Encoding"] == nil && req.Header["Range"] == nil
+}
+
+// isGzip reports whether a content coding is gzip, which x-gzip is, too (RFC 9110 section
+// 8.4.1.3).
+func isGzip(coding string) bool {
+	return strings.EqualFold(coding, "gzip") || strings.EqualFold(coding, "x-gzip")
 }
 
 // failed takes note of an attempt that brought no response. The newest
@@ -116,7 +123,7 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 		}
 	}
 	b := &body{rc: resp.Body, o: o, c: c, trace: t, start: d.start}
-	if asksForGzip(c, req) && resp.Header.Get("Content-Encoding") == "gzip" {
+	if asksForGzip(c, req) && isGzip(resp.Header.Get("Content-Encoding")) {
 		resp.Header.Del("Content-Encoding")
 		resp.Header.Del("Content-Length")
 		resp.ContentLength = -1
