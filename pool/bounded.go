@@ -9,9 +9,9 @@ import (
 // it has: one of ours, of a dependency, or of a function from Config.
 const leaveAfter = 500 * time.Millisecond
 
-// connectBounded is connect, which it leaves if that does not return when ctx ends,
+// makeBounded is makeConn, which it leaves if that does not return when ctx ends,
 // or in its own time.
-func (p *Pool) connectBounded(ctx context.Context, key originKey, d *dial) (*conn, error) {
+func (p *Pool) makeBounded(ctx context.Context, key originKey, d *dial) (*conn, error) {
 	type result struct {
 		c   *conn
 		err error
@@ -20,7 +20,7 @@ func (p *Pool) connectBounded(ctx context.Context, key originKey, d *dial) (*con
 	defer cancel()
 	done := make(chan result, 1)
 	go func() {
-		c, err := p.connect(ctx, key, d)
+		c, err := p.makeConn(ctx, key, d)
 		done <- result{c, err}
 	}()
 	select {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +29,27 @@ type stuckWriter struct{ until chan struct{} }
 func (w stuckWriter) Write(p []byte) (int, error) {
 	<-w.until
 	return len(p), nil
+}
+
+// Connections that wait for others to end are not late in connecting.
+func TestWaitForRoomIsNotConnecting(t *testing.T) {
+	t.Parallel()
+	const most = 16
+	s, port, c := hosts(t, 20, rdaptest.Config{})
+	c.MaxConns, c.ConnectTimeout = most, 200*time.Millisecond
+	p := newPool(t, s, c)
+	hold := make(chan struct{})
+	s.On("*", rdaptest.Until(hold))
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			if _, err := get(t.Context(), p, hostURL(i, port)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	time.AfterFunc(time.Second, func() { close(hold) }) // far more than ConnectTimeout
+	all.Wait()
 }
 
 // A function from the Config that does not return when its context ends holds up

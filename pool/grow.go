@@ -145,7 +145,7 @@ func (o *origin) beginLocked(d *dial) {
 	o.stats.Dials++
 	o.p.work.Go(func() {
 		defer cancel()
-		c, err := o.p.connectBounded(ctx, o.key, d)
+		c, err := o.p.connect(ctx, o.key, d)
 		o.dialed(d, c, err)
 	})
 }
@@ -299,7 +299,7 @@ func (o *origin) single(ctx context.Context, n need) (*conn, use, error) {
 		o.mu.Unlock()
 		d.extra, d.plain, d.full, d.avoid = true, n.plain, n.plain, n.addrs
 	}
-	c, err := o.p.connectBounded(ctx, o.key, d)
+	c, err := o.p.connect(ctx, o.key, d)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.stats.Dials++

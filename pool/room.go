@@ -254,7 +254,7 @@ func (p *Pool) connectInRoom(ctx context.Context, key originKey, d *dial) (*conn
 		return nil, &Error{Step: StepQueue, Origin: key.String(), Err: err}
 	}
 	d.at(StepConnect)
-	c, err := p.makeConn(ctx, key, d)
+	c, err := p.makeBounded(ctx, key, d)
 	if err != nil {
 		p.room.release(dialWeight)
 		return nil, err
