@@ -57,6 +57,7 @@ type need struct {
 	newerThan int64 // only connections with a greater number will do
 	route
 	addrs []netip.Addr // of the connections that it avoids, where the host has another one
+	tcp   bool         // a connection that it avoids is over HTTP/3
 }
 
 // special reports whether n is satisfied by a connection opened for it alone.
@@ -65,7 +66,8 @@ func (n *need) special() bool { return n.plain || len(n.avoid) > 0 }
 // takes reports whether c will do.
 func (n *need) takes(c *conn) bool {
 	return c.id > n.newerThan && (!n.special() ||
-		(!n.plain || c.plain) && !slices.Contains(n.avoid, c.id) && !slices.Contains(n.addrs, c.setup.addr))
+		(!n.plain || c.plain) && !slices.Contains(n.avoid, c.id) &&
+			!slices.Contains(n.addrs, c.setup.addr) && (!n.tcp || c.protocol != protoHTTP3))
 }
 
 // maxPast is how many connections that have ended an origin remembers the address
@@ -78,6 +80,7 @@ type pastConn struct {
 	addr    netip.Addr
 	addrs   int // that the host had
 	resumed bool
+	h3      bool
 }
 
 // needLocked completes what a request needs.
@@ -88,6 +91,7 @@ func (o *origin) needLocked(n need) need {
 	most := 0
 	for _, id := range n.avoid {
 		p, ok := o.knownLocked(id)
+		n.tcp = n.tcp || p.h3 && !o.p.onlyH3
 		if !ok || !p.addr.IsValid() {
 			continue
 		}
@@ -116,7 +120,7 @@ func (o *origin) knownLocked(id int64) (pastConn, bool) {
 }
 
 func (c *conn) past() pastConn {
-	return pastConn{id: c.id, addr: c.setup.addr, addrs: c.setup.addrs, resumed: c.setup.resumed}
+	return pastConn{id: c.id, addr: c.setup.addr, addrs: c.setup.addrs, resumed: c.setup.resumed, h3: c.protocol == protoHTTP3}
 }
 
 func (o *origin) rememberPastLocked(c *conn) {
@@ -176,14 +180,14 @@ func (o *origin) dialsForLocked(n *need) bool {
 		case n.plain && !d.plain:
 			return false
 		}
-		return d.extra || len(n.addrs) == 0
+		return d.extra || len(n.addrs) == 0 // others may go to an address that is avoided
 	})
 }
 
 // relaxLocked makes w content with what there is: with any other connection, or
 // with any at all.
 func (o *origin) relaxLocked(w *waiter) {
-	w.plain, w.addrs = false, nil
+	w.plain, w.tcp, w.addrs = false, false, nil
 	if !o.servesLocked(&w.need) {
 		w.avoid = nil
 	}
