@@ -67,7 +67,7 @@ func (o *origin) retireLocked(c *conn) {
 		return
 	}
 	c.draining, c.retired, c.by = true, true, ClosedFaulty
-	o.p.cfg.Logger.Debug("connection gets no more requests", "origin", o.key.String(), "connection", c.id, "failures", h.failures)
+	o.debug("connection gets no more requests", "connection", c.id, "failures", h.failures)
 	if c.inflight == 0 {
 		o.remove(c, ClosedFaulty)
 	}
