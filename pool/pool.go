@@ -18,6 +18,8 @@
 //     can be repeated is sent again on a new connection. Requests that the server
 //     says it did not process are sent again too. See [Pool.RoundTrip].
 //   - TLS sessions are resumed.
+//   - A connection or an address that only fails is left for another one, if the
+//     caller says which requests are repeated: see [AvoidConn].
 //
 // [Config.NoReuse] turns all of it off, one full handshake for each request,
 // so that the saving can be measured. [WithTrace] tells how one request was
