@@ -29,6 +29,8 @@ type body struct {
 	c        *conn
 	trace    *Trace
 	start    time.Time
+	sent     time.Time // when the request had its place on the connection
+	first    bool      // it paid for the connection
 	zipped   bool
 	switched bool // of a response 101
 	n        atomic.Int64
@@ -153,6 +155,9 @@ func (b *body) drain() {
 func (b *body) finish() {
 	b.once.Do(func() {
 		b.tell()
+		now, setup := time.Now(), b.c.setup.total()
+		b.o.saved.leave(b.sent, now, setup, !b.first)
+		b.o.p.saved.leave(b.sent, now, setup, !b.first)
 		b.o.release(b.c)
 	})
 }

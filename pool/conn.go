@@ -78,6 +78,27 @@ type setup struct {
 
 func (s setup) total() time.Duration { return s.dns + s.tcp + s.tls }
 
+// roundTrips is how many round trips a connection like this takes with a full
+// handshake: one for TCP or the tunnel of a proxy, one for TLS 1.3 or QUIC, two for
+// older TLS.
+func (s setup) roundTrips() int64 {
+	n := int64(0)
+	if s.raw != nil {
+		n++
+	}
+	if s.proxied {
+		n++
+	}
+	switch {
+	case s.version == 0:
+	case s.version < tls.VersionTLS13:
+		n += 2
+	default:
+		n++
+	}
+	return n
+}
+
 func newConn(id int64, cc carrier, s setup, protocol string) *conn {
 	c := &conn{id: id, cc: cc, setup: s, protocol: protocol, openedAt: time.Now()}
 	if host, _, err := net.SplitHostPort(s.remote); err == nil {

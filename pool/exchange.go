@@ -99,7 +99,7 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		c.draining, c.by = true, ClosedPool // it is the caller's
 	}
-	o.stats.answered(d.first)
+	o.stats.answered(c, d.first)
 	o.judgeLocked(c, req, d.route, resp.StatusCode)
 	early, again := false, 0
 	if b, ok := resp.Body.(interface{ earlyData() (bool, int) }); ok {
@@ -122,7 +122,8 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 			t.DNS, t.TCP, t.Handshake = c.setup.dns, c.setup.tcp, c.setup.tls
 		}
 	}
-	b := &body{rc: resp.Body, o: o, c: c, trace: t, start: d.start}
+	o.saved.respond(resp.StatusCode)
+	b := &body{rc: resp.Body, o: o, c: c, trace: t, start: d.start, sent: d.sent, first: d.first}
 	if asksForGzip(c, req) && isGzip(resp.Header.Get("Content-Encoding")) {
 		resp.Header.Del("Content-Encoding")
 		resp.Header.Del("Content-Length")

@@ -99,6 +99,7 @@ type origin struct {
 
 	closed bool
 	stats  originStats
+	saved  saving // has a lock of its own
 
 	lateOnly  atomic.Bool // the server wants no early data
 	onlyHTTP1 atomic.Bool // HTTP/2 is left alone

@@ -64,6 +64,8 @@ type Pool struct {
 	work       sync.WaitGroup // dials
 	ctx        context.Context
 	cancel     context.CancelFunc
+
+	saved saving // of all origins
 }
 
 // ErrClosed is the error of requests to a Pool that was closed.
@@ -119,6 +121,8 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer o.users.Add(-1)
+	o.saved.enter(start)
+	p.saved.enter(start)
 	hooks := httptrace.ContextClientTrace(req.Context())
 	var again retrier
 	var same, last int64 // repetitions on the connection that had failed; its number

@@ -3,6 +3,7 @@ package pool
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 )
@@ -24,7 +25,10 @@ type Stats struct {
 	BytesIn         int64            // bytes received on the wire, TLS included
 	BytesOut        int64            // bytes sent on the wire, TLS included
 	Setup           time.Duration    // spent on opening connections, in all
-	Saved           time.Duration    // what the avoided connections would have cost, by the mean of the opened ones, also where requests would have waited for several at once
+	Saved           time.Duration    // how much longer the requests would have taken with a connection for each, by a model; 0 where Unknown says why not
+
+	RoundTripsAvoided int64        // round trips that the avoided connections would have taken, name resolution not counted
+	Unknown           SavedUnknown // why Saved is not known; empty if it is
 
 	// The same for each origin, sorted by name; nil in the stats of an origin. Of
 	// thousands, those that were not used for long are in the sums alone.
@@ -98,10 +102,11 @@ func (s *originStats) closed(c *conn, by Closer) bool {
 	return true
 }
 
-func (s *originStats) answered(first bool) {
+func (s *originStats) answered(c *conn, first bool) {
 	s.Requests++
 	if !first {
 		s.Handshakes.Avoided++
+		s.RoundTripsAvoided += c.setup.roundTrips()
 	}
 }
 
@@ -116,10 +121,23 @@ func (s *originStats) snapshot() Stats {
 		out.BytesIn += received
 		out.BytesOut += sent
 	}
-	if out.Connections > 0 {
-		out.Saved = out.Setup / time.Duration(out.Connections) * time.Duration(out.Handshakes.Avoided)
-	}
 	return out
+}
+
+// model computes the model of [Stats.Saved] for the origin.
+func (o *origin) model(stats *OriginStats) modelled {
+	atOnce := math.MaxInt
+	if stats.Protocol == protoHTTP1 {
+		atOnce = max(o.p.cfg.MaxConnsPerHost, 1) // one on each connection
+	}
+	m := o.saved.model(atOnce)
+	if stats.DialsFailed > 0 && m.trouble == "" {
+		m.trouble = SavedBroke
+	}
+	if m.trouble != "" || stats.Handshakes.Avoided == 0 {
+		m.saved = 0
+	}
+	return m
 }
 
 func addCounts[K comparable](sum, more map[K]int64) map[K]int64 {
@@ -153,7 +171,11 @@ func (s *Stats) add(o Stats) {
 	s.BytesIn += o.BytesIn
 	s.BytesOut += o.BytesOut
 	s.Setup += o.Setup
-	s.Saved += o.Saved
+	s.RoundTripsAvoided += o.RoundTripsAvoided
+	s.Saved = max(s.Saved, o.Saved)
+	if o.Unknown != "" {
+		s.Saved, s.Unknown = 0, o.Unknown
+	}
 }
 
 // Stats returns the counts of all origins and of each.
@@ -162,11 +184,18 @@ func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	all.add(p.gone)
 	p.mu.Unlock()
+	var saved savedSum
+	if all.Handshakes.Avoided > 0 {
+		saved.trouble = SavedForgotten
+	}
 	at := make(map[string]int) // of Origins
 	for _, o := range p.all() {
 		o.mu.Lock()
 		one := OriginStats{Origin: o.key.String(), Protocol: o.proto, Stats: o.stats.snapshot()}
 		o.mu.Unlock()
+		m := o.model(&one)
+		one.Saved, one.Unknown = m.saved, m.trouble
+		saved.add(&m)
 		all.add(one.Stats)
 		// With a proxy, or behind the guard, an origin has connections apart.
 		if i, ok := at[one.Origin]; ok {
@@ -177,6 +206,8 @@ func (p *Pool) Stats() Stats {
 		at[one.Origin] = len(all.Origins)
 		all.Origins = append(all.Origins, one)
 	}
+	whole := p.saved.model(math.MaxInt)
+	all.Saved, all.Unknown = saved.of(&whole)
 	slices.SortFunc(all.Origins, func(a, b OriginStats) int { return cmp.Compare(a.Origin, b.Origin) })
 	return all
 }
@@ -191,6 +222,9 @@ func (s Stats) RetriesTotal() int64 {
 }
 
 func (o *origin) countFailed() {
+	now := time.Now()
+	o.saved.leaveFailed(now)
+	o.p.saved.leaveFailed(now)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.stats.Failed++

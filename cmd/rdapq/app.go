@@ -19,6 +19,7 @@ import (
 	"github.com/rdapq/rdapq/internal/measure"
 	"github.com/rdapq/rdapq/internal/render"
 	"github.com/rdapq/rdapq/internal/secret"
+	"github.com/rdapq/rdapq/pool"
 )
 
 // An app is one run of the command.
@@ -103,6 +104,9 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	a.warnTrailing(src)
 	stats := s.pool.Stats()
 	report := r.tally.Report(stats, time.Since(r.start))
+	if s.limited() {
+		report.WithholdSaved(pool.SavedThrottled)
+	}
 	if err == nil {
 		r.summary(report)
 	}

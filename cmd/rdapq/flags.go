@@ -103,7 +103,7 @@ func (o *options) groups() []flagGroup {
 			o.view.register(f)
 			f.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead of standard output; with --file and ndjson or csv, the same command goes on with a run that was interrupted (if --fields is given, it has to have line and verdict)")
 			f.StringVar(&o.color, "color", "auto", "`WHEN` to colour text: "+list(colors)+"; auto is on a terminal, unless NO_COLOR is set")
-			f.BoolVar(&o.stats, "stats", false, "print a receipt on standard error: connections, handshakes, waiting saved")
+			f.BoolVar(&o.stats, "stats", false, "print a receipt on standard error: connections, handshakes, time saved")
 			f.StringVar(&o.statsFile, "stats-file", "", "write the receipt as JSON to `FILE`")
 			f.StringVar(&o.report, "report", "", "write what the run took to `FILE` as a page of HTML that needs nothing else")
 			f.BoolVar(&o.trace, "trace", false, "tell what each lookup waited for: DNS, TCP, TLS, first byte, transfer; on standard error, and with ndjson as \"trace\" in each row, by curl's names")

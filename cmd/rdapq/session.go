@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -175,6 +176,14 @@ func (a *app) finish(ctx context.Context, s *session) {
 		return
 	}
 	a.warn("not saved for the next run: " + strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// limited reports whether a server got more lookups than its limit lets through at
+// a time, so that they waited.
+func (s *session) limited() bool {
+	return slices.ContainsFunc(s.client.Progress().Servers, func(one client.ServerProgress) bool {
+		return !one.Rate.IsZero() && one.Done > int64(one.Rate.N)
+	})
 }
 
 // configureBootstrap sets where the resolver's knowledge comes from.

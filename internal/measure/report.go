@@ -65,11 +65,14 @@ type Result struct {
 	Connections  Spread `json:"connections"`
 	Full         Spread `json:"full_handshakes"`
 	Resumed      Spread `json:"resumed_handshakes"`
-	EarlyData    Spread `json:"early_data"`         // of the resumed handshakes, those with 0-RTT
-	FastOpen     Spread `json:"fast_open"`          // connections that TCP Fast Open saved a round trip
-	Avoided      Spread `json:"avoided_handshakes"` // lookups on a connection that was there
-	Retries      Spread `json:"retries"`            // unseen repetitions
-	Protocol     string `json:"protocol"`           // of the connections: "h2"; several with spaces between
+	EarlyData    Spread `json:"early_data"`              // of the resumed handshakes, those with 0-RTT
+	FastOpen     Spread `json:"fast_open"`               // connections that TCP Fast Open saved a round trip
+	Avoided      Spread `json:"avoided_handshakes"`      // lookups on a connection that was there
+	TripsAvoided Spread `json:"round_trips_avoided"`     // by the avoided handshakes
+	Saved        Spread `json:"saved_ms"`                // that reuse saved by the model of package pool, of the runs where it is known
+	SavedUnknown string `json:"saved_unknown,omitempty"` // why it is not known for a run
+	Retries      Spread `json:"retries"`                 // unseen repetitions
+	Protocol     string `json:"protocol"`                // of the connections: "h2"; several with spaces between
 	TLS          string `json:"tls"`
 	BytesIn      Spread `json:"bytes_in"`
 	BytesOut     Spread `json:"bytes_out"`

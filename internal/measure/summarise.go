@@ -32,6 +32,18 @@ func summarise(m Mode, runs []run, rtt time.Duration) Result {
 	r.EarlyData = count(func(r *run) int64 { return r.receipt.Handshakes.EarlyData })
 	r.FastOpen = count(func(r *run) int64 { return r.stats.FastOpen.Accepted })
 	r.Avoided = count(func(r *run) int64 { return r.receipt.Handshakes.Avoided })
+	r.TripsAvoided = count(func(r *run) int64 { return r.receipt.TripsAvoided })
+	var saved []float64
+	for i := range runs {
+		if ms := runs[i].receipt.MS; ms.Saved != nil {
+			saved = append(saved, *ms.Saved)
+		} else {
+			r.SavedUnknown = string(ms.Unknown)
+		}
+	}
+	if len(saved) > 0 {
+		r.Saved = spread(saved)
+	}
 	r.Retries = count(func(r *run) int64 { return r.receipt.Retries })
 	r.BytesIn = count(func(r *run) int64 { return r.receipt.BytesIn })
 	r.BytesOut = count(func(r *run) int64 { return r.receipt.BytesOut })

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/pool"
 )
 
 // maxReceiptServers is how many servers a receipt lists.
@@ -29,9 +30,9 @@ func WriteReceipt(w io.Writer, r Report, width int) error {
 			b.WriteString(folded(fmt.Sprintf("  %-9s %s", label, value), strings.Repeat(" ", 12), width))
 		}
 	}
-	if r.MS.Saved >= 1 {
-		// Lookups wait at the same time, so the run was not shortened by as much.
-		line("waiting", "about "+duration(r.MS.Saved)+" saved, added up over all lookups")
+	if r.Handshakes.Avoided > 0 || r.TripsAvoided > 0 {
+		line("avoided", plural(r.Handshakes.Avoided, "handshake")+" · "+plural(r.TripsAvoided, "round trip"))
+		line("saved", savedLine(r.MS))
 	}
 	line("verdicts", Verdicts(r.Verdicts))
 	if r.Lookups > 0 {
@@ -51,6 +52,23 @@ func WriteReceipt(w io.Writer, r Report, width int) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// savedLine is how much longer the run would have taken without reuse, or why that is
+// not known.
+func savedLine(ms TimeReport) string {
+	switch {
+	case ms.Saved != nil && *ms.Saved < 1:
+		return "about 0 ms: lookups waited for the same handshakes at the same time"
+	case ms.Saved != nil:
+		return "about " + duration(*ms.Saved)
+	}
+	return "not known: " + map[pool.SavedUnknown]string{
+		pool.SavedThrottled: "a server limited the requests",
+		pool.SavedBroke:     "requests or connections failed",
+		pool.SavedUnbound:   "the number of requests at a time varied",
+		pool.SavedForgotten: "there were too many servers",
+	}[ms.Unknown]
 }
 
 // receiptWidth is what a line of a receipt has at most, in characters.

@@ -22,6 +22,7 @@ type Report struct {
 	Servers           int64            `json:"servers"`  // base URLs asked
 	Connections       int64            `json:"connections"`
 	Handshakes        HandshakeReport  `json:"handshakes"`
+	TripsAvoided      int64            `json:"round_trips_avoided"`               // that the avoided handshakes and their connections take, name resolution not counted
 	Retries           int64            `json:"retries"`                           // unseen repetitions
 	RetriesSameConn   int64            `json:"retries_same_connection,omitempty"` // of these, on the same connection
 	BytesIn           int64            `json:"bytes_in"`
@@ -43,10 +44,13 @@ type HandshakeReport struct {
 
 // A TimeReport has durations in milliseconds.
 type TimeReport struct {
-	Wall  float64 `json:"wall"`  // of the whole run
-	P50   float64 `json:"p50"`   // half of the lookups took no longer
-	P95   float64 `json:"p95"`   // 19 of 20 took no longer
-	Saved float64 `json:"saved"` // about what the avoided connections would have cost, added up over all lookups, also those that run at once
+	Wall float64 `json:"wall"` // of the whole run
+	P50  float64 `json:"p50"`  // half of the lookups took no longer
+	P95  float64 `json:"p95"`  // 19 of 20 took no longer
+	// Saved is about how much longer the run would have taken with a connection for
+	// each request. Nil: not known, see Unknown.
+	Saved   *float64          `json:"saved,omitempty"`
+	Unknown pool.SavedUnknown `json:"saved_unknown,omitempty"` // why Saved is not known
 }
 
 // A ServerReport is the part of one server. Servers on the same origin share
@@ -179,23 +183,22 @@ func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
 		RetriesSameConn: stats.RetriesSameConn,
 		BytesIn:         stats.BytesIn,
 		BytesOut:        stats.BytesOut,
+		TripsAvoided:    stats.RoundTripsAvoided,
 		MS:              TimeReport{Wall: inMillis(wall), P50: inMillis(t.times.Quantile(.5)), P95: inMillis(t.times.Quantile(.95))},
 		Verdicts:        named(t.verdicts),
 		PerServer:       make([]ServerReport, 0, len(t.servers)),
 	}
-	saved := stats.Saved
+	r.setSaved(stats)
 	origins := make(map[string]*pool.OriginStats, len(stats.Origins))
 	for i := range stats.Origins {
 		o := &stats.Origins[i]
 		origin := originOf(o.Origin)
 		if t.apart[origin] {
 			r.subtract(o)
-			saved -= o.Saved
 			continue
 		}
 		origins[origin] = o
 	}
-	r.MS.Saved = inMillis(saved)
 	for name, s := range t.servers {
 		one := ServerReport{
 			Server: name, Lookups: s.lookups, Followed: s.followed, Protocol: s.protocol,
@@ -219,6 +222,24 @@ func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
 	return r
 }
 
+// setSaved takes over what reuse saved, unless a server limited the lookups: its
+// limit decides how long they take, with reuse or without.
+func (r *Report) setSaved(stats pool.Stats) {
+	switch {
+	case stats.Unknown != "":
+		r.WithholdSaved(stats.Unknown)
+	case r.Verdicts[string(client.RateLimited)] > 0:
+		r.WithholdSaved(pool.SavedThrottled)
+	default:
+		r.MS.Saved = new(inMillis(stats.Saved))
+	}
+}
+
+// WithholdSaved removes the time that reuse saved, which is not known for that reason.
+func (r *Report) WithholdSaved(why pool.SavedUnknown) {
+	r.MS.Saved, r.MS.Unknown = nil, why
+}
+
 // subtract takes an origin that serves bootstrap files out of the counts.
 func (r *Report) subtract(o *pool.OriginStats) {
 	r.BootstrapRequests += o.Requests + o.Failed
@@ -228,6 +249,7 @@ func (r *Report) subtract(o *pool.OriginStats) {
 	r.Handshakes.Resumed -= o.Handshakes.Resumed
 	r.Handshakes.EarlyData -= o.Handshakes.EarlyData
 	r.Handshakes.Avoided -= o.Handshakes.Avoided
+	r.TripsAvoided -= o.RoundTripsAvoided
 	r.Retries -= o.RetriesTotal()
 	r.RetriesSameConn -= o.RetriesSameConn
 	r.BytesIn -= o.BytesIn

@@ -21,15 +21,15 @@ var stats = pool.Stats{
 	Requests: 5, Connections: 2, Open: 2,
 	Handshakes: pool.Handshakes{Full: 2, Avoided: 3},
 	BytesIn:    112_345, BytesOut: 2_000,
-	Setup: 360 * time.Millisecond, Saved: 540 * time.Millisecond,
+	Setup: 360 * time.Millisecond, Saved: 360 * time.Millisecond, RoundTripsAvoided: 6,
 	Origins: []pool.OriginStats{
 		{Origin: "https://data.iana.example", Protocol: "h2", Stats: pool.Stats{
 			Requests: 2, Connections: 1, Handshakes: pool.Handshakes{Full: 1, Avoided: 1},
-			BytesIn: 100_000, BytesOut: 1_000, Saved: 180 * time.Millisecond,
+			BytesIn: 100_000, BytesOut: 1_000, Saved: 180 * time.Millisecond, RoundTripsAvoided: 2,
 		}},
 		{Origin: "https://rdap.registry.example", Protocol: "h2", Stats: pool.Stats{
 			Requests: 3, Connections: 1, Handshakes: pool.Handshakes{Full: 1, Avoided: 2},
-			BytesIn: 12_345, BytesOut: 1_000, Saved: 360 * time.Millisecond,
+			BytesIn: 12_345, BytesOut: 1_000, Saved: 360 * time.Millisecond, RoundTripsAvoided: 4,
 		}},
 	},
 }
@@ -62,7 +62,7 @@ func TestReport(t *testing.T) {
 		Lookups: 3, Requests: 3, Servers: 1, Connections: 1,
 		Handshakes: HandshakeReport{Full: 1, Avoided: 2},
 		BytesIn:    12_345, BytesOut: 1_000,
-		MS:       TimeReport{Wall: 1234, Saved: 360},
+		MS: TimeReport{Wall: 1234, Saved: new(360.0)}, TripsAvoided: 4,
 		Verdicts: map[string]int64{"registered": 2, "not_found": 1},
 		PerServer: []ServerReport{{
 			Server: "https://rdap.registry.example/", Lookups: 3, Requests: 3, Connections: 1,
@@ -82,7 +82,7 @@ func TestReportMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"lookups", "requests", "servers", "connections", "handshakes", "retries",
+		"lookups", "requests", "servers", "connections", "handshakes", "round_trips_avoided", "retries",
 		"bytes_in", "bytes_out", "ms", "verdicts", "per_server", "bootstrap_requests",
 	}
 	if got := members(t, raw); !slices.Equal(got, want) {
@@ -167,8 +167,30 @@ func TestReceipt(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "receipt.txt", out.Bytes())
-	if want := "3 lookups over 1 connection: 1 full handshake, 2 avoided\n  waiting   about 360 ms saved, added up over all lookups\n"; !strings.HasPrefix(out.String(), want) {
+	if want := "3 lookups over 1 connection: 1 full handshake, 2 avoided\n  avoided   2 handshakes · 4 round trips\n  saved     about 360 ms\n"; !strings.HasPrefix(out.String(), want) {
 		t.Errorf("got %s\nwant it to begin with %s", out.String(), want)
+	}
+}
+
+// TestSavedLine: a receipt says why the time saved is not known, and that it is none.
+func TestSavedLine(t *testing.T) {
+	for want, change := range map[string]func(*Report){
+		"about 360 ms": func(*Report) {},
+		"about 0 ms: lookups waited for the same handshakes at the same time": func(r *Report) { r.MS.Saved = new(0.0) },
+		"not known: a server limited the requests":                            func(r *Report) { r.WithholdSaved(pool.SavedThrottled) },
+		"not known: requests or connections failed":                           func(r *Report) { r.WithholdSaved(pool.SavedBroke) },
+		"not known: the number of requests at a time varied":                  func(r *Report) { r.WithholdSaved(pool.SavedUnbound) },
+		"not known: there were too many servers":                              func(r *Report) { r.WithholdSaved(pool.SavedForgotten) },
+	} {
+		r := threeLookups(t).Report(stats, time.Second)
+		if change(&r); savedLine(r.MS) != want {
+			t.Errorf("%q, want %q", savedLine(r.MS), want)
+		}
+	}
+	tally := threeLookups(t)
+	tally.Add(&client.Result{Verdict: client.RateLimited})
+	if r := tally.Report(stats, time.Second); r.MS.Saved != nil || r.MS.Unknown != pool.SavedThrottled {
+		t.Errorf("with a lookup that was refused as too many: %+v", r.MS)
 	}
 }
 
@@ -177,7 +199,7 @@ func TestReceiptOfABatch(t *testing.T) {
 		Lookups: 1_000_000, Requests: 1_000_412, Servers: 9, Connections: 64,
 		Handshakes: HandshakeReport{Full: 60, Resumed: 4, EarlyData: 1, Avoided: 1_000_348},
 		Retries:    12, BytesIn: 4_321_000_000,
-		MS:                TimeReport{Wall: 5_025_000, P50: 91.3, P95: 1210, Saved: 180_062_640},
+		MS: TimeReport{Wall: 5_025_000, P50: 91.3, P95: 1210, Unknown: pool.SavedThrottled}, TripsAvoided: 2_000_696,
 		Verdicts:          map[string]int64{"registered": 900_000, "not_found": 99_000, "rate_limited": 900, "failed": 100},
 		BootstrapRequests: 3,
 	}

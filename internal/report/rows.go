@@ -57,6 +57,8 @@ func groups() []group {
 			{label: "of them with 0-RTT", path: "early_data", get: func(r R) S { return r.EarlyData }},
 			{label: "by TCP Fast Open", path: "fast_open", get: func(r R) S { return r.FastOpen }},
 			{label: "handshakes avoided", about: "lookups on a connection that was there", path: "avoided_handshakes", get: func(r R) S { return r.Avoided }, usual: true},
+			{label: "round trips avoided", about: "that those handshakes and their connections take", path: "round_trips_avoided", get: func(r R) S { return r.TripsAvoided }},
+			{label: "time saved, by a model", about: "how much longer the run would have taken without reuse", path: "saved_ms", unit: millis, get: func(r R) S { return r.Saved }},
 			{label: "repeated unseen", path: "retries", get: func(r R) S { return r.Retries }},
 			{label: "lookups unanswered", about: "of all runs", path: "unanswered", num: func(r R) float64 { return float64(r.Unanswered) }},
 		}},

@@ -1,0 +1,124 @@
+package pool
+
+import (
+	"testing"
+	"time"
+)
+
+// play replays requests in a model: each begins and ends at a time, was sent at another,
+// and has a connection with that set-up.
+func play(requests []played) *saving {
+	s := new(saving)
+	type change struct {
+		at    time.Duration
+		begin bool
+		of    played
+	}
+	var all []change
+	for _, r := range requests {
+		all = append(all, change{r.from, true, r}, change{r.to, false, r})
+	}
+	epoch := time.Unix(1_800_000_000, 0)
+	for len(all) > 0 {
+		first := 0
+		for i, c := range all {
+			// What ends makes room before another begins.
+			if c.at < all[first].at || c.at == all[first].at && !c.begin && all[first].begin {
+				first = i
+			}
+		}
+		c := all[first]
+		all = append(all[:first], all[first+1:]...)
+		if at := epoch.Add(c.at); c.begin {
+			s.enter(at)
+		} else {
+			s.leave(epoch.Add(c.of.sent), at, c.of.setup, c.of.reused)
+		}
+	}
+	return s
+}
+
+type played struct {
+	from, sent, to, setup time.Duration
+	reused                bool
+}
+
+// TestSavedByModel has runs of which it is plain how long they take without reuse.
+func TestSavedByModel(t *testing.T) {
+	const ms = time.Millisecond
+	var one, three, many []played
+	for i := range time.Duration(3) { // one at a time: 270, 90, 90
+		from := i * 90 * ms
+		if i > 0 {
+			from += 180 * ms
+		}
+		sent := from
+		if i == 0 {
+			sent += 180 * ms
+		}
+		one = append(one, played{from, sent, sent + 90*ms, 180 * ms, i > 0})
+		three = append(three, played{0, 180 * ms, 270 * ms, 180 * ms, i > 0}) // side by side
+	}
+	for lane := range time.Duration(4) { // 4 at a time, 250 rounds, more than there are samples of
+		for i := range time.Duration(250) {
+			from := i * 90 * ms
+			if i > 0 {
+				from += 180 * ms
+			}
+			sent := from
+			if i == 0 {
+				sent += 180 * ms
+			}
+			many = append(many, played{from, sent, sent + 90*ms, 180 * ms, i > 0 || lane > 0})
+		}
+	}
+	for what, tt := range map[string]struct {
+		requests []played
+		saved    time.Duration
+		exact    bool
+	}{
+		"one at a time": {one, 360 * ms, true},
+		"side by side":  {three, 0, true},
+		"many":          {many, 249 * 180 * ms, false},
+	} {
+		m := play(tt.requests).model(1 << 30)
+		off := (m.saved - tt.saved).Abs()
+		if tt.exact && off > 0 || off > tt.saved/100 {
+			t.Errorf("%s: saved %v, want %v", what, m.saved, tt.saved)
+		}
+		var sum savedSum
+		sum.add(&m)
+		if saved, why := sum.of(&m); saved != m.saved || why != "" {
+			t.Errorf("%s: %v (%s) in all, want %v", what, saved, why, m.saved)
+		}
+	}
+}
+
+// TestSavedUnknown: no time is claimed where the model does not hold.
+func TestSavedUnknown(t *testing.T) {
+	const ms = time.Millisecond
+	var uneven []played // ten side by side, then ten one after another
+	for i := range time.Duration(10) {
+		uneven = append(uneven, played{0, 180 * ms, 270 * ms, 180 * ms, i > 0}, played{(270 + i*90) * ms, (270 + i*90) * ms, (360 + i*90) * ms, 180 * ms, true})
+	}
+	for what, tt := range map[string]struct {
+		change func(*saving)
+		want   SavedUnknown
+	}{
+		"uneven":    {func(*saving) {}, SavedUnbound},
+		"429":       {func(s *saving) { s.respond(429) }, SavedThrottled},
+		"503":       {func(s *saving) { s.respond(503) }, SavedThrottled},
+		"500":       {func(s *saving) { s.respond(500) }, SavedBroke},
+		"no answer": {func(s *saving) { s.leaveFailed(time.Now()) }, SavedBroke},
+		"404":       {func(s *saving) { s.respond(404) }, SavedUnbound},
+	} {
+		s := play(uneven)
+		tt.change(s)
+		m := s.model(1 << 30)
+		var sum savedSum
+		sum.add(&m)
+		if saved, why := sum.of(&m); saved != 0 || why != tt.want {
+			t.Errorf("%s: %v (%q), want %q", what, saved, why, tt.want)
+		}
+	}
+}
