@@ -139,16 +139,21 @@ func altToken(s string) (value, rest string, ok bool) {
 	return "", "", false
 }
 
+// firstFreePort is the first port that is not reserved for the services of a
+// system (RFC 6335 section 6). HTTPS has one of those; packets to the others could
+// do harm.
+const firstFreePort = 1024
+
 // altAuthority splits the place of an alternative. Only what a connection can
 // be made to passes: a name of letters, digits, hyphens and dots, or an
-// address, and a port.
+// address, and a port: 443 or above 1023.
 func altAuthority(authority string) (host, port string, ok bool) {
 	host, port, err := net.SplitHostPort(authority)
 	if err != nil {
 		return "", "", false
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || n == 0 {
+	if err != nil || n != 443 && n < firstFreePort {
 		return "", "", false
 	}
 	host = strings.ToLower(host)

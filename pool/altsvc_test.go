@@ -27,7 +27,7 @@ func TestParseAltSvc(t *testing.T) {
 		{`h3="[2001:db8::1]:443"; ma=60`, "[2001:db8::1]:443", time.Minute},
 		{`h3="alt\.example:443"; ma=60`, "alt.example:443", time.Minute},
 		{`h2="a,b;c=\"d\":443"; ma=1, h3=":443"; MA=60`, ":443", time.Minute},
-		{`h3-29=":443"; ma=60, h3=":444"; ma=61, h3=":445"`, ":444", 61 * time.Second},
+		{`h3-29=":443"; ma=60, h3=":8444"; ma=61, h3=":8445"`, ":8444", 61 * time.Second},
 		{`h3=":443" ; ma=60 ; other="x;y"`, ":443", time.Minute},
 		{`,, h3=":443"`, ":443", day},
 		{`h3=:443`, ":443", day}, // not quoted: seen in the field

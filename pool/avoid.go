@@ -167,7 +167,7 @@ func (o *origin) growExtraLocked() {
 // servesLocked reports whether a connection that is there will do.
 func (o *origin) servesLocked(n *need) bool {
 	return slices.ContainsFunc(o.conns, func(c *conn) bool {
-		return !c.draining && (o.perConn == 0 || c.granted < o.perConn) && n.takes(c)
+		return !c.draining && !o.shunsLocked(c) && (o.perConn == 0 || c.granted < o.perConn) && n.takes(c)
 	})
 }
 

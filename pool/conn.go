@@ -44,6 +44,7 @@ type conn struct {
 	refused   bool        // the peer closed it with requests unprocessed
 	by        Closer      // who draining is owed to; empty: the server
 	abandoned bool        // it was given up, which is counted
+	proved    bool        // of HTTP/3: it gave a useful response
 	draining  bool        // takes no more requests: GOAWAY, Connection: close
 	openedAt  time.Time   // never changes
 	idleAt    time.Time   // since when it carries nothing

@@ -61,6 +61,7 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 	if blamesConn(req.Context(), f.reason) {
 		o.faultLocked(c, req.URL.RequestURI())
 	}
+	o.failedH3Locked(c, req.Context(), &f, err)
 	o.releaseLocked(c)
 	if f.reason == RetryRefused && c.shared() {
 		c.limit.refused(c.inflight)
@@ -76,6 +77,7 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 // delivery is what deliver needs to know of how the response came about.
 type delivery struct {
 	start, sent time.Time
+	came        time.Time // when the response began; zero: now
 	first       bool
 	retries     int
 	same        int64 // of retries, those on the same connection
@@ -84,7 +86,14 @@ type delivery struct {
 
 // deliver finishes the bookkeeping of a request whose response has begun.
 func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d delivery) *http.Response {
-	now := time.Now()
+	now := d.came
+	if now.IsZero() {
+		now = time.Now()
+	}
+	early, again := false, 0
+	if b, ok := resp.Body.(earlyBody); ok {
+		early, again = b.earlyData()
+	}
 	o.mu.Lock()
 	c.served++
 	c.holds = 0
@@ -101,10 +110,7 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	}
 	o.stats.answered(c, d.first)
 	o.judgeLocked(c, req, d.route, resp.StatusCode)
-	early, again := false, 0
-	if b, ok := resp.Body.(interface{ earlyData() (bool, int) }); ok {
-		early, again = b.earlyData()
-	}
+	o.judgeH3Locked(c, resp, early)
 	d.same += int64(again)
 	o.stats.RetriesSameConn += d.same
 	o.mu.Unlock()

@@ -25,6 +25,11 @@ type Facts struct {
 	QUICBlocked  time.Time `json:"quic_blocked,omitzero"`
 	QUICFailures int       `json:"quic_failures,omitempty"`
 
+	// EarlyBlocked is until when no early data (0-RTT) is sent, because requests
+	// failed with it and not without, EarlyFailures times in a row.
+	EarlyBlocked  time.Time `json:"early_blocked,omitzero"`
+	EarlyFailures int       `json:"early_failures,omitempty"`
+
 	Streams   int `json:"streams,omitempty"`    // requests at once on an HTTP/2 connection; 0: not known
 	H3Streams int `json:"h3_streams,omitempty"` // the same for HTTP/3
 
@@ -97,15 +102,29 @@ const (
 	quicBlockedMost  = 24 * time.Hour
 )
 
-// blockQUIC notes that HTTP/3 didn't get through.
-func (f *Facts) blockQUIC(now time.Time) {
-	d := quicBlockedMost
-	if f.QUICFailures < 9 {
-		d = min(d, quicBlockedFirst<<f.QUICFailures)
+// blockedFor is how long something is left alone that failed so many times
+// before.
+func blockedFor(failures int) time.Duration {
+	if failures < 9 {
+		return min(quicBlockedMost, quicBlockedFirst<<max(failures, 0))
 	}
-	f.QUICFailures = min(f.QUICFailures+1, 9)
-	f.QUICBlocked = now.Add(d)
+	return quicBlockedMost
 }
+
+// blockQUIC notes that HTTP/3 failed where TCP worked.
+func (f *Facts) blockQUIC(now time.Time) {
+	f.QUICBlocked = now.Add(blockedFor(f.QUICFailures))
+	f.QUICFailures = min(f.QUICFailures+1, 9)
+}
+
+// blockEarly notes that requests failed with early data and not without.
+func (f *Facts) blockEarly(now time.Time) {
+	f.EarlyBlocked = now.Add(blockedFor(f.EarlyFailures))
+	f.EarlyFailures = min(f.EarlyFailures+1, 9)
+}
+
+// unblockEarly notes that early data brought a useful response.
+func (f *Facts) unblockEarly() { f.EarlyBlocked, f.EarlyFailures = time.Time{}, 0 }
 
 // unblockQUIC notes that HTTP/3 got through.
 func (f *Facts) unblockQUIC() { f.QUICBlocked, f.QUICFailures = time.Time{}, 0 }
@@ -123,6 +142,9 @@ func (f Facts) bounded(now time.Time) Facts {
 	}
 	if f.QUICBlocked.After(now.Add(quicBlockedMost)) || f.QUICFailures < 0 {
 		f.unblockQUIC()
+	}
+	if f.EarlyBlocked.After(now.Add(quicBlockedMost)) || f.EarlyFailures < 0 {
+		f.unblockEarly()
 	}
 	if f.Protocol != protoHTTP1 && f.Protocol != protoHTTP2 {
 		f.Protocol = ""

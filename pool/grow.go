@@ -46,7 +46,7 @@ func (o *origin) growLocked() {
 	}
 	have := len(o.dials)
 	for _, c := range o.conns {
-		if !c.retired {
+		if !c.retired && !o.shunsLocked(c) {
 			have++
 		}
 	}
@@ -92,7 +92,7 @@ func (o *origin) canServeLocked() bool {
 func (o *origin) newestLocked() int64 {
 	newest := int64(-1)
 	for _, c := range o.conns {
-		if !c.draining && (o.perConn == 0 || c.granted < o.perConn) {
+		if !c.draining && !o.shunsLocked(c) && (o.perConn == 0 || c.granted < o.perConn) {
 			newest = max(newest, c.id)
 		}
 	}

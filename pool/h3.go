@@ -42,6 +42,7 @@ type h3Hooks struct {
 	proved      func(p h3Proof)              // once, if it was not proven when it joined
 	again       func(why Reason)             // a request goes out again on it
 	tooEarly    func()                       // the server answered 425 (RFC 8470)
+	broke       func(err error)              // a body was cut off
 	misdirected func()                       // the server answered 421 (RFC 9110 section 15.5.20)
 	mayBeEarly  func(req *http.Request) bool // req may go out as early data
 }
@@ -59,6 +60,7 @@ type h3Route struct {
 	host, port string
 	only       bool // there is nothing else: HTTP/3 was asked for
 	early      bool // early data is permitted
+	elsewhere  bool // the host is not the origin's
 	private    bool // addresses that are not public are in order
 }
 
@@ -102,25 +104,42 @@ func (o *origin) earlyAllowed() bool {
 // offeredRouteLocked is the route that the origin offers, if it is worth
 // taking now; nil otherwise.
 func (o *origin) offeredRouteLocked() *h3Route {
-	if !o.maySpeakH3() || o.race != nil || o.depthLocked() > depthForH3 {
+	if !o.maySpeakH3() || o.race != nil || o.doubtsH3Locked() || o.depthLocked() > depthForH3 {
 		return nil
 	}
 	f := o.p.facts.Get(o.key.String())
 	if !f.offersH3(time.Now()) {
 		return nil
 	}
-	host, port, err := net.SplitHostPort(f.H3)
-	if err != nil {
+	host, port, ok := altAuthority(f.H3)
+	elsewhere := host != "" && host != o.key.host
+	if !ok || elsewhere && o.p.insecure() {
 		return nil
 	}
-	r := &h3Route{host: host, port: port, early: o.earlyAllowed()}
+	r := &h3Route{host: host, port: port, early: o.earlyAllowed(), elsewhere: elsewhere}
 	// Whether what was learned of a connection to a server inside counts, depends
 	// on who named that server: facts are the same for both.
 	r.private = f.H3Local && !o.key.guarded
-	if host == "" || host == o.key.host {
+	if !elsewhere {
 		r.host, r.private = o.key.host, true // where TCP would go as well
 	}
 	return r
+}
+
+// insecure reports whether certificates are not verified, so that another host
+// can't prove that it may speak for an origin (RFC 7838 section 2.1).
+func (p *Pool) insecure() bool { return p.cfg.TLS != nil && p.cfg.TLS.InsecureSkipVerify }
+
+// forgetElsewhereLocked forgets an alternative at another host that failed: what a
+// server advertises is worth one attempt each time.
+func (o *origin) forgetElsewhereLocked(r *h3Route) {
+	if r != nil && r.elsewhere {
+		o.forgetH3Locked()
+	}
+}
+
+func (o *origin) forgetH3Locked() {
+	o.p.facts.Update(o.key.String(), func(f *Facts) { f.H3, f.H3Until, f.H3Local = "", time.Time{}, false })
 }
 
 func (o *origin) depthLocked() int {
@@ -147,7 +166,8 @@ func (o *origin) adopt(c *conn) {
 	h.join(h3Hooks{
 		proved:      func(p h3Proof) { o.proved(c, p) },
 		again:       func(why Reason) { o.countRetry(c, why) },
-		tooEarly:    func() { o.lateOnly.Store(true) },
+		tooEarly:    o.tooEarly,
+		broke:       func(err error) { o.brokeH3(c, err) },
 		misdirected: func() { o.misdirected(c) },
 		mayBeEarly:  func(req *http.Request) bool { return !o.lateOnly.Load() && mayBeEarly(req) },
 	})
@@ -201,7 +221,8 @@ func (o *origin) misdirected(c *conn) {
 	defer o.mu.Unlock()
 	c.draining, c.by = true, ClosedPool
 	if o.maySpeakH3() {
-		o.p.facts.Update(o.key.String(), func(f *Facts) { f.H3, f.H3Until = "", time.Time{} })
+		o.forgetH3Locked()
+		o.doubtH3Locked(errMisdirected)
 	}
 }
 
@@ -267,6 +288,7 @@ func (o *origin) seed() {
 		o.proto = f.Protocol
 	}
 	o.streams = f.Streams
+	o.lateOnly.Store(time.Now().Before(f.EarlyBlocked))
 	if time.Now().Before(f.PerConnUntil) {
 		o.perConn = f.PerConn
 	}

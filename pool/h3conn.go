@@ -52,6 +52,9 @@ type h3Conn struct {
 	active   atomic.Int64 // requests without a response
 	unopened atomic.Int64 // of these, those without a stream
 	onChange atomic.Pointer[func(gone bool)]
+
+	writing atomic.Pointer[h3Frames] // of the request whose header is being written
+	streams sync.Map                 // of *h3Frames by quic.StreamID
 }
 
 const (
@@ -238,17 +241,17 @@ func (h *h3Conn) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err := h.settle(req.Context()); err != nil {
 			return nil, err
 		}
-		resp, _, err := h.send(req, false)
-		return h.finish(req, resp, err, h3Body{})
+		resp, w, err := h.send(req, false)
+		return h.finish(req, resp, err, &h3Body{frames: w.frames})
 	}
-	resp, early, err := h.send(req, true)
+	resp, w, err := h.send(req, true)
 	if outcome := h.settle(req.Context()); outcome != nil {
 		if resp != nil {
 			resp.Body.Close()
 		}
 		return nil, outcome
 	}
-	b := h3Body{early: early && h.accepted}
+	b := &h3Body{early: w.early.Load() && h.accepted, frames: w.frames}
 	switch {
 	case err != nil && errors.Is(err, quic.Err0RTTRejected):
 	case err == nil && resp.StatusCode == http.StatusTooEarly:
@@ -258,12 +261,12 @@ func (h *h3Conn) RoundTrip(req *http.Request) (*http.Response, error) {
 		return h.finish(req, resp, err, b)
 	}
 	h.hooks.again(RetryEarlyData)
-	resp, _, err = h.send(req, false)
-	return h.finish(req, resp, err, h3Body{again: 1})
+	resp, w, err = h.send(req, false)
+	return h.finish(req, resp, err, &h3Body{again: 1, frames: w.frames})
 }
 
 // finish turns what came of a request into what the Pool makes of it.
-func (h *h3Conn) finish(req *http.Request, resp *http.Response, err error, b h3Body) (*http.Response, error) {
+func (h *h3Conn) finish(req *http.Request, resp *http.Response, err error, b *h3Body) (*http.Response, error) {
 	switch {
 	case err != nil:
 		if req.Context().Err() == nil {
@@ -276,18 +279,20 @@ func (h *h3Conn) finish(req *http.Request, resp *http.Response, err error, b h3B
 		return nil, &h3Error{reason: RetryRefused, err: errMisdirected}
 	}
 	resp.Request = req
-	b.ReadCloser = resp.Body
-	resp.Body = &b
+	b.ReadCloser, b.ctx, b.broke = resp.Body, req.Context(), h.hooks.broke
+	resp.Body = b
 	return resp, nil
 }
 
-// send puts req on a stream of its own. It reports whether it did so before the
-// handshake was done.
-func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, wasEarly bool, err error) {
-	w := h3Wait{conn: h, attempt: early, idle: h.active.Add(1) == 1 && !early && !h.net.cfg.single()}
+// send puts req on a stream of its own.
+func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, w *h3Wait, err error) {
+	w = &h3Wait{conn: h, attempt: early, idle: h.active.Add(1) == 1 && !early && !h.net.cfg.single(), frames: &h3Frames{conn: h}}
 	h.unopened.Add(1)
 	defer w.over()
-	r := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteHeaders: w.opened}))
+	r := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		WroteHeaders:     w.opened,
+		WroteHeaderField: func(string, []string) { h.writing.Store(w.frames) },
+	}))
 	if r.Body == http.NoBody {
 		r.Body = nil
 	}
@@ -299,7 +304,10 @@ func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, wasEa
 	}
 	w.start()
 	resp, err = h.http.Load().RoundTrip(r)
-	return resp, w.early.Load(), err
+	if err != nil {
+		w.frames.forget()
+	}
+	return resp, w, err
 }
 
 // An h3Body is the body of a response, with what the Pool wants to know of its
@@ -308,6 +316,39 @@ type h3Body struct {
 	io.ReadCloser
 	early bool // it went out as early data
 	again int  // it went out again on the same connection
+
+	ctx    context.Context
+	broke  func(err error) // called when it is cut off
+	frames *h3Frames
+	read   atomic.Int64
+	ended  atomic.Bool
+	closed atomic.Bool
+}
+
+func (b *h3Body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.read.Add(int64(n))
+	if err == nil {
+		return n, nil
+	}
+	b.ended.Store(true)
+	if err == io.EOF && b.read.Load() < b.frames.announced() {
+		err = io.ErrUnexpectedEOF
+	}
+	b.frames.forget()
+	if err != io.EOF && !b.closed.Load() &&
+		(b.ctx.Err() == nil || errors.Is(context.Cause(b.ctx), context.DeadlineExceeded)) {
+		b.broke(err)
+	}
+	return n, err
+}
+
+func (b *h3Body) Close() error {
+	if !b.closed.Swap(true) && !b.ended.Load() && b.read.Load() > longBody {
+		b.broke(errH3Long)
+	}
+	b.frames.forget()
+	return b.ReadCloser.Close()
 }
 
 func (b *h3Body) earlyData() (sent bool, again int) { return b.early, b.again }

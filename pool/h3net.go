@@ -37,6 +37,12 @@ const (
 	tokensEach   = 4
 )
 
+// Receive windows of a stream and of a connection, in bytes.
+const (
+	streamWindow = 512 << 10
+	connWindow   = 2 << 20
+)
+
 func newH3Net(c Config, d *dialer, number func() int64) (h3Net, error) {
 	n := &quicNet{
 		cfg: c, dialer: d, number: number,
@@ -50,7 +56,10 @@ func newH3Net(c Config, d *dialer, number func() int64) (h3Net, error) {
 			MaxIdleTimeout:     c.DeadAfter * 2 / 3,
 			KeepAlivePeriod:    c.DeadAfter / 3,
 			MaxIncomingStreams: -1, // HTTP/3 has no streams that the server begins
-			Tracer:             traceParameters,
+			// Bounds of what is buffered for readers that are slower than the server.
+			InitialStreamReceiveWindow: streamWindow, MaxStreamReceiveWindow: streamWindow,
+			InitialConnectionReceiveWindow: streamWindow, MaxConnectionReceiveWindow: connWindow,
+			Tracer: traceParameters,
 		},
 	}
 	if !c.NoReuse {
@@ -88,6 +97,9 @@ func (n *quicNet) connect(ctx context.Context, key originKey, d *dial) (*conn, e
 		if addrs = slices.DeleteFunc(slices.Clone(all), func(a netip.Addr) bool { return !publicaddr.Is(a) }); len(addrs) == 0 {
 			return fail(StepConnect, &AddressError{Host: route.host, Addr: all[0]})
 		}
+	}
+	if route.elsewhere {
+		addrs = addrs[:1] // one attempt
 	}
 	d.at(StepHandshake)
 	if d.sent != nil {

@@ -18,8 +18,8 @@ const defaultStreams = 100
 // tracedKey is what a connection is found by while it is made.
 type tracedKey struct{}
 
-// traceParameters listens for the server's transport parameters, which quic-go
-// tells to its log alone.
+// traceParameters listens for the server's transport parameters and for the
+// lengths of frames, which quic-go writes to its log alone.
 func traceParameters(ctx context.Context, _ bool, _ quic.ConnectionID) qlogwriter.Trace {
 	if h, ok := ctx.Value(tracedKey{}).(*h3Conn); ok {
 		return &paramsTrace{conn: h, dial: ctx}
@@ -32,19 +32,11 @@ func traceParameters(ctx context.Context, _ bool, _ quic.ConnectionID) qlogwrite
 type paramsTrace struct {
 	conn    *h3Conn
 	dial    context.Context // done when the dial is
-	quic    bool            // its log was given out
 	control atomic.Bool     // HTTP/3 is about to open its control stream early
 }
 
-// AddProducer serves QUIC, which asks first, and HTTP/3 as long as something is
-// to be found out there.
-func (t *paramsTrace) AddProducer() qlogwriter.Recorder {
-	if t.quic && !t.control.Load() {
-		return nil
-	}
-	t.quic = true
-	return paramsRecorder{t}
-}
+// AddProducer serves QUIC and HTTP/3.
+func (t *paramsTrace) AddProducer() qlogwriter.Recorder { return paramsRecorder{t} }
 
 type paramsRecorder struct{ trace *paramsTrace }
 
@@ -55,7 +47,13 @@ func (r paramsRecorder) RecordEvent(e qlogwriter.Event) {
 		t.conn.limit.Store(e.InitialMaxStreamsBidi)
 		t.control.Store(true)
 	case h3log.StreamTypeSet:
-		t.control.Store(false)
+		if e.Initiator == h3log.InitiatorLocal {
+			t.control.Store(false)
+		}
+	case h3log.FrameCreated:
+		t.conn.wrote(e)
+	case h3log.FrameParsed:
+		t.conn.parsed(e)
 	case qlog.ParametersSet:
 		if e.Initiator == qlog.InitiatorRemote {
 			t.conn.limit.Store(e.InitialMaxStreamsBidi)

@@ -16,7 +16,12 @@ type h3Race struct {
 	timer *time.Timer // the head start
 	due   bool        // the head start is over and TCP was not dialed yet
 	over  bool
+
+	refused bool // TCP failed, and HTTP/3 has a last moment
 }
+
+// lastMoment is how long HTTP/3 is waited for after TCP has failed beside it.
+const lastMoment = time.Second
 
 // waitsForH3Locked reports whether the queue is left to a dial over QUIC that
 // has its head start.
@@ -32,7 +37,7 @@ func (o *origin) waitsForH3Locked() bool {
 		o.forgetDialLocked(d)
 		return false
 	}
-	if r.due {
+	if r.due || o.doubtsH3Locked() && !r.refused {
 		o.dialBesideLocked(r)
 	}
 	return true
@@ -100,9 +105,41 @@ func (o *origin) endRaceLocked(won bool) {
 	if r.tcp != nil {
 		o.forgetDialLocked(r.tcp)
 	}
-	if f := o.p.facts.Get(o.key.String()); f.QUICFailures > 0 {
-		o.p.facts.Update(o.key.String(), (*Facts).unblockQUIC)
+}
+
+// refusedLocked is for TCP that failed for good beside HTTP/3, which got no response
+// in its head start either: where the server is away, that is the error.
+func (o *origin) refusedLocked(r *h3Race, err error) {
+	r.refused = true
+	o.dialFailed(err)
+	time.AfterFunc(lastMoment, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if r.over || o.closed {
+			return
+		}
+		o.endRaceLocked(false)
+		o.doubtH3Locked(errH3Lost)
+		if r.dial != nil {
+			o.forgetDialLocked(r.dial)
+		}
+		if r.conn != nil {
+			o.remove(r.conn, ClosedError)
+		}
+		if len(o.dials) == 0 && len(o.conns) == 0 {
+			o.failQueueLocked(err)
+		}
+		o.dispatchLocked()
+	})
+}
+
+// failQueueLocked fails all that wait.
+func (o *origin) failQueueLocked(err error) {
+	for _, w := range o.queue {
+		w.grant <- grant{err: err}
 	}
+	clear(o.queue)
+	o.queue = o.queue[:0]
 }
 
 // blockH3Locked leaves HTTP/3 alone for a while.
@@ -129,7 +166,8 @@ func (o *origin) racedLocked(d *dial, c *conn, err error) bool {
 			return false
 		}
 		// TCP, if it isn't dialed already, is what remains.
-		o.blockH3Locked(err)
+		o.forgetElsewhereLocked(d.h3)
+		o.doubtH3Locked(err)
 		o.dialFailed(err)
 		o.dispatchLocked()
 		return true
@@ -142,14 +180,20 @@ func (o *origin) racedLocked(d *dial, c *conn, err error) bool {
 		o.endRaceLocked(true)
 	case err != nil:
 		r.tcp = nil // what remains is HTTP/3
-		if errors.Is(err, context.Canceled) && !o.closed && r.conn != nil && r.conn.inflight > 0 {
+		switch canceled := errors.Is(err, context.Canceled); {
+		case o.closed:
+		case !canceled:
+			o.refusedLocked(r, err)
+			return true
+		case r.conn != nil && r.conn.inflight > 0:
 			o.dialBesideLocked(r)
 		}
 	default:
 		// Several round trips and a head start were not enough for HTTP/3.
 		o.endRaceLocked(false)
-		o.blockH3Locked(errH3Lost)
+		o.doubtH3Locked(errH3Lost)
 		if r.dial != nil {
+			o.forgetElsewhereLocked(r.dial.h3)
 			o.forgetDialLocked(r.dial)
 		}
 		if r.conn != nil {

@@ -8,7 +8,8 @@ import (
 // h3Wait is the wait of one request for its response.
 type h3Wait struct {
 	conn    *h3Conn
-	attempt bool   // it is to go out as early data
+	attempt bool // it is to go out as early data
+	frames  *h3Frames
 	idle    bool   // nothing else was under way, and the handshake was done
 	heard   uint64 // packets that had come when it was sent
 	open    atomic.Bool

@@ -97,6 +97,7 @@ type origin struct {
 
 	stalledSince time.Time // since when nothing will end the wait of the queue; zero: it will end
 
+	h3     h3Health
 	closed bool
 	stats  originStats
 	saved  saving // has a lock of its own
@@ -191,7 +192,7 @@ func (o *origin) pick(n *need) *conn {
 		var best *conn
 		for _, c := range o.conns {
 			switch {
-			case c.draining, c.triedIn == o.picks, !n.takes(c),
+			case c.draining, o.shunsLocked(c), c.triedIn == o.picks, !n.takes(c),
 				!c.shared() && c.inflight > 0,
 				o.bound > 0 && c.granted >= o.bound:
 				continue

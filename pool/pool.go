@@ -127,12 +127,17 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	var again retrier
 	var same, last int64 // repetitions on the connection that had failed; its number
 	way := routeOf(req.Context())
+	var trial *h3Trial // over HTTP/3, beside which the request is sent over TCP
 	for {
 		if hooks != nil && hooks.GetConn != nil {
 			hooks.GetConn(o.key.address())
 		}
 		c, u, err := o.acquire(req.Context(), need{newerThan: again.newerThan, route: way})
 		if err != nil {
+			if trial.instead() {
+				return o.deliverTrial(trial, delivery{start: start, retries: again.retries}), nil
+			}
+			trial.leave()
 			o.countFailed()
 			closeBody(req)
 			return nil, err
@@ -145,12 +150,32 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		last = c.id
 		sent, newest := time.Now(), p.lastConn.Load()
-		resp, err := o.send(c, req)
+		var resp *http.Response
+		if trial == nil && o.onTrial(c, req) {
+			trial = o.startTrial(c, req, u, sent, newest)
+			if !trial.wait() {
+				again.retries++
+				req = req.WithContext(trial.beside(req.Context()))
+				o.countRetry(c, RetryHTTP3)
+				continue
+			}
+			if err = trial.failure(); err == nil {
+				return o.deliverTrial(trial, delivery{start: start, retries: again.retries}), nil
+			}
+			trial.failed()
+		} else {
+			resp, err = o.send(c, req)
+		}
 		if err == nil {
+			trial.leave()
 			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: u.first, retries: again.retries, same: same, route: way}), nil
 		}
 		f := o.failed(c, req, err, newest)
 		if p.cfg.single() || !again.allowed(req, u.kept, f) {
+			if trial.instead() {
+				return o.deliverTrial(trial, delivery{start: start, retries: again.retries}), nil
+			}
+			trial.leave()
 			o.countFailed()
 			if t := traceFrom(req.Context()); t != nil {
 				t.FailedConn = c.id

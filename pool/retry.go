@@ -28,6 +28,9 @@ const (
 	// came back from it that would tell.
 	RetryEarlyData Reason = "early_data"
 
+	// RetryHTTP3: HTTP/3 failed, or took long, and the request goes out over TCP.
+	RetryHTTP3 Reason = "http3"
+
 	noRetry Reason = ""
 )
 
@@ -64,6 +67,9 @@ const (
 	maxClosedBusy  = 6 // on one that answered others
 )
 
+// maxOverTCP bounds the repetitions of a request over TCP after HTTP/3 failed.
+const maxOverTCP = 2
+
 // A failure is what a failed attempt tells about repeating it.
 type failure struct {
 	reason      Reason
@@ -71,6 +77,7 @@ type failure struct {
 	unsent      bool  // it did not go out
 	progressed  bool  // the connection had answered others
 	abandoned   bool  // the connection was given up, see [Stats].Abandoned
+	overTCP     bool  // HTTP/3 failed where TCP may work
 	newest      int64 // number of the newest connection when it was sent: those made since are fresh
 }
 
@@ -79,6 +86,7 @@ type retrier struct {
 	retries   int
 	blind     int
 	closed    int   // repetitions after RetryClosed
+	overTCP   int   // repetitions after HTTP/3
 	refused   int   // repetitions after RetryRefused
 	abandoned int   // repetitions after connections that were given up
 	newerThan int64 // the next connection must be newer
@@ -86,6 +94,11 @@ type retrier struct {
 
 // allowed reports whether req may be sent again after f, and counts it.
 func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
+	if f.overTCP && r.overTCP < maxOverTCP && repeatable(req) && req.Context().Err() == nil && (f.unsent || f.unprocessed || idempotent(req)) {
+		r.overTCP++
+		r.retries++
+		return true
+	}
 	if f.reason == noRetry || !repeatable(req) || req.Context().Err() != nil {
 		return false
 	}

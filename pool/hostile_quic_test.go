@@ -1,0 +1,114 @@
+package pool_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// hang is far longer than anything here takes, and far shorter than for ever.
+const hang = 20 * time.Second
+
+// within fails the test if f does not return.
+func within(t *testing.T, what string, limit time.Duration, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(limit):
+		t.Errorf("%s does not return", what)
+	}
+}
+
+// Where HTTP/3 fails in whatever way and HTTP/2 works, every request succeeds, and
+// later runs leave HTTP/3 alone.
+func TestHostileQUICBesideGoodTCP(t *testing.T) {
+	for _, h := range rdaptest.HostileQUIC() {
+		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel()
+			s := rdaptest.StartHostileH3(t, rdaptest.Config{}, h)
+			m := memory{t.TempDir()}
+			for range 1 + h.Good {
+				p, end := m.run(t, s, pool.Config{Protocols: autoH3})
+				if _, err := get(t.Context(), p, domain(s, 1)); err != nil {
+					t.Fatal(err)
+				}
+				end()
+			}
+			p, end := m.run(t, s, pool.Config{Protocols: autoH3})
+			var wg sync.WaitGroup
+			for i := range 8 {
+				wg.Go(func() {
+					a, err := lookupIn(t.Context(), 2*time.Second, p, domain(s, i))
+					if err != nil || a.status != http.StatusOK || a.trace.Protocol != "h2" {
+						t.Errorf("name %d: status %d over %s, %v", i, a.status, a.trace.Protocol, err)
+					}
+				})
+			}
+			wg.Wait()
+			if f := m.now(p, s); f.QUICFailures != 1 || !f.QUICBlocked.After(time.Now()) {
+				t.Errorf("HTTP/3 is not marked as broken: %+v", f)
+			}
+			within(t, "Close", hang, end)
+
+			p, end = m.run(t, s, pool.Config{Protocols: autoH3})
+			if _, err := lookupIn(t.Context(), 2*time.Second, p, domain(s, 1)); err != nil {
+				t.Error(err)
+			}
+			if st := p.Stats(); st.Dials != 1 || st.Origins[0].Protocol != "h2" {
+				t.Errorf("the next run: %+v", st)
+			}
+			end()
+		})
+	}
+}
+
+// Nothing that a server does over HTTP/3 makes a request or Close hang.
+func TestHostileQUICAlone(t *testing.T) {
+	for _, h := range rdaptest.HostileQUIC() {
+		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel()
+			s := rdaptest.StartHostileH3(t, rdaptest.Config{}, h)
+			good, _ := rdaptest.StartH3(t, rdaptest.Config{CA: s.CA()}, rdaptest.H3Config{})
+			p := newPool(t, s, pool.Config{Protocols: onlyH3})
+			for range h.Good {
+				if _, err := get(t.Context(), p, domain(s, 1)); err != nil {
+					t.Fatal(err)
+				}
+				p.CloseIdleConnections()
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			var wg sync.WaitGroup
+			within(t, "a request", hang, func() {
+				for i := range 8 {
+					wg.Go(func() { _, _ = lookup(ctx, p, domain(s, i)) })
+				}
+				wg.Wait()
+			})
+			getAll(t, p, good, 8, 8)
+			within(t, "Stats", hang, func() { p.Stats() })
+			within(t, "Close", hang, func() { p.Close() })
+		})
+	}
+}
+
+// lookupIn is lookup with three attempts, each of which has so much time.
+func lookupIn(ctx context.Context, limit time.Duration, p *pool.Pool, url string) (a answer, err error) {
+	for range 3 {
+		within, cancel := context.WithTimeout(ctx, limit)
+		a, err = get(within, p, url)
+		cancel()
+		if err == nil && !slices.Contains([]int{http.StatusInternalServerError, http.StatusServiceUnavailable}, a.status) {
+			break
+		}
+	}
+	return a, err
+}
