@@ -263,6 +263,7 @@ type Client struct {
 	cfg     Config
 	own     []io.Closer // what Close closes
 	buffers sync.Pool   // of *[firstPiece]byte, for bodies of unknown length
+	pieces  sync.Pool   // of *[pieceSize]byte, for those that are longer
 	named   namedServer
 	hosts   *hosts
 	memory  *bodies // of single lookups
@@ -289,6 +290,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{cfg: cfg.withDefaults(), closed: make(chan struct{})}
 	c.buffers.New = func() any { return new([firstPiece]byte) }
+	c.pieces.New = func() any { return new([pieceSize]byte) }
 	c.hosts, c.memory = newHosts(c.cfg), newBodies(c.cfg.MaxMemory)
 	c.flights.seed = maphash.MakeSeed()
 	if field := acceptLanguage(c.cfg.Languages); field != "" {

@@ -19,10 +19,17 @@ func (c *Client) readAll(body io.Reader, limit int64) ([]byte, error) {
 	first := c.buffers.Get().(*[firstPiece]byte)
 	defer c.buffers.Put(first)
 	pieces := [][]byte{first[:0]}
+	// Pieces are used again: those of bodies that are too large would make the
+	// heap several times what is in use.
+	defer func() {
+		for _, piece := range pieces[1:] {
+			c.pieces.Put((*[pieceSize]byte)(piece[:pieceSize]))
+		}
+	}()
 	for total := int64(0); ; {
 		last := pieces[len(pieces)-1]
 		if len(last) == cap(last) {
-			last = make([]byte, 0, pieceSize)
+			last = c.pieces.Get().(*[pieceSize]byte)[:0]
 			pieces = append(pieces, last)
 		}
 		n, err := body.Read(last[len(last):cap(last)])

@@ -82,6 +82,17 @@ func (c *Client) newAttempt(ctx context.Context, t *task, more int) (*attempt, c
 	}
 }
 
+// maxErrorBody bounds the body of a response that is not a success, in bytes. Its
+// status counts, and so do a few lines of what it says (RFC 9083 section 6).
+const maxErrorBody = 1 << 20
+
+func (c *Client) bodyLimit(status int) int64 {
+	if status/100 != 2 {
+		return min(c.cfg.MaxBody, maxErrorBody)
+	}
+	return c.cfg.MaxBody
+}
+
 // answer is a response with its body read.
 type answer struct {
 	status      int
@@ -115,6 +126,10 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 				return answer{}, a.transportError(u, err)
 			}
 			resp = a.revalidated(u, resp)
+		}
+		if resp.StatusCode == http.StatusSwitchingProtocols {
+			resp.Body.Close() // what follows is no body, and need not end
+			return answer{}, &Error{Code: CodeTransport, Message: visible(u.Host) + " switched protocols without being asked to (101)"}
 		}
 		a.task.firstByte() // not every transport calls the hook, and what is cached comes without
 		r.Status, r.Header, r.Cached = resp.StatusCode, resp.Header, a.cached
@@ -152,7 +167,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 			contentType: resp.Header.Get("Content-Type"), retryAfter: resp.Header.Get("Retry-After"),
 		}
 		if err != nil {
-			e := a.bodyError(u, err)
+			e := a.bodyError(u, resp.StatusCode, err)
 			// The status of a refusal stands without its body; a caller that
 			// gave up wants no verdict at all.
 			if resp.StatusCode/100 == 2 || a.outer.Err() != nil {
@@ -202,7 +217,7 @@ var (
 // read returns a body that the caller owns. What was read before an error comes
 // with it. It waits for room in memory, at most until ctx ends.
 func (c *Client) read(ctx context.Context, resp *http.Response, t *task) ([]byte, error) {
-	limit := c.cfg.MaxBody
+	limit := c.bodyLimit(resp.StatusCode)
 	body := io.Reader(resp.Body)
 	length := resp.ContentLength
 	switch coding := contentCoding(resp.Header); coding {
@@ -241,11 +256,11 @@ func (c *Client) read(ctx context.Context, resp *http.Response, t *task) ([]byte
 	return c.readAll(metered{body, ctx, t}, limit)
 }
 
-func (a *attempt) bodyError(u *url.URL, err error) *Error {
+func (a *attempt) bodyError(u *url.URL, status int, err error) *Error {
 	if errors.Is(err, errTooLarge) {
 		return &Error{
 			Code: CodeTooLarge, Err: err,
-			Message: "the answer of " + visible(u.Host) + " is too large: more than " + strconv.FormatInt(a.c.cfg.MaxBody, 10) + " octets",
+			Message: "the answer of " + visible(u.Host) + " is too large: more than " + strconv.FormatInt(a.c.bodyLimit(status), 10) + " bytes",
 		}
 	}
 	if e := encodingFailure(visible(u.Host), err); e != nil {

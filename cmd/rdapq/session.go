@@ -45,6 +45,9 @@ func (a *app) newSession() (*session, error) {
 	config := client.Config{
 		UserAgent: o.userAgent, Timeout: o.timeout, ConnectTimeout: o.net.connectTime, Jobs: o.jobs, PerHost: o.ceiling, AllowHTTP: o.allowHTTP, Logger: a.logger(),
 	}
+	if o.file == "" {
+		config.MaxMemory = promptMemory
+	}
 	conns, err := o.connections(config)
 	if err != nil {
 		return nil, err
@@ -118,6 +121,10 @@ func (o *options) connections(c client.Config) (pool.Config, error) {
 	}
 	return conns, o.net.apply(&conns)
 }
+
+// promptMemory bounds the bodies that are read at a time for arguments, in bytes:
+// some servers send without end, and the memory of a lookup is to stay small.
+const promptMemory = 16 << 20
 
 // refreshGrace is how long the end of a run waits for IANA's files, which would
 // never be refreshed if every run were too short for it.
