@@ -270,6 +270,7 @@ func (b *batch) take(in Input, err error) bool {
 			b.emit(it.result)
 		}
 	} else {
+		it.home.lines.read.Add(1)
 		b.queue.push(it)
 	}
 	select {
@@ -306,6 +307,7 @@ func (b *batch) prepare(it *item, err error) *Error {
 	it.key.source = servers.Source
 	it.hash = it.key.hash(b.seed)
 	it.host = b.hostOf(servers.URLs[0])
+	it.home = it.host
 	return nil
 }
 

@@ -14,6 +14,7 @@ type item struct {
 	twins  []twin // later inputs that ask the same
 	lane   *lane  // where it waits, or from which it was taken
 
+	home  *host     // which it was read for; nil: it is not known, or none
 	began time.Time // when its request under way was granted; zero: none is
 	floor bool      // it has one of the places for hosts without any
 }

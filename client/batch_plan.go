@@ -14,14 +14,15 @@ import (
 // A Plan is what a Batch of the same inputs would do.
 type Plan struct {
 	Lines       int64         // inputs
-	Queries     int64         // of them, those that a server is known for, duplicates not counted
-	Duplicates  int64         // inputs that ask what an earlier one asks
+	Queries     int64         // of them, those that a server is known for: all are sent, duplicates included
+	Duplicates  int64         // inputs that ask for what an earlier one asks for; see [Client.Batch] for when they share a response
 	Approximate bool          // there were too many inputs to know all duplicates: Duplicates may be too low
 	Invalid     int64         // inputs that are no query, that could not be read, or whose server could not be found out
 	Errors      []PlanError   // the first of Invalid, at most 100
 	Unsupported []PlanZone    // what no server is known for, most lines first
 	Servers     []PlanServer  // what is asked where, most lines first
-	Time        time.Duration // how long it takes, see PlanServer.Time
+	Time        time.Duration // how long it takes, see PlanServer.Time; Config.Jobs bounds all servers together
+	Latency     time.Duration // assumed time of a response: that of the servers is not known
 }
 
 // A PlanError is an input that is no query.
@@ -41,10 +42,11 @@ type PlanZone struct {
 type PlanServer struct {
 	Server  string // host, or name of the group
 	Lines   int64  // inputs
-	Queries int64  // of them, those that are no duplicates
+	Queries int64  // of them, those that are sent: all
 	Rate    Rate   // the limit that is kept to; zero: none known
-	// Time is how long the queries take at the least: by the limit if there is
-	// one, otherwise at 100 ms an answer and as many at once as are allowed.
+	// Time is how long the queries take: by the limit if there is one, otherwise
+	// at Plan.Latency per response and as many at a time as are allowed, growing as
+	// they do in a Batch. Retries and records that responses link to do not count.
 	Time time.Duration
 }
 
@@ -59,8 +61,8 @@ const (
 // sends nothing to any of the servers; the Resolver may fetch its files. The
 // error is that of ctx, or [ErrClosed], and the Plan is of what was read until then.
 //
-// A Batch asks duplicates once only if they come soon after one another, a Plan
-// counts them all.
+// A Plan counts duplicates as sent: in a Batch they share a response only while
+// they are under way at the same time.
 func (c *Client) Plan(ctx context.Context, inputs iter.Seq2[Input, error]) (*Plan, error) {
 	p := planner{
 		c: c, b: newBatch(ctx, c), plan: new(Plan),
@@ -111,7 +113,6 @@ func (p *planner) add(in Input, err error) bool {
 		p.plan.Approximate = true
 	case !isNew:
 		p.plan.Duplicates++
-		return true
 	}
 	s.Queries++
 	p.plan.Queries++
@@ -147,9 +148,10 @@ func (p *planner) end() *Plan {
 	slices.SortFunc(p.plan.Unsupported, func(a, b PlanZone) int {
 		return cmp.Or(cmp.Compare(b.Lines, a.Lines), cmp.Compare(a.Zone, b.Zone))
 	})
+	p.plan.Latency = planLatency
 	p.plan.Time = rounds(p.plan.Queries, p.c.cfg.Jobs)
 	for h, s := range p.servers {
-		s.Rate, s.Time = h.estimate(s.Queries, p.c.hosts.most)
+		s.Rate, s.Time = h.estimate(s.Queries, p.c.hosts.start, min(p.c.hosts.most, p.c.cfg.Jobs))
 		p.plan.Time = max(p.plan.Time, s.Time)
 		p.plan.Servers = append(p.plan.Servers, *s)
 		p.c.hosts.release(h)
@@ -161,10 +163,10 @@ func (p *planner) end() *Plan {
 }
 
 // estimate is how long so many queries take, and the limit that they keep to.
-func (h *host) estimate(queries int64, atOnce int) (Rate, time.Duration) {
+func (h *host) estimate(queries int64, start, most int) (Rate, time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	need := rounds(queries, atOnce)
+	need := growing(queries, min(start, most), most)
 	if r := h.rate; !r.IsZero() && queries > 0 {
 		// The first span's share goes out at once, then as much in each.
 		spans := (queries - 1) / int64(r.N)
@@ -181,6 +183,17 @@ func (h *host) estimate(queries int64, atOnce int) (Rate, time.Duration) {
 func rounds(queries int64, atOnce int) time.Duration {
 	n := int64(atOnce)
 	return saturate((queries+n-1)/n, planLatency)
+}
+
+// growing is how long so many responses take when the number at a time grows by one
+// with each round.
+func growing(queries int64, start, most int) time.Duration {
+	need := time.Duration(0)
+	for n := start; n < most && queries > 0; n++ {
+		queries -= int64(n)
+		need += planLatency
+	}
+	return need + rounds(max(queries, 0), most)
 }
 
 func saturate(n int64, d time.Duration) time.Duration {

@@ -51,7 +51,7 @@ func TestPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Lines != 1668 || p.Queries != 1632 || p.Duplicates != 31 || p.Approximate || p.Invalid != 2 {
+	if p.Lines != 1668 || p.Queries != 1663 || p.Duplicates != 31 || p.Approximate || p.Invalid != 2 {
 		t.Errorf("%+v", p)
 	}
 	if len(p.Unsupported) != 2 || p.Unsupported[0] != (PlanZone{".zz", 2}) || p.Unsupported[1] != (PlanZone{".yy", 1}) {
@@ -61,8 +61,8 @@ func TestPlan(t *testing.T) {
 		t.Errorf("%+v", p.Errors)
 	}
 	want := []PlanServer{
-		{"one.example", 1600, 1600, Rate{}, 10 * time.Second}, // 16 at once
-		{"two.example", 62, 31, Rate{10, time.Minute}, 3 * time.Minute},
+		{"one.example", 1600, 1600, Rate{}, 10300 * time.Millisecond}, // from 8 to 16 at a time
+		{"two.example", 62, 62, Rate{10, time.Minute}, 6 * time.Minute},
 		{"three.example", 1, 1, Rate{}, planLatency},
 	}
 	if len(p.Servers) != len(want) {
@@ -73,7 +73,7 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%+v, want %+v", p.Servers[i], want[i])
 		}
 	}
-	if p.Time != 3*time.Minute {
+	if p.Time != 6*time.Minute || p.Latency != planLatency {
 		t.Errorf("takes %v", p.Time)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -138,7 +138,11 @@ func (b *batch) head(it *item) {
 func (b *batch) finish(it *item) {
 	it.settle()
 	r := it.result
-	for _, t := range b.queue.finish(it) {
+	twins := b.queue.finish(it)
+	if it.home != nil {
+		it.home.lines.end(int64(1+len(twins)), r.Verdict)
+	}
+	for _, t := range twins {
 		twin := t.of(r)
 		b.emit(r)
 		r = twin

@@ -41,6 +41,7 @@ type host struct {
 	asking       int // requests under way
 	done, failed int64
 	turns        turns
+	lines        lineCount
 }
 
 // Bounds of what is believed and done about throttling.
@@ -279,7 +280,8 @@ func jitter(base, most time.Duration, repetition int) time.Duration {
 func (h *host) progress(now time.Time) ServerProgress {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := ServerProgress{Server: h.name, InFlight: int64(h.asking), Limit: h.adaptive.limit(), Done: h.done, Failed: h.failed, Dead: h.breaker.dead, Rate: h.rate}
+	p := ServerProgress{Server: h.name, InFlight: int64(h.asking), Limit: h.adaptive.limit(), Requests: h.done, Dead: h.breaker.dead, Rate: h.rate}
+	h.lines.report(&p)
 	if h.until.After(now) {
 		p.ParkedUntil = h.until
 	}

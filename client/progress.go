@@ -21,15 +21,18 @@ type Progress struct {
 
 // A ServerProgress is where one server, or one group of hosts, stands.
 type ServerProgress struct {
-	Server      string    // host, with its port if that is unusual, or name of the group
-	Queued      int64     // inputs that wait for it
-	InFlight    int64     // lookups under way
-	Limit       int       // lookups that may be under way now
-	Done        int64     // lookups that ended
-	Failed      int64     // of them, those that were not answered
-	ParkedUntil time.Time // when it may be asked again; zero: now
-	Dead        bool      // it does not answer connections, and is only probed
-	Rate        Rate      // the limit that is kept to; zero: none known
+	Server      string        // host, with its port if that is unusual, or name of the group
+	Queued      int64         // inputs that wait for it
+	InFlight    int64         // requests in flight
+	Limit       int           // requests that may be in flight now; a limit that was lowered may be below InFlight for a while
+	Lines       int64         // inputs read for it
+	Done        int64         // of them, those that have a result; single lookups are not counted
+	Failed      int64         // of Done, those that were not answered
+	Took        time.Duration // moving average of the time of a request in a batch; zero: not known
+	Requests    int64         // requests that ended, retries and those for linked records included
+	ParkedUntil time.Time     // when it may be asked again; zero: now
+	Dead        bool          // it does not answer connections, and is only probed
+	Rate        Rate          // the limit that is kept to; zero: none known
 }
 
 // Progress returns where the batches of c stand, those that have ended included.
@@ -71,6 +74,12 @@ func (q *queue) progress(p *Progress, byHost map[string]*ServerProgress) {
 	for h, l := range q.lanes {
 		if s := byHost[h.name]; s != nil {
 			s.Queued += l.queued()
+			if l.took > 0 {
+				s.Took = time.Duration(l.took * float64(time.Second))
+			}
+			if l.limit > 0 && l.inFlight > 0 {
+				s.Limit = min(s.Limit, l.limit) // its connections carry no more
+			}
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (r *batchRun) batch(ctx context.Context) error {
 			c.Drain()
 		})
 		if screen, ok := a.stderr.(*screen); ok && r.showsProgress() {
-			p.screen, p.client, p.before = screen, c, r.out.past.Rows
+			p.screen, p.client, p.before, p.jobs = screen, c, r.out.past.Rows, a.opts.jobs
 			p.start(ctx, r.src)
 		}
 	} else {

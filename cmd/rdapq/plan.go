@@ -44,10 +44,17 @@ type planReport struct {
 	Approximate bool         `json:"approximate,omitempty"` // duplicates may be more
 	Dropped     int64        `json:"dropped,omitempty"`     // by --dedupe
 	Seconds     float64      `json:"seconds"`
+	Assumed     planAssumed  `json:"assumed"`
 	Servers     []planServer `json:"servers"`
 	Unsupported []planZone   `json:"unsupported"`
 	Invalid     int64        `json:"invalid"`
 	Errors      []planError  `json:"errors"`
+}
+
+// planAssumed is what is not known before a run.
+type planAssumed struct {
+	MS       float64 `json:"ms"` // time of a response
+	Protocol string  `json:"protocol"`
 }
 
 type planServer struct {
@@ -74,7 +81,7 @@ func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
 func writePlanJSON(w io.Writer, p *client.Plan, dropped int64) error {
 	r := planReport{
 		Lines: p.Lines, Queries: p.Queries, Duplicates: p.Duplicates, Approximate: p.Approximate, Dropped: dropped,
-		Seconds: seconds(p.Time), Invalid: p.Invalid,
+		Seconds: seconds(p.Time), Invalid: p.Invalid, Assumed: planAssumed{float64(p.Latency.Milliseconds()), "h2"},
 		Servers: []planServer{}, Unsupported: []planZone{}, Errors: []planError{},
 	}
 	for _, s := range p.Servers {
@@ -100,16 +107,23 @@ func writePlan(out io.Writer, p *client.Plan, dropped int64) error {
 	if p.Approximate {
 		about = "at least "
 	}
-	fmt.Fprintf(w, "%s, %s to ask of %s", render.Plural(p.Lines, "line"), plurals(p.Queries, "query", "queries"), render.Plural(int64(len(p.Servers)), "server"))
+	fmt.Fprintf(w, "%s, %s to send to %s", render.Plural(p.Lines, "line"), plurals(p.Queries, "query", "queries"), render.Plural(int64(len(p.Servers)), "server"))
 	if p.Time > 0 {
 		fmt.Fprintf(w, ", in %s", planTime(p.Time))
 	}
 	fmt.Fprintln(w)
 	if p.Duplicates > 0 {
-		fmt.Fprintf(w, "%s%s, asked once\n", about, plurals(p.Duplicates, "duplicate", "duplicates"))
+		each := "each is sent"
+		if p.Duplicates == 1 {
+			each = "it is sent"
+		}
+		fmt.Fprintf(w, "%s%s: %s again; --dedupe skips them\n", about, plurals(p.Duplicates, "duplicate", "duplicates"), each)
 	}
 	if dropped > 0 {
-		fmt.Fprintf(w, "%s left out\n", plurals(dropped, "repeated line", "repeated lines"))
+		fmt.Fprintf(w, "%s skipped\n", plurals(dropped, "repeated line", "repeated lines"))
+	}
+	if p.Queries > 0 && p.Latency > 0 {
+		fmt.Fprintf(w, "assumed, since it is not known: %s per response over HTTP/2, no retries, no linked records\n", render.Span(p.Latency))
 	}
 	width := 0
 	for _, s := range p.Servers[:min(len(p.Servers), maxPlanLines)] {
@@ -119,7 +133,7 @@ func writePlan(out io.Writer, p *client.Plan, dropped int64) error {
 		name := render.Safe(s.Server)
 		line := name + strings.Repeat(" ", max(width-render.Columns(name), 0)) + fmt.Sprintf("  %s · %s", render.Plural(s.Lines, "line"), planTime(s.Time))
 		if !s.Rate.IsZero() {
-			line += " · limit " + s.Rate.String()
+			line += " · limit " + render.Limit(s.Rate)
 		}
 		return line
 	})

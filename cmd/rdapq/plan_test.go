@@ -20,7 +20,7 @@ func examplePlan() *client.Plan {
 			{Server: "a.example", Lines: 1200, Queries: 1180, Rate: client.Rate{N: 100, Per: time.Minute}, Time: 708 * time.Second},
 			{Server: "b.example", Lines: 70, Queries: 70, Time: 900 * time.Millisecond},
 		},
-		Time: 708 * time.Second,
+		Time: 708 * time.Second, Latency: 100 * time.Millisecond,
 	}
 }
 
@@ -29,12 +29,13 @@ func TestWritePlan(t *testing.T) {
 	if err := writePlan(&b, examplePlan(), 3); err != nil {
 		t.Fatal(err)
 	}
-	want := `1,300 lines, 1,250 queries to ask of 2 servers, in about 11 m 48 s
-at least 20 duplicates, asked once
-3 repeated lines left out
+	want := `1,300 lines, 1,250 queries to send to 2 servers, in about 11 m 48 s
+at least 20 duplicates: each is sent again; --dedupe skips them
+3 repeated lines skipped
+assumed, since it is not known: 100 ms per response over HTTP/2, no retries, no linked records
 
 Servers:
-  a.example  1,200 lines · about 11 m 48 s · limit 100/1m
+  a.example  1,200 lines · about 11 m 48 s · limit 100 per 1 m
   b.example  70 lines · less than 1 s
 
 No server is known for:
@@ -62,7 +63,7 @@ func TestWritePlanJSON(t *testing.T) {
 	if err := writePlanJSON(&b, examplePlan(), 0); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"lines":1300,"queries":1250,"duplicates":20,"approximate":true,"seconds":708,` +
+	want := `{"lines":1300,"queries":1250,"duplicates":20,"approximate":true,"seconds":708,"assumed":{"ms":100,"protocol":"h2"},` +
 		`"servers":[{"server":"a.example","lines":1200,"queries":1180,"rate":"100/1m","seconds":708},{"server":"b.example","lines":70,"queries":70,"seconds":0.9}],` +
 		`"unsupported":[{"zone":".zz","lines":29}],"invalid":1,"errors":[{"line":7,"query":"not a name\u001b","message":"\"not a name\\x1b\": not a query"}]}` + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,8 @@ type progress struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
 	marks  []mark // of the last rateSpan
+	paces  []pace // of the last paceSpan
+	jobs   int    // --jobs
 }
 
 // A mark is how far it was at a time.
@@ -91,12 +94,14 @@ func (p *progress) stop() {
 func (p *progress) tell(now time.Time, src *source) {
 	s := p.state(now)
 	s.total = max(s.total-src.dropped.Load(), 0)
+	s.progress = p.client.Progress()
+	p.note(now, s.progress.Servers)
+	s.left = p.timeLeft(now, &s)
 	if !p.screen.terminal() {
 		fmt.Fprintf(p.screen, "rdapq: %s\n", s.line())
 		return
 	}
 	width, height := p.screen.size()
-	s.progress = p.client.Progress()
 	p.screen.draw(s.frame(width, height))
 }
 
@@ -120,9 +125,6 @@ func (p *progress) state(now time.Time) standing {
 		s.rate = float64(s.done-first.done) / span
 	}
 	s.done += p.before
-	if s.rate > 0 && s.total > s.done {
-		s.left = time.Duration(float64(s.total-s.done) / s.rate * float64(time.Second))
-	}
 	return s
 }
 
@@ -137,15 +139,15 @@ func (s *standing) line() string {
 	}
 	switch {
 	case s.rate >= 10:
-		fmt.Fprintf(&b, " · %s a second", render.Grouped(int64(s.rate)))
+		fmt.Fprintf(&b, " · %s per second", render.Grouped(int64(s.rate)))
 	case s.rate > 0:
-		fmt.Fprintf(&b, " · %.1f a second", s.rate)
+		fmt.Fprintf(&b, " · %.1f per second", s.rate)
 	}
 	if s.left >= time.Second {
-		fmt.Fprintf(&b, " · about %s left", render.Span(s.left.Round(time.Second)))
+		fmt.Fprintf(&b, " · about %s left", wholeSpan(s.left))
 	}
 	if s.failed > 0 {
-		fmt.Fprintf(&b, " · %s without an answer", render.Grouped(s.failed))
+		fmt.Fprintf(&b, " · %s failed", render.Plural(s.failed, "line"))
 	}
 	return b.String()
 }
@@ -191,7 +193,9 @@ func (s *standing) server(p client.ServerProgress) string {
 	case p.Dead:
 		parts = append(parts, "does not answer")
 	case wait > 0:
-		parts = append(parts, "asked again in "+render.Span(wait))
+		parts = append(parts, "paused for "+wholeSpan(wait))
+	case p.InFlight > int64(p.Limit): // until those that were sent before it was lowered have ended
+		parts = append(parts, fmt.Sprintf("%d running · limit lowered to %d", p.InFlight, p.Limit))
 	default:
 		parts = append(parts, fmt.Sprintf("%d of %d running", p.InFlight, p.Limit))
 	}
@@ -199,10 +203,21 @@ func (s *standing) server(p client.ServerProgress) string {
 		parts = append(parts, render.Grouped(p.Queued)+" waiting")
 	}
 	if p.Failed > 0 {
-		parts = append(parts, render.Grouped(p.Failed)+" without an answer")
+		parts = append(parts, render.Plural(p.Failed, "line")+" failed")
+	}
+	if retries := p.Requests - p.Done; retries > 0 && p.Done > 0 {
+		parts = append(parts, render.Grouped(p.Requests)+" requests for "+render.Plural(p.Done, "line"))
 	}
 	if !p.Rate.IsZero() {
-		parts = append(parts, "limit "+p.Rate.String())
+		parts = append(parts, "limit "+render.Limit(p.Rate))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// wholeSpan writes a time in whole seconds: "12 s", "1 m 15 s".
+func wholeSpan(d time.Duration) string {
+	if d = d.Round(time.Second); d < time.Minute {
+		return strconv.Itoa(int(d/time.Second)) + " s"
+	}
+	return render.Span(d)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -70,7 +71,7 @@ type Summary struct {
 }
 
 // WriteSummary writes what a batch came to, for people: the verdicts, those of
-// each server, and the errors by their number. The error is w's.
+// each server, with losses first, and the errors by their number. The error is w's.
 func WriteSummary(w io.Writer, s Summary) error {
 	var b strings.Builder
 	r := s.Report
@@ -89,9 +90,13 @@ func WriteSummary(w io.Writer, s Summary) error {
 		fmt.Fprintf(&b, "  besides   %s\n", strings.Join(besides, ", "))
 	}
 	label := "servers"
-	for i, one := range r.PerServer {
-		if i == maxReceiptServers && len(r.PerServer) > maxReceiptServers+1 {
-			fmt.Fprintf(&b, "  %-9s and %d more\n", label, len(r.PerServer)-i)
+	servers := slices.Clone(r.PerServer)
+	slices.SortStableFunc(servers, func(a, b ServerReport) int {
+		return cmp.Compare(losses(b.Verdicts), losses(a.Verdicts))
+	})
+	for i, one := range servers {
+		if i == maxReceiptServers && len(servers) > maxReceiptServers+1 {
+			fmt.Fprintf(&b, "  %-9s and %d more\n", label, len(servers)-i)
 			break
 		}
 		fmt.Fprintf(&b, "  %-9s %s · %s\n", label, Safe(shortURL(one.Server)), cmp.Or(Verdicts(one.Verdicts), plural(one.Followed, "linked record")))
@@ -137,6 +142,16 @@ func (f *Failures) write(b *strings.Builder) {
 	}
 }
 
+// losses is the number of lines without a response to the query.
+func losses(verdicts map[string]int64) (n int64) {
+	for v, c := range verdicts {
+		if !client.Verdict(v).Answered() {
+			n += c
+		}
+	}
+	return n
+}
+
 func total(counts map[string]int64) (n int64) {
 	for _, c := range counts {
 		n += c
@@ -156,6 +171,36 @@ func Span(d time.Duration) string { return duration(inMillis(d)) }
 // Headline says what a run did in one sentence: "3 lookups over 1 connection: 1
 // full handshake, 2 avoided".
 func Headline(r Report) string { return headline(r) }
+
+// Limit writes a limit on requests as people read it: "100 per 1 m", "20 per 2 s",
+// with a span rounded to what can be known of it. It is empty for the zero Rate.
+func Limit(r client.Rate) string {
+	if r.IsZero() {
+		return ""
+	}
+	per, unit := r.Per, time.Millisecond
+	switch {
+	case per >= 10*time.Second:
+		unit = time.Second
+	case per >= time.Second:
+		unit = 100 * time.Millisecond
+	}
+	per = per.Round(unit)
+	var text string
+	switch {
+	case per%time.Hour == 0:
+		text = strconv.FormatInt(int64(per/time.Hour), 10) + " h"
+	case per%time.Minute == 0:
+		text = strconv.FormatInt(int64(per/time.Minute), 10) + " m"
+	case per < time.Second:
+		text = strconv.FormatInt(per.Milliseconds(), 10) + " ms"
+	case per < time.Minute:
+		text = strconv.FormatFloat(per.Seconds(), 'f', -1, 64) + " s"
+	default:
+		text = Span(per)
+	}
+	return grouped(int64(r.N)) + " per " + text
+}
 
 // Milliseconds is Span of a number of them.
 func Milliseconds(ms float64) string { return duration(ms) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -40,8 +41,8 @@ func TestWriteSummary(t *testing.T) {
 	want := `7 lines: 1 registered, 1 not found, 4 failed, 1 invalid
   besides   1,200 lines done before (1,200 registered), 1 repeated line left out, 7 lines read and not asked
   servers   b.example · 3 failed
-            a.example · 1 registered, 1 not found
             b.example/other · 1 failed
+            a.example · 1 registered, 1 not found
   errors    2 × refused, such as: b.example refused the connection
             2 × timeout, such as: no answer\x1b[2J in time
             1 × invalid: no query
@@ -66,5 +67,24 @@ func TestFailuresAreBounded(t *testing.T) {
 	}
 	if !strings.HasSuffix(b.String(), "and 1,990 more\n") {
 		t.Error(b.String())
+	}
+}
+
+func TestLimit(t *testing.T) {
+	for want, r := range map[string]client.Rate{
+		"":                {},
+		"100 per 1 m":     {N: 100, Per: time.Minute},
+		"2,270 per 55 s":  {N: 2270, Per: 54794411056},
+		"20 per 2 s":      {N: 20, Per: 2 * time.Second},
+		"20 per 2.3 s":    {N: 20, Per: 2345 * time.Millisecond},
+		"5 per 250 ms":    {N: 5, Per: 250 * time.Millisecond},
+		"1,000 per 24 h":  {N: 1000, Per: 24 * time.Hour},
+		"10 per 1 m 30 s": {N: 10, Per: 90 * time.Second},
+		"1,800 per 15 m":  {N: 1800, Per: 15 * time.Minute},
+		"60 per 1 m":      {N: 60, Per: 59_999_999_999},
+	} {
+		if got := Limit(r); got != want {
+			t.Errorf("%+v: %q, want %q", r, got, want)
+		}
 	}
 }
