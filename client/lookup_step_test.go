@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"crypto/tls"
 	"net/http"
 	"strings"
 	"testing"
@@ -61,6 +62,32 @@ func TestLookupWrappedPool(t *testing.T) {
 	})
 	s.On("/domain/silent.example", rdaptest.Hang())
 	if r := c.lookup(t, mustParse(t, "", "silent.example")); r.Err == nil || !strings.Contains(r.Err.Message, "waiting for the answer") {
+		t.Errorf("%s", describe(r))
+	}
+}
+
+// Another transport has the connect timeout for its connections, and the wait for one
+// of them does not count against the timeout.
+func TestForeignTransportTimeouts(t *testing.T) {
+	t.Parallel() // it does little but wait
+	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only, Latency: 400 * time.Millisecond})
+	foreign := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.Pool()}, MaxConnsPerHost: 1}
+	defer foreign.CloseIdleConnections()
+	a := newAsker(t, s.CA(), client.Config{
+		Transport: foreign, Timeout: 700 * time.Millisecond, ConnectTimeout: 10 * time.Second, Resolver: urls{s.URL()},
+	})
+	for r := range a.Batch(t.Context(), lines(names(4)...)) {
+		if r.Verdict != client.Registered || r.Attempts != 1 {
+			t.Errorf("%s after %d attempts", describe(r), r.Attempts)
+		}
+	}
+
+	s.SetConnRules(rdaptest.ConnRules{SilentTLS: true})
+	foreign = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.Pool()}}
+	a = newAsker(t, s.CA(), client.Config{
+		Transport: foreign, Timeout: time.Hour, ConnectTimeout: 50 * time.Millisecond, Attempts: 1, Resolver: urls{s.URL()},
+	})
+	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Err == nil || r.Err.Code != client.CodeTimeout || !strings.Contains(r.Err.Message, "handshake") {
 		t.Errorf("%s", describe(r))
 	}
 }

@@ -1,0 +1,75 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http/httptrace"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// The clock counts the time that the server has the request, and nothing else.
+func TestClock(t *testing.T) {
+	const limit, wait = 10 * time.Second, 30 * time.Second
+	for _, c := range []struct {
+		name   string
+		hooked bool
+		wait   time.Duration
+		steps  string        // W: waits, G: has a connection, R: server has it, P: paused, C: continues, 1 to 9: seconds pass
+		ends   time.Duration // after the steps; negative: never
+	}{
+		{"running", true, -1, "WGR", limit},
+		{"some time is used", true, -1, "WGR4", 6 * time.Second},
+		{"waiting does not count", true, -1, "W999GR", limit},
+		{"waiting has no bound of the clock's", true, -1, "W", -1},
+		{"again for a redirect", true, -1, "WGR4W999GR", 6 * time.Second},
+		{"a stream that comes late", true, -1, "WG9R", limit},
+		{"no stream", true, -1, "WG9", time.Second},
+		{"paused", true, -1, "WGR3P999C", 7 * time.Second},
+		{"paused for ever", true, -1, "WGR3P", -1},
+		{"no hooks", false, wait, "3", 7 * time.Second},
+		{"hooks of another transport", false, wait, "1W9GR", 9 * time.Second},
+		{"wait for another transport", false, wait, "1W9", 21 * time.Second},
+		{"a connection twice", true, -1, "WGRG4G", 6 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				k := newClock(limit, c.wait, c.hooked, cancel)
+				hooks := httptrace.ContextClientTrace(k.follow(ctx))
+				for _, s := range c.steps {
+					switch s {
+					case 'W':
+						hooks.GetConn("")
+					case 'G':
+						hooks.GotConn(httptrace.GotConnInfo{})
+					case 'R':
+						hooks.WroteHeaders()
+					case 'P':
+						k.pause()
+					case 'C':
+						k.resume()
+					default:
+						time.Sleep(time.Duration(s-'0') * time.Second)
+					}
+				}
+				begin := time.Now()
+				select {
+				case <-ctx.Done():
+					cause := context.Cause(ctx)
+					if took := time.Since(begin); took != c.ends || !errors.Is(cause, context.DeadlineExceeded) {
+						t.Errorf("%v after %v, want %v", cause, took, c.ends)
+					}
+				case <-time.After(time.Hour):
+					if c.ends >= 0 {
+						t.Errorf("nothing ended it, want %v", c.ends)
+					}
+				}
+				k.stop()
+				hooks.GetConn("") // hooks may come late
+				hooks.WroteHeaders()
+			})
+		})
+	}
+}
