@@ -19,6 +19,7 @@ type clock struct {
 	limit  time.Duration
 	wait   time.Duration // bound of the wait for a connection; negative: the transport has its own
 	cancel context.CancelCauseFunc
+	hooks  httptrace.ClientTrace // of the attempt's requests
 
 	mu    sync.Mutex
 	state clockState
@@ -60,14 +61,25 @@ func newClock(limit, wait time.Duration, hooked bool, cancel context.CancelCause
 	return k
 }
 
-// follow has the hooks tell the clock how far a request is.
-func (k *clock) follow(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:      func(string) { k.enter(clockWaits) },
-		GotConn:      func(httptrace.GotConnInfo) { k.enter(clockStream) },
-		WroteHeaders: func() { k.enter(clockRuns) },
-	})
+// follow has the hooks report to the clock how far a request is, and call first for
+// the first byte of the response. One set of hooks for both costs less than two.
+func (k *clock) follow(ctx context.Context, first func()) context.Context {
+	if k.hooks.GetConn == nil {
+		k.hooks = httptrace.ClientTrace{
+			GetConn: k.getConn, GotConn: k.gotConn, WroteHeaders: k.wroteHeaders, GotFirstResponseByte: first,
+		}
+	}
+	hooks := &k.hooks
+	if httptrace.ContextClientTrace(ctx) != nil {
+		added := k.hooks // WithClientTrace puts those of ctx into it
+		hooks = &added
+	}
+	return httptrace.WithClientTrace(ctx, hooks)
 }
+
+func (k *clock) getConn(string)                { k.enter(clockWaits) }
+func (k *clock) gotConn(httptrace.GotConnInfo) { k.enter(clockStream) }
+func (k *clock) wroteHeaders()                 { k.enter(clockRuns) }
 
 // enter notes that the attempt is in another state.
 func (k *clock) enter(s clockState) {

@@ -66,7 +66,6 @@ func (c *Client) newAttempt(ctx context.Context, t *task, more int) (*attempt, c
 			wait = c.cfg.Timeout + c.cfg.ConnectTimeout
 		}
 		a.clock = newClock(c.cfg.Timeout, wait, pooled, stop)
-		a.ctx = a.clock.follow(a.ctx)
 	}
 	if !pooled {
 		a.watch = newProgress(c.cfg.ConnectTimeout, func() { stop(errConnectTimeout) })
@@ -189,7 +188,12 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 	}
 	ctx = a.c.route(ctx, a.task)
 	r.Conn = pool.Trace{}
-	ctx = a.task.watchFirstByte(pool.WithTrace(ctx, &r.Conn))
+	ctx = pool.WithTrace(ctx, &r.Conn)
+	if a.clock != nil {
+		ctx = a.clock.follow(ctx, a.task.firstByte)
+	} else {
+		ctx = a.task.watchFirstByte(ctx)
+	}
 	values := []string{acceptRDAP, a.c.cfg.UserAgent}
 	req := (&http.Request{
 		Method: http.MethodGet, URL: u, Host: u.Host,
