@@ -123,7 +123,7 @@ func (b *body) Close() error {
 	b.mu.Unlock()
 	b.tell()
 	if !b.ended.Load() && !b.c.shared() && !b.o.p.cfg.single() && !b.switched {
-		endsWithin(drainWait, func() {
+		endsWithinSteps(drainWait, 5, func() {
 			b.drain()
 			b.rc.Close()
 			b.finish()

@@ -48,16 +48,24 @@ func (p *Pool) makeBounded(ctx context.Context, key originKey, d *dial) (*conn, 
 }
 
 // endsWithin waits for f, but not longer than that.
-func endsWithin(limit time.Duration, f func()) {
+func endsWithin(limit time.Duration, f func()) { endsWithinSteps(limit, 1, f) }
+
+// endsWithinSteps waits in steps, so that a process that gets no CPU time does not
+// find all of the limit gone.
+func endsWithinSteps(limit time.Duration, steps int, f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		f()
 	}()
-	timer := time.NewTimer(limit)
+	timer := time.NewTimer(limit / time.Duration(steps))
 	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
+	for range steps {
+		select {
+		case <-done:
+			return
+		case <-timer.C:
+			timer.Reset(limit / time.Duration(steps))
+		}
 	}
 }

@@ -38,7 +38,6 @@ type conn struct {
 	granted   int         // requests that ever got a place on it
 	limit     streamLimit // what refusals showed
 	held      bool        // takes no request for a moment, after a refusal
-	holds     int         // such moments since a response began
 	triedIn   int64       // the last pick that considered it
 	broken    bool        // it failed with an error of its own
 	refused   bool        // the peer closed it with requests unprocessed

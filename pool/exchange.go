@@ -64,7 +64,12 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 	o.failedH3Locked(c, req.Context(), &f, err)
 	o.releaseLocked(c)
 	if f.reason == RetryRefused && c.shared() {
-		c.limit.refused(c.inflight)
+		promised, ok := c.announced()
+		if !ok {
+			promised = 0
+		}
+		c.limit.refused(c.inflight, promised)
+		o.refused = true
 		o.learnStreams(c)
 		o.holdLocked(c)
 	}
@@ -96,7 +101,7 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	}
 	o.mu.Lock()
 	c.served++
-	c.holds = 0
+	o.holds = 0
 	if c.limit.n > 0 || c.limit.share > 0 {
 		c.limit.accepted(c.inflight >= c.limit.n)
 	}

@@ -65,7 +65,7 @@ func TestOverflowingWindows(t *testing.T) {
 }
 
 // The same where HTTP/1.1 is not to be had: the requests fail, and HTTP/2 is left
-// alone all the same.
+// alone too.
 func TestOverflowingWindowsOverHTTP2Alone(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Request: overflow}})
@@ -155,7 +155,7 @@ func TestLockedClientConnFreesTheOthers(t *testing.T) {
 	returns(t, "Close", func() { p.Close() })
 }
 
-// Close ends requests on a connection that nobody has found out yet.
+// Close ends requests on a connection that was not found out yet.
 func TestCloseEndsRequestsOnALockedClientConn(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	locked := make(chan struct{})

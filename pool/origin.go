@@ -80,6 +80,8 @@ type origin struct {
 	lastServed int           // what the last connection cut by the server had served
 	streams    int           // stream limit of the last connection; 0: not known
 	refusing   bool          // streams is what refusals showed
+	refused    bool          // a stream was refused
+	holds      int           // pauses after refusals since a response began
 	sharing    bool          // connections that were dialed together share the queue
 	bound      int           // requests that each may have got by now; 0: no bound
 	newest     *conn         // while it is given out for the first time

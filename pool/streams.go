@@ -27,14 +27,15 @@ const (
 	probeSuccess  = 8 // responses that prove a raised limit
 )
 
-// refused notes a refusal beside others that are under way.
-func (l *streamLimit) refused(others int) {
+// refused notes a refusal beside other requests in flight. Promised is the limit
+// that the server announced, 0 if it did not.
+func (l *streamLimit) refused(others, promised int) {
 	l.share += (1 - l.share) / shareWeight
 	switch {
 	case l.probing && others >= l.n-1:
 		l.n, l.probing, l.good = l.n-1, false, 0
 		l.need = min(2*l.need, maxNeed)
-	case l.share > refusedMuch && (l.n == 0 || others < l.n):
+	case l.share > refusedMuch && (l.n == 0 || others < l.n), l.n == 0 && others < promised:
 		l.n, l.probing, l.assumed, l.good = max(others, 1), false, false, 0
 		l.need = max(l.need, firstNeed)
 	}
@@ -74,10 +75,10 @@ func (o *origin) holdLocked(c *conn) {
 	if c.held {
 		return
 	}
-	pause := min(firstHold<<min(c.holds, 10), maxHold)
+	pause := min(firstHold<<min(o.holds, 10), maxHold)
 	pause = pause/2 + rand.N(pause/2)
 	c.held = true
-	c.holds++
+	o.holds++
 	time.AfterFunc(pause, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -88,13 +89,17 @@ func (o *origin) holdLocked(c *conn) {
 	})
 }
 
-// maxUntried bounds the requests under way on connections of an origin that
-// have answered nothing, while nothing is known of its stream limit.
-const maxUntried = 90
+// Bounds of the requests that are sent while nothing is known of an origin's
+// stream limit: maxUntried in all, on connections that have answered nothing. On
+// one that has, slowStart and two for each response are in flight.
+const (
+	maxUntried = 64
+	slowStart  = 8
+)
 
 // untried reports whether nothing is known of how many requests c takes.
 func (c *conn) untried() bool {
-	if c.protocol != protoHTTP2 || c.served > 0 || c.limit.n > 0 {
+	if c.protocol != protoHTTP2 || c.served > 0 || c.limit.n > 0 && c.limit.assumed {
 		return false
 	}
 	_, announced := c.announced()
@@ -107,13 +112,18 @@ func (o *origin) mayTryLocked(c *conn) bool {
 	if !c.untried() {
 		return true
 	}
-	n := 0
+	sent, inflight := 0, 0
 	for _, other := range o.conns {
+		if other.held {
+			return false // it is finding out what this one has to keep to
+		}
 		if other.untried() {
-			n += other.inflight
+			sent += other.granted
+			inflight += other.inflight
 		}
 	}
-	return n < maxUntried
+	// One at a time where they were all refused.
+	return sent < maxUntried && !o.refused || inflight == 0
 }
 
 // announced is the stream limit that the server announced on c.
@@ -139,8 +149,10 @@ func (c *conn) room() int {
 		c.limit = streamLimit{}
 	case c.limit.n > 0:
 		return min(n, c.limit.n)
-	case !announced:
-		return min(n, maxUntried+c.served)
+	case announced:
+		return n
+	case c.served > 0:
+		return min(n, slowStart+2*c.served)
 	}
 	return n
 }

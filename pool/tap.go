@@ -281,7 +281,7 @@ func (t *tap) took() bool {
 func (t *tap) widen(stream uint32, more int64) bool {
 	f := &t.frames
 	if t.uploads.Load() {
-		return true // nobody here counts what has been sent
+		return true // what has been sent is not counted here
 	}
 	if stream == 0 {
 		f.shared += more
