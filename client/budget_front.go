@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A storeFront stands between the hosts and a [BudgetStore] of the user, which it
+// A storeFront is between the hosts and a [BudgetStore] of the user, which it
 // calls without any lock held: the store may be slow, and may call back into the
 // Client. What it knows is in memory, so that its own methods may be called under
 // the lock of a host.

@@ -74,7 +74,7 @@ func (t *turns) wake() {
 	}
 	select {
 	case t.waiting[0].ready <- struct{}{}:
-	default: // it has been told
+	default: // it has been woken
 	}
 }
 
