@@ -2,9 +2,9 @@
 GO ?= go
 FUZZTIME ?= 2m
 
-.PHONY: long fuzz stress bench internet hosts
+.PHONY: long fuzz stress bench internet hosts hostile
 
-long: fuzz stress bench internet hosts
+long: fuzz stress bench internet hosts hostile
 
 # Each fuzz target by itself, as go test runs only one.
 fuzz:
@@ -28,3 +28,7 @@ internet:
 # A batch over 20,000 hosts with 256 and 1,024 descriptors.
 hosts:
 	RDAPQ_TEST_HOSTS=20000 $(GO) test -v -count=1 -timeout 30m -run TestManyHosts ./cmd/rdapq
+
+# All hostile servers, with the slowest and the largest run.
+hostile:
+	RDAPQ_HOSTILE=1 $(GO) test -v -run '^TestHostile' ./client ./cmd/rdapq
