@@ -172,7 +172,9 @@ func parseObject(typ Type, s string) (Query, error) {
 }
 
 // isRoot reports whether s is the name of the root of the DNS.
-func isRoot(s string) bool { return fullStops.Replace(s) == "." }
+func isRoot(s string) bool {
+	return s == "." || !isASCIIName(s) && fullStops.Replace(s) == "."
+}
 
 // detect tells the type of s by its shape alone.
 func detect(s string) (Type, error) {

@@ -156,7 +156,9 @@ func checkVisible(s string) *Error {
 // cutRange splits "192.0.2.0-192.0.2.255", "AS64496-AS64511" and "64496-64511". ok
 // is false if s is not shaped like a range.
 func cutRange(s string) (first, last string, ok bool) {
-	s = dashes.Replace(s)
+	if !isASCIIName(s) { // a Replacer allocates even where it has nothing to do
+		s = dashes.Replace(s)
+	}
 	if first, last, ok = strings.Cut(s, "-"); !ok || strings.Contains(last, "-") {
 		return "", "", false
 	}

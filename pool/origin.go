@@ -61,6 +61,7 @@ func (k originKey) String() string {
 type origin struct {
 	p       *Pool
 	key     originKey
+	address string       // of key
 	users   atomic.Int64 // requests that have no response yet; raised with the Pool locked
 	waiting atomic.Int64 // requests that look for a place or wait for one
 	kicked  atomic.Bool  // a dispatch is about to run
@@ -128,7 +129,7 @@ type use struct {
 }
 
 func newOrigin(p *Pool, key originKey) *origin {
-	o := &origin{p: p, key: key}
+	o := &origin{p: p, key: key, address: key.address()}
 	o.seed()
 	p.trustLocked(o)
 	o.publishLocked() // nobody else has it yet

@@ -130,7 +130,7 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	var trial *h3Trial // over HTTP/3, beside which the request is sent over TCP
 	for {
 		if hooks != nil && hooks.GetConn != nil {
-			hooks.GetConn(o.key.address())
+			hooks.GetConn(o.address)
 		}
 		c, u, err := o.acquire(req.Context(), need{newerThan: again.newerThan, route: way})
 		if err != nil {
