@@ -93,7 +93,7 @@ func (o *origin) holdLocked(c *conn) {
 // stream limit: maxUntried in all, on connections that have answered nothing. On
 // one that has, slowStart and two for each response are in flight.
 const (
-	maxUntried = 64
+	maxUntried = 100 // what net/http sends on one connection
 	slowStart  = 8
 )
 
