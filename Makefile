@@ -31,4 +31,4 @@ hosts:
 
 # All hostile servers, with the slowest and the largest run.
 hostile:
-	RDAPQ_HOSTILE=1 $(GO) test -v -run '^TestHostile' ./client ./cmd/rdapq
+	RDAPQ_HOSTILE=1 $(GO) test -v -count=1 -parallel 16 -run '^TestHostile' ./pool ./client ./cmd/rdapq

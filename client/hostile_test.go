@@ -36,7 +36,11 @@ func TestHostileServers(t *testing.T) {
 			turn <- struct{}{}
 			defer func() { <-turn }()
 			s := rdaptest.StartHostile(t, ca, h)
-			tryHostile(t, s.URL(), ca, good)
+			p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: ca.Pool()}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tryHostile(t, s.URL(), good, p)
 			if s.Served() == 0 && strings.HasPrefix(h.Name, "HTTP/") {
 				t.Error("the server was not reached")
 			}
@@ -45,12 +49,8 @@ func TestHostileServers(t *testing.T) {
 }
 
 // tryHostile looks up eight names at a hostile server for three seconds, and
-// then at a good one with the same Client.
-func tryHostile(t *testing.T, hostile string, ca *rdaptest.CA, good *rdaptest.Server) {
-	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: ca.Pool()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+// then at a good one with the same Client and its Pool, which it closes.
+func tryHostile(t *testing.T, hostile string, good *rdaptest.Server, p *pool.Pool) {
 	defer p.Close()
 	c, err := client.New(client.Config{Transport: p, Timeout: 2 * time.Second, MaxWait: 4 * time.Second})
 	if err != nil {

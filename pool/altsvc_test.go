@@ -53,6 +53,8 @@ func TestParseAltSvc(t *testing.T) {
 		{`h2=":443"`, "", 0},
 		{`H3=":443"`, "", 0},
 		{`clear`, "", 0},
+		{`h3=":53", h3="victim.example:853", h3=":80"`, "", 0}, // ports of other services
+		{`h3=":1023", h3=":1024"; ma=60`, ":1024", time.Minute},
 		{``, "", 0},
 		{strings.Repeat(`h2=":1",`, 10) + `h3=":443"`, ":443", day},
 		{strings.Repeat(`h2=":1",`, 40) + `h3=":443"`, "", 0},

@@ -63,6 +63,9 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 	}
 	o.failedH3Locked(c, req.Context(), &f, err)
 	o.releaseLocked(c)
+	if f.reason == RetryRefused && o.refusesAllLocked(c) {
+		f.reason = noRetry
+	}
 	if f.reason == RetryRefused && c.shared() {
 		promised, ok := c.announced()
 		if !ok {

@@ -76,12 +76,6 @@ func (o *origin) doubtH3Locked(why error) {
 	o.h3.doubt, o.h3.since = why, time.Now()
 }
 
-func (o *origin) doubtH3(why error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.doubtH3Locked(why)
-}
-
 // breakH3Locked is for HTTP/3 that failed where TCP works.
 func (o *origin) breakH3Locked() {
 	why := o.h3.doubt

@@ -66,16 +66,28 @@ func (l *streamLimit) holds() bool {
 // Bounds of the pause in which a connection gets no request after a refusal,
 // unless a response that ends makes room for one.
 const (
-	firstHold = 10 * time.Millisecond
-	maxHold   = time.Second
+	firstHold    = 10 * time.Millisecond
+	maxHold      = time.Second
+	maxFirstHold = 200 * time.Millisecond // before the first response
 )
+
+// maxFirstHolds is how many such pauses there are without a response. Requests that
+// are refused after that, on a connection that has answered nothing, fail.
+const maxFirstHolds = 8
+
+// refusesAllLocked reports whether c refuses whatever it is sent.
+func (o *origin) refusesAllLocked(c *conn) bool { return c.served == 0 && o.holds >= maxFirstHolds }
 
 // holdLocked keeps requests off c after a refusal.
 func (o *origin) holdLocked(c *conn) {
 	if c.held {
 		return
 	}
-	pause := min(firstHold<<min(o.holds, 10), maxHold)
+	most := maxHold
+	if c.served == 0 {
+		most = maxFirstHold
+	}
+	pause := min(firstHold<<min(o.holds, 10), most)
 	pause = pause/2 + rand.N(pause/2)
 	c.held = true
 	o.holds++
