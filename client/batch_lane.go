@@ -12,6 +12,7 @@ type item struct {
 	hash   uint64 // of key
 	late   bool   // another one that asks the same was in memory when it came
 	twins  []twin // later inputs that ask the same
+	queue  *queue // once it was taken from it
 	lane   *lane  // where it waits, or from which it was taken
 
 	home  *host     // which it was read for; nil: it is not known, or none
@@ -35,6 +36,7 @@ type lane struct {
 	loading  bool // a chunk of its shelf is being read
 	others   bool // some have another server that could be asked
 	inFlight int
+	aside    int       // lookups that wait beside it, see item.stepAside
 	limit    int       // how many may be in flight, as of the last offer
 	took     float64   // seconds, moving average of the time of a request; 0: not known
 	left     float64   // seconds until nothing is left, as of the last offer

@@ -97,7 +97,7 @@ func (q *queue) lane(h *host) *lane {
 
 // drop forgets a lane if it is empty.
 func (q *queue) drop(l *lane) {
-	if l.inFlight == 0 && l.place < 0 && !l.hasFresh() && len(l.repeated) == 0 && q.lanes[l.host] == l {
+	if l.inFlight == 0 && l.aside == 0 && l.place < 0 && !l.hasFresh() && len(l.repeated) == 0 && q.lanes[l.host] == l {
 		q.unpark(l)
 		delete(q.lanes, l.host)
 		q.hosts.release(l.host)

@@ -75,6 +75,7 @@ func (b *batch) handle(it *item, k ticket) fate {
 	case unready:
 		return goesOn
 	case granted:
+		it.yields, it.queue = it, b.queue
 		if b.try(b.ctx, &it.task) {
 			return goesOn
 		}

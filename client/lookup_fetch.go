@@ -29,6 +29,8 @@ type attempt struct {
 	at   *host     // asked, and not told yet what came of it
 	sent time.Time // when it was
 
+	check pool.Check // of the last response
+
 	led    bool  // by a redirect
 	cached bool  // the response is from the cache
 	stale  *kept // what it has and is asked about; nil: nothing
@@ -188,7 +190,8 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 	}
 	ctx = a.c.route(ctx, a.task)
 	r.Conn = pool.Trace{}
-	ctx = pool.WithTrace(ctx, &r.Conn)
+	a.check = pool.Check{}
+	ctx = pool.WithCheck(pool.WithTrace(ctx, &r.Conn), &a.check)
 	if a.clock != nil {
 		ctx = a.clock.follow(ctx, a.task.firstByte)
 	} else {

@@ -46,6 +46,7 @@ type Result struct {
 	Header   http.Header      // of the last response; nil without one
 	Raw      []byte           // the body as the server sent it, decompressed; nil without one. Replace it, but don't write to it
 	Paging   *Paging          // of a search: its further pages; nil for other answers
+	Desync   bool             // an HTTP/1.1 connection of the server brought responses that belong to other requests: the query was sent again over a new one, or this is the first result after that was found out. Warnings says so, too
 	Warnings []string         // what was odd, one sentence each; that the answer is about another object than was asked for, among others
 	Other    string           // what the answer is about if that is another object than was asked for, as after a redirect to its record: a name, a network, AS numbers, or a class; empty otherwise
 	Err      *Error           // why there is no answer; nil for Registered, Found; the server's own words for the others
@@ -58,7 +59,9 @@ type Result struct {
 	Shared     bool  // the response is that of an identical query which was under way; Attempts, Elapsed and Conn are that query's
 	SharedLine int64 // number of the input line whose response it is; 0 outside a Batch, and if not Shared
 
-	known known // what the lookup found out about Raw
+	known  known  // what the lookup found out about Raw
+	named  bool   // the response names what was asked for
+	handle string // of an entity, if it is another one than was asked for
 
 	holder *task // to which its batch accounts Raw; nil once the consumer has the result
 }

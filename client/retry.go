@@ -41,6 +41,10 @@ type task struct {
 	limited time.Time // when a server first said that it is too much
 	held    int64     // octets of its body that are accounted for
 
+	yields   yielder // of a batch; nil: nobody else could start meanwhile
+	desyncs  int     // requests sent again because of what the connection brought
+	differed string  // what the response to the last of them was about, if something else
+
 	heard atomic.Bool            // the response has begun: no other query may share it
 	hooks *httptrace.ClientTrace // see watchFirstByte; nil before the first request
 }
@@ -129,6 +133,10 @@ func (c *Client) request(ctx context.Context, t *task) (again bool) {
 	}
 	c.blame(ctx, t)
 	a.report(r)
+	if e == nil && c.doubt(ctx, a, got.status) {
+		t.resend(warnings)
+		return true
+	}
 	if again = c.next(ctx, t, unreachable); again && !unreachable {
 		r.Warnings = r.Warnings[:warnings] // they are about what is asked again
 	}
@@ -144,7 +152,7 @@ func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
 	}
 	target := t.requestURL(base)
 	r.URL, r.FinalURL = redact(target), redact(target)
-	r.Status, r.Header, r.Raw, r.Err = 0, nil, nil, nil
+	r.Status, r.Header, r.Raw, r.Err, r.Other, r.named, r.handle = 0, nil, nil, nil, "", false, ""
 	t.memory.release(t)
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {

@@ -192,13 +192,21 @@ func (r *Result) compare(found *survey, a answer) {
 	case TypeIP, TypeAutnum:
 		r.compareExtent()
 		return
+	case TypeEntity:
+		r.compareHandle(a.raw)
+		return
 	default:
 		return
 	}
 	if found.is(r.Query.Name) {
+		r.named = true
 		return
 	}
-	if ldh, unicode := readNames(a.raw, r.Query.Name); !sameName(r.Query.Name, ldh, unicode) {
+	ldh, unicode := readNames(a.raw, r.Query.Name)
+	if r.named = sameName(r.Query.Name, ldh, unicode); r.named {
+		r.named = ldh != "" || unicode != ""
+	} else {
+		r.named = lists(a.raw, r.Query.Name)
 		r.Other = visible(DisplayName(cmp.Or(ldh, unicode)))
 		r.warn("asked for " + quote(r.Query.Name) + ", the answer is about " + quote(cmp.Or(ldh, unicode)))
 	}

@@ -26,6 +26,7 @@ func (r *Result) compareNetwork(about extent) {
 	}
 	whole := rangeText(first, last)
 	from, to := asked.Addr(), lastAddr(asked)
+	r.named = first.BitLen() == from.BitLen() && !to.Less(first) && !last.Less(from)
 	switch {
 	case first.BitLen() != from.BitLen() || to.Less(first) || last.Less(from):
 		r.Other = whole
@@ -52,6 +53,7 @@ func (r *Result) compareBlock(about extent) {
 	if first != last {
 		block += " – AS" + strconv.FormatUint(uint64(last), 10)
 	}
+	r.named = first <= asked && asked <= last
 	switch {
 	case asked < first || last < asked:
 		r.Other = block

@@ -158,6 +158,9 @@ func (b *body) finish() {
 		now, setup := time.Now(), b.c.setup.total()
 		b.o.saved.leave(b.sent, now, setup, !b.first)
 		b.o.p.saved.leave(b.sent, now, setup, !b.first)
+		if b.c.seq != nil {
+			b.c.seq.ended()
+		}
 		b.o.release(b.c)
 	})
 }

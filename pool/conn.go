@@ -50,6 +50,7 @@ type conn struct {
 	idle      *time.Timer // closes it when it has been idle for long
 	removed   bool        // it is not among the origin's any more
 
+	seq     *sequence     // never changes; nil: not over HTTP/1.1, or never reused
 	o       *origin       // never changes
 	idleIn  *list.Element // of the room, guarded by its mutex; nil: not idle
 	evicted bool          // guarded by the room's mutex

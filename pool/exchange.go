@@ -9,6 +9,12 @@ import (
 
 // send puts req on c, on which a place is reserved.
 func (o *origin) send(c *conn, req *http.Request) (*http.Response, error) {
+	if k, _ := req.Context().Value(checkKey{}).(*Check); k != nil {
+		*k = Check{}
+	}
+	if c.seq != nil && !c.seq.begin(req, int64(c.granted)) {
+		return nil, &h3Error{reason: RetryClosed, unsent: true, err: errUnasked}
+	}
 	if !asksForGzip(c, req) {
 		return c.cc.RoundTrip(req)
 	}
@@ -40,6 +46,9 @@ func isGzip(coding string) bool {
 func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) failure {
 	f := failure{reason: reasonOf(req.Context(), err), unsent: unsent(err), newest: newest}
 	f.unprocessed = f.reason.notProcessed(err)
+	if c.seq != nil {
+		c.seq.ended()
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f.progressed = c.served > 0
@@ -113,6 +122,9 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 		c.draining, c.by = true, ClosedPool
 	case resp.Close:
 		c.draining = true
+		if c.seq != nil {
+			c.seq.final.Store(true)
+		}
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		c.draining, c.by = true, ClosedPool // it is the caller's
 	}

@@ -92,7 +92,7 @@ func (o *origin) canServeLocked() bool {
 func (o *origin) newestLocked() int64 {
 	newest := int64(-1)
 	for _, c := range o.conns {
-		if !c.draining && !o.shunsLocked(c) && (o.perConn == 0 || c.granted < o.perConn) {
+		if perConn := o.perConnNow(); !c.draining && !o.shunsLocked(c) && (perConn == 0 || c.granted < perConn) {
 			newest = max(newest, c.id)
 		}
 	}

@@ -104,6 +104,9 @@ func (t *tcpCarrier) OnChange(f func(gone bool)) {
 
 // Close ends the connection and the requests on it.
 func (t *tcpCarrier) Close() error {
+	if s := t.tap.seq.Load(); s != nil {
+		s.final.Store(true)
+	}
 	t.lose()
 	if t.gaveUp() {
 		return t.tap.Close()

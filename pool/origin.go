@@ -105,9 +105,11 @@ type origin struct {
 	stats  originStats
 	saved  saving // has a lock of its own
 
-	lateOnly  atomic.Bool // the server wants no early data
-	onlyHTTP1 atomic.Bool // HTTP/2 is left alone
-	abandoned int         // connections that were given up
+	lateOnly   atomic.Bool  // the server wants no early data
+	desyncNews atomic.Bool  // a connection was found suspect, and no request knows yet
+	desyncTil  atomic.Int64 // until when a connection gets one HTTP/1.1 request, in Unix nanoseconds
+	onlyHTTP1  atomic.Bool  // HTTP/2 is left alone
+	abandoned  int          // connections that were given up
 }
 
 // A waiter is a request that waits for a place.
@@ -212,7 +214,7 @@ func (o *origin) pick(n *need) *conn {
 			best.draining, best.by = true, ClosedIdle // its timer may have slept with the machine
 		} else if age := o.p.cfg.MaxConnAge; age > 0 && best.granted > 0 && wallSince(best.openedAt) >= age {
 			best.draining, best.by = true, ClosedAge
-		} else if o.mayTryLocked(best) && best.reserve(o.perConn) {
+		} else if o.mayTryLocked(best) && best.reserve(o.perConnNow()) {
 			o.learnStreams(best)
 			if best.inflight == 1 {
 				o.p.room.isBusy(best)

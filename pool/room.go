@@ -259,7 +259,10 @@ func (p *Pool) connectInRoom(ctx context.Context, key originKey, d *dial) (*conn
 		p.room.release(dialWeight)
 		return nil, err
 	}
-	c.o = d.origin
+	if c.o = d.origin; c.protocol == protoHTTP1 && !p.cfg.single() {
+		c.seq = newSequence(c.o, c)
+		c.cc.(*tcpCarrier).tap.seq.Store(c.seq)
+	}
 	p.room.release(dialWeight - 1)
 	c.onClosed(func() { p.room.closed(c) })
 	return c, nil

@@ -33,6 +33,9 @@ type tap struct {
 	overflow atomic.Bool  // a WINDOW_UPDATE came that no window can hold
 	uploads  atomic.Bool  // a request with a body was sent, which uses up windows
 
+	seq     atomic.Pointer[sequence]      // over HTTP/1.1, where connections are reused
+	reading atomic.Pointer[chan struct{}] // closed by the next Read that returns
+
 	closing atomic.Bool
 	frames  frameReader // used by Read alone
 }
@@ -70,6 +73,12 @@ func (t *tap) Read(p []byte) (int, error) {
 		t.notify(false)
 	}
 	n, err := t.Conn.Read(p)
+	if s := t.seq.Load(); s != nil && n > 0 && !s.came() {
+		n, err = 0, net.ErrClosed
+	}
+	if next := t.reading.Swap(nil); next != nil {
+		close(*next)
+	}
 	if t.h2 && n > 0 && !t.follow(p[:n]) {
 		t.overflow.Store(true)
 		t.end()
@@ -91,8 +100,20 @@ func (t *tap) end() {
 	}
 }
 
+// nextRead returns a channel that is closed by the next Read that returns.
+func (t *tap) nextRead() <-chan struct{} {
+	next := make(chan struct{})
+	if old := t.reading.Swap(&next); old != nil {
+		close(*old)
+	}
+	return next
+}
+
 // Close ends the connection. It does not wait for the peer.
 func (t *tap) Close() error {
+	if s := t.seq.Load(); s != nil && !t.ended.Load() {
+		s.closed()
+	}
 	t.end()
 	if t.closing.Swap(true) {
 		return net.ErrClosed

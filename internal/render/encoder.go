@@ -178,7 +178,8 @@ func (e *Encoder) Close() error {
 }
 
 // appendCheck appends the query as it was written, a tab, and the verdict; then, if the
-// answer is about another object, a tab, "about " and what it is about.
+// answer is about another object, a tab, "about " and what it is about; and a tab and
+// "desync" if responses of the server did not belong to their requests.
 func appendCheck(dst []byte, r *client.Result) []byte {
 	dst = append(dst, Safe(flat(ShownQuery(r.Query.Text)))...)
 	dst = append(dst, '\t')
@@ -186,6 +187,9 @@ func appendCheck(dst []byte, r *client.Result) []byte {
 	if r.Other != "" {
 		dst = append(dst, "\tabout "...)
 		dst = append(dst, Safe(flat(r.Other))...)
+	}
+	if r.Desync {
+		dst = append(dst, "\tdesync"...)
 	}
 	return append(dst, '\n')
 }

@@ -35,6 +35,7 @@ func WriteReceipt(w io.Writer, r Report, width int) error {
 		line("saved", savedLine(r.MS))
 	}
 	line("verdicts", Verdicts(r.Verdicts))
+	line("desync", desyncLine(r))
 	if r.Lookups > 0 {
 		line("time", timeLine(r))
 	}
@@ -69,6 +70,14 @@ func savedLine(ms TimeReport) string {
 		pool.SavedUnbound:   "the number of requests at a time varied",
 		pool.SavedForgotten: "there were too many servers",
 	}[ms.Unknown]
+}
+
+// desyncLine says what the warning desync means; empty if there is none.
+func desyncLine(r Report) string {
+	if r.Desync == 0 {
+		return ""
+	}
+	return plural(r.Desync, "result") + " with this warning: responses over HTTP/1.1 did not belong to their requests"
 }
 
 // receiptWidth is what a line of a receipt has at most, in characters.

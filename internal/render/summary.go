@@ -2,15 +2,18 @@ package render
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/pool"
 )
 
 // Bounds of a [Failures] and of what is shown of it.
@@ -28,7 +31,22 @@ type Failures struct {
 	more   int64 // of kinds that there was no room for
 }
 
-type failureKey struct{ code, server string }
+// A failureKey is what errors of one group have in common: the code, and the server
+// or a cause that has nothing to do with the server's address.
+type failureKey struct{ code, server, cause string }
+
+// keyOf returns the group of the error of r.
+func keyOf(r *client.Result) failureKey {
+	key := failureKey{code: r.Err.Code}
+	if errno, ok := errors.AsType[syscall.Errno](r.Err.Err); ok {
+		key.cause = errno.Error()
+	} else if e, ok := errors.AsType[*pool.Error](r.Err.Err); ok && e.Timeout() {
+		key.cause = string(e.Step)
+	} else {
+		key.server = redactURL(r.Server)
+	}
+	return key
+}
 
 type failureGroup struct {
 	failureKey
@@ -41,7 +59,7 @@ func (f *Failures) Add(r *client.Result) {
 	if r.Verdict.Answered() || r.Err == nil {
 		return
 	}
-	key := failureKey{r.Err.Code, redactURL(r.Server)}
+	key := keyOf(r)
 	if g := f.groups[key]; g != nil {
 		g.n++
 		return
@@ -89,6 +107,9 @@ func WriteSummary(w io.Writer, s Summary) error {
 	if len(besides) > 0 {
 		fmt.Fprintf(&b, "  besides   %s\n", strings.Join(besides, ", "))
 	}
+	if text := desyncLine(r); text != "" {
+		fmt.Fprintf(&b, "  %-9s %s\n", "desync", text)
+	}
 	label := "servers"
 	servers := slices.Clone(r.PerServer)
 	slices.SortStableFunc(servers, func(a, b ServerReport) int {
@@ -116,7 +137,7 @@ func (f *Failures) write(b *strings.Builder) {
 	for _, g := range f.groups {
 		key := [2]string{g.code, g.sample}
 		if other := alike[key]; other != nil {
-			alike[key] = &failureGroup{failureKey{g.code, min(g.server, other.server)}, g.n + other.n, g.sample}
+			alike[key] = &failureGroup{failureKey{code: g.code, server: min(g.server, other.server)}, g.n + other.n, g.sample}
 		} else {
 			alike[key] = g
 		}

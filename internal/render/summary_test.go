@@ -1,8 +1,12 @@
 package render
 
 import (
+	"context"
 	"fmt"
+	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -86,5 +90,21 @@ func TestLimit(t *testing.T) {
 		if got := Limit(r); got != want {
 			t.Errorf("%+v: %q, want %q", r, got, want)
 		}
+	}
+}
+
+// Errors that differ only in the address of the server are one group.
+func TestFailuresWithoutAddress(t *testing.T) {
+	var f Failures
+	for i := range 3 * maxFailures {
+		server := fmt.Sprintf("https://192.0.2.%d:8443/", i)
+		cause := error(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, byte(i)), Port: i}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)})
+		if i%2 == 1 {
+			cause = &pool.Error{Step: pool.StepHandshake, Origin: server, Err: context.DeadlineExceeded}
+		}
+		f.Add(&client.Result{Server: server, Verdict: client.Failed, Err: &client.Error{Code: client.CodeTransport, Message: "no connection to " + server, Err: cause}})
+	}
+	if len(f.groups) != 2 || f.more != 0 {
+		t.Errorf("%d groups and %d more, want 2 and 0", len(f.groups), f.more)
 	}
 }

@@ -153,6 +153,9 @@ func tableShape(o Options) (shape, error) {
 			if r.Other != "" && (f.name == "query" || f.name == "verdict") {
 				text, colour = markOther(f.name, text, r.Other), wary
 			}
+			if r.Desync && f.name == "verdict" {
+				text, colour = text+" (desync)", wary
+			}
 			dst = appendColumn(dst, text, colour, colours, widths[i], cut, i == len(fields)-1)
 		}
 		return append(dst, '\n')

@@ -31,6 +31,7 @@ type Report struct {
 	Verdicts          map[string]int64 `json:"verdicts"`
 	PerServer         []ServerReport   `json:"per_server"` // most lookups first
 	BootstrapRequests int64            `json:"bootstrap_requests,omitempty"`
+	Desync            int64            `json:"desync,omitempty"` // results with the warning desync
 }
 
 // A HandshakeReport counts TLS handshakes by kind. Avoided ones are requests on
@@ -81,6 +82,7 @@ const (
 // number. The zero Tally is ready; it serves one goroutine at a time.
 type Tally struct {
 	lookups  int64
+	desync   int64
 	verdicts map[client.Verdict]int64
 	times    histogram.Histogram
 	servers  map[string]*serverTally
@@ -112,6 +114,9 @@ func (t *Tally) Add(r *client.Result) {
 	}
 	t.lookups++
 	t.verdicts[r.Verdict]++
+	if r.Desync {
+		t.desync++
+	}
 	asked := r.Attempts > 0 || r.Status != 0
 	if asked {
 		t.times.Add(r.Elapsed)
@@ -186,6 +191,7 @@ func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
 		TripsAvoided:    stats.RoundTripsAvoided,
 		MS:              TimeReport{Wall: inMillis(wall), P50: inMillis(t.times.Quantile(.5)), P95: inMillis(t.times.Quantile(.95))},
 		Verdicts:        named(t.verdicts),
+		Desync:          t.desync,
 		PerServer:       make([]ServerReport, 0, len(t.servers)),
 	}
 	r.setSaved(stats)

@@ -51,6 +51,15 @@ func aboutOther(r *client.Result) string {
 	return "the answer is about " + r.Other
 }
 
+// outOfStep says that a server's responses did not belong to their requests; empty if
+// they did.
+func outOfStep(r *client.Result) string {
+	if !r.Desync {
+		return ""
+	}
+	return "desync: responses over HTTP/1.1 did not belong to their requests"
+}
+
 // unicodeName writes the name in its own script, if it has one.
 func (p *page) unicodeName(r *client.Result, rec *client.Record) {
 	if name := client.DisplayName(rec.UnicodeName); name != "" && name != r.Query.Name && name != client.DisplayName(rec.LDHName) {

@@ -1,0 +1,159 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/rdapq/rdapq/pool"
+)
+
+// desyncWarning is the warning of a result whose query was sent again because an
+// HTTP/1.1 connection brought responses that belong to other requests.
+const desyncWarning = "desync: the server's responses over a reused HTTP/1.1 connection did not belong to their requests; sent again over a new one"
+
+// desyncNews is the warning of the first result after a connection was found to
+// bring such responses, if no result had to be doubted for it.
+const desyncNews = "desync: the server sends responses over HTTP/1.1 that belong to no request; for ten minutes each request gets a connection of its own"
+
+// maxDesyncs bounds the requests that are repeated for that reason.
+const maxDesyncs = 5
+
+// A yielder lets others start lookups at its host while it waits.
+type yielder interface {
+	stepAside()
+	stepBack()
+}
+
+// doubt decides whether the response to a belongs to its request, which takes a
+// moment for a response over a reused HTTP/1.1 connection that does not say what
+// it is about. It reports whether the request has to be sent again. See
+// [pool.Check].
+func (c *Client) doubt(ctx context.Context, a *attempt, status int) (repeat bool) {
+	t, r := a.task, a.task.result
+	if a.cached || a.led || t.chase != nil {
+		return false
+	}
+	if a.check.News() && t.desyncs == 0 {
+		r.Desync = true
+		r.warn(desyncNews)
+	}
+	other := cmp.Or(r.Other, r.handle)
+	switch {
+	case r.named:
+		a.check.Match()
+		return false
+	case other != "" && a.check.Doubtful():
+		a.check.Mismatch()
+		t.differed = other
+	case other != "" && other == t.differed:
+		// This is what the server answers, over any connection.
+		a.check.Agree()
+		r.Desync = false
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return w == desyncWarning })
+		return false
+	case status/100 == 4 && a.check.Doubtful():
+		err := c.settleDoubt(ctx, a)
+		if err == nil {
+			return false
+		}
+		if !errors.Is(err, pool.ErrDesync) {
+			c.stop(ctx, t, "waiting for the end of the response of "+visible(r.Server))
+			return false
+		}
+	default:
+		return false
+	}
+	if t.desyncs++; t.desyncs > maxDesyncs {
+		r.fail(&Error{
+			Code: CodeTransport, Server: r.Server, URL: r.URL, Status: r.Status, Err: pool.ErrDesync,
+			Message: "the responses of " + visible(r.Server) + " do not belong to the requests on their connections",
+			Hint:    "use HTTP/2 if the server speaks it, or no reuse of connections",
+		})
+		return false
+	}
+	return true
+}
+
+func (c *Client) settleDoubt(ctx context.Context, a *attempt) error {
+	if y := a.task.yields; y != nil {
+		y.stepAside()
+		defer y.stepBack()
+	}
+	return a.check.Settle(ctx)
+}
+
+// resend prepares a task whose request is sent again for another connection.
+func (t *task) resend(warnings int) {
+	r := t.result
+	r.Warnings = r.Warnings[:warnings]
+	if t.desyncs == 1 {
+		r.Desync = true
+		r.warn(desyncWarning)
+	}
+	t.at = time.Time{}
+}
+
+// lists reports whether the domain in raw lists name as a variant (RFC 9083
+// section 5.3).
+func lists(raw []byte, name string) (found bool) {
+	_ = eachMember(trimBOM(raw), func(member string, value jsontext.Value) bool {
+		if memberName(member) != "variants" {
+			return true
+		}
+		// The names of variants are the only strings that can be equal to a name.
+		for dec := newDecoder(value); !found; {
+			token, err := dec.ReadToken()
+			if err != nil {
+				return false
+			}
+			if token.Kind() == '"' {
+				found = sameName(name, token.String(), "")
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// compareHandle notes whether the entity in raw has the handle that was asked for.
+func (r *Result) compareHandle(raw []byte) {
+	handle := ""
+	_ = eachMember(trimBOM(raw), func(member string, value jsontext.Value) bool {
+		if memberName(member) != "handle" {
+			return true
+		}
+		handle = firstString(value)
+		return false
+	})
+	if r.named = handle != "" && strings.EqualFold(handle, r.Query.Name); !r.named {
+		r.handle = handle
+	}
+}
+
+// stepAside takes it out of the count of lookups under way, so that another one
+// of its host may start. The connection is free for it.
+func (it *item) stepAside() {
+	q := it.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	it.lane.inFlight--
+	it.lane.aside++
+	q.inFlight--
+	q.offer(it.lane)
+}
+
+// stepBack undoes stepAside, before the item goes back to the queue or is done.
+func (it *item) stepBack() {
+	q := it.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	it.lane.inFlight++
+	it.lane.aside--
+	q.inFlight++
+}

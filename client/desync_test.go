@@ -1,0 +1,222 @@
+package client_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A shiftedServer speaks HTTP/1.1 and gets its responses out of step. Of the names
+// d0.example, d1.example and so on it knows two of three.
+type shiftedServer struct {
+	listener net.Listener
+	ca       *rdaptest.CA
+
+	strayEvery int           // sends one 404 too many after so many responses; 0: never
+	strayAfter time.Duration // so long after the response
+	behind     bool          // repeats its first response, and is one behind from then on
+
+	conns, requests atomic.Int64
+	mu              sync.Mutex
+	open            map[net.Conn]bool
+}
+
+// onlyServer answers for every query.
+type onlyServer string
+
+func (s onlyServer) Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error) {
+	return bootstrap.Answer{URLs: []string{string(s)}, Source: bootstrap.SourceServer}, nil
+}
+
+func known(name string) bool {
+	if strings.HasPrefix(name, "all") {
+		return true
+	}
+	n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(name, "d"), ".example"))
+	return n%3 != 0
+}
+
+func (s *shiftedServer) start(t *testing.T) {
+	t.Helper()
+	var err error
+	if s.ca, err = rdaptest.NewCA(); err != nil {
+		t.Fatal(err)
+	}
+	cert, err := s.ca.Certificate("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.listener, err = tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.open = make(map[net.Conn]bool)
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			c, err := s.listener.Accept()
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			s.open[c] = true
+			s.mu.Unlock()
+			s.conns.Add(1)
+			work.Go(func() {
+				defer func() {
+					c.Close()
+					s.mu.Lock()
+					delete(s.open, c)
+					s.mu.Unlock()
+				}()
+				s.serve(c)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		s.listener.Close()
+		s.mu.Lock()
+		for c := range s.open {
+			c.Close()
+		}
+		s.mu.Unlock()
+		work.Wait()
+	})
+}
+
+func response(name string) string {
+	if !known(name) {
+		return "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+	}
+	body := fmt.Sprintf(`{"objectClassName":"domain","ldhName":%q}`, name)
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/rdap+json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+}
+
+func (s *shiftedServer) serve(c net.Conn) {
+	var writing sync.Mutex
+	var strays sync.WaitGroup
+	defer strays.Wait()
+	in := bufio.NewReader(c)
+	before := ""
+	for n := 1; ; n++ {
+		req, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		total := s.requests.Add(1)
+		name := strings.TrimPrefix(req.URL.Path, "/domain/")
+		answer := name
+		if s.behind && n > 1 {
+			answer = before
+		}
+		before = name
+		writing.Lock()
+		_, err = c.Write([]byte(response(answer)))
+		writing.Unlock()
+		if err != nil {
+			return
+		}
+		if s.strayEvery > 0 && total%int64(s.strayEvery) == 0 {
+			strays.Go(func() {
+				time.Sleep(s.strayAfter)
+				writing.Lock()
+				defer writing.Unlock()
+				_, _ = c.Write([]byte("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
+			})
+		}
+	}
+}
+
+// No result is that of another query, and no stray 404 turns into not_found: what
+// comes of each name is right, or the name failed.
+func TestResponsesOutOfStep(t *testing.T) {
+	const names, linkTime = 60, 50 * time.Millisecond
+	for _, tt := range []struct {
+		name       string
+		names      string
+		strayEvery int
+		strayAfter time.Duration
+		behind     bool
+	}{
+		{"stray after each", "d", 1, 300 * time.Microsecond, false},
+		{"stray after each at once", "d", 1, 0, false},
+		{"stray after each 20th", "d", 20, 300 * time.Microsecond, false},
+		{"one behind", "all", 0, 0, true},
+		{"in step", "d", 0, 0, false},
+	} {
+		desync := tt.behind || tt.strayEvery > 0
+		for _, jobs := range []int{1, 8, 64} {
+			t.Run(fmt.Sprintf("%s/%d", tt.name, jobs), func(t *testing.T) {
+				t.Parallel()
+				s := &shiftedServer{strayEvery: tt.strayEvery, strayAfter: tt.strayAfter, behind: tt.behind}
+				s.start(t)
+				p, err := pool.New(pool.Config{
+					TLS: &tls.Config{RootCAs: s.ca.Pool()},
+					// A server that does not get the processor for 20 ms would pass for silent.
+					Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+						time.Sleep(linkTime)
+						return new(net.Dialer).DialContext(ctx, network, address)
+					},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer p.Close()
+				c, err := client.New(client.Config{
+					Resolver: onlyServer("https://" + s.listener.Addr().String() + "/"), Transport: p, Jobs: jobs, PerHost: jobs,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				inputs := func(yield func(client.Input, error) bool) {
+					for i := range names {
+						if !yield(client.Input{Text: fmt.Sprintf("%s%d.example", tt.names, i)}, nil) {
+							return
+						}
+					}
+				}
+				rows, warned := 0, 0
+				for r := range c.Batch(t.Context(), inputs) {
+					rows++
+					want := client.NotFound
+					if known(r.Query.Name) {
+						want = client.Registered
+					}
+					if r.Verdict != want || r.Other != "" {
+						t.Errorf("%s: %s, other %q, error %v", r.Query.Text, r.Verdict, r.Other, r.Err)
+					}
+					for _, w := range r.Warnings {
+						if strings.HasPrefix(w, "desync: ") {
+							warned++
+						}
+					}
+				}
+				if rows != names {
+					t.Errorf("%d rows, want %d", rows, names)
+				}
+				if desync == (warned == 0) {
+					t.Errorf("%d results with a warning", warned)
+				}
+				t.Logf("%d requests over %d connections, %d results with a warning", s.requests.Load(), s.conns.Load(), warned)
+				if !desync && (s.conns.Load() > 4 || s.requests.Load() != names) {
+					t.Errorf("%d requests over %d connections, want %d over 4 at most", s.requests.Load(), s.conns.Load(), names)
+				}
+			})
+		}
+	}
+}
