@@ -210,11 +210,12 @@ func sessionChild(t *testing.T, args string) {
 	session := newSession(t, tls.VersionTLS13)
 	for i := range childSessions {
 		f.Put(host(n*childSessions+i), session)
-		flush(t, f)
+		for f.Flush() != nil {
+			// Another process had the lock for too long. The session is still to be saved.
+		}
 	}
 	f.Put(host(4*childSessions), nil)
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
+	for f.Close() != nil {
 	}
 	if said.Len() > 0 {
 		t.Fatal(said)
