@@ -159,7 +159,7 @@ func (b *body) finish() {
 		b.o.saved.leave(b.sent, now, setup, !b.first)
 		b.o.p.saved.leave(b.sent, now, setup, !b.first)
 		if b.c.seq != nil {
-			b.c.seq.ended()
+			b.c.seq.ended(b.whole.Load())
 		}
 		b.o.release(b.c)
 	})

@@ -200,8 +200,16 @@ func (s *sequence) closed() {
 	}
 }
 
-// ended is called when a response has been read to its end, or given up.
-func (s *sequence) ended() { s.awaiting.Store(false) }
+// ended is called when a response has been read to its end (whole), or given up.
+func (s *sequence) ended(whole bool) {
+	s.awaiting.Store(false)
+	s.mu.Lock()
+	early := s.lost
+	s.mu.Unlock()
+	if whole && early {
+		s.suspect() // net/http had read on, and closed the connection for it
+	}
+}
 
 func (s *sequence) suspect() {
 	s.mu.Lock()

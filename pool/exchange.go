@@ -47,7 +47,7 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 	f := failure{reason: reasonOf(req.Context(), err), unsent: unsent(err), newest: newest}
 	f.unprocessed = f.reason.notProcessed(err)
 	if c.seq != nil {
-		c.seq.ended()
+		c.seq.ended(false)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -163,6 +163,7 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 		return resp
 	}
 	if resp.Body == http.NoBody || resp.ContentLength == 0 || req.Method == http.MethodHead {
+		b.whole.Store(true)
 		b.finish()
 		b.ended.Store(true)
 	}
