@@ -10,18 +10,24 @@ const (
 	maxAdaptive = 64 // at once at one server, unless the caller says so
 	slackMin    = 50 * time.Millisecond
 	gentleFloor = 4 // slow answers alone do not take the limit below
+
+	// A limit does not grow until a server has accepted so many requests. Until
+	// then a small quota may show, and few requests are refused by it.
+	growAfter = 64
+	growBy    = 2 // for each round of responses
 )
 
-// adaptive is how many lookups one server gets at once. It grows by one for
-// each full round of answers that come quickly, and is halved when the server
-// says that it is too much or when answers slow down: additive increase,
-// multiplicative decrease. After a pause that a server asked for it starts
-// again at one, and doubles until half of what was too much.
+// adaptive is how many lookups one server gets at a time. It grows by growBy for
+// each full round of responses that come quickly, and is halved when the server
+// fails repeatedly or when responses slow down: additive increase, multiplicative
+// decrease.
 type adaptive struct {
 	now    atomic.Int32 // the limit; read without the host's lock
+	first  int          // where it started
 	most   int
 	steady int // below it, each answer makes the limit grow
 	credit int // answers since it grew
+	useful int // answers in all, up to growAfter
 
 	recent  time.Duration // moving average of the time to an answer
 	best    time.Duration // the lowest that recent has been, forgotten slowly
@@ -30,8 +36,8 @@ type adaptive struct {
 }
 
 func (a *adaptive) start(at, most int) {
-	a.most = most
-	a.steady = min(at, most)
+	a.first, a.most = min(at, most), most
+	a.steady = a.first
 	a.now.Store(int32(a.steady))
 }
 
@@ -42,6 +48,7 @@ func (a *adaptive) limit() int { return int(a.now.Load()) }
 func (a *adaptive) answered(sent, now time.Time, latency time.Duration, inFlight int) {
 	slow := a.measure(latency)
 	limit := a.limit()
+	a.useful = min(a.useful+1, growAfter)
 	switch {
 	case slow && sent.After(a.cut):
 		if half := max(limit/2, min(gentleFloor, limit)); half < limit {
@@ -55,10 +62,11 @@ func (a *adaptive) answered(sent, now time.Time, latency time.Duration, inFlight
 		// It is not the limit that holds requests back.
 	case limit < a.steady:
 		a.now.Store(int32(min(limit+1, a.most)))
+	case a.useful < growAfter:
 	default:
 		if a.credit++; a.credit >= limit {
 			a.credit = 0
-			a.now.Store(int32(min(limit+1, a.most)))
+			a.now.Store(int32(min(limit+growBy, a.most)))
 		}
 	}
 }
@@ -94,10 +102,11 @@ func (a *adaptive) overloaded(sent, now time.Time) bool {
 	return true
 }
 
-// throttled is overloaded, and begins at one again.
-func (a *adaptive) throttled(sent, now time.Time) {
-	if a.overloaded(sent, now) {
-		a.now.Store(1)
+// restrain returns to where the limit started, if it is above: a quota bounds the
+// requests from now on, and few are to be in flight when it is exceeded.
+func (a *adaptive) restrain(now time.Time) {
+	if a.limit() > a.first {
+		a.set(a.first, a.first, now)
 	}
 }
 

@@ -20,12 +20,12 @@ func TestAdaptive(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	var a adaptive
 	a.start(8, 64)
-	now = a.drive(now, 7, 20*time.Millisecond)
+	now = a.drive(now, growAfter-1, 20*time.Millisecond)
 	if a.limit() != 8 {
-		t.Errorf("after 7 answers: %d", a.limit())
+		t.Errorf("while a small quota may show: %d", a.limit())
 	}
-	now = a.drive(now, 1, 20*time.Millisecond)
-	if a.limit() != 9 {
+	now = a.drive(now, 8, 20*time.Millisecond)
+	if a.limit() != 8+growBy {
 		t.Errorf("after a round: %d", a.limit())
 	}
 	now = a.drive(now, 10_000, 20*time.Millisecond)
@@ -38,24 +38,24 @@ func TestAdaptive(t *testing.T) {
 	if a.overloaded(now.Add(time.Nanosecond), now.Add(time.Second)) || a.limit() != 32 {
 		t.Errorf("after another that was on its way already: %d", a.limit())
 	}
-	now = now.Add(2 * time.Second)
-	a.throttled(now, now.Add(time.Millisecond))
-	if a.limit() != 1 {
-		t.Errorf("after a 429: %d", a.limit())
+	now = a.drive(now.Add(2*time.Second), 32, 20*time.Millisecond)
+	if a.limit() != 32+growBy {
+		t.Errorf("a round after it: %d", a.limit())
 	}
-	now = a.drive(now.Add(time.Second), 15, 20*time.Millisecond)
-	if a.limit() != 16 {
-		t.Errorf("half of what was too much is reached soon: %d", a.limit())
+	a.restrain(now)
+	if a.limit() != 8 {
+		t.Errorf("when a quota shows: %d", a.limit())
 	}
-	now = a.drive(now, 16, 20*time.Millisecond)
-	if a.limit() != 17 {
-		t.Errorf("and then one by one: %d", a.limit())
+	a.restrain(now)
+	now = a.drive(now.Add(time.Second), 8, 20*time.Millisecond)
+	if a.limit() != 8+growBy {
+		t.Errorf("a round after that: %d", a.limit())
 	}
 	// Requests that wait for something else say nothing about the limit.
 	for range 1000 {
 		a.answered(now.Add(time.Nanosecond), now.Add(time.Second), 20*time.Millisecond, 3)
 	}
-	if a.limit() != 17 {
+	if a.limit() != 8+growBy {
 		t.Errorf("without need: %d", a.limit())
 	}
 }

@@ -57,21 +57,25 @@ func run(t testing.TB, cfg Config, inputs iter.Seq2[Input, error], answer play, 
 		k.result.Attempts++
 		k.result.Err = nil
 		k.taken = false
-		s := sample{sent: time.Now(), probe: k.probe, beside: k.beside}
+		s := sample{ticket: k.ticket, beside: k.beside}
 		h := k.host
 		verdict, told := answer(k, nth)
-		told.sent, told.now, told.probe, told.beside = s.sent, time.Now(), s.probe, s.beside
-		k.probe = false
+		told.failedAt = k.failedAt
+		told.ticket, told.now, told.beside = s.ticket, time.Now(), s.beside
+		k.ticket = ticket{}
 		k.result.Verdict = verdict
 		if told.effect != answered || told.failed {
-			code := map[effect]string{throttled: CodeRateLimited, unreachable: CodeTimeout, overloaded: CodeServerError}[told.effect]
+			code := map[effect]string{throttled: CodeRateLimited, unreachable: CodeTimeout, overloaded: CodeServerError, walled: CodeForbidden}[told.effect]
 			k.result.fail(&Error{Code: code, Message: "made up", RetryAfter: told.retryAfter})
 			told.cause = k.result.Err
 			if told.effect == overloaded {
 				k.result.Status = 503
 			}
 		}
-		h.observe(told)
+		if k.walled = told.effect == walled; h.observe(told) {
+			k.result.blocked()
+		}
+		c.announce(h)
 		return c.next(ctx, k, told.effect == unreachable)
 	}
 	b.run(cancel, inputs, func(r *Result) bool {
@@ -165,7 +169,7 @@ func BenchmarkBatchEngine(b *testing.B) {
 			bt.try = func(_ context.Context, k *task) bool {
 				k.result.Verdict = Registered
 				k.taken = false
-				k.host.observe(sample{effect: answered, sent: now, now: time.Now(), latency: time.Millisecond, beside: k.beside})
+				k.host.observe(sample{effect: answered, ticket: ticket{at: now}, now: time.Now(), latency: time.Millisecond, beside: k.beside})
 				return false
 			}
 			b.ReportAllocs()

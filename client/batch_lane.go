@@ -47,6 +47,7 @@ type lane struct {
 	turn     uint64    // when it became ready
 	parked   time.Time // until when it is not looked at
 	resting  bool      // because all that it has is to be repeated later
+	brief    bool      // or until one of its requests has ended
 	slot     int       // its place among the timers; -1: none
 }
 
@@ -77,6 +78,18 @@ func (l *lane) due(now time.Time) (i int, at time.Time) {
 		}
 	}
 	return i, at
+}
+
+// leastTried returns the index of the input to be repeated that has been sent
+// least often, of those whose back-off is over; -1 if there is none.
+func (l *lane) leastTried(now time.Time) int {
+	i := -1
+	for k, it := range l.repeated {
+		if !it.at.After(now) && (i < 0 || it.result.Attempts < l.repeated[i].result.Attempts) {
+			i = k
+		}
+	}
+	return i
 }
 
 func (l *lane) removeRepeated(i int) *item {

@@ -88,5 +88,5 @@ func (q *queue) timeLeft(l *lane) float64 {
 func (h *host) spacing() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.rate.interval()
+	return h.known().interval()
 }

@@ -44,7 +44,7 @@ func (q *queue) park(l *lane, at time.Time) {
 }
 
 func (q *queue) unpark(l *lane) {
-	l.parked, l.resting = time.Time{}, false
+	l.parked, l.resting, l.brief = time.Time{}, false, false
 	if l.slot >= 0 {
 		heap.Remove(&q.timers, l.slot)
 	}

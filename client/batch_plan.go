@@ -167,7 +167,8 @@ func (h *host) estimate(queries int64, start, most int) (Rate, time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	need := growing(queries, min(start, most), most)
-	if r := h.rate; !r.IsZero() && queries > 0 {
+	r := h.known()
+	if !r.IsZero() && queries > 0 {
 		// The first span's share goes out at once, then as much in each.
 		spans := (queries - 1) / int64(r.N)
 		need = max(need, saturate(spans, r.Per))
@@ -175,7 +176,7 @@ func (h *host) estimate(queries int64, start, most int) (Rate, time.Duration) {
 	if wait := time.Until(h.until); wait > 0 && queries > 0 {
 		need += wait
 	}
-	return h.rate, need
+	return r, need
 }
 
 // rounds is how long so many answers take, atOnce at a time: one takes no less

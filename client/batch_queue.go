@@ -1,6 +1,7 @@
 package client
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -231,7 +232,7 @@ func (q *queue) pick(l *lane, now time.Time) (*item, ticket) {
 	if l.solo || l.inFlight > 0 && l.inFlight >= q.limit(l) {
 		return nil, ticket{}
 	}
-	p := pass{beside: l.inFlight, maxWait: q.maxWait, others: l.others}
+	p := pass{beside: l.inFlight, waiting: int(min(l.queued(), math.MaxInt32)), maxWait: q.maxWait, others: l.others}
 	if !q.deadline.IsZero() {
 		p.maxWait = min(p.maxWait, q.deadline.Sub(now))
 	}
@@ -252,15 +253,20 @@ func (q *queue) pick(l *lane, now time.Time) (*item, ticket) {
 	k := l.host.take(now, p)
 	switch k.grant {
 	case granted:
+		// A probe is a query that the server has not failed at, if there is one:
+		// it may be the query that it fails at.
+		if k.probe && due >= 0 && !fresh {
+			due = l.leastTried(now)
+		}
 		// A server that was asked too much is tried with what has not been
 		// refused. What has been more than once comes first, and by itself:
 		// whatever the server dislikes, it is not the company.
-		if due < 0 || k.careful && fresh && !l.repeated[due].refusedOften() {
+		if due < 0 || fresh && (k.probe || k.careful && !l.repeated[due].refusedOften()) {
 			return q.removeFresh(l), k
 		}
 		if l.repeated[due].refusedOften() {
 			if l.inFlight > 0 {
-				l.host.unsent(k.probe)
+				l.host.unsent(k)
 				return nil, ticket{}
 			}
 			l.solo = true
@@ -272,6 +278,7 @@ func (q *queue) pick(l *lane, now time.Time) (*item, ticket) {
 		}
 		if !k.at.IsZero() {
 			q.park(l, k.at)
+			l.brief = k.brief
 		}
 		return nil, k
 	default:
@@ -296,6 +303,9 @@ func (q *queue) done(it *item, again bool) {
 	l.inFlight--
 	l.solo = false
 	q.inFlight--
+	if l.brief {
+		q.unpark(l)
+	}
 	q.free(l, it)
 	if again && !q.gone {
 		it.restart()

@@ -36,7 +36,7 @@ func newTestQueue(cfg Config) *testQueue {
 					<-q.hold
 					q.running.Add(-1)
 					if k.grant == granted {
-						it.lane.host.unsent(k.probe)
+						it.lane.host.unsent(k)
 					}
 					q.done(it, false)
 					q.finish(it)

@@ -76,7 +76,7 @@ func testSixServers(t *testing.T) {
 	for name, s := range servers {
 		resolver[name] = s.URL()
 	}
-	a := newAsker(t, ca, client.Config{Resolver: resolver, Timeout: 2 * time.Minute, SpillDir: t.TempDir()})
+	a := newAsker(t, ca, client.Config{Resolver: resolver, Timeout: 2 * time.Minute, MaxWait: 10 * time.Second, SpillDir: t.TempDir()})
 
 	counts := map[string]int{"fast": 6000, "slow": 3000, "limited": 12, "moody": 6, "hole": 10, "html": 10}
 	var texts []string

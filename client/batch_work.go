@@ -62,7 +62,7 @@ func (b *batch) workOne() (more bool) {
 // handle does what the queue decided about an input.
 func (b *batch) handle(it *item, k ticket) fate {
 	if k.grant == granted {
-		it.taken, it.granted, it.probe = true, k.at, k.probe
+		it.taken, it.ticket = true, k
 		if it.host == nil {
 			it.host = it.lane.host
 		}

@@ -7,40 +7,48 @@ import (
 
 // Settings of a [breaker].
 const (
-	breakAfter = 5 // failures in a row
-	probeFirst = time.Second
-	probeMost  = time.Minute
+	breakAfter = 5  // failures in a row that open it
+	blockAfter = 20 // refusals in a row, without RDAP, that open it
 
-	// comeBack is how long a server that has answered before is waited for: it
-	// takes that long to start again. probeSoon bounds the intervals meanwhile.
-	comeBack  = 30 * time.Second
-	probeSoon = 4 * time.Second
+	probeFirst = time.Second
+	probeSoon  = 4 * time.Second  // longest interval of probes at first
+	probeMost  = 30 * time.Second // longest interval of probes
+	probeEager = 30 * time.Second // how long probeSoon bounds the intervals
+
+	// A server that gave a useful response before is waited for as long as the
+	// caller has patience. One that never did may be gone for good: it gets
+	// graceUnseen, and graceBlocked if all it does is refuse.
+	graceUnseen  = time.Minute
+	graceBlocked = 10 * time.Second
 )
 
-// breaker notices that a server is dead: that several requests in a row got no
-// answer of any kind, and none in between did. One request then finds out, after
-// a moment, whether it has come back. If not, all that waits for it is given up,
-// and later inputs are too, but for one at growing intervals. A server that has
-// answered before gets the time of a restart for it.
+// breaker notices an outage: failures in a row, without a useful response to a
+// request that was sent after the first of them. A failure is 502, 503 or 504
+// without Retry-After, a refused or reset connection, or silence. While it is
+// open, the server's queue pauses and single requests probe the server at
+// growing intervals. The first useful response closes it. Inputs are given up
+// only when the server stays away for longer than it is waited for.
 type breaker struct {
-	alive    bool      // it has answered once
+	alive    bool      // there was a useful response
 	failures int       // in a row
-	since    time.Time // the first of them
+	walls    int       // refusals without RDAP in a row
+	first    time.Time // when the first of them was sent
+	since    time.Time // when it failed
 	cause    *Error
-	dead     bool
+	open     bool
+	blocked  bool // by refusals without RDAP
 	sure     bool // a probe has failed as well
 	probing  bool // one is under way
 	probeAt  time.Time
 	pause    time.Duration
 }
 
-// allow says whether a request may go to the server: it may not before at, or
+// allow reports whether a request may go to the server: it may not before at, or
 // until the probe under way has ended if at is zero, or the input is to be given
-// up. A request that may go to a dead server is the probe. Patience is how long
-// a server that was alive is waited for.
+// up. A request that may go to a server while the breaker is open is the probe.
 func (b *breaker) allow(now time.Time, patience time.Duration) (g grant, at time.Time) {
 	switch {
-	case !b.dead:
+	case !b.open:
 		return granted, time.Time{}
 	case !b.probing && !now.Before(b.probeAt):
 		return granted, time.Time{}
@@ -53,64 +61,103 @@ func (b *breaker) allow(now time.Time, patience time.Duration) (g grant, at time
 	}
 }
 
-// mayComeBack reports whether the server was alive, and has not been away for
-// longer than it is waited for.
+// mayComeBack reports whether the server is still waited for.
 func (b *breaker) mayComeBack(now time.Time, patience time.Duration) bool {
-	return b.alive && now.Sub(b.since) < min(patience, comeBack)
+	switch {
+	case b.alive:
+	case b.blocked:
+		patience = min(patience, graceBlocked)
+	default:
+		patience = min(patience, graceUnseen)
+	}
+	return now.Sub(b.since) < patience
 }
 
 // sent notes that a request goes out, and reports whether it is the probe.
 func (b *breaker) sent() (probe bool) {
-	if b.dead && !b.probing {
+	if b.open && !b.probing {
 		b.probing = true
 		return true
 	}
 	return false
 }
 
-// forget ends a probe that came to nothing.
+// forget ends a probe without a result.
 func (b *breaker) forget(probe bool) {
 	if probe {
 		b.probing = false
 	}
 }
 
-// answered notes an answer, whatever it says.
-func (b *breaker) answered() {
-	if b.failures > 0 {
+// useful notes a useful response to a request of the time sent. A response to a
+// request that was sent before the first failure says nothing about the outage.
+func (b *breaker) useful(sent time.Time, probe bool) {
+	if (b.failures > 0 || b.walls > 0) && (probe || sent.After(b.first)) {
 		*b = breaker{}
 	}
 	b.alive = true
 }
 
-// failed notes a request that got no answer.
-func (b *breaker) failed(now time.Time, probe bool, cause *Error) {
+// failed notes a failure. It reports whether it is not an isolated one, and
+// whether it opened the breaker.
+func (b *breaker) failed(sent, now time.Time, probe bool, cause *Error) (repeated, opened bool) {
 	if b.failures++; b.failures == 1 {
-		b.since = now
+		b.first, b.since = sent, now
 	}
 	b.cause = cause
+	opened = b.note(now, probe, b.failures >= breakAfter)
+	if opened {
+		b.blocked = false
+	}
+	return b.failures > 1, opened
+}
+
+// wall notes a refusal that is not RDAP, and reports whether it opened the breaker.
+func (b *breaker) wall(sent, now time.Time, probe bool, cause *Error) (opened bool) {
+	if b.walls++; b.walls == 1 && b.failures == 0 {
+		b.first, b.since = sent, now
+	}
+	b.cause = cause
+	if opened = b.note(now, probe, b.walls >= blockAfter); opened {
+		b.blocked = true
+	}
+	return opened
+}
+
+func (b *breaker) note(now time.Time, probe, enough bool) (opened bool) {
 	switch {
 	case probe:
 		b.probing, b.sure = false, true
-		if b.pause = min(2*b.pause, probeMost); b.mayComeBack(now, comeBack) {
+		b.pause += b.pause / 2
+		if now.Sub(b.since) < probeEager {
 			b.pause = min(b.pause, probeSoon)
 		}
+		b.pause = min(b.pause, probeMost)
 		b.probeAt = now.Add(b.pause)
-	case !b.dead && b.failures >= breakAfter:
-		b.dead, b.pause = true, probeFirst
+	case !b.open && enough:
+		b.open, b.pause = true, probeFirst
 		b.probeAt = now.Add(b.pause)
+		return true
 	}
+	return false
 }
 
-// refusal is the error of an input that is not asked for.
+// refusal is the error of an input that is given up without a request.
 func (b *breaker) refusal(server string) *Error {
 	e := &Error{
 		Code: CodeTransport, Server: server, Hint: "try again when the server is back",
-		Message: "not asked: " + visible(server) + " failed " + strconv.Itoa(b.failures) + " times in a row",
+		Message: "not sent: " + visible(server) + " failed " + strconv.Itoa(b.failures) + " times in a row",
+	}
+	if b.blocked {
+		e.Code, e.Hint = CodeRateLimited, "try again later: the server may block this address"
+		e.Message = "not sent: " + visible(server) + " refused " + strconv.Itoa(b.walls) + " requests in a row without RDAP"
 	}
 	if b.cause != nil {
-		e.Code, e.Err = b.cause.Code, b.cause.Err
-		e.Message += ", at last with: " + b.cause.Message
+		e.Err = b.cause.Err
+		if !b.blocked {
+			e.Code = b.cause.Code
+		}
+		e.Message += ", the last with: " + b.cause.Message
 	}
 	return e
 }

@@ -18,89 +18,123 @@ func TestBreaker(t *testing.T) {
 			t.Errorf("%s: %v at %v, want %v after %v", step, got, at, g, wait)
 		}
 	}
-	for range breakAfter - 1 {
-		b.failed(now, b.sent(), refused)
+	fail := func(probe bool) (repeated, opened bool) { return b.failed(now, now, probe, refused) }
+	if repeated, _ := fail(b.sent()); repeated {
+		t.Error("the first failure is repeated")
+	}
+	for range breakAfter - 2 {
+		if repeated, opened := fail(b.sent()); !repeated || opened {
+			t.Error("not repeated, or opened too early")
+		}
 	}
 	want("four failures", granted, 0)
-	b.answered()
-	b.alive = false // else it would be waited for
-	for range breakAfter - 1 {
-		b.failed(now, b.sent(), refused)
+	b.useful(now, false)
+	if b.failures != breakAfter-1 {
+		t.Errorf("%d failures after a response to a request sent before them", b.failures)
 	}
-	want("four more after an answer", granted, 0)
-	b.failed(now, b.sent(), refused)
+	now = now.Add(time.Millisecond)
+	b.useful(now, false)
+	if b.failures != 0 || !b.alive {
+		t.Errorf("after a useful response: %+v", b)
+	}
+	for range breakAfter - 1 {
+		fail(b.sent())
+	}
+	want("four more after a useful response", granted, 0)
+	if _, opened := fail(b.sent()); !opened {
+		t.Error("five in a row do not open it")
+	}
 	want("five in a row", later, probeFirst)
-	b.failed(now, false, refused) // one that was under way
+	fail(false) // one that was under way
 	want("one more", later, probeFirst)
 	now = now.Add(probeFirst)
 	want("after a moment", granted, 0)
-	probe := b.sent()
-	if !probe || b.sent() {
+	if probe := b.sent(); !probe || b.sent() {
 		t.Error("there is one probe")
 	}
 	want("while a probe is under way", later, 0)
 	b.forget(true) // the caller gave it up
-	want("a probe that came to nothing", granted, 0)
-	b.failed(now, b.sent(), refused)
+	want("a probe without a result", granted, 0)
+	fail(b.sent())
 	want("the probe has failed", givenUpDead, 0)
-	wait := 2 * probeFirst
-	for range 10 {
+	for wait := probeFirst; now.Sub(b.since) < 10*time.Minute; {
+		if wait += wait / 2; now.Sub(b.since) < probeEager {
+			wait = min(wait, probeSoon)
+		}
+		wait = min(wait, probeMost)
 		now = now.Add(wait - time.Nanosecond)
 		want("not yet", givenUpDead, 0)
 		now = now.Add(time.Nanosecond)
 		want("the next probe", granted, 0)
-		if probe := b.sent(); !probe {
+		if !b.sent() {
 			t.Error("no probe")
 		}
 		want("others meanwhile", givenUpDead, 0)
-		b.failed(now, true, refused)
-		wait = min(2*wait, probeMost)
+		fail(true)
 	}
 	e := b.refusal("rdap.example")
-	if e.Code != CodeRefused || !strings.HasPrefix(e.Message, "not asked: rdap.example failed 17 times in a row") ||
+	if e.Code != CodeRefused || !strings.HasPrefix(e.Message, "not sent: rdap.example failed ") ||
 		!strings.Contains(e.Message, "refused the connection") || !errors.Is(e, refused.Err) {
 		t.Errorf("%+v", e)
 	}
 	now = now.Add(probeMost)
-	b.sent()
-	b.answered()
+	b.useful(now, b.sent())
 	want("it is back", granted, 0)
-	if b.dead || b.failures != 0 {
+	if b.open || b.failures != 0 || !b.alive {
 		t.Errorf("%+v", b)
 	}
 }
 
-// A server that has answered before gets the time to start again.
-func TestBreakerWaitsForRestart(t *testing.T) {
-	start := time.Unix(1_700_000_000, 0)
-	var b breaker
-	b.answered()
-	now := start
-	for range breakAfter {
-		b.failed(now, b.sent(), &Error{Code: CodeRefused})
-	}
-	probes := 0
-	for ; now.Before(start.Add(comeBack)); now = now.Add(100 * time.Millisecond) {
-		switch g, _ := b.allow(now, time.Minute); g {
-		case granted:
-			probes++
-			b.failed(now, b.sent(), &Error{Code: CodeRefused})
-		case givenUpDead:
-			t.Fatalf("given up after %v and %d probes", now.Sub(start), probes)
+// A server that gave a useful response is waited for as long as the caller has
+// patience, one that never did for a minute, and one that refuses everything
+// outside RDAP for less.
+func TestBreakerPatience(t *testing.T) {
+	for _, tt := range []struct {
+		alive, walls bool
+		patience     time.Duration
+		want         time.Duration
+	}{
+		{alive: true, patience: 10 * time.Minute, want: 10 * time.Minute},
+		{alive: true, patience: 2 * time.Second, want: 2 * time.Second},
+		{patience: 10 * time.Minute, want: graceUnseen},
+		{walls: true, patience: 10 * time.Minute, want: graceBlocked},
+		{walls: true, alive: true, patience: time.Minute, want: time.Minute},
+	} {
+		start := time.Unix(1_700_000_000, 0)
+		var b breaker
+		if tt.alive {
+			b.useful(start, false)
 		}
-		// Who has less patience, or another server to go to, does not wait.
-		if g, _ := b.allow(now, 0); probes > 0 && g == later {
-			t.Fatal("somebody without patience waits")
+		fail := func(now time.Time, probe bool) {
+			if tt.walls {
+				b.wall(now, now, probe, &Error{Code: CodeForbidden})
+			} else {
+				b.failed(now, now, probe, &Error{Code: CodeTimeout})
+			}
 		}
-	}
-	if most := int(comeBack / probeSoon); probes < most || probes > most+3 {
-		t.Errorf("%d probes", probes)
-	}
-	if g, _ := b.allow(now, time.Minute); g != givenUpDead {
-		t.Errorf("after %v: %v", now.Sub(start), g)
-	}
-	b.answered()
-	if g, _ := b.allow(now, time.Minute); g != granted || !b.alive {
-		t.Errorf("back: %v, %+v", g, b)
+		n := breakAfter
+		if tt.walls {
+			n = blockAfter
+		}
+		for range n {
+			fail(start, b.sent())
+		}
+		now, probes := start, 0
+		for ; ; now = now.Add(50 * time.Millisecond) {
+			g, _ := b.allow(now, tt.patience)
+			if g == givenUpDead {
+				break
+			}
+			if g == granted {
+				probes++
+				fail(now, b.sent())
+			}
+		}
+		if got := now.Sub(start); got < tt.want || got > tt.want+probeMost {
+			t.Errorf("%+v: given up after %v", tt, got)
+		}
+		if most := 15 + int(tt.want/probeMost); probes > most {
+			t.Errorf("%+v: %d probes", tt, probes)
+		}
 	}
 }

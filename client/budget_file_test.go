@@ -168,7 +168,7 @@ func TestBudgetsOutlive(t *testing.T) {
 				t.Errorf("run %d, request %d: %+v", run, i, k)
 			}
 			if k.grant == granted {
-				h.observe(sample{effect: answered, sent: time.Now(), now: time.Now()})
+				h.observe(sample{effect: answered, ticket: k, now: time.Now()})
 			}
 		}
 		if err := h.flushTo(f); err != nil {
@@ -178,8 +178,10 @@ func TestBudgetsOutlive(t *testing.T) {
 	// A pause is kept as well.
 	f := openBudgets(t, path)
 	h := testHost(Config{Budgets: f})
-	k := h.take(time.Now(), inBatch)
-	h.observe(sample{effect: throttled, sent: time.Now(), now: time.Now(), retryAfter: time.Hour, probe: k.probe})
+	for range 2 { // one alone would be isolated
+		k := h.take(time.Now(), inBatch)
+		h.observe(sample{effect: throttled, ticket: k, now: time.Now(), retryAfter: time.Hour})
+	}
 	if err := h.flushTo(f); err != nil {
 		t.Fatal(err)
 	}

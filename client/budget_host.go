@@ -17,17 +17,24 @@ type host struct {
 	origins  atomic.Pointer[[]string] // see addOrigin
 	faulty   atomic.Int64             // connection that failed last; see blame
 	read     atomic.Bool              // an answer has been read for what it says about limits
+	news     atomic.Bool              // there are announcements
 
 	mu       sync.Mutex
 	breaker  breaker
 	window   window
-	rate     Rate
+	rate     Rate // published, configured or stated by the server; zero: none
 	fixed    bool // rate is published or configured: the server teaches us no other
 	learned  time.Time
-	raised   time.Time // when rate was made out, or raised
-	stated   bool      // the server has said what rate is
-	inferred bool      // rate was made out at lastThrottle; answers still under way then belong to it
-	pending  span      // answers that the store has not been told of
+	quota    *quota  // learned from refusals; nil: none
+	era      int     // counts quotas: a request belongs to the one that granted it
+	counting int     // requests in flight that the quota granted
+	told     bool    // the store knows of the quota, and what was used of it
+	mine     []Use   // what it was told of the last span
+	trial    trial   // of what a refusal means
+	seek     *seek   // a quota whose span is not known yet; nil: none
+	odd      float64 // isolated refusals among the recent responses
+	history  history // of accepted requests while there is neither rate nor quota
+	pending  span    // answers that the store has not been told of
 
 	until     time.Time // nothing is asked before
 	paused    time.Time // when until was set
@@ -35,24 +42,53 @@ type host struct {
 	throttledSince,
 	lastThrottle,
 	lastAnswer,
-	since time.Time // sending of the first request that window knows
+	since time.Time // sending of the first request that history knows
 
-	held         int // lines of batches that it has, under the lock of hosts
-	asking       int // requests under way
-	done, failed int64
-	turns        turns
-	lines        lineCount
+	held          int // lines of batches that it has, under the lock of hosts
+	asking        int // requests under way
+	done, failed  int64
+	refusals      int64      // requests refused as too many
+	holds         HoldReason // why it was held back last
+	announced     [4]bool    // reasons that were announced
+	announcements []Hold     // to be announced when the lock is free
+	turns         turns
+	lines         lineCount
+}
+
+// A trial finds out whether a refusal is isolated. Until a request that was sent
+// after the refused one succeeds, or another one is refused, only the requests in
+// flight and two more are sent.
+type trial struct {
+	on    bool
+	sent  time.Time     // when the refused request was sent
+	wait  time.Duration // its Retry-After
+	until time.Time     // the responses to what is in flight are awaited first
+	extra int           // requests sent since
+}
+
+// trialExtra is how many requests are sent in a trial beyond those in flight.
+const trialExtra = 2
+
+// A seek is the search for the span of a quota by a server that does not say
+// when to come back: the pauses grow until a request is accepted.
+type seek struct {
+	n     int       // accepted since the window began
+	begin time.Time // of the window, as far as known
+	first time.Time // sending of the first request that was refused
+	last  time.Time // and of the last one
 }
 
 // Bounds of what is believed and done about throttling.
 const (
 	maxPause     = 24 * time.Hour  // asked for by a server
-	pauseBase    = time.Second     // without its word: up to so long, doubled each time
+	pauseBase    = time.Second     // without its word: so long, doubled each time
 	pauseMost    = time.Minute     // at most
-	learnedFor   = time.Hour       // how long a learned rate holds
-	raiseAfter   = 5 * time.Minute // when more is tried
+	learnedFor   = time.Hour       // how long a learned limit holds
 	forgetAfter  = 5 * time.Minute // of silence: earlier requests have no bearing on a limit
 	unratedGrain = 50 * time.Millisecond
+
+	oddMemory = 256 // responses among which isolated refusals are counted
+	oddMost   = 5   // so many are no accident
 )
 
 // A grant says what may become of a request.
@@ -72,6 +108,7 @@ type pass struct {
 	single  bool          // one lookup by itself
 	waiter  *waiter       // its place among those that wait; nil: it has none
 	beside  int           // lookups of its batch under way there
+	waiting int           // lookups that wait for the host; 0: not known
 	maxWait time.Duration // see Config.MaxWait
 	others  bool          // another server could be asked instead
 }
@@ -88,8 +125,11 @@ func (p pass) patience() time.Duration {
 type ticket struct {
 	grant   grant
 	at      time.Time // of later and givenUpLimit: when to ask again; zero: when another request has ended; of granted: the time of that
+	brief   bool      // of later: or when another request has ended
 	probe   bool      // the request finds out whether a dead server is back
 	careful bool      // the request finds out whether a server that was asked too much has had enough of a rest
+	excess  bool      // the request tests a quota
+	era     int       // see host
 }
 
 // take asks for one request, which observe has to follow, or unsent.
@@ -99,34 +139,62 @@ func (h *host) take(now time.Time, p pass) ticket {
 	if !h.turns.room(p, h.asking, h.adaptive.limit()) {
 		return h.queued(now, p)
 	}
-	if g, at := h.admit(now, p); g != granted {
-		return ticket{grant: g, at: at}
+	k := h.admit(now, p)
+	if k.grant != granted {
+		return k
 	}
-	if h.window.flying == 0 && (h.window.total == 0 || now.Sub(h.lastAnswer) > forgetAfter && h.rate.IsZero()) {
-		h.window.replace(nil)
+	if h.asking == 0 && h.limitless() && (h.since.IsZero() || now.Sub(h.lastAnswer) > forgetAfter) {
+		h.history.reset()
 		h.since = now
 	}
-	h.window.flying++
+	if h.quota != nil {
+		h.quota.sent(now, k.excess)
+		h.window.spend(now)
+		h.counting++
+	} else {
+		h.window.flying++
+	}
+	if h.trial.on {
+		h.trial.extra++
+	}
 	h.asking++
 	h.turns.granted(p)
-	return ticket{grant: granted, at: now, probe: h.breaker.sent(), careful: h.throttles > 0}
+	k.era, k.at, k.probe, k.careful = h.era, now, h.breaker.sent(), h.throttles > 0
+	return k
 }
+
+// limitless reports whether no limit on requests is known.
+func (h *host) limitless() bool { return h.rate.IsZero() && h.quota == nil }
 
 // hopeless reports whether there is no point in waiting for the host, and why.
 func (h *host) hopeless(now time.Time, p pass) (ticket, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	g, at := h.admit(now, p)
-	return ticket{grant: g, at: at}, g == givenUpDead || g == givenUpLimit
+	k := h.admit(now, p)
+	return k, k.grant == givenUpDead || k.grant == givenUpLimit
 }
 
-func (h *host) admit(now time.Time, p pass) (grant, time.Time) {
+// outage reports whether the host is not well but still waited for, and a failure
+// has nothing to do with the query, which failed before at the time failed if that
+// is not zero.
+func (h *host) outage(now time.Time, patience time.Duration, failed time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.breaker.open && h.breaker.mayComeBack(now, patience) && !h.wellSince(failed)
+}
+
+// wellSince reports whether the host gave a useful response after a query failed.
+func (h *host) wellSince(failed time.Time) bool {
+	return !failed.IsZero() && h.lastAnswer.After(failed)
+}
+
+func (h *host) admit(now time.Time, p pass) ticket {
 	if !p.single {
 		if g, at := h.breaker.allow(now, p.patience()); g != granted {
-			return g, at
+			return ticket{grant: g, at: at}
 		}
 		if p.beside >= h.adaptive.limit() {
-			return later, time.Time{}
+			return ticket{grant: later}
 		}
 	}
 	until := h.until
@@ -137,52 +205,92 @@ func (h *host) admit(now time.Time, p pass) (grant, time.Time) {
 	}
 	if now.Before(until) {
 		if !p.single && h.throttles > 0 && until.Sub(h.throttledSince) > p.maxWait {
-			return givenUpLimit, until // it has refused all that time
+			return ticket{grant: givenUpLimit, at: until} // it has refused all that time
 		}
 		return patience(now, until, p.maxWait)
 	}
 	if h.throttles > 0 && h.asking > 0 {
-		return later, time.Time{} // one goes ahead and finds out
+		return ticket{grant: later} // one goes ahead and finds out
+	}
+	if h.trial.on && h.asking > 0 {
+		if h.trial.extra >= trialExtra {
+			return ticket{grant: later}
+		}
+		if now.Before(h.trial.until) {
+			return ticket{grant: later, at: h.trial.until, brief: true}
+		}
+	}
+	if h.quota != nil {
+		return h.withinQuota(now, p)
 	}
 	return h.withinRate(now, p)
 }
 
-func (h *host) withinRate(now time.Time, p pass) (grant, time.Time) {
+func (h *host) withinQuota(now time.Time, p pass) ticket {
+	if now.Sub(h.learned) > learnedFor {
+		h.forget()
+		return ticket{grant: granted}
+	}
+	ok, excess, at := h.quota.allow(now, &h.window, p.waiting)
+	switch {
+	case ok:
+		return ticket{grant: granted, excess: excess}
+	case at.IsZero():
+		return ticket{grant: later}
+	default:
+		return patience(now, at, p.maxWait)
+	}
+}
+
+func (h *host) withinRate(now time.Time, p pass) ticket {
 	if !h.fixed && !h.rate.IsZero() && now.Sub(h.learned) > learnedFor {
-		h.rate, h.window.grain = Rate{}, unratedGrain
+		h.forget()
 	}
 	if h.rate.IsZero() {
-		return granted, time.Time{}
+		return ticket{grant: granted}
 	}
 	n, at := h.window.free(now, h.rate)
-	if n <= 0 && h.raise(now) {
-		n, at = h.window.free(now, h.rate)
-	}
 	switch {
 	case n > 0:
-		return granted, time.Time{}
+		return ticket{grant: granted}
 	case at.IsZero():
-		return later, time.Time{}
+		return ticket{grant: later}
 	default:
 		return patience(now, at, p.maxWait)
 	}
 }
 
 // patience bounds a wait.
-func patience(now, at time.Time, maxWait time.Duration) (grant, time.Time) {
+func patience(now, at time.Time, maxWait time.Duration) ticket {
 	if at.Sub(now) > maxWait {
-		return givenUpLimit, at
+		return ticket{grant: givenUpLimit, at: at}
 	}
-	return later, at
+	return ticket{grant: later, at: at}
 }
 
-// unsent gives back a request that was taken and not made.
-func (h *host) unsent(probe bool) {
+// unsent gives back a request that was granted and not made.
+func (h *host) unsent(k ticket) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.window.unsent()
-	h.ended(probe)
+	if k.excess && h.counted(k) {
+		h.quota.trying--
+	}
+	h.refund(k)
+	h.ended(k.probe)
 }
+
+// refund takes back what a request counts against a limit.
+func (h *host) refund(k ticket) {
+	if h.counted(k) {
+		h.window.refund(k.at)
+		h.counting--
+	} else {
+		h.window.unsent()
+	}
+}
+
+// counted reports whether a request was counted when it was sent.
+func (h *host) counted(k ticket) bool { return h.quota != nil && k.era == h.era }
 
 func (h *host) ended(probe bool) {
 	h.asking--
@@ -200,8 +308,10 @@ type effect int
 const (
 	answered    effect = iota
 	redirected         // an answer that is not the end of a lookup
-	overloaded         // 503 and its like
+	overloaded         // 502, 503 or 504 without Retry-After
 	throttled          // too many requests
+	walled             // refused, and not in RDAP
+	useless            // another response that says nothing about the query
 	unreachable        // no answer of any kind
 	withdrawn          // the caller gave up
 )
@@ -209,21 +319,28 @@ const (
 // A sample is what a request tells about its host.
 type sample struct {
 	effect     effect
-	failed     bool // the question was not answered
-	probe      bool
-	beside     int           // lookups under way there with it
-	sent, now  time.Time     // when it was granted, and now; on its way out it may be overtaken by others' answers
+	failed     bool      // the question was not answered
+	ticket     ticket    // with which the request was granted
+	failedAt   time.Time // when the same query failed before; zero: it did not
+	beside     int       // lookups under way there with it
+	now        time.Time
 	latency    time.Duration // to the answer, set-up of connections not counted; 0 if not known
+	status     int           // of the response
 	retryAfter time.Duration // of throttled
 	stated     Rate          // a limit that the answer speaks of
-	cause      *Error        // of unreachable
+	cause      *Error        // of what failed
 }
 
-// observe learns from a request that take granted.
-func (h *host) observe(s sample) {
+// observe learns from a request that take granted. It reports whether a walled
+// one was refused because there were too many, as far as can be known, and so is
+// worth to be sent again.
+func (h *host) observe(s sample) (tooMany bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	defer h.ended(s.probe && s.effect != unreachable)
+	defer h.ended(s.ticket.probe && s.effect != unreachable && s.effect != overloaded && s.effect != useless && s.effect != walled)
+	if s.ticket.excess && h.counted(s.ticket) {
+		h.quota.trying--
+	}
 	if s.effect != redirected {
 		h.done++
 		if s.failed {
@@ -231,33 +348,62 @@ func (h *host) observe(s sample) {
 		}
 	}
 	if !s.stated.IsZero() && !h.fixed {
-		h.learn(s.stated, s.now)
-		h.stated = true
+		h.state(s)
 	}
 	switch s.effect {
 	case withdrawn:
-		h.count(s.now)
-	case unreachable:
-		h.count(s.now)
-		h.breaker.failed(s.now, s.probe, s.cause)
-	case throttled:
-		h.breaker.answered()
-		h.throttled(s)
-	case overloaded:
-		h.count(s.now)
-		h.breaker.answered()
-		h.adaptive.overloaded(s.sent, s.now)
-	case answered, redirected:
-		h.count(s.now)
-		h.breaker.answered()
-		h.lastAnswer = s.now
-		if s.sent.After(h.lastThrottle) {
-			h.throttles = 0
-		} else if h.inferred {
-			h.rate.N++ // one more that was let through before it said stop
+		h.count(s)
+	case unreachable, overloaded:
+		h.count(s)
+		h.fail(s)
+	case useless:
+		h.count(s)
+		if s.ticket.probe {
+			h.fail(s)
 		}
-		h.adaptive.answered(s.sent, s.now, s.latency, max(s.beside, h.asking))
+	case walled:
+		return h.wall(s)
+	case throttled:
+		h.breaker.useful(s.ticket.at, s.ticket.probe)
+		h.refused(s)
+	case answered, redirected:
+		h.breaker.useful(s.ticket.at, s.ticket.probe)
+		h.accepted(s)
+		h.adaptive.answered(s.ticket.at, s.now, s.latency, max(s.beside, h.asking))
 	}
+	return false
+}
+
+// fail notes a failure of the server. Repeated ones halve how many requests it
+// gets at a time; isolated ones do not.
+func (h *host) fail(s sample) {
+	if !h.breaker.open && h.wellSince(s.failedAt) {
+		return // it may be the query
+	}
+	repeated, opened := h.breaker.failed(s.ticket.at, s.now, s.ticket.probe, s.cause)
+	if repeated && s.effect == overloaded {
+		h.adaptive.overloaded(s.ticket.at, s.now)
+	}
+	if opened {
+		h.hold(HoldOutage, s, h.breaker.probeAt)
+	}
+}
+
+// wall notes a refusal that is not RDAP. From a server that gave a useful response
+// before it counts as too many requests.
+func (h *host) wall(s sample) (tooMany bool) {
+	alive := h.breaker.alive
+	if !alive || s.ticket.probe {
+		if h.breaker.wall(s.ticket.at, s.now, s.ticket.probe, s.cause) {
+			h.hold(HoldBlocked, s, h.breaker.probeAt)
+		}
+	}
+	if alive {
+		h.refused(s)
+		return true
+	}
+	h.count(s)
+	return h.breaker.open
 }
 
 func (h *host) extend(until, paused time.Time) {
@@ -276,11 +422,19 @@ func jitter(base, most time.Duration, repetition int) time.Duration {
 	return rand.N(min(base, most)) + time.Millisecond
 }
 
+// known is the limit that is kept to; zero: none.
+func (h *host) known() Rate {
+	if h.quota != nil {
+		return Rate{N: h.quota.n, Per: h.quota.span}
+	}
+	return h.rate
+}
+
 // progress returns where the host stands.
 func (h *host) progress(now time.Time) ServerProgress {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := ServerProgress{Server: h.name, InFlight: int64(h.asking), Limit: h.adaptive.limit(), Requests: h.done, Dead: h.breaker.dead, Rate: h.rate}
+	p := ServerProgress{Server: h.name, InFlight: int64(h.asking), Limit: h.adaptive.limit(), Requests: h.done, Dead: h.breaker.open, Rate: h.known(), Refused: h.refusals, Held: h.holds}
 	h.lines.report(&p)
 	if h.until.After(now) {
 		p.ParkedUntil = h.until
@@ -294,8 +448,8 @@ func (h *host) limitError(now, at time.Time) *Error {
 	defer h.mu.Unlock()
 	e := &Error{Code: CodeRateLimited, RetryAfter: at.Sub(now)}
 	why := " asked to be left alone"
-	if !now.Before(h.until) && !h.rate.IsZero() {
-		why = " is asked at most " + h.rate.String()
+	if r := h.known(); !now.Before(h.until) && !r.IsZero() {
+		why = " is asked at most " + r.String()
 	}
 	e.Message = "not asked: " + visible(h.name) + why + ", and the next request may be made " + back(now, at)
 	e.Hint = "come back " + back(now, at) + ", or allow a longer wait"
@@ -305,15 +459,6 @@ func (h *host) limitError(now, at time.Time) *Error {
 // back says when, for people.
 func back(now, at time.Time) string {
 	return "in " + shortSpan(at.Sub(now).Round(time.Second)) + " (" + at.UTC().Format("2006-01-02 15:04:05 MST") + ")"
-}
-
-// mayComeBack reports whether a request that failed for want of a server is
-// worth repeating until it is back: it has answered before, and now there was no
-// connection to be had for it, or it is dead for others, too.
-func (h *host) mayComeBack(now time.Time, patience time.Duration, unsent bool) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return (unsent || h.breaker.dead) && h.breaker.mayComeBack(now, patience)
 }
 
 // deadError is the error of an input that is given up because the server is dead.

@@ -152,11 +152,13 @@ func (h *host) recall() {
 	if ok {
 		h.until, h.paused = b.Until, b.Paused
 		if !h.fixed && !b.Learned.IsZero() {
-			h.rate, h.learned = b.Learned, b.Seen
+			span := b.Learned.Per
+			h.learned, h.told = b.Seen, true
+			h.quota = &quota{n: b.Learned.N, span: span, low: span, confirmed: true, testAt: time.Now().Add(testHold * span)}
 		}
 	}
-	if !h.rate.IsZero() {
-		h.window.grain = h.rate.Per / windowGrains
+	if r := h.known(); !r.IsZero() {
+		h.window.grain = r.Per / windowGrains
 		h.window.replace(b.Used)
 	}
 }
@@ -165,7 +167,7 @@ func (h *host) recall() {
 func (h *host) idle(now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.held == 0 && h.asking == 0 && !h.until.After(now) && !h.breaker.dead && h.rate.IsZero()
+	return h.held == 0 && h.asking == 0 && !h.until.After(now) && !h.breaker.open && h.limitless()
 }
 
 // flush tells the store what it has not been told.

@@ -1,111 +1,316 @@
 package client
 
-import "time"
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+)
 
 // count notes that a request has ended that counts against a limit.
-func (h *host) count(now time.Time) {
-	if h.rate.IsZero() {
-		h.window.answered(now)
-		h.window.thin()
+func (h *host) count(s sample) {
+	switch {
+	case h.counted(s.ticket):
+		h.use(s.ticket.at)
+		h.counting--
+	case h.quota != nil:
+		h.use(s.ticket.at)
+		h.window.answered(s.ticket.at)
+	case !h.rate.IsZero():
+		h.use(s.now)
+		h.window.answered(s.now)
+	default:
+		h.window.unsent()
+		h.history.add(s.ticket.at)
+	}
+}
+
+// use notes for the store that a request counts against a limit.
+func (h *host) use(at time.Time) {
+	if h.quota != nil && !h.told {
 		return
 	}
-	if h.pending.n > 0 && now.Sub(h.pending.from) >= h.window.grain {
+	if h.pending.n > 0 && at.Sub(h.pending.from) >= h.window.grain {
 		h.tell()
 	}
-	h.window.answered(now)
 	if h.pending.n == 0 {
-		h.pending.from = now
+		h.pending.from = at
 	}
-	h.pending.to = now
+	h.pending.to = at
 	h.pending.n++
 }
 
-// tell tells the store of what was used, and hears what others used.
+// tell tells the store of what was used, and takes over what other programs used.
 func (h *host) tell() {
 	if h.pending.n == 0 {
 		return
 	}
-	h.store.Add(h.name, Budget{Used: []Use{{At: h.pending.to, N: h.pending.n}}})
-	h.pending = span{}
-	if b, ok := h.store.Load(h.name); ok {
-		h.window.replace(b.Used)
-		h.extend(b.Until, b.Paused)
-	}
-}
-
-// throttled pauses the host and lowers what it is asked.
-func (h *host) throttled(s sample) {
-	fresh := s.sent.After(h.lastThrottle)
-	pause := min(s.retryAfter, maxPause)
-	if fresh {
-		if h.throttles++; h.throttles == 1 {
-			h.throttledSince = s.now
-		}
-		if pause <= 0 {
-			pause = jitter(pauseBase, pauseMost, h.throttles)
-		}
-		if !h.fixed && s.stated.IsZero() {
-			h.infer(s.now, s.retryAfter)
-		}
-		h.adaptive.throttled(s.sent, s.now)
-		h.lastThrottle = s.now
-	}
-	if h.rate.IsZero() {
-		h.window.unsent() // what was refused is not what it allows
-	} else {
-		h.count(s.now)
-	}
-	if pause > 0 {
-		if until := s.now.Add(pause); until.After(h.until) {
-			h.until, h.paused = until, s.now
-			h.store.Add(h.name, Budget{Until: until, Paused: s.now})
-		}
-	}
-}
-
-// infer makes out the limit that was hit: as many as were answered since the
-// first of them, until the time that the server says to come back at.
-func (h *host) infer(now time.Time, wait time.Duration) {
-	if h.inferred = h.rate.IsZero(); h.inferred {
-		span := now.Sub(h.since) + wait
-		if h.inferred = wait > 0 && h.window.total > 0 && span <= maxRatePer; h.inferred {
-			h.learn(Rate{N: h.window.total, Per: span}, now)
-		}
+	u := Use{At: h.pending.to, N: h.pending.n}
+	h.store.Add(h.name, Budget{Used: []Use{u}})
+	h.pending.n = 0
+	b, ok := h.store.Load(h.name)
+	if !ok {
 		return
 	}
-	// It was hit although we kept to what we took it to be.
-	r := h.rate
-	h.window.expire(now, r.Per)
-	switch n := h.window.total; {
-	case n == 0:
-		r.Per = min(max(r.Per+r.Per/4, wait), maxRatePer)
-	case n < r.N:
-		r.N = n
-	default:
-		r.N = max(r.N*3/4, 1)
-	}
-	h.learn(r, now)
-}
-
-func (h *host) learn(r Rate, now time.Time) {
-	b := Budget{Learned: r, Seen: now}
-	if h.rate.IsZero() {
-		for _, u := range h.window.uses {
-			b.Used = append(b.Used, Use{At: u.to, N: u.n})
+	h.extend(b.Until, b.Paused)
+	per := h.window.grain * windowGrains
+	h.mine = append(h.mine, u)
+	h.mine = slices.DeleteFunc(h.mine, func(u Use) bool { return h.pending.to.Sub(u.At) >= per })
+	known, mine := usedWithin(b.Used, h.pending.to, per), usedWithin(h.mine, h.pending.to, per)
+	if known > mine+max(2, mine/16) { // the store may have joined some of ours
+		h.window.replace(b.Used)
+		if h.counting > 0 {
+			h.window.add(h.pending.to, h.counting)
 		}
 	}
-	h.rate, h.learned, h.window.grain = r, now, r.Per/windowGrains
-	h.raised, h.stated = now, false
+}
+
+// usedWithin counts the requests in the span before a time.
+func usedWithin(uses []Use, at time.Time, per time.Duration) (n int) {
+	for _, u := range uses {
+		if at.Sub(u.At) < per {
+			n += u.N
+		}
+	}
+	return n
+}
+
+// accepted learns from a useful response.
+func (h *host) accepted(s sample) {
+	h.count(s)
+	h.lastAnswer = s.now
+	h.odd -= h.odd / oddMemory
+	if s.ticket.at.After(h.lastThrottle) {
+		h.throttles = 0
+		h.settle(s)
+	} else if h.seek != nil {
+		h.seek.n++ // one more that was let through before it said stop
+	} else if h.quota != nil && !h.quota.confirmed && h.learned.Equal(h.lastThrottle) {
+		h.quota.n++
+	}
+	if h.trial.on && s.ticket.at.After(h.trial.sent) {
+		h.trial = trial{}
+		h.isolated(s)
+	}
+	if q := h.quota; q != nil {
+		if q.accepted(s.now, s.ticket.excess) && q.confirmed {
+			h.keep(s.now)
+		}
+		if q.idle(s.now) {
+			h.forget()
+		}
+	}
+}
+
+// settle ends the search for a span: the server accepts requests again.
+func (h *host) settle(s sample) {
+	k := h.seek
+	if k == nil {
+		return
+	}
+	h.seek = nil
+	pause := s.ticket.at.Sub(k.first)
+	q := &quota{n: k.n, span: s.ticket.at.Sub(k.begin), low: k.last.Sub(k.begin)}
+	if k.first.Sub(k.begin) > pause {
+		// The window began somewhen: the pause is all that is known of it.
+		q.span, q.low = pause, k.last.Sub(k.first)
+		q.n = h.history.since(k.first.Add(-pause)) - h.history.since(s.ticket.at)
+	}
+	if q.n > 0 && q.span <= maxRatePer {
+		h.limit(q, s.now)
+	}
+}
+
+// limit makes q the limit of the host, which counts what was accepted before.
+func (h *host) limit(q *quota, now time.Time) {
+	h.quota, h.learned, h.rate = q, now, Rate{}
+	h.era++
+	h.counting, h.told = 0, false
+	h.quota.bound = now
+	h.window.grain = q.span / windowGrains
+	h.window.replace(nil)
+	for _, p := range h.history.pieces {
+		if at := h.history.epoch.Add(p.to); now.Sub(at) < q.span+slack(q.span) {
+			h.window.add(at, p.n)
+		}
+	}
+	h.history.reset()
+	h.adaptive.restrain(now)
+}
+
+// forget drops what was learned.
+func (h *host) forget() {
+	h.quota, h.rate = nil, Rate{}
+	h.era++
+	h.counting, h.told = 0, false
+	h.window.grain = unratedGrain
+	h.window.replace(nil)
+	h.history.reset()
+	h.since = time.Time{}
+}
+
+// keep stores a learned limit.
+func (h *host) keep(now time.Time) {
+	h.learned = now
+	b := Budget{Learned: Rate{N: h.quota.n, Per: h.quota.span}, Seen: now}
+	if !h.told {
+		b.Used, h.told, h.pending.n = h.window.used(), true, 0
+		h.mine = b.Used
+	}
 	h.store.Add(h.name, b)
 }
 
-// raise tries whether more is allowed than was made out, when that has been used
-// up for long and nothing refused: it may have been others who used up the rest.
-func (h *host) raise(now time.Time) bool {
-	if h.fixed || h.stated || now.Sub(h.raised) < max(raiseAfter, 10*h.rate.Per) {
-		return false
+// isolated notes a refusal between successes: it teaches nothing, unless such
+// refusals are so frequent that they are no accident.
+func (h *host) isolated(s sample) {
+	if h.odd++; h.odd < oddMost || !h.rate.IsZero() {
+		return
 	}
-	h.rate.N += max(h.rate.N/2, 1)
-	h.raised = now
-	return true
+	h.odd = 0
+	if q := h.quota; q != nil {
+		q.odd(s.now)
+		h.keep(s.now)
+		return
+	}
+	span := min(max(time.Second, s.retryAfter), s.now.Sub(h.since))
+	if n := h.history.since(s.now.Add(-span)); n > 0 && span > 0 {
+		h.limit(&quota{n: n, span: span, even: true, testAt: s.now.Add(testHold * span)}, s.now)
+		h.quota.confirmed = true
+		h.keep(s.now)
+		h.hold(HoldLimit, s, s.now)
+	}
+}
+
+// refused learns from a refusal of the server for too many requests.
+func (h *host) refused(s sample) {
+	h.refusals++
+	if h.rate.IsZero() {
+		h.refund(s.ticket) // what was refused is not what it allows
+	} else {
+		h.count(s)
+	}
+	wait := min(max(s.retryAfter, 0), maxPause)
+	if !s.ticket.at.After(h.lastThrottle) {
+		// It was sent before the pause: it says nothing new, but perhaps a later time.
+		if h.until.After(s.now) && wait > 0 {
+			h.pause(s.now, wait)
+		}
+		return
+	}
+	used, elapsed := 0, time.Duration(0)
+	if h.quota != nil {
+		used, elapsed = h.window.usedIn(s.ticket.at, h.quota.span)
+	}
+	near := h.quota != nil && (s.ticket.excess || float64(used) >= quotaNear*float64(h.quota.n))
+	if !h.trial.on && h.throttles == 0 && s.stated.IsZero() && !near {
+		h.trial = trial{on: true, sent: s.ticket.at, wait: wait, until: s.now.Add(max(h.adaptive.recent, 5*time.Millisecond))}
+		return
+	}
+	first := s.ticket.at
+	if h.trial.on {
+		wait = max(wait, h.trial.wait)
+		if h.trial.sent.Before(first) {
+			first = h.trial.sent
+		}
+	}
+	h.trial = trial{}
+	if h.throttles++; h.throttles == 1 {
+		h.throttledSince = s.now
+	}
+	h.lastThrottle = s.now
+	pause := wait
+	switch {
+	case h.quota != nil:
+		if pause <= 0 {
+			pause = h.quotaPause(used, elapsed)
+		}
+		if h.throttles == 1 || used > 0 {
+			h.quota.refused(s.now, used, elapsed, wait, pause)
+		}
+		if h.quota.confirmed {
+			h.keep(s.now)
+		}
+	case !h.rate.IsZero():
+		if pause <= 0 {
+			pause = backOff(h.throttles)
+		}
+	default:
+		if pause <= 0 {
+			pause = backOff(h.throttles)
+		}
+		h.discover(first, s, wait)
+	}
+	h.pause(s.now, pause)
+	h.hold(HoldLimit, s, h.until)
+}
+
+// discover begins to make out a quota: as many as were accepted since the window
+// began. If the server says when to come back the span is known as well.
+func (h *host) discover(first time.Time, s sample, wait time.Duration) {
+	elapsed := first.Sub(h.since)
+	if wait <= 0 {
+		if h.seek == nil {
+			h.seek = &seek{n: h.history.since(h.since), begin: h.since, first: first}
+		}
+		h.seek.last = s.ticket.at
+		return
+	}
+	h.seek = nil
+	q := &quota{span: max(wait, time.Second), low: min(elapsed, wait/2)}
+	if elapsed <= 8*wait {
+		q.span = max(wait, elapsed+wait-retrySlack)
+		q.n = h.history.since(h.since)
+	} else {
+		q.n, q.low = h.history.since(first.Add(-q.span)), 0
+	}
+	if q.n > 0 && q.span <= maxRatePer {
+		h.limit(q, s.now)
+	}
+}
+
+// quotaPause is how long to pause after a refusal without Retry-After.
+func (h *host) quotaPause(used int, elapsed time.Duration) time.Duration {
+	q := h.quota
+	if h.throttles == 1 && (used >= q.n || float64(used) >= quotaNear*float64(q.n)) && elapsed < q.span {
+		return max(q.span-elapsed, q.span/64)
+	}
+	p := max(q.span/8, 20*time.Millisecond)
+	for range min(h.throttles-1, 20) {
+		if p *= 2; p >= pauseMost {
+			return pauseMost
+		}
+	}
+	return p
+}
+
+// backOff is the pause after so many refusals in a row without Retry-After. Its
+// random part keeps several clients apart.
+func backOff(throttles int) time.Duration {
+	d := pauseBase
+	for ; throttles > 1 && d < pauseMost; throttles-- {
+		d *= 2
+	}
+	d = min(d, pauseMost)
+	return d - rand.N(d/10)
+}
+
+// pause sends the host nothing for so long.
+func (h *host) pause(now time.Time, d time.Duration) {
+	if until := now.Add(d); d > 0 && until.After(h.until) {
+		h.until, h.paused = until, now
+		h.store.Add(h.name, Budget{Until: until, Paused: now})
+	}
+}
+
+// state takes over a limit that the server states.
+func (h *host) state(s sample) {
+	if h.rate == s.stated {
+		h.learned = s.now
+		return
+	}
+	h.limit(&quota{n: s.stated.N, span: s.stated.Per}, s.now)
+	h.quota = nil
+	h.era++
+	h.rate, h.window.grain = s.stated, s.stated.Per/windowGrains
+	h.mine = h.window.used()
+	h.store.Add(h.name, Budget{Learned: s.stated, Seen: s.now, Used: h.mine})
 }

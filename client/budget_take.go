@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"time"
 )
@@ -34,7 +35,7 @@ func (c *Client) await(ctx context.Context, t *task) bool {
 		}
 		switch {
 		case k.grant == granted:
-			t.taken, t.granted, t.probe, t.beside = true, k.at, k.probe, 0
+			t.taken, t.ticket, t.beside = true, k, 0
 			return true
 		case k.grant != later:
 			c.refuse(t, t.host.limitError(now, k.at))
@@ -88,6 +89,9 @@ func (c *Client) refuse(t *task, e *Error) {
 	}
 	e.Server = r.Server
 	if r.Err != nil && r.Attempts > 0 {
+		if e.Code == CodeRateLimited && t.walled && r.Err.Code == CodeForbidden {
+			r.blocked()
+		}
 		if e.RetryAfter > r.Err.RetryAfter {
 			r.Err.RetryAfter = e.RetryAfter
 		}
@@ -114,7 +118,7 @@ func (a *attempt) enter(u *url.URL, way *trail) bool {
 			t.hop = &hop{to: u, way: way}
 			return false
 		}
-		t.granted, t.probe, t.beside = k.at, k.probe, 0
+		t.ticket, t.beside = k, 0
 	}
 	t.taken = false
 	a.at, a.sent = h, time.Now()
@@ -134,7 +138,7 @@ func (a *attempt) report(r *Result) {
 	if a.at == nil {
 		return
 	}
-	s := sample{effect: answered, failed: r.failure() != nil, latency: latency(r)}
+	s := sample{effect: answered, failed: r.failure() != nil, latency: latency(r), status: r.Status}
 	switch {
 	case !s.failed:
 		s.stated = a.stated(r)
@@ -145,18 +149,46 @@ func (a *attempt) report(r *Result) {
 	case r.Verdict == RateLimited:
 		s.effect, s.retryAfter, s.stated = throttled, r.Err.RetryAfter, statedLimit(readWords(r.Raw, ""))
 	case r.Status == 0:
-		s.effect, s.cause = unreachable, r.Err
+		s.effect = unreachable
 	case unwell(r.Status):
 		s.effect = overloaded
+	case r.Status/100 == 5 || r.Status == http.StatusMisdirectedRequest:
+		s.effect = useless
+	case r.walled():
+		s.effect = walled
 	}
-	a.observe(s)
+	s.cause, s.failedAt = r.Err, a.task.failedAt
+	a.task.walled = s.effect == walled
+	if a.observe(s) {
+		r.blocked()
+	}
 }
 
-func (a *attempt) observe(s sample) {
-	s.sent, s.now = a.task.granted, time.Now()
-	s.probe, s.beside = a.task.probe, a.task.beside
-	a.at.observe(s)
-	a.at, a.task.probe = nil, false
+// walled reports whether a refusal comes from something before the RDAP server,
+// as web application firewalls do: 403 with a page that is not RDAP.
+func (r *Result) walled() bool {
+	if r.Status != http.StatusForbidden || r.Err == nil || r.Err.Code != CodeForbidden {
+		return false
+	}
+	kind := r.Header.Get("Content-Type")
+	return readWords(r.Raw, kind).foreign || mediaType(kind) == "text/html"
+}
+
+// blocked makes a refusal that is not RDAP one for too many requests.
+func (r *Result) blocked() {
+	r.Err.Code, r.Err.Hint = CodeRateLimited, "the server may limit requests: send fewer, or try again later"
+	r.Verdict = RateLimited
+}
+
+// observe tells the host what came of a request, and its first reason to hold
+// lines back to whoever wants to know.
+func (a *attempt) observe(s sample) (tooMany bool) {
+	h := a.at
+	s.ticket, s.now, s.beside = a.task.ticket, time.Now(), a.task.beside
+	tooMany = h.observe(s)
+	a.at, a.task.ticket = nil, ticket{}
+	a.c.announce(h)
+	return tooMany
 }
 
 // stated is a limit that a server speaks of in its first answer.

@@ -82,9 +82,9 @@ func (t *turns) wake() {
 // waited for longer than it may is given up if the host limits requests: its turn
 // is not awaited.
 func (h *host) queued(now time.Time, p pass) ticket {
-	if p.single && p.maxWait <= 0 && (!h.rate.IsZero() || now.Before(h.until)) {
-		if g, at := h.admit(now, p); g == givenUpLimit {
-			return ticket{grant: g, at: at}
+	if p.single && p.maxWait <= 0 && (!h.limitless() || now.Before(h.until)) {
+		if k := h.admit(now, p); k.grant == givenUpLimit {
+			return k
 		}
 	}
 	return ticket{grant: later}

@@ -29,6 +29,9 @@ const windowGrains = 64
 func (w *window) answered(now time.Time) {
 	w.flying--
 	w.total++
+	if n := len(w.uses); n > 0 && now.Before(w.uses[n-1].to) {
+		now = w.uses[n-1].to
+	}
 	if n := len(w.uses); n > 0 && now.Sub(w.uses[n-1].from) < w.grain {
 		w.uses[n-1].to = now
 		w.uses[n-1].n++
@@ -57,6 +60,35 @@ func (w *window) free(now time.Time, r Rate) (n int, at time.Time) {
 	return 0, time.Time{}
 }
 
+// within is free for a shorter span than the window is kept for.
+func (w *window) within(now time.Time, r Rate) (n int, at time.Time) {
+	n = r.N - w.flying
+	for i := len(w.uses) - 1; i >= 0 && now.Sub(w.uses[i].to) < r.Per; i-- {
+		if n -= w.uses[i].n; n <= 0 {
+			at = w.uses[i].to.Add(r.Per)
+			break
+		}
+	}
+	return n, at
+}
+
+// spend counts a request from when it is sent.
+func (w *window) spend(sent time.Time) {
+	w.flying++
+	w.answered(sent)
+}
+
+// refund takes back a request that was counted when it was sent.
+func (w *window) refund(sent time.Time) {
+	for i := len(w.uses) - 1; i >= 0; i-- {
+		if u := &w.uses[i]; u.n > 0 && !u.from.After(sent) {
+			u.n--
+			w.total--
+			return
+		}
+	}
+}
+
 func (w *window) expire(now time.Time, per time.Duration) {
 	drop := 0
 	for drop < len(w.uses) && now.Sub(w.uses[drop].to) >= per {
@@ -68,20 +100,6 @@ func (w *window) expire(now time.Time, per time.Duration) {
 	}
 }
 
-// thin keeps a window bounded that no rate is known for: the older part becomes
-// coarser.
-func (w *window) thin() {
-	if len(w.uses) < 2*windowGrains {
-		return
-	}
-	for i := range windowGrains {
-		a, b := w.uses[2*i], w.uses[2*i+1]
-		w.uses[i] = span{a.from, b.to, a.n + b.n}
-	}
-	w.uses = w.uses[:windowGrains]
-	w.grain *= 2
-}
-
 // replace takes over what a store knows to have been used.
 func (w *window) replace(used []Use) {
 	w.uses, w.total = w.uses[:0], 0
@@ -89,4 +107,29 @@ func (w *window) replace(used []Use) {
 		w.uses = append(w.uses, span{u.At, u.At, u.N})
 		w.total += u.N
 	}
+}
+
+// add counts n requests at a time that is not before any other.
+func (w *window) add(at time.Time, n int) {
+	w.uses = append(w.uses, span{at, at, n})
+	w.total += n
+}
+
+// used is what a store is told of the window.
+func (w *window) used() []Use {
+	uses := make([]Use, 0, len(w.uses))
+	for _, u := range w.uses {
+		uses = append(uses, Use{At: u.to, N: u.n})
+	}
+	return uses
+}
+
+// usedIn counts the requests in the span before now, and returns how long ago the
+// first of them was.
+func (w *window) usedIn(now time.Time, per time.Duration) (n int, elapsed time.Duration) {
+	for i := len(w.uses) - 1; i >= 0 && now.Sub(w.uses[i].from) <= per; i-- {
+		n += w.uses[i].n
+		elapsed = now.Sub(w.uses[i].from)
+	}
+	return n, elapsed
 }

@@ -59,24 +59,3 @@ func TestWindow(t *testing.T) {
 		}
 	}
 }
-
-func TestWindowThin(t *testing.T) {
-	w := window{grain: unratedGrain}
-	now := time.Unix(1_700_000_000, 0)
-	begin := now
-	for range 100_000 {
-		now = now.Add(30 * time.Millisecond)
-		w.flying++
-		w.answered(now)
-		w.thin()
-		if len(w.uses) > 2*windowGrains {
-			t.Fatalf("%d spans", len(w.uses))
-		}
-	}
-	if w.total != 100_000 || w.flying != 0 {
-		t.Errorf("%d counted, %d in flight", w.total, w.flying)
-	}
-	if w.uses[0].from.Sub(begin) > time.Second || !w.uses[len(w.uses)-1].to.Equal(now) {
-		t.Errorf("from %v to %v", w.uses[0].from, w.uses[len(w.uses)-1].to)
-	}
-}

@@ -219,6 +219,11 @@ type Config struct {
 	CacheEntries int
 	CacheBytes   int64
 
+	// OnHold is called when the requests to a server are held back for the first
+	// time for a reason: in the goroutine of a lookup, so it has to be quick. It
+	// must be safe for concurrent use. Nil: it is not called.
+	OnHold func(Hold)
+
 	// Logger tells about requests and redirects at debug level. Nil is silent.
 	Logger *slog.Logger
 

@@ -425,7 +425,7 @@ func TestReferralBatchEnds(t *testing.T) {
 	}
 }
 
-// A registrar that had enough is left alone by the others of the batch.
+// A registrar that refused twice is left alone by the others of the batch.
 func TestReferralThrottled(t *testing.T) {
 	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{Jobs: 1, MaxWait: -1})
 	registrar.On("*", rdaptest.Status(429), rdaptest.RetryAfter("3600"))
@@ -440,7 +440,7 @@ func TestReferralThrottled(t *testing.T) {
 			t.Errorf("%s, registrar %+v", describe(r), r.Registrar)
 		}
 	}
-	if n := len(askedFor(registrar)); n != 1 {
+	if n := len(askedFor(registrar)); n != 2 { // the first refusal alone may be an accident
 		t.Errorf("%d requests to a registrar that said to come back in an hour", n)
 	}
 }

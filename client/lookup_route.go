@@ -66,10 +66,10 @@ func (c *Client) route(ctx context.Context, t *task) context.Context {
 	for _, id := range t.avoid {
 		ctx = pool.AvoidConn(ctx, id)
 	}
-	if t.probe && t.host != nil {
+	if t.ticket.probe && t.host != nil {
 		ctx = pool.AvoidConn(ctx, t.host.faulty.Load())
 	}
-	if t.probe || t.faults > 0 && t.result.Attempts >= c.cfg.Attempts {
+	if t.ticket.probe || t.faults > 0 && t.result.Attempts >= c.cfg.Attempts {
 		ctx = pool.WithPlain(ctx)
 	}
 	return ctx

@@ -31,8 +31,10 @@ type ServerProgress struct {
 	Took        time.Duration // moving average of the time of a request in a batch; zero: not known
 	Requests    int64         // requests that ended, retries and those for linked records included
 	ParkedUntil time.Time     // when it may be asked again; zero: now
-	Dead        bool          // it does not answer connections, and is only probed
+	Dead        bool          // it fails, and is only probed
 	Rate        Rate          // the limit that is kept to; zero: none known
+	Refused     int64         // requests that it refused as too many
+	Held        HoldReason    // why it was held back last; empty: it was not
 }
 
 // Progress returns where the batches of c stand, those that have ended included.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
-	"github.com/rdapq/rdapq/pool"
 )
 
 // A task is a lookup on its way to its result. It is made of single requests, so
@@ -28,14 +27,17 @@ type task struct {
 	batch   bool
 	memory  *bodies // that account for the answer
 
-	host    *host     // at which the next request goes
-	taken   bool      // host has granted it
-	granted time.Time // when it did
-	probe   bool      // and as a probe
-	clock   *clock    // of the attempt under way; nil: no bound
-	avoid   []int64   // connections that failed; see blame
-	faults  int       // attempts that failed for what may be the connection's fault
-	beside  int       // lookups of its batch at host, itself included
+	host   *host   // at which the next request goes
+	taken  bool    // host has granted it
+	ticket ticket  // with which it did
+	clock  *clock  // of the attempt under way; nil: no bound
+	avoid  []int64 // connections that failed; see blame
+	faults int     // attempts that failed for what may be the connection's fault
+	beside int     // lookups of its batch at host, itself included
+
+	walled   bool      // the last response was a refusal that is not RDAP
+	spared   int       // requests that failed in an outage, and do not count as attempts
+	failedAt time.Time // when a request failed last as it does in an outage
 
 	at      time.Time // not before: back-off
 	limited time.Time // when a server first said that it is too much
@@ -164,8 +166,8 @@ func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
 // giveBack returns what the host granted and is not used.
 func (t *task) giveBack() {
 	if t.taken {
-		t.host.unsent(t.probe)
-		t.taken, t.probe = false, false
+		t.host.unsent(t.ticket)
+		t.taken, t.ticket = false, ticket{}
 	}
 }
 
@@ -181,7 +183,7 @@ func (c *Client) next(ctx context.Context, t *task, unreachable bool) (again boo
 	if r.Err == nil || r.Verdict.Answered() || ctx.Err() != nil {
 		return false
 	}
-	left := r.Attempts < c.cfg.Attempts
+	left := r.Attempts-t.spared < c.cfg.Attempts
 	if unreachable && left && t.next+1 < len(t.servers.URLs) {
 		t.next++
 		t.at = time.Time{}
@@ -196,9 +198,14 @@ func (c *Client) next(ctx context.Context, t *task, unreachable bool) (again boo
 		}
 	case r.Verdict == RateLimited:
 		return r.Attempts < c.patience(t) && c.mayWait(ctx, t, now)
-	case !transient(r), !left && !(unreachable && c.waitsForRestart(t, now)):
+	case !transient(r) && !(t.walled && t.batch):
+		return false
+	case c.waitsForRestart(t, now):
+		t.spared++
+	case !left:
 		return false
 	}
+	t.failedAt = now
 	if unreachable {
 		t.next = (t.next + 1) % len(t.servers.URLs)
 	}
@@ -207,19 +214,17 @@ func (c *Client) next(ctx context.Context, t *task, unreachable bool) (again boo
 	return !ok || t.at.Before(deadline)
 }
 
-// maxRestart bounds the requests for one query of a batch while its server
-// starts again.
-const maxRestart = 20
+// maxSpared bounds the requests for one query of a batch that fail while its
+// server is away.
+const maxSpared = 200
 
 // waitsForRestart reports whether a query of a batch is repeated beyond its
-// number, because its only server has just gone: it may come back, and the query
-// has nothing to do with it.
+// number, because its only server is away: the query has nothing to do with it.
 func (c *Client) waitsForRestart(t *task, now time.Time) bool {
-	if !t.batch || c.cfg.Attempts == 1 || t.result.Attempts >= maxRestart || len(t.servers.URLs) > 1 || t.host == nil {
+	if !t.batch || c.cfg.Attempts == 1 || t.spared >= maxSpared || len(t.servers.URLs) > 1 || t.host == nil {
 		return false
 	}
-	_, unsent := errors.AsType[*pool.Error](t.result.Err.Err)
-	return t.host.mayComeBack(now, c.maxWait(t), unsent)
+	return t.host.outage(now, c.maxWait(t), t.failedAt)
 }
 
 // patience is how often a query may be sent that is refused as one too many. In
@@ -232,10 +237,20 @@ func (c *Client) patience(t *task) int {
 	return c.cfg.Attempts
 }
 
-// mayWait decides whether a query that was refused as one too many waits for
-// its server, which says itself when.
+// Back-off of a query that was refused as one too many by a server that does not
+// say when to come back. The host pauses beside that if it has to.
+const (
+	refusedBase = 250 * time.Millisecond
+	refusedMost = 2 * time.Second
+)
+
+// mayWait decides whether a query that was refused as one too many is sent again,
+// and sets when: as the server says, even if the refusal means nothing to others.
 func (c *Client) mayWait(ctx context.Context, t *task, now time.Time) bool {
-	t.at = time.Time{}
+	t.at = now.Add(t.result.Err.RetryAfter)
+	if t.result.Err.RetryAfter <= 0 {
+		t.at = now.Add(jitter(refusedBase, refusedMost, t.result.Attempts))
+	}
 	if t.limited.IsZero() {
 		t.limited = now
 	}

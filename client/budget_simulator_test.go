@@ -1,0 +1,356 @@
+package client
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A rule is how a simulated server limits requests: it decides about one that
+// arrives at a time, and says when to come back; 0: it does not.
+type rule func(at time.Time) (ok bool, retryAfter time.Duration)
+
+// ceil rounds a Retry-After up to whole seconds, as the header field has them.
+func ceil(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
+
+// fixedWindow accepts n requests in windows that begin with the first request
+// after the one before, or at multiples of per.
+func fixedWindow(n int, per time.Duration, aligned bool, wait func(left time.Duration) time.Duration) rule {
+	var begin time.Time
+	used := 0
+	return func(at time.Time) (bool, time.Duration) {
+		if at.Sub(begin) >= per {
+			begin, used = at, 0
+			if aligned {
+				begin = at.Truncate(per)
+			}
+		}
+		if used < n {
+			used++
+			return true, 0
+		}
+		return false, wait(per - at.Sub(begin))
+	}
+}
+
+// slidingWindow accepts n requests in any span.
+func slidingWindow(n int, per time.Duration, wait func(left time.Duration) time.Duration) rule {
+	var log []time.Time
+	return func(at time.Time) (bool, time.Duration) {
+		for len(log) > 0 && at.Sub(log[0]) >= per {
+			log = log[1:]
+		}
+		if len(log) < n {
+			log = append(log, at)
+			return true, 0
+		}
+		return false, wait(per - at.Sub(log[0]))
+	}
+}
+
+// tokenBucket holds so many tokens, which come at a rate of n in per.
+func tokenBucket(n int, per time.Duration, size float64, wait func(left time.Duration) time.Duration) rule {
+	level := size
+	var last time.Time
+	return func(at time.Time) (bool, time.Duration) {
+		if !last.IsZero() {
+			level = min(size, level+float64(at.Sub(last))*float64(n)/float64(per))
+		}
+		last = at
+		if level >= 1 {
+			level--
+			return true, 0
+		}
+		return false, wait(time.Duration((1 - level) * float64(per) / float64(n)))
+	}
+}
+
+// penalty refuses everything for so long after a refusal of r.
+func penalty(r rule, d time.Duration, wait func(left time.Duration) time.Duration) rule {
+	var until time.Time
+	return func(at time.Time) (bool, time.Duration) {
+		if at.Before(until) {
+			return false, wait(until.Sub(at))
+		}
+		ok, _ := r(at)
+		if !ok {
+			until = at.Add(d)
+			return false, wait(d)
+		}
+		return true, 0
+	}
+}
+
+func silent(time.Duration) time.Duration { return 0 }
+
+func constant(d time.Duration) func(time.Duration) time.Duration {
+	return func(time.Duration) time.Duration { return d }
+}
+
+// A simulation sends lines to a simulated server through a host's gate, as a
+// batch does, on a clock of its own.
+type simulation struct {
+	h        *host
+	rule     rule
+	latency  time.Duration
+	lines    int
+	effect   effect // of a refusal; 0: throttled
+	seed     uint64
+	began    time.Time
+	took     time.Duration
+	sentAt   []time.Duration // of every request
+	refused  []time.Duration // of those that were refused
+	accepted []time.Duration
+}
+
+// An event is a response on its way.
+type event struct {
+	at     time.Time
+	sample sample
+}
+
+type events []event
+
+func (e events) Len() int           { return len(e) }
+func (e events) Less(i, j int) bool { return e[i].at.Before(e[j].at) }
+func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+// run is called in a bubble.
+func (s *simulation) run(t *testing.T) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(s.seed, 1))
+	s.began = time.Now()
+	if s.effect == 0 {
+		s.effect = throttled
+	}
+	var flying events
+	waiting := s.lines
+	var delayed []time.Time // refused lines wait until then
+	patient := pass{maxWait: 24 * time.Hour}
+	for waiting > 0 || len(delayed) > 0 || len(flying) > 0 {
+		now := time.Now()
+		if len(s.sentAt) > 100*s.lines+1000 || now.Sub(s.began) > 24*time.Hour {
+			t.Fatalf("no end: %d lines wait after %v and %d requests", waiting, now.Sub(s.began), len(s.sentAt))
+		}
+		delayed = slices.DeleteFunc(delayed, func(at time.Time) bool {
+			if at.After(now) {
+				return false
+			}
+			waiting++
+			return true
+		})
+		next := time.Time{}
+		if waiting > 0 {
+			patient.beside, patient.waiting = len(flying), waiting+len(delayed)
+			switch k := s.h.take(now, patient); {
+			case k.grant == granted:
+				waiting--
+				s.sentAt = append(s.sentAt, now.Sub(s.began))
+				half := s.latency / 2
+				jitter := time.Duration(random.Int64N(int64(s.latency)/50 + 1))
+				e := sample{effect: answered, ticket: k, beside: len(flying) + 1, latency: s.latency}
+				if ok, wait := s.rule(now.Add(half)); !ok {
+					e.effect, e.retryAfter, e.status, e.failed = s.effect, wait, 429, true
+				}
+				heap.Push(&flying, event{now.Add(s.latency + jitter), e})
+				continue
+			case k.grant != later:
+				t.Fatalf("given up: %+v", k)
+			case !k.at.IsZero():
+				next = k.at
+			case len(flying) == 0:
+				t.Fatalf("waits for nothing after %v: %+v", now.Sub(s.began), k)
+			}
+		}
+		if len(flying) > 0 && (next.IsZero() || flying[0].at.Before(next)) {
+			next = flying[0].at
+		}
+		for _, at := range delayed {
+			if next.IsZero() || at.Before(next) {
+				next = at
+			}
+		}
+		time.Sleep(time.Until(next))
+		now = time.Now()
+		for len(flying) > 0 && !flying[0].at.After(now) {
+			e := heap.Pop(&flying).(event).sample
+			e.now = now
+			s.h.observe(e)
+			if e.effect == answered {
+				s.accepted = append(s.accepted, now.Sub(s.began))
+				s.took = now.Sub(s.began)
+				continue
+			}
+			s.refused = append(s.refused, now.Sub(s.began))
+			back := now.Add(e.retryAfter)
+			if e.retryAfter == 0 {
+				back = now.Add(jitter(refusedBase, refusedMost, 1))
+			}
+			delayed = append(delayed, back)
+		}
+	}
+}
+
+// most is the largest number of times in any span.
+func most(times []time.Duration, span time.Duration) (n int) {
+	for i := range times {
+		k := i
+		for k < len(times) && times[k]-times[i] < span {
+			k++
+		}
+		n = max(n, k-i)
+	}
+	return n
+}
+
+// after counts the times from then on.
+func countAfter(times []time.Duration, from time.Duration) (n int) {
+	for _, at := range times {
+		if at >= from {
+			n++
+		}
+	}
+	return n
+}
+
+// TestQuotas drives the gate against servers with quotas of all kinds. Each quota
+// is used to 80 % or more, at most ten requests are refused when it is discovered,
+// and few later.
+func TestQuotas(t *testing.T) {
+	const most, ms = 10, time.Millisecond
+	for _, tt := range []struct {
+		name    string
+		rule    rule
+		n       int
+		per     time.Duration
+		latency time.Duration
+		lines   int
+		later   int     // refused after the first window, at most
+		ratio   float64 // of the time to the least possible one, at most; 0: not checked
+		effect  effect
+	}{
+		{name: "10 in 3 s", rule: slidingWindow(10, 3*time.Second, ceil), n: 10, per: 3 * time.Second, latency: 5 * ms, lines: 60, later: 1, ratio: 1.2},
+		{name: "10 in 3 s, fixed", rule: fixedWindow(10, 3*time.Second, false, ceil), n: 10, per: 3 * time.Second, latency: 50 * ms, lines: 60, later: 1, ratio: 1.2},
+		{name: "10 in 3 s, aligned", rule: fixedWindow(10, 3*time.Second, true, ceil), n: 10, per: 3 * time.Second, latency: 50 * ms, lines: 60, later: 1, ratio: 1.2},
+		{name: "10 in 3 s, long", rule: fixedWindow(10, 3*time.Second, false, ceil), n: 10, per: 3 * time.Second, latency: 50 * ms, lines: 400, later: 6, ratio: 1.2},
+		{name: "60 in a minute", rule: fixedWindow(60, time.Minute, false, ceil), n: 60, per: time.Minute, latency: 50 * ms, lines: 300, later: 1, ratio: 1.2},
+		{name: "60 in a minute, constant Retry-After", rule: fixedWindow(60, time.Minute, false, constant(time.Minute)), n: 60, per: time.Minute, latency: 50 * ms, lines: 300, later: 1, ratio: 1.2},
+		{name: "20 in 2 s", rule: fixedWindow(20, 2*time.Second, false, ceil), n: 20, per: 2 * time.Second, latency: 50 * ms, lines: 1000, later: 12},
+		{name: "20 in 2 s, sliding", rule: slidingWindow(20, 2*time.Second, ceil), n: 20, per: 2 * time.Second, latency: 195 * ms, lines: 1000, later: 12},
+		{name: "20 in 2 s, aligned", rule: fixedWindow(20, 2*time.Second, true, ceil), n: 20, per: 2 * time.Second, latency: 100 * ms, lines: 1000, later: 15},
+		{name: "60 in 6 s, silent", rule: fixedWindow(60, 6*time.Second, false, silent), n: 60, per: 6 * time.Second, latency: 50 * ms, lines: 1000, later: 20},
+		{name: "60 in 6 s, silent, slow", rule: fixedWindow(60, 6*time.Second, false, silent), n: 60, per: 6 * time.Second, latency: 195 * ms, lines: 1000, later: 20},
+		{name: "60 in 6 s, silent, sliding", rule: slidingWindow(60, 6*time.Second, silent), n: 60, per: 6 * time.Second, latency: 50 * ms, lines: 1000, later: 20},
+		{name: "60 in 6 s, silent, aligned", rule: fixedWindow(60, 6*time.Second, true, silent), n: 60, per: 6 * time.Second, latency: 50 * ms, lines: 1000, later: 20},
+		{name: "50 per second, silent", rule: fixedWindow(50, time.Second, false, silent), n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
+		{name: "50 per second, silent, slow", rule: fixedWindow(50, time.Second, false, silent), n: 50, per: time.Second, latency: 150 * ms, lines: 5000, later: 100},
+		{name: "50 per second, silent, aligned", rule: fixedWindow(50, time.Second, true, silent), n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
+		{name: "50 per second, silent, sliding", rule: slidingWindow(50, time.Second, silent), n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
+		{name: "50 per second, silent, large bucket", rule: tokenBucket(50, time.Second, 50, silent), n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
+		{name: "50 per second, silent, small bucket", rule: tokenBucket(50, time.Second, 5, silent), n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
+		{name: "30 per second, pages", rule: fixedWindow(30, time.Second, false, silent), n: 30, per: time.Second, latency: 50 * ms, lines: 3000, later: 60, effect: walled},
+		{name: "30 per second, pages, sliding", rule: slidingWindow(30, time.Second, silent), n: 30, per: time.Second, latency: 50 * ms, lines: 3000, later: 60, effect: walled},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := testHost(Config{Jobs: 512})
+			s := &simulation{h: h, rule: tt.rule, latency: tt.latency, lines: tt.lines, effect: tt.effect}
+			s.run(t)
+			full := time.Duration(float64(tt.lines) / float64(tt.n) * float64(tt.per))
+			if used := full.Seconds() / s.took.Seconds(); used < 0.8 {
+				t.Errorf("%s: %v, %.0f %% of the quota used", tt.name, s.took, 100*used)
+			}
+			if least := full - tt.per; tt.ratio > 0 && s.took.Seconds() > tt.ratio*least.Seconds() {
+				t.Errorf("%s: %v, the least possible is %v", tt.name, s.took, least)
+			}
+			later := countAfter(s.refused, s.refused[0]+tt.per)
+			if n := len(s.refused) - later; n > most {
+				t.Errorf("%s: %d refused at discovery", tt.name, n)
+			}
+			if later > tt.later {
+				t.Errorf("%s: %d refused later", tt.name, later)
+			}
+			if h.quota == nil || !h.quota.confirmed {
+				t.Errorf("%s: learned %+v", tt.name, h.quota)
+			}
+		})
+	}
+}
+
+// TestQuotaOfMinute: 75 lines at 60 per minute take little more than a minute.
+func TestQuotaOfMinute(t *testing.T) {
+	for _, wait := range []func(time.Duration) time.Duration{ceil, constant(time.Minute)} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &simulation{h: testHost(Config{}), rule: fixedWindow(60, time.Minute, false, wait), latency: 50 * time.Millisecond, lines: 75}
+			s.run(t)
+			if s.took > 72*time.Second || len(s.refused) > 10 {
+				t.Errorf("%v, %d refused", s.took, len(s.refused))
+			}
+		})
+	}
+}
+
+// TestQuotaPenalty: a server that refuses everything for a while after a refusal
+// is not driven into that again and again.
+func TestQuotaPenalty(t *testing.T) {
+	for _, wait := range []func(time.Duration) time.Duration{ceil, silent} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &simulation{h: testHost(Config{}), rule: penalty(fixedWindow(20, 2*time.Second, false, silent), 15*time.Second, wait), latency: 50 * time.Millisecond, lines: 1000}
+			s.run(t)
+			most := 200 * time.Second
+			if wait(time.Second) == 0 {
+				most = 15 * time.Minute
+			}
+			if s.took > most {
+				t.Errorf("%v", s.took)
+			}
+		})
+	}
+}
+
+// TestQuotaStored: the next run begins with what was learned.
+func TestQuotaStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, r := NewBudgetMemory(), fixedWindow(20, 2*time.Second, false, ceil)
+		for run := range 2 {
+			h := testHost(Config{Budgets: store})
+			s := &simulation{h: h, rule: r, latency: 50 * time.Millisecond, lines: 400}
+			s.run(t)
+			h.tell()
+			if run == 1 && (len(s.refused) > 4 || s.took > 42*time.Second) {
+				t.Errorf("%v, %d refused", s.took, len(s.refused))
+			}
+			time.Sleep(2 * time.Second)
+		}
+	})
+}
+
+// TestIsolatedRefusals: refusals by chance cost little, and teach nothing.
+func TestIsolatedRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		took := map[float64]time.Duration{}
+		for _, share := range []float64{0, 0.004} {
+			store := NewBudgetMemory()
+			random := rand.New(rand.NewPCG(3, 4))
+			chance := func(time.Time) (bool, time.Duration) { return random.Float64() >= share, time.Second }
+			h := testHost(Config{Jobs: 512, Budgets: store})
+			s := &simulation{h: h, rule: chance, latency: 50 * time.Millisecond, lines: 20_000}
+			s.run(t)
+			took[share] = s.took
+			if b, ok := store.Load(h.name); ok && !b.Learned.IsZero() {
+				t.Errorf("stored %+v", b)
+			}
+		}
+		if took[0].Seconds() < 0.8*took[0.004].Seconds() {
+			t.Errorf("%v instead of %v", took[0.004], took[0])
+		}
+	})
+}

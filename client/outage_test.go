@@ -1,0 +1,167 @@
+package client_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A lossCounter is a transport that counts the requests that begin after the
+// first one that failed has ended, until the first useful response after that.
+type lossCounter struct {
+	http.RoundTripper
+	mu      sync.Mutex
+	failed  bool
+	after   int
+	settled bool
+}
+
+func (l *lossCounter) RoundTrip(req *http.Request) (*http.Response, error) {
+	l.mu.Lock()
+	probe := l.failed && !l.settled
+	if probe {
+		l.after++
+	}
+	l.mu.Unlock()
+	resp, err := l.RoundTripper.RoundTrip(req)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch bad := err != nil || resp.StatusCode >= 500; {
+	case bad:
+		l.failed = true
+	case probe:
+		l.settled = true
+	}
+	return resp, err
+}
+
+func writeDomain(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/rdap+json")
+	fmt.Fprintf(w, `{"objectClassName":"domain","ldhName":%q}`, path.Base(r.URL.Path))
+}
+
+func names(n int) (texts []string) {
+	for i := range n {
+		texts = append(texts, fmt.Sprintf("n%d.example", i))
+	}
+	return texts
+}
+
+// TestBatchOutage: a server that is away for six seconds in the middle of a batch
+// costs no line, and gets few requests meanwhile, in whatever way it is away.
+func TestBatchOutage(t *testing.T) {
+	const lineCount, middle = 3000, 1000
+	away := 6 * time.Second
+	for _, way := range []string{"503", "502", "reset", "refused", "silent"} {
+		for _, protocols := range []rdaptest.Protocols{rdaptest.H2Only, rdaptest.H1Only} {
+			if protocols == rdaptest.H1Only && way != "silent" {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s %d", way, protocols), func(t *testing.T) {
+				t.Parallel()
+				var out atomic.Bool
+				var served atomic.Int64
+				var s *rdaptest.Server
+				begin := sync.OnceFunc(func() {
+					out.Store(true)
+					if way == "refused" {
+						s.SetConnRules(rdaptest.ConnRules{Refuse: true})
+						s.CloseConns()
+					}
+					time.AfterFunc(away, func() {
+						out.Store(false)
+						s.SetConnRules(rdaptest.ConnRules{})
+					})
+				})
+				ready := make(chan struct{})
+				ca := newCA(t)
+				s = rdaptest.Start(t, rdaptest.Config{CA: ca, Protocols: protocols, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					<-ready
+					if served.Add(1) > middle {
+						begin()
+					}
+					time.Sleep(5 * time.Millisecond)
+					if !out.Load() {
+						writeDomain(w, r)
+						return
+					}
+					switch way {
+					case "503":
+						w.WriteHeader(http.StatusServiceUnavailable)
+					case "502":
+						w.WriteHeader(http.StatusBadGateway)
+					case "silent":
+						<-r.Context().Done()
+					default:
+						panic(http.ErrAbortHandler)
+					}
+				})})
+				close(ready)
+				p, err := pool.New(pool.Config{AllowPrivate: true, TLS: &tls.Config{RootCAs: ca.Pool()}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer p.Close()
+				l := &lossCounter{RoundTripper: p}
+				var holds sync.Map
+				c, err := client.New(client.Config{Transport: l, Resolver: urls{s.URL()}, Timeout: time.Second, OnHold: func(h client.Hold) { holds.Store(h.Reason, h) }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				count := 0
+				for r := range c.Batch(t.Context(), lines(names(lineCount)...)) {
+					if count++; r.Verdict != client.Registered {
+						t.Errorf("%s: %v", describe(r), r.Err)
+					}
+				}
+				if count != lineCount {
+					t.Errorf("%d results", count)
+				}
+				if l.after > 20 {
+					t.Errorf("%d requests were sent after the first that failed", l.after)
+				}
+				if h, ok := holds.Load(client.HoldOutage); !ok || h.(client.Hold).Server != s.Addr() {
+					t.Errorf("the outage was announced as %+v", h)
+				}
+				t.Logf("%d requests after the first that failed, %d in all", l.after, served.Load())
+			})
+		}
+	}
+}
+
+func writePage(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(http.StatusForbidden)
+	io.WriteString(w, "<html><title>Forbidden</title><body>Request blocked.</body></html>")
+}
+
+// TestBatchWallNowAndThen: pages between useful responses cost no line.
+func TestBatchWallNowAndThen(t *testing.T) {
+	t.Parallel()
+	var got atomic.Int64
+	ca := newCA(t)
+	s := rdaptest.Start(t, rdaptest.Config{CA: ca, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got.Add(1)%50 == 49 {
+			writePage(w)
+			return
+		}
+		writeDomain(w, r)
+	})})
+	a := newAsker(t, ca, client.Config{Resolver: urls{s.URL()}})
+	for r := range a.Batch(t.Context(), lines(names(500)...)) {
+		if r.Verdict != client.Registered {
+			t.Errorf("%s: %v", describe(r), r.Err)
+		}
+	}
+}
