@@ -50,7 +50,7 @@ func writeDomain(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"objectClassName":"domain","ldhName":%q}`, path.Base(r.URL.Path))
 }
 
-func names(n int) (texts []string) {
+func outageNames(n int) (texts []string) {
 	for i := range n {
 		texts = append(texts, fmt.Sprintf("n%d.example", i))
 	}
@@ -120,7 +120,7 @@ func TestBatchOutage(t *testing.T) {
 				}
 				defer c.Close()
 				count := 0
-				for r := range c.Batch(t.Context(), lines(names(lineCount)...)) {
+				for r := range c.Batch(t.Context(), lines(outageNames(lineCount)...)) {
 					if count++; r.Verdict != client.Registered {
 						t.Errorf("%s: %v", describe(r), r.Err)
 					}
@@ -159,7 +159,7 @@ func TestBatchWallNowAndThen(t *testing.T) {
 		writeDomain(w, r)
 	})})
 	a := newAsker(t, ca, client.Config{Resolver: urls{s.URL()}})
-	for r := range a.Batch(t.Context(), lines(names(500)...)) {
+	for r := range a.Batch(t.Context(), lines(outageNames(500)...)) {
 		if r.Verdict != client.Registered {
 			t.Errorf("%s: %v", describe(r), r.Err)
 		}
