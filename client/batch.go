@@ -45,9 +45,14 @@ func Inputs(texts iter.Seq[string]) iter.Seq2[Input, error] {
 // memory, to about 16 × Jobs inputs, however long the sequence: when the inputs
 // for one server fill that, they go to a temporary file (see Config.SpillDir), and
 // the others go on. When so many wait as Config.MaxQueued says, or so many bytes as
-// Config.MaxSpill says, the sequence waits as well. When several requests in a row got no answer from a server,
-// and one more after a moment did not either, its inputs end without being
-// asked, but for one at growing intervals to find out whether it is back.
+// Config.MaxSpill says, the sequence waits as well.
+//
+// A server that fails several times in a row (502, 503 or 504 without Retry-After,
+// a refused or reset connection, or silence) is paused and probed at growing
+// intervals. Its inputs wait, within Config.MaxWait, and are retried when it is
+// back. A server that never gave a useful response is waited for at most a minute.
+// What waits longer ends without being sent. Refusals for too many requests are
+// described at Config.MaxWait.
 //
 // An input joins an earlier one that asks for the same until the first byte of the
 // response to that one's last attempt has come. Each has a Result of its own; that

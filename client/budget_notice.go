@@ -7,8 +7,9 @@ import (
 )
 
 // statedLimit finds the limit that a server's words speak of, such as "a limit of
-// 10 queries per minute". It is zero unless number, what is counted and span
-// stand together, and nothing says that they are about something else.
+// 10 queries per minute" or "Rate limit: 10 per minute". It is zero unless number,
+// span, and what is counted or the word limit before them are next to one another,
+// and nothing says that they are about something else.
 func statedLimit(w words) Rate {
 	var strictest Rate
 	for _, text := range append(append([]string{w.title}, w.detail...), w.notices...) {
@@ -41,17 +42,35 @@ func limitIn(text string) Rate {
 	}
 	var strictest Rate
 	for i := range words {
-		if r := limitAt(words[i:]); r.interval() > strictest.interval() {
+		if r := limitAt(words[i:], namesLimit(words[:i])); r.interval() > strictest.interval() {
 			strictest = r
 		}
 	}
 	return strictest
 }
 
+// namesLimit reports whether words end in "limit", "limit of" or their like.
+func namesLimit(words []string) bool {
+	for n := len(words); n > 0; n-- {
+		switch w := words[n-1]; {
+		case limiting[w]:
+			return true
+		case !leading[w] || len(words)-n > 3:
+			return false
+		}
+	}
+	return false
+}
+
+var limiting = map[string]bool{"limit": true, "limits": true, "limited": true, "ratelimit": true, "quota": true}
+
+var leading = map[string]bool{"is": true, "of": true, "to": true, "at": true, "most": true, "currently": true, "maximum": true, "max": true}
+
 // limitAt reads a limit that begins with the first word: a number, what is
 // counted, "per" or its like, perhaps another number, and a unit of time, with no
-// comma or full stop between them.
-func limitAt(words []string) Rate {
+// comma or full stop between them. What is counted may be missing if the words
+// before name a limit.
+func limitAt(words []string, named bool) Rate {
 	n, ok := countOf(words)
 	if !ok {
 		return Rate{}
@@ -60,10 +79,14 @@ func limitAt(words []string) Rate {
 	for len(words) > 0 && (words[0] == "rdap" || words[0] == "http" || words[0] == "https") {
 		words = words[1:]
 	}
-	if len(words) < 2 || !countedAre[words[0]] {
+	switch {
+	case len(words) == 0:
+		return Rate{}
+	case len(words) > 1 && countedAre[words[0]]:
+		words = words[1:]
+	case !named:
 		return Rate{}
 	}
-	words = words[1:]
 	said := false // some write "10 requests/minute"
 	for len(words) > 0 && linking[words[0]] && len(words) > 1 {
 		words, said = words[1:], true

@@ -19,6 +19,14 @@ func TestStatedLimit(t *testing.T) {
 		{"10 queries per minute and 100 queries per hour", Rate{100, time.Hour}}, // the stricter in the long run
 		{"Die Grenze ist 10 queries per minute.", Rate{10, time.Minute}},
 
+		{"Rate limit: 10 per minute", Rate{10, time.Minute}},
+		{"The limit is 10 per minute.", Rate{10, time.Minute}},
+		{"Quota: 100/hour", Rate{100, time.Hour}},
+		{"limited to at most 5 per second", Rate{5, time.Second}},
+		{"10 per minute", Rate{}},
+		{"limit 10 of something per minute", Rate{}},
+		{"no limit; we saw 10 per minute", Rate{}},
+
 		{"WHOIS is limited to 5 queries per second", Rate{}},
 		{"RDAP and WHOIS: 5 queries per second", Rate{5, time.Second}},
 		{"1000 personal data sets per day", Rate{}},

@@ -131,9 +131,15 @@ type Config struct {
 	// MaxWait bounds how long a lookup waits for a server that limits requests;
 	// what would have to wait longer ends as RateLimited at once, with the time
 	// to come back. In a Batch the wait of an input begins when it is the first in
-	// line for its server: being behind others does not count. 0 means
-	// DefaultMaxWait for Lookup and DefaultBatchMaxWait for Batch, negative that
-	// none waits.
+	// line for its server: being behind others does not count. It also bounds how
+	// long a Batch waits for a server that is away. 0 means DefaultMaxWait for
+	// Lookup and DefaultBatchMaxWait for Batch, negative that none waits.
+	//
+	// A refusal (429, 503 with Retry-After, or a 403 that is not RDAP from a server
+	// that gave useful responses) delays its own query only, if a request sent after
+	// it succeeds before another one is refused. Two in a row are a quota: the
+	// server is paused, and then gets as many requests as it accepted in the time
+	// that it stated or that was estimated, until tests show that it accepts more.
 	MaxWait time.Duration
 
 	// Attempts bounds the requests for one query, redirects not counted: the

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -163,5 +164,19 @@ func TestBatchWallNowAndThen(t *testing.T) {
 		if r.Verdict != client.Registered {
 			t.Errorf("%s: %v", describe(r), r.Err)
 		}
+	}
+}
+
+// TestNoticeOfLimit: a limit that the body of a 429 states is kept to, and shown.
+func TestNoticeOfLimit(t *testing.T) {
+	const body = `{"errorCode":429,"title":"Too Many Requests","notices":[{"title":"Rate limit","description":["10 per minute"]}]}`
+	s, a := newPair(t, rdaptest.Config{}, client.Config{Attempts: 1})
+	s.On("*", rdaptest.Status(429), rdaptest.JSON(body))
+	r := a.lookup(t, mustParse(t, "", "alpha.example"))
+	if r.Verdict != client.RateLimited || !strings.Contains(r.Err.Message, "Rate limit: 10 per minute") {
+		t.Errorf("%s: %v", describe(r), r.Err)
+	}
+	if p := a.Progress(); p.Servers[0].Rate != (client.Rate{N: 10, Per: time.Minute}) {
+		t.Errorf("%+v", p.Servers)
 	}
 }

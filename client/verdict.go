@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -241,8 +242,12 @@ func sameName(asked, ldh, unicode string) bool {
 // itself said.
 func (r *Result) explain(e *Error, what string, a answer, w words) {
 	e.Message = what + " " + statusText(a.status) + " at " + visible(r.where(a))
-	if said := w.said(); said != "" {
-		e.Message += ": " + said
+	said := w.said()
+	if e.Code == CodeRateLimited && !w.foreign {
+		said = strings.Join(append(slices.DeleteFunc([]string{said}, func(s string) bool { return s == "" }), w.notices...), "; ")
+	}
+	if said != "" {
+		e.Message += ": " + visible(said)
 	}
 	r.place(e)
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"mime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,7 @@ type words struct {
 	errorCode int
 	title     string
 	detail    []string
-	notices   []string // titles and descriptions, for servers that say it there
+	notices   []string // "title: description", for servers that say it there
 	broken    bool     // JSON that ends too early or is malformed
 	foreign   bool     // something else than JSON
 }
@@ -68,12 +69,25 @@ func (w *words) readNotices(list jsontext.Value) {
 		if err != nil {
 			return
 		}
+		title, texts := "", []string(nil)
 		_ = eachMember(notice, func(name string, value jsontext.Value) bool {
-			if name = memberName(name); name == "title" || name == "description" {
-				w.notices = append(w.notices, stringsOf(value)...)
+			switch memberName(name) {
+			case "title":
+				title = strings.TrimSpace(strings.Join(stringsOf(value), " "))
+			case "description":
+				texts = stringsOf(value)
 			}
 			return true
 		})
+		if len(texts) == 0 {
+			texts = []string{title}
+		} else if title != "" {
+			texts = slices.Clone(texts)
+			for i, text := range texts {
+				texts[i] = strings.TrimRight(title, ":") + ": " + text
+			}
+		}
+		w.notices = append(w.notices, texts...)
 	}
 }
 

@@ -171,4 +171,7 @@ func (r *batchRun) summary(report render.Report) {
 		return
 	}
 	_ = render.WriteSummary(a.stderr, s) // nobody is left to be told
+	for _, line := range heldLines(a.session.client.Progress().Servers) {
+		fmt.Fprintln(a.stderr, line)
+	}
 }

@@ -99,7 +99,7 @@ func (a *app) newSession() (*session, error) {
 			}
 			o.search.configure(&config)
 			o.referral.configure(&config, o.file != "", o.outputFormat(), o.batch.fields)
-			config.RegistrarURLs = registrars
+			config.RegistrarURLs, config.OnHold = registrars, a.onHold
 			s.follows = config.Referral == client.ReferralRegistrar || len(config.Related) > 0
 			s.client, err = client.New(config)
 		}

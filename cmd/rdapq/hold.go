@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/render"
+)
+
+// onHold warns that a server's lines are held back, and why: once for each server
+// and reason.
+func (a *app) onHold(h client.Hold) { a.warn(holdText(h, time.Now())) }
+
+func holdText(h client.Hold, now time.Time) string {
+	var b strings.Builder
+	b.WriteString(render.Safe(h.Server))
+	status := ""
+	if h.Status != 0 {
+		status = fmt.Sprintf(" (HTTP status %d)", h.Status)
+	}
+	switch h.Reason {
+	case client.HoldLimit:
+		b.WriteString(" limits requests" + status)
+		if !h.Rate.IsZero() {
+			b.WriteString(": it gets " + rateText(h.Rate))
+		}
+	case client.HoldOutage:
+		b.WriteString(" fails or is silent" + status + ": its lines wait, and are retried when it is back")
+	case client.HoldBlocked:
+		b.WriteString(" refuses every request, and not in RDAP" + status + ": its lines wait")
+	}
+	if wait := h.Until.Sub(now).Round(time.Second); wait > 0 {
+		b.WriteString("; next request in " + render.Span(wait))
+	}
+	return b.String()
+}
+
+func rateText(r client.Rate) string {
+	noun := "requests"
+	if r.N == 1 {
+		noun = "request"
+	}
+	return fmt.Sprintf("%s %s per %s", render.Grouped(int64(r.N)), noun, render.Span(r.Per.Round(time.Millisecond)))
+}
+
+// maxHeld is how many servers that were held back a summary names.
+const maxHeld = 10
+
+// heldLines returns what a summary says of the servers that were held back, those
+// that refused most requests first.
+func heldLines(servers []client.ServerProgress) []string {
+	held := slices.DeleteFunc(slices.Clone(servers), func(s client.ServerProgress) bool { return s.Held == "" })
+	slices.SortStableFunc(held, func(a, b client.ServerProgress) int { return int(b.Refused - a.Refused) })
+	var lines []string
+	for i, s := range held {
+		if i == maxHeld {
+			lines = append(lines, "held back as well: "+render.Plural(int64(len(held)-i), "server"))
+			break
+		}
+		line := "held back: " + render.Safe(s.Server)
+		switch s.Held {
+		case client.HoldLimit:
+			line += fmt.Sprintf(", %s refused as too many", render.Plural(s.Refused, "request"))
+			if !s.Rate.IsZero() {
+				line += ", limit " + rateText(s.Rate)
+			}
+		case client.HoldOutage:
+			line += ", it failed or was silent for a while"
+			if s.Dead {
+				line = "held back: " + render.Safe(s.Server) + ", it failed or was silent to the end"
+			}
+		case client.HoldBlocked:
+			line += ", it refused requests, and not in RDAP"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
