@@ -38,12 +38,11 @@ func holdText(h client.Hold, now time.Time) string {
 	return b.String()
 }
 
+// rateText writes "60 requests per 1m".
 func rateText(r client.Rate) string {
-	noun := "requests"
-	if r.N == 1 {
-		noun = "request"
-	}
-	return fmt.Sprintf("%s %s per %s", render.Grouped(int64(r.N)), noun, render.Span(r.Per.Round(time.Millisecond)))
+	r.Per = r.Per.Round(time.Millisecond)
+	_, per, _ := strings.Cut(r.String(), "/")
+	return render.Plural(int64(r.N), "request") + " per " + per
 }
 
 // maxHeld is how many servers that were held back a summary names.
