@@ -80,6 +80,9 @@ func (h *host) accepted(s sample) {
 	h.lastAnswer = s.now
 	h.odd -= h.odd / oddMemory
 	if s.ticket.at.After(h.lastThrottle) {
+		if h.throttles > 1 && h.quota != nil {
+			h.quota.resumed(s.ticket.at, s.now.Sub(h.throttledSince))
+		}
 		h.throttles = 0
 		h.settle(s)
 	} else if h.seek != nil {
@@ -223,9 +226,12 @@ func (h *host) refused(s sample) {
 		if pause <= 0 {
 			pause = h.quotaPause(used, elapsed)
 		}
-		if h.throttles == 1 || used > 0 {
+		if h.throttles == 1 {
 			h.quota.refused(s.now, used, elapsed, wait, pause)
+			h.quota.opened = s.ticket.at.Add(-elapsed)
 		}
+		h.quota.last = s.ticket.at
+		h.quota.bound = s.now.Add(pause)
 		if h.quota.confirmed {
 			h.keep(s.now)
 		}

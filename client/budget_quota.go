@@ -29,8 +29,10 @@ type quota struct {
 	fails  int           // tests that failed
 	testAt time.Time     // the next test begins then
 
-	slot  time.Time // the next request is not sent before
-	bound time.Time // when the quota last held a request back
+	opened time.Time // when the window began in which the last refusal came
+	last   time.Time // sending of the last refused request
+	slot   time.Time // the next request is not sent before
+	bound  time.Time // when the quota last held a request back
 }
 
 // Settings of a [quota].
@@ -228,6 +230,22 @@ func (q *quota) over(now time.Time, pause time.Duration) {
 
 // maxHold bounds the time between two tests.
 const maxHold = 15 * time.Minute
+
+// resumed notes that a request is accepted after several refusals in a row, which
+// took so long.
+func (q *quota) resumed(sent time.Time, took time.Duration) {
+	elapsed := sent.Sub(q.opened)
+	switch {
+	case elapsed <= q.span:
+	case elapsed <= 2*q.span:
+		q.low = max(q.low, min(q.last.Sub(q.opened), elapsed))
+		q.span = elapsed
+	default: // the server punished the refusal
+		q.pause = took
+		q.testAt = sent.Add(min(testHold*4*took, maxHold))
+		q.test = 0
+	}
+}
 
 // odd notes that isolated refusals recur although the quota is kept to: it is
 // spread out, and if it was already, it is lowered.
