@@ -186,11 +186,14 @@ func rounds(queries int64, atOnce int) time.Duration {
 	return saturate((queries+n-1)/n, planLatency)
 }
 
-// growing is how long so many responses take when the number at a time grows by one
-// with each round.
+// growing is how long so many responses take when the number at a time grows as
+// [adaptive] does.
 func growing(queries int64, start, most int) time.Duration {
 	need := time.Duration(0)
-	for n := start; n < most && queries > 0; n++ {
+	for n, done := start, 0; n < most && queries > 0; done += n {
+		if done >= growAfter {
+			n = min(n+growBy, most)
+		}
 		queries -= int64(n)
 		need += planLatency
 	}

@@ -61,7 +61,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("%+v", p.Errors)
 	}
 	want := []PlanServer{
-		{"one.example", 1600, 1600, Rate{}, 10300 * time.Millisecond}, // from 8 to 16 at a time
+		{"one.example", 1600, 1600, Rate{}, 10500 * time.Millisecond}, // from 8 to 16 at a time
 		{"two.example", 62, 62, Rate{10, time.Minute}, 6 * time.Minute},
 		{"three.example", 1, 1, Rate{}, planLatency},
 	}
