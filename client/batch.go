@@ -140,7 +140,7 @@ func (b *batch) receive() (r *Result, ok bool) {
 // but with many jobs no more than maxWindow.
 const (
 	windowPerJob = 16
-	maxWindow    = 4096
+	maxWindow    = 2048
 )
 
 func windowFor(jobs int) int { return max(min(windowPerJob*jobs, maxWindow), 4*jobs) }

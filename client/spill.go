@@ -23,7 +23,7 @@ type spill struct {
 }
 
 const (
-	spillChunk = 16 << 10 // bytes that are written at a time
+	spillChunk = 8 << 10  // bytes that are written at a time
 	maxSpill   = 64 << 30 // bytes of the file, whatever Config.MaxSpill says
 )
 
