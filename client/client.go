@@ -276,6 +276,9 @@ type Client struct {
 	buffers sync.Pool   // of *[firstPiece]byte, for bodies of unknown length
 	pieces  sync.Pool   // of *[pieceSize]byte, for those that are longer
 	named   namedServer
+
+	speakers speakers // servers that have sent an RDAP response
+
 	hosts   *hosts
 	memory  *bodies // of single lookups
 	tallies tallies

@@ -77,6 +77,8 @@ type marks struct {
 	results     string // the name of a search results member
 	errorCode   bool
 	conformance bool   // rdapConformance or notices
+	conforms    bool   // rdapConformance
+	noticed     bool   // notices
 	problem     bool   // a status that is a number (RFC 9457 section 3.1.2)
 	content     bool   // what only objects have that are registered
 	own         string // the class that has a member seen
@@ -92,8 +94,10 @@ func (m *marks) see(name string, kind jsontext.Kind) {
 	switch name {
 	case "errorCode":
 		m.errorCode = true
-	case "rdapConformance", "notices":
-		m.conformance = true
+	case "rdapConformance":
+		m.conformance, m.conforms = true, true
+	case "notices":
+		m.conformance, m.noticed = true, true
 	case "startAddress", "endAddress":
 		m.own = ClassIPNetwork
 	case "startAutnum", "endAutnum":
@@ -123,10 +127,10 @@ func (m *marks) see(name string, kind jsontext.Kind) {
 
 func (m *marks) class() string {
 	switch {
+	case m.results != "":
+		return m.results // some servers add an objectClassName, in any spelling
 	case m.object != "":
 		return strings.ToLower(strings.TrimSpace(m.object))
-	case m.results != "":
-		return m.results
 	case m.errorCode:
 		return ClassError
 	case m.own != "":

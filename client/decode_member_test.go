@@ -57,7 +57,7 @@ func TestMembersInAnotherCase(t *testing.T) {
 	}
 	q, _ := ParseAs(TypeDomain, "a.example")
 	r := &Result{Query: q}
-	r.judge(answer{status: 200, raw: []byte(wrong), contentType: rdapType})
+	r.judge(answer{status: 200, raw: []byte(wrong), contentType: rdapType}, false)
 	if r.Verdict != Registered || len(r.Warnings) > 0 {
 		t.Errorf("%s, %q, %v", r.Verdict, r.Warnings, r.Err)
 	}

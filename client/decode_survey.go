@@ -16,6 +16,8 @@ type survey struct {
 	plain   bool   // nothing hidden in it, and UTF-8
 	class   string // as CheckRDAP says; empty when the members don't tell
 	members int
+	rdap    bool   // it has rdapConformance, which only RDAP has
+	bare    bool   // it has no notices, which busy servers send in place of an object
 	losses  []loss // what it says was left out of it
 	ldh     []byte // the ldhName as it came, quoted; nil when it is no string
 
@@ -47,6 +49,7 @@ func (s *survey) look(raw []byte) bool {
 		return false
 	}
 	s.class = m.class()
+	s.rdap, s.bare = m.conforms, !m.noticed
 	s.tight = !c.spaced
 	s.losses = c.losses
 	s.plain = c.high&highBits == 0 || !hasHidden(raw)

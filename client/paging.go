@@ -15,7 +15,7 @@ type Paging struct {
 	Pages    []Page // all but the first
 	Results  int    // objects on all pages
 	Total    int    // how many the server says that there are in all; 0 when it did not say
-	Complete bool   // the last page read points at none after it. The server may have left out results all the same, and say so in a notice
+	Complete bool   // the last page read points at none after it, and Total is not above Results. The server may have left out results even then, and say so in a notice
 	Stopped  string // why not, unless Complete; in words
 	Err      *Error // of the page that could not be read; nil if it was not asked for
 	Next     string // URL of the page after the last one read, unless Complete; as the server gave it
@@ -71,6 +71,7 @@ const (
 // sheet is what a page says about itself.
 type sheet struct {
 	list    bool // it has a list of results
+	rdap    bool // it has rdapConformance and is no object
 	results int
 	total   int
 	next    string
@@ -84,7 +85,7 @@ func (r *Result) readSheet() sheet {
 	}
 	var s sheet
 	var meta, top []Link
-	hasMeta := false
+	hasMeta, object := false, false
 	walk := newReader(doc.object, "")
 	if !walk.enterObject() {
 		return sheet{}
@@ -101,10 +102,17 @@ func (r *Result) readSheet() sheet {
 			for l := walk.list().of(0); l.more(walk); s.results++ {
 				walk.skip()
 			}
+		case name == "rdapConformance":
+			s.rdap = true
+			walk.skip()
+		case name == "objectClassName":
+			object = true
+			walk.skip()
 		default:
 			walk.skip()
 		}
 	}
+	s.rdap = s.rdap && !object
 	if !hasMeta {
 		meta = top // where some servers put it
 	}

@@ -131,7 +131,10 @@ func (c *Client) request(ctx context.Context, t *task) (again bool) {
 		r.fail(e)
 		unreachable = r.Status == 0
 	} else {
-		r.judge(got)
+		r.judge(got, c.speakers.has(base))
+		if saysRDAP(got) && (r.Verdict.Answered() || got.status/100 != 2) {
+			c.speakers.add(base)
+		}
 	}
 	c.blame(ctx, t)
 	a.report(r)

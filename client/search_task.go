@@ -212,6 +212,9 @@ func (s *search) settleOptions(h *Help) *Error {
 func (c *Client) turnPage(t *task, page *Result) (again bool) {
 	s, main := t.search, t.search.main
 	found := page.readSheet()
+	if !found.list && found.rdap {
+		found.list = true // empty: see judgeSuccess
+	}
 	if !found.list {
 		if page != main {
 			s.broken(&Result{Err: &Error{Code: CodeNotRDAP, Message: "it is no list of results"}})
@@ -275,6 +278,10 @@ func (s *search) follow(c *Client, page *Result, found sheet) *url.URL {
 	main, p := s.main, s.main.Paging
 	p.Next, p.Complete, p.Stopped = found.next, found.next == "", ""
 	if p.Complete {
+		if p.Total > p.Results {
+			p.Complete, p.Stopped = false, "the server has "+strconv.Itoa(p.Total)+" and gave no link to the next page"
+			main.warn("the results are not complete: after " + counted(p.Results) + " " + p.Stopped)
+		}
 		return nil
 	}
 	stop := func(why string) *url.URL {

@@ -14,7 +14,8 @@ import (
 
 // judge sets the verdict of a response: the HTTP status decides, and where it
 // says success the body has to be the answer.
-func (r *Result) judge(a answer) {
+// speaks reports whether the server with that base URL has sent an RDAP response.
+func (r *Result) judge(a answer, speaks bool) {
 	if a.status/100 == 2 {
 		r.judgeSuccess(a)
 		return
@@ -30,8 +31,15 @@ func (r *Result) judge(a answer) {
 	if e.Code == CodeRateLimited && e.RetryAfter > 0 {
 		e.Hint = "the server says to come back in " + shortSpan(e.RetryAfter.Round(time.Second))
 	}
+	refused := false
+	if e.Code == CodeNotFound && !saysRDAP(a) {
+		what = r.judgeForeign(e, what, a, speaks)
+		refused = e.Code == CodeNotRDAP
+	}
 	r.explain(e, what, a, w)
-	r.fail(e)
+	if r.fail(e); refused {
+		r.Verdict = Rejected // the server answered; only the base URL may be wrong
+	}
 	switch {
 	case a.cut != "":
 		r.warn("the body of the error is not whole: " + a.cut)
@@ -123,7 +131,11 @@ func (r *Result) judgeSuccess(a answer) {
 	found, err := surveyAnswer(a.raw)
 	r.learn(found)
 	class := found.class
-	if err == nil && r.answers(class) {
+	empty := err == nil && class == ClassHelp && found.rdap && found.bare && r.Query.Type.IsSearch()
+	if empty {
+		r.warn("the response has no list of results: it counts as 0 results")
+	}
+	if err == nil && (empty || r.answers(class)) {
 		r.Verdict = Found
 		if r.Query.Type == TypeDomain && class == ClassDomain {
 			r.Verdict = Registered
@@ -182,7 +194,7 @@ func (r *Result) compare(found *survey, a answer) {
 		r.warn("the answer is in the charset " + quote(charset) + ", and JSON has to be in UTF-8: characters beyond ASCII are lost")
 	}
 	class := found.class
-	if due, ok := classOfType[r.Query.Type]; ok && class != due && !r.Query.foundOne(class) {
+	if due, ok := classOfType[r.Query.Type]; ok && class != due && !r.Query.foundOne(class) && !(class == ClassHelp && r.Query.Type.IsSearch()) {
 		r.Other = "an object of class " + visible(class)
 		r.warn("asked for " + string(r.Query.Type) + ", the answer is of class " + quote(class))
 		return

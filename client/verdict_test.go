@@ -66,8 +66,8 @@ func TestVerdict(t *testing.T) {
 		{"404", all(status(404), json(`{"errorCode":404,"title":"Gone fishing","description":["Reserved","by registry"]}`)), client.NotFound, client.CodeNotFound, "Gone fishing: Reserved; by registry", 0},
 		{"404 with one line", all(status(404), json(`{"errorCode":"404","description":"Reserved"}`)), client.NotFound, client.CodeNotFound, "Reserved", 0},
 		{"404 with a byte-order mark", all(status(404), json("\xef\xbb\xbf"+`{"title":"Reserved"}`)), client.NotFound, client.CodeNotFound, "Reserved", 0},
-		{"404 empty", all(status(404), rdaptest.NoBody()), client.NotFound, client.CodeNotFound, "not found (404) at https://", 0},
-		{"404 page", all(status(404), body("text/html", html404)), client.NotFound, client.CodeNotFound, "not found (404) at https://", 1},
+		{"404 empty", all(status(404), rdaptest.NoBody()), client.Rejected, client.CodeNotRDAP, "not RDAP (404) at https://", 0},
+		{"404 page", all(status(404), body("text/html", html404)), client.Rejected, client.CodeNotRDAP, "not RDAP (404) at https://", 1},
 		{"404 cut off", all(status(404), json(`{"errorCode":404,"title":"Reserved","ti`)), client.NotFound, client.CodeNotFound, "Reserved", 1},
 		{"404 that says 501", all(status(404), json(`{"errorCode":501,"title":"nope"}`)), client.NotFound, client.CodeNotFound, "nope", 1},
 

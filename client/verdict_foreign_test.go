@@ -1,0 +1,102 @@
+package client_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/client"
+)
+
+// TestNotFoundWithoutRDAP: a 404 that is not RDAP says nothing about the object if the
+// user named the server and it has not sent RDAP; otherwise a warning says so.
+func TestNotFoundWithoutRDAP(t *testing.T) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]; name {
+		case "there.example":
+			w.Header().Set("Content-Type", "application/rdap+json")
+			_, _ = io.WriteString(w, `{"objectClassName":"domain","ldhName":"there.example"}`)
+		case "rdap.example":
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"errorCode":404,"title":"none"}`)
+		case "empty.example":
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			http.Error(w, "404 page not found", http.StatusNotFound)
+		}
+	}))
+	defer s.Close()
+	for _, tt := range []struct {
+		source bootstrap.Source
+		names  string // one after another
+		want   client.Verdict
+		warned bool // of the last
+	}{
+		{bootstrap.SourceServer, "free.example", client.Rejected, false},
+		{bootstrap.SourceOverride, "free.example", client.Rejected, false},
+		{bootstrap.SourceServer, "empty.example", client.Rejected, false},
+		{bootstrap.SourceServer, "free.example free.example", client.Rejected, false},
+		{bootstrap.SourceServer, "rdap.example", client.NotFound, false},
+		{bootstrap.SourceServer, "there.example free.example", client.NotFound, true},
+		{bootstrap.SourceServer, "rdap.example free.example", client.NotFound, true},
+		{bootstrap.SourceServer, "there.example empty.example", client.NotFound, false},
+		{bootstrap.SourceIANA, "free.example", client.NotFound, true},
+		{bootstrap.SourceSnapshot, "free.example", client.NotFound, true},
+		{bootstrap.SourceIANA, "empty.example", client.NotFound, false},
+		{bootstrap.SourceUnlisted, "empty.example", client.NotFound, true},
+	} {
+		c, err := client.New(client.Config{Transport: s.Client().Transport, Resolver: resolverFunc(func(bootstrap.Question) (bootstrap.Answer, error) {
+			return bootstrap.Answer{URLs: []string{s.URL + "/"}, Source: tt.source}, nil
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r *client.Result
+		for name := range strings.FieldsSeq(tt.names) {
+			r, _ = c.Lookup(t.Context(), mustParse(t, "", name))
+		}
+		if r.Verdict != tt.want || r.IsNotFoundWithoutRDAP() != tt.warned {
+			t.Errorf("%s, %s: %s, warnings %q", tt.source, tt.names, describe(r), r.Warnings)
+		}
+		if tt.want == client.Rejected && (r.Err.Code != client.CodeNotRDAP || !strings.Contains(r.Err.Hint, "is the base URL right?")) {
+			t.Errorf("%s, %s: %s: %s", tt.source, tt.names, r.Err.Code, r.Err.Hint)
+		}
+		c.Close()
+	}
+}
+
+// TestOddSearches: results that are missing, a class beside the results, and a total
+// above what came.
+func TestOddSearches(t *testing.T) {
+	for body, want := range map[string]struct {
+		results  int
+		complete bool
+		warning  string
+	}{
+		`{"rdapConformance":["rdap_level_0"]}`: {0, true, "no list of results"},
+		`{"objectClassName":"DomainSearchResults","domainSearchResults":[{"objectClassName":"domain","ldhName":"a.example"}]}`: {1, true, ""},
+		`{"domainSearchResults":[{"objectClassName":"domain","ldhName":"a.example"}],"paging_metadata":{"totalCount":3000}}`:   {1, false, "not complete"},
+		`{"domainSearchResults":[],"paging_metadata":{"totalCount":0}}`:                                                        {0, true, ""},
+	} {
+		s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/rdap+json")
+			_, _ = io.WriteString(w, body)
+		}))
+		c, err := client.New(client.Config{Transport: s.Client().Transport, Resolver: urls{s.URL + "/"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Lookup(t.Context(), mustParse(t, "domains", "a*.example"))
+		switch {
+		case err != nil || r.Paging == nil:
+			t.Errorf("%s: %s", body, describe(r))
+		case r.Paging.Results != want.results || r.Paging.Complete != want.complete || (want.warning == "") != (len(r.Warnings) == 0) || !strings.Contains(strings.Join(r.Warnings, " "), want.warning):
+			t.Errorf("%s: %+v, warnings %q", body, r.Paging, r.Warnings)
+		}
+		c.Close()
+		s.Close()
+	}
+}
