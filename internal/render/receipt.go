@@ -59,7 +59,7 @@ func WriteReceipt(w io.Writer, r Report, width int) error {
 // not known.
 func savedLine(ms TimeReport) string {
 	switch {
-	case ms.Saved != nil && *ms.Saved < 1:
+	case ms.Saved != nil && *ms.Saved < max(1, ms.Wall/20):
 		return "about 0 ms: lookups waited for the same handshakes at the same time"
 	case ms.Saved != nil:
 		return "about " + duration(*ms.Saved)
