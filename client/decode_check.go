@@ -127,10 +127,12 @@ func (m *marks) see(name string, kind jsontext.Kind) {
 
 func (m *marks) class() string {
 	switch {
-	case m.results != "":
-		return m.results // some servers add an objectClassName, in any spelling
+	case m.results != "" && strings.HasSuffix(strings.ToLower(strings.TrimSpace(m.object)), "searchresults"):
+		return m.results // some servers add that as the class, in any spelling
 	case m.object != "":
 		return strings.ToLower(strings.TrimSpace(m.object))
+	case m.results != "":
+		return m.results
 	case m.errorCode:
 		return ClassError
 	case m.own != "":
