@@ -154,6 +154,7 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, p *plan) {
 	} else {
 		h["Content-Type"] = nil // no guess by net/http either
 	}
+	h["Access-Control-Allow-Origin"] = []string{"*"} // RFC 7480 section 5.6
 	for name, values := range p.header {
 		h[name] = values
 	}

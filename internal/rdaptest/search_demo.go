@@ -35,3 +35,13 @@ func (c *catalogue) searches() *Searches {
 	}
 	return s
 }
+
+// DemoSearches returns what the servers of a [Demo] know, for a server of its own to
+// search.
+func DemoSearches() *Searches {
+	all := &Searches{PageSize: demoPage}
+	for _, site := range demoSites() {
+		all.Objects = append(all.Objects, site.data.searches().Objects...)
+	}
+	return all
+}

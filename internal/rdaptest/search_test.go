@@ -2,6 +2,8 @@ package rdaptest
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -150,6 +152,33 @@ func TestServerSearches(t *testing.T) {
 		resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("%s: %d", path, resp.StatusCode)
+		}
+	}
+}
+
+// A server of its own finds what those of a demo find together, and lets web pages
+// read its answers (RFC 7480 section 5.6).
+func TestSearchesAlone(t *testing.T) {
+	s := Start(t, Config{Searches: DemoSearches()})
+	for path, want := range map[string]string{
+		"domains?name=courbu*": "courbu.re",
+		"entities?fn=Ninth*":   "Ninth Gate Domains",
+		"domain/courbu.re":     "COURBU.RE",
+	} {
+		resp, err := s.Client().Get(s.URL() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %d, %v, %.200s", path, resp.StatusCode, err, body)
+		}
+		if got := resp.Header.Get("Access-Control-Allow-Origin"); got != "*" {
+			t.Errorf("%s: Access-Control-Allow-Origin %q", path, got)
+		}
+		if strings.Contains(string(body), "icann_rdap_response_profile") {
+			t.Errorf("%s claims a profile that it does not follow", path)
 		}
 	}
 }

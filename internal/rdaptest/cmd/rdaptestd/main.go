@@ -99,6 +99,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	o.config.Protocols = p
 	o.config.MaxStreams = uint32(o.streams)
 	o.config.Source = rdaptest.Invented{Shape: shape}
+	o.config.Searches = rdaptest.DemoSearches()
 	return &o, nil
 }
 
