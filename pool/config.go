@@ -40,8 +40,13 @@ type Config struct {
 	//
 	// With "h3" beside others a new connection is made over HTTP/3 if the
 	// origin's Alt-Svc field has offered that (RFC 7838), the queue is shallow,
-	// and UDP was not found to be blocked; TCP stands beside it, see HeadStart.
-	// It is never used through a proxy, nor with Dial, NoReuse or FreshConns.
+	// and HTTP/3 did not fail lately; TCP is used beside it, see HeadStart.
+	// A request that fails over HTTP/3 is sent over TCP. If TCP gives a useful
+	// response (any status except 421, 429 and 5xx), HTTP/3 is not used for 5
+	// minutes, doubling to 24 hours with each failure in a row; see Facts. An
+	// alternative at another host must prove that it may speak for the origin, and
+	// ports other than 443 and those above 1023 are ignored.
+	// HTTP/3 is never used through a proxy, nor with Dial, NoReuse or FreshConns.
 	// "h3" alone speaks nothing else: http origins, and those behind a proxy,
 	// are an error then, and Dial excludes it.
 	Protocols []string
@@ -105,8 +110,10 @@ type Config struct {
 	NoEarlyData bool
 
 	// HeadStart is how long HTTP/3 is waited for, once its first packet is out,
-	// before TCP is dialed beside it; whichever is there first is used. 0 means
-	// 300 ms, or one and a half round trips if that is more and known.
+	// before TCP is dialed beside it; whichever is there first is used. A request on
+	// a connection over HTTP/3 that gave no useful response yet is sent over TCP as
+	// well after that time. 0 means 300 ms, or one and a half round trips (three for
+	// a response) if that is more and known, and 1 s at most.
 	HeadStart time.Duration
 
 	// Facts keeps what was learned about origins, for example a [FactFile]. Nil

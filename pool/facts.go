@@ -20,8 +20,8 @@ type Facts struct {
 	H3Until time.Time `json:"h3_until,omitzero"`
 	H3Local bool      `json:"h3_local,omitempty"`
 
-	// QUICBlocked is until when HTTP/3 is not tried, because it didn't get
-	// through QUICFailures times in a row.
+	// QUICBlocked is until when HTTP/3 is not tried, because it failed where TCP
+	// worked, QUICFailures times in a row (RFC 7838 section 2.4).
 	QUICBlocked  time.Time `json:"quic_blocked,omitzero"`
 	QUICFailures int       `json:"quic_failures,omitempty"`
 
@@ -95,7 +95,7 @@ func trimFacts(origins map[string]Facts, most int) {
 	}
 }
 
-// Bounds of the time for which HTTP/3 is left alone after it didn't get
+// Bounds of the time for which HTTP/3 or early data is left alone after it did not get
 // through: it doubles with each failure.
 const (
 	quicBlockedFirst = 5 * time.Minute

@@ -173,7 +173,7 @@ type h3Trial struct {
 
 	mu    sync.Mutex
 	free  bool                    // the request holds no place on c any more
-	left  bool                    // nobody waits for the response
+	left  bool                    // the response is not wanted
 	other context.CancelCauseFunc // ends the request over TCP
 }
 
@@ -225,7 +225,7 @@ func (o *origin) grace() time.Duration {
 // over TCP as well.
 func (t *h3Trial) wait() bool {
 	grace := t.o.grace()
-	timer := time.NewTimer(grace)
+	timer, due := time.NewTimer(grace), time.Now().Add(grace)
 	defer timer.Stop()
 	for waited := false; ; {
 		select {
@@ -233,7 +233,12 @@ func (t *h3Trial) wait() bool {
 			return true
 		case <-timer.C:
 		}
+		late := time.Since(due) > quietTime/10
 		timer.Reset(grace)
+		due = time.Now().Add(grace)
+		if late {
+			continue // this process got no time, and the response may be unread
+		}
 		if h, ok := carrierH3(t.c); ok && !h.proven() {
 			continue // the handshake has a clock of its own
 		}

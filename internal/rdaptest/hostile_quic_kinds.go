@@ -255,7 +255,7 @@ func hostileResponses() []quicHostility {
 	return all
 }
 
-// strangerCertificate is of an authority that nobody trusts.
+// strangerCertificate is of another authority.
 func strangerCertificate() []tls.Certificate {
 	ca, err := NewCA()
 	if err != nil {
