@@ -31,9 +31,10 @@ type BudgetFile struct {
 }
 
 const (
-	budgetInterval = time.Second            // between two writes
-	budgetLockWait = 200 * time.Millisecond // for other programs to finish
-	maxBudgetFile  = 16 << 20               // octets; what is longer was not written by us
+	budgetInterval  = time.Second            // between two writes
+	budgetLockWait  = 200 * time.Millisecond // for other programs to finish
+	budgetFlushWait = 3 * time.Second        // the same, if the caller asked for the write
+	maxBudgetFile   = 16 << 20               // bytes; what is longer was not written by us
 )
 
 // OpenBudgetFile returns the store in the file of that name, which is made when
@@ -77,15 +78,18 @@ func (f *BudgetFile) Add(name string, b Budget) {
 }
 
 func (f *BudgetFile) writeAside() {
-	_ = f.sync()
+	_ = f.sync(budgetLockWait)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	close(f.writing)
 	f.writing = nil
 }
 
-// Flush writes what is not written yet.
-func (f *BudgetFile) Flush() error {
+// Flush writes what is not written yet. It waits up to 3 s for other programs that
+// write the file.
+func (f *BudgetFile) Flush() error { return f.flush(budgetFlushWait) }
+
+func (f *BudgetFile) flush(wait time.Duration) error {
 	f.mu.Lock()
 	writing := f.writing
 	f.mu.Unlock()
@@ -98,14 +102,15 @@ func (f *BudgetFile) Flush() error {
 	if clean {
 		return nil
 	}
-	return f.sync()
+	return f.sync(wait)
 }
 
-// Close writes what is not written yet.
-func (f *BudgetFile) Close() error { return f.Flush() }
+// Close writes what is not written yet. It waits for other programs no longer than
+// 200 ms: the end of a program must not hang on another one.
+func (f *BudgetFile) Close() error { return f.flush(budgetLockWait) }
 
 // sync merges what was added into the file, and takes over what others wrote.
-func (f *BudgetFile) sync() error {
+func (f *BudgetFile) sync(wait time.Duration) error {
 	f.io.Lock()
 	defer f.io.Unlock()
 	f.mu.Lock()
@@ -113,7 +118,7 @@ func (f *BudgetFile) sync() error {
 	f.pending = make(map[string]Budget)
 	f.mu.Unlock()
 
-	known, err := f.exchange(added)
+	known, err := f.exchange(added, wait)
 
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -133,8 +138,8 @@ func (f *BudgetFile) sync() error {
 }
 
 // exchange adds to the file and returns what is in it then.
-func (f *BudgetFile) exchange(added map[string]Budget) (map[string]Budget, error) {
-	unlock, err := f.lock()
+func (f *BudgetFile) exchange(added map[string]Budget, wait time.Duration) (map[string]Budget, error) {
+	unlock, err := f.lock(wait)
 	if err != nil {
 		return nil, err
 	}
@@ -152,12 +157,12 @@ func (f *BudgetFile) exchange(added map[string]Budget) (map[string]Budget, error
 
 var errBudgetBusy = errors.New("another program holds the file of budgets")
 
-func (f *BudgetFile) lock() (unlock func(), err error) {
+func (f *BudgetFile) lock(wait time.Duration) (unlock func(), err error) {
 	l, err := os.OpenFile(f.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	for deadline := time.Now().Add(budgetLockWait); ; {
+	for deadline := time.Now().Add(wait); ; {
 		ok, err := filelock.Try(l)
 		if ok {
 			return func() { l.Close() }, nil
