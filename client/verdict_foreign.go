@@ -35,12 +35,13 @@ func (r *Result) judgeForeign(e *Error, what string, a answer, speaks bool) stri
 			return "the response is not RDAP"
 		}
 	case bootstrap.SourceIANA, bootstrap.SourceSnapshot:
-		if len(a.raw) == 0 {
+		if len(a.raw) == 0 && a.cut == "" {
 			return what // registries do that
 		}
 	}
-	if len(a.raw) > 0 || !speaks {
+	if len(a.raw) > 0 || a.cut != "" || !speaks {
 		r.warn(warnForeign)
+		return "not found, by a response that is not RDAP"
 	}
 	return what
 }

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -24,6 +25,18 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 			_, _ = io.WriteString(w, `{"errorCode":404,"title":"none"}`)
 		case "empty.example":
 			w.WriteHeader(http.StatusNotFound)
+		case "cut.example", "nothing.example": // breaks off, with a part of the body or none
+			w.Header().Set("Content-Length", "100")
+			w.WriteHeader(http.StatusNotFound)
+			if name == "cut.example" {
+				_, _ = io.WriteString(w, "<p>gone")
+			}
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		case "large.example":
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, strings.Repeat("<p>gone", 1<<18)) // more than is read of an error
 		default:
 			http.Error(w, "404 page not found", http.StatusNotFound)
 		}
@@ -39,6 +52,13 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 		{bootstrap.SourceOverride, "free.example", client.Rejected, false},
 		{bootstrap.SourceServer, "empty.example", client.Rejected, false},
 		{bootstrap.SourceServer, "free.example free.example", client.Rejected, false},
+		{bootstrap.SourceServer, "cut.example", client.Rejected, false},
+		{bootstrap.SourceServer, "nothing.example", client.Rejected, false},
+		{bootstrap.SourceServer, "large.example", client.Rejected, false},
+		{bootstrap.SourceServer, "there.example nothing.example", client.NotFound, true},
+		{bootstrap.SourceServer, "there.example large.example", client.NotFound, true},
+		{bootstrap.SourceIANA, "cut.example", client.NotFound, true},
+		{bootstrap.SourceIANA, "nothing.example", client.NotFound, true},
 		{bootstrap.SourceServer, "rdap.example", client.NotFound, false},
 		{bootstrap.SourceServer, "there.example free.example", client.NotFound, true},
 		{bootstrap.SourceServer, "rdap.example free.example", client.NotFound, true},
@@ -79,6 +99,8 @@ func TestOddSearches(t *testing.T) {
 		`{"rdapConformance":["rdap_level_0"]}`: {0, true, "no list of results"},
 		`{"objectClassName":"DomainSearchResults","domainSearchResults":[{"objectClassName":"domain","ldhName":"a.example"}]}`: {1, true, ""},
 		`{"domainSearchResults":[{"objectClassName":"domain","ldhName":"a.example"}],"paging_metadata":{"totalCount":3000}}`:   {1, false, "not complete"},
+		`{"objectClassName":"domain","domainSearchResults":[{"objectClassName":"domain","ldhName":"a.example"}]}`:              {1, true, ""},
+		`{"objectClassName":"domain","domainSearchResults":[]}`:                                                                {0, true, ""},
 		`{"domainSearchResults":[],"paging_metadata":{"totalCount":0}}`:                                                        {0, true, ""},
 	} {
 		s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -95,6 +117,13 @@ func TestOddSearches(t *testing.T) {
 			t.Errorf("%s: %s", body, describe(r))
 		case r.Paging.Results != want.results || r.Paging.Complete != want.complete || (want.warning == "") != (len(r.Warnings) == 0) || !strings.Contains(strings.Join(r.Warnings, " "), want.warning):
 			t.Errorf("%s: %+v, warnings %q", body, r.Paging, r.Warnings)
+		}
+		var last error
+		for _, err := range c.Search(t.Context(), mustParse(t, "domains", "a*.example")) {
+			last = err
+		}
+		if errors.Is(last, client.ErrIncomplete) == want.complete || want.complete && last != nil {
+			t.Errorf("%s: page by page: %v", body, last)
 		}
 		c.Close()
 		s.Close()

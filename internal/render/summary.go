@@ -123,7 +123,20 @@ func WriteSummary(w io.Writer, s Summary) error {
 		fmt.Fprintf(&b, "  %-9s %s · %s\n", label, Safe(shortURL(one.Server)), cmp.Or(Verdicts(one.Verdicts), plural(one.Followed, "linked record")))
 		label = ""
 	}
+	if r.WithoutRDAP > 0 {
+		fmt.Fprintf(&b, "  warning   %s not found by responses that are not RDAP (not_found_without_rdap)\n", Plural(r.WithoutRDAP, "line"))
+	}
 	s.Failures.write(&b)
+	shown := 0
+	for _, one := range r.PerServer {
+		if !one.NoRDAP || one.Server == otherServers {
+			continue
+		}
+		if shown++; shown > maxReceiptServers {
+			break
+		}
+		fmt.Fprintf(&b, "hint: %s: no response of this server was RDAP; is the base URL right?\n", Safe(shortURL(one.Server)))
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -32,6 +32,7 @@ type Report struct {
 	PerServer         []ServerReport   `json:"per_server"` // most lookups first
 	BootstrapRequests int64            `json:"bootstrap_requests,omitempty"`
 	Desync            int64            `json:"desync,omitempty"` // results with the warning desync
+	WithoutRDAP       int64            `json:"not_found_without_rdap,omitempty"` // lookups that are not found by a response that was not RDAP
 }
 
 // A HandshakeReport counts TLS handshakes by kind. Avoided ones are requests on
@@ -69,6 +70,7 @@ type ServerReport struct {
 	BytesIn     int64            `json:"bytes_in"`
 	P50         float64          `json:"p50"` // milliseconds
 	Verdicts    map[string]int64 `json:"verdicts"`
+	NoRDAP      bool             `json:"no_rdap,omitempty"` // lookups got responses, and none was RDAP
 }
 
 // maxServers bounds the servers that a Tally tells apart. RDAP has some
@@ -83,6 +85,7 @@ const (
 type Tally struct {
 	lookups  int64
 	desync   int64
+	foreign  int64 // with status 404 that was not RDAP and counts as not found
 	verdicts map[client.Verdict]int64
 	times    histogram.Histogram
 	servers  map[string]*serverTally
@@ -92,6 +95,8 @@ type Tally struct {
 type serverTally struct {
 	lookups  int64
 	followed int64
+	foreign  int64 // lookups whose response was not RDAP
+	rdap     int64 // with another response
 	protocol string
 	verdicts map[client.Verdict]int64
 	times    histogram.Histogram
@@ -133,6 +138,15 @@ func (t *Tally) Add(r *client.Result) {
 	s := t.server(redactURL(r.Server))
 	s.lookups++
 	s.verdicts[r.Verdict]++
+	switch foreign := r.IsNotFoundWithoutRDAP(); {
+	case foreign, r.Err != nil && r.Err.Code == client.CodeNotRDAP:
+		s.foreign++
+		if foreign {
+			t.foreign++
+		}
+	case r.Verdict.Answered(), r.Verdict == client.Rejected:
+		s.rdap++
+	}
 	if r.Conn.Protocol != "" {
 		s.protocol = r.Conn.Protocol
 	}
@@ -180,6 +194,7 @@ func (t *Tally) Lookups() int64 { return t.lookups }
 func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
 	r := Report{
 		Lookups:         t.lookups,
+		WithoutRDAP:     t.foreign,
 		Requests:        stats.Requests + stats.Failed,
 		Servers:         int64(len(t.servers)),
 		Connections:     stats.Connections,
@@ -208,7 +223,7 @@ func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
 	for name, s := range t.servers {
 		one := ServerReport{
 			Server: name, Lookups: s.lookups, Followed: s.followed, Protocol: s.protocol,
-			P50: inMillis(s.times.Quantile(.5)), Verdicts: named(s.verdicts),
+			P50: inMillis(s.times.Quantile(.5)), Verdicts: named(s.verdicts), NoRDAP: s.foreign > 0 && s.rdap == 0,
 		}
 		if o := origins[originOf(name)]; o != nil {
 			one.Requests = o.Requests + o.Failed

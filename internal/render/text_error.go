@@ -60,6 +60,9 @@ func (p *page) noRecord(r *client.Result) {
 		what = "this AS number"
 	}
 	lines := []line{text(who + " has no record of " + what).note("HTTP status 404")}
+	if r.IsNotFoundWithoutRDAP() {
+		lines = append(lines, line{{"the response is not RDAP: it may be about something else", wary}})
+	}
 	if r.Query.Type == client.TypeDomain {
 		lines = append(lines, line{{"names that are reserved or blocked may have none either", faint}})
 	}
