@@ -14,8 +14,9 @@ import (
 // maxExcerpt is how much of a body that is no RDAP is shown, in characters.
 const maxExcerpt = 80
 
-// CheckRDAP says of which class the RDAP answer raw is: its objectClassName,
-// else the name of its search results member ("domainSearchResults"), else
+// CheckRDAP says of which class the RDAP answer raw is: the name of its search
+// results member ("domainSearchResults") if that is an array and no member describes
+// an object beside it, else its objectClassName, else the name of that member, else
 // [ClassError] for one with an errorCode, else the class that alone has the
 // members it has (some servers leave objectClassName out), else [ClassHelp] for
 // one with rdapConformance or notices (RFC 9083 sections 4 to 8). What is an
@@ -75,6 +76,7 @@ func surveyAnswer(raw []byte) (survey, error) {
 type marks struct {
 	object      string // objectClassName
 	results     string // the name of a search results member
+	listed      bool   // that member is an array
 	errorCode   bool
 	conformance bool   // rdapConformance or notices
 	conforms    bool   // rdapConformance
@@ -120,7 +122,11 @@ func (m *marks) see(name string, kind jsontext.Kind) {
 		}
 	default:
 		if strings.HasSuffix(name, "SearchResults") {
-			m.results = strings.Clone(name)
+			list := kind == jsontext.KindBeginArray
+			if list || m.results == "" {
+				m.results = strings.Clone(name)
+			}
+			m.listed = m.listed || list
 		}
 	}
 }
@@ -129,6 +135,8 @@ func (m *marks) class() string {
 	switch {
 	case m.results != "" && strings.HasSuffix(strings.ToLower(strings.TrimSpace(m.object)), "searchresults"):
 		return m.results // some servers add that as the class, in any spelling
+	case m.listed && !m.named && !m.content && m.own == "":
+		return m.results // or the class of the results
 	case m.object != "":
 		return strings.ToLower(strings.TrimSpace(m.object))
 	case m.results != "":

@@ -10,13 +10,14 @@ import (
 )
 
 // csvHeader names the columns: those of a row, then those of a
-// [client.Summary], then the time taken and the error.
+// [client.Summary], then the time taken, the error, and of searches the number of results
+// and how many the server says there are in all.
 var csvHeader = [...]string{
 	"line", "query", "type", "verdict", "status", "server",
 	"handle", "name", "unicode_name", "registrar", "registrar_id",
 	"created", "updated", "expires", "statuses", "nameservers", "dnssec",
 	"abuse_email", "abuse_phone", "start", "end", "cidrs", "holder", "country",
-	"ms", "error",
+	"ms", "error", "results", "total",
 }
 
 // csvShape has RFC 4180 lines, ended by LF. The column error also says that an answer is
@@ -76,13 +77,17 @@ func csvRows(header []byte, row func(dst []byte, r *client.Result) []byte) shape
 // appendCSV appends the cells of csvHeader.
 func appendCSV(dst []byte, r *client.Result) []byte {
 	s := r.Summary()
+	var results, total string
+	if p := r.Paging; p != nil {
+		results, total = strconv.Itoa(p.Results), number(int64(p.Total))
+	}
 	for _, c := range [...]string{
 		number(r.Line), cell(ShownQuery(r.Query.Text)), cell(string(r.Query.Type)), cell(string(r.Verdict)),
 		number(int64(r.Status)), cell(redactURL(r.Server)),
 		cell(s.Handle), cell(s.Name), cell(s.UnicodeName), cell(s.Registrar), cell(s.RegistrarID),
 		cell(s.Created), cell(s.Updated), cell(s.Expires), cell(join(s.Statuses)), cell(join(s.Nameservers)), cell(s.DNSSEC),
 		cell(s.AbuseEmail), cell(s.AbusePhone), cell(s.Start), cell(s.End), cell(join(s.CIDRs)), cell(s.Holder), cell(s.Country),
-		millis(r), cell(firstOf(errorText(r.Err), aboutOther(r), outOfStep(r))),
+		millis(r), cell(firstOf(errorText(r.Err), aboutOther(r), outOfStep(r))), results, total,
 	} {
 		dst = appendCell(dst, c)
 	}

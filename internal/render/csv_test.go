@@ -31,7 +31,7 @@ func TestCSVHeader(t *testing.T) {
 	want := []string{
 		"line", "query", "type", "verdict", "status", "server", "handle", "name", "unicode_name",
 		"registrar", "registrar_id", "created", "updated", "expires", "statuses", "nameservers", "dnssec",
-		"abuse_email", "abuse_phone", "start", "end", "cidrs", "holder", "country", "ms", "error",
+		"abuse_email", "abuse_phone", "start", "end", "cidrs", "holder", "country", "ms", "error", "results", "total",
 	}
 	for _, noHeader := range []bool{false, true} {
 		var out bytes.Buffer

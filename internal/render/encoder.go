@@ -178,8 +178,10 @@ func (e *Encoder) Close() error {
 }
 
 // appendCheck appends the query as it was written, a tab, and the verdict; then, if the
-// answer is about another object, a tab, "about " and what it is about; and a tab and
-// "desync" if responses of the server did not belong to their requests.
+// answer is about another object, a tab, "about " and what it is about; if a search was
+// answered, a tab and the number of results; if the response to an object that was not
+// found is not RDAP, a tab and the word of that warning; and a tab and "desync" if
+// responses of the server did not belong to their requests.
 func appendCheck(dst []byte, r *client.Result) []byte {
 	dst = append(dst, Safe(flat(ShownQuery(r.Query.Text)))...)
 	dst = append(dst, '\t')
@@ -187,6 +189,12 @@ func appendCheck(dst []byte, r *client.Result) []byte {
 	if r.Other != "" {
 		dst = append(dst, "\tabout "...)
 		dst = append(dst, Safe(flat(r.Other))...)
+	}
+	if found := resultsFound(r); found != "" {
+		dst = append(append(dst, '\t'), found...)
+	}
+	if r.IsNotFoundWithoutRDAP() {
+		dst = append(dst, "\tnot_found_without_rdap"...)
 	}
 	if r.Desync {
 		dst = append(dst, "\tdesync"...)

@@ -178,6 +178,12 @@ func knownFields() []field {
 		{name: "rdap", value: func(v *view) value { return value{json: v.answer()} }},
 		{name: "paging", value: paged(func(p *client.Paging) value { return value{json: appendPaging(nil, p)} })},
 		{name: "paging.results", value: paged(func(p *client.Paging) value { return value{json: appendInt(nil, int64(p.Results))} })},
+		{name: "paging.total", value: paged(func(p *client.Paging) value {
+			if p.Total == 0 {
+				return value{}
+			}
+			return value{json: appendInt(nil, int64(p.Total))}
+		})},
 		{name: "paging.complete", value: paged(func(p *client.Paging) value { return boolean(p.Complete) })},
 		{name: "more_pages", value: paged(func(p *client.Paging) value {
 			if len(p.Pages) == 0 {

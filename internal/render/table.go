@@ -20,18 +20,23 @@ var tableFields = map[client.Type][]string{
 	client.TypeNameserver: {"query", "verdict", columnAddresses, "registrar", "server"},
 }
 
+// searchFields are the columns of a table of searches.
+var searchFields = []string{"query", "verdict", columnResults, "server"}
+
 // Columns that no row has as a field.
 const (
 	columnRange     = "range"
 	columnAddresses = "addresses"
 	columnExtent    = "expires or range"
 	columnParty     = "registrar or holder"
+	columnResults   = "results"
 )
 
 // columnFields are the fields of these columns.
 var columnFields = map[string]func(v *view) value{
 	columnRange:     func(v *view) value { return value{str: rangeText(v.gist())} },
 	columnAddresses: func(v *view) value { return value{list: addressesOf(v.r)} },
+	columnResults:   func(v *view) value { return value{str: resultsFound(v.r)} },
 	columnExtent: func(v *view) value {
 		s := v.gist()
 		switch v.r.Query.Type {
@@ -39,6 +44,9 @@ var columnFields = map[string]func(v *view) value{
 			return value{list: addressesOf(v.r)}
 		case client.TypeEntity:
 			return value{str: s.Handle}
+		}
+		if found := resultsFound(v.r); found != "" {
+			return value{str: found}
 		}
 		return value{str: firstOf(s.Expires, rangeText(s))}
 	},
@@ -94,7 +102,9 @@ func columnsOf(types []client.Type) []string {
 		switch own, ok := tableFields[t]; {
 		case ok:
 			names = own
-		case t == client.TypeHelp || t.IsSearch():
+		case t.IsSearch():
+			names = searchFields
+		case t == client.TypeHelp:
 			names = tableFields[client.TypeDomain]
 		}
 	}

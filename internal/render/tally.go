@@ -31,7 +31,7 @@ type Report struct {
 	Verdicts          map[string]int64 `json:"verdicts"`
 	PerServer         []ServerReport   `json:"per_server"` // most lookups first
 	BootstrapRequests int64            `json:"bootstrap_requests,omitempty"`
-	Desync            int64            `json:"desync,omitempty"` // results with the warning desync
+	Desync            int64            `json:"desync,omitempty"`                 // results with the warning desync
 	WithoutRDAP       int64            `json:"not_found_without_rdap,omitempty"` // lookups that are not found by a response that was not RDAP
 }
 

@@ -51,6 +51,15 @@ func howMany(shown int, p *client.Paging) string {
 	return count(shown, "result")
 }
 
+// resultsFound says how many results a search has, as howMany does. It is empty
+// for other queries, and for searches that were not answered.
+func resultsFound(r *client.Result) string {
+	if r.Paging == nil {
+		return ""
+	}
+	return howMany(r.Paging.Results, r.Paging)
+}
+
 // gist writes an object on one line: what it is, what it is called, and what of
 // it is redacted.
 func gist(rec *client.Record) line {

@@ -1,0 +1,114 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// searchOf is a result of a search of that type.
+func searchOf(t *testing.T, typ client.Type, text, body string, p *client.Paging) *client.Result {
+	t.Helper()
+	q, err := client.ParseAs(typ, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &client.Result{Line: 1, Query: q, Verdict: client.Found, Status: 200, Raw: []byte(body), Time: noon, Paging: p}
+}
+
+// TestNumberOfResults: each format shows how many results a search has, also none.
+func TestNumberOfResults(t *testing.T) {
+	for _, tt := range []struct {
+		paging      client.Paging
+		words       string
+		csv, ndjson string
+	}{
+		{client.Paging{Complete: true}, "0 results", ",0,\n", `"results":0,`},
+		{client.Paging{Results: 1, Total: 1, Complete: true}, "1 result", ",1,1\n", `"results":1,"total":1,`},
+		{client.Paging{Results: 200, Complete: true}, "200 results", ",200,\n", `"results":200,`},
+		{client.Paging{Results: 50, Total: 3000}, "50 of 3000 results", ",50,3000\n", `"results":50,"total":3000,`},
+		{client.Paging{Results: 50}, "the first 50 results", ",50,\n", `"results":50,`},
+	} {
+		r := searchOf(t, client.TypeDomains, "a*.example", `{"domainSearchResults":[]}`, &tt.paging)
+		if got, want := encode(t, FormatCheck, Options{}, r), r.Query.Text+"\tfound\t"+tt.words+"\n"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		for _, types := range [][]client.Type{nil, {client.TypeDomains}, {client.TypeDomain, client.TypeDomains}} {
+			if got := encode(t, FormatTable, Options{Types: types}, r); !strings.Contains(got, " "+tt.words+" ") {
+				t.Errorf("table of %v, want %s:\n%s", types, tt.words, got)
+			}
+		}
+		if got := encode(t, FormatCSV, Options{}, r); !strings.HasSuffix(got, tt.csv) || !strings.Contains(got, ",error,results,total\n") {
+			t.Errorf("%s, want %s", got, tt.csv)
+		}
+		if got := encode(t, FormatNDJSON, Options{}, r); !strings.Contains(got, tt.ndjson) {
+			t.Errorf("%s, want %s", got, tt.ndjson)
+		}
+	}
+	lookup := searchOf(t, client.TypeDomain, "a.example", `{"objectClassName":"domain","ldhName":"a.example"}`, nil)
+	for _, format := range []string{FormatCheck, FormatTable, FormatText} {
+		if got := encode(t, format, Options{}, lookup); strings.Contains(got, "result") {
+			t.Errorf("%s of a lookup: %s", format, got)
+		}
+	}
+}
+
+// TestResultsWithClass: a text lists the results whatever class stands beside them.
+func TestResultsWithClass(t *testing.T) {
+	for _, tt := range []struct {
+		typ                  client.Type
+		query, member, class string // class: of one result
+		result, want         string
+	}{
+		{client.TypeDomains, "a*.example", "domainSearchResults", "domain", `"ldhName":"a1.example"`, "a1.example"},
+		{client.TypeEntities, "fn=A*", "entitySearchResults", "entity", `"handle":"A-1"`, "A-1"},
+		{client.TypeNameservers, "ns*.example", "nameserverSearchResults", "nameserver", `"ldhName":"ns1.example"`, "ns1.example"},
+	} {
+		for _, class := range []string{tt.member, strings.ToLower(tt.member), strings.ToUpper(tt.member), tt.class, "searchResults", "collection"} {
+			body := `{"objectClassName":"` + class + `","` + tt.member + `":[{"objectClassName":"` + tt.class + `",` + tt.result + `}]}`
+			r := searchOf(t, tt.typ, tt.query, body, &client.Paging{Results: 1, Complete: true})
+			if got := encode(t, FormatText, Options{}, r); !strings.Contains(got, ": found, 1 result\n") || !strings.Contains(got, "Results       "+tt.want+"\n") {
+				t.Errorf("%s: %s", body, got)
+			}
+		}
+	}
+}
+
+// TestNotFoundWithoutRDAP: a row and the summary show that a response with status 404
+// was not RDAP, and the summary which servers sent no RDAP at all.
+func TestNotFoundWithoutRDAP(t *testing.T) {
+	var tally Tally
+	add := func(server string, v client.Verdict, code string, warnings ...string) *client.Result {
+		r := searchOf(t, client.TypeDomain, "a.example", "", nil)
+		r.Server, r.Verdict, r.Status, r.Attempts, r.Warnings = server, v, 404, 1, warnings
+		if code != "" {
+			r.Err = &client.Error{Code: code, Message: code}
+		}
+		tally.Add(r)
+		return r
+	}
+	const foreign = "not_found_without_rdap: the response with status 404 is not RDAP"
+	r := add("https://half.example/", client.NotFound, client.CodeNotFound, foreign)
+	add("https://half.example/", client.Registered, "")
+	add("https://half.example/", client.Rejected, client.CodeNotRDAP)
+	add("https://typo.example/wrong/", client.Rejected, client.CodeNotRDAP)
+	add("https://typo.example/wrong/", client.Failed, client.CodeTimeout)
+	add("https://refuses.example/", client.Rejected, client.CodeForbidden)
+	if got := encode(t, FormatCheck, Options{}, r); got != "a.example\tnot_found\tnot_found_without_rdap\n" {
+		t.Error(got)
+	}
+	if got := encode(t, FormatText, Options{}, r); !strings.Contains(got, "the response is not RDAP") {
+		t.Error(got)
+	}
+	var b strings.Builder
+	if err := WriteSummary(&b, Summary{Report: tally.Report(pool.Stats{}, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	got := b.String()
+	if !strings.Contains(got, "\n  warning   1 line not found by responses that are not RDAP (not_found_without_rdap)\n") ||
+		!strings.HasSuffix(got, "\nhint: typo.example/wrong: no response of this server was RDAP; is the base URL right?\n") || strings.Count(got, "hint: ") != 1 {
+		t.Error(got)
+	}
+}
