@@ -91,7 +91,7 @@ func (r *Result) readSheet() sheet {
 		return sheet{}
 	}
 	for walk.next() {
-		switch name := walk.name(); {
+		switch name := memberName(walk.name()); {
 		case name == "paging_metadata" && walk.peek() == jsontext.KindBeginObject:
 			hasMeta = true
 			meta = walk.pagingMetadata(&s)

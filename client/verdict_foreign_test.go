@@ -100,6 +100,8 @@ func TestOddSearches(t *testing.T) {
 		`{"objectClassName":"DomainSearchResults","domainSearchResults":[{"objectClassName":"domain","ldhName":"a.example"}]}`: {1, true, ""},
 		`{"domainSearchResults":[{"objectClassName":"domain","ldhName":"a.example"}],"paging_metadata":{"totalCount":3000}}`:   {1, false, "not complete"},
 		`{"objectClassName":"domain","domainSearchResults":[{"objectClassName":"domain","ldhName":"a.example"}]}`:              {1, true, ""},
+		`{"objectClassName":"domainSearchResults","status":["active"],"domainSearchResults":[{"objectClassName":"domain"}]}`:   {1, true, ""},
+		`{"objectClassName":"domainSearchResults","domainsearchresults":[{"objectClassName":"domain"}]}`:                       {1, true, ""},
 		`{"objectClassName":"domain","domainSearchResults":[]}`:                                                                {0, true, ""},
 		`{"domainSearchResults":[],"paging_metadata":{"totalCount":0}}`:                                                        {0, true, ""},
 	} {
