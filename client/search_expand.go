@@ -55,7 +55,7 @@ func (r *Result) rawObjects() iter.Seq[[]byte] {
 				continue
 			}
 			for walk.next() {
-				if !strings.HasSuffix(walk.name(), "SearchResults") {
+				if !strings.HasSuffix(memberName(walk.name()), "SearchResults") {
 					walk.skip()
 					continue
 				}

@@ -60,4 +60,8 @@ func TestExpand(t *testing.T) {
 	if _, list = expand(client.TypeDomains, "exam*.example"); len(list) != 2 || list[1].Query.Text != "H 1" {
 		t.Errorf("%q", names(list))
 	}
+	s.On("/domains", rdaptest.JSON(`{"objectClassName":"domain","domainsearchresults":[{"objectClassName":"domain","ldhName":"exam1.example"}]}`))
+	if _, list = expand(client.TypeDomains, "exam*.example"); len(list) != 1 || list[0].Query.Text != "exam1.example" {
+		t.Errorf("%q", names(list))
+	}
 }

@@ -163,6 +163,9 @@ func tableShape(o Options) (shape, error) {
 			if r.Other != "" && (f.name == "query" || f.name == "verdict") {
 				text, colour = markOther(f.name, text, r.Other), wary
 			}
+			if r.IsNotFoundWithoutRDAP() && f.name == "verdict" {
+				text += " (without RDAP)"
+			}
 			if r.Desync && f.name == "verdict" {
 				text, colour = text+" (desync)", wary
 			}
