@@ -100,7 +100,8 @@ func (s *shiftedServer) start(t *testing.T) {
 
 func response(name string) string {
 	if !known(name) {
-		return "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+		const body = `{"errorCode":404}`
+		return fmt.Sprintf("HTTP/1.1 404 Not Found\r\nContent-Type: application/rdap+json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	}
 	body := fmt.Sprintf(`{"objectClassName":"domain","ldhName":%q}`, name)
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/rdap+json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)

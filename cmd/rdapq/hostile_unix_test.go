@@ -358,7 +358,7 @@ func TestNothingHostileFromRegistries(t *testing.T) {
 // What a server sends behind its answer is nobody's business on standard error.
 func TestNothingFromBehindAnAnswer(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
-	s.On("/domain/alpha.example", rdaptest.Junk("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 buy something else\r\n\r\n"))
+	s.On("/domain/alpha.example", rdaptest.Junk("HTTP/1.1 404 Not Found\r\nContent-Type: application/rdap+json\r\nContent-Length: 17\r\n\r\n{\"errorCode\":404}HTTP/1.1 200 buy something else\r\n\r\n"))
 	cmd, said := command(t, "--ca", writeCA(t, s), "-s", s.URL(), "--format", "check", "alpha.example")
 	out, err := cmd.Output()
 	if err != nil || string(out) != "alpha.example\tnot_found\n" || said.Len() > 0 {

@@ -63,7 +63,7 @@ func TestRowFlags(t *testing.T) {
 	}
 	matters := make(map[string]bool)
 	a.flags.VisitAll(func(f *pflag.Flag) {
-		value := map[string]string{"bool": "true", "int": "7", "count": "2", "duration": "7s"}[f.Value.Type()]
+		value := map[string]string{"bool": "true", "int": "7", "count": "2", "duration": "7s", "size": "7MB"}[f.Value.Type()]
 		if value == "" {
 			value = "x"
 		}
