@@ -154,6 +154,8 @@ func (a *attempt) report(r *Result) {
 		s.effect = overloaded
 	case r.Status/100 == 5 || r.Status == http.StatusMisdirectedRequest:
 		s.effect = useless
+	case a.task.wary:
+		s.effect = useless
 	case r.walled():
 		s.effect = walled
 	}

@@ -22,7 +22,11 @@ type suspecter interface {
 // one, and so that a probe of the host does.
 func (c *Client) blame(ctx context.Context, t *task) {
 	r := t.result
-	if ctx.Err() != nil || !faulty(r) {
+	if ctx.Err() != nil {
+		return
+	}
+	t.wary = c.mayBeSession(t)
+	if !t.wary && !faulty(r) {
 		return
 	}
 	t.faults++
@@ -39,6 +43,24 @@ func (c *Client) blame(ctx context.Context, t *task) {
 	if t.host != nil {
 		t.host.faulty.Store(id)
 	}
+}
+
+// A sessionSuspecter is a transport that resumes TLS sessions; see
+// [pool.Pool.SuspectSession].
+type sessionSuspecter interface {
+	SuspectSession(id int64) bool
+}
+
+// mayBeSession reports whether a refusal that is not RDAP may be due to how its
+// connection was made. Once in a query it is repeated on one made otherwise.
+func (c *Client) mayBeSession(t *task) bool {
+	r := t.result
+	s, ok := c.cfg.Transport.(sessionSuspecter)
+	if !ok || t.warned || r.Conn.ConnID == 0 || !r.walled() || !s.SuspectSession(r.Conn.ConnID) {
+		return false
+	}
+	t.warned = true
+	return true
 }
 
 // faulty reports whether the connection may be why a request failed: it brought no

@@ -33,6 +33,8 @@ type task struct {
 	clock  *clock  // of the attempt under way; nil: no bound
 	avoid  []int64 // connections that failed; see blame
 	faults int     // attempts that failed for what may be the connection's fault
+	wary   bool    // the last response may be due to a resumed session
+	warned bool    // that was so of one response, for which there was a repetition
 	beside int     // lookups of its batch at host, itself included
 
 	walled   bool      // the last response was a refusal that is not RDAP
@@ -201,6 +203,9 @@ func (c *Client) next(ctx context.Context, t *task, unreachable bool) (again boo
 		}
 	case r.Verdict == RateLimited:
 		return r.Attempts < c.patience(t) && c.mayWait(ctx, t, now)
+	case t.wary && left:
+		t.at = time.Time{}
+		return true
 	case !transient(r) && !(t.walled && t.batch):
 		return false
 	case c.waitsForRestart(t, now):

@@ -58,6 +58,7 @@ type need struct {
 	route
 	addrs []netip.Addr // of the connections that it avoids, where the host has another one
 	tcp   bool         // a connection that it avoids is over HTTP/3
+	full  bool         // a connection that it avoids is doubtful
 }
 
 // special reports whether n is satisfied by a connection opened for it alone.
@@ -67,7 +68,8 @@ func (n *need) special() bool { return n.plain || len(n.avoid) > 0 }
 func (n *need) takes(c *conn) bool {
 	return c.id > n.newerThan && (!n.special() ||
 		(!n.plain || c.plain) && !slices.Contains(n.avoid, c.id) &&
-			!slices.Contains(n.addrs, c.setup.addr) && (!n.tcp || c.protocol != protoHTTP3))
+			!slices.Contains(n.addrs, c.setup.addr) && (!n.tcp || c.protocol != protoHTTP3) &&
+			(!n.full || !c.doubtful()))
 }
 
 // maxPast is how many connections that have ended an origin remembers the address
@@ -76,11 +78,13 @@ const maxPast = 32
 
 // pastConn is what is remembered of a connection that has ended.
 type pastConn struct {
-	id      int64
-	addr    netip.Addr
-	addrs   int // that the host had
-	resumed bool
-	h3      bool
+	id        int64
+	addr      netip.Addr
+	addrs     int // that the host had
+	resumed   bool
+	synData   bool // see setup
+	convinced int  // see conn
+	h3        bool
 }
 
 // needLocked completes what a request needs.
@@ -92,6 +96,7 @@ func (o *origin) needLocked(n need) need {
 	for _, id := range n.avoid {
 		p, ok := o.knownLocked(id)
 		n.tcp = n.tcp || p.h3 && !o.p.onlyH3
+		n.full = n.full || ok && p.convinced == 0 && (p.resumed || p.synData)
 		if !ok || !p.addr.IsValid() {
 			continue
 		}
@@ -120,7 +125,10 @@ func (o *origin) knownLocked(id int64) (pastConn, bool) {
 }
 
 func (c *conn) past() pastConn {
-	return pastConn{id: c.id, addr: c.setup.addr, addrs: c.setup.addrs, resumed: c.setup.resumed, h3: c.protocol == protoHTTP3}
+	return pastConn{
+		id: c.id, addr: c.setup.addr, addrs: c.setup.addrs, h3: c.protocol == protoHTTP3,
+		resumed: c.setup.resumed, synData: c.setup.synData, convinced: c.convinced,
+	}
 }
 
 func (o *origin) rememberPastLocked(c *conn) {
@@ -153,13 +161,12 @@ func (o *origin) growExtraLocked() {
 			continue
 		}
 		*last = time.Now()
-		d := &dial{h3: o.onlyRoute(), extra: true, plain: w.plain, avoid: w.addrs}
+		d := &dial{h3: o.onlyRoute(), extra: true, plain: w.plain, full: w.full || w.plain, slow: w.full || w.plain, avoid: w.addrs}
 		for _, id := range w.avoid {
 			if p, ok := o.knownLocked(id); ok && p.resumed {
 				d.full = true
 			}
 		}
-		d.full = d.full || d.plain
 		o.beginLocked(d)
 	}
 }
@@ -177,7 +184,7 @@ func (o *origin) dialsForLocked(n *need) bool {
 		switch {
 		case d.h3 != nil && !o.p.onlyH3:
 			return false
-		case n.plain && !d.plain:
+		case n.plain && !d.plain, n.full && !d.full:
 			return false
 		}
 		return d.extra || len(n.addrs) == 0 // others may go to an address that is avoided
@@ -187,7 +194,7 @@ func (o *origin) dialsForLocked(n *need) bool {
 // relaxLocked makes w content with what there is: with any other connection, or
 // with any at all.
 func (o *origin) relaxLocked(w *waiter) {
-	w.plain, w.tcp, w.addrs = false, false, nil
+	w.plain, w.tcp, w.full, w.addrs = false, false, false, nil
 	if !o.servesLocked(&w.need) {
 		w.avoid = nil
 	}

@@ -57,6 +57,8 @@ type conn struct {
 	retired bool          // it drains because it is faulty, and does not count as load
 	plain   bool          // see WithPlain
 	health  health
+
+	convinced int // convincing responses on it
 }
 
 // setup is what it took to make a connection.

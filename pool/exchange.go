@@ -52,6 +52,7 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f.progressed = c.served > 0
+	f.doubtful = f.reason == RetryClosed && c.doubtful()
 	o.countAbandonedLocked(c)
 	f.abandoned = c.abandoned
 	if f.reason != noRetry && c.requiresHTTP1(err) {

@@ -30,6 +30,14 @@ type Facts struct {
 	EarlyBlocked  time.Time `json:"early_blocked,omitzero"`
 	EarlyFailures int       `json:"early_failures,omitempty"`
 
+	// ResumeBlocked is until when no TLS session is resumed, because requests failed
+	// on connections that resumed one and not on others, ResumeFailures times in a
+	// row. FastOpenBlocked and FastOpenFailures are the same for TCP Fast Open.
+	ResumeBlocked    time.Time `json:"resume_blocked,omitzero"`
+	ResumeFailures   int       `json:"resume_failures,omitempty"`
+	FastOpenBlocked  time.Time `json:"fast_open_blocked,omitzero"`
+	FastOpenFailures int       `json:"fast_open_failures,omitempty"`
+
 	Streams   int `json:"streams,omitempty"`    // requests at once on an HTTP/2 connection; 0: not known
 	H3Streams int `json:"h3_streams,omitempty"` // the same for HTTP/3
 
@@ -126,6 +134,24 @@ func (f *Facts) blockEarly(now time.Time) {
 // unblockEarly notes that early data brought a useful response.
 func (f *Facts) unblockEarly() { f.EarlyBlocked, f.EarlyFailures = time.Time{}, 0 }
 
+// blockResume notes that requests failed on resumed sessions and not without.
+func (f *Facts) blockResume(now time.Time) {
+	f.ResumeBlocked = now.Add(blockedFor(f.ResumeFailures))
+	f.ResumeFailures = min(f.ResumeFailures+1, 9)
+}
+
+// unblockResume notes that a resumed session brought a convincing response.
+func (f *Facts) unblockResume() { f.ResumeBlocked, f.ResumeFailures = time.Time{}, 0 }
+
+// blockFastOpen notes that requests failed with TCP Fast Open and not without.
+func (f *Facts) blockFastOpen(now time.Time) {
+	f.FastOpenBlocked = now.Add(blockedFor(f.FastOpenFailures))
+	f.FastOpenFailures = min(f.FastOpenFailures+1, 9)
+}
+
+// unblockFastOpen notes that TCP Fast Open brought a convincing response.
+func (f *Facts) unblockFastOpen() { f.FastOpenBlocked, f.FastOpenFailures = time.Time{}, 0 }
+
 // unblockQUIC notes that HTTP/3 got through.
 func (f *Facts) unblockQUIC() { f.QUICBlocked, f.QUICFailures = time.Time{}, 0 }
 
@@ -145,6 +171,12 @@ func (f Facts) bounded(now time.Time) Facts {
 	}
 	if f.EarlyBlocked.After(now.Add(quicBlockedMost)) || f.EarlyFailures < 0 {
 		f.unblockEarly()
+	}
+	if f.ResumeBlocked.After(now.Add(quicBlockedMost)) || f.ResumeFailures < 0 {
+		f.unblockResume()
+	}
+	if f.FastOpenBlocked.After(now.Add(quicBlockedMost)) || f.FastOpenFailures < 0 {
+		f.unblockFastOpen()
 	}
 	if f.Protocol != protoHTTP1 && f.Protocol != protoHTTP2 {
 		f.Protocol = ""

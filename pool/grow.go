@@ -30,6 +30,8 @@ type dial struct {
 	extra bool         // for requests that avoid other connections
 	plain bool         // see WithPlain
 	full  bool         // with a full handshake
+	slow  bool         // without TCP Fast Open
+	rests bool         // sessions of the origin are left alone after it
 	avoid []netip.Addr // addresses that are tried last
 }
 
@@ -140,6 +142,7 @@ func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
 func (o *origin) beginLocked(d *dial) {
 	ctx, cancel := context.WithCancel(o.p.ctx)
 	d.cancel, d.origin, d.http1 = cancel, o, o.onlyHTTP1.Load()
+	o.simplify(d)
 	d.at(StepConnect)
 	o.dials = append(o.dials, d)
 	o.stats.Dials++
@@ -297,8 +300,10 @@ func (o *origin) single(ctx context.Context, n need) (*conn, use, error) {
 		o.mu.Lock()
 		n = o.needLocked(n)
 		o.mu.Unlock()
-		d.extra, d.plain, d.full, d.avoid = true, n.plain, n.plain, n.addrs
+		d.extra, d.plain, d.avoid = true, n.plain, n.addrs
+		d.full, d.slow = n.plain || n.full, n.plain || n.full
 	}
+	o.simplify(d)
 	c, err := o.p.connect(ctx, o.key, d)
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -26,6 +26,7 @@ type h3Conn struct {
 	net   *quicNet
 	key   originKey
 	route *h3Route
+	full  bool       // with a full handshake
 	other netip.Addr // of the host, to be tried if this one is silent; may be none
 	quic  *quic.Conn
 	http  atomic.Pointer[http3.ClientConn]

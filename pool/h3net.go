@@ -105,7 +105,7 @@ func (n *quicNet) connect(ctx context.Context, key originKey, d *dial) (*conn, e
 	if d.sent != nil {
 		d.sent()
 	}
-	h := &h3Conn{net: n, key: key, route: route, begun: time.Now(), settled: make(chan struct{})}
+	h := &h3Conn{net: n, key: key, route: route, full: d.full, begun: time.Now(), settled: make(chan struct{})}
 	if len(addrs) > 1 {
 		h.other = addrs[1]
 	}
@@ -201,6 +201,11 @@ func (n *quicNet) dial(ctx context.Context, h *h3Conn, to netip.AddrPort) (*quic
 		return nil, err
 	}
 	config, quicConfig := n.dialer.tls.of(h.key).quic, n.quic
+	if at, ok := config.ClientSessionCache.(*keyedSessions); ok && h.full {
+		config = config.Clone()
+		config.ClientSessionCache = &sessionOffer{keyedSessions: at, full: true}
+		return t.Dial(ctx, net.UDPAddrFromAddrPort(to), config, quicConfig)
+	}
 	if !h.route.early || config.ClientSessionCache == nil || len(config.Certificates) > 0 || config.GetClientCertificate != nil {
 		return t.Dial(ctx, net.UDPAddrFromAddrPort(to), config, quicConfig)
 	}

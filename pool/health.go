@@ -27,6 +27,9 @@ func useful(status int) bool {
 
 // judgeLocked takes note of a response on c to a request with the route r.
 func (o *origin) judgeLocked(c *conn, req *http.Request, r route, status int) {
+	if convincing(status) {
+		o.convincedLocked(c, r)
+	}
 	switch {
 	case useful(status):
 		if !c.health.useful {
@@ -82,7 +85,12 @@ func (p *Pool) Suspect(id int64) {
 		i := slices.IndexFunc(o.conns, func(c *conn) bool { return c.id == id })
 		if i >= 0 {
 			o.suspicions++ // each is about another response
+			c := o.conns[i]
+			o.unconvincedLocked(&c.convinced, c.setup.resumed, c.setup.synData)
 			o.faultLocked(o.conns[i], strconv.Itoa(o.suspicions))
+		} else if i = slices.IndexFunc(o.past, func(p pastConn) bool { return p.id == id }); i >= 0 {
+			p := &o.past[i]
+			o.unconvincedLocked(&p.convinced, p.resumed, p.synData)
 		}
 		o.mu.Unlock()
 		if i >= 0 {

@@ -97,6 +97,8 @@ type origin struct {
 	plainAt    time.Time  // the same, for one WithPlain
 	suspicions int        // calls of Suspect
 	relaxed    bool       // some waiters need less than before
+	resumes    int        // convincing responses on connections that resumed a session
+	opensFast  int        // the same for TCP Fast Open
 
 	stalledSince time.Time // since when nothing will end the wait of the queue; zero: it will end
 

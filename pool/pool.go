@@ -35,6 +35,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -188,6 +189,9 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		if req, err = rewind(req); err != nil {
 			o.countFailed()
 			return nil, err
+		}
+		if f.doubtful {
+			way.avoid = append(slices.Clone(way.avoid), c.id)
 		}
 		o.countRetry(c, f.reason)
 	}

@@ -78,6 +78,7 @@ type failure struct {
 	progressed  bool  // the connection had answered others
 	abandoned   bool  // the connection was given up, see [Stats].Abandoned
 	overTCP     bool  // HTTP/3 failed where TCP may work
+	doubtful    bool  // the connection was made with what may be the reason
 	newest      int64 // number of the newest connection when it was sent: those made since are fresh
 }
 

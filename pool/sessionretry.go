@@ -30,16 +30,19 @@ func (r *refusals) resting() bool {
 	return time.Now().Before(r.rest)
 }
 
-func (r *refusals) count(s *tls.ClientSessionState) {
+// count reports whether sessions are left alone from now on.
+func (r *refusals) count(s *tls.ClientSessionState) (rests bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s == r.last {
-		return
+		return false
 	}
 	r.last = s
 	if r.inRow++; r.inRow >= maxRefusals {
 		r.rest, r.inRow = time.Now().Add(refusalRest), 0
+		return true
 	}
+	return false
 }
 
 func (r *refusals) resumed() {
@@ -79,7 +82,7 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 	if err != nil {
 		return nil, err
 	}
-	o.refusals.count(offer.session)
+	g.dial.rests = o.refusals.count(offer.session)
 	g.setup.dns += first.dns
 	g.setup.tcp += first.tcp
 	g.setup.tls += first.tls
@@ -106,6 +109,9 @@ func (o *origin) countRefused(d *dial) {
 		return
 	}
 	o.stats.Dials++ // the one without
+	if d.rests {
+		o.blockResumeLocked() // for later runs
+	}
 	o.dialFailed(d.refused)
 	if o.stats.Retries == nil {
 		o.stats.Retries = make(map[Reason]int64)

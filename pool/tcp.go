@@ -150,7 +150,7 @@ func (d *dialer) reachByName(ctx context.Context, g *dialing, address string) (*
 // start, and what that took is part of what the connection took.
 func (d *dialer) attempt(ctx context.Context, g *dialing, address string, start time.Time) (*line, *stepError) {
 	dial := d.cfg.Dial
-	fast := d.cfg.FastOpen && !g.dial.plain && g.key.speaksAtOnce()
+	fast := d.cfg.FastOpen && !g.dial.slow && g.key.speaksAtOnce()
 	switch {
 	case dial != nil:
 	case fast:

@@ -163,6 +163,15 @@ func Reused(behaviours ...Behaviour) Behaviour {
 	}
 }
 
+// Resumed applies behaviours on connections that resumed a TLS session.
+func Resumed(behaviours ...Behaviour) Behaviour {
+	return func(p *plan) {
+		if p.conn != nil && p.conn.state.DidResume {
+			p.apply(behaviours)
+		}
+	}
+}
+
 // OnConn applies behaviours to requests on the connection with that number,
 // counted from 1.
 func OnConn(number int64, behaviours ...Behaviour) Behaviour {

@@ -1,0 +1,112 @@
+package client_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/pool"
+)
+
+// A server that fails on resumed sessions fails no lookup, and later runs do not
+// resume its sessions for a while.
+func TestServerThatFailsOnResumedSessions(t *testing.T) {
+	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
+		for fault, behaviours := range map[string][]rdaptest.Behaviour{
+			"closes": {rdaptest.HangUp()},
+			"resets": {rdaptest.ResetStream()},
+			"503":    {rdaptest.Status(503)},
+			"403":    {rdaptest.Status(403), rdaptest.Body("text/html", "<title>Forbidden</title>")},
+			"cuts":   {rdaptest.Cut(10)},
+			"silent": {rdaptest.Hang()},
+		} {
+			for _, count := range []int{1, 24} {
+				t.Run(fmt.Sprint(name, "/", fault, "/", count), func(t *testing.T) {
+					t.Parallel() // it waits for back-off and timeouts
+					s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
+					s.On("*", rdaptest.Resumed(behaviours...))
+					dir := t.TempDir()
+					for run := 1; run <= 3; run++ {
+						before := s.Totals()
+						runBatch(t, s, dir, run, count)
+						after := s.Totals()
+						resumed := after.Resumed - before.Resumed
+						t.Logf("run %d: %d requests, %d sessions resumed", run, after.Requests-before.Requests, resumed)
+						if run == 2 && resumed == 0 {
+							t.Error("the second run resumed no session, so this test shows nothing")
+						}
+						if run == 3 && resumed > 0 {
+							t.Errorf("the third run resumed %d sessions", resumed)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// runBatch looks up count names as a run of its own with the files in dir.
+func runBatch(t *testing.T, s *rdaptest.Server, dir string, run, count int) {
+	t.Helper()
+	sessions, err := pool.OpenSessionFile(filepath.Join(dir, "sessions"), 0, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts, err := pool.OpenFactFile(filepath.Join(dir, "facts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := pool.New(pool.Config{
+		TLS: &tls.Config{RootCAs: s.CA().Pool()}, Trust: "test", AllowPrivate: true,
+		Sessions: sessions, Facts: facts,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(client.Config{Transport: p, Resolver: urls{s.URL()}, Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for r := range c.Batch(t.Context(), lines(names(count)...)) {
+		seen++
+		if r.Verdict != client.Registered {
+			t.Errorf("run %d: %s after %d attempts: %v", run, describe(r), r.Attempts, r.Err)
+		}
+	}
+	if seen != count {
+		t.Errorf("run %d: %d rows, want %d", run, seen, count)
+	}
+	c.Close()
+	p.Close()
+	for _, f := range []interface{ Close() error }{sessions, facts} {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// One failure on a connection that resumed a session and works is no reason to
+// leave sessions alone.
+func TestIsolatedFailureOnResumedSession(t *testing.T) {
+	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits for back-off
+			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
+			dir := t.TempDir()
+			for run := 1; run <= 3; run++ {
+				before := s.Totals()
+				s.On("/domain/n7.example", rdaptest.First(1, rdaptest.Status(503)))
+				runBatch(t, s, dir, run, 8)
+				if resumed := s.Totals().Resumed - before.Resumed; run > 1 && resumed == 0 {
+					t.Errorf("run %d resumed no session", run)
+				}
+			}
+		})
+	}
+}
