@@ -27,6 +27,7 @@ type h3Conn struct {
 	key   originKey
 	route *h3Route
 	full  bool       // with a full handshake
+	offer *quicOffer // nil: no sessions are kept
 	other netip.Addr // of the host, to be tried if this one is silent; may be none
 	quic  *quic.Conn
 	http  atomic.Pointer[http3.ClientConn]
@@ -49,6 +50,8 @@ type h3Conn struct {
 	won      atomic.Bool  // the dial has a connection
 
 	done     atomic.Bool  // the handshake is
+	answered atomic.Bool  // it gave a response
+	leaving  atomic.Bool  // it is about to be closed
 	away     atomic.Bool  // the server sent GOAWAY
 	active   atomic.Int64 // requests without a response
 	unopened atomic.Int64 // of these, those without a stream
@@ -89,7 +92,10 @@ func (h *h3Conn) Err() error {
 	return nil
 }
 
-func (h *h3Conn) Close() error { return h.quic.CloseWithError(codeNoError, "") }
+func (h *h3Conn) Close() error {
+	h.awaitTicket(context.Background())
+	return h.quic.CloseWithError(codeNoError, "")
+}
 
 func (h *h3Conn) OnChange(f func(gone bool)) {
 	if f == nil {
@@ -279,6 +285,7 @@ func (h *h3Conn) finish(req *http.Request, resp *http.Response, err error, b *h3
 		h.hooks.misdirected()
 		return nil, &h3Error{reason: RetryRefused, err: errMisdirected}
 	}
+	h.answered.Store(true)
 	resp.Request = req
 	b.ReadCloser, b.ctx, b.broke = resp.Body, req.Context(), h.hooks.broke
 	resp.Body = b

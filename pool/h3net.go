@@ -101,6 +101,7 @@ func (n *quicNet) connect(ctx context.Context, key originKey, d *dial) (*conn, e
 	if route.elsewhere {
 		addrs = addrs[:1] // one attempt
 	}
+	n.awaitTickets(ctx, key)
 	d.at(StepHandshake)
 	if d.sent != nil {
 		d.sent()
@@ -141,8 +142,9 @@ func (n *quicNet) race(ctx context.Context, h *h3Conn, route *h3Route, addrs []n
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type result struct {
-		conn *quic.Conn
-		err  error
+		conn  *quic.Conn
+		offer *quicOffer
+		err   error
 	}
 	results := make(chan result, len(addrs))
 	started, pending := 0, 0
@@ -158,8 +160,8 @@ func (n *quicNet) race(ctx context.Context, h *h3Conn, route *h3Route, addrs []n
 		pending++
 		next.Reset(delay)
 		go func() {
-			c, err := n.dial(ctx, h, to)
-			results <- result{c, err}
+			c, offer, err := n.dial(ctx, h, to)
+			results <- result{c, offer, err}
 		}()
 	}
 	var failed addressErrors
@@ -176,6 +178,7 @@ func (n *quicNet) race(ctx context.Context, h *h3Conn, route *h3Route, addrs []n
 				continue
 			}
 			h.won.Store(true)
+			h.offer = r.offer
 			cancel()
 			go func() {
 				for range pending {
@@ -195,24 +198,22 @@ func (n *quicNet) race(ctx context.Context, h *h3Conn, route *h3Route, addrs []n
 	return nil, failed
 }
 
-func (n *quicNet) dial(ctx context.Context, h *h3Conn, to netip.AddrPort) (*quic.Conn, error) {
+func (n *quicNet) dial(ctx context.Context, h *h3Conn, to netip.AddrPort) (*quic.Conn, *quicOffer, error) {
 	t, err := n.socket(to.Addr().Is4())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	config, quicConfig := n.dialer.tls.of(h.key).quic, n.quic
-	if at, ok := config.ClientSessionCache.(*keyedSessions); ok && h.full {
-		config = config.Clone()
-		config.ClientSessionCache = &sessionOffer{keyedSessions: at, full: true}
-		return t.Dial(ctx, net.UDPAddrFromAddrPort(to), config, quicConfig)
-	}
-	if !h.route.early || config.ClientSessionCache == nil || len(config.Certificates) > 0 || config.GetClientCertificate != nil {
-		return t.Dial(ctx, net.UDPAddrFromAddrPort(to), config, quicConfig)
+	config, offer := offerSessions(n.dialer.tls.of(h.key).quic, h.full)
+	quicConfig := n.quic
+	if h.full || !h.route.early || offer == nil || len(config.Certificates) > 0 || config.GetClientCertificate != nil {
+		c, err := t.Dial(ctx, net.UDPAddrFromAddrPort(to), config, quicConfig)
+		return c, offer, err
 	}
 	if h.other.IsValid() {
 		quicConfig = n.brisk
 	}
-	return t.DialEarly(ctx, net.UDPAddrFromAddrPort(to), config, quicConfig)
+	c, err := t.DialEarly(ctx, net.UDPAddrFromAddrPort(to), config, quicConfig)
+	return c, offer, err
 }
 
 // socket returns the socket of an address family, which it opens on first use.

@@ -338,6 +338,9 @@ func (o *origin) remove(c *conn, by Closer) {
 	}
 	o.p.room.isBusy(c)
 	c.cc.OnChange(nil)
+	if h, ok := c.cc.(*h3Conn); ok {
+		h.leaving.Store(true)
+	}
 	o.countAbandonedLocked(c)
 	o.learn(c)
 	o.rememberPastLocked(c)

@@ -1,0 +1,100 @@
+package pool
+
+import (
+	"context"
+	"crypto/tls"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A TLS 1.3 ticket is used once, and a server sends the next one when the handshake
+// is done: a round trip after the response to early data. A connection that is
+// closed with that response would leave no ticket to the next one. So a connection
+// that used a ticket stays open until its server has sent another, for a bounded
+// time.
+const (
+	ticketWait     = 100 * time.Millisecond // the least bound
+	ticketTrips    = 3                      // round trips, if they take longer
+	ticketWaitMost = 600 * time.Millisecond
+)
+
+// A quicOffer is the [tls.ClientSessionCache] of one QUIC connection.
+type quicOffer struct {
+	*keyedSessions
+	full bool // offer no session, but store those that the server sends
+	took atomic.Bool
+	came chan struct{} // closed when the server has sent a ticket
+	once sync.Once
+}
+
+// offerSessions returns the configuration of one handshake. The offer is nil if no
+// sessions are kept.
+func offerSessions(base *tls.Config, full bool) (*tls.Config, *quicOffer) {
+	sessions, ok := base.ClientSessionCache.(*keyedSessions)
+	if !ok {
+		return base, nil
+	}
+	offer := &quicOffer{keyedSessions: sessions, full: full, came: make(chan struct{})}
+	config := base.Clone()
+	config.ClientSessionCache = offer
+	return config, offer
+}
+
+func (q *quicOffer) Get(name string) (*tls.ClientSessionState, bool) {
+	if q.full {
+		return nil, false
+	}
+	session, ok := q.keyedSessions.Get(name)
+	q.took.Store(ok)
+	return session, ok
+}
+
+func (q *quicOffer) Put(name string, session *tls.ClientSessionState) {
+	q.keyedSessions.Put(name, session)
+	if session != nil {
+		q.once.Do(func() { close(q.came) })
+	}
+}
+
+// awaitTicket waits until the server has replaced the ticket that h used. Only
+// connections that gave a response are worth the wait.
+func (h *h3Conn) awaitTicket(ctx context.Context) {
+	if h.offer == nil || !h.offer.took.Load() || !h.answered.Load() {
+		return
+	}
+	select {
+	case <-h.offer.came:
+		return
+	default:
+	}
+	bound := min(max(ticketWait, ticketTrips*h.quic.ConnectionStats().SmoothedRTT), ticketWaitMost)
+	t := time.NewTimer(bound)
+	defer t.Stop()
+	select {
+	case <-h.offer.came:
+	case <-h.quic.Context().Done():
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// awaitTickets waits for the tickets of connections to key that are being closed,
+// where each request has a connection of its own: they decide how the next one is
+// made, however fast it is made.
+func (n *quicNet) awaitTickets(ctx context.Context, key originKey) {
+	if !n.cfg.single() {
+		return
+	}
+	n.mu.Lock()
+	var leaving []*h3Conn
+	for h := range n.conns {
+		if h.key == key && h.leaving.Load() {
+			leaving = append(leaving, h)
+		}
+	}
+	n.mu.Unlock()
+	for _, h := range leaving {
+		h.awaitTicket(ctx)
+	}
+}
