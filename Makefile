@@ -2,9 +2,9 @@
 GO ?= go
 FUZZTIME ?= 2m
 
-.PHONY: long fuzz stress bench internet hosts hostile
+.PHONY: long fuzz stress bench internet hosts hostile crosstalk
 
-long: fuzz stress bench internet hosts hostile
+long: fuzz stress bench internet hosts hostile crosstalk
 
 # Each fuzz target by itself, as go test runs only one.
 fuzz:
@@ -32,3 +32,7 @@ hosts:
 # All hostile servers, with the slowest and the largest run.
 hostile:
 	RDAPQ_HOSTILE=1 $(GO) test -v -count=1 -parallel 16 -run '^TestHostile' ./pool ./client ./cmd/rdapq
+
+# 38,000 lookups over each protocol, with cancels and resets.
+crosstalk:
+	RDAPQ_CROSSTALK=1 $(GO) test -v -count=1 -timeout 30m -run TestResponsesMatchQueries ./client
