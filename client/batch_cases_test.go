@@ -17,6 +17,7 @@ import (
 // overloaded, then breaks off, and is well again: what it said is taken for what it
 // is, and every line has its result.
 func TestBatchOfAServerThatStumbles(t *testing.T) {
+	t.Parallel() // it mostly waits
 	const total = 120
 	var asked atomic.Int64
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -51,6 +51,7 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // TestBatchSixServers: what one server does is no other's affair.
 func TestBatchSixServers(t *testing.T) {
+	t.Parallel() // it mostly waits
 	before := runtime.NumGoroutine()
 	t.Run("run", testSixServers)
 	goroutines(t, before)
@@ -144,10 +145,11 @@ func testSixServers(t *testing.T) {
 
 // TestBatchBlackHole: a server that accepts everything and never answers.
 func TestBatchBlackHole(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for name, cfg := range map[string]rdaptest.Config{
 		"no answer": {}, "no handshake": {Conn: rdaptest.ConnRules{SilentTLS: true}},
 	} {
-		s, a := newPair(t, cfg, client.Config{Timeout: 300 * time.Millisecond, ConnectTimeout: 300 * time.Millisecond})
+		s, a := newPair(t, cfg, client.Config{Timeout: 300 * time.Millisecond, ConnectTimeout: 300 * time.Millisecond, MaxWait: 3 * time.Second})
 		s.On("*", rdaptest.Hang())
 		var texts []string
 		for i := range 100 {

@@ -55,7 +55,8 @@ func TestSourceWaits(t *testing.T) {
 					}
 					return true
 				})
-				if int64(len(e.seen)) != read || most > tt.most || most < tt.most/2 {
+				// One more may have been read, which the sequence waits with.
+				if int64(len(e.seen)) != read || most > tt.most+1 || most < tt.most/2 {
 					t.Errorf("%d results of %d inputs, %d waited at a time, want at most %d", len(e.seen), read, most, tt.most)
 				}
 				if strings.Count(logged.String(), "reading pauses") != 1 || !strings.Contains(logged.String(), tt.warn) {
