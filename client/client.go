@@ -271,11 +271,10 @@ func positive[T int | int64 | time.Duration](v, d T) T {
 // A Client asks RDAP servers. Make it with [New]; it is safe for concurrent
 // use, and one serves a whole program.
 type Client struct {
-	cfg     Config
-	own     []io.Closer // what Close closes
-	buffers sync.Pool   // of *[firstPiece]byte, for bodies of unknown length
-	pieces  sync.Pool   // of *[pieceSize]byte, for those that are longer
-	named   namedServer
+	cfg    Config
+	own    []io.Closer // what Close closes
+	pieces sync.Pool   // of *[pieceSize]byte, for bodies of unknown length
+	named  namedServer
 
 	speakers speakers // servers that have sent an RDAP response
 
@@ -303,7 +302,6 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{cfg: cfg.withDefaults(), closed: make(chan struct{})}
-	c.buffers.New = func() any { return new([firstPiece]byte) }
 	c.pieces.New = func() any { return new([pieceSize]byte) }
 	c.hosts, c.memory = newHosts(c.cfg), newBodies(c.cfg.MaxMemory)
 	c.flights.seed = maphash.MakeSeed()

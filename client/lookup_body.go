@@ -5,24 +5,20 @@ import (
 	"slices"
 )
 
-// Bodies of unknown length are read in pieces, the first of which is enough for
-// almost all of them: a buffer that grows would be copied again and again, and
-// take three times the body at its end.
-const (
-	firstPiece = 64 << 10
-	pieceSize  = 512 << 10
-)
+// pieceSize is in how large pieces bodies of unknown length are read, in bytes. One
+// is enough for almost all of them. A buffer that grows would be copied again and
+// again, and take three times the body at its end; larger pieces would take much
+// memory for bodies that are only a little longer than the last one.
+const pieceSize = 64 << 10
 
 // readAll reads a body of at most limit octets. What was read before an error
 // comes with it, but nothing of a body that is too large: nobody wants that.
 func (c *Client) readAll(body io.Reader, limit int64) ([]byte, error) {
-	first := c.buffers.Get().(*[firstPiece]byte)
-	defer c.buffers.Put(first)
-	pieces := [][]byte{first[:0]}
+	pieces := [][]byte{c.pieces.Get().(*[pieceSize]byte)[:0]}
 	// Pieces are used again: those of bodies that are too large would make the
 	// heap several times what is in use.
 	defer func() {
-		for _, piece := range pieces[1:] {
+		for _, piece := range pieces {
 			c.pieces.Put((*[pieceSize]byte)(piece[:pieceSize]))
 		}
 	}()

@@ -37,10 +37,12 @@ const (
 	tokensEach   = 4
 )
 
-// Receive windows of a stream and of a connection, in bytes.
+// Receive windows of a stream and of a connection, in bytes. That of a connection
+// has room for as many streams as requests usually share it: responses that are
+// not read for now must not hold up the others.
 const (
-	streamWindow = 512 << 10
-	connWindow   = 2 << 20
+	streamWindow = 128 << 10
+	connWindow   = 64 * streamWindow
 )
 
 func newH3Net(c Config, d *dialer, number func() int64) (h3Net, error) {
@@ -58,7 +60,7 @@ func newH3Net(c Config, d *dialer, number func() int64) (h3Net, error) {
 			MaxIncomingStreams: -1, // HTTP/3 has no streams that the server begins
 			// Bounds of what is buffered for readers that are slower than the server.
 			InitialStreamReceiveWindow: streamWindow, MaxStreamReceiveWindow: streamWindow,
-			InitialConnectionReceiveWindow: streamWindow, MaxConnectionReceiveWindow: connWindow,
+			InitialConnectionReceiveWindow: connWindow, MaxConnectionReceiveWindow: connWindow,
 			Tracer: traceParameters,
 		},
 	}

@@ -124,7 +124,7 @@ func (o *options) connections(c client.Config) (pool.Config, error) {
 
 // promptMemory bounds the bodies that are read at a time for arguments, in bytes:
 // some servers send without end, and the memory of a lookup is to stay small.
-const promptMemory = 16 << 20
+const promptMemory = 4 << 20
 
 // refreshGrace is how long the end of a run waits for IANA's files, which would
 // never be refreshed if every run were too short for it.
