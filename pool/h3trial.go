@@ -26,7 +26,8 @@ const doubtLife = 5 * time.Second
 const longBody = 1 << 20
 
 // trialBody is how much of a body is read before a response on trial is
-// delivered, in bytes.
+// delivered, in bytes. One that is longer, with no length announced, may have no
+// end: it shows nothing, and TCP is tried. If that brings nothing it is delivered.
 const trialBody = 64 << 10
 
 // faultyH3 is how many failed responses in a row put HTTP/3 in doubt that gave
@@ -48,7 +49,7 @@ var (
 	errH3Slow   = errors.New("HTTP/3 gave no response in time")
 	errH3Status = errors.New("HTTP/3 gave no useful response")
 	errH3Cut    = errors.New("the response over HTTP/3 was cut off")
-	errH3Long   = errors.New("a long response over HTTP/3 was given up")
+	errH3Long   = errors.New("a long response over HTTP/3 was not read to its end")
 	errH3Came   = errors.New("the response came over HTTP/3")
 )
 
@@ -169,6 +170,7 @@ type h3Trial struct {
 	done   chan struct{} // closed when resp and err are known
 	resp   *http.Response
 	err    error
+	long   bool // only a part of the body is known
 	newest int64
 
 	mu    sync.Mutex
@@ -191,10 +193,10 @@ func (t *h3Trial) run() {
 	t.resp, t.err = t.o.send(t.c, t.req)
 	t.came = time.Now()
 	if t.err == nil {
-		t.err = readAhead(t.resp)
+		t.long, t.err = readAhead(t.resp)
 	}
 	t.o.mu.Lock()
-	works := t.err == nil && worksFor(t.resp)
+	works := t.works()
 	if works {
 		t.o.h3WorksLocked(t.c)
 	}
@@ -262,7 +264,7 @@ func (t *h3Trial) failure() error {
 	switch {
 	case t.err != nil:
 		return t.err
-	case worksFor(t.resp), t.resp.StatusCode == http.StatusTooManyRequests:
+	case t.works(), t.resp.StatusCode == http.StatusTooManyRequests:
 		return nil
 	}
 	t.o.mu.Lock()
@@ -270,8 +272,14 @@ func (t *h3Trial) failure() error {
 	if t.o.h3.compared {
 		return nil
 	}
+	if t.long {
+		return &h3Error{reason: RetryHTTP3, err: errH3Long}
+	}
 	return &h3Error{reason: RetryHTTP3, err: errH3Status}
 }
+
+// works reports whether the response that came, if any, is useful.
+func (t *h3Trial) works() bool { return t.err == nil && !t.long && worksFor(t.resp) }
 
 // beside returns the context for the request over TCP, which ends if a useful
 // response comes over HTTP/3 first.
@@ -285,7 +293,7 @@ func (t *h3Trial) beside(ctx context.Context) context.Context {
 		ctx, t.other = context.WithCancelCause(ctx)
 		select {
 		case <-t.done:
-			if t.err == nil && worksFor(t.resp) {
+			if t.works() {
 				t.other(errH3Came)
 			}
 		default:
@@ -356,20 +364,21 @@ func (o *origin) deliverTrial(t *h3Trial, d delivery) *http.Response {
 	return o.deliver(t.c, t.req, t.resp, d)
 }
 
-// readAhead reads a body, or the first part of a long one.
-func readAhead(resp *http.Response) error {
+// readAhead reads a body, or the first part of a long one, and reports whether the
+// rest is of unknown length.
+func readAhead(resp *http.Response) (long bool, err error) {
 	var buf bytes.Buffer
-	_, err := io.CopyN(&buf, resp.Body, trialBody)
+	_, err = io.CopyN(&buf, resp.Body, trialBody)
 	if err != nil && err != io.EOF {
 		resp.Body.Close()
-		return &h3Error{reason: RetryHTTP3, err: errors.Join(errH3Cut, err)}
+		return false, &h3Error{reason: RetryHTTP3, err: errors.Join(errH3Cut, err)}
 	}
 	b := &aheadBody{ReadCloser: resp.Body, ahead: &buf, whole: err == io.EOF}
 	if e, ok := resp.Body.(earlyBody); ok {
 		b.early = e
 	}
 	resp.Body = b
-	return nil
+	return err == nil && resp.ContentLength < 0, nil
 }
 
 type earlyBody interface{ earlyData() (sent bool, again int) }
