@@ -200,3 +200,31 @@ func TestRefusedEarlyDataIsLeftOut(t *testing.T) {
 		t.Errorf("learned %+v", f)
 	}
 }
+
+// A body without end that comes at once says nothing for HTTP/3: TCP gives the
+// response, and later runs leave HTTP/3 alone.
+func TestEndlessBodyOnTrial(t *testing.T) {
+	t.Parallel()
+	s := hostileH3(t, "sends a body without end")
+	m := memory{t.TempDir()}
+	for i, want := range []int64{1, 2, 1} { // learned; tried; left alone
+		p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+		var trace pool.Trace
+		req, err := http.NewRequestWithContext(pool.WithTrace(t.Context(), &trace), http.MethodGet, domain(s, i), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := p.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK || trace.Protocol != "h2" {
+			t.Errorf("run %d: status %d over %q", i, resp.StatusCode, trace.Protocol)
+		}
+		if st := p.Stats(); st.Connections != want {
+			t.Errorf("run %d made %d connections, want %d", i, st.Connections, want)
+		}
+		end()
+	}
+}
