@@ -48,7 +48,8 @@ func TestPages(t *testing.T) {
 		t.Errorf("pages %d, requests %q", numbers, asked(s))
 	}
 
-	// A batch reads the pages as well, and twins are asked once.
+	// A batch reads the pages as well. The second search joins the first if that has
+	// no response yet, and reads four pages of its own otherwise.
 	n := 0
 	for r := range a.Batch(t.Context(), lines("domains?name=exam*.example", "domains?name=EXAM*.example", "exam1.example")) {
 		n++
@@ -57,7 +58,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: %q", describe(r), found(t, r))
 		}
 	}
-	if n != 3 || len(asked(s)) != 7+4+1 {
+	if sent := len(asked(s)); n != 3 || sent != 7+4+1 && sent != 7+4+4+1 {
 		t.Errorf("%d results, %d requests", n, len(asked(s)))
 	}
 }
