@@ -11,7 +11,8 @@ import (
 // on: quantiles are right within 1 % and memory is bounded however many are
 // counted. The zero value is empty.
 type Histogram struct {
-	counts []uint32 // up to the longest duration seen
+	counts []uint32 // from the shortest to the longest duration seen
+	first  int      // the bucket of counts[0]
 	n      uint64
 
 	shortest, longest time.Duration // of those counted
@@ -31,21 +32,22 @@ func (h *Histogram) Add(d time.Duration) {
 	if d > unit {
 		i = min(int(math.Log(float64(d)/float64(unit))/bucketGrowth)+1, maxBuckets-1)
 	}
-	h.grow(i + 1)
-	h.counts[i]++
+	h.grow(i, i+1)
+	h.counts[i-h.first]++
 	h.widen(d, d)
 	h.n++
 }
 
 // Merge counts all that o has counted.
 func (h *Histogram) Merge(o *Histogram) {
-	h.grow(len(o.counts))
+	if o.n == 0 {
+		return
+	}
+	h.grow(o.first, o.first+len(o.counts))
 	for i, n := range o.counts {
-		h.counts[i] += n
+		h.counts[o.first+i-h.first] += n
 	}
-	if o.n > 0 {
-		h.widen(o.shortest, o.longest)
-	}
+	h.widen(o.shortest, o.longest)
 	h.n += o.n
 }
 
@@ -57,9 +59,18 @@ func (h *Histogram) widen(shortest, longest time.Duration) {
 	h.shortest, h.longest = min(h.shortest, shortest), max(h.longest, longest)
 }
 
-func (h *Histogram) grow(n int) {
-	for len(h.counts) < n {
-		h.counts = append(h.counts, 0)
+// grow makes room for the buckets from the first to before the end. There may be
+// a Histogram for each of many servers, with few durations each.
+func (h *Histogram) grow(from, end int) {
+	if len(h.counts) == 0 {
+		h.first = from
+	}
+	if missing := h.first - from; missing > 0 {
+		h.counts = append(make([]uint32, missing, missing+len(h.counts)), h.counts...)
+		h.first = from
+	}
+	if missing := end - h.first - len(h.counts); missing > 0 {
+		h.counts = append(h.counts, make([]uint32, missing)...)
 	}
 }
 
@@ -85,7 +96,7 @@ func (h *Histogram) All() iter.Seq2[time.Duration, uint64] {
 	return func(yield func(time.Duration, uint64) bool) {
 		for i, n := range h.counts {
 			d := unit
-			if i > 0 {
+			if i += h.first; i > 0 {
 				d = time.Duration(float64(unit) * math.Exp((float64(i)-0.5)*bucketGrowth))
 			}
 			// What stands for a bucket may lie beyond all that was counted.

@@ -96,3 +96,31 @@ func TestRandomQuantiles(t *testing.T) {
 		t.Errorf("got %v, want 0", got)
 	}
 }
+
+// Room is taken for the durations that came, in whatever order, not for all that
+// are shorter.
+func TestRoom(t *testing.T) {
+	var h, o Histogram
+	h.Add(time.Second)
+	if cap(h.counts) > 8 {
+		t.Errorf("room for %d buckets after one duration", cap(h.counts))
+	}
+	h.Add(2 * time.Second)
+	h.Add(0)
+	o.Add(time.Minute)
+	o.Add(time.Millisecond)
+	o.Merge(&h)
+	o.Merge(&Histogram{})
+	var got []time.Duration
+	for d, n := range o.All() {
+		if n != 1 {
+			t.Errorf("%d of %v", n, d)
+		}
+		got = append(got, d)
+	}
+	for i, want := range []time.Duration{unit, time.Millisecond, time.Second, 2 * time.Second, time.Minute} {
+		if i >= len(got) || got[i] != want && (got[i] < want*99/100 || got[i] > want*101/100) {
+			t.Fatalf("got %v", got)
+		}
+	}
+}
