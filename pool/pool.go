@@ -144,7 +144,7 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		if hooks != nil {
-			c.tell(hooks, u)
+			o.tell(c, hooks, u)
 		}
 		if c.id == last {
 			same++

@@ -48,14 +48,19 @@ func traceFrom(ctx context.Context) *Trace {
 
 // tell calls the hook of net/http/httptrace for a request that got c. Carriers
 // call those for what comes after it.
-func (c *conn) tell(hooks *httptrace.ClientTrace, u use) {
+func (o *origin) tell(c *conn, hooks *httptrace.ClientTrace, u use) {
 	if hooks.GotConn == nil {
 		return
 	}
-	info := httptrace.GotConnInfo{Conn: c.setup.raw, Reused: !u.first, WasIdle: !u.first && !c.shared()}
+	info := httptrace.GotConnInfo{Reused: !u.first, WasIdle: !u.first && !c.shared()}
 	if c.protocol == protoHTTP3 {
-		remote, _ := netip.ParseAddrPort(c.setup.remote)
+		o.mu.Lock() // the set-up is known when the handshake has ended, maybe only now
+		address := c.setup.remote
+		o.mu.Unlock()
+		remote, _ := netip.ParseAddrPort(address)
 		info.Conn = udpPeer{remote: net.UDPAddrFromAddrPort(remote)}
+	} else {
+		info.Conn = c.setup.raw
 	}
 	hooks.GotConn(info)
 }
