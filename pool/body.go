@@ -155,7 +155,7 @@ func (b *body) drain() {
 func (b *body) finish() {
 	b.once.Do(func() {
 		b.tell()
-		now, setup := time.Now(), b.c.setup.total()
+		now, setup := time.Now(), b.o.setupOf(b.c)
 		b.o.saved.leave(b.sent, now, setup, !b.first)
 		b.o.p.saved.leave(b.sent, now, setup, !b.first)
 		if b.c.seq != nil {

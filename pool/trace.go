@@ -65,6 +65,16 @@ func (o *origin) tell(c *conn, hooks *httptrace.ClientTrace, u use) {
 	hooks.GotConn(info)
 }
 
+// setupOf returns what it took to set c up. Over HTTP/3 that is known when the
+// handshake has ended, which may be after a response to early data.
+func (o *origin) setupOf(c *conn) time.Duration {
+	if c.protocol == protoHTTP3 {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+	}
+	return c.setup.total()
+}
+
 // A udpPeer stands for a QUIC connection where a hook wants a [net.Conn], which
 // hooks must neither read, write nor close.
 type udpPeer struct {
