@@ -17,7 +17,7 @@ func TestLargestHostFirst(t *testing.T) {
 		jobs         = 16
 		took         = 100 * time.Millisecond
 		least        = large / perHost * took // the bound of the large host
-		firstSeconds = 10 * time.Second
+		firstSpan = 10 * time.Second
 	)
 	inputs := func(yield func(Input, error) bool) {
 		for i := range int64(2 * large) {
@@ -49,12 +49,12 @@ func TestLargestHostFirst(t *testing.T) {
 			name := "small" + strconv.Itoa(i) + ".example"
 			n := 0
 			for _, at := range e.asked[name] {
-				if at < firstSeconds {
+				if at < firstSpan {
 					n++
 				}
 			}
 			if n == 0 {
-				t.Errorf("%s had no request within %v", name, firstSeconds)
+				t.Errorf("%s had no request within %v", name, firstSpan)
 			}
 		}
 	})

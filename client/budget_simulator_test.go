@@ -200,18 +200,6 @@ func (s *simulation) run(t *testing.T) {
 	}
 }
 
-// most is the largest number of times in any span.
-func most(times []time.Duration, span time.Duration) (n int) {
-	for i := range times {
-		k := i
-		for k < len(times) && times[k]-times[i] < span {
-			k++
-		}
-		n = max(n, k-i)
-	}
-	return n
-}
-
 // after counts the times from then on.
 func countAfter(times []time.Duration, from time.Duration) (n int) {
 	for _, at := range times {

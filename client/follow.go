@@ -228,24 +228,6 @@ func (ch *chase) refuseKnown(r *Result) {
 	})
 }
 
-// weight is how many octets of bodies a result holds, those of what it points to
-// included.
-func (r *Result) weight() int64 {
-	n := int64(len(r.Raw))
-	if r.Registrar != nil {
-		n += r.Registrar.weight()
-	}
-	for _, g := range r.Related {
-		n += g.weight()
-	}
-	if r.Paging != nil {
-		for i := range r.Paging.Pages {
-			n += int64(len(r.Paging.Pages[i].Raw))
-		}
-	}
-	return n
-}
-
 // attach puts a result where it belongs. Of several ways to the registrar the
 // last one tried counts that led there, or else the first.
 func (ch *chase) attach(p pointer, r *Result) {
