@@ -11,13 +11,13 @@ import (
 // way as it may have from the start, and the others make progress meanwhile.
 func TestLargestHostFirst(t *testing.T) {
 	const (
-		small, each  = 40, 50 // hosts, lines
-		large        = small * each
-		perHost      = 8
-		jobs         = 16
-		took         = 100 * time.Millisecond
-		least        = large / perHost * took // the bound of the large host
-		firstSpan = 10 * time.Second
+		small, each = 40, 50 // hosts, lines
+		large       = small * each
+		perHost     = 8
+		jobs        = 16
+		took        = 100 * time.Millisecond
+		least       = large / perHost * took // the bound of the large host
+		firstSpan   = 10 * time.Second
 	)
 	inputs := func(yield func(Input, error) bool) {
 		for i := range int64(2 * large) {
