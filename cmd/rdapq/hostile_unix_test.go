@@ -177,6 +177,7 @@ func formatted(format string) []string {
 func TestNothingHostileFromAnswers(t *testing.T) {
 	for what, text := range hostileTexts {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
 			s := rdaptest.Start(t, rdaptest.Config{Handler: hostileServer(&text)})
 			ca := writeCA(t, s)
 			queries := []string{
@@ -186,7 +187,7 @@ func TestNothingHostileFromAnswers(t *testing.T) {
 			}
 			for _, format := range allFormats {
 				for _, verbose := range []string{"-v", "-vv"} {
-					args := append([]string{"--ca", ca, "-s", s.URL(), "-j", "1", "--stats", verbose, "--color", "never"}, formatted(format)...)
+					args := append([]string{"--ca", ca, "-s", s.URL(), "-j", "1", "--attempts", "1", "--stats", verbose, "--color", "never"}, formatted(format)...)
 					if _, shown := showsRegistrar(format, nil); shown {
 						args = append(args, "--registrar")
 					}
