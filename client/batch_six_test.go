@@ -51,7 +51,6 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // TestBatchSixServers: what one server does is no other's affair.
 func TestBatchSixServers(t *testing.T) {
-	t.Parallel() // it mostly waits
 	before := runtime.NumGoroutine()
 	t.Run("run", testSixServers)
 	goroutines(t, before)

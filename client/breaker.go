@@ -13,7 +13,7 @@ const (
 	probeFirst = time.Second
 	probeSoon  = 4 * time.Second  // longest interval of probes at first
 	probeMost  = 30 * time.Second // longest interval of probes
-	probeEager = 30 * time.Second // how long probeSoon bounds the intervals
+	probeEager = 50 * time.Second // how long probeSoon bounds the intervals
 
 	// A server that gave a useful response before is waited for as long as the
 	// caller has patience. One that never did may be gone for good: it gets
