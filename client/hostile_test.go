@@ -17,7 +17,7 @@ import (
 
 // hostileSample is which of the hostile servers are tried without RDAPQ_HOSTILE:
 // one in so many.
-const hostileSample = 12
+const hostileSample = 40
 
 // A server that breaks or abuses TCP, TLS or HTTP ends no lookup later than its
 // context, and leaves the Client, its Pool and other servers as they were.

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	hostileSample = 12              // one in so many is tried without RDAPQ_HOSTILE
+	hostileSample = 60              // one in so many is tried without RDAPQ_HOSTILE
 	hostileMemory = 64 << 20        // bytes
 	hostileBound  = 2 * time.Minute // a run that takes longer hangs; it takes 15 s at most on an idle machine
 )
