@@ -201,9 +201,9 @@ func (t *h3Trial) run() {
 		t.o.h3WorksLocked(t.c)
 	}
 	t.o.mu.Unlock()
-	close(t.done)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	close(t.done) // under the lock: who delivers the response sets left, too
 	switch {
 	case t.left:
 		t.dropLocked()
