@@ -29,7 +29,7 @@ type host struct {
 	era      int     // counts quotas: a request belongs to the one that granted it
 	counting int     // requests in flight that the quota granted
 	told     bool    // the store knows of the quota, and what was used of it
-	mine     []Use   // what it was told of the last span
+	mine     []Use   // uses of the last span, as the store has them
 	trial    trial   // of what a refusal means
 	seek     *seek   // a quota whose span is not known yet; nil: none
 	odd      float64 // isolated refusals among the recent responses

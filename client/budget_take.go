@@ -183,7 +183,7 @@ func (r *Result) blocked() {
 }
 
 // observe tells the host what came of a request, and its first reason to hold
-// lines back to whoever wants to know.
+// lines back to the caller.
 func (a *attempt) observe(s sample) (tooMany bool) {
 	h := a.at
 	s.ticket, s.now, s.beside = a.task.ticket, time.Now(), a.task.beside

@@ -115,7 +115,7 @@ func (w *window) add(at time.Time, n int) {
 	w.total += n
 }
 
-// used is what a store is told of the window.
+// used returns the uses of the window for a store.
 func (w *window) used() []Use {
 	uses := make([]Use, 0, len(w.uses))
 	for _, u := range w.uses {

@@ -8,7 +8,7 @@
 //	go run ./bench/internet              # 100,000 names, twice
 //	go run ./bench/internet -names 20000
 //
-// What a server is like depends on a hash of its host name: see [profileOf]. It
+// A hash of the host name decides how a server behaves: see [profileOf]. It
 // prints how long each run took, up to the last row of a server that responds,
 // beside the time that its slowest server requires, what --dry-run predicted,
 // how far quotas were used, what was refused, what failed and where, and the peak
