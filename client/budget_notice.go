@@ -4,15 +4,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // statedLimit finds the limit that a server's words speak of, such as "a limit of
 // 10 queries per minute" or "Rate limit: 10 per minute". It is zero unless number,
 // span, and what is counted or the word limit before them are next to one another,
 // and nothing says that they are about something else.
-func statedLimit(w words) Rate {
+func statedLimit(b rdap.ErrorBody) Rate {
 	var strictest Rate
-	for _, text := range append(append([]string{w.title}, w.detail...), w.notices...) {
+	for _, text := range append(append([]string{b.Title}, b.Description...), b.Notices...) {
 		if len(text) > maxNotice {
 			text = text[:maxNotice]
 		}

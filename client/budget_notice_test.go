@@ -3,6 +3,8 @@ package client
 import (
 	"testing"
 	"time"
+
+	"github.com/rdapq/rdapq/rdap"
 )
 
 func TestStatedLimit(t *testing.T) {
@@ -43,11 +45,11 @@ func TestStatedLimit(t *testing.T) {
 		{"queries per minute: 10", Rate{}},
 		{"", Rate{}},
 	} {
-		if got := statedLimit(words{detail: []string{tt.text}}); got != tt.want {
+		if got := statedLimit(rdap.ErrorBody{Description: []string{tt.text}}); got != tt.want {
 			t.Errorf("%q: %v, want %v", tt.text, got, tt.want)
 		}
 	}
-	w := words{title: "Too many", detail: []string{"20 queries per minute"}, notices: []string{"10 queries per minute"}}
+	w := rdap.ErrorBody{Title: "Too many", Description: []string{"20 queries per minute"}, Notices: []string{"10 queries per minute"}}
 	if got := statedLimit(w); got != (Rate{10, time.Minute}) {
 		t.Errorf("of two: %v", got)
 	}
@@ -58,7 +60,7 @@ func FuzzStatedLimit(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		r := statedLimit(words{title: text})
+		r := statedLimit(rdap.ErrorBody{Title: text})
 		if r == (Rate{}) {
 			return
 		}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // await waits until the next request of t may be made, and takes it from the
@@ -147,7 +149,7 @@ func (a *attempt) report(r *Result) {
 		// make it pass for dead.
 		s.effect = withdrawn
 	case r.Verdict == RateLimited:
-		s.effect, s.retryAfter, s.stated = throttled, r.Err.RetryAfter, statedLimit(readWords(r.Raw, ""))
+		s.effect, s.retryAfter, s.stated = throttled, r.Err.RetryAfter, statedLimit(rdap.ReadErrorBody(r.Raw))
 	case r.Status == 0:
 		s.effect = unreachable
 	case unwell(r.Status):
@@ -173,7 +175,7 @@ func (r *Result) walled() bool {
 		return false
 	}
 	kind := r.Header.Get("Content-Type")
-	return readWords(r.Raw, kind).foreign || mediaType(kind) == "text/html"
+	return rdap.ReadErrorBody(r.Raw).Foreign || mediaType(kind) == "text/html"
 }
 
 // blocked makes a refusal that is not RDAP one for too many requests.
@@ -198,7 +200,7 @@ func (a *attempt) stated(r *Result) Rate {
 	if !a.at.firstAnswer() {
 		return Rate{}
 	}
-	return statedLimit(readWords(r.Raw, ""))
+	return statedLimit(rdap.ReadErrorBody(r.Raw))
 }
 
 // latency is the time to an answer; 0 where it has the set-up of a connection in

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // A CacheMode says which answers a [Client] keeps in memory, to use them again
@@ -229,7 +231,7 @@ func (a *attempt) remember(u *url.URL, resp *http.Response, raw []byte) {
 // as keys: a server can speak for itself only (RFC 9083 section 10). One that bears
 // another name than the object is a mistake, and would answer for that name.
 func ownNames(u *url.URL, raw []byte) []string {
-	rec, err := ReadRecord(raw)
+	rec, err := rdap.Read(raw)
 	if err != nil {
 		return nil
 	}

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // check says what of a configuration makes no sense. Left alone, most of that
@@ -27,7 +29,7 @@ func (c Config) check() error {
 	if strings.ContainsFunc(c.UserAgent, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 		return bad("UserAgent", "it has control characters in it")
 	}
-	if list, err := ParseLanguages(strings.Join(c.Languages, ",")); err != nil || len(list) != len(c.Languages) {
+	if list, err := rdap.ParseLanguages(strings.Join(c.Languages, ",")); err != nil || len(list) != len(c.Languages) {
 		return bad("Languages", "%q are no language tags, or too many", c.Languages)
 	}
 	if err := c.Search.Check(); err != nil {

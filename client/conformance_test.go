@@ -8,6 +8,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // What every request has: RFC 7480 sections 4.1 and 4.2, RFC 9110 section 12.5.4.
@@ -44,7 +45,7 @@ func TestRequestFields(t *testing.T) {
 // A member in its right spelling takes precedence over one in another case (RFC 9083
 // section 1.2), which is read where it is the only one.
 func TestMemberNamesInAnotherCase(t *testing.T) {
-	rec, err := client.ReadRecord([]byte(`{"objectClassName":"domain","LDHNAME":"beta.example","ldhName":"alpha.example","Handle":"X","Ldhname":"gamma.example","STATUS":["active"],"Events":[{"eventAction":"registration","eventDate":"2020-01-01T00:00:00Z"}]}`))
+	rec, err := rdap.Read([]byte(`{"objectClassName":"domain","LDHNAME":"beta.example","ldhName":"alpha.example","Handle":"X","Ldhname":"gamma.example","STATUS":["active"],"Events":[{"eventAction":"registration","eventDate":"2020-01-01T00:00:00Z"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,13 +56,13 @@ func TestMemberNamesInAnotherCase(t *testing.T) {
 
 // Every member of an object may be absent (RFC 9083 section 5).
 func TestEverythingMayBeAbsent(t *testing.T) {
-	for _, class := range []string{client.ClassDomain, client.ClassIPNetwork, client.ClassAutnum, client.ClassEntity, client.ClassNameserver} {
+	for _, class := range []string{rdap.ClassDomain, rdap.ClassIPNetwork, rdap.ClassAutnum, rdap.ClassEntity, rdap.ClassNameserver} {
 		raw := []byte(`{"objectClassName":"` + class + `"}`)
-		rec, err := client.ReadRecord(raw)
+		rec, err := rdap.Read(raw)
 		if err != nil || rec.Class != class || len(rec.Problems) != 0 || rec.StartAutnum != nil || rec.SecureDNS != nil || rec.CIDRs != nil {
 			t.Errorf("%s: %+v, %v", class, rec, err)
 		}
-		s, problems, err := client.Summarise(raw)
+		s, problems, err := rdap.Summarize(raw)
 		if err != nil || len(problems) != 0 || s.Name+s.Handle+s.Start+s.End+s.Created+s.Expires+s.DNSSEC != "" || s.Statuses != nil {
 			t.Errorf("%s: %+v, %v, %v", class, s, problems, err)
 		}
@@ -92,13 +93,13 @@ func TestConformanceIsAHint(t *testing.T) {
 // Values of IANA's open lists that nobody knows yet are passed on (RFC 9083 section
 // 10.2).
 func TestUnknownValuesPass(t *testing.T) {
-	rec, err := client.ReadRecord([]byte(`{"objectClassName":"domain","status":["frozen solid"],
+	rec, err := rdap.Read([]byte(`{"objectClassName":"domain","status":["frozen solid"],
 		"events":[{"eventAction":"enchantment","eventDate":"2020-01-01T00:00:00Z"}],"entities":[{"roles":["wizard"]}],
 		"variants":[{"relation":["dreamt of"],"variantNames":[{"ldhName":"a.example"}]}],"remarks":[{"type":"object enchanted"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := []string{rec.Status[0], client.RDAPStatus(rec.Status[0]), rec.Events[0].Action, rec.Entities[0].Roles[0], rec.Variants[0].Relations[0], rec.Remarks[0].Type}
+	got := []string{rec.Status[0], rdap.RDAPStatus(rec.Status[0]), rec.Events[0].Action, rec.Entities[0].Roles[0], rec.Variants[0].Relations[0], rec.Remarks[0].Type}
 	if want := "frozen solid|frozen solid|enchantment|wizard|dreamt of|object enchanted"; strings.Join(got, "|") != want || len(rec.Problems) != 0 {
 		t.Errorf("%q, problems %v", got, rec.Problems)
 	}
@@ -106,19 +107,19 @@ func TestUnknownValuesPass(t *testing.T) {
 
 // Parts of secureDNS may be absent (RFC 9083 section 5.3), and say nothing then.
 func TestSecureDNSInParts(t *testing.T) {
-	for secure, want := range map[string]client.Tri{
-		`{}`:                             client.Unknown,
-		`{"zoneSigned":true}`:            client.Unknown,
-		`{"maxSigLife":604800}`:          client.Unknown,
-		`{"delegationSigned":false}`:     client.No,
-		`{"delegationSigned":"true"}`:    client.Yes,
-		`{"dsData":[{"keyTag":1}]}`:      client.Yes,
-		`{"keyData":[{"flags":257}]}`:    client.Yes,
-		`{"dsData":[],"keyData":null}`:   client.Unknown,
-		`{"dsData":{"digest":"AB"}}`:     client.Yes,
-		`{"delegationSigned":"perhaps"}`: client.Unknown,
+	for secure, want := range map[string]rdap.Tri{
+		`{}`:                             rdap.Unknown,
+		`{"zoneSigned":true}`:            rdap.Unknown,
+		`{"maxSigLife":604800}`:          rdap.Unknown,
+		`{"delegationSigned":false}`:     rdap.No,
+		`{"delegationSigned":"true"}`:    rdap.Yes,
+		`{"dsData":[{"keyTag":1}]}`:      rdap.Yes,
+		`{"keyData":[{"flags":257}]}`:    rdap.Yes,
+		`{"dsData":[],"keyData":null}`:   rdap.Unknown,
+		`{"dsData":{"digest":"AB"}}`:     rdap.Yes,
+		`{"delegationSigned":"perhaps"}`: rdap.Unknown,
 	} {
-		rec, err := client.ReadRecord([]byte(`{"objectClassName":"domain","secureDNS":` + secure + `}`))
+		rec, err := rdap.Read([]byte(`{"objectClassName":"domain","secureDNS":` + secure + `}`))
 		if err != nil || rec.SecureDNS.Signed() != want {
 			t.Errorf("%s: %v, %v; want %v", secure, rec.SecureDNS.Signed(), err, want)
 		}

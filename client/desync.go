@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/rdapq/rdapq/pool"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // desyncWarning is the warning of a result whose query was sent again because an
@@ -99,38 +98,9 @@ func (t *task) resend(warnings int) {
 	t.at = time.Time{}
 }
 
-// lists reports whether the domain in raw lists name as a variant (RFC 9083
-// section 5.3).
-func lists(raw []byte, name string) (found bool) {
-	_ = eachMember(trimBOM(raw), func(member string, value jsontext.Value) bool {
-		if memberName(member) != "variants" {
-			return true
-		}
-		// The names of variants are the only strings that can be equal to a name.
-		for dec := newDecoder(value); !found; {
-			token, err := dec.ReadToken()
-			if err != nil {
-				return false
-			}
-			if token.Kind() == '"' {
-				found = sameName(name, token.String(), "")
-			}
-		}
-		return false
-	})
-	return found
-}
-
-// compareHandle notes whether the entity in raw has the handle that was asked for.
-func (r *Result) compareHandle(raw []byte) {
-	handle := ""
-	_ = eachMember(trimBOM(raw), func(member string, value jsontext.Value) bool {
-		if memberName(member) != "handle" {
-			return true
-		}
-		handle = firstString(value)
-		return false
-	})
+// compareHandle notes whether the entity has the handle of the query.
+func (r *Result) compareHandle(resp *rdap.Response) {
+	handle := resp.Handle()
 	if r.named = handle != "" && strings.EqualFold(handle, r.Query.Name); !r.named {
 		r.handle = handle
 	}

@@ -2,7 +2,6 @@ package client
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -89,60 +88,10 @@ func asError(err error) *Error {
 	return &Error{Code: CodeInvalid, Message: visible(err.Error()), Err: err}
 }
 
-// maxQuoted bounds what a message repeats of somebody else's text, in octets.
-const maxQuoted = 240
-
-// quote makes text from outside fit for a message: quoted, on one line, short.
-func quote(s string) string { return `"` + visible(s) + `"` }
-
-// visible makes text from outside fit for a message without quoting it:
-// control, bidirectional and line-separating characters become escapes, white
-// space is folded, and the rest is cut off.
-func visible(s string) string {
-	if isVisible(s) {
-		return s
-	}
-	var b strings.Builder
-	for _, word := range strings.Fields(s) {
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		before := rune(' ')
-		for _, r := range word {
-			if b.Len() >= maxQuoted {
-				b.WriteString("…")
-				return b.String()
-			}
-			switch unsafe := safetext.UnsafeAfter(r, before); {
-			case unsafe && r > 0xffff:
-				fmt.Fprintf(&b, `\U%08x`, r)
-			case unsafe:
-				fmt.Fprintf(&b, `\u%04x`, r)
-			default:
-				b.WriteRune(r)
-				before = r
-				continue
-			}
-			before = 0
-		}
-	}
-	return b.String()
-}
-
-// isVisible reports whether visible has nothing to do: s is short, and words of
-// printable ASCII with one space between them.
-func isVisible(s string) bool {
-	if len(s) > maxQuoted {
-		return false
-	}
-	before := byte(' ')
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' || s[i] == ' ' && before == ' ' {
-			return false
-		}
-		before = s[i]
-	}
-	return s == "" || before != ' '
-}
-
 func statusText(status int) string { return "(" + strconv.Itoa(status) + ")" }
+
+// quote makes text from outside fit for a message.
+func quote(s string) string { return safetext.Quote(s) }
+
+// visible makes text from outside fit for a message without quoting it.
+func visible(s string) string { return safetext.Visible(s) }

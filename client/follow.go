@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // A chase follows the links of an answer. The task of the lookup becomes, one
@@ -81,7 +82,7 @@ func (c *Client) chases(ctx context.Context, t *task) bool {
 }
 
 // reread returns the record of an answer and where it came from.
-func (r *Result) reread() (base *url.URL, rec *Record) {
+func (r *Result) reread() (base *url.URL, rec *rdap.Record) {
 	base, err := url.Parse(r.FinalURL)
 	if err != nil {
 		return nil, nil
@@ -102,7 +103,7 @@ func (ch *chase) see(own []*url.URL) {
 }
 
 // names are all URLs of a record.
-func (r *Result) names(rec *Record, base *url.URL) []*url.URL {
+func (r *Result) names(rec *rdap.Record, base *url.URL) []*url.URL {
 	list := append(selfLinks(rec.Links, base), base)
 	if u, err := url.Parse(r.URL); err == nil {
 		list = append(list, u)

@@ -62,7 +62,7 @@ func newReferrer(t *testing.T, protocols rdaptest.Protocols, cfg client.Config) 
 // fixture returns a body with the host of the registrar in it replaced.
 func fixture(t *testing.T, name, from, to string) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("testdata", name))
+	raw, err := os.ReadFile(filepath.Join("..", "rdap", "testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}

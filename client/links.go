@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/rdapq/rdapq/internal/dnsname"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // rdapType is the media type of RDAP answers (RFC 9083 section 3).
@@ -30,7 +33,7 @@ func resolveHref(href string, base *url.URL) (*url.URL, bool) {
 	if u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || strings.Contains(u.Hostname(), ":") && u.Host[0] != '[' {
 		return nil, false
 	}
-	if !isASCIIName(u.Host) {
+	if !dnsname.IsASCII(u.Host) {
 		host, ok := asciiHost(u)
 		if !ok {
 			return nil, false
@@ -47,7 +50,7 @@ func asciiHost(u *url.URL) (string, bool) {
 	if !utf8.ValidString(name) {
 		return "", false
 	}
-	name, err := toASCII(name)
+	name, err := dnsname.ToASCII(name)
 	if err != nil || strings.ContainsFunc(name, notInHost) {
 		return "", false
 	}
@@ -121,7 +124,7 @@ func splitLink(u *url.URL) linkPath {
 		most, ok := lookupSegments[word]
 		if ok && len(after) <= most || slices.Contains(searchSegments, word) &&
 			(len(after) == 0 || slices.Contains(searchWords, strings.ToLower(after[0]))) {
-			return linkPath{baseOf(u, segments[:i]), word, unescapeURI(strings.Join(after, "/"))}
+			return linkPath{baseOf(u, segments[:i]), word, unescapePath(strings.Join(after, "/"))}
 		}
 	}
 	return linkPath{base: baseOf(u, segments)}
@@ -137,7 +140,7 @@ func baseOf(u *url.URL, segments []string) string {
 }
 
 // selfLinks returns what an answer that came from base calls itself.
-func selfLinks(links []Link, base *url.URL) []*url.URL {
+func selfLinks(links []rdap.Link, base *url.URL) []*url.URL {
 	var list []*url.URL
 	for _, l := range links {
 		if !l.HasRel("self") {
@@ -155,7 +158,7 @@ func selfLinks(links []Link, base *url.URL) []*url.URL {
 // in order and each once. A link that leads to the base URL of a server means
 // the domain there. Those to web pages, to objects of other classes and to other
 // domains are none.
-func registrarLinks(rec *Record, q Query, base *url.URL) []*url.URL {
+func registrarLinks(rec *rdap.Record, q Query, base *url.URL) []*url.URL {
 	var list []*url.URL
 	var seen []string
 	for _, l := range rec.Links {
@@ -182,7 +185,7 @@ func registrarLinks(rec *Record, q Query, base *url.URL) []*url.URL {
 
 // domainAt returns the URL of the domain that u leads to, or nil if it leads
 // elsewhere. If it is strict, only the whole URL of a domain will do.
-func domainAt(u *url.URL, rec *Record, q Query, strict bool) *url.URL {
+func domainAt(u *url.URL, rec *rdap.Record, q Query, strict bool) *url.URL {
 	p := splitLink(u)
 	switch {
 	case p.class == "domain" && isNameOf(p.key, rec, q):
@@ -201,8 +204,8 @@ func domainAt(u *url.URL, rec *Record, q Query, strict bool) *url.URL {
 
 // isNameOf says that a name is the one asked for or the one that the record is
 // about.
-func isNameOf(name string, rec *Record, q Query) bool {
-	ascii, err := toASCII(strings.TrimSuffix(strings.TrimSpace(name), "."))
+func isNameOf(name string, rec *rdap.Record, q Query) bool {
+	ascii, err := dnsname.ToASCII(strings.TrimSuffix(strings.TrimSpace(name), "."))
 	if err != nil || ascii == "" {
 		return false
 	}
@@ -212,7 +215,7 @@ func isNameOf(name string, rec *Record, q Query) bool {
 // relationLinks returns the URLs that a record links to with a relation such as
 // "up", which registries of numbers also call "rdap-up" (RFC 9910 section 5),
 // in order and each once.
-func relationLinks(rec *Record, relation Relation, base *url.URL) []*url.URL {
+func relationLinks(rec *rdap.Record, relation Relation, base *url.URL) []*url.URL {
 	var list []*url.URL
 	var seen []string
 	for _, l := range rec.Links {
@@ -232,4 +235,12 @@ func relationLinks(rec *Record, relation Relation, base *url.URL) []*url.URL {
 		}
 	}
 	return list
+}
+
+// unescapePath returns s as it is if its escapes are malformed.
+func unescapePath(s string) string {
+	if out, err := url.PathUnescape(s); err == nil {
+		return out
+	}
+	return s
 }

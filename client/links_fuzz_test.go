@@ -4,6 +4,9 @@ import (
 	"net/url"
 	"slices"
 	"testing"
+
+	"github.com/rdapq/rdapq/internal/dnsname"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // FuzzLinks follows, on paper, whatever a server may write into a link.
@@ -35,8 +38,8 @@ func FuzzLinks(f *testing.F) {
 				t.Fatalf("%q: %+v", href, p)
 			}
 		}
-		rec := &Record{LDHName: "ALPHA.EXAMPLE."}
-		rec.Links = []Link{{Href: href, Rel: rel, Type: typ}, {Href: href + "/", Rel: rel, Type: typ}, {Href: href, Rel: rel, Type: typ}}
+		rec := &rdap.Record{LDHName: "ALPHA.EXAMPLE."}
+		rec.Links = []rdap.Link{{Href: href, Rel: rel, Type: typ}, {Href: href + "/", Rel: rel, Type: typ}, {Href: href, Rel: rel, Type: typ}}
 		lists := [][]*url.URL{registrarLinks(rec, q, base)}
 		for _, relation := range Relations() {
 			lists = append(lists, relationLinks(rec, relation, base))
@@ -58,7 +61,7 @@ func FuzzLinks(f *testing.F) {
 // checkLink holds what must be so of a URL that is asked.
 func checkLink(t *testing.T, href string, u *url.URL) {
 	t.Helper()
-	if u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.Fragment != "" || u.Opaque != "" || !isASCIIName(u.Host) {
+	if u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.Fragment != "" || u.Opaque != "" || !dnsname.IsASCII(u.Host) {
 		t.Fatalf("%q leads to %q", href, u)
 	}
 	if _, err := url.Parse(u.String()); err != nil {

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"testing"
+
+	"github.com/rdapq/rdapq/rdap"
 )
 
 func mustURL(t *testing.T, s string) *url.URL {
@@ -109,7 +111,7 @@ func TestSplitLink(t *testing.T) {
 }
 
 func TestRegistrarLinks(t *testing.T) {
-	const rdap = "application/rdap+json"
+	const rdapJSON = "application/rdap+json"
 	base := mustURL(t, "https://rdap.registry.example/domain/alpha.example")
 	q, err := Parse("alpha.example")
 	if err != nil {
@@ -119,38 +121,38 @@ func TestRegistrarLinks(t *testing.T) {
 	const made = "https://rdap.registrar.example/v1/domain/alpha.example"
 	for _, tt := range []struct {
 		name string
-		link Link
+		link rdap.Link
 		want string // empty: it is not followed
 	}{
-		{"plain", Link{Rel: "related", Type: rdap, Href: full}, full},
-		{"case", Link{Rel: "RELATED", Type: "Application/RDAP+JSON; charset=utf-8", Href: full}, full},
-		{"several relations", Link{Rel: "alternate  Related", Type: rdap, Href: full}, full},
-		{"web page", Link{Rel: "related", Type: "text/html", Href: full}, ""},
-		{"JSON", Link{Rel: "related", Type: "application/json", Href: full}, ""},
-		{"about", Link{Rel: "about", Type: rdap, Href: full}, ""},
-		{"self", Link{Rel: "related self", Type: rdap, Href: full}, ""},
-		{"no relation", Link{Type: rdap, Href: full}, ""},
-		{"untyped", Link{Rel: "related", Href: full}, full},
-		{"untyped page", Link{Rel: "related", Href: "https://www.registrar.example/alpha.example"}, ""},
-		{"untyped base", Link{Rel: "related", Href: "https://rdap.registrar.example/v1/"}, ""},
-		{"base", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/v1/"}, made},
-		{"base without slash", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/v1"}, made},
-		{"base and segment", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/v1/domain/"}, made},
-		{"base with such a word", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/domain/v1"}, "https://rdap.registrar.example/domain/v1/domain/alpha.example"},
-		{"base without scheme", Link{Rel: "related", Type: rdap, Href: "//rdap.registrar.example/v1"}, made},
-		{"host only", Link{Rel: "related", Type: rdap, Href: "rdap.registrar.example"}, "https://rdap.registrar.example/domain/alpha.example"},
-		{"relative", Link{Rel: "related", Type: rdap, Href: "/rr/domain/alpha.example"}, "https://rdap.registry.example/rr/domain/alpha.example"},
-		{"query", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/?name=alpha.example"}, "https://rdap.registrar.example/?name=alpha.example"},
-		{"entity", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/entity/292"}, ""},
-		{"search", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/domains?name=alpha.example"}, ""},
-		{"help", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/help"}, ""},
-		{"another domain", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/domain/beta.example"}, ""},
-		{"U-label", Link{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/domain/älpha.example"}, ""},
-		{"nowhere", Link{Rel: "related", Type: rdap}, ""},
-		{"http", Link{Rel: "related", Type: rdap, Href: "http://rdap.registrar.example/domain/alpha.example"}, "http://rdap.registrar.example/domain/alpha.example"},
+		{"plain", rdap.Link{Rel: "related", Type: rdapJSON, Href: full}, full},
+		{"case", rdap.Link{Rel: "RELATED", Type: "Application/RDAP+JSON; charset=utf-8", Href: full}, full},
+		{"several relations", rdap.Link{Rel: "alternate  Related", Type: rdapJSON, Href: full}, full},
+		{"web page", rdap.Link{Rel: "related", Type: "text/html", Href: full}, ""},
+		{"JSON", rdap.Link{Rel: "related", Type: "application/json", Href: full}, ""},
+		{"about", rdap.Link{Rel: "about", Type: rdapJSON, Href: full}, ""},
+		{"self", rdap.Link{Rel: "related self", Type: rdapJSON, Href: full}, ""},
+		{"no relation", rdap.Link{Type: rdapJSON, Href: full}, ""},
+		{"untyped", rdap.Link{Rel: "related", Href: full}, full},
+		{"untyped page", rdap.Link{Rel: "related", Href: "https://www.registrar.example/alpha.example"}, ""},
+		{"untyped base", rdap.Link{Rel: "related", Href: "https://rdap.registrar.example/v1/"}, ""},
+		{"base", rdap.Link{Rel: "related", Type: rdapJSON, Href: "https://rdap.registrar.example/v1/"}, made},
+		{"base without slash", rdap.Link{Rel: "related", Type: rdapJSON, Href: "https://rdap.registrar.example/v1"}, made},
+		{"base and segment", rdap.Link{Rel: "related", Type: rdapJSON, Href: "https://rdap.registrar.example/v1/domain/"}, made},
+		{"base with such a word", rdap.Link{Rel: "related", Type: rdapJSON, Href: "https://rdap.registrar.example/domain/v1"}, "https://rdap.registrar.example/domain/v1/domain/alpha.example"},
+		{"base without scheme", rdap.Link{Rel: "related", Type: rdapJSON, Href: "//rdap.registrar.example/v1"}, made},
+		{"host only", rdap.Link{Rel: "related", Type: rdapJSON, Href: "rdap.registrar.example"}, "https://rdap.registrar.example/domain/alpha.example"},
+		{"relative", rdap.Link{Rel: "related", Type: rdapJSON, Href: "/rr/domain/alpha.example"}, "https://rdap.registry.example/rr/domain/alpha.example"},
+		{"query", rdap.Link{Rel: "related", Type: rdapJSON, Href: "https://rdap.registrar.example/?name=alpha.example"}, "https://rdap.registrar.example/?name=alpha.example"},
+		{"entity", rdap.Link{Rel: "related", Type: rdapJSON, Href: "https://rdap.registrar.example/entity/292"}, ""},
+		{"search", rdap.Link{Rel: "related", Type: rdapJSON, Href: "https://rdap.registrar.example/domains?name=alpha.example"}, ""},
+		{"help", rdap.Link{Rel: "related", Type: rdapJSON, Href: "https://rdap.registrar.example/help"}, ""},
+		{"another domain", rdap.Link{Rel: "related", Type: rdapJSON, Href: "https://rdap.registrar.example/domain/beta.example"}, ""},
+		{"U-label", rdap.Link{Rel: "related", Type: rdapJSON, Href: "https://rdap.registrar.example/domain/älpha.example"}, ""},
+		{"nowhere", rdap.Link{Rel: "related", Type: rdapJSON}, ""},
+		{"http", rdap.Link{Rel: "related", Type: rdapJSON, Href: "http://rdap.registrar.example/domain/alpha.example"}, "http://rdap.registrar.example/domain/alpha.example"},
 	} {
-		rec := &Record{LDHName: "ALPHA.EXAMPLE."}
-		rec.Links = []Link{tt.link, tt.link}
+		rec := &rdap.Record{LDHName: "ALPHA.EXAMPLE."}
+		rec.Links = []rdap.Link{tt.link, tt.link}
 		var want []string
 		if tt.want != "" {
 			want = []string{tt.want}
@@ -165,27 +167,27 @@ func TestRegistrarLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := &Record{}
-	rec.Links = []Link{{Rel: "related", Type: rdap, Href: "https://rdap.registrar.example/domain/bücher.example"}}
+	rec := &rdap.Record{}
+	rec.Links = []rdap.Link{{Rel: "related", Type: rdapJSON, Href: "https://rdap.registrar.example/domain/bücher.example"}}
 	if got := texts(registrarLinks(rec, q, base)); len(got) != 1 {
 		t.Errorf("U-labels: %q", got)
 	}
 }
 
 func TestRelationLinks(t *testing.T) {
-	const rdap = "application/rdap+json"
+	const rdapJSON = "application/rdap+json"
 	base := mustURL(t, "https://rdap.rir.example/ip/192.0.2.0/24")
-	rec := &Record{}
-	rec.Links = []Link{
-		{Rel: "self", Type: rdap, Href: "https://rdap.rir.example/ip/192.0.2.0/24"},
-		{Rel: "up", Type: rdap, Href: "https://rdap.rir.example/ip/192.0.0.0/8"},
-		{Rel: "rdap-up rdap-active", Type: rdap, Href: "https://rdap.rir.example/ips/rirSearch1/rdap-up/192.0.2.0/24?status=active"},
-		{Rel: "RDAP-UP", Type: rdap, Href: "https://rdap.rir.example/ip/192.0.0.0%2F8/"},
+	rec := &rdap.Record{}
+	rec.Links = []rdap.Link{
+		{Rel: "self", Type: rdapJSON, Href: "https://rdap.rir.example/ip/192.0.2.0/24"},
+		{Rel: "up", Type: rdapJSON, Href: "https://rdap.rir.example/ip/192.0.0.0/8"},
+		{Rel: "rdap-up rdap-active", Type: rdapJSON, Href: "https://rdap.rir.example/ips/rirSearch1/rdap-up/192.0.2.0/24?status=active"},
+		{Rel: "RDAP-UP", Type: rdapJSON, Href: "https://rdap.rir.example/ip/192.0.0.0%2F8/"},
 		{Rel: "up", Type: "text/html", Href: "https://www.rir.example/up"},
 		{Rel: "up", Href: "https://www.rir.example/up"},
 		{Rel: "up", Href: "/ip/192.0.2.0/23"},
-		{Rel: "uphill", Type: rdap, Href: "https://rdap.rir.example/ip/192.0.0.0/7"},
-		{Rel: "rdap-down", Type: rdap, Href: "https://rdap.rir.example/ips/rirSearch1/rdap-down/192.0.2.0/24"},
+		{Rel: "uphill", Type: rdapJSON, Href: "https://rdap.rir.example/ip/192.0.0.0/7"},
+		{Rel: "rdap-down", Type: rdapJSON, Href: "https://rdap.rir.example/ips/rirSearch1/rdap-down/192.0.2.0/24"},
 	}
 	for relation, want := range map[Relation][]string{
 		RelationUp: {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // A Party is one of those who say something about a domain.
@@ -41,11 +43,11 @@ type Merged struct {
 	// Record is the registry's, but for contacts, the registrar's expiration and
 	// the address for complaints, which the registrar knows better, and for what
 	// the registry is silent about. Claims tell who said what.
-	Record *Record
+	Record *rdap.Record
 
-	Registry  *Record // as the registry sent it
-	Registrar *Record // as the registrar sent it; nil if there is no such record
-	Claims    []Claim // by facts, the registry's first
+	Registry  *rdap.Record // as the registry sent it
+	Registrar *rdap.Record // as the registrar sent it; nil if there is no such record
+	Claims    []Claim      // by facts, the registry's first
 }
 
 // Merged puts the answers of the registry and of the registrar together; see
@@ -72,7 +74,7 @@ func (r *Result) Merged() (*Merged, error) {
 // sameDomain reports whether a registrar's record is about the domain that was
 // asked for, or that the registry's record is about. One without a name is given
 // the benefit of the doubt.
-func sameDomain(rec, registry *Record, q Query) bool {
+func sameDomain(rec, registry *rdap.Record, q Query) bool {
 	name := cmp.Or(rec.LDHName, rec.UnicodeName)
 	return name == "" || isNameOf(name, registry, q)
 }
@@ -95,7 +97,7 @@ type fact struct {
 }
 
 // claimsOf lists what a record says.
-func claimsOf(rec *Record, s Summary) []fact {
+func claimsOf(rec *rdap.Record, s rdap.Summary) []fact {
 	var list []fact
 	add := func(name string, at time.Time, values ...string) {
 		values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
@@ -127,9 +129,9 @@ func claimsOf(rec *Record, s Summary) []fact {
 
 // allEvents are the events of a domain, and the registrar's expiration where it
 // stands with the registrar. Their actions are in lower case.
-func allEvents(rec *Record) []Event {
-	var list []Event
-	add := func(events []Event, only string) {
+func allEvents(rec *rdap.Record) []rdap.Event {
+	var list []rdap.Event
+	add := func(events []rdap.Event, only string) {
 		for _, e := range events {
 			e.Action = strings.ToLower(strings.TrimSpace(e.Action))
 			if e.Raw != "" && e.Action != "" && e.Action != eventDatabase && (only == "" || e.Action == only) {
@@ -138,8 +140,8 @@ func allEvents(rec *Record) []Event {
 		}
 	}
 	add(rec.Events, "")
-	if e := findRole(rec.Entities, "registrar"); e != nil {
-		add(e.Events, eventRegistrarExpiration)
+	if e := rdap.FindRole(rec.Entities, "registrar"); e != nil {
+		add(e.Events, rdap.EventRegistrarExpiration)
 	}
 	return list
 }
@@ -148,7 +150,7 @@ func allEvents(rec *Record) []Event {
 const eventDatabase = "last update of rdap database"
 
 // reachOf says who a contact is and how to reach it.
-func reachOf(e *Entity) []string {
+func reachOf(e *rdap.Entity) []string {
 	c := e.Contact()
 	values := []string{c.Name}
 	if c.Org != c.Name {
@@ -162,7 +164,7 @@ func reachOf(e *Entity) []string {
 }
 
 // isReachable says that more is known of a contact than its handle.
-func isReachable(e *Entity) bool {
+func isReachable(e *rdap.Entity) bool {
 	return slices.ContainsFunc(reachOf(e), func(v string) bool { return v != "" })
 }
 
@@ -198,7 +200,7 @@ func confront(registry, registrar []fact) []Claim {
 // is another thing for each of the two.
 func (f fact) differs(o fact) bool {
 	switch {
-	case f.name == eventLastChanged:
+	case f.name == rdap.EventLastChanged:
 		return false
 	case !f.at.IsZero() && !o.at.IsZero():
 		return f.at.Sub(o.at).Abs() > 24*time.Hour
@@ -218,7 +220,7 @@ func sortedFold(values []string) []string {
 }
 
 // merge makes one record of two.
-func merge(registry, registrar *Record) *Record {
+func merge(registry, registrar *rdap.Record) *rdap.Record {
 	out := *registry
 	if len(out.Status) == 0 {
 		out.Status = registrar.Status
@@ -226,7 +228,7 @@ func merge(registry, registrar *Record) *Record {
 	if len(out.Nameservers) == 0 {
 		out.Nameservers = registrar.Nameservers
 	}
-	if out.SecureDNS.Signed() == Unknown && registrar.SecureDNS.Signed() != Unknown {
+	if out.SecureDNS.Signed() == rdap.Unknown && registrar.SecureDNS.Signed() != rdap.Unknown {
 		out.SecureDNS = registrar.SecureDNS
 	}
 	out.UnicodeName = cmp.Or(out.UnicodeName, registrar.UnicodeName)
@@ -234,22 +236,22 @@ func merge(registry, registrar *Record) *Record {
 	out.Entities = mergeEntities(registry.Entities, registrar.Entities)
 	out.Redacted = slices.Clip(out.Redacted)
 	for _, red := range registrar.Redacted {
-		if !slices.ContainsFunc(out.Redacted, func(o Redaction) bool { return strings.EqualFold(o.Name, red.Name) }) {
+		if !slices.ContainsFunc(out.Redacted, func(o rdap.Redaction) bool { return strings.EqualFold(o.Name, red.Name) }) {
 			out.Redacted = append(out.Redacted, red)
 		}
 	}
 	return &out
 }
 
-func mergeEvents(registry, registrar *Record) []Event {
-	is := func(e Event, action string) bool { return strings.EqualFold(strings.TrimSpace(e.Action), action) }
-	has := func(list []Event, action string) bool {
-		return slices.ContainsFunc(list, func(e Event) bool { return is(e, action) })
+func mergeEvents(registry, registrar *rdap.Record) []rdap.Event {
+	is := func(e rdap.Event, action string) bool { return strings.EqualFold(strings.TrimSpace(e.Action), action) }
+	has := func(list []rdap.Event, action string) bool {
+		return slices.ContainsFunc(list, func(e rdap.Event) bool { return is(e, action) })
 	}
 	theirs := allEvents(registrar)
-	var out []Event
+	var out []rdap.Event
 	for _, e := range registry.Events {
-		if !is(e, eventRegistrarExpiration) || !has(theirs, eventRegistrarExpiration) {
+		if !is(e, rdap.EventRegistrarExpiration) || !has(theirs, rdap.EventRegistrarExpiration) {
 			out = append(out, e)
 		}
 	}
@@ -261,7 +263,7 @@ func mergeEvents(registry, registrar *Record) []Event {
 	return out
 }
 
-func mergeEntities(registry, registrar []Entity) []Entity {
+func mergeEntities(registry, registrar []rdap.Entity) []rdap.Entity {
 	known := make(map[string]bool) // roles that the registrar has somebody for
 	for i := range registrar {
 		e := &registrar[i]
@@ -272,22 +274,22 @@ func mergeEntities(registry, registrar []Entity) []Entity {
 			known[roleOf(role)] = isContact(roleOf(role))
 		}
 	}
-	var out []Entity
+	var out []rdap.Entity
 	for _, e := range registry {
 		contact := slices.ContainsFunc(e.Roles, func(role string) bool { return isContact(roleOf(role)) })
 		if contact && !slices.ContainsFunc(e.Roles, func(role string) bool { return !known[roleOf(role)] }) {
 			continue
 		}
 		if e.HasRole("registrar") {
-			e = withAbuseOf(e, findRole(registrar, "registrar"))
+			e = withAbuseOf(e, rdap.FindRole(registrar, "registrar"))
 		}
 		out = append(out, e)
 	}
 	for _, e := range registrar {
 		switch {
-		case e.HasRole("registrar") && findRole(out, "registrar") != nil:
+		case e.HasRole("registrar") && rdap.FindRole(out, "registrar") != nil:
 		case slices.ContainsFunc(e.Roles, func(role string) bool { return known[roleOf(role)] }),
-			!slices.ContainsFunc(e.Roles, func(role string) bool { return findRole(out, role) != nil }):
+			!slices.ContainsFunc(e.Roles, func(role string) bool { return rdap.FindRole(out, role) != nil }):
 			out = append(out, e)
 		}
 	}
@@ -296,11 +298,11 @@ func mergeEntities(registry, registrar []Entity) []Entity {
 
 // withAbuseOf returns the registrar e with the contacts for complaints that the
 // registrar itself names.
-func withAbuseOf(e Entity, itself *Entity) Entity {
+func withAbuseOf(e rdap.Entity, itself *rdap.Entity) rdap.Entity {
 	if itself == nil {
 		return e
 	}
-	var abuse []Entity
+	var abuse []rdap.Entity
 	for i := range itself.Entities {
 		if in := &itself.Entities[i]; in.HasRole("abuse") && isReachable(in) {
 			abuse = append(abuse, *in)
@@ -309,7 +311,7 @@ func withAbuseOf(e Entity, itself *Entity) Entity {
 	if abuse == nil {
 		return e
 	}
-	list := slices.DeleteFunc(slices.Clone(e.Entities), func(in Entity) bool { return in.HasRole("abuse") })
+	list := slices.DeleteFunc(slices.Clone(e.Entities), func(in rdap.Entity) bool { return in.HasRole("abuse") })
 	e.Entities = append(list, abuse...)
 	return e
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // answered makes the result of a lookup with that answer.
@@ -107,7 +108,7 @@ func TestMerged(t *testing.T) {
 	if got := rec.Entities[0].Entities; len(got) != 1 || got[0].Contact().Emails[0] != "abuse@lighthouse.example" {
 		t.Errorf("abuse %+v", got)
 	}
-	if len(rec.Nameservers) != 2 || rec.Nameservers[0].LDHName != "NS1.HARBOUR.EXAMPLE" || rec.SecureDNS.Signed() != client.Yes || rec.Handle != "90210_DOMAIN" || len(rec.Redacted) != 1 {
+	if len(rec.Nameservers) != 2 || rec.Nameservers[0].LDHName != "NS1.HARBOUR.EXAMPLE" || rec.SecureDNS.Signed() != rdap.Yes || rec.Handle != "90210_DOMAIN" || len(rec.Redacted) != 1 {
 		t.Errorf("the registry's word does not count: %+v", rec)
 	}
 	// Neither of the two is changed by that.
@@ -125,7 +126,7 @@ func TestMergedGaps(t *testing.T) {
 			"events":[{"eventAction":"registrar expiration","eventDate":"2027-01-01T00:00:00Z"}],
 			"entities":[{"roles":["registrant"],"vcardArray":["vcard",[["fn",{},"text",""]]]},{"roles":["technical"],"vcardArray":["vcard",[["fn",{},"text","Tech"]]]},{"roles":["registrar"],"handle":"9994"}]}`)
 	rec := m.Record
-	if len(rec.Status) != 1 || len(rec.Nameservers) != 1 || rec.SecureDNS.Signed() != client.No {
+	if len(rec.Status) != 1 || len(rec.Nameservers) != 1 || rec.SecureDNS.Signed() != rdap.No {
 		t.Errorf("gaps %+v", rec)
 	}
 	if len(rec.Events) != 1 || rec.Events[0].Raw[:4] != "2027" {

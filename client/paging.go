@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // A Paging says how far the answer to a search was read, and has what came after
@@ -29,14 +29,14 @@ type Page struct {
 	Paging Paging // how far the search has come with this page; without Pages
 }
 
-// Record reads the page: see [ReadRecord].
-func (p *Page) Record() (*Record, error) { return ReadRecord(p.Raw) }
+// Record decodes the page: see [rdap.Read].
+func (p *Page) Record() (*rdap.Record, error) { return rdap.Read(p.Raw) }
 
 // Objects yields what a search found, page by page, in the order of the server.
 // An error is that of a page that cannot be read; the next one is read all the
 // same. For other answers it yields nothing.
-func (r *Result) Objects() iter.Seq2[*Record, error] {
-	return func(yield func(*Record, error) bool) {
+func (r *Result) Objects() iter.Seq2[*rdap.Record, error] {
+	return func(yield func(*rdap.Record, error) bool) {
 		if r.Paging == nil {
 			return
 		}
@@ -67,82 +67,6 @@ const (
 	maxEmptyPages = 3 // in a row
 	maxShare      = 4 // a search holds this part of Config.MaxMemory at most, and one page more
 )
-
-// sheet is what a page says about itself.
-type sheet struct {
-	list    bool // it has a list of results
-	rdap    bool // it has rdapConformance and is no object
-	results int
-	total   int
-	next    string
-}
-
-// readSheet reads the metadata of RFC 8977 and counts the results.
-func (r *Result) readSheet() sheet {
-	doc, err := r.document()
-	if err != nil {
-		return sheet{}
-	}
-	var s sheet
-	var meta, top []Link
-	hasMeta, object := false, false
-	walk := newReader(doc.object, "")
-	if !walk.enterObject() {
-		return sheet{}
-	}
-	for walk.next() {
-		switch name := memberName(walk.name()); {
-		case name == "paging_metadata" && walk.peek() == jsontext.KindBeginObject:
-			hasMeta = true
-			meta = walk.pagingMetadata(&s)
-		case name == "links":
-			walk.links(&top)
-		case strings.HasSuffix(name, "SearchResults"):
-			s.list = true
-			for l := walk.list().of(0); l.more(walk); s.results++ {
-				walk.skip()
-			}
-		case name == "rdapConformance":
-			s.rdap = true
-			walk.skip()
-		case name == "objectClassName":
-			object = true
-			walk.skip()
-		default:
-			walk.skip()
-		}
-	}
-	s.rdap = s.rdap && !object
-	if !hasMeta {
-		meta = top // where some servers put it
-	}
-	for _, l := range meta {
-		if l.HasRel("next") && l.Href != "" && (l.Type == "" || strings.Contains(l.Type, "json")) {
-			s.next = l.Href
-			break
-		}
-	}
-	return s
-}
-
-func (r *reader) pagingMetadata(s *sheet) (links []Link) {
-	r.token()
-	for r.next() {
-		switch r.name() {
-		case "totalCount":
-			var n *uint32
-			r.number(&n)
-			if n != nil {
-				s.total = int(*n)
-			}
-		case "links":
-			r.links(&links)
-		default:
-			r.skip()
-		}
-	}
-	return links
-}
 
 // nextURL is where the next page is, and why it is not followed if it is not. The
 // cursor in it is the server's own; nothing is made of it or added to it.

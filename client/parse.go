@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/rdapq/rdapq/internal/dnsname"
 )
 
 // Parse makes a [Query] of what a person wrote and finds its type by its shape:
@@ -173,7 +175,7 @@ func parseObject(typ Type, s string) (Query, error) {
 
 // isRoot reports whether s is the name of the root of the DNS.
 func isRoot(s string) bool {
-	return s == "." || !isASCIIName(s) && fullStops.Replace(s) == "."
+	return s == "." || !dnsname.IsASCII(s) && dnsname.FullStops.Replace(s) == "."
 }
 
 // detect tells the type of s by its shape alone.

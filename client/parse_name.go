@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+
+	"github.com/rdapq/rdapq/internal/dnsname"
 )
 
 // Limits of RFC 1035 section 2.3.4, for the name as text without a final dot.
@@ -21,12 +23,12 @@ func parseName(s string) (string, error) {
 	if !utf8.ValidString(s) {
 		return "", invalid(s, "the name is not in UTF-8", "")
 	}
-	if !isASCIIName(s) {
+	if !dnsname.IsASCII(s) {
 		if e := checkVisible(s); e != nil {
 			return "", e
 		}
 	}
-	name, err := toASCII(s)
+	name, err := dnsname.ToASCII(s)
 	if err != nil {
 		return "", invalid(s, "the name cannot be written in A-labels: "+err.Error(), "")
 	}
@@ -89,14 +91,4 @@ func checkLabel(text, label string) error {
 		return invalid(text, fmt.Sprintf("the label %s has %d octets, and %d is the limit", quote(label), len(label), maxLabel), "")
 	}
 	return nil
-}
-
-// isASCIIName says that there is nothing to convert but case.
-func isASCIIName(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }

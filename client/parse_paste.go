@@ -6,7 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/rdapq/rdapq/internal/dnsname"
 	"github.com/rdapq/rdapq/internal/safetext"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // refang undoes what reports do to host names and URLs so that nobody follows them
@@ -156,7 +158,7 @@ func checkVisible(s string) *Error {
 // cutRange splits "192.0.2.0-192.0.2.255", "AS64496-AS64511" and "64496-64511". ok
 // is false if s is not shaped like a range.
 func cutRange(s string) (first, last string, ok bool) {
-	if !isASCIIName(s) { // a Replacer allocates even where it has nothing to do
+	if !dnsname.IsASCII(s) { // a Replacer allocates even where it has nothing to do
 		s = dashes.Replace(s)
 	}
 	if first, last, ok = strings.Cut(s, "-"); !ok || strings.Contains(last, "-") {
@@ -195,7 +197,7 @@ func parseAddressRange(whole, first, last string) (netip.Prefix, error) {
 	case to.Less(from):
 		return netip.Prefix{}, invalid(whole, what+" that ends before it begins", "")
 	}
-	list := rangePrefixes(from, to)
+	list := rdap.RangePrefixes(from, to)
 	switch {
 	case len(list) == 1:
 		return list[0], nil

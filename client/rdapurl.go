@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/dnsname"
 )
 
 // A rdapURL is a URL of RDAP taken apart (RFC 9082 section 3).
@@ -28,7 +29,7 @@ func splitURL(text string, want Type, named bool) (rdapURL, bool) {
 	}
 	u.User, u.Fragment, u.RawFragment = nil, "", ""
 	u.Scheme = strings.ToLower(u.Scheme)
-	if !isASCIIName(u.Host) {
+	if !dnsname.IsASCII(u.Host) {
 		host, err := parseName(u.Hostname())
 		if err != nil {
 			return rdapURL{}, false
@@ -160,7 +161,7 @@ func isAtOrigin(text, server string) bool {
 // setName replaces a name in the URL that is not in ASCII by its A-labels, which is
 // what servers compare (RFC 9082 section 3.1.3).
 func (r *rdapURL) setName(name string) {
-	if isASCIIName(r.object) {
+	if dnsname.IsASCII(r.object) {
 		return
 	}
 	path := strings.TrimRight(r.url.EscapedPath(), "/")

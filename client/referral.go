@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // A Referral says whether the registrar of a domain is asked for its record
@@ -63,7 +64,7 @@ func (c *Client) wants(r *Result) (registrar, relations bool) {
 
 // registrarPointers returns where the registrar's record of r's domain is said
 // to be, which is under none of its own names.
-func (c *Client) registrarPointers(r *Result, rec *Record, base *url.URL, own []*url.URL, depth int) []pointer {
+func (c *Client) registrarPointers(r *Result, rec *rdap.Record, base *url.URL, own []*url.URL, depth int) []pointer {
 	var list []pointer
 	for _, u := range registrarLinks(rec, r.Query, base) {
 		if !isAmong(u, own) {
@@ -73,11 +74,11 @@ func (c *Client) registrarPointers(r *Result, rec *Record, base *url.URL, own []
 	if len(list) > 0 || depth > 1 {
 		return list[:min(len(list), maxLinks)]
 	}
-	registrar := findRole(rec.Entities, "registrar")
+	registrar := rdap.FindRole(rec.Entities, "registrar")
 	if registrar == nil {
 		return nil
 	}
-	id := ianaID(registrar.PublicIDs)
+	id := rdap.RegistrarID(registrar.PublicIDs)
 	server, users := c.registrarURL(id)
 	if server == "" {
 		return nil
@@ -94,7 +95,7 @@ func (c *Client) registrarPointers(r *Result, rec *Record, base *url.URL, own []
 }
 
 // relationPointers returns what r is related to.
-func (c *Client) relationPointers(r *Result, rec *Record, base *url.URL) []pointer {
+func (c *Client) relationPointers(r *Result, rec *rdap.Record, base *url.URL) []pointer {
 	var list []pointer
 	for _, relation := range c.cfg.Related {
 		links := relationLinks(rec, relation, base)

@@ -50,7 +50,7 @@ func ParseRegistrars(r io.Reader) (map[string]string, error) {
 	in := bufio.NewReader(io.LimitReader(r, maxRegistrars+1))
 	parse := parseRegistrarTable
 	head, _ := in.Peek(512) // shorter lists give less
-	head = bytes.TrimLeft(trimBOM(head), " \t\r\n")
+	head = bytes.TrimLeft(withoutBOM(head), " \t\r\n")
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	switch {
 	case bytes.HasPrefix(head, []byte("<")):

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/pool"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // A Verdict says what came of a [Query].
@@ -59,9 +60,10 @@ type Result struct {
 	Shared     bool  // the response is that of an identical query which was under way; Attempts, Elapsed and Conn are that query's
 	SharedLine int64 // number of the input line whose response it is; 0 outside a Batch, and if not Shared
 
-	known  known  // what the lookup found out about Raw
-	named  bool   // the response names what was asked for
-	handle string // of an entity, if it is another one than was asked for
+	parsed *rdap.Response // of the Raw that the lookup got; nil if that is not RDAP
+	of     []byte         // that Raw: the field may be given another slice
+	named  bool           // the response names what was asked for
+	handle string         // of an entity, if it is another one than was asked for
 
 	holder *task // to which its batch accounts Raw; nil once the consumer has the result
 }

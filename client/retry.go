@@ -134,7 +134,7 @@ func (c *Client) request(ctx context.Context, t *task) (again bool) {
 		unreachable = r.Status == 0
 	} else {
 		r.judge(got, c.speakers.has(base))
-		if saysRDAP(got) && (r.Verdict.Answered() || got.status/100 != 2) {
+		if saysRDAP(got, r.parsed) && (r.Verdict.Answered() || got.status/100 != 2) {
 			c.speakers.add(base)
 		}
 	}

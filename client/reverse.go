@@ -5,19 +5,20 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // checkReverseSearch refuses a reverse search that the server does not announce
 // (RFC 9536 section 5): it would send somebody's address or name to a server that
 // has no use for it.
-func (q Query) checkReverseSearch(h *Help, server string) *Error {
+func (q Query) checkReverseSearch(h *rdap.Help, server string) *Error {
 	s := q.Search
-	known := h.Reverses(q.Type, s.Reverse)
+	known := h.Reverses(string(q.Type), s.Reverse)
 	refuse := func(what string) *Error {
 		e := &Error{Code: CodeUnsupported, Message: visible(server) + " announces no reverse search for " + what}
 		if len(known) > 0 {
 			e.Hint = "it searches " + string(q.Type) + " by these of an " + s.Reverse + ": " + visible(strings.Join(known, ", "))
-		} else if list := h.reversible(); list != "" {
+		} else if list := reverseSearches(h); list != "" {
 			e.Hint = "it announces these: " + visible(list)
 		}
 		return e
@@ -33,15 +34,15 @@ func (q Query) checkReverseSearch(h *Help, server string) *Error {
 	return nil
 }
 
-// reversible lists all reverse searches: "domains by entity fn, ips by entity
+// reverseSearches lists all that a server announces: "domains by entity fn, ips by entity
 // handle".
-func (h *Help) reversible() string {
+func reverseSearches(h *rdap.Help) string {
 	if h == nil {
 		return ""
 	}
 	list := make([]string, len(h.ReverseSearch))
 	for i, p := range h.ReverseSearch {
-		list[i] = string(p.Searchable) + " by " + p.Related + " " + p.Property
+		list[i] = p.Searchable + " by " + p.Related + " " + p.Property
 	}
 	return strings.Join(list, ", ")
 }

@@ -3,7 +3,8 @@ package client
 import (
 	"cmp"
 	"iter"
-	"strings"
+
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // Expand yields a Result for each object that a search found, with the object as
@@ -19,13 +20,13 @@ func (r *Result) Expand() iter.Seq[*Result] {
 		first := true
 		for raw := range r.rawObjects() {
 			one := *r
-			one.Raw, one.Paging, one.known = raw, nil, known{}
+			one.Raw, one.Paging, one.parsed = raw, nil, nil
 			if !first {
 				one.Warnings = nil
 			}
 			first = false
 			one.Query = r.Query.nameOf(&one)
-			if class, err := CheckRDAP(raw); err == nil && class == ClassDomain {
+			if class, err := rdap.Classify(raw); err == nil && class == rdap.ClassDomain {
 				one.Verdict = Registered
 			}
 			if !yield(&one) {
@@ -41,31 +42,19 @@ func (r *Result) Expand() iter.Seq[*Result] {
 // rawObjects yields the objects of all pages.
 func (r *Result) rawObjects() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		pages := [][]byte{r.Raw}
-		for i := range r.Paging.Pages {
-			pages = append(pages, r.Paging.Pages[i].Raw)
-		}
-		for _, page := range pages {
-			doc, err := openDocument(page)
-			if err != nil {
-				continue
-			}
-			walk := newReader(doc.object, "")
-			if !walk.enterObject() {
-				continue
-			}
-			for walk.next() {
-				if !strings.HasSuffix(memberName(walk.name()), "SearchResults") {
-					walk.skip()
-					continue
-				}
-				for l := walk.list().of(0); l.more(walk); {
-					start := walk.skip()
-					if !yield(doc.object[start:walk.pos:walk.pos]) {
+		resp, err := r.Response()
+		for i := 0; ; i++ {
+			if err == nil {
+				for raw := range resp.Objects() {
+					if !yield(raw) {
 						return
 					}
 				}
 			}
+			if i >= len(r.Paging.Pages) {
+				return
+			}
+			resp, err = rdap.Parse(r.Paging.Pages[i].Raw)
 		}
 	}
 }
@@ -78,7 +67,7 @@ func (q Query) nameOf(one *Result) Query {
 	if err != nil {
 		return found
 	}
-	text := cmp.Or(DisplayName(cmp.Or(rec.LDHName, rec.UnicodeName)), rec.Handle)
+	text := cmp.Or(rdap.DisplayName(cmp.Or(rec.LDHName, rec.UnicodeName)), rec.Handle)
 	switch {
 	case found.Type == TypeIP && rec.StartAddress != "":
 		text = rec.StartAddress

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/rdapq/rdapq/internal/dnsname"
 )
 
 // searchValue checks what to look for and brings it into the form that is sent.
@@ -69,7 +71,7 @@ func saysNothing(whole string) *Error {
 // unless the part of a label that it has is in no ASCII: then into U-labels, for
 // the two are never mixed (RFC 9082 section 3.2.1).
 func namePattern(whole, value string) (string, error) {
-	value = strings.TrimSuffix(fullStops.Replace(value), ".")
+	value = strings.TrimSuffix(dnsname.FullStops.Replace(value), ".")
 	if value == "" || value == "*" {
 		return "", saysNothing(whole)
 	}
@@ -77,11 +79,11 @@ func namePattern(whole, value string) (string, error) {
 	unicodeOnly := false
 	for i, label := range labels {
 		if strings.Contains(label, "*") {
-			unicodeOnly = !isASCIIName(label)
+			unicodeOnly = !dnsname.IsASCII(label)
 			labels[i] = norm.NFC.String(strings.ToLower(label))
 			continue
 		}
-		ascii, err := labelToASCII(label)
+		ascii, err := dnsname.LabelToASCII(label)
 		if err != nil {
 			return "", invalid(whole, "the name cannot be written in A-labels: "+err.Error(), "")
 		}
@@ -90,8 +92,8 @@ func namePattern(whole, value string) (string, error) {
 	for i, label := range labels {
 		if unicodeOnly && strings.HasPrefix(label, "xn--") {
 			// One that is no A-label of anything stays what it is.
-			if u, err := uts46.ToUnicode(label); err == nil && !isASCIIName(u) {
-				if back, err := labelToASCII(u); err == nil && back == label {
+			if u, err := dnsname.ToUnicode(label); err == nil && !dnsname.IsASCII(u) {
+				if back, err := dnsname.LabelToASCII(u); err == nil && back == label {
 					labels[i] = norm.NFC.String(u)
 				}
 			}

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // A SearchConfig says how a [Client] searches. The zero value is ready to use.
@@ -143,10 +145,12 @@ func (c *Client) helped(t *task, got *Result) (again bool) {
 	s.stage = stageFirst
 	t.at, t.limited = time.Time{}, time.Time{}
 	s.base = t.servers.URLs[t.next]
-	var h *Help
+	var h *rdap.Help
 	switch got.Verdict {
 	case Found:
-		h, _ = got.Help() // it has been read before
+		if resp, err := got.Response(); err == nil {
+			h = resp.Help()
+		}
 		c.helps.put(s.base, h)
 	case NotFound, Rejected:
 		c.helps.put(s.base, nil) // nothing is announced
@@ -181,7 +185,7 @@ func (s *search) refuse(e *Error) {
 // settleOptions keeps to what the server announces: a reverse search that it does
 // not is refused, options that it does not are left out, since the results are
 // the same without them.
-func (s *search) settleOptions(h *Help) *Error {
+func (s *search) settleOptions(h *rdap.Help) *Error {
 	q := s.main.Query
 	server := redact(s.base)
 	if q.Search.Reverse != "" {
@@ -211,11 +215,11 @@ func (s *search) settleOptions(h *Help) *Error {
 // turnPage takes a page and decides whether another one is asked for.
 func (c *Client) turnPage(t *task, page *Result) (again bool) {
 	s, main := t.search, t.search.main
-	found := page.readSheet()
-	if !found.list && found.rdap {
-		found.list = true // empty: see judgeSuccess
+	var found rdap.PageInfo
+	if resp, err := page.Response(); err == nil {
+		found = resp.Paging()
 	}
-	if !found.list {
+	if !found.IsList {
 		if page != main {
 			s.broken(&Result{Err: &Error{Code: CodeNotRDAP, Message: "it is no list of results"}})
 		}
@@ -243,16 +247,16 @@ func (c *Client) turnPage(t *task, page *Result) (again bool) {
 }
 
 // keep adds a page to the result.
-func (s *search) keep(t *task, page *Result, found sheet) {
+func (s *search) keep(t *task, page *Result, found rdap.PageInfo) {
 	main := s.main
 	if main.Paging == nil {
 		main.Paging = &Paging{}
 		s.seen = make(map[string]bool)
 	}
 	p := main.Paging
-	p.Results += found.results
-	p.Total = max(p.Total, found.total)
-	if found.results == 0 {
+	p.Results += found.Results
+	p.Total = max(p.Total, found.Total)
+	if found.Results == 0 {
 		s.empty++
 	} else {
 		s.empty = 0
@@ -274,9 +278,9 @@ func (s *search) keep(t *task, page *Result, found sheet) {
 
 // follow is the URL of the page after this one; nil if there is none, or none to
 // be read.
-func (s *search) follow(c *Client, page *Result, found sheet) *url.URL {
+func (s *search) follow(c *Client, page *Result, found rdap.PageInfo) *url.URL {
 	main, p := s.main, s.main.Paging
-	p.Next, p.Complete, p.Stopped = found.next, found.next == "", ""
+	p.Next, p.Complete, p.Stopped = found.Next, found.Next == "", ""
 	if p.Complete {
 		if p.Total > p.Results {
 			p.Complete, p.Stopped = false, "the server has "+strconv.Itoa(p.Total)+" and gave no link to the next page"
@@ -289,7 +293,7 @@ func (s *search) follow(c *Client, page *Result, found sheet) *url.URL {
 		main.warn("the results are not complete: after " + counted(p.Results) + " " + p.Stopped)
 		return nil
 	}
-	next, why := c.nextURL(page.FinalURL, found.next)
+	next, why := c.nextURL(page.FinalURL, found.Next)
 	if why != "" {
 		return stop(why)
 	}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/dnsname"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // judge sets the verdict of a response: the HTTP status decides, and where it
@@ -20,19 +23,19 @@ func (r *Result) judge(a answer, speaks bool) {
 		r.judgeSuccess(a)
 		return
 	}
-	r.learn(surveyOf(a.raw))
-	w := readWords(a.raw, a.contentType)
-	e := &Error{Title: w.title, Detail: w.detail, RetryAfter: retryAfter(a.retryAfter, time.Now())}
+	resp, _ := r.parse()
+	w := rdap.ReadErrorBody(a.raw)
+	e := &Error{Title: w.Title, Detail: w.Description, RetryAfter: retryAfter(a.retryAfter, time.Now())}
 	var what string
 	e.Code, what, e.Hint = r.refusal(a.status, w, e.RetryAfter)
-	if e.Code == CodeNotFound && r.strayed(a) {
+	if e.Code == CodeNotFound && r.strayed(a, resp) {
 		e.Code, what = CodeNotRDAP, "the answer is not RDAP: a redirect led to "+visible(r.FinalURL)+" and there to"
 	}
 	if e.Code == CodeRateLimited && e.RetryAfter > 0 {
 		e.Hint = "the server says to come back in " + shortSpan(e.RetryAfter.Round(time.Second))
 	}
 	refused := false
-	if e.Code == CodeNotFound && !saysRDAP(a) {
+	if e.Code == CodeNotFound && !saysRDAP(a, resp) {
 		what = r.judgeForeign(e, what, a, speaks)
 		refused = e.Code == CodeNotRDAP
 	}
@@ -43,25 +46,25 @@ func (r *Result) judge(a answer, speaks bool) {
 	switch {
 	case a.cut != "":
 		r.warn("the body of the error is not whole: " + a.cut)
-	case w.broken:
+	case w.Broken:
 		r.warn("the body of the error is broken JSON")
-	case w.foreign:
+	case w.Foreign:
 		r.warn("the body of the error is not RDAP" + labelled(a.contentType))
-	case w.errorCode != 0 && w.errorCode != a.status:
-		r.warn("the body says errorCode " + strconv.Itoa(w.errorCode) + ", the HTTP status is " + strconv.Itoa(a.status) + " and counts")
+	case w.Code != 0 && w.Code != a.status:
+		r.warn("the body says errorCode " + strconv.Itoa(w.Code) + ", the HTTP status is " + strconv.Itoa(a.status) + " and counts")
 	}
 }
 
 // refusal tells codes apart (RFC 7480 section 5, RFC 9082 section 4.3) and
 // names each in words.
-func (r *Result) refusal(status int, w words, wait time.Duration) (code, what, hint string) {
+func (r *Result) refusal(status int, w rdap.ErrorBody, wait time.Duration) (code, what, hint string) {
 	switch {
 	case r.unserved(status, w):
 		return CodeNoService, "no RDAP service known for " + visible(noServiceFor(r.Query)) + ", says a server that only sends on", "name a server if you know one that answers for it"
 	case status == http.StatusNotFound:
 		return CodeNotFound, "not found", r.nameHint(false)
 	case status == http.StatusTooManyRequests,
-		(status == http.StatusForbidden || status == http.StatusUnprocessableEntity) && w.speakOfRate(),
+		(status == http.StatusForbidden || status == http.StatusUnprocessableEntity) && w.MentionsRateLimit(),
 		status == http.StatusServiceUnavailable && wait > 0:
 		return CodeRateLimited, "rate limited", "ask this server less often"
 	case status == http.StatusBadRequest:
@@ -93,9 +96,9 @@ func notTaken(status int) bool {
 // strayed says of a 404 that it is not about the object: a redirect led to what is
 // no URL of it, a page of a web site for instance, and who answered there does not
 // speak RDAP.
-func (r *Result) strayed(a answer) bool {
+func (r *Result) strayed(a answer, resp *rdap.Response) bool {
 	asked, err := url.Parse(r.URL)
-	if err != nil || r.FinalURL == r.URL || len(a.raw) > 0 && surveyOf(trimBOM(a.raw)).valid {
+	if err != nil || r.FinalURL == r.URL || resp != nil && resp.IsExact() {
 		return false
 	}
 	path, _, _ := strings.Cut(r.Query.Path(), "?")
@@ -128,40 +131,42 @@ func (r *Result) nameHint(refused bool) string {
 
 // judgeSuccess decides on a body that came with a 2xx status.
 func (r *Result) judgeSuccess(a answer) {
-	found, err := surveyAnswer(a.raw)
-	r.learn(found)
-	class := found.class
-	empty := err == nil && class == ClassHelp && found.rdap && found.bare && r.Query.Type.IsSearch()
+	resp, err := r.parse()
+	var class string
+	if err == nil {
+		class, err = resp.Class()
+	}
+	empty := err == nil && class == rdap.ClassHelp && resp.HasConformance() && !resp.HasNotices() && r.Query.Type.IsSearch()
 	if empty {
 		r.warn("the response has no list of results: it counts as 0 results")
 	}
 	if err == nil && (empty || r.answers(class)) {
 		r.Verdict = Found
-		if r.Query.Type == TypeDomain && class == ClassDomain {
+		if r.Query.Type == TypeDomain && class == rdap.ClassDomain {
 			r.Verdict = Registered
 		}
-		r.compare(&found, a)
+		r.compare(resp, class, a)
 		return
 	}
-	w := readWords(a.raw, a.contentType)
-	if err == nil && w.errorCode == http.StatusNotFound { // one that breaks off may not be what it begins as
-		e := &Error{Title: w.title, Detail: w.detail}
+	w := rdap.ReadErrorBody(a.raw)
+	if err == nil && w.Code == http.StatusNotFound { // one that breaks off may not be what it begins as
+		e := &Error{Title: w.Title, Detail: w.Description}
 		var what string
-		e.Code, what, e.Hint = r.refusal(w.errorCode, w, 0)
-		r.explain(e, what, answer{status: w.errorCode, url: a.url}, w)
+		e.Code, what, e.Hint = r.refusal(w.Code, w, 0)
+		r.explain(e, what, answer{status: w.Code, url: a.url}, w)
 		r.fail(e)
 		r.warn("the server says errorCode 404 in an answer with HTTP status " + strconv.Itoa(a.status))
 		return
 	}
 	why := "an object that is no answer to this query"
-	if err != nil {
-		why = strings.TrimPrefix(err.Error(), "the answer is not RDAP: ")
-	} else if w.errorCode != 0 {
-		why = "an error with errorCode " + strconv.Itoa(w.errorCode)
+	if broken, ok := errors.AsType[*rdap.FormatError](err); ok {
+		why = broken.Reason
+	} else if w.Code != 0 {
+		why = "an error with errorCode " + strconv.Itoa(w.Code)
 	}
-	e := &Error{Code: CodeNotRDAP, Err: err, Title: w.title, Detail: w.detail}
+	e := &Error{Code: CodeNotRDAP, Err: err, Title: w.Title, Detail: w.Description}
 	e.Message = "the answer is not RDAP: " + visible(r.FinalURL) + " gave " + statusText(a.status) + labelled(a.contentType) + ", " + visible(why)
-	if said := w.said(); said != "" && err == nil {
+	if said := w.Text(); said != "" && err == nil {
 		e.Message += ": " + said
 	}
 	if err != nil && r.Source == bootstrap.SourceServer && r.Query.URL == "" {
@@ -177,59 +182,68 @@ func (r *Result) judgeSuccess(a answer) {
 // there.
 func (r *Result) answers(class string) bool {
 	switch class {
-	case ClassError:
+	case rdap.ClassError:
 		return false
-	case ClassHelp:
+	case rdap.ClassHelp:
 		return r.Query.Type == TypeHelp
 	}
 	return r.Query.Type.IsSearch() || !strings.HasSuffix(class, "SearchResults")
 }
 
 // compare warns where the answer is not about what was asked.
-func (r *Result) compare(found *survey, a answer) {
+func (r *Result) compare(resp *rdap.Response, class string, a answer) {
 	if t := mediaType(a.contentType); t != "application/rdap+json" && t != "application/json" {
 		r.warn("the answer is RDAP" + labelled(a.contentType))
 	}
 	if charset := foreignCharset(a.contentType, a.raw); charset != "" {
 		r.warn("the answer is in the charset " + quote(charset) + ", and JSON has to be in UTF-8: characters beyond ASCII are lost")
 	}
-	class := found.class
-	if due, ok := classOfType[r.Query.Type]; ok && class != due && !r.Query.foundOne(class) && !(class == ClassHelp && r.Query.Type.IsSearch()) {
+	if due, ok := classOfType[r.Query.Type]; ok && class != due && !r.Query.foundOne(class) && !(class == rdap.ClassHelp && r.Query.Type.IsSearch()) {
 		r.Other = "an object of class " + visible(class)
 		r.warn("asked for " + string(r.Query.Type) + ", the answer is of class " + quote(class))
 		return
 	}
-	r.warnLosses(found.losses)
+	r.warnTruncations(resp)
 	switch r.Query.Type {
 	case TypeDomain, TypeNameserver:
 	case TypeIP, TypeAutnum:
-		r.compareExtent()
+		r.compareExtent(resp)
 		return
 	case TypeEntity:
-		r.compareHandle(a.raw)
+		r.compareHandle(resp)
 		return
 	default:
 		return
 	}
-	if found.is(r.Query.Name) {
+	if resp.HasLDHName(r.Query.Name) {
 		r.named = true
 		return
 	}
-	ldh, unicode := readNames(a.raw, r.Query.Name)
+	ldh, unicode := resp.Names()
 	if r.named = sameName(r.Query.Name, ldh, unicode); r.named {
 		r.named = ldh != "" || unicode != ""
 	} else {
-		r.named = lists(a.raw, r.Query.Name)
-		r.Other = visible(DisplayName(cmp.Or(ldh, unicode)))
+		r.named = resp.HasVariant(func(s string) bool { return sameName(r.Query.Name, s, "") })
+		r.Other = visible(rdap.DisplayName(cmp.Or(ldh, unicode)))
 		r.warn("asked for " + quote(r.Query.Name) + ", the answer is about " + quote(cmp.Or(ldh, unicode)))
 	}
 }
 
+// warnTruncations adds a warning for each way in which the response is not whole.
+func (r *Result) warnTruncations(resp *rdap.Response) {
+	for _, t := range resp.Truncations() {
+		if t.More > 0 {
+			t.Path += " and " + strconv.Itoa(t.More) + " more"
+		}
+		r.warn("the server says: " + visible(t.What) + " (" + t.Path + ")")
+	}
+}
+
 var classOfType = map[Type]string{
-	TypeDomain: ClassDomain, TypeNameserver: ClassNameserver, TypeEntity: ClassEntity,
-	TypeIP: ClassIPNetwork, TypeAutnum: ClassAutnum,
-	TypeDomains: ClassDomainSearch, TypeNameservers: ClassNameserverSearch, TypeEntities: ClassEntitySearch,
-	TypeIPs: ClassIPSearch, TypeAutnums: ClassAutnumSearch,
+	TypeDomain: rdap.ClassDomain, TypeNameserver: rdap.ClassNameserver, TypeEntity: rdap.ClassEntity,
+	TypeIP: rdap.ClassIPNetwork, TypeAutnum: rdap.ClassAutnum,
+	TypeDomains: rdap.ClassDomainSearch, TypeNameservers: rdap.ClassNameserverSearch, TypeEntities: rdap.ClassEntitySearch,
+	TypeIPs: rdap.ClassIPSearch, TypeAutnums: rdap.ClassAutnumSearch,
 }
 
 // sameName compares the names that an answer bears with the one asked for. An
@@ -238,11 +252,11 @@ func sameName(asked, ldh, unicode string) bool {
 	if ldh == "" && unicode == "" {
 		return true
 	}
-	if ldh != "" && unicode != "" && !isUnicodeForm(unicode, ldh) {
+	if ldh != "" && unicode != "" && !rdap.IsUnicodeForm(unicode, ldh) {
 		unicode = "" // which names another object
 	}
 	for _, name := range []string{ldh, unicode} {
-		ascii, err := toASCII(name)
+		ascii, err := dnsname.ToASCII(name)
 		if err == nil && name != "" && strings.TrimSuffix(ascii, ".") == strings.TrimSuffix(asked, ".") {
 			return true
 		}
@@ -252,11 +266,11 @@ func sameName(asked, ldh, unicode string) bool {
 
 // explain puts the message together: what, status, where, and what the server
 // itself said.
-func (r *Result) explain(e *Error, what string, a answer, w words) {
+func (r *Result) explain(e *Error, what string, a answer, w rdap.ErrorBody) {
 	e.Message = what + " " + statusText(a.status) + " at " + visible(r.where(a))
-	said := w.said()
-	if e.Code == CodeRateLimited && !w.foreign {
-		said = strings.Join(append(slices.DeleteFunc([]string{said}, func(s string) bool { return s == "" }), w.notices...), "; ")
+	said := w.Text()
+	if e.Code == CodeRateLimited && !w.Foreign {
+		said = strings.Join(append(slices.DeleteFunc([]string{said}, func(s string) bool { return s == "" }), w.Notices...), "; ")
 	}
 	if said != "" {
 		e.Message += ": " + visible(said)

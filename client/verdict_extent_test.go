@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/rdapq/rdapq/rdap"
 )
 
 func TestCompareExtent(t *testing.T) {
@@ -36,15 +38,19 @@ func TestCompareExtent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &Result{Query: q, Raw: []byte(tt.body)}
-		r.compareExtent()
+		resp, err := rdap.Parse([]byte(tt.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Result{Query: q}
+		r.compareExtent(resp)
 		if d := cmp.Diff(tt.want, r.Warnings, cmpopts.EquateEmpty()); d != "" {
 			t.Errorf("%s %s (-want +got):\n%s", tt.asked, tt.body, d)
 		}
 	}
 }
 
-func TestWarnLosses(t *testing.T) {
+func TestWarnTruncations(t *testing.T) {
 	const cut = `"remarks":[{"type":"object truncated due to authorization"}]`
 	tests := []struct {
 		body string
@@ -75,14 +81,32 @@ func TestWarnLosses(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		found, err := surveyAnswer([]byte(tt.body))
+		resp, err := rdap.Parse([]byte(tt.body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var r Result
-		r.warnLosses(found.losses)
+		r.warnTruncations(resp)
 		if d := cmp.Diff(tt.want, r.Warnings); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.body, d)
+		}
+	}
+}
+
+// A network that is sent as one prefix is not taken for one address of it.
+func TestExtentOfPrefix(t *testing.T) {
+	for _, address := range []string{"2001:db8::1", "2001:db8:1::/48", "2001:db8::/32"} {
+		q, err := ParseAs(TypeIP, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := rdap.Parse([]byte(`{"objectClassName":"ip network","startAddress":"2001:db8::/32","endAddress":"2001:db8::/32"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Result{Query: q}
+		if r.compareExtent(resp); len(r.Warnings) > 0 {
+			t.Errorf("%s: %q", address, r.Warnings)
 		}
 	}
 }

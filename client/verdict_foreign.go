@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // warnForeign is the warning of a 404 that is not RDAP and still counts as one about
@@ -14,13 +15,16 @@ const warnForeign = "not_found_without_rdap: the response with status 404 is not
 
 // saysRDAP reports whether a response is recognizably from an RDAP server: by its
 // body, or by its media type.
-func saysRDAP(a answer) bool {
-	raw := bytes.TrimSpace(trimBOM(a.raw))
+func saysRDAP(a answer, resp *rdap.Response) bool {
+	raw := bytes.TrimSpace(withoutBOM(a.raw))
 	if mediaType(a.contentType) == "application/rdap+json" && (len(raw) == 0 || raw[0] == '{') {
 		return true
 	}
-	s := surveyOf(raw)
-	return s.valid && (s.rdap || s.class != "")
+	if resp == nil || !resp.IsExact() {
+		return false
+	}
+	_, err := resp.Class()
+	return err == nil || resp.HasConformance()
 }
 
 // judgeForeign decides what a 404 that is not RDAP means. A server that the user

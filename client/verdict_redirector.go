@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // redirectors are hosts that answer for nothing themselves: they send clients to
@@ -14,17 +16,17 @@ var redirectors = []string{"rdap.org", "www.rdap.org", "rdap-bootstrap.arin.net"
 // unserved says that a 404 is not about the object: whoever sent it looked for a
 // server to pass the question on to and found none. The answer must be the
 // redirector's own; once it has sent the client on, the 404 is the server's.
-func (r *Result) unserved(status int, w words) bool {
+func (r *Result) unserved(status int, w rdap.ErrorBody) bool {
 	if status != http.StatusNotFound {
 		return false
 	}
 	if isRedirector(r.FinalURL) {
 		return true
 	}
-	if speaksOfService(w.title) {
+	if speaksOfService(w.Title) {
 		return true
 	}
-	return slices.ContainsFunc(w.detail, speaksOfService)
+	return slices.ContainsFunc(w.Description, speaksOfService)
 }
 
 func isRedirector(address string) bool {

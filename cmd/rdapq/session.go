@@ -21,6 +21,7 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 	"github.com/rdapq/rdapq/internal/render"
 	"github.com/rdapq/rdapq/pool"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // A session is what a run of queries needs, made from the flags.
@@ -92,7 +93,7 @@ func (a *app) newSession() (*session, error) {
 			if config.Logger == nil {
 				config.Logger = slog.New(warnings{a.warn})
 			}
-			config.Languages, _ = client.ParseLanguages(o.view.lang) // check has found them right
+			config.Languages, _ = rdap.ParseLanguages(o.view.lang) // check has found them right
 			o.batch.configure(&config, o.file != "")
 			if s.budgets != nil {
 				config.Budgets = s.budgets

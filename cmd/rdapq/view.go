@@ -8,6 +8,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/render"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // viewOptions are the flags about what is shown of an answer, and how.
@@ -60,7 +61,7 @@ func (o *options) checkView() error {
 	if err := one("--time", v.time, times); err != nil {
 		return err
 	}
-	if _, err := client.ParseLanguages(v.lang); err != nil {
+	if _, err := rdap.ParseLanguages(v.lang); err != nil {
 		return usagef("language tags with commas between, such as de-AT,en", "--lang: %w", err)
 	}
 	if v.jq == "" {
@@ -77,7 +78,7 @@ func (o *options) checkView() error {
 func (o *viewOptions) apply(r *render.Options, tty bool) {
 	r.Visible = tty && o.raw != rawForce
 	r.JQ = o.compiled
-	r.Text.Languages, _ = client.ParseLanguages(o.lang) // check has found them right
+	r.Text.Languages, _ = rdap.ParseLanguages(o.lang) // check has found them right
 	switch o.time {
 	case "utc":
 		r.Text.Times = render.TimesToTheSecond

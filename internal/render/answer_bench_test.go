@@ -6,17 +6,18 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // BenchmarkAnswer does with the answer of a lookup what a batch does after its
 // body is read: check it, and write its row.
 func BenchmarkAnswer(b *testing.B) {
-	registrar, err := os.ReadFile("../../client/testdata/registrar-redacted.json")
+	registrar, err := os.ReadFile("../../rdap/testdata/registrar-redacted.json")
 	if err != nil {
 		b.Fatal(err)
 	}
 	spaced := string(registrar)
-	tight, _, err := client.Compact(nil, registrar)
+	tight, _, err := rdap.Compact(nil, registrar)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func BenchmarkAnswer(b *testing.B) {
 			b.ReportAllocs()
 			var buf []byte
 			for b.Loop() {
-				if _, err := client.CheckRDAP(r.Raw); err != nil {
+				if _, err := rdap.Classify(r.Raw); err != nil {
 					b.Fatal(err)
 				}
 				buf = AppendRow(buf[:0], r)

@@ -22,6 +22,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
 	"github.com/rdapq/rdapq/pool"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // A bodyExpected is the part that matters here of what a person reads out of an
@@ -35,7 +36,7 @@ type bodyExpected struct {
 	Warned     []string       `json:"warned"`
 	Unreadable string         `json:"unreadable"`
 	Class      string         `json:"class"`
-	Summary    client.Summary `json:"summary"`
+	Summary    rdap.Summary   `json:"summary"`
 	Redacted   []string       `json:"redacted"`
 	Truncated  []string       `json:"truncated"`
 	Contacts   []string       `json:"contacts"`
@@ -59,11 +60,11 @@ func TestServedBodies(t *testing.T) {
 
 // So do our own answers in the same shapes.
 func TestServedShapes(t *testing.T) {
-	serveFolder(t, filepath.Join("..", "..", "client", "testdata", "shapes"), "shapes.expect.json")
+	serveFolder(t, filepath.Join("..", "..", "rdap", "testdata", "shapes"), "shapes.expect.json")
 }
 
 func serveFolder(t *testing.T, dir, expected string) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "client", "testdata", expected))
+	raw, err := os.ReadFile(filepath.Join("..", "..", "rdap", "testdata", expected))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func (want *bodyExpected) checkRow(t *testing.T, r *client.Result, body []byte) 
 	checkRow(t, row)
 	var got struct {
 		Verdict  client.Verdict
-		Summary  client.Summary
+		Summary  rdap.Summary
 		RDAP     json.RawMessage
 		Warnings []string
 	}
@@ -316,10 +317,10 @@ func (want *bodyExpected) shown() []string {
 	}
 	s := &want.Summary
 	add(s.Registrar, s.DNSSEC, s.AbuseEmail, s.AbusePhone, s.Holder)
-	if want.Class != client.ClassEntity && s.RegistrarID != "" {
+	if want.Class != rdap.ClassEntity && s.RegistrarID != "" {
 		add("(IANA " + s.RegistrarID + ")")
 	}
-	if want.Class != client.ClassDomain {
+	if want.Class != rdap.ClassDomain {
 		add(s.Handle)
 	}
 	for _, date := range []string{s.Created, s.Updated, s.Expires} {
@@ -332,10 +333,10 @@ func (want *bodyExpected) shown() []string {
 	add(s.Statuses...)
 	add(s.Nameservers...)
 	switch want.Class {
-	case client.ClassIPNetwork:
+	case rdap.ClassIPNetwork:
 		add(s.Start, s.End, s.Country)
 		add(s.CIDRs...)
-	case client.ClassAutnum:
+	case rdap.ClassAutnum:
 		add("AS"+s.Start, "AS"+s.End, s.Country)
 	}
 	for _, name := range want.Redacted {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // Every event that ICANN's response profile has is shown, each by what it means,
@@ -34,8 +35,8 @@ func TestTextHasAllEvents(t *testing.T) {
 // An object of which nothing is known but its class is shown as that.
 func TestTextOfBareObjects(t *testing.T) {
 	for class, typ := range map[string]client.Type{
-		client.ClassDomain: client.TypeDomain, client.ClassIPNetwork: client.TypeIP, client.ClassAutnum: client.TypeAutnum,
-		client.ClassEntity: client.TypeEntity, client.ClassNameserver: client.TypeNameserver,
+		rdap.ClassDomain: client.TypeDomain, rdap.ClassIPNetwork: client.TypeIP, rdap.ClassAutnum: client.TypeAutnum,
+		rdap.ClassEntity: client.TypeEntity, rdap.ClassNameserver: client.TypeNameserver,
 	} {
 		r := answered(t, "x", typ, "")
 		r.Query.Prefix = netip.MustParsePrefix("192.0.2.1/32")
@@ -45,7 +46,7 @@ func TestTextOfBareObjects(t *testing.T) {
 		if !strings.Contains(got, ": ") || strings.Contains(got, "0001-") || strings.Contains(got, "<nil>") {
 			t.Errorf("%s:\n%s", class, got)
 		}
-		if class != client.ClassNameserver && !strings.Contains(got, notPublished) {
+		if class != rdap.ClassNameserver && !strings.Contains(got, notPublished) {
 			t.Errorf("%s does not say what is missing:\n%s", class, got)
 		}
 	}

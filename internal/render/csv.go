@@ -10,7 +10,7 @@ import (
 )
 
 // csvHeader names the columns: those of a row, then those of a
-// [client.Summary], then the time taken, the error, and of searches the number of results
+// [rdap.Summary], then the time taken, the error, and of searches the number of results
 // and how many the server says there are in all.
 var csvHeader = [...]string{
 	"line", "query", "type", "verdict", "status", "server",

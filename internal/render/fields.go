@@ -11,12 +11,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // A view is a result whose fields are being read, its answer at most once.
 type view struct {
 	r       *client.Result
-	summary *client.Summary
+	summary *rdap.Summary
 	row     []byte
 
 	registrar *view // of the registrar's answer, once one of its fields was read
@@ -30,7 +31,7 @@ func (v *view) member(path []string) value {
 	return plainValue(descend(v.row, path))
 }
 
-func (v *view) gist() *client.Summary {
+func (v *view) gist() *rdap.Summary {
 	if v.summary == nil {
 		s := v.r.Summary()
 		v.summary = &s
@@ -43,7 +44,7 @@ func (v *view) answer() []byte {
 	if !isObject(v.r.Raw) {
 		return nil
 	}
-	out, _, err := v.r.Compact(nil)
+	out, _, err := appendCompact(nil, v.r)
 	if err != nil {
 		return nil
 	}
@@ -94,7 +95,7 @@ func text1(f func(*client.Result) string) func(*view) value {
 	return func(v *view) value { return value{str: f(v.r)} }
 }
 
-func summarised(f func(*client.Summary) string) func(*view) value {
+func summarised(f func(*rdap.Summary) string) func(*view) value {
 	return func(v *view) value { return value{str: f(v.gist())} }
 }
 
@@ -122,7 +123,7 @@ func boolean(b bool) value { return value{json: strconv.AppendBool(nil, b)} }
 // knownFields are those of a row, in its order, and of its summary.
 func knownFields() []field {
 	type r = client.Result
-	type s = client.Summary
+	type s = rdap.Summary
 	fields := []field{
 		{name: "line", value: integer(func(r *r) int64 { return r.Line })},
 		{name: "query", value: text1(func(r *r) string { return ShownQuery(r.Query.Text) })},

@@ -10,16 +10,17 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // queryOfClass is what an answer of a class is shown as an answer to.
 func queryOfClass(class string) client.Query {
 	for _, q := range [...]struct{ class, typ, text string }{
-		{client.ClassIPNetwork, "ip", "192.0.2.0/25"},
-		{client.ClassAutnum, "autnum", "64505"},
-		{client.ClassEntity, "entity", "X-1"},
-		{client.ClassNameserver, "nameserver", "ns1.x.example"},
-		{client.ClassHelp, "help", "help"},
+		{rdap.ClassIPNetwork, "ip", "192.0.2.0/25"},
+		{rdap.ClassAutnum, "autnum", "64505"},
+		{rdap.ClassEntity, "entity", "X-1"},
+		{rdap.ClassNameserver, "nameserver", "ns1.x.example"},
+		{rdap.ClassHelp, "help", "help"},
 	} {
 		if q.class == class {
 			if query, err := client.ParseAs(client.Type(q.typ), q.text); err == nil {
@@ -32,7 +33,7 @@ func queryOfClass(class string) client.Query {
 
 // FuzzAnswer shows whatever a server may send in every format.
 func FuzzAnswer(f *testing.F) {
-	for _, pattern := range []string{"testdata/bodies/*.json", "../../client/testdata/shapes/*"} {
+	for _, pattern := range []string{"testdata/bodies/*.json", "../../rdap/testdata/shapes/*"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			f.Fatalf("%s: %v", pattern, err)
@@ -51,7 +52,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		class, _ := client.CheckRDAP(raw)
+		class, _ := rdap.Classify(raw)
 		r := &client.Result{Query: queryOfClass(class), Verdict: client.Found, Raw: raw, Time: noon}
 		if r.Query.Type == client.TypeDomain {
 			r.Verdict = client.Registered
@@ -74,7 +75,7 @@ func FuzzAnswer(f *testing.F) {
 		for line := range strings.Lines(string(values)) {
 			checkSafe(t, strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", " "))
 		}
-		var parsed struct{ Summary client.Summary }
+		var parsed struct{ Summary rdap.Summary }
 		if err := json.Unmarshal(row, &parsed); err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // WholeInput stands in Options.InputColumns for all that Result.Extra holds, as
@@ -26,7 +26,7 @@ func inputObject(extra []byte) []byte {
 	if !isObject(extra) {
 		return nil
 	}
-	out, _, err := client.Compact(nil, extra)
+	out, _, err := rdap.Compact(nil, extra)
 	if err != nil {
 		return nil
 	}

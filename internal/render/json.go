@@ -8,9 +8,10 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/safetext"
+	"github.com/rdapq/rdapq/rdap"
 )
 
-// AppendJSON appends what the server sent for r, as [client.Compact] gives it
+// AppendJSON appends what the server sent for r, as [rdap.Compact] gives it
 // and indented if pretty, without line break at the end. Without a JSON body
 // it is an object that says why, in the shape of an NDJSON row:
 // {"rdapq":{"query":…,"verdict":…,"error":{…}}}.
@@ -19,7 +20,7 @@ import (
 // all else that [Safe] escapes.
 func AppendJSON(dst []byte, r *client.Result, pretty bool) []byte {
 	start := len(dst)
-	out, _, err := r.Compact(dst)
+	out, _, err := appendCompact(dst, r)
 	if err != nil || len(r.Raw) == 0 {
 		out = append(out[:start], `{"rdapq":`...)
 		bare := *r
@@ -99,4 +100,12 @@ func jsonShape(o Options) shape {
 		return dst
 	}
 	return s
+}
+
+// appendCompact appends the body of r as one line: see [rdap.Compact].
+func appendCompact(dst []byte, r *client.Result) (out []byte, warnings []string, err error) {
+	if resp, err := r.Response(); err == nil {
+		return resp.AppendCompact(dst)
+	}
+	return rdap.Compact(dst, r.Raw)
 }

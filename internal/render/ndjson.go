@@ -9,6 +9,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/pool"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // AppendRow appends r as one line of NDJSON, line break included. Members stand
@@ -20,7 +21,7 @@ import (
 // relation), warnings, error, shared (Result.SharedLine). After conn stands cached if the answer is from the
 // cache, and with [Options].Trace what the lookup waited for, as trace.
 //
-// rdap is the server's object as [client.Compact] gives it: every member, in
+// rdap is the server's object as [rdap.Compact] gives it: every member, in
 // the server's order. It is absent when the body is no JSON object. The row is
 // valid JSON on one line whatever the server sent.
 func AppendRow(dst []byte, r *client.Result) []byte { return appendRow(dst, r, false) }
@@ -92,7 +93,8 @@ func (o *object) answer(r *client.Result) (warnings []string) {
 		return nil
 	}
 	begun, mark := o.begun, len(o.dst)
-	if summary, problems, err := r.Summarise(); err == nil {
+	if resp, err := r.Response(); err == nil {
+		summary, problems := resp.Summary()
 		o.key("summary")
 		before := len(o.dst)
 		o.dst = appendSummary(o.dst, &summary)
@@ -109,14 +111,14 @@ func (o *object) answer(r *client.Result) (warnings []string) {
 	o.key("rdap")
 	var changed []string
 	var err error
-	if o.dst, changed, err = r.Compact(o.dst); err != nil {
+	if o.dst, changed, err = appendCompact(o.dst, r); err != nil {
 		o.dst, o.begun = o.dst[:mark], begun
 		return warnings
 	}
 	return append(warnings, changed...)
 }
 
-func appendSummary(dst []byte, s *client.Summary) []byte {
+func appendSummary(dst []byte, s *rdap.Summary) []byte {
 	o := object{dst: append(dst, '{')}
 	o.str("handle", s.Handle)
 	o.str("name", s.Name)

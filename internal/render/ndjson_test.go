@@ -15,6 +15,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/pool"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 func TestRowGolden(t *testing.T) {
@@ -91,12 +92,12 @@ func TestRowOrder(t *testing.T) {
 
 // The summary is written by hand for speed: it must say what its JSON tags say.
 func TestSummaryIsItsJSON(t *testing.T) {
-	s := client.Summary{
+	s := rdap.Summary{
 		Handle: "h", Name: "n", UnicodeName: "ü", Registrar: "r", RegistrarID: "1", Created: "c", Updated: "u", Expires: "e",
 		Statuses: []string{"a", "b"}, Nameservers: []string{"x"}, DNSSEC: "signed", AbuseEmail: "m", AbusePhone: "p",
 		Start: "1", End: "2", CIDRs: []string{"192.0.2.0/24"}, Holder: "o", Country: "NL",
 	}
-	for _, s := range []client.Summary{s, {}} {
+	for _, s := range []rdap.Summary{s, {}} {
 		want, err := json.Marshal(s)
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,10 @@
 package render
 
-import "github.com/rdapq/rdapq/client"
+import (
+	"github.com/rdapq/rdapq/client"
+
+	"github.com/rdapq/rdapq/rdap"
+)
 
 // pages appends what came of a search beside its first page: how far it was read,
 // as "paging", and the other pages as the server sent them, as "more_pages".
@@ -45,7 +49,7 @@ func appendPages(dst []byte, p *client.Paging) []byte {
 			dst = append(dst, ',')
 		}
 		mark := len(dst)
-		out, _, err := client.Compact(dst, p.Pages[i].Raw)
+		out, _, err := rdap.Compact(dst, p.Pages[i].Raw)
 		if dst = out; err != nil {
 			dst = append(dst[:mark], "null"...)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // registrarRecord is the name of the row that says where the registrar's word
@@ -78,12 +79,12 @@ func (p *page) registrarFacts(r, g *client.Result) {
 		}
 	}
 	p.differences(m.Claims)
-	s := client.Summary{}
+	s := rdap.Summary{}
 	for _, c := range m.Claims {
 		if c.Fact == client.FactAbuse && c.Party == client.PartyRegistrar {
 			s = g.Summary()
 			if !c.Differs && claimed(m.Claims, client.FactAbuse, client.PartyRegistry) {
-				s = client.Summary{} // it stands above
+				s = rdap.Summary{} // it stands above
 			}
 		}
 	}
@@ -94,8 +95,8 @@ func (p *page) registrarFacts(r, g *client.Result) {
 	p.truncations(m.Registrar)
 }
 
-func hasEvent(events []client.Event, e client.Event) bool {
-	return slices.ContainsFunc(events, func(o client.Event) bool {
+func hasEvent(events []rdap.Event, e rdap.Event) bool {
+	return slices.ContainsFunc(events, func(o rdap.Event) bool {
 		return strings.EqualFold(o.Action, e.Action) && o.Raw == e.Raw
 	})
 }
@@ -105,14 +106,14 @@ func claimed(claims []client.Claim, fact string, party client.Party) bool {
 }
 
 // newContacts are the registrar's contacts but those that the registry has, too.
-func newContacts(m *client.Merged) []client.Entity {
+func newContacts(m *client.Merged) []rdap.Entity {
 	known := m.Registry.Entities[:min(len(m.Registry.Entities), maxPeople)]
-	return slices.DeleteFunc(slices.Clone(m.Registrar.Entities), func(e client.Entity) bool {
+	return slices.DeleteFunc(slices.Clone(m.Registrar.Entities), func(e rdap.Entity) bool {
 		mine := e.Contact()
 		if bare := (person{contact: mine}); bare.bare() {
 			return false
 		}
-		return slices.ContainsFunc(known, func(o client.Entity) bool {
+		return slices.ContainsFunc(known, func(o rdap.Entity) bool {
 			if !slices.Equal(o.Roles, e.Roles) {
 				return false
 			}
@@ -144,8 +145,8 @@ func (p *page) differences(claims []client.Claim) {
 
 func (p *page) claim(c client.Claim) string {
 	if !c.Time.IsZero() && len(c.Values) == 1 {
-		_, dateOnly, _ := client.ParseDate(c.Values[0])
-		return p.date(client.Event{Raw: c.Values[0], Time: c.Time, DateOnly: dateOnly})
+		_, dateOnly, _ := rdap.ParseDate(c.Values[0])
+		return p.date(rdap.Event{Raw: c.Values[0], Time: c.Time, DateOnly: dateOnly})
 	}
 	return strings.Join(c.Values, ", ")
 }

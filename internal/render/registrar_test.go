@@ -9,6 +9,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/pool"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 const (
@@ -99,7 +100,7 @@ func TestRegistrarRow(t *testing.T) {
 		t.Errorf("row %q", row)
 	}
 	var got struct {
-		Summary   client.Summary
+		Summary   rdap.Summary
 		Registrar map[string]json.RawMessage
 		Related   map[string][]map[string]json.RawMessage
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // tableFields are the columns of a table if none are named, and if they fit, by the
@@ -60,7 +61,7 @@ var columnFields = map[string]func(v *view) value{
 }
 
 // rangeText returns which addresses or AS numbers an answer is about.
-func rangeText(s *client.Summary) string {
+func rangeText(s *rdap.Summary) string {
 	switch {
 	case len(s.CIDRs) == 1:
 		return s.CIDRs[0]
@@ -197,8 +198,8 @@ func tableCell(name string, v value, zone *time.Location) string {
 	}
 	switch strings.TrimPrefix(name, "summary.") {
 	case "created", "updated", "expires", columnExtent: // to the day, as in a text
-		if t, dateOnly, ok := client.ParseDate(text); ok {
-			text = momentIn(client.Event{Time: t, DateOnly: dateOnly}, zone).Format(time.DateOnly)
+		if t, dateOnly, ok := rdap.ParseDate(text); ok {
+			text = momentIn(rdap.Event{Time: t, DateOnly: dateOnly}, zone).Format(time.DateOnly)
 		}
 	case "server":
 		text = strings.TrimSuffix(strings.TrimPrefix(text, "https://"), "/")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // TextOptions say how text for people looks. The zero value has no colour and
@@ -17,7 +18,7 @@ type TextOptions struct {
 
 	Times     Times          // how precise dates are
 	Zone      *time.Location // where they are dates of; nil: UTC
-	Languages []string       // those that the reader prefers, best first: see [client.ParseLanguages]
+	Languages []string       // those that the reader prefers, best first: see [rdap.ParseLanguages]
 }
 
 // AppendText appends r as text for people: a headline with the name and what
@@ -57,20 +58,20 @@ func (p *page) answer(r *client.Result) {
 		return
 	}
 	switch rec.Class {
-	case client.ClassDomain:
+	case rdap.ClassDomain:
 		p.domain(r, rec)
-	case client.ClassIPNetwork:
+	case rdap.ClassIPNetwork:
 		p.network(r, rec)
-	case client.ClassAutnum:
+	case rdap.ClassAutnum:
 		p.autnum(r, rec)
-	case client.ClassEntity:
+	case rdap.ClassEntity:
 		p.entity(r, rec)
-	case client.ClassNameserver:
+	case rdap.ClassNameserver:
 		p.nameserver(r, rec)
-	case client.ClassHelp:
+	case rdap.ClassHelp:
 		p.help(r, rec)
-	case client.ClassDomainSearch, client.ClassNameserverSearch, client.ClassEntitySearch,
-		client.ClassIPSearch, client.ClassAutnumSearch:
+	case rdap.ClassDomainSearch, rdap.ClassNameserverSearch, rdap.ClassEntitySearch,
+		rdap.ClassIPSearch, rdap.ClassAutnumSearch:
 		p.search(r, rec)
 	default:
 		p.unknown(r, rec)
@@ -108,7 +109,7 @@ func (p *page) subject(r *client.Result) string {
 }
 
 // unknown writes an object of a class that RFC 9083 does not have.
-func (p *page) unknown(r *client.Result, rec *client.Record) {
+func (p *page) unknown(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, "")
 	p.gap()
 	p.value("Class", rec.Class)
@@ -125,7 +126,7 @@ func (p *page) unknown(r *client.Result, rec *client.Record) {
 
 // truncations tells what the server left out of its answer (RFC 9083 section
 // 10.2.1), each kind once.
-func (p *page) truncations(rec *client.Record) {
+func (p *page) truncations(rec *rdap.Record) {
 	p.gap()
 	var told []string
 	var lines []line

@@ -3,15 +3,15 @@ package render
 import (
 	"strings"
 
-	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // maxAbuse is how many abuse contacts a text shows that is not verbose.
 const maxAbuse = 4
 
 // complaints writes whom to complain to: each contact with that role, in the order
-// of [client.Summary.AbuseEmail].
-func (p *page) complaints(s *client.Summary, entities []client.Entity, otherwise string) {
+// of [rdap.Summary.AbuseEmail].
+func (p *page) complaints(s *rdap.Summary, entities []rdap.Entity, otherwise string) {
 	list := p.abuseContacts(entities)
 	shown := len(list)
 	if !p.opt.Verbose && shown > maxAbuse+1 {
@@ -60,8 +60,8 @@ func (p *page) abuseContact(c *person, named bool) []line {
 
 // abuseContacts gathers the abuse contacts: the registrar's first, then those of each
 // level before the levels inside.
-func (p *page) abuseContacts(entities []client.Entity) []person {
-	var found []*client.Entity
+func (p *page) abuseContacts(entities []rdap.Entity) []person {
+	var found []*rdap.Entity
 	for i := range entities[:min(len(entities), maxPeople)] {
 		if e := &entities[i]; e.HasRole("registrar") {
 			found = appendAbuse(found, e.Entities)
@@ -97,9 +97,9 @@ func equalLists(a, b []string) bool { return strings.Join(a, "\n") == strings.Jo
 
 // appendAbuse appends those of the entities with the role abuse, and then those inside
 // of them.
-func appendAbuse(found []*client.Entity, entities []client.Entity) []*client.Entity {
+func appendAbuse(found []*rdap.Entity, entities []rdap.Entity) []*rdap.Entity {
 	entities = entities[:min(len(entities), maxPeople)]
-	add := func(e *client.Entity) {
+	add := func(e *rdap.Entity) {
 		if len(found) < maxPeople {
 			found = append(found, e)
 		}

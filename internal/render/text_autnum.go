@@ -4,12 +4,13 @@ import (
 	"strconv"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // autnum writes an AS number (RFC 9083 section 5.5), or the block that it lies
 // in: servers answer with the block for numbers that nobody holds, and that is
 // no registration of the number.
-func (p *page) autnum(r *client.Result, rec *client.Record) {
+func (p *page) autnum(r *client.Result, rec *rdap.Record) {
 	numbers, size := asRange(rec)
 	if size > 1 {
 		p.verdict(r, ", in a block of "+grouped(size))
@@ -38,7 +39,7 @@ func (p *page) autnum(r *client.Result, rec *client.Record) {
 
 // asRange returns the numbers of an answer and how many they are; 0 when the
 // server did not say.
-func asRange(rec *client.Record) (numbers string, size int64) {
+func asRange(rec *rdap.Record) (numbers string, size int64) {
 	if rec.StartAutnum == nil && rec.EndAutnum == nil {
 		return "", 0
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // maxContacts is how many contacts a text shows that is not verbose.
@@ -36,13 +36,13 @@ func roleLabel(roles []string) string {
 type person struct {
 	roles   []string
 	handles []string
-	contact client.Contact
-	remarks []client.Notice
+	contact rdap.Contact
+	remarks []rdap.Notice
 	status  []string
 }
 
 // personOf returns an entity as a person. Roles are in lower case.
-func (p *page) personOf(e *client.Entity) person {
+func (p *page) personOf(e *rdap.Entity) person {
 	one := person{contact: e.ContactIn(p.opt.Languages), remarks: e.Remarks, status: e.Status}
 	for _, role := range e.Roles {
 		if role = strings.ToLower(strings.TrimSpace(role)); role != "" && !slices.Contains(one.roles, role) {
@@ -72,7 +72,7 @@ const (
 // are left out by their roles. One that stands there several times, once for
 // each role, is one person, and contacts of which only the handles are known
 // share a row.
-func (p *page) people(entities []client.Entity, without []string) []person {
+func (p *page) people(entities []rdap.Entity, without []string) []person {
 	var out []person
 next:
 	for _, e := range within(entities, without) {
@@ -107,8 +107,8 @@ next:
 
 // within returns the entities to show. Those inside of others are shown where
 // more than their handle is known: registries list maintainers there.
-func within(entities []client.Entity, without []string) []*client.Entity {
-	var out, inner []*client.Entity
+func within(entities []rdap.Entity, without []string) []*rdap.Entity {
+	var out, inner []*rdap.Entity
 	for i := range entities[:min(len(entities), maxPeople)] {
 		e := &entities[i]
 		if leftOut(e, without) {
@@ -126,7 +126,7 @@ func within(entities []client.Entity, without []string) []*client.Entity {
 
 // leftOut reports whether a contact has no row among the others: a registrar has
 // one of its own, and so has a contact that has no roles but those in without.
-func leftOut(e *client.Entity, without []string) bool {
+func leftOut(e *rdap.Entity, without []string) bool {
 	if len(e.Roles) == 0 {
 		return false
 	}
@@ -181,21 +181,21 @@ func (c *person) reaches() int {
 	return len(c.contact.Emails) + len(c.contact.Phones) + len(c.contact.Addresses) + len(c.contact.ContactURIs)
 }
 
-func sameContact(a, b *client.Contact) bool {
+func sameContact(a, b *rdap.Contact) bool {
 	return a.Name == b.Name && a.Org == b.Org && slices.Equal(a.Emails, b.Emails) &&
 		slices.Equal(a.ContactURIs, b.ContactURIs) &&
-		slices.EqualFunc(a.Addresses, b.Addresses, func(a, b client.Address) bool { return address(a) == address(b) }) &&
-		slices.EqualFunc(a.Phones, b.Phones, func(a, b client.Phone) bool { return a.String() == b.String() })
+		slices.EqualFunc(a.Addresses, b.Addresses, func(a, b rdap.Address) bool { return address(a) == address(b) }) &&
+		slices.EqualFunc(a.Phones, b.Phones, func(a, b rdap.Phone) bool { return a.String() == b.String() })
 }
 
 // contacts writes a row for each contact, with what is redacted of it.
-func (p *page) contacts(entities []client.Entity, redacted []client.Redaction, without []string) {
+func (p *page) contacts(entities []rdap.Entity, redacted []rdap.Redaction, without []string) {
 	p.gap()
 	rest := redacted[:min(len(redacted), maxRedactions)]
 	list := p.people(entities, without)
 	for i := range list {
 		c := &list[i]
-		var of []client.Redaction
+		var of []rdap.Redaction
 		of, rest = redactionsOf(rest, c.roles, entities)
 		if i >= maxContacts && !p.opt.Verbose {
 			continue
@@ -216,7 +216,7 @@ func (p *page) contacts(entities []client.Entity, redacted []client.Redaction, w
 }
 
 // person writes what is known of a contact, who it is in front.
-func (p *page) person(c *person, redacted []client.Redaction) []line {
+func (p *page) person(c *person, redacted []rdap.Redaction) []line {
 	lines := p.contactLines(&c.contact)
 	hidden := redactionLines(redacted)
 	privacy := privacyWords(c.remarks)
@@ -230,7 +230,7 @@ func (p *page) person(c *person, redacted []client.Redaction) []line {
 		}
 	case len(c.handles) > 0:
 		lines = []line{text(strings.Join(c.handles, ", "))}
-	case slices.ContainsFunc(c.contact.Problems, func(problem client.Problem) bool { return problem.Lost }):
+	case slices.ContainsFunc(c.contact.Problems, func(problem rdap.Problem) bool { return problem.Lost }):
 		lines = []line{{{"unreadable", faint}}}
 	case len(hidden) == 0:
 		lines = []line{{{notPublished, faint}}}
@@ -244,7 +244,7 @@ func (p *page) person(c *person, redacted []client.Redaction) []line {
 	return slices.Concat(lines, hidden, p.remarkLines(c.remarks))
 }
 
-func (p *page) contactLines(c *client.Contact) []line {
+func (p *page) contactLines(c *rdap.Contact) []line {
 	var lines []line
 	add := func(s string) {
 		if s = strings.TrimSpace(flat(s)); s != "" {
@@ -273,7 +273,7 @@ func (p *page) contactLines(c *client.Contact) []line {
 }
 
 // reach joins how a contact can be reached.
-func reach(c *client.Contact) string {
+func reach(c *rdap.Contact) string {
 	parts := slices.Clone(c.Emails)
 	slices.Sort(parts)
 	parts = slices.Compact(parts)
@@ -301,7 +301,7 @@ func reach(c *client.Contact) string {
 	return strings.Join(parts, " · ")
 }
 
-func address(a client.Address) string {
+func address(a rdap.Address) string {
 	parts := slices.Clone(a.Lines)
 	switch country := firstOf(a.Country, a.CountryCode); {
 	case country == "" || slices.Contains(parts, country):

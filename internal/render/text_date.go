@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 const notPublished = "not published"
@@ -36,8 +36,8 @@ const secondFormat = "2006-01-02 15:04:05 MST"
 
 // event returns the event with that action: the first registration, the last
 // of others. A date that is not understood counts only where there is no other.
-func event(events []client.Event, action string) (client.Event, bool) {
-	var found client.Event
+func event(events []rdap.Event, action string) (rdap.Event, bool) {
+	var found rdap.Event
 	ok := false
 	for _, e := range events {
 		if !strings.EqualFold(strings.TrimSpace(e.Action), action) || e.Raw == "" {
@@ -55,7 +55,7 @@ func event(events []client.Event, action string) (client.Event, bool) {
 }
 
 // when writes the date of an event and how long ago that was.
-func (p *page) when(e client.Event) line {
+func (p *page) when(e rdap.Event) line {
 	if e.Time.IsZero() {
 		return text(e.Raw).and(wary, " (not understood)")
 	}
@@ -63,7 +63,7 @@ func (p *page) when(e client.Event) line {
 }
 
 // deadline writes a date and how long it is until then.
-func (p *page) deadline(e client.Event) line {
+func (p *page) deadline(e rdap.Event) line {
 	if e.Time.IsZero() {
 		return p.when(e)
 	}
@@ -87,7 +87,7 @@ func (p *page) deadline(e client.Event) line {
 	}
 }
 
-func (p *page) date(e client.Event) string {
+func (p *page) date(e rdap.Event) string {
 	switch {
 	case p.opt.Times == TimesToTheSecond && !e.DateOnly:
 		return e.Time.In(p.zone()).Format(secondFormat)
@@ -99,9 +99,9 @@ func (p *page) date(e client.Event) string {
 
 // moment returns when an event happened, in the zone of the text. A date without a
 // time is that day in every zone.
-func (p *page) moment(e client.Event) time.Time { return momentIn(e, p.zone()) }
+func (p *page) moment(e rdap.Event) time.Time { return momentIn(e, p.zone()) }
 
-func momentIn(e client.Event, zone *time.Location) time.Time {
+func momentIn(e rdap.Event, zone *time.Location) time.Time {
 	if !e.DateOnly {
 		return e.Time.In(zone)
 	}
@@ -199,7 +199,7 @@ var eventLabels = [...]struct{ action, label string }{
 
 // events writes all events but those in done: the known ones in rows of their
 // own, the others by their names.
-func (p *page) events(events []client.Event, done []string) {
+func (p *page) events(events []rdap.Event, done []string) {
 	for _, known := range eventLabels {
 		e, ok := event(events, known.action)
 		if !ok && known.action == eventLastChanged {
@@ -226,7 +226,7 @@ func (p *page) events(events []client.Event, done []string) {
 }
 
 // happened writes an event that has no row of its own.
-func (p *page) happened(e client.Event) line {
+func (p *page) happened(e rdap.Event) line {
 	l := text(e.Action + " ")
 	if e.Raw == "" {
 		return l.and(faint, "without a date")

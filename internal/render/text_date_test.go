@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 func at(t *testing.T, s string) time.Time {
@@ -56,17 +56,17 @@ func TestDeadline(t *testing.T) {
 		"2034-03-01T00:00:00Z": "2034-03-01 (10 years left)",
 		"2025-03-01T00:00:00Z": "2025-03-01 (365 days left)",
 	} {
-		if got := plainText(p.deadline(client.Event{Raw: date, Time: at(t, date)})); got != want {
+		if got := plainText(p.deadline(rdap.Event{Raw: date, Time: at(t, date)})); got != want {
 			t.Errorf("%s is %q, want %q", date, got, want)
 		}
 	}
-	if got := plainText(p.deadline(client.Event{Raw: "soon"})); got != "soon (not understood)" {
+	if got := plainText(p.deadline(rdap.Event{Raw: "soon"})); got != "soon (not understood)" {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestEventChoice(t *testing.T) {
-	list := []client.Event{
+	list := []rdap.Event{
 		{Action: "Registration", Raw: "b", Time: noon},
 		{Action: "registration", Raw: "a", Time: noon.AddDate(-1, 0, 0)},
 		{Action: "last changed", Raw: "c", Time: noon.AddDate(-1, 0, 0)},
@@ -85,11 +85,11 @@ func TestEventChoice(t *testing.T) {
 
 // A date without a time is that day in every zone, and gets no time.
 func TestDateOnly(t *testing.T) {
-	day, dateOnly, ok := client.ParseDate("20240302")
+	day, dateOnly, ok := rdap.ParseDate("20240302")
 	if !dateOnly || !ok {
 		t.Fatalf("%v, %v", dateOnly, ok)
 	}
-	e := client.Event{Raw: "20240302", Time: day, DateOnly: true}
+	e := rdap.Event{Raw: "20240302", Time: day, DateOnly: true}
 	for _, hours := range []int{-11, 0, 14} {
 		zone := time.FixedZone("X", hours*3600)
 		for times, want := range map[Times]string{TimesByDay: "2024-03-02 (1 day left)", TimesToTheSecond: "2024-03-02 (1 day left)", TimesAsSent: "20240302 (1 day left)"} {
@@ -108,8 +108,8 @@ func TestDateOnly(t *testing.T) {
 // A date that is not understood does not hide one that is.
 func TestEventNotUnderstood(t *testing.T) {
 	for _, action := range []string{eventRegistration, eventExpiration} {
-		good, junk := client.Event{Action: action, Raw: "a", Time: noon}, client.Event{Action: action, Raw: "junk"}
-		for _, list := range [][]client.Event{{good, junk}, {junk, good}} {
+		good, junk := rdap.Event{Action: action, Raw: "a", Time: noon}, rdap.Event{Action: action, Raw: "junk"}
+		for _, list := range [][]rdap.Event{{good, junk}, {junk, good}} {
 			if e, ok := event(list, action); !ok || e.Raw != "a" {
 				t.Errorf("%v: chose %q", list, e.Raw)
 			}

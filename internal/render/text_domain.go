@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // domain writes a domain (RFC 9083 section 5.3).
-func (p *page) domain(r *client.Result, rec *client.Record) {
+func (p *page) domain(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, "")
 	p.gap()
 	s := r.Summary()
@@ -61,14 +62,14 @@ func outOfStep(r *client.Result) string {
 }
 
 // unicodeName writes the name in its own script, if it has one.
-func (p *page) unicodeName(r *client.Result, rec *client.Record) {
-	if name := client.DisplayName(rec.UnicodeName); name != "" && name != r.Query.Name && name != client.DisplayName(rec.LDHName) {
+func (p *page) unicodeName(r *client.Result, rec *rdap.Record) {
+	if name := rdap.DisplayName(rec.UnicodeName); name != "" && name != r.Query.Name && name != rdap.DisplayName(rec.LDHName) {
 		p.value("Unicode", name)
 	}
 }
 
 // registrar writes who the registrar is and how to reach it.
-func (p *page) registrar(s *client.Summary, entities []client.Entity) {
+func (p *page) registrar(s *rdap.Summary, entities []rdap.Entity) {
 	first := line{{notPublished, faint}}
 	if s.Registrar != "" {
 		first = text(p.nameIn(s.Registrar, entities))
@@ -88,7 +89,7 @@ func (p *page) registrar(s *client.Summary, entities []client.Entity) {
 
 // registrarContact writes how to reach the registrar itself, and its identifiers beside
 // IANA's.
-func (p *page) registrarContact(e *client.Entity) []line {
+func (p *page) registrarContact(e *rdap.Entity) []line {
 	var lines []line
 	c := e.ContactIn(p.opt.Languages)
 	if p.opt.Verbose {
@@ -122,7 +123,7 @@ func (p *page) registrarContact(e *client.Entity) []line {
 
 // dates writes when it began, was changed and ends. For registrations that end,
 // silence about it is worth a row.
-func (p *page) dates(rec *client.Record, due bool) {
+func (p *page) dates(rec *rdap.Record, due bool) {
 	missing := line{{notPublished, faint}}
 	if e, ok := event(rec.Events, eventRegistration); ok {
 		p.row("Created", p.when(e))
@@ -148,7 +149,7 @@ func (p *page) dates(rec *client.Record, due bool) {
 
 // sameTime reports whether two events happened at one time: on one day, if no more
 // than that is known of one of them.
-func (p *page) sameTime(a, b client.Event) bool {
+func (p *page) sameTime(a, b rdap.Event) bool {
 	switch {
 	case a.Time.IsZero() || b.Time.IsZero():
 		return a.Raw == b.Raw
@@ -158,11 +159,11 @@ func (p *page) sameTime(a, b client.Event) bool {
 	return a.Time.Equal(b.Time)
 }
 
-func (p *page) nameservers(list []client.Nameserver, due bool) {
+func (p *page) nameservers(list []rdap.Nameserver, due bool) {
 	var lines []line
 	for i := range list {
 		ns := &list[i]
-		name := client.DisplayName(firstOf(ns.LDHName, ns.UnicodeName, ns.Handle))
+		name := rdap.DisplayName(firstOf(ns.LDHName, ns.UnicodeName, ns.Handle))
 		if name == "" {
 			continue
 		}
@@ -180,12 +181,12 @@ func (p *page) nameservers(list []client.Nameserver, due bool) {
 	p.row("Nameservers", lines...)
 }
 
-func (p *page) secureDNS(s *client.SecureDNS) {
+func (p *page) secureDNS(s *rdap.SecureDNS) {
 	var l line
 	switch s.Signed() {
-	case client.Yes:
+	case rdap.Yes:
 		l = line{{"signed", good}}
-	case client.No:
+	case rdap.No:
 		l = line{{"unsigned", plain}}
 	default:
 		l = line{{notPublished, faint}}
@@ -213,7 +214,7 @@ func (p *page) secureDNS(s *client.SecureDNS) {
 }
 
 // keyLines writes DS and key data as zone files have them (RFC 4034).
-func keyLines(s *client.SecureDNS) []line {
+func keyLines(s *rdap.SecureDNS) []line {
 	var lines []line
 	for _, ds := range s.DS[:min(len(s.DS), maxKeys)] {
 		lines = append(lines, line{{"DS " + numbers(ds.KeyTag, ds.Algorithm, ds.DigestType) + " " + ds.Digest, faint}})
@@ -251,12 +252,12 @@ func algorithm(n *uint32) string {
 }
 
 // variants writes the names that go with the domain.
-func (p *page) variants(list []client.Variant) {
+func (p *page) variants(list []rdap.Variant) {
 	var lines []line
 	for _, v := range list {
 		var names []string
 		for _, n := range v.Names {
-			if name := client.DisplayName(firstOf(n.UnicodeName, n.LDHName)); name != "" {
+			if name := rdap.DisplayName(firstOf(n.UnicodeName, n.LDHName)); name != "" {
 				names = append(names, name)
 			}
 		}
@@ -271,7 +272,7 @@ func (p *page) variants(list []client.Variant) {
 const maxRemarkLines = 6
 
 // remarks writes what the registry noted about the object.
-func (p *page) remarks(list []client.Notice) {
+func (p *page) remarks(list []rdap.Notice) {
 	p.gap()
 	var lines []line
 	for _, n := range p.inLanguage(list) {

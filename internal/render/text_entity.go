@@ -4,10 +4,11 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // entity writes a person or organisation (RFC 9083 section 5.1).
-func (p *page) entity(r *client.Result, rec *client.Record) {
+func (p *page) entity(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, "")
 	p.gap()
 	p.otherObject(r)
@@ -50,7 +51,7 @@ func kindWords(kind string) string {
 }
 
 // acted writes what the entity did to others.
-func (p *page) acted(events []client.Event) {
+func (p *page) acted(events []rdap.Event) {
 	var lines []line
 	for _, e := range events[:min(len(events), maxRemarkLines)] {
 		lines = append(lines, p.happened(e))
@@ -59,7 +60,7 @@ func (p *page) acted(events []client.Event) {
 }
 
 // held writes the networks and AS numbers of an entity.
-func (p *page) held(rec *client.Record) {
+func (p *page) held(rec *rdap.Record) {
 	p.gap()
 	networks := make([]line, len(rec.Networks))
 	for i := range rec.Networks {

@@ -4,11 +4,12 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // help writes what a server says about itself (RFC 9083 section 7), in words where
 // that is known what its conformance means.
-func (p *page) help(r *client.Result, rec *client.Record) {
+func (p *page) help(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, "")
 	p.gap()
 	p.abilities(r, rec.Conformance)
@@ -27,9 +28,9 @@ func (p *page) help(r *client.Result, rec *client.Record) {
 func (p *page) abilities(r *client.Result, conformance []string) {
 	var can, follows []line
 	told := make(map[string]bool)
-	h, err := r.Help()
-	if err != nil {
-		h = &client.Help{}
+	h := new(rdap.Help)
+	if resp, err := r.Response(); err == nil {
+		h = resp.Help()
 	}
 	if len(h.ReverseSearch) > 0 { // both are told by themselves
 		told["reverse search"] = true
@@ -60,7 +61,7 @@ func (p *page) abilities(r *client.Result, conformance []string) {
 
 // reverseLines says what is searched by in reverse: "reverse search: domains by
 // entity fn, email".
-func reverseLines(h *client.Help) []line {
+func reverseLines(h *rdap.Help) []line {
 	type pair struct{ found, related string }
 	var order []pair
 	properties := make(map[pair][]string)
@@ -79,12 +80,12 @@ func reverseLines(h *client.Help) []line {
 	return lines
 }
 
-func openIDWays(o *client.OpenIDSupport) []string {
+func openIDWays(o *rdap.OpenIDSupport) []string {
 	list := []string{"OpenID Connect"}
-	if o.Sessions == client.Yes {
+	if o.Sessions == rdap.Yes {
 		list = append(list, "with sessions")
 	}
-	if o.Tokens == client.Yes {
+	if o.Tokens == rdap.Yes {
 		list = append(list, "with tokens")
 	}
 	return list

@@ -3,12 +3,12 @@ package render
 import (
 	"strings"
 
-	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // nameIn returns the name of an entity, which the gist of an answer has in the
 // language that it is in, in the one that the reader prefers.
-func (p *page) nameIn(name string, entities []client.Entity) string {
+func (p *page) nameIn(name string, entities []rdap.Entity) string {
 	if len(p.opt.Languages) == 0 {
 		return name
 	}
@@ -25,24 +25,24 @@ func (p *page) nameIn(name string, entities []client.Entity) string {
 // inLanguage leaves out the notices that say in another language what one that
 // the reader prefers says (RFC 9083 section 4.4). Two say the same if they are of
 // one type and have the same links.
-func (p *page) inLanguage(list []client.Notice) []client.Notice {
+func (p *page) inLanguage(list []rdap.Notice) []rdap.Notice {
 	if len(p.opt.Languages) == 0 || len(list) < 2 {
 		return list
 	}
 	best := make(map[string]int)
 	for i := range list {
 		if n := &list[i]; n.Lang != "" {
-			key, rank := subject(n), client.LanguageRank(n.Lang, p.opt.Languages)
+			key, rank := subject(n), rdap.LanguageRank(n.Lang, p.opt.Languages)
 			if before, ok := best[key]; !ok || rank < before {
 				best[key] = rank
 			}
 		}
 	}
-	var out []client.Notice
+	var out []rdap.Notice
 	for i := range list {
 		n := &list[i]
 		rank, several := best[subject(n)]
-		if n.Lang == "" || !several || rank >= len(p.opt.Languages) || client.LanguageRank(n.Lang, p.opt.Languages) == rank {
+		if n.Lang == "" || !several || rank >= len(p.opt.Languages) || rdap.LanguageRank(n.Lang, p.opt.Languages) == rank {
 			out = append(out, *n)
 		}
 	}
@@ -50,7 +50,7 @@ func (p *page) inLanguage(list []client.Notice) []client.Notice {
 }
 
 // subject is what a notice is about, whatever its language.
-func subject(n *client.Notice) string {
+func subject(n *rdap.Notice) string {
 	var b strings.Builder
 	b.WriteString(strings.ToLower(n.Type))
 	for _, l := range n.Links {

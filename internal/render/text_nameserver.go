@@ -1,9 +1,13 @@
 package render
 
-import "github.com/rdapq/rdapq/client"
+import (
+	"github.com/rdapq/rdapq/client"
+
+	"github.com/rdapq/rdapq/rdap"
+)
 
 // nameserver writes a nameserver (RFC 9083 section 5.2).
-func (p *page) nameserver(r *client.Result, rec *client.Record) {
+func (p *page) nameserver(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, "")
 	p.gap()
 	s := r.Summary()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // maxCIDRs is how many prefixes a text shows that is not verbose.
@@ -13,7 +14,7 @@ const maxCIDRs = 8
 
 // network writes an IP network (RFC 9083 section 5.4): which addresses, who
 // holds them and whom to complain to come first.
-func (p *page) network(r *client.Result, rec *client.Record) {
+func (p *page) network(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, wider(r, rec))
 	p.gap()
 	s := r.Summary()
@@ -37,7 +38,7 @@ func (p *page) network(r *client.Result, rec *client.Record) {
 
 // wider says of which network an address was found to be in, if the answer is
 // about more than was asked for (RFC 9082 section 3.1.1).
-func wider(r *client.Result, rec *client.Record) string {
+func wider(r *client.Result, rec *rdap.Record) string {
 	asked := r.Query.Prefix.Masked()
 	first, last, ok := rec.AddressRange()
 	if !ok || r.Query.Type != client.TypeIP || !asked.IsValid() ||
@@ -93,7 +94,7 @@ func (p *page) origins(list []uint32) {
 const maxOrigins = 20
 
 // rangeOf writes the addresses of a network.
-func (p *page) rangeOf(rec *client.Record) {
+func (p *page) rangeOf(rec *rdap.Record) {
 	if first, last, ok := rec.AddressRange(); ok {
 		p.row("Range", text(between(spelling(rec.StartAddress, first), spelling(rec.EndAddress, last))))
 	} else if rec.StartAddress != "" || rec.EndAddress != "" {
@@ -159,7 +160,7 @@ func size(list []netip.Prefix) string {
 }
 
 // holder writes who holds a network or AS number.
-func (p *page) holder(s *client.Summary, entities []client.Entity) {
+func (p *page) holder(s *rdap.Summary, entities []rdap.Entity) {
 	if s.Holder == "" {
 		p.row("Holder", line{{notPublished, faint}})
 		return
@@ -168,7 +169,7 @@ func (p *page) holder(s *client.Summary, entities []client.Entity) {
 }
 
 // geofeed writes where the holder says its addresses are (RFC 9877).
-func (p *page) geofeed(links []client.Link) {
+func (p *page) geofeed(links []rdap.Link) {
 	for _, l := range links {
 		if l.HasRel("geofeed") || strings.EqualFold(l.Type, "application/geofeed+csv") {
 			p.value("Geofeed", l.Href)

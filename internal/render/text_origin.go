@@ -8,6 +8,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/timing"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // origin writes who said it, how that server was found, and how it was asked.
@@ -127,7 +128,7 @@ func (p *page) details(r *client.Result) {
 		p.value("HTTP status", number(int64(r.Status)))
 	}
 	if !r.Time.IsZero() {
-		p.value("Time", p.date(client.Event{Raw: r.Time.UTC().Format(time.RFC3339), Time: r.Time}))
+		p.value("Time", p.date(rdap.Event{Raw: r.Time.UTC().Format(time.RFC3339), Time: r.Time}))
 	}
 	var odd []line
 	for _, w := range r.Warnings {
@@ -155,7 +156,7 @@ func (p *page) details(r *client.Result) {
 }
 
 // notice writes a notice or remark whole.
-func (p *page) notice(name string, n client.Notice) {
+func (p *page) notice(name string, n rdap.Notice) {
 	var lines []line
 	if n.Title != "" {
 		lines = append(lines, line{{n.Title, strong}})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 func jcard(properties ...string) string {
@@ -20,7 +21,7 @@ func entity(roles string, members ...string) string {
 func classText(t *testing.T, members string, o TextOptions) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
-	for _, class := range []string{client.ClassDomain, client.ClassNameserver, client.ClassEntity, client.ClassIPNetwork, client.ClassAutnum} {
+	for _, class := range []string{rdap.ClassDomain, rdap.ClassNameserver, rdap.ClassEntity, rdap.ClassIPNetwork, rdap.ClassAutnum} {
 		o.Now = noon
 		raw := `{"objectClassName":"` + class + `","ldhName":"x.example",` + members + `}`
 		out[class] = string(AppendText(nil, &client.Result{Query: queryOfClass(class), Verdict: client.Found, Raw: []byte(raw), Time: noon}, o))
@@ -104,7 +105,7 @@ func TestRegistrarContact(t *testing.T) {
 		jcard(`["fn",{},"text","R Ltd."]`) + `,"remarks":[{"title":"T","description":["Moved."]}]`: {"Registrar     R Ltd.", "              T: Moved."},
 	} {
 		for class, got := range classText(t, `"entities":[`+entity(`"Registrar"`, members)+`]`, TextOptions{}) {
-			if class == client.ClassDomain || class == client.ClassNameserver {
+			if class == rdap.ClassDomain || class == rdap.ClassNameserver {
 				wantLines(t, class, got, lines...)
 			}
 		}

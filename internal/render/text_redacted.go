@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // redactedRoles are the words that names of redacted fields begin with, in
@@ -21,7 +21,7 @@ var redactedRoles = map[string][]string{
 // one of the roles. Their names lose the role: "Tech Email" is "Email".
 //
 // Where a redaction has a path that tells whose it is, that counts and not the name.
-func redactionsOf(list []client.Redaction, roles []string, entities []client.Entity) (of, rest []client.Redaction) {
+func redactionsOf(list []rdap.Redaction, roles []string, entities []rdap.Entity) (of, rest []rdap.Redaction) {
 	for _, r := range list {
 		field, named := fieldOf(r.Name, roles)
 		whose, told := pathRoles(&r, entities)
@@ -45,7 +45,7 @@ func redactionsOf(list []client.Redaction, roles []string, entities []client.Ent
 }
 
 // nameWithPath returns the name of a redaction and its path, once.
-func nameWithPath(r *client.Redaction) string {
+func nameWithPath(r *rdap.Redaction) string {
 	path := " (" + r.Path() + ")"
 	return strings.TrimSuffix(r.Name, path) + path
 }
@@ -66,7 +66,7 @@ func sharesRole(a, b []string) bool {
 
 // pathRoles returns the roles of the contact that the path of a redaction leads to, none
 // if it leads elsewhere. told is false if there is no path, or none that tells.
-func pathRoles(r *client.Redaction, entities []client.Entity) (roles []string, told bool) {
+func pathRoles(r *rdap.Redaction, entities []rdap.Entity) (roles []string, told bool) {
 	path := r.Path()
 	if path == "" || !strings.EqualFold(r.PathLang, "jsonpath") {
 		return nil, false
@@ -148,13 +148,13 @@ func fieldOf(name string, roles []string) (string, bool) {
 }
 
 // redactions writes what is redacted and belongs to no contact that is shown.
-func (p *page) redactions(list []client.Redaction) {
+func (p *page) redactions(list []rdap.Redaction) {
 	p.row("Redacted", redactionLines(list)...)
 }
 
 // redactionLines writes "Name, Street: redacted (Server policy)", one line for
 // each way and reason.
-func redactionLines(list []client.Redaction) []line {
+func redactionLines(list []rdap.Redaction) []line {
 	type group struct{ what, reason string }
 	var order []group
 	names := make(map[group][]string)

@@ -3,7 +3,7 @@ package render
 import (
 	"strings"
 
-	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 
 // remarkLines writes the remarks of a contact, but for those that say what is left
 // out of it: see [privacyWords] and [page.truncations].
-func (p *page) remarkLines(list []client.Notice) []line {
+func (p *page) remarkLines(list []rdap.Notice) []line {
 	var lines []line
 	skipped := 0
 	for _, n := range p.inLanguage(list) {
@@ -43,7 +43,7 @@ func (p *page) remarkLines(list []client.Notice) []line {
 }
 
 // wholeRemark returns title and description on one line.
-func wholeRemark(n *client.Notice) string {
+func wholeRemark(n *rdap.Notice) string {
 	var parts []string
 	for _, d := range n.Description {
 		if d = strings.TrimSpace(flat(d)); d != "" {
@@ -63,7 +63,7 @@ func wholeRemark(n *client.Notice) string {
 // privacyWords returns what the remarks of a contact say about data that are withheld,
 // such as "redacted for privacy"; empty if they say nothing. Servers send such remarks
 // with and without a type.
-func privacyWords(list []client.Notice) string {
+func privacyWords(list []rdap.Notice) string {
 	words := ""
 	for i := range list {
 		if n := &list[i]; isPrivacy(n) {
@@ -80,7 +80,7 @@ func privacyWords(list []client.Notice) string {
 const redactedForPrivacy = "redacted for privacy"
 
 // isPrivacy reports whether a remark says that data are withheld for privacy.
-func isPrivacy(n *client.Notice) bool {
+func isPrivacy(n *rdap.Notice) bool {
 	for _, s := range append([]string{n.Title}, n.Description...) {
 		if strings.Contains(strings.ToLower(s), redactedForPrivacy) {
 			return true

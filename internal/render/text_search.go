@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // search writes a list of results, one a line (RFC 9083 section 8), those of all
 // pages together.
-func (p *page) search(r *client.Result, rec *client.Record) {
+func (p *page) search(r *client.Result, rec *rdap.Record) {
 	var lines []line
 	shown := len(rec.Results)
 	for i := range rec.Results {
@@ -62,7 +63,7 @@ func resultsFound(r *client.Result) string {
 
 // gist writes an object on one line: what it is, what it is called, and what of
 // it is redacted.
-func gist(rec *client.Record) line {
+func gist(rec *rdap.Record) line {
 	l := called(rec)
 	var names []string
 	for _, r := range rec.Redacted[:min(len(rec.Redacted), maxRedactions)] {
@@ -74,15 +75,15 @@ func gist(rec *client.Record) line {
 	return l
 }
 
-func called(rec *client.Record) line {
+func called(rec *rdap.Record) line {
 	var l line
 	switch rec.Class {
-	case client.ClassIPNetwork:
+	case rdap.ClassIPNetwork:
 		l = text(firstOf(prefixList(rec.CIDRs), between(rec.StartAddress, rec.EndAddress), rec.Handle)).and(plain, "  "+rec.Name)
-	case client.ClassAutnum:
+	case rdap.ClassAutnum:
 		numbers, _ := asRange(rec)
 		l = text(firstOf(numbers, rec.Handle)).and(plain, "  "+rec.Name)
-	case client.ClassEntity:
+	case rdap.ClassEntity:
 		c := rec.Contact()
 		l = text(rec.Handle)
 		if name := firstOf(c.Name, c.Org); name != "" {
@@ -92,13 +93,13 @@ func called(rec *client.Record) line {
 			l = l.and(plain, name)
 		}
 		return l.note(strings.Join(rec.Roles, ", "))
-	case client.ClassNameserver:
-		l = text(client.DisplayName(firstOf(rec.LDHName, rec.UnicodeName, rec.Handle)))
+	case rdap.ClassNameserver:
+		l = text(rdap.DisplayName(firstOf(rec.LDHName, rec.UnicodeName, rec.Handle)))
 		return l.and(faint, "  "+strings.Join(append(rec.V4[:len(rec.V4):len(rec.V4)], rec.V6...), "  "))
 	default:
-		name := client.DisplayName(firstOf(rec.LDHName, rec.UnicodeName, rec.Name, rec.Handle))
+		name := rdap.DisplayName(firstOf(rec.LDHName, rec.UnicodeName, rec.Name, rec.Handle))
 		l = text(name)
-		if u := client.DisplayName(rec.UnicodeName); u != "" && u != name {
+		if u := rdap.DisplayName(rec.UnicodeName); u != "" && u != name {
 			l = l.and(plain, "  "+u)
 		}
 	}

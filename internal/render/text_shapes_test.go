@@ -71,7 +71,7 @@ func TestTextOfShapes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
-			raw, err := os.ReadFile(filepath.Join("..", "..", "client", "testdata", "shapes", tt.file))
+			raw, err := os.ReadFile(filepath.Join("..", "..", "rdap", "testdata", "shapes", tt.file))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,7 +3,7 @@ package render
 import (
 	"strings"
 
-	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // statusMeanings says in plain words what a status means for a domain or
@@ -69,7 +69,7 @@ func (p *page) statuses(list []string) {
 	width := 0
 	words := make([]string, 0, len(list))
 	for _, s := range list {
-		if s = client.RDAPStatus(s); s != "" {
+		if s = rdap.RDAPStatus(s); s != "" {
 			words = append(words, s)
 			if statusMeaning(s) != "" {
 				width = max(width, columns(s))

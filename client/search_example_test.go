@@ -1,0 +1,42 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// Search yields pages as they come; the records of each are its Results.
+func ExampleClient_Search() {
+	s, c, done := exampleServer(rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(5), PageSize: 2}})
+	defer done()
+
+	q, err := client.ParseAs(client.TypeDomains, "exam*.example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	q.Server = s.URL()
+	for page, err := range c.Search(context.Background(), q) {
+		if err != nil {
+			log.Fatal(err) // client.ErrIncomplete: the pages so far are good
+		}
+		rec, err := page.Record()
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, domain := range rec.Results {
+			fmt.Println(page.Number, domain.LDHName)
+		}
+		if page.Number == 2 {
+			break // no more is asked for
+		}
+	}
+	// Output:
+	// 1 exam1.example
+	// 1 exam2.example
+	// 2 exam3.example
+	// 2 exam4.example
+}

@@ -1,0 +1,73 @@
+package rdap
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// checkSurvey compares the survey of raw with what jsontext says of it.
+func checkSurvey(t *testing.T, raw []byte) {
+	t.Helper()
+	s := surveyOf(raw)
+	valid := isValid(raw) && jsontext.Value(raw).Kind() == jsontext.KindBeginObject && !tooDeep(raw)
+	if s.valid != valid {
+		t.Fatalf("valid: %v, by jsontext %v: %q", s.valid, valid, raw)
+	}
+	if !valid {
+		return
+	}
+	tight, err := jsontext.AppendFormat(nil, raw, lenient, jsontext.PreserveRawStrings(true))
+	if !s.plain {
+		tight, err = appendTight(nil, raw), nil // jsontext mends what is not UTF-8
+	}
+	if trimmed := bytes.TrimSpace(raw); err != nil || s.tight != (len(tight) == len(trimmed)) {
+		t.Fatalf("tight: %v, %q, by jsontext %q, %v", s.tight, raw, tight, err)
+	}
+	if s.plain == hasHidden(raw) {
+		t.Fatalf("plain: %v: %q", s.plain, raw)
+	}
+}
+
+// surveyed are texts that stand at the edges of JSON's grammar.
+func surveyed() []string {
+	var out []string
+	values := []string{
+		"", "0", "-0", "00", "01", "-", "+1", "1.", ".5", "1.5", "1.5e", "1e5", "1E+5", "1e-05", "1e+", "-1.0E1x", "1 2", "0x1",
+		"true", "false", "null", "tru", "truex", "True", "nul", "fals", "t", "nulll",
+		`""`, `"`, `"a`, `"\"`, `"\\"`, `"\\\"`, `"\\\""`, `"\u"`, `"\u12"`, `"\u12G4"`, `"\uG123"`, `"\u1G23"`, `"\u123G"`, `"\u12/4"`, `"\u12@4"`, `"\u12aF"`, `"\ud800"`, `"\udc00\ud800"`, `"\U0041"`,
+		`"\x41"`, `"\b\f\n\r\t\/"`, `"\a"`, "\"a\nb\"", "\"\x00\"", "\"\x1f\"", "\"\x7f\"", "\"\x80\xff\"", "\"\xed\xa0\x80\"", "\"\u202e\"", "'a'",
+		"[]", "[ ]", "[,]", "[1,]", "[1 2]", "[1,2]", "[1 , 2]", "[1}", "[", "[1", "[[[]]]", "[[[]]", "[]]",
+		"{}", "{ }", "{,}", `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":1 "b":2}`, `{a:1}`, `{1:2}`, `{"a":1]`, `{"a" : 1 , "a":2}`, "{null:1}",
+		strings.Repeat("[", 99) + strings.Repeat("]", 99), strings.Repeat("[", 100) + strings.Repeat("]", 100),
+		strings.Repeat(`{"a":`, 99) + "1" + strings.Repeat("}", 99), strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100),
+		"\v", "\f1", "\u00a01", "1\x00", "/**/1",
+	}
+	for _, v := range values {
+		out = append(out, v, `{"a":`+v+`}`, `{"a":[`+v+`,1]}`, ` {"a" :[1, `+v+"]}\r\n")
+	}
+	// Whatever ends a string stands at each place of eight bytes.
+	for n := range 20 {
+		pad := strings.Repeat("x", n)
+		for _, end := range []string{`"`, `\"`, `\\"`, `\n"`, `\u00e9"`, `\q"`, "\n\"", "é\"", "\x7f\"", "\xff\"", "", `\`, `\u00`} {
+			out = append(out, `{"a":"`+pad+end+`}`, `{"a":"`+pad+end+`,"`+pad+end+`:0}`, `{"a":"`+pad+end)
+		}
+	}
+	return append(out, " ", "\xef\xbb\xbf{}", "{} {}", "{}x", "{}\n\n", "{}\x00", "\x00{}")
+}
+
+func TestSurvey(t *testing.T) {
+	for _, text := range surveyed() {
+		checkSurvey(t, []byte(text))
+	}
+}
+
+func FuzzSurvey(f *testing.F) {
+	seed(f)
+	for _, text := range surveyed() {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(checkSurvey)
+}

@@ -1,0 +1,111 @@
+package rdap
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// memberName returns the name of a member of RFC 9083 and its extensions that is
+// meant by name: servers write some in another case ("secureDns", "nameServers").
+// Other names are returned as they are.
+func memberName(name string) string {
+	switch name {
+	case "objectClassName", "handle", "status", "entities", "events", "links", "remarks", "publicIds", "port43", "lang",
+		"name", "type", "country", "ldhName", "unicodeName", "nameservers", "secureDNS", "variants", "network",
+		"startAddress", "endAddress", "ipVersion", "parentHandle", "cidr0_cidrs", "v4prefix", "v6prefix", "length",
+		"startAutnum", "endAutnum", "arin_originas0_originautnums", "roles", "vcardArray", "jscard", "contact_URI",
+		"asEventActor", "networks", "autnums", "ipAddresses", "v4", "v6", "redacted", "notices", "rdapConformance",
+		"title", "description", "detail", "errorCode", "eventAction", "eventActor", "eventDate", "identifier",
+		"href", "rel", "media", "value", "hreflang", "zoneSigned", "delegationSigned", "maxSigLife", "dsData", "keyData",
+		"keyTag", "algorithm", "digestType", "digest", "flags", "protocol", "publicKey",
+		"relation", "relations", "idnTable", "variantNames", "reason", "method", "prePath", "postPath", "replacementPath", "pathLang",
+		"domainSearchResults", "nameserverSearchResults", "entitySearchResults", "ipSearchResults", "autnumSearchResults":
+		return name
+	}
+	if known, ok := membersByFold[strings.ToLower(name)]; ok {
+		return known
+	}
+	return name
+}
+
+// membersByFold has the names of members by what they are in lower case, and
+// spellings that are wrong otherwise.
+var membersByFold = func() map[string]string {
+	names := strings.Fields(`
+		objectClassName handle status entities events links remarks publicIds port43 lang
+		name type country ldhName unicodeName nameservers secureDNS variants network
+		startAddress endAddress ipVersion parentHandle cidr0_cidrs v4prefix v6prefix length
+		startAutnum endAutnum arin_originas0_originautnums roles vcardArray jscard contact_URI
+		asEventActor networks autnums ipAddresses v4 v6 redacted notices rdapConformance
+		title description detail errorCode eventAction eventActor eventDate identifier
+		href rel media value hreflang zoneSigned delegationSigned maxSigLife dsData keyData
+		keyTag algorithm digestType digest flags protocol publicKey
+		relation relations idnTable variantNames reason method prePath postPath replacementPath pathLang
+		domainSearchResults nameserverSearchResults entitySearchResults ipSearchResults autnumSearchResults`)
+	out := map[string]string{"statuses": "status"}
+	for _, name := range names {
+		out[strings.ToLower(name)] = name
+	}
+	return out
+}()
+
+const (
+	// maxRespelled bounds the spellings that a reader warns of.
+	maxRespelled = 20
+	// maxTwinSearch bounds the bytes that are searched for members in their right
+	// spelling: a member in another one is then ignored.
+	maxTwinSearch = 1 << 20
+)
+
+// member reads the name of a member of RFC 9083, whatever its case. One in its right
+// spelling takes precedence. A warning says once for each spelling that it is not
+// the right one.
+func (r *reader) member() string {
+	name := r.name()
+	known := memberName(name)
+	if known == name || r.err != nil {
+		return known
+	}
+	if r.hasMember(known) {
+		return name
+	}
+	if name != "contact_uri" && !slices.Contains(r.spellings, name) && len(r.spellings) < maxRespelled {
+		r.spellings = append(r.spellings, name)
+		r.warn("read as " + known + ": the name of the member is not spelled as in RFC 9083")
+	}
+	return known
+}
+
+// hasMember reports whether the object whose member name was read last has a member
+// of that name.
+func (r *reader) hasMember(name string) bool {
+	r.place.advance(r.raw, r.pos)
+	if len(r.place.levels) == 0 {
+		return false
+	}
+	for i := r.place.levels[len(r.place.levels)-1].start + 1; i < len(r.raw); {
+		switch kind := kindOf[r.raw[i]]; kind {
+		case separator:
+			i++
+			continue
+		case jsontext.KindString:
+		default: // the end of the object
+			return false
+		}
+		start := i
+		i = afterString(r.raw, i)
+		if r.unquote(r.text[start:i]) == name {
+			return true
+		}
+		for i < len(r.raw) && kindOf[r.raw[i]] == separator {
+			i++
+		}
+		i = valueEnd(r.raw, i)
+		if r.searched += i - start; r.searched > maxTwinSearch {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,150 @@
+package rdap
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Help is what a server makes known of what it can do (RFC 9083 section 7 and the
+// RFCs of extensions).
+type Help struct {
+	Conformance   []string          // rdapConformance (RFC 9083 section 4.1)
+	ReverseSearch []ReverseProperty // RFC 9536 section 5
+	OpenID        *OpenIDSupport    // RFC 9560 section 3.1.1; nil: the help doesn't tell
+}
+
+// A ReverseProperty is something that a server searches by in reverse.
+type ReverseProperty struct {
+	Searchable string // what is found: "domains"
+	Related    string // the class of the related objects: "entity"
+	Property   string // of them: "fn", "handle", "email", "role"
+}
+
+// OpenIDSupport says how a server lets clients authenticate with OpenID Connect.
+type OpenIDSupport struct {
+	Sessions, Tokens Tri      // kinds of clients that are supported
+	Providers        []string // names of the identity providers, else their URLs
+}
+
+// ReadHelp reads the response to a help query. The error is that of [Read].
+func ReadHelp(raw []byte) (*Help, error) {
+	doc, err := open(raw)
+	if err != nil {
+		return nil, err
+	}
+	return doc.help(), nil
+}
+
+func (d *document) help() *Help {
+	h := new(Help)
+	newReader(d.object, "").help(h)
+	return h
+}
+
+func (r *reader) help(h *Help) {
+	if !r.enterObject() {
+		return
+	}
+	for r.next() {
+		switch r.name() {
+		case "rdapConformance":
+			r.strings(&h.Conformance)
+		case "reverse_search_properties":
+			for l := r.list(); l.more(r); {
+				h.ReverseSearch = append(h.ReverseSearch, r.reverseProperty())
+			}
+		case "farv1_openidcConfiguration":
+			if r.peek() != jsontext.KindBeginObject {
+				r.skip()
+				continue
+			}
+			h.OpenID = new(OpenIDSupport)
+			r.openID(h.OpenID)
+		default:
+			r.skip()
+		}
+	}
+}
+
+func (r *reader) reverseProperty() ReverseProperty {
+	var p ReverseProperty
+	r.token()
+	for r.next() {
+		switch r.name() {
+		case "searchableResourceType":
+			r.str(&p.Searchable)
+		case "relatedResourceType":
+			r.str(&p.Related)
+		case "property":
+			r.str(&p.Property)
+		default:
+			r.skip()
+		}
+	}
+	return p
+}
+
+func (r *reader) openID(o *OpenIDSupport) {
+	r.token()
+	for r.next() {
+		switch r.name() {
+		case "sessionClientSupported":
+			r.tri(&o.Sessions)
+		case "tokenClientSupported":
+			r.tri(&o.Tokens)
+		case "openidcProviders":
+			for l := r.list(); l.more(r); {
+				r.token()
+				var name, iss string
+				for r.next() {
+					switch r.name() {
+					case "name":
+						r.str(&name)
+					case "iss":
+						r.str(&iss)
+					default:
+						r.skip()
+					}
+				}
+				if name = cmp.Or(name, iss); name != "" {
+					o.Providers = append(o.Providers, name)
+				}
+			}
+		default:
+			r.skip()
+		}
+	}
+}
+
+// Announces reports whether the server names an extension in its conformance, with
+// or without the level that some write behind it: "paging" also as "paging_level_0"
+// and "paging_0". It may be called on nil.
+func (h *Help) Announces(extension string) bool {
+	return h != nil && slices.ContainsFunc(h.Conformance, func(c string) bool {
+		c = strings.TrimSpace(c)
+		rest, ok := strings.CutPrefix(strings.ToLower(c), strings.ToLower(extension))
+		if !ok {
+			return false
+		}
+		rest = strings.TrimPrefix(rest, "_level")
+		return rest == "" || rest[0] == '_' && strings.Trim(rest[1:], "0123456789") == ""
+	})
+}
+
+// Reverses returns the properties of related objects by which the server searches
+// in reverse for objects such as "domains". It may be called on nil.
+func (h *Help) Reverses(searchable, related string) []string {
+	if h == nil {
+		return nil
+	}
+	var list []string
+	for _, p := range h.ReverseSearch {
+		if strings.EqualFold(p.Searchable, searchable) && strings.EqualFold(p.Related, related) && !slices.Contains(list, p.Property) {
+			list = append(list, p.Property)
+		}
+	}
+	return list
+}

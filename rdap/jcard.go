@@ -1,0 +1,196 @@
+package rdap
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A Card is the contact data of an entity as the server sent them: a jCard
+// (RFC 7095), a JSContact card (RFC 9553) or both. The zero Card is empty.
+type Card struct {
+	vcard  int     // where in the answer vcardArray begins; 0 without one
+	jscard int     // jscard
+	uri    int     // contact_URI, which some servers have beside the card
+	source *source // the answer; nil in a Summary's own reading
+}
+
+// read takes note of where the value begins that comes next.
+func (c *Card) read(r *reader, at *int) {
+	start := r.skip()
+	if start == len(r.raw) || r.raw[start] == 'n' { // nothing, or null
+		return
+	}
+	*at = start
+	if !r.brief {
+		c.source = &r.source
+	}
+}
+
+// A Contact is the readable part of a [Card]. Fields that the card does not
+// have, or has empty because they are redacted, are empty.
+type Contact struct {
+	Name        string // fn; else put together from n
+	Kind        string // "individual", "org", "group" and others
+	Org         string // organisation and its units, comma between
+	Title       string
+	Role        string
+	Emails      []string
+	AbuseEmail  string // that of Emails which the card says is for complaints
+	Phones      []Phone
+	Addresses   []Address
+	ContactURIs []string // where to reach the contact otherwise: mailto:, https: (RFC 8605)
+	URLs        []string
+	Langs       []string // language tags
+	Others      int      // properties that are not shown here
+
+	// Problems is what was wrong with the card. Paths begin at the answer:
+	// "entities[0].vcardArray[1][3]".
+	Problems []Problem
+}
+
+// A Phone is a telephone number.
+type Phone struct {
+	Number string   // as in the card, without "tel:" or "fax:"
+	Ext    string   // extension
+	Types  []string // "voice", "fax", "work" and others, in lower case
+}
+
+// String returns the number and its extension.
+func (p Phone) String() string {
+	if p.Ext == "" {
+		return p.Number
+	}
+	return p.Number + " ext. " + p.Ext
+}
+
+// Fax reports whether the number is for fax and not for voice.
+func (p Phone) Fax() bool { return containsFold(p.Types, "fax") && !containsFold(p.Types, "voice") }
+
+// An Address is a postal address.
+type Address struct {
+	Lines       []string // from the post office box or street to the postal code, without empty ones
+	Country     string   // its name; some servers put the code here
+	CountryCode string   // two letters (RFC 8605 parameter cc)
+}
+
+// IsZero reports whether the server sent no card.
+func (c Card) IsZero() bool { return c.vcard == 0 && c.jscard == 0 && c.uri == 0 }
+
+// Contact decodes the card. A property that cannot be read is skipped and
+// stands in Problems; a card that is no card at all gives an empty Contact with
+// a problem. JSContact is preferred where there are both. Each call decodes
+// anew.
+func (c Card) Contact() Contact { return c.ContactIn(nil) }
+
+// ContactIn decodes the card in the language that fits best, where it has a name,
+// an organisation, a title, a role or an address in several (RFC 7095 section 3.4,
+// RFC 9553 section 2.7.1). The languages are those of [ParseLanguages]; without
+// any, the card is read in the language that it is in.
+func (c Card) ContactIn(languages []string) Contact {
+	var out Contact
+	if !c.IsZero() {
+		r := &reader{source: *c.source}
+		if len(languages) > 0 {
+			r.tongues = &tongues{preferred: languages}
+		}
+		c.decode(&out, r)
+	}
+	return out
+}
+
+// decode reads the card into out, with a reader of the answer that it is in.
+func (c *Card) decode(out *Contact, r *reader) {
+	r.problems = nil
+	if c.jscard > 0 {
+		r.pos = c.jscard
+		r.jsContact(out)
+		if r.tongues != nil {
+			r.tongues.localise(out, r.raw[c.jscard:r.pos])
+		}
+	}
+	if c.vcard > 0 && out.empty() {
+		r.pos = c.vcard
+		r.jCard(out)
+	}
+	if c.uri > 0 {
+		r.pos = c.uri
+		if s, ok := r.component(" "); ok {
+			addNonEmpty(&out.ContactURIs, s)
+		}
+	}
+	out.Problems = mergeProblems(r.problems)
+}
+
+// reset empties c and keeps the memory of the lists that a Summary needs.
+func (c *Contact) reset() {
+	*c = Contact{Emails: c.Emails[:0], Phones: c.Phones[:0], ContactURIs: c.ContactURIs[:0]}
+}
+
+func (c *Contact) empty() bool {
+	return c.Name == "" && c.Org == "" && c.Title == "" && c.Role == "" &&
+		len(c.Emails)+len(c.Phones)+len(c.Addresses)+len(c.ContactURIs)+len(c.URLs) == 0
+}
+
+// addPhone takes a number as text or as a tel URI (RFC 3966). Some cards have
+// "fax:", which was a scheme once (RFC 2806).
+func (c *Contact) addPhone(text, ext string, types []string) {
+	text = strings.TrimSpace(text)
+	p := Phone{Number: text, Ext: ext, Types: types}
+	fax := len(text) >= 4 && strings.EqualFold(text[:4], "fax:")
+	if fax && !p.Fax() { // the scheme counts, whatever the types say
+		p.Types = append(slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "voice" || t == "fax" }), "fax")
+	}
+	if fax || len(text) >= 4 && strings.EqualFold(text[:4], "tel:") {
+		number, params, _ := strings.Cut(text[4:], ";")
+		p.Number = unescapeURI(strings.TrimSpace(number))
+		for param := range strings.SplitSeq(params, ";") {
+			if k, v, _ := strings.Cut(param, "="); strings.EqualFold(k, "ext") && v != "" {
+				p.Ext = unescapeURI(v)
+			}
+		}
+	}
+	if p.Number != "" {
+		c.Phones = append(c.Phones, p)
+	}
+}
+
+func (a *Address) empty() bool {
+	return len(a.Lines) == 0 && a.Country == "" && a.CountryCode == ""
+}
+
+// addLines splits text at line breaks, which some servers send as a backslash
+// and an n.
+func (a *Address) addLines(text string) {
+	if strings.Contains(text, `\n`) {
+		text = strings.ReplaceAll(text, `\n`, "\n")
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			a.Lines = append(a.Lines, line)
+		}
+	}
+}
+
+// mailAddress returns the address of a mailto URI, empty for other URIs.
+func mailAddress(uri string) string {
+	const scheme = "mailto:"
+	if len(uri) < len(scheme) || !strings.EqualFold(uri[:len(scheme)], scheme) {
+		return ""
+	}
+	address, _, _ := strings.Cut(uri[len(scheme):], "?")
+	return strings.TrimSpace(unescapeURI(address))
+}
+
+func unescapeURI(s string) string {
+	if out, err := url.PathUnescape(s); err == nil {
+		return out
+	}
+	return s
+}
+
+func addNonEmpty(dst *[]string, s string) {
+	if s = strings.TrimSpace(s); s != "" {
+		*dst = append(*dst, s)
+	}
+}

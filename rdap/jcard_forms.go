@@ -1,0 +1,234 @@
+package rdap
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Forms of jCards that are wrong and can be read nevertheless.
+const (
+	cardIsObject     = "a jCard that is an object"
+	cardIsFlat       = "a jCard whose properties are not in an array of their own"
+	cardIsDeep       = "a jCard with an array too many around its properties"
+	propertyIsObject = "a property that is an object"
+)
+
+// jCard reads ["vcard", [property, ...]] (RFC 7095 section 3.2), and what servers
+// send in its place.
+func (r *reader) jCard(c *Contact) {
+	r.cardStart = r.pos
+	switch r.peek() {
+	case jsontext.KindBeginObject:
+		r.cardObject(c, cardIsObject)
+	case jsontext.KindBeginArray:
+		if r.beginsProperty() {
+			r.form(cardIsFlat)
+			r.property(c)
+			return
+		}
+		r.card(c)
+	default:
+		r.drop("a jCard")
+	}
+}
+
+// card reads the array of a jCard, which comes next.
+func (r *reader) card(c *Contact) {
+	r.token()
+	for first := true; r.next(); first = false {
+		switch k := r.peek(); {
+		case k == jsontext.KindString:
+			if s := r.unquote(r.value()); !first || !strings.EqualFold(s, "vcard") {
+				r.odd("a jCard begins with \"vcard\" and a list")
+			}
+		case k == jsontext.KindBeginArray && r.beginsWith("vcard"):
+			r.form(cardIsDeep)
+			r.card(c)
+		case k == jsontext.KindBeginArray && r.beginsProperty():
+			r.form(cardIsFlat)
+			r.property(c)
+		case k == jsontext.KindBeginArray:
+			r.properties(c)
+		case k == jsontext.KindBeginObject:
+			r.cardObject(c, cardIsObject)
+		default:
+			r.drop("a list of properties")
+		}
+	}
+}
+
+// properties reads a list of properties, which comes next.
+func (r *reader) properties(c *Contact) {
+	r.token()
+	for r.next() {
+		switch r.peek() {
+		case jsontext.KindBeginArray:
+			if r.firstKind() == jsontext.KindBeginArray {
+				r.form(cardIsDeep)
+				r.properties(c)
+				continue
+			}
+			r.property(c)
+		case jsontext.KindBeginObject:
+			r.cardObject(c, propertyIsObject)
+		default:
+			r.property(c)
+		}
+	}
+}
+
+// firstKind returns the kind of the first element of the array that comes next; the
+// kind of its closing bracket if it has none.
+func (r *reader) firstKind() jsontext.Kind {
+	start := r.pos
+	r.token()
+	k := r.peek()
+	r.pos = start
+	return k
+}
+
+// beginsWith reports whether the first element of the array that comes next is that
+// word.
+func (r *reader) beginsWith(word string) bool {
+	if r.firstKind() != jsontext.KindString {
+		return false
+	}
+	start := r.pos
+	r.token()
+	is := strings.EqualFold(r.unquote(r.value()), word)
+	r.pos = start
+	return is
+}
+
+// beginsProperty reports whether the array that comes next is a property: a name that
+// is followed by parameters.
+func (r *reader) beginsProperty() bool {
+	if r.firstKind() != jsontext.KindString || r.beginsWith("vcard") {
+		return false
+	}
+	start := r.pos
+	r.token()
+	r.skip()
+	k := r.peek()
+	if k == jsontext.KindBeginArray { // PHP's empty object
+		k = r.firstKind()
+	}
+	r.pos = start
+	switch k {
+	case jsontext.KindBeginObject, jsontext.KindEndArray, jsontext.KindNull:
+		return true
+	}
+	return false
+}
+
+// cardObject reads an object that stands for a property, with its name and value as
+// members, or for several, which are members by their names. form is what is wrong
+// with it.
+func (r *reader) cardObject(c *Contact, form string) {
+	name, params, value, end := r.propertyObject()
+	if value == 0 {
+		r.membersOf(c, form)
+		return
+	}
+	r.form(propertyIsObject)
+	p := paramsOf(r)
+	if params > 0 {
+		r.pos = params
+		r.params(&p)
+		r.types = p.types
+	}
+	r.pos = value
+	r.memberValue(c, name, &p)
+	r.pos = end
+}
+
+// propertyObject finds the parts of {"name": ..., "parameters": {...}, "value": ...}.
+// value is 0 if the object that comes next is something else, and then still comes
+// next; otherwise end is where it ends.
+func (r *reader) propertyObject() (name string, params, value, end int) {
+	start := r.pos
+	r.token()
+	for r.next() {
+		switch member := r.name(); {
+		case strings.EqualFold(member, "name") && r.peek() == jsontext.KindString:
+			name = strings.ToLower(r.unquote(r.value()))
+		case (strings.EqualFold(member, "params") || strings.EqualFold(member, "parameters")) && r.peek() == jsontext.KindBeginObject:
+			params = r.skip()
+		case strings.EqualFold(member, "value") || strings.EqualFold(member, "values"):
+			value = r.skip()
+		default:
+			r.skip()
+		}
+	}
+	end = r.pos
+	if name == "" || value == 0 {
+		r.pos = start
+		return "", 0, 0, 0
+	}
+	return name, params, value, end
+}
+
+// membersOf reads {"fn": ..., "email": ...}.
+func (r *reader) membersOf(c *Contact, form string) {
+	if !r.hasProperties() {
+		r.skip()
+		r.lost("an object where properties are due")
+		return
+	}
+	r.form(form)
+	r.token()
+	for r.next() {
+		p := paramsOf(r)
+		r.memberValue(c, strings.ToLower(r.name()), &p)
+	}
+}
+
+// hasProperties reports whether the object that comes next has the name of a property
+// among its members.
+func (r *reader) hasProperties() bool {
+	start, found := r.pos, false
+	r.token()
+	for r.next() {
+		name := strings.ToLower(r.name())
+		found = found || name == "adr" || shown(name)
+		r.skip()
+	}
+	r.pos = start
+	return found
+}
+
+// form records once for the card that it has a wrong form.
+func (r *reader) form(message string) {
+	for _, p := range r.problems {
+		if p.Message == message {
+			return
+		}
+	}
+	here := r.pos
+	r.pos = r.cardStart
+	r.warn(message)
+	r.pos = here
+}
+
+func paramsOf(r *reader) params { return params{types: reuse(r, r.types)} }
+
+// memberValue reads the value of a property, or a list of its values, which comes
+// next.
+func (r *reader) memberValue(c *Contact, name string, p *params) {
+	switch {
+	case name == "adr":
+		r.address(c, p)
+	case !shown(name):
+		if r.skip(); name != "version" {
+			c.Others++
+		}
+	case r.peek() == jsontext.KindBeginArray && name != "n" && name != "org":
+		r.token()
+		for r.next() {
+			r.oneValue(c, name, p)
+		}
+	default:
+		r.oneValue(c, name, p)
+	}
+}

@@ -1,0 +1,126 @@
+package rdap
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// tongues chooses among the languages of one card.
+type tongues struct {
+	preferred []string
+	best      map[string]int // rank of what the contact has, by property
+	addresses map[string]tongue
+}
+
+// A tongue is an address of the contact that stands for others, too.
+type tongue struct{ rank, at int }
+
+// take reports whether a property of a jCard is to be read, and makes room for it
+// if what the contact has instead fits less.
+func (t *tongues) take(c *Contact, name string, p *params) bool {
+	var has *string
+	switch name {
+	case "fn":
+		has = &c.Name
+	case "org":
+		has = &c.Org
+	case "title":
+		has = &c.Title
+	case "role":
+		has = &c.Role
+	default:
+		return true
+	}
+	rank := LanguageRank(p.language, t.preferred)
+	before, again := t.best[name]
+	switch {
+	case again && rank > before:
+		return false
+	case again && rank < before:
+		*has = ""
+	}
+	if t.best == nil {
+		t.best = make(map[string]int)
+	}
+	t.best[name] = rank
+	return true
+}
+
+// replace reports whether an address is one that the contact has in another
+// language. The one that fits better is kept.
+func (t *tongues) replace(c *Contact, a Address, p *params) bool {
+	if p.altid == "" {
+		return false
+	}
+	rank := LanguageRank(p.language, t.preferred)
+	other, ok := t.addresses[p.altid]
+	switch {
+	case ok && rank == other.rank:
+		return false // both are in the same one
+	case ok && rank > other.rank:
+		return true
+	case ok:
+		c.Addresses[other.at] = a
+	default:
+		other.at = len(c.Addresses)
+	}
+	if t.addresses == nil {
+		t.addresses = make(map[string]tongue)
+	}
+	t.addresses[p.altid] = tongue{rank, other.at}
+	return ok
+}
+
+// localise changes a contact that was read from a JSContact card to the
+// localisation that fits best, if one fits better than the card's own language.
+func (t *tongues) localise(c *Contact, card []byte) {
+	var doc map[string]any
+	if !strings.Contains(string(card), `"localizations"`) || json.Unmarshal(card, &doc) != nil {
+		return
+	}
+	all, _ := doc["localizations"].(map[string]any)
+	own, _ := doc["language"].(string)
+	best, chosen := LanguageRank(own, t.preferred), ""
+	for tag := range all {
+		rank := LanguageRank(tag, t.preferred)
+		if rank < best || rank == best && chosen != "" && tag < chosen {
+			best, chosen = rank, tag
+		}
+	}
+	patch, ok := all[chosen].(map[string]any)
+	if !ok {
+		return
+	}
+	for pointer, value := range patch {
+		applyPatch(doc, strings.Split(pointer, "/"), value)
+	}
+	patched, err := json.Marshal(doc)
+	if err != nil {
+		return
+	}
+	var local Contact
+	newReader(patched, "").jsContact(&local)
+	c.Name, c.Org, c.Title, c.Role = local.Name, local.Org, local.Title, local.Role
+	c.Addresses = local.Addresses
+}
+
+// applyPatch sets what a pointer leads to (RFC 9553 section 1.4.2). One that leads
+// nowhere changes nothing.
+func applyPatch(doc map[string]any, path []string, value any) {
+	for i, step := range path {
+		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		if i == len(path)-1 {
+			if value == nil {
+				delete(doc, step)
+			} else {
+				doc[step] = value
+			}
+			return
+		}
+		next, ok := doc[step].(map[string]any)
+		if !ok {
+			return
+		}
+		doc = next
+	}
+}

@@ -1,0 +1,320 @@
+package rdap
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// params are the parameters of a property that matter here.
+type params struct {
+	types          []string
+	cc, label, ext string
+	language       string // of the value
+	altid          string // what others say in other languages (RFC 6350 section 5.4)
+	abuse          bool   // the types say that it is for complaints, as RIPE's do
+}
+
+// property reads [name, parameters, type, value, ...].
+func (r *reader) property(c *Contact) {
+	if r.peek() != jsontext.KindBeginArray {
+		k := r.peek()
+		r.skip()
+		r.lost(kindName(k) + " where a property is due")
+		return
+	}
+	r.token()
+	if !r.next() {
+		r.lost("a property of no elements")
+		return
+	}
+	if r.peek() != jsontext.KindString {
+		r.abandon("a property without name")
+		return
+	}
+	name := strings.ToLower(r.unquote(r.value()))
+	p := params{types: reuse(r, r.types)}
+	if !r.next() {
+		r.lost("a property of one element")
+		return
+	}
+	switch r.peek() {
+	case jsontext.KindBeginObject:
+		r.params(&p)
+		r.types = p.types
+	case jsontext.KindNull:
+		r.skip()
+		r.odd("null where the parameters are due")
+	case jsontext.KindBeginArray: // PHP's empty object
+		r.skip()
+		r.odd("a list where the parameters are due")
+	default:
+		r.abandon("a property without parameters")
+		return
+	}
+	if !r.next() {
+		r.lost("a property of two elements")
+		return
+	}
+	if r.peek() != jsontext.KindString {
+		r.abandon("a property without type")
+		return
+	}
+	r.skip()
+	if !r.next() {
+		r.lost("a property of three elements")
+		return
+	}
+	r.propertyValue(c, name, &p)
+}
+
+// abandon leaves the property being read.
+func (r *reader) abandon(why string) {
+	for {
+		r.skip()
+		if !r.next() {
+			break
+		}
+	}
+	r.lost(why)
+}
+
+func (r *reader) params(p *params) {
+	r.token()
+	for r.next() {
+		switch name := r.name(); {
+		case strings.EqualFold(name, "type"):
+			if r.peek() == jsontext.KindString {
+				var t string
+				r.str(&t)
+				addNonEmpty(&p.types, strings.ToLower(t))
+				continue
+			}
+			r.strings(&p.types)
+			for i, t := range p.types {
+				p.types[i] = strings.ToLower(t)
+			}
+		case strings.EqualFold(name, "cc"):
+			r.str(&p.cc)
+		case strings.EqualFold(name, "label"):
+			r.label(&p.label)
+		case strings.EqualFold(name, "ext"):
+			r.str(&p.ext)
+		case r.tongues != nil && strings.EqualFold(name, "language"):
+			r.str(&p.language)
+		case r.tongues != nil && strings.EqualFold(name, "altid"):
+			r.str(&p.altid)
+		default:
+			r.skip()
+		}
+	}
+}
+
+// label reads the label of an address, which may be a list of lines.
+func (r *reader) label(dst *string) {
+	if r.peek() != jsontext.KindBeginArray {
+		r.str(dst)
+		return
+	}
+	var lines []string
+	r.strings(&lines)
+	*dst = strings.Join(lines, "\n")
+}
+
+// propertyValue reads the values that are left of the property, the first of
+// which comes next, and leaves the property.
+func (r *reader) propertyValue(c *Contact, name string, p *params) {
+	if name == "adr" {
+		r.address(c, p)
+		r.leave()
+		return
+	}
+	if !shown(name) {
+		r.leaveAt()
+		if name != "version" {
+			c.Others++
+		}
+		return
+	}
+	if r.tongues != nil && !r.tongues.take(c, name, p) {
+		r.leaveAt()
+		return
+	}
+	for {
+		r.oneValue(c, name, p)
+		if !r.next() {
+			return
+		}
+	}
+}
+
+// oneValue reads one value of a property that is shown.
+func (r *reader) oneValue(c *Contact, name string, p *params) {
+	types := p.types
+	p.abuse = name == "email" && containsFold(types, "abuse")
+	pass := false
+	if r.brief {
+		// Of a number's types, only that it is for fax counts.
+		pass = !summed(name) || name == "tel" && Phone{Types: types}.Fax()
+		p.types = nil
+	}
+	if pass {
+		r.passText()
+	} else if s, ok := r.component(", "); ok {
+		c.add(name, strings.TrimSpace(s), p)
+	}
+	p.types = types
+}
+
+func (r *reader) address(c *Contact, p *params) {
+	if r.brief {
+		r.passText()
+		return
+	}
+	var a Address
+	r.postal(&a, p)
+	if !a.empty() && (r.tongues == nil || !r.tongues.replace(c, a, p)) {
+		c.Addresses = append(c.Addresses, a)
+	}
+}
+
+// leave passes over the values that follow the one read.
+func (r *reader) leave() {
+	for r.next() {
+		r.skip()
+	}
+}
+
+// leaveAt passes over the next value and those that follow.
+func (r *reader) leaveAt() {
+	r.skip()
+	r.leave()
+}
+
+func shown(name string) bool {
+	switch name {
+	case "fn", "n", "kind", "org", "title", "role", "email", "tel", "url", "lang",
+		"contact-uri", "contact_uri":
+		return true
+	}
+	return false
+}
+
+// summed says whether a Summary needs the property.
+func summed(name string) bool {
+	switch name {
+	case "fn", "n", "kind", "org", "email", "tel", "contact-uri", "contact_uri":
+		return true
+	}
+	return false
+}
+
+// add takes one value of a property.
+func (c *Contact) add(name, s string, p *params) {
+	if s == "" {
+		return
+	}
+	switch name {
+	case "fn":
+		c.Name = s
+	case "n":
+		if c.Name == "" {
+			c.Name = s // until fn comes
+		}
+	case "kind":
+		c.Kind = strings.ToLower(s)
+	case "org":
+		if c.Org == "" {
+			c.Org = s
+		}
+	case "title":
+		if c.Title == "" {
+			c.Title = s
+		}
+	case "role":
+		if c.Role == "" {
+			c.Role = s
+		}
+	case "email":
+		if address := mailAddress(s); address != "" {
+			s = address
+		}
+		c.Emails = append(c.Emails, s)
+		if p.abuse {
+			first(&c.AbuseEmail, s)
+		}
+	case "tel":
+		c.addPhone(s, p.ext, p.types)
+	case "url":
+		c.URLs = append(c.URLs, s)
+	case "lang":
+		c.Langs = append(c.Langs, s)
+	case "contact-uri", "contact_uri":
+		c.ContactURIs = append(c.ContactURIs, s)
+	}
+}
+
+// component reads a value: a string, or a list of strings, which may be lists
+// themselves (RFC 7095 section 3.3.1.3). Empty ones are left out.
+func (r *reader) component(separator string) (string, bool) {
+	switch r.peek() {
+	case jsontext.KindString:
+		return r.unquote(r.value()), r.err == nil
+	case jsontext.KindNumber:
+		return r.value(), r.err == nil
+	case jsontext.KindBeginArray:
+		var parts []string
+		r.token()
+		for r.next() {
+			if s, ok := r.component(separator); ok {
+				addNonEmpty(&parts, s)
+			}
+		}
+		return strings.Join(parts, separator), r.err == nil
+	}
+	r.drop("text")
+	return "", false
+}
+
+// passText passes over a value that component would read, and finds the same wrong.
+func (r *reader) passText() {
+	switch r.peek() {
+	case jsontext.KindString, jsontext.KindNumber:
+		r.skip()
+	case jsontext.KindBeginArray:
+		r.token()
+		for r.next() {
+			r.passText()
+		}
+	default:
+		r.drop("text")
+	}
+}
+
+// postal reads the value of an adr property: post office box, extended
+// address, street, locality, region, postal code, country (RFC 6350 section
+// 6.3.1), each a string or a list of them; or text; or nothing but a label
+// parameter.
+func (r *reader) postal(a *Address, p *params) {
+	if r.peek() != jsontext.KindBeginArray {
+		if s, ok := r.component("\n"); ok {
+			a.addLines(s)
+		}
+	} else {
+		r.token()
+		for i := 0; r.next(); i++ {
+			s, ok := r.component("\n")
+			switch {
+			case !ok:
+			case i == 6:
+				a.Country = strings.TrimSpace(s)
+			default:
+				a.addLines(s)
+			}
+		}
+	}
+	if len(a.Lines) == 0 {
+		a.addLines(p.label)
+	}
+	a.CountryCode = strings.TrimSpace(p.cc)
+}

@@ -1,0 +1,40 @@
+package rdap_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/rdapq/rdapq/rdap"
+)
+
+// A Record has what a registrar's importer wants of an answer. What a server left
+// out is absent, and nothing is made up for it.
+func ExampleRead() {
+	rec, err := rdap.Read([]byte(`{
+		"objectClassName": "domain", "ldhName": "ALPHA.EXAMPLE.", "status": ["client transfer prohibited"],
+		"events": [{"eventAction": "expiration", "eventDate": "2029-07-13T12:00:00+02:00"}],
+		"entities": [{"objectClassName": "entity", "roles": ["registrant"], "vcardArray": ["vcard", [
+			["version", {}, "text", "4.0"], ["fn", {}, "text", ""], ["org", {}, "text", "Moss and Gravel Press"],
+			["email", {}, "text", "owner@holders.example"]]]}],
+		"redacted": [{"name": {"type": "Registrant Name"}, "method": "emptyValue", "reason": {"description": "by request"}}]
+	}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(rdap.DisplayName(rec.LDHName), rdap.EPPStatus(rec.Status[0]))
+	for _, event := range rec.Events {
+		fmt.Println(event.Action, event.Time.UTC())
+	}
+	for _, entity := range rec.Entities {
+		contact := entity.Contact()
+		fmt.Printf("%v: %q, %s, %v\n", entity.Roles, contact.Name, contact.Org, contact.Emails)
+	}
+	for _, r := range rec.Redacted {
+		fmt.Println(r.Name+":", r.Reason)
+	}
+	// Output:
+	// alpha.example clientTransferProhibited
+	// expiration 2029-07-13 10:00:00 +0000 UTC
+	// [registrant]: "", Moss and Gravel Press, [owner@holders.example]
+	// Registrant Name: by request
+}

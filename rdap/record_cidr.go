@@ -1,0 +1,243 @@
+package rdap
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// A cidr is an item of cidr0_cidrs, the extension that NRO registries share.
+type cidr struct {
+	prefix string
+	length *uint32
+}
+
+func (r *reader) cidrs() (out []cidr, whole bool) {
+	before := len(r.problems)
+	for l := r.list(); l.more(r); {
+		r.token()
+		var c cidr
+		for r.next() {
+			switch r.member() {
+			case "v4prefix", "v6prefix":
+				r.str(&c.prefix)
+			case "length":
+				r.number(&c.length)
+			default:
+				r.skip()
+			}
+		}
+		if c.parse().IsValid() {
+			out = append(out, c)
+		} else {
+			r.lost("no prefix")
+		}
+	}
+	return out, len(r.problems) == before
+}
+
+func (c cidr) parse() netip.Prefix {
+	a := parseEnd(c.prefix)
+	switch {
+	case !a.addr.IsValid():
+		return netip.Prefix{}
+	case c.length == nil:
+		return a.prefix()
+	case *c.length > 128:
+		return netip.Prefix{}
+	}
+	return netip.PrefixFrom(a.addr, int(*c.length))
+}
+
+// An end is a startAddress or endAddress that was read.
+type end struct {
+	addr   netip.Addr // zero if it is no address
+	bits   int        // the prefix length behind it; -1 without one
+	padded bool       // its numbers have leading zeros
+}
+
+// prefix returns the network that an end with a prefix length names, the zero
+// Prefix if it names none.
+func (e end) prefix() netip.Prefix {
+	if p := netip.PrefixFrom(e.addr, e.bits); p.IsValid() && p.Masked().Addr() == e.addr {
+		return p
+	}
+	return netip.Prefix{}
+}
+
+// parseEnd reads one end of a range, which may have a prefix length.
+func parseEnd(s string) end {
+	text, length, slash := strings.Cut(strings.TrimSpace(s), "/")
+	e := end{bits: -1}
+	if slash {
+		n, err := strconv.ParseUint(length, 10, 8)
+		if err != nil || n > 128 {
+			return e
+		}
+		e.bits = int(n)
+	}
+	text = strings.TrimSpace(text)
+	addr, err := netip.ParseAddr(text)
+	if err != nil {
+		if text, e.padded = withoutPadding(text); e.padded {
+			addr, err = netip.ParseAddr(text)
+		}
+	}
+	if err != nil || e.bits > addr.BitLen() {
+		return end{bits: -1}
+	}
+	e.addr = addr
+	return e
+}
+
+// withoutPadding removes the leading zeros of an IPv4 address whose numbers all
+// have three digits: it is certain that such numbers are decimal. Others may be
+// octal.
+func withoutPadding(s string) (string, bool) {
+	if len(s) != len("000.000.000.000") {
+		return s, false
+	}
+	parts := strings.Split(s, ".")
+	for i, p := range parts {
+		if len(p) != 3 {
+			return s, false
+		}
+		if parts[i] = strings.TrimLeft(p, "0"); parts[i] == "" {
+			parts[i] = "0"
+		}
+	}
+	return strings.Join(parts, "."), len(parts) == 4
+}
+
+// addressRange reads the ends of a range. Where both are one prefix, or one is
+// absent and the other a prefix, the range is that of the prefix. ok is false if it
+// is not certain which addresses are meant.
+func addressRange(start, end string) (first, last netip.Addr, ok bool) {
+	from, to := parseEnd(start), parseEnd(end)
+	whole := from
+	switch {
+	case strings.TrimSpace(start) == "":
+		whole = to
+	case strings.TrimSpace(end) == "" || from == to && from.bits >= 0:
+	case !from.addr.IsValid() || !to.addr.IsValid(),
+		from.addr == to.addr && from.bits != to.bits: // a prefix, or one address of it?
+		return first, last, false
+	default:
+		return from.addr, to.addr, from.addr.BitLen() == to.addr.BitLen() && !to.addr.Less(from.addr)
+	}
+	if p := whole.prefix(); p.IsValid() {
+		return p.Addr(), LastAddr(p), true
+	}
+	return first, last, false
+}
+
+// AddressRange returns the first and last address of an IP network by its
+// startAddress and endAddress (RFC 9083 section 5.4), in the forms that servers
+// send: also with leading zeros ("074.125.000.000"), and a prefix in place of both.
+// ok is false if they are absent, or if it is not certain which addresses are meant.
+func (rec *Record) AddressRange() (first, last netip.Addr, ok bool) {
+	return addressRange(rec.StartAddress, rec.EndAddress)
+}
+
+// spelling returns an address as the server wrote it, if it wrote one, and no more
+// than a prefix length behind it.
+func spelling(sent string, addr netip.Addr) string {
+	sent, _, _ = strings.Cut(sent, "/")
+	sent = strings.TrimSpace(sent)
+	if written, err := netip.ParseAddr(sent); err == nil && written == addr {
+		return sent
+	}
+	return addr.String()
+}
+
+// rangeEnd reads one end of a range.
+func (r *reader) rangeEnd(dst *string) {
+	r.str(dst)
+	switch e := parseEnd(*dst); {
+	case e.padded:
+		r.odd("an address with leading zeros, read as decimal numbers")
+	case e.bits >= 0:
+		r.odd("a prefix where an address is due")
+	}
+}
+
+// ranges fills in the prefixes of an IP network: the server's own, or if it has
+// none or some of them are lost, those that make up its range.
+func (r *reader) ranges(rec *Record, cidrs []cidr, whole bool) {
+	if len(cidrs) > 0 {
+		rec.CIDRs = make([]netip.Prefix, len(cidrs))
+		for i, c := range cidrs {
+			rec.CIDRs[i] = c.parse()
+		}
+		if whole {
+			return
+		}
+	}
+	first, last, ok := rec.AddressRange()
+	if !ok {
+		switch from, to := parseEnd(rec.StartAddress), parseEnd(rec.EndAddress); {
+		case rec.StartAddress == "" && rec.EndAddress == "":
+		case rec.StartAddress == "" && to.addr.IsValid() || rec.EndAddress == "" && from.addr.IsValid():
+		case !from.addr.IsValid() || !to.addr.IsValid():
+			r.lost("startAddress and endAddress are not both IP addresses")
+		default:
+			r.lost("startAddress and endAddress make no range")
+		}
+		return
+	}
+	if made := RangePrefixes(first, last); made != nil {
+		rec.CIDRs = made
+	} else {
+		r.lost("startAddress and endAddress make no range")
+	}
+}
+
+// RangePrefixes returns the fewest prefixes that make up the addresses from
+// first to last, nil when that is no range. For IPv6 there are at most 254.
+func RangePrefixes(first, last netip.Addr) []netip.Prefix {
+	if first.BitLen() != last.BitLen() || last.Less(first) || first.Zone() != "" || last.Zone() != "" {
+		return nil
+	}
+	var out []netip.Prefix
+	for {
+		// The largest block that begins at first and does not pass last.
+		p := netip.PrefixFrom(first, first.BitLen())
+		end := first
+		for p.Bits() > 0 {
+			wider := netip.PrefixFrom(first, p.Bits()-1)
+			if wider.Masked().Addr() != first {
+				break
+			}
+			widerEnd := LastAddr(wider)
+			if last.Less(widerEnd) {
+				break
+			}
+			p, end = wider, widerEnd
+		}
+		out = append(out, p)
+		if end == last {
+			return out
+		}
+		first = end.Next()
+	}
+}
+
+// LastAddr returns the highest address of p.
+func LastAddr(p netip.Prefix) netip.Addr {
+	if p.Addr().Is4() {
+		b := p.Addr().As4()
+		setHostBits(b[:], p.Bits())
+		return netip.AddrFrom4(b)
+	}
+	b := p.Addr().As16()
+	setHostBits(b[:], p.Bits())
+	return netip.AddrFrom16(b)
+}
+
+func setHostBits(b []byte, bits int) {
+	for i := range b {
+		if host := (i+1)*8 - bits; host > 0 {
+			b[i] |= byte(0xff >> max(8-host, 0))
+		}
+	}
+}

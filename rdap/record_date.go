@@ -1,0 +1,121 @@
+package rdap
+
+import (
+	"strings"
+	"time"
+)
+
+// A dateForm is how a date is written.
+type dateForm int
+
+const (
+	dateRFC3339 dateForm = iota // also for an empty text
+	dateOdd                     // another form with a plain meaning
+	dateJunk                    // not understood
+)
+
+// notADate is the problem of a date in form dateJunk, oddDate that of one in form
+// dateOdd.
+const (
+	notADate = "a date that is not understood"
+	oddDate  = "a date not in the form of RFC 3339"
+)
+
+// oddDates are forms that servers send in place of RFC 3339: moments, which are in
+// UTC if they have no offset.
+var oddDates = [...]string{
+	"2006-01-02T15:04:05Z0700",
+	"2006-01-02 15:04:05Z07:00",
+	"2006-01-02 15:04:05Z0700",
+	"2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04:05",
+	"2006-01-02 15:04:05",
+	"20060102T150405Z0700", // ISO 8601, basic format
+	"20060102T150405Z07:00",
+	"20060102T150405",
+	"20060102150405",
+}
+
+// dayForms are forms of dates without a time.
+var dayForms = [...]string{
+	"2006-01-02",
+	"20060102",
+	"2006/01/02",
+	"2006.01.02",
+	"2006-01-02Z07:00", // XML Schema
+	"02-Jan-2006",
+}
+
+// ParseDate reads a date of an answer, such as [Summary.Created], in the forms that
+// servers send: RFC 3339 (also with a leap second, which is the second after it),
+// ISO 8601 in its basic format, without an offset (UTC), and dates without a time.
+// Those are midnight UTC of that day, with dateOnly true: convert them to no other
+// time zone. ok is false for an empty text, for one that is not understood, and for
+// the year 1, which some servers send for no date.
+func ParseDate(s string) (t time.Time, dateOnly, ok bool) {
+	t, dateOnly, form := parseDate(s)
+	return t, dateOnly, s != "" && form != dateJunk
+}
+
+func parseDate(s string) (t time.Time, dateOnly bool, form dateForm) {
+	if s == "" {
+		return time.Time{}, false, dateRFC3339
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		t, dateOnly, form, err = parseOddDate(strings.ToUpper(strings.TrimSpace(s)))
+	}
+	if err != nil || t.Year() <= 1 || t.Year() > 9999 {
+		return time.Time{}, false, dateJunk
+	}
+	return t, dateOnly, form
+}
+
+// parseOddDate reads a date in capitals.
+func parseOddDate(s string) (t time.Time, dateOnly bool, form dateForm, err error) {
+	if before, leap := cutLeapSecond(s); leap {
+		t, err = time.Parse(time.RFC3339, before)
+		if err != nil {
+			t, err = parseForms(oddDates[:], before)
+			form = dateOdd
+		}
+		return t.Add(time.Second), false, form, err
+	}
+	if t, err = time.Parse(time.RFC3339, s); err == nil {
+		return t, false, dateRFC3339, nil
+	}
+	if t, err = parseForms(oddDates[:], s); err == nil {
+		return t, false, dateOdd, nil
+	}
+	if t, err = parseForms(dayForms[:], s); err == nil {
+		// Whatever its offset, it is the day that is written.
+		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC), true, dateOdd, nil
+	}
+	return t, false, dateOdd, err
+}
+
+func parseForms(forms []string, s string) (t time.Time, err error) {
+	for _, form := range forms {
+		if t, err = time.Parse(form, s); err == nil {
+			break
+		}
+	}
+	return t, err
+}
+
+// cutLeapSecond returns a date whose seconds are 60 with 59 in their place.
+func cutLeapSecond(s string) (before string, leap bool) {
+	for _, at := range [...]struct {
+		seconds int
+		sign    byte // before them; 0: a digit
+	}{{len("2006-01-02T15:04:"), ':'}, {len("20060102T1504"), 0}, {len("200601021504"), 0}} {
+		i := at.seconds
+		if len(s) < i+2 || s[i:i+2] != "60" || len(s) > i+2 && isDigit(s[i+2]) {
+			continue
+		}
+		if sign := s[i-1]; sign == at.sign || at.sign == 0 && isDigit(sign) {
+			return s[:i] + "59" + s[i+2:], true
+		}
+	}
+	return s, false
+}

@@ -1,0 +1,92 @@
+package rdap
+
+import (
+	"testing"
+	"time"
+)
+
+func TestParseDate(t *testing.T) {
+	for in, want := range map[string]struct {
+		time string // RFC 3339, UTC; without a time for a date only; empty: none
+		form dateForm
+	}{
+		"":                              {"", dateRFC3339},
+		"2024-02-29T23:59:59Z":          {"2024-02-29T23:59:59Z", dateRFC3339},
+		"2024-02-29T23:59:59.123456Z":   {"2024-02-29T23:59:59.123456Z", dateRFC3339},
+		"2012-03-02T08:03:18-05:00":     {"2012-03-02T13:03:18Z", dateRFC3339},
+		"1997-09-15T07:00:00.000+0000":  {"1997-09-15T07:00:00Z", dateOdd},
+		"2019-11-24T13:58:35":           {"2019-11-24T13:58:35Z", dateOdd},
+		"2019-11-24 13:58:35":           {"2019-11-24T13:58:35Z", dateOdd},
+		"2019-11-24 13:58:35+01":        {"", dateJunk},
+		" 2019-11-24t13:58:35z ":        {"2019-11-24T13:58:35Z", dateRFC3339},
+		"2019-11-24":                    {"2019-11-24", dateOdd},
+		"2019-11-24T13:58Z":             {"2019-11-24T13:58:00Z", dateOdd},
+		"0001-01-01T00:00:00Z":          {"", dateJunk},
+		"0000-00-00T00:00:00Z":          {"", dateJunk},
+		"2023-02-29T00:00:00Z":          {"", dateJunk},
+		"20230705":                      {"2023-07-05", dateOdd},
+		"2023/07/05":                    {"2023-07-05", dateOdd},
+		"2023.07.05":                    {"2023-07-05", dateOdd},
+		"05-jul-2023":                   {"2023-07-05", dateOdd},
+		"2023-07-05Z":                   {"2023-07-05", dateOdd},
+		"2023-07-05+13:00":              {"2023-07-05", dateOdd},
+		"20230705T101112Z":              {"2023-07-05T10:11:12Z", dateOdd},
+		"20230705T101112+0200":          {"2023-07-05T08:11:12Z", dateOdd},
+		"20230705101112":                {"2023-07-05T10:11:12Z", dateOdd},
+		"20230735":                      {"", dateJunk},
+		"2023070":                       {"", dateJunk},
+		"00010101":                      {"", dateJunk},
+		"createTime":                    {"", dateJunk},
+		"9999-12-31T23:59:59Z":          {"9999-12-31T23:59:59Z", dateRFC3339},
+		"2019-11-24T13:58:35\x1b[31mZ":  {"", dateJunk},
+		"2019-11-24T13:58:35+99:99":     {"", dateJunk},
+		"2016-12-31T23:59:60Z":          {"2017-01-01T00:00:00Z", dateRFC3339},
+		"1990-12-31T15:59:60-08:00":     {"1991-01-01T00:00:00Z", dateRFC3339},
+		"2016-12-31T23:59:60.5Z":        {"2017-01-01T00:00:00.5Z", dateRFC3339},
+		"2016-12-31 23:59:60":           {"2017-01-01T00:00:00Z", dateOdd},
+		"20161231T235960Z":              {"2017-01-01T00:00:00Z", dateOdd},
+		"20161231235960":                {"2017-01-01T00:00:00Z", dateOdd},
+		"2016-12-31T23:59:61Z":          {"", dateJunk},
+		"2016-12-31T23:60:00Z":          {"", dateJunk},
+		"9999-12-31T23:59:60Z":          {"", dateJunk},
+		"2019-11-24T13:58:35.000+01:00": {"2019-11-24T12:58:35Z", dateRFC3339},
+	} {
+		got, dateOnly, form := parseDate(in)
+		text := ""
+		switch {
+		case dateOnly && got.Equal(got.UTC().Truncate(24*time.Hour)):
+			text = got.UTC().Format(time.DateOnly)
+		case !got.IsZero():
+			text = got.UTC().Format(time.RFC3339Nano)
+		}
+		if text != want.time || form != want.form {
+			t.Errorf("%q: %s, form %d, want %s, form %d", in, text, form, want.time, want.form)
+		}
+	}
+}
+
+func FuzzDate(f *testing.F) {
+	for _, s := range []string{
+		"2024-02-29T23:59:59Z", "1997-09-15T07:00:00.000+0000", "2019-11-24 13:58:35", "0001-01-01T00:00:00Z",
+		"2019-11-24t13:58z", "2019-11-24", "createTime", "2012-03-02T08:03:18-05:00", "20161231T235960Z", "2016-12-31 23:59:60.25", "31-dec-2016", "\u0662\u0660\u0661\u0669-11-24",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got, dateOnly, form := parseDate(s)
+		switch {
+		case s == "" || form == dateJunk:
+			if !got.IsZero() || dateOnly {
+				t.Fatalf("%q: %v out of nothing", s, got)
+			}
+			return
+		case got.Year() <= 1:
+			t.Fatalf("%q: %v", s, got)
+		}
+		// What was read can be written, and read again as the same moment.
+		again, _, form := parseDate(got.Format(time.RFC3339Nano))
+		if !again.Equal(got) || form != dateRFC3339 {
+			t.Fatalf("%q: %v, again %v, form %d", s, got, again, form)
+		}
+	})
+}

@@ -1,0 +1,320 @@
+package rdap
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Read decodes an RDAP response: an object, search results, help or an error
+// (RFC 9083). It takes what servers send in practice: a byte-order mark, bytes
+// that are not UTF-8, members that stand twice (the last counts), numbers for
+// strings and strings for numbers, one value where a list is due, null
+// anywhere. What was out of order is in [Record.Problems]. The error is a
+// [*FormatError] when raw is not a JSON object or nests more than 100 deep. raw is
+// not kept.
+func Read(raw []byte) (*Record, error) {
+	doc, err := open(raw)
+	if err != nil {
+		return nil, err
+	}
+	return doc.record(), nil
+}
+
+// open finds the object in a response, without a second check of bytes that are
+// valid.
+func open(raw []byte) (*document, error) {
+	doc, err := openDocument(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &doc, nil
+}
+
+// A document is a response that can be read.
+type document struct {
+	sent     []byte   // as the server sent it, without byte-order mark
+	object   []byte   // valid, and nested no deeper than maxNesting
+	followed bool     // something follows it
+	warnings []string // what was mended
+}
+
+// record decodes the document.
+func (d *document) record() *Record {
+	walk := newReader(bytes.Clone(d.object), "") // which cards are read from later
+	rec := new(Record)
+	walk.record(rec)
+	rec.Problems = d.problems(walk.problems)
+	rec.Truncations = walk.truncations
+	return rec
+}
+
+// openDocument finds the object in a response.
+func openDocument(raw []byte) (document, *FormatError) {
+	raw = trimBOM(raw)
+	if tooDeep(raw) {
+		return document{}, errTooDeep()
+	}
+	object, followed, err := firstObject(raw)
+	if err == nil {
+		return document{sent: raw, object: object, followed: followed}, nil
+	}
+	// Line breaks and tabs within strings are not JSON, and servers send them.
+	if fixed, warnings := clean(raw); len(warnings) > 0 {
+		if object, followed, again := firstObject(fixed); again == nil {
+			return document{sent: raw, object: object, followed: followed, warnings: warnings}, nil
+		}
+	}
+	return document{}, err
+}
+
+func firstObject(raw []byte) (object []byte, followed bool, err *FormatError) {
+	value, followed, broken := firstValue(raw)
+	if broken != nil {
+		return nil, false, syntaxError(broken)
+	}
+	if k := jsontext.Value(value).Kind(); k != jsontext.KindBeginObject {
+		return nil, false, formatError(nil, "%s where an object is due", kindName(k))
+	}
+	return value, followed, nil
+}
+
+// problems adds what was wrong with the answer as a whole to what was wrong
+// with its members.
+func (d *document) problems(list []Problem) []Problem {
+	if d.followed {
+		list = append(list, Problem{Message: "something follows the JSON object"})
+	}
+	for _, w := range d.warnings {
+		list = append(list, Problem{Message: w})
+	}
+	return list[:min(len(list), maxProblems)]
+}
+
+// record reads the object that comes next.
+func (r *reader) record(rec *Record) {
+	if !r.enterObject() {
+		return
+	}
+	var m marks
+	var code *uint32
+	var problemStatus *uint32 // RFC 9457 section 3.1.2
+	var cidrs []cidr
+	whole := true // nothing of cidrs was lost
+	for r.next() {
+		name := r.member()
+		m.see(name, r.peek())
+		switch name {
+		case "objectClassName":
+			r.str(&m.object)
+		case "status":
+			if r.peek() == jsontext.KindNumber {
+				r.number(&problemStatus)
+				continue
+			}
+			r.strings(&rec.Status)
+		case "name":
+			r.str(&rec.Name)
+		case "type":
+			r.str(&rec.Type)
+		case "country":
+			r.str(&rec.Country)
+		case "ldhName":
+			r.str(&rec.LDHName)
+		case "unicodeName":
+			r.str(&rec.UnicodeName)
+		case "nameservers":
+			r.nameservers(&rec.Nameservers)
+		case "secureDNS":
+			r.secureDNS(&rec.SecureDNS)
+		case "startAddress":
+			r.rangeEnd(&rec.StartAddress)
+		case "endAddress":
+			r.rangeEnd(&rec.EndAddress)
+		case "ipVersion":
+			r.str(&rec.IPVersion)
+		case "parentHandle":
+			r.str(&rec.ParentHandle)
+		case "cidr0_cidrs":
+			cidrs, whole = r.cidrs()
+		case "startAutnum":
+			r.number(&rec.StartAutnum)
+		case "endAutnum":
+			r.number(&rec.EndAutnum)
+		case "roles":
+			r.strings(&rec.Roles)
+		case "vcardArray":
+			rec.read(r, &rec.vcard)
+		case "jscard":
+			rec.read(r, &rec.jscard)
+		case "contact_URI":
+			rec.read(r, &rec.uri)
+		case "title":
+			r.str(&rec.Title)
+		case "description":
+			r.strings(&rec.Description)
+		case "detail":
+			r.strings1(&rec.Description)
+		case "errorCode":
+			r.number(&code)
+		default:
+			switch {
+			case r.common(name, &rec.Common):
+			case r.brief || !r.recordRest(name, rec):
+				r.skip()
+			}
+		}
+	}
+	switch {
+	case code != nil:
+		rec.ErrorCode = int(*code)
+	case problemStatus != nil && m.object == "":
+		rec.ErrorCode = int(*problemStatus)
+	}
+	if rec.Class = m.class(); m.object == "" && (m.own != "" || m.named) && rec.Class != "" {
+		r.odd("no objectClassName")
+	}
+	r.unicodeName(rec.LDHName, &rec.UnicodeName)
+	r.ranges(rec, cidrs, whole)
+}
+
+// strings1 reads the one string that RFC 9457 has where RFC 9083 has a list.
+func (r *reader) strings1(dst *[]string) {
+	var s string
+	r.str(&s)
+	if s != "" {
+		*dst = append(*dst, s)
+	}
+}
+
+// recordRest reads the members that no Summary needs.
+func (r *reader) recordRest(name string, rec *Record) bool {
+	switch name {
+	case "ipAddresses":
+		r.addresses(&rec.V4, &rec.V6)
+	case "arin_originas0_originautnums":
+		r.numbers(&rec.OriginAutnums)
+	case "variants":
+		r.variants(&rec.Variants)
+	case "network":
+		if r.peek() != jsontext.KindBeginObject {
+			r.drop("an object")
+			return true
+		}
+		rec.Network = new(Record)
+		r.record(rec.Network)
+	case "asEventActor":
+		r.events(&rec.AsEventActor)
+	case "networks":
+		r.records(&rec.Networks)
+	case "autnums":
+		r.records(&rec.Autnums)
+	case "notices":
+		r.notices(&rec.Notices)
+	case "redacted":
+		r.redacted(&rec.Redacted)
+	case "rdapConformance":
+		r.strings(&rec.Conformance)
+	default:
+		if !strings.HasSuffix(name, "SearchResults") {
+			return false
+		}
+		r.records(&rec.Results)
+	}
+	return true
+}
+
+func (r *reader) records(dst *[]Record) {
+	r.again(*dst != nil)
+	var out []Record
+	for l := r.list().of(roomRecord); l.more(r); {
+		out = append(out, Record{})
+		r.record(&out[len(out)-1])
+	}
+	if out != nil {
+		*dst = out
+	}
+}
+
+// common reads the members of Common; false means that name is none of them.
+func (r *reader) common(name string, c *Common) bool {
+	switch name {
+	case "handle":
+		r.str(&c.Handle)
+	case "status":
+		r.strings(&c.Status)
+	case "entities":
+		r.entities(&c.Entities)
+	case "events":
+		r.events(&c.Events)
+	case "links":
+		r.links(&c.Links)
+	case "remarks":
+		r.notices(&c.Remarks)
+	case "publicIds":
+		r.publicIDs(&c.PublicIDs)
+	case "port43":
+		r.str(&c.Port43)
+	case "lang":
+		r.str(&c.Lang)
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *reader) entities(dst *[]Entity) {
+	r.again(len(*dst) > 0)
+	out := reuse(r, *dst)
+	for l := r.list().of(roomEntity); l.more(r); {
+		if len(out) < cap(out) { // what it holds from another answer keeps its memory
+			out = out[:len(out)+1]
+			out[len(out)-1].reset()
+		} else {
+			out = append(out, Entity{})
+		}
+		r.entity(&out[len(out)-1])
+	}
+	if len(out) > 0 {
+		*dst = out
+	}
+}
+
+func (r *reader) entity(e *Entity) {
+	if !r.enterObject() {
+		return
+	}
+	for r.next() {
+		switch name := r.member(); name {
+		case "roles":
+			r.strings(&e.Roles)
+		case "vcardArray":
+			e.read(r, &e.vcard)
+		case "jscard":
+			e.read(r, &e.jscard)
+		case "contact_URI":
+			e.read(r, &e.uri)
+		case "handle":
+			r.str(&e.Handle)
+		case "publicIds":
+			r.publicIDs(&e.PublicIDs)
+		case "entities":
+			r.entities(&e.Entities)
+		default:
+			switch {
+			case r.brief:
+				r.skip()
+			case r.common(name, &e.Common):
+			case name == "asEventActor":
+				r.events(&e.AsEventActor)
+			case name == "networks":
+				r.records(&e.Networks)
+			case name == "autnums":
+				r.records(&e.Autnums)
+			default:
+				r.skip()
+			}
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package rdap
+
+import (
+	"bytes"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// checkResponse compares what a Response gives with what the functions give that look
+// at the bytes alone.
+func checkResponse(t *testing.T, raw []byte) {
+	t.Helper()
+	r, err := Parse(raw)
+	wantRecord, wantErr := Read(raw)
+	if (err == nil) != (wantErr == nil) {
+		t.Fatalf("%v, want %v", err, wantErr)
+	}
+	if err != nil {
+		return
+	}
+	wantOut, wantWarnings, wantErr := Compact([]byte("x"), raw)
+	out, warnings, err := r.AppendCompact([]byte("x"))
+	if !bytes.Equal(out, wantOut) || !cmp.Equal(warnings, wantWarnings) || (err == nil) != (wantErr == nil) {
+		t.Fatalf("compact %q, %q, %v, want %q, %q, %v", out, warnings, err, wantOut, wantWarnings, wantErr)
+	}
+	wantSummary, wantProblems, wantErr := Summarize(raw)
+	if wantErr != nil {
+		t.Fatal(wantErr)
+	}
+	summary, problems := r.Summary()
+	if d := cmp.Diff(wantSummary, summary) + cmp.Diff(wantProblems, problems, cmpopts.EquateEmpty()); d != "" {
+		t.Fatal(d)
+	}
+	if d := cmp.Diff(wantRecord, r.Record(), cmp.AllowUnexported(Card{}, Record{}, Entity{}), cmpopts.IgnoreFields(Card{}, "source"), cmpopts.EquateComparable(netip.Prefix{})); d != "" {
+		t.Fatal(d)
+	}
+}
+
+func TestResponse(t *testing.T) {
+	bodies := [][]byte{
+		[]byte(" {\n\"objectClassName\" : \"domain\", \"a\": [ 1 , 2 ] }\r\n"),
+		[]byte("\xef\xbb\xbf{\"objectClassName\":\"domain\"}"),
+		[]byte("{\"objectClassName\":\"domain\",\"ldhName\":\"\u202e\xff\"}"),
+		[]byte("{\"objectClassName\":\"domain\",\"handle\":\"a\tb\"}"),
+		[]byte(`{"objectClassName":"domain"} <!-- x -->`),
+		[]byte(`[]`),
+		[]byte(`{}`),
+		nil,
+	}
+	files, _ := filepath.Glob("testdata/*.json")
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tight, _, err := Compact(nil, raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies = append(bodies, raw, tight)
+	}
+	for _, raw := range bodies {
+		checkResponse(t, raw)
+	}
+}
+
+// A walk over what is no JSON after all must end, and not leave the text.
+func FuzzWalk(f *testing.F) {
+	seed(f)
+	f.Add([]byte(`{"entities":[{"vcardArray":["vcard",[["adr",{"type":`))
+	f.Add([]byte(`{"events":[{]}],"nameservers":"x\`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		checkResponse(t, raw)
+		for _, brief := range []bool{false, true} {
+			r := newReader(raw, "")
+			r.brief = brief
+			rec := new(Record)
+			r.record(rec)
+			s := summarizer{reader: *r}
+			s.record(rec)
+		}
+		if tight := appendTight(nil, raw); len(tight) > len(raw) {
+			t.Fatalf("%q is longer than %q", tight, raw)
+		}
+	})
+}
+
+// BenchmarkResponse does what is done with each answer of a batch after its body
+// is read, step by step.
+func BenchmarkResponse(b *testing.B) {
+	raw := benchAnswer(b)
+	r, err := Parse(raw)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("survey", func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if s := surveyOf(raw); !s.valid || !s.tight || !s.plain {
+				b.Fatalf("%+v", s)
+			}
+		}
+	})
+	b.Run("summarize", func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, problems := r.Summary(); len(problems) > 0 {
+				b.Fatal(problems)
+			}
+		}
+	})
+	b.Run("compact", func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		b.ReportAllocs()
+		var buf []byte
+		for b.Loop() {
+			buf, _, _ = r.AppendCompact(buf[:0])
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package rdap
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Event actions (RFC 9083 section 10.2.3, ICANN's response profile).
+const (
+	EventRegistration        = "registration"
+	EventLastChanged         = "last changed"
+	EventExpiration          = "expiration"
+	EventRegistrarExpiration = "registrar expiration"
+	EventLastUpdate          = "last update" // not registered: how MarkMonitor says "last changed"
+)
+
+// dates fills in the three dates. A date that is not understood is a problem, and absent.
+func (s *summarizer) dates(events []Event) {
+	var byRegistrar, lastUpdate string
+	for i, e := range events {
+		var dst *string
+		action := strings.TrimSpace(e.Action)
+		switch {
+		case strings.EqualFold(action, EventRegistration):
+			dst = &s.out.Created
+		case strings.EqualFold(action, EventLastChanged):
+			dst = &s.out.Updated
+		case strings.EqualFold(action, EventExpiration):
+			dst = &s.out.Expires
+		case strings.EqualFold(action, EventRegistrarExpiration):
+			dst = &byRegistrar
+		case strings.EqualFold(action, EventLastUpdate):
+			dst = &lastUpdate
+		default:
+			continue
+		}
+		if e.Raw == "" {
+			continue
+		}
+		t, _, form := parseDate(e.Raw)
+		if form != dateRFC3339 {
+			p := Problem{Path: "events[" + strconv.Itoa(i) + "].eventDate", Message: oddDate}
+			if form == dateJunk {
+				p.Message, p.Lost = notADate, true
+			}
+			s.problem(p)
+			if p.Lost {
+				continue
+			}
+		}
+		// Of several changes the last one counts, of several registrations the first.
+		if *dst != "" {
+			other, _, _ := parseDate(*dst)
+			if t.Before(other) == (dst != &s.out.Created) || t.Equal(other) {
+				continue
+			}
+		}
+		*dst = e.Raw
+	}
+	if s.out.Expires == "" {
+		s.out.Expires = byRegistrar
+	}
+	if s.out.Updated == "" {
+		s.out.Updated = lastUpdate
+	}
+}
+
+// registrar fills in who the registrar is.
+func (s *summarizer) registrar(entities []Entity) {
+	e := FindRole(entities, "registrar")
+	if e == nil {
+		return
+	}
+	s.out.RegistrarID = RegistrarID(e.PublicIDs)
+	s.out.Registrar = nameOf(e, s.contact(&e.Card))
+	if s.out.Registrar == "" && s.out.RegistrarID != "" {
+		s.out.Registrar = "IANA " + s.out.RegistrarID
+	}
+}
+
+// RegistrarID returns the registrar's number at IANA. Registries add numbers of
+// their own, in any order.
+func RegistrarID(ids []PublicID) string {
+	for _, id := range ids {
+		if strings.EqualFold(strings.TrimSpace(id.Type), "IANA Registrar ID") {
+			return strings.TrimSpace(id.Identifier)
+		}
+	}
+	return ""
+}
+
+func nameOf(e *Entity, c *Contact) string {
+	switch {
+	case c.Name != "":
+		return c.Name
+	case c.Org != "":
+		return c.Org
+	}
+	return e.Handle
+}
+
+// holder fills in the registrant: the first that is an organisation, since
+// registries list maintainers and persons under the same role, else the first
+// with a name, else the first.
+func (s *summarizer) holder(entities []Entity) {
+	best := 0
+	for i := range entities {
+		e := &entities[i]
+		if !e.HasRole("registrant") {
+			continue
+		}
+		c := s.contact(&e.Card)
+		rank := 1
+		switch {
+		case c.Kind == "org":
+			rank = 3
+		case c.Name != "" || c.Org != "":
+			rank = 2
+		}
+		if name := nameOf(e, c); name != "" && rank > best {
+			best, s.out.Holder = rank, name
+		}
+	}
+}
+
+// abuse fills in how to reach the abuse contact: the registrar's, else any. Address and
+// number are of one contact: the first one that has an address, else the first one
+// that has a number.
+func (s *summarizer) abuse(rec *Record) {
+	if registrar := FindRole(rec.Entities, "registrar"); registrar != nil {
+		s.abuseIn(registrar.Entities)
+		if s.out.AbuseEmail == "" && registrar.HasRole("abuse") {
+			s.abuseOf(&registrar.Card)
+		}
+		if s.out.AbuseEmail != "" || s.out.AbusePhone != "" {
+			return
+		}
+	}
+	if rec.Class == ClassEntity && (s.out.AbuseEmail != "" || containsFold(rec.Roles, "abuse")) {
+		s.abuseOf(&rec.Card)
+	}
+	s.abuseIn(rec.Entities)
+}
+
+// abuseIn looks at the entities of one level before it looks inside them.
+func (s *summarizer) abuseIn(entities []Entity) {
+	for i := range entities {
+		if s.out.AbuseEmail != "" {
+			return
+		}
+		if e := &entities[i]; e.HasRole("abuse") {
+			s.abuseOf(&e.Card)
+		}
+	}
+	for i := range entities {
+		if s.out.AbuseEmail != "" {
+			return
+		}
+		if e := &entities[i]; len(e.Entities) > 0 {
+			s.abuseIn(e.Entities)
+		}
+	}
+}
+
+// abuseOf takes address and number of a contact, if it has an address or if there is
+// no other number.
+func (s *summarizer) abuseOf(card *Card) {
+	c := s.contact(card)
+	if mail, phone := c.mail(), c.phone(); mail != "" || s.out.AbusePhone == "" {
+		s.out.AbuseEmail, s.out.AbusePhone = mail, phone
+	}
+}
+
+// mail returns the address for complaints, else the first e-mail address, which
+// may stand as a contact URI.
+func (c *Contact) mail() string {
+	if c.AbuseEmail != "" {
+		return c.AbuseEmail
+	}
+	if len(c.Emails) > 0 {
+		return c.Emails[0]
+	}
+	for _, uri := range c.ContactURIs {
+		if address := mailAddress(uri); address != "" {
+			return address
+		}
+	}
+	return ""
+}
+
+// phone returns the first number that is not for fax.
+func (c *Contact) phone() string {
+	for _, p := range c.Phones {
+		if !p.Fax() {
+			return p.String()
+		}
+	}
+	return ""
+}
+
+// FindRole returns the first entity with the role.
+func FindRole(entities []Entity, role string) *Entity {
+	for i := range entities {
+		if e := &entities[i]; e.HasRole(role) {
+			return e
+		}
+	}
+	return nil
+}
