@@ -112,6 +112,21 @@ const (
 // isPlain reports whether all of eight bytes are under 0x7f.
 func isPlain(eight uint64) bool { return (eight|(eight+eachByte))&highBits == 0 }
 
+// allPlain reports whether all bytes of text are under 0x7f.
+func allPlain(text []byte) bool {
+	for ; len(text) >= 8; text = text[8:] {
+		if !isPlain(eight(text, 0)) {
+			return false
+		}
+	}
+	for _, b := range text {
+		if b >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
 // firstQuote returns which of eight bytes is the first quotation mark, 8 if
 // none is.
 func firstQuote(eight uint64) int {

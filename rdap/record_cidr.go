@@ -173,10 +173,12 @@ func (r *reader) ranges(rec *Record, cidrs []cidr, whole bool) {
 			return
 		}
 	}
+	if rec.StartAddress == "" && rec.EndAddress == "" {
+		return
+	}
 	first, last, ok := rec.AddressRange()
 	if !ok {
 		switch from, to := parseEnd(rec.StartAddress), parseEnd(rec.EndAddress); {
-		case rec.StartAddress == "" && rec.EndAddress == "":
 		case rec.StartAddress == "" && to.addr.IsValid() || rec.EndAddress == "" && from.addr.IsValid():
 		case !from.addr.IsValid() || !to.addr.IsValid():
 			r.lost("startAddress and endAddress are not both IP addresses")

@@ -365,7 +365,17 @@ func TestInBrief(t *testing.T) {
 	const remark = `"remarks":[{"title":"Incomplete Data","type":"object truncated due to unexplainable reasons","description":["%"]}]`
 	brief := strings.Replace(remark, "%", "Summary data only. For complete data, send a specific query for the object.", 1)
 	broken := strings.Replace(remark, "%", "The database is down.", 1)
+	within := func(notice string) string { return `{"objectClassName":"domain","entities":[{` + notice + `}]}` }
+	says := func(text string) string { return within(strings.Replace(remark, "%", text, 1)) }
 	for body, warned := range map[string]bool{
+		says("SUMMARY DATA ONLY"):                                                  false,
+		says(`Résumé: summary data only`):                                          false,
+		says(`\u0053ummary data only`):                                             false,
+		says("YyYqQ FOR complete data, SEND a specific QUERY"):                     false,
+		within(strings.Replace(broken, "Incomplete Data", "Summary data only", 1)): false,
+		says("data only. Summary"):                                                 true,
+		says("query"):                                                              true,
+		within(strings.Replace(broken, `[{`, `[{"x":"summary data only",`, 1)):     true,
 		`{"objectClassName":"domain","nameservers":[{` + brief + `}],"entities":[{` + brief + `,"entities":[{` + brief + `}]}]}`: false,
 		`{"objectClassName":"entity","networks":[{` + brief + `}]}`:                                                              false,
 		`{"domainSearchResults":[{` + brief + `}]}`:                                                                              false,
@@ -388,6 +398,30 @@ func TestInBrief(t *testing.T) {
 				t.Errorf("%s: %+v", body, tr)
 			}
 		}
+	}
+}
+
+// Most responses have notices of data left out in many entities.
+func TestLossesTakeNoMemory(t *testing.T) {
+	const entity = `,{"remarks":[{"title":"REDACTED FOR PRIVACY","type":"object redacted due to authorization","description":["Some data was removed."]}]}`
+	allocs := func(entities int) float64 {
+		raw := []byte(`{"objectClassName":"domain","entities":[{}` + strings.Repeat(entity, entities) + `]}`)
+		return testing.AllocsPerRun(20, func() {
+			if s := surveyOf(raw); len(s.losses) != 1 || s.losses[0].more != entities-1 {
+				t.Fatalf("%+v", s)
+			}
+		})
+	}
+	if one, ten := allocs(1), allocs(10); ten > one {
+		t.Errorf("%v allocations for ten notices, %v for one", ten, one)
+	}
+}
+
+// A record without addresses is not searched for a range.
+func TestNoRangeTakesNoMemory(t *testing.T) {
+	r := new(reader)
+	if n := testing.AllocsPerRun(20, func() { r.ranges(&Record{}, nil, true) }); n > 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 
