@@ -102,12 +102,14 @@ type sequence struct {
 	awaiting atomic.Bool  // a response, or its end, is still to come
 	last     atomic.Int64 // when a byte came, in Unix nanoseconds
 	begun    atomic.Int64 // when the request under way was sent; 0: its response has begun
+	wrote    atomic.Int64 // when the last call of Write returned, in Unix nanoseconds; 0: it has not
 	slowest  atomic.Int64 // the longest time to a first byte
 	final    atomic.Bool  // the end of the connection is announced, or is our doing
 
 	mu      sync.Mutex
 	broken  bool
 	lost    bool // it was closed before it could be silent
+	read    bool // lost is due to something that net/http read
 	pending []pendingCheck
 }
 
@@ -181,18 +183,31 @@ func (s *sequence) came() bool {
 	return false
 }
 
+// writerWait is how long net/http waits, after a response, for its goroutine that
+// wrote the request to get on. Then it closes the connection.
+const writerWait = 50 * time.Millisecond
+
+// wroteLate reports whether net/http may have closed the connection for that
+// reason, which happens on a busy machine.
+func (s *sequence) wroteLate() bool {
+	wrote, last := s.wrote.Load(), s.last.Load()
+	return (wrote == 0 || wrote > last) && time.Since(time.Unix(0, last)) >= writerWait*9/10 // the clock may be set
+}
+
 // closed is called when net/http closes the connection although the server did
-// not. While no request is under way it does so for one reason only: it read
-// something. Otherwise nobody will learn whether more would have come.
+// not. While no request is under way it does so because it read something, or
+// because the request was written late. Otherwise nobody will learn whether more
+// would have come.
 func (s *sequence) closed() {
+	late := s.wroteLate()
 	switch {
 	case s.final.Load():
-	case !s.awaiting.Load():
+	case !late && !s.awaiting.Load():
 		s.suspect()
 	default:
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.lost = true
+		s.lost, s.read = true, !late
 		for _, p := range s.pending {
 			p.done <- ErrDesync
 		}
@@ -204,7 +219,7 @@ func (s *sequence) closed() {
 func (s *sequence) ended(whole bool) {
 	s.awaiting.Store(false)
 	s.mu.Lock()
-	early := s.lost
+	early := s.lost && s.read
 	s.mu.Unlock()
 	if whole && early {
 		s.suspect() // net/http had read on, and closed the connection for it

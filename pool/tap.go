@@ -93,6 +93,17 @@ func (t *tap) Read(p []byte) (int, error) {
 	return n, err
 }
 
+func (t *tap) Write(p []byte) (int, error) {
+	s := t.seq.Load()
+	if s == nil {
+		return t.Conn.Write(p)
+	}
+	s.wrote.Store(0)
+	n, err := t.Conn.Write(p)
+	s.wrote.Store(time.Now().UnixNano())
+	return n, err
+}
+
 // end notes that the connection is of no more use.
 func (t *tap) end() {
 	if t.ended.CompareAndSwap(false, true) {
