@@ -3,13 +3,12 @@ package bootstrap
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/rdapq/rdapq/internal/filelock"
+	"github.com/rdapq/rdapq/internal/statefile"
 )
 
 // A cache is a folder with, for each registry, the file as IANA sent it, a
@@ -125,7 +124,7 @@ func (c cache) write(reg Registry, m *meta, data []byte) error {
 		return nil
 	}
 	if data != nil {
-		if err := replaceFile(c.file(reg), data); err != nil {
+		if err := statefile.Replace(c.file(reg), data); err != nil {
 			return err
 		}
 	}
@@ -133,25 +132,7 @@ func (c cache) write(reg Registry, m *meta, data []byte) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(c.sidecar(reg), side)
-}
-
-// replaceFile writes a file so that readers see the old or the new one whole.
-func replaceFile(name string, data []byte) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(tmp.Name()))
-		}
-	}()
-	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
+	return statefile.Replace(c.sidecar(reg), side)
 }
 
 // lock makes this process the only one that refreshes a registry in this
@@ -163,20 +144,5 @@ func (c cache) lock(wait func() error, reg Registry) (unlock func() error, err e
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(c.path(reg, ".lock"), os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		ok, err := filelock.Try(f)
-		if ok {
-			return f.Close, nil // which gives the lock back
-		}
-		if err == nil {
-			err = wait()
-		}
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
-		}
-	}
+	return statefile.Lock(c.file(reg), wait)
 }

@@ -7,12 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/rdapq/rdapq/internal/filelock"
+	"github.com/rdapq/rdapq/internal/statefile"
 )
 
 // A BudgetFile is a [BudgetStore] in a file that several programs may share. It
@@ -139,11 +138,11 @@ func (f *BudgetFile) sync(wait time.Duration) error {
 
 // exchange adds to the file and returns what is in it then.
 func (f *BudgetFile) exchange(added map[string]Budget, wait time.Duration) (map[string]Budget, error) {
-	unlock, err := f.lock(wait)
+	unlock, err := statefile.Lock(f.path, statefile.Within(wait))
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
+	defer func() { _ = unlock() }()
 	now := time.Now()
 	known, err := f.read(now)
 	if err != nil {
@@ -153,29 +152,6 @@ func (f *BudgetFile) exchange(added map[string]Budget, wait time.Duration) (map[
 		addBudget(known, name, b, now)
 	}
 	return known, f.write(known)
-}
-
-var errBudgetBusy = errors.New("another program holds the file of budgets")
-
-func (f *BudgetFile) lock(wait time.Duration) (unlock func(), err error) {
-	l, err := os.OpenFile(f.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	for deadline := time.Now().Add(wait); ; {
-		ok, err := filelock.Try(l)
-		if ok {
-			return func() { l.Close() }, nil
-		}
-		if err == nil && time.Now().After(deadline) {
-			err = errBudgetBusy
-		}
-		if err != nil {
-			l.Close()
-			return nil, err
-		}
-		time.Sleep(jitter(4*time.Millisecond, 4*time.Millisecond, 1))
-	}
 }
 
 // budgetJSON is the file's form: short names, because it is written often.
@@ -238,18 +214,5 @@ func (f *BudgetFile) write(known map[string]Budget) error {
 	if err != nil {
 		return err
 	}
-	// CreateTemp makes it private: it tells whom its owner asks.
-	temp, err := os.CreateTemp(filepath.Dir(f.path), filepath.Base(f.path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(append(data, '\n'))
-	err = errors.Join(err, temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), f.path)
-	}
-	if err != nil {
-		os.Remove(temp.Name())
-	}
-	return err
+	return statefile.Replace(f.path, append(data, '\n'))
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/statefile"
 )
 
 // A FactFile is a [FactStore] that lives in a file between runs. Several
@@ -96,11 +98,11 @@ func (s *FactFile) Save() error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err
 	}
-	unlock, err := lockFile(s.path + ".lock")
+	unlock, err := statefile.Lock(s.path, statefile.Within(lockWait))
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer func() { _ = unlock() }()
 	origins, err := readFacts(s.path)
 	if err != nil {
 		return err
@@ -115,7 +117,7 @@ func (s *FactFile) Save() error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(s.path, append(b, '\n')); err != nil {
+	if err := statefile.Replace(s.path, append(b, '\n')); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -2,7 +2,6 @@ package pool
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -10,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rdapq/rdapq/internal/filelock"
+	"github.com/rdapq/rdapq/internal/statefile"
 )
 
 // lockWait is how long a save waits for other processes to finish theirs, which
@@ -24,11 +23,11 @@ func (f *SessionFile) save(removed sessionRemovals, added []*savedSession) (*ses
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return nil, err
 	}
-	unlock, err := lockFile(f.path + ".lock")
+	unlock, err := statefile.Lock(f.path, statefile.Within(lockWait))
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
+	defer func() { _ = unlock() }()
 	table := f.read()
 	removed.apply(table)
 	now := time.Now()
@@ -37,7 +36,7 @@ func (f *SessionFile) save(removed sessionRemovals, added []*savedSession) (*ses
 			table.add(e)
 		}
 	}
-	return table, replaceFile(f.path, appendSessions(nil, table))
+	return table, statefile.Replace(f.path, appendSessions(nil, table))
 }
 
 // read returns the sessions of the file that have not expired: none if the file
@@ -81,45 +80,4 @@ func readSessions(path string) ([]*savedSession, error) {
 		return nil, err
 	}
 	return parseSessions(data)
-}
-
-// replaceFile writes a file so that readers see the old or the new one whole.
-// Who calls it holds the lock, so that whatever has the temporary name is left
-// from a process that ended in the middle.
-func replaceFile(path string, data []byte) (err error) {
-	temp := path + ".tmp"
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(temp))
-	}
-	return err
-}
-
-// lockFile waits for the lock on a file of that name, which stays.
-func lockFile(path string) (unlock func(), err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		ok, err := filelock.Try(file)
-		switch {
-		case ok:
-			return func() { file.Close() }, nil // which gives it back
-		case err != nil:
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
-		case time.Since(start) > lockWait:
-			return nil, errors.Join(fmt.Errorf("lock %s: another process keeps it", path), file.Close())
-		}
-	}
 }

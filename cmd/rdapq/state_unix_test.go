@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rdapq/rdapq/internal/filelock"
+	"github.com/rdapq/rdapq/internal/statefile"
 )
 
 // Another process that keeps the locks of all state files, and files that
@@ -25,7 +25,7 @@ func TestStateNotSaved(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { l.Close() })
-				if ok, err := filelock.Try(l); !ok {
+				if ok, err := statefile.TryLock(l); !ok {
 					t.Fatal(err)
 				}
 			}

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/rdapq/rdapq/internal/filelock"
 	"github.com/rdapq/rdapq/internal/order"
+	"github.com/rdapq/rdapq/internal/statefile"
 )
 
 // SidecarSuffix is what the name of the sidecar ends with, after that of the
@@ -59,7 +59,7 @@ func (j *Journal) open() error {
 	if j.side, err = os.OpenFile(j.sidePath(), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
 	}
-	if ok, err := filelock.Try(j.side); err != nil || !ok {
+	if ok, err := statefile.TryLock(j.side); err != nil || !ok {
 		return errors.Join(err, ErrLocked)
 	}
 	was, err := readSidecar(j.side)
@@ -197,7 +197,7 @@ func Discard(path string) error {
 	if _, err := readSidecar(side); err != nil {
 		return j.release() // somebody else's
 	}
-	if ok, err := filelock.Try(side); err != nil || !ok {
+	if ok, err := statefile.TryLock(side); err != nil || !ok {
 		return errors.Join(err, ErrLocked, j.release())
 	}
 	// Closed before, or some systems refuse it.

@@ -1,5 +1,4 @@
-// Package filelock keeps processes apart that write the same file.
-package filelock
+package statefile
 
 import (
 	"errors"
@@ -8,10 +7,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Try takes the lock on a file unless another process has it. The system gives
+// TryLock takes the lock on a file unless another process has it. The system gives
 // it back when the file is closed, at the latest when the process ends. The
-// octet that is locked lies far behind the content, which stays readable.
-func Try(f *os.File) (ok bool, err error) {
+// byte that is locked lies far behind the content, which stays readable.
+func TryLock(f *os.File) (ok bool, err error) {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err = windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 20})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {

@@ -1,7 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-// Package filelock keeps processes apart that write the same file.
-package filelock
+package statefile
 
 import (
 	"errors"
@@ -10,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Try takes the lock on a file unless another process has it. The system gives
+// TryLock takes the lock on a file unless another process has it. The system gives
 // it back when the file is closed, at the latest when the process ends. Where
 // there are no locks it always succeeds.
-func Try(f *os.File) (ok bool, err error) {
+func TryLock(f *os.File) (ok bool, err error) {
 	for {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {

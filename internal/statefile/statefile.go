@@ -1,0 +1,78 @@
+// Package statefile replaces small files that several processes read and write.
+//
+// A process holds the lock of a file while it reads the file, changes what it read
+// and replaces the file, so that no change of another process is lost. Readers need
+// no lock: they see the old or the new file whole.
+package statefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// ErrBusy is the error of Within: another process holds the lock.
+var ErrBusy = errors.New("another process holds the lock")
+
+// Lock takes the lock of the file at path, which need not exist; its directory must.
+// While another process holds the lock, Lock calls wait, which sleeps a moment, and
+// gives up if that returns an error. The lock is a file beside path that stays. The
+// system releases it when the process ends.
+func Lock(path string, wait func() error) (unlock func() error, err error) {
+	path += ".lock"
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		ok, err := TryLock(file)
+		if ok {
+			return file.Close, nil // which releases it
+		}
+		if err == nil {
+			err = wait()
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
+		}
+	}
+}
+
+// poll is how long a process waits before it tries a lock again.
+const poll = 5 * time.Millisecond
+
+// Within is a wait function for Lock that returns ErrBusy once d has passed.
+func Within(d time.Duration) func() error {
+	deadline := time.Now().Add(d)
+	return func() error {
+		if time.Now().After(deadline) {
+			return ErrBusy
+		}
+		time.Sleep(poll)
+		return nil
+	}
+}
+
+// Replace writes a file that only its owner may read. The caller holds the lock of
+// path: a file that has the temporary name is left from a process that ended in the
+// middle.
+func Replace(path string, data []byte) (err error) {
+	temp := path + ".tmp"
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(temp))
+	}
+	return err
+}
