@@ -24,8 +24,8 @@ const (
 
 // breaker notices an outage: failures in a row, without a useful response to a
 // request that was sent after the first of them. A failure is 502, 503 or 504
-// without Retry-After, a refused or reset connection, or silence. While it is
-// open, the server's queue pauses and single requests probe the server at
+// without Retry-After, a refused or reset connection, silence, or a response whose
+// body breaks off or does not end in time. While it is open, the server's queue pauses and single requests probe the server at
 // growing intervals. The first useful response closes it. Inputs are given up
 // only when the server stays away for longer than it is waited for.
 type breaker struct {

@@ -312,7 +312,7 @@ const (
 	throttled          // too many requests
 	walled             // refused, and not in RDAP
 	useless            // another response that says nothing about the query
-	unreachable        // no answer of any kind
+	unreachable        // no response, or half of one
 	withdrawn          // the caller gave up
 )
 

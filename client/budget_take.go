@@ -150,7 +150,7 @@ func (a *attempt) report(r *Result) {
 		s.effect = withdrawn
 	case r.Verdict == RateLimited:
 		s.effect, s.retryAfter, s.stated = throttled, r.Err.RetryAfter, statedLimit(rdap.ReadErrorBody(r.Raw))
-	case r.Status == 0:
+	case r.Status == 0, r.brokeOff():
 		s.effect = unreachable
 	case unwell(r.Status):
 		s.effect = overloaded
@@ -166,6 +166,12 @@ func (a *attempt) report(r *Result) {
 	if a.observe(s) {
 		r.blocked()
 	}
+}
+
+// brokeOff reports whether the body of a success broke off or did not end in time.
+// That shows no more of the server's health than silence does.
+func (r *Result) brokeOff() bool {
+	return r.Status/100 == 2 && r.Err != nil && (r.Err.Code == CodeTimeout || r.Err.Code == CodeTransport)
 }
 
 // walled reports whether a refusal comes from something before the RDAP server,

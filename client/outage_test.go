@@ -35,15 +35,37 @@ func (l *lossCounter) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	l.mu.Unlock()
 	resp, err := l.RoundTripper.RoundTrip(req)
+	if err != nil || resp.StatusCode >= 500 {
+		l.ended(true, probe)
+	} else {
+		resp.Body = lossBody{resp.Body, func(err error) { l.ended(err != io.EOF, probe) }}
+	}
+	return resp, err
+}
+
+func (l *lossCounter) ended(bad, probe bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch bad := err != nil || resp.StatusCode >= 500; {
+	switch {
 	case bad:
 		l.failed = true
 	case probe:
 		l.settled = true
 	}
-	return resp, err
+}
+
+// A lossBody reports how a body ends.
+type lossBody struct {
+	io.ReadCloser
+	ended func(error)
+}
+
+func (b lossBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.ended(err)
+	}
+	return n, err
 }
 
 func writeDomain(w http.ResponseWriter, r *http.Request) {
@@ -63,9 +85,9 @@ func outageNames(n int) (texts []string) {
 func TestBatchOutage(t *testing.T) {
 	const lineCount, middle = 3000, 1000
 	away := 6 * time.Second
-	for _, way := range []string{"503", "502", "reset", "refused", "silent"} {
+	for _, way := range []string{"503", "502", "reset", "refused", "silent", "half a body"} {
 		for _, protocols := range []rdaptest.Protocols{rdaptest.H2Only, rdaptest.H1Only} {
-			if protocols == rdaptest.H1Only && way != "silent" {
+			if protocols == rdaptest.H1Only && way != "silent" && way != "half a body" {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s %d", way, protocols), func(t *testing.T) {
@@ -101,6 +123,11 @@ func TestBatchOutage(t *testing.T) {
 						w.WriteHeader(http.StatusServiceUnavailable)
 					case "502":
 						w.WriteHeader(http.StatusBadGateway)
+					case "half a body":
+						w.Header().Set("Content-Type", "application/rdap+json")
+						io.WriteString(w, `{"objectClassName":`)
+						_ = http.NewResponseController(w).Flush()
+						<-r.Context().Done()
 					case "silent":
 						<-r.Context().Done()
 					default:
