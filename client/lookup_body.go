@@ -11,8 +11,9 @@ import (
 // memory for bodies that are only a little longer than the last one.
 const pieceSize = 64 << 10
 
-// readAll reads a body of at most limit octets. What was read before an error
-// comes with it, but nothing of a body that is too large: nobody wants that.
+// readAll reads a body of at most limit bytes. What was read before an error comes
+// with it, but nothing of a body that is too large, nor of one of more than
+// maxErrorBody: it is that of a success, which is of no use without its end.
 func (c *Client) readAll(body io.Reader, limit int64) ([]byte, error) {
 	pieces := [][]byte{c.pieces.Get().(*[pieceSize]byte)[:0]}
 	// Pieces are used again: those of bodies that are too large would make the
@@ -36,6 +37,8 @@ func (c *Client) readAll(body io.Reader, limit int64) ([]byte, error) {
 			return nil, errTooLarge
 		case err == io.EOF:
 			return slices.Concat(pieces...), nil
+		case err != nil && total > maxErrorBody:
+			return nil, err
 		case err != nil:
 			return slices.Concat(pieces...), err
 		}
