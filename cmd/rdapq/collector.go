@@ -11,21 +11,34 @@ import (
 // which only what servers send can make, is collected more often, so that its
 // garbage does not take several times its room.
 const (
-	rarely    = 400 // percent, as GOGC has it; 100 is Go's default
-	smallHeap = 36 << 20
+	rarely      = 400 // percent, as GOGC has it; 100 is Go's default
+	smallMemory = 32 << 20
+	largeHeap   = 36 << 20
 )
 
-// paceCollector sets how often garbage is collected, now and after each time.
+// paceCollector sets how often garbage is collected, now and after each time. It
+// raises a limit on memory for what is in use, and does not lower the percentage: what
+// is allocated during a collection counts as in use, which is much when a server
+// floods a connection on a busy machine, and the percentage applies to that at once.
 func paceCollector() {
 	debug.SetGCPercent(rarely)
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	now := rarely
+	limit := uint64(smallMemory)
+	debug.SetMemoryLimit(int64(limit))
+	heap := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+	}
 	var arm func()
 	adjust := func(struct{}) {
-		metrics.Read(live)
-		if next := percentFor(live[0].Value.Uint64()); next != now {
-			debug.SetGCPercent(next)
-			now = next
+		metrics.Read(heap)
+		value := func(i int) uint64 { return heap[i].Value.Uint64() }
+		other := value(1) - value(2) - value(3) - value(4)
+		if next := limitFor(value(0), other); next != limit {
+			debug.SetMemoryLimit(int64(next))
+			limit = next
 		}
 		arm()
 	}
@@ -36,18 +49,15 @@ func paceCollector() {
 	arm()
 }
 
-// percentFor lets the heap grow to smallHeap at least, and to between twice and
-// five times what is in use; to one and a half times that where more than
-// smallHeap is in use, as with hundreds of connections. It goes in steps, as each
-// change stops the program for a moment.
-func percentFor(live uint64) int {
-	if live > smallHeap {
-		return 50
+// limitFor lets memory grow to smallMemory at least. Beyond that the heap may grow to
+// twice what is live, and to one and a half times that where more than largeHeap is
+// live, as with hundreds of connections. Other is the memory outside of the heap. It
+// goes in steps, as each change stops the program for a moment.
+func limitFor(live, other uint64) uint64 {
+	const step = 2 << 20
+	heap := 2 * live
+	if live > largeHeap {
+		heap = max(2*largeHeap, live+live/2)
 	}
-	for percent := rarely; percent > 100; percent -= 100 {
-		if live*uint64(100+percent)/100 <= smallHeap {
-			return percent
-		}
-	}
-	return 100
+	return max(smallMemory, (heap+other+step-1)/step*step)
 }

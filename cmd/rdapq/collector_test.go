@@ -2,20 +2,22 @@ package main
 
 import "testing"
 
-// The heap may grow to smallHeap, or to twice what is in use.
-func TestPercentFor(t *testing.T) {
-	before := rarely
-	for live := uint64(1 << 20); live < 1<<30; live += 1 << 20 {
-		percent := percentFor(live)
-		if percent > before || percent < 50 {
-			t.Errorf("%d%% for %d MiB after %d%%", percent, live>>20, before)
+// Memory may grow to smallMemory, or to what is outside of the heap and twice what
+// is live, or one and a half times that where much is. The limit never falls as more
+// is in use.
+func TestLimitFor(t *testing.T) {
+	for other := uint64(2 << 20); other < 100<<20; other *= 3 {
+		before := uint64(smallMemory)
+		for live := uint64(1 << 20); live < 1<<30; live += 1 << 20 {
+			limit := limitFor(live, other)
+			if limit < before {
+				t.Errorf("%d MiB for %d after %d", limit>>20, live>>20, before>>20)
+			}
+			before = limit
+			room := int64(limit-other) - int64(live)
+			if limit > smallMemory && (room < int64(live/2) || room > int64(live)+2<<20) {
+				t.Errorf("%d MiB of garbage beside %d MiB", room>>20, live>>20)
+			}
 		}
-		if goal := live * uint64(100+percent) / 100; goal > max(smallHeap, 2*live) {
-			t.Errorf("%d MiB for %d", goal>>20, live>>20)
-		}
-		before = percent
-	}
-	if before != 50 {
-		t.Errorf("%d%% of a gigabyte", before)
 	}
 }
