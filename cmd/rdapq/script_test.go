@@ -13,9 +13,12 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/rdapq/rdapq/internal/testrun"
 )
 
 func TestMain(m *testing.M) {
+	testrun.More()
 	testscript.Main(hearing{m}, map[string]func(){"rdapq": main, "patient": patient, "measured": measured})
 }
 
@@ -67,12 +70,14 @@ const nobody = "127.0.0.1:1"
 //
 // $CA holds the authority of all servers, and nobody listens at $NOBODY.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	folders, err := filepath.Glob(filepath.Join("testdata", "*"))
 	if err != nil || len(folders) == 0 {
 		t.Fatal("no scripts", err)
 	}
 	for _, folder := range folders {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
+			t.Parallel()
 			testscript.Run(t, testscript.Params{
 				Dir: folder,
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -1,0 +1,35 @@
+// Package testrun decides which tests run, and how many at a time.
+package testrun
+
+import (
+	"flag"
+	"testing"
+)
+
+// waiting is how many parallel tests of a package run at a time that mostly wait.
+const waiting = "16"
+
+// Main runs the tests of a package whose parallel tests mostly wait, and returns
+// the exit code. -parallel overrides how many run at a time: by default it is the
+// number of CPUs, which would keep tests waiting for each other's waits.
+func Main(m *testing.M) int {
+	More()
+	return m.Run()
+}
+
+// More is for a TestMain that does not leave the run to [Main].
+func More() {
+	if err := flag.Set("test.parallel", waiting); err != nil {
+		panic(err) // every test binary has this flag
+	}
+}
+
+// SkipWithRaceDetector skips a test of memory, or of work that must grow no faster
+// than its input: the race detector takes several times the memory and CPU time,
+// and finds nothing in sequential work. .ci/run has a step for these tests.
+func SkipWithRaceDetector(tb testing.TB) {
+	tb.Helper()
+	if RaceDetector {
+		tb.Skip("it runs without the race detector")
+	}
+}
