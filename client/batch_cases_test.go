@@ -13,26 +13,27 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// A server that is well for fifty lookups, then answers with notices alone, then is
-// overloaded, then breaks off, and is well again: what it said is taken for what it
-// is, and every line has its result.
+// A server works for fifty lookups, then sends only notices, then 503, then breaks
+// off its responses, and works again: each response counts as what it is, and every
+// line has its result. The batch meets most of the last two kinds with probes,
+// whose intervals grow: a few of each kind do.
 func TestBatchOfAServerThatStumbles(t *testing.T) {
 	t.Parallel() // it mostly waits
-	const total = 120
+	const total, each = 120, 6
 	var asked atomic.Int64
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := asked.Add(1)
 		switch {
-		case n > 50 && n <= 60:
+		case n > 50 && n <= 50+each:
 			w.Header().Set("Content-Type", "application/rdap+json")
 			fmt.Fprint(w, `{"rdapConformance":["rdap_level_0"],"notices":[{"title":"busy","description":["later"]}]}`)
 			return
-		case n > 60 && n <= 70:
+		case n > 50+each && n <= 50+2*each:
 			w.Header().Set("Content-Type", "text/html")
 			w.WriteHeader(http.StatusServiceUnavailable)
 			fmt.Fprint(w, "<h1>busy</h1>")
 			return
-		case n > 70 && n <= 80:
+		case n > 50+2*each && n <= 50+3*each:
 			w.Header().Set("Content-Type", "application/rdap+json")
 			w.Header().Set("Content-Length", "1000")
 			w.WriteHeader(http.StatusOK)
@@ -63,11 +64,11 @@ func TestBatchOfAServerThatStumbles(t *testing.T) {
 	if slices.Contains(seen[1:], false) {
 		t.Error("a line has no result")
 	}
-	if classes["failed not_rdap"] != 10 {
+	if classes["failed not_rdap"] != each {
 		t.Errorf("notices were taken for something else: %v", classes)
 	}
 	lost := classes["failed transport"] + classes["failed server_error"]
-	if classes["registered"]+lost != total-10 || classes["registered"] < 50 {
+	if classes["registered"]+lost != total-each || classes["registered"] < 50 {
 		t.Errorf("%v do not add up to %d", classes, total)
 	}
 }

@@ -45,7 +45,7 @@ func TestBodiesGiants(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			for range 100_000 {
+			for range 10_000 {
 				giant := new(task)
 				for range 2 {
 					if err := b.take(t.Context(), giant, 10); err != nil {

@@ -36,7 +36,9 @@ func (f resolverFunc) Resolve(_ context.Context, q bootstrap.Question) (bootstra
 // newAsker makes a client that trusts ca, and goes wherever servers lead.
 func newAsker(t testing.TB, ca *rdaptest.CA, cfg client.Config) asker {
 	t.Helper()
-	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: ca.Pool()}, MaxConnsPerHost: 64, AllowPrivate: true})
+	p, err := pool.New(pool.Config{
+		TLS: &tls.Config{RootCAs: ca.Pool()}, MaxConnsPerHost: 64, AllowPrivate: true, ConnectTimeout: cfg.ConnectTimeout,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,9 +28,10 @@ func TestLookupSilentServer(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cfg := client.Config{
 				Transport: transport, Resolver: urls{silent.URL(), good.URL()},
-				Timeout: 2 * time.Second, ConnectTimeout: 1500 * time.Millisecond,
+				Timeout: 2 * time.Second, ConnectTimeout: 1500 * time.Millisecond, MaxWait: 2 * time.Second,
 			}
 			r := newAsker(t, ca, cfg).lookup(t, q)
 			if r.Verdict != client.Registered || r.Attempts != 2 {

@@ -60,7 +60,8 @@ func TestReverseSearch(t *testing.T) {
 // TestReverseSearchBatch has many of them at once, a server that is gone among
 // those asked, and one result for each.
 func TestReverseSearchBatch(t *testing.T) {
-	s, a := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(9), PageSize: 2}}, client.Config{Jobs: 4, Attempts: 1})
+	t.Parallel() // it waits for the server that is gone
+	s, a := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(9), PageSize: 2}}, client.Config{Jobs: 4, Attempts: 1, MaxWait: 2 * time.Second})
 	var inputs []client.Input
 	for i := range 40 {
 		for _, text := range []string{
