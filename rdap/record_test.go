@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/rdapq/rdapq/internal/testrun"
 )
 
 var equateRecords = cmp.Options{
@@ -240,6 +242,7 @@ func TestReadRefuses(t *testing.T) {
 // An answer that is small and means to be large is read as far as there is room,
 // and says so where it stops.
 func TestReadBounded(t *testing.T) {
+	testrun.SkipWithRaceDetector(t)
 	const many = 200_000
 	for member, item := range map[string]string{
 		"entities": "{}", "nameservers": "{}", "links": "{}", "events": "{}", "notices": "{}", "remarks": "{}", "publicIds": `{"type":"x"}`,

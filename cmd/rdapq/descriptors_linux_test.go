@@ -15,6 +15,7 @@ import (
 
 	"github.com/rdapq/rdapq/internal/namespace"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/internal/testrun"
 )
 
 // manyHostsEnv is how many hosts TestManyHosts looks up. The usual number takes
@@ -28,6 +29,7 @@ const manyHostsMemory, manyHostsGoal = 160 << 20, 96 << 20
 // A batch over more hosts than the process may have descriptors answers every
 // line, in bounded memory.
 func TestManyHosts(t *testing.T) {
+	testrun.SkipWithRaceDetector(t)
 	if !namespace.Enter(t) {
 		return
 	}

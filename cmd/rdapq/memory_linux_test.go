@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/internal/testrun"
 )
 
 // mostMemory is what a run may take at its peak, whatever it is sent.
@@ -146,6 +147,7 @@ func checkPeak(t *testing.T, what string, most int64, run func(file string)) {
 // Whatever a server sends, a run ends in time with a clear error, and takes less
 // than it would of an ordinary batch; what else is in a batch is answered.
 func TestMemoryOfGiants(t *testing.T) {
+	testrun.SkipWithRaceDetector(t)
 	if testing.Short() {
 		t.Skip("it builds the command")
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/testrun"
 )
 
 func TestTextGolden(t *testing.T) {
@@ -126,6 +127,7 @@ func TestTextSeparatesResults(t *testing.T) {
 // An answer may list what it likes as often as it likes. The work has to grow
 // with its length and no faster: with these it would take hours.
 func TestTextOfLongAnswers(t *testing.T) {
+	testrun.SkipWithRaceDetector(t)
 	const n = 100_000
 	list := func(item string) string { return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]" }
 	var distinct strings.Builder
