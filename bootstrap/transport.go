@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/rdapq/rdapq/internal/publicaddr"
+	"github.com/rdapq/rdapq/internal/weburl"
 )
 
 // A carrier fetches files for resolvers that are given no client. The server
@@ -29,7 +29,7 @@ func ownClient(named string, allowPrivate bool) (*http.Client, func()) {
 	c := &carrier{trusted: newTransport(nil), guarded: newTransport(refusePrivate), proxy: http.ProxyFromEnvironment}
 	c.trusted.Proxy = c.proxy
 	if u, err := url.Parse(named); err == nil && named != "" {
-		c.own = originOf(u)
+		c.own = weburl.Origin(u)
 	}
 	if allowPrivate {
 		c.guarded = c.trusted
@@ -52,7 +52,7 @@ func newTransport(control func(network, address string, c syscall.RawConn) error
 
 // RoundTrip makes a request in the way that its URL deserves.
 func (c *carrier) RoundTrip(req *http.Request) (*http.Response, error) {
-	if originOf(req.URL) == c.own || c.guarded == c.trusted {
+	if weburl.Origin(req.URL) == c.own || c.guarded == c.trusted {
 		return c.trusted.RoundTrip(req)
 	}
 	switch proxy, err := c.proxy(req); {
@@ -81,14 +81,5 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 }
 
 func errPrivate(a netip.Addr) error { return fmt.Errorf("%s is not a public address", a) }
-
-// originOf is scheme, host and port of a URL in one spelling.
-func originOf(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443", "http": "80"}[strings.ToLower(u.Scheme)]
-	}
-	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))
-}
 
 var _ http.RoundTripper = (*carrier)(nil)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/icholy/digest"
 
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -89,25 +90,13 @@ func ParseCredentials(r io.Reader) (map[string]*Credential, error) {
 				return nil, fail("a " + string(c.Scheme) + " credential has the form " + map[string]string{":": "user:password", "=": "parameter=key"}[between])
 			}
 		}
-		key := originOf(origin)
+		key := weburl.Origin(origin)
 		if out[key] != nil {
 			return nil, fail("the origin has a credential already")
 		}
 		out[key] = c
 	}
 	return out, lines.Err()
-}
-
-// originOf is the origin of a URL: scheme and host in lower case, the port only
-// if it is not the usual one.
-func originOf(u *url.URL) string {
-	host := strings.ToLower(u.Host)
-	if u.Scheme == "https" {
-		host = strings.TrimSuffix(host, ":443")
-	} else {
-		host = strings.TrimSuffix(host, ":80")
-	}
-	return strings.ToLower(u.Scheme) + "://" + host
 }
 
 // An authenticator sends each server its credential.
@@ -175,7 +164,7 @@ func (a *authenticator) apply(req *http.Request) error {
 	if a == nil || req.URL.Scheme != "https" {
 		return nil
 	}
-	origin := originOf(req.URL)
+	origin := weburl.Origin(req.URL)
 	c := a.of[origin]
 	if c == nil {
 		return nil
@@ -223,7 +212,7 @@ func (a *authenticator) challenged(req *http.Request, resp *http.Response) bool 
 	if a == nil || resp.StatusCode != http.StatusUnauthorized || req.URL.Scheme != "https" {
 		return false
 	}
-	origin := originOf(req.URL)
+	origin := weburl.Origin(req.URL)
 	if c := a.of[origin]; c == nil || c.Scheme != AuthDigest {
 		return false
 	}
@@ -249,7 +238,7 @@ func (c *Client) send(req *http.Request) (*http.Response, error) {
 		u.RawQuery = strings.TrimPrefix(c.auth.withoutKeys("?"+u.RawQuery), "?")
 		req.URL = &u
 	}
-	if c.auth == nil || c.auth.of[originOf(req.URL)] == nil {
+	if c.auth == nil || c.auth.of[weburl.Origin(req.URL)] == nil {
 		return c.cfg.Transport.RoundTrip(req)
 	}
 	// A credential is nothing for a first flight, which anybody may replay.

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/rdapq/rdapq/internal/weburl"
 )
 
 // A carrier is a transport that knows how many requests to an origin it carries
@@ -26,14 +28,14 @@ func (h *host) addOrigin(u *url.URL) {
 	if old != nil {
 		list = append(list, *old...)
 	}
-	list = append(list, strings.ToLower(u.Scheme)+"://"+origin(u))
+	list = append(list, strings.ToLower(u.Scheme)+"://"+weburl.Host(u))
 	h.origins.Store(&list)
 }
 
 // isOrigin reports whether text is the origin of u, as addOrigin writes it.
 func isOrigin(text string, u *url.URL) bool {
 	scheme, host, ok := strings.Cut(text, "://")
-	return ok && strings.EqualFold(scheme, u.Scheme) && (strings.EqualFold(host, u.Host) || host == origin(u))
+	return ok && strings.EqualFold(scheme, u.Scheme) && (strings.EqualFold(host, u.Host) || host == weburl.Host(u))
 }
 
 // limit is how many lookups may be under way at l: what its host may be sent at a

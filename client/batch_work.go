@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/url"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/weburl"
 )
 
 // A fate is what becomes of an input after a worker has had it.
@@ -160,7 +162,7 @@ func (c *Client) abandon(ctx context.Context, t *task) {
 	case r.Err != nil:
 	case ctx.Err() != nil:
 		if r.Server == "" && len(t.servers.URLs) > 0 {
-			r.Server = redact(t.servers.URLs[t.next])
+			r.Server = weburl.Redact(t.servers.URLs[t.next])
 		}
 		c.stop(ctx, t, "waiting for "+visible(r.Server))
 	case c.isClosed():

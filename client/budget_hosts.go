@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/weburl"
 )
 
 // hosts are the servers that a Client has to do with.
@@ -81,7 +83,7 @@ func hostKey(name string) string {
 // at returns the server that u is at. One host may serve many base URLs and
 // counts requests to all of them.
 func (hs *hosts) at(u *url.URL) *host {
-	key := origin(u)
+	key := weburl.Host(u)
 	if front, ok := hs.store.(*storeFront); ok {
 		front.prepare(hs.nameOf(key)) // calls the user's store
 	}

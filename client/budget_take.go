@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -87,7 +88,7 @@ func (t *task) target() (*url.URL, error) {
 func (c *Client) refuse(t *task, e *Error) {
 	r := t.result
 	if r.Server == "" {
-		r.Server = redact(t.servers.URLs[t.next])
+		r.Server = weburl.Redact(t.servers.URLs[t.next])
 	}
 	e.Server = r.Server
 	if r.Err != nil && r.Attempts > 0 {

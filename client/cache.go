@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -71,7 +72,7 @@ func newCache(cfg Config) *cache {
 func (c *cache) find(u *url.URL, now time.Time) (e *kept, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := c.byURL[normalURL(u)]
+	at := c.byURL[weburl.Normalize(u)]
 	if at == nil {
 		return nil, false
 	}
@@ -84,7 +85,7 @@ func (c *cache) find(u *url.URL, now time.Time) (e *kept, fresh bool) {
 // before. others are keys that it is to be found by, too, where nothing else is.
 func (c *cache) keep(u *url.URL, others []string, status int, header http.Header, raw []byte, asked, came time.Time) {
 	f := freshnessOf(header, asked, came)
-	key := normalURL(u)
+	key := weburl.Normalize(u)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drop(c.byURL[key])
@@ -210,7 +211,7 @@ func (a *attempt) revalidated(u *url.URL, resp *http.Response) *http.Response {
 
 func (a *attempt) use(u *url.URL, resp *http.Response) *http.Response {
 	a.cached = true
-	a.c.cfg.Logger.Debug("from the cache", "url", redactURL(u), "age", resp.Header.Get("Age"))
+	a.c.cfg.Logger.Debug("from the cache", "url", weburl.Redact(u.String()), "age", resp.Header.Get("Age"))
 	return resp
 }
 
@@ -241,8 +242,8 @@ func ownNames(u *url.URL, raw []byte) []string {
 		if (p.class == "domain" || p.class == "nameserver") && !isNameOf(p.key, rec, Query{}) {
 			continue
 		}
-		if s.Scheme == u.Scheme && origin(s) == origin(u) {
-			own = append(own, normalURL(s))
+		if s.Scheme == u.Scheme && weburl.Host(s) == weburl.Host(u) {
+			own = append(own, weburl.Normalize(s))
 		}
 	}
 	return own

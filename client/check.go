@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -50,8 +51,8 @@ func (c Config) check() error {
 	}
 	for origin, cred := range c.Credentials {
 		u, err := url.Parse(origin)
-		if err != nil || u.Scheme != "https" || u.Host == "" || originOf(u) != origin {
-			return bad("Credentials", "%q is no origin as in https://rdap.example", redact(origin))
+		if err != nil || u.Scheme != "https" || u.Host == "" || weburl.Origin(u) != origin {
+			return bad("Credentials", "%q is no origin as in https://rdap.example", weburl.Redact(origin))
 		}
 		if cred == nil || !slices.Contains([]AuthScheme{AuthBasic, AuthDigest, AuthBearer, AuthAPIKey}, cred.Scheme) {
 			return bad("Credentials", "that of %s has none of the schemes", origin)

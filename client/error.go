@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/internal/safetext"
+	"github.com/rdapq/rdapq/internal/weburl"
 )
 
 // An Error says why a query was not answered, or what the server said when it
@@ -75,7 +76,7 @@ func (e *Error) Unwrap() error {
 // What only the owner of a URL should see is left out.
 func invalid(text, what, hint string) *Error {
 	if strings.Contains(text, "://") {
-		text = redact(text)
+		text = weburl.Redact(text)
 	}
 	return &Error{Code: CodeInvalid, Message: quote(text) + ": " + what, Hint: hint}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -119,7 +120,7 @@ func (c *Client) turn(t *task, p pointer) bool {
 		p.to = u
 	}
 	r := &Result{Line: ch.root.Line, Query: p.query(), Relation: p.relation, Source: p.source, Entry: p.entry}
-	r.Server, r.URL = redact(splitLink(p.to).base), redactURL(p.to)
+	r.Server, r.URL = weburl.Redact(splitLink(p.to).base), weburl.Redact(p.to.String())
 	r.FinalURL = r.URL
 	if e := c.mayTurn(t, p); e != nil {
 		r.Time = time.Now()
@@ -138,7 +139,7 @@ func (c *Client) mayTurn(t *task, p pointer) *Error {
 	if p.to.Scheme == "http" && !c.cfg.AllowHTTP {
 		return &Error{
 			Code: CodeHTTPOnly, Err: bootstrap.ErrHTTPOnly,
-			Message: "the link leads to plain http and is not followed: " + visible(redactURL(p.to)),
+			Message: "the link leads to plain http and is not followed: " + visible(weburl.Redact(p.to.String())),
 			Hint:    "allow http if an answer that anybody on the way may change is of use",
 		}
 	}
@@ -198,14 +199,14 @@ func (c *Client) settle(t *task) {
 	own := r.names(rec, base)
 	more := slices.DeleteFunc(c.registrarPointers(r, rec, base, own, p.depth+1), func(m pointer) bool {
 		if ch.seen[sameLink(m.to)] {
-			ch.root.warn("related links lead round in a circle, which is cut: " + visible(r.URL) + " points back to " + visible(redactURL(m.to)))
+			ch.root.warn("related links lead round in a circle, which is cut: " + visible(r.URL) + " points back to " + visible(weburl.Redact(m.to.String())))
 			return true
 		}
 		return false
 	})
 	ch.see(own)
 	if len(more) > 0 && p.depth >= c.cfg.ReferralDepth {
-		ch.root.warn("related links go on after " + strconv.Itoa(p.depth) + " and are not followed: " + visible(redactURL(more[0].to)))
+		ch.root.warn("related links go on after " + strconv.Itoa(p.depth) + " and are not followed: " + visible(weburl.Redact(more[0].to.String())))
 		more = nil
 	}
 	ch.ahead = append(more, ch.ahead...)

@@ -4,6 +4,7 @@ import (
 	"net/url"
 
 	"github.com/rdapq/rdapq/internal/secret"
+	"github.com/rdapq/rdapq/internal/weburl"
 )
 
 // secretsByOrigin are the secrets of the credentials by the origin that each is
@@ -30,7 +31,7 @@ func (s *secretsByOrigin) leak(u *url.URL) bool {
 	if s == nil {
 		return false
 	}
-	to := originOf(u)
+	to := weburl.Origin(u)
 	for origin, set := range s.of {
 		if origin != to && set.InURL(u) {
 			return true
@@ -47,7 +48,7 @@ func (c *Client) leaksTo(t *task, u *url.URL) bool {
 	}
 	for _, base := range t.chase.home.URLs {
 		from, err := url.Parse(base)
-		if err == nil && originOf(from) != originOf(u) && secret.NewSet(secret.OfURL(from)).InURL(u) {
+		if err == nil && weburl.Origin(from) != weburl.Origin(u) && secret.NewSet(secret.OfURL(from)).InURL(u) {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rdapq/rdapq/internal/dnsname"
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -96,7 +97,7 @@ func sameLink(u *url.URL) string {
 	c := *u
 	c.RawPath = ""
 	c.Path = strings.ToLower(strings.TrimRight(c.Path, "/"))
-	return normalURL(&c)
+	return weburl.Normalize(&c)
 }
 
 // A linkPath is what the path of a URL says about an object at an RDAP server.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/publicaddr"
+	"github.com/rdapq/rdapq/internal/weburl"
 )
 
 // Lookup asks the server responsible for q, or q.Server if that is set.
@@ -102,8 +103,8 @@ func (c *Client) permitted(q Query, a bootstrap.Answer) (bootstrap.Answer, *Erro
 	}
 	if len(urls) == 0 {
 		return a, &Error{
-			Code: CodeHTTPOnly, Server: redact(a.URLs[0]), Err: bootstrap.ErrHTTPOnly,
-			Message: "the only server known for " + visible(q.String()) + " speaks plain http: " + visible(redact(a.URLs[0])),
+			Code: CodeHTTPOnly, Server: weburl.Redact(a.URLs[0]), Err: bootstrap.ErrHTTPOnly,
+			Message: "the only server known for " + visible(q.String()) + " speaks plain http: " + visible(weburl.Redact(a.URLs[0])),
 			Hint:    "allow http if an answer that anybody on the way may change is of use",
 		}
 	}

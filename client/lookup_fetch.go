@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -135,7 +136,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 		a.task.firstByte() // not every transport calls the hook, and what is cached comes without
 		r.Status, r.Header, r.Cached = resp.StatusCode, resp.Header, a.cached
 		if len(way.urls) > 0 {
-			r.FinalURL = redactURL(u)
+			r.FinalURL = weburl.Redact(u.String())
 		}
 		if isRedirect(resp.StatusCode) {
 			if location := resp.Header.Get("Location"); a.c.auth != nil {
@@ -149,9 +150,9 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 			}
 			a.remember(u, resp, nil)
 			a.led = true
-			a.c.cfg.Logger.Debug("redirect", "from", redactURL(u), "to", redactURL(next), "status", resp.StatusCode)
+			a.c.cfg.Logger.Debug("redirect", "from", weburl.Redact(u.String()), "to", weburl.Redact(next.String()), "status", resp.StatusCode)
 			if a.c.isClosed() {
-				return answer{}, closedWhile("following the redirect to "+visible(redactURL(next)), nil)
+				return answer{}, closedWhile("following the redirect to "+visible(weburl.Redact(next.String())), nil)
 			}
 			u = next
 			continue

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -77,7 +78,7 @@ func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
 	}
 	next, err = base.Parse(c.auth.withoutKeys(strings.TrimSpace(href)))
 	if err != nil {
-		return nil, "it is no URL: " + quote(redact(href))
+		return nil, "it is no URL: " + quote(weburl.Redact(href))
 	}
 	next.User, next.Fragment, next.RawFragment = nil, "", ""
 	next.Scheme = strings.ToLower(next.Scheme)
@@ -86,8 +87,8 @@ func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
 		next.Scheme = "https"
 		next.Host = base.Host
 	}
-	if next.Scheme != base.Scheme || origin(next) != origin(base) {
-		return nil, "it is at another server: " + quote(redactURL(next))
+	if next.Scheme != base.Scheme || weburl.Host(next) != weburl.Host(base) {
+		return nil, "it is at another server: " + quote(weburl.Redact(next.String()))
 	}
 	return next, ""
 }

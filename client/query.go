@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/weburl"
 )
 
 // A Type is the kind of object a [Query] asks for.
@@ -81,7 +82,7 @@ func (q Query) String() string {
 		return "help"
 	case "":
 		if strings.Contains(q.Text, "://") {
-			return redact(q.Text)
+			return weburl.Redact(q.Text)
 		}
 		return q.Text
 	case TypeDomains, TypeNameservers, TypeEntities, TypeIPs, TypeAutnums:

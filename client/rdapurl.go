@@ -6,6 +6,7 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/dnsname"
+	"github.com/rdapq/rdapq/internal/weburl"
 )
 
 // A rdapURL is a URL of RDAP taken apart (RFC 9082 section 3).
@@ -155,7 +156,7 @@ func isAtOrigin(text, server string) bool {
 	}
 	named, err1 := url.Parse(base)
 	u, err2 := url.Parse(text)
-	return err1 == nil && err2 == nil && strings.EqualFold(u.Scheme, named.Scheme) && origin(u) == origin(named)
+	return err1 == nil && err2 == nil && strings.EqualFold(u.Scheme, named.Scheme) && weburl.Host(u) == weburl.Host(named)
 }
 
 // setName replaces a name in the URL that is not in ASCII by its A-labels, which is
@@ -194,8 +195,8 @@ func (q Query) serverOfURL() (bootstrap.Answer, *Error) {
 		if err != nil {
 			return bootstrap.Answer{}, err
 		}
-		if named, err := url.Parse(base); err != nil || origin(named) != origin(r.url) || named.Scheme != r.url.Scheme {
-			return bootstrap.Answer{}, invalid(redact(q.URL), "the URL is of another server than the one to ask, "+visible(redact(base)), "leave one of them out")
+		if named, err := url.Parse(base); err != nil || weburl.Host(named) != weburl.Host(r.url) || named.Scheme != r.url.Scheme {
+			return bootstrap.Answer{}, invalid(weburl.Redact(q.URL), "the URL is of another server than the one to ask, "+visible(weburl.Redact(base)), "leave one of them out")
 		}
 	}
 	return bootstrap.Answer{URLs: []string{r.base}, Source: bootstrap.SourceServer}, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/internal/secret"
+	"github.com/rdapq/rdapq/internal/weburl"
 )
 
 func isRedirect(status int) bool {
@@ -36,11 +37,11 @@ func newTrail(cfg *Config) *trail {
 // for one origin goes to another, and no parameters are added.
 func (t *trail) next(from *url.URL, resp *http.Response) (*url.URL, *Error) {
 	if len(t.urls) == 0 {
-		t.urls = append(t.urls, normalURL(from))
+		t.urls = append(t.urls, weburl.Normalize(from))
 		t.keys = secret.NewSet(secret.OfURL(from))
 	}
 	location := resp.Header.Get("Location")
-	what := "redirect " + statusText(resp.StatusCode) + " of " + visible(redactURL(from))
+	what := "redirect " + statusText(resp.StatusCode) + " of " + visible(weburl.Redact(from.String()))
 	refuse := func(why, hint string) (*url.URL, *Error) {
 		return nil, &Error{Code: CodeRedirect, Message: what + why, Hint: hint}
 	}
@@ -49,21 +50,21 @@ func (t *trail) next(from *url.URL, resp *http.Response) (*url.URL, *Error) {
 	}
 	to, err := from.Parse(location)
 	if err != nil {
-		return refuse(" leads to what is no URL: "+quote(redact(location)), "")
+		return refuse(" leads to what is no URL: "+quote(weburl.Redact(location)), "")
 	}
 	to.User, to.Fragment, to.RawFragment = nil, "", ""
 	to.Scheme = strings.ToLower(to.Scheme)
-	shown := visible(redactURL(to))
+	shown := visible(weburl.Redact(to.String()))
 	switch {
 	case to.Scheme != "https" && to.Scheme != "http" || to.Hostname() == "":
 		return refuse(" leads to "+shown+", which is not on the web", "")
 	case to.Scheme == "http" && from.Scheme == "https" && !t.allowHTTP:
 		return refuse(" leads from https to http and is not followed: "+shown, "allow http if an answer that anybody on the way may change is of use")
 	}
-	if originOf(to) != originOf(from) && (t.keys.InURL(to) || t.secrets.leak(to)) {
+	if weburl.Origin(to) != weburl.Origin(from) && (t.keys.InURL(to) || t.secrets.leak(to)) {
 		return refuse(" leads to another server, "+visible(to.Host)+", with a credential that is not for it, and is not followed", "")
 	}
-	normal := normalURL(to)
+	normal := weburl.Normalize(to)
 	for i, seen := range t.urls {
 		if seen == normal {
 			return refuse(" closes a loop: "+visible(strings.Join(append(t.urls[i:], normal), " → ")), "the server is misconfigured, and only its operator can change that")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -127,7 +128,7 @@ func (p pointer) query() Query {
 	if q, ok, err := parseURL(p.to.String(), "", ""); ok && err == nil {
 		return q
 	}
-	return Query{Text: redactURL(p.to), Type: p.of.Query.Type, URL: p.to.String()}
+	return Query{Text: weburl.Redact(p.to.String()), Type: p.of.Query.Type, URL: p.to.String()}
 }
 
 // joinURL returns the URL of a query at a server, nil if that has no URL.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/weburl"
 )
 
 // A task is a lookup on its way to its result. It is made of single requests, so
@@ -100,7 +101,7 @@ func (c *Client) request(ctx context.Context, t *task) (again bool) {
 		r.Elapsed += r.Time.Sub(start)
 	}()
 	base := t.servers.URLs[t.next]
-	r.Server = redact(base)
+	r.Server = weburl.Redact(base)
 	if ctx.Err() != nil || c.isClosed() {
 		t.giveBack()
 		c.stop(ctx, t, "waiting for "+visible(r.Server))
@@ -158,12 +159,12 @@ func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
 		r.warn(r.Query.Note)
 	}
 	target := t.requestURL(base)
-	r.URL, r.FinalURL = redact(target), redact(target)
+	r.URL, r.FinalURL = weburl.Redact(target), weburl.Redact(target)
 	r.Status, r.Header, r.Raw, r.Err, r.Other, r.named, r.handle = 0, nil, nil, nil, "", false, ""
 	t.memory.release(t)
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {
-		return nil, &Error{Code: CodeTransport, Message: "the server's URL cannot be used: " + quote(redact(target)), Server: r.Server, Err: err}
+		return nil, &Error{Code: CodeTransport, Message: "the server's URL cannot be used: " + quote(weburl.Redact(target)), Server: r.Server, Err: err}
 	}
 	return u, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -54,7 +55,7 @@ func (q Query) secured(server string) *Error {
 		return nil
 	}
 	return &Error{
-		Code: CodeHTTPOnly, Server: redact(server), Err: bootstrap.ErrHTTPOnly,
-		Message: "a reverse search goes over https only, and " + visible(redact(server)) + " speaks plain http",
+		Code: CodeHTTPOnly, Server: weburl.Redact(server), Err: bootstrap.ErrHTTPOnly,
+		Message: "a reverse search goes over https only, and " + visible(weburl.Redact(server)) + " speaks plain http",
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -176,7 +177,7 @@ func (s *search) leave(t *task) {
 
 // refuse ends a search that was not asked.
 func (s *search) refuse(e *Error) {
-	s.main.Server = redact(s.base)
+	s.main.Server = weburl.Redact(s.base)
 	e.Server = s.main.Server
 	s.main.Time = time.Now()
 	s.main.fail(e)
@@ -187,7 +188,7 @@ func (s *search) refuse(e *Error) {
 // the same without them.
 func (s *search) settleOptions(h *rdap.Help) *Error {
 	q := s.main.Query
-	server := redact(s.base)
+	server := weburl.Redact(s.base)
 	if q.Search.Reverse != "" {
 		if e := q.checkReverseSearch(h, server); e != nil {
 			e.Server = server
@@ -238,7 +239,7 @@ func (c *Client) turnPage(t *task, page *Result) (again bool) {
 		return false
 	}
 	s.stage, s.next = stageMore, next.String()
-	s.seen[normalURL(next)] = true
+	s.seen[weburl.Normalize(next)] = true
 	t.at, t.limited, t.hop = time.Time{}, time.Time{}, nil
 	q := main.Query
 	q.Note = ""                                   // it has been told
@@ -299,7 +300,7 @@ func (s *search) follow(c *Client, page *Result, found rdap.PageInfo) *url.URL {
 	}
 	p.Next = next.String()
 	most := cmp.Or(c.cfg.Search.MaxResults, DefaultMaxResults)
-	switch normal := normalURL(next); {
+	switch normal := weburl.Normalize(next); {
 	case s.seen[normal] || normal == normalOf(page.FinalURL) || normal == normalOf(main.FinalURL) || normal == normalOf(main.URL):
 		return stop("it has been read already, so the pages go round in a circle")
 	case most > 0 && p.Results >= most:
@@ -319,7 +320,7 @@ func normalOf(text string) string {
 	if err != nil {
 		return text
 	}
-	return normalURL(u)
+	return weburl.Normalize(u)
 }
 
 // broken keeps what was read when the page after it could not be.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -58,7 +59,7 @@ func isOwn(s bootstrap.Source) bool {
 // sameOrigin reports whether u is at the server with that base URL.
 func sameOrigin(base string, u *url.URL) bool {
 	b, err := url.Parse(base)
-	return err == nil && strings.EqualFold(b.Scheme, u.Scheme) && origin(b) == origin(u)
+	return err == nil && strings.EqualFold(b.Scheme, u.Scheme) && weburl.Host(b) == weburl.Host(u)
 }
 
 // isInside reports whether a connection to the server at u, which the user

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/dnsname"
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -280,7 +281,7 @@ func (r *Result) explain(e *Error, what string, a answer, w rdap.ErrorBody) {
 
 // where names the server that answered: the one asked, or where it sent us.
 func (r *Result) where(a answer) string {
-	if asked, err := url.Parse(r.Server); err == nil && asked.Scheme == a.url.Scheme && origin(asked) == origin(a.url) {
+	if asked, err := url.Parse(r.Server); err == nil && asked.Scheme == a.url.Scheme && weburl.Host(asked) == weburl.Host(a.url) {
 		return r.Server
 	}
 	return a.url.Scheme + "://" + a.url.Host + "/"

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/weburl"
 )
 
 // csvHeader names the columns: those of a row, then those of a
@@ -83,7 +84,7 @@ func appendCSV(dst []byte, r *client.Result) []byte {
 	}
 	for _, c := range [...]string{
 		number(r.Line), cell(ShownQuery(r.Query.Text)), cell(string(r.Query.Type)), cell(string(r.Verdict)),
-		number(int64(r.Status)), cell(redactURL(r.Server)),
+		number(int64(r.Status)), cell(weburl.Redact(r.Server)),
 		cell(s.Handle), cell(s.Name), cell(s.UnicodeName), cell(s.Registrar), cell(s.RegistrarID),
 		cell(s.Created), cell(s.Updated), cell(s.Expires), cell(join(s.Statuses)), cell(join(s.Nameservers)), cell(s.DNSSEC),
 		cell(s.AbuseEmail), cell(s.AbusePhone), cell(s.Start), cell(s.End), cell(join(s.CIDRs)), cell(s.Holder), cell(s.Country),

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -130,10 +131,10 @@ func knownFields() []field {
 		{name: "type", value: text1(func(r *r) string { return string(r.Query.Type) })},
 		{name: "verdict", value: text1(func(r *r) string { return string(r.Verdict) })},
 		{name: "status", value: integer(func(r *r) int64 { return int64(r.Status) })},
-		{name: "server", value: text1(func(r *r) string { return redactURL(r.Server) })},
+		{name: "server", value: text1(func(r *r) string { return weburl.Redact(r.Server) })},
 		{name: "source", value: text1(func(r *r) string { return string(r.Source) })},
-		{name: "url", value: text1(func(r *r) string { return redactURL(r.URL) })},
-		{name: "final_url", value: text1(func(r *r) string { return redactURL(r.FinalURL) })},
+		{name: "url", value: text1(func(r *r) string { return weburl.Redact(r.URL) })},
+		{name: "final_url", value: text1(func(r *r) string { return weburl.Redact(r.FinalURL) })},
 		{name: "time", value: text1(func(r *r) string { return timestamp(r.Time) })},
 		{name: "attempts", value: integer(func(r *r) int64 { return int64(r.Attempts) })},
 		{name: "ms", value: func(v *view) value { return value{json: []byte(millis(v.r))} }},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
 	"github.com/rdapq/rdapq/rdap"
 )
@@ -34,11 +35,11 @@ func appendRow(dst []byte, r *client.Result, traced bool) []byte {
 	o.str("type", string(r.Query.Type))
 	o.str("verdict", string(r.Verdict))
 	o.integer("status", int64(r.Status))
-	o.str("server", redactURL(r.Server))
+	o.str("server", weburl.Redact(r.Server))
 	o.str("source", string(r.Source))
-	asked := redactURL(r.URL)
+	asked := weburl.Redact(r.URL)
 	o.str("url", asked)
-	if answered := redactURL(r.FinalURL); answered != asked {
+	if answered := weburl.Redact(r.FinalURL); answered != asked {
 		o.str("final_url", answered)
 	}
 	if !r.Time.IsZero() {
@@ -194,7 +195,7 @@ func isObject(raw []byte) bool {
 // keys that a URL given as a query may have.
 func ShownQuery(text string) string {
 	if strings.Contains(text, "://") {
-		return redactURL(text)
+		return weburl.Redact(text)
 	}
 	return text
 }

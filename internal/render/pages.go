@@ -3,6 +3,7 @@ package render
 import (
 	"github.com/rdapq/rdapq/client"
 
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -36,7 +37,7 @@ func appendPaging(dst []byte, p *client.Paging) []byte {
 		o.dst = append(o.dst, "false"...)
 	}
 	o.str("stopped", p.Stopped)
-	o.str("next", redactURL(p.Next))
+	o.str("next", weburl.Redact(p.Next))
 	return append(o.dst, '}')
 }
 

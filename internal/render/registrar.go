@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -18,7 +19,7 @@ func (p *page) registrarRecords(r *client.Result) {
 	shown := false
 	for g := r.Registrar; g != nil; g = g.Registrar {
 		p.gap()
-		head := line{{registrarRecord, label}, {"  " + redactURL(g.Server), plain}}
+		head := line{{registrarRecord, label}, {"  " + weburl.Redact(g.Server), plain}}
 		if g.Verdict != client.Registered {
 			p.headline(head.and(wary, " ("+registrarFailure(g)+")"))
 			switch {

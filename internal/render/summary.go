@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -43,7 +44,7 @@ func keyOf(r *client.Result) failureKey {
 	} else if e, ok := errors.AsType[*pool.Error](r.Err.Err); ok && e.Timeout() {
 		key.cause = string(e.Step)
 	} else {
-		key.server = redactURL(r.Server)
+		key.server = weburl.Redact(r.Server)
 	}
 	return key
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/histogram"
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -135,7 +136,7 @@ func (t *Tally) Add(r *client.Result) {
 	if r.Server == "" {
 		return
 	}
-	s := t.server(redactURL(r.Server))
+	s := t.server(weburl.Redact(r.Server))
 	s.lookups++
 	s.verdicts[r.Verdict]++
 	switch foreign := r.IsNotFoundWithoutRDAP(); {
@@ -160,7 +161,7 @@ func (t *Tally) follow(g *client.Result) {
 	if g.Server == "" || g.Attempts == 0 && g.Status == 0 {
 		return
 	}
-	s := t.server(redactURL(g.Server))
+	s := t.server(weburl.Redact(g.Server))
 	s.followed++
 	s.times.Add(g.Elapsed)
 	if g.Conn.Protocol != "" {
@@ -294,19 +295,11 @@ func inMillis(d time.Duration) float64 {
 	return math.Round(float64(d)/float64(time.Millisecond)*10) / 10
 }
 
-// originOf returns scheme, host and port of a URL in lower case, without the
-// scheme's own port.
+// originOf returns the origin of a URL, or the text if it is none.
 func originOf(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {
 		return s
 	}
-	host, scheme := strings.ToLower(u.Host), strings.ToLower(u.Scheme)
-	switch scheme {
-	case "https":
-		host = strings.TrimSuffix(host, ":443")
-	case "http":
-		host = strings.TrimSuffix(host, ":80")
-	}
-	return scheme + "://" + host
+	return weburl.Origin(u)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -100,7 +101,7 @@ func (p *page) verdict(r *client.Result, more string) {
 func (p *page) subject(r *client.Result) string {
 	name := r.Query.String()
 	if r.Query.Type == client.TypeHelp && r.Server != "" {
-		name = "help of " + redactURL(r.Server)
+		name = "help of " + weburl.Redact(r.Server)
 	}
 	if name == "" {
 		return `""`

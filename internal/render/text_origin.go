@@ -8,6 +8,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/timing"
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -15,9 +16,9 @@ import (
 func (p *page) origin(r *client.Result) {
 	p.gap()
 	if r.Server != "" {
-		p.row("Server", text(redactURL(r.Server)).note(foundBy(r.Source, r.Entry)))
+		p.row("Server", text(weburl.Redact(r.Server)).note(foundBy(r.Source, r.Entry)))
 	}
-	if asked, answered := redactURL(r.URL), redactURL(r.FinalURL); answered != "" && answered != asked {
+	if asked, answered := weburl.Redact(r.URL), weburl.Redact(r.FinalURL); answered != "" && answered != asked {
 		p.row("Redirected", text("to "+answered))
 	}
 	if s := connection(r); s != nil {
@@ -123,7 +124,7 @@ func (p *page) details(r *client.Result) {
 	p.gap()
 	p.value("Query", ShownQuery(r.Query.Text))
 	p.value("Type", string(r.Query.Type))
-	p.value("URL", redactURL(r.URL))
+	p.value("URL", weburl.Redact(r.URL))
 	if r.Status != 0 {
 		p.value("HTTP status", number(int64(r.Status)))
 	}
