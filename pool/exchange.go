@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -46,6 +47,9 @@ func isGzip(coding string) bool {
 func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) failure {
 	f := failure{reason: reasonOf(req.Context(), err), unsent: unsent(err), newest: newest}
 	f.unprocessed = f.reason.notProcessed(err)
+	if e, ok := errors.AsType[*h3Error](err); ok {
+		f.futile = e.futile
+	}
 	if c.seq != nil {
 		c.seq.ended(false)
 	}

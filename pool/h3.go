@@ -343,6 +343,7 @@ func (c *conn) bytes() (in, out int64) {
 type h3Error struct {
 	reason Reason
 	unsent bool // nothing of the request went out
+	futile bool // see h3Conn
 	err    error
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -124,12 +125,23 @@ func TestH3StreamLimitIsKept(t *testing.T) {
 	}
 }
 
-// A server that grants no stream at all fails the request, and fast.
+// A server that grants no stream at all fails the request, and fast: it is sent
+// again once.
 func TestH3ServerWithoutStreams(t *testing.T) {
 	s, _ := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{MaxStreams: -1})
 	p := newPool(t, s, pool.Config{Protocols: onlyH3, DeadAfter: 90 * time.Millisecond})
-	if _, err := get(t.Context(), p, domain(s, 1)); err == nil {
-		t.Error("answered without a stream")
+	const requests = 8
+	var wg sync.WaitGroup
+	for i := range requests {
+		wg.Go(func() {
+			if _, err := get(t.Context(), p, domain(s, i)); err == nil {
+				t.Error("answered without a stream")
+			}
+		})
+	}
+	wg.Wait()
+	if st := p.Stats(); st.Retries[pool.RetryClosed] > requests {
+		t.Errorf("%d requests were sent again %d times, over %d connections", requests, st.Retries[pool.RetryClosed], st.Dials)
 	}
 }
 

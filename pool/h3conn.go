@@ -53,6 +53,7 @@ type h3Conn struct {
 	answered atomic.Bool  // it gave a response
 	leaving  atomic.Bool  // it is about to be closed
 	away     atomic.Bool  // the server sent GOAWAY
+	futile   atomic.Bool  // it was closed because it was of no use, see h3Wait.look
 	active   atomic.Int64 // requests without a response
 	unopened atomic.Int64 // of these, those without a stream
 	onChange atomic.Pointer[func(gone bool)]
@@ -370,7 +371,7 @@ var (
 // is wrong with a header, quic-go exports no errors, so their text decides; a
 // test against a real server notices if it changes.
 func (h *h3Conn) classify(err error) error {
-	e := &h3Error{reason: RetryClosed, err: err}
+	e := &h3Error{reason: RetryClosed, futile: h.futile.Load(), err: err}
 	text := err.Error()
 	var from *http3.Error
 	switch {

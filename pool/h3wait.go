@@ -80,6 +80,7 @@ func (w *h3Wait) look() {
 		// This process gets no time, so that much may lie unread.
 		w.lookIn(quietTime)
 	case !w.open.Load() && h.done.Load() && h.unopened.Load() >= h.active.Load():
+		h.futile.Store(true)
 		h.quic.CloseWithError(codeInternal, "no stream is granted")
 	case !w.open.Load():
 		w.lookIn(w.again())
@@ -88,6 +89,7 @@ func (w *h3Wait) look() {
 		w.sure = true
 		w.lookIn(min(quietTime, w.again()) / 2)
 	default:
+		h.futile.Store(true)
 		h.quic.CloseWithError(codeInternal, "nothing is heard")
 	}
 }

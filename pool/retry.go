@@ -67,6 +67,11 @@ const (
 	maxClosedBusy  = 6 // on one that answered others
 )
 
+// maxFutile bounds the repetitions of a request over HTTP/3 whose connection was
+// closed because nothing was heard on it, or because the server granted no stream. Each
+// takes a second, and the caller's own attempts come on top.
+const maxFutile = 1
+
 // maxOverTCP bounds the repetitions of a request over TCP after HTTP/3 failed.
 const maxOverTCP = 2
 
@@ -79,6 +84,7 @@ type failure struct {
 	abandoned   bool  // the connection was given up, see [Stats].Abandoned
 	overTCP     bool  // HTTP/3 failed where TCP may work
 	doubtful    bool  // the connection was made with what may be the reason
+	futile      bool  // the Pool closed the connection after a second without any use of it
 	newest      int64 // number of the newest connection when it was sent: those made since are fresh
 }
 
@@ -90,6 +96,7 @@ type retrier struct {
 	overTCP   int   // repetitions after HTTP/3
 	refused   int   // repetitions after RetryRefused
 	abandoned int   // repetitions after connections that were given up
+	futile    int   // repetitions after connections that were of no use for a second
 	newerThan int64 // the next connection must be newer
 }
 
@@ -131,11 +138,15 @@ func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
 				return false
 			}
 		}
-	case f.progressed && r.closed >= maxClosedBusy,
+	case f.futile && r.futile >= maxFutile,
+		f.progressed && r.closed >= maxClosedBusy,
 		!f.progressed && kept && r.closed >= maxClosedKept,
 		!f.progressed && !kept && r.closed >= maxClosedFresh:
 		return false
 	default:
+		if f.futile {
+			r.futile++
+		}
 		r.closed++
 		r.newerThan = f.newest
 	}
