@@ -70,6 +70,8 @@ func (c *checker) object(depth int, each func(name, value []byte)) bool {
 		return false
 	}
 	start := c.pos
+	var loss []byte // what a notice says about data that was left out
+	typed := false  // its type says it
 	c.pos++
 	if c.peek() == '}' {
 		c.pos++
@@ -94,8 +96,15 @@ func (c *checker) object(depth int, each func(name, value []byte)) bool {
 		if !c.value(depth) {
 			return false
 		}
-		if mayTellOfLoss(c.text[value:c.pos]) {
-			c.lose(depth, start, c.text[value:c.pos])
+		if v := c.text[value:c.pos]; mayTellOfLoss(v) {
+			switch c.noticeMember(depth) {
+			case "type":
+				loss, typed = v, true
+			case "title":
+				if !typed {
+					loss = v
+				}
+			}
 		}
 		if each != nil {
 			each(c.text[name+1:nameEnd-1], c.text[value:c.pos])
@@ -105,6 +114,9 @@ func (c *checker) object(depth int, each func(name, value []byte)) bool {
 			c.pos++
 		case '}':
 			c.pos++
+			if loss != nil {
+				c.lose(depth, c.text[start:c.pos], loss, typed)
+			}
 			return true
 		default:
 			return false

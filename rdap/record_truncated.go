@@ -123,31 +123,39 @@ type loss struct {
 	more       int    // how many others tell the same
 }
 
-// lose takes note of the notice or remark that begins at start if the member of
-// it that the checker is at says that something was left out.
-func (c *checker) lose(depth, start int, value []byte) {
-	isType := false
+// noticeMember returns the name of the member that the position stands in of the
+// object that is depth containers deep, if it is the type or the title of a notice or
+// remark.
+func (c *checker) noticeMember(depth int) string {
+	name := ""
 	switch string(c.member(depth)) {
 	case "type":
-		isType = true
+		name = "type"
 	case "title":
+		name = "title"
 	default:
-		return
+		return ""
 	}
 	switch string(c.member(depth - 1)) {
 	case "notices", "remarks":
-	default:
-		return
+		return name
 	}
+	return ""
+}
+
+// lose takes note of a notice, which is depth containers deep, if value says that
+// something was left out: the type of the notice, or its title if it has no type.
+func (c *checker) lose(depth int, notice, value []byte, isType bool) {
+	notice = notice[:min(len(notice), maxReused)] // there may be many
 	known := slices.IndexFunc(c.losses, func(l loss) bool { return bytes.Equal(l.quoted, value) })
 	what := ""
 	if known < 0 {
 		what = unquoted(value)
 	}
-	if known < 0 && !tellsOfLoss(what) || !isType && c.typed(start) {
+	if known < 0 && !tellsOfLoss(what) || !isType && readNotice(notice).Type != "" {
 		return
 	}
-	if depth > 3 && c.inBrief(start) { // the answer's own notices are less deep
+	if depth > 3 && maySayBrief(notice) && readNotice(notice).inBrief() { // the answer's own notices are less deep
 		return
 	}
 	if known >= 0 {
@@ -163,21 +171,6 @@ func (c *checker) lose(depth, start int, value []byte) {
 	if len(c.losses) < maxProblems {
 		c.losses = append(c.losses, loss{path: c.path(depth - 1), what: what, quoted: value})
 	}
-}
-
-// typed reports whether the notice that begins at start has a type.
-func (c *checker) typed(start int) bool { return readNotice(c.noticeText(start)).Type != "" }
-
-func (c *checker) inBrief(start int) bool {
-	text := c.noticeText(start)
-	return maySayBrief(text) && readNotice(text).inBrief()
-}
-
-// noticeText returns the text of the notice that begins at start. It does not look
-// far, since there may be many to look at.
-func (c *checker) noticeText(start int) []byte {
-	text := c.text[start:min(start+maxReused, len(c.text))]
-	return text[:containerEnd(text, 0)]
 }
 
 func readNotice(text []byte) *Notice {
