@@ -13,7 +13,7 @@ import (
 // Defaults of [Options].
 const (
 	DefaultInterval = 200 * time.Millisecond
-	DefaultBlock    = 64 << 10
+	DefaultBlock    = 256 << 10
 )
 
 // Options say what a journal is of. Path and Format are required.
