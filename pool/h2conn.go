@@ -307,7 +307,6 @@ func (a *apart) run(req *http.Request) {
 
 func (a *apart) readAhead(rc io.Reader) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	for !a.closed {
 		if a.w == len(a.buf) {
 			switch {
@@ -331,17 +330,30 @@ func (a *apart) readAhead(rc io.Reader) {
 		n, err := rc.Read(free) // only run writes to buf, and Read reads what is before free
 		a.mu.Lock()
 		a.w += n
+		var wake chan struct{}
+		if n > 0 || err != nil {
+			wake, a.wake = a.wake, nil
+		}
 		if err != nil {
 			a.end = err
+			a.finishLocked()
 		}
-		if a.wake != nil && (n > 0 || err != nil) {
-			close(a.wake)
-			a.wake = nil
+		// Whoever waits runs at once, and takes the lock.
+		a.mu.Unlock()
+		if wake != nil {
+			close(wake)
 		}
 		if err != nil {
-			break
+			return
 		}
+		a.mu.Lock()
 	}
+	a.finishLocked()
+	a.mu.Unlock()
+}
+
+// finishLocked notes that run has no more use for the body.
+func (a *apart) finishLocked() {
 	a.over = true
 	if a.closed {
 		a.spare()

@@ -41,6 +41,9 @@ func (o *origin) convincedLocked(c *conn, r route) {
 		session = session || p.resumed && !c.setup.resumed && o.resumes == 0
 		fast = fast || p.synData && !c.setup.synData && o.opensFast == 0
 	}
+	if !session && !fast && !c.setup.resumed && !c.setup.synDataTaken {
+		return
+	}
 	now := time.Now()
 	f := o.p.facts.Get(o.key.String())
 	if session && !now.Before(f.ResumeBlocked) {
