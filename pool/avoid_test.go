@@ -19,6 +19,7 @@ func fetch(ctx context.Context, t *testing.T, p *pool.Pool, url string) answer {
 }
 
 func TestAvoidConn(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
 		t.Run(name, func(t *testing.T) {
 			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
@@ -67,6 +68,7 @@ func TestWithPlain(t *testing.T) {
 // A connection is taken out of use after three failures in a row of at least two
 // queries, one of which succeeded elsewhere.
 func TestFaultyConnection(t *testing.T) {
+	t.Parallel() // it mostly waits
 	bad := func(s *rdaptest.Server, urls ...string) {
 		for _, u := range urls {
 			s.On("/domain/"+u, rdaptest.Status(500))

@@ -14,6 +14,7 @@ import (
 
 // Functions for events and logs that do not return hold up nothing else.
 func TestEventsThatDoNotReturn(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{})
 	s.On("*", rdaptest.Close())
 	release := make(chan struct{})
@@ -36,7 +37,7 @@ func TestWaitForRoomIsNotConnecting(t *testing.T) {
 	t.Parallel()
 	const most = 16
 	s, port, c := hosts(t, 20, rdaptest.Config{})
-	c.MaxConns, c.ConnectTimeout = most, 200*time.Millisecond
+	c.MaxConns, c.ConnectTimeout = most, 2*time.Second
 	p := newPool(t, s, c)
 	hold := make(chan struct{})
 	s.On("*", rdaptest.Until(hold))
@@ -48,7 +49,7 @@ func TestWaitForRoomIsNotConnecting(t *testing.T) {
 			}
 		})
 	}
-	time.AfterFunc(time.Second, func() { close(hold) }) // far more than ConnectTimeout
+	time.AfterFunc(5*time.Second, func() { close(hold) }) // far more than ConnectTimeout
 	all.Wait()
 }
 

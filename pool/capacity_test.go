@@ -10,6 +10,7 @@ import (
 )
 
 func TestCapacity(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, c := range []struct {
 		name         string
 		server       rdaptest.Config
@@ -72,6 +73,7 @@ func TestCapacityDemand(t *testing.T) {
 
 // A connection that has reached its maximum age takes no new request.
 func TestMaxConnAge(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
 		t.Run(name, func(t *testing.T) {
 			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})

@@ -213,6 +213,7 @@ func TestMissingClientCertificateIsATLSError(t *testing.T) {
 // over already. If that came before we had written, it is what the error says; if
 // it was lost as the connection broke, the error is about that.
 func TestMissingClientCertificate(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{TLS: func(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert }})
 	told := 0
 	for range 50 {

@@ -22,6 +22,7 @@ func both(t *testing.T, f func(t *testing.T, protocols rdaptest.Protocols)) {
 
 // The server closes a kept connection just when the next request goes out.
 func TestClosedByServerBetweenRequests(t *testing.T) {
+	t.Parallel() // it mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 		// One request a connection; the second is read and not answered.
@@ -38,6 +39,7 @@ func TestClosedByServerBetweenRequests(t *testing.T) {
 }
 
 func TestUnannouncedCloseAfterEachAnswer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		for _, delay := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond} {
 			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
@@ -49,6 +51,7 @@ func TestUnannouncedCloseAfterEachAnswer(t *testing.T) {
 }
 
 func TestIdleCloseRace(t *testing.T) {
+	t.Parallel() // it mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 		s.SetConnRules(rdaptest.ConnRules{IdleClose: 20 * time.Millisecond})
@@ -61,6 +64,7 @@ func TestIdleCloseRace(t *testing.T) {
 }
 
 func TestAlwaysHangsUp(t *testing.T) {
+	t.Parallel() // it mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 		s.On("*", rdaptest.HangUp())
@@ -75,6 +79,7 @@ func TestAlwaysHangsUp(t *testing.T) {
 }
 
 func TestConnectionCloseOnEveryAnswer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 		s.On("*", rdaptest.Close())
@@ -114,6 +119,7 @@ func TestCloseAfterHundredRequests(t *testing.T) {
 }
 
 func TestGoAwayInMidBatch(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{AnnounceAfter: 7})
 	p := newPool(t, s, pool.Config{})
@@ -130,6 +136,7 @@ func TestGoAwayInMidBatch(t *testing.T) {
 // A GOAWAY that leaves requests unprocessed: the server answers those up to
 // the last stream it names.
 func TestGoAwayWithUnprocessedRequests(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Hold: 20, GoAwayOn: 20, GoAwayLast: 7, GoAwayClose: true}, First: 1})
 	p := newPool(t, s, pool.Config{MaxHTTP2Conns: 1})
@@ -146,6 +153,7 @@ func TestGoAwayWithUnprocessedRequests(t *testing.T) {
 // A server that restarts takes connections and closes them with a GOAWAY that
 // does not say what it has processed.
 func TestGoAwayThatSaysNothing(t *testing.T) {
+	t.Parallel() // it mostly waits
 	rules := rdaptest.ConnRules{Raw: &rdaptest.RawH2{GoAwayOn: 1, GoAwayVague: true, GoAwayClose: true}}
 	const bad = 4
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
@@ -183,6 +191,7 @@ func TestGoAwayThatSaysNothing(t *testing.T) {
 }
 
 func TestRefusedStreams(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Refuse: func(n int64) bool { return n%5 == 3 }}})
 	p := newPool(t, s, pool.Config{})
@@ -214,6 +223,7 @@ func TestTraceOfRefusedStream(t *testing.T) {
 // What the server says it did nothing about is sent again whatever its method,
 // as long as its body can be made again.
 func TestRefusedPost(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Refuse: func(n int64) bool { return n%2 == 1 }}})
 	p := newPool(t, s, pool.Config{})
@@ -239,6 +249,7 @@ func TestRefusedPost(t *testing.T) {
 }
 
 func TestStreamLimitIsLowered(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{LowerOn: 30, LowerTo: 3}})
 	p := newPool(t, s, pool.Config{})

@@ -194,6 +194,7 @@ func TestH3NoReuseIsOneHandshakeEach(t *testing.T) {
 }
 
 func TestH3FreshConnsResume(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s, h := rdaptest.StartH3(t, rdaptest.Config{RTT: rtt, SingleUseTickets: true}, rdaptest.H3Config{AwaitEarly: true})
 	p := newPool(t, s, pool.Config{Protocols: onlyH3, FreshConns: true})
 	getAll(t, p, s, 20, 1)

@@ -87,6 +87,7 @@ func TestBrokenH3DoublesUntilItWorks(t *testing.T) {
 
 // While the server is away, its refusal is the error, not the silence of UDP.
 func TestServerIsAway(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
 	m.prime(t, s, h)

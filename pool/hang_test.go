@@ -130,14 +130,19 @@ func TestLockedClientConn(t *testing.T) {
 
 // Requests without a deadline on such a connection go again when it is given up.
 func TestLockedClientConnFreesTheOthers(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	s.SetConnRules(rdaptest.ConnRules{First: 1, Raw: &rdaptest.RawH2{Request: func(c *rdaptest.RawConn, n int64) bool {
-		return n == 8 && overflow(c, n)
+		if n < 8 {
+			return false
+		}
+		time.AfterFunc(500*time.Millisecond, cancel) // all are on the connection
+		return overflow(c, n)
 	}}})
 	p := newPool(t, s, pool.Config{MaxHTTP2Conns: 1})
 	p.TrustWindows()
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
 	var all sync.WaitGroup
 	for i := range 8 {
 		ctx := ctx

@@ -100,6 +100,7 @@ func TestRefusalsAreFew(t *testing.T) {
 // Refusals that have nothing to do with the number of streams cost little more
 // than the requests themselves.
 func TestRandomRefusals(t *testing.T) {
+	t.Parallel() // it mostly waits
 	const lookups, atATime = 500, 64
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	seeded := rand.New(rand.NewPCG(1, 2))

@@ -217,6 +217,7 @@ func TestSwitchingProtocols(t *testing.T) {
 // A body without a length ends when its server closes the connection (RFC 9112
 // section 6.3). That a server closes because we gave up does not complete it.
 func TestBodyThatNeverEnds(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := rawHTTP1(t, func(rw *bufio.ReadWriter, c net.Conn) {
 		fmt.Fprint(rw, "HTTP/1.1 200 OK\r\nContent-Type: application/rdap+json\r\n\r\n{\"objectClassName\":\"domain\"}")
 		rw.Flush()

@@ -15,7 +15,7 @@ func TestNoStreamAllowed(t *testing.T) {
 	t.Parallel()
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{LowerOn: 1, LowerTo: 0}})
-	p := newPool(t, s, pool.Config{ConnectTimeout: 200 * time.Millisecond})
+	p := newPool(t, s, pool.Config{ConnectTimeout: 2 * time.Second})
 	for i := range 3 {
 		_, err := get(t.Context(), p, domain(s, i))
 		if i != 1 {

@@ -27,7 +27,7 @@ func TestManyOrigins(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	const hosts, most = 10_000, 4096
+	const hosts, most = 6000, 4096
 	var wait sync.WaitGroup
 	var open int64
 	for k := range 4 {
