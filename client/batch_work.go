@@ -86,7 +86,7 @@ func (b *batch) handle(it *item, k ticket) fate {
 		if it.next+1 < len(it.servers.URLs) {
 			it.next++
 			it.hop = nil
-			it.result.warn("asked another server: " + e.Message)
+			it.result.warn(WarnOtherServer, "asked another server: "+e.Message)
 			it.result.Err, it.result.Verdict = nil, ""
 			return goesOn
 		}

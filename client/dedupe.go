@@ -73,12 +73,12 @@ func (r *Result) replaceNote(other string) {
 	if r.Query.Note == other {
 		return
 	}
-	var list []string
+	var list []Warning
 	if r.Query.Note != "" {
-		list = append(list, r.Query.Note)
+		list = append(list, Warning{WarnQuery, r.Query.Note})
 	}
 	for _, w := range r.Warnings {
-		if w != other {
+		if w.Code != WarnQuery {
 			list = append(list, w)
 		}
 	}

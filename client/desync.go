@@ -40,7 +40,7 @@ func (c *Client) doubt(ctx context.Context, a *attempt, status int) (repeat bool
 	}
 	if a.check.News() && t.desyncs == 0 {
 		r.Desync = true
-		r.warn(desyncNews)
+		r.warn(WarnDesync, desyncNews)
 	}
 	other := cmp.Or(r.Other, r.handle)
 	switch {
@@ -54,7 +54,7 @@ func (c *Client) doubt(ctx context.Context, a *attempt, status int) (repeat bool
 		// This is what the server answers, over any connection.
 		a.check.Agree()
 		r.Desync = false
-		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return w == desyncWarning })
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(w Warning) bool { return w.Code == WarnDesync })
 		return false
 	case status/100 == 4 && a.check.Doubtful():
 		err := c.settleDoubt(ctx, a)
@@ -93,7 +93,7 @@ func (t *task) resend(warnings int) {
 	r.Warnings = r.Warnings[:warnings]
 	if t.desyncs == 1 {
 		r.Desync = true
-		r.warn(desyncWarning)
+		r.warn(WarnDesync, desyncWarning)
 	}
 	t.at = time.Time{}
 }

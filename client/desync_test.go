@@ -202,7 +202,7 @@ func TestResponsesOutOfStep(t *testing.T) {
 						t.Errorf("%s: %s, other %q, error %v", r.Query.Text, r.Verdict, r.Other, r.Err)
 					}
 					for _, w := range r.Warnings {
-						if strings.HasPrefix(w, "desync: ") {
+						if w.Code == client.WarnDesync {
 							warned++
 						}
 					}

@@ -199,14 +199,14 @@ func (c *Client) settle(t *task) {
 	own := r.names(rec, base)
 	more := slices.DeleteFunc(c.registrarPointers(r, rec, base, own, p.depth+1), func(m pointer) bool {
 		if ch.seen[sameLink(m.to)] {
-			ch.root.warn("related links lead round in a circle, which is cut: " + visible(r.URL) + " points back to " + visible(weburl.Redact(m.to.String())))
+			ch.root.warn(WarnLinksCut, "related links lead round in a circle, which is cut: "+visible(r.URL)+" points back to "+visible(weburl.Redact(m.to.String())))
 			return true
 		}
 		return false
 	})
 	ch.see(own)
 	if len(more) > 0 && p.depth >= c.cfg.ReferralDepth {
-		ch.root.warn("related links go on after " + strconv.Itoa(p.depth) + " and are not followed: " + visible(weburl.Redact(more[0].to.String())))
+		ch.root.warn(WarnLinksCut, "related links go on after "+strconv.Itoa(p.depth)+" and are not followed: "+visible(weburl.Redact(more[0].to.String())))
 		more = nil
 	}
 	ch.ahead = append(more, ch.ahead...)

@@ -139,7 +139,7 @@ func TestReferralCircle(t *testing.T) {
 		if r.Verdict != client.Registered || r.Registrar == nil || r.Registrar.Verdict != client.Registered || r.Registrar.Registrar != nil {
 			t.Errorf("%s: %s, registrar %+v", back, describe(r), r.Registrar)
 		}
-		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "circle") {
+		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "circle") {
 			t.Errorf("%s: warnings %q", back, r.Warnings)
 		}
 	}
@@ -310,7 +310,7 @@ func TestReferralDepth(t *testing.T) {
 		for g := r.Registrar; g != nil; g = g.Registrar {
 			records++
 		}
-		if records != want || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "go on after") {
+		if records != want || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "go on after") {
 			t.Errorf("depth %d: %d records, warnings %q", depth, records, r.Warnings)
 		}
 	}

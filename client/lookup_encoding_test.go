@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -126,7 +127,7 @@ func TestEncodings(t *testing.T) {
 					q.Server = s.URL()
 					r := a.lookup(t, q)
 					where := how + ", " + tt.name + ", " + name
-					message := strings.Join(r.Warnings, "; ")
+					message := fmt.Sprint(r.Warnings)
 					if r.Err != nil {
 						message += "; " + r.Err.Message
 					}

@@ -207,7 +207,7 @@ func TestLookupNextServer(t *testing.T) {
 	if r.Verdict != client.Registered || r.Server != good.URL() || r.Attempts != 2 {
 		t.Errorf("refused, then good: %s at %s after %d attempts", describe(r), r.Server, r.Attempts)
 	}
-	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], dead[len("https://"):len(dead)-1]) {
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, dead[len("https://"):len(dead)-1]) {
 		t.Errorf("warnings %q do not name the dead server", r.Warnings)
 	}
 

@@ -102,7 +102,7 @@ func TestPagesBounded(t *testing.T) {
 				t.Fatalf("%s: %+v, %d requests: %q", describe(r), r.Paging, s.Counts().Requests, asked(s))
 			}
 			complete := tt.want == ""
-			if r.Paging.Complete != complete || !complete && (len(r.Warnings) == 0 || !strings.Contains(r.Warnings[len(r.Warnings)-1], tt.want)) {
+			if r.Paging.Complete != complete || !complete && (len(r.Warnings) == 0 || !strings.Contains(r.Warnings[len(r.Warnings)-1].Message, tt.want)) {
 				t.Errorf("%+v, warnings %q", r.Paging, r.Warnings)
 			}
 			if failed := r.Paging.Err != nil; failed != (tt.server.Refuse != nil) {
@@ -150,7 +150,7 @@ func TestPagesInMemory(t *testing.T) {
 	_, a := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(40), PageSize: 2}}, client.Config{MaxMemory: 8 << 10})
 	q := mustParse(t, client.TypeDomains, "exam*.example")
 	r := a.lookup(t, q)
-	if p := r.Paging; p.Complete || p.Results < 4 || p.Results > 20 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "memory") {
+	if p := r.Paging; p.Complete || p.Results < 4 || p.Results > 20 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "memory") {
 		t.Errorf("%d results, warnings %q", p.Results, r.Warnings)
 	}
 	n := 0

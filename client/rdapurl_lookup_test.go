@@ -52,7 +52,7 @@ func TestURLQuery(t *testing.T) {
 // TestNotes: the result says how a query was read that can be read otherwise.
 func TestNotes(t *testing.T) {
 	_, a := newPair(t, rdaptest.Config{}, client.Config{})
-	if r := a.lookup(t, mustParse(t, "", "192.0.2/24")); len(r.Warnings) != 1 || r.Warnings[0] != "192.0.2/24 is short for 192.0.2.0/24" {
+	if r := a.lookup(t, mustParse(t, "", "192.0.2/24")); len(r.Warnings) != 1 || r.Warnings[0].Message != "192.0.2/24 is short for 192.0.2.0/24" {
 		t.Errorf("%q", r.Warnings)
 	}
 	n := 0
@@ -80,7 +80,7 @@ func TestNotesOfDuplicates(t *testing.T) {
 		close(s.end)
 	}
 	for r := range c.Batch(t.Context(), inputs) {
-		noted := len(r.Warnings) == 1 && r.Warnings[0] == "the query was read as alpha.example"
+		noted := len(r.Warnings) == 1 && r.Warnings[0].Message == "the query was read as alpha.example"
 		if r.Verdict != client.Registered || noted != (r.Line == 2 || r.Line == 3) || !noted && len(r.Warnings) > 0 {
 			t.Errorf("line %d: %s, %q", r.Line, r.Verdict, r.Warnings)
 		}

@@ -113,7 +113,7 @@ func (c *Client) warnUnlinked(r *Result, related []pointer, own []*url.URL) {
 	for i, relation := range c.cfg.Related {
 		linked := func(p pointer) bool { return p.relation == relation && !isAmong(p.to, own) }
 		if !slices.ContainsFunc(related, linked) && !slices.Contains(c.cfg.Related[:i], relation) {
-			r.warn("the answer has no link " + string(relation) + " to follow")
+			r.warn(WarnNoLink, "the answer has no link "+string(relation)+" to follow")
 		}
 	}
 }

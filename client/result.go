@@ -48,7 +48,7 @@ type Result struct {
 	Raw      []byte           // the body as the server sent it, decompressed; nil without one. Replace it, but don't write to it
 	Paging   *Paging          // of a search: its further pages; nil for other answers
 	Desync   bool             // an HTTP/1.1 connection of the server brought responses that belong to other requests: the query was sent again over a new one, or this is the first result after that was found out. Warnings says so, too
-	Warnings []string         // what was odd, one sentence each; that the answer is about another object than was asked for, among others
+	Warnings []Warning        // what was unusual
 	Other    string           // what the answer is about if that is another object than was asked for, as after a redirect to its record: a name, a network, AS numbers, or a class; empty otherwise
 	Err      *Error           // why there is no answer; nil for Registered, Found; the server's own words for the others
 
@@ -76,8 +76,6 @@ func (r *Result) failure() error {
 	}
 	return r.Err
 }
-
-func (r *Result) warn(sentence string) { r.Warnings = append(r.Warnings, sentence) }
 
 // fail sets the error and the verdict that goes with its code.
 func (r *Result) fail(e *Error) {

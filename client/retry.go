@@ -156,7 +156,7 @@ func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
 	r := t.result
 	r.Attempts++
 	if r.Query.Note != "" && r.Attempts == 1 {
-		r.warn(r.Query.Note)
+		r.warn(WarnQuery, r.Query.Note)
 	}
 	target := t.requestURL(base)
 	r.URL, r.FinalURL = weburl.Redact(target), weburl.Redact(target)
@@ -193,7 +193,7 @@ func (c *Client) next(ctx context.Context, t *task, unreachable bool) (again boo
 	if unreachable && left && t.next+1 < len(t.servers.URLs) {
 		t.next++
 		t.at = time.Time{}
-		r.warn("asked another server: " + r.Err.Message)
+		r.warn(WarnOtherServer, "asked another server: "+r.Err.Message)
 		return true
 	}
 	now := time.Now()

@@ -196,7 +196,7 @@ func (s *search) settleOptions(h *rdap.Help) *Error {
 		}
 	}
 	omit := func(what, extension string) {
-		s.main.warn(server + " does not announce " + extension + ", so " + what + " was left out")
+		s.main.warn(WarnNotAnnounced, server+" does not announce "+extension+", so "+what+" was left out")
 	}
 	if s.options.Sort != "" && !h.Announces("sorting") {
 		omit("sort="+visible(s.options.Sort), "sorting")
@@ -264,7 +264,7 @@ func (s *search) keep(t *task, page *Result, found rdap.PageInfo) {
 	}
 	for _, w := range page.Warnings {
 		if page != main {
-			main.warn(w)
+			main.Warnings = append(main.Warnings, w)
 		}
 	}
 	if s.each != nil {
@@ -285,13 +285,13 @@ func (s *search) follow(c *Client, page *Result, found rdap.PageInfo) *url.URL {
 	if p.Complete {
 		if p.Total > p.Results {
 			p.Complete, p.Stopped = false, "the server has "+strconv.Itoa(p.Total)+" and gave no link to the next page"
-			main.warn("the results are not complete: after " + counted(p.Results) + " " + p.Stopped)
+			main.warn(WarnIncomplete, "the results are not complete: after "+counted(p.Results)+" "+p.Stopped)
 		}
 		return nil
 	}
 	stop := func(why string) *url.URL {
 		p.Stopped = "the next page was not read: " + why
-		main.warn("the results are not complete: after " + counted(p.Results) + " " + p.Stopped)
+		main.warn(WarnIncomplete, "the results are not complete: after "+counted(p.Results)+" "+p.Stopped)
 		return nil
 	}
 	next, why := c.nextURL(page.FinalURL, found.Next)
@@ -332,7 +332,7 @@ func (s *search) broken(got *Result) {
 		why, p.Err = got.Err.Message, got.Err
 	}
 	p.Complete, p.Stopped = false, "page "+strconv.Itoa(len(s.seen)+1)+" could not be read: "+why
-	main.warn("the results are not complete: after " + counted(p.Results) + " " + p.Stopped)
+	main.warn(WarnIncomplete, "the results are not complete: after "+counted(p.Results)+" "+p.Stopped)
 }
 
 // settle makes the result of a search that has come to its end, or was ended, the

@@ -46,13 +46,13 @@ func (r *Result) judge(a answer, speaks bool) {
 	}
 	switch {
 	case a.cut != "":
-		r.warn("the body of the error is not whole: " + a.cut)
+		r.warn(WarnErrorBody, "the body of the error is not whole: "+a.cut)
 	case w.Broken:
-		r.warn("the body of the error is broken JSON")
+		r.warn(WarnErrorBody, "the body of the error is broken JSON")
 	case w.Foreign:
-		r.warn("the body of the error is not RDAP" + labelled(a.contentType))
+		r.warn(WarnErrorBody, "the body of the error is not RDAP"+labelled(a.contentType))
 	case w.Code != 0 && w.Code != a.status:
-		r.warn("the body says errorCode " + strconv.Itoa(w.Code) + ", the HTTP status is " + strconv.Itoa(a.status) + " and counts")
+		r.warn(WarnErrorBody, "the body says errorCode "+strconv.Itoa(w.Code)+", the HTTP status is "+strconv.Itoa(a.status)+" and counts")
 	}
 }
 
@@ -139,7 +139,7 @@ func (r *Result) judgeSuccess(a answer) {
 	}
 	empty := err == nil && class == rdap.ClassHelp && resp.HasConformance() && !resp.HasNotices() && r.Query.Type.IsSearch()
 	if empty {
-		r.warn("the response has no list of results: it counts as 0 results")
+		r.warn(WarnErrorBody, "the response has no list of results: it counts as 0 results")
 	}
 	if err == nil && (empty || r.answers(class)) {
 		r.Verdict = Found
@@ -156,7 +156,7 @@ func (r *Result) judgeSuccess(a answer) {
 		e.Code, what, e.Hint = r.refusal(w.Code, w, 0)
 		r.explain(e, what, answer{status: w.Code, url: a.url}, w)
 		r.fail(e)
-		r.warn("the server says errorCode 404 in an answer with HTTP status " + strconv.Itoa(a.status))
+		r.warn(WarnErrorBody, "the server says errorCode 404 in an answer with HTTP status "+strconv.Itoa(a.status))
 		return
 	}
 	why := "an object that is no answer to this query"
@@ -194,14 +194,14 @@ func (r *Result) answers(class string) bool {
 // compare warns where the answer is not about what was asked.
 func (r *Result) compare(resp *rdap.Response, class string, a answer) {
 	if t := mediaType(a.contentType); t != "application/rdap+json" && t != "application/json" {
-		r.warn("the answer is RDAP" + labelled(a.contentType))
+		r.warn(WarnMediaType, "the answer is RDAP"+labelled(a.contentType))
 	}
 	if charset := foreignCharset(a.contentType, a.raw); charset != "" {
-		r.warn("the answer is in the charset " + quote(charset) + ", and JSON has to be in UTF-8: characters beyond ASCII are lost")
+		r.warn(WarnMediaType, "the answer is in the charset "+quote(charset)+", and JSON has to be in UTF-8: characters beyond ASCII are lost")
 	}
 	if due, ok := classOfType[r.Query.Type]; ok && class != due && !r.Query.foundOne(class) && !(class == rdap.ClassHelp && r.Query.Type.IsSearch()) {
 		r.Other = "an object of class " + visible(class)
-		r.warn("asked for " + string(r.Query.Type) + ", the answer is of class " + quote(class))
+		r.warn(WarnOtherObject, "asked for "+string(r.Query.Type)+", the answer is of class "+quote(class))
 		return
 	}
 	r.warnTruncations(resp)
@@ -226,7 +226,7 @@ func (r *Result) compare(resp *rdap.Response, class string, a answer) {
 	} else {
 		r.named = resp.HasVariant(func(s string) bool { return sameName(r.Query.Name, s, "") })
 		r.Other = visible(rdap.DisplayName(cmp.Or(ldh, unicode)))
-		r.warn("asked for " + quote(r.Query.Name) + ", the answer is about " + quote(cmp.Or(ldh, unicode)))
+		r.warn(WarnOtherObject, "asked for "+quote(r.Query.Name)+", the answer is about "+quote(cmp.Or(ldh, unicode)))
 	}
 }
 
@@ -236,7 +236,7 @@ func (r *Result) warnTruncations(resp *rdap.Response) {
 		if t.More > 0 {
 			t.Path += " and " + strconv.Itoa(t.More) + " more"
 		}
-		r.warn("the server says: " + visible(t.What) + " (" + t.Path + ")")
+		r.warn(WarnTruncated, "the server says: "+visible(t.What)+" ("+t.Path+")")
 	}
 }
 

@@ -32,15 +32,15 @@ func (r *Result) compareNetwork(about rdap.Extent) {
 	switch {
 	case first.BitLen() != from.BitLen() || to.Less(first) || last.Less(from):
 		r.Other = whole
-		r.warn("asked for " + r.Query.String() + ", the answer is about " + whole)
+		r.warn(WarnOtherObject, "asked for "+r.Query.String()+", the answer is about "+whole)
 	case from.Less(first) || last.Less(to):
-		r.warn("the answer is about " + whole + ", which is not all of " + r.Query.String())
+		r.warn(WarnExtent, "the answer is about "+whole+", which is not all of "+r.Query.String())
 	case isEverything(first, last) && asked.Bits() > 0:
 		version := "IPv4"
 		if first.Is6() {
 			version = "IPv6"
 		}
-		r.warn("the answer is about " + whole + ", which is all of " + version)
+		r.warn(WarnExtent, "the answer is about "+whole+", which is all of "+version)
 	}
 }
 
@@ -59,9 +59,9 @@ func (r *Result) compareBlock(about rdap.Extent) {
 	switch {
 	case asked < first || last < asked:
 		r.Other = block
-		r.warn("asked for " + r.Query.String() + ", the answer is about " + block)
+		r.warn(WarnOtherObject, "asked for "+r.Query.String()+", the answer is about "+block)
 	case first != last:
-		r.warn("the answer is about " + block + ", a block that " + r.Query.String() + " lies in")
+		r.warn(WarnExtent, "the answer is about "+block+", a block that "+r.Query.String()+" lies in")
 	}
 }
 

@@ -44,7 +44,7 @@ func TestCompareExtent(t *testing.T) {
 		}
 		r := &Result{Query: q}
 		r.compareExtent(resp)
-		if d := cmp.Diff(tt.want, r.Warnings, cmpopts.EquateEmpty()); d != "" {
+		if d := cmp.Diff(tt.want, messages(r.Warnings), cmpopts.EquateEmpty()); d != "" {
 			t.Errorf("%s %s (-want +got):\n%s", tt.asked, tt.body, d)
 		}
 	}
@@ -87,7 +87,7 @@ func TestWarnTruncations(t *testing.T) {
 		}
 		var r Result
 		r.warnTruncations(resp)
-		if d := cmp.Diff(tt.want, r.Warnings); d != "" {
+		if d := cmp.Diff(tt.want, messages(r.Warnings)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.body, d)
 		}
 	}
@@ -109,4 +109,11 @@ func TestExtentOfPrefix(t *testing.T) {
 			t.Errorf("%s: %q", address, r.Warnings)
 		}
 	}
+}
+
+func messages(warnings []Warning) (list []string) {
+	for _, w := range warnings {
+		list = append(list, w.Message)
+	}
+	return list
 }

@@ -2,7 +2,7 @@ package client
 
 import (
 	"bytes"
-	"strings"
+	"slices"
 	"sync"
 
 	"github.com/rdapq/rdapq/bootstrap"
@@ -44,7 +44,7 @@ func (r *Result) judgeForeign(e *Error, what string, a answer, speaks bool) stri
 		}
 	}
 	if len(a.raw) > 0 || a.cut != "" || !speaks {
-		r.warn(warnForeign)
+		r.warn(WarnNotFoundWithoutRDAP, warnForeign)
 		return "not found, by a response that is not RDAP"
 	}
 	return what
@@ -53,12 +53,7 @@ func (r *Result) judgeForeign(e *Error, what string, a answer, speaks bool) stri
 // IsNotFoundWithoutRDAP reports whether a result is not_found because of a response
 // that was not RDAP, as a warning says.
 func (r *Result) IsNotFoundWithoutRDAP() bool {
-	for _, w := range r.Warnings {
-		if r.Verdict == NotFound && strings.HasPrefix(w, warnForeign) {
-			return true
-		}
-	}
-	return false
+	return r.Verdict == NotFound && slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == WarnNotFoundWithoutRDAP })
 }
 
 // maxSpeakers bounds the servers that are known to send RDAP.

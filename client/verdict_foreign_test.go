@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -117,7 +118,7 @@ func TestOddSearches(t *testing.T) {
 		switch {
 		case err != nil || r.Paging == nil:
 			t.Errorf("%s: %s", body, describe(r))
-		case r.Paging.Results != want.results || r.Paging.Complete != want.complete || (want.warning == "") != (len(r.Warnings) == 0) || !strings.Contains(strings.Join(r.Warnings, " "), want.warning):
+		case r.Paging.Results != want.results || r.Paging.Complete != want.complete || (want.warning == "") != (len(r.Warnings) == 0) || !strings.Contains(fmt.Sprint(r.Warnings), want.warning):
 			t.Errorf("%s: %+v, warnings %q", body, r.Paging, r.Warnings)
 		}
 		var last error

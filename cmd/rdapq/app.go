@@ -200,8 +200,8 @@ func (a *app) tell(r *client.Result) (told bool) {
 // warning: what is not shown was asked for.
 func (a *app) tellUnlinked(r *client.Result) {
 	for _, w := range r.Warnings {
-		if strings.HasPrefix(w, "the answer has no link ") {
-			a.tellWarning(r, w)
+		if w.Code == client.WarnNoLink {
+			a.tellWarning(r, w.Message)
 		}
 	}
 }
@@ -217,7 +217,7 @@ func (a *app) detail(r *client.Result) {
 		fmt.Fprintf(a.stderr, "rdapq: %s: asked as %s at %s (%s)\n", render.Safe(render.ShownQuery(r.Query.Text)), r.Query.Type, render.Safe(r.Server), found)
 	}
 	for _, w := range r.Warnings {
-		a.tellWarning(r, w)
+		a.tellWarning(r, w.Message)
 	}
 }
 

@@ -64,7 +64,7 @@ func redact(known *secret.Set, r *client.Result) {
 	}
 	for _, set := range of {
 		if set != nil && redactAll(set, r) {
-			r.Warnings = append(slices.Clip(r.Warnings), redactedSecret)
+			r.Warnings = append(slices.Clip(r.Warnings), client.Warning{Code: client.WarnRedacted, Message: redactedSecret})
 		}
 	}
 }
@@ -95,10 +95,10 @@ func redactAll(set *secret.Set, r *client.Result) (found bool) {
 	}
 	fault(&r.Err)
 	body(&r.Raw)
-	if slices.ContainsFunc(r.Warnings, func(w string) bool { return set.In([]byte(w)) }) {
+	if slices.ContainsFunc(r.Warnings, func(w client.Warning) bool { return set.In([]byte(w.Message)) }) {
 		r.Warnings = slices.Clone(r.Warnings)
 		for i := range r.Warnings {
-			text(&r.Warnings[i])
+			text(&r.Warnings[i].Message)
 		}
 	}
 	if r.Paging != nil {

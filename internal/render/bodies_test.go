@@ -95,7 +95,7 @@ func serveFolder(t *testing.T, dir, expected string) {
 			if !bytes.Equal(r.Raw, body) {
 				t.Errorf("raw is %q, want %q", r.Raw, body)
 			}
-			want.checkWarnings(t, r.Warnings)
+			want.checkWarnings(t, messages(r.Warnings))
 			want.checkRow(t, r, body)
 			want.checkTables(t, r)
 			want.checkText(t, r)
@@ -180,7 +180,7 @@ func (want *bodyExpected) checkRow(t *testing.T, r *client.Result, body []byte) 
 		t.Errorf("summary (-want +got):\n%s", d)
 	}
 	for _, w := range r.Warnings {
-		if !slices.Contains(got.Warnings, w) {
+		if !slices.Contains(got.Warnings, w.Message) {
 			t.Errorf("the row lacks the warning %q", w)
 		}
 	}

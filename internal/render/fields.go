@@ -194,7 +194,7 @@ func knownFields() []field {
 			return value{json: appendPages(nil, p)}
 		})},
 		{name: "related", value: func(v *view) value { return v.member([]string{"related"}) }},
-		{name: "warnings", value: func(v *view) value { return value{list: v.r.Warnings} }},
+		{name: "warnings", value: func(v *view) value { return value{list: messages(v.r.Warnings)} }},
 		{name: "error", value: func(v *view) value {
 			if v.r.Err == nil {
 				return value{}

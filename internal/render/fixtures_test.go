@@ -106,7 +106,7 @@ func fixtures(t testing.TB) map[string]*client.Result {
 	all["search"].Verdict = client.Found
 
 	other := answered(t, "alpha.gov.example", client.TypeDomain, "domain-thin.json")
-	other.Warnings = []string{`asked for "alpha.gov.example", the answer is about "ALPHA.EXAMPLE"`}
+	other.Warnings = []client.Warning{{Code: client.WarnOtherObject, Message: `asked for "alpha.gov.example", the answer is about "ALPHA.EXAMPLE"`}}
 	other.Other = "alpha.example"
 	all["domain-other"] = other
 

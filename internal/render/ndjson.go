@@ -71,10 +71,8 @@ func appendRow(dst []byte, r *client.Result, traced bool) []byte {
 	warnings := o.answer(r)
 	o.pages(r)
 	o.others(r, traced)
-	if len(warnings) == 0 {
-		warnings = r.Warnings
-	} else if len(r.Warnings) > 0 {
-		warnings = append(r.Warnings[:len(r.Warnings):len(r.Warnings)], warnings...)
+	if len(r.Warnings) > 0 {
+		warnings = append(messages(r.Warnings), warnings...)
 	}
 	o.list("warnings", warnings)
 	if r.Err != nil {
@@ -220,4 +218,13 @@ func ndjsonShape(o Options) (shape, error) {
 		}
 		return append(out.dst, '}', '\n')
 	}}, nil
+}
+
+// messages returns the texts of warnings.
+func messages(warnings []client.Warning) []string {
+	var list []string
+	for _, w := range warnings {
+		list = append(list, w.Message)
+	}
+	return list
 }

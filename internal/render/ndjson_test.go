@@ -57,7 +57,7 @@ func members(t *testing.T, row []byte) []string {
 func TestRowOrder(t *testing.T) {
 	r := fixtures(t)["domain-thin"]
 	r.FinalURL = "https://elsewhere.example/domain/alpha.example"
-	r.Warnings = []string{"odd"}
+	r.Warnings = []client.Warning{{Message: "odd"}}
 	r.Err = &client.Error{Code: "timeout", Message: "m", Hint: "h"}
 	row := AppendRow(nil, r)
 	want := []string{
@@ -181,7 +181,7 @@ func FuzzRow(f *testing.F) {
 	}
 	f.Add([]byte("{\"a\":\"\x1b\u202e\xff\\"), "\xff\u202e\x00")
 	f.Fuzz(func(t *testing.T, raw []byte, text string) {
-		r := &client.Result{Verdict: client.Found, Query: client.Query{Text: text}, Raw: raw, Warnings: []string{text}}
+		r := &client.Result{Verdict: client.Found, Query: client.Query{Text: text}, Raw: raw, Warnings: []client.Warning{{Message: text}}}
 		row := AppendRow(nil, r)
 		line := bytes.TrimSuffix(row, []byte("\n"))
 		if bytes.ContainsAny(line, "\n\r") || !jsontext.Value(line).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {

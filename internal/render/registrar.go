@@ -26,7 +26,7 @@ func (p *page) registrarRecords(r *client.Result) {
 			case g.Err != nil:
 				p.row("", line{{g.Err.Message, faint}})
 			case len(g.Warnings) > 0:
-				p.row("", line{{g.Warnings[0], faint}})
+				p.row("", line{{g.Warnings[0].Message, faint}})
 			}
 			continue
 		}

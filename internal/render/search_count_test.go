@@ -80,7 +80,7 @@ func TestResultsWithClass(t *testing.T) {
 // was not RDAP, and the summary which servers sent no RDAP at all.
 func TestNotFoundWithoutRDAP(t *testing.T) {
 	var tally Tally
-	add := func(server string, v client.Verdict, code string, warnings ...string) *client.Result {
+	add := func(server string, v client.Verdict, code string, warnings ...client.Warning) *client.Result {
 		r := searchOf(t, client.TypeDomain, "a.example", "", nil)
 		r.Server, r.Verdict, r.Status, r.Attempts, r.Warnings = server, v, 404, 1, warnings
 		if code != "" {
@@ -89,7 +89,7 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 		tally.Add(r)
 		return r
 	}
-	const foreign = "not_found_without_rdap: the response with status 404 is not RDAP"
+	foreign := client.Warning{Code: client.WarnNotFoundWithoutRDAP, Message: "not_found_without_rdap: the response with status 404 is not RDAP"}
 	r := add("https://half.example/", client.NotFound, client.CodeNotFound, foreign)
 	add("https://half.example/", client.Registered, "")
 	add("https://half.example/", client.Rejected, client.CodeNotRDAP)

@@ -72,8 +72,8 @@ func lastAddr(p netip.Prefix) netip.Addr {
 func (p *page) otherNumbers(r *client.Result) {
 	p.otherObject(r)
 	for _, w := range r.Warnings {
-		if strings.HasPrefix(w, "the answer is about ") {
-			p.row("Note", line{{w, wary}})
+		if w.Code == client.WarnExtent {
+			p.row("Note", line{{w.Message, wary}})
 		}
 	}
 }

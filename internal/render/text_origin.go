@@ -133,7 +133,7 @@ func (p *page) details(r *client.Result) {
 	}
 	var odd []line
 	for _, w := range r.Warnings {
-		odd = append(odd, line{{w, wary}})
+		odd = append(odd, line{{w.Message, wary}})
 	}
 	p.row("Warnings", odd...)
 	rec, err := r.Record()
