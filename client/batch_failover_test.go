@@ -14,6 +14,7 @@ import (
 // TestBatchNextServer: what the first server of a service would be asked goes to
 // the second when the first is dead, without a try each.
 func TestBatchNextServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ca := newCA(t)
 	good := rdaptest.Start(t, rdaptest.Config{CA: ca})
 	a := newAsker(t, ca, client.Config{Resolver: urls{refused, good.URL()}})

@@ -201,6 +201,7 @@ func TestBatchBlackHole(t *testing.T) {
 
 // TestLookupRetryAfter: each value comes with one refusal.
 func TestLookupRetryAfter(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, tt := range []struct {
 		value   string
 		verdict client.Verdict

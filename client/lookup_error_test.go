@@ -140,6 +140,7 @@ func TestLookupNotTLS(t *testing.T) {
 }
 
 func TestLookupBroken(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s, a := newPair(t, rdaptest.Config{Protocols: rdaptest.H1Only}, client.Config{})
 	s.On("/domain/hangup.example", rdaptest.HangUp())
 	s.On("/domain/reset.example", rdaptest.ResetConn())

@@ -84,6 +84,7 @@ func TestLookupProxy(t *testing.T) {
 
 // A proxy that hangs is named as what was waited for.
 func TestLookupProxyHangs(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // and never accepts
 	if err != nil {
 		t.Fatal(err)

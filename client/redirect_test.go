@@ -192,9 +192,16 @@ func TestRedirectStrays(t *testing.T) {
 	s.On("/nothing", rdaptest.Status(404), rdaptest.NoBody())
 	s.On("/json", rdaptest.Status(404))
 	s.On("/other/domain/page.example", page...)
-	for to, verdict := range map[string]client.Verdict{
-		"sorry": client.Failed, "nothing": client.Failed, "json": client.NotFound, "other/domain/page.example": client.NotFound,
+	for _, tt := range []struct {
+		to      string
+		verdict client.Verdict
+	}{
+		{"sorry", client.Failed},
+		{"nothing", client.Failed},
+		{"json", client.NotFound},
+		{"other/domain/page.example", client.NotFound}, // believed since the server sent RDAP
 	} {
+		to, verdict := tt.to, tt.verdict
 		s.On("/domain/page.example", rdaptest.Redirect(302, s.URL()+to))
 		for _, text := range []string{"page.example", s.URL() + "domain/page.example"} {
 			r := a.lookup(t, mustParse(t, "", text))

@@ -86,6 +86,7 @@ func (e *reentrant) Resolve(context.Context, bootstrap.Question) (bootstrap.Answ
 // TestUserCodeMayCallBack: a Logger, a BudgetStore, a Resolver and hooks may call
 // the Client while it calls them, also when the temporary file cannot be used.
 func TestUserCodeMayCallBack(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s, _ := newCrowdServer(t, nil, client.Config{})
 	e := &reentrant{BudgetStore: client.NewBudgetMemory(), base: s.URL + "/", query: mustParse(t, client.TypeDomain, "other.example")}
 	p, err := pool.New(pool.Config{
