@@ -21,8 +21,9 @@ const demandLife = time.Second
 // least 1 and at most max(demand, 1).
 //
 // A scheduler that starts no more requests than that keeps them out of the Pool's
-// queue, except for those that wait for the first connection: the protocol of an
-// origin without a connection is not known, and Capacity assumes HTTP/2.
+// queue, except for those that wait for the first connection: unless the
+// [FactStore] knows the protocol of an origin without a connection, Capacity
+// assumes HTTP/2.
 //
 // Capacity sends nothing, and takes no lock that is held during a request.
 func (p *Pool) Capacity(origin string, demand int) int {
@@ -33,16 +34,17 @@ func (p *Pool) Capacity(origin string, demand int) int {
 	p.mu.Lock()
 	same, ok := p.servers[origin]
 	p.mu.Unlock()
+	name := origin
 	if !ok {
 		if u, err := url.Parse(origin); err == nil {
-			name := keyOf(u).String()
+			name = keyOf(u).String()
 			p.mu.Lock()
 			same = p.servers[name]
 			p.mu.Unlock()
 		}
 	}
 	if len(same) == 0 {
-		return p.coldGrowth().carries(demand)
+		return p.recalledGrowth(name).carries(demand)
 	}
 	// With a proxy, or behind the guard, an origin has connections apart.
 	known, cold := 0, 0
@@ -75,16 +77,35 @@ func (p *Pool) coldGrowth() growth {
 	return growth{maxConns: min(p.cfg.MaxConnsPerHost, p.cfg.MaxHTTP2Conns)}
 }
 
+// recalledGrowth is the growth of an origin without connections, by what is known
+// from earlier ones.
+func (p *Pool) recalledGrowth(name string) growth {
+	f := p.facts.Get(name).bounded(time.Now())
+	if p.dialer.speaksOnlyHTTP1() {
+		f.Protocol = protoHTTP1
+	}
+	if !p.dialer.offers(f.Protocol) {
+		return p.coldGrowth()
+	}
+	return p.growthOf(f.Protocol, f.Streams)
+}
+
+// growthOf is the growth of an origin of that protocol and stream limit.
+func (p *Pool) growthOf(proto string, streams int) growth {
+	g := p.coldGrowth()
+	g.proto, g.streams = proto, streams
+	switch proto {
+	case protoHTTP1:
+		g.maxConns = p.cfg.MaxConnsPerHost
+	case protoHTTP2, protoHTTP3:
+		g.maxConns = p.cfg.MaxHTTP2Conns
+	}
+	return g
+}
+
 // growthLocked is the growth of o now.
 func (o *origin) growthLocked() growth {
-	g := o.p.coldGrowth()
-	g.proto, g.streams = o.proto, o.streams
-	switch o.proto {
-	case protoHTTP1:
-		g.maxConns = o.p.cfg.MaxConnsPerHost
-	case protoHTTP2, protoHTTP3:
-		g.maxConns = o.p.cfg.MaxHTTP2Conns
-	}
+	g := o.p.growthOf(o.proto, o.streams)
 	if o.most > 0 {
 		g.bounded, g.boundedTo = o.most, o.mostTil.UnixNano()
 	}

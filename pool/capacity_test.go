@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -49,6 +50,34 @@ func TestCapacity(t *testing.T) {
 }
 
 // The connections that a stated demand is worth are opened with the first request.
+// What an earlier run learned about an origin bounds its first requests.
+func TestCapacityRecalled(t *testing.T) {
+	facts, err := pool.OpenFactFile(filepath.Join(t.TempDir(), "hosts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts.Update("https://old.example", func(f *pool.Facts) { f.Protocol = "http/1.1" })
+	facts.Update("https://new.example", func(f *pool.Facts) { f.Protocol, f.Streams = "h2", 2 })
+	p, err := pool.New(pool.Config{Facts: facts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for origin, want := range map[string]int{"https://old.example": 4, "https://new.example": 16, "https://other.example": 60} {
+		if n := p.Capacity(origin, 60); n != want {
+			t.Errorf("%s: %d, want %d", origin, n, want)
+		}
+	}
+	only, err := pool.New(pool.Config{Facts: facts, Protocols: []string{"http/1.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer only.Close()
+	if n := only.Capacity("https://new.example", 60); n != 4 {
+		t.Errorf("HTTP/1.1 alone: %d", n)
+	}
+}
+
 func TestCapacityDemand(t *testing.T) {
 	t.Parallel()
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
