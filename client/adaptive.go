@@ -102,11 +102,19 @@ func (a *adaptive) overloaded(sent, now time.Time) bool {
 	return true
 }
 
-// restrain returns to where the limit started, if it is above: a quota bounds the
-// requests from now on, and few are to be in flight when it is exceeded.
-func (a *adaptive) restrain(now time.Time) {
-	if a.limit() > a.first {
-		a.set(a.first, a.first, now)
+// restrain returns to where the limit started, or to need if that is more: a quota
+// bounds the requests from now on, and few are to be in flight when it is exceeded.
+func (a *adaptive) restrain(now time.Time, need int) {
+	if to := max(a.first, need); a.limit() > to {
+		a.set(to, to, now)
+	}
+}
+
+// resume returns to a limit that it was taken from without need.
+func (a *adaptive) resume(limit int) {
+	if limit > a.limit() {
+		a.now.Store(int32(limit))
+		a.steady = limit
 	}
 }
 

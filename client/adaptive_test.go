@@ -42,11 +42,11 @@ func TestAdaptive(t *testing.T) {
 	if a.limit() != 32+growBy {
 		t.Errorf("a round after it: %d", a.limit())
 	}
-	a.restrain(now)
+	a.restrain(now, 0)
 	if a.limit() != 8 {
 		t.Errorf("when a quota shows: %d", a.limit())
 	}
-	a.restrain(now)
+	a.restrain(now, 0)
 	now = a.drive(now.Add(time.Second), 8, 20*time.Millisecond)
 	if a.limit() != 8+growBy {
 		t.Errorf("a round after that: %d", a.limit())

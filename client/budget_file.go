@@ -162,6 +162,11 @@ type budgetJSON struct {
 	PerMS  int64      `json:"per_ms,omitzero"`
 	Seen   time.Time  `json:"seen,omitzero"`
 	UsedMS [][2]int64 `json:"used_ms,omitempty"` // Unix time in milliseconds and number
+
+	LeastMS   int64     `json:"least_ms,omitzero"`
+	PenaltyMS int64     `json:"penalty_ms,omitzero"`
+	TookMS    float64   `json:"took_ms,omitzero"`
+	Measured  time.Time `json:"measured,omitzero"`
 }
 
 func (f *BudgetFile) read(now time.Time) (map[string]Budget, error) {
@@ -189,6 +194,11 @@ func (f *BudgetFile) read(now time.Time) (map[string]Budget, error) {
 		b := Budget{Until: s.Until, Paused: s.Paused, Seen: s.Seen}
 		if s.PerMS > 0 && s.PerMS <= int64(maxRatePer/time.Millisecond) && s.N > 0 && s.N <= maxRateN {
 			b.Learned = Rate{N: s.N, Per: time.Duration(s.PerMS) * time.Millisecond}
+			b.Least = time.Duration(min(max(s.LeastMS, 0), s.PerMS)) * time.Millisecond
+			b.Penalty = time.Duration(min(max(s.PenaltyMS, 0), int64(maxPause/time.Millisecond))) * time.Millisecond
+		}
+		if s.TookMS > 0 && s.TookMS <= float64(maxTook/time.Millisecond) {
+			b.Took, b.Measured = time.Duration(s.TookMS*float64(time.Millisecond)), s.Measured
 		}
 		for _, u := range s.UsedMS {
 			if u[1] > 0 && u[1] <= maxRateN {
@@ -205,6 +215,9 @@ func (f *BudgetFile) write(known map[string]Budget) error {
 	for name, b := range known {
 		s := budgetJSON{Until: b.Until.Round(0), Paused: b.Paused.Round(0), Seen: b.Seen.Round(0)}
 		s.N, s.PerMS = b.Learned.N, int64((b.Learned.Per+time.Millisecond-1)/time.Millisecond)
+		s.LeastMS = int64(b.Least / time.Millisecond)
+		s.PenaltyMS = int64((b.Penalty + time.Millisecond - 1) / time.Millisecond)
+		s.TookMS, s.Measured = float64(b.Took/time.Microsecond)/1000, b.Measured.Round(0)
 		for _, u := range b.Used {
 			s.UsedMS = append(s.UsedMS, [2]int64{u.At.UnixMilli() + 1, int64(u.N)})
 		}

@@ -31,6 +31,8 @@ func TestBudgetFile(t *testing.T) {
 	}
 	f.Add("a", Budget{Until: now.Add(time.Hour), Paused: now, Learned: Rate{10, time.Second}, Seen: now, Used: []Use{{now.Add(-time.Second), 3}}})
 	f.Add("a", Budget{Until: now.Add(time.Minute), Paused: now, Used: []Use{{now, 2}}})
+	f.Add("a", Budget{Learned: Rate{20, time.Second}, Least: time.Second / 2, Penalty: 15 * time.Second, Seen: now.Add(time.Millisecond)})
+	f.Add("slow", Budget{Took: 1500 * time.Microsecond, Measured: now})
 	f.Add("gone", Budget{Until: now.Add(-time.Second)})
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
@@ -43,11 +45,14 @@ func TestBudgetFile(t *testing.T) {
 	for _, u := range b.Used {
 		used += u.N
 	}
-	if !ok || !b.Until.Equal(now.Add(time.Hour)) || b.Learned != (Rate{10, time.Second}) || used != 5 || len(b.Used) != 2 {
+	if !ok || !b.Until.Equal(now.Add(time.Hour)) || b.Learned != (Rate{20, time.Second}) || b.Penalty != 15*time.Second || b.Least != time.Second/2 || used != 5 || len(b.Used) != 2 {
 		t.Errorf("%+v", b)
 	}
 	if b.Used[1].At.Before(now.Truncate(time.Millisecond)) {
 		t.Errorf("used at %v, before %v", b.Used[1].At, now)
+	}
+	if b, _ := openBudgets(t, path).Load("slow"); b.Took != 1500*time.Microsecond || !b.Measured.Equal(now) {
+		t.Errorf("%+v", b)
 	}
 	if _, ok := openBudgets(t, path).Load("gone"); ok {
 		t.Error("what is over is kept")

@@ -25,16 +25,20 @@ type host struct {
 	rate     Rate // published, configured or stated by the server; zero: none
 	fixed    bool // rate is published or configured: the server teaches us no other
 	learned  time.Time
-	quota    *quota  // learned from refusals; nil: none
-	era      int     // counts quotas: a request belongs to the one that granted it
-	counting int     // requests in flight that the quota granted
-	told     bool    // the store knows of the quota, and what was used of it
-	mine     []Use   // uses of the last span, as the store has them
-	trial    trial   // of what a refusal means
-	seek     *seek   // a quota whose span is not known yet; nil: none
-	odd      float64 // isolated refusals among the recent responses
-	history  history // of accepted requests while there is neither rate nor quota
-	pending  span    // answers that the store has not been told of
+	quota    *quota        // learned from refusals; nil: none
+	era      int           // counts quotas: a request belongs to the one that granted it
+	counting int           // requests in flight that the quota granted
+	told     bool          // the store knows of the quota, and what was used of it
+	mine     []Use         // uses of the last span, as the store has them
+	trial    trial         // of what a refusal means
+	seek     *seek         // a quota whose span is not known yet; nil: none
+	undo     *undo         // what the last refusals changed; nil: that is certain
+	odd      float64       // isolated refusals among the recent responses
+	oddOf    int           // those responses
+	history  history       // of accepted requests while there is neither rate nor quota
+	took     time.Duration // to a response, as the store had it; 0: not known
+	measured int           // samples of latency that the store knows of
+	pending  span          // answers that the store has not been told of
 
 	until     time.Time // nothing is asked before
 	paused    time.Time // when until was set
@@ -42,6 +46,8 @@ type host struct {
 	throttledSince,
 	lastThrottle,
 	lastAnswer,
+	sent, // when the newest request was sent
+	acceptedSent, // when the newest of those that were accepted was
 	since time.Time // sending of the first request that history knows
 
 	held          int // lines of batches that it has, under the lock of hosts
@@ -64,6 +70,8 @@ type trial struct {
 	wait  time.Duration // its Retry-After
 	until time.Time     // the responses to what is in flight are awaited first
 	extra int           // requests sent since
+
+	excess bool // the refused request tested a quota
 }
 
 // trialExtra is how many requests are sent in a trial beyond those in flight.
@@ -88,8 +96,14 @@ const (
 	unratedGrain = 50 * time.Millisecond
 
 	oddMemory = 256 // responses among which isolated refusals are counted
-	oddMost   = 5   // so many are no accident
+	oddFew    = 4   // so many are none either if they are a larger share than oddShare
+	oddShare  = 0.125
+	oddMost   = 10 // so many are no accident: 4%, where a server that limits a rate refuses more
 )
+
+// undoAfter is how much later than a refused request one has to be sent for its
+// success to mean something: some arrive in another order.
+const undoAfter = 10 * time.Millisecond
 
 // A grant says what may become of a request.
 type grant int
@@ -158,6 +172,7 @@ func (h *host) take(now time.Time, p pass) ticket {
 		h.trial.extra++
 	}
 	h.asking++
+	h.sent = now
 	h.turns.granted(p)
 	k.era, k.at, k.probe, k.careful = h.era, now, h.breaker.sent(), h.throttles > 0
 	return k
@@ -325,6 +340,7 @@ type sample struct {
 	beside     int       // lookups under way there with it
 	now        time.Time
 	latency    time.Duration // to the answer, set-up of connections not counted; 0 if not known
+	waited     time.Duration // for a connection, before the request was sent
 	status     int           // of the response
 	retryAfter time.Duration // of throttled
 	stated     Rate          // a limit that the answer speaks of

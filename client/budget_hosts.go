@@ -152,17 +152,29 @@ func (h *host) recall() {
 	h.window.grain = unratedGrain
 	b, ok := h.store.Load(h.name)
 	if ok {
-		h.until, h.paused = b.Until, b.Paused
+		h.until, h.paused, h.took = b.Until, b.Paused, b.Took
 		if !h.fixed && !b.Learned.IsZero() {
-			span := b.Learned.Per
 			h.learned, h.told = b.Seen, true
-			h.quota = &quota{n: b.Learned.N, span: span, low: span, confirmed: true, testAt: time.Now().Add(testHold * span)}
+			h.quota = recalled(b, time.Now())
 		}
 	}
 	if r := h.known(); !r.IsZero() {
 		h.window.grain = r.Per / windowGrains
 		h.window.replace(b.Used)
 	}
+}
+
+// recalled is the quota that a store knows of. The search for its span goes on
+// where it was.
+func recalled(b Budget, now time.Time) *quota {
+	q := &quota{n: b.Learned.N, span: b.Learned.Per, low: min(b.Least, b.Learned.Per), confirmed: true, pause: b.Penalty, testAt: now}
+	if q.low == 0 && q.costly() {
+		q.streak = 1 // tests passed, or it would be longer
+	}
+	if !q.open() {
+		q.testAt = now.Add(testHold * q.span)
+	}
+	return q
 }
 
 // idle reports whether nothing would be lost with h. The lock of hosts is held.
@@ -180,6 +192,7 @@ func (hs *hosts) flush() error {
 	for _, h := range all {
 		h.mu.Lock()
 		h.tell()
+		h.tellTook(time.Now())
 		h.mu.Unlock()
 	}
 	if err := hs.store.Flush(); err != nil {

@@ -10,6 +10,9 @@ import (
 func (h *host) count(s sample) {
 	switch {
 	case h.counted(s.ticket):
+		if at := s.sent(); at != s.ticket.at {
+			h.window.move(s.ticket.at, at)
+		}
 		h.use(s.ticket.at)
 		h.counting--
 	case h.quota != nil:
@@ -20,8 +23,21 @@ func (h *host) count(s sample) {
 		h.window.answered(s.now)
 	default:
 		h.window.unsent()
-		h.history.add(s.ticket.at)
+		h.history.add(s.sent())
 	}
+}
+
+// lateSent is how much later than it was granted a request has to be sent to count
+// from then.
+const lateSent = 5 * time.Millisecond
+
+// sent is when the request was sent. With the first ones of a run that is later
+// than when it was granted, by the time that the connection takes.
+func (s sample) sent() time.Time {
+	if s.waited > lateSent {
+		return s.ticket.at.Add(s.waited)
+	}
+	return s.ticket.at
 }
 
 // use notes for the store that a request counts against a limit.
@@ -64,6 +80,17 @@ func (h *host) tell() {
 	}
 }
 
+// tookSamples is how many responses have to be measured before their time is stored.
+const tookSamples = 4
+
+// tellTook tells the store how long responses take.
+func (h *host) tellTook(now time.Time) {
+	if a := &h.adaptive; a.samples >= tookSamples && a.samples > h.measured {
+		h.measured = a.samples
+		h.store.Add(h.name, Budget{Took: a.recent, Measured: now})
+	}
+}
+
 // usedWithin counts the requests in the span before a time.
 func usedWithin(uses []Use, at time.Time, per time.Duration) (n int) {
 	for _, u := range uses {
@@ -78,25 +105,32 @@ func usedWithin(uses []Use, at time.Time, per time.Duration) (n int) {
 func (h *host) accepted(s sample) {
 	h.count(s)
 	h.lastAnswer = s.now
+	if s.ticket.at.After(h.acceptedSent) {
+		h.acceptedSent = s.ticket.at
+	}
 	h.odd -= h.odd / oddMemory
+	h.oddOf = min(h.oddOf+1, oddMemory)
 	if s.ticket.at.After(h.lastThrottle) {
 		if h.throttles > 1 && h.quota != nil {
 			h.quota.resumed(s.ticket.at, s.now.Sub(h.throttledSince))
 		}
-		h.throttles = 0
+		h.throttles, h.undo = 0, nil
 		h.settle(s)
+	} else if h.undo != nil && s.ticket.at.Sub(h.undo.sent) > undoAfter {
+		h.revoke(s)
 	} else if h.seek != nil {
 		h.seek.n++ // one more that was let through before it said stop
 	} else if h.quota != nil && !h.quota.confirmed && h.learned.Equal(h.lastThrottle) {
 		h.quota.n++
 	}
 	if h.trial.on && s.ticket.at.After(h.trial.sent) {
+		s.ticket.excess = h.trial.excess
 		h.trial = trial{}
 		h.isolated(s)
 	}
 	if q := h.quota; q != nil {
-		if q.accepted(s.now, s.ticket.excess) && q.confirmed {
-			h.keep(s.now)
+		if q.accepted(s.now, s.ticket.excess) && (q.confirmed || q.costly()) {
+			h.keep(s.now) // where a refusal is costly none is sought to confirm it
 		}
 		if q.idle(s.now) {
 			h.forget()
@@ -137,11 +171,14 @@ func (h *host) limit(q *quota, now time.Time) {
 		}
 	}
 	h.history.reset()
-	h.adaptive.restrain(now)
+	h.adaptive.restrain(now, q.occupied(h.adaptive.recent))
 }
 
 // forget drops what was learned.
 func (h *host) forget() {
+	if h.told {
+		h.store.Add(h.name, Budget{Seen: time.Now()})
+	}
 	h.quota, h.rate = nil, Rate{}
 	h.era++
 	h.counting, h.told = 0, false
@@ -154,7 +191,10 @@ func (h *host) forget() {
 // keep stores a learned limit.
 func (h *host) keep(now time.Time) {
 	h.learned = now
-	b := Budget{Learned: Rate{N: h.quota.n, Per: h.quota.span}, Seen: now}
+	b := Budget{Learned: Rate{N: h.quota.n, Per: h.quota.span}, Seen: now, Least: h.quota.low}
+	if h.quota.costly() {
+		b.Penalty = h.quota.pause
+	}
 	if !h.told {
 		b.Used, h.told, h.pending.n = h.window.used(), true, 0
 		h.mine = b.Used
@@ -163,12 +203,17 @@ func (h *host) keep(now time.Time) {
 }
 
 // isolated notes a refusal between successes: it teaches nothing, unless such
-// refusals are so frequent that they are no accident.
+// refusals are so frequent that they are no accident. s.ticket.excess is that of
+// the refused request.
 func (h *host) isolated(s sample) {
-	if h.odd++; h.odd < oddMost || !h.rate.IsZero() {
+	if h.quota != nil && s.ticket.excess && h.quota.missed(s.now) && h.quota.confirmed {
+		h.keep(s.now)
+	}
+	h.odd++
+	if few := h.odd >= oddFew && h.odd > float64(h.oddOf)*oddShare; h.odd < oddMost && !few || !h.rate.IsZero() {
 		return
 	}
-	h.odd = 0
+	h.odd, h.oddOf = 0, 0
 	if q := h.quota; q != nil {
 		q.odd(s.now)
 		h.keep(s.now)
@@ -194,6 +239,9 @@ func (h *host) refused(s sample) {
 	wait := min(max(s.retryAfter, 0), maxPause)
 	if !s.ticket.at.After(h.lastThrottle) {
 		// It was sent before the pause: it says nothing new, but perhaps a later time.
+		if h.undo != nil && s.ticket.at.After(h.undo.sent) {
+			h.undo.sent = s.ticket.at
+		}
 		if h.until.After(s.now) && wait > 0 {
 			h.pause(s.now, wait)
 		}
@@ -204,9 +252,21 @@ func (h *host) refused(s sample) {
 		used, elapsed = h.window.usedIn(s.ticket.at, h.quota.span)
 	}
 	near := h.quota != nil && (s.ticket.excess || float64(used) >= quotaNear*float64(h.quota.n))
-	if !h.trial.on && h.throttles == 0 && s.stated.IsZero() && !near {
-		h.trial = trial{on: true, sent: s.ticket.at, wait: wait, until: s.now.Add(max(h.adaptive.recent, 5*time.Millisecond))}
-		return
+	// A quota that is confirmed explains a refusal when it is nearly used up.
+	explained := near && h.quota.confirmed
+	if h.throttles == 0 && s.stated.IsZero() && !explained {
+		switch {
+		case h.acceptedSent.After(s.ticket.at):
+			h.isolated(s)
+			return
+		case !h.trial.on && (!near || h.sent.After(s.ticket.at)):
+			h.trial = trial{on: true, sent: s.ticket.at, wait: wait, until: s.now.Add(max(h.adaptive.recent, 5*time.Millisecond))}
+			h.trial.excess = s.ticket.excess
+			if near {
+				h.trial.extra = trialExtra // what is in flight decides
+			}
+			return
+		}
 	}
 	first := s.ticket.at
 	if h.trial.on {
@@ -216,8 +276,12 @@ func (h *host) refused(s sample) {
 		}
 	}
 	h.trial = trial{}
+	h.undo = nil
 	if h.throttles++; h.throttles == 1 {
 		h.throttledSince = s.now
+		if !explained {
+			h.undo = h.undoing(s)
+		}
 	}
 	h.lastThrottle = s.now
 	pause := wait
@@ -249,6 +313,43 @@ func (h *host) refused(s sample) {
 	h.hold(HoldLimit, s, h.until)
 }
 
+// An undo is what a host was like before refusals were taken for those of a quota.
+type undo struct {
+	sent          time.Time // when the newest refused request was sent
+	quota         *quota    // a copy; nil: there was none
+	limit         int
+	until, paused time.Time
+}
+
+// undoing returns the state of the host.
+func (h *host) undoing(s sample) *undo {
+	u := &undo{sent: s.ticket.at, limit: h.adaptive.limit(), until: h.until, paused: h.paused}
+	if h.quota != nil {
+		q := *h.quota
+		u.quota = &q
+	}
+	return u
+}
+
+// revoke takes back what was learned from the last refusals: a request that was
+// sent after them, and before the pause, succeeded.
+func (h *host) revoke(s sample) {
+	u := h.undo
+	h.undo, h.seek, h.throttles = nil, nil, 0
+	h.until, h.paused = u.until, u.paused
+	switch {
+	case u.quota == nil:
+		h.forget()
+		h.since = s.ticket.at
+	case h.quota != nil:
+		u.quota.trying, u.quota.slot = h.quota.trying, h.quota.slot
+		*h.quota = *u.quota
+	}
+	h.adaptive.resume(u.limit)
+	h.odd++ // the first of the refusals; isolated counts the other one
+	h.isolated(s)
+}
+
 // discover begins to make out a quota: as many as were accepted since the window
 // began. If the server says when to come back the span is known as well.
 func (h *host) discover(first time.Time, s sample, wait time.Duration) {
@@ -261,7 +362,7 @@ func (h *host) discover(first time.Time, s sample, wait time.Duration) {
 		return
 	}
 	h.seek = nil
-	q := &quota{span: max(wait, time.Second), low: min(elapsed, wait/2)}
+	q := &quota{span: max(wait, time.Second), low: min(elapsed, wait/2), pause: wait}
 	if elapsed <= 8*wait {
 		q.span = max(wait, elapsed+wait-retrySlack)
 		q.n = h.history.since(h.since)

@@ -29,6 +29,9 @@ type quota struct {
 	fails  int           // tests that failed
 	testAt time.Time     // the next test begins then
 
+	misses   int  // isolated refusals in this test
+	declined bool // the next test is not worth a refusal
+
 	opened time.Time // when the window began in which the last refusal came
 	last   time.Time // sending of the last refused request
 	slot   time.Time // the next request is not sent before
@@ -39,11 +42,17 @@ type quota struct {
 const (
 	testFirst  = 4    // the first test divides the span by this
 	testNext   = 1.5  // later ones
-	testCostly = 1.35 // later ones where a refusal costs more than two spans
+	testCostly = 1.35 // later ones where a refusal is costly
 	testNarrow = 1.2  // a span is known well enough when it is this many times low
 	testRare   = 0.85 // tests of a span that is known well enough multiply it by this
+	testOdd    = 16   // one isolated refusal in so many requests does not fail a test
 	testEnough = 64   // requests beyond the quota that pass a test, at most
+	testPause  = 16   // the span is hardly shorter than the pause after a refusal divided by this
+	testChance = 0.1  // that a test passes, at least
 	testHold   = 8    // spans and pauses between tests, doubled with each that failed
+
+	spreadOver = 4 // requests are spread over the span divided by this
+	spreadOpen = 2 // the same while the span is known only roughly
 
 	quotaNear  = 0.8 // a refusal when this part of the quota is used is due to the quota
 	retrySlack = time.Second / 2
@@ -55,21 +64,29 @@ func slack(span time.Duration) time.Duration {
 	return min(max(25*time.Millisecond, span/100), span/20)
 }
 
-func (q *quota) rate() Rate { return Rate{N: q.n, Per: q.span + slack(q.span)} }
+// slack is larger where a refusal is costly: a busy server takes in requests late.
+func (q *quota) slack(span time.Duration) time.Duration {
+	if q.costly() {
+		return min(span/20, time.Second/2)
+	}
+	return slack(span)
+}
+
+func (q *quota) rate() Rate { return Rate{N: q.n, Per: q.span + q.slack(q.span)} }
 
 // interval is the time between two requests that are sent at the quota's pace.
 func (q *quota) interval() time.Duration {
-	over := q.span / 2
+	over := q.span / spreadOver
+	if q.confirmed && q.open() {
+		over = q.span / spreadOpen
+	}
 	switch {
 	case q.even && q.test > 0:
-		over = q.test + slack(q.test)
+		over = q.test + q.slack(q.test)
 	case q.even:
-		over = q.span + slack(q.span)
+		over = q.span + q.slack(q.span)
 	case q.test > 0:
 		over = min(over, q.test)
-	}
-	if !q.even && !q.confirmed {
-		over = min(over, q.span/testFirst)
 	}
 	return over / time.Duration(q.n)
 }
@@ -77,7 +94,7 @@ func (q *quota) interval() time.Duration {
 // allow decides about a request when so many wait. An excess request goes beyond the quota, to test it. If the request may
 // not be sent, at is when it may; zero: when another request has ended.
 func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, at time.Time) {
-	q.begin(now)
+	q.begin(now, waiting)
 	r := q.rate()
 	n, at := w.free(now, r)
 	paced := q.even || waiting <= 0 || waiting > n
@@ -92,7 +109,7 @@ func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, a
 		if q.trying > q.passed/4 {
 			return false, false, time.Time{}
 		}
-		free, then := w.within(now, Rate{N: q.n, Per: q.test})
+		free, then := w.within(now, Rate{N: q.n, Per: q.test + q.slack(q.test)})
 		if free > 0 {
 			then = q.slot
 			if !then.After(now) {
@@ -106,25 +123,73 @@ func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, a
 	return false, false, at
 }
 
-// begin starts a test if it is time for one.
-func (q *quota) begin(now time.Time) {
+// begin starts a test if it is time for one, when so many requests wait.
+func (q *quota) begin(now time.Time, waiting int) {
 	if q.test > 0 || now.Before(q.testAt) {
 		return
 	}
-	q.passed, q.began = 0, time.Time{}
-	q.test = time.Duration(float64(q.span) * testRare)
-	if q.open() {
-		factor, shortest := testNext, math.Sqrt(float64(q.low)*float64(q.span))
-		switch {
-		case q.streak == 0 && q.fails == 0:
-			factor, shortest = testFirst, 0
-		case q.low > 0 && float64(q.span) <= testNarrow*float64(q.low):
-			shortest = 0 // what refused that may have been something else
-		case q.pause > 2*q.span:
-			factor = testCostly
-		}
-		q.test = time.Duration(max(float64(q.span)/factor, shortest))
+	next := q.next()
+	if q.costly() && !q.worth(next, waiting) {
+		q.declined = true
+		return
 	}
+	q.passed, q.misses, q.began, q.declined = 0, 0, time.Time{}, false
+	q.test = next
+}
+
+// next is the span that is tested next.
+func (q *quota) next() time.Duration {
+	if !q.open() {
+		return time.Duration(float64(q.span) * testRare)
+	}
+	factor, shortest := testNext, math.Sqrt(float64(q.low)*float64(q.span))
+	switch {
+	case q.streak == 0 && q.fails == 0:
+		factor, shortest = testFirst, 0
+	case q.low > 0 && float64(q.span) <= testNarrow*float64(q.low):
+		shortest = 0 // what refused that may have been something else
+	case q.costly():
+		factor = testCostly
+	}
+	next := time.Duration(max(float64(q.span)/factor, shortest))
+	if q.costly() {
+		next = wholeSeconds(next, q.span)
+	}
+	return next
+}
+
+// wholeSeconds rounds a span that is to be shorter than another one to seconds,
+// which most limits are stated in.
+func wholeSeconds(d, below time.Duration) time.Duration {
+	if d < time.Second {
+		return d
+	}
+	if up := ceilTo(d, time.Second); float64(up) < 0.9*float64(below) {
+		return up
+	}
+	return d.Truncate(time.Second)
+}
+
+func ceilTo(d, unit time.Duration) time.Duration { return (d + unit - 1).Truncate(unit) }
+
+// costly reports whether a refusal costs more than two spans.
+func (q *quota) costly() bool { return q.pause > 2*q.span }
+
+// worth reports whether a test of a shorter span is expected to gain more time
+// than a refusal costs, when so many requests wait. The true span is taken to be
+// anywhere between the one known and the shortest possible one, on a scale of
+// ratios: a server that refuses for a long time counts over no short one.
+func (q *quota) worth(test time.Duration, waiting int) bool {
+	if waiting <= 0 {
+		return true // not known
+	}
+	shortest := max(float64(q.low), float64(q.pause)/testPause)
+	chance := testChance
+	if span := float64(q.span); span > shortest {
+		chance = max(chance, 1-math.Log(span/float64(test))/math.Log(span/shortest))
+	}
+	gain := float64(waiting) / float64(q.n) * float64(q.span-test)
+	return chance*gain > (1-chance)*float64(q.pause)
 }
 
 // open reports whether the span is known only roughly.
@@ -168,6 +233,27 @@ func (q *quota) accepted(now time.Time, excess bool) (raised bool) {
 	}
 	q.streak++
 	return true
+}
+
+// missed notes that a request beyond the quota was refused between successes. One
+// such refusal may be an accident. It reports whether the test has failed.
+func (q *quota) missed(now time.Time) bool {
+	if q.test == 0 {
+		return false
+	}
+	if q.misses++; q.misses < 2 || q.misses <= q.passed/testOdd {
+		return false
+	}
+	q.low = max(q.low, min(q.test, q.span))
+	q.confirmed = true
+	q.over(now, 0)
+	return true
+}
+
+// occupied is how many requests that take so long are in flight while the quota is
+// tested.
+func (q *quota) occupied(latency time.Duration) int {
+	return int(1.5 * float64(q.n) * float64(latency) / float64(q.span))
 }
 
 // idle reports whether an unconfirmed quota does not hold anything back.

@@ -14,6 +14,16 @@ type Budget struct {
 	Learned Rate      // a limit that the server made known; zero: none
 	Seen    time.Time // when Learned was learned
 	Used    []Use     // requests that may still count against a limit, oldest first
+
+	// Least is a span in which Learned.N requests were refused; zero: none is known.
+	Least time.Duration
+	// Penalty is how long the server refuses everything when Learned is exceeded;
+	// zero: not longer than until Learned allows more.
+	Penalty time.Duration
+	// Took is the time to a response over an open connection, on average, as
+	// Measured then; zero: not known.
+	Took     time.Duration
+	Measured time.Time
 }
 
 // A Use is a number of requests that were made at about one time.
@@ -40,6 +50,9 @@ type BudgetStore interface {
 const (
 	maxUses    = 128  // of one name
 	maxBudgets = 1000 // names
+
+	measuredFor = 7 * 24 * time.Hour // how long Budget.Took holds
+	maxTook     = time.Minute
 )
 
 // merge adds d to b.
@@ -48,7 +61,10 @@ func (b Budget) merge(d Budget, now time.Time) Budget {
 		b.Until, b.Paused = d.Until, d.Paused
 	}
 	if d.Seen.After(b.Seen) {
-		b.Learned, b.Seen = d.Learned, d.Seen
+		b.Learned, b.Seen, b.Least, b.Penalty = d.Learned, d.Seen, d.Least, d.Penalty
+	}
+	if d.Measured.After(b.Measured) {
+		b.Took, b.Measured = d.Took, d.Measured
 	}
 	b.Used = append(slices.Clone(b.Used), d.Used...)
 	slices.SortFunc(b.Used, func(x, y Use) int { return x.At.Compare(y.At) })
@@ -61,7 +77,10 @@ func (b Budget) prune(now time.Time) Budget {
 		b.Until, b.Paused = time.Time{}, time.Time{}
 	}
 	if b.Learned.IsZero() || now.Sub(b.Seen) > learnedFor || b.Seen.After(now.Add(time.Minute)) {
-		b.Learned, b.Seen = Rate{}, time.Time{}
+		b.Learned, b.Seen, b.Least, b.Penalty = Rate{}, time.Time{}, 0, 0
+	}
+	if b.Took <= 0 || b.Took > maxTook || now.Sub(b.Measured) > measuredFor || b.Measured.After(now.Add(time.Minute)) {
+		b.Took, b.Measured = 0, time.Time{}
 	}
 	b.Used = slices.DeleteFunc(b.Used, func(u Use) bool {
 		return u.N <= 0 || now.Sub(u.At) > maxRatePer || u.At.After(now.Add(time.Minute))
@@ -73,7 +92,12 @@ func (b Budget) prune(now time.Time) Budget {
 	return b
 }
 
-func (b Budget) empty() bool { return b.Until.IsZero() && b.Learned.IsZero() && len(b.Used) == 0 }
+func (b Budget) empty() bool { return b.limitless() && b.Took == 0 }
+
+// limitless reports whether b knows of nothing that holds requests back.
+func (b Budget) limitless() bool {
+	return b.Until.IsZero() && b.Learned.IsZero() && len(b.Used) == 0
+}
 
 // last is when something of b happened last.
 func (b Budget) last() time.Time {
@@ -84,7 +108,19 @@ func (b Budget) last() time.Time {
 	if n := len(b.Used); n > 0 && b.Used[n-1].At.After(t) {
 		t = b.Used[n-1].At
 	}
+	if b.limitless() {
+		t = b.Measured
+	}
 	return t
+}
+
+// older reports whether b is forgotten before c: what only tells the time of a
+// response goes first.
+func (b Budget) older(c Budget) bool {
+	if x, y := b.limitless(), c.limitless(); x != y {
+		return x
+	}
+	return b.last().Before(c.last())
 }
 
 // NewBudgetMemory returns a store that lives as long as the program, to be
@@ -126,7 +162,7 @@ func addBudget(known map[string]Budget, name string, b Budget, now time.Time) {
 	}
 	oldest := name
 	for n, other := range known {
-		if other.last().Before(known[oldest].last()) {
+		if other.older(known[oldest]) {
 			oldest = n
 		}
 	}

@@ -133,7 +133,7 @@ func (a *attempt) redirected(r *Result) {
 	if a.at == nil {
 		return // nobody was asked
 	}
-	a.observe(sample{effect: redirected, latency: latency(r)})
+	a.observe(sample{effect: redirected, latency: latency(r), waited: r.Conn.Wait})
 }
 
 // report tells the host asked last what came of it, unless it knows already.
@@ -141,7 +141,7 @@ func (a *attempt) report(r *Result) {
 	if a.at == nil {
 		return
 	}
-	s := sample{effect: answered, failed: r.failure() != nil, latency: latency(r), status: r.Status}
+	s := sample{effect: answered, failed: r.failure() != nil, latency: latency(r), status: r.Status, waited: r.Conn.Wait}
 	switch {
 	case !s.failed:
 		s.stated = a.stated(r)

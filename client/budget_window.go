@@ -89,6 +89,15 @@ func (w *window) refund(sent time.Time) {
 	}
 }
 
+// move counts a request later than from when it was granted.
+func (w *window) move(granted, sent time.Time) {
+	before := w.total
+	w.refund(granted)
+	if w.total < before {
+		w.spend(sent)
+	}
+}
+
 func (w *window) expire(now time.Time, per time.Duration) {
 	drop := 0
 	for drop < len(w.uses) && now.Sub(w.uses[drop].to) >= per {

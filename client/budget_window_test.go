@@ -59,3 +59,19 @@ func TestWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowMove: a request that had to wait for its connection counts from when
+// it was sent.
+func TestWindowMove(t *testing.T) {
+	w := window{grain: 10 * time.Millisecond}
+	granted, rate := time.Unix(1_700_000_000, 0), Rate{2, time.Second}
+	for range 2 {
+		w.spend(granted)
+	}
+	w.move(granted, granted.Add(400*time.Millisecond))
+	for after, want := range []int{0, 1, 2} {
+		if n, _ := w.free(granted.Add(time.Duration(after)*700*time.Millisecond+400*time.Millisecond), rate); n != want {
+			t.Errorf("%d free, want %d", n, want)
+		}
+	}
+}
