@@ -42,15 +42,26 @@ func isOrigin(text string, u *url.URL) bool {
 // time, and no more than its connections carry.
 func (q *queue) limit(l *lane) int {
 	n := l.host.adaptive.limit()
-	origins := l.host.origins.Load()
-	if q.carrier == nil || l.inFlight >= n || origins == nil || len(*origins) > maxOriginsOfHost {
+	if l.inFlight >= n {
 		return n
 	}
-	demand, carried := q.demand(l), 0
-	for _, o := range *origins {
-		carried += q.carrier.Capacity(o, demand)
+	if carried := l.host.carried(q.carrier, q.demand(l)); carried > 0 {
+		return min(n, carried)
 	}
-	return min(n, max(carried, 1))
+	return n
+}
+
+// carried is how many of so many requests to h its connections carry at a time; 0:
+// not known.
+func (h *host) carried(c carrier, demand int) (n int) {
+	origins := h.origins.Load()
+	if c == nil || origins == nil || len(*origins) > maxOriginsOfHost {
+		return 0
+	}
+	for _, o := range *origins {
+		n += c.Capacity(o, demand)
+	}
+	return max(n, 1)
 }
 
 // demand is how many lookups of l would be under way if its connections were no

@@ -22,7 +22,7 @@ type Plan struct {
 	Unsupported []PlanZone    // what no server is known for, most lines first
 	Servers     []PlanServer  // what is asked where, most lines first
 	Time        time.Duration // how long it takes, see PlanServer.Time; Config.Jobs bounds all servers together
-	Latency     time.Duration // assumed time of a response: that of the servers is not known
+	Latency     time.Duration // assumed time of a response of servers for which PlanServer.Latency is zero
 }
 
 // A PlanError is an input that is no query.
@@ -44,9 +44,14 @@ type PlanServer struct {
 	Lines   int64  // inputs
 	Queries int64  // of them, those that are sent: all
 	Rate    Rate   // the limit that is kept to; zero: none known
+	// Latency is the time of a response as measured in an earlier run; zero: not
+	// known, and Plan.Latency is assumed.
+	Latency time.Duration
 	// Time is how long the queries take: by the limit if there is one, otherwise
-	// at Plan.Latency per response and as many at a time as are allowed, growing as
-	// they do in a Batch. Retries and records that responses link to do not count.
+	// at Latency per response and as many at a time as are allowed and as the
+	// connections carry, growing as they do in a Batch. Over which protocol that is
+	// comes from an earlier run, or HTTP/2 is assumed. Retries and records that
+	// responses link to do not count.
 	Time time.Duration
 }
 
@@ -149,24 +154,36 @@ func (p *planner) end() *Plan {
 		return cmp.Or(cmp.Compare(b.Lines, a.Lines), cmp.Compare(a.Zone, b.Zone))
 	})
 	p.plan.Latency = planLatency
-	p.plan.Time = rounds(p.plan.Queries, p.c.cfg.Jobs)
+	work := time.Duration(0) // time of all responses
 	for h, s := range p.servers {
-		s.Rate, s.Time = h.estimate(s.Queries, p.c.hosts.start, min(p.c.hosts.most, p.c.cfg.Jobs))
+		most := min(p.c.hosts.most, p.c.cfg.Jobs)
+		if n := h.carried(p.c.carrier(), int(min(s.Queries, int64(most)))); n > 0 {
+			most = min(most, n)
+		}
+		s.Rate, s.Latency, s.Time = h.estimate(s.Queries, p.c.hosts.start, most)
 		p.plan.Time = max(p.plan.Time, s.Time)
 		p.plan.Servers = append(p.plan.Servers, *s)
+		work += saturate(s.Queries, cmp.Or(s.Latency, planLatency))
+		work = min(work, math.MaxInt64/4)
 		p.c.hosts.release(h)
 	}
+	p.plan.Time = max(p.plan.Time, work/time.Duration(max(p.c.cfg.Jobs, 1)))
 	slices.SortFunc(p.plan.Servers, func(a, b PlanServer) int {
 		return cmp.Or(cmp.Compare(b.Lines, a.Lines), cmp.Compare(a.Server, b.Server))
 	})
 	return p.plan
 }
 
-// estimate is how long so many queries take, and the limit that they keep to.
-func (h *host) estimate(queries int64, start, most int) (Rate, time.Duration) {
+// estimate is how long so many queries take, with the limit that they keep to and
+// the time of a response if that is known.
+func (h *host) estimate(queries int64, start, most int) (Rate, time.Duration, time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	need := growing(queries, min(start, most), most)
+	took := h.took
+	if h.adaptive.samples >= tookSamples {
+		took = h.adaptive.recent
+	}
+	need := growing(queries, min(start, most), most, cmp.Or(took, planLatency))
 	r := h.known()
 	if !r.IsZero() && queries > 0 {
 		// The first span's share goes out at once, then as much in each.
@@ -176,28 +193,27 @@ func (h *host) estimate(queries int64, start, most int) (Rate, time.Duration) {
 	if wait := time.Until(h.until); wait > 0 && queries > 0 {
 		need += wait
 	}
-	return r, need
+	return r, took, need
 }
 
-// rounds is how long so many answers take, atOnce at a time: one takes no less
-// for others that are asked for beside it.
-func rounds(queries int64, atOnce int) time.Duration {
+// rounds is how long so many responses take, atOnce at a time, each of them took.
+func rounds(queries int64, atOnce int, took time.Duration) time.Duration {
 	n := int64(atOnce)
-	return saturate((queries+n-1)/n, planLatency)
+	return saturate((queries+n-1)/n, took)
 }
 
 // growing is how long so many responses take when the number at a time grows as
 // [adaptive] does.
-func growing(queries int64, start, most int) time.Duration {
+func growing(queries int64, start, most int, took time.Duration) time.Duration {
 	need := time.Duration(0)
 	for n, done := start, 0; n < most && queries > 0; done += n {
 		if done >= growAfter {
 			n = min(n+growBy, most)
 		}
 		queries -= int64(n)
-		need += planLatency
+		need += took
 	}
-	return need + rounds(max(queries, 0), most)
+	return need + rounds(max(queries, 0), most, took)
 }
 
 func saturate(n int64, d time.Duration) time.Duration {

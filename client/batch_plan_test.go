@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"strconv"
 	"testing"
 	"time"
@@ -61,9 +62,9 @@ func TestPlan(t *testing.T) {
 		t.Errorf("%+v", p.Errors)
 	}
 	want := []PlanServer{
-		{"one.example", 1600, 1600, Rate{}, 10500 * time.Millisecond}, // from 8 to 16 at a time
-		{"two.example", 62, 62, Rate{10, time.Minute}, 6 * time.Minute},
-		{"three.example", 1, 1, Rate{}, planLatency},
+		{Server: "one.example", Lines: 1600, Queries: 1600, Time: 10500 * time.Millisecond}, // from 8 to 16 at a time
+		{Server: "two.example", Lines: 62, Queries: 62, Rate: Rate{10, time.Minute}, Time: 6 * time.Minute},
+		{Server: "three.example", Lines: 1, Queries: 1, Time: planLatency},
 	}
 	if len(p.Servers) != len(want) {
 		t.Fatalf("%+v", p.Servers)
@@ -80,6 +81,59 @@ func TestPlan(t *testing.T) {
 	cancel()
 	if _, err := c.Plan(ctx, inputs); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
+	}
+}
+
+// fourOnly carries four requests at a time to one origin, and any number to others.
+type fourOnly struct {
+	http.RoundTripper
+	origin string
+}
+
+func (f fourOnly) Capacity(origin string, demand int) int {
+	if origin == f.origin {
+		return min(demand, 4)
+	}
+	return demand
+}
+
+// TestPlanKnown: a plan uses what is known from earlier runs: the time of a
+// response, the protocol, and limits that were learned.
+func TestPlanKnown(t *testing.T) {
+	store, now := NewBudgetMemory(), time.Now()
+	store.Add("one.example", Budget{Took: 20 * time.Millisecond, Measured: now})
+	store.Add("two.example", Budget{Took: 200 * time.Millisecond, Measured: now})
+	store.Add("three.example", Budget{Learned: Rate{20, 2 * time.Second}, Seen: now})
+	c, err := New(Config{Resolver: fewZones{}, Budgets: store, PerHost: 10, Transport: fourOnly{http.DefaultTransport, "https://two.example"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	p, err := c.Plan(t.Context(), func(yield func(Input, error) bool) {
+		for i := range 300 {
+			zone := []string{"one", "two", "three"}[i%3]
+			if !yield(Input{Line: int64(i + 1), Text: "name" + strconv.Itoa(i) + "." + zone}, nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]PlanServer{
+		"one.example":   {Latency: 20 * time.Millisecond, Time: 200 * time.Millisecond},
+		"two.example":   {Latency: 200 * time.Millisecond, Time: 5 * time.Second},
+		"three.example": {Rate: Rate{20, 2 * time.Second}, Time: 8 * time.Second},
+	}
+	for _, s := range p.Servers {
+		w := want[s.Server]
+		w.Server, w.Lines, w.Queries = s.Server, 100, 100
+		if s != w {
+			t.Errorf("%+v, want %+v", s, w)
+		}
+	}
+	if p.Time != 8*time.Second {
+		t.Errorf("takes %v", p.Time)
 	}
 }
 

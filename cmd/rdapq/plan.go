@@ -62,6 +62,7 @@ type planServer struct {
 	Lines   int64   `json:"lines"`
 	Queries int64   `json:"queries"`
 	Rate    string  `json:"rate,omitempty"`
+	MS      float64 `json:"ms,omitzero"` // time of a response, if it is known
 	Seconds float64 `json:"seconds"`
 }
 
@@ -76,16 +77,18 @@ type planError struct {
 	Message string `json:"message"`
 }
 
+func milliseconds(d time.Duration) float64 { return math.Round(d.Seconds()*10_000) / 10 }
+
 func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
 
 func writePlanJSON(w io.Writer, p *client.Plan, dropped int64) error {
 	r := planReport{
 		Lines: p.Lines, Queries: p.Queries, Duplicates: p.Duplicates, Approximate: p.Approximate, Dropped: dropped,
-		Seconds: seconds(p.Time), Invalid: p.Invalid, Assumed: planAssumed{float64(p.Latency.Milliseconds()), "h2"},
+		Seconds: seconds(p.Time), Invalid: p.Invalid, Assumed: planAssumed{milliseconds(p.Latency), "h2"},
 		Servers: []planServer{}, Unsupported: []planZone{}, Errors: []planError{},
 	}
 	for _, s := range p.Servers {
-		r.Servers = append(r.Servers, planServer{s.Server, s.Lines, s.Queries, s.Rate.String(), seconds(s.Time)})
+		r.Servers = append(r.Servers, planServer{s.Server, s.Lines, s.Queries, s.Rate.String(), milliseconds(s.Latency), seconds(s.Time)})
 	}
 	for _, z := range p.Unsupported {
 		r.Unsupported = append(r.Unsupported, planZone{z.Zone, z.Lines})
@@ -123,7 +126,7 @@ func writePlan(out io.Writer, p *client.Plan, dropped int64) error {
 		fmt.Fprintf(w, "%s skipped\n", plurals(dropped, "repeated line", "repeated lines"))
 	}
 	if p.Queries > 0 && p.Latency > 0 {
-		fmt.Fprintf(w, "assumed, since it is not known: %s per response over HTTP/2, no retries, no linked records\n", render.Span(p.Latency))
+		fmt.Fprintln(w, assumptions(p))
 	}
 	width := 0
 	for _, s := range p.Servers[:min(len(p.Servers), maxPlanLines)] {
@@ -149,6 +152,25 @@ func writePlan(out io.Writer, p *client.Plan, dropped int64) error {
 	})
 	_, err := io.WriteString(out, w.String())
 	return err
+}
+
+// assumptions is what the time of a plan rests on.
+func assumptions(p *client.Plan) string {
+	known := 0
+	for _, s := range p.Servers {
+		if s.Latency > 0 {
+			known++
+		}
+	}
+	assumed := render.Span(p.Latency) + " per response over HTTP/2, no retries, no linked records"
+	switch known {
+	case 0:
+		return "assumed, since it is not known: " + assumed
+	case len(p.Servers):
+		return "response times are those of earlier runs; assumed: no retries, no linked records"
+	default:
+		return fmt.Sprintf("response times of %s are those of earlier runs; assumed for the others: %s", render.Plural(int64(known), "server"), assumed)
+	}
 }
 
 // planTime is how long something takes, no finer than a guess can be.

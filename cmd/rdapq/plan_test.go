@@ -47,6 +47,17 @@ Invalid (1 line):
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}
+	known := examplePlan()
+	for i, want := range []string{
+		"response times of 1 server are those of earlier runs; assumed for the others: 100 ms per response over HTTP/2, no retries, no linked records\n",
+		"response times are those of earlier runs; assumed: no retries, no linked records\n",
+	} {
+		known.Servers[i].Latency = 30 * time.Millisecond
+		b.Reset()
+		if err := writePlan(&b, known, 0); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("%s, %v", b.String(), err)
+		}
+	}
 	// However much there is, people get a page of it.
 	p := examplePlan()
 	for i := range 1000 {
@@ -60,11 +71,13 @@ Invalid (1 line):
 
 func TestWritePlanJSON(t *testing.T) {
 	var b strings.Builder
-	if err := writePlanJSON(&b, examplePlan(), 0); err != nil {
+	p := examplePlan()
+	p.Servers[1].Latency = 12340 * time.Microsecond
+	if err := writePlanJSON(&b, p, 0); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"lines":1300,"queries":1250,"duplicates":20,"approximate":true,"seconds":708,"assumed":{"ms":100,"protocol":"h2"},` +
-		`"servers":[{"server":"a.example","lines":1200,"queries":1180,"rate":"100/1m","seconds":708},{"server":"b.example","lines":70,"queries":70,"seconds":0.9}],` +
+		`"servers":[{"server":"a.example","lines":1200,"queries":1180,"rate":"100/1m","seconds":708},{"server":"b.example","lines":70,"queries":70,"ms":12.3,"seconds":0.9}],` +
 		`"unsupported":[{"zone":".zz","lines":29}],"invalid":1,"errors":[{"line":7,"query":"not a name\u001b","message":"\"not a name\\x1b\": not a query"}]}` + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
