@@ -5,6 +5,8 @@
 //	go run ./bench/batch million  # ten million lines, one server parked
 //	go run ./bench/batch ordered  # a million lines in input order, one server parked
 //	go run ./bench/batch growth   # 10,000, 100,000 and a million lines
+//	go run ./bench/batch refusals # 0.4% of the requests refused at random
+//	go run ./bench/batch quotas   # 10 requests in 3 s, and 60 per minute
 //
 // six: 60,000 lines for a fast server, 30,000 for one that takes 20 ms, 60 for
 // one that allows 10 requests in 3 s and says so with Retry-After, 30 for one that
@@ -17,6 +19,14 @@
 // million: ten million lines for three servers, of which one says for the first two
 // minutes that it is not to be asked; the peak of rdapq's memory is printed and
 // bounded. ordered: the same with a tenth of the lines and --ordered.
+//
+// refusals: 20,000 lines at a server that takes 50 ms and refuses 0.4% of the
+// requests at random (429, Retry-After: 1), and at one that refuses none, in turn:
+// at least 80% of the throughput, also in the next run.
+//
+// quotas: servers that allow 10 requests in any 3 s, and 60 per minute: at most 10
+// refusals when the quota is discovered, 1 in each later window, and 1.2 times the
+// least possible time, also in the next run.
 //
 // It prints what it measured, and ends with code 1 if something is not so. -scale
 // divides the numbers of
@@ -46,7 +56,7 @@ func main() {
 	flag.BoolVar(&o.keep, "keep", false, "leave the files")
 	flag.IntVar(&o.max, "max-memory", 128, "MiB that rdapq may have in memory at most")
 	flag.Parse()
-	scenarios := map[string]func(*bench) error{"six": (*bench).six, "million": (*bench).million, "ordered": (*bench).order, "growth": (*bench).growth}
+	scenarios := map[string]func(*bench) error{"six": (*bench).six, "million": (*bench).million, "ordered": (*bench).order, "growth": (*bench).growth, "refusals": (*bench).refusals, "quotas": (*bench).quotas}
 	name := flag.Arg(0)
 	if name == "serve" {
 		if err := serve(os.Stdin, os.Stdout, flag.Args()[1:]); err != nil {
@@ -56,7 +66,7 @@ func main() {
 		return
 	}
 	if scenarios[name] == nil || o.scale < 1 {
-		fmt.Fprintln(os.Stderr, "usage: batch [flags] six|million|ordered|growth")
+		fmt.Fprintln(os.Stderr, "usage: batch [flags] six|million|ordered|growth|refusals|quotas")
 		flag.PrintDefaults()
 		os.Exit(2)
 	}

@@ -61,8 +61,16 @@ type last struct {
 	at  time.Duration // after the start
 }
 
-// ask runs rdapq on the input against servers in a process of their own.
-func (b *bench) ask(loads []load, order []uint8, flags ...string) (*outcome, error) {
+// A process is that of the servers.
+type process struct {
+	cmd      *exec.Cmd
+	stdin    io.WriteCloser
+	listings *json.Decoder
+	begin    listing
+}
+
+// startServers starts the servers of some loads in a process of their own.
+func startServers(loads []load) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -71,37 +79,48 @@ func (b *bench) ask(loads []load, order []uint8, flags ...string) (*outcome, err
 	for _, l := range loads {
 		args = append(args, l.server)
 	}
-	servers := exec.Command(self, args...)
-	servers.Stderr = os.Stderr
-	stop, err := servers.StdinPipe()
+	p := &process{cmd: exec.Command(self, args...)}
+	p.cmd.Stderr = os.Stderr
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	told, err := servers.StdoutPipe()
-	if err != nil {
+	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
-	if err := servers.Start(); err != nil {
-		return nil, err
-	}
-	defer func() {
-		stop.Close()
-		_ = servers.Wait() // it has told all it knows
-	}()
-	listings := json.NewDecoder(told)
-	var begin listing
-	if err := listings.Decode(&begin); err != nil {
+	p.listings = json.NewDecoder(stdout)
+	if err := p.listings.Decode(&p.begin); err != nil {
+		p.stop()
 		return nil, fmt.Errorf("the servers did not start: %w", err)
 	}
+	return p, nil
+}
+
+// report returns what the servers saw since the last report.
+func (p *process) report() (l listing, err error) {
+	if _, err := io.WriteString(p.stdin, "report\n"); err != nil {
+		return l, err
+	}
+	return l, p.listings.Decode(&l)
+}
+
+func (p *process) stop() {
+	_ = p.stdin.Close()
+	_ = p.cmd.Wait() // its reports have been read
+}
+
+// lookUp runs rdapq on the input against servers in a process of their own.
+func (b *bench) lookUp(servers *process, loads []load, order []uint8, flags ...string) (*outcome, error) {
 	out := &outcome{last: map[string]last{}}
-	if err := b.command(begin, loads, order, flags, out); err != nil {
+	if err := b.command(servers.begin, loads, order, flags, out); err != nil {
 		return nil, err
 	}
-	stop.Close()
-	if err := listings.Decode(&out.end); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return out, nil
+	var err error
+	out.end, err = servers.report()
+	return out, err
 }
 
 // command runs rdapq and reads its rows.

@@ -92,8 +92,18 @@ func (b *bench) growth() error {
 	return nil
 }
 
-// run asks for the lines of those loads, mixed.
+// run looks up the lines of those loads, mixed.
 func (b *bench) run(loads []load, flags ...string) (*outcome, error) {
+	servers, err := startServers(loads)
+	if err != nil {
+		return nil, err
+	}
+	defer servers.stop()
+	return b.runAt(servers, loads, flags...)
+}
+
+// runAt is run with servers that have been started.
+func (b *bench) runAt(servers *process, loads []load, flags ...string) (*outcome, error) {
 	loads = slices.Clone(loads)
 	order, err := b.input(loads)
 	if err != nil {
@@ -102,5 +112,5 @@ func (b *bench) run(loads []load, flags ...string) (*outcome, error) {
 	if b.ordered {
 		flags = append(flags, "--ordered")
 	}
-	return b.ask(loads, order, flags...)
+	return b.lookUp(servers, loads, order, flags...)
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"path"
 	"strconv"
@@ -28,6 +30,22 @@ var behaviours = map[string]func(*rdaptest.Config) func(*rdaptest.Server){
 	"moody": on(rdaptest.Every(5, rdaptest.Status(429))),
 	"hole":  on(rdaptest.Hang()),
 	"html":  on(rdaptest.Status(500), rdaptest.Body("text/html", "<h1>Internal Server Error</h1>")),
+	"steady": func(c *rdaptest.Config) func(*rdaptest.Server) {
+		c.Handler = &limiter{latency: 50 * time.Millisecond}
+		return nil
+	},
+	"random": func(c *rdaptest.Config) func(*rdaptest.Server) {
+		c.Handler = &limiter{latency: 50 * time.Millisecond, chance: 0.004}
+		return nil
+	},
+	"ten": func(c *rdaptest.Config) func(*rdaptest.Server) {
+		c.Handler = &limiter{latency: 50 * time.Millisecond, n: 10, per: 3 * time.Second}
+		return nil
+	},
+	"minute": func(c *rdaptest.Config) func(*rdaptest.Server) {
+		c.Handler = &limiter{latency: 50 * time.Millisecond, n: 60, per: time.Minute, fixed: true}
+		return nil
+	},
 	"parked": func(c *rdaptest.Config) func(*rdaptest.Server) {
 		c.Handler = &limiter{until: 2 * time.Minute}
 		return nil
@@ -40,27 +58,39 @@ func on(b ...rdaptest.Behaviour) func(*rdaptest.Config) func(*rdaptest.Server) {
 	}
 }
 
-// A limiter allows n requests in any span of per. With until it refuses all for so
-// long after the first, and allows all afterwards.
+// A limiter allows n requests in any span of per, or with fixed in windows that
+// begin with the first request after the one before. With until it refuses all
+// requests for that long after the first, and allows all afterwards. With chance
+// it refuses that share of the requests at random.
 type limiter struct {
-	n     int
-	per   time.Duration
-	until time.Duration
+	n       int
+	per     time.Duration
+	fixed   bool
+	until   time.Duration
+	chance  float64
+	latency time.Duration
 
 	mu      sync.Mutex
 	first   time.Time
-	allowed []time.Time
+	allowed []time.Time // those of the present window or span
 	report  limiterReport
 }
 
-// A limiterReport is what a limiter has seen.
+// A limiterReport is what a limiter has seen. Times are since its first request.
 type limiterReport struct {
-	Allowed int `json:"allowed"`
-	Refused int `json:"refused"`
+	Allowed int             `json:"allowed"`
+	Refused int             `json:"refused"`
+	Last    time.Duration   `json:"last"`            // when it allowed the last request
+	At      []time.Duration `json:"at_ns,omitempty"` // of the first refusals
 }
 
+// maxRefusals bounds limiterReport.At.
+const maxRefusals = 1000
+
 func (l *limiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if wait := l.wait(time.Now()); wait > 0 {
+	wait := l.admit(time.Now())
+	time.Sleep(l.latency)
+	if wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
 		w.WriteHeader(http.StatusTooManyRequests)
 		return
@@ -69,34 +99,64 @@ func (l *limiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"objectClassName":"domain","ldhName":%q}`, path.Base(r.URL.Path))
 }
 
-func (l *limiter) wait(now time.Time) time.Duration {
+// admit counts a request, and returns how long to wait if it is refused.
+func (l *limiter) admit(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.first.IsZero() {
 		l.first = now
 	}
-	if l.until > 0 {
-		if wait := l.first.Add(l.until).Sub(now); wait > 0 {
-			l.report.Refused++
-			return wait
-		}
-		l.report.Allowed++
-		return 0
-	}
-	for len(l.allowed) > 0 && now.Sub(l.allowed[0]) >= l.per {
-		l.allowed = l.allowed[1:]
-	}
-	if len(l.allowed) >= l.n {
+	wait := l.wait(now)
+	if wait > 0 {
 		l.report.Refused++
-		return l.allowed[0].Add(l.per).Sub(now)
+		if len(l.report.At) < maxRefusals {
+			l.report.At = append(l.report.At, now.Sub(l.first))
+		}
+		return wait
 	}
-	l.allowed = append(l.allowed, now)
 	l.report.Allowed++
+	l.report.Last = now.Sub(l.first)
 	return 0
 }
 
-// A listing tells of the servers, by name: their URLs at the beginning, and what
-// they saw at the end.
+func (l *limiter) wait(now time.Time) time.Duration {
+	if wait := l.first.Add(l.until).Sub(now); l.until > 0 && wait > 0 {
+		return wait
+	}
+	if l.chance > 0 && rand.Float64() < l.chance {
+		return time.Second
+	}
+	if l.n == 0 {
+		return 0
+	}
+	if l.fixed {
+		if len(l.allowed) > 0 && now.Sub(l.allowed[0]) >= l.per {
+			l.allowed = l.allowed[:0]
+		}
+	} else {
+		for len(l.allowed) > 0 && now.Sub(l.allowed[0]) >= l.per {
+			l.allowed = l.allowed[1:]
+		}
+	}
+	if len(l.allowed) >= l.n {
+		return l.allowed[0].Add(l.per).Sub(now)
+	}
+	l.allowed = append(l.allowed, now)
+	return 0
+}
+
+// reset returns what was seen since the last reset. What counts against the limit
+// goes on to count.
+func (l *limiter) reset() limiterReport {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.report
+	l.report, l.first = limiterReport{}, time.Time{}
+	return r
+}
+
+// A listing describes the servers, by name: their URLs at the beginning, and what
+// they saw since the listing before.
 type listing struct {
 	CA       string                   `json:"ca"`
 	URLs     map[string]string        `json:"urls"`
@@ -104,13 +164,14 @@ type listing struct {
 	Limited  map[string]limiterReport `json:"limited,omitempty"`
 }
 
-// serve runs servers until stdin ends.
+// serve runs servers until stdin ends. It writes a listing at the start and for
+// each line that it reads.
 func serve(stdin io.Reader, stdout io.Writer, names []string) error {
 	ca, err := rdaptest.NewCA()
 	if err != nil {
 		return err
 	}
-	l := listing{CA: string(ca.PEM()), URLs: map[string]string{}, Requests: map[string]int64{}, Limited: map[string]limiterReport{}}
+	begin := listing{CA: string(ca.PEM()), URLs: map[string]string{}}
 	servers := map[string]*rdaptest.Server{}
 	limiters := map[string]*limiter{}
 	for _, name := range names {
@@ -131,22 +192,25 @@ func serve(stdin io.Reader, stdout io.Writer, names []string) error {
 		if lim, ok := c.Handler.(*limiter); ok {
 			limiters[name] = lim
 		}
-		servers[name], l.URLs[name] = s, s.URL()
+		servers[name], begin.URLs[name] = s, s.URL()
 	}
 	out := json.NewEncoder(stdout)
-	if err := out.Encode(l); err != nil {
+	if err := out.Encode(begin); err != nil {
 		return err
 	}
-	if _, err := io.Copy(io.Discard, stdin); err != nil {
-		return err
-	}
-	for name, s := range servers {
-		l.Requests[name] = s.Totals().Requests
-		if lim := limiters[name]; lim != nil {
-			lim.mu.Lock()
-			l.Limited[name] = lim.report
-			lim.mu.Unlock()
+	before := map[string]int64{}
+	for in := bufio.NewScanner(stdin); in.Scan(); {
+		l := listing{Requests: map[string]int64{}, Limited: map[string]limiterReport{}}
+		for name, s := range servers {
+			n := s.Totals().Requests
+			l.Requests[name], before[name] = n-before[name], n
+			if lim := limiters[name]; lim != nil {
+				l.Limited[name] = lim.reset()
+			}
+		}
+		if err := out.Encode(l); err != nil {
+			return err
 		}
 	}
-	return out.Encode(l)
+	return nil
 }

@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"text/tabwriter"
 	"time"
+
+	"github.com/rdapq/rdapq/client"
 )
 
 // run makes the runs, in the namespace.
@@ -128,6 +130,10 @@ func (o *options) lookups(dir, input string, n int) (*result, error) {
 	r := &result{out: filepath.Join(dir, fmt.Sprintf("out%d.ndjson", n+1))}
 	home := filepath.Join(dir, "home")
 	args := []string{"-f", input, "--column", "domain", "--offline", "--ca", filepath.Join(dir, "ca.pem"), "--format", "ndjson", "--max-wait", o.maxWait}
+	// The stand-ins do not have the limits that the real servers are known for.
+	for _, host := range slices.Sorted(maps.Keys(client.BuiltinRates())) {
+		args = append(args, "--rate", host+"=1000000/1s")
+	}
 	if o.jobs > 0 {
 		args = append(args, "-j", fmt.Sprint(o.jobs))
 	}
