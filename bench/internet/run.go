@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -92,6 +93,16 @@ func run(o options) error {
 		fmt.Printf("%s, %.2f times the bound (%s with the hosts that never respond); %s of CPU; peak of memory %d MiB; exit code %d\n",
 			took.Round(100*time.Millisecond), ratio(took, least), r.wall.Round(100*time.Millisecond), r.cpu.Round(100*time.Millisecond), r.rss>>20, r.code)
 		fmt.Printf("--dry-run predicted %s, %.2f times what it took\n", r.predicted.Round(100*time.Millisecond), ratio(r.predicted, took))
+		if worst, times := r.worst(); times != 1 {
+			fmt.Printf("time left was furthest off after %s: %s, %.2f times what it took\n",
+				worst.at.Sub(r.start).Round(time.Second), worst.left, times)
+			if times > estimateFactor || times < 1/estimateFactor {
+				faults = append(faults, fmt.Sprintf("time left was %.2f times what it took", times))
+			}
+		}
+		if got := ratio(r.predicted, took); n > 0 && (got > estimateFactor || got < 1/estimateFactor) {
+			faults = append(faults, fmt.Sprintf("--dry-run predicted %.2f times what it took, with what the first run learned", got))
+		}
 		if n == 0 {
 			first = took
 			if got := ratio(took, least); got > o.ratio {
@@ -123,6 +134,7 @@ type result struct {
 	code      int
 	out       string // file
 	predicted time.Duration
+	left      []estimate
 }
 
 // lookups runs rdapq once.
@@ -148,21 +160,74 @@ func (o *options) lookups(dir, input string, n int) (*result, error) {
 	r.predicted = time.Duration(plan.Seconds * float64(time.Second))
 	cmd := exec.Command(o.rdapq, append(args, "-o", r.out, "--force", "--stats-file", filepath.Join(dir, fmt.Sprintf("stats%d.json", n+1)))...)
 	cmd.Env = env
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
 	r.start = time.Now()
-	err := cmd.Run()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	messages := r.read(stderr)
+	err = cmd.Wait()
 	r.wall = time.Since(r.start)
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		return nil, err
 	}
 	r.code = cmd.ProcessState.ExitCode()
 	r.rss = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
-	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("stderr%d.txt", n+1)), stderr.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("stderr%d.txt", n+1)), messages, 0o600); err != nil {
 		return nil, err
 	}
 	r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return r, nil
+}
+
+// read reads the messages of a run to their end, and notes what it said about the
+// time left.
+func (r *result) read(stderr io.Reader) []byte {
+	var all bytes.Buffer
+	for in := bufio.NewScanner(io.TeeReader(stderr, &all)); in.Scan(); {
+		if m := timeLeft.FindStringSubmatch(in.Text()); m != nil {
+			if d, err := time.ParseDuration(strings.ReplaceAll(m[1], " ", "")); err == nil {
+				r.left = append(r.left, estimate{time.Now(), d})
+			}
+		}
+	}
+	_, _ = io.Copy(&all, stderr) // after a line that is too long
+	return all.Bytes()
+}
+
+// timeLeft is what a line of progress says: "about 1 m 6 s left".
+var timeLeft = regexp.MustCompile(`about ((?:\d+ [hms] ?)+)left`)
+
+// An estimate is the time left that a run stated at a time.
+type estimate struct {
+	at   time.Time
+	left time.Duration
+}
+
+// estimateFactor is how far predictions may be off.
+const estimateFactor = 1.5
+
+// settled is when estimates are to be good.
+const settled = 20 * time.Second
+
+// worst returns the estimate that was furthest from what came, of those that were
+// made when the run had settled and had as much before it.
+func (r *result) worst() (worst estimate, times float64) {
+	times = 1
+	for _, e := range r.left {
+		came := r.last.Sub(e.at)
+		if e.at.Sub(r.start) < settled || came < settled || e.left <= 0 {
+			continue
+		}
+		got := float64(e.left) / float64(came)
+		if max(got, 1/got) > max(times, 1/times) {
+			worst, times = e, got
+		}
+	}
+	return worst, times
 }
 
 // A tally is what came of the lines of one host, or of one kind of line.
