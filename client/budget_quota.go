@@ -284,6 +284,9 @@ func (q *quota) refused(now time.Time, used int, elapsed, wait, pause time.Durat
 	case q.before > 0 && now.Before(q.proved):
 		q.low = max(q.low, min(q.span, q.before))
 		q.span = q.before
+	case float64(used) >= quotaNear*float64(q.n) && (q.confirmed || !q.proved.IsZero()):
+		q.span += max(q.span/16, time.Millisecond)
+		q.spread()
 	case !q.confirmed && used < q.n:
 		q.n = max(used, 1)
 		if window > q.span {
@@ -292,9 +295,6 @@ func (q *quota) refused(now time.Time, used int, elapsed, wait, pause time.Durat
 	case !q.confirmed && window > q.span:
 		q.span = min(window, 2*q.span)
 		q.confirmed = true
-	case float64(used) >= quotaNear*float64(q.n):
-		q.span += max(q.span/16, time.Millisecond)
-		q.spread()
 	default:
 		q.n = max(used, q.n/2, 1)
 	}

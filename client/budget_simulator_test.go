@@ -328,6 +328,36 @@ func TestQuotaPenalty(t *testing.T) {
 	}
 }
 
+// TestQuotaPenaltyLate: a quota that was kept to for a while is not given up because
+// of a refusal when the server took in requests late.
+func TestQuotaPenaltyLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := penalty(fixedWindow(20, 2*time.Second, false, silent), 15*time.Second, ceil)
+		began := time.Now()
+		last := began
+		late := func(at time.Time) (bool, time.Duration) {
+			// For once, what arrives within two seconds is read at their end.
+			if from := began.Add(60 * time.Second); at.After(from) && at.Before(from.Add(2*time.Second)) {
+				at = from.Add(2 * time.Second)
+			}
+			if at.Before(last) {
+				at = last
+			}
+			last = at
+			return r(at)
+		}
+		h := testHost(Config{})
+		s := &simulation{h: h, rule: late, latency: 50 * time.Millisecond, lines: 1000}
+		s.run(t)
+		if s.took > 145*time.Second || h.quota.n != 20 || h.quota.span > 2200*time.Millisecond {
+			t.Errorf("%v, %d refused; the quota is %d in %v", s.took, len(s.refused), h.quota.n, h.quota.span)
+		}
+		if countAfter(s.refused, 55*time.Second) == 0 {
+			t.Error("nothing was refused because of the late requests")
+		}
+	})
+}
+
 // TestQuotaStored: the next run begins with what was learned, and continues the
 // search for the span if that was not found.
 func TestQuotaStored(t *testing.T) {
