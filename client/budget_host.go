@@ -468,7 +468,7 @@ func (h *host) limitError(now, at time.Time) *Error {
 		why = " is asked at most " + r.String()
 	}
 	e.Message = "not asked: " + visible(h.name) + why + ", and the next request may be made " + back(now, at)
-	e.Hint = "come back " + back(now, at) + ", or allow a longer wait"
+	e.Hint, e.HintCode = "come back "+back(now, at)+", or allow a longer wait", HintMaxWait
 	return e
 }
 

@@ -17,6 +17,7 @@ type Error struct {
 	Code       string        // stable word for programs, see the Code constants
 	Message    string        // one line for people: what, where, and the server's own words; safe to print
 	Hint       string        // what to do next; may be empty
+	HintCode   HintCode      // what setting the hint is about; empty for most
 	Server     string        // base URL of the server asked; may be empty
 	URL        string        // URL asked, without keys; may be empty
 	Status     int           // HTTP status; 0 without a response
@@ -52,6 +53,21 @@ const (
 	CodeRedirect     = "redirect"      // a loop, too many hops, or a hop that is not followed
 	CodeBootstrap    = "bootstrap"     // the server could not be found out, for another reason than no_service
 	CodeCanceled     = "canceled"      // the caller gave up
+)
+
+// A HintCode names the setting that an [Error.Hint] is about, for programs that offer
+// it under a name of their own.
+type HintCode string
+
+// Codes of hints.
+const (
+	HintTimeout     HintCode = "timeout"     // allow more time: Config.Timeout, or the context's deadline
+	HintMaxWait     HintCode = "max_wait"    // Config.MaxWait
+	HintJobs        HintCode = "jobs"        // fewer lookups at a time: Config.Jobs
+	HintServer      HintCode = "server"      // Query.Server
+	HintEntity      HintCode = "entity"      // Query.Server, or the query is of TypeEntity
+	HintAddress     HintCode = "address"     // the query is of TypeIP
+	HintCertificate HintCode = "certificate" // the certificates that the transport trusts
 )
 
 // Error returns the message. A nil *Error has none to give, but does not panic:

@@ -147,7 +147,7 @@ func (c *Client) mayTurn(t *task, p pointer) *Error {
 		return &Error{Code: CodeRedirect, Message: "the link leads to another server, " + visible(p.to.Host) + ", with a credential that is not for it, and is not followed"}
 	}
 	if !c.park(t) {
-		return &Error{Code: CodeTooLarge, Message: "not asked: too many answers are in memory", Hint: "run fewer lookups at once"}
+		return &Error{Code: CodeTooLarge, Message: "not asked: too many answers are in memory", Hint: "run fewer lookups at once", HintCode: HintJobs}
 	}
 	return nil
 }

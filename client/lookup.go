@@ -130,11 +130,11 @@ func resolveError(ctx context.Context, q Query, err error) *Error {
 		case !ok:
 			e.Message = "no RDAP service known for " + visible(noServiceFor(q))
 		}
-		e.Hint = noServiceHint(q)
+		e.Hint, e.HintCode = noServiceHint(q)
 	case errors.Is(err, bootstrap.ErrNotTopLevel):
 		return &Error{
 			Code: CodeInvalid, Err: err, Message: quote(q.Name) + ": a name without a dot that is not a top-level domain",
-			Hint: "look up a handle as an entity, or name the server that has this name (-s)",
+			Hint: hintEntity, HintCode: HintEntity,
 		}
 	case ctx.Err() != nil:
 		stopped(ctx, e, "finding the server for "+visible(q.String()))
@@ -142,22 +142,27 @@ func resolveError(ctx context.Context, q Query, err error) *Error {
 	return e
 }
 
+const (
+	hintEntity = "look up a handle as an entity, or name the server that has this name"
+	hintServer = "if you know the RDAP server for it, name that server"
+)
+
 // noServiceHint is what to do about a query that no server is known for, which may
 // be none of the kind that it was taken for.
-func noServiceHint(q Query) string {
+func noServiceHint(q Query) (string, HintCode) {
 	if q.Type == TypeDomain {
 		switch top := q.Name[strings.LastIndexByte(q.Name, '.')+1:]; {
 		case strings.Trim(top, "0123456789") == "" && strings.Contains(q.Name, "-"):
-			return "write a range of addresses as a prefix, such as 192.0.2.0/24"
+			return "write a range of addresses as a prefix, such as 192.0.2.0/24", ""
 		case isAddress(q.Name):
-			return "this is an address: ask for it as one, not as a domain"
+			return "this is an address: look it up as one, not as a domain", HintAddress
 		case isASBlock(q.Name):
-			return "ask for one AS number of the block"
+			return "look up one AS number of the block", ""
 		case top == q.Name && top != ".":
-			return "look up a handle as an entity, or name the server that has this name (-s)"
+			return hintEntity, HintEntity
 		}
 	}
-	return "name a server if you know one that answers for it"
+	return hintServer, HintServer
 }
 
 // isASBlock reports whether s is written as a block of AS numbers, "as64500-as64510".

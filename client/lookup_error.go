@@ -49,7 +49,7 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 	if tooSlow(a.ctx, err) {
 		e.Code = CodeTimeout
 		e.Message = "no answer from " + host + " within " + a.spent() + ", " + at.doing()
-		e.Hint = "try again later, or allow more time"
+		e.Hint, e.HintCode = "try again later, or allow more time", HintTimeout
 		if !errors.Is(err, context.DeadlineExceeded) {
 			e.Err = errors.Join(context.DeadlineExceeded, err)
 		}
@@ -90,6 +90,9 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		e.Code = CodeTLS
 		e.Message = "no TLS connection to " + host + ": " + cause
 		e.Hint = hint
+		if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+			e.HintCode = HintCertificate
+		}
 		return e
 	}
 	e.Message = "the connection to " + host + " failed " + at.doing() + ": " + visible(rootCause(err))
@@ -104,7 +107,7 @@ func stopped(ctx context.Context, e *Error, doing string) {
 	e.Code, e.Message = CodeCanceled, "canceled while "+doing
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		e.Code, e.Message = CodeTimeout, "out of time while "+doing
-		e.Hint = "allow more time"
+		e.Hint, e.HintCode = "allow more time", HintTimeout
 	}
 	for _, cause := range []error{context.Cause(ctx), ctx.Err()} {
 		if !errors.Is(e.Err, cause) {

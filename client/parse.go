@@ -160,7 +160,9 @@ func parseObject(typ Type, s string) (Query, error) {
 		q.Name, err = s, checkHandle(s)
 	case TypeHelp:
 		if s != "" && !strings.EqualFold(s, "help") {
-			err = invalid(s, "help takes no object", "name the server whose help you want, and nothing else")
+			e := invalid(s, "help takes no object", "name the server whose help you want, and nothing else")
+			e.HintCode = HintServer
+			err = e
 		}
 	case TypeDomains, TypeNameservers, TypeEntities, TypeIPs, TypeAutnums:
 		err = parseSearch(&q, s)

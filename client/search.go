@@ -250,17 +250,19 @@ func patternSuffix(pattern string) string {
 	return name
 }
 
-// noServer says that nothing tells whom to ask.
+// noServer is the error of a query that does not tell which server to send it to.
 func (q Query) noServer() *Error {
 	const hint = "name the server to ask"
 	s := q.Search
+	e := invalid(q.String(), "any registry may have results of this search, and none is responsible for it", hint)
 	switch {
 	case s == nil:
-		return invalid(q.String(), "no server is responsible for "+string(q.Type), hint)
+		e = invalid(q.String(), "no server is responsible for "+string(q.Type), hint)
 	case s.Reverse == "" && len(s.Params) == 1 && s.Params[0].Name == "name" && (q.Type == TypeDomains || q.Type == TypeNameservers):
-		return invalid(q.String(), "the pattern leaves the top-level domain open, so no registry is responsible for it", "write the top-level domain, as in exam*.com, or "+hint)
+		e = invalid(q.String(), "the pattern leaves the top-level domain open, so no registry is responsible for it", "write the top-level domain, as in exam*.com, or "+hint)
 	}
-	return invalid(q.String(), "any registry may have results of this search, and none is responsible for it", hint)
+	e.HintCode = HintServer
+	return e
 }
 
 // escapeValue percent-encodes a name or value of a query string. The "*" of a

@@ -29,6 +29,9 @@ func (r *Result) judge(a answer, speaks bool) {
 	e := &Error{Title: w.Title, Detail: w.Description, RetryAfter: retryAfter(a.retryAfter, time.Now())}
 	var what string
 	e.Code, what, e.Hint = r.refusal(a.status, w, e.RetryAfter)
+	if e.Code == CodeNoService {
+		e.HintCode = HintServer
+	}
 	if e.Code == CodeNotFound && r.strayed(a, resp) {
 		e.Code, what = CodeNotRDAP, "the answer is not RDAP: a redirect led to "+visible(r.FinalURL)+" and there to"
 	}
@@ -61,7 +64,7 @@ func (r *Result) judge(a answer, speaks bool) {
 func (r *Result) refusal(status int, w rdap.ErrorBody, wait time.Duration) (code, what, hint string) {
 	switch {
 	case r.unserved(status, w):
-		return CodeNoService, "no RDAP service known for " + visible(noServiceFor(r.Query)) + ", says a server that only sends on", "name a server if you know one that answers for it"
+		return CodeNoService, "no RDAP service known for " + visible(noServiceFor(r.Query)) + ", says a server that only sends on", hintServer
 	case status == http.StatusNotFound:
 		return CodeNotFound, "not found", r.nameHint(false)
 	case status == http.StatusTooManyRequests,

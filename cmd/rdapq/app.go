@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -261,27 +260,15 @@ var hints = map[string]string{
 	client.CodeHTTPOnly:     "--allow-http asks it all the same; anybody on the way may change the answer",
 }
 
-// meant are the flags for what hints of the library end with.
-var meant = map[string]string{
-	"add its certificate to the trusted ones":               "name its certificate with --ca",
-	"name the server whose help you want, and nothing else": "name the server with --server, and nothing else",
-	"ask for it as one, not as a domain":                    "ask for it with -t ip, or without -t",
-	"run fewer lookups at once":                             "run fewer lookups at once: --jobs",
-	"allow a longer wait":                                   "allow a longer wait: --max-wait",
-	"allow more time":                                       "allow more time: --timeout",
-	"name the server to ask":                                "name the server to ask: --server",
-	"look up a handle as an entity, or name the server that has this name (-s)": "look up a handle with -t entity, or name the server that has this name with -s",
-	"name a server if you know one that answers for it":                         "name a server with --server if you know one that answers for it",
-}
-
-// withFlag has a hint name the flag that does what it says.
-func withFlag(hint string) string {
-	for end, flag := range meant {
-		if rest, ok := strings.CutSuffix(hint, end); ok {
-			return rest + flag
-		}
-	}
-	return hint
+// flagsOf are the flags for what hints of the library are about.
+var flagsOf = map[client.HintCode]string{
+	client.HintTimeout:     "--timeout",
+	client.HintMaxWait:     "--max-wait",
+	client.HintJobs:        "--jobs",
+	client.HintServer:      "--server",
+	client.HintEntity:      "-t entity, or --server",
+	client.HintAddress:     "-t ip",
+	client.HintCertificate: "--ca",
 }
 
 // withFlags is an error whose hint names flags and files of the command.
@@ -290,7 +277,12 @@ func withFlags(e *client.Error) *client.Error {
 		return nil
 	}
 	c := *e
-	c.Hint = cmp.Or(hints[e.Code], withFlag(e.Hint))
+	switch flags := flagsOf[e.HintCode]; {
+	case hints[e.Code] != "":
+		c.Hint = hints[e.Code]
+	case flags != "":
+		c.Hint, c.HintCode = c.Hint+": "+flags, "" // once only
+	}
 	if errors.Is(e.Err, errMaxTime) {
 		c.Hint = "allow more time: --max-time"
 	}
