@@ -3,7 +3,6 @@ package pool_test
 import (
 	"context"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -13,19 +12,12 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// hang is far longer than anything here takes, and far shorter than for ever.
-const hang = 20 * time.Second
+const (
+	hostileSample = 8 // one in so many is tried without RDAPQ_HOSTILE
 
-// hostileQUIC returns one in eight of the hostile servers, and with RDAPQ_HOSTILE=1
-// all of them.
-func hostileQUIC() (some []rdaptest.HostileH3) {
-	for i, h := range rdaptest.HostileQUIC() {
-		if i%8 == 2 || os.Getenv("RDAPQ_HOSTILE") != "" {
-			some = append(some, h)
-		}
-	}
-	return some
-}
+	// hang is far longer than anything here takes, and far shorter than for ever.
+	hang = 20 * time.Second
+)
 
 // within fails the test if f does not return.
 func within(t *testing.T, what string, limit time.Duration, f func()) {
@@ -42,7 +34,7 @@ func within(t *testing.T, what string, limit time.Duration, f func()) {
 // Where HTTP/3 fails in whatever way and HTTP/2 works, every request succeeds, and
 // later runs leave HTTP/3 alone.
 func TestHostileQUICBesideGoodTCP(t *testing.T) {
-	for _, h := range hostileQUIC() {
+	for _, h := range rdaptest.SomeHostile(rdaptest.HostileQUIC(), hostileSample) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()
 			s := rdaptest.StartHostileH3(t, rdaptest.Config{}, h)
@@ -84,7 +76,7 @@ func TestHostileQUICBesideGoodTCP(t *testing.T) {
 
 // Nothing that a server does over HTTP/3 makes a request or Close hang.
 func TestHostileQUICAlone(t *testing.T) {
-	for _, h := range hostileQUIC() {
+	for _, h := range rdaptest.SomeHostile(rdaptest.HostileQUIC(), hostileSample) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()
 			s := rdaptest.StartHostileH3(t, rdaptest.Config{}, h)

@@ -28,55 +28,70 @@ const (
 // largest.
 func TestHostileConnections(t *testing.T) {
 	t.Parallel()
-	ca, err := rdaptest.NewCA()
-	if err != nil {
-		t.Fatal(err)
-	}
-	caFile := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(caFile, ca.PEM(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	turn := make(chan struct{}, 16)
-	var mu sync.Mutex
-	var slowest, largest string
-	var most time.Duration
-	var peak int64
+	ca, caFile := hostileCA(t)
+	var most extremes
 	t.Run("all", func(t *testing.T) {
-		for i, h := range rdaptest.HostileTCP() {
-			if os.Getenv("RDAPQ_HOSTILE") == "" && i%hostileSample != hostileSample/2 {
-				continue
-			}
+		for _, h := range rdaptest.SomeHostile(rdaptest.HostileTCP(), hostileSample) {
 			t.Run(h.Name, func(t *testing.T) {
 				t.Parallel()
-				turn <- struct{}{}
-				defer func() { <-turn }()
 				s := rdaptest.StartHostile(t, ca, h)
-				d, rss := lookUpHostile(t, s.URL(), caFile)
+				most.note(h.Name, lookUpRows(t, s.URL(), caFile, t.TempDir(), false))
 				if s.Served() == 0 && strings.HasPrefix(h.Name, "HTTP/") {
 					t.Error("the server was not reached")
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				if d > most {
-					most, slowest = d, h.Name
-				}
-				if rss > peak {
-					peak, largest = rss, h.Name
 				}
 			})
 		}
 	})
-	t.Logf("slowest: %s, %v; largest: %s, %d MiB", slowest, most, largest, peak>>20)
+	most.log(t)
 }
 
-// lookUpHostile runs the command at a hostile server.
-func lookUpHostile(t *testing.T, server, ca string, flags ...string) (took time.Duration, peak int64) {
-	return lookUpRows(t, server, ca, t.TempDir(), false, flags...)
+// hostileCA returns a new authority and the file with its certificate.
+func hostileCA(t *testing.T) (*rdaptest.CA, string) {
+	t.Helper()
+	ca, err := rdaptest.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, ca.PEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return ca, file
+}
+
+// cost is what a run of the command took.
+type cost struct {
+	time time.Duration
+	peak int64 // bytes of memory
+}
+
+// extremes are the slowest and the largest of several runs.
+type extremes struct {
+	mu      sync.Mutex
+	slowest string
+	largest string
+	time    time.Duration
+	peak    int64
+}
+
+func (e *extremes) note(name string, c cost) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c.time > e.time {
+		e.time, e.slowest = c.time, name
+	}
+	if c.peak > e.peak {
+		e.peak, e.largest = c.peak, name
+	}
+}
+
+func (e *extremes) log(t *testing.T) {
+	t.Logf("slowest: %s, %v; largest: %s, %d MiB", e.slowest, e.time, e.largest, e.peak>>20)
 }
 
 // lookUpRows runs the command with what earlier runs left in home. The names are
 // registered or none is.
-func lookUpRows(t *testing.T, server, ca, home string, registered bool, flags ...string) (took time.Duration, peak int64) {
+func lookUpRows(t *testing.T, server, ca, home string, registered bool, flags ...string) (c cost) {
 	names := make([]string, 8)
 	for i := range names {
 		names[i] = fmt.Sprintf("name%d.example", i)
@@ -100,7 +115,7 @@ func lookUpRows(t *testing.T, server, ca, home string, registered bool, flags ..
 		_ = cmd.Process.Kill()
 		t.Fatalf("no end after %v: %s", hostileBound, stderr)
 	}
-	took = time.Since(start)
+	c.time = time.Since(start)
 	rows := 0
 	for in := bufio.NewScanner(&out); in.Scan(); rows++ {
 		var row struct{ Verdict string }
@@ -122,8 +137,8 @@ func lookUpRows(t *testing.T, server, ca, home string, registered bool, flags ..
 	if err != nil {
 		t.Fatal(err)
 	}
-	if peak, err = strconv.ParseInt(string(data), 10, 64); err != nil || peak > hostileMemory && !raceDetector {
-		t.Errorf("%d MiB in memory: %v", peak>>20, err)
+	if c.peak, err = strconv.ParseInt(string(data), 10, 64); err != nil || c.peak > hostileMemory && !raceDetector {
+		t.Errorf("%d MiB in memory: %v", c.peak>>20, err)
 	}
-	return took, peak
+	return c
 }

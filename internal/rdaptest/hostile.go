@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,18 @@ type Hostile struct {
 	TLS func(*tls.Config, *CA) error
 	// Serve has the connection to itself, and returns when it is done with it.
 	Serve func(*HostileConn)
+}
+
+// SomeHostile returns one in n of the hostile servers for a plain test run, the first
+// of them and so on, and all of them where RDAPQ_HOSTILE is set.
+func SomeHostile[H Hostile | HostileH3](all []H, n int) (some []H) {
+	if os.Getenv("RDAPQ_HOSTILE") != "" {
+		return all
+	}
+	for i := 0; i < len(all); i += n {
+		some = append(some, all[i])
+	}
+	return some
 }
 
 // A HostileConn is one connection to a [HostileServer].
