@@ -12,7 +12,7 @@ import (
 // garbage does not take several times its room.
 const (
 	rarely      = 400 // percent, as GOGC has it; 100 is Go's default
-	smallMemory = 32 << 20
+	smallMemory = 26 << 20
 	largeHeap   = 36 << 20
 )
 
