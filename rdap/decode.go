@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	json "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -87,6 +88,13 @@ func newReader(raw []byte, base string) *reader {
 	r := &reader{base: base}
 	r.open(raw)
 	return r
+}
+
+// borrow points a new reader at a document without a copy of it. What the reader
+// returns must be copied before somebody else may change the document. The copy took
+// 2% of the CPU time of a batch.
+func (r *reader) borrow(raw []byte) {
+	r.source = source{raw, unsafe.String(unsafe.SliceData(raw), len(raw)), utf8.Valid(raw)}
 }
 
 // open points a new reader at a document.

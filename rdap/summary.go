@@ -3,6 +3,7 @@ package rdap
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -46,18 +47,62 @@ func Summarize(raw []byte) (Summary, []Problem, error) {
 func (d *document) summarize() (Summary, []Problem) {
 	s := summarizers.Get().(*summarizer)
 	r, rec := &s.reader, &s.rec
-	r.open(d.object)
+	r.borrow(d.object)
 	r.record(rec)
 	s.problems = d.problems(r.problems)
 	n := len(s.problems)
 	if rec.Class != ClassError && rec.Class != ClassHelp {
 		s.record(rec)
 	}
-	out, problems := s.out, append(s.problems[:n:n], mergeProblems(s.problems[n:])...)
+	out, problems := s.out, slices.Concat(s.problems[:n], mergeProblems(s.problems[n:]))
+	ownStrings(&out, problems)
 	if s.reset(); len(d.object) <= maxReused {
 		summarizers.Put(s)
 	}
 	return out, problems
+}
+
+// fields returns the strings of s that are not in lists.
+func (s *Summary) fields() [15]*string {
+	return [...]*string{
+		&s.Handle, &s.Name, &s.UnicodeName, &s.Registrar, &s.RegistrarID, &s.Created, &s.Updated, &s.Expires,
+		&s.DNSSEC, &s.AbuseEmail, &s.AbusePhone, &s.Start, &s.End, &s.Holder, &s.Country,
+	}
+}
+
+func (s *Summary) lists() [3][]string { return [...][]string{s.Statuses, s.Nameservers, s.CIDRs} }
+
+// ownStrings replaces strings by copies of their own. Those of the Summary are in one
+// piece of memory.
+func ownStrings(s *Summary, problems []Problem) {
+	fields, lists := s.fields(), s.lists()
+	size := 0
+	for _, p := range fields {
+		size += len(*p)
+	}
+	for _, list := range lists {
+		for _, text := range list {
+			size += len(text)
+		}
+	}
+	var b strings.Builder
+	b.Grow(size)
+	own := func(text string) string {
+		b.WriteString(text)
+		return b.String()[b.Len()-len(text):]
+	}
+	for _, p := range fields {
+		*p = own(*p)
+	}
+	for _, list := range lists {
+		for i, text := range list {
+			list[i] = own(text)
+		}
+	}
+	for i := range problems {
+		p := &problems[i]
+		p.Path, p.Message = strings.Clone(p.Path), strings.Clone(p.Message)
+	}
 }
 
 // maxReused bounds the answers whose memory is used again, in bytes: a giant

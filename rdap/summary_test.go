@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -286,6 +287,60 @@ func TestSummarizeOddities(t *testing.T) {
 				t.Errorf("problems (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// A Summary stays as it is when the memory of the response is used for something else.
+func TestSummaryOwnsItsStrings(t *testing.T) {
+	var names []string
+	for _, pattern := range []string{"testdata/*.json", "testdata/shapes/*.json"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, found...)
+	}
+	strs, problems := 0, 0
+	for _, name := range names {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, gotProblems, err := Summarize(raw)
+		if err != nil {
+			continue
+		}
+		want, err := json.Marshal([]any{got, gotProblems})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range got.fields() {
+			if *s != "" {
+				strs++
+			}
+		}
+		problems += len(gotProblems)
+		for i := range raw {
+			raw[i] = '#'
+		}
+		after, err := json.Marshal([]any{got, gotProblems})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(want), string(after)); d != "" {
+			t.Errorf("%s (-before +after):\n%s", name, d)
+		}
+	}
+	if strs < 100 || problems < 10 {
+		t.Errorf("only %d strings and %d problems", strs, problems)
+	}
+}
+
+// Each field of a Summary is among those that are copied.
+func TestSummaryFields(t *testing.T) {
+	var s Summary
+	if n := len(s.fields()) + len(s.lists()); n != reflect.TypeOf(s).NumField() {
+		t.Errorf("%d of %d fields", n, reflect.TypeOf(s).NumField())
 	}
 }
 
