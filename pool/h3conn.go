@@ -208,7 +208,9 @@ func (h *h3Conn) lost(cause error) error {
 		}
 	default:
 		// The session may be the reason.
-		h.net.dialer.tls.of(h.key).quic.ClientSessionCache.Put("", nil)
+		if s := h.net.dialer.tls.of(h.key).quicSessions(); s != nil {
+			s.Put("", nil)
+		}
 	}
 	return again
 }

@@ -205,7 +205,7 @@ func (n *quicNet) dial(ctx context.Context, h *h3Conn, to netip.AddrPort) (*quic
 	if err != nil {
 		return nil, nil, err
 	}
-	config, offer := offerSessions(n.dialer.tls.of(h.key).quic, h.full)
+	config, offer := offerSessions(n.dialer.tls.of(h.key).quic(), h.full)
 	quicConfig := n.quic
 	if h.full || !h.route.early || offer == nil || len(config.Certificates) > 0 || config.GetClientCertificate != nil {
 		c, err := t.Dial(ctx, net.UDPAddrFromAddrPort(to), config, quicConfig)

@@ -201,16 +201,17 @@ func TestQUICConfig(t *testing.T) {
 	store := newSessionCache(4)
 	c := Config{TLS: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}}
 	o := newTLSConfigs(c, []string{"h2", "h3"}, store).of(originKey{scheme: "https", host: "rdap.example", port: "443"})
-	if got := o.config.NextProtos; len(got) != 1 || got[0] != "h2" {
+	if got := o.tcp().NextProtos; len(got) != 1 || got[0] != "h2" {
 		t.Errorf("TCP offers %q", got)
 	}
-	if got := o.quic.NextProtos; len(got) != 1 || got[0] != "h3" {
+	quic := o.quic()
+	if got := quic.NextProtos; len(got) != 1 || got[0] != "h3" {
 		t.Errorf("QUIC offers %q", got)
 	}
-	if !o.quic.InsecureSkipVerify || o.quic.ServerName != "rdap.example" || o.quic.MinVersion != tls.VersionTLS13 {
-		t.Errorf("%+v", o.quic)
+	if !quic.InsecureSkipVerify || quic.ServerName != "rdap.example" || quic.MinVersion != tls.VersionTLS13 {
+		t.Errorf("%+v", quic)
 	}
-	key := o.quic.ClientSessionCache.(*keyedSessions).key
+	key := quic.ClientSessionCache.(*keyedSessions).key
 	if key != (SessionKey{Host: "rdap.example", Port: "443", QUIC: true, Trust: "insecure"}) {
 		t.Errorf("%+v", key)
 	}

@@ -93,13 +93,7 @@ func (o *origin) blockResumeLocked() {
 		return
 	}
 	// The store may be the user's, so it is called without a lock.
-	o.p.work.Go(func() {
-		t := o.p.dialer.tls.of(o.key)
-		if t.sessions != nil {
-			t.sessions.Put("", nil)
-			t.quic.ClientSessionCache.Put("", nil)
-		}
-	})
+	o.p.work.Go(func() { o.p.dialer.tls.of(o.key).dropSessions() })
 }
 
 // retireDoubtfulLocked takes the doubtful connections out of use.

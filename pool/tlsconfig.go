@@ -9,10 +9,9 @@ import (
 	"sync"
 )
 
-// tlsConfigs holds the TLS side of each origin: one configuration for its
-// trust settings, client identity and name, made once. A configuration that is
-// made again for each connection loses what crypto/tls keeps in it, and a
-// cache of them that all Pools share would mix their trust and their sessions.
+// tlsConfigs holds the TLS side of each origin: its client identity, its sessions,
+// and how it fared with them. Configurations are made for each handshake, as one of
+// half a kilobyte for each of thousands of origins would be idle nearly always.
 type tlsConfigs struct {
 	base        *tls.Config
 	trust       string
@@ -22,13 +21,17 @@ type tlsConfigs struct {
 	warm        sync.Once // loads the system's authorities
 
 	mu      sync.Mutex
-	origins map[originKey]*tlsOrigin
+	origins map[tlsKey]*tlsOrigin
 }
+
+// tlsKey is what origins have in common whose TLS side is the same: a proxy, or the
+// guard, makes no other server of an origin.
+type tlsKey struct{ host, port string }
 
 func newTLSConfigs(c Config, alpn []string, sessions SessionStore) *tlsConfigs {
 	t := &tlsConfigs{
 		base: &tls.Config{}, sessions: sessions, certificate: c.ClientCertificate,
-		origins: make(map[originKey]*tlsOrigin),
+		origins: make(map[tlsKey]*tlsOrigin),
 	}
 	t.trust, _ = c.trustName()
 	if c.TLS != nil {
@@ -78,64 +81,92 @@ func (c *Config) trustName() (name string, ok bool) {
 // A tlsOrigin is the TLS side of one origin.
 type tlsOrigin struct {
 	make     sync.Once
-	config   *tls.Config // for TCP, without sessions: see client
-	quic     *tls.Config // for HTTP/3
-	sessions *keyedSessions
+	configs  *tlsConfigs
+	host     string
+	cert     *tls.Certificate // that the configuration gives for the origin; nil: none
+	sessions *keyedSessions   // over TCP; nil: none are kept
 	refusals refusals
 }
 
-// of returns the TLS side of an origin, whose configurations nobody may
-// change.
+// of returns the TLS side of an origin.
 func (t *tlsConfigs) of(key originKey) *tlsOrigin {
 	t.warm.Do(t.loadRoots)
-	key.proxy = proxy{} // it makes no other server of this one
 	t.mu.Lock()
-	o := t.origins[key]
+	o := t.origins[tlsKey{key.host, key.port}]
 	if o == nil {
-		o = new(tlsOrigin)
-		t.origins[key] = o
+		o = &tlsOrigin{configs: t, host: key.host}
+		t.origins[tlsKey{key.host, key.port}] = o
 	}
 	t.mu.Unlock()
-	o.make.Do(func() { o.fill(t, key) }) // not under mu: it calls what the user gave
+	o.make.Do(func() { o.fill(key) }) // not under mu: it calls what the user gave
 	return o
 }
 
 // forget drops the TLS side of an origin, which is made again if need be.
 func (t *tlsConfigs) forget(key originKey) {
-	key.proxy = proxy{}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.origins, key)
+	delete(t.origins, tlsKey{key.host, key.port})
 }
 
-func (o *tlsOrigin) fill(t *tlsConfigs, key originKey) {
-	o.config = t.base.Clone()
-	if o.config.ServerName == "" {
-		o.config.ServerName = key.host
-	}
+func (o *tlsOrigin) fill(key originKey) {
+	t := o.configs
 	identity := t.identity
 	if t.certificate != nil {
 		if cert, name := t.certificate(key.String()); cert != nil && len(cert.Certificate) > 0 {
 			if name == "" {
 				name = identityOf(cert)
 			}
-			identity = name
-			// Not Certificates, of which crypto/tls sends one only if the server's
-			// list of authorities names its issuer. This one is meant for it.
-			o.config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-				return cert, nil
-			}
+			o.cert, identity = cert, name
 		}
 	}
-	o.quic = o.config.Clone()
-	o.quic.NextProtos = []string{protoHTTP3}
-	if t.sessions == nil {
-		return
+	if t.sessions != nil {
+		o.sessions = &keyedSessions{store: t.sessions, key: SessionKey{Host: key.host, Port: key.port, Trust: t.trust, Identity: identity}}
 	}
-	at := SessionKey{Host: key.host, Port: key.port, Trust: t.trust, Identity: identity}
-	o.sessions = &keyedSessions{store: t.sessions, key: at}
-	at.QUIC = true
-	o.quic.ClientSessionCache = &keyedSessions{store: t.sessions, key: at}
+}
+
+// tcp returns a new configuration for TCP, without sessions: see clientTLS.config.
+func (o *tlsOrigin) tcp() *tls.Config {
+	c := o.configs.base.Clone()
+	if c.ServerName == "" {
+		c.ServerName = o.host
+	}
+	if cert := o.cert; cert != nil {
+		// Not Certificates, of which crypto/tls sends one only if the server's
+		// list of authorities names its issuer. This one is meant for it.
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return cert, nil
+		}
+	}
+	return c
+}
+
+// quic returns a new configuration for HTTP/3.
+func (o *tlsOrigin) quic() *tls.Config {
+	c := o.tcp()
+	c.NextProtos = []string{protoHTTP3}
+	if s := o.quicSessions(); s != nil {
+		c.ClientSessionCache = s
+	}
+	return c
+}
+
+// quicSessions returns the sessions over QUIC, nil if none are kept.
+func (o *tlsOrigin) quicSessions() *keyedSessions {
+	if o.sessions == nil {
+		return nil
+	}
+	s := *o.sessions
+	s.key.QUIC = true
+	return &s
+}
+
+// dropSessions removes the sessions over TCP and QUIC, as the server failed on one.
+func (o *tlsOrigin) dropSessions() {
+	if o.sessions != nil {
+		o.sessions.Put("", nil)
+		o.quicSessions().Put("", nil)
+	}
 }
 
 // A clientTLS is the TLS side of one dial.
@@ -152,10 +183,10 @@ func (o *tlsOrigin) full() *clientTLS     { return &clientTLS{origin: o, full: t
 // the handshake begins. For spare see sessionTaker. offer is nil if no sessions
 // are kept.
 func (c *clientTLS) config(spare int) (config *tls.Config, offer *sessionOffer) {
+	config = c.origin.tcp()
 	if c.origin.sessions == nil {
-		return c.origin.config, nil
+		return config, nil
 	}
-	config = c.origin.config.Clone()
 	offer = &sessionOffer{keyedSessions: c.origin.sessions, full: c.full, spare: spare}
 	config.ClientSessionCache = offer
 	return config, offer
