@@ -16,10 +16,14 @@ import (
 //
 // Over HTTP/2 it follows the frames of the server: SETTINGS, GOAWAY and
 // WINDOW_UPDATE (RFC 9113 section 6).
+//
+// Once it is closed it lets go of the connection underneath. net/http keeps an HTTP/2
+// connection that has ended for up to five seconds; without that it would keep the
+// buffers and keys of TLS as well.
 type tap struct {
-	net.Conn          // what is closed in good order
-	raw      net.Conn // what is closed by force
-	state    *tls.ConnectionState
+	under atomic.Pointer[netConn] // what is closed in good order
+	raw   net.Conn                // what is closed by force
+	state *tls.ConnectionState
 
 	ended   atomic.Bool // reading failed, or Close was called
 	changed atomic.Pointer[func(gone bool)]
@@ -40,6 +44,18 @@ type tap struct {
 	frames  frameReader // used by Read alone
 }
 
+// A netConn is a struct, as an atomic pointer needs one.
+type netConn struct{ net.Conn }
+
+// An endedConn is in the place of a connection that has been closed.
+type endedConn struct{ net.Conn }
+
+func (endedConn) Read([]byte) (int, error)         { return 0, net.ErrClosed }
+func (endedConn) Write([]byte) (int, error)        { return 0, net.ErrClosed }
+func (endedConn) SetDeadline(time.Time) error      { return net.ErrClosed }
+func (endedConn) SetReadDeadline(time.Time) error  { return net.ErrClosed }
+func (endedConn) SetWriteDeadline(time.Time) error { return net.ErrClosed }
+
 // noLimit stands for a stream limit that the server has not announced.
 const noLimit = -1
 
@@ -48,7 +64,8 @@ const noLimit = -1
 const closeTime = 250 * time.Millisecond
 
 func newTap(nc net.Conn, s setup) *tap {
-	t := &tap{Conn: nc, raw: s.raw, h2: s.alpn == protoHTTP2}
+	t := &tap{raw: s.raw, h2: s.alpn == protoHTTP2}
+	t.under.Store(&netConn{nc})
 	if s.secure != nil {
 		state := s.secure.ConnectionState()
 		t.state = &state
@@ -72,7 +89,7 @@ func (t *tap) Read(p []byte) (int, error) {
 		}
 		t.notify(false)
 	}
-	n, err := t.Conn.Read(p)
+	n, err := t.under.Load().Read(p)
 	if s := t.seq.Load(); s != nil && n > 0 && !s.came() {
 		n, err = 0, net.ErrClosed
 	}
@@ -96,10 +113,10 @@ func (t *tap) Read(p []byte) (int, error) {
 func (t *tap) Write(p []byte) (int, error) {
 	s := t.seq.Load()
 	if s == nil {
-		return t.Conn.Write(p)
+		return t.under.Load().Write(p)
 	}
 	s.wrote.Store(0)
-	n, err := t.Conn.Write(p)
+	n, err := t.under.Load().Write(p)
 	s.wrote.Store(time.Now().UnixNano())
 	return n, err
 }
@@ -129,14 +146,23 @@ func (t *tap) Close() error {
 	if t.closing.Swap(true) {
 		return net.ErrClosed
 	}
-	_ = t.Conn.SetReadDeadline(time.Unix(1, 0)) // wakes a Read that waits
+	under := t.under.Load()
+	_ = under.SetReadDeadline(time.Unix(1, 0)) // wakes a Read that waits
 	go func() {
 		timer := time.AfterFunc(closeTime, func() { t.raw.Close() })
 		defer timer.Stop()
-		t.Conn.Close()
+		under.Close()
+		t.under.Store(&netConn{endedConn{}})
+		t.raised.Store(nil) // it knows the connection as well
 	}()
 	return nil
 }
+
+func (t *tap) LocalAddr() net.Addr                { return t.raw.LocalAddr() }
+func (t *tap) RemoteAddr() net.Addr               { return t.raw.RemoteAddr() }
+func (t *tap) SetDeadline(d time.Time) error      { return t.under.Load().SetDeadline(d) }
+func (t *tap) SetReadDeadline(d time.Time) error  { return t.under.Load().SetReadDeadline(d) }
+func (t *tap) SetWriteDeadline(d time.Time) error { return t.under.Load().SetWriteDeadline(d) }
 
 func (t *tap) notify(gone bool) {
 	if f := t.changed.Load(); f != nil {
