@@ -191,20 +191,26 @@ func (r *resolver) answered(ctx context.Context, host string, n *name, addrs []n
 	close(n.done)
 }
 
-// evict makes room: it drops what is too old, or else the oldest answer.
+// evict makes room: it drops what is too old, and the oldest quarter of the answers
+// if that is not enough. One at a time would look at all of them for each new host.
 func (r *resolver) evict() {
-	var oldest string
+	oldest := make([]string, 0, len(r.names))
+	now := time.Now().Round(0)
 	for host, n := range r.names {
 		switch {
 		case n.at.IsZero(): // under way
-		case wallSince(n.at) >= maxNameAge:
+		case now.Sub(n.at.Round(0)) >= maxNameAge:
 			delete(r.names, host)
-		case oldest == "" || n.at.Before(r.names[oldest].at):
-			oldest = host
+		default:
+			oldest = append(oldest, host)
 		}
 	}
-	if len(r.names) >= maxNames {
-		delete(r.names, oldest)
+	if len(r.names) < maxNames {
+		return
+	}
+	slices.SortFunc(oldest, func(a, b string) int { return r.names[a].at.Compare(r.names[b].at) })
+	for _, host := range oldest[:min(len(oldest), maxNames/4)] {
+		delete(r.names, host)
 	}
 }
 
