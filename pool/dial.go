@@ -20,6 +20,7 @@ type dialer struct {
 	http1        *http.Transport
 	http2        *http.Transport
 	brief        *http.Transport // http2 for connections that do not live for long
+	briefest     *http.Transport // http2 for connections that carry one request, by all experience
 	network      string          // "tcp", "tcp4" or "tcp6"
 	plain, fast  *net.Dialer     // fast: with TCP Fast Open
 	names        *resolver
@@ -45,7 +46,7 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 		}
 	}
 	d.tls = newTLSConfigs(c, names, sessions)
-	d.http1, d.http2, d.brief = d.transport(), d.transport(), d.transport()
+	d.http1, d.http2, d.brief, d.briefest = d.transport(), d.transport(), d.transport(), d.transport()
 	d.http1.Protocols.SetHTTP1(true)
 	// A connection on which TLS has negotiated HTTP/2 already.
 	d.http2.Protocols.SetUnencryptedHTTP2(true)
@@ -56,6 +57,9 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 	d.brief.Protocols.SetUnencryptedHTTP2(true)
 	d.brief.IdleConnTimeout = time.Second
 	d.brief.HTTP2.SendPingTimeout = 0
+	d.briefest.Protocols.SetUnencryptedHTTP2(true)
+	d.briefest.IdleConnTimeout = 100 * time.Millisecond
+	d.briefest.HTTP2.SendPingTimeout = 0
 	return d, nil
 }
 
@@ -133,7 +137,10 @@ func (p *Pool) makeConn(ctx context.Context, key originKey, d *dial) (*conn, err
 		g.made.uploads.Store(p.dialer.trustWindows)
 		speaks := p.dialer.http1
 		if g.made.h2 {
-			if speaks = p.dialer.http2; p.room.crowded() {
+			switch speaks = p.dialer.http2; {
+			case p.room.strangers():
+				speaks = p.dialer.briefest
+			case p.room.crowded():
 				speaks = p.dialer.brief
 			}
 		}
@@ -224,7 +231,6 @@ func (d *dialer) finish(near, far context.Context, g *dialing, l *line) *stepErr
 	gather := newWriteBehind(l.Conn)
 	config, offer := g.tls.config(g.dial.others())
 	if g.dial.http1 {
-		config = config.Clone()
 		config.NextProtos = []string{protoHTTP1}
 	}
 	tc := tls.Client(gather, config)

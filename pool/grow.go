@@ -140,6 +140,10 @@ func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
 
 // beginLocked starts a dial.
 func (o *origin) beginLocked(d *dial) {
+	if !o.evictedAt.IsZero() && time.Since(o.evictedAt) < o.p.cfg.IdleTimeout {
+		o.evictedAt = time.Time{}
+		o.p.room.missed()
+	}
 	ctx, cancel := context.WithCancel(o.p.ctx)
 	d.cancel, d.origin, d.http1 = cancel, o, o.onlyHTTP1.Load()
 	o.simplify(d)

@@ -92,6 +92,7 @@ type origin struct {
 	altSvc     []string      // Alt-Svc as it was read last, at altSvcAt
 	altSvcAt   time.Time
 
+	evictedAt  time.Time  // when a connection was last closed to make room for others
 	past       []pastConn // connections that have ended lately
 	extraAt    time.Time  // when a connection was last opened for a request that avoids others
 	plainAt    time.Time  // the same, for one WithPlain
@@ -219,7 +220,7 @@ func (o *origin) pick(n *need) *conn {
 		} else if o.mayTryLocked(best) && best.reserve(o.perConnNow()) {
 			o.learnStreams(best)
 			if best.inflight == 1 {
-				o.p.room.isBusy(best)
+				o.p.room.reused(best)
 				if best.idle != nil {
 					best.idle.Stop()
 				}

@@ -48,6 +48,7 @@ type room struct {
 	waiting list.List   // of chan struct{}, closed when dialWeight is granted
 	retry   *time.Timer // ends lessTil; nil: not running
 	evicted time.Time   // when a connection was closed to make room for another
+	unused  int         // connections that became idle since one was used again, or missed
 }
 
 // crowdedFor is how long a room is crowded after a connection was closed to make
@@ -59,6 +60,41 @@ func (r *room) crowded() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.evicted.IsZero() && time.Since(r.evicted) < crowdedFor
+}
+
+// maxUnused is how many connections may become idle, one after another and none of
+// them used again, before few are kept open: each takes about 50 kB of memory, and
+// requests seem to go to other origins all the time.
+const maxUnused = 512
+
+// strangersLocked reports whether requests seem to go to other origins all the time.
+func (r *room) strangersLocked() bool { return r.unused > maxUnused }
+
+func (r *room) strangers() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.strangersLocked()
+}
+
+// reused is isBusy for a connection that was idle and carries a request again.
+func (r *room) reused(c *conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.idleIn != nil {
+		r.idle.Remove(c.idleIn)
+		c.idleIn = nil
+	}
+	if c.granted > 1 {
+		r.unused = 0
+	}
+}
+
+// missed is called for a request that would have used a connection again which was
+// closed to make room.
+func (r *room) missed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unused = 0
 }
 
 func (r *room) limit() int {
@@ -131,6 +167,7 @@ func (r *room) isIdle(c *conn) {
 	r.mu.Lock()
 	if c.idleIn == nil {
 		c.idleIn = r.idle.PushBack(c)
+		r.unused++
 	}
 	victims := r.victimsLocked()
 	r.mu.Unlock()
@@ -149,9 +186,13 @@ func (r *room) isBusy(c *conn) {
 }
 
 // victimsLocked takes as many idle connections as the waiting dials need, and
-// those beyond a quarter of the room: each takes about 45 kB of memory.
+// those beyond a quarter of the room, or beyond minConns if hardly any is used again.
 func (r *room) victimsLocked() (victims []*conn) {
-	need := r.idle.Len() - max(minConns, r.limit()/4)
+	most := max(minConns, r.limit()/4)
+	if r.strangersLocked() {
+		most = minConns
+	}
+	need := r.idle.Len() - most
 	if r.waiting.Len() > 0 {
 		need = max(need, r.used-r.closing+r.waiting.Len()*dialWeight-r.limit())
 	}
@@ -189,6 +230,7 @@ func (o *origin) evict(c *conn) bool {
 	if c.inflight > 0 || c.removed {
 		return false
 	}
+	o.evictedAt = time.Now()
 	o.remove(c, ClosedPool)
 	return true
 }

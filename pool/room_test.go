@@ -212,6 +212,44 @@ func TestOutOfDescriptors(t *testing.T) {
 	}
 }
 
+// Where each request goes to another host few idle connections are kept open, and
+// many again once hosts are used again.
+func TestIdleConnectionsOfStrangers(t *testing.T) {
+	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
+		const n, few, again = 700, 16, 60
+		s, port, c := hosts(t, n, rdaptest.Config{Protocols: protocols})
+		c.MaxConns = 400
+		p := newPool(t, s, c)
+		lookup := func(i int) {
+			if a, err := get(t.Context(), p, hostURL(i, port)); err != nil || a.status != 200 {
+				t.Fatalf("host %d: status %d, %v", i, a.status, err)
+			}
+		}
+		most := int64(0)
+		for i := range n {
+			lookup(i)
+			if i%50 == 0 {
+				most = max(most, p.Stats().Open)
+			}
+		}
+		if open := p.Stats().Open; most < 80 || open > few+2 {
+			t.Errorf("%d connections open of at most %d, want %d at most of about 100", open, most, few)
+		}
+		for range 2 {
+			for i := range again {
+				lookup(n - 1 - i)
+			}
+		}
+		before := p.Stats().Connections
+		for i := range again {
+			lookup(n - 1 - i)
+		}
+		if more := p.Stats().Connections - before; more > 3 {
+			t.Errorf("%d connections for %d hosts that were just used", more, again)
+		}
+	})
+}
+
 // An idle connection takes the 45 to 50 kB that docs/pool.md states, and not many
 // times as much. The race detector adds to it.
 func TestMemoryOfIdleConnections(t *testing.T) {
