@@ -57,9 +57,10 @@ type Pool struct {
 
 	mu         sync.Mutex
 	origins    map[originKey]*origin
-	servers    map[string][]*origin // the same by originKey.String
-	sweepAt    int                  // how many of them there may be before idle ones are forgotten
-	gone       Stats                // of those
+	servers    map[string][]*origin   // the same by originKey.String
+	sweepAt    int                    // how many of them there may be before idle ones are forgotten
+	past       map[string]*pastOrigin // by name, of those that are worth no more
+	gone       Stats                  // of all others
 	distrusted map[originKey]distrust
 	closed     bool
 	work       sync.WaitGroup // dials
@@ -77,7 +78,7 @@ var ErrClosed = errors.New("pool: closed")
 func New(c Config) (*Pool, error) {
 	quiet := c.Logger == nil
 	c = c.withDefaults()
-	p := &Pool{cfg: c, quiet: quiet, origins: make(map[originKey]*origin), servers: make(map[string][]*origin), sweepAt: maxOrigins}
+	p := &Pool{cfg: c, quiet: quiet, origins: make(map[originKey]*origin), servers: make(map[string][]*origin), past: make(map[string]*pastOrigin), sweepAt: maxNewOrigins}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.room.max = c.MaxConns
 	p.sessions = c.sessionStore()
@@ -221,6 +222,9 @@ func (p *Pool) originFor(req *http.Request) (*origin, error) {
 	if o == nil {
 		p.sweepLocked()
 		o = newOrigin(p, key)
+		if past := p.past[key.String()]; past != nil {
+			o.evictedAt = past.evictedAt
+		}
 		p.origins[key] = o
 		p.servers[key.String()] = append(p.servers[key.String()], o)
 	}

@@ -61,15 +61,18 @@ type OriginStats struct {
 
 // originStats is guarded by the origin's mutex.
 type originStats struct {
-	Stats
-	alive map[*conn]struct{}
+	Stats            // its Closed is nil: see closedBy
+	alive    []*conn // slices, as a map takes 250 bytes for one entry
+	closedBy []closerCount
+}
+
+type closerCount struct {
+	by Closer
+	n  int64
 }
 
 func (s *originStats) opened(c *conn) {
-	if s.alive == nil {
-		s.alive = make(map[*conn]struct{})
-	}
-	s.alive[c] = struct{}{}
+	s.alive = append(s.alive, c)
 	s.Connections++
 	s.Setup += c.setup.total()
 	if c.setup.synData {
@@ -88,18 +91,35 @@ func (s *originStats) opened(c *conn) {
 }
 
 func (s *originStats) closed(c *conn, by Closer) bool {
-	if _, ok := s.alive[c]; !ok {
+	i := slices.Index(s.alive, c)
+	if i < 0 {
 		return false
 	}
-	delete(s.alive, c)
-	if s.Closed == nil {
-		s.Closed = make(map[Closer]int64)
+	if s.alive = slices.Delete(s.alive, i, i+1); len(s.alive) == 0 {
+		s.alive = nil
 	}
-	s.Closed[by]++
+	s.countClosed(by, 1)
 	in, out := c.bytes()
 	s.BytesIn += in
 	s.BytesOut += out
 	return true
+}
+
+func (s *originStats) countClosed(by Closer, n int64) {
+	i := slices.IndexFunc(s.closedBy, func(k closerCount) bool { return k.by == by })
+	if i < 0 {
+		i = len(s.closedBy)
+		s.closedBy = append(s.closedBy, closerCount{by: by})
+	}
+	s.closedBy[i].n += n
+}
+
+// merge adds the counts of an origin of which no connection is open.
+func (s *originStats) merge(o *originStats) {
+	s.add(o.Stats)
+	for _, k := range o.closedBy {
+		s.countClosed(k.by, k.n)
+	}
 }
 
 func (s *originStats) answered(c *conn, first bool) {
@@ -115,8 +135,13 @@ func (s *originStats) snapshot() Stats {
 	out := s.Stats
 	out.Open = int64(len(s.alive))
 	out.Retries = maps.Clone(s.Retries)
-	out.Closed = maps.Clone(s.Closed)
-	for c := range s.alive {
+	if len(s.closedBy) > 0 {
+		out.Closed = make(map[Closer]int64, len(s.closedBy))
+		for _, k := range s.closedBy {
+			out.Closed[k.by] = k.n
+		}
+	}
+	for _, c := range s.alive {
 		received, sent := c.bytes()
 		out.BytesIn += received
 		out.BytesOut += sent
@@ -141,7 +166,7 @@ func (o *origin) model(stats *OriginStats) modelled {
 }
 
 func addCounts[K comparable](sum, more map[K]int64) map[K]int64 {
-	if sum == nil {
+	if sum == nil && len(more) > 0 {
 		sum = make(map[K]int64, len(more))
 	}
 	for k, n := range more {
@@ -181,15 +206,22 @@ func (s *Stats) add(o Stats) {
 // Stats returns the counts of all origins and of each.
 func (p *Pool) Stats() Stats {
 	var all Stats
+	at := make(map[string]int) // of Origins
 	p.mu.Lock()
 	all.add(p.gone)
+	for name, past := range p.past {
+		one := OriginStats{Origin: name, Protocol: past.protocol, Stats: past.stats.snapshot()}
+		at[name] = len(all.Origins)
+		all.Origins = append(all.Origins, one)
+		all.add(one.Stats)
+	}
+	origins := slices.Collect(maps.Values(p.origins)) // under the same lock: a sweep moves them
 	p.mu.Unlock()
 	var saved savedSum
 	if all.Handshakes.Avoided > 0 {
 		saved.trouble = SavedForgotten
 	}
-	at := make(map[string]int) // of Origins
-	for _, o := range p.all() {
+	for _, o := range origins {
 		o.mu.Lock()
 		one := OriginStats{Origin: o.key.String(), Protocol: o.proto, Stats: o.stats.snapshot()}
 		o.mu.Unlock()

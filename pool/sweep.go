@@ -1,6 +1,9 @@
 package pool
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // maxOrigins is how many origins a Pool remembers before it forgets those that
 // nobody is using: more than there are registries and registrars, and few enough
@@ -8,30 +11,78 @@ import "slices"
 // of a million hosts. What was learned of them is with the facts and sessions.
 const maxOrigins = 4096
 
-// sweepLocked forgets origins if there are many: those without connections, and
-// if that is not half of them those whose connections are idle. The lock of the
-// Pool is held.
+// maxNewOrigins is how many origins a Pool remembers whole whose connections carried
+// one request each. Of the others it remembers the counts.
+const maxNewOrigins = 1024
+
+// A pastOrigin is what is remembered of an origin that was of no more use.
+type pastOrigin struct {
+	stats     originStats
+	protocol  string
+	evictedAt time.Time // as of the origin
+}
+
+// sweepLocked forgets origins if there are many: first those without connections
+// about which there is nothing to know but counts; then, if there are too many all the
+// same, those without connections; and if that is not half of them, those whose
+// connections are idle. The lock of the Pool is held.
 func (p *Pool) sweepLocked() {
 	if len(p.origins) < p.sweepAt {
 		return
 	}
-	for _, idle := range []bool{false, true} {
-		if idle && len(p.origins) <= maxOrigins/2 {
-			break
-		}
-		for key, o := range p.origins {
-			if o.users.Load() > 0 || !o.retire(idle) {
-				continue
-			}
+	for key, o := range p.origins {
+		if o.users.Load() == 0 && o.isNew() && o.retire(false) {
 			o.mu.Lock()
-			p.gone.add(o.stats.snapshot())
+			past := &pastOrigin{stats: o.stats, protocol: o.proto, evictedAt: o.evictedAt}
 			o.mu.Unlock()
-			p.dropLocked(key)
-			p.distrustLocked(o)
-			p.dialer.tls.forget(key)
+			name := key.String()
+			if old := p.past[name]; old != nil {
+				past.stats.merge(&old.stats)
+			}
+			p.past[name] = past
+			p.forgetLocked(key, o)
 		}
 	}
-	p.sweepAt = max(maxOrigins, 2*len(p.origins))
+	if len(p.origins) >= maxOrigins {
+		for _, idle := range []bool{false, true} {
+			if idle && len(p.origins) <= maxOrigins/2 {
+				break
+			}
+			for key, o := range p.origins {
+				if o.users.Load() > 0 || !o.retire(idle) {
+					continue
+				}
+				o.mu.Lock()
+				p.gone.add(o.stats.snapshot())
+				o.mu.Unlock()
+				p.forgetLocked(key, o)
+			}
+		}
+	}
+	p.sweepAt = len(p.origins) + maxNewOrigins
+	if len(p.past)+p.sweepAt > maxOrigins {
+		for _, past := range p.past {
+			p.gone.add(past.stats.snapshot())
+		}
+		clear(p.past)
+	}
+}
+
+// isNew reports whether nothing has happened at an origin that is worth knowing: each
+// connection carried one request, and nothing failed.
+func (o *origin) isNew() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := &o.stats
+	return s.Handshakes.Avoided == 0 && s.Failed == 0 && s.DialsFailed == 0 && len(s.Retries) == 0 &&
+		o.abandoned == 0 && o.suspicions == 0 && o.most == 0 && o.perConn == 0 &&
+		!o.onlyHTTP1.Load() && !o.lateOnly.Load() && o.desyncTil.Load() == 0 && o.saved.model(1).trouble == ""
+}
+
+func (p *Pool) forgetLocked(key originKey, o *origin) {
+	p.dropLocked(key)
+	p.distrustLocked(o)
+	p.dialer.tls.forget(key)
 }
 
 // dropLocked forgets an origin. The lock of the Pool is held.

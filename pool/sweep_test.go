@@ -59,3 +59,42 @@ func TestManyOrigins(t *testing.T) {
 		t.Errorf("%+v", pool.Stats{Requests: st.Requests, Connections: st.Connections, Dials: st.Dials, Failed: st.Failed, Open: st.Open, Closed: st.Closed})
 	}
 }
+
+// Origins that were of use once are counted each by itself, although the pool
+// remembers nothing else of most of them.
+func TestPastOrigins(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "here")
+	}))
+	defer s.Close()
+	p, err := pool.New(pool.Config{AllowPrivate: true, MaxConns: 16, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, s.Listener.Addr().String())
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	const hosts = 2500
+	lookup := func(i int) {
+		if a, err := get(t.Context(), p, fmt.Sprintf("http://h%d.example/", i)); err != nil || a.body != "here" {
+			t.Fatalf("host %d: %q, %v", i, a.body, err)
+		}
+	}
+	for i := range hosts {
+		lookup(i)
+	}
+	lookup(0) // an origin that is remembered by its counts
+	st := p.Stats()
+	if len(st.Origins) != hosts || st.Requests != hosts+1 {
+		t.Errorf("%d requests to %d origins, want %d to %d", st.Requests, len(st.Origins), hosts+1, hosts)
+	}
+	for _, o := range st.Origins {
+		want := int64(1)
+		if o.Origin == "http://h0.example" {
+			want = 2
+		}
+		if o.Requests != want || o.Connections != want || o.Protocol != "http/1.1" {
+			t.Errorf("%s: %d requests over %d connections of %q, want %d", o.Origin, o.Requests, o.Connections, o.Protocol, want)
+		}
+	}
+}
