@@ -173,6 +173,7 @@ type batch struct {
 
 	basesMu sync.Mutex
 	bases   map[string]*host // servers by base URL
+	swept   int64            // of hosts, when bases was begun
 }
 
 func newBatch(ctx context.Context, c *Client) *batch {
@@ -317,12 +318,17 @@ func (b *batch) prepare(it *item, err error) *Error {
 }
 
 // maxBases is how many base URLs a batch remembers the servers of.
-const maxBases = 4096
+const maxBases = 512
 
 // hostOf returns the server that a base URL is at.
 func (b *batch) hostOf(base string) *host {
 	b.basesMu.Lock()
 	defer b.basesMu.Unlock()
+	// A host that has been forgotten must not be used: there may be another by its name.
+	if swept := b.c.hosts.swept.Load(); swept != b.swept || len(b.bases) == maxBases {
+		clear(b.bases)
+		b.swept = swept
+	}
 	if h := b.bases[base]; h != nil {
 		return h
 	}
@@ -331,9 +337,7 @@ func (b *batch) hostOf(base string) *host {
 		u = new(url.URL) // try will say what is wrong with it
 	}
 	h := b.c.hosts.at(u)
-	if len(b.bases) < maxBases {
-		b.bases[base] = h
-	}
+	b.bases[base] = h
 	return h
 }
 

@@ -24,9 +24,9 @@ type queue struct {
 	paused    bool     // a warning has said that the source waits
 
 	mu    sync.Mutex
-	wake  sync.Cond // a lane became ready, or the queue ended
-	room  sync.Cond // the reader may go on
-	lanes map[*host]*lane
+	wake  sync.Cond       // a lane became ready, or the queue ended
+	room  sync.Cond       // the reader may go on
+	lanes map[int64]*lane // by the ids of their hosts
 	ready readyLanes
 	turn  uint64 // counts lanes becoming ready
 
@@ -49,7 +49,7 @@ type queue struct {
 	twinned int              // inputs that wait for the result of another
 
 	read  int64           // inputs
-	heard map[*host]int64 // hosts that some of the last inputs were for, and the last of those
+	heard map[int64]int64 // ids of the hosts that some of the last inputs were for, and the last of those
 }
 
 // queueConfig is what a queue needs of its batch.
@@ -78,8 +78,8 @@ const (
 
 func newQueue(cfg queueConfig) *queue {
 	q := &queue{
-		queueConfig: cfg, lanes: make(map[*host]*lane), twins: make(map[uint64]*item),
-		heard: make(map[*host]int64),
+		queueConfig: cfg, lanes: make(map[int64]*lane), twins: make(map[uint64]*item),
+		heard: make(map[int64]int64),
 	}
 	q.wake.L, q.room.L = &q.mu, &q.mu
 	return q
@@ -87,10 +87,10 @@ func newQueue(cfg queueConfig) *queue {
 
 // lane returns the line of a host, which is new if nothing stands in it.
 func (q *queue) lane(h *host) *lane {
-	l := q.lanes[h]
+	l := q.lanes[h.id]
 	if l == nil {
 		l = &lane{host: h, slot: -1, place: -1}
-		q.lanes[h] = l
+		q.lanes[h.id] = l
 		q.hosts.keep(h)
 	}
 	return l
@@ -98,9 +98,9 @@ func (q *queue) lane(h *host) *lane {
 
 // drop forgets a lane if it is empty.
 func (q *queue) drop(l *lane) {
-	if l.inFlight == 0 && l.aside == 0 && l.place < 0 && !l.hasFresh() && len(l.repeated) == 0 && q.lanes[l.host] == l {
+	if l.inFlight == 0 && l.aside == 0 && l.place < 0 && !l.hasFresh() && len(l.repeated) == 0 && q.lanes[l.host.id] == l {
 		q.unpark(l)
-		delete(q.lanes, l.host)
+		delete(q.lanes, l.host.id)
 		q.hosts.release(l.host)
 	}
 }

@@ -111,8 +111,8 @@ func (q *queue) hungry() bool {
 	if q.starving() {
 		return true
 	}
-	for h := range q.heard {
-		if l := q.lanes[h]; l == nil || !l.hasFresh() {
+	for id := range q.heard {
+		if l := q.lanes[id]; l == nil || !l.hasFresh() {
 			return true
 		}
 	}
@@ -123,12 +123,13 @@ func (q *queue) hungry() bool {
 // counts.
 const hearing = 4096
 
-// hear notes that an input is for h.
+// hear notes that an input is for h. It keeps the id alone, as there may be
+// thousands of hosts that nothing else needs in memory.
 func (q *queue) hear(h *host) {
 	q.read++
-	q.heard[h] = q.read
+	q.heard[h.id] = q.read
 	if q.read%hearing == 0 {
-		maps.DeleteFunc(q.heard, func(_ *host, at int64) bool { return q.read-at > hearing })
+		maps.DeleteFunc(q.heard, func(_, at int64) bool { return q.read-at > hearing })
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 // A host is what the Client knows of one server, or one group of hosts: whether
 // it may be asked now, and how often. All lookups share it.
 type host struct {
+	id    int64 // of this host and no other of its Client
 	name  string
 	store BudgetStore
 

@@ -101,13 +101,48 @@ func TestHostsBounded(t *testing.T) {
 	hs := newHosts(Config{}.withDefaults())
 	kept := hs.at(&url.URL{Scheme: "https", Host: "kept.example"})
 	hs.keep(kept)
+	known := hs.at(&url.URL{Scheme: "https", Host: "known.example"})
+	known.adaptive.useful = growAfter
 	for i := range 3 * maxIdleHosts {
 		hs.at(&url.URL{Scheme: "https", Host: "h" + time.Duration(i).String() + ".example"})
 	}
-	if n := len(hs.byName); n > 2*maxIdleHosts {
+	if n := len(hs.byName); n > maxNewHosts+2 {
 		t.Errorf("%d hosts", n)
 	}
 	if hs.at(&url.URL{Scheme: "https", Host: "kept.example"}) != kept {
 		t.Error("a host in use is forgotten")
+	}
+	if hs.at(&url.URL{Scheme: "https", Host: "known.example"}) != known {
+		t.Error("a host about which much is known is forgotten")
+	}
+	for i := range 3 * maxIdleHosts {
+		hs.at(&url.URL{Scheme: "https", Host: "k" + time.Duration(i).String() + ".example"}).adaptive.useful = growAfter
+	}
+	if n := len(hs.byName); n > maxIdleHosts+2*maxNewHosts {
+		t.Errorf("%d hosts", n)
+	}
+}
+
+// A batch does not go on with a host that has been forgotten: another lookup may
+// have another one of its name.
+func TestForgottenHost(t *testing.T) {
+	c, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	b := newBatch(t.Context(), c)
+	b.hostOf("https://rdap.example/")
+	for i := range 2 * maxNewHosts {
+		c.hosts.at(&url.URL{Scheme: "https", Host: "h" + time.Duration(i).String() + ".example"})
+	}
+	if b.hostOf("https://rdap.example/") != c.hosts.at(&url.URL{Scheme: "https", Host: "rdap.example"}) {
+		t.Error("a forgotten host is used")
+	}
+	for i := range 2 * maxBases {
+		b.hostOf("https://rdap.example/" + time.Duration(i).String() + "/")
+	}
+	if n := len(b.bases); n > maxBases {
+		t.Errorf("%d base URLs", n)
 	}
 }

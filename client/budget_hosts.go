@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rdapq/rdapq/internal/weburl"
@@ -22,19 +23,25 @@ type hosts struct {
 
 	mu     sync.Mutex
 	byName map[string]*host
-	sweep  int // how many there may be before idle ones are forgotten
+	lastID int64
+	sweep  int          // how many there may be before idle ones are forgotten
+	swept  atomic.Int64 // how often that was
 
 	unmatched map[string]bool // see [Client.Unmatched]
 }
 
 // maxIdleHosts is how many servers are remembered about which there is nothing
-// to know but counts.
-const maxIdleHosts = 4096
+// to know but counts, and how quickly they respond. Servers that were sent less
+// than growAfter requests showed neither, and maxNewHosts of them are remembered.
+const (
+	maxIdleHosts = 4096
+	maxNewHosts  = 1024
+)
 
 func newHosts(cfg Config) *hosts {
 	hs := &hosts{
 		groups: make(map[string]string), rates: make(map[string]Rate),
-		store: cfg.Budgets, byName: make(map[string]*host), sweep: maxIdleHosts,
+		store: cfg.Budgets, byName: make(map[string]*host), sweep: maxNewHosts,
 	}
 	hs.start, hs.most = DefaultPerHost, min(maxAdaptive, max(cfg.Jobs, DefaultPerHost))
 	if cfg.PerHost > 0 {
@@ -123,17 +130,28 @@ func (hs *hosts) get(key string) *host {
 	if h := hs.byName[name]; h != nil {
 		return h
 	}
-	h := &host{name: name, store: hs.store}
+	hs.lastID++
+	h := &host{id: hs.lastID, name: name, store: hs.store}
 	h.adaptive.start(hs.start, hs.most)
 	h.rate, h.fixed = byHost(hs.rates, name)
 	h.recall()
-	if len(hs.byName) >= hs.sweep {
-		now := time.Now()
-		maps.DeleteFunc(hs.byName, func(_ string, h *host) bool { return h.idle(now) })
-		hs.sweep = max(maxIdleHosts, 2*len(hs.byName))
-	}
+	hs.makeRoom()
 	hs.byName[name] = h
 	return h
+}
+
+// makeRoom forgets idle hosts if there are many.
+func (hs *hosts) makeRoom() {
+	if len(hs.byName) < hs.sweep {
+		return
+	}
+	now := time.Now()
+	maps.DeleteFunc(hs.byName, func(_ string, h *host) bool { return h.idle(now, true) })
+	if len(hs.byName) > maxIdleHosts {
+		maps.DeleteFunc(hs.byName, func(_ string, h *host) bool { return h.idle(now, false) })
+	}
+	hs.sweep = len(hs.byName) + maxNewHosts
+	hs.swept.Add(1)
 }
 
 // byHost finds what is said of a host, with its port or without.
@@ -177,10 +195,14 @@ func recalled(b Budget, now time.Time) *quota {
 	return q
 }
 
-// idle reports whether nothing would be lost with h. The lock of hosts is held.
-func (h *host) idle(now time.Time) bool {
+// idle reports whether nothing but counts would be lost with h, and how quickly it
+// responds unless it has to be new. The lock of hosts is held.
+func (h *host) idle(now time.Time, isNew bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if isNew && (h.adaptive.useful >= growAfter || !h.adaptive.cut.IsZero()) {
+		return false
+	}
 	return h.held == 0 && h.asking == 0 && !h.until.After(now) && !h.breaker.open && h.limitless()
 }
 

@@ -73,8 +73,8 @@ func (q *queue) progress(p *Progress, byHost map[string]*ServerProgress) {
 	p.InFlight += int64(q.inFlight)
 	p.Queued += q.waiting
 	p.Spilled += q.spilled
-	for h, l := range q.lanes {
-		if s := byHost[h.name]; s != nil {
+	for _, l := range q.lanes {
+		if s := byHost[l.host.name]; s != nil {
 			s.Queued += l.queued()
 			if l.took > 0 {
 				s.Took = time.Duration(l.took * float64(time.Second))
