@@ -99,8 +99,34 @@ type serverTally struct {
 	foreign  int64 // lookups whose response was not RDAP
 	rdap     int64 // with another response
 	protocol string
-	verdicts map[client.Verdict]int64
+	verdicts verdictCounts
 	times    histogram.Histogram
+}
+
+// verdictCounts are counts by verdict: a slice, as a map takes 250 bytes for one, and
+// there may be thousands of servers.
+type verdictCounts []verdictCount
+
+type verdictCount struct {
+	verdict client.Verdict
+	n       int64
+}
+
+func (c *verdictCounts) add(v client.Verdict) {
+	i := slices.IndexFunc(*c, func(k verdictCount) bool { return k.verdict == v })
+	if i < 0 {
+		i = len(*c)
+		*c = append(*c, verdictCount{verdict: v})
+	}
+	(*c)[i].n++
+}
+
+func (c verdictCounts) named() map[string]int64 {
+	out := make(map[string]int64, len(c))
+	for _, k := range c {
+		out[string(k.verdict)] = k.n
+	}
+	return out
 }
 
 // Apart has the traffic of the origin of this URL counted as bootstrap's and
@@ -138,7 +164,7 @@ func (t *Tally) Add(r *client.Result) {
 	}
 	s := t.server(weburl.Redact(r.Server))
 	s.lookups++
-	s.verdicts[r.Verdict]++
+	s.verdicts.add(r.Verdict)
 	switch foreign := r.IsNotFoundWithoutRDAP(); {
 	case foreign, r.Err != nil && r.Err.Code == client.CodeNotRDAP:
 		s.foreign++
@@ -179,7 +205,7 @@ func (t *Tally) server(name string) *serverTally {
 			return s
 		}
 	}
-	s := &serverTally{verdicts: make(map[client.Verdict]int64, 2)}
+	s := new(serverTally)
 	t.servers[strings.Clone(name)] = s
 	return s
 }
@@ -224,7 +250,7 @@ func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
 	for name, s := range t.servers {
 		one := ServerReport{
 			Server: name, Lookups: s.lookups, Followed: s.followed, Protocol: s.protocol,
-			P50: inMillis(s.times.Quantile(.5)), Verdicts: named(s.verdicts), NoRDAP: s.foreign > 0 && s.rdap == 0,
+			P50: inMillis(s.times.Quantile(.5)), Verdicts: s.verdicts.named(), NoRDAP: s.foreign > 0 && s.rdap == 0,
 		}
 		if o := origins[originOf(name)]; o != nil {
 			one.Requests = o.Requests + o.Failed
