@@ -13,7 +13,8 @@ import (
 const (
 	rarely      = 400 // percent, as GOGC has it; 100 is Go's default
 	smallMemory = 26 << 20
-	largeHeap   = 36 << 20
+	largeMemory = 60 << 20
+	largeHeap   = 32 << 20
 )
 
 // paceCollector sets how often garbage is collected, now and after each time. It
@@ -50,14 +51,19 @@ func paceCollector() {
 }
 
 // limitFor lets memory grow to smallMemory at least. Beyond that the heap may grow to
-// twice what is live, and to one and a half times that where more than largeHeap is
-// live, as with hundreds of connections. Other is the memory outside of the heap. It
-// goes in steps, as each change stops the program for a moment.
+// twice what is live while that and the memory outside of the heap, other, are no more
+// than largeMemory. More is in use with thousands of hosts: then garbage may take an
+// eighth of what is live, and where what is live is larger than largeHeap, half of the
+// excess. It goes in steps, as each change stops the program for a moment.
 func limitFor(live, other uint64) uint64 {
 	const step = 2 << 20
-	heap := 2 * live
-	if live > largeHeap {
-		heap = max(2*largeHeap, live+live/2)
+	limit := 2*live + other
+	if limit > largeMemory {
+		garbage := live / 8
+		if live > largeHeap {
+			garbage += (live - largeHeap) / 2
+		}
+		limit = min(limit, max(largeMemory, live+garbage+other))
 	}
-	return max(smallMemory, (heap+other+step-1)/step*step)
+	return max(smallMemory, (limit+step-1)/step*step)
 }
