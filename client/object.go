@@ -3,8 +3,6 @@ package client
 import (
 	"bytes"
 
-	openrdap "github.com/openrdap/rdap"
-
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -46,27 +44,6 @@ func (r *Result) Summary() rdap.Summary {
 	}
 	s, _ := resp.Summary()
 	return s
-}
-
-// Object decodes the answer in r.Raw into a type of github.com/openrdap/rdap:
-// *rdap.Domain, *rdap.IPNetwork and so on. That model is convenient and
-// lossy: it drops members it does not know, reads null and absent numbers as
-// 0, and answers without objectClassName may be refused. Never write it back
-// in place of the server's own bytes, which are r.Raw. It is decoded anew with
-// each call.
-func (r *Result) Object() (openrdap.RDAPObject, error) {
-	if len(r.Raw) == 0 {
-		return nil, r.noAnswer()
-	}
-	if _, err := r.Response(); err != nil { // the decoder makes something of null
-		return nil, err
-	}
-	raw := bytes.TrimSpace(withoutBOM(r.Raw))
-	obj, err := openrdap.NewDecoder(raw).Decode()
-	if err != nil {
-		return nil, &rdap.FormatError{Reason: err.Error(), Err: err}
-	}
-	return obj, nil
 }
 
 func (r *Result) noAnswer() error {

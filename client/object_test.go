@@ -7,22 +7,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	openrdap "github.com/openrdap/rdap"
-
 	"github.com/rdapq/rdapq/internal/rdaptest"
 	"github.com/rdapq/rdapq/rdap"
 )
 
-func TestResultObject(t *testing.T) {
+func TestResultRecord(t *testing.T) {
 	r := &Result{Raw: append([]byte("\xef\xbb\xbf"), thinRegistry(t)...)}
-	obj, err := r.Object()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, ok := obj.(*openrdap.Domain)
-	if !ok || d.LDHName != "HARBOUR.EXAMPLE" {
-		t.Errorf("%T %+v", obj, obj)
-	}
 	rec, err := r.Record()
 	if err != nil || rec.LDHName != "HARBOUR.EXAMPLE" {
 		t.Errorf("%+v, %v", rec, err)
@@ -38,18 +28,9 @@ func TestResultWithoutAnswer(t *testing.T) {
 	if _, err := r.Record(); !errors.Is(err, cause) {
 		t.Errorf("Record: %v", err)
 	}
-	if _, err := r.Object(); !errors.Is(err, cause) {
-		t.Errorf("Object: %v", err)
-	}
 	none := new(Result)
 	if _, err := none.Record(); err == nil {
 		t.Error("Record of nothing")
-	}
-	for _, body := range []string{"<p>", "null", `{"objectClassName":"x"}`} {
-		r := &Result{Raw: []byte(body)}
-		if obj, err := r.Object(); err == nil {
-			t.Errorf("%s: %v", body, obj)
-		}
 	}
 }
 

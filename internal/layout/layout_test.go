@@ -1,0 +1,120 @@
+// Package layout holds the packages of this module to the imports that they may
+// have.
+package layout
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/rdapq/rdapq"
+
+// allowed has the packages of this module that each package may import, tests
+// aside. Commands and packages below cmd, bench and interop may import all.
+var allowed = map[string][]string{
+	"rdap":      {"internal/safetext", "internal/dnsname"},
+	"openrdap":  {"rdap"},
+	"bootstrap": {"bootstrap/internal/ianafile", "internal/statefile", "internal/weburl", "internal/publicaddr"},
+	"pool":      {"internal/statefile", "internal/publicaddr"},
+	"client": {
+		"rdap", "bootstrap", "pool", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
+		"internal/publicaddr", "internal/statefile", "internal/unshared",
+	},
+
+	"bootstrap/internal/ianafile": {},
+
+	"internal/dnsname":    {"internal/safetext"},
+	"internal/histogram":  {},
+	"internal/input":      {},
+	"internal/journal":    {"internal/order", "internal/statefile"},
+	"internal/layout":     {},
+	"internal/measure":    {"client", "pool", "internal/render", "internal/histogram", "internal/timing", "internal/unshared"},
+	"internal/namespace":  {},
+	"internal/order":      {},
+	"internal/publicaddr": {},
+	"internal/rdaptest":   {}, // so that all tests may use it
+	"internal/render":     {"client", "rdap", "bootstrap", "pool", "internal/safetext", "internal/weburl", "internal/histogram", "internal/timing"},
+	"internal/report":     {"internal/measure", "internal/render"},
+	"internal/safetext":   {},
+	"internal/secret":     {},
+	"internal/statefile":  {},
+	"internal/testrun":    {},
+	"internal/timing":     {"pool"}, // it reads traces
+	"internal/unshared":   {},
+	"internal/weburl":     {"internal/secret"},
+}
+
+func goList(t *testing.T, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)
+	cmd.Dir = "../.."
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	return out
+}
+
+func TestImports(t *testing.T) {
+	dec := json.NewDecoder(bytes.NewReader(goList(t, "-json=ImportPath,Imports,Name", "./...")))
+	seen := make(map[string]bool)
+	for {
+		var p struct {
+			ImportPath, Name string
+			Imports          []string
+		}
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := strings.TrimPrefix(p.ImportPath, module+"/")
+		if p.Name == "main" || path == "interop" || path == "docs" {
+			continue
+		}
+		list, ok := allowed[path]
+		if !ok {
+			t.Errorf("%s is not in the table", path)
+			continue
+		}
+		seen[path] = true
+		for _, imported := range p.Imports {
+			if ours, ok := strings.CutPrefix(imported, module+"/"); ok && !slices.Contains(list, ours) {
+				t.Errorf("%s may not import %s", path, ours)
+			}
+		}
+	}
+	for path := range allowed {
+		if !seen[path] {
+			t.Errorf("%s is in the table and does not exist", path)
+		}
+	}
+}
+
+// TestDependencies: who reads responses without a network gets none, and who looks
+// up names does not get the third-party model.
+func TestDependencies(t *testing.T) {
+	for path, forbidden := range map[string][]string{
+		"rdap": {
+			"net", "net/http", "crypto/tls", module + "/client", module + "/pool", module + "/bootstrap",
+		},
+		"client": {"github.com/openrdap/rdap", "github.com/alecthomas/kingpin/v2", "github.com/mitchellh/go-homedir"},
+	} {
+		deps := strings.Fields(string(goList(t, "-deps", "./"+path)))
+		for _, one := range forbidden {
+			if slices.Contains(deps, one) {
+				t.Errorf("%s depends on %s", path, one)
+			}
+		}
+	}
+}

@@ -1,0 +1,29 @@
+// Package openrdap decodes RDAP responses into the types of
+// github.com/openrdap/rdap, for programs that are built on those.
+//
+// It is a package of its own because that module adds 4 MB to a program.
+package openrdap
+
+import (
+	"bytes"
+
+	openrdap "github.com/openrdap/rdap"
+
+	"github.com/rdapq/rdapq/rdap"
+)
+
+// Object decodes a response into *rdap.Domain, *rdap.IPNetwork and so on. That model
+// is convenient and lossy: it drops members that it does not know, reads null and
+// absent numbers as 0, and may refuse responses without objectClassName. Never write
+// it back in place of the server's own bytes. The error is a [*rdap.FormatError] of
+// package rdap if raw is not a JSON object, nests more than 100 deep or is refused.
+func Object(raw []byte) (openrdap.RDAPObject, error) {
+	if _, err := rdap.Parse(raw); err != nil { // the decoder accepts null
+		return nil, err
+	}
+	obj, err := openrdap.NewDecoder(bytes.TrimSpace(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))).Decode()
+	if err != nil {
+		return nil, &rdap.FormatError{Reason: err.Error(), Err: err}
+	}
+	return obj, nil
+}
