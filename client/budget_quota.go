@@ -61,13 +61,13 @@ const (
 // slack is added to the span, so that requests that take different times to the
 // server do not exceed the quota there.
 func slack(span time.Duration) time.Duration {
-	return min(max(25*time.Millisecond, span/100), span/20)
+	return min(max(50*time.Millisecond, span/100), span/20)
 }
 
 // slack is larger where a refusal is costly: a busy server takes in requests late.
 func (q *quota) slack(span time.Duration) time.Duration {
 	if q.costly() {
-		return min(span/20, time.Second/2)
+		return min(span*3/40, time.Second/2)
 	}
 	return slack(span)
 }
@@ -328,8 +328,8 @@ func (q *quota) resumed(sent time.Time, took time.Duration) {
 	switch {
 	case elapsed <= q.span:
 	case elapsed <= 2*q.span:
-		q.low = max(q.low, min(q.last.Sub(q.opened), elapsed))
-		q.span = elapsed
+		// The server's window may have begun after the requests that count here.
+		q.span = min(elapsed, q.span*5/4)
 	default: // the server punished the refusal
 		q.pause = took
 		q.testAt = sent.Add(min(testHold*4*took, maxHold))
