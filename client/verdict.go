@@ -33,7 +33,7 @@ func (r *Result) judge(a answer, speaks bool) {
 		e.HintCode = HintServer
 	}
 	if e.Code == CodeNotFound && r.strayed(a, resp) {
-		e.Code, what = CodeNotRDAP, "the answer is not RDAP: a redirect led to "+visible(r.FinalURL)+" and there to"
+		e.Code, what = CodeNotRDAP, "the response is not RDAP: a redirect led to "+visible(r.FinalURL)+" and there to"
 	}
 	if e.Code == CodeRateLimited && e.RetryAfter > 0 {
 		e.Hint = "the server says to come back in " + shortSpan(e.RetryAfter.Round(time.Second))
@@ -86,7 +86,7 @@ func (r *Result) refusal(status int, w rdap.ErrorBody, wait time.Duration) (code
 	case status/100 == 5:
 		return CodeServerError, "the server failed", "try again later"
 	default:
-		return CodeNotRDAP, "the answer is not RDAP: HTTP status", ""
+		return CodeNotRDAP, "the response is not RDAP: HTTP status", ""
 	}
 }
 
@@ -169,7 +169,7 @@ func (r *Result) judgeSuccess(a answer) {
 		why = "an error with errorCode " + strconv.Itoa(w.Code)
 	}
 	e := &Error{Code: CodeNotRDAP, Err: err, Title: w.Title, Detail: w.Description}
-	e.Message = "the answer is not RDAP: " + visible(r.FinalURL) + " gave " + statusText(a.status) + labelled(a.contentType) + ", " + visible(why)
+	e.Message = "the response is not RDAP: " + visible(r.FinalURL) + " gave " + statusText(a.status) + labelled(a.contentType) + ", " + visible(why)
 	if said := w.Text(); said != "" && err == nil {
 		e.Message += ": " + said
 	}

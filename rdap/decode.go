@@ -100,7 +100,7 @@ func (r *reader) borrow(raw []byte) {
 // open points a new reader at a document.
 func (r *reader) open(raw []byte) { r.source = source{raw, string(raw), utf8.Valid(raw)} }
 
-var errBroken = errors.New("broken JSON")
+var errBroken = errors.New("invalid JSON")
 
 // peek returns the kind of the next value or closing bracket, 0 after an error.
 func (r *reader) peek() jsontext.Kind {
@@ -162,13 +162,13 @@ func (r *reader) next() bool {
 	return true
 }
 
-// drop passes over the next value, which is of the wrong kind, and says so.
-// null is how many servers say that they have nothing to say.
-func (r *reader) drop(due string) {
+// drop skips the next value, which is of the wrong kind, and records that. Many
+// servers send null for an absent value, so null is not recorded.
+func (r *reader) drop(want string) {
 	k := r.peek()
 	r.skip()
 	if k != jsontext.KindNull {
-		r.lost(kindName(k) + " where " + due + " is due")
+		r.lost(expected(want, k))
 	}
 }
 

@@ -35,7 +35,7 @@ func Compact(dst, raw []byte) (out []byte, warnings []string, err error) {
 		return dst, nil, syntaxError(err)
 	}
 	if followed {
-		warnings = append(warnings, "what followed the JSON document was left out")
+		warnings = append(warnings, "data after the JSON document was omitted")
 	}
 	return appendTight(dst, first), warnings, nil
 }

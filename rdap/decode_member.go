@@ -73,7 +73,7 @@ func (r *reader) member() string {
 	}
 	if name != "contact_uri" && !slices.Contains(r.spellings, name) && len(r.spellings) < maxRespelled {
 		r.spellings = append(r.spellings, name)
-		r.warn("read as " + known + ": the name of the member is not spelled as in RFC 9083")
+		r.warn("read as " + known + ": member name is not spelled as in RFC 9083")
 	}
 	return known
 }

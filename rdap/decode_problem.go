@@ -64,7 +64,7 @@ func (r *reader) warn(message string) {
 // again records that a member stands twice in an object.
 func (r *reader) again(already bool) {
 	if already {
-		r.odd("a member that stands twice: the last one counts")
+		r.odd("duplicate member; the last one is used")
 	}
 }
 
@@ -72,6 +72,11 @@ func (r *reader) problem(message string, lost bool) {
 	if r.err == nil && len(r.problems) < maxProblems {
 		r.problems = append(r.problems, Problem{Path: r.path(), Message: message, Lost: lost})
 	}
+}
+
+// expected returns the message for a value of the wrong kind.
+func expected(want string, found jsontext.Kind) string {
+	return "expected " + want + ", found " + kindName(found)
 }
 
 func kindName(k jsontext.Kind) string {
@@ -87,7 +92,7 @@ func kindName(k jsontext.Kind) string {
 	case jsontext.KindBeginObject:
 		return "an object"
 	case jsontext.KindBeginArray:
-		return "a list"
+		return "an array"
 	}
 	return "nothing"
 }

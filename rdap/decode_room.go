@@ -26,7 +26,7 @@ func (r *reader) fits(octets int) bool {
 		if len(r.problems) == maxProblems { // it counts more than any of them
 			r.problems = r.problems[:maxProblems-1]
 		}
-		r.lost("more than fits into memory: what is left of it is left out")
+		r.lost("record too large: the rest is omitted")
 	}
 	return false
 }

@@ -37,7 +37,7 @@ func TestClassify(t *testing.T) {
 		{"Not found\n", "", "not JSON: Not found"},
 		{"<html>\n <p>moved</p></html>", "", "an HTML page: <html> <p>moved</p></html>"},
 		{"<?xml version='1.0'?><error/>", "", "markup: <?xml version='1.0'?><error/>"},
-		{`{"objectClassName":"domain","ha`, "", `the JSON ends too early, at byte 31: {"objectClassName":"domain","ha`},
+		{`{"objectClassName":"domain","ha`, "", `truncated JSON: it ends at byte 31: {"objectClassName":"domain","ha`},
 		{"<\x1b[2J\u202e\u009b" + strings.Repeat("é", 200), "", "an HTML page: <[2J" + strings.Repeat("é", 75) + "…"},
 	}
 	for _, tt := range tests {
@@ -71,7 +71,7 @@ func TestCompact(t *testing.T) {
 		{"DEL, C1, direction, line", "[\"a\x7f\u009b\u202e\u2066\u200f\u2028\"]", `["a\u007f\u009b\u202e\u2066\u200f\u2028"]`, nil},
 		{"line break in a string", "[\"a\nb\tc\"]", `["a\u000ab\u0009c"]`, []string{"2 control characters that are not allowed in JSON strings became escapes"}},
 		{"quotes and backslashes", "[\"\\\\\",\"\\\"\x7f\"]", `["\\","\"\u007f"]`, nil},
-		{"more after it", "{}\n<!-- x -->", `{}`, []string{"what followed the JSON document was left out"}},
+		{"more after it", "{}\n<!-- x -->", `{}`, []string{"data after the JSON document was omitted"}},
 	}
 	for _, tt := range tests {
 		got, warnings, err := Compact([]byte("x"), []byte(tt.in))

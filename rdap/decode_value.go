@@ -21,7 +21,7 @@ func (r *reader) scalar() (string, bool) {
 		return r.unquote(r.value()), r.err == nil
 	case jsontext.KindNumber:
 		s := r.value()
-		r.odd("a number where a string is due")
+		r.odd("expected a string, found a number")
 		return s, r.err == nil
 	case jsontext.KindBeginArray:
 		return r.onlyItem()
@@ -39,7 +39,7 @@ func (r *reader) onlyItem() (string, bool) {
 	s, ok := r.scalar()
 	if !r.next() {
 		if ok && r.err == nil {
-			r.odd("a list where a string is due")
+			r.odd("expected a string, found an array")
 		}
 		return s, ok && r.err == nil
 	}
@@ -49,7 +49,7 @@ func (r *reader) onlyItem() (string, bool) {
 			break
 		}
 	}
-	r.lost("a list of several where one string is due")
+	r.lost("expected one string, found an array of several")
 	return "", false
 }
 
@@ -60,14 +60,14 @@ func (r *reader) strings(dst *[]string) {
 	case jsontext.KindString, jsontext.KindNumber:
 		s, ok := r.scalar()
 		if ok && s != "" {
-			r.odd("one value where a list is due")
+			r.odd("expected an array, found a single value")
 			r.again(len(*dst) > 0)
 			*dst = append(reuse(r, *dst), s)
 		}
 		return
 	case jsontext.KindBeginArray:
 	default:
-		r.drop("a list of strings")
+		r.drop("an array of strings")
 		return
 	}
 	r.again(len(*dst) > 0)
@@ -76,7 +76,7 @@ func (r *reader) strings(dst *[]string) {
 	for r.next() {
 		if r.peek() == jsontext.KindNull {
 			r.skip()
-			r.odd("null in a list")
+			r.odd("null in an array")
 			continue
 		}
 		if !r.fits(roomString) {
@@ -128,11 +128,11 @@ func (r *reader) number(dst **uint32) {
 	}
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
-		r.lost("not a whole number from 0 to 4294967295")
+		r.lost("not an integer from 0 to 4294967295")
 		return
 	}
 	if quoted {
-		r.odd("a string where a number is due")
+		r.odd("expected a number, found a string")
 	}
 	r.again(*dst != nil)
 	*dst = new(uint32(n))
@@ -141,7 +141,7 @@ func (r *reader) number(dst **uint32) {
 // numbers reads a list of numbers.
 func (r *reader) numbers(dst *[]uint32) {
 	if r.peek() != jsontext.KindBeginArray {
-		r.drop("a list of numbers")
+		r.drop("an array of numbers")
 		return
 	}
 	r.again(*dst != nil)
@@ -177,10 +177,10 @@ func (r *reader) tri(dst *Tri) {
 		case strings.EqualFold(s, "false"):
 			*dst = No
 		default:
-			r.lost("a string where true or false is due")
+			r.lost("expected true or false, found a string")
 			return
 		}
-		r.odd("a string where true or false is due")
+		r.odd("expected true or false, found a string")
 	default:
 		r.drop("true or false")
 	}
@@ -217,10 +217,10 @@ func (l *list) more(r *reader) bool {
 	if l.single {
 		l.single = false
 		if r.peek() != jsontext.KindBeginObject {
-			r.drop("a list of objects")
+			r.drop("an array of objects")
 			return false
 		}
-		r.odd("one object where a list is due")
+		r.odd("expected an array, found a single object")
 		return true
 	}
 	for l.array && r.next() {
@@ -232,7 +232,7 @@ func (l *list) more(r *reader) bool {
 			r.skip()
 		case jsontext.KindNull:
 			r.skip()
-			r.odd("null in a list")
+			r.odd("null in an array")
 		default:
 			r.drop("an object")
 		}

@@ -17,7 +17,7 @@ type FormatError struct {
 }
 
 // Error returns the reason after words that say what failed.
-func (e *FormatError) Error() string { return "the answer is not RDAP: " + e.Reason }
+func (e *FormatError) Error() string { return "the response is not RDAP: " + e.Reason }
 
 // Unwrap returns the cause, nil if there is none.
 func (e *FormatError) Unwrap() error { return e.Err }
@@ -28,7 +28,7 @@ func formatError(cause error, format string, args ...any) *FormatError {
 }
 
 func errTooDeep() *FormatError {
-	e := formatError(nil, "its JSON is nested more than %d deep", maxNesting)
+	e := formatError(nil, "JSON is nested more than %d levels deep", maxNesting)
 	e.tooDeep = true
 	return e
 }
@@ -37,12 +37,12 @@ func errTooDeep() *FormatError {
 func syntaxError(err error) *FormatError {
 	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return formatError(err, "the JSON ends too early, at byte %d", s.ByteOffset)
+			return formatError(err, "truncated JSON: it ends at byte %d", s.ByteOffset)
 		}
-		return formatError(err, "broken JSON at byte %d", s.ByteOffset)
+		return formatError(err, "invalid JSON at byte %d", s.ByteOffset)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return formatError(err, "an empty body")
 	}
-	return formatError(err, "broken JSON")
+	return formatError(err, "invalid JSON")
 }

@@ -8,10 +8,10 @@ import (
 
 // Forms of jCards that are wrong and can be read nevertheless.
 const (
-	cardIsObject     = "a jCard that is an object"
-	cardIsFlat       = "a jCard whose properties are not in an array of their own"
-	cardIsDeep       = "a jCard with an array too many around its properties"
-	propertyIsObject = "a property that is an object"
+	cardIsObject     = "jCard is an object, not an array"
+	cardIsFlat       = "jCard properties are not in an array of their own"
+	cardIsDeep       = "jCard properties are nested in one array too many"
+	propertyIsObject = "property is an object, not an array"
 )
 
 // jCard reads ["vcard", [property, ...]] (RFC 7095 section 3.2), and what servers
@@ -40,7 +40,7 @@ func (r *reader) card(c *Contact) {
 		switch k := r.peek(); {
 		case k == jsontext.KindString:
 			if s := r.unquote(r.value()); !first || !strings.EqualFold(s, "vcard") {
-				r.odd("a jCard begins with \"vcard\" and a list")
+				r.odd("jCard does not begin with \"vcard\" and an array")
 			}
 		case k == jsontext.KindBeginArray && r.beginsWith("vcard"):
 			r.form(cardIsDeep)
@@ -53,7 +53,7 @@ func (r *reader) card(c *Contact) {
 		case k == jsontext.KindBeginObject:
 			r.cardObject(c, cardIsObject)
 		default:
-			r.drop("a list of properties")
+			r.drop("an array of properties")
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (r *reader) propertyObject() (name string, params, value, end int) {
 func (r *reader) membersOf(c *Contact, form string) {
 	if !r.hasProperties() {
 		r.skip()
-		r.lost("an object where properties are due")
+		r.lost("expected properties, found an object")
 		return
 	}
 	r.form(form)

@@ -20,22 +20,22 @@ func (r *reader) property(c *Contact) {
 	if r.peek() != jsontext.KindBeginArray {
 		k := r.peek()
 		r.skip()
-		r.lost(kindName(k) + " where a property is due")
+		r.lost(expected("a property", k))
 		return
 	}
 	r.token()
 	if !r.next() {
-		r.lost("a property of no elements")
+		r.lost("property has no elements")
 		return
 	}
 	if r.peek() != jsontext.KindString {
-		r.abandon("a property without name")
+		r.abandon("property has no name")
 		return
 	}
 	name := strings.ToLower(r.unquote(r.value()))
 	p := params{types: reuse(r, r.types)}
 	if !r.next() {
-		r.lost("a property of one element")
+		r.lost("property has only one element")
 		return
 	}
 	switch r.peek() {
@@ -44,25 +44,25 @@ func (r *reader) property(c *Contact) {
 		r.types = p.types
 	case jsontext.KindNull:
 		r.skip()
-		r.odd("null where the parameters are due")
+		r.odd("expected parameters, found null")
 	case jsontext.KindBeginArray: // PHP's empty object
 		r.skip()
-		r.odd("a list where the parameters are due")
+		r.odd("expected parameters, found an array")
 	default:
-		r.abandon("a property without parameters")
+		r.abandon("property has no parameters")
 		return
 	}
 	if !r.next() {
-		r.lost("a property of two elements")
+		r.lost("property has only two elements")
 		return
 	}
 	if r.peek() != jsontext.KindString {
-		r.abandon("a property without type")
+		r.abandon("property has no type")
 		return
 	}
 	r.skip()
 	if !r.next() {
-		r.lost("a property of three elements")
+		r.lost("property has only three elements")
 		return
 	}
 	r.propertyValue(c, name, &p)

@@ -20,16 +20,16 @@ func TestContact(t *testing.T) {
 			 ["note",{},"text",{"a":[1]}],["email",{},"text",null],["role",null,"text","NOC"]]]`,
 			Contact{Name: "Gamma Networks", Role: "NOC", Phones: []Phone{{Number: "+1-555-0177", Types: []string{"voice"}}}, Others: 1},
 			[]string{
-				"vcardArray[1][0][1] and 1 more: a list where the parameters are due",
-				"vcardArray[1][2]: a property of three elements (lost)",
-				"vcardArray[1][4]: a property of no elements (lost)",
-				"vcardArray[1][5]: a property of one element (lost)",
-				"vcardArray[1][6]: a string where a property is due (lost)",
-				"vcardArray[1][7]: null where a property is due (lost)",
-				"vcardArray[1][8]: a property without type (lost)",
-				"vcardArray[1][9]: a property without name (lost)",
-				"vcardArray[1][10]: a property without parameters (lost)",
-				"vcardArray[1][13][1]: null where the parameters are due",
+				"vcardArray[1][0][1] and 1 more: expected parameters, found an array",
+				"vcardArray[1][2]: property has only three elements (lost)",
+				"vcardArray[1][4]: property has no elements (lost)",
+				"vcardArray[1][5]: property has only one element (lost)",
+				"vcardArray[1][6]: expected a property, found a string (lost)",
+				"vcardArray[1][7]: expected a property, found null (lost)",
+				"vcardArray[1][8]: property has no type (lost)",
+				"vcardArray[1][9]: property has no name (lost)",
+				"vcardArray[1][10]: property has no parameters (lost)",
+				"vcardArray[1][13][1]: expected parameters, found null",
 			},
 		},
 		{
@@ -74,45 +74,45 @@ func TestContact(t *testing.T) {
 			nil,
 		},
 		{"without the word", `[[["fn",{},"text","Bare"]]]`, Contact{Name: "Bare"}, nil},
-		{"an object", `{}`, Contact{}, []string{"vcardArray: an object where properties are due (lost)"}},
+		{"an object", `{}`, Contact{}, []string{"vcardArray: expected properties, found an object (lost)"}},
 		{"null", `null`, Contact{}, nil},
 		{"properties that are none", `["vcard",{"x":"x"},"vcard"]`, Contact{}, []string{
-			"vcardArray[1]: an object where properties are due (lost)",
-			`vcardArray[2]: a jCard begins with "vcard" and a list`,
+			"vcardArray[1]: expected properties, found an object (lost)",
+			`vcardArray[2]: jCard does not begin with "vcard" and an array`,
 		}},
 		{
 			"flat", `["vcard",["version",{},"text","4.0"],["fn",{},"text","Flat"],["email",{"type":"work"},"text","a@x.example"],["tel",[],"uri","tel:+1"]]`,
 			Contact{Name: "Flat", Emails: []string{"a@x.example"}, Phones: []Phone{{Number: "+1"}}},
-			[]string{"vcardArray: a jCard whose properties are not in an array of their own", "vcardArray[4][1]: a list where the parameters are due"},
+			[]string{"vcardArray: jCard properties are not in an array of their own", "vcardArray[4][1]: expected parameters, found an array"},
 		},
-		{"one property", `["vcard",["fn",{},"text","Flat"]]`, Contact{Name: "Flat"}, []string{"vcardArray: a jCard whose properties are not in an array of their own"}},
+		{"one property", `["vcard",["fn",{},"text","Flat"]]`, Contact{Name: "Flat"}, []string{"vcardArray: jCard properties are not in an array of their own"}},
 		{"without the word, flat", `[["fn",{},"text","Flat"],["org",null,"text","O"]]`, Contact{Name: "Flat", Org: "O"}, []string{
-			"vcardArray: a jCard whose properties are not in an array of their own", "vcardArray[1][1]: null where the parameters are due",
+			"vcardArray: jCard properties are not in an array of their own", "vcardArray[1][1]: expected parameters, found null",
 		}},
-		{"nothing but a property", `["fn",{},"text","Flat"]`, Contact{Name: "Flat"}, []string{"vcardArray: a jCard whose properties are not in an array of their own"}},
+		{"nothing but a property", `["fn",{},"text","Flat"]`, Contact{Name: "Flat"}, []string{"vcardArray: jCard properties are not in an array of their own"}},
 		{
 			"members", `{"version":"4.0","fn":"Object","email":["a@x.example","b@x.example"],"org":["Big","Unit"],"tel":"+1","adr":["","","1 Way","Town","","","XX"],"note":"n"}`,
 			Contact{
 				Name: "Object", Org: "Big, Unit", Emails: []string{"a@x.example", "b@x.example"}, Phones: []Phone{{Number: "+1"}},
 				Addresses: []Address{{Lines: []string{"1 Way", "Town"}, Country: "XX"}}, Others: 1,
 			},
-			[]string{"vcardArray: a jCard that is an object"},
+			[]string{"vcardArray: jCard is an object, not an array"},
 		},
-		{"members in the array", `["vcard",{"fn":"Object"}]`, Contact{Name: "Object"}, []string{"vcardArray: a jCard that is an object"}},
+		{"members in the array", `["vcard",{"fn":"Object"}]`, Contact{Name: "Object"}, []string{"vcardArray: jCard is an object, not an array"}},
 		{
 			"properties as objects", `["vcard",[{"name":"fn","type":"text","value":"Dict"},{"value":"tel:+1;ext=2","name":"TEL","parameters":{"type":"voice"}},{"name":"x-a","value":1}]]`,
 			Contact{Name: "Dict", Phones: []Phone{{Number: "+1", Ext: "2", Types: []string{"voice"}}}, Others: 1},
-			[]string{"vcardArray: a property that is an object"},
+			[]string{"vcardArray: property is an object, not an array"},
 		},
 		{
 			"too deep", `["vcard",[[["fn",{},"text","Deep"],["email",{},"text","a@x.example"]]]]`,
 			Contact{Name: "Deep", Emails: []string{"a@x.example"}},
-			[]string{"vcardArray: a jCard with an array too many around its properties"},
+			[]string{"vcardArray: jCard properties are nested in one array too many"},
 		},
 		{
 			"too deep as a whole", `[["vcard",[["fn",{},"text","Deep"]]]]`,
 			Contact{Name: "Deep"},
-			[]string{"vcardArray: a jCard with an array too many around its properties"},
+			[]string{"vcardArray: jCard properties are nested in one array too many"},
 		},
 	}
 	for _, tt := range tests {
@@ -160,7 +160,7 @@ func TestCardProblemPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"entities[0]: null in a list", "entities[1].entities[0].vcardArray[1][0]: a property of one element (lost)"}
+	want := []string{"entities[0]: null in an array", "entities[1].entities[0].vcardArray[1][0]: property has only one element (lost)"}
 	if d := cmp.Diff(want, problemLines(problems)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

@@ -19,12 +19,12 @@ func ParseLanguages(text string) ([]string, error) {
 	for tag := range strings.SplitSeq(text, ",") {
 		tag = strings.TrimSpace(tag)
 		if !isLanguageTag(tag) {
-			return nil, fmt.Errorf("%q is no language tag", tag)
+			return nil, fmt.Errorf("invalid language tag %q", tag)
 		}
 		tags = append(tags, tag)
 	}
 	if len(tags) > maxLanguages {
-		return nil, fmt.Errorf("%d languages are more than %d", len(tags), maxLanguages)
+		return nil, fmt.Errorf("%d languages, but at most %d are allowed", len(tags), maxLanguages)
 	}
 	return tags, nil
 }

@@ -30,7 +30,7 @@ func (r *reader) cidrs() (out []cidr, whole bool) {
 		if c.parse().IsValid() {
 			out = append(out, c)
 		} else {
-			r.lost("no prefix")
+			r.lost("not a valid prefix")
 		}
 	}
 	return out, len(r.problems) == before
@@ -155,9 +155,9 @@ func (r *reader) rangeEnd(dst *string) {
 	r.str(dst)
 	switch e := parseEnd(*dst); {
 	case e.padded:
-		r.odd("an address with leading zeros, read as decimal numbers")
+		r.odd("address has leading zeros; read as decimal")
 	case e.bits >= 0:
-		r.odd("a prefix where an address is due")
+		r.odd("expected an address, found a prefix")
 	}
 }
 
@@ -183,14 +183,14 @@ func (r *reader) ranges(rec *Record, cidrs []cidr, whole bool) {
 		case !from.addr.IsValid() || !to.addr.IsValid():
 			r.lost("startAddress and endAddress are not both IP addresses")
 		default:
-			r.lost("startAddress and endAddress make no range")
+			r.lost("startAddress and endAddress do not form a range")
 		}
 		return
 	}
 	if made := RangePrefixes(first, last); made != nil {
 		rec.CIDRs = made
 	} else {
-		r.lost("startAddress and endAddress make no range")
+		r.lost("startAddress and endAddress do not form a range")
 	}
 }
 

@@ -17,8 +17,8 @@ const (
 // notADate is the problem of a date in form dateJunk, oddDate that of one in form
 // dateOdd.
 const (
-	notADate = "a date that is not understood"
-	oddDate  = "a date not in the form of RFC 3339"
+	notADate = "unrecognized date"
+	oddDate  = "date is not in RFC 3339 format"
 )
 
 // oddDates are forms that servers send in place of RFC 3339: moments, which are in

@@ -379,7 +379,7 @@ func (r *reader) typeOrDescription() string {
 	var typ, description string
 	if r.peek() == jsontext.KindString {
 		r.str(&description)
-		r.odd("a string where an object is due")
+		r.odd("expected an object, found a string")
 		return description
 	}
 	if !r.enterObject() {

@@ -10,7 +10,7 @@ import (
 // Read decodes an RDAP response: an object, search results, help or an error
 // (RFC 9083). It takes what servers send in practice: a byte-order mark, bytes
 // that are not UTF-8, members that stand twice (the last counts), numbers for
-// strings and strings for numbers, one value where a list is due, null
+// strings and strings for numbers, expected an array, found a single value, null
 // anywhere. What was out of order is in [Record.Problems]. The error is a
 // [*FormatError] when raw is not a JSON object or nests more than 100 deep. raw is
 // not kept.
@@ -75,7 +75,7 @@ func firstObject(raw []byte) (object []byte, followed bool, err *FormatError) {
 		return nil, false, syntaxError(broken)
 	}
 	if k := jsontext.Value(value).Kind(); k != jsontext.KindBeginObject {
-		return nil, false, formatError(nil, "%s where an object is due", kindName(k))
+		return nil, false, formatError(nil, "%s", expected("an object", k))
 	}
 	return value, followed, nil
 }
@@ -84,7 +84,7 @@ func firstObject(raw []byte) (object []byte, followed bool, err *FormatError) {
 // with its members.
 func (d *document) problems(list []Problem) []Problem {
 	if d.followed {
-		list = append(list, Problem{Message: "something follows the JSON object"})
+		list = append(list, Problem{Message: "extra data after the JSON object"})
 	}
 	for _, w := range d.warnings {
 		list = append(list, Problem{Message: w})
@@ -173,7 +173,7 @@ func (r *reader) record(rec *Record) {
 		rec.ErrorCode = int(*problemStatus)
 	}
 	if rec.Class = m.class(); m.object == "" && (m.own != "" || m.named) && rec.Class != "" {
-		r.odd("no objectClassName")
+		r.odd("missing objectClassName")
 	}
 	r.unicodeName(rec.LDHName, &rec.UnicodeName)
 	r.ranges(rec, cidrs, whole)

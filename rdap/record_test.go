@@ -91,8 +91,8 @@ func TestReadRedacted(t *testing.T) {
 		t.Errorf("lang %q, port43 %q, notices %v", got.Lang, got.Port43, got.Notices)
 	}
 	wantProblems := []string{
-		"events[0].eventDate: a date not in the form of RFC 3339",
-		"nameservers[0].ipAddresses.v6: one value where a list is due",
+		"events[0].eventDate: date is not in RFC 3339 format",
+		"nameservers[0].ipAddresses.v6: expected an array, found a single value",
 	}
 	if d := cmp.Diff(wantProblems, problemLines(got.Problems)); d != "" {
 		t.Errorf("problems (-want +got):\n%s", d)
@@ -189,7 +189,7 @@ func TestReadSearchHelpError(t *testing.T) {
 		search.Notices[0].Type != "result set truncated due to authorization" {
 		t.Errorf("search %+v", search)
 	}
-	if d := cmp.Diff([]string{"domainSearchResults[1]: null in a list"}, problemLines(search.Problems)); d != "" {
+	if d := cmp.Diff([]string{"domainSearchResults[1]: null in an array"}, problemLines(search.Problems)); d != "" {
 		t.Errorf("problems (-want +got):\n%s", d)
 	}
 	help := read(t, "help")
@@ -213,14 +213,14 @@ func TestReadRefuses(t *testing.T) {
 	tests := []struct{ body, message string }{
 		{"", "an empty body"},
 		{"  \n", "an empty body"},
-		{"null", "null where an object is due"},
-		{"[]", "a list where an object is due"},
-		{`"ok"`, "a string where an object is due"},
-		{"<html>", "broken JSON at byte 0"},
-		{`{"errorCode":404,"ti`, "the JSON ends too early, at byte 20"},
-		{`{"a":1,}`, "broken JSON at byte 6"},
-		{deep, "its JSON is nested more than 100 deep"},
-		{strings.Repeat(`{"entities":[`, 50_000), "its JSON is nested more than 100 deep"},
+		{"null", "expected an object, found null"},
+		{"[]", "expected an object, found an array"},
+		{`"ok"`, "expected an object, found a string"},
+		{"<html>", "invalid JSON at byte 0"},
+		{`{"errorCode":404,"ti`, "truncated JSON: it ends at byte 20"},
+		{`{"a":1,}`, "invalid JSON at byte 6"},
+		{deep, "JSON is nested more than 100 levels deep"},
+		{strings.Repeat(`{"entities":[`, 50_000), "JSON is nested more than 100 levels deep"},
 	}
 	for _, tt := range tests {
 		rec, err := Read([]byte(tt.body))
@@ -257,7 +257,7 @@ func TestReadBounded(t *testing.T) {
 		}
 		var cut []string
 		for _, p := range rec.Problems {
-			if p.Lost && strings.Contains(p.Message, "more than fits into memory") {
+			if p.Lost && strings.Contains(p.Message, "record too large") {
 				cut = append(cut, p.Path)
 			}
 		}
@@ -309,31 +309,31 @@ func TestAddressRange(t *testing.T) {
 	for _, tt := range []struct{ start, end, first, last, cidrs, problems string }{
 		{
 			"074.125.000.000", "074.125.255.255", "74.125.0.0", "74.125.255.255", "74.125.0.0/16",
-			"startAddress: an address with leading zeros, read as decimal numbers|endAddress: an address with leading zeros, read as decimal numbers",
+			"startAddress: address has leading zeros; read as decimal|endAddress: address has leading zeros; read as decimal",
 		},
 		{
 			"2001:db8::/32", "2001:db8::/32", "2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db8::/32",
-			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due",
+			"startAddress: expected an address, found a prefix|endAddress: expected an address, found a prefix",
 		},
-		{"192.0.2.0/24", "", "192.0.2.0", "192.0.2.255", "192.0.2.0/24", "startAddress: a prefix where an address is due"},
+		{"192.0.2.0/24", "", "192.0.2.0", "192.0.2.255", "192.0.2.0/24", "startAddress: expected an address, found a prefix"},
 		{
 			"192.0.2.0/24", "192.0.2.255/24", "192.0.2.0", "192.0.2.255", "192.0.2.0/24",
-			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due",
+			"startAddress: expected an address, found a prefix|endAddress: expected an address, found a prefix",
 		},
 		{" 192.0.2.0 ", "192.0.2.255", "192.0.2.0", "192.0.2.255", "192.0.2.0/24", ""},
 		{
 			"192.0.2.7/32", "192.0.2.7/32", "192.0.2.7", "192.0.2.7", "192.0.2.7/32",
-			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due",
+			"startAddress: expected an address, found a prefix|endAddress: expected an address, found a prefix",
 		},
 		{"192.0.2.0", "", "192.0.2.0", "", "", ""},
 		// Not certain: a network with host bits, a prefix or an address, octal or decimal numbers.
 		{
 			"192.0.2.9/24", "192.0.2.9/24", "192.0.2.9", "192.0.2.9", "",
-			"startAddress: a prefix where an address is due|endAddress: a prefix where an address is due|: startAddress and endAddress make no range (lost)",
+			"startAddress: expected an address, found a prefix|endAddress: expected an address, found a prefix|: startAddress and endAddress do not form a range (lost)",
 		},
 		{
 			"192.0.2.0/24", "192.0.2.0", "192.0.2.0", "192.0.2.0", "",
-			"startAddress: a prefix where an address is due|: startAddress and endAddress make no range (lost)",
+			"startAddress: expected an address, found a prefix|: startAddress and endAddress do not form a range (lost)",
 		},
 		{"010.0.0.0", "010.0.0.255", "", "", "", ": startAddress and endAddress are not both IP addresses (lost)"},
 		{"n/a", "n/a", "", "", "", ": startAddress and endAddress are not both IP addresses (lost)"},

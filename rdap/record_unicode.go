@@ -9,14 +9,14 @@ import (
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// unicodeName drops a unicodeName that is not the Unicode form of the ldhName beside
+// unicodeName drops a unicodeName that is not the Unicode form of ldhName beside
 // it: shown as the name, it would be another one. Without an ldhName it is all
 // there is.
 func (r *reader) unicodeName(ldh string, unicode *string) {
 	if *unicode == "" || ldh == "" || strings.EqualFold(*unicode, ldh) || IsUnicodeForm(*unicode, ldh) {
 		return
 	}
-	r.lost("the unicodeName " + safetext.Quote(*unicode) + " is not the Unicode form of the ldhName " + safetext.Quote(ldh))
+	r.lost("unicodeName " + safetext.Quote(*unicode) + " is not the Unicode form of ldhName " + safetext.Quote(ldh))
 	*unicode = ""
 }
 

@@ -55,7 +55,7 @@ var summaries = []struct {
 		Statuses:    []string{"client transfer prohibited", "active"},
 		Nameservers: []string{"ns1.harbour.example", "ns2.harbour.example"},
 		DNSSEC:      "unsigned", AbuseEmail: "abuse@lighthouse.example", AbusePhone: "+44-20-7946-0100 ext. 7",
-	}, []string{"events[0].eventDate: a date not in the form of RFC 3339"}},
+	}, []string{"events[0].eventDate: date is not in RFC 3339 format"}},
 	{"cctld-thick", Summary{
 		Handle: "DOM0042-XX", Name: "moulin.example", Registrar: "Bureau Exemple SARL", RegistrarID: "9251",
 		Created: "2005-08-02T14:16:36Z", Updated: "2024-06-12T22:09:39.881923Z", Expires: "2025-06-09T22:08:09Z",
@@ -75,7 +75,7 @@ var summaries = []struct {
 		AbuseEmail: "abuse@mesa.example", AbusePhone: "+1-928-555-0100",
 		Start: "203.0.113.0", End: "203.0.113.191", CIDRs: []string{"203.0.113.0/25", "203.0.113.128/26"},
 		Holder: "Mesa Fiber Inc.",
-	}, []string{"cidr0_cidrs[1].length: a string where a number is due"}},
+	}, []string{"cidr0_cidrs[1].length: expected a number, found a string"}},
 	{"apnic-network", Summary{
 		Handle: "2001:db8:100::/40", Name: "REEF-LABS", Updated: "2020-07-15T13:10:57Z",
 		AbuseEmail: "irt@reef.example", Start: "2001:db8:100::", End: "2001:db8:1ff:ffff:ffff:ffff:ffff:ffff",
@@ -100,7 +100,7 @@ var summaries = []struct {
 	}, nil},
 	{"autnum-block", Summary{
 		Handle: "AS64496 - AS64511", Name: "DOC-BLOCK", Statuses: []string{"reserved"}, Start: "64496", End: "64511",
-	}, []string{"startAutnum: a string where a number is due"}},
+	}, []string{"startAutnum: expected a number, found a string"}},
 	{"reverse", Summary{
 		Handle: "RX-1", Name: "2.0.192.in-addr.arpa", Nameservers: []string{"ns1.rir.example", "ns2.rir.example"}, DNSSEC: "signed",
 	}, nil},
@@ -116,13 +116,13 @@ var summaries = []struct {
 		Handle: "1~REG", Name: "Lighthouse Names Ltd.", RegistrarID: "9994", Created: "2004-12-14T08:29:42",
 		Statuses: []string{"validated"}, AbuseEmail: "abuse@lighthouse.example",
 	}, []string{
-		"events[0].eventDate: a date not in the form of RFC 3339",
-		"events[1].eventDate: a date that is not understood (lost)",
+		"events[0].eventDate: date is not in RFC 3339 format",
+		"events[1].eventDate: unrecognized date (lost)",
 	}},
 	{"jscontact", Summary{Handle: "JS-1", Name: "karte.example", Registrar: "Karten Registrar"}, nil},
 	{"domain-search", Summary{}, nil},
 	{"help", Summary{}, nil},
-	{"error", Summary{}, []string{"errorCode: a string where a number is due"}},
+	{"error", Summary{}, []string{"errorCode: expected a number, found a string"}},
 }
 
 func TestSummarize(t *testing.T) {
@@ -154,13 +154,13 @@ func TestSummarizeOddities(t *testing.T) {
 			 {"objectClassName":"entity","handle":"T9","roles":["technical"],"publicIds":{"type":"Y","identifier":"2"}}]}`,
 			`{"handle":"77","name":"beta.example","registrar":"1234","registrar_id":"1234","statuses":["active"]}`,
 			[]string{
-				"handle: a number where a string is due",
-				"status: one value where a list is due",
-				"lang: a list where a string is due",
-				"entities[0].handle: a number where a string is due",
-				"entities[0].roles: one value where a list is due",
-				"entities[0].publicIds[0].identifier: a number where a string is due",
-				"entities[1].publicIds: one object where a list is due",
+				"handle: expected a string, found a number",
+				"status: expected an array, found a single value",
+				"lang: expected a string, found an array",
+				"entities[0].handle: expected a string, found a number",
+				"entities[0].roles: expected an array, found a single value",
+				"entities[0].publicIds[0].identifier: expected a string, found a number",
+				"entities[1].publicIds: expected an array, found a single object",
 			},
 		},
 		{
@@ -169,13 +169,13 @@ func TestSummarizeOddities(t *testing.T) {
 			 "entities":[{"roles":["registrar"],"publicIds":"1234","handle":true}],"nameservers":["ns1.beta.example"],"events":"never"}`,
 			`{"name":"beta.example","statuses":["a","active"]}`,
 			[]string{
-				"handle: an object where a string is due (lost)",
-				"status[0]: a list where a string is due",
-				"status[2]: an object where a string is due (lost)",
-				"entities[0].publicIds: a string where a list of objects is due (lost)",
-				"entities[0].handle: true or false where a string is due (lost)",
-				"nameservers[0]: a string where an object is due (lost)",
-				"events: a string where a list of objects is due (lost)",
+				"handle: expected a string, found an object (lost)",
+				"status[0]: expected a string, found an array",
+				"status[2]: expected a string, found an object (lost)",
+				"entities[0].publicIds: expected an array of objects, found a string (lost)",
+				"entities[0].handle: expected a string, found true or false (lost)",
+				"nameservers[0]: expected an object, found a string (lost)",
+				"events: expected an array of objects, found a string (lost)",
 			},
 		},
 		{
@@ -190,7 +190,7 @@ func TestSummarizeOddities(t *testing.T) {
 			 {"roles":["abuse"],"vcardArray":["vcard",[["email",{},"text","abuse@beta.example"]]]},{"handle":null,"roles":null}],
 			 "nameservers":[null,{"ldhName":"ns1.beta.example"}]}`,
 			`{"name":"beta.example","registrar":"Beta Registrar","nameservers":["ns1.beta.example"],"abuse_email":"abuse@beta.example"}`,
-			[]string{"entities[1]: null in a list", "nameservers[0]: null in a list"},
+			[]string{"entities[1]: null in an array", "nameservers[0]: null in an array"},
 		},
 		{
 			"abuse contact inside a registrar without card",
@@ -210,7 +210,7 @@ func TestSummarizeOddities(t *testing.T) {
 			"the server's word on DNSSEC counts",
 			`{"objectClassName":"domain","secureDNS":{"delegationSigned":"false","dsData":[{"keyTag":1}]}}`,
 			`{"dnssec":"unsigned"}`,
-			[]string{"secureDNS.delegationSigned: a string where true or false is due"},
+			[]string{"secureDNS.delegationSigned: expected true or false, found a string"},
 		},
 		{"silence on DNSSEC", `{"objectClassName":"domain","secureDNS":{"maxSigLife":1}}`, `{}`, nil},
 		{"events without date or action", `{"objectClassName":"domain","events":[{"eventAction":"expiration"},{"eventDate":"2030-01-01T00:00:00Z"}]}`, `{}`, nil},
@@ -242,8 +242,8 @@ func TestSummarizeOddities(t *testing.T) {
 			"AS numbers that do not fit",
 			`{"objectClassName":"autnum","startAutnum":-1,"endAutnum":4294967296,"name":null}`, `{}`,
 			[]string{
-				"startAutnum: not a whole number from 0 to 4294967295 (lost)",
-				"endAutnum: not a whole number from 0 to 4294967295 (lost)",
+				"startAutnum: not an integer from 0 to 4294967295 (lost)",
+				"endAutnum: not an integer from 0 to 4294967295 (lost)",
 			},
 		},
 		{"AS number 0 is one", `{"objectClassName":"autnum","startAutnum":0,"endAutnum":0}`, `{"start":"0","end":"0"}`, nil},
@@ -251,16 +251,16 @@ func TestSummarizeOddities(t *testing.T) {
 			"no class, ends with prefix lengths",
 			`{"startAddress":"2001:db8::/128","endAddress":"2001:db8::ffff/128","handle":"h"}`,
 			`{"handle":"h","start":"2001:db8::","end":"2001:db8::ffff","cidrs":["2001:db8::/112"]}`,
-			[]string{"startAddress: a prefix where an address is due", "endAddress: a prefix where an address is due", "no objectClassName"},
+			[]string{"startAddress: expected an address, found a prefix", "endAddress: expected an address, found a prefix", "missing objectClassName"},
 		},
 		{
 			"a range that is none", `{"objectClassName":"ip network","startAddress":"192.0.2.9","endAddress":"192.0.2.1"}`,
 			`{"start":"192.0.2.9","end":"192.0.2.1"}`,
-			[]string{"startAddress and endAddress make no range (lost)"},
+			[]string{"startAddress and endAddress do not form a range (lost)"},
 		},
 		{
 			"a member twice", `{"objectClassName":"domain","handle":"a","handle":"b","handle":null}`, `{"handle":"b"}`,
-			[]string{"handle: a member that stands twice: the last one counts"},
+			[]string{"handle: duplicate member; the last one is used"},
 		},
 		{"escaped names", `{"object\u0043lassName":"domain","h\u0061ndle":"x\ty"}`, `{"handle":"x\ty"}`, nil},
 		{"not UTF-8", "{\"objectClassName\":\"domain\",\"handle\":\"a\xffb\"}", `{"handle":"a\ufffdb"}`, nil},
@@ -268,7 +268,7 @@ func TestSummarizeOddities(t *testing.T) {
 			"a line break in a string", "{\"objectClassName\":\"domain\",\"handle\":\"a\nb\"}", `{"handle":"a\nb"}`,
 			[]string{"1 control characters that are not allowed in JSON strings became escapes"},
 		},
-		{"more after the object", `{"objectClassName":"domain","handle":"a"} <!-- x -->`, `{"handle":"a"}`, []string{"something follows the JSON object"}},
+		{"more after the object", `{"objectClassName":"domain","handle":"a"} <!-- x -->`, `{"handle":"a"}`, []string{"extra data after the JSON object"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

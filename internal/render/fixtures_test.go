@@ -129,7 +129,7 @@ func fixtures(t testing.TB) map[string]*client.Result {
 	all["rate-limited"].Attempts = 3
 	all["html"] = refused(answered(t, "alpha.example", client.TypeDomain, "moved.html"), client.Failed, 200, &client.Error{
 		Code:    client.CodeNotRDAP,
-		Message: "the answer is not RDAP: https://rdap.registry.example/web gave (200), text/html, an HTML page: <html><head><title>Moved</title></head>",
+		Message: "the response is not RDAP: https://rdap.registry.example/web gave (200), text/html, an HTML page: <html><head><title>Moved</title></head>",
 	})
 	all["html"].FinalURL = "https://rdap.registry.example/web"
 	all["no-service"] = &client.Result{

@@ -50,7 +50,7 @@ var forms = map[string]struct {
 	"zero-padded": {
 		"ip", "198.51.100.7",
 		[]string{"Range         198.51.100.0 – 198.51.100.255", "CIDR          198.51.100.0/24 (256 addresses)"},
-		[]string{"leading zeros, read as decimal numbers"},
+		[]string{"leading zeros; read as decimal"},
 		[]string{"198.51.100.0,198.51.100.255,198.51.100.0/24"},
 		[]string{`"cidrs":["198.51.100.0/24"]`, `"startAddress":"198.051.100.000"`},
 		[]string{" 198.51.100.0/24 "},
@@ -100,18 +100,18 @@ var forms = map[string]struct {
 		[]string{"Created       2001-02-03 (23 years ago)", "Expires       2032-09-10 (8 years left)", "Transferred   2032-09-10 (in 8 years)", "Updated       soon (not understood)"},
 		nil,
 		[]string{"2001-02-03,,2032-09-10"},
-		[]string{`"created":"2001-02-03","expires":"2032-09-10"`, "a date that is not understood"},
+		[]string{`"created":"2001-02-03","expires":"2032-09-10"`, "unrecognized date"},
 		[]string{" 2032-09-10 "},
 	},
 	"cards": {
 		"domain", "form.example",
 		[]string{"Registrar     Member Registrar", "Registrant    Flat Form", "              flat@form.example", "Tech          Flat Tech", "Admin         Object Form", "              object@form.example", "Billing       Deep Form", "-unreadable"},
 		[]string{
-			"entities[0].vcardArray and 1 more: a jCard whose properties are not in an array of their own", "entities[2].vcardArray: a jCard that is an object",
-			"entities[3].vcardArray: a jCard with an array too many around its properties", "entities[4].vcardArray: a property that is an object",
+			"entities[0].vcardArray and 1 more: jCard properties are not in an array of their own", "entities[2].vcardArray: jCard is an object, not an array",
+			"entities[3].vcardArray: jCard properties are nested in one array too many", "entities[4].vcardArray: property is an object, not an array",
 		},
 		[]string{",Member Registrar,"},
-		[]string{`"registrar":"Member Registrar"`, `"warnings":["entities[4].vcardArray: a property that is an object"]`},
+		[]string{`"registrar":"Member Registrar"`, `"warnings":["entities[4].vcardArray: property is an object, not an array"]`},
 		[]string{"Member Registrar"},
 	},
 	"other-case": {
@@ -157,9 +157,9 @@ var forms = map[string]struct {
 	"false-unicode": {
 		"domain", "xn--bcher-kva.example",
 		[]string{"xn--bcher-kva.example: registered", "-paypal"},
-		[]string{`the unicodeName "paypal.example" is not the Unicode form of the ldhName "xn--bcher-kva.example" (left out)`},
+		[]string{`unicodeName "paypal.example" is not the Unicode form of ldhName "xn--bcher-kva.example" (left out)`},
 		[]string{"xn--bcher-kva.example,,", "-paypal"},
-		[]string{"is not the Unicode form of the ldhName", `-"unicode_name"`},
+		[]string{"is not the Unicode form of ldhName", `-"unicode_name"`},
 		[]string{"-paypal"},
 	},
 	"invisible": {

@@ -58,11 +58,11 @@ func TestTextOfShapes(t *testing.T) {
 		{"no-class.json", "ip", "2001:db8:ffff::1", true, []string{
 			"2001:db8:ffff::1: found, in 2001:db8:ffff::/64",
 			"Range         2001:db8:ffff:: – 2001:db8:ffff::ffff:ffff:ffff:ffff",
-			"Problems      startAddress: a prefix where an address is due",
+			"Problems      startAddress: expected an address, found a prefix",
 		}},
 		{"revdns-network.json", "domain", "100.51.198.in-addr.arpa", true, []string{
 			"Range         198.51.100.0 – 198.51.100.255",
-			"Problems      network.entities[0].vcardArray[1][0]: a property of one element (left out)",
+			"Problems      network.entities[0].vcardArray[1][0]: property has only one element (left out)",
 		}},
 		{"entity-holdings.json", "entity", "HOLD-1", false, []string{
 			"Acted         last changed 1991-12-31 (32 years ago)",
