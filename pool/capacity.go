@@ -103,23 +103,6 @@ func (p *Pool) growthOf(proto string, streams int) growth {
 	return g
 }
 
-// growthLocked is the growth of o now.
-func (o *origin) growthLocked() growth {
-	g := o.p.growthOf(o.proto, o.streams)
-	if o.most > 0 {
-		g.bounded, g.boundedTo = o.most, o.mostTil.UnixNano()
-	}
-	return g
-}
-
-// publishLocked lets Capacity see what has changed.
-func (o *origin) publishLocked() {
-	g := o.growthLocked()
-	if now := o.growth.Load(); now == nil || *now != g {
-		o.growth.Store(&g)
-	}
-}
-
 // limit is the number of connections that the origin may have.
 func (g growth) limit() int {
 	if g.bounded > 0 && time.Now().UnixNano() < g.boundedTo {
@@ -164,13 +147,4 @@ func (g growth) carries(demand int) int {
 		return demand
 	}
 	return conns * streams
-}
-
-// demandNow is the demand that a caller has stated of late.
-func (o *origin) demandNow() int {
-	n := o.demand.Load()
-	if n > 0 && time.Now().UnixNano()-o.demandAt.Load() < int64(demandLife) {
-		return int(n)
-	}
-	return 0
 }

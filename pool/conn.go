@@ -2,6 +2,7 @@ package pool
 
 import (
 	"container/list"
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -172,4 +173,21 @@ func (c *conn) refusal(err error) error {
 // dead reports whether c carries nothing and never will.
 func (c *conn) dead() bool {
 	return c.inflight == 0 && (c.draining || c.cc.Err() != nil)
+}
+
+// bytes are those received and sent on the wire.
+func (c *conn) bytes() (in, out int64) {
+	if h, ok := c.cc.(h3Carrier); ok {
+		return h.bytes()
+	}
+	return c.setup.raw.in.Load(), c.setup.raw.out.Load()
+}
+
+// onClosed has f called once the connection is closed.
+func (c *conn) onClosed(f func()) {
+	if h, ok := c.cc.(*h3Conn); ok {
+		context.AfterFunc(h.quic.Context(), f)
+		return
+	}
+	c.setup.raw.onClosed(f)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -257,4 +258,92 @@ func (d *dialer) finish(near, far context.Context, g *dialing, l *line) *stepErr
 	}
 	l.Conn, l.setup.secure = tc, tc
 	return nil
+}
+
+// offers reports whether a protocol is offered over TCP.
+func (d *dialer) offers(protocol string) bool {
+	return slices.Contains(d.tls.base.NextProtos, protocol)
+}
+
+func (d *dialer) speaksOnlyHTTP1() bool {
+	return slices.Equal(d.tls.base.NextProtos, []string{protoHTTP1})
+}
+
+// connect makes a connection when there is room for it.
+func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, error) {
+	for attempt := 0; ; attempt++ {
+		c, err := p.connectInRoom(ctx, key, d)
+		if err == nil || attempt == maxExhausted || !outOfDescriptors(err) {
+			return c, err
+		}
+		p.cfg.Logger.Debug("out of descriptors", "origin", key.String())
+		p.room.exhausted()
+		select {
+		case <-time.After(10 * time.Millisecond << attempt):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+func (p *Pool) connectInRoom(ctx context.Context, key originKey, d *dial) (*conn, error) {
+	d.at(StepQueue)
+	if err := p.room.take(ctx); err != nil {
+		return nil, &Error{Step: StepQueue, Origin: key.String(), Err: err}
+	}
+	d.at(StepConnect)
+	c, err := p.makeBounded(ctx, key, d)
+	if err != nil {
+		p.room.release(dialWeight)
+		return nil, err
+	}
+	if c.o = d.origin; c.protocol == protoHTTP1 && !p.cfg.single() {
+		c.seq = newSequence(c.o, c)
+		c.cc.(*tcpCarrier).tap.seq.Store(c.seq)
+	}
+	p.room.release(dialWeight - 1)
+	c.onClosed(func() { p.room.closed(c) })
+	return c, nil
+}
+
+// leaveAfter is how long a call may go on when the context that should have ended
+// it has: one of ours, of a dependency, or of a function from Config.
+const leaveAfter = 500 * time.Millisecond
+
+// makeBounded is makeConn, which it leaves if that does not return when ctx ends,
+// or in its own time.
+func (p *Pool) makeBounded(ctx context.Context, key originKey, d *dial) (*conn, error) {
+	type result struct {
+		c   *conn
+		err error
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.ConnectTimeout)
+	defer cancel()
+	done := make(chan result, 1)
+	go func() {
+		c, err := p.makeConn(ctx, key, d)
+		done <- result{c, err}
+	}()
+	select {
+	case r := <-done:
+		return r.c, r.err
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(leaveAfter)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		return r.c, r.err
+	case <-timer.C:
+	}
+	go func() {
+		if r := <-done; r.c != nil {
+			r.c.cc.Close()
+		}
+	}()
+	step, ok := d.step.Load().(Step)
+	if !ok {
+		step = StepConnect
+	}
+	return nil, &Error{Step: step, Origin: key.String(), Err: context.Cause(ctx)}
 }

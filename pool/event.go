@@ -1,6 +1,9 @@
 package pool
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // An EventKind says what happened to a connection.
 type EventKind string
@@ -40,39 +43,56 @@ type Event struct {
 // The functions below count and report what happens. They are called under the
 // origin's mutex, except for countRetry.
 
-func (o *origin) event(e Event) {
-	if o.p.cfg.OnEvent != nil {
-		e.Time, e.Origin = time.Now(), o.key.String()
-		o.p.notices.add(func() { o.p.cfg.OnEvent(e) })
+// maxNotices bounds the notices that wait while a function of the user's does
+// not return. What comes then is dropped.
+const maxNotices = 1024
+
+// Notices call [Config.OnEvent] and [Config.Logger], which belong to the user:
+// in order, one at a time, and under no lock, so that one that blocks holds up
+// nothing else.
+type notices struct {
+	mu      sync.Mutex
+	queue   []func()
+	running bool
+	idle    chan struct{} // closed when running ends
+}
+
+// add has f called.
+func (n *notices) add(f func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.queue) >= maxNotices {
+		return
+	}
+	n.queue = append(n.queue, f)
+	if !n.running {
+		n.running, n.idle = true, make(chan struct{})
+		go n.run()
 	}
 }
 
-func (o *origin) opened(c *conn) {
-	o.stats.opened(c)
-	o.debug("connection opened", "connection", c.id, "protocol", c.protocol, "resumed", c.setup.resumed)
-	o.event(Event{Kind: ConnOpened, ConnID: c.id, Protocol: c.protocol, Resumed: c.setup.resumed})
-}
-
-func (o *origin) closedConn(c *conn, by Closer) {
-	if o.stats.closed(c, by) {
-		o.debug("connection closed", "connection", c.id, "by", string(by), "requests", c.served)
-		o.event(Event{Kind: ConnClosed, ConnID: c.id, Protocol: c.protocol, By: by})
+func (n *notices) run() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for len(n.queue) > 0 {
+		all := n.queue
+		n.queue = nil
+		n.mu.Unlock()
+		for _, f := range all {
+			f()
+		}
+		n.mu.Lock()
 	}
+	n.running = false
+	close(n.idle)
 }
 
-func (o *origin) dialFailed(err error) {
-	o.stats.DialsFailed++
-	o.debug("connection failed", "error", err)
-	o.event(Event{Kind: DialFailed, Err: err})
-}
-
-func (o *origin) countRetry(c *conn, why Reason) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.stats.Retries == nil {
-		o.stats.Retries = make(map[Reason]int64)
+// wait returns when all have been called.
+func (n *notices) wait() {
+	n.mu.Lock()
+	idle, running := n.idle, n.running
+	n.mu.Unlock()
+	if running {
+		<-idle
 	}
-	o.stats.Retries[why]++
-	o.debug("request is sent again", "connection", c.id, "why", string(why))
-	o.event(Event{Kind: RequestAgain, ConnID: c.id, Protocol: c.protocol, Reason: why})
 }

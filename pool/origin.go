@@ -291,108 +291,106 @@ func (o *origin) dispatch() {
 	o.dispatchLocked()
 }
 
-// release frees the place of a request that is over.
-func (o *origin) release(c *conn) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	c.held = false // there is room for another
-	o.releaseLocked(c)
-	if len(o.queue) > 0 && !o.closed {
-		o.dispatchLocked()
-	}
+// A stallError is the cause of an [Error] where the server keeps connections open
+// and takes no request on them.
+type stallError struct{}
+
+func (stallError) Error() string {
+	return "the server takes no request on the connections that it keeps open"
 }
 
-func (o *origin) releaseLocked(c *conn) {
-	c.inflight--
-	if c.inflight > 0 {
+func (stallError) Timeout() bool { return true }
+
+var errStalled error = stallError{}
+
+// watchQueueLocked bounds the wait of requests that nothing is going to end: no
+// other request is in flight whose end would make room, and no connection is being
+// made. A server may allow no stream for a moment. One that allows none for
+// Config.ConnectTimeout has no working connection, so those it has are closed.
+func (o *origin) watchQueueLocked() {
+	if !o.stalledLocked() {
+		o.stalledSince = time.Time{}
 		return
 	}
-	if o.closed || c.dead() || !slices.Contains(o.conns, c) {
-		o.remove(c, c.endedBy())
+	if !o.stalledSince.IsZero() {
 		return
 	}
-	c.idleAt = time.Now()
-	if c.idle == nil {
-		c.idle = time.AfterFunc(o.p.cfg.IdleTimeout, func() { o.expire(c) })
-	} else {
-		c.idle.Reset(o.p.cfg.IdleTimeout)
-	}
-	o.p.room.isIdle(c)
+	since := time.Now()
+	o.stalledSince = since
+	time.AfterFunc(o.p.cfg.ConnectTimeout, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if !o.stalledSince.Equal(since) || !o.stalledLocked() || o.closed {
+			return
+		}
+		o.stalledSince = time.Time{}
+		err := &Error{Step: StepQueue, Origin: o.key.String(), Err: errStalled}
+		for _, w := range o.queue {
+			w.grant <- grant{err: err}
+		}
+		clear(o.queue)
+		o.queue = o.queue[:0]
+		for _, c := range slices.Clone(o.conns) {
+			o.remove(c, ClosedError)
+		}
+	})
 }
 
-func (o *origin) expire(c *conn) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if c.inflight == 0 && time.Since(c.idleAt) >= o.p.cfg.IdleTimeout {
-		o.remove(c, ClosedIdle)
+func (o *origin) stalledLocked() bool {
+	if len(o.queue) == 0 || len(o.conns) == 0 || len(o.dials) > 0 || o.race != nil {
+		return false
 	}
-}
-
-// remove closes c and forgets it. Requests on it fail.
-func (o *origin) remove(c *conn, by Closer) {
-	if i := slices.Index(o.conns, c); i >= 0 {
-		o.conns = slices.Delete(o.conns, i, i+1)
-	}
-	c.draining, c.removed = true, true
-	if c.idle != nil {
-		c.idle.Stop()
-	}
-	o.p.room.isBusy(c)
-	c.cc.OnChange(nil)
-	if h, ok := c.cc.(*h3Conn); ok {
-		h.leaving.Store(true)
-	}
-	o.countAbandonedLocked(c)
-	o.learn(c)
-	o.rememberPastLocked(c)
-	o.closedConn(c, by)
-	// Closing sends a TLS alert, which can block on a peer that doesn't read.
-	go c.cc.Close()
-}
-
-// learn keeps what a connection that ends showed of the server: its stream
-// limit, and how many requests a connection takes if the server cut two in a
-// row after the same number.
-func (o *origin) learn(c *conn) {
-	defer o.remember(c)
-	o.learnStreams(c)
-	if !c.refused || c.served == 0 {
-		return
-	}
-	if c.served == o.lastServed {
-		o.perConn = c.served
-	}
-	o.lastServed = c.served
-}
-
-// learnStreams keeps how many requests at a time c is known to take. It decides
-// how many connections the queue is worth.
-func (o *origin) learnStreams(c *conn) {
-	if n, ok := c.knownStreams(); ok && n > 0 && (n != o.streams || c.limit.holds() != o.refusing) {
-		o.streams, o.refusing = n, c.limit.holds()
-		o.publishLocked()
-	}
-}
-
-func (o *origin) closeIdle() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, c := range slices.Clone(o.conns) {
-		if c.inflight == 0 {
-			o.remove(c, ClosedPool)
+	for _, c := range o.conns {
+		if c.inflight > 0 {
+			return false
 		}
 	}
+	return true
 }
 
-func (o *origin) close() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.closed = true
+func (o *origin) depthLocked() int {
+	depth := len(o.queue)
+	for _, c := range o.conns {
+		if !c.retired {
+			depth += c.inflight
+		}
+	}
+	return depth
+}
+
+// Bounds of the requests that are sent while nothing is known of an origin's
+// stream limit: maxUntried in all, on connections that have answered nothing. On
+// one that has, slowStart and two for each response are in flight.
+const (
+	maxUntried = 100 // what net/http sends on one connection
+	slowStart  = 8
+)
+
+// mayTryLocked reports whether c may get a request as far as the origin's
+// other connections are concerned.
+func (o *origin) mayTryLocked(c *conn) bool {
+	if !c.untried() {
+		return true
+	}
+	sent, inflight := 0, 0
+	for _, other := range o.conns {
+		if other.held {
+			return false // it is finding out what this one has to keep to
+		}
+		if other.untried() {
+			sent += other.granted
+			inflight += other.inflight
+		}
+	}
+	// One at a time where they were all refused.
+	return sent < maxUntried && !o.refused || inflight == 0
+}
+
+// failQueueLocked fails all that wait.
+func (o *origin) failQueueLocked(err error) {
 	for _, w := range o.queue {
-		w.grant <- grant{err: ErrClosed}
+		w.grant <- grant{err: err}
 	}
-	o.queue = nil
-	for _, c := range slices.Clone(o.conns) {
-		o.remove(c, ClosedPool)
-	}
+	clear(o.queue)
+	o.queue = o.queue[:0]
 }

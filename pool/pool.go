@@ -283,3 +283,46 @@ var _ interface {
 	http.RoundTripper
 	io.Closer
 } = (*Pool)(nil)
+
+// speaksH3 reports whether HTTP/3 is spoken at all.
+func (p *Pool) speaksH3() bool { return p.h3 != nil }
+
+// insecure reports whether certificates are not verified, so that another host
+// can't prove that it may speak for an origin (RFC 7838 section 2.1).
+func (p *Pool) insecure() bool { return p.cfg.TLS != nil && p.cfg.TLS.InsecureSkipVerify }
+
+// enableH3 sets up HTTP/3 if the configuration names it.
+func (p *Pool) enableH3() (err error) {
+	named := slices.Contains(p.cfg.Protocols, protoHTTP3)
+	p.onlyH3 = named && !slices.ContainsFunc(p.cfg.Protocols, func(name string) bool { return name != protoHTTP3 })
+	switch {
+	case p.onlyH3 && p.cfg.Dial != nil:
+		return errors.New("pool: HTTP/3 and Dial exclude each other")
+	case named && p.cfg.Dial == nil:
+		p.h3, err = newH3Net(p.cfg, p.dialer, func() int64 { return p.lastConn.Add(1) })
+	}
+	return err
+}
+
+// endsWithin waits for f, but not longer than that.
+func endsWithin(limit time.Duration, f func()) { endsWithinSteps(limit, 1, f) }
+
+// endsWithinSteps waits in steps, so that a process that gets no CPU time does not
+// find all of the limit gone.
+func endsWithinSteps(limit time.Duration, steps int, f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	timer := time.NewTimer(limit / time.Duration(steps))
+	defer timer.Stop()
+	for range steps {
+		select {
+		case <-done:
+			return
+		case <-timer.C:
+			timer.Reset(limit / time.Duration(steps))
+		}
+	}
+}

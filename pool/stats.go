@@ -149,22 +149,6 @@ func (s *originStats) snapshot() Stats {
 	return out
 }
 
-// model computes the model of [Stats.Saved] for the origin.
-func (o *origin) model(stats *OriginStats) modelled {
-	atOnce := math.MaxInt
-	if stats.Protocol == protoHTTP1 {
-		atOnce = max(o.p.cfg.MaxConnsPerHost, 1) // one on each connection
-	}
-	m := o.saved.model(atOnce)
-	if stats.DialsFailed > 0 && m.trouble == "" {
-		m.trouble = SavedBroke
-	}
-	if m.trouble != "" || stats.Handshakes.Avoided == 0 {
-		m.saved = 0
-	}
-	return m
-}
-
 func addCounts[K comparable](sum, more map[K]int64) map[K]int64 {
 	if sum == nil && len(more) > 0 {
 		sum = make(map[K]int64, len(more))
@@ -251,13 +235,4 @@ func (s Stats) RetriesTotal() int64 {
 		n += k
 	}
 	return n
-}
-
-func (o *origin) countFailed() {
-	now := time.Now()
-	o.saved.leaveFailed(now)
-	o.p.saved.leaveFailed(now)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.stats.Failed++
 }

@@ -3,8 +3,6 @@ package pool
 import (
 	"context"
 	"net"
-	"net/http/httptrace"
-	"net/netip"
 	"time"
 )
 
@@ -44,35 +42,6 @@ func WithTrace(ctx context.Context, t *Trace) context.Context {
 func traceFrom(ctx context.Context) *Trace {
 	t, _ := ctx.Value(traceKey{}).(*Trace)
 	return t
-}
-
-// tell calls the hook of net/http/httptrace for a request that got c. Carriers
-// call those for what comes after it.
-func (o *origin) tell(c *conn, hooks *httptrace.ClientTrace, u use) {
-	if hooks.GotConn == nil {
-		return
-	}
-	info := httptrace.GotConnInfo{Reused: !u.first, WasIdle: !u.first && !c.shared()}
-	if c.protocol == protoHTTP3 {
-		o.mu.Lock() // the set-up is known when the handshake has ended, maybe only now
-		address := c.setup.remote
-		o.mu.Unlock()
-		remote, _ := netip.ParseAddrPort(address)
-		info.Conn = udpPeer{remote: net.UDPAddrFromAddrPort(remote)}
-	} else {
-		info.Conn = c.setup.raw
-	}
-	hooks.GotConn(info)
-}
-
-// setupOf returns what it took to set c up. Over HTTP/3 that is known when the
-// handshake has ended, which may be after a response to early data.
-func (o *origin) setupOf(c *conn) time.Duration {
-	if c.protocol == protoHTTP3 {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-	}
-	return c.setup.total()
 }
 
 // A udpPeer stands for a QUIC connection where a hook wants a [net.Conn], which

@@ -1,10 +1,5 @@
 package pool
 
-import (
-	"math/rand/v2"
-	"time"
-)
-
 // A streamLimit is how many requests at a time a connection was seen to take,
 // where the server refuses streams (RFC 9113 section 8.7) below the limit that
 // it announced, or announced none. Refusals lower it. It rises again by one
@@ -63,52 +58,6 @@ func (l *streamLimit) holds() bool {
 	return l.n > 0 && !l.assumed && l.good >= firstNeed && l.share < refusedLittle
 }
 
-// Bounds of the pause in which a connection gets no request after a refusal,
-// unless a response that ends makes room for one.
-const (
-	firstHold    = 10 * time.Millisecond
-	maxHold      = time.Second
-	maxFirstHold = 200 * time.Millisecond // before the first response
-)
-
-// maxFirstHolds is how many such pauses there are without a response. Requests that
-// are refused after that, on a connection that has answered nothing, fail.
-const maxFirstHolds = 8
-
-// refusesAllLocked reports whether c refuses whatever it is sent.
-func (o *origin) refusesAllLocked(c *conn) bool { return c.served == 0 && o.holds >= maxFirstHolds }
-
-// holdLocked keeps requests off c after a refusal.
-func (o *origin) holdLocked(c *conn) {
-	if c.held {
-		return
-	}
-	most := maxHold
-	if c.served == 0 {
-		most = maxFirstHold
-	}
-	pause := min(firstHold<<min(o.holds, 10), most)
-	pause = pause/2 + rand.N(pause/2)
-	c.held = true
-	o.holds++
-	time.AfterFunc(pause, func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		c.held = false
-		if !o.closed {
-			o.dispatchLocked()
-		}
-	})
-}
-
-// Bounds of the requests that are sent while nothing is known of an origin's
-// stream limit: maxUntried in all, on connections that have answered nothing. On
-// one that has, slowStart and two for each response are in flight.
-const (
-	maxUntried = 100 // what net/http sends on one connection
-	slowStart  = 8
-)
-
 // untried reports whether nothing is known of how many requests c takes.
 func (c *conn) untried() bool {
 	if c.protocol != protoHTTP2 || c.served > 0 || c.limit.n > 0 && c.limit.assumed {
@@ -116,26 +65,6 @@ func (c *conn) untried() bool {
 	}
 	_, announced := c.announced()
 	return !announced
-}
-
-// mayTryLocked reports whether c may get a request as far as the origin's
-// other connections are concerned.
-func (o *origin) mayTryLocked(c *conn) bool {
-	if !c.untried() {
-		return true
-	}
-	sent, inflight := 0, 0
-	for _, other := range o.conns {
-		if other.held {
-			return false // it is finding out what this one has to keep to
-		}
-		if other.untried() {
-			sent += other.granted
-			inflight += other.inflight
-		}
-	}
-	// One at a time where they were all refused.
-	return sent < maxUntried && !o.refused || inflight == 0
 }
 
 // announced is the stream limit that the server announced on c.

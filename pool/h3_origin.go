@@ -126,10 +126,6 @@ func (o *origin) offeredRouteLocked() *h3Route {
 	return r
 }
 
-// insecure reports whether certificates are not verified, so that another host
-// can't prove that it may speak for an origin (RFC 7838 section 2.1).
-func (p *Pool) insecure() bool { return p.cfg.TLS != nil && p.cfg.TLS.InsecureSkipVerify }
-
 // forgetElsewhereLocked forgets an alternative at another host that failed: what a
 // server advertises is worth one attempt each time.
 func (o *origin) forgetElsewhereLocked(r *h3Route) {
@@ -140,40 +136,6 @@ func (o *origin) forgetElsewhereLocked(r *h3Route) {
 
 func (o *origin) forgetH3Locked() {
 	o.p.facts.Update(o.key.String(), func(f *Facts) { f.H3, f.H3Until, f.H3Local = "", time.Time{}, false })
-}
-
-func (o *origin) depthLocked() int {
-	depth := len(o.queue)
-	for _, c := range o.conns {
-		if !c.retired {
-			depth += c.inflight
-		}
-	}
-	return depth
-}
-
-// adopt counts a new connection and tells it whom to ask.
-func (o *origin) adopt(c *conn) {
-	h, ok := c.cc.(h3Carrier)
-	if !ok {
-		if t, ok := c.cc.(*tcpCarrier); ok {
-			t.onGiveUp.Store(new(func() { o.abandonedConn(c) }))
-		}
-		o.opened(c)
-		return
-	}
-	proven := h.proven()
-	h.join(h3Hooks{
-		proved:      func(p h3Proof) { o.proved(c, p) },
-		again:       func(why Reason) { o.countRetry(c, why) },
-		tooEarly:    o.tooEarly,
-		broke:       func(err error) { o.brokeH3(c, err) },
-		misdirected: func() { o.misdirected(c) },
-		mayBeEarly:  func(req *http.Request) bool { return !o.lateOnly.Load() && mayBeEarly(req) },
-	})
-	if proven {
-		o.opened(c)
-	}
 }
 
 // proved takes note of how the handshake ended of a connection that is in use.
@@ -274,99 +236,12 @@ func mayBeEarly(req *http.Request) bool {
 	return true
 }
 
-// seed starts an origin with what earlier ones learned, and with what can't be
-// otherwise.
-func (o *origin) seed() {
-	if o.p.dialer.speaksOnlyHTTP1() && o.key.scheme == "https" {
-		o.proto = protoHTTP1 // no connection need go alone to find out
-	}
-	if o.p.cfg.single() || o.key.proxy != (proxy{}) {
-		return
-	}
-	f := o.p.facts.Get(o.key.String()).bounded(time.Now())
-	if o.p.dialer.offers(f.Protocol) {
-		o.proto = f.Protocol
-	}
-	o.streams = f.Streams
-	o.lateOnly.Store(time.Now().Before(f.EarlyBlocked))
-	if time.Now().Before(f.PerConnUntil) {
-		o.perConn = f.PerConn
-	}
-}
+type lateKey struct{}
 
-// remember keeps what c showed of the origin.
-func (o *origin) remember(c *conn) {
-	if o.p.cfg.single() || o.key.proxy != (proxy{}) {
-		return
-	}
-	now := o.p.facts.Get(o.key.String())
-	then := now
-	if c.protocol == protoHTTP3 {
-		if h, ok := c.cc.(h3Carrier); ok && h.proven() {
-			now.H3Streams = h.allowed()
-		}
-	} else {
-		now.Protocol = c.protocol
-		if n, ok := c.knownStreams(); ok && n > 0 {
-			now.Streams = n
-		}
-	}
-	if o.perConn > 0 && o.perConn != now.PerConn {
-		now.PerConn, now.PerConnUntil = o.perConn, time.Now().Add(perConnLife)
-	}
-	if now != then {
-		o.p.facts.Update(o.key.String(), func(f *Facts) {
-			f.Protocol, f.Streams, f.H3Streams = now.Protocol, now.Streams, now.H3Streams
-			f.PerConn, f.PerConnUntil = now.PerConn, now.PerConnUntil
-		})
-	}
-}
-
-// offers reports whether a protocol is offered over TCP.
-func (d *dialer) offers(protocol string) bool {
-	return slices.Contains(d.tls.base.NextProtos, protocol)
-}
-
-func (d *dialer) speaksOnlyHTTP1() bool {
-	return slices.Equal(d.tls.base.NextProtos, []string{protoHTTP1})
-}
-
-// bytes are those received and sent on the wire.
-func (c *conn) bytes() (in, out int64) {
-	if h, ok := c.cc.(h3Carrier); ok {
-		return h.bytes()
-	}
-	return c.setup.raw.in.Load(), c.setup.raw.out.Load()
-}
-
-// An h3Error carries how a failed attempt over HTTP/3 is to be taken.
-type h3Error struct {
-	reason Reason
-	unsent bool // nothing of the request went out
-	futile bool // see h3Conn
-	err    error
-}
-
-func (e *h3Error) Error() string { return e.err.Error() }
-
-// Unwrap returns the cause.
-func (e *h3Error) Unwrap() error { return e.err }
-
-// unsent reports whether nothing of a request went out that failed with err.
-func unsent(err error) bool {
-	e, ok := errors.AsType[*h3Error](err)
-	return ok && e.unsent
-}
-
-// enableH3 sets up HTTP/3 if the configuration names it.
-func (p *Pool) enableH3() (err error) {
-	named := slices.Contains(p.cfg.Protocols, protoHTTP3)
-	p.onlyH3 = named && !slices.ContainsFunc(p.cfg.Protocols, func(name string) bool { return name != protoHTTP3 })
-	switch {
-	case p.onlyH3 && p.cfg.Dial != nil:
-		return errors.New("pool: HTTP/3 and Dial exclude each other")
-	case named && p.cfg.Dial == nil:
-		p.h3, err = newH3Net(p.cfg, p.dialer, func() int64 { return p.lastConn.Add(1) })
-	}
-	return err
+// WithoutEarlyData returns a context for requests that must not go out as TLS
+// early data (0-RTT), which whoever records it can send again: those that
+// carry a credential where the Pool can't see it, in the query of the URL for
+// instance. Header fields that look like credentials it sees by itself.
+func WithoutEarlyData(ctx context.Context) context.Context {
+	return context.WithValue(ctx, lateKey{}, true)
 }

@@ -223,18 +223,6 @@ func (r *room) evict(victims []*conn) {
 	}
 }
 
-// evict closes c if it is idle.
-func (o *origin) evict(c *conn) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if c.inflight > 0 || c.removed {
-		return false
-	}
-	o.evictedAt = time.Now()
-	o.remove(c, ClosedPool)
-	return true
-}
-
 // exhausted is called when the system has no descriptor left: from now on fewer
 // connections are open, for a while.
 func (r *room) exhausted() {
@@ -271,52 +259,6 @@ func (r *room) close() {
 	if r.retry != nil {
 		r.retry.Stop()
 	}
-}
-
-// connect makes a connection when there is room for it.
-func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, error) {
-	for attempt := 0; ; attempt++ {
-		c, err := p.connectInRoom(ctx, key, d)
-		if err == nil || attempt == maxExhausted || !outOfDescriptors(err) {
-			return c, err
-		}
-		p.cfg.Logger.Debug("out of descriptors", "origin", key.String())
-		p.room.exhausted()
-		select {
-		case <-time.After(10 * time.Millisecond << attempt):
-		case <-ctx.Done():
-			return nil, err
-		}
-	}
-}
-
-func (p *Pool) connectInRoom(ctx context.Context, key originKey, d *dial) (*conn, error) {
-	d.at(StepQueue)
-	if err := p.room.take(ctx); err != nil {
-		return nil, &Error{Step: StepQueue, Origin: key.String(), Err: err}
-	}
-	d.at(StepConnect)
-	c, err := p.makeBounded(ctx, key, d)
-	if err != nil {
-		p.room.release(dialWeight)
-		return nil, err
-	}
-	if c.o = d.origin; c.protocol == protoHTTP1 && !p.cfg.single() {
-		c.seq = newSequence(c.o, c)
-		c.cc.(*tcpCarrier).tap.seq.Store(c.seq)
-	}
-	p.room.release(dialWeight - 1)
-	c.onClosed(func() { p.room.closed(c) })
-	return c, nil
-}
-
-// onClosed has f called once the connection is closed.
-func (c *conn) onClosed(f func()) {
-	if h, ok := c.cc.(*h3Conn); ok {
-		context.AfterFunc(h.quic.Context(), f)
-		return
-	}
-	c.setup.raw.onClosed(f)
 }
 
 // outOfDescriptors reports whether err means that the process, or the system,

@@ -118,19 +118,6 @@ func (o *origin) failNewerLocked(err error) {
 	})
 }
 
-// evictLocked closes the connection that has been idle for longest.
-func (o *origin) evictLocked() {
-	var oldest *conn
-	for _, c := range o.conns {
-		if c.inflight == 0 && (oldest == nil || c.idleAt.Before(oldest.idleAt)) {
-			oldest = c
-		}
-	}
-	if oldest != nil {
-		o.remove(oldest, ClosedPool)
-	}
-}
-
 // startDialLocked dials over QUIC if route says so. See dial for sent.
 func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
 	d := &dial{h3: route, sent: sent}
@@ -326,4 +313,121 @@ func (o *origin) single(ctx context.Context, n need) (*conn, use, error) {
 	o.adopt(c)
 	c.granted, c.inflight, c.draining = 1, 1, true // nobody else gets a place
 	return c, use{first: true}, nil
+}
+
+// extraPause is the least time between two connections that are opened for
+// requests that avoid others.
+const extraPause = time.Second
+
+// growExtraLocked opens a connection for the first waiter that none will do for, if
+// that is permitted now. Otherwise such waiters get what there is.
+func (o *origin) growExtraLocked() {
+	for _, w := range o.queue {
+		if !w.special() || o.servesLocked(&w.need) {
+			continue
+		}
+		if o.dialsForLocked(&w.need) {
+			continue
+		}
+		last := &o.extraAt
+		if w.plain {
+			last = &o.plainAt
+		}
+		if !last.IsZero() && time.Since(*last) < extraPause && len(o.conns) > 0 {
+			o.relaxLocked(w)
+			continue
+		}
+		*last = time.Now()
+		d := &dial{h3: o.onlyRoute(), extra: true, plain: w.plain, full: w.full || w.plain, slow: w.full || w.plain, avoid: w.addrs}
+		for _, id := range w.avoid {
+			if p, ok := o.knownLocked(id); ok && p.resumed {
+				d.full = true
+			}
+		}
+		o.beginLocked(d)
+	}
+}
+
+// servesLocked reports whether a connection that is there will do.
+func (o *origin) servesLocked(n *need) bool {
+	return slices.ContainsFunc(o.conns, func(c *conn) bool {
+		return !c.draining && !o.shunsLocked(c) && (o.perConn == 0 || c.granted < o.perConn) && n.takes(c)
+	})
+}
+
+// dialsForLocked reports whether a connection that will do is being made.
+func (o *origin) dialsForLocked(n *need) bool {
+	return slices.ContainsFunc(o.dials, func(d *dial) bool {
+		switch {
+		case d.h3 != nil && !o.p.onlyH3:
+			return false
+		case n.plain && !d.plain, n.full && !d.full:
+			return false
+		}
+		return d.extra || len(n.addrs) == 0 // others may go to an address that is avoided
+	})
+}
+
+// relaxLocked makes w content with what there is: with any other connection, or
+// with any at all.
+func (o *origin) relaxLocked(w *waiter) {
+	w.plain, w.tcp, w.full, w.addrs = false, false, false, nil
+	if !o.servesLocked(&w.need) {
+		w.avoid = nil
+	}
+	o.relaxed = true
+}
+
+// relaxAllLocked is for the failure of a connection that was made for a waiter.
+func (o *origin) relaxAllLocked() {
+	for _, w := range o.queue {
+		if w.special() && !o.servesLocked(&w.need) && !o.dialsForLocked(&w.need) {
+			o.relaxLocked(w)
+		}
+	}
+}
+
+// growthLocked is the growth of o now.
+func (o *origin) growthLocked() growth {
+	g := o.p.growthOf(o.proto, o.streams)
+	if o.most > 0 {
+		g.bounded, g.boundedTo = o.most, o.mostTil.UnixNano()
+	}
+	return g
+}
+
+// publishLocked lets Capacity see what has changed.
+func (o *origin) publishLocked() {
+	g := o.growthLocked()
+	if now := o.growth.Load(); now == nil || *now != g {
+		o.growth.Store(&g)
+	}
+}
+
+// demandNow is the demand that a caller has stated of late.
+func (o *origin) demandNow() int {
+	n := o.demand.Load()
+	if n > 0 && time.Now().UnixNano()-o.demandAt.Load() < int64(demandLife) {
+		return int(n)
+	}
+	return 0
+}
+
+// countRefused notes that d met a server that failed on a session. It is
+// called under the origin's mutex.
+func (o *origin) countRefused(d *dial) {
+	if d.refused == nil {
+		return
+	}
+	o.stats.Dials++ // the one without
+	if d.rests {
+		o.blockResumeLocked() // for later runs
+	}
+	o.dialFailed(d.refused)
+	if o.stats.Retries == nil {
+		o.stats.Retries = make(map[Reason]int64)
+	}
+	o.stats.Retries[RetrySession]++
+	o.debug("connection is made again without the session")
+	o.event(Event{Kind: RequestAgain, Reason: RetrySession})
 }

@@ -101,22 +101,3 @@ func blamesSession(err error) bool {
 	_, unverified := errors.AsType[*tls.CertificateVerificationError](err)
 	return !unverified
 }
-
-// countRefused notes that d met a server that failed on a session. It is
-// called under the origin's mutex.
-func (o *origin) countRefused(d *dial) {
-	if d.refused == nil {
-		return
-	}
-	o.stats.Dials++ // the one without
-	if d.rests {
-		o.blockResumeLocked() // for later runs
-	}
-	o.dialFailed(d.refused)
-	if o.stats.Retries == nil {
-		o.stats.Retries = make(map[Reason]int64)
-	}
-	o.stats.Retries[RetrySession]++
-	o.debug("connection is made again without the session")
-	o.event(Event{Kind: RequestAgain, Reason: RetrySession})
-}

@@ -3,7 +3,11 @@ package pool
 import (
 	"errors"
 	"io"
+	"math/rand/v2"
+	"net"
 	"net/http"
+	"net/http/httptrace"
+	"net/netip"
 	"strings"
 	"time"
 )
@@ -174,4 +178,153 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	}
 	resp.Body = b
 	return resp
+}
+
+// tell calls the hook of net/http/httptrace for a request that got c. Carriers
+// call those for what comes after it.
+func (o *origin) tell(c *conn, hooks *httptrace.ClientTrace, u use) {
+	if hooks.GotConn == nil {
+		return
+	}
+	info := httptrace.GotConnInfo{Reused: !u.first, WasIdle: !u.first && !c.shared()}
+	if c.protocol == protoHTTP3 {
+		o.mu.Lock() // the set-up is known when the handshake has ended, maybe only now
+		address := c.setup.remote
+		o.mu.Unlock()
+		remote, _ := netip.ParseAddrPort(address)
+		info.Conn = udpPeer{remote: net.UDPAddrFromAddrPort(remote)}
+	} else {
+		info.Conn = c.setup.raw
+	}
+	hooks.GotConn(info)
+}
+
+// setupOf returns what it took to set c up. Over HTTP/3 that is known when the
+// handshake has ended, which may be after a response to early data.
+func (o *origin) setupOf(c *conn) time.Duration {
+	if c.protocol == protoHTTP3 {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+	}
+	return c.setup.total()
+}
+
+// An h3Error carries how a failed attempt over HTTP/3 is to be taken.
+type h3Error struct {
+	reason Reason
+	unsent bool // nothing of the request went out
+	futile bool // see h3Conn
+	err    error
+}
+
+func (e *h3Error) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *h3Error) Unwrap() error { return e.err }
+
+// unsent reports whether nothing of a request went out that failed with err.
+func unsent(err error) bool {
+	e, ok := errors.AsType[*h3Error](err)
+	return ok && e.unsent
+}
+
+// An origin is used over HTTP/1.1 alone, for as long as the Pool lives, after
+// so many connections were given up (see [Stats].Abandoned), or when the server
+// requires it (HTTP_1_1_REQUIRED, RFC 9113 section 7).
+const maxAbandoned = 3
+
+const codeHTTP11Required = 0xd
+
+var errOnlyHTTP1 = errors.New("this server can be used over HTTP/1.1 only, which Protocols does not name")
+
+// requireHTTP1Locked leaves HTTP/2 alone from now on.
+func (o *origin) requireHTTP1Locked() {
+	if o.onlyHTTP1.Swap(true) {
+		return
+	}
+	if o.proto == protoHTTP2 && o.p.dialer.offers(protoHTTP1) {
+		o.proto = protoHTTP1
+	}
+	for _, c := range o.conns {
+		if c.protocol == protoHTTP2 {
+			c.draining, c.by = true, ClosedPool
+		}
+	}
+	o.publishLocked()
+}
+
+// countAbandonedLocked notes once that c was given up.
+func (o *origin) countAbandonedLocked(c *conn) {
+	t, ok := c.cc.(*tcpCarrier)
+	if !ok || c.abandoned || !t.gaveUp() {
+		return
+	}
+	c.abandoned, c.draining, c.broken = true, true, true
+	o.stats.Abandoned++
+	if o.abandoned++; o.abandoned >= maxAbandoned {
+		o.requireHTTP1Locked()
+	}
+}
+
+// abandoned is called when c was given up.
+func (o *origin) abandonedConn(c *conn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.countAbandonedLocked(c)
+	if o.closed {
+		return
+	}
+	if c.dead() {
+		o.remove(c, c.endedBy())
+	}
+	o.dispatchLocked()
+}
+
+// requiresHTTP1 reports whether the server said on c, or about a request that
+// failed with err, that it wants HTTP/1.1.
+func (c *conn) requiresHTTP1(err error) bool {
+	var stream streamError
+	if errors.As(err, &stream) && stream.Code == codeHTTP11Required {
+		return true
+	}
+	t, ok := c.cc.(*tcpCarrier)
+	return ok && t.tap.away.Load() && t.tap.awayCode.Load() == codeHTTP11Required
+}
+
+// Bounds of the pause in which a connection gets no request after a refusal,
+// unless a response that ends makes room for one.
+const (
+	firstHold    = 10 * time.Millisecond
+	maxHold      = time.Second
+	maxFirstHold = 200 * time.Millisecond // before the first response
+)
+
+// maxFirstHolds is how many such pauses there are without a response. Requests that
+// are refused after that, on a connection that has answered nothing, fail.
+const maxFirstHolds = 8
+
+// refusesAllLocked reports whether c refuses whatever it is sent.
+func (o *origin) refusesAllLocked(c *conn) bool { return c.served == 0 && o.holds >= maxFirstHolds }
+
+// holdLocked keeps requests off c after a refusal.
+func (o *origin) holdLocked(c *conn) {
+	if c.held {
+		return
+	}
+	most := maxHold
+	if c.served == 0 {
+		most = maxFirstHold
+	}
+	pause := min(firstHold<<min(o.holds, 10), most)
+	pause = pause/2 + rand.N(pause/2)
+	c.held = true
+	o.holds++
+	time.AfterFunc(pause, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		c.held = false
+		if !o.closed {
+			o.dispatchLocked()
+		}
+	})
 }

@@ -68,17 +68,6 @@ func (p *Pool) sweepLocked() {
 	}
 }
 
-// isNew reports whether nothing has happened at an origin that is worth knowing: each
-// connection carried one request, and nothing failed.
-func (o *origin) isNew() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	s := &o.stats
-	return s.Handshakes.Avoided == 0 && s.Failed == 0 && s.DialsFailed == 0 && len(s.Retries) == 0 &&
-		o.abandoned == 0 && o.suspicions == 0 && o.most == 0 && o.perConn == 0 &&
-		!o.onlyHTTP1.Load() && !o.lateOnly.Load() && o.desyncTil.Load() == 0 && o.saved.model(1).trouble == ""
-}
-
 func (p *Pool) forgetLocked(key originKey, o *origin) {
 	p.dropLocked(key)
 	p.distrustLocked(o)
@@ -95,21 +84,37 @@ func (p *Pool) dropLocked(key originKey) {
 	}
 }
 
-// retire reports whether nothing is under way at an origin, and there are no
-// connections to it or, if idle ones may go, none any more.
-func (o *origin) retire(idle bool) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.queue)+len(o.dials) > 0 || o.race != nil {
-		return false
+// A distrust is what is remembered of an origin that was swept.
+type distrust struct {
+	abandoned int
+	onlyHTTP1 bool
+}
+
+// maxDistrusted bounds the origins of which that is remembered.
+const maxDistrusted = 4096
+
+// distrustLocked keeps what o has shown. The Pool is locked, o is not used.
+func (p *Pool) distrustLocked(o *origin) {
+	d := distrust{o.abandoned, o.onlyHTTP1.Load()}
+	if d == (distrust{}) || len(p.distrusted) >= maxDistrusted {
+		return
 	}
-	for _, c := range o.conns {
-		if c.inflight > 0 || !idle {
-			return false
-		}
+	if p.distrusted == nil {
+		p.distrusted = make(map[originKey]distrust)
 	}
-	for len(o.conns) > 0 {
-		o.remove(o.conns[0], ClosedIdle)
+	p.distrusted[o.key] = d
+}
+
+// trustLocked starts an origin with what an earlier one has shown. The Pool is
+// locked.
+func (p *Pool) trustLocked(o *origin) {
+	d, ok := p.distrusted[o.key]
+	if !ok {
+		return
 	}
-	return len(o.stats.alive) == 0
+	delete(p.distrusted, o.key)
+	o.abandoned = d.abandoned
+	if d.onlyHTTP1 {
+		o.requireHTTP1Locked()
+	}
 }

@@ -1,0 +1,39 @@
+package pool
+
+import (
+	"context"
+	"crypto/tls"
+	"net/netip"
+	"time"
+)
+
+// FactsOf returns what a Pool knows of an origin.
+func (p *Pool) FactsOf(origin string) Facts { return p.facts.Get(origin) }
+
+// TrustWindows lets net/http see the WINDOW_UPDATE frames that make it take the
+// lock of its connection twice.
+func (p *Pool) TrustWindows() { p.dialer.trustWindows = true }
+
+// AbandonTime is what it takes, at most, to find out that net/http does not
+// return.
+const AbandonTime time.Duration = doubtAfter + lockTime
+
+// SetLookup replaces the resolver of a Pool that has not been used yet.
+func (p *Pool) SetLookup(f func(ctx context.Context, network, host string) ([]netip.Addr, error)) {
+	p.dialer.names.lookup = f
+}
+
+// Peek returns the session that Get would return, and leaves it in the store.
+func (f *SessionFile) Peek(key SessionKey) *tls.ClientSessionState {
+	f.mu.Lock()
+	e := f.table.newest(key)
+	f.mu.Unlock()
+	if e == nil || e.expired(time.Now()) {
+		return nil
+	}
+	session, err := e.session()
+	if err != nil {
+		return nil
+	}
+	return session
+}

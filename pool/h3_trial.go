@@ -1,0 +1,244 @@
+package pool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// HTTP/3 that an origin offers is on trial until a connection has given a useful
+// response. A request on such a connection is complete when its body is, and is
+// sent over TCP as well if that takes long. A failure puts HTTP/3 in doubt: requests
+// go over TCP then. If TCP gives a useful response, the alternative is broken
+// (RFC 7838 section 2.4) and is left alone for a while, also by later runs.
+
+// longBody is how much of a body over HTTP/3 must have been read for it to count as
+// a failure if the rest is not wanted, in bytes.
+const longBody = 1 << 20
+
+// trialBody is how much of a body is read before a response on trial is
+// delivered, in bytes. One that is longer, with no length announced, may have no
+// end: it shows nothing, and TCP is tried. If that brings nothing it is delivered.
+const trialBody = 64 << 10
+
+// An h3Trial is a request on a connection that is on trial.
+type h3Trial struct {
+	o      *origin
+	c      *conn
+	req    *http.Request
+	use    use
+	sent   time.Time
+	came   time.Time // when the response began
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed when resp and err are known
+	resp   *http.Response
+	err    error
+	long   bool // only a part of the body is known
+	newest int64
+
+	mu    sync.Mutex
+	free  bool                    // the request holds no place on c any more
+	left  bool                    // the response is not wanted
+	other context.CancelCauseFunc // ends the request over TCP
+}
+
+func (t *h3Trial) run() {
+	t.resp, t.err = t.o.send(t.c, t.req)
+	t.came = time.Now()
+	if t.err == nil {
+		t.long, t.err = readAhead(t.resp)
+	}
+	t.o.mu.Lock()
+	works := t.works()
+	if works {
+		t.o.h3WorksLocked(t.c)
+	}
+	t.o.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.done) // under the lock: who delivers the response sets left, too
+	switch {
+	case t.left:
+		t.dropLocked()
+	case works && t.other != nil:
+		t.other(errH3Came)
+	}
+}
+
+// wait returns when the response is complete, or false if the request is to be sent
+// over TCP as well.
+func (t *h3Trial) wait() bool {
+	grace := t.o.grace()
+	timer, due := time.NewTimer(grace), time.Now().Add(grace)
+	defer timer.Stop()
+	for waited := false; ; {
+		select {
+		case <-t.done:
+			return true
+		case <-timer.C:
+		}
+		late := time.Since(due) > quietTime/10
+		timer.Reset(grace)
+		due = time.Now().Add(grace)
+		if late {
+			continue // this process got no time, and the response may be unread
+		}
+		if h, ok := carrierH3(t.c); ok && !h.proven() {
+			continue // the handshake has a clock of its own
+		}
+		o := t.o
+		o.mu.Lock()
+		first := !o.doubtsH3Locked() && !t.c.draining
+		if first {
+			o.doubtH3Locked(errH3Slow)
+		}
+		o.mu.Unlock()
+		if first || waited || t.c.cc.Err() != nil {
+			return false
+		}
+		waited = true // another request finds it out
+	}
+}
+
+// failure is the error of a trial that is over and brought nothing useful; nil if it
+// brought something.
+func (t *h3Trial) failure() error {
+	switch {
+	case t.err != nil:
+		return t.err
+	case t.works(), t.resp.StatusCode == http.StatusTooManyRequests:
+		return nil
+	}
+	t.o.mu.Lock()
+	defer t.o.mu.Unlock()
+	if t.o.h3.compared {
+		return nil
+	}
+	if t.long {
+		return &h3Error{reason: RetryHTTP3, err: errH3Long}
+	}
+	return &h3Error{reason: RetryHTTP3, err: errH3Status}
+}
+
+// works reports whether the response that came, if any, is useful.
+func (t *h3Trial) works() bool { return t.err == nil && !t.long && worksFor(t.resp) }
+
+// beside returns the context for the request over TCP, which ends if a useful
+// response comes over HTTP/3 first.
+func (t *h3Trial) beside(ctx context.Context) context.Context {
+	if t == nil {
+		return ctx
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.other == nil {
+		ctx, t.other = context.WithCancelCause(ctx)
+		select {
+		case <-t.done:
+			if t.works() {
+				t.other(errH3Came)
+			}
+		default:
+		}
+	}
+	return ctx
+}
+
+// instead waits for the response over HTTP/3 if TCP brought none. It reports
+// whether there is one.
+func (t *h3Trial) instead() bool {
+	if t == nil {
+		return false
+	}
+	<-t.done // the request's context bounds it
+	return t.err == nil
+}
+
+// leave is for a request that has another response, or none.
+func (t *h3Trial) leave() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.left {
+		return
+	}
+	t.left = true
+	t.cancel(context.Canceled)
+	select {
+	case <-t.done:
+		t.dropLocked()
+	default:
+	}
+}
+
+// dropLocked frees the place of the request.
+func (t *h3Trial) dropLocked() {
+	if t.resp != nil {
+		t.resp.Body.Close()
+	}
+	if !t.free {
+		t.free = true
+		t.o.release(t.c)
+	}
+}
+
+// failedTrial is for a trial that is over, while its response may still do if TCP
+// brings none. Its place is freed.
+func (t *h3Trial) failed() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.free = true
+}
+
+// readAhead reads a body, or the first part of a long one, and reports whether the
+// rest is of unknown length.
+func readAhead(resp *http.Response) (long bool, err error) {
+	var buf bytes.Buffer
+	_, err = io.CopyN(&buf, resp.Body, trialBody)
+	if err != nil && err != io.EOF {
+		resp.Body.Close()
+		return false, &h3Error{reason: RetryHTTP3, err: errors.Join(errH3Cut, err)}
+	}
+	b := &aheadBody{ReadCloser: resp.Body, ahead: &buf, whole: err == io.EOF}
+	if e, ok := resp.Body.(earlyBody); ok {
+		b.early = e
+	}
+	resp.Body = b
+	return err == nil && resp.ContentLength < 0, nil
+}
+
+type earlyBody interface{ earlyData() (sent bool, again int) }
+
+// An aheadBody is a body whose beginning was read.
+type aheadBody struct {
+	io.ReadCloser
+	ahead *bytes.Buffer
+	whole bool // nothing follows
+	early earlyBody
+}
+
+func (b *aheadBody) Read(p []byte) (int, error) {
+	switch {
+	case b.ahead.Len() > 0:
+		return b.ahead.Read(p)
+	case b.whole:
+		return 0, io.EOF
+	}
+	return b.ReadCloser.Read(p)
+}
+
+func (b *aheadBody) earlyData() (sent bool, again int) {
+	if b.early == nil {
+		return false, 0
+	}
+	return b.early.earlyData()
+}
+
+// Early data is an optimisation of its own: where it failed, and requests without
+// it succeed, it is not used for a while.

@@ -1,0 +1,312 @@
+package pool
+
+import (
+	"math"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// model computes the model of [Stats.Saved] for the origin.
+func (o *origin) model(stats *OriginStats) modelled {
+	atOnce := math.MaxInt
+	if stats.Protocol == protoHTTP1 {
+		atOnce = max(o.p.cfg.MaxConnsPerHost, 1) // one on each connection
+	}
+	m := o.saved.model(atOnce)
+	if stats.DialsFailed > 0 && m.trouble == "" {
+		m.trouble = SavedBroke
+	}
+	if m.trouble != "" || stats.Handshakes.Avoided == 0 {
+		m.saved = 0
+	}
+	return m
+}
+
+func (o *origin) countFailed() {
+	now := time.Now()
+	o.saved.leaveFailed(now)
+	o.p.saved.leaveFailed(now)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.stats.Failed++
+}
+
+// isNew reports whether nothing has happened at an origin that is worth knowing: each
+// connection carried one request, and nothing failed.
+func (o *origin) isNew() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := &o.stats
+	return s.Handshakes.Avoided == 0 && s.Failed == 0 && s.DialsFailed == 0 && len(s.Retries) == 0 &&
+		o.abandoned == 0 && o.suspicions == 0 && o.most == 0 && o.perConn == 0 &&
+		!o.onlyHTTP1.Load() && !o.lateOnly.Load() && o.desyncTil.Load() == 0 && o.saved.model(1).trouble == ""
+}
+
+// retire reports whether nothing is under way at an origin, and there are no
+// connections to it or, if idle ones may go, none any more.
+func (o *origin) retire(idle bool) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.queue)+len(o.dials) > 0 || o.race != nil {
+		return false
+	}
+	for _, c := range o.conns {
+		if c.inflight > 0 || !idle {
+			return false
+		}
+	}
+	for len(o.conns) > 0 {
+		o.remove(o.conns[0], ClosedIdle)
+	}
+	return len(o.stats.alive) == 0
+}
+
+// evict closes c if it is idle.
+func (o *origin) evict(c *conn) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if c.inflight > 0 || c.removed {
+		return false
+	}
+	o.evictedAt = time.Now()
+	o.remove(c, ClosedPool)
+	return true
+}
+
+func (o *origin) event(e Event) {
+	if o.p.cfg.OnEvent != nil {
+		e.Time, e.Origin = time.Now(), o.key.String()
+		o.p.notices.add(func() { o.p.cfg.OnEvent(e) })
+	}
+}
+
+func (o *origin) opened(c *conn) {
+	o.stats.opened(c)
+	o.debug("connection opened", "connection", c.id, "protocol", c.protocol, "resumed", c.setup.resumed)
+	o.event(Event{Kind: ConnOpened, ConnID: c.id, Protocol: c.protocol, Resumed: c.setup.resumed})
+}
+
+func (o *origin) closedConn(c *conn, by Closer) {
+	if o.stats.closed(c, by) {
+		o.debug("connection closed", "connection", c.id, "by", string(by), "requests", c.served)
+		o.event(Event{Kind: ConnClosed, ConnID: c.id, Protocol: c.protocol, By: by})
+	}
+}
+
+func (o *origin) dialFailed(err error) {
+	o.stats.DialsFailed++
+	o.debug("connection failed", "error", err)
+	o.event(Event{Kind: DialFailed, Err: err})
+}
+
+func (o *origin) countRetry(c *conn, why Reason) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.stats.Retries == nil {
+		o.stats.Retries = make(map[Reason]int64)
+	}
+	o.stats.Retries[why]++
+	o.debug("request is sent again", "connection", c.id, "why", string(why))
+	o.event(Event{Kind: RequestAgain, ConnID: c.id, Protocol: c.protocol, Reason: why})
+}
+
+// debug logs for an origin.
+func (o *origin) debug(message string, args ...any) {
+	if !o.p.quiet {
+		logger := o.p.cfg.Logger
+		args = append([]any{"origin", o.key.String()}, args...)
+		o.p.notices.add(func() { logger.Debug(message, args...) })
+	}
+}
+
+// release frees the place of a request that is over.
+func (o *origin) release(c *conn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	c.held = false // there is room for another
+	o.releaseLocked(c)
+	if len(o.queue) > 0 && !o.closed {
+		o.dispatchLocked()
+	}
+}
+
+func (o *origin) releaseLocked(c *conn) {
+	c.inflight--
+	if c.inflight > 0 {
+		return
+	}
+	if o.closed || c.dead() || !slices.Contains(o.conns, c) {
+		o.remove(c, c.endedBy())
+		return
+	}
+	c.idleAt = time.Now()
+	if c.idle == nil {
+		c.idle = time.AfterFunc(o.p.cfg.IdleTimeout, func() { o.expire(c) })
+	} else {
+		c.idle.Reset(o.p.cfg.IdleTimeout)
+	}
+	o.p.room.isIdle(c)
+}
+
+func (o *origin) expire(c *conn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if c.inflight == 0 && time.Since(c.idleAt) >= o.p.cfg.IdleTimeout {
+		o.remove(c, ClosedIdle)
+	}
+}
+
+// remove closes c and forgets it. Requests on it fail.
+func (o *origin) remove(c *conn, by Closer) {
+	if i := slices.Index(o.conns, c); i >= 0 {
+		o.conns = slices.Delete(o.conns, i, i+1)
+	}
+	c.draining, c.removed = true, true
+	if c.idle != nil {
+		c.idle.Stop()
+	}
+	o.p.room.isBusy(c)
+	c.cc.OnChange(nil)
+	if h, ok := c.cc.(*h3Conn); ok {
+		h.leaving.Store(true)
+	}
+	o.countAbandonedLocked(c)
+	o.learn(c)
+	o.rememberPastLocked(c)
+	o.closedConn(c, by)
+	// Closing sends a TLS alert, which can block on a peer that doesn't read.
+	go c.cc.Close()
+}
+
+// learn keeps what a connection that ends showed of the server: its stream
+// limit, and how many requests a connection takes if the server cut two in a
+// row after the same number.
+func (o *origin) learn(c *conn) {
+	defer o.remember(c)
+	o.learnStreams(c)
+	if !c.refused || c.served == 0 {
+		return
+	}
+	if c.served == o.lastServed {
+		o.perConn = c.served
+	}
+	o.lastServed = c.served
+}
+
+// learnStreams keeps how many requests at a time c is known to take. It decides
+// how many connections the queue is worth.
+func (o *origin) learnStreams(c *conn) {
+	if n, ok := c.knownStreams(); ok && n > 0 && (n != o.streams || c.limit.holds() != o.refusing) {
+		o.streams, o.refusing = n, c.limit.holds()
+		o.publishLocked()
+	}
+}
+
+func (o *origin) closeIdle() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, c := range slices.Clone(o.conns) {
+		if c.inflight == 0 {
+			o.remove(c, ClosedPool)
+		}
+	}
+}
+
+func (o *origin) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	for _, w := range o.queue {
+		w.grant <- grant{err: ErrClosed}
+	}
+	o.queue = nil
+	for _, c := range slices.Clone(o.conns) {
+		o.remove(c, ClosedPool)
+	}
+}
+
+// seed starts an origin with what earlier ones learned, and with what can't be
+// otherwise.
+func (o *origin) seed() {
+	if o.p.dialer.speaksOnlyHTTP1() && o.key.scheme == "https" {
+		o.proto = protoHTTP1 // no connection need go alone to find out
+	}
+	if o.p.cfg.single() || o.key.proxy != (proxy{}) {
+		return
+	}
+	f := o.p.facts.Get(o.key.String()).bounded(time.Now())
+	if o.p.dialer.offers(f.Protocol) {
+		o.proto = f.Protocol
+	}
+	o.streams = f.Streams
+	o.lateOnly.Store(time.Now().Before(f.EarlyBlocked))
+	if time.Now().Before(f.PerConnUntil) {
+		o.perConn = f.PerConn
+	}
+}
+
+// remember keeps what c showed of the origin.
+func (o *origin) remember(c *conn) {
+	if o.p.cfg.single() || o.key.proxy != (proxy{}) {
+		return
+	}
+	now := o.p.facts.Get(o.key.String())
+	then := now
+	if c.protocol == protoHTTP3 {
+		if h, ok := c.cc.(h3Carrier); ok && h.proven() {
+			now.H3Streams = h.allowed()
+		}
+	} else {
+		now.Protocol = c.protocol
+		if n, ok := c.knownStreams(); ok && n > 0 {
+			now.Streams = n
+		}
+	}
+	if o.perConn > 0 && o.perConn != now.PerConn {
+		now.PerConn, now.PerConnUntil = o.perConn, time.Now().Add(perConnLife)
+	}
+	if now != then {
+		o.p.facts.Update(o.key.String(), func(f *Facts) {
+			f.Protocol, f.Streams, f.H3Streams = now.Protocol, now.Streams, now.H3Streams
+			f.PerConn, f.PerConnUntil = now.PerConn, now.PerConnUntil
+		})
+	}
+}
+
+// evictLocked closes the connection that has been idle for longest.
+func (o *origin) evictLocked() {
+	var oldest *conn
+	for _, c := range o.conns {
+		if c.inflight == 0 && (oldest == nil || c.idleAt.Before(oldest.idleAt)) {
+			oldest = c
+		}
+	}
+	if oldest != nil {
+		o.remove(oldest, ClosedPool)
+	}
+}
+
+// adopt counts a new connection and tells it whom to ask.
+func (o *origin) adopt(c *conn) {
+	h, ok := c.cc.(h3Carrier)
+	if !ok {
+		if t, ok := c.cc.(*tcpCarrier); ok {
+			t.onGiveUp.Store(new(func() { o.abandonedConn(c) }))
+		}
+		o.opened(c)
+		return
+	}
+	proven := h.proven()
+	h.join(h3Hooks{
+		proved:      func(p h3Proof) { o.proved(c, p) },
+		again:       func(why Reason) { o.countRetry(c, why) },
+		tooEarly:    o.tooEarly,
+		broke:       func(err error) { o.brokeH3(c, err) },
+		misdirected: func() { o.misdirected(c) },
+		mayBeEarly:  func(req *http.Request) bool { return !o.lateOnly.Load() && mayBeEarly(req) },
+	})
+	if proven {
+		o.opened(c)
+	}
+}
