@@ -183,7 +183,7 @@ func (a *app) tell(r *client.Result) (told bool) {
 		a.tellUnlinked(r)
 	}
 	if f := a.opts.outputFormat(); r.Other != "" && a.opts.verbose == 0 && (f == render.FormatJSON || f == render.FormatRaw) {
-		a.tellWarning(r, "the answer is about "+r.Other) // which these formats have no place for
+		a.tellWarning(r, "the response is about "+r.Other) // which these formats have no place for
 	}
 	if told {
 		var about string

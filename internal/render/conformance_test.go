@@ -22,7 +22,7 @@ func TestTextHasAllEvents(t *testing.T) {
 	got := string(AppendText(nil, r, TextOptions{Now: noon, Verbose: true}))
 	for _, want := range []string{
 		"Created       2019-02-03T00:00:00Z (5 years ago)\n", "Expires       2029-02-03T00:00:00Z (4 years left)\n",
-		"              2028-02-03T00:00:00Z (3 years left) by the registrar\n", "Updated       2023-02-03T00:00:00Z (12 months ago)\n",
+		"              2028-02-03T00:00:00Z (3 years left) according to the registrar\n", "Updated       2023-02-03T00:00:00Z (12 months ago)\n",
 		"Transferred   2022-02-03T00:00:00Z (2 years ago)\n", "enchantment 2021-02-03T00:00:00Z (3 years ago)\n",
 		"last update of RDAP database 2024-02-29T00:00:00Z (1 day ago)\n", "Status        frozen solid\n", "Wizard        Merlin\n",
 	} {

@@ -244,10 +244,10 @@ func FieldNames() []string {
 // FieldPaths are the members that a path may lead into.
 var FieldPaths = [...]string{"rdap", "input", "registrar", "related", "paging", "more_pages", "trace"}
 
-// A FieldError says that there is no field of a name.
+// A FieldError reports an unknown field name.
 type FieldError struct{ Name string }
 
-func (e *FieldError) Error() string { return fmt.Sprintf("there is no field %q", e.Name) }
+func (e *FieldError) Error() string { return fmt.Sprintf("unknown field %q", e.Name) }
 
 // CheckFields returns a [*FieldError] for the first of the names that is none.
 func CheckFields(names []string) error {

@@ -57,7 +57,7 @@ var forms = map[string]struct {
 	},
 	"not-an-address": {
 		"ip", "198.51.100.7",
-		[]string{"Range         n/a (not understood)"},
+		[]string{"Range         n/a (unrecognized)"},
 		nil,
 		[]string{"FORMNET,,,"},
 		[]string{"startAddress and endAddress are not both IP addresses", `-"start":`},
@@ -89,7 +89,7 @@ var forms = map[string]struct {
 	},
 	"leap-second": {
 		"domain", "form.example",
-		[]string{"Created       2006-01-01 (18 years ago)", "Expires       2035-07-01 (11 years left)", "-not understood"},
+		[]string{"Created       2006-01-01 (18 years ago)", "Expires       2035-07-01 (11 years left)", "-unrecognized"},
 		nil,
 		[]string{"2005-12-31T23:59:60Z,,2035-06-30T23:59:60Z"},
 		[]string{`"created":"2005-12-31T23:59:60Z","expires":"2035-06-30T23:59:60Z"`, `-"warnings"`},
@@ -97,7 +97,7 @@ var forms = map[string]struct {
 	},
 	"days": {
 		"domain", "form.example",
-		[]string{"Created       2001-02-03 (23 years ago)", "Expires       2032-09-10 (8 years left)", "Transferred   2032-09-10 (in 8 years)", "Updated       soon (not understood)"},
+		[]string{"Created       2001-02-03 (23 years ago)", "Expires       2032-09-10 (8 years left)", "Transferred   2032-09-10 (in 8 years)", "Updated       soon (unrecognized)"},
 		nil,
 		[]string{"2001-02-03,,2032-09-10"},
 		[]string{`"created":"2001-02-03","expires":"2032-09-10"`, "unrecognized date"},
@@ -157,7 +157,7 @@ var forms = map[string]struct {
 	"false-unicode": {
 		"domain", "xn--bcher-kva.example",
 		[]string{"xn--bcher-kva.example: registered", "-paypal"},
-		[]string{`unicodeName "paypal.example" is not the Unicode form of ldhName "xn--bcher-kva.example" (left out)`},
+		[]string{`unicodeName "paypal.example" is not the Unicode form of ldhName "xn--bcher-kva.example" (omitted)`},
 		[]string{"xn--bcher-kva.example,,", "-paypal"},
 		[]string{"is not the Unicode form of ldhName", `-"unicode_name"`},
 		[]string{"-paypal"},

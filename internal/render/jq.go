@@ -52,9 +52,9 @@ func (q *JQ) appendValues(dst, row []byte) ([]byte, error) {
 	d.UseNumber() // handles and counts may be longer than a float is exact
 	var doc any
 	if err := d.Decode(&doc); err != nil {
-		return dst, fmt.Errorf("the row cannot be read: %w", err)
+		return dst, fmt.Errorf("cannot read the row: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), q.time, fmt.Errorf("no end within %s", Span(q.time)))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), q.time, fmt.Errorf("no result within %s", Span(q.time)))
 	defer cancel()
 	start := len(dst)
 	values := q.code.RunWithContext(ctx, doc)
@@ -71,7 +71,7 @@ func (q *JQ) appendValues(dst, row []byte) ([]byte, error) {
 			return dst, err
 		}
 		if len(dst)-start > q.size {
-			return dst, fmt.Errorf("more than %s octets of one row", grouped(int64(q.size)))
+			return dst, fmt.Errorf("more than %s bytes from one row", grouped(int64(q.size)))
 		}
 	}
 }
@@ -112,7 +112,7 @@ func jqShape(o Options) (shape, error) {
 		return shape{}, err
 	}
 	if o.JQ == nil {
-		return shape{}, errors.New("format jq needs an expression")
+		return shape{}, errors.New("--format jq needs an expression")
 	}
 	return shape{row: func(dst []byte, r *client.Result) []byte {
 		dst, err := o.JQ.appendValues(dst, rows.row(nil, r))

@@ -79,9 +79,9 @@ func TestJQ(t *testing.T) {
 // An expression has bounds, since it may have no end.
 func TestJQIsBounded(t *testing.T) {
 	for expression, want := range map[string]string{
-		"def f: f; f":     "no end within 100 ms",
-		"last(repeat(1))": "no end within 100 ms",
-		"repeat(1)":       "more than 1,000 octets of one row",
+		"def f: f; f":     "no result within 100 ms",
+		"last(repeat(1))": "no result within 100 ms",
+		"repeat(1)":       "more than 1,000 bytes from one row",
 	} {
 		q, err := CompileJQ(expression)
 		if err != nil {

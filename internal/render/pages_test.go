@@ -82,8 +82,8 @@ func TestPagesAsJSON(t *testing.T) {
 func TestPagesAsText(t *testing.T) {
 	got := string(AppendText(nil, paged0(), TextOptions{}))
 	for _, want := range []string{
-		"domains name=exam*.example: found, 5 of 9 results\n", "exam1.example\n", "exam3.example\n", `exam4\x1b[2j.example`, "page 3 cannot be read", "exam5.example\n",
-		"Incomplete    there are more (page 5 could not be read: no answer)\n",
+		"domains name=exam*.example: found, 5 of 9 results\n", "exam1.example\n", "exam3.example\n", `exam4\x1b[2j.example`, "page 3 is unreadable", "exam5.example\n",
+		"Incomplete    more results exist (page 5 could not be read: no answer)\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in:\n%s", want, got)
@@ -113,7 +113,7 @@ func TestHelpInWords(t *testing.T) {
 	}
 	got := string(AppendText(nil, r, TextOptions{}))
 	for _, want := range []string{
-		"help of https://rdap.example/: found\n", "Can do        pages of long answers", "sorted answers", "search by relation", `reverse search: domains by entity fn, em\x1bail (-t domains entity:fn=…)`,
+		"help of https://rdap.example/: found\n", "Supports      paging, with result counts", "sorted results", "relation search", `reverse search: domains by entity fn, em\x1bail (-t domains entity:fn=…)`,
 		"reverse search: ips by entity handle", "login by OpenID Connect, with sessions (Example IDP)", "Profiles      ICANN's response profile of 2024\n",
 		"Notice        Terms\n", "https://registry.example/terms", "own_0",
 	} {

@@ -60,14 +60,14 @@ func WriteReceipt(w io.Writer, r Report, width int) error {
 func savedLine(ms TimeReport) string {
 	switch {
 	case ms.Saved != nil && *ms.Saved < max(1, ms.Wall/20):
-		return "about 0 ms: lookups waited for the same handshakes at the same time"
+		return "about 0 ms: lookups waited for the same handshakes concurrently"
 	case ms.Saved != nil:
 		return "about " + duration(*ms.Saved)
 	}
-	return "not known: " + map[pool.SavedUnknown]string{
+	return "unknown: " + map[pool.SavedUnknown]string{
 		pool.SavedThrottled: "a server limited the requests",
 		pool.SavedBroke:     "requests or connections failed",
-		pool.SavedUnbound:   "the number of requests at a time varied",
+		pool.SavedUnbound:   "the number of concurrent requests varied",
 		pool.SavedForgotten: "there were too many servers",
 	}[ms.Unknown]
 }
@@ -77,7 +77,7 @@ func desyncLine(r Report) string {
 	if r.Desync == 0 {
 		return ""
 	}
-	return plural(r.Desync, "result") + " with this warning: responses over HTTP/1.1 did not belong to their requests"
+	return plural(r.Desync, "result") + " with this warning: HTTP/1.1 responses did not match their requests"
 }
 
 // receiptWidth is what a line of a receipt has at most, in characters.
@@ -161,13 +161,13 @@ func Verdicts(counts map[string]int64) string {
 func verdictWords(v client.Verdict) string { return strings.ReplaceAll(string(v), "_", " ") }
 
 func timeLine(r Report) string {
-	s := duration(r.MS.Wall) + " in all"
+	s := duration(r.MS.Wall) + " total"
 	if r.MS.P50 > 0 && r.Lookups > 1 {
-		s += " · half of the lookups within " + duration(r.MS.P50) + " · 95% within " + duration(r.MS.P95)
+		s += " · p50 " + duration(r.MS.P50) + " · p95 " + duration(r.MS.P95)
 	}
 	if r.Lookups > 1 && r.MS.Wall >= 1 {
 		if rate := float64(r.Lookups) / r.MS.Wall * 1000; rate >= 10 {
-			s += " · " + grouped(int64(rate)) + " a second"
+			s += " · " + grouped(int64(rate)) + "/s"
 		}
 	}
 	return s
@@ -178,11 +178,11 @@ func trafficLine(r Report) string {
 	switch same := r.RetriesSameConn; {
 	case r.Retries == 0:
 	case same == 0:
-		s += " · " + grouped(r.Retries) + " repeated on another connection"
+		s += " · " + grouped(r.Retries) + " retried on another connection"
 	case same >= r.Retries:
-		s += " · " + grouped(r.Retries) + " repeated on the same connection"
+		s += " · " + grouped(r.Retries) + " retried on the same connection"
 	default:
-		s += " · " + grouped(r.Retries) + " repeated, " + grouped(same) + " of them on the same connection"
+		s += " · " + grouped(r.Retries) + " retried, " + grouped(same) + " of them on the same connection"
 	}
 	if r.BootstrapRequests > 0 {
 		s += " · " + grouped(r.BootstrapRequests) + " more for bootstrap files"

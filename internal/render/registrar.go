@@ -54,7 +54,7 @@ func registrarFailure(g *client.Result) string {
 
 // foundRegistrar says how the registrar's server was found.
 func foundRegistrar(r, g *client.Result) string {
-	how := "linked by the one above"
+	how := "linked by the previous record"
 	switch {
 	case g.Entry != "":
 		how = foundBy(g.Source, g.Entry)
@@ -76,7 +76,7 @@ func (p *page) registrarFacts(r, g *client.Result) {
 	}
 	for _, e := range m.Record.Events {
 		if strings.EqualFold(e.Action, eventRegistrarExpiration) && !hasEvent(m.Registry.Events, e) {
-			p.row("Expires", p.deadline(e).and(faint, " by the registrar"))
+			p.row("Expires", p.deadline(e).and(faint, " according to the registrar"))
 		}
 	}
 	p.differences(m.Claims)

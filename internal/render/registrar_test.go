@@ -57,14 +57,14 @@ Tech          Desk
 
 Registrar's record  https://rdap.lighthouse.example/ (linked by the registry)
 Connection    HTTP/2 · no TLS · new
-Expires       2030-02-03 (3 years left) by the registrar
+Expires       2030-02-03 (3 years left) according to the registrar
 Differs       nameservers: ns1.harbour.example (registry) · ns9.harbour.example (registrar)
               expiration: 2029-02-03 (registry) · 2028-02-03 (registrar)
 Abuse         abuse@lighthouse.example
 
 Registrant    Ada\x1b[2J Example
 
-Server        https://rdap.registry.example/ (from IANA's list)
+Server        https://rdap.registry.example/ (IANA bootstrap)
 `
 	if got := string(AppendText(nil, referred(), TextOptions{})); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -107,7 +107,7 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := b.String()
-	if !strings.Contains(got, "\n  warning   1 line not found by responses that are not RDAP (not_found_without_rdap)\n") ||
+	if !strings.Contains(got, "\n  warning   1 line not found according to responses that are not RDAP (not_found_without_rdap)\n") ||
 		!strings.HasSuffix(got, "\nhint: typo.example/wrong: no response of this server was RDAP; is the base URL right?\n") || strings.Count(got, "hint: ") != 1 {
 		t.Error(got)
 	}

@@ -86,7 +86,7 @@ type Summary struct {
 	Failures *Failures
 	Before   map[string]int64 // verdicts of lines that an earlier run had finished
 	Dropped  int64            // lines that asked what an earlier one asks
-	NotAsked int64            // lines that were read and not asked, as the run was ended
+	NotAsked int64            // lines that were read but not queried, as the run was ended
 }
 
 // WriteSummary writes what a batch came to, for people: the verdicts, those of
@@ -94,16 +94,16 @@ type Summary struct {
 func WriteSummary(w io.Writer, s Summary) error {
 	var b strings.Builder
 	r := s.Report
-	fmt.Fprintf(&b, "%s: %s\n", Plural(r.Lookups, "line"), cmp.Or(Verdicts(r.Verdicts), "nothing to ask"))
+	fmt.Fprintf(&b, "%s: %s\n", Plural(r.Lookups, "line"), cmp.Or(Verdicts(r.Verdicts), "no queries"))
 	var besides []string
 	if n := total(s.Before); n > 0 {
-		besides = append(besides, Plural(n, "line")+" done before ("+Verdicts(s.Before)+")")
+		besides = append(besides, Plural(n, "line")+" already done ("+Verdicts(s.Before)+")")
 	}
 	if s.Dropped > 0 {
-		besides = append(besides, Plural(s.Dropped, "repeated line")+" left out")
+		besides = append(besides, Plural(s.Dropped, "duplicate line")+" skipped")
 	}
 	if s.NotAsked > 0 {
-		besides = append(besides, Plural(s.NotAsked, "line")+" read and not asked")
+		besides = append(besides, Plural(s.NotAsked, "line")+" read but not queried")
 	}
 	if len(besides) > 0 {
 		fmt.Fprintf(&b, "  besides   %s\n", strings.Join(besides, ", "))
@@ -125,7 +125,7 @@ func WriteSummary(w io.Writer, s Summary) error {
 		label = ""
 	}
 	if r.WithoutRDAP > 0 {
-		fmt.Fprintf(&b, "  warning   %s not found by responses that are not RDAP (not_found_without_rdap)\n", Plural(r.WithoutRDAP, "line"))
+		fmt.Fprintf(&b, "  warning   %s not found according to responses that are not RDAP (not_found_without_rdap)\n", Plural(r.WithoutRDAP, "line"))
 	}
 	s.Failures.write(&b)
 	shown := 0
@@ -167,7 +167,7 @@ func (f *Failures) write(b *strings.Builder) {
 		}
 		such := ""
 		if g.n > 1 {
-			such = ", such as"
+			such = ", for example"
 		}
 		fmt.Fprintf(b, "  %-9s %s × %s%s: %s\n", label, Grouped(g.n), Safe(g.code), such, Safe(g.sample))
 		label = ""

@@ -43,12 +43,12 @@ func TestWriteSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `7 lines: 1 registered, 1 not found, 4 failed, 1 invalid
-  besides   1,200 lines done before (1,200 registered), 1 repeated line left out, 7 lines read and not asked
+  besides   1,200 lines already done (1,200 registered), 1 duplicate line skipped, 7 lines read but not queried
   servers   b.example · 3 failed
             b.example/other · 1 failed
             a.example · 1 registered, 1 not found
-  errors    2 × refused, such as: b.example refused the connection
-            2 × timeout, such as: no answer\x1b[2J in time
+  errors    2 × refused, for example: b.example refused the connection
+            2 × timeout, for example: no answer\x1b[2J in time
             1 × invalid: no query
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {

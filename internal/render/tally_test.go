@@ -176,11 +176,11 @@ func TestReceipt(t *testing.T) {
 func TestSavedLine(t *testing.T) {
 	for want, change := range map[string]func(*Report){
 		"about 360 ms": func(*Report) {},
-		"about 0 ms: lookups waited for the same handshakes at the same time": func(r *Report) { r.MS.Saved = new(0.0) },
-		"not known: a server limited the requests":                            func(r *Report) { r.WithholdSaved(pool.SavedThrottled) },
-		"not known: requests or connections failed":                           func(r *Report) { r.WithholdSaved(pool.SavedBroke) },
-		"not known: the number of requests at a time varied":                  func(r *Report) { r.WithholdSaved(pool.SavedUnbound) },
-		"not known: there were too many servers":                              func(r *Report) { r.WithholdSaved(pool.SavedForgotten) },
+		"about 0 ms: lookups waited for the same handshakes concurrently": func(r *Report) { r.MS.Saved = new(0.0) },
+		"unknown: a server limited the requests":                          func(r *Report) { r.WithholdSaved(pool.SavedThrottled) },
+		"unknown: requests or connections failed":                         func(r *Report) { r.WithholdSaved(pool.SavedBroke) },
+		"unknown: the number of concurrent requests varied":               func(r *Report) { r.WithholdSaved(pool.SavedUnbound) },
+		"unknown: there were too many servers":                            func(r *Report) { r.WithholdSaved(pool.SavedForgotten) },
 	} {
 		r := threeLookups(t).Report(stats, time.Second)
 		if change(&r); savedLine(r.MS) != want {
@@ -227,7 +227,7 @@ func TestNarrowReceipt(t *testing.T) {
 		}
 	}
 	r.Lookups = 1
-	if s := timeLine(r); s != "1.2 s in all" {
+	if s := timeLine(r); s != "1.2 s total" {
 		t.Error(s)
 	}
 }
@@ -256,8 +256,8 @@ func TestFolded(t *testing.T) {
 			"581 lookups over 9 connections: 8 full handshakes, 1 resumed, 572 avoided,\n    about 1 m 45 s saved\n",
 		},
 		{
-			"  time      9.6 s in all · half of the lookups within 92 ms · 95% within 94 ms · 60 a second",
-			"  time      9.6 s in all · half of the lookups within 92 ms · 95% within 94 ms\n    60 a second\n",
+			"  traffic   1,204 requests · 3.4 MB received · 12 retried on another connection · 3 more",
+			"  traffic   1,204 requests · 3.4 MB received · 12 retried on another connection\n    3 more\n",
 		},
 	} {
 		if got := folded(tt.line, "    ", 80); got != tt.want {

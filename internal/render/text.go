@@ -55,7 +55,7 @@ func (p *page) answer(r *client.Result) {
 	if err != nil {
 		p.verdict(r, "")
 		p.gap()
-		p.row("Answer", line{{"cannot be read: " + err.Error(), bad}})
+		p.row("Response", line{{"unreadable: " + err.Error(), bad}})
 		return
 	}
 	switch rec.Class {
@@ -149,13 +149,13 @@ func (p *page) truncations(rec *rdap.Record) {
 func saidBy(path string) string {
 	switch member, _, _ := strings.Cut(path, "["); {
 	case member == "entities":
-		return ", says a contact"
+		return ", according to a contact"
 	case member == "nameservers":
-		return ", says a nameserver"
+		return ", according to a nameserver"
 	case strings.HasSuffix(member, "SearchResults"):
-		return ", says a result"
+		return ", according to a result"
 	case strings.HasPrefix(path, "network."):
-		return ", says the network"
+		return ", according to the network"
 	}
 	return ""
 }

@@ -46,7 +46,7 @@ func (p *page) abuseContact(c *person, named bool) []line {
 	case ways != "":
 		l = text(ways)
 	default:
-		parts, missing := nonEmpty(name), "no address published"
+		parts, missing := nonEmpty(name), "no contact address published"
 		for _, a := range c.contact.Addresses {
 			parts, missing = append(parts, address(a)), "no e-mail address or phone number published"
 		}

@@ -20,7 +20,7 @@ func (p *page) autnum(r *client.Result, rec *rdap.Record) {
 	p.gap()
 	s := r.Summary()
 	if size > 1 {
-		p.row("Block", text(numbers).note("the answer is about the block, not about "+r.Query.String()+" alone"))
+		p.row("Block", text(numbers).note("this record covers the whole block, not only "+r.Query.String()))
 	} else {
 		p.value("AS number", numbers)
 	}

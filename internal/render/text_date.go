@@ -57,7 +57,7 @@ func event(events []rdap.Event, action string) (rdap.Event, bool) {
 // when writes the date of an event and how long ago that was.
 func (p *page) when(e rdap.Event) line {
 	if e.Time.IsZero() {
-		return text(e.Raw).and(wary, " (not understood)")
+		return text(e.Raw).and(wary, " (unrecognized)")
 	}
 	return text(p.date(e)).note(ago(p.moment(e), p.now()))
 }
@@ -229,7 +229,7 @@ func (p *page) events(events []rdap.Event, done []string) {
 func (p *page) happened(e rdap.Event) line {
 	l := text(e.Action + " ")
 	if e.Raw == "" {
-		return l.and(faint, "without a date")
+		return l.and(faint, "no date")
 	}
 	return append(l, p.when(e)...)
 }

@@ -60,7 +60,7 @@ func TestDeadline(t *testing.T) {
 			t.Errorf("%s is %q, want %q", date, got, want)
 		}
 	}
-	if got := plainText(p.deadline(rdap.Event{Raw: "soon"})); got != "soon (not understood)" {
+	if got := plainText(p.deadline(rdap.Event{Raw: "soon"})); got != "soon (unrecognized)" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -49,7 +49,7 @@ func aboutOther(r *client.Result) string {
 	if r.Other == "" {
 		return ""
 	}
-	return "the answer is about " + r.Other
+	return "the response is about " + r.Other
 }
 
 // outOfStep says that a server's responses did not belong to their requests; empty if
@@ -58,7 +58,7 @@ func outOfStep(r *client.Result) string {
 	if !r.Desync {
 		return ""
 	}
-	return "desync: responses over HTTP/1.1 did not belong to their requests"
+	return "desync: HTTP/1.1 responses did not match their requests"
 }
 
 // unicodeName writes the name in its own script, if it has one.
@@ -142,7 +142,7 @@ func (p *page) dates(rec *rdap.Record, due bool) {
 		p.row("Expires", missing)
 	}
 	if both && !p.sameTime(registrars, expires) {
-		p.row("", p.deadline(registrars).and(faint, " by the registrar"))
+		p.row("", p.deadline(registrars).and(faint, " according to the registrar"))
 	}
 	p.events(rec.Events, []string{eventRegistration, eventExpiration, eventRegistrarExpiration})
 }
@@ -176,7 +176,7 @@ func (p *page) nameservers(list []rdap.Nameserver, due bool) {
 		lines = append(lines, l)
 	}
 	if lines == nil && due {
-		lines = []line{{{"none published", faint}}}
+		lines = []line{{{"not published", faint}}}
 	}
 	p.row("Nameservers", lines...)
 }
@@ -223,7 +223,7 @@ func keyLines(s *rdap.SecureDNS) []line {
 		lines = append(lines, line{{"DNSKEY " + numbers(k.Flags, k.Protocol, k.Algorithm) + " " + k.PublicKey, faint}})
 	}
 	if s.MaxSigLife != nil {
-		lines = append(lines, line{{"signatures live for at most " + grouped(int64(*s.MaxSigLife)) + " seconds", faint}})
+		lines = append(lines, line{{"maximum signature lifetime " + grouped(int64(*s.MaxSigLife)) + " seconds", faint}})
 	}
 	return lines
 }

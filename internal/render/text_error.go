@@ -33,7 +33,7 @@ func (p *page) refusal(r *client.Result) {
 	p.value("Reason", reason)
 	p.said(e)
 	if e.RetryAfter > 0 && e.Hint == "" {
-		p.value("Come back", "in "+duration(inMillis(e.RetryAfter.Round(time.Second))))
+		p.value("Retry after", duration(inMillis(e.RetryAfter.Round(time.Second))))
 	}
 	p.value("Hint", e.Hint)
 }
@@ -61,15 +61,15 @@ func (p *page) noRecord(r *client.Result) {
 	}
 	lines := []line{text(who + " has no record of " + what).note("HTTP status 404")}
 	if r.IsNotFoundWithoutRDAP() {
-		lines = append(lines, line{{"the response is not RDAP: it may be about something else", wary}})
+		lines = append(lines, line{{"the response is not RDAP; it may refer to something else", wary}})
 	}
 	if r.Query.Type == client.TypeDomain {
-		lines = append(lines, line{{"names that are reserved or blocked may have none either", faint}})
+		lines = append(lines, line{{"reserved and blocked names may return the same result", faint}})
 	}
 	if written := strings.TrimSpace(r.Query.Text); r.Query.Name != "" && strings.ContainsFunc(written, func(c rune) bool { return c > unicode.MaxASCII }) {
 		p.value("Unicode", written) // the name asked for is hard to recognise
 	}
-	p.row("Answer", lines...)
+	p.row("Result", lines...)
 	p.said(r.Err)
 	p.value("Hint", r.Err.Hint)
 }
@@ -85,7 +85,7 @@ func (p *page) said(e *client.Error) {
 			said = append(said, texts(Lines(d))...)
 		}
 	}
-	p.row("Server says", said...)
+	p.row("Message", said...)
 }
 
 // reasonOf returns the message without the server's own words at its end, which

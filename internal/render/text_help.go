@@ -54,7 +54,7 @@ func (p *page) abilities(r *client.Result, conformance []string) {
 	if h.OpenID != nil {
 		can = append(can, text("login by "+strings.Join(openIDWays(h.OpenID), ", ")).note(strings.Join(h.OpenID.Providers, ", ")))
 	}
-	p.row("Can do", can...)
+	p.row("Supports", can...)
 	p.gap()
 	p.row("Profiles", follows...)
 }
@@ -111,29 +111,29 @@ var extensions = []struct {
 	id, words string
 	profile   bool
 }{
-	{"paging", "pages of long answers, counted on request (--count)", false},
-	{"sorting", "sorted answers (--sort)", false},
-	{"subsetting", "parts of objects (--field-set)", false},
+	{"paging", "paging, with result counts (--count)", false},
+	{"sorting", "sorted results (--sort)", false},
+	{"subsetting", "partial responses (--field-set)", false},
 	{"reverse_search", "reverse search", false},
-	{"rirSearch1", "search by relation: what lies around or inside of a network, a block of AS numbers or a reverse domain", false},
+	{"rirSearch1", "relation search (RFC 9910): enclosing or contained networks, AS blocks, reverse domains", false},
 	{"ips", "search for networks", false},
 	{"autnums", "search for AS numbers", false},
 	{"farv1", "login by OpenID Connect", false},
-	{"redacted", "tells what was left out, and why", false},
-	{"geofeed1", "links to geofeeds, where holders say where addresses are used", false},
+	{"redacted", "marks redacted data and the reason (RFC 9537)", false},
+	{"geofeed1", "links to geofeeds: locations of addresses, published by holders (RFC 9632)", false},
 	{"cidr0", "networks as CIDR prefixes", false},
 	{"jscontact", "contacts as JSContact", false},
 	{"jscard", "contacts as JSContact", false},
-	{"versioning", "names the versions of its extensions", false},
-	{"rdap_objectTag", "handles end in the tag of their registry", false},
-	{"redirect_with_content", "redirects that have content of their own", false},
-	{"arin_originas0", "AS numbers that originate a network", false},
-	{"history_version_0", "former versions of objects", false},
+	{"versioning", "reports the versions of its extensions", false},
+	{"rdap_objectTag", "entity handles carry a registry tag (RFC 8521)", false},
+	{"redirect_with_content", "redirects with content", false},
+	{"arin_originas0", "origin AS numbers of a network", false},
+	{"history_version_0", "previous versions of objects", false},
 	{"icann_rdap_response_profile_0", "ICANN's response profile of 2019", true},
 	{"icann_rdap_response_profile_1", "ICANN's response profile of 2024", true},
 	{"icann_rdap_technical_implementation_guide_0", "ICANN's technical guide of 2019", true},
 	{"icann_rdap_technical_implementation_guide_1", "ICANN's technical guide of 2024", true},
-	{"nro_rdap_profile_asn_flat", "AS numbers one by one, as the address registries' profile has them", true},
-	{"nro_rdap_profile_asn_hierarchical", "AS numbers in blocks, as the address registries' profile has them", true},
-	{"nro_rdap_profile", "the address registries' profile", true},
+	{"nro_rdap_profile_asn_flat", "address registries' (NRO) profile, single AS numbers", true},
+	{"nro_rdap_profile_asn_hierarchical", "address registries' (NRO) profile, hierarchical AS blocks", true},
+	{"nro_rdap_profile", "address registries' (NRO) profile", true},
 }

@@ -100,7 +100,7 @@ func (p *page) rangeOf(rec *rdap.Record) {
 	} else if rec.StartAddress != "" || rec.EndAddress != "" {
 		l := text(between(rec.StartAddress, rec.EndAddress))
 		if len(rec.CIDRs) == 0 {
-			l = l.and(wary, " (not understood)")
+			l = l.and(wary, " (unrecognized)")
 		}
 		p.row("Range", l)
 	}

@@ -31,17 +31,17 @@ func foundBy(source bootstrap.Source, entry string) string {
 	var s string
 	switch source {
 	case bootstrap.SourceIANA:
-		s = "from IANA's list"
+		s = "IANA bootstrap"
 	case bootstrap.SourceSnapshot:
-		s = "from the built-in copy of IANA's list"
+		s = "built-in IANA snapshot"
 	case bootstrap.SourceUnlisted:
-		s = "not in IANA's list, known to rdapq"
+		s = "not in IANA's list; from rdapq's own list"
 	case bootstrap.SourceOverride:
-		s = "from your own list"
+		s = "your own bootstrap list"
 	case bootstrap.SourceServer:
-		return "as you said"
+		return "from --server"
 	case bootstrap.SourceReferral:
-		return "another server pointed there"
+		return "via referral"
 	default:
 		s = string(source)
 	}
@@ -62,7 +62,7 @@ func connection(r *client.Result) line {
 		l = l.and(i, s)
 	}
 	if r.Cached {
-		add(good, "from the cache")
+		add(good, "from cache")
 	}
 	t := &r.Conn
 	if t.ConnID != 0 {
@@ -144,7 +144,7 @@ func (p *page) details(r *client.Result) {
 	for _, problem := range slices.Concat(rec.Problems, rec.CardProblems()) {
 		l := text(problem.String())
 		if problem.Lost {
-			l = l.and(wary, " (left out)")
+			l = l.and(wary, " (omitted)")
 		}
 		problems = append(problems, l)
 	}

@@ -86,7 +86,7 @@ func TestContactRemarks(t *testing.T) {
 	}, ",") + `]`
 	for class, got := range classText(t, entities, TextOptions{}) {
 		wantLines(t, class, got, "Tech          redacted for privacy", "Admin         redacted for privacy", "-2023_C-TEST", "Billing       country DE",
-			"Sponsor       Sponsor", "              Comments: One. Two.", "              Long: … (whole with -v)", "Abuse         a@x.example", "              Unvalidated POC: no response", "-word word")
+			"Sponsor       Sponsor", "              Comments: One. Two.", "              Long: … (full text with -v)", "Abuse         a@x.example", "              Unvalidated POC: no response", "-word word")
 	}
 	for class, got := range classText(t, entities, TextOptions{Verbose: true}) {
 		wantLines(t, class, got, "Tech          redacted for privacy (2023_C-TEST)", "              EMAIL REDACTED FOR PRIVACY: Please query", "              status validated", "              Long: "+strings.TrimSpace(long))

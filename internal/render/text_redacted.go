@@ -186,7 +186,7 @@ func methodWords(method string) string {
 	case strings.EqualFold(method, "partialValue"):
 		return "partly redacted"
 	case strings.EqualFold(method, "replacementValue"):
-		return "redacted, something else stands in its place"
+		return "redacted, replaced by another value"
 	}
 	return "redacted"
 }

@@ -31,7 +31,7 @@ func (p *page) remarkLines(list []rdap.Notice) []line {
 		case len(lines) == maxContactRemarks || columns(whole) > shortRemark && strings.TrimSpace(n.Title) == "":
 			skipped++
 		case columns(whole) > shortRemark:
-			lines = append(lines, line{{strings.TrimSpace(flat(n.Title)) + ": … (whole with -v)", faint}})
+			lines = append(lines, line{{strings.TrimSpace(flat(n.Title)) + ": … (full text with -v)", faint}})
 		default:
 			lines = append(lines, line{{whole, faint}})
 		}

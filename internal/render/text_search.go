@@ -21,7 +21,7 @@ func (p *page) search(r *client.Result, rec *rdap.Record) {
 		for i := range r.Paging.Pages {
 			more, err := r.Paging.Pages[i].Record()
 			if err != nil {
-				lines = append(lines, line{{"page " + strconv.Itoa(r.Paging.Pages[i].Number) + " cannot be read: " + err.Error(), bad}})
+				lines = append(lines, line{{"page " + strconv.Itoa(r.Paging.Pages[i].Number) + " is unreadable: " + err.Error(), bad}})
 				continue
 			}
 			shown += len(more.Results)
@@ -35,7 +35,7 @@ func (p *page) search(r *client.Result, rec *rdap.Record) {
 	p.row("Results", lines...)
 	if r.Paging != nil && !r.Paging.Complete {
 		p.gap()
-		p.row("Incomplete", line{{"there are more", wary}}.note(r.Paging.Stopped))
+		p.row("Incomplete", line{{"more results exist", wary}}.note(r.Paging.Stopped))
 	}
 	p.remarks(rec.Remarks)
 }

@@ -22,7 +22,7 @@ func TestTextOfShapes(t *testing.T) {
 			"              https://keeper.example/whois/",
 			"              https://harbour.example/form · master@harbour.example",
 			"Updated       2024-02-11 (19 days ago)",
-			"Incomplete    Object truncated due to authorization, says a contact (Some of the data in this object has been removed.)",
+			"Incomplete    Object truncated due to authorization, according to a contact (Some of the data in this object has been removed.)",
 		}},
 		{"lacnic-2015.json", "ip", "198.51.100.161", false, []string{
 			"198.51.100.161: found",
@@ -30,7 +30,7 @@ func TestTextOfShapes(t *testing.T) {
 			"              abuso@cordillera.example · 52  2225550100",
 		}},
 		{"numeric-handle.json", "autnum", "64510", false, []string{
-			"Abuse         Rui Exemplo (no address published)",
+			"Abuse         Rui Exemplo (no contact address published)",
 			"Admin         Rui Exemplo (also abuse)",
 		}},
 		{"minimal-odd.json", "domain", "odd.example", false, []string{"Contact       unreadable"}},
@@ -38,13 +38,13 @@ func TestTextOfShapes(t *testing.T) {
 			"DNSSEC        signed (DS 0, algorithm 13; DS 64156; 1 key)",
 			"              DS 64156 ? 1 DE3B",
 			"              DNSKEY 257 3 8 AwEAAa6e",
-			"              signatures live for at most 604,800 seconds",
+			"              maximum signature lifetime 604,800 seconds",
 			"Variants      fõo.example, föo.example (registered, conjoined)",
 		}},
 		{"redacted-methods.json", "domain", "linden.example", false, []string{
 			"              Name: redacted (Server policy)",
 			"              Phone: partly redacted (Client request)",
-			"              Email: redacted, something else stands in its place (Server policy)",
+			"              Email: redacted, replaced by another value (Server policy)",
 			"Redacted      Registry Domain ID: redacted (Server policy)",
 			"              Billing Contact: redacted (Refer to the registrant)",
 		}},
@@ -62,7 +62,7 @@ func TestTextOfShapes(t *testing.T) {
 		}},
 		{"revdns-network.json", "domain", "100.51.198.in-addr.arpa", true, []string{
 			"Range         198.51.100.0 – 198.51.100.255",
-			"Problems      network.entities[0].vcardArray[1][0]: property has only one element (left out)",
+			"Problems      network.entities[0].vcardArray[1][0]: property has only one element (omitted)",
 		}},
 		{"entity-holdings.json", "entity", "HOLD-1", false, []string{
 			"Acted         last changed 1991-12-31 (32 years ago)",

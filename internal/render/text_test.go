@@ -73,7 +73,7 @@ func TestTextNeverPromises(t *testing.T) {
 // TestTextOfUnicodeNotFound: who wrote a name in its own script sees it beside
 // the A-labels that were asked for.
 func TestTextOfUnicodeNotFound(t *testing.T) {
-	for text, want := range map[string]string{"bücher.example": "\n\nUnicode       bücher.example\nAnswer ", "xn--bcher-kva.example": "\n\nAnswer "} {
+	for text, want := range map[string]string{"bücher.example": "\n\nUnicode       bücher.example\nResult ", "xn--bcher-kva.example": "\n\nResult "} {
 		q, err := client.Parse(text)
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func TestStatusMeaning(t *testing.T) {
 		{"client transfer prohibited", "transfer locked by the registrar"},
 		{"server update prohibited", "changes locked by the registry"},
 		{"delete prohibited", "deletion locked"},
-		{"server hold", "taken out of the DNS by the registry"},
+		{"server hold", "removed from the DNS by the registry"},
 		{"never heard of", ""},
 		{"client sneeze prohibited", ""},
 	}

@@ -111,7 +111,7 @@ func (t *Traces) add(r *client.Result, label string) {
 	case len(t.lookups) == maxTraces:
 		t.more++
 	case r.Cached && r.Conn.ConnID == 0:
-		t.lookups = append(t.lookups, tracedLookup{label: label, details: []string{"from memory"}, start: r.Time})
+		t.lookups = append(t.lookups, tracedLookup{label: label, details: []string{"from cache"}, start: r.Time})
 	case r.Conn.ConnID == 0:
 		detail := "no connection"
 		if r.Err != nil {
@@ -156,7 +156,7 @@ func traceDetails(r *client.Result) []string {
 		}
 	}
 	if before := earlier(r); before > 0 {
-		parts = append(parts, "earlier requests "+duration(inMillis(before)))
+		parts = append(parts, "previous requests "+duration(inMillis(before)))
 	}
 	return parts
 }

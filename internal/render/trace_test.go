@@ -140,7 +140,7 @@ func TestWaterfall(t *testing.T) {
 		"a         ▒▒▒▒▒▒▒▒▒▓▓▓▓▓▓▓▓▓▓█████████ 270 ms\n" +
 		"b\\x1b[2J                              ····█████████─ 130 ms\n" +
 		"short                                              █ 1.0 ms\n" +
-		"· queue   ▒ TCP   ▓ TLS   █ first byte   ─ transfer   all on one scale\n"
+		"· queue   ▒ TCP   ▓ TLS   █ first byte   ─ transfer   same scale\n"
 	if got := Waterfall(bars, 10+2+40+8); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}

@@ -82,7 +82,7 @@ func Waterfall(bars []Bar, width int) string {
 			legend = append(legend, string(g.glyph)+" "+g.name)
 		}
 	}
-	out.WriteString(strings.Join(append(legend, "all on one scale"), "   ") + "\n")
+	out.WriteString(strings.Join(append(legend, "same scale"), "   ") + "\n")
 	return out.String()
 }
 
