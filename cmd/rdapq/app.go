@@ -228,7 +228,7 @@ func (a *app) openReceipt() (*os.File, error) {
 	}
 	f, err := os.Create(a.opts.statsFile)
 	if err != nil {
-		return nil, cannotOpen("receipt", a.opts.statsFile, err)
+		return nil, cannotOpen("stats-file", "receipt", a.opts.statsFile, err)
 	}
 	return f, nil
 }
@@ -248,7 +248,7 @@ func (a *app) receipt(file *os.File, report render.Report) error {
 		err = e
 	}
 	if err != nil {
-		return noRunf("", "cannot write the receipt: %w", err)
+		return noRunf(about("stats-file"), "", "cannot write the receipt: %w", err)
 	}
 	return nil
 }

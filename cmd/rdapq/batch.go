@@ -69,19 +69,19 @@ func (o *batchOptions) check(file bool, format string) error {
 	formatHasFields := slices.Contains([]string{render.FormatNDJSON, render.FormatCSV, render.FormatTable, render.FormatJQ}, format)
 	switch {
 	case !slices.Contains(inputFormats, o.inputFormat):
-		return usagef("one of "+strings.Join(inputFormats, ", "), "--input-format does not take %q", o.inputFormat)
+		return usagef(about("input-format"), "one of "+strings.Join(inputFormats, ", "), "--input-format does not take %q", o.inputFormat)
 	case o.column != "" && o.inputFormat != "auto" && o.inputFormat != string(input.CSV):
-		return usagef("leave one of them out", "--column is for CSV, --input-format says %s", o.inputFormat)
+		return usagef(about("column", "input-format"), "leave one of them out", "--column is for CSV, --input-format says %s", o.inputFormat)
 	case o.field != "" && o.inputFormat != "auto" && o.inputFormat != string(input.NDJSON):
-		return usagef("leave one of them out", "--field is for NDJSON, --input-format says %s", o.inputFormat)
+		return usagef(about("field", "input-format"), "leave one of them out", "--field is for NDJSON, --input-format says %s", o.inputFormat)
 	case o.column != "" && o.field != "":
-		return usagef("--column is for CSV, --field for NDJSON", "--column and --field exclude each other")
+		return usagef(about("column", "field"), "--column is for CSV, --field for NDJSON", "--column and --field exclude each other")
 	case o.maxWait < 0 && o.maxWait != usualWait:
-		return usagef("", "--max-wait must not be negative")
+		return usagef(about("max-wait"), "", "--max-wait must not be negative")
 	case o.attempts < 1:
-		return usagef("", "--attempts must be at least 1")
+		return usagef(about("attempts"), "", "--attempts must be at least 1")
 	case len(o.fields) > 0 && !formatHasFields:
-		return usagef("add --format ndjson, csv or table", "--fields says what rows have, and %s has none", format)
+		return usagef(about("fields"), "add --format ndjson, csv or table", "--fields says what rows have, and %s has none", format)
 	}
 	if !file {
 		for flag, given := range map[string]bool{
@@ -89,18 +89,18 @@ func (o *batchOptions) check(file bool, format string) error {
 			"--input-format": o.inputFormat != "auto", "--fsync": o.fsync, "--spill-max": o.spillMax != client.DefaultMaxSpill,
 		} {
 			if given {
-				return usagef("put the queries into a file, one a line", "%s is for --file", flag)
+				return usagef(about(flag), "put the queries into a file, one per line", "%s is for --file", flag)
 			}
 		}
 	}
 	if _, err := o.parseRates(); err != nil {
-		return usagef("", "--rate: %w", err)
+		return usagef(about("rate"), "", "--rate: %w", err)
 	}
 	if _, err := o.parseGroups(); err != nil {
-		return usagef("a name and hosts, such as verisign=rdap.verisign.com,tld-rdap.verisign.com", "--group: %w", err)
+		return usagef(about("group"), "a name and hosts, such as verisign=rdap.verisign.com,tld-rdap.verisign.com", "--group: %w", err)
 	}
 	if err := render.CheckFields(o.fields); err != nil {
-		return usagef("--fields help lists them; a path such as rdap.secureDNS.delegationSigned or registrar.abuse_email leads into a member", "%w", err)
+		return usagef(about("fields"), "--fields help lists them; a path such as rdap.secureDNS.delegationSigned or registrar.abuse_email leads into a member", "%w", err)
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ func (r *batchRun) resumeHint(err error) error {
 	if !ok || coded.hint != "" {
 		return err
 	}
-	return &codedError{code: coded.code, hint: "to go on when that is mended: " + r.app.resumeLine(), err: coded.err}
+	return &codedError{code: coded.code, flags: coded.flags, hint: "to go on when that is mended: " + r.app.resumeLine(), err: coded.err}
 }
 
 // summary prints what a batch came to.

@@ -69,7 +69,7 @@ func (a *app) measure(ctx context.Context, args []string) error {
 	// Nothing but the demo registry is to be had without a query.
 	o.demo = o.demo || len(args) == 0 && o.file == "" && o.server == ""
 	if len(args) == 0 && o.file == "" && o.server != "" {
-		return usagef("rdapq bench -s URL example.com", "no query to ask that server")
+		return usagef(nil, "rdapq bench -s URL example.com", "no query to ask that server")
 	}
 	if err := o.checkBench(args); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (a *app) measure(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(r.Modes) == 0 {
-		return noRunf("", "nothing was measured: %s: %s", r.Skipped[0].Mode, r.Skipped[0].Reason)
+		return noRunf(nil, "", "nothing was measured: %s: %s", r.Skipped[0].Mode, r.Skipped[0].Reason)
 	}
 	if slices.ContainsFunc(r.Modes, func(m measure.Result) bool { return m.Unanswered > 0 }) {
 		a.exit = exitSomeFail
@@ -127,7 +127,7 @@ func (o *benchOptions) size(ctx context.Context, c *measure.Config) error {
 	if !c.Demo && (o.lookups == 0 || o.runs == 0) {
 		lookups, runs = measure.Polite(ctx, c.Resolver, c.Queries, len(c.Modes))
 		if lookups == 0 {
-			return usagef("ask for fewer modes, or say how many with -n and --runs", "%d modes take more than the %d lookups that a server is asked for", len(c.Modes), measure.PoliteLookups)
+			return usagef(nil, "ask for fewer modes, or say how many with -n and --runs", "%d modes take more than the %d lookups that a server is asked for", len(c.Modes), measure.PoliteLookups)
 		}
 		if o.lookups > 0 {
 			runs = measure.PoliteRuns
@@ -185,14 +185,14 @@ func (a *app) benchQueries(ctx context.Context, args []string) ([]client.Query, 
 	var queries []client.Query
 	for in, err := range src.queries(func(int64) (bool, error) { return true, nil }) {
 		if err != nil {
-			return nil, noRunf("", "cannot read the input: %w", err)
+			return nil, noRunf(about("file"), "", "cannot read the input: %w", err)
 		}
 		q, err := client.ParseAs(in.Type, in.Text)
 		if err != nil {
-			return nil, usagef("", "%w", err)
+			return nil, usagef(nil, "", "%w", err)
 		}
 		if q.Search != nil {
-			return nil, usagef("leave it out", "bench measures lookups, and %s is a search", render.Safe(in.Text))
+			return nil, usagef(about("file"), "leave it out", "bench measures lookups, and %s is a search", render.Safe(in.Text))
 		}
 		q.Server = in.Server
 		if queries = append(queries, q); len(queries) == maxBenchQueries {
@@ -201,7 +201,7 @@ func (a *app) benchQueries(ctx context.Context, args []string) ([]client.Query, 
 	}
 	a.warnTrailing(src)
 	if len(queries) == 0 {
-		return nil, noRunf("", "no query to measure with")
+		return nil, noRunf(nil, "", "no query to measure with")
 	}
 	return queries, nil
 }

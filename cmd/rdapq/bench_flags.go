@@ -44,15 +44,15 @@ func (o *benchOptions) check() ([]measure.Mode, error) {
 	modes, err := measure.ParseModes(o.modes)
 	switch {
 	case err != nil:
-		return nil, usagef("--modes takes "+strings.Join(measure.Words(), ", ")+", also joined by +", "%w", err)
+		return nil, usagef(about("modes"), "--modes takes "+strings.Join(measure.Words(), ", ")+", also joined by +", "%w", err)
 	case o.lookups < 0:
-		return nil, usagef("", "--lookups must be at least 1")
+		return nil, usagef(about("lookups"), "", "--lookups must be at least 1")
 	case o.runs < 0:
-		return nil, usagef("", "--runs must be at least 1")
+		return nil, usagef(about("runs"), "", "--runs must be at least 1")
 	case o.jobs < 0:
-		return nil, usagef("", "--jobs must be at least 1")
+		return nil, usagef(about("jobs"), "", "--jobs must be at least 1")
 	case o.json && o.markdown:
-		return nil, usagef("leave one of them out", "--json and --markdown exclude each other")
+		return nil, usagef(about("json", "markdown"), "leave one of them out", "--json and --markdown exclude each other")
 	}
 	return modes, nil
 }

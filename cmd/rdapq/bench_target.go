@@ -80,7 +80,7 @@ func (a *app) newTarget() (*target, error) {
 func (t *target) useDemo(boot *bootstrap.Config, o *options) error {
 	demo, err := rdaptest.NewDemo(o.demoRTT)
 	if err != nil {
-		return noRunf("", "cannot start the demo registry: %w", err)
+		return noRunf(nil, "", "cannot start the demo registry: %w", err)
 	}
 	t.demo = demo
 	boot.Files, boot.IANAOnly = bootFiles(demo.Registries()), true

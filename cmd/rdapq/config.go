@@ -39,7 +39,7 @@ func (s *settings) fromConfig(f *pflag.FlagSet) error {
 	case isNowhere(err) && !given:
 		return nil
 	case err != nil:
-		return usagef("", "cannot read the configuration: %w", err)
+		return usagef(nil, "", "cannot read the configuration: %w", err)
 	}
 	defer file.Close()
 	return s.readConfig(f, file, name)
@@ -82,7 +82,7 @@ func (s *settings) readConfig(f *pflag.FlagSet, r io.Reader, name string) error 
 			if first, _, more := strings.Cut(key, " "); more && f.Lookup(first) != nil {
 				hint = "a setting is written like " + first + " = VALUE"
 			}
-			return usagef(hint, "%s, line %d: there is no setting %q", name, n, key)
+			return usagef(nil, hint, "%s, line %d: there is no setting %q", name, n, key)
 		}
 		if !has {
 			value = flag.NoOptDefVal
@@ -90,9 +90,10 @@ func (s *settings) readConfig(f *pflag.FlagSet, r io.Reader, name string) error 
 		set := setting{flag: flag, value: value, place: fmt.Sprintf("%s, line %d", name, n), file: true}
 		switch {
 		case value == "":
-			return usagef("", "%s: a value is missing", set.place)
+			return usagef(nil, "", "%s: a value is missing", set.place)
 		case flag.Value.Type() == "stringArray":
 			repeated[key] = append(repeated[key], value)
+			set.also = given[key]
 			s.add(set)
 		case !given[key]:
 			if err := badValue(set.place+": "+key, f.Set(key, value)); err != nil {
@@ -102,13 +103,13 @@ func (s *settings) readConfig(f *pflag.FlagSet, r io.Reader, name string) error 
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return usagef("", "cannot read the configuration %s: %w", name, err)
+		return usagef(nil, "", "cannot read the configuration %s: %w", name, err)
 	}
 	for key, values := range repeated {
 		flag := f.Lookup(key)
 		list := flag.Value.(pflag.SliceValue) // as its type says
 		if err := list.Replace(append(values, list.GetSlice()...)); err != nil {
-			return usagef("", "%s: %s: %w", name, key, err)
+			return usagef(nil, "", "%s: %s: %w", name, key, err)
 		}
 		flag.Changed = true
 	}

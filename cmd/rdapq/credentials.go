@@ -31,7 +31,7 @@ func readCredentials() (map[string]*client.Credential, error) {
 	if text := os.Getenv(credentialsVariable); text != "" {
 		list, err := client.ParseCredentials(strings.NewReader(text))
 		if err != nil {
-			return nil, usagef("", "the variable %s: %w", credentialsVariable, err)
+			return nil, usagef(nil, "", "the variable %s: %w", credentialsVariable, err)
 		}
 		return list, nil
 	}
@@ -45,15 +45,15 @@ func readCredentials() (map[string]*client.Credential, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, usagef("", "cannot read the credentials: %w", err)
+		return nil, usagef(nil, "", "cannot read the credentials: %w", err)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, usagef("chmod 600 "+name, "others can read the credentials in %s", name)
+		return nil, usagef(nil, "chmod 600 "+name, "others can read the credentials in %s", name)
 	}
 	list, err := client.ParseCredentials(f)
 	if err != nil {
-		return nil, usagef("", "%s: %w", name, err)
+		return nil, usagef(nil, "", "%s: %w", name, err)
 	}
 	return list, nil
 }

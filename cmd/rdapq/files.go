@@ -39,16 +39,16 @@ func (a *app) checkFiles() error {
 	for i, w := range wrote {
 		for _, r := range read {
 			if w.is(r) {
-				return usagef("name another file", "%s is the file that %s reads", w.flag, r.flag)
+				return usagef(about(w.flag, r.flag), "name another file", "%s is the file that %s reads", w.flag, r.flag)
 			}
 		}
 		for _, other := range wrote[:i] {
 			if w.is(other) {
-				return usagef("name another file", "%s and %s are one file", other.flag, w.flag)
+				return usagef(about(other.flag, w.flag), "name another file", "%s and %s are one file", other.flag, w.flag)
 			}
 		}
 		if o.output != "" && w.flag != "--output" && w.is(placeOf("", o.output+journal.SidecarSuffix)) {
-			return usagef("name another file", "%s is the file that belongs to --output", w.flag)
+			return usagef(about("output"), "name another file", "%s is the file that belongs to --output", w.flag)
 		}
 	}
 	return nil
@@ -103,7 +103,7 @@ func (p place) is(other place) bool {
 
 // cannotOpen is the error of a file that was to be written, by the name that the
 // user gave it, and says what to do.
-func cannotOpen(what, name string, err error) error {
+func cannotOpen(flag, what, name string, err error) error {
 	// The file beside the journal is opened first; if it isn't there, whatever keeps
 	// it from being made keeps the journal from that, too.
 	path, ok := errors.AsType[*fs.PathError](err)
@@ -111,7 +111,7 @@ func cannotOpen(what, name string, err error) error {
 		if _, e := os.Lstat(path.Path); e != nil {
 			err = &fs.PathError{Op: path.Op, Path: name, Err: path.Err}
 		} else if path.Path == name+journal.SidecarSuffix {
-			return noRunf("it belongs to "+name+": move it away, or name another file", "cannot write the %s: %w", what, err)
+			return noRunf(about(flag), "it belongs to "+name+": move it away, or name another file", "cannot write the %s: %w", what, err)
 		}
 	}
 	folder := filepath.Dir(name)
@@ -129,5 +129,5 @@ func cannotOpen(what, name string, err error) error {
 			hint = "name a file in it"
 		}
 	}
-	return noRunf(hint, "cannot write the %s: %w", what, err)
+	return noRunf(about(flag), hint, "cannot write the %s: %w", what, err)
 }

@@ -172,29 +172,29 @@ func (o *options) check(args []string) error {
 	}
 	switch {
 	case o.file != "" && len(args) > 0:
-		return usagef("put the queries into the file, or leave --file out", "queries come from arguments or from --file, not both")
+		return usagef(about("file"), "put the queries into the file, or leave --file out", "queries come from arguments or from --file, not both")
 	case o.file == "" && len(args) == 0 && o.typ != "help":
-		return usagef("rdapq example.com, or rdapq -f - for a list on standard input; rdapq -h tells more", "no query")
+		return usagef(nil, "rdapq example.com, or rdapq -f - for a list on standard input; rdapq -h tells more", "no query")
 	case o.file == "" && o.typ != string(client.TypeEntity) && slices.Contains(args, "-"):
-		return usagef("-f - reads queries from standard input, one a line", `"-" is no query`)
+		return usagef(nil, "-f - reads queries from standard input, one a line", `"-" is no query`)
 	case o.typ == "help" && o.server == "" && len(args) == 0 && o.demo:
-		return usagef("rdapq --demo https://rdap.re.example/help", "a help query needs a server")
+		return usagef(nil, "rdapq --demo https://rdap.re.example/help", "a help query needs a server")
 	case o.typ == "help" && o.server == "" && len(args) == 0:
-		return usagef("name the server: -t help -s https://rdap.example/", "a help query needs a server")
+		return usagef(nil, "name the server: -t help -s https://rdap.example/", "a help query needs a server")
 	case o.jobs < 1:
-		return usagef("", "--jobs must be at least 1")
+		return usagef(about("jobs"), "", "--jobs must be at least 1")
 	case o.perHost < 1:
-		return usagef("", "--per-host must be at least 1")
+		return usagef(about("per-host"), "", "--per-host must be at least 1")
 	case o.conns < 0:
-		return usagef("", "--http1-connections must be at least 1")
+		return usagef(about("http1-connections"), "", "--http1-connections must be at least 1")
 	case o.timeout <= 0:
-		return usagef("a time such as 15s", "--timeout must be more than 0")
+		return usagef(about("timeout"), "a time such as 15s", "--timeout must be more than 0")
 	case o.maxTime < 0:
-		return usagef("a time such as 30s", "--max-time must be more than 0")
+		return usagef(about("max-time"), "a time such as 30s", "--max-time must be more than 0")
 	case o.demoRTT < 0:
-		return usagef("a time such as 90ms, or 0", "--demo-rtt must not be negative")
+		return usagef(about("demo-rtt"), "a time such as 90ms, or 0", "--demo-rtt must not be negative")
 	case o.demo && (o.server != "" || o.ca != "" || o.overrides != ""):
-		return usagef("leave --demo out to ask real servers; one of the demo's is asked by a URL: https://rdap.re.example/help", "--demo has servers and certificates of its own: it does not go with --server, --ca or --bootstrap-overrides")
+		return usagef(about("demo", "server", "ca", "bootstrap-overrides"), "leave --demo out to ask real servers; one of the demo's is asked by a URL: https://rdap.re.example/help", "--demo has servers and certificates of its own: it does not go with --server, --ca or --bootstrap-overrides")
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func one(flag, value string, allowed []string) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return usagef("one of "+strings.Join(strings.Fields(strings.Join(allowed, " ")), ", "), "%s does not take %q", flag, value)
+	return usagef(about(flag), "one of "+strings.Join(strings.Fields(strings.Join(allowed, " ")), ", "), "%s does not take %q", flag, value)
 }
 
 // newCommand builds the command line.

@@ -25,7 +25,7 @@ func clientCertificates(list []string, passwordFile string) (func(origin string)
 	if passwordFile != "" {
 		b, err := os.ReadFile(passwordFile)
 		if err != nil {
-			return nil, usagef("", "cannot read --client-cert-password-file: %w", err)
+			return nil, usagef(about("client-cert-password-file"), "", "cannot read --client-cert-password-file: %w", err)
 		}
 		password = strings.TrimRight(string(b), "\r\n")
 	}
@@ -33,12 +33,12 @@ func clientCertificates(list []string, passwordFile string) (func(origin string)
 	for _, text := range list {
 		host, files, ok := strings.Cut(text, "=")
 		if !ok || host == "" || files == "" {
-			return nil, usagef("such as rdap.example=client.pem or rdap.example:8443=client.p12", "--client-cert does not take %q", text)
+			return nil, usagef(about("client-cert"), "such as rdap.example=client.pem or rdap.example:8443=client.p12", "--client-cert does not take %q", text)
 		}
 		file, key, _ := strings.Cut(files, ",")
 		cert, err := pool.LoadClientCertificate(file, key, password)
 		if err != nil {
-			return nil, usagef("PEM with its key, or PKCS#12 with its password in "+certPassword+" or --client-cert-password-file", "--client-cert: %w", err)
+			return nil, usagef(about("client-cert"), "PEM with its key, or PKCS#12 with its password in "+certPassword+" or --client-cert-password-file", "--client-cert: %w", err)
 		}
 		certs[strings.ToLower(strings.TrimSuffix(host, ":443"))] = cert
 	}
@@ -57,11 +57,11 @@ func (o *options) trust(c *pool.Config) error {
 	if o.ca != "" {
 		pem, err := os.ReadFile(o.ca)
 		if err != nil {
-			return usagef("", "cannot read --ca: %w", err)
+			return usagef(about("ca"), "", "cannot read --ca: %w", err)
 		}
 		c.TLS.RootCAs = x509.NewCertPool()
 		if !c.TLS.RootCAs.AppendCertsFromPEM(pem) {
-			return usagef("it must hold certificates as PEM", "no certificate in --ca %s", o.ca)
+			return usagef(about("ca"), "it must hold certificates as PEM", "no certificate in --ca %s", o.ca)
 		}
 		c.Trust = fmt.Sprintf("ca %x", sha256.Sum256(pem))
 		if o.insecure {

@@ -91,10 +91,10 @@ func (s *source) open(ctx context.Context, in io.Reader) error {
 		return ctx.Err()
 	}
 	if missing, ok := errors.AsType[*input.ColumnError](err); ok {
-		return usagef("it has "+strings.Join(missing.Header, ", "), "%w", err)
+		return usagef(about("column"), "it has "+strings.Join(missing.Header, ", "), "%w", err)
 	}
 	if err != nil {
-		return noRunf("", "cannot read the input: %w", err)
+		return noRunf(about("file"), "", "cannot read the input: %w", err)
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (a *app) openInput(name string) (io.ReadCloser, error) {
 		}
 	}
 	if err != nil {
-		return nil, noRunf("give a file with one query a line, or - for standard input", "cannot read the input: %w", err)
+		return nil, noRunf(about("file"), "give a file with one query a line, or - for standard input", "cannot read the input: %w", err)
 	}
 	return f, nil
 }
@@ -134,7 +134,7 @@ func (s *source) fingerprint(ctx context.Context, wanted bool) (*journal.Input, 
 	// By offsets, which leaves alone where the reader is.
 	in, err := journal.Fingerprint(s.name, &interruptible{ctx, io.NewSectionReader(s.file, 0, 1<<62)})
 	if err != nil {
-		return nil, noRunf("", "cannot read the input: %w", err)
+		return nil, noRunf(about("file"), "", "cannot read the input: %w", err)
 	}
 	return in, nil
 }

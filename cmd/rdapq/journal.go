@@ -51,15 +51,15 @@ func (a *app) journalError(err error) error {
 	_, corrupt := errors.AsType[*journal.CorruptError](err)
 	switch {
 	case changed:
-		return usagef(start, "cannot go on with %s: %w", name, err)
+		return usagef(about("output"), start, "cannot go on with %s: %w", name, err)
 	case corrupt:
-		return usagef(start, "cannot go on: %w", err)
+		return usagef(about("output"), start, "cannot go on: %w", err)
 	case errors.Is(err, journal.ErrForeign):
-		return usagef(start, "cannot write %s: %w", name, err)
+		return usagef(about("output"), start, "cannot write %s: %w", name, err)
 	case errors.Is(err, journal.ErrLocked):
-		return noRunf("wait for its end, or name another file", "cannot write %s: %w", name, err)
+		return noRunf(about("output"), "wait for its end, or name another file", "cannot write %s: %w", name, err)
 	}
-	return cannotOpen("output", name, err)
+	return cannotOpen("output", "output", name, err)
 }
 
 // sameRows are flags that rows don't depend on, by how they are asked for and

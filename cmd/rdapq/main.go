@@ -10,6 +10,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -53,7 +54,7 @@ func run(a *app, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case errors.Is(err, syscall.EPIPE):
 		return a.exit
 	}
-	say(a.stderr, "", a.settings.blame(err))
+	say(a.stderr, "", a.settings.attribute(err))
 	var coded *codedError
 	if errors.As(err, &coded) {
 		return coded.code
@@ -63,18 +64,27 @@ func run(a *app, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // A codedError ends the command with a message, a hint and an exit code.
 type codedError struct {
-	code int
-	hint string
-	err  error
+	code  int
+	hint  string
+	flags []string // names of those that it is about
+	err   error
 }
 
 func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }
 
-func usagef(hint, format string, args ...any) error {
-	return &codedError{code: exitUsage, hint: hint, err: fmt.Errorf(format, args...)}
+// about names the flags that an error is about, with or without their hyphens.
+func about(flags ...string) []string {
+	for i, f := range flags {
+		flags[i] = strings.TrimLeft(f, "-")
+	}
+	return flags
 }
 
-func noRunf(hint, format string, args ...any) error {
-	return &codedError{code: exitNoRun, hint: hint, err: fmt.Errorf(format, args...)}
+func usagef(flags []string, hint, format string, args ...any) error {
+	return &codedError{code: exitUsage, flags: flags, hint: hint, err: fmt.Errorf(format, args...)}
+}
+
+func noRunf(flags []string, hint, format string, args ...any) error {
+	return &codedError{code: exitNoRun, flags: flags, hint: hint, err: fmt.Errorf(format, args...)}
 }

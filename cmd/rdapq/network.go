@@ -67,31 +67,31 @@ func (o *networkOptions) register(f *pflag.FlagSet) {
 func (o *networkOptions) check(demo bool) error {
 	switch {
 	case !slices.Contains(httpModes, o.http):
-		return usagef("one of "+strings.Join(httpModes, ", "), "--http does not take %q", o.http)
+		return usagef(about("http"), "one of "+strings.Join(httpModes, ", "), "--http does not take %q", o.http)
 	case o.noReuse && o.fresh:
-		return usagef("--no-reuse resumes nothing, --fresh-connections resumes sessions", "--no-reuse and --fresh-connections exclude each other")
+		return usagef(about("no-reuse", "fresh-connections"), "--no-reuse resumes nothing, --fresh-connections resumes sessions", "--no-reuse and --fresh-connections exclude each other")
 	case o.ipv4 && o.ipv6:
-		return usagef("leave both out to use both", "-4 and -6 exclude each other")
+		return usagef(about("ipv4", "ipv6"), "leave both out to use both", "-4 and -6 exclude each other")
 	case !slices.Contains(tlsNames, o.tlsMin):
-		return usagef("one of "+strings.Join(tlsNames, ", "), "--tls-min does not take %q", o.tlsMin)
+		return usagef(about("tls-min"), "one of "+strings.Join(tlsNames, ", "), "--tls-min does not take %q", o.tlsMin)
 	case !slices.Contains(tlsNames, o.tlsMax):
-		return usagef("one of "+strings.Join(tlsNames, ", "), "--tls-max does not take %q", o.tlsMax)
+		return usagef(about("tls-max"), "one of "+strings.Join(tlsNames, ", "), "--tls-max does not take %q", o.tlsMax)
 	case tlsVersions[o.tlsMin] > tlsVersions[o.tlsMax]:
-		return usagef("", "--tls-min %s is newer than --tls-max %s", o.tlsMin, o.tlsMax)
+		return usagef(about("tls-min", "tls-max"), "", "--tls-min %s is newer than --tls-max %s", o.tlsMin, o.tlsMax)
 	case o.connectTime < 0:
-		return usagef("a time such as 10s", "--connect-timeout must not be negative")
+		return usagef(about("connect-timeout"), "a time such as 10s", "--connect-timeout must not be negative")
 	case o.maxConnAge < 0:
-		return usagef("a time such as 10m", "--max-conn-age must not be negative")
+		return usagef(about("max-conn-age"), "a time such as 10m", "--max-conn-age must not be negative")
 	case o.http == "3" && o.tlsMax != "1.3":
-		return usagef("leave --tls-max out", "--http 3 needs TLS 1.3, and --tls-max is %s", o.tlsMax)
+		return usagef(about("http", "tls-max"), "leave --tls-max out", "--http 3 needs TLS 1.3, and --tls-max is %s", o.tlsMax)
 	case demo && o.http == "3":
-		return usagef("rdapq bench --modes h3 has a demo registry that does", "--http 3 does not go with --demo, whose servers do not speak it")
+		return usagef(about("http", "demo"), "rdapq bench --modes h3 has a demo registry that does", "--http 3 does not go with --demo, whose servers do not speak it")
 	case demo && o.bind != "":
-		return usagef("leave it out to ask the demo registry", "--bind does not go with --demo, whose servers are in the same process")
+		return usagef(about("bind", "demo"), "leave it out to ask the demo registry", "--bind does not go with --demo, whose servers are in the same process")
 	case o.fastOpen && runtime.GOOS != "linux":
-		return usagef("leave --fast-open out", "--fast-open works on Linux only")
+		return usagef(about("fast-open"), "leave --fast-open out", "--fast-open works on Linux only")
 	case o.fastOpen && demo:
-		return usagef("leave --fast-open out; it is measured on a real link", "--fast-open has no meaning with --demo: its servers are in the same process")
+		return usagef(about("fast-open", "demo"), "leave --fast-open out; it is measured on a real link", "--fast-open has no meaning with --demo: its servers are in the same process")
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (o *networkOptions) apply(c *pool.Config) error {
 	var err error
 	if o.bind != "" {
 		if c.LocalAddr, err = netip.ParseAddr(o.bind); err != nil {
-			return usagef("an address of this machine, such as 192.0.2.7", "--bind does not take %q", o.bind)
+			return usagef(about("bind"), "an address of this machine, such as 192.0.2.7", "--bind does not take %q", o.bind)
 		}
 	}
 	if c.Resolve, err = parseResolve(o.resolve); err != nil {
@@ -162,7 +162,7 @@ func parseResolve(list []string) (map[string][]netip.Addr, error) {
 	}
 	out := make(map[string][]netip.Addr)
 	for _, text := range list {
-		bad := usagef("such as rdap.example:443:192.0.2.1", "--resolve does not take %q", text)
+		bad := usagef(about("resolve"), "such as rdap.example:443:192.0.2.1", "--resolve does not take %q", text)
 		host, rest, _ := strings.Cut(text, ":")
 		port, addresses, ok := strings.Cut(rest, ":")
 		if !ok || host == "" || port == "" {
@@ -187,7 +187,7 @@ func proxyFor(text string) (func(*http.Request) (*url.URL, error), error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
-		return nil, usagef("such as http://proxy.example:3128 or socks5h://127.0.0.1:1080", "--proxy does not take this URL")
+		return nil, usagef(about("proxy"), "such as http://proxy.example:3128 or socks5h://127.0.0.1:1080", "--proxy does not take this URL")
 	}
 	return http.ProxyURL(u), nil
 }

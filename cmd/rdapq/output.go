@@ -125,15 +125,15 @@ func (a *app) createOutput(name string) (*os.File, error) {
 			if a.opts.file != "" && a.lacksJournalFields() {
 				hint += "; a run can be gone on with if --fields has line and verdict"
 			}
-			return nil, usagef(hint, "%s exists and is not empty", name)
+			return nil, usagef(about("output"), hint, "%s exists and is not empty", name)
 		}
 		if err := journal.Discard(name); err != nil {
-			return nil, cannotOpen("output", name, err)
+			return nil, cannotOpen("output", "output", name, err)
 		}
 	}
 	f, err := os.Create(name)
 	if err != nil {
-		return nil, cannotOpen("output", name, err)
+		return nil, cannotOpen("output", "output", name, err)
 	}
 	return f, nil
 }
@@ -252,7 +252,7 @@ func outputError(err error) error {
 	if _, ok := errors.AsType[*journal.InterferenceError](err); ok {
 		hint = "restore the file and run the same command again, or start over with --force"
 	}
-	return noRunf(hint, "cannot write the output: %w", err)
+	return noRunf(about("output"), hint, "cannot write the output: %w", err)
 }
 
 // warnOfName tells those who expect --output FILE.csv to mean --format csv that it

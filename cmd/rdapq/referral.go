@@ -48,15 +48,15 @@ func relations() []string {
 func (o *referralOptions) check() error {
 	switch {
 	case o.registryOnly && o.registrar:
-		return usagef("leave one of them out", "--registrar and --registry-only exclude each other")
+		return usagef(about("registrar", "registry-only"), "leave one of them out", "--registrar and --registry-only exclude each other")
 	case o.registryOnly && o.registrarOnly:
-		return usagef("leave one of them out", "--registrar-only and --registry-only exclude each other")
+		return usagef(about("registrar-only", "registry-only"), "leave one of them out", "--registrar-only and --registry-only exclude each other")
 	case o.cache && o.noCache:
-		return usagef("leave one of them out", "--cache and --no-cache exclude each other")
+		return usagef(about("cache", "no-cache"), "leave one of them out", "--cache and --no-cache exclude each other")
 	}
 	for _, r := range o.related {
 		if !slices.Contains(relations(), r) {
-			return usagef("one or more of "+strings.Join(relations(), ", "), "--related does not take %q", r)
+			return usagef(about("related"), "one or more of "+strings.Join(relations(), ", "), "--related does not take %q", r)
 		}
 	}
 	return nil
@@ -107,9 +107,9 @@ func (o *referralOptions) checkFormat(format string, fields []string) error {
 		hint = "name its fields, such as --fields query,expires,registrar.expires, or use --registrar-only"
 	}
 	if fields != nil {
-		return usagef(hint, "--registrar and these --fields cannot be used together: none of them shows the registrar's record")
+		return usagef(about("registrar", "fields"), hint, "--registrar and these --fields cannot be used together: none of them shows the registrar's record")
 	}
-	return usagef(hint, "--registrar and --format %s cannot be used together: it does not show the registrar's record", format)
+	return usagef(about("registrar", "format"), hint, "--registrar and --format %s cannot be used together: it does not show the registrar's record", format)
 }
 
 // table reads --registrars.
@@ -119,12 +119,12 @@ func (o *referralOptions) table() (map[string]string, error) {
 	}
 	f, err := os.Open(o.registrars)
 	if err != nil {
-		return nil, usagef("", "cannot read the registrars: %w", err)
+		return nil, usagef(about("registrars"), "", "cannot read the registrars: %w", err)
 	}
 	defer f.Close()
 	urls, err := client.ParseRegistrars(f)
 	if err != nil {
-		return nil, usagef("a number and a URL a line, such as 990001 https://rdap.example/", "%s: %w", o.registrars, err)
+		return nil, usagef(about("registrars"), "a number and a URL a line, such as 990001 https://rdap.example/", "%s: %w", o.registrars, err)
 	}
 	return urls, nil
 }

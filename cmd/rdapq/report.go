@@ -15,7 +15,7 @@ func (a *app) openReport() (*os.File, error) {
 	}
 	f, err := os.Create(a.opts.report)
 	if err != nil {
-		return nil, cannotOpen("report", a.opts.report, err)
+		return nil, cannotOpen("report", "report", a.opts.report, err)
 	}
 	return f, nil
 }
@@ -27,7 +27,7 @@ func writeReport(f *os.File, r *measure.Report) error {
 		err = e
 	}
 	if err != nil {
-		return noRunf("", "cannot write the report: %w", err)
+		return noRunf(about("report"), "", "cannot write the report: %w", err)
 	}
 	return nil
 }

@@ -35,12 +35,12 @@ func (o *searchOptions) register(f *pflag.FlagSet) {
 func (o *searchOptions) check(file bool) error {
 	switch {
 	case o.maxResults < 0:
-		return usagef("0 means no limit", "--max-results must not be negative")
+		return usagef(about("max-results"), "0 means no limit", "--max-results must not be negative")
 	case o.expand && file:
-		return usagef("leave --expand out: every line of a file gives one result", "--expand does not go with --file")
+		return usagef(about("expand", "file"), "leave --expand out: every line of a file gives one result", "--expand does not go with --file")
 	}
 	if err := o.config.Check(); err != nil {
-		return usagef("", "--sort or --field-set: %w", err)
+		return usagef(about("sort", "field-set"), "", "--sort or --field-set: %w", err)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (a *app) newSession() (*session, error) {
 	}
 	if o.demo {
 		if s.demo, err = rdaptest.NewDemo(o.demoRTT); err != nil {
-			return nil, noRunf("", "cannot start the demo registry: %w", err)
+			return nil, noRunf(nil, "", "cannot start the demo registry: %w", err)
 		}
 		boot.Files, boot.IANAOnly = make(map[bootstrap.Registry][]byte), true
 		files := s.demo.Registries()
@@ -107,7 +107,7 @@ func (a *app) newSession() (*session, error) {
 	}
 	if err != nil {
 		s.close(context.Background())
-		return nil, usagef("", "%w", err)
+		return nil, usagef(nil, "", "%w", err)
 	}
 	return s, nil
 }
@@ -208,11 +208,11 @@ func (a *app) configureBootstrap(boot *bootstrap.Config) error {
 	if o.overrides != "" {
 		f, err := os.Open(o.overrides)
 		if err != nil {
-			return usagef("", "cannot read the bootstrap overrides: %w", err)
+			return usagef(about("bootstrap-overrides"), "", "cannot read the bootstrap overrides: %w", err)
 		}
 		defer f.Close()
 		if boot.Overrides, err = bootstrap.ParseOverrides(f); err != nil {
-			return usagef("", "%s: %w", o.overrides, err)
+			return usagef(about("bootstrap-overrides"), "", "%s: %w", o.overrides, err)
 		}
 	}
 	dir, err := os.UserCacheDir()
@@ -236,12 +236,12 @@ func serverURL(text string, allowHTTP bool) (string, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return "", usagef("a base URL such as https://rdap.example/", "--server does not take %q", text)
+		return "", usagef(about("server"), "a base URL such as https://rdap.example/", "--server does not take %q", text)
 	case u.User != nil:
-		return "", usagef("put a line \""+u.Scheme+"://"+u.Host+" basic USER:PASSWORD\" into ~/.config/rdapq/credentials, or into "+credentialsVariable,
+		return "", usagef(about("server"), "put a line \""+u.Scheme+"://"+u.Host+" basic USER:PASSWORD\" into ~/.config/rdapq/credentials, or into "+credentialsVariable,
 			"--server takes no user name and password: command lines are for everybody to see")
 	case u.Scheme == "http" && !allowHTTP:
-		return "", usagef("use https, or add --allow-http", "--server %s is not encrypted", text)
+		return "", usagef(about("server"), "use https, or add --allow-http", "--server %s is not encrypted", text)
 	}
 	return text, nil
 }

@@ -19,7 +19,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			hint = "--" + flag + " may be meant; " + hint
 		}
 	}
-	return usagef(hint, "%w", err)
+	return usagef(nil, hint, "%w", err)
 }
 
 // suggested returns the flag whose name, or a value that it is known by, is

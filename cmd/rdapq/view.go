@@ -46,30 +46,30 @@ func (o *options) checkView() error {
 	v := &o.view
 	switch {
 	case v.raw != "" && v.raw != rawSafe && v.raw != rawForce:
-		return usagef("--raw, or --raw="+rawForce+" for a terminal to get all bytes as they are", "--raw does not take %q", v.raw)
+		return usagef(about("raw"), "--raw, or --raw="+rawForce+" for a terminal to get all bytes as they are", "--raw does not take %q", v.raw)
 	case v.raw != "" && v.jq != "":
-		return usagef("leave one of them out", "--raw and --jq exclude each other")
+		return usagef(about("raw", "jq"), "leave one of them out", "--raw and --jq exclude each other")
 	case v.raw != "" && o.format != "":
-		return usagef("leave one of them out; --format json makes the object easy to read", "--raw and --format exclude each other")
+		return usagef(about("raw", "format"), "leave one of them out; --format json makes the object easy to read", "--raw and --format exclude each other")
 	case v.raw != "" && o.file != "":
-		return usagef(`use --format ndjson: its member "rdap" is the server's object`, "--raw does not go with --file: nothing would tell where one answer ends and which lines have none")
+		return usagef(about("raw", "file"), `use --format ndjson: its member "rdap" is the server's object`, "--raw does not go with --file: nothing would tell where one answer ends and which lines have none")
 	case v.raw != "" && o.search.expand:
-		return usagef("leave one of them out", "--raw and --expand exclude each other")
+		return usagef(about("raw", "expand"), "leave one of them out", "--raw and --expand exclude each other")
 	case v.jq != "" && o.format != "" && o.format != render.FormatNDJSON:
-		return usagef("leave --format out", "--jq takes the rows of ndjson, not %s", o.format)
+		return usagef(about("jq"), "leave --format out", "--jq takes the rows of ndjson, not %s", o.format)
 	}
 	if err := one("--time", v.time, times); err != nil {
 		return err
 	}
 	if _, err := rdap.ParseLanguages(v.lang); err != nil {
-		return usagef("language tags with commas between, such as de-AT,en", "--lang: %w", err)
+		return usagef(about("lang"), "language tags with commas between, such as de-AT,en", "--lang: %w", err)
 	}
 	if v.jq == "" {
 		return nil
 	}
 	var err error
 	if v.compiled, err = render.CompileJQ(v.jq); err != nil {
-		return usagef("such as --jq .summary.expires, or --jq '[.query, .verdict] | @tsv'", "--jq does not take this expression: %w", err)
+		return usagef(about("jq"), "such as --jq .summary.expires, or --jq '[.query, .verdict] | @tsv'", "--jq does not take this expression: %w", err)
 	}
 	return nil
 }
