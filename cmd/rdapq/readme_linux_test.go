@@ -75,7 +75,7 @@ func matches(text, pattern string) bool {
 // What of a measurement depends on how steady the machine is: whether a difference
 // can be claimed, and which steps are long enough to be seen.
 var (
-	claims = regexp.MustCompile(`reuse was [\d.]+ times faster than no-reuse: 38 handshakes avoided|no difference between [a-z-]+ and [a-z-]+ is claimed: their ranges overlap|[a-z-]+ took [\d.]+ times the time of [a-z-]+; no difference is claimed: their ranges overlap|from – to`)
+	claims = regexp.MustCompile(`reuse was [\d.]+ times faster than no-reuse: 38 handshakes avoided|no significant difference between [a-z-]+ and [a-z-]+: their ranges overlap|[a-z-]+ took [\d.]+ times the time of [a-z-]+; no significant difference: their ranges overlap|\brange\b`)
 	legend = regexp.MustCompile(`▒ TCP|▓ TLS|█ first byte`)
 )
 
@@ -118,7 +118,7 @@ func TestReadmeMeasures(t *testing.T) {
 		cmd, _ := command(t, append(strings.Fields(line)[1:], "--demo-rtt", "20ms")...)
 		cmd.Stdout, cmd.Stderr = p.tty, p.tty
 		got := erased.ReplaceAllString(p.run(t, cmd), "")
-		if strings.HasPrefix(got, "no difference between ") { // the machine was at something else
+		if strings.HasPrefix(got, "no significant difference between ") { // the machine was at something else
 			got, want = afterLine(got), afterLine(want)
 		}
 		if got, want := shape(got), shape(want); got != want {

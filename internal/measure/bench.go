@@ -127,10 +127,10 @@ func (r *Report) roundTrip(demo bool, emulated, fastest time.Duration) time.Dura
 	r.RTT.Source = "emulated"
 	if !demo {
 		rtt = fastest
-		r.RTT.Source = "the fastest TCP set-up"
+		r.RTT.Source = "fastest TCP handshake"
 	}
 	if r.RTT.MS = millis(rtt); rtt <= 0 {
-		r.RTT.Source = "not known"
+		r.RTT.Source = "unknown"
 	}
 	if rtt < minRTT {
 		return 0 // it is the time of other things
@@ -155,7 +155,7 @@ func (r *Report) finish(contenders []*contender, c Config) {
 func (r *Report) note() {
 	say := func(s string) { r.Notes = append(r.Notes, s) }
 	if r.Settings.Demo {
-		say("the demo's servers run in this process, so the processor time is that of both sides")
+		say("CPU time includes the demo servers, which run in this process")
 	}
 	unanswered, limited, failure := int64(0), false, ""
 	for _, m := range r.Modes {
@@ -166,10 +166,10 @@ func (r *Report) note() {
 		}
 	}
 	if unanswered > 0 {
-		say(plural(float64(unanswered), "lookup") + " had no answer, the first because: " + failure)
+		say(plural(float64(unanswered), "lookup") + " got no response; the first error: " + failure)
 	}
 	if limited {
-		say("a server's limit was kept to, and waiting for it is part of the wall time")
+		say("wall time includes waiting for a server's rate limit")
 	}
 }
 

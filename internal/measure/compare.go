@@ -59,11 +59,11 @@ func compare(modes []Result) []Comparison {
 		case best.Unanswered > 0 || o.Unanswered > 0:
 			c.Why = "not all lookups were answered"
 		case min(len(best.Runs), len(o.Runs)) < claimRuns:
-			c.Why = "that takes at least " + strconv.Itoa(claimRuns) + " runs"
+			c.Why = "need at least " + strconv.Itoa(claimRuns) + " runs"
 		case best.Wall.Max >= o.Wall.Min:
 			c.Why = "their ranges overlap"
 		case c.Times.Median < claimTimes:
-			c.Why = "they are less than 5 % apart"
+			c.Why = "they differ by less than 5%"
 		default:
 			c.Claim = true
 		}
@@ -89,7 +89,7 @@ func headline(modes []Result, comparisons []Comparison) string {
 	case len(modes) == 1:
 		m := &modes[0]
 		if m.Unanswered > 0 {
-			return fmt.Sprintf("%s: %s without an answer", m.Mode, plural(float64(m.Unanswered), "lookup"))
+			return fmt.Sprintf("%s: %s without a response", m.Mode, plural(float64(m.Unanswered), "lookup"))
 		}
 		return fmt.Sprintf("%s took %s ms: %s", m.Mode, number(m.Wall.Median), plural(handshakes(m), "handshake"))
 	}
@@ -101,7 +101,7 @@ func headline(modes []Result, comparisons []Comparison) string {
 		}
 	}
 	if !best.Claim {
-		return fmt.Sprintf("no difference between %s and %s is claimed: %s", best.Mode, best.Than, best.Why)
+		return fmt.Sprintf("no significant difference between %s and %s: %s", best.Mode, best.Than, best.Why)
 	}
 	s := fmt.Sprintf("%s was %s times faster than %s", best.Mode, number(best.Times.Median), best.Than)
 	if best.Avoided > 0 {
@@ -115,7 +115,7 @@ func headline(modes []Result, comparisons []Comparison) string {
 			}
 		}
 		if len(same) > 0 {
-			s += "; not claimed to be faster than " + strings.Join(same, ", ")
+			s += "; no significant difference from " + strings.Join(same, ", ")
 		}
 	}
 	return s

@@ -46,11 +46,11 @@ func TestClaims(t *testing.T) {
 		"the second":        {[]Result{mode("b", 40, 275, 280, 300), mode("a", 2, 100, 110, 120)}, true, "a was 2.5 times faster than b: 38 handshakes avoided"},
 		"one less":          {[]Result{mode("a", 2, 100, 100, 100), mode("b", 3, 130, 130, 130)}, true, "a was 1.3 times faster than b: 1 handshake avoided"},
 		"none less":         {[]Result{mode("a", 3, 100, 100, 100), mode("b", 3, 200, 200, 200)}, true, "a was 2 times faster than b"},
-		"overlapping":       {[]Result{mode("a", 2, 100, 110, 280), mode("b", 40, 275, 280, 300)}, false, "no difference between a and b is claimed: their ranges overlap"},
+		"overlapping":       {[]Result{mode("a", 2, 100, 110, 280), mode("b", 40, 275, 280, 300)}, false, "no significant difference between a and b: their ranges overlap"},
 		"touching":          {[]Result{mode("a", 2, 100, 110, 120), mode("b", 40, 120, 130, 140)}, false, "their ranges overlap"},
-		"hardly apart":      {[]Result{mode("a", 1, 183, 183, 184), mode("b", 3, 185, 185, 186)}, false, "no difference between a and b is claimed: they are less than 5 % apart"},
+		"hardly apart":      {[]Result{mode("a", 1, 183, 183, 184), mode("b", 3, 185, 185, 186)}, false, "no significant difference between a and b: they differ by less than 5%"},
 		"a little apart":    {[]Result{mode("a", 1, 100, 100, 101), mode("b", 3, 105, 105, 106)}, true, "a was 1.1 times faster than b: 2 handshakes avoided"},
-		"too few runs":      {[]Result{mode("a", 2, 100, 110), mode("b", 40, 275, 280)}, false, "that takes at least 3 runs"},
+		"too few runs":      {[]Result{mode("a", 2, 100, 110), mode("b", 40, 275, 280)}, false, "need at least 3 runs"},
 		"without an answer": {[]Result{mode("a", 2, 100, 110, 120), unanswered}, false, "not all lookups were answered"},
 	} {
 		c := compare(tt.modes)
@@ -67,7 +67,7 @@ func TestClaims(t *testing.T) {
 func TestHeadlineOfSeveral(t *testing.T) {
 	modes := []Result{mode("a", 2, 100, 110, 120), mode("b", 40, 275, 280, 300), mode("c", 2, 115, 118, 121)}
 	c := compare(modes)
-	if want, got := "a was 2.5 times faster than b: 38 handshakes avoided; not claimed to be faster than c", headline(modes, c); got != want {
+	if want, got := "a was 2.5 times faster than b: 38 handshakes avoided; no significant difference from c", headline(modes, c); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got := c[0].Times; got != (Spread{2.55, 2.29, 3}) {
@@ -78,7 +78,7 @@ func TestHeadlineOfSeveral(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	one[0].Unanswered = 18
-	if got := headline(one, compare(one)); got != "a: 18 lookups without an answer" {
+	if got := headline(one, compare(one)); got != "a: 18 lookups without a response" {
 		t.Errorf("%q", got)
 	}
 	if got := headline(nil, nil); got == "" {

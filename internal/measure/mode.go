@@ -24,14 +24,14 @@ type Mode struct {
 
 // words are what a mode's name is made of, in the order of their explanation.
 var words = []struct{ word, about string }{
-	{"reuse", "connections are kept"},
-	{"no-reuse", "a connection and a full handshake for each lookup"},
-	{"resume", "a connection for each lookup, TLS sessions resumed; with reuse only the first is"},
+	{"reuse", "connections are reused"},
+	{"no-reuse", "a new connection and full handshake per lookup"},
+	{"resume", "a new connection per lookup, with resumed TLS sessions; with reuse, only the first connection resumes"},
 	{"fast-open", "TCP Fast Open"},
 	{"h1", "HTTP/1.1"},
 	{"h2", "HTTP/2"},
 	{"h3", "HTTP/3"},
-	{"0rtt", "HTTP/3 that begins with 0-RTT"},
+	{"0rtt", "HTTP/3 with 0-RTT"},
 	{"tls1.2", "TLS 1.2"},
 }
 
@@ -63,10 +63,10 @@ func ParseMode(name string) (Mode, error) {
 	has := func(word string) bool { return slices.Contains(parts, word) }
 	for i, part := range parts {
 		if Explain(part) == "" {
-			return m, fmt.Errorf("there is no mode %q", part)
+			return m, fmt.Errorf("unknown mode %q", part)
 		}
 		if slices.Contains(parts[:i], part) {
-			return m, fmt.Errorf("%q says %s twice", name, part)
+			return m, fmt.Errorf("%q names %s twice", name, part)
 		}
 	}
 	for _, pair := range [][2]string{
@@ -82,7 +82,7 @@ func ParseMode(name string) (Mode, error) {
 		{"0rtt", "fast-open"},
 	} {
 		if has(pair[0]) && has(pair[1]) {
-			return m, fmt.Errorf("%s and %s exclude each other", pair[0], pair[1])
+			return m, fmt.Errorf("%s and %s cannot be used together", pair[0], pair[1])
 		}
 	}
 	m.Kept = has("reuse") || !has("no-reuse") && !has("resume")
@@ -108,7 +108,7 @@ func ParseModes(names []string) ([]Mode, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(modes, func(o Mode) bool { o.Name = m.Name; return o == m }) {
-			return nil, fmt.Errorf("mode %s stands twice", name)
+			return nil, fmt.Errorf("duplicate mode %s", name)
 		}
 		modes = append(modes, m)
 	}
@@ -123,14 +123,14 @@ func (m Mode) About() string {
 	var parts []string
 	switch {
 	case m.Kept:
-		parts = append(parts, "connections kept")
+		parts = append(parts, "connections reused")
 	case m.Resume:
-		parts = append(parts, "a connection each, sessions resumed")
+		parts = append(parts, "a new connection per lookup, sessions resumed")
 	default:
-		parts = append(parts, "a connection and a full handshake each")
+		parts = append(parts, "a new connection and full handshake per lookup")
 	}
 	if m.Kept && m.Resume {
-		parts = append(parts, "the first resumed")
+		parts = append(parts, "first session resumed")
 	}
 	if m.HTTP != "" {
 		parts = append(parts, "HTTP/"+m.HTTP)

@@ -32,16 +32,16 @@ func TestParseMode(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"":                "no mode",
-		"reuse+":          "no mode",
-		"Reuse":           "no mode",
-		"reuse+no-reuse":  "exclude",
-		"h1+h2":           "exclude",
-		"0rtt+h2":         "exclude",
-		"h3+tls1.2":       "exclude",
-		"h3+fast-open":    "exclude",
+		"":                "unknown mode",
+		"reuse+":          "unknown mode",
+		"Reuse":           "unknown mode",
+		"reuse+no-reuse":  "cannot be used together",
+		"h1+h2":           "cannot be used together",
+		"0rtt+h2":         "cannot be used together",
+		"h3+tls1.2":       "cannot be used together",
+		"h3+fast-open":    "cannot be used together",
 		"reuse+h2+h2":     "twice",
-		"no-reuse,resume": "no mode",
+		"no-reuse,resume": "unknown mode",
 	} {
 		if _, err := ParseMode(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q in it", name, err, want)
@@ -55,7 +55,7 @@ func TestParseMode(t *testing.T) {
 }
 
 func TestParseModes(t *testing.T) {
-	if _, err := ParseModes([]string{"resume", "no-reuse+resume"}); err == nil || !strings.Contains(err.Error(), "twice") {
+	if _, err := ParseModes([]string{"resume", "no-reuse+resume"}); err == nil || !strings.Contains(err.Error(), "duplicate mode") {
 		t.Errorf("the same by two names: %v", err)
 	}
 	if _, err := ParseModes(nil); err == nil {
@@ -94,11 +94,11 @@ func TestApply(t *testing.T) {
 
 func TestAbout(t *testing.T) {
 	for name, want := range map[string]string{
-		"reuse":         "connections kept",
-		"no-reuse+h1":   "a connection and a full handshake each, HTTP/1.1",
-		"resume+tls1.2": "a connection each, sessions resumed, TLS 1.2",
-		"0rtt":          "connections kept, the first resumed, HTTP/3, 0-RTT",
-		"fast-open":     "connections kept, TCP Fast Open",
+		"reuse":         "connections reused",
+		"no-reuse+h1":   "a new connection and full handshake per lookup, HTTP/1.1",
+		"resume+tls1.2": "a new connection per lookup, sessions resumed, TLS 1.2",
+		"0rtt":          "connections reused, first session resumed, HTTP/3, 0-RTT",
+		"fast-open":     "connections reused, TCP Fast Open",
 	} {
 		if m, err := ParseMode(name); err != nil || m.About() != want {
 			t.Errorf("%s: %q, %v; want %q", name, m.About(), err, want)

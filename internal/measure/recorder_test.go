@@ -54,7 +54,7 @@ func TestRecorder(t *testing.T) {
 	}
 	report := r.Report(8, pool.Stats{Requests: 2 * maxExact, Connections: 1}, nil, false, 0)
 	m := report.Modes[0]
-	if report.Kind != KindBatch || m.Unanswered != 1 || m.Lookup.P99 != 1 || m.RoundTrips.Counted != 1 || m.Requests.Median != 2*maxExact || report.RTT.Source != "not known" {
+	if report.Kind != KindBatch || m.Unanswered != 1 || m.Lookup.P99 != 1 || m.RoundTrips.Counted != 1 || m.Requests.Median != 2*maxExact || report.RTT.Source != "unknown" {
 		t.Errorf("%+v", report)
 	}
 	another := answered(time.Millisecond)

@@ -74,7 +74,7 @@ func (m *markup) wallChart(r *measure.Report) {
 	}
 	m.tag("</svg>\n<figcaption>Wall time")
 	if r.Kind == measure.KindBench {
-		m.tag(" of the median run; the line goes from the fastest run to the slowest")
+		m.tag(" of the median run; the line spans the fastest to the slowest run")
 	}
 	m.tag(".</figcaption>\n</figure>\n")
 }
@@ -118,8 +118,8 @@ func (m *markup) waterfalls(r *measure.Report) {
 		return
 	}
 	m.tag("<section>\n")
-	m.element("h2", "What lookups waited for")
-	m.tag("<p class=\"faint\">The first lookups of a run, all on one scale. A kept connection was there, a new one is paid for.</p>\n<ul class=\"legend\">")
+	m.element("h2", "Where the time went")
+	m.tag("<p class=\"faint\">The first lookups of a run, on a common scale. kept: existing connection; new: new connection.</p>\n<ul class=\"legend\">")
 	for _, s := range steps {
 		m.tag(`<li><i class="%s"></i>%s</li>`, s.class, s.name)
 	}
@@ -182,7 +182,7 @@ func (m *markup) distributions(r *measure.Report) {
 		return
 	}
 	m.tag("<section>\n")
-	m.element("h2", "How long lookups took")
+	m.element("h2", "Lookup latency")
 	a := newAxis(end)
 	for i := range r.Modes {
 		m.distribution(fmt.Sprintf("modes.%d.", i), &r.Modes[i], a, most)
@@ -193,13 +193,13 @@ func (m *markup) distributions(r *measure.Report) {
 func (m *markup) distribution(path string, r *measure.Result, a axis, most uint64) {
 	m.tag("<figure class=\"distribution\">\n<figcaption>")
 	m.quoted(path+"mode", r.Mode)
-	m.tag(": half within ")
+	m.tag(": p50 ")
 	m.number(path+"lookup_ms.p50", millis, r.Lookup.P50)
-	m.text(", 95 % within ")
+	m.text(", p95 ")
 	m.number(path+"lookup_ms.p95", millis, r.Lookup.P95)
-	m.text(", 99 % within ")
+	m.text(", p99 ")
 	m.number(path+"lookup_ms.p99", millis, r.Lookup.P99)
-	m.tag("; the highest bar is ")
+	m.tag("; tallest bar: ")
 	high := 0
 	for k, b := range r.Distribution {
 		if b.Count > r.Distribution[high].Count {
@@ -208,7 +208,7 @@ func (m *markup) distribution(path string, r *measure.Result, a axis, most uint6
 	}
 	m.number(fmt.Sprintf("%shistogram.%d.count", path, high), count, float64(r.Distribution[high].Count))
 	m.tag(" lookups</figcaption>\n")
-	m.svg(histHeight+axisHeight, "distribution of the time of lookups")
+	m.svg(histHeight+axisHeight, "lookup latency distribution")
 	m.grid(a, histHeight)
 	for k, b := range r.Distribution {
 		if b.Count == 0 {

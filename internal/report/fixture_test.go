@@ -55,7 +55,7 @@ func bench() *measure.Report {
 		}}
 	}
 	reuse := measure.Result{
-		Mode: "reuse", About: "connections kept", Runs: []measure.RunShort{{Wall: 1098.12}, {Wall: 1101.5}, {Wall: 1112.75}},
+		Mode: "reuse", About: "connections reused", Runs: []measure.RunShort{{Wall: 1098.12}, {Wall: 1101.5}, {Wall: 1112.75}},
 		Wall: spread(1101.5, 1098.12, 1112.75), Rate: spread(36.31, 35.95, 36.43),
 		Lookup: measure.Quantiles{Mean: 111.4, P50: 92.3, P95: 273.5, P99: 278.1}, Requests: same(40),
 		Connections: same(2), Full: same(2), Avoided: same(38), Protocol: "h2", TLS: "1.3",
@@ -88,7 +88,7 @@ func bench() *measure.Report {
 	}
 	return &measure.Report{
 		Kind: measure.KindBench, Headline: "reuse was 2.5 times faster than no-reuse: 38 handshakes avoided",
-		Notes:    []string{"the demo's servers run in this process, so the processor time is that of both sides"},
+		Notes:    []string{"CPU time includes the demo servers, which run in this process"},
 		Time:     time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC),
 		Settings: measure.Settings{Demo: true, Lookups: 40, Runs: 3, Jobs: 4, LookupsInAll: 244},
 		RTT:      measure.RTT{MS: 90, Source: "emulated"},

@@ -69,15 +69,15 @@ func (m *markup) head(r *measure.Report) {
 		describe()
 		m.tag("</dd>\n")
 	}
-	term("Asked", func() {
+	term("Target", func() {
 		if s.Demo {
-			m.text("the demo registry, in the same process")
+			m.text("demo registry, in this process")
 			return
 		}
 		m.text("servers on the network")
 	})
 	if r.RTT.MS > 0 {
-		term("Round trip", func() {
+		term("Round-trip time", func() {
 			m.number("rtt.ms", millis, r.RTT.MS)
 			m.tag(" (")
 			m.quoted("rtt.source", r.RTT.Source)
@@ -89,13 +89,13 @@ func (m *markup) head(r *measure.Report) {
 			m.number("settings.lookups", count, float64(s.Lookups))
 			m.tag(" lookups, ")
 			m.number("settings.jobs", count, float64(s.Jobs))
-			m.tag(" at once, over connections of its own")
+			m.tag(" concurrent, on its own connections")
 		})
 		term("Runs", func() {
 			m.number("settings.runs", count, float64(s.Runs))
-			m.tag(" of each mode, by turns, after a warm-up; ")
+			m.tag(" per mode, interleaved, after a warm-up; ")
 			m.number("settings.lookups_in_all", count, float64(s.LookupsInAll))
-			m.tag(" lookups in all")
+			m.tag(" lookups total")
 		})
 	}
 	m.tag("</dl>\n</header>\n")
@@ -110,14 +110,14 @@ func (m *markup) comparisonSentence(i int, c *measure.Comparison) {
 	m.tag(" times the time of ")
 	m.quoted(path+"mode", c.Mode)
 	if c.Claim {
-		m.tag(" (by the ranges, ")
+		m.tag(" (range ")
 		m.number(path+"times.min", decimal, c.Times.Min)
 		m.tag(" to ")
 		m.number(path+"times.max", decimal, c.Times.Max)
 		m.tag(")</p>\n")
 		return
 	}
-	m.tag("; no difference is claimed: ")
+	m.tag("; no significant difference: ")
 	m.quoted(path+"why", c.Why)
 	m.tag("</p>\n")
 }
@@ -132,7 +132,7 @@ const (
 // comparison is the table of all modes.
 func (m *markup) comparison(r *measure.Report) {
 	m.tag("<section>\n")
-	m.element("h2", "What each took")
+	m.element("h2", "Comparison")
 	m.wallChart(r)
 	class := "modes"
 	if len(r.Modes) > fewModes {
@@ -226,20 +226,20 @@ func (m *markup) cell(w *row, mode int, r *measure.Result) {
 // environment says where it was measured.
 func (m *markup) environment(r *measure.Report) {
 	m.tag("<section>\n")
-	m.element("h2", "Where it was measured")
+	m.element("h2", "Environment")
 	m.tag("<dl>\n")
 	e := r.Environment
 	for _, x := range []struct{ name, path, value string }{
 		{"rdapq", "rdapq", e.Version},
 		{"Go", "go", e.Go},
 		{"System", "os", e.OS},
-		{"Processor", "arch", e.Arch},
+		{"Architecture", "arch", e.Arch},
 	} {
 		m.tag("<dt>%s</dt><dd>", x.name)
 		m.quoted("environment."+x.path, x.value)
 		m.tag("</dd>\n")
 	}
-	m.tag("<dt>Processors used</dt><dd>")
+	m.tag("<dt>CPUs</dt><dd>")
 	m.number("environment.cpus", count, float64(e.CPUs))
 	m.tag("</dd>\n</dl>\n</section>\n")
 }
@@ -249,12 +249,12 @@ func (m *markup) servers(r *measure.Report) {
 	m.tag("<section>\n")
 	m.element("h2", "Servers")
 	if r.Kind == measure.KindBench {
-		m.tag("<p class=\"faint\">In the run with the median time.</p>\n")
+		m.tag("<p class=\"faint\">From the run with the median time.</p>\n")
 	}
 	if sharesHosts(r) {
-		m.tag("<p class=\"faint\">Servers at one host share its connections, which are counted for each of them.</p>\n")
+		m.tag("<p class=\"faint\">Servers on the same host share its connections; each row counts them.</p>\n")
 	}
-	heads := []string{"Lookups", "Verdicts", "Connections", "Full", "Resumed", "Avoided", "Protocol", "Half within", "Limit"}
+	heads := []string{"Lookups", "Verdicts", "Connections", "Full", "Resumed", "Avoided", "Protocol", "p50", "Limit"}
 	labels := slices.Clone(heads)
 	labels[3] = "Full handshakes" // which a phone has room for
 	for i := range r.Modes {
@@ -270,7 +270,7 @@ func (m *markup) servers(r *measure.Report) {
 		}
 		m.tag("</tbody>\n</table>\n")
 		if len(mode.Servers) > maxServers {
-			m.tag("<p class=\"faint\">There are more, with fewer lookups: see the data below.</p>\n")
+			m.tag("<p class=\"faint\">Servers with fewer lookups are in the JSON data below.</p>\n")
 		}
 	}
 	m.tag("</section>\n")

@@ -113,8 +113,8 @@ func TestPageOfManyServers(t *testing.T) {
 			}
 		}
 	}
-	if rows != maxServers || !strings.Contains(text, "There are more") {
-		t.Errorf("%d servers are shown", rows)
+	if rows != maxServers || !strings.Contains(text, "Servers with fewer lookups") {
+		t.Errorf("%d servers are shown, want %d and a note about the others", rows, maxServers)
 	}
 }
 

@@ -75,7 +75,7 @@ func tableLines(r *measure.Report) []tableLine {
 		lines = append(lines, tableLine{label: g.title})
 		for _, w := range g.rows {
 			one := tableLine{label: w.label, cells: make([]string, len(r.Modes))}
-			span := tableLine{label: "from – to", cells: make([]string, len(r.Modes))}
+			span := tableLine{label: "range", cells: make([]string, len(r.Modes))}
 			spans := false
 			for i := range r.Modes {
 				one.cells[i] = w.cell(&r.Modes[i])

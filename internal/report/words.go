@@ -13,20 +13,20 @@ func settingLines(r *measure.Report) []string {
 	s := r.Settings
 	var lines []string
 	if r.Kind == measure.KindBench {
-		what := fmt.Sprintf("%s a run, %s at once", render.Plural(int64(s.Lookups), "lookup"), render.Grouped(int64(s.Jobs)))
+		what := fmt.Sprintf("%s per run, %s at a time", render.Plural(int64(s.Lookups), "lookup"), render.Grouped(int64(s.Jobs)))
 		if s.Jobs == 1 {
-			what = fmt.Sprintf("%s a run, one by one", render.Plural(int64(s.Lookups), "lookup"))
+			what = fmt.Sprintf("%s per run, one at a time", render.Plural(int64(s.Lookups), "lookup"))
 		}
-		lines = append(lines, fmt.Sprintf("%s; %s of each mode by turns; %s in all",
+		lines = append(lines, fmt.Sprintf("%s; %s per mode, interleaved; %s total",
 			what, render.Plural(int64(s.Runs), "run"), render.Plural(int64(s.LookupsInAll), "lookup")))
-		lines = append(lines, "after a warm-up; each run begins without connections")
+		lines = append(lines, "after a warm-up; every run starts with no open connections")
 	}
 	where := "servers on the network"
 	if s.Demo {
-		where = "the demo registry, in this process"
+		where = "demo registry, in this process"
 	}
 	if r.RTT.MS > 0 {
-		where += ", round trip " + writeMillis(r.RTT.MS) + " (" + r.RTT.Source + ")"
+		where += ", round-trip time " + writeMillis(r.RTT.MS) + " (" + r.RTT.Source + ")"
 	}
 	return append(lines, where)
 }
@@ -46,5 +46,5 @@ func comparisonLine(c *measure.Comparison) string {
 	if c.Claim {
 		return fmt.Sprintf("%s took %s (%.2f to %.2f)", c.Than, times, c.Times.Min, c.Times.Max)
 	}
-	return fmt.Sprintf("%s took %s; no difference is claimed: %s", c.Than, times, c.Why)
+	return fmt.Sprintf("%s took %s; no significant difference: %s", c.Than, times, c.Why)
 }
