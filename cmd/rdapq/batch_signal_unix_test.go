@@ -254,7 +254,7 @@ func TestTwoAtOnce(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--force"}} {
 		second, said := b.start(t, flags...)
 		_ = second.Wait()
-		if code := second.ProcessState.ExitCode(); code != 3 || !strings.Contains(said.String(), "another process is writing it") {
+		if code := second.ProcessState.ExitCode(); code != 3 || !strings.Contains(said.String(), "locked by another process") {
 			t.Errorf("%v: %s", second.ProcessState, said)
 		}
 	}

@@ -141,7 +141,7 @@ func TestSidecarHoldsNoSecret(t *testing.T) {
 	if code, stderr := run("secret-number-one"); code != 0 || !strings.Contains(stderr, "nothing left to do") {
 		t.Errorf("the same key: %d: %s", code, stderr)
 	}
-	if code, stderr := run("secret-number-two"); code != exitUsage || !strings.Contains(stderr, "--server, which holds a secret, is not what it was") {
+	if code, stderr := run("secret-number-two"); code != exitUsage || !strings.Contains(stderr, "the secret in --server differs") {
 		t.Errorf("another key: %d: %s", code, stderr)
 	}
 }

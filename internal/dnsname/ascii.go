@@ -53,7 +53,7 @@ func LabelToASCII(label string) (string, error) {
 	}
 	a, err = idna.Punycode.ToASCII(strings.ToLower(label))
 	if err != nil || !IsASCII(a) {
-		return "", errors.New(safetext.Quote(label) + " has characters that no name can have")
+		return "", errors.New(safetext.Quote(label) + " contains characters that are not allowed in a name")
 	}
 	return a, nil
 }

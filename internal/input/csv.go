@@ -223,14 +223,14 @@ func fetch(cells []string, in *bufio.Reader, delimiter byte) ([]string, int, err
 		case bad != errMore:
 			return nil, 0, bad
 		case len(data) == in.Size():
-			return nil, 0, malformed("the record is longer than %d octets", in.Size())
+			return nil, 0, malformed("record is longer than %d bytes", in.Size())
 		}
 		want = len(data) + 1 // whatever comes with it
 	}
 }
 
 // errMore says that the data ends before the record does.
-var errMore = errors.New("more is needed")
+var errMore = errors.New("need more data")
 
 // parseRecord appends the cells of the first record of data (RFC 4180, lines
 // also ended by LF) and returns how many octets it has. final says that nothing
@@ -268,7 +268,7 @@ func parseRecord(cells []string, data []byte, delimiter byte, final bool) (_ []s
 		case rest[0] == '\r' && len(rest) == 1:
 			return cells, 0, errMore
 		default:
-			return cells, 0, malformed("there is text after the closing quote of column %d", len(cells))
+			return cells, 0, malformed("unexpected text after the closing quote of column %d", len(cells))
 		}
 	}
 }
@@ -287,7 +287,7 @@ func plainCell(data []byte, delimiter byte, final bool) (cell string, n int, err
 		}
 	}
 	if bytes.IndexByte(data[:end], '"') >= 0 {
-		return "", 0, malformed(`a cell with a quote in it must be quoted as a whole: "say ""so"""`)
+		return "", 0, malformed(`a cell that contains a quote must be quoted: "say ""so"""`)
 	}
 	if !whole {
 		return "", 0, errMore
@@ -305,7 +305,7 @@ func quotedCell(data []byte, final bool) (cell string, n int, err error) {
 		i := bytes.IndexByte(data[n:], '"')
 		if i < 0 {
 			if final {
-				return "", 0, malformed("a quote is never closed")
+				return "", 0, malformed("unterminated quote")
 			}
 			return "", 0, errMore
 		}

@@ -27,7 +27,7 @@ func (r *Reader) objects(yield func(Record, error) bool) {
 		}
 		for errors.Is(err, bufio.ErrBufferFull) {
 			if bad == nil {
-				rec.Text, bad = beginning(line), malformed("the record is longer than %d octets", maxRecord)
+				rec.Text, bad = beginning(line), malformed("record is longer than %d bytes", maxRecord)
 			}
 			line, err = r.in.ReadSlice('\n')
 			blank = blank && len(bytes.TrimSpace(line)) == 0
@@ -51,7 +51,7 @@ func (r *Reader) objects(yield func(Record, error) bool) {
 func (r *Reader) object(line []byte) (Record, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(bytes.TrimRight(line, "\r\n")), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if d.PeekKind() != '{' {
-		return Record{}, malformed("the line is no JSON object")
+		return Record{}, malformed("not a JSON object")
 	}
 	if _, err := d.ReadToken(); err != nil {
 		return Record{}, broken(err)
@@ -75,7 +75,7 @@ func (r *Reader) object(line []byte) (Record, error) {
 		return Record{}, broken(err)
 	}
 	if _, err := d.ReadToken(); err != io.EOF {
-		return Record{}, malformed("there is more on the line than one JSON object")
+		return Record{}, malformed("extra data after the JSON object")
 	}
 	at := -1
 	for _, field := range r.fields {
@@ -88,7 +88,7 @@ func (r *Reader) object(line []byte) (Record, error) {
 	}
 	text, err := scalar(members[at].value)
 	if err != nil {
-		return Record{}, malformed("the member %q is %s, and no query", members[at].name, err)
+		return Record{}, malformed("member %q: expected a string, found %s", members[at].name, err)
 	}
 	rec := Record{Text: text}
 	if len(members) == 1 || r.bare {
@@ -119,7 +119,7 @@ func scalar(value string) (string, error) {
 	case '{':
 		return "", errors.New("an object")
 	case '[':
-		return "", errors.New("a list")
+		return "", errors.New("an array")
 	}
 	return "", errors.New(value)
 }
@@ -152,9 +152,9 @@ func broken(err error) error {
 		err = syntax.Err
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return malformed("the JSON of the line breaks off")
+		return malformed("truncated JSON")
 	}
-	return malformed("the line is no JSON: %v", err)
+	return malformed("invalid JSON: %v", err)
 }
 
 // orList writes "a", "b" or "c".

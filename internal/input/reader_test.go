@@ -56,9 +56,9 @@ func TestReader(t *testing.T) {
 		{"text in UTF-16, big end first", Options{}, "\xfe\xff\x00a\x00.\x00e\x00\n", []string{"1 a.e"}},
 		{"text in half of UTF-16", Options{}, "\xff\xfea\x00.\x00e", []string{"1 a.\ufffd"}},
 		{"text as asked for", Options{Format: Text, Name: "x.csv"}, "a,b\n", []string{"1 a,b"}},
-		{"text: too long", Options{}, "a\n" + long + "\nb\n", []string{"1 a", "2 " + long[:maxShown] + " error: the line is longer than 65536 octets, and no query", "3 b"}},
-		{"text: far too long", Options{}, huge + "a.example\nb\n", []string{"1 " + huge[:maxShown] + " error: the line is longer than 65536 octets, and no query", "2 b"}},
-		{"text: a query and much space", Options{}, "a.example" + strings.Repeat(" ", maxLine) + "b\n", []string{"1 a.example error: the line is longer than 65536 octets, and no query"}},
+		{"text: too long", Options{}, "a\n" + long + "\nb\n", []string{"1 a", "2 " + long[:maxShown] + " error: line is longer than 65536 bytes", "3 b"}},
+		{"text: far too long", Options{}, huge + "a.example\nb\n", []string{"1 " + huge[:maxShown] + " error: line is longer than 65536 bytes", "2 b"}},
+		{"text: a query and much space", Options{}, "a.example" + strings.Repeat(" ", maxLine) + "b\n", []string{"1 a.example error: line is longer than 65536 bytes"}},
 		{"text: blank and long", Options{}, strings.Repeat(" ", 3*maxRecord) + "\na\n", []string{"2 a"}},
 		{"text: comment and long", Options{}, "#" + huge + "\na\n", []string{"2 a"}},
 
@@ -73,10 +73,10 @@ func TestReader(t *testing.T) {
 		{"csv: ragged", Options{Name: "x.csv"}, "name,n\na.example\nb.example,1,2\n,3\n", []string{"2 a.example", `3 b.example {"n":"1","column_3":"2"}`, `4  {"n":"3"}`}},
 		{"csv: names twice", Options{Name: "x.csv"}, "name,n,n,\na.example,1,2,3\n", []string{`2 a.example {"n":"1","n_2":"2","column_4":"3"}`}},
 		{"csv: one column", Options{Format: CSV}, "a.example\n", []string{"1 a.example"}},
-		{"csv: quote never closed", Options{Name: "x.csv"}, "a.example,1\n\"b.example,2\nc.example,3\n", []string{`1 a.example {"column_2":"1"}`, `2 "b.example,2 error: a quote is never closed`, `3 c.example {"column_2":"3"}`}},
-		{"csv: quote in a cell", Options{Name: "x.csv"}, "a\"b,1\nc.example,3\n", []string{`1 a"b,1 error: a cell with a quote in it must be quoted as a whole: "say ""so"""`, `2 c.example {"column_2":"3"}`}},
-		{"csv: text after a quote", Options{Name: "x.csv"}, "\"a\"b,1\nc.example,3\n", []string{`1 "a"b,1 error: there is text after the closing quote of column 1`, `2 c.example {"column_2":"3"}`}},
-		{"csv: too long", Options{Name: "x.csv"}, "a,\"" + huge + "\"\nb,1\n", []string{`1 a,"` + huge[:maxShown-3] + " error: the record is longer than 1048576 octets", `2 b {"column_2":"1"}`}},
+		{"csv: quote never closed", Options{Name: "x.csv"}, "a.example,1\n\"b.example,2\nc.example,3\n", []string{`1 a.example {"column_2":"1"}`, `2 "b.example,2 error: unterminated quote`, `3 c.example {"column_2":"3"}`}},
+		{"csv: quote in a cell", Options{Name: "x.csv"}, "a\"b,1\nc.example,3\n", []string{`1 a"b,1 error: a cell that contains a quote must be quoted: "say ""so"""`, `2 c.example {"column_2":"3"}`}},
+		{"csv: text after a quote", Options{Name: "x.csv"}, "\"a\"b,1\nc.example,3\n", []string{`1 "a"b,1 error: unexpected text after the closing quote of column 1`, `2 c.example {"column_2":"3"}`}},
+		{"csv: too long", Options{Name: "x.csv"}, "a,\"" + huge + "\"\nb,1\n", []string{`1 a,"` + huge[:maxShown-3] + " error: record is longer than 1048576 bytes", `2 b {"column_2":"1"}`}},
 		{"csv: not UTF-8", Options{Name: "x.csv"}, "a.example,caf\xe9\n", []string{`1 a.example {"column_2":"caf` + "\ufffd" + `"}`}},
 		{"csv: no such column", Options{Column: "host"}, "id,site\n", []string{`open: the input has no column "host"`}},
 
@@ -86,17 +86,17 @@ func TestReader(t *testing.T) {
 		{"ndjson: a number", Options{Field: "asn"}, `{"asn":64500}`, []string{"1 64500"}},
 		{"ndjson: no field", Options{Format: NDJSON}, `{"host":"a.example"}`, []string{`1 {"host":"a.example"} error: the object has no member "query", "domain", "name" or "ip"`}},
 		{"ndjson: no text", Options{Format: NDJSON}, `{"query":null}` + "\n" + `{"query":["a"]}` + "\n" + `{"query":{}}`, []string{
-			`1 {"query":null} error: the member "query" is null, and no query`,
-			`2 {"query":["a"]} error: the member "query" is a list, and no query`,
-			`3 {"query":{}} error: the member "query" is an object, and no query`,
+			`1 {"query":null} error: member "query": expected a string, found null`,
+			`2 {"query":["a"]} error: member "query": expected a string, found an array`,
+			`3 {"query":{}} error: member "query": expected a string, found an object`,
 		}},
 		{"ndjson: broken", Options{Format: NDJSON}, `{"query":"a` + "\n" + `"a.example"` + "\n" + `{"query":"a.example"} {}` + "\n" + `{"query":"b.example"}`, []string{
-			`1 {"query":"a error: the JSON of the line breaks off`,
-			`2 "a.example" error: the line is no JSON object`,
-			`3 {"query":"a.example"} {} error: there is more on the line than one JSON object`,
+			`1 {"query":"a error: truncated JSON`,
+			`2 "a.example" error: not a JSON object`,
+			`3 {"query":"a.example"} {} error: extra data after the JSON object`,
 			"4 b.example",
 		}},
-		{"ndjson: too long", Options{Format: NDJSON}, `{"query":"` + huge + `"}` + "\n" + `{"query":"b.example"}`, []string{`1 {"query":"` + huge[:maxShown-10] + " error: the record is longer than 1048576 octets", "2 b.example"}},
+		{"ndjson: too long", Options{Format: NDJSON}, `{"query":"` + huge + `"}` + "\n" + `{"query":"b.example"}`, []string{`1 {"query":"` + huge[:maxShown-10] + " error: record is longer than 1048576 bytes", "2 b.example"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, read(t, strings.NewReader(tt.input), tt.o)); diff != "" {

@@ -19,7 +19,7 @@ func (r *Reader) lines(yield func(Record, error) bool) {
 		if len(line) <= maxLine {
 			rec.Text = string(bytes.TrimSpace(line))
 		} else {
-			rec.Text, bad = beginning(line), malformed("the line is longer than %d octets, and no query", maxLine)
+			rec.Text, bad = beginning(line), malformed("line is longer than %d bytes", maxLine)
 		}
 		for errors.Is(err, bufio.ErrBufferFull) {
 			line, err = r.in.ReadSlice('\n')

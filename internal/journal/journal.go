@@ -67,10 +67,10 @@ type Journal struct {
 }
 
 // ErrLocked says that another process has the journal open.
-var ErrLocked = errors.New("another process is writing it")
+var ErrLocked = errors.New("locked by another process")
 
 // ErrForeign says that the file is not empty and no journal.
-var ErrForeign = errors.New("it exists and is no output that could be continued")
+var ErrForeign = errors.New("file exists and is not a resumable rdapq output")
 
 // A CorruptError says that a row of a journal is none.
 type CorruptError struct {
@@ -79,7 +79,7 @@ type CorruptError struct {
 }
 
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("row %d of %s is damaged", e.Row, e.Path)
+	return fmt.Sprintf("row %d of %s is corrupt", e.Row, e.Path)
 }
 
 // Open opens the journal for a batch, to begin it or to go on with it. It fails
@@ -225,7 +225,7 @@ func (j *Journal) Complete() error {
 		return err
 	}
 	if j.queue != nil && j.queue.Waiting() > 0 {
-		return j.fail(errors.New("rows wait for lines that did not come"))
+		return j.fail(errors.New("rows are waiting for lines that were never announced"))
 	}
 	return j.fail(j.mark(true, j.past.Rows+j.rows))
 }

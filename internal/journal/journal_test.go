@@ -326,12 +326,12 @@ func TestRefused(t *testing.T) {
 		change func(o *Options)
 		want   string
 	}{
-		{"more input", func(o *Options) { o.Input = &Input{"names.txt", 8, "abc"} }, "the input has changed: names.txt had 7 octets and now has 8"},
-		{"longer input", func(o *Options) { o.Input = &Input{"new.txt", 8, "abc"} }, "the input has changed: names.txt had 7 octets, new.txt has 8"},
-		{"other input", func(o *Options) { o.Input = &Input{"new.txt", 7, "abd"} }, "the input has changed: new.txt is as long as names.txt was, but not the same"},
-		{"standard input", func(o *Options) { o.Input = nil }, "its input can't be compared: that takes a file that can be read twice"},
+		{"more input", func(o *Options) { o.Input = &Input{"names.txt", 8, "abc"} }, "the input has changed: names.txt had 7 bytes and now has 8"},
+		{"longer input", func(o *Options) { o.Input = &Input{"new.txt", 8, "abc"} }, "the input has changed: names.txt had 7 bytes, new.txt has 8"},
+		{"other input", func(o *Options) { o.Input = &Input{"new.txt", 7, "abd"} }, "the input has changed: new.txt has the size of names.txt, but different content"},
+		{"standard input", func(o *Options) { o.Input = nil }, "the input cannot be compared: resuming needs a file that can be read twice"},
 		{"a flag", func(o *Options) { o.Flags = []string{"type=ip", "dedupe=true"} }, "flags have changed: type=domain before, type=ip dedupe=true now"},
-		{"a flag less", func(o *Options) { o.Flags = nil }, "flags have changed: type=domain before, none of that now"},
+		{"a flag less", func(o *Options) { o.Flags = nil }, "flags have changed: type=domain before, (unset) now"},
 		{"format", func(o *Options) { o.Format, o.Header = CSV, []byte(csvHeader) }, "the format has changed: ndjson before, csv now"},
 	} {
 		o := base

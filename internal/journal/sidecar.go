@@ -94,7 +94,7 @@ func (s *sidecar) bytes() ([]byte, error) {
 }
 
 // errNoSidecar says that a file is none, not even one that breaks off.
-var errNoSidecar = errors.New("it is no sidecar of a journal")
+var errNoSidecar = errors.New("not a journal sidecar")
 
 // readSidecar reads what f holds. It is nil for a file that is empty or breaks
 // off, as one does whose writer was killed.
@@ -134,13 +134,13 @@ func (e *ChangedError) Error() string {
 func compare(was, now *sidecar) error {
 	switch {
 	case was.Version != version:
-		return &ChangedError{"another version of rdapq wrote it", ""}
+		return &ChangedError{"written by an incompatible version of rdapq", ""}
 	case was.Format != now.Format:
 		return &ChangedError{"the format has changed", was.Format + " before, " + now.Format + " now"}
 	case was.Input == nil || now.Input == nil:
-		return &ChangedError{"its input can't be compared", "that takes a file that can be read twice"}
+		return &ChangedError{"the input cannot be compared", "resuming needs a file that can be read twice"}
 	case was.Input.Size != now.Input.Size:
-		had := was.Input.Name + " had " + strconv.FormatInt(was.Input.Size, 10) + " octets"
+		had := was.Input.Name + " had " + strconv.FormatInt(was.Input.Size, 10) + " bytes"
 		if now.Input.Name != was.Input.Name {
 			had += ", " + now.Input.Name
 		} else {
@@ -148,7 +148,7 @@ func compare(was, now *sidecar) error {
 		}
 		return &ChangedError{"the input has changed", had + " has " + strconv.FormatInt(now.Input.Size, 10)}
 	case was.Input.SHA256 != now.Input.SHA256:
-		return &ChangedError{"the input has changed", now.Input.Name + " is as long as " + was.Input.Name + " was, but not the same"}
+		return &ChangedError{"the input has changed", now.Input.Name + " has the size of " + was.Input.Name + ", but different content"}
 	case !maps.Equal(was.Secrets, now.Secrets):
 		return &ChangedError{"flags have changed", changedSecrets(was.Secrets, now.Secrets)}
 	case was.FlagsHash != now.FlagsHash:
@@ -167,7 +167,7 @@ func changedSecrets(was, now map[string]string) string {
 			}
 		}
 	}
-	return strings.Join(slices.Sorted(maps.Keys(names)), ", ") + ", which holds a secret, is not what it was"
+	return "the secret in " + strings.Join(slices.Sorted(maps.Keys(names)), ", ") + " differs"
 }
 
 // difference tells in words which flags are not in both lists.
@@ -184,7 +184,7 @@ func difference(was, now []string) string {
 			}
 		}
 		if len(only) == 0 {
-			only = []string{"none of that"}
+			only = []string{"(unset)"}
 		}
 		parts = append(parts, strings.Join(only, " ")+" "+d.when)
 	}

@@ -27,7 +27,7 @@ func Enter(t *testing.T) bool {
 		t.Fatal(err)
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("a namespace is set up by ip of iproute2:", err)
+		t.Skip("ip (iproute2) is not installed:", err)
 	}
 	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout="+left(t).String())
 	cmd.Env = append(os.Environ(), env+"="+t.Name())
@@ -43,7 +43,7 @@ func Enter(t *testing.T) bool {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
-		t.Skip("no network namespace to be had:", err)
+		t.Skip("cannot create a network namespace:", err)
 	}
 	switch err := cmd.Wait(); {
 	case err != nil:
@@ -51,7 +51,7 @@ func Enter(t *testing.T) bool {
 	case strings.Contains(out.String(), "--- SKIP"):
 		t.Skipf("in the namespace:\n%s", &out)
 	case !strings.Contains(out.String(), "--- PASS"):
-		t.Errorf("in the namespace nothing was tested:\n%s", &out)
+		t.Errorf("no test ran in the namespace:\n%s", &out)
 	default:
 		t.Logf("in the namespace:\n%s", &out) // what was measured
 	}

@@ -22,7 +22,7 @@ func Answer(t *testing.T, lookup func(name string) []netip.Addr) {
 	}
 	pc, err := net.ListenPacket("udp", net.JoinHostPort(server, "53"))
 	if err != nil {
-		t.Skip("no name server can be had here:", err)
+		t.Skip("cannot run a name server here:", err)
 	}
 	t.Cleanup(func() { pc.Close() })
 	go func() {
@@ -44,7 +44,7 @@ func nameserver(t *testing.T) string {
 	t.Helper()
 	f, err := os.Open("/etc/resolv.conf")
 	if err != nil {
-		t.Skip("nobody knows which name server is asked:", err)
+		t.Skip("cannot read the resolver configuration:", err)
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {

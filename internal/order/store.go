@@ -118,7 +118,7 @@ func (s *store) take(line int64) ([]byte, error) {
 	}
 	row := make([]byte, at.Size())
 	if _, err := io.ReadFull(at, row); err != nil {
-		return nil, fmt.Errorf("the row of line %d is gone: %w", line, err)
+		return nil, fmt.Errorf("cannot read the row of line %d: %w", line, err)
 	}
 	s.lines.Remove(line)
 	s.live -= at.Size()
