@@ -53,7 +53,9 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"objectClassName":"domain","ldhName":%q}`, path.Base(r.URL.Path))
 }
 
-// TestBatchSixServers: no server has an effect on the lines of another one.
+// TestBatchSixServers: no server has an effect on the lines of another one. What is
+// learned of a limit depends on when requests come: TestQuotas has that, on a clock of
+// its own.
 func TestBatchSixServers(t *testing.T) {
 	t.Parallel() // it mostly waits
 	leavesNothing(t, testSixServers)
@@ -165,9 +167,6 @@ func testSixServers(t *testing.T) {
 	for _, s := range p.Servers {
 		if dead := "https://"+s.Server+"/" == servers["hole"].URL(); s.Dead != dead {
 			t.Errorf("%+v", s)
-		}
-		if "https://"+s.Server+"/" == servers["limited"].URL() && (s.Rate.N < 8 || s.Rate.N > 12 || s.Rate.Per < 3*time.Second) {
-			t.Errorf("learned %v of %s", s.Rate, s.Server)
 		}
 	}
 }
