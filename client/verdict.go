@@ -239,7 +239,7 @@ func (r *Result) warnTruncations(resp *rdap.Response) {
 		if t.More > 0 {
 			t.Path += " and " + strconv.Itoa(t.More) + " more"
 		}
-		r.warn(WarnTruncated, "the server says: "+visible(t.What)+" ("+t.Path+")")
+		r.warn(WarnTruncated, "the server says: "+visible(t.Type)+" ("+t.Path+")")
 	}
 }
 

@@ -44,7 +44,7 @@ func redactionLines(rec *Record) []string {
 func truncationLines(rec *Record) []string {
 	var out []string
 	for _, t := range rec.Truncations {
-		out = append(out, t.Path+": "+t.What)
+		out = append(out, t.Path+": "+t.Type)
 	}
 	return out
 }

@@ -185,7 +185,7 @@ func problemKinds(rec *Record) []string {
 	var out []string
 	for _, p := range slices.Concat(rec.Problems, rec.CardProblems()) {
 		kind := "odd"
-		if p.Lost {
+		if p.Discarded {
 			kind = "lost"
 		}
 		out = append(out, p.Path+": "+kind)

@@ -30,7 +30,7 @@ func firstValue(raw []byte) (value []byte, followed bool, err error) {
 	}
 	dec := newDecoder(raw)
 	if value, err = dec.ReadValue(); err != nil {
-		return nil, false, breakOf(raw)
+		return nil, false, firstSyntaxError(raw)
 	}
 	_, end := dec.ReadToken()
 	return value, !errors.Is(end, io.EOF), nil
@@ -40,8 +40,8 @@ func newDecoder(raw []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// breakOf returns the error at the first token of raw that is out of place.
-func breakOf(raw []byte) error {
+// firstSyntaxError returns the error at the first token of raw that is out of place.
+func firstSyntaxError(raw []byte) error {
 	dec := newDecoder(raw)
 	for {
 		if _, err := dec.ReadToken(); err != nil {
@@ -55,20 +55,20 @@ func breakOf(raw []byte) error {
 // needs no check at each step and every loop ends, whatever the document.
 type reader struct {
 	source
-	pos       int       // where the token read last ends
-	brief     bool      // read only what a Summary needs
-	dnssec    SecureDNS // if brief, what Record.SecureDNS points to
-	types     []string  // if brief, memory for the types of a number
-	cardStart int       // where the card begins that is read
-	tongues   *tongues  // nil: cards are read whatever their language
-	base      string    // path of the document's root, for documents within documents
-	place     place
-	problems  []Problem
+	pos         int             // where the token read last ends
+	summaryOnly bool            // read only what a Summary needs
+	dnssec      SecureDNS       // if brief, what Record.SecureDNS points to
+	types       []string        // if brief, memory for the types of a number
+	cardStart   int             // where the card begins that is read
+	languages   *languagePicker // nil: cards are read whatever their language
+	base        string          // path of the document's root, for documents within documents
+	locator     locator
+	problems    []Problem
 	// spellings are names of members that were read in spite of their case.
 	spellings []string
 	searched  int  // of maxTwinSearch
 	used      int  // of maxRoom
-	full      bool // and that has been told
+	exhausted bool // and that has been told
 
 	truncations []Truncation
 
@@ -136,7 +136,7 @@ func (r *reader) skip() (start int) {
 	switch r.peek() {
 	case jsontext.KindString:
 		start = r.pos
-		r.pos = afterString(r.raw, start)
+		r.pos = stringEnd(r.raw, start)
 		return start
 	case 0:
 		return r.pos
@@ -162,13 +162,13 @@ func (r *reader) next() bool {
 	return true
 }
 
-// drop skips the next value, which is of the wrong kind, and records that. Many
+// skipInvalid skips the next value, which is of the wrong kind, and records that. Many
 // servers send null for an absent value, so null is not recorded.
-func (r *reader) drop(want string) {
+func (r *reader) skipInvalid(want string) {
 	k := r.peek()
 	r.skip()
 	if k != jsontext.KindNull {
-		r.lost(expected(want, k))
+		r.discard(expected(want, k))
 	}
 }
 
@@ -206,7 +206,7 @@ func (r *reader) enterObject() bool {
 		r.pos++
 		return true
 	}
-	r.drop("an object")
+	r.skipInvalid("an object")
 	return false
 }
 
@@ -230,7 +230,7 @@ func tooDeep(raw []byte) bool {
 		case ']', '}':
 			depth--
 		case '"':
-			i = afterString(raw, i) - 1
+			i = stringEnd(raw, i) - 1
 		}
 	}
 	return false

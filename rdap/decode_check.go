@@ -14,24 +14,24 @@ import (
 // maxExcerpt is how much of a body that is no RDAP is shown, in characters.
 const maxExcerpt = 80
 
-// marks are the members that tell what class an answer is.
-type marks struct {
-	object      string // objectClassName
-	results     string // the name of a search results member
-	listed      bool   // that member is an array
-	errorCode   bool
-	conformance bool   // rdapConformance or notices
-	conforms    bool   // rdapConformance
-	noticed     bool   // notices
-	problem     bool   // a status that is a number (RFC 9457 section 3.1.2)
-	content     bool   // what only objects have that are registered
-	own         string // the class that has a member seen
-	named       bool   // ldhName
-	classed     bool   // object is from a member in its right spelling
+// classHints are the members that tell what class an answer is.
+type classHints struct {
+	objectClass     string // objectClassName
+	results         string // the name of a search results member
+	resultsAreArray bool   // that member is an array
+	errorCode       bool
+	conformance     bool   // rdapConformance or notices
+	hasConformance  bool   // rdapConformance
+	hasNotices      bool   // notices
+	problemStatus   bool   // a status that is a number (RFC 9457 section 3.1.2)
+	isObject        bool   // what only objects have that are registered
+	memberClass     string // the class that has a member seen
+	hasLDHName      bool   // ldhName
+	exactClass      bool   // object is from a member in its right spelling
 }
 
-// see takes note of a member and the kind of its value.
-func (m *marks) see(name string, kind jsontext.Kind) {
+// observe takes note of a member and the kind of its value.
+func (m *classHints) observe(name string, kind jsontext.Kind) {
 	if kind == jsontext.KindNull {
 		return
 	}
@@ -39,28 +39,28 @@ func (m *marks) see(name string, kind jsontext.Kind) {
 	case "errorCode":
 		m.errorCode = true
 	case "rdapConformance":
-		m.conformance, m.conforms = true, true
+		m.conformance, m.hasConformance = true, true
 	case "notices":
-		m.conformance, m.noticed = true, true
+		m.conformance, m.hasNotices = true, true
 	case "startAddress", "endAddress":
-		m.own = ClassIPNetwork
+		m.memberClass = ClassIPNetwork
 	case "startAutnum", "endAutnum":
-		m.own = ClassAutnum
+		m.memberClass = ClassAutnum
 	case "vcardArray", "jscard", "roles":
-		m.own = ClassEntity
+		m.memberClass = ClassEntity
 	case "ipAddresses":
-		m.own = ClassNameserver
+		m.memberClass = ClassNameserver
 	case "nameservers", "secureDNS":
-		m.own = ClassDomain
+		m.memberClass = ClassDomain
 	case "ldhName":
-		m.named = true
+		m.hasLDHName = true
 	case "handle", "entities", "events", "publicIds", "redacted":
-		m.content = true
+		m.isObject = true
 	case "status":
 		if kind == jsontext.KindNumber {
-			m.problem = true
+			m.problemStatus = true
 		} else {
-			m.content = true
+			m.isObject = true
 		}
 	default:
 		if strings.HasSuffix(name, "SearchResults") {
@@ -68,30 +68,30 @@ func (m *marks) see(name string, kind jsontext.Kind) {
 			if list || m.results == "" {
 				m.results = strings.Clone(name)
 			}
-			m.listed = m.listed || list
+			m.resultsAreArray = m.resultsAreArray || list
 		}
 	}
 }
 
-func (m *marks) class() string {
+func (m *classHints) class() string {
 	switch {
-	case m.results != "" && strings.HasSuffix(strings.ToLower(strings.TrimSpace(m.object)), "searchresults"):
+	case m.results != "" && strings.HasSuffix(strings.ToLower(strings.TrimSpace(m.objectClass)), "searchresults"):
 		return m.results // some servers add that as the class, in any spelling
-	case m.listed && !m.named && !m.content && m.own == "":
+	case m.resultsAreArray && !m.hasLDHName && !m.isObject && m.memberClass == "":
 		return m.results // or the class of the results
-	case m.object != "":
-		return strings.ToLower(strings.TrimSpace(m.object))
+	case m.objectClass != "":
+		return strings.ToLower(strings.TrimSpace(m.objectClass))
 	case m.results != "":
 		return m.results
 	case m.errorCode:
 		return ClassError
-	case m.own != "":
-		return m.own
-	case m.named:
+	case m.memberClass != "":
+		return m.memberClass
+	case m.hasLDHName:
 		return ClassDomain
-	case m.problem:
+	case m.problemStatus:
 		return ClassError
-	case m.conformance && !m.content:
+	case m.conformance && !m.isObject:
 		return ClassHelp
 	}
 	return ""

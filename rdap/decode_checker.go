@@ -12,16 +12,16 @@ import (
 // the time of jsontext and a second pass for the notes. It does not say what is
 // wrong: jsontext does that.
 type checker struct {
-	text   []byte
-	pos    int
-	spaced bool   // there is white space between tokens
-	high   uint64 // has one of highBits unless all strings are plain ASCII
-	losses []loss // what the document says was left out of it
+	text        []byte
+	pos         int
+	hasSpace    bool         // there is white space between tokens
+	highBits    uint64       // has one of highBits unless all strings are plain ASCII
+	truncations []truncation // what the document says was left out of it
 
-	// trail has where the name of the member begins for each object that the
+	// offsets has where the name of the member begins for each object that the
 	// position stands in, and ^n in item n for each array. trail[1] is the
 	// document's.
-	trail [maxNesting + 1]int
+	offsets [maxNesting + 1]int
 }
 
 // peek returns the first byte of the next token, 0 at the end.
@@ -36,7 +36,7 @@ func (c *checker) afterSpace() byte {
 	for ; c.pos < len(c.text); c.pos++ {
 		switch b := c.text[c.pos]; b {
 		case ' ', '\t', '\n', '\r':
-			c.spaced = true
+			c.hasSpace = true
 		default:
 			return b
 		}
@@ -70,8 +70,8 @@ func (c *checker) object(depth int, each func(name, value []byte)) bool {
 		return false
 	}
 	start := c.pos
-	var loss []byte // what a notice says about data that was left out
-	typed := false  // its type says it
+	var reason []byte // type or title of a notice about truncation
+	hasType := false  // reason is the type
 	c.pos++
 	if c.peek() == '}' {
 		c.pos++
@@ -92,17 +92,17 @@ func (c *checker) object(depth int, each func(name, value []byte)) bool {
 		c.pos++
 		c.peek()
 		value := c.pos
-		c.trail[depth] = name
+		c.offsets[depth] = name
 		if !c.value(depth) {
 			return false
 		}
-		if v := c.text[value:c.pos]; mayTellOfLoss(v) {
+		if v := c.text[value:c.pos]; mayBeTruncationType(v) {
 			switch c.noticeMember(depth) {
 			case "type":
-				loss, typed = v, true
+				reason, hasType = v, true
 			case "title":
-				if !typed {
-					loss = v
+				if !hasType {
+					reason = v
 				}
 			}
 		}
@@ -114,8 +114,8 @@ func (c *checker) object(depth int, each func(name, value []byte)) bool {
 			c.pos++
 		case '}':
 			c.pos++
-			if loss != nil {
-				c.lose(depth, c.text[start:c.pos], loss, typed)
+			if reason != nil {
+				c.noteTruncation(depth, c.text[start:c.pos], reason, hasType)
 			}
 			return true
 		default:
@@ -135,7 +135,7 @@ func (c *checker) array(depth int) bool {
 		return true
 	}
 	for n := 0; ; n++ {
-		c.trail[depth] = ^n
+		c.offsets[depth] = ^n
 		if !c.value(depth) {
 			return false
 		}
@@ -155,20 +155,20 @@ func (c *checker) array(depth int) bool {
 // object that is depth containers deep; if that is an array, of the object
 // around it.
 func (c *checker) member(depth int) []byte {
-	if depth > 1 && c.trail[depth] < 0 {
+	if depth > 1 && c.offsets[depth] < 0 {
 		depth--
 	}
-	if depth < 1 || c.trail[depth] < 0 {
+	if depth < 1 || c.offsets[depth] < 0 {
 		return nil
 	}
-	name := c.trail[depth]
-	return c.text[name+1 : afterString(c.text, name)-1]
+	name := c.offsets[depth]
+	return c.text[name+1 : stringEnd(c.text, name)-1]
 }
 
 // path returns where the value stands that is in depth containers.
 func (c *checker) path(depth int) string {
 	var b strings.Builder
-	for _, at := range c.trail[1 : depth+1] {
+	for _, at := range c.offsets[1 : depth+1] {
 		switch {
 		case at < 0:
 			b.WriteByte('[')
@@ -178,7 +178,7 @@ func (c *checker) path(depth int) string {
 			if b.Len() > 0 {
 				b.WriteByte('.')
 			}
-			b.WriteString(unquoted(c.text[at:afterString(c.text, at)]))
+			b.WriteString(unquoted(c.text[at:stringEnd(c.text, at)]))
 		}
 	}
 	return b.String()
@@ -233,15 +233,15 @@ func (c *checker) str() bool {
 	text, i := c.text, c.pos+1
 	for {
 		for i <= len(text)-8 {
-			x := eight(text, i)
-			c.high |= x | (x + eachByte)
+			x := load64(text, i)
+			c.highBits |= x | (x + lowBits)
 			n := firstSpecial(x)
 			if i += n; n < 8 {
 				break
 			}
 		}
 		for i < len(text) && text[i] >= ' ' && text[i] != '"' && text[i] != '\\' {
-			c.high |= uint64(text[i]) | uint64(text[i]+1)
+			c.highBits |= uint64(text[i]) | uint64(text[i]+1)
 			i++
 		}
 		switch {
@@ -283,7 +283,7 @@ func isHex(b byte) bool { return isDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f' }
 // that none is. (In each of the three terms, what stands above the lowest bit may
 // be wrong.)
 func firstSpecial(eight uint64) int {
-	quote, slash := eight^'"'*eachByte, eight^'\\'*eachByte
-	m := (quote-eachByte)&^quote | (slash-eachByte)&^slash | (eight-' '*eachByte)&^eight
+	quote, slash := eight^'"'*lowBits, eight^'\\'*lowBits
+	m := (quote-lowBits)&^quote | (slash-lowBits)&^slash | (eight-' '*lowBits)&^eight
 	return bits.TrailingZeros64(m&highBits) / 8
 }

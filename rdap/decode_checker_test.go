@@ -11,20 +11,20 @@ import (
 // checkSurvey compares the survey of raw with what jsontext says of it.
 func checkSurvey(t *testing.T, raw []byte) {
 	t.Helper()
-	s := surveyOf(raw)
+	s := scanOf(raw)
 	valid := isValid(raw) && jsontext.Value(raw).Kind() == jsontext.KindBeginObject && !tooDeep(raw)
-	if s.valid != valid {
-		t.Fatalf("valid: %v, by jsontext %v: %q", s.valid, valid, raw)
+	if s.isValid != valid {
+		t.Fatalf("valid: %v, by jsontext %v: %q", s.isValid, valid, raw)
 	}
 	if !valid {
 		return
 	}
 	tight, err := jsontext.AppendFormat(nil, raw, lenient, jsontext.PreserveRawStrings(true))
 	if !s.plain {
-		tight, err = appendTight(nil, raw), nil // jsontext mends what is not UTF-8
+		tight, err = appendMinified(nil, raw), nil // jsontext mends what is not UTF-8
 	}
-	if trimmed := bytes.TrimSpace(raw); err != nil || s.tight != (len(tight) == len(trimmed)) {
-		t.Fatalf("tight: %v, %q, by jsontext %q, %v", s.tight, raw, tight, err)
+	if trimmed := bytes.TrimSpace(raw); err != nil || s.minified != (len(tight) == len(trimmed)) {
+		t.Fatalf("tight: %v, %q, by jsontext %q, %v", s.minified, raw, tight, err)
 	}
 	if s.plain == hasHidden(raw) {
 		t.Fatalf("plain: %v: %q", s.plain, raw)

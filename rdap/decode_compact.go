@@ -26,7 +26,7 @@ func Compact(dst, raw []byte) (out []byte, warnings []string, err error) {
 		src, warnings = clean(raw)
 	}
 	if isValid(src) {
-		return appendTight(dst, src), warnings, nil
+		return appendMinified(dst, src), warnings, nil
 	}
 	// Line breaks and tabs within strings are not JSON, and servers send them.
 	src, warnings = clean(raw)
@@ -37,17 +37,17 @@ func Compact(dst, raw []byte) (out []byte, warnings []string, err error) {
 	if followed {
 		warnings = append(warnings, "data after the JSON document was omitted")
 	}
-	return appendTight(dst, first), warnings, nil
+	return appendMinified(dst, first), warnings, nil
 }
 
-// appendTight appends src, which is valid JSON, without the white space between
+// appendMinified appends src, which is valid JSON, without the white space between
 // its tokens.
-func appendTight(dst, src []byte) []byte {
+func appendMinified(dst, src []byte) []byte {
 	from := 0
 	for i := 0; i < len(src); {
 		switch src[i] {
 		case '"':
-			i = afterString(src, i)
+			i = stringEnd(src, i)
 		case ' ', '\t', '\n', '\r':
 			dst = append(dst, src[from:i]...)
 			for i++; i < len(src) && src[i] <= ' '; i++ {
@@ -66,7 +66,7 @@ func appendTight(dst, src []byte) []byte {
 // outside strings they are white space, inside they are not JSON at all.
 func hasHidden(raw []byte) bool {
 	for i := 0; i < len(raw); {
-		if i+8 <= len(raw) && isPlain(eight(raw, i)) {
+		if i+8 <= len(raw) && isPlain(load64(raw, i)) {
 			i += 8
 			continue
 		}

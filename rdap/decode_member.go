@@ -54,9 +54,9 @@ var membersByFold = func() map[string]string {
 const (
 	// maxRespelled bounds the spellings that a reader warns of.
 	maxRespelled = 20
-	// maxTwinSearch bounds the bytes that are searched for members in their right
+	// maxDuplicateSearch bounds the bytes that are searched for members in their right
 	// spelling: a member in another one is then ignored.
-	maxTwinSearch = 1 << 20
+	maxDuplicateSearch = 1 << 20
 )
 
 // member reads the name of a member of RFC 9083, whatever its case. One in its right
@@ -73,7 +73,7 @@ func (r *reader) member() string {
 	}
 	if name != "contact_uri" && !slices.Contains(r.spellings, name) && len(r.spellings) < maxRespelled {
 		r.spellings = append(r.spellings, name)
-		r.warn("read as " + known + ": member name is not spelled as in RFC 9083")
+		r.warnRow("read as " + known + ": member name is not spelled as in RFC 9083")
 	}
 	return known
 }
@@ -81,11 +81,11 @@ func (r *reader) member() string {
 // hasMember reports whether the object whose member name was read last has a member
 // of that name.
 func (r *reader) hasMember(name string) bool {
-	r.place.advance(r.raw, r.pos)
-	if len(r.place.levels) == 0 {
+	r.locator.advance(r.raw, r.pos)
+	if len(r.locator.frames) == 0 {
 		return false
 	}
-	for i := r.place.levels[len(r.place.levels)-1].start + 1; i < len(r.raw); {
+	for i := r.locator.frames[len(r.locator.frames)-1].start + 1; i < len(r.raw); {
 		switch kind := kindOf[r.raw[i]]; kind {
 		case separator:
 			i++
@@ -95,7 +95,7 @@ func (r *reader) hasMember(name string) bool {
 			return false
 		}
 		start := i
-		i = afterString(r.raw, i)
+		i = stringEnd(r.raw, i)
 		if r.unquote(r.text[start:i]) == name {
 			return true
 		}
@@ -103,7 +103,7 @@ func (r *reader) hasMember(name string) bool {
 			i++
 		}
 		i = valueEnd(r.raw, i)
-		if r.searched += i - start; r.searched > maxTwinSearch {
+		if r.searched += i - start; r.searched > maxDuplicateSearch {
 			return true
 		}
 	}

@@ -44,7 +44,7 @@ func TestMembersInAnotherCase(t *testing.T) {
 	}
 	seen := make(map[string]bool)
 	for _, p := range problems {
-		if !p.Warn || p.Lost || seen[p.Message+p.Path[strings.LastIndexByte(p.Path, '.')+1:]] {
+		if !p.InRow || p.Discarded || seen[p.Message+p.Path[strings.LastIndexByte(p.Path, '.')+1:]] {
 			t.Errorf("problem %+v", p)
 		}
 		seen[p.Message+p.Path[strings.LastIndexByte(p.Path, '.')+1:]] = true

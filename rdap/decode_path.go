@@ -7,17 +7,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A place knows where in a document a position stands. It is asked only when
+// A locator knows where in a document a position stands. It is asked only when
 // something is wrong there, so that a walk over a document in order has nothing
 // to keep up; it goes through the document once, however often it is asked for
 // positions that come one after another.
-type place struct {
+type locator struct {
 	pos    int
-	levels []level
+	frames []frame
 }
 
-// A level is one of the objects and arrays that a position stands in.
-type level struct {
+// A frame is one of the objects and arrays that a position stands in.
+type frame struct {
 	start    int  // where it begins
 	from, to int  // object: where the member name read last stands
 	named    bool // object: that name is read, its value is not
@@ -26,9 +26,9 @@ type level struct {
 }
 
 // advance goes to the position to.
-func (p *place) advance(raw []byte, to int) {
+func (p *locator) advance(raw []byte, to int) {
 	if to < p.pos {
-		p.pos, p.levels = 0, p.levels[:0]
+		p.pos, p.frames = 0, p.frames[:0]
 	}
 	for p.pos < to {
 		kind := kindOf[raw[p.pos]]
@@ -36,15 +36,15 @@ func (p *place) advance(raw []byte, to int) {
 			p.pos++
 			continue
 		}
-		var in *level
-		if len(p.levels) > 0 {
-			in = &p.levels[len(p.levels)-1]
+		var in *frame
+		if len(p.frames) > 0 {
+			in = &p.frames[len(p.frames)-1]
 		}
 		start := p.pos
 		switch kind {
 		case jsontext.KindEndObject, jsontext.KindEndArray:
 			p.pos++
-			p.levels = p.levels[:max(len(p.levels)-1, 0)]
+			p.frames = p.frames[:max(len(p.frames)-1, 0)]
 			continue
 		case jsontext.KindBeginObject, jsontext.KindBeginArray:
 			p.pos++
@@ -52,16 +52,16 @@ func (p *place) advance(raw []byte, to int) {
 			p.pos = valueEnd(raw, p.pos)
 		}
 		if in != nil {
-			in.take(start, p.pos)
+			in.observe(start, p.pos)
 		}
 		if kind == jsontext.KindBeginObject || kind == jsontext.KindBeginArray {
-			p.levels = append(p.levels, level{start: start, array: kind == jsontext.KindBeginArray})
+			p.frames = append(p.frames, frame{start: start, array: kind == jsontext.KindBeginArray})
 		}
 	}
 }
 
-// take notes the beginning of a value, or a member name.
-func (l *level) take(from, to int) {
+// observe notes the beginning of a value, or a member name.
+func (l *frame) observe(from, to int) {
 	switch {
 	case l.array:
 		l.count++
@@ -75,11 +75,11 @@ func (l *level) take(from, to int) {
 
 // path returns where the value last read stands.
 func (r *reader) path() string {
-	r.place.advance(r.raw, r.pos)
+	r.locator.advance(r.raw, r.pos)
 	var b strings.Builder
 	b.WriteString(r.base)
-	for i := range r.place.levels {
-		l := &r.place.levels[i]
+	for i := range r.locator.frames {
+		l := &r.locator.frames[i]
 		switch {
 		case l.count == 0:
 		case l.array:

@@ -11,11 +11,11 @@ const maxProblems = 100
 
 // A Problem is one thing wrong with an answer that was read nevertheless.
 type Problem struct {
-	Path    string // where in the document: "entities[0].publicIds"; empty for the document as a whole
-	Message string // what is wrong there, one sentence
-	Lost    bool   // the value was given up; false when its meaning was plain and it was read
-	More    int    // how many other places have the same problem, which is reported once
-	Warn    bool   // it was read, and belongs among the warnings of a row as what was given up does
+	Path      string // where in the document: "entities[0].publicIds"; empty for the document as a whole
+	Message   string // what is wrong there, one sentence
+	Discarded bool   // the value was given up; false when its meaning was plain and it was read
+	More      int    // how many other places have the same problem, which is reported once
+	InRow     bool   // it was read, and belongs among the warnings of a row as what was given up does
 }
 
 // mergeProblems makes one problem of those that are alike but for their place. It
@@ -25,7 +25,7 @@ func mergeProblems(list []Problem) []Problem {
 next:
 	for _, p := range list {
 		for i := range out {
-			if o := &out[i]; o.Message == p.Message && o.Lost == p.Lost && o.Warn == p.Warn {
+			if o := &out[i]; o.Message == p.Message && o.Discarded == p.Discarded && o.InRow == p.InRow {
 				o.More += 1 + p.More
 				continue next
 			}
@@ -46,31 +46,31 @@ func (p Problem) String() string {
 	return p.Path + ": " + p.Message
 }
 
-// odd records that the value just read has a form that it should not have.
-func (r *reader) odd(message string) { r.problem(message, false) }
+// warn records that the value just read has a form that it should not have.
+func (r *reader) warn(message string) { r.problem(message, false) }
 
-// lost records that the value just read was given up.
-func (r *reader) lost(message string) { r.problem(message, true) }
+// discard records that the value just read was given up.
+func (r *reader) discard(message string) { r.problem(message, true) }
 
-// warn records that the value just read was read in spite of a form that other
+// warnRow records that the value just read was read in spite of a form that other
 // programs will not read.
-func (r *reader) warn(message string) {
+func (r *reader) warnRow(message string) {
 	n := len(r.problems)
-	if r.odd(message); len(r.problems) > n {
-		r.problems[n].Warn = true
+	if r.warn(message); len(r.problems) > n {
+		r.problems[n].InRow = true
 	}
 }
 
-// again records that a member stands twice in an object.
-func (r *reader) again(already bool) {
+// duplicate records that a member stands twice in an object.
+func (r *reader) duplicate(already bool) {
 	if already {
-		r.odd("duplicate member; the last one is used")
+		r.warn("duplicate member; the last one is used")
 	}
 }
 
 func (r *reader) problem(message string, lost bool) {
 	if r.err == nil && len(r.problems) < maxProblems {
-		r.problems = append(r.problems, Problem{Path: r.path(), Message: message, Lost: lost})
+		r.problems = append(r.problems, Problem{Path: r.path(), Message: message, Discarded: lost})
 	}
 }
 

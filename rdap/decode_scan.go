@@ -33,7 +33,7 @@ func valueEnd(text []byte, i int) int {
 	}
 	switch text[i] {
 	case '"':
-		return afterString(text, i)
+		return stringEnd(text, i)
 	case '{', '[':
 		return containerEnd(text, i)
 	}
@@ -52,7 +52,7 @@ func containerEnd(text []byte, i int) int {
 	for i < len(text) {
 		switch text[i] {
 		case '"':
-			i = afterString(text, i)
+			i = stringEnd(text, i)
 			continue
 		case '{', '[':
 			depth++
@@ -66,12 +66,12 @@ func containerEnd(text []byte, i int) int {
 	return i
 }
 
-// afterString returns where the string ends that begins at i, quotation marks
+// stringEnd returns where the string ends that begins at i, quotation marks
 // included.
-func afterString(text []byte, i int) int {
+func stringEnd(text []byte, i int) int {
 	for i++; i < len(text); i++ {
 		for i <= len(text)-8 {
-			n := firstQuote(eight(text, i))
+			n := firstQuote(load64(text, i))
 			if i += n; n < 8 {
 				break
 			}
@@ -96,26 +96,26 @@ func escaped(text []byte, i int) bool {
 	return slashes%2 == 1
 }
 
-// eight returns eight bytes of text, the first one lowest. The compiler makes
+// load64 returns eight bytes of text, the first one lowest. The compiler makes
 // one load of it.
-func eight(text []byte, i int) uint64 {
+func load64(text []byte, i int) uint64 {
 	_ = text[i+7]
 	return uint64(text[i]) | uint64(text[i+1])<<8 | uint64(text[i+2])<<16 | uint64(text[i+3])<<24 |
 		uint64(text[i+4])<<32 | uint64(text[i+5])<<40 | uint64(text[i+6])<<48 | uint64(text[i+7])<<56
 }
 
 const (
-	eachByte = 0x0101010101010101
-	highBits = 0x80 * eachByte
+	lowBits  = 0x0101010101010101
+	highBits = 0x80 * lowBits
 )
 
 // isPlain reports whether all of eight bytes are under 0x7f.
-func isPlain(eight uint64) bool { return (eight|(eight+eachByte))&highBits == 0 }
+func isPlain(eight uint64) bool { return (eight|(eight+lowBits))&highBits == 0 }
 
 // allPlain reports whether all bytes of text are under 0x7f.
 func allPlain(text []byte) bool {
 	for ; len(text) >= 8; text = text[8:] {
-		if !isPlain(eight(text, 0)) {
+		if !isPlain(load64(text, 0)) {
 			return false
 		}
 	}
@@ -130,6 +130,6 @@ func allPlain(text []byte) bool {
 // firstQuote returns which of eight bytes is the first quotation mark, 8 if
 // none is.
 func firstQuote(eight uint64) int {
-	x := eight ^ '"'*eachByte
-	return bits.TrailingZeros64((x-eachByte)&^x&highBits) / 8
+	x := eight ^ '"'*lowBits
+	return bits.TrailingZeros64((x-lowBits)&^x&highBits) / 8
 }

@@ -8,76 +8,76 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A survey is what a look at an answer finds out, so that those who read the
+// A scan is what a look at an answer finds out, so that those who read the
 // answer afterwards need not find it out again.
-type survey struct {
-	valid   bool   // one JSON object and nothing else, nested no deeper than maxNesting
-	tight   bool   // no white space between its tokens
-	plain   bool   // nothing hidden in it, and UTF-8
-	class   string // as Classify says; empty when the members don't tell
-	members int
-	rdap    bool   // it has rdapConformance, which only RDAP has
-	bare    bool   // it has no notices, which busy servers send in place of an object
-	losses  []loss // what it says was left out of it
-	ldh     []byte // the ldhName as it came, quoted; nil when it is no string
+type scan struct {
+	isValid        bool   // one JSON object and nothing else, nested no deeper than maxNesting
+	minified       bool   // no white space between its tokens
+	plain          bool   // nothing hidden in it, and UTF-8
+	class          string // as Classify says; empty when the members don't tell
+	members        int
+	hasConformance bool         // it has rdapConformance, which only RDAP has
+	noNotices      bool         // it has no notices, which busy servers send in place of an object
+	truncations    []truncation // what it says was left out of it
+	ldh            []byte       // the ldhName as it came, quoted; nil when it is no string
 
 	ldhSpelled bool // ldh is from a member in its right spelling
 }
 
-// surveyOf looks at raw. All that it says of an answer that is not valid is
+// scanOf looks at raw. All that it says of an answer that is not valid is
 // that it is not.
-func surveyOf(raw []byte) survey {
-	var s survey
-	if s.valid = s.look(raw); !s.valid {
-		return survey{}
+func scanOf(raw []byte) scan {
+	var s scan
+	if s.isValid = s.run(raw); !s.isValid {
+		return scan{}
 	}
 	return s
 }
 
-// look reads raw, and reports whether it is an object that a checker accepts.
-func (s *survey) look(raw []byte) bool {
+// run reads raw, and reports whether it is an object that a checker accepts.
+func (s *scan) run(raw []byte) bool {
 	c := checker{text: raw}
 	if c.peek() != '{' {
 		return false
 	}
-	c.spaced = false
-	var m marks
+	c.hasSpace = false
+	var m classHints
 	if !c.object(1, func(name, value []byte) {
 		s.members++
-		s.member(&m, name, value)
+		s.observe(&m, name, value)
 	}) {
 		return false
 	}
 	s.class = m.class()
-	s.rdap, s.bare = m.conforms, !m.noticed
-	s.tight = !c.spaced
-	s.losses = c.losses
-	s.plain = c.high&highBits == 0 || !hasHidden(raw)
+	s.hasConformance, s.noNotices = m.hasConformance, !m.hasNotices
+	s.minified = !c.hasSpace
+	s.truncations = c.truncations
+	s.plain = c.highBits&highBits == 0 || !hasHidden(raw)
 	c.peek()
 	return c.pos == len(raw)
 }
 
-// member takes note of a member. The conversions of short names need no memory.
-func (s *survey) member(m *marks, name, value []byte) {
+// observe takes note of a member. The conversions of short names need no memory.
+func (s *scan) observe(m *classHints, name, value []byte) {
 	if bytes.IndexByte(name, '\\') >= 0 || !utf8.Valid(name) {
 		name, _ = jsontext.AppendUnquote(nil, append(append([]byte{'"'}, name...), '"'))
 	}
 	known := memberName(string(name))
 	respelled := known != string(name)
-	m.see(known, jsontext.Value(value).Kind())
+	m.observe(known, jsontext.Value(value).Kind())
 	switch known {
 	case "objectClassName":
-		if respelled && m.classed {
+		if respelled && m.exactClass {
 			break
 		}
-		m.classed = !respelled
+		m.exactClass = !respelled
 		if c := knownClass(value); c != "" {
-			m.object = c
+			m.objectClass = c
 			break
 		}
 		r := newReader(value, "")
-		m.object = ""
-		r.str(&m.object)
+		m.objectClass = ""
+		r.str(&m.objectClass)
 	case "ldhName":
 		if respelled && s.ldhSpelled {
 			break
@@ -107,8 +107,8 @@ func knownClass(value []byte) string {
 	return ""
 }
 
-// is reports whether the ldhName is that name, which is in lower case.
-func (s *survey) is(name string) bool {
+// hasLDHName reports whether the ldhName is that name, which is in lower case.
+func (s *scan) hasLDHName(name string) bool {
 	if len(s.ldh) < 2 {
 		return false
 	}

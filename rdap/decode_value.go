@@ -10,7 +10,7 @@ import (
 // str reads a string into dst, and leaves dst alone when there is none.
 func (r *reader) str(dst *string) {
 	if s, ok := r.scalar(); ok {
-		r.again(*dst != "")
+		r.duplicate(*dst != "")
 		*dst = s
 	}
 }
@@ -21,12 +21,12 @@ func (r *reader) scalar() (string, bool) {
 		return r.unquote(r.value()), r.err == nil
 	case jsontext.KindNumber:
 		s := r.value()
-		r.odd("expected a string, found a number")
+		r.warn("expected a string, found a number")
 		return s, r.err == nil
 	case jsontext.KindBeginArray:
 		return r.onlyItem()
 	}
-	r.drop("a string")
+	r.skipInvalid("a string")
 	return "", false
 }
 
@@ -39,7 +39,7 @@ func (r *reader) onlyItem() (string, bool) {
 	s, ok := r.scalar()
 	if !r.next() {
 		if ok && r.err == nil {
-			r.odd("expected a string, found an array")
+			r.warn("expected a string, found an array")
 		}
 		return s, ok && r.err == nil
 	}
@@ -49,7 +49,7 @@ func (r *reader) onlyItem() (string, bool) {
 			break
 		}
 	}
-	r.lost("expected one string, found an array of several")
+	r.discard("expected one string, found an array of several")
 	return "", false
 }
 
@@ -60,26 +60,26 @@ func (r *reader) strings(dst *[]string) {
 	case jsontext.KindString, jsontext.KindNumber:
 		s, ok := r.scalar()
 		if ok && s != "" {
-			r.odd("expected an array, found a single value")
-			r.again(len(*dst) > 0)
+			r.warn("expected an array, found a single value")
+			r.duplicate(len(*dst) > 0)
 			*dst = append(reuse(r, *dst), s)
 		}
 		return
 	case jsontext.KindBeginArray:
 	default:
-		r.drop("an array of strings")
+		r.skipInvalid("an array of strings")
 		return
 	}
-	r.again(len(*dst) > 0)
+	r.duplicate(len(*dst) > 0)
 	r.token()
 	list := reuse(r, *dst)
 	for r.next() {
 		if r.peek() == jsontext.KindNull {
 			r.skip()
-			r.odd("null in an array")
+			r.warn("null in an array")
 			continue
 		}
-		if !r.fits(roomString) {
+		if !r.reserve(costString) {
 			r.skip()
 			continue
 		}
@@ -99,7 +99,7 @@ func (r *reader) strings(dst *[]string) {
 // reuse returns an empty list to fill. A Summary goes through Records that
 // nobody keeps, so their lists serve one answer after another.
 func reuse[T any](r *reader, list []T) []T {
-	if r.brief {
+	if r.summaryOnly {
 		return list[:0]
 	}
 	return nil
@@ -120,7 +120,7 @@ func (r *reader) number(dst **uint32) {
 			return
 		}
 	default:
-		r.drop("a number")
+		r.skipInvalid("a number")
 		return
 	}
 	if r.err != nil {
@@ -128,28 +128,28 @@ func (r *reader) number(dst **uint32) {
 	}
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
-		r.lost("not an integer from 0 to 4294967295")
+		r.discard("not an integer from 0 to 4294967295")
 		return
 	}
 	if quoted {
-		r.odd("expected a number, found a string")
+		r.warn("expected a number, found a string")
 	}
-	r.again(*dst != nil)
+	r.duplicate(*dst != nil)
 	*dst = new(uint32(n))
 }
 
 // numbers reads a list of numbers.
 func (r *reader) numbers(dst *[]uint32) {
 	if r.peek() != jsontext.KindBeginArray {
-		r.drop("an array of numbers")
+		r.skipInvalid("an array of numbers")
 		return
 	}
-	r.again(*dst != nil)
+	r.duplicate(*dst != nil)
 	r.token()
 	var list []uint32
 	for r.next() {
 		var n *uint32
-		if !r.fits(roomString) {
+		if !r.reserve(costString) {
 			r.skip()
 			continue
 		}
@@ -177,12 +177,12 @@ func (r *reader) tri(dst *Tri) {
 		case strings.EqualFold(s, "false"):
 			*dst = No
 		default:
-			r.lost("expected true or false, found a string")
+			r.discard("expected true or false, found a string")
 			return
 		}
-		r.odd("expected true or false, found a string")
+		r.warn("expected true or false, found a string")
 	default:
-		r.drop("true or false")
+		r.skipInvalid("true or false")
 	}
 }
 
@@ -190,14 +190,14 @@ func (r *reader) tri(dst *Tri) {
 // stands where the array is due.
 type list struct {
 	array, single bool
-	room          int // that each item takes, see fits
+	cost          int // that each item takes, see fits
 }
 
 func (r *reader) list() list {
 	switch r.peek() {
 	case jsontext.KindBeginArray:
 		r.token()
-		return list{array: true, room: roomItem}
+		return list{array: true, cost: costItem}
 	case jsontext.KindNull:
 		r.skip()
 		return list{}
@@ -205,9 +205,9 @@ func (r *reader) list() list {
 	return list{single: r.err == nil}
 }
 
-// of sets the room that each item takes; 0 if nothing is kept of it.
-func (l list) of(room int) list {
-	l.room = room
+// charging sets the room that each item takes; 0 if nothing is kept of it.
+func (l list) charging(room int) list {
+	l.cost = room
 	return l
 }
 
@@ -217,24 +217,24 @@ func (l *list) more(r *reader) bool {
 	if l.single {
 		l.single = false
 		if r.peek() != jsontext.KindBeginObject {
-			r.drop("an array of objects")
+			r.skipInvalid("an array of objects")
 			return false
 		}
-		r.odd("expected an array, found a single object")
+		r.warn("expected an array, found a single object")
 		return true
 	}
 	for l.array && r.next() {
 		switch r.peek() {
 		case jsontext.KindBeginObject:
-			if l.room == 0 || r.fits(l.room) {
+			if l.cost == 0 || r.reserve(l.cost) {
 				return true
 			}
 			r.skip()
 		case jsontext.KindNull:
 			r.skip()
-			r.odd("null in an array")
+			r.warn("null in an array")
 		default:
-			r.drop("an object")
+			r.skipInvalid("an object")
 		}
 	}
 	return false

@@ -43,7 +43,7 @@ func (r *Response) Extent() Extent {
 
 // HasLDHName reports whether the ldhName of the response is name, which is in lower
 // case and has no final dot. It may return false for one that has escapes.
-func (r *Response) HasLDHName(name string) bool { return r.scan.is(name) }
+func (r *Response) HasLDHName(name string) bool { return r.scan.hasLDHName(name) }
 
 // Names returns the ldhName and the unicodeName of the response as sent, without
 // decoding the rest.

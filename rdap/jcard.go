@@ -22,7 +22,7 @@ func (c *Card) read(r *reader, at *int) {
 		return
 	}
 	*at = start
-	if !r.brief {
+	if !r.summaryOnly {
 		c.source = &r.source
 	}
 }
@@ -92,7 +92,7 @@ func (c Card) ContactIn(languages []string) Contact {
 	if !c.IsZero() {
 		r := &reader{source: *c.source}
 		if len(languages) > 0 {
-			r.tongues = &tongues{preferred: languages}
+			r.languages = &languagePicker{preferred: languages}
 		}
 		c.decode(&out, r)
 	}
@@ -105,8 +105,8 @@ func (c *Card) decode(out *Contact, r *reader) {
 	if c.jscard > 0 {
 		r.pos = c.jscard
 		r.jsContact(out)
-		if r.tongues != nil {
-			r.tongues.localise(out, r.raw[c.jscard:r.pos])
+		if r.languages != nil {
+			r.languages.applyLocalizations(out, r.raw[c.jscard:r.pos])
 		}
 	}
 	if c.vcard > 0 && out.empty() {

@@ -29,7 +29,7 @@ func (r *reader) jCard(c *Contact) {
 		}
 		r.card(c)
 	default:
-		r.drop("a jCard")
+		r.skipInvalid("a jCard")
 	}
 }
 
@@ -40,7 +40,7 @@ func (r *reader) card(c *Contact) {
 		switch k := r.peek(); {
 		case k == jsontext.KindString:
 			if s := r.unquote(r.value()); !first || !strings.EqualFold(s, "vcard") {
-				r.odd("jCard does not begin with \"vcard\" and an array")
+				r.warn("jCard does not begin with \"vcard\" and an array")
 			}
 		case k == jsontext.KindBeginArray && r.beginsWith("vcard"):
 			r.form(cardIsDeep)
@@ -53,7 +53,7 @@ func (r *reader) card(c *Contact) {
 		case k == jsontext.KindBeginObject:
 			r.cardObject(c, cardIsObject)
 		default:
-			r.drop("an array of properties")
+			r.skipInvalid("an array of properties")
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (r *reader) propertyObject() (name string, params, value, end int) {
 func (r *reader) membersOf(c *Contact, form string) {
 	if !r.hasProperties() {
 		r.skip()
-		r.lost("expected properties, found an object")
+		r.discard("expected properties, found an object")
 		return
 	}
 	r.form(form)
@@ -191,7 +191,7 @@ func (r *reader) hasProperties() bool {
 	r.token()
 	for r.next() {
 		name := strings.ToLower(r.name())
-		found = found || name == "adr" || shown(name)
+		found = found || name == "adr" || isShown(name)
 		r.skip()
 	}
 	r.pos = start
@@ -207,7 +207,7 @@ func (r *reader) form(message string) {
 	}
 	here := r.pos
 	r.pos = r.cardStart
-	r.warn(message)
+	r.warnRow(message)
 	r.pos = here
 }
 
@@ -219,7 +219,7 @@ func (r *reader) memberValue(c *Contact, name string, p *params) {
 	switch {
 	case name == "adr":
 		r.address(c, p)
-	case !shown(name):
+	case !isShown(name):
 		if r.skip(); name != "version" {
 			c.Others++
 		}

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// tongues chooses among the languages of one card.
-type tongues struct {
+// languagePicker chooses among the languages of one card.
+type languagePicker struct {
 	preferred []string
 	best      map[string]int // rank of what the contact has, by property
-	addresses map[string]tongue
+	addresses map[string]candidate
 }
 
-// A tongue is an address of the contact that stands for others, too.
-type tongue struct{ rank, at int }
+// A candidate is an address of the contact that stands for others, too.
+type candidate struct{ rank, at int }
 
-// take reports whether a property of a jCard is to be read, and makes room for it
+// accept reports whether a property of a jCard is to be read, and makes room for it
 // if what the contact has instead fits less.
-func (t *tongues) take(c *Contact, name string, p *params) bool {
+func (t *languagePicker) accept(c *Contact, name string, p *params) bool {
 	var has *string
 	switch name {
 	case "fn":
@@ -46,9 +46,9 @@ func (t *tongues) take(c *Contact, name string, p *params) bool {
 	return true
 }
 
-// replace reports whether an address is one that the contact has in another
+// replaceAddress reports whether an address is one that the contact has in another
 // language. The one that fits better is kept.
-func (t *tongues) replace(c *Contact, a Address, p *params) bool {
+func (t *languagePicker) replaceAddress(c *Contact, a Address, p *params) bool {
 	if p.altid == "" {
 		return false
 	}
@@ -65,15 +65,15 @@ func (t *tongues) replace(c *Contact, a Address, p *params) bool {
 		other.at = len(c.Addresses)
 	}
 	if t.addresses == nil {
-		t.addresses = make(map[string]tongue)
+		t.addresses = make(map[string]candidate)
 	}
-	t.addresses[p.altid] = tongue{rank, other.at}
+	t.addresses[p.altid] = candidate{rank, other.at}
 	return ok
 }
 
-// localise changes a contact that was read from a JSContact card to the
+// applyLocalizations changes a contact that was read from a JSContact card to the
 // localisation that fits best, if one fits better than the card's own language.
-func (t *tongues) localise(c *Contact, card []byte) {
+func (t *languagePicker) applyLocalizations(c *Contact, card []byte) {
 	var doc map[string]any
 	if !strings.Contains(string(card), `"localizations"`) || json.Unmarshal(card, &doc) != nil {
 		return

@@ -20,12 +20,12 @@ func (r *reader) property(c *Contact) {
 	if r.peek() != jsontext.KindBeginArray {
 		k := r.peek()
 		r.skip()
-		r.lost(expected("a property", k))
+		r.discard(expected("a property", k))
 		return
 	}
 	r.token()
 	if !r.next() {
-		r.lost("property has no elements")
+		r.discard("property has no elements")
 		return
 	}
 	if r.peek() != jsontext.KindString {
@@ -35,7 +35,7 @@ func (r *reader) property(c *Contact) {
 	name := strings.ToLower(r.unquote(r.value()))
 	p := params{types: reuse(r, r.types)}
 	if !r.next() {
-		r.lost("property has only one element")
+		r.discard("property has only one element")
 		return
 	}
 	switch r.peek() {
@@ -44,16 +44,16 @@ func (r *reader) property(c *Contact) {
 		r.types = p.types
 	case jsontext.KindNull:
 		r.skip()
-		r.odd("expected parameters, found null")
+		r.warn("expected parameters, found null")
 	case jsontext.KindBeginArray: // PHP's empty object
 		r.skip()
-		r.odd("expected parameters, found an array")
+		r.warn("expected parameters, found an array")
 	default:
 		r.abandon("property has no parameters")
 		return
 	}
 	if !r.next() {
-		r.lost("property has only two elements")
+		r.discard("property has only two elements")
 		return
 	}
 	if r.peek() != jsontext.KindString {
@@ -62,7 +62,7 @@ func (r *reader) property(c *Contact) {
 	}
 	r.skip()
 	if !r.next() {
-		r.lost("property has only three elements")
+		r.discard("property has only three elements")
 		return
 	}
 	r.propertyValue(c, name, &p)
@@ -76,7 +76,7 @@ func (r *reader) abandon(why string) {
 			break
 		}
 	}
-	r.lost(why)
+	r.discard(why)
 }
 
 func (r *reader) params(p *params) {
@@ -100,9 +100,9 @@ func (r *reader) params(p *params) {
 			r.label(&p.label)
 		case strings.EqualFold(name, "ext"):
 			r.str(&p.ext)
-		case r.tongues != nil && strings.EqualFold(name, "language"):
+		case r.languages != nil && strings.EqualFold(name, "language"):
 			r.str(&p.language)
-		case r.tongues != nil && strings.EqualFold(name, "altid"):
+		case r.languages != nil && strings.EqualFold(name, "altid"):
 			r.str(&p.altid)
 		default:
 			r.skip()
@@ -126,18 +126,18 @@ func (r *reader) label(dst *string) {
 func (r *reader) propertyValue(c *Contact, name string, p *params) {
 	if name == "adr" {
 		r.address(c, p)
-		r.leave()
+		r.skipRest()
 		return
 	}
-	if !shown(name) {
-		r.leaveAt()
+	if !isShown(name) {
+		r.skipValues()
 		if name != "version" {
 			c.Others++
 		}
 		return
 	}
-	if r.tongues != nil && !r.tongues.take(c, name, p) {
-		r.leaveAt()
+	if r.languages != nil && !r.languages.accept(c, name, p) {
+		r.skipValues()
 		return
 	}
 	for {
@@ -153,13 +153,13 @@ func (r *reader) oneValue(c *Contact, name string, p *params) {
 	types := p.types
 	p.abuse = name == "email" && containsFold(types, "abuse")
 	pass := false
-	if r.brief {
+	if r.summaryOnly {
 		// Of a number's types, only that it is for fax counts.
-		pass = !summed(name) || name == "tel" && Phone{Types: types}.Fax()
+		pass = !inSummary(name) || name == "tel" && Phone{Types: types}.Fax()
 		p.types = nil
 	}
 	if pass {
-		r.passText()
+		r.skipText()
 	} else if s, ok := r.component(", "); ok {
 		c.add(name, strings.TrimSpace(s), p)
 	}
@@ -167,31 +167,31 @@ func (r *reader) oneValue(c *Contact, name string, p *params) {
 }
 
 func (r *reader) address(c *Contact, p *params) {
-	if r.brief {
-		r.passText()
+	if r.summaryOnly {
+		r.skipText()
 		return
 	}
 	var a Address
 	r.postal(&a, p)
-	if !a.empty() && (r.tongues == nil || !r.tongues.replace(c, a, p)) {
+	if !a.empty() && (r.languages == nil || !r.languages.replaceAddress(c, a, p)) {
 		c.Addresses = append(c.Addresses, a)
 	}
 }
 
-// leave passes over the values that follow the one read.
-func (r *reader) leave() {
+// skipRest passes over the values that follow the one read.
+func (r *reader) skipRest() {
 	for r.next() {
 		r.skip()
 	}
 }
 
-// leaveAt passes over the next value and those that follow.
-func (r *reader) leaveAt() {
+// skipValues passes over the next value and those that follow.
+func (r *reader) skipValues() {
 	r.skip()
-	r.leave()
+	r.skipRest()
 }
 
-func shown(name string) bool {
+func isShown(name string) bool {
 	switch name {
 	case "fn", "n", "kind", "org", "title", "role", "email", "tel", "url", "lang",
 		"contact-uri", "contact_uri":
@@ -200,8 +200,8 @@ func shown(name string) bool {
 	return false
 }
 
-// summed says whether a Summary needs the property.
-func summed(name string) bool {
+// inSummary says whether a Summary needs the property.
+func inSummary(name string) bool {
 	switch name {
 	case "fn", "n", "kind", "org", "email", "tel", "contact-uri", "contact_uri":
 		return true
@@ -272,22 +272,22 @@ func (r *reader) component(separator string) (string, bool) {
 		}
 		return strings.Join(parts, separator), r.err == nil
 	}
-	r.drop("text")
+	r.skipInvalid("text")
 	return "", false
 }
 
-// passText passes over a value that component would read, and finds the same wrong.
-func (r *reader) passText() {
+// skipText passes over a value that component would read, and finds the same wrong.
+func (r *reader) skipText() {
 	switch r.peek() {
 	case jsontext.KindString, jsontext.KindNumber:
 		r.skip()
 	case jsontext.KindBeginArray:
 		r.token()
 		for r.next() {
-			r.passText()
+			r.skipText()
 		}
 	default:
-		r.drop("text")
+		r.skipInvalid("text")
 	}
 }
 

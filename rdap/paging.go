@@ -32,7 +32,7 @@ func (r *Response) Paging() PageInfo {
 			walk.links(&top)
 		case strings.HasSuffix(name, "SearchResults"):
 			p.IsList = true
-			for l := walk.list().of(0); l.more(walk); p.Results++ {
+			for l := walk.list().charging(0); l.more(walk); p.Results++ {
 				walk.skip()
 			}
 		case name == "rdapConformance":

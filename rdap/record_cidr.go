@@ -30,14 +30,14 @@ func (r *reader) cidrs() (out []cidr, whole bool) {
 		if c.parse().IsValid() {
 			out = append(out, c)
 		} else {
-			r.lost("not a valid prefix")
+			r.discard("not a valid prefix")
 		}
 	}
 	return out, len(r.problems) == before
 }
 
 func (c cidr) parse() netip.Prefix {
-	a := parseEnd(c.prefix)
+	a := parseBound(c.prefix)
 	switch {
 	case !a.addr.IsValid():
 		return netip.Prefix{}
@@ -49,8 +49,8 @@ func (c cidr) parse() netip.Prefix {
 	return netip.PrefixFrom(a.addr, int(*c.length))
 }
 
-// An end is a startAddress or endAddress that was read.
-type end struct {
+// An rangeBound is a startAddress or endAddress that was read.
+type rangeBound struct {
 	addr   netip.Addr // zero if it is no address
 	bits   int        // the prefix length behind it; -1 without one
 	padded bool       // its numbers have leading zeros
@@ -58,17 +58,17 @@ type end struct {
 
 // prefix returns the network that an end with a prefix length names, the zero
 // Prefix if it names none.
-func (e end) prefix() netip.Prefix {
+func (e rangeBound) prefix() netip.Prefix {
 	if p := netip.PrefixFrom(e.addr, e.bits); p.IsValid() && p.Masked().Addr() == e.addr {
 		return p
 	}
 	return netip.Prefix{}
 }
 
-// parseEnd reads one end of a range, which may have a prefix length.
-func parseEnd(s string) end {
+// parseBound reads one end of a range, which may have a prefix length.
+func parseBound(s string) rangeBound {
 	text, length, slash := strings.Cut(strings.TrimSpace(s), "/")
-	e := end{bits: -1}
+	e := rangeBound{bits: -1}
 	if slash {
 		n, err := strconv.ParseUint(length, 10, 8)
 		if err != nil || n > 128 {
@@ -84,7 +84,7 @@ func parseEnd(s string) end {
 		}
 	}
 	if err != nil || e.bits > addr.BitLen() {
-		return end{bits: -1}
+		return rangeBound{bits: -1}
 	}
 	e.addr = addr
 	return e
@@ -113,7 +113,7 @@ func withoutPadding(s string) (string, bool) {
 // absent and the other a prefix, the range is that of the prefix. ok is false if it
 // is not certain which addresses are meant.
 func addressRange(start, end string) (first, last netip.Addr, ok bool) {
-	from, to := parseEnd(start), parseEnd(end)
+	from, to := parseBound(start), parseBound(end)
 	whole := from
 	switch {
 	case strings.TrimSpace(start) == "":
@@ -153,17 +153,17 @@ func spelling(sent string, addr netip.Addr) string {
 // rangeEnd reads one end of a range.
 func (r *reader) rangeEnd(dst *string) {
 	r.str(dst)
-	switch e := parseEnd(*dst); {
+	switch e := parseBound(*dst); {
 	case e.padded:
-		r.odd("address has leading zeros; read as decimal")
+		r.warn("address has leading zeros; read as decimal")
 	case e.bits >= 0:
-		r.odd("expected an address, found a prefix")
+		r.warn("expected an address, found a prefix")
 	}
 }
 
-// ranges fills in the prefixes of an IP network: the server's own, or if it has
+// fillCIDRs fills in the prefixes of an IP network: the server's own, or if it has
 // none or some of them are lost, those that make up its range.
-func (r *reader) ranges(rec *Record, cidrs []cidr, whole bool) {
+func (r *reader) fillCIDRs(rec *Record, cidrs []cidr, whole bool) {
 	if len(cidrs) > 0 {
 		rec.CIDRs = make([]netip.Prefix, len(cidrs))
 		for i, c := range cidrs {
@@ -178,19 +178,19 @@ func (r *reader) ranges(rec *Record, cidrs []cidr, whole bool) {
 	}
 	first, last, ok := rec.AddressRange()
 	if !ok {
-		switch from, to := parseEnd(rec.StartAddress), parseEnd(rec.EndAddress); {
+		switch from, to := parseBound(rec.StartAddress), parseBound(rec.EndAddress); {
 		case rec.StartAddress == "" && to.addr.IsValid() || rec.EndAddress == "" && from.addr.IsValid():
 		case !from.addr.IsValid() || !to.addr.IsValid():
-			r.lost("startAddress and endAddress are not both IP addresses")
+			r.discard("startAddress and endAddress are not both IP addresses")
 		default:
-			r.lost("startAddress and endAddress do not form a range")
+			r.discard("startAddress and endAddress do not form a range")
 		}
 		return
 	}
 	if made := RangePrefixes(first, last); made != nil {
 		rec.CIDRs = made
 	} else {
-		r.lost("startAddress and endAddress do not form a range")
+		r.discard("startAddress and endAddress do not form a range")
 	}
 }
 

@@ -9,21 +9,21 @@ import (
 type dateForm int
 
 const (
-	dateRFC3339 dateForm = iota // also for an empty text
-	dateOdd                     // another form with a plain meaning
-	dateJunk                    // not understood
+	dateRFC3339     dateForm = iota // also for an empty text
+	dateNonstandard                 // another form with a plain meaning
+	dateInvalid                     // not understood
 )
 
-// notADate is the problem of a date in form dateJunk, oddDate that of one in form
+// invalidDate is the problem of a date in form dateJunk, oddDate that of one in form
 // dateOdd.
 const (
-	notADate = "unrecognized date"
-	oddDate  = "date is not in RFC 3339 format"
+	invalidDate     = "unrecognized date"
+	nonstandardDate = "date is not in RFC 3339 format"
 )
 
-// oddDates are forms that servers send in place of RFC 3339: moments, which are in
+// nonstandardDates are forms that servers send in place of RFC 3339: moments, which are in
 // UTC if they have no offset.
-var oddDates = [...]string{
+var nonstandardDates = [...]string{
 	"2006-01-02T15:04:05Z0700",
 	"2006-01-02 15:04:05Z07:00",
 	"2006-01-02 15:04:05Z0700",
@@ -54,7 +54,7 @@ var dayForms = [...]string{
 // the year 1, which some servers send for no date.
 func ParseDate(s string) (t time.Time, dateOnly, ok bool) {
 	t, dateOnly, form := parseDate(s)
-	return t, dateOnly, s != "" && form != dateJunk
+	return t, dateOnly, s != "" && form != dateInvalid
 }
 
 func parseDate(s string) (t time.Time, dateOnly bool, form dateForm) {
@@ -63,35 +63,35 @@ func parseDate(s string) (t time.Time, dateOnly bool, form dateForm) {
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		t, dateOnly, form, err = parseOddDate(strings.ToUpper(strings.TrimSpace(s)))
+		t, dateOnly, form, err = parseNonstandardDate(strings.ToUpper(strings.TrimSpace(s)))
 	}
 	if err != nil || t.Year() <= 1 || t.Year() > 9999 {
-		return time.Time{}, false, dateJunk
+		return time.Time{}, false, dateInvalid
 	}
 	return t, dateOnly, form
 }
 
-// parseOddDate reads a date in capitals.
-func parseOddDate(s string) (t time.Time, dateOnly bool, form dateForm, err error) {
+// parseNonstandardDate reads a date in capitals.
+func parseNonstandardDate(s string) (t time.Time, dateOnly bool, form dateForm, err error) {
 	if before, leap := cutLeapSecond(s); leap {
 		t, err = time.Parse(time.RFC3339, before)
 		if err != nil {
-			t, err = parseForms(oddDates[:], before)
-			form = dateOdd
+			t, err = parseForms(nonstandardDates[:], before)
+			form = dateNonstandard
 		}
 		return t.Add(time.Second), false, form, err
 	}
 	if t, err = time.Parse(time.RFC3339, s); err == nil {
 		return t, false, dateRFC3339, nil
 	}
-	if t, err = parseForms(oddDates[:], s); err == nil {
-		return t, false, dateOdd, nil
+	if t, err = parseForms(nonstandardDates[:], s); err == nil {
+		return t, false, dateNonstandard, nil
 	}
 	if t, err = parseForms(dayForms[:], s); err == nil {
 		// Whatever its offset, it is the day that is written.
-		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC), true, dateOdd, nil
+		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC), true, dateNonstandard, nil
 	}
-	return t, false, dateOdd, err
+	return t, false, dateNonstandard, err
 }
 
 func parseForms(forms []string, s string) (t time.Time, err error) {

@@ -3,7 +3,7 @@ package rdap
 import "github.com/go-json-experiment/json/jsontext"
 
 func (r *reader) publicIDs(dst *[]PublicID) {
-	r.again(len(*dst) > 0)
+	r.duplicate(len(*dst) > 0)
 	out := reuse(r, *dst)
 	for l := r.list(); l.more(r); {
 		r.token()
@@ -28,7 +28,7 @@ func (r *reader) publicIDs(dst *[]PublicID) {
 }
 
 func (r *reader) events(dst *[]Event) {
-	r.again(len(*dst) > 0)
+	r.duplicate(len(*dst) > 0)
 	out := reuse(r, *dst)
 	for l := r.list(); l.more(r); {
 		r.token()
@@ -41,7 +41,7 @@ func (r *reader) events(dst *[]Event) {
 				r.str(&e.Actor)
 			case "eventDate":
 				r.str(&e.Raw)
-				if !r.brief {
+				if !r.summaryOnly {
 					r.date(&e)
 				}
 			default:
@@ -61,19 +61,19 @@ func (r *reader) events(dst *[]Event) {
 func (r *reader) date(e *Event) {
 	var form dateForm
 	switch e.Time, e.DateOnly, form = parseDate(e.Raw); form {
-	case dateJunk:
-		r.lost(notADate)
-	case dateOdd:
-		r.odd(oddDate)
+	case dateInvalid:
+		r.discard(invalidDate)
+	case dateNonstandard:
+		r.warn(nonstandardDate)
 	}
 }
 
 func (r *reader) links(dst *[]Link) {
-	if r.brief {
+	if r.summaryOnly {
 		r.skip()
 		return
 	}
-	r.again(*dst != nil)
+	r.duplicate(*dst != nil)
 	var out []Link
 	for l := r.list(); l.more(r); {
 		r.token()
@@ -113,18 +113,18 @@ func (r *reader) links(dst *[]Link) {
 
 // notices reads notices and remarks.
 func (r *reader) notices(dst *[]Notice) {
-	if r.brief {
+	if r.summaryOnly {
 		r.skip()
 		return
 	}
-	r.again(*dst != nil)
+	r.duplicate(*dst != nil)
 	var out []Notice
 	for l := r.list(); l.more(r); {
 		n := r.notice()
 		out = append(out, n)
 		if what := n.Truncation(); what != "" && len(r.truncations) < maxProblems {
 			path := r.path()
-			r.truncations = append(r.truncations, Truncation{Path: path, What: what, InBrief: isWithin(path) && n.inBrief(), Notice: n})
+			r.truncations = append(r.truncations, Truncation{Path: path, Type: what, InBrief: isWithin(path) && n.isBrief(), Notice: n})
 		}
 	}
 	if out != nil {
@@ -156,9 +156,9 @@ func (r *reader) notice() Notice {
 }
 
 func (r *reader) nameservers(dst *[]Nameserver) {
-	r.again(len(*dst) > 0)
+	r.duplicate(len(*dst) > 0)
 	out := reuse(r, *dst)
-	for l := r.list().of(roomEntity); l.more(r); {
+	for l := r.list().charging(costEntity); l.more(r); {
 		r.token()
 		if cap(out) == 0 {
 			out = make([]Nameserver, 0, 4)
@@ -171,7 +171,7 @@ func (r *reader) nameservers(dst *[]Nameserver) {
 				r.str(&ns.LDHName)
 			case name == "unicodeName":
 				r.str(&ns.UnicodeName)
-			case r.brief:
+			case r.summaryOnly:
 				r.skip()
 			case name == "ipAddresses":
 				r.addresses(&ns.V4, &ns.V6)
@@ -208,7 +208,7 @@ func (r *reader) secureDNS(dst **SecureDNS) {
 	if !r.enterObject() {
 		return
 	}
-	r.again(*dst != nil)
+	r.duplicate(*dst != nil)
 	s := r.newSecureDNS()
 	for r.next() {
 		switch r.member() {
@@ -231,7 +231,7 @@ func (r *reader) secureDNS(dst **SecureDNS) {
 
 // newSecureDNS is new(SecureDNS), but for a Summary without new memory.
 func (r *reader) newSecureDNS() *SecureDNS {
-	if !r.brief {
+	if !r.summaryOnly {
 		return new(SecureDNS)
 	}
 	r.dnssec = SecureDNS{DS: r.dnssec.DS[:0], Keys: r.dnssec.Keys[:0]}
@@ -244,7 +244,7 @@ func (r *reader) dsData(dst *[]DSData) {
 		var d DSData
 		for r.next() {
 			switch name := r.member(); {
-			case r.brief:
+			case r.summaryOnly:
 				r.skip()
 			case name == "keyTag":
 				r.number(&d.KeyTag)
@@ -270,7 +270,7 @@ func (r *reader) keyData(dst *[]KeyData) {
 		var k KeyData
 		for r.next() {
 			switch name := r.member(); {
-			case r.brief:
+			case r.summaryOnly:
 				r.skip()
 			case name == "flags":
 				r.number(&k.Flags)
@@ -291,7 +291,7 @@ func (r *reader) keyData(dst *[]KeyData) {
 }
 
 func (r *reader) variants(dst *[]Variant) {
-	r.again(*dst != nil)
+	r.duplicate(*dst != nil)
 	var out []Variant
 	for l := r.list(); l.more(r); {
 		r.token()
@@ -335,7 +335,7 @@ func (r *reader) variantNames(dst *[]VariantName) {
 }
 
 func (r *reader) redacted(dst *[]Redaction) {
-	r.again(*dst != nil)
+	r.duplicate(*dst != nil)
 	var out []Redaction
 	for l := r.list(); l.more(r); {
 		r.token()
@@ -379,7 +379,7 @@ func (r *reader) typeOrDescription() string {
 	var typ, description string
 	if r.peek() == jsontext.KindString {
 		r.str(&description)
-		r.odd("expected an object, found a string")
+		r.warn("expected an object, found a string")
 		return description
 	}
 	if !r.enterObject() {

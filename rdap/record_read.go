@@ -97,17 +97,17 @@ func (r *reader) record(rec *Record) {
 	if !r.enterObject() {
 		return
 	}
-	var m marks
+	var m classHints
 	var code *uint32
 	var problemStatus *uint32 // RFC 9457 section 3.1.2
 	var cidrs []cidr
 	whole := true // nothing of cidrs was lost
 	for r.next() {
 		name := r.member()
-		m.see(name, r.peek())
+		m.observe(name, r.peek())
 		switch name {
 		case "objectClassName":
-			r.str(&m.object)
+			r.str(&m.objectClass)
 		case "status":
 			if r.peek() == jsontext.KindNumber {
 				r.number(&problemStatus)
@@ -155,13 +155,13 @@ func (r *reader) record(rec *Record) {
 		case "description":
 			r.strings(&rec.Description)
 		case "detail":
-			r.strings1(&rec.Description)
+			r.appendString(&rec.Description)
 		case "errorCode":
 			r.number(&code)
 		default:
 			switch {
 			case r.common(name, &rec.Common):
-			case r.brief || !r.recordRest(name, rec):
+			case r.summaryOnly || !r.recordRest(name, rec):
 				r.skip()
 			}
 		}
@@ -169,18 +169,18 @@ func (r *reader) record(rec *Record) {
 	switch {
 	case code != nil:
 		rec.ErrorCode = int(*code)
-	case problemStatus != nil && m.object == "":
+	case problemStatus != nil && m.objectClass == "":
 		rec.ErrorCode = int(*problemStatus)
 	}
-	if rec.Class = m.class(); m.object == "" && (m.own != "" || m.named) && rec.Class != "" {
-		r.odd("missing objectClassName")
+	if rec.Class = m.class(); m.objectClass == "" && (m.memberClass != "" || m.hasLDHName) && rec.Class != "" {
+		r.warn("missing objectClassName")
 	}
 	r.unicodeName(rec.LDHName, &rec.UnicodeName)
-	r.ranges(rec, cidrs, whole)
+	r.fillCIDRs(rec, cidrs, whole)
 }
 
-// strings1 reads the one string that RFC 9457 has where RFC 9083 has a list.
-func (r *reader) strings1(dst *[]string) {
+// appendString reads the one string that RFC 9457 has where RFC 9083 has a list.
+func (r *reader) appendString(dst *[]string) {
 	var s string
 	r.str(&s)
 	if s != "" {
@@ -199,7 +199,7 @@ func (r *reader) recordRest(name string, rec *Record) bool {
 		r.variants(&rec.Variants)
 	case "network":
 		if r.peek() != jsontext.KindBeginObject {
-			r.drop("an object")
+			r.skipInvalid("an object")
 			return true
 		}
 		rec.Network = new(Record)
@@ -226,9 +226,9 @@ func (r *reader) recordRest(name string, rec *Record) bool {
 }
 
 func (r *reader) records(dst *[]Record) {
-	r.again(*dst != nil)
+	r.duplicate(*dst != nil)
 	var out []Record
-	for l := r.list().of(roomRecord); l.more(r); {
+	for l := r.list().charging(costRecord); l.more(r); {
 		out = append(out, Record{})
 		r.record(&out[len(out)-1])
 	}
@@ -265,9 +265,9 @@ func (r *reader) common(name string, c *Common) bool {
 }
 
 func (r *reader) entities(dst *[]Entity) {
-	r.again(len(*dst) > 0)
+	r.duplicate(len(*dst) > 0)
 	out := reuse(r, *dst)
-	for l := r.list().of(roomEntity); l.more(r); {
+	for l := r.list().charging(costEntity); l.more(r); {
 		if len(out) < cap(out) { // what it holds from another answer keeps its memory
 			out = out[:len(out)+1]
 			out[len(out)-1].reset()
@@ -303,7 +303,7 @@ func (r *reader) entity(e *Entity) {
 			r.entities(&e.Entities)
 		default:
 			switch {
-			case r.brief:
+			case r.summaryOnly:
 				r.skip()
 			case r.common(name, &e.Common):
 			case name == "asEventActor":

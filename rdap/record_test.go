@@ -257,7 +257,7 @@ func TestReadBounded(t *testing.T) {
 		}
 		var cut []string
 		for _, p := range rec.Problems {
-			if p.Lost && strings.Contains(p.Message, "record too large") {
+			if p.Discarded && strings.Contains(p.Message, "record too large") {
 				cut = append(cut, p.Path)
 			}
 		}
@@ -348,7 +348,7 @@ func TestAddressRange(t *testing.T) {
 		var problems []string
 		for _, p := range rec.Problems {
 			line := p.Path + ": " + p.Message
-			if p.Lost {
+			if p.Discarded {
 				line += " (lost)"
 			}
 			problems = append(problems, line)
@@ -410,7 +410,7 @@ func TestLossesTakeNoMemory(t *testing.T) {
 	allocs := func(entities int) float64 {
 		raw := []byte(`{"objectClassName":"domain","entities":[{}` + strings.Repeat(entity, entities) + `]}`)
 		return testing.AllocsPerRun(20, func() {
-			if s := surveyOf(raw); len(s.losses) != 1 || s.losses[0].more != entities-1 {
+			if s := scanOf(raw); len(s.truncations) != 1 || s.truncations[0].more != entities-1 {
 				t.Fatalf("%+v", s)
 			}
 		})
@@ -423,7 +423,7 @@ func TestLossesTakeNoMemory(t *testing.T) {
 // A record without addresses is not searched for a range.
 func TestNoRangeTakesNoMemory(t *testing.T) {
 	r := new(reader)
-	if n := testing.AllocsPerRun(20, func() { r.ranges(&Record{}, nil, true) }); n > 0 {
+	if n := testing.AllocsPerRun(20, func() { r.fillCIDRs(&Record{}, nil, true) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // (RFC 9083 section 10.2.1).
 type Truncation struct {
 	Path string // where the notice stands: "notices[0]", "entities[1].remarks[0]"
-	What string // see [Notice.Truncation]
+	Type string // see [Notice.Truncation]
 	// InBrief says that nothing failed: the object is within another one and is
 	// given in brief, and a query for it returns the rest.
 	InBrief bool
@@ -24,9 +24,9 @@ type Truncation struct {
 // type.
 func (n *Notice) Truncation() string {
 	switch {
-	case tellsOfLoss(n.Type):
+	case isTruncationType(n.Type):
 		return n.Type
-	case n.Type == "" && tellsOfLoss(n.Title):
+	case n.Type == "" && isTruncationType(n.Title):
 		return n.Title
 	}
 	return ""
@@ -38,21 +38,21 @@ const (
 	briefQuery   = "for complete data, send a specific query"
 )
 
-// inBrief reports whether a notice of an object within another one says that a query
+// isBrief reports whether a notice of an object within another one says that a query
 // for that object returns the rest.
-func (n *Notice) inBrief() bool {
-	return saysBrief(n.Title) || slices.ContainsFunc(n.Description, saysBrief)
+func (n *Notice) isBrief() bool {
+	return mentionsBrief(n.Title) || slices.ContainsFunc(n.Description, mentionsBrief)
 }
 
-func saysBrief(s string) bool {
+func mentionsBrief(s string) bool {
 	s = strings.ToLower(s)
 	return strings.Contains(s, briefSummary) || strings.Contains(s, briefQuery)
 }
 
-// maySayBrief reports whether inBrief may be true for a notice with this JSON text.
+// mayBeBrief reports whether inBrief may be true for a notice with this JSON text.
 // Many responses have a notice of redaction in each entity, and reading all of them
 // took 5% of the CPU time of a batch.
-func maySayBrief(text []byte) bool {
+func mayBeBrief(text []byte) bool {
 	if bytes.IndexByte(text, '\\') >= 0 || !allPlain(text) {
 		return true
 	}
@@ -96,15 +96,15 @@ func isWithin(path string) bool {
 // The types that tell of something left out are between 36 and 49 octets long,
 // and more are registered now and then.
 const (
-	minLossType = 30
-	maxLossType = 60
+	minTruncationType = 30
+	maxTruncationType = 60
 )
 
-// mayTellOfLoss reports whether a JSON text is worth a closer look: a string of
+// mayBeTruncationType reports whether a JSON text is worth a closer look: a string of
 // such a length with the right beginning. It is asked of every member of every
 // answer.
-func mayTellOfLoss(value []byte) bool {
-	if n := len(value) - len(`""`); n < minLossType || n > maxLossType || value[0] != '"' {
+func mayBeTruncationType(value []byte) bool {
+	if n := len(value) - len(`""`); n < minTruncationType || n > maxTruncationType || value[0] != '"' {
 		return false
 	}
 	switch value[1] | 0x20 {
@@ -116,11 +116,11 @@ func mayTellOfLoss(value []byte) bool {
 	return false
 }
 
-// A loss is a way in which an answer is not whole.
-type loss struct {
-	path, what string // of the first notice that tells of it
-	quoted     []byte // what, as JSON
-	more       int    // how many others tell the same
+// A truncation is a way in which an answer is not whole.
+type truncation struct {
+	path, typ string // of the first notice that tells of it
+	quoted    []byte // what, as JSON
+	more      int    // how many others tell the same
 }
 
 // noticeMember returns the name of the member that the position stands in of the
@@ -143,33 +143,33 @@ func (c *checker) noticeMember(depth int) string {
 	return ""
 }
 
-// lose takes note of a notice, which is depth containers deep, if value says that
+// noteTruncation takes note of a notice, which is depth containers deep, if value says that
 // something was left out: the type of the notice, or its title if it has no type.
-func (c *checker) lose(depth int, notice, value []byte, isType bool) {
-	notice = notice[:min(len(notice), maxReused)] // there may be many
-	known := slices.IndexFunc(c.losses, func(l loss) bool { return bytes.Equal(l.quoted, value) })
+func (c *checker) noteTruncation(depth int, notice, value []byte, isType bool) {
+	notice = notice[:min(len(notice), maxPooled)] // there may be many
+	known := slices.IndexFunc(c.truncations, func(l truncation) bool { return bytes.Equal(l.quoted, value) })
 	what := ""
 	if known < 0 {
 		what = unquoted(value)
 	}
-	if known < 0 && !tellsOfLoss(what) || !isType && readNotice(notice).Type != "" {
+	if known < 0 && !isTruncationType(what) || !isType && readNotice(notice).Type != "" {
 		return
 	}
-	if depth > 3 && maySayBrief(notice) && readNotice(notice).inBrief() { // the answer's own notices are less deep
+	if depth > 3 && mayBeBrief(notice) && readNotice(notice).isBrief() { // the answer's own notices are less deep
 		return
 	}
 	if known >= 0 {
-		c.losses[known].more++
+		c.truncations[known].more++
 		return
 	}
-	for i := range c.losses {
-		if strings.EqualFold(c.losses[i].what, what) {
-			c.losses[i].more++
+	for i := range c.truncations {
+		if strings.EqualFold(c.truncations[i].typ, what) {
+			c.truncations[i].more++
 			return
 		}
 	}
-	if len(c.losses) < maxProblems {
-		c.losses = append(c.losses, loss{path: c.path(depth - 1), what: what, quoted: value})
+	if len(c.truncations) < maxProblems {
+		c.truncations = append(c.truncations, truncation{path: c.path(depth - 1), typ: what, quoted: value})
 	}
 }
 
@@ -178,10 +178,10 @@ func readNotice(text []byte) *Notice {
 	return &n
 }
 
-// tellsOfLoss reports whether a type is one of "result set truncated due to
+// isTruncationType reports whether a type is one of "result set truncated due to
 // authorization", "object redacted due to authorization" and so on.
-func tellsOfLoss(s string) bool {
-	if len(s) < minLossType || len(s) > maxLossType {
+func isTruncationType(s string) bool {
+	if len(s) < minTruncationType || len(s) > maxTruncationType {
 		return false
 	}
 	what, why, ok := strings.Cut(strings.ToLower(s), " due to ")

@@ -16,7 +16,7 @@ func (r *reader) unicodeName(ldh string, unicode *string) {
 	if *unicode == "" || ldh == "" || strings.EqualFold(*unicode, ldh) || IsUnicodeForm(*unicode, ldh) {
 		return
 	}
-	r.lost("unicodeName " + safetext.Quote(*unicode) + " is not the Unicode form of ldhName " + safetext.Quote(ldh))
+	r.discard("unicodeName " + safetext.Quote(*unicode) + " is not the Unicode form of ldhName " + safetext.Quote(ldh))
 	*unicode = ""
 }
 

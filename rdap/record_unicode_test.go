@@ -40,7 +40,7 @@ func TestUnicodeName(t *testing.T) {
 				t.Errorf("%s %s: %q, problems %v, %v", class, names, rec.UnicodeName, rec.Problems, err)
 			}
 			s, lost, err := Summarize([]byte(body))
-			if err != nil || s.UnicodeName != want || len(lost) != problems || problems > 0 && (!lost[0].Lost || !strings.Contains(lost[0].Message, "is not the Unicode form")) {
+			if err != nil || s.UnicodeName != want || len(lost) != problems || problems > 0 && (!lost[0].Discarded || !strings.Contains(lost[0].Message, "is not the Unicode form")) {
 				t.Errorf("%s %s: summary %q, %v, %v", class, names, s.UnicodeName, lost, err)
 			}
 		}

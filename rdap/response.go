@@ -13,7 +13,7 @@ import (
 // anew with each call.
 type Response struct {
 	document
-	scan    survey
+	scan    scan
 	checked bool // the bytes as sent are valid: they need no second check
 }
 
@@ -23,20 +23,20 @@ type Response struct {
 // than 100 deep; its Reason says what raw is instead.
 func Parse(raw []byte) (*Response, error) {
 	raw = trimBOM(raw)
-	if s := surveyOf(raw); s.valid {
+	if s := scanOf(raw); s.isValid {
 		return &Response{document: document{sent: raw, object: raw}, scan: s, checked: true}, nil
 	}
 	doc, err := openDocument(raw)
 	if err != nil {
-		return nil, describe(raw, err)
+		return nil, describeBody(raw, err)
 	}
 	r := &Response{document: doc}
-	r.scan.look(doc.object)
+	r.scan.run(doc.object)
 	return r, nil
 }
 
-// describe says of a body that cannot be read what it is instead, with its beginning.
-func describe(raw []byte, err *FormatError) *FormatError {
+// describeBody says of a body that cannot be read what it is instead, with its beginning.
+func describeBody(raw []byte, err *FormatError) *FormatError {
 	trimmed := bytes.TrimSpace(trimBOM(raw))
 	switch {
 	case err.tooDeep, len(trimmed) == 0:
@@ -85,10 +85,10 @@ func Classify(raw []byte) (string, error) {
 
 // HasConformance reports whether the response has rdapConformance, which only RDAP
 // has (RFC 9083 section 4.1).
-func (r *Response) HasConformance() bool { return r.scan.rdap }
+func (r *Response) HasConformance() bool { return r.scan.hasConformance }
 
 // HasNotices reports whether the response has notices (RFC 9083 section 4.3).
-func (r *Response) HasNotices() bool { return !r.scan.bare }
+func (r *Response) HasNotices() bool { return !r.scan.noNotices }
 
 // IsExact reports whether the response is one JSON object and nothing else, without
 // anything that Parse had to correct.
@@ -98,12 +98,12 @@ func (r *Response) IsExact() bool { return r.checked }
 // of the response (RFC 9083 section 10.2.1), at most 100, each type once. Their
 // Notice is empty: [Record.Truncations] has it.
 func (r *Response) Truncations() []Truncation {
-	if len(r.scan.losses) == 0 {
+	if len(r.scan.truncations) == 0 {
 		return nil
 	}
-	list := make([]Truncation, len(r.scan.losses))
-	for i, l := range r.scan.losses {
-		list[i] = Truncation{Path: l.path, What: l.what, More: l.more}
+	list := make([]Truncation, len(r.scan.truncations))
+	for i, l := range r.scan.truncations {
+		list[i] = Truncation{Path: l.path, Type: l.typ, More: l.more}
 	}
 	return list
 }
@@ -123,10 +123,10 @@ func (r *Response) AppendCompact(dst []byte) (out []byte, warnings []string, err
 	switch {
 	case !r.checked || !r.scan.plain:
 		return Compact(dst, r.sent)
-	case r.scan.tight:
+	case r.scan.minified:
 		return append(dst, bytes.TrimSpace(r.object)...), nil, nil
 	}
-	return appendTight(dst, r.object), nil, nil
+	return appendMinified(dst, r.object), nil, nil
 }
 
 // Objects yields the objects of a search's results in the order of the server, as
@@ -142,7 +142,7 @@ func (r *Response) Objects() iter.Seq[[]byte] {
 				walk.skip()
 				continue
 			}
-			for l := walk.list().of(0); l.more(walk); {
+			for l := walk.list().charging(0); l.more(walk); {
 				start := walk.skip()
 				if !yield(r.object[start:walk.pos:walk.pos]) {
 					return

@@ -78,13 +78,13 @@ func FuzzWalk(f *testing.F) {
 		checkResponse(t, raw)
 		for _, brief := range []bool{false, true} {
 			r := newReader(raw, "")
-			r.brief = brief
+			r.summaryOnly = brief
 			rec := new(Record)
 			r.record(rec)
 			s := summarizer{reader: *r}
 			s.record(rec)
 		}
-		if tight := appendTight(nil, raw); len(tight) > len(raw) {
+		if tight := appendMinified(nil, raw); len(tight) > len(raw) {
 			t.Fatalf("%q is longer than %q", tight, raw)
 		}
 	})
@@ -102,7 +102,7 @@ func BenchmarkResponse(b *testing.B) {
 		b.SetBytes(int64(len(raw)))
 		b.ReportAllocs()
 		for b.Loop() {
-			if s := surveyOf(raw); !s.valid || !s.tight || !s.plain {
+			if s := scanOf(raw); !s.isValid || !s.minified || !s.plain {
 				b.Fatalf("%+v", s)
 			}
 		}

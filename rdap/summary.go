@@ -55,8 +55,8 @@ func (d *document) summarize() (Summary, []Problem) {
 		s.record(rec)
 	}
 	out, problems := s.out, slices.Concat(s.problems[:n], mergeProblems(s.problems[n:]))
-	ownStrings(&out, problems)
-	if s.reset(); len(d.object) <= maxReused {
+	copyStrings(&out, problems)
+	if s.reset(); len(d.object) <= maxPooled {
 		summarizers.Put(s)
 	}
 	return out, problems
@@ -72,9 +72,9 @@ func (s *Summary) fields() [15]*string {
 
 func (s *Summary) lists() [3][]string { return [...][]string{s.Statuses, s.Nameservers, s.CIDRs} }
 
-// ownStrings replaces strings by copies of their own. Those of the Summary are in one
+// copyStrings replaces strings by copies of their own. Those of the Summary are in one
 // piece of memory.
-func ownStrings(s *Summary, problems []Problem) {
+func copyStrings(s *Summary, problems []Problem) {
 	fields, lists := s.fields(), s.lists()
 	size := 0
 	for _, p := range fields {
@@ -105,13 +105,13 @@ func ownStrings(s *Summary, problems []Problem) {
 	}
 }
 
-// maxReused bounds the answers whose memory is used again, in bytes: a giant
+// maxPooled bounds the answers whose memory is used again, in bytes: a giant
 // must not stay for ever.
-const maxReused = 64 << 10
+const maxPooled = 64 << 10
 
 // summarizers keeps the memory that goes into a Summary and is of no use
 // afterwards.
-var summarizers = sync.Pool{New: func() any { return &summarizer{reader: reader{brief: true}} }}
+var summarizers = sync.Pool{New: func() any { return &summarizer{reader: reader{summaryOnly: true}} }}
 
 // A summarizer makes a Summary of a Record, decoding no more cards than it must.
 type summarizer struct {
@@ -128,7 +128,7 @@ func (s *summarizer) reset() {
 	s.rec.reset()
 	s.card.reset()
 	s.out, s.problems = Summary{}, nil
-	s.reader = reader{brief: true, dnssec: s.reader.dnssec, types: s.reader.types}
+	s.reader = reader{summaryOnly: true, dnssec: s.reader.dnssec, types: s.reader.types}
 }
 
 func (s *summarizer) record(rec *Record) {
@@ -136,7 +136,7 @@ func (s *summarizer) record(rec *Record) {
 	out.Handle = rec.Handle
 	out.UnicodeName = rec.UnicodeName
 	out.Country = rec.Country
-	out.Start, out.End = ends(rec)
+	out.Start, out.End = rangeEnds(rec)
 	if rec.StartAutnum != nil {
 		out.Start = strconv.FormatUint(uint64(*rec.StartAutnum), 10)
 	}
@@ -164,32 +164,32 @@ func (s *summarizer) record(rec *Record) {
 	default:
 		out.Name = DisplayName(rec.LDHName)
 	}
-	s.words(rec)
+	s.statusAndNameservers(rec)
 	s.dates(rec.Events)
 	s.registrar(rec.Entities)
 	s.abuse(rec)
 }
 
-// ends returns the first and last address of a network. Without a certain range they
+// rangeEnds returns the first and last address of a network. Without a certain range they
 // are those ends that are addresses.
-func ends(rec *Record) (start, end string) {
+func rangeEnds(rec *Record) (start, end string) {
 	if rec.StartAddress == "" && rec.EndAddress == "" {
 		return "", ""
 	}
 	if first, last, ok := rec.AddressRange(); ok {
 		return spelling(rec.StartAddress, first), spelling(rec.EndAddress, last)
 	}
-	if e := parseEnd(rec.StartAddress); e.addr.IsValid() {
+	if e := parseBound(rec.StartAddress); e.addr.IsValid() {
 		start = spelling(rec.StartAddress, e.addr)
 	}
-	if e := parseEnd(rec.EndAddress); e.addr.IsValid() {
+	if e := parseBound(rec.EndAddress); e.addr.IsValid() {
 		end = spelling(rec.EndAddress, e.addr)
 	}
 	return start, end
 }
 
-// words fills in statuses, nameservers and DNSSEC.
-func (s *summarizer) words(rec *Record) {
+// statusAndNameservers fills in statuses, nameservers and DNSSEC.
+func (s *summarizer) statusAndNameservers(rec *Record) {
 	if len(rec.Status) > 0 {
 		s.out.Statuses = make([]string, 0, len(rec.Status))
 		for _, status := range rec.Status {
@@ -225,12 +225,12 @@ func (s *summarizer) contact(c *Card) *Contact {
 	out.reset()
 	c.decode(out, &s.reader)
 	for _, p := range out.Problems {
-		s.problem(p)
+		s.addProblem(p)
 	}
 	return out
 }
 
-func (s *summarizer) problem(p Problem) {
+func (s *summarizer) addProblem(p Problem) {
 	if len(s.problems) < maxProblems && !slices.Contains(s.problems, p) {
 		s.problems = append(s.problems, p)
 	}

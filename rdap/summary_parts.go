@@ -39,12 +39,12 @@ func (s *summarizer) dates(events []Event) {
 		}
 		t, _, form := parseDate(e.Raw)
 		if form != dateRFC3339 {
-			p := Problem{Path: "events[" + strconv.Itoa(i) + "].eventDate", Message: oddDate}
-			if form == dateJunk {
-				p.Message, p.Lost = notADate, true
+			p := Problem{Path: "events[" + strconv.Itoa(i) + "].eventDate", Message: nonstandardDate}
+			if form == dateInvalid {
+				p.Message, p.Discarded = invalidDate, true
 			}
-			s.problem(p)
-			if p.Lost {
+			s.addProblem(p)
+			if p.Discarded {
 				continue
 			}
 		}

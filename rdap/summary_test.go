@@ -25,7 +25,7 @@ func problemLines(problems []Problem) []string {
 	var out []string
 	for _, p := range problems {
 		line := p.String()
-		if p.Lost {
+		if p.Discarded {
 			line += " (lost)"
 		}
 		out = append(out, line)

@@ -101,7 +101,7 @@ func (o *object) answer(r *client.Result) (warnings []string) {
 			o.dst, o.begun = o.dst[:mark], begun
 		}
 		for _, p := range problems {
-			if p.Lost || p.Warn {
+			if p.Discarded || p.InRow {
 				warnings = append(warnings, p.String())
 			}
 		}

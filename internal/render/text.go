@@ -132,15 +132,15 @@ func (p *page) truncations(rec *rdap.Record) {
 	var told []string
 	var lines []line
 	for _, t := range rec.Truncations {
-		if contains(told, t.What) || t.InBrief && !p.opt.Verbose {
+		if contains(told, t.Type) || t.InBrief && !p.opt.Verbose {
 			continue
 		}
-		told = append(told, t.What)
+		told = append(told, t.Type)
 		why := strings.Join(t.Notice.Description, " ")
-		if why == "" && t.Notice.Title != t.What {
+		if why == "" && t.Notice.Title != t.Type {
 			why = t.Notice.Title
 		}
-		lines = append(lines, line{{t.What, wary}}.and(plain, saidBy(t.Path)).note(why))
+		lines = append(lines, line{{t.Type, wary}}.and(plain, saidBy(t.Path)).note(why))
 	}
 	p.row("Incomplete", lines...)
 }

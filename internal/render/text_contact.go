@@ -230,7 +230,7 @@ func (p *page) person(c *person, redacted []rdap.Redaction) []line {
 		}
 	case len(c.handles) > 0:
 		lines = []line{text(strings.Join(c.handles, ", "))}
-	case slices.ContainsFunc(c.contact.Problems, func(problem rdap.Problem) bool { return problem.Lost }):
+	case slices.ContainsFunc(c.contact.Problems, func(problem rdap.Problem) bool { return problem.Discarded }):
 		lines = []line{{{"unreadable", faint}}}
 	case len(hidden) == 0:
 		lines = []line{{{notPublished, faint}}}
@@ -263,7 +263,7 @@ func (p *page) contactLines(c *rdap.Contact) []line {
 	if p.opt.Verbose {
 		add(c.Title)
 		for _, problem := range c.Problems {
-			if problem.Lost {
+			if problem.Discarded {
 				lines = append(lines, line{{"part of this contact is unreadable", faint}})
 				break
 			}

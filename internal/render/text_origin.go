@@ -143,7 +143,7 @@ func (p *page) details(r *client.Result) {
 	var problems []line
 	for _, problem := range slices.Concat(rec.Problems, rec.CardProblems()) {
 		l := text(problem.String())
-		if problem.Lost {
+		if problem.Discarded {
 			l = l.and(wary, " (omitted)")
 		}
 		problems = append(problems, l)
