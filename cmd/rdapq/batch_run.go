@@ -165,7 +165,7 @@ func (r *batchRun) summary(report render.Report) {
 	a := r.app
 	s := render.Summary{
 		Report: report, Failures: &r.failures,
-		Before: r.out.past.Verdicts, Dropped: r.src.dropped.Load(), NotAsked: r.notAsked,
+		Previous: r.out.past.Verdicts, Duplicates: r.src.dropped.Load(), NotQueried: r.notAsked,
 	}
 	if a.opts.file == "" || a.opts.quiet || r.out.past.Complete || r.src.read.Load() == 0 {
 		return

@@ -286,7 +286,7 @@ func (want *bodyExpected) checkText(t *testing.T, r *client.Result) {
 	}
 	got := string(AppendText(nil, r, TextOptions{Now: noon}))
 	head, _, _ := strings.Cut(got, "\n")
-	if !strings.Contains(head, ": "+verdictWords(want.Verdict)) {
+	if !strings.Contains(head, ": "+verdictText(want.Verdict)) {
 		t.Errorf("headline %q, want %s", head, want.Verdict)
 	}
 	if want.Wider != "" && !strings.HasSuffix(head, ", in "+want.Wider) || want.Wider == "" && strings.Contains(head, ", in ") {

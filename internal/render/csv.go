@@ -88,7 +88,7 @@ func appendCSV(dst []byte, r *client.Result) []byte {
 		cell(s.Handle), cell(s.Name), cell(s.UnicodeName), cell(s.Registrar), cell(s.RegistrarID),
 		cell(s.Created), cell(s.Updated), cell(s.Expires), cell(join(s.Statuses)), cell(join(s.Nameservers)), cell(s.DNSSEC),
 		cell(s.AbuseEmail), cell(s.AbusePhone), cell(s.Start), cell(s.End), cell(join(s.CIDRs)), cell(s.Holder), cell(s.Country),
-		millis(r), cell(firstOf(errorText(r.Err), aboutOther(r), outOfStep(r))), results, total,
+		millis(r), cell(firstOf(errorText(r.Err), otherObjectNote(r), desyncNote(r))), results, total,
 	} {
 		dst = appendCell(dst, c)
 	}

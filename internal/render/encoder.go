@@ -190,7 +190,7 @@ func appendCheck(dst []byte, r *client.Result) []byte {
 		dst = append(dst, "\tabout "...)
 		dst = append(dst, Safe(flat(r.Other))...)
 	}
-	if found := resultsFound(r); found != "" {
+	if found := searchCount(r); found != "" {
 		dst = append(append(dst, '\t'), found...)
 	}
 	if r.IsNotFoundWithoutRDAP() {

@@ -10,14 +10,14 @@ import (
 // A span is a piece of text in one ink. What the text holds does not matter:
 // the page makes it safe.
 type span struct {
-	text string
-	ink  ink
+	text  string
+	style style
 }
 
 // A line is what stands on one line, unless it has to be wrapped.
 type line []span
 
-func text(s string) line { return line{{s, plain}} }
+func text(s string) line { return line{{s, stylePlain}} }
 
 func texts(list []string) []line {
 	out := make([]line, len(list))
@@ -28,20 +28,20 @@ func texts(list []string) []line {
 }
 
 // and returns l with one more span.
-func (l line) and(i ink, s string) line { return append(l, span{s, i}) }
+func (l line) and(i style, s string) line { return append(l, span{s, i}) }
 
 // note returns l with an explanation in brackets.
 func (l line) note(s string) line {
 	if s == "" {
 		return l
 	}
-	return append(l, span{" (" + s + ")", faint})
+	return append(l, span{" (" + s + ")", styleDim})
 }
 
 const (
-	labelWidth = 14 // columns before the values
-	minValue   = 24 // columns that values get however narrow the terminal is
-	hangWidth  = 2  // columns before what goes on of one of several values
+	labelWidth  = 14 // columns before the values
+	minValue    = 24 // columns that values get however narrow the terminal is
+	indentWidth = 2  // columns before what goes on of one of several values
 )
 
 // A page lays out one result: a headline, then rows of a label and values. All
@@ -54,8 +54,8 @@ type page struct {
 	begun   bool
 }
 
-// gap has an empty line before the next row, if one comes.
-func (p *page) gap() { p.pending = p.begun }
+// blank has an empty line before the next row, if one comes.
+func (p *page) blank() { p.pending = p.begun }
 
 // headline writes a line across the page.
 func (p *page) headline(l line) {
@@ -67,16 +67,16 @@ func (p *page) headline(l line) {
 // values. Where there are several, one that goes on in the next line is indented
 // there, so that nobody takes that for another.
 func (p *page) row(name string, values ...line) {
-	hang := 0
+	indent := 0
 	if len(values) > 1 {
-		hang = hangWidth
+		indent = indentWidth
 	}
 	for i, l := range values {
 		p.separate()
 		if i > 0 {
 			name = ""
 		}
-		p.emit(name, labelWidth, hang, l)
+		p.emit(name, labelWidth, indent, l)
 	}
 }
 
@@ -96,26 +96,26 @@ func (p *page) separate() {
 
 // emit writes l, wrapped to the width of the page, with hang columns before what
 // goes on.
-func (p *page) emit(name string, indent, hang int, l line) {
+func (p *page) emit(name string, margin, indent int, l line) {
 	width := 0
 	if p.opt.Width > 0 {
-		width = max(p.opt.Width-indent, minValue)
+		width = max(p.opt.Width-margin, minValue)
 	}
-	for i, part := range wrap(l, width, hang) {
+	for i, part := range wrap(l, width, indent) {
 		switch {
-		case indent == 0:
+		case margin == 0:
 		case i == 0 && name != "":
 			name = Safe(name)
-			p.buf = append(p.buf, p.palette.paint(label, name)...)
-			p.pad(max(indent-columns(name), 1))
+			p.buf = append(p.buf, p.palette.paint(styleLabel, name)...)
+			p.pad(max(margin-columns(name), 1))
 		default:
-			p.pad(indent)
+			p.pad(margin)
 		}
 		if i > 0 {
-			p.pad(hang)
+			p.pad(indent)
 		}
 		for _, s := range part {
-			p.buf = append(p.buf, p.palette.paint(s.ink, s.text)...)
+			p.buf = append(p.buf, p.palette.paint(s.style, s.text)...)
 		}
 		p.buf = append(p.buf, '\n')
 	}
@@ -130,7 +130,7 @@ func (p *page) pad(n int) {
 // wrap makes l safe and breaks it at spaces into lines of at most width
 // columns, or not at all when width is 0; those after the first are narrower by
 // hang. A word that is longer stays whole, so that a URL can be copied.
-func wrap(l line, width, hang int) []line {
+func wrap(l line, width, indent int) []line {
 	var out []line
 	var current line
 	used, spaces := 0, 0
@@ -145,14 +145,14 @@ func wrap(l line, width, hang int) []line {
 			need := columns(word)
 			if width > 0 && current != nil && spaces > 0 && used+spaces+need > width {
 				out = append(out, current)
-				current, used, spaces = nil, hang, 0
+				current, used, spaces = nil, indent, 0
 			}
 			if spaces > 0 && current != nil {
-				current = current.join(s.ink, strings.Repeat(" ", spaces))
+				current = current.join(s.style, strings.Repeat(" ", spaces))
 				used += spaces
 			}
 			spaces = 0
-			current = current.join(s.ink, word)
+			current = current.join(s.style, word)
 			used += need
 		}
 	}
@@ -163,8 +163,8 @@ func wrap(l line, width, hang int) []line {
 }
 
 // join adds text, to the last span if that has the same ink.
-func (l line) join(i ink, s string) line {
-	if n := len(l); n > 0 && l[n-1].ink == i {
+func (l line) join(i style, s string) line {
+	if n := len(l); n > 0 && l[n-1].style == i {
 		l[n-1].text += s
 		return l
 	}

@@ -2,33 +2,33 @@ package render
 
 import "github.com/fatih/color"
 
-// An ink says what a piece of text means, and so how it is shown.
-type ink uint8
+// An style says what a piece of text means, and so how it is shown.
+type style uint8
 
 const (
-	plain  ink = iota
-	strong     // what the answer is about
-	label      // names of rows
-	faint      // what explains the rest
-	good
-	wary
-	bad
-	inks // how many there are
+	stylePlain style = iota
+	styleBold        // what the answer is about
+	styleLabel       // names of rows
+	styleDim         // what explains the rest
+	styleOK
+	styleWarn
+	styleError
+	styleCount // how many there are
 )
 
 // A palette has a colour for each ink. It is made for one output, so that two
 // of them can differ: the colour package's own switch is never touched.
-type palette [inks]*color.Color
+type palette [styleCount]*color.Color
 
 func newPalette(on bool) *palette {
 	p := &palette{
-		plain:  color.New(),
-		strong: color.New(color.Bold),
-		label:  color.New(color.FgCyan),
-		faint:  color.New(color.Faint),
-		good:   color.New(color.FgGreen),
-		wary:   color.New(color.FgYellow),
-		bad:    color.New(color.FgRed),
+		stylePlain: color.New(),
+		styleBold:  color.New(color.Bold),
+		styleLabel: color.New(color.FgCyan),
+		styleDim:   color.New(color.Faint),
+		styleOK:    color.New(color.FgGreen),
+		styleWarn:  color.New(color.FgYellow),
+		styleError: color.New(color.FgRed),
 	}
 	for _, c := range p {
 		if on {
@@ -40,8 +40,8 @@ func newPalette(on bool) *palette {
 	return p
 }
 
-func (p *palette) paint(i ink, text string) string {
-	if i == plain {
+func (p *palette) paint(i style, text string) string {
+	if i == stylePlain {
 		return text
 	}
 	return p[i].Sprint(text)

@@ -151,14 +151,14 @@ func Verdicts(counts map[string]int64) string {
 	var parts []string
 	for _, v := range verdictOrder {
 		if n := counts[string(v)]; n > 0 {
-			parts = append(parts, grouped(n)+" "+verdictWords(v))
+			parts = append(parts, grouped(n)+" "+verdictText(v))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// verdictWords writes a verdict as people do.
-func verdictWords(v client.Verdict) string { return strings.ReplaceAll(string(v), "_", " ") }
+// verdictText writes a verdict as people do.
+func verdictText(v client.Verdict) string { return strings.ReplaceAll(string(v), "_", " ") }
 
 func timeLine(r Report) string {
 	s := duration(r.MS.Wall) + " total"

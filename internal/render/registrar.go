@@ -18,15 +18,15 @@ const registrarRecord = "Registrar's record"
 func (p *page) registrarRecords(r *client.Result) {
 	shown := false
 	for g := r.Registrar; g != nil; g = g.Registrar {
-		p.gap()
-		head := line{{registrarRecord, label}, {"  " + weburl.Redact(g.Server), plain}}
+		p.blank()
+		head := line{{registrarRecord, styleLabel}, {"  " + weburl.Redact(g.Server), stylePlain}}
 		if g.Verdict != client.Registered {
-			p.headline(head.and(wary, " ("+registrarFailure(g)+")"))
+			p.headline(head.and(styleWarn, " ("+registrarFailure(g)+")"))
 			switch {
 			case g.Err != nil:
-				p.row("", line{{g.Err.Message, faint}})
+				p.row("", line{{g.Err.Message, styleDim}})
 			case len(g.Warnings) > 0:
-				p.row("", line{{g.Warnings[0].Message, faint}})
+				p.row("", line{{g.Warnings[0].Message, styleDim}})
 			}
 			continue
 		}
@@ -45,7 +45,7 @@ func (p *page) registrarRecords(r *client.Result) {
 }
 
 func registrarFailure(g *client.Result) string {
-	words := verdictWords(g.Verdict)
+	words := verdictText(g.Verdict)
 	if g.Status != 0 {
 		words += ", HTTP status " + number(int64(g.Status))
 	}
@@ -76,7 +76,7 @@ func (p *page) registrarFacts(r, g *client.Result) {
 	}
 	for _, e := range m.Record.Events {
 		if strings.EqualFold(e.Action, eventRegistrarExpiration) && !hasEvent(m.Registry.Events, e) {
-			p.row("Expires", p.deadline(e).and(faint, " according to the registrar"))
+			p.row("Expires", p.deadline(e).and(styleDim, " according to the registrar"))
 		}
 	}
 	p.differences(m.Claims)
@@ -90,7 +90,7 @@ func (p *page) registrarFacts(r, g *client.Result) {
 		}
 	}
 	if s.AbuseEmail != "" || s.AbusePhone != "" {
-		p.complaints(&s, m.Registrar.Entities, "")
+		p.abuse(&s, m.Registrar.Entities, "")
 	}
 	p.contacts(newContacts(m), m.Registrar.Redacted, []string{"registrar", "abuse"})
 	p.truncations(m.Registrar)
@@ -138,8 +138,8 @@ func (p *page) differences(claims []client.Claim) {
 		default:
 			continue
 		}
-		l := text(registry.Fact+": "+p.claim(registry)).and(faint, " (registry)")
-		lines = append(lines, l.and(plain, " · "+p.claim(registrar)).and(faint, " (registrar)"))
+		l := text(registry.Fact+": "+p.claim(registry)).and(styleDim, " (registry)")
+		lines = append(lines, l.and(stylePlain, " · "+p.claim(registrar)).and(styleDim, " (registrar)"))
 	}
 	p.row("Differs", lines...)
 }
@@ -158,7 +158,7 @@ func (p *page) relatedRecords(r *client.Result) {
 	for _, g := range r.Related {
 		p.buf = append(p.buf, '\n')
 		p.begun, p.pending = false, false
-		p.headline(line{{"Link " + string(g.Relation) + " from " + p.subject(r) + ":", faint}})
+		p.headline(line{{"Link " + string(g.Relation) + " from " + p.subject(r) + ":", styleDim}})
 		p.buf = appendText(p.buf, g, p.opt, p.palette)
 	}
 }

@@ -82,11 +82,11 @@ func (f *Failures) Add(r *client.Result) {
 
 // A Summary is what a batch came to, for [WriteSummary].
 type Summary struct {
-	Report   Report
-	Failures *Failures
-	Before   map[string]int64 // verdicts of lines that an earlier run had finished
-	Dropped  int64            // lines that asked what an earlier one asks
-	NotAsked int64            // lines that were read but not queried, as the run was ended
+	Report     Report
+	Failures   *Failures
+	Previous   map[string]int64 // verdicts of lines that an earlier run had finished
+	Duplicates int64            // lines that asked what an earlier one asks
+	NotQueried int64            // lines that were read but not queried, as the run was ended
 }
 
 // WriteSummary writes what a batch came to, for people: the verdicts, those of
@@ -96,14 +96,14 @@ func WriteSummary(w io.Writer, s Summary) error {
 	r := s.Report
 	fmt.Fprintf(&b, "%s: %s\n", Plural(r.Lookups, "line"), cmp.Or(Verdicts(r.Verdicts), "no queries"))
 	var besides []string
-	if n := total(s.Before); n > 0 {
-		besides = append(besides, Plural(n, "line")+" already done ("+Verdicts(s.Before)+")")
+	if n := total(s.Previous); n > 0 {
+		besides = append(besides, Plural(n, "line")+" already done ("+Verdicts(s.Previous)+")")
 	}
-	if s.Dropped > 0 {
-		besides = append(besides, Plural(s.Dropped, "duplicate line")+" skipped")
+	if s.Duplicates > 0 {
+		besides = append(besides, Plural(s.Duplicates, "duplicate line")+" skipped")
 	}
-	if s.NotAsked > 0 {
-		besides = append(besides, Plural(s.NotAsked, "line")+" read but not queried")
+	if s.NotQueried > 0 {
+		besides = append(besides, Plural(s.NotQueried, "line")+" read but not queried")
 	}
 	if len(besides) > 0 {
 		fmt.Fprintf(&b, "  besides   %s\n", strings.Join(besides, ", "))
@@ -114,7 +114,7 @@ func WriteSummary(w io.Writer, s Summary) error {
 	label := "servers"
 	servers := slices.Clone(r.PerServer)
 	slices.SortStableFunc(servers, func(a, b ServerReport) int {
-		return cmp.Compare(losses(b.Verdicts), losses(a.Verdicts))
+		return cmp.Compare(unanswered(b.Verdicts), unanswered(a.Verdicts))
 	})
 	for i, one := range servers {
 		if i == maxReceiptServers && len(servers) > maxReceiptServers+1 {
@@ -177,8 +177,8 @@ func (f *Failures) write(b *strings.Builder) {
 	}
 }
 
-// losses is the number of lines without a response to the query.
-func losses(verdicts map[string]int64) (n int64) {
+// unanswered is the number of lines without a response to the query.
+func unanswered(verdicts map[string]int64) (n int64) {
 	for v, c := range verdicts {
 		if !client.Verdict(v).Answered() {
 			n += c

@@ -37,7 +37,7 @@ func TestWriteSummary(t *testing.T) {
 	var b strings.Builder
 	err := WriteSummary(&b, Summary{
 		Report: tally.Report(pool.Stats{}, 0), Failures: &failures,
-		Before: map[string]int64{"registered": 1200}, Dropped: 1, NotAsked: 7,
+		Previous: map[string]int64{"registered": 1200}, Duplicates: 1, NotQueried: 7,
 	})
 	if err != nil {
 		t.Fatal(err)

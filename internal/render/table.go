@@ -37,7 +37,7 @@ const (
 var columnFields = map[string]func(v *view) value{
 	columnRange:     func(v *view) value { return value{str: rangeText(v.gist())} },
 	columnAddresses: func(v *view) value { return value{list: addressesOf(v.r)} },
-	columnResults:   func(v *view) value { return value{str: resultsFound(v.r)} },
+	columnResults:   func(v *view) value { return value{str: searchCount(v.r)} },
 	columnExtent: func(v *view) value {
 		s := v.gist()
 		switch v.r.Query.Type {
@@ -46,7 +46,7 @@ var columnFields = map[string]func(v *view) value{
 		case client.TypeEntity:
 			return value{str: s.Handle}
 		}
-		if found := resultsFound(v.r); found != "" {
+		if found := searchCount(v.r); found != "" {
 			return value{str: found}
 		}
 		return value{str: firstOf(s.Expires, rangeText(s))}
@@ -155,20 +155,20 @@ func tableShape(o Options) (shape, error) {
 	cut := o.Text.Width > 0
 	var header []byte
 	for i, name := range names {
-		header = appendColumn(header, Safe(name), strong, colours, widths[i], cut, i == len(names)-1)
+		header = appendColumn(header, Safe(name), styleBold, colours, widths[i], cut, i == len(names)-1)
 	}
 	return shape{header: string(append(header, '\n')), row: func(dst []byte, r *client.Result) []byte {
 		v := view{r: r}
 		for i, f := range fields {
 			text, colour := tableCell(f.name, f.value(&v), zone), inkOf(f.name, r.Verdict)
 			if r.Other != "" && (f.name == "query" || f.name == "verdict") {
-				text, colour = markOther(f.name, text, r.Other), wary
+				text, colour = markOther(f.name, text, r.Other), styleWarn
 			}
 			if r.IsNotFoundWithoutRDAP() && f.name == "verdict" {
 				text += " (without RDAP)"
 			}
 			if r.Desync && f.name == "verdict" {
-				text, colour = text+" (desync)", wary
+				text, colour = text+" (desync)", styleWarn
 			}
 			dst = appendColumn(dst, text, colour, colours, widths[i], cut, i == len(fields)-1)
 		}
@@ -216,16 +216,16 @@ func markOther(field, text, other string) string {
 	return text + " → " + Safe(flat(other))
 }
 
-func inkOf(name string, v client.Verdict) ink {
+func inkOf(name string, v client.Verdict) style {
 	switch {
 	case name != "verdict":
-		return plain
+		return stylePlain
 	case v == client.Registered || v == client.Found:
-		return good
+		return styleOK
 	case v == client.NotFound:
-		return wary
+		return styleWarn
 	}
-	return bad
+	return styleError
 }
 
 // fitColumns returns the widths of columns. Those without a usual width share
@@ -261,7 +261,7 @@ func fitColumns(names []string, width int) []int {
 }
 
 // appendColumn appends a cell and the space up to the next one.
-func appendColumn(dst []byte, text string, i ink, colours *palette, width int, cut, last bool) []byte {
+func appendColumn(dst []byte, text string, i style, colours *palette, width int, cut, last bool) []byte {
 	used := columns(text)
 	if cut && used > width {
 		text = shorten(text, width)

@@ -38,7 +38,7 @@ func appendText(dst []byte, r *client.Result, o TextOptions, colours *palette) [
 	case client.Registered, client.Found:
 		p.answer(r)
 	default:
-		p.refusal(r)
+		p.failure(r)
 	}
 	p.registrarRecords(r)
 	p.origin(r)
@@ -54,8 +54,8 @@ func (p *page) answer(r *client.Result) {
 	rec, err := r.Record()
 	if err != nil {
 		p.verdict(r, "")
-		p.gap()
-		p.row("Response", line{{"unreadable: " + err.Error(), bad}})
+		p.blank()
+		p.row("Response", line{{"unreadable: " + err.Error(), styleError}})
 		return
 	}
 	switch rec.Class {
@@ -82,19 +82,19 @@ func (p *page) answer(r *client.Result) {
 
 // verdict writes the headline: what was asked and what came of it.
 func (p *page) verdict(r *client.Result, more string) {
-	i := good
+	i := styleOK
 	switch r.Verdict {
 	case client.Registered, client.Found:
 	case client.NotFound:
-		i = wary
+		i = styleWarn
 	default:
-		i = bad
+		i = styleError
 	}
-	words := verdictWords(r.Verdict)
+	words := verdictText(r.Verdict)
 	if words == "" {
 		words = "no verdict"
 	}
-	p.headline(line{{p.subject(r), strong}, {": ", plain}, {words, i}, {more, plain}})
+	p.headline(line{{p.subject(r), styleBold}, {": ", stylePlain}, {words, i}, {more, stylePlain}})
 }
 
 // subject names what was asked for.
@@ -112,7 +112,7 @@ func (p *page) subject(r *client.Result) string {
 // unknown writes an object of a class that RFC 9083 does not have.
 func (p *page) unknown(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, "")
-	p.gap()
+	p.blank()
 	p.value("Class", rec.Class)
 	p.value("Title", rec.Title)
 	for _, d := range rec.Description {
@@ -128,25 +128,25 @@ func (p *page) unknown(r *client.Result, rec *rdap.Record) {
 // truncations tells what the server left out of its answer (RFC 9083 section
 // 10.2.1), each kind once.
 func (p *page) truncations(rec *rdap.Record) {
-	p.gap()
-	var told []string
+	p.blank()
+	var listed []string
 	var lines []line
 	for _, t := range rec.Truncations {
-		if contains(told, t.Type) || t.InBrief && !p.opt.Verbose {
+		if contains(listed, t.Type) || t.InBrief && !p.opt.Verbose {
 			continue
 		}
-		told = append(told, t.Type)
+		listed = append(listed, t.Type)
 		why := strings.Join(t.Notice.Description, " ")
 		if why == "" && t.Notice.Title != t.Type {
 			why = t.Notice.Title
 		}
-		lines = append(lines, line{{t.Type, wary}}.and(plain, saidBy(t.Path)).note(why))
+		lines = append(lines, line{{t.Type, styleWarn}}.and(stylePlain, truncatedPart(t.Path)).note(why))
 	}
 	p.row("Incomplete", lines...)
 }
 
-// saidBy says whose notice it is that stands at path, if not the answer's own.
-func saidBy(path string) string {
+// truncatedPart says whose notice it is that stands at path, if not the answer's own.
+func truncatedPart(path string) string {
 	switch member, _, _ := strings.Cut(path, "["); {
 	case member == "entities":
 		return ", according to a contact"

@@ -9,9 +9,9 @@ import (
 // maxAbuse is how many abuse contacts a text shows that is not verbose.
 const maxAbuse = 4
 
-// complaints writes whom to complain to: each contact with that role, in the order
+// abuse writes whom to complain to: each contact with that role, in the order
 // of [rdap.Summary.AbuseEmail].
-func (p *page) complaints(s *rdap.Summary, entities []rdap.Entity, otherwise string) {
+func (p *page) abuse(s *rdap.Summary, entities []rdap.Entity, otherwise string) {
 	list := p.abuseContacts(entities)
 	shown := len(list)
 	if !p.opt.Verbose && shown > maxAbuse+1 {
@@ -26,10 +26,10 @@ func (p *page) complaints(s *rdap.Summary, entities []rdap.Entity, otherwise str
 		lines = append(lines, p.abuseContact(&list[i], len(list) > 1)...)
 	}
 	if more := len(list) - shown; more > 0 {
-		lines = append(lines, line{{"and " + count(more, "more contact"), faint}})
+		lines = append(lines, line{{"and " + count(more, "more contact"), styleDim}})
 	}
 	if len(lines) == 0 && otherwise != "" {
-		lines = []line{{{otherwise, faint}}}
+		lines = []line{{{otherwise, styleDim}}}
 	}
 	p.row("Abuse", lines...)
 }
@@ -50,7 +50,7 @@ func (p *page) abuseContact(c *person, named bool) []line {
 		for _, a := range c.contact.Addresses {
 			parts, missing = append(parts, address(a)), "no e-mail address or phone number published"
 		}
-		if words := privacyWords(c.remarks); words != "" {
+		if words := privacyNote(c.remarks); words != "" {
 			missing = words
 		}
 		l = text(strings.Join(parts, ", ")).note(missing)

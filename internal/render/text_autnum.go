@@ -17,7 +17,7 @@ func (p *page) autnum(r *client.Result, rec *rdap.Record) {
 	} else {
 		p.verdict(r, "")
 	}
-	p.gap()
+	p.blank()
 	s := r.Summary()
 	if size > 1 {
 		p.row("Block", text(numbers).note("this record covers the whole block, not only "+r.Query.String()))
@@ -25,8 +25,8 @@ func (p *page) autnum(r *client.Result, rec *rdap.Record) {
 		p.value("AS number", numbers)
 	}
 	p.holder(&s, rec.Entities)
-	p.complaints(&s, rec.Entities, notPublished)
-	p.gap()
+	p.abuse(&s, rec.Entities, notPublished)
+	p.blank()
 	p.value("Name", rec.Name)
 	p.value("Handle", rec.Handle)
 	p.kind(rec.Type)

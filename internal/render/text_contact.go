@@ -190,7 +190,7 @@ func sameContact(a, b *rdap.Contact) bool {
 
 // contacts writes a row for each contact, with what is redacted of it.
 func (p *page) contacts(entities []rdap.Entity, redacted []rdap.Redaction, without []string) {
-	p.gap()
+	p.blank()
 	rest := redacted[:min(len(redacted), maxRedactions)]
 	list := p.people(entities, without)
 	for i := range list {
@@ -207,11 +207,11 @@ func (p *page) contacts(entities []rdap.Entity, redacted []rdap.Redaction, witho
 		shown = min(shown, maxContacts)
 	}
 	if more := len(list) - shown + max(len(entities)-maxPeople, 0); more > 0 {
-		p.row("", line{{"and " + count(more, "more contact"), faint}})
+		p.row("", line{{"and " + count(more, "more contact"), styleDim}})
 	}
 	p.redactions(rest)
 	if more := len(redacted) - maxRedactions; more > 0 {
-		p.row("", line{{"and " + grouped(int64(more)) + " more", faint}})
+		p.row("", line{{"and " + grouped(int64(more)) + " more", styleDim}})
 	}
 }
 
@@ -219,11 +219,11 @@ func (p *page) contacts(entities []rdap.Entity, redacted []rdap.Redaction, witho
 func (p *page) person(c *person, redacted []rdap.Redaction) []line {
 	lines := p.contactLines(&c.contact)
 	hidden := redactionLines(redacted)
-	privacy := privacyWords(c.remarks)
+	privacy := privacyNote(c.remarks)
 	switch {
 	case len(lines) > 0 || privacy != "":
 		if privacy != "" {
-			lines = append(lines, line{{privacy, wary}})
+			lines = append(lines, line{{privacy, styleWarn}})
 		}
 		if p.opt.Verbose && len(c.handles) > 0 {
 			lines[0] = lines[0].note(strings.Join(c.handles, ", "))
@@ -231,15 +231,15 @@ func (p *page) person(c *person, redacted []rdap.Redaction) []line {
 	case len(c.handles) > 0:
 		lines = []line{text(strings.Join(c.handles, ", "))}
 	case slices.ContainsFunc(c.contact.Problems, func(problem rdap.Problem) bool { return problem.Discarded }):
-		lines = []line{{{"unreadable", faint}}}
+		lines = []line{{{"unreadable", styleDim}}}
 	case len(hidden) == 0:
-		lines = []line{{{notPublished, faint}}}
+		lines = []line{{{notPublished, styleDim}}}
 	}
 	if len(c.roles) > 1 && len(lines) > 0 {
-		lines[0] = lines[0].and(faint, " (also "+strings.Join(c.roles[1:], ", ")+")")
+		lines[0] = lines[0].and(styleDim, " (also "+strings.Join(c.roles[1:], ", ")+")")
 	}
 	if p.opt.Verbose && len(c.status) > 0 {
-		lines = append(lines, line{{"status " + strings.Join(c.status, ", "), faint}})
+		lines = append(lines, line{{"status " + strings.Join(c.status, ", "), styleDim}})
 	}
 	return slices.Concat(lines, hidden, p.remarkLines(c.remarks))
 }
@@ -264,7 +264,7 @@ func (p *page) contactLines(c *rdap.Contact) []line {
 		add(c.Title)
 		for _, problem := range c.Problems {
 			if problem.Discarded {
-				lines = append(lines, line{{"part of this contact is unreadable", faint}})
+				lines = append(lines, line{{"part of this contact is unreadable", styleDim}})
 				break
 			}
 		}

@@ -57,7 +57,7 @@ func event(events []rdap.Event, action string) (rdap.Event, bool) {
 // when writes the date of an event and how long ago that was.
 func (p *page) when(e rdap.Event) line {
 	if e.Time.IsZero() {
-		return text(e.Raw).and(wary, " (unrecognized)")
+		return text(e.Raw).and(styleWarn, " (unrecognized)")
 	}
 	return text(p.date(e)).note(ago(p.moment(e), p.now()))
 }
@@ -75,11 +75,11 @@ func (p *page) deadline(e rdap.Event) line {
 	days := daysBetween(now, end)
 	switch {
 	case days < 0:
-		return l.and(bad, " (expired "+ago(end, now)+")")
+		return l.and(styleError, " (expired "+ago(end, now)+")")
 	case days == 0:
-		return l.and(bad, " (today)")
+		return l.and(styleError, " (today)")
 	case days <= 30:
-		return l.and(wary, " ("+count(days, "day")+" left)")
+		return l.and(styleWarn, " ("+count(days, "day")+" left)")
 	case days <= 730:
 		return l.note(count(days, "day") + " left")
 	default:
@@ -229,7 +229,7 @@ func (p *page) events(events []rdap.Event, done []string) {
 func (p *page) happened(e rdap.Event) line {
 	l := text(e.Action + " ")
 	if e.Raw == "" {
-		return l.and(faint, "no date")
+		return l.and(styleDim, "no date")
 	}
 	return append(l, p.when(e)...)
 }

@@ -12,7 +12,7 @@ import (
 // domain writes a domain (RFC 9083 section 5.3).
 func (p *page) domain(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, "")
-	p.gap()
+	p.blank()
 	s := r.Summary()
 	reverse := strings.HasSuffix(r.Query.Name, ".arpa")
 	p.otherObject(r)
@@ -27,7 +27,7 @@ func (p *page) domain(r *client.Result, rec *rdap.Record) {
 	p.statuses(rec.Status)
 	p.nameservers(rec.Nameservers, !reverse)
 	p.secureDNS(rec.SecureDNS)
-	p.complaints(&s, rec.Entities, "")
+	p.abuse(&s, rec.Entities, "")
 	p.variants(rec.Variants)
 	if p.opt.Verbose {
 		p.value("Handle", rec.Handle)
@@ -39,22 +39,22 @@ func (p *page) domain(r *client.Result, rec *rdap.Record) {
 // otherObject warns, for everybody to see, of an answer about another object.
 func (p *page) otherObject(r *client.Result) {
 	if r.Other != "" {
-		p.row("Note", line{{aboutOther(r), wary}})
+		p.row("Note", line{{otherObjectNote(r), styleWarn}})
 	}
 }
 
-// aboutOther says that an answer is about another object than was asked for; empty if it
+// otherObjectNote says that an answer is about another object than was asked for; empty if it
 // is not.
-func aboutOther(r *client.Result) string {
+func otherObjectNote(r *client.Result) string {
 	if r.Other == "" {
 		return ""
 	}
 	return "the response is about " + r.Other
 }
 
-// outOfStep says that a server's responses did not belong to their requests; empty if
+// desyncNote says that a server's responses did not belong to their requests; empty if
 // they did.
-func outOfStep(r *client.Result) string {
+func desyncNote(r *client.Result) string {
 	if !r.Desync {
 		return ""
 	}
@@ -70,7 +70,7 @@ func (p *page) unicodeName(r *client.Result, rec *rdap.Record) {
 
 // registrar writes who the registrar is and how to reach it.
 func (p *page) registrar(s *rdap.Summary, entities []rdap.Entity) {
-	first := line{{notPublished, faint}}
+	first := line{{notPublished, styleDim}}
 	if s.Registrar != "" {
 		first = text(p.nameIn(s.Registrar, entities))
 		if id := "IANA " + s.RegistrarID; s.RegistrarID != "" && s.Registrar != id {
@@ -115,8 +115,8 @@ func (p *page) registrarContact(e *rdap.Entity) []line {
 			lines = append(lines, text(id.Identifier).note(id.Type))
 		}
 	}
-	if words := privacyWords(e.Remarks); words != "" {
-		lines = append(lines, line{{words, wary}})
+	if words := privacyNote(e.Remarks); words != "" {
+		lines = append(lines, line{{words, styleWarn}})
 	}
 	return append(lines, p.remarkLines(e.Remarks)...)
 }
@@ -124,7 +124,7 @@ func (p *page) registrarContact(e *rdap.Entity) []line {
 // dates writes when it began, was changed and ends. For registrations that end,
 // silence about it is worth a row.
 func (p *page) dates(rec *rdap.Record, due bool) {
-	missing := line{{notPublished, faint}}
+	missing := line{{notPublished, styleDim}}
 	if e, ok := event(rec.Events, eventRegistration); ok {
 		p.row("Created", p.when(e))
 	} else if due {
@@ -142,7 +142,7 @@ func (p *page) dates(rec *rdap.Record, due bool) {
 		p.row("Expires", missing)
 	}
 	if both && !p.sameTime(registrars, expires) {
-		p.row("", p.deadline(registrars).and(faint, " according to the registrar"))
+		p.row("", p.deadline(registrars).and(styleDim, " according to the registrar"))
 	}
 	p.events(rec.Events, []string{eventRegistration, eventExpiration, eventRegistrarExpiration})
 }
@@ -170,13 +170,13 @@ func (p *page) nameservers(list []rdap.Nameserver, due bool) {
 		l := text(name)
 		for _, addresses := range [2][]string{ns.V4, ns.V6} {
 			for _, a := range addresses {
-				l = l.and(faint, "  "+a)
+				l = l.and(styleDim, "  "+a)
 			}
 		}
 		lines = append(lines, l)
 	}
 	if lines == nil && due {
-		lines = []line{{{"not published", faint}}}
+		lines = []line{{{"not published", styleDim}}}
 	}
 	p.row("Nameservers", lines...)
 }
@@ -185,11 +185,11 @@ func (p *page) secureDNS(s *rdap.SecureDNS) {
 	var l line
 	switch s.Signed() {
 	case rdap.Yes:
-		l = line{{"signed", good}}
+		l = line{{"signed", styleOK}}
 	case rdap.No:
-		l = line{{"unsigned", plain}}
+		l = line{{"unsigned", stylePlain}}
 	default:
-		l = line{{notPublished, faint}}
+		l = line{{notPublished, styleDim}}
 	}
 	if s != nil {
 		var parts []string
@@ -217,13 +217,13 @@ func (p *page) secureDNS(s *rdap.SecureDNS) {
 func keyLines(s *rdap.SecureDNS) []line {
 	var lines []line
 	for _, ds := range s.DS[:min(len(s.DS), maxKeys)] {
-		lines = append(lines, line{{"DS " + numbers(ds.KeyTag, ds.Algorithm, ds.DigestType) + " " + ds.Digest, faint}})
+		lines = append(lines, line{{"DS " + numbers(ds.KeyTag, ds.Algorithm, ds.DigestType) + " " + ds.Digest, styleDim}})
 	}
 	for _, k := range s.Keys[:min(len(s.Keys), maxKeys)] {
-		lines = append(lines, line{{"DNSKEY " + numbers(k.Flags, k.Protocol, k.Algorithm) + " " + k.PublicKey, faint}})
+		lines = append(lines, line{{"DNSKEY " + numbers(k.Flags, k.Protocol, k.Algorithm) + " " + k.PublicKey, styleDim}})
 	}
 	if s.MaxSigLife != nil {
-		lines = append(lines, line{{"maximum signature lifetime " + grouped(int64(*s.MaxSigLife)) + " seconds", faint}})
+		lines = append(lines, line{{"maximum signature lifetime " + grouped(int64(*s.MaxSigLife)) + " seconds", styleDim}})
 	}
 	return lines
 }
@@ -273,7 +273,7 @@ const maxRemarkLines = 6
 
 // remarks writes what the registry noted about the object.
 func (p *page) remarks(list []rdap.Notice) {
-	p.gap()
+	p.blank()
 	var lines []line
 	for _, n := range p.inLanguage(list) {
 		if n.Truncation() != "" {
@@ -289,7 +289,7 @@ func (p *page) remarks(list []rdap.Notice) {
 	}
 	if len(lines) > maxRemarkLines && !p.opt.Verbose {
 		more := len(lines) - maxRemarkLines + 1
-		lines = append(lines[:maxRemarkLines-1], line{{"and " + count(more, "more line"), faint}})
+		lines = append(lines[:maxRemarkLines-1], line{{"and " + count(more, "more line"), styleDim}})
 	}
 	p.row("Remarks", lines...)
 }

@@ -10,17 +10,17 @@ import (
 // entity writes a person or organisation (RFC 9083 section 5.1).
 func (p *page) entity(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, "")
-	p.gap()
+	p.blank()
 	p.otherObject(r)
 	c := rec.ContactIn(p.opt.Languages)
 	redacted, rest := redactionsOf(rec.Redacted, rec.Roles, rec.Entities)
 	lines := p.contactLines(&c)
-	if words := privacyWords(rec.Remarks); words != "" {
-		lines = append(lines, line{{words, wary}})
+	if words := privacyNote(rec.Remarks); words != "" {
+		lines = append(lines, line{{words, styleWarn}})
 	}
 	lines = append(lines, redactionLines(redacted)...)
 	if len(lines) == 0 {
-		lines = []line{{{notPublished, faint}}}
+		lines = []line{{{notPublished, styleDim}}}
 	}
 	p.row("Contact", lines...)
 	p.value("Kind", kindWords(c.Kind))
@@ -33,7 +33,7 @@ func (p *page) entity(r *client.Result, rec *rdap.Record) {
 	p.events(rec.Events, nil)
 	p.acted(rec.AsEventActor)
 	s := r.Summary()
-	p.complaints(&s, rec.Entities, "")
+	p.abuse(&s, rec.Entities, "")
 	p.held(rec)
 	p.contacts(rec.Entities, rest, []string{"abuse"})
 	p.remarks(rec.Remarks)
@@ -61,15 +61,15 @@ func (p *page) acted(events []rdap.Event) {
 
 // held writes the networks and AS numbers of an entity.
 func (p *page) held(rec *rdap.Record) {
-	p.gap()
+	p.blank()
 	networks := make([]line, len(rec.Networks))
 	for i := range rec.Networks {
-		networks[i] = gist(&rec.Networks[i])
+		networks[i] = summaryLine(&rec.Networks[i])
 	}
 	p.row("Networks", networks...)
 	numbers := make([]line, len(rec.Autnums))
 	for i := range rec.Autnums {
-		numbers[i] = gist(&rec.Autnums[i])
+		numbers[i] = summaryLine(&rec.Autnums[i])
 	}
 	p.row("AS numbers", numbers...)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// refusal writes why there is no answer, and what the server said about it.
-func (p *page) refusal(r *client.Result) {
+// failure writes why there is no answer, and what the server said about it.
+func (p *page) failure(r *client.Result) {
 	e := r.Err
 	if e == nil {
 		p.verdict(r, "")
@@ -19,30 +19,30 @@ func (p *page) refusal(r *client.Result) {
 	}
 	reason := reasonOf(e)
 	if r.Verdict == client.NotFound && r.Status == http.StatusNotFound {
-		p.noRecord(r)
+		p.notFound(r)
 		return
 	}
 	// "not found (404) at https://…" is the verdict and who said it.
-	if more, ok := strings.CutPrefix(reason, verdictWords(r.Verdict)); ok && r.Verdict != "" {
+	if more, ok := strings.CutPrefix(reason, verdictText(r.Verdict)); ok && r.Verdict != "" {
 		p.verdict(r, more)
 		reason = ""
 	} else {
 		p.verdict(r, "")
 	}
-	p.gap()
+	p.blank()
 	p.value("Reason", reason)
-	p.said(e)
+	p.serverMessage(e)
 	if e.RetryAfter > 0 && e.Hint == "" {
 		p.value("Retry after", duration(inMillis(e.RetryAfter.Round(time.Second))))
 	}
 	p.value("Hint", e.Hint)
 }
 
-// noRecord writes that the server responsible knows nothing of the object, and
+// notFound writes that the server responsible knows nothing of the object, and
 // what that does not mean.
-func (p *page) noRecord(r *client.Result) {
+func (p *page) notFound(r *client.Result) {
 	p.verdict(r, "")
-	p.gap()
+	p.blank()
 	who, what := "the server", "it"
 	switch r.Source {
 	case bootstrap.SourceIANA, bootstrap.SourceSnapshot, bootstrap.SourceUnlisted:
@@ -61,21 +61,21 @@ func (p *page) noRecord(r *client.Result) {
 	}
 	lines := []line{text(who + " has no record of " + what).note("HTTP status 404")}
 	if r.IsNotFoundWithoutRDAP() {
-		lines = append(lines, line{{"the response is not RDAP; it may refer to something else", wary}})
+		lines = append(lines, line{{"the response is not RDAP; it may refer to something else", styleWarn}})
 	}
 	if r.Query.Type == client.TypeDomain {
-		lines = append(lines, line{{"reserved and blocked names may return the same result", faint}})
+		lines = append(lines, line{{"reserved and blocked names may return the same result", styleDim}})
 	}
 	if written := strings.TrimSpace(r.Query.Text); r.Query.Name != "" && strings.ContainsFunc(written, func(c rune) bool { return c > unicode.MaxASCII }) {
 		p.value("Unicode", written) // the name asked for is hard to recognise
 	}
 	p.row("Result", lines...)
-	p.said(r.Err)
+	p.serverMessage(r.Err)
 	p.value("Hint", r.Err.Hint)
 }
 
-// said writes the server's own words.
-func (p *page) said(e *client.Error) {
+// serverMessage writes the server's own words.
+func (p *page) serverMessage(e *client.Error) {
 	var said []line
 	if e.Title != "" {
 		said = append(said, texts(Lines(e.Title))...)

@@ -11,52 +11,52 @@ import (
 // that is known what its conformance means.
 func (p *page) help(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, "")
-	p.gap()
-	p.abilities(r, rec.Conformance)
+	p.blank()
+	p.capabilities(r, rec.Conformance)
 	if !p.opt.Verbose { // else the details have them
 		for _, n := range p.inLanguage(rec.Notices) {
-			p.gap()
+			p.blank()
 			p.notice("Notice", n)
 		}
-		p.gap()
+		p.blank()
 		p.value("Conformance", strings.Join(rec.Conformance, " "))
 	}
 }
 
-// abilities writes what the server can do beyond plain lookups, and which profiles
+// capabilities writes what the server can do beyond plain lookups, and which profiles
 // it keeps to.
-func (p *page) abilities(r *client.Result, conformance []string) {
-	var can, follows []line
-	told := make(map[string]bool)
+func (p *page) capabilities(r *client.Result, conformance []string) {
+	var supported, profiles []line
+	listed := make(map[string]bool)
 	h := new(rdap.Help)
 	if resp, err := r.Response(); err == nil {
 		h = resp.Help()
 	}
 	if len(h.ReverseSearch) > 0 { // both are told by themselves
-		told["reverse search"] = true
+		listed["reverse search"] = true
 	}
 	if h.OpenID != nil {
-		told["login by OpenID Connect"] = true
+		listed["login by OpenID Connect"] = true
 	}
 	for _, id := range conformance {
-		words, profile := extensionWords(id)
-		if words == "" || told[words] {
+		words, profile := describeExtension(id)
+		if words == "" || listed[words] {
 			continue
 		}
-		told[words] = true
+		listed[words] = true
 		if profile {
-			follows = append(follows, text(words))
+			profiles = append(profiles, text(words))
 		} else {
-			can = append(can, text(words))
+			supported = append(supported, text(words))
 		}
 	}
-	can = append(can, reverseLines(h)...)
+	supported = append(supported, reverseLines(h)...)
 	if h.OpenID != nil {
-		can = append(can, text("login by "+strings.Join(openIDWays(h.OpenID), ", ")).note(strings.Join(h.OpenID.Providers, ", ")))
+		supported = append(supported, text("login by "+strings.Join(openIDText(h.OpenID), ", ")).note(strings.Join(h.OpenID.Providers, ", ")))
 	}
-	p.row("Supports", can...)
-	p.gap()
-	p.row("Profiles", follows...)
+	p.row("Supports", supported...)
+	p.blank()
+	p.row("Profiles", profiles...)
 }
 
 // reverseLines says what is searched by in reverse: "reverse search: domains by
@@ -80,7 +80,7 @@ func reverseLines(h *rdap.Help) []line {
 	return lines
 }
 
-func openIDWays(o *rdap.OpenIDSupport) []string {
+func openIDText(o *rdap.OpenIDSupport) []string {
 	list := []string{"OpenID Connect"}
 	if o.Sessions == rdap.Yes {
 		list = append(list, "with sessions")
@@ -91,10 +91,10 @@ func openIDWays(o *rdap.OpenIDSupport) []string {
 	return list
 }
 
-// extensionWords says what an entry of rdapConformance means; empty where there is
+// describeExtension says what an entry of rdapConformance means; empty where there is
 // nothing to say. A profile tells what answers look like, and nothing that a
 // client may do.
-func extensionWords(id string) (words string, profile bool) {
+func describeExtension(id string) (words string, profile bool) {
 	for _, e := range extensions {
 		rest, ok := strings.CutPrefix(id, e.id)
 		rest = strings.TrimPrefix(rest, "_level")

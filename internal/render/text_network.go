@@ -16,13 +16,13 @@ const maxCIDRs = 8
 // holds them and whom to complain to come first.
 func (p *page) network(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, wider(r, rec))
-	p.gap()
+	p.blank()
 	s := r.Summary()
 	p.otherNumbers(r)
 	p.rangeOf(rec)
 	p.holder(&s, rec.Entities)
-	p.complaints(&s, rec.Entities, notPublished)
-	p.gap()
+	p.abuse(&s, rec.Entities, notPublished)
+	p.blank()
 	p.value("Name", rec.Name)
 	p.value("Handle", rec.Handle)
 	p.kind(rec.Type)
@@ -73,7 +73,7 @@ func (p *page) otherNumbers(r *client.Result) {
 	p.otherObject(r)
 	for _, w := range r.Warnings {
 		if w.Code == client.WarnExtent {
-			p.row("Note", line{{w.Message, wary}})
+			p.row("Note", line{{w.Message, styleWarn}})
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (p *page) rangeOf(rec *rdap.Record) {
 	} else if rec.StartAddress != "" || rec.EndAddress != "" {
 		l := text(between(rec.StartAddress, rec.EndAddress))
 		if len(rec.CIDRs) == 0 {
-			l = l.and(wary, " (unrecognized)")
+			l = l.and(styleWarn, " (unrecognized)")
 		}
 		p.row("Range", l)
 	}
@@ -162,10 +162,10 @@ func size(list []netip.Prefix) string {
 // holder writes who holds a network or AS number.
 func (p *page) holder(s *rdap.Summary, entities []rdap.Entity) {
 	if s.Holder == "" {
-		p.row("Holder", line{{notPublished, faint}})
+		p.row("Holder", line{{notPublished, styleDim}})
 		return
 	}
-	p.row("Holder", line{{p.nameIn(s.Holder, entities), strong}})
+	p.row("Holder", line{{p.nameIn(s.Holder, entities), styleBold}})
 }
 
 // geofeed writes where the holder says its addresses are (RFC 9877).

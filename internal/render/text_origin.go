@@ -14,7 +14,7 @@ import (
 
 // origin writes who said it, how that server was found, and how it was asked.
 func (p *page) origin(r *client.Result) {
-	p.gap()
+	p.blank()
 	if r.Server != "" {
 		p.row("Server", text(weburl.Redact(r.Server)).note(foundBy(r.Source, r.Entry)))
 	}
@@ -55,44 +55,44 @@ func foundBy(source bootstrap.Source, entry string) string {
 // 91 ms".
 func connection(r *client.Result) line {
 	var l line
-	add := func(i ink, s string) {
+	add := func(i style, s string) {
 		if len(l) > 0 {
-			l = l.and(plain, " · ")
+			l = l.and(stylePlain, " · ")
 		}
 		l = l.and(i, s)
 	}
 	if r.Cached {
-		add(good, "from cache")
+		add(styleOK, "from cache")
 	}
 	t := &r.Conn
 	if t.ConnID != 0 {
 		if t.Protocol != "" {
-			add(plain, protocolName(t.Protocol))
+			add(stylePlain, protocolName(t.Protocol))
 		}
 		if v := tlsVersion(t.TLS); v != "" {
-			add(plain, "TLS "+v)
+			add(stylePlain, "TLS "+v)
 		} else {
-			add(wary, "no TLS")
+			add(styleWarn, "no TLS")
 		}
 		switch {
 		case t.Reused:
-			add(good, "reused")
+			add(styleOK, "reused")
 		case t.EarlyData:
-			add(good, "early data")
+			add(styleOK, "early data")
 		case t.Resumed:
-			add(good, "resumed")
+			add(styleOK, "resumed")
 		default:
-			add(plain, "new")
+			add(stylePlain, "new")
 		}
 	}
 	if r.Elapsed > 0 {
-		add(plain, duration(inMillis(r.Elapsed)))
+		add(stylePlain, duration(inMillis(r.Elapsed)))
 	}
 	if r.Attempts > 1 {
-		add(wary, count(r.Attempts, "attempt"))
+		add(styleWarn, count(r.Attempts, "attempt"))
 	}
 	if r.SharedLine != 0 {
-		add(plain, "shared with line "+number(r.SharedLine))
+		add(stylePlain, "shared with line "+number(r.SharedLine))
 	}
 	return l
 }
@@ -121,7 +121,7 @@ func (p *page) details(r *client.Result) {
 	}
 	p.value("Timing", strings.Join(steps, " · "))
 	p.value("Peer", r.Conn.RemoteAddr)
-	p.gap()
+	p.blank()
 	p.value("Query", ShownQuery(r.Query.Text))
 	p.value("Type", string(r.Query.Type))
 	p.value("URL", weburl.Redact(r.URL))
@@ -133,7 +133,7 @@ func (p *page) details(r *client.Result) {
 	}
 	var odd []line
 	for _, w := range r.Warnings {
-		odd = append(odd, line{{w.Message, wary}})
+		odd = append(odd, line{{w.Message, styleWarn}})
 	}
 	p.row("Warnings", odd...)
 	rec, err := r.Record()
@@ -144,14 +144,14 @@ func (p *page) details(r *client.Result) {
 	for _, problem := range slices.Concat(rec.Problems, rec.CardProblems()) {
 		l := text(problem.String())
 		if problem.Discarded {
-			l = l.and(wary, " (omitted)")
+			l = l.and(styleWarn, " (omitted)")
 		}
 		problems = append(problems, l)
 	}
 	p.row("Problems", problems...)
 	p.value("Conformance", strings.Join(rec.Conformance, " "))
 	for _, n := range p.inLanguage(rec.Notices) {
-		p.gap()
+		p.blank()
 		p.notice("Notice", n)
 	}
 }
@@ -160,14 +160,14 @@ func (p *page) details(r *client.Result) {
 func (p *page) notice(name string, n rdap.Notice) {
 	var lines []line
 	if n.Title != "" {
-		lines = append(lines, line{{n.Title, strong}})
+		lines = append(lines, line{{n.Title, styleBold}})
 	}
 	for _, d := range n.Description {
 		lines = append(lines, texts(Lines(d))...)
 	}
 	for _, l := range n.Links {
 		if l.Href != "" {
-			lines = append(lines, line{{l.Href, faint}})
+			lines = append(lines, line{{l.Href, styleDim}})
 		}
 	}
 	p.row(name, lines...)

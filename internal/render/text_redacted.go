@@ -159,7 +159,7 @@ func redactionLines(list []rdap.Redaction) []line {
 	var order []group
 	names := make(map[group][]string)
 	for _, r := range list[:min(len(list), maxRedactions)] {
-		g := group{methodWords(r.Method), r.Reason}
+		g := group{redactionText(r.Method), r.Reason}
 		if _, ok := names[g]; !ok {
 			order = append(order, g)
 		}
@@ -175,13 +175,13 @@ func redactionLines(list []rdap.Redaction) []line {
 		if n := names[g]; len(n) > 0 {
 			l = text(strings.Join(n, ", ") + ": ")
 		}
-		lines[i] = l.and(wary, g.what).note(g.reason)
+		lines[i] = l.and(styleWarn, g.what).note(g.reason)
 	}
 	return lines
 }
 
-// methodWords says what was done to a value (RFC 9537 section 3).
-func methodWords(method string) string {
+// redactionText says what was done to a value (RFC 9537 section 3).
+func redactionText(method string) string {
 	switch {
 	case strings.EqualFold(method, "partialValue"):
 		return "partly redacted"

@@ -27,17 +27,17 @@ func (p *page) remarkLines(list []rdap.Notice) []line {
 		switch {
 		case whole == "":
 		case p.opt.Verbose:
-			lines = append(lines, line{{whole, faint}})
+			lines = append(lines, line{{whole, styleDim}})
 		case len(lines) == maxContactRemarks || columns(whole) > shortRemark && strings.TrimSpace(n.Title) == "":
 			skipped++
 		case columns(whole) > shortRemark:
-			lines = append(lines, line{{strings.TrimSpace(flat(n.Title)) + ": … (full text with -v)", faint}})
+			lines = append(lines, line{{strings.TrimSpace(flat(n.Title)) + ": … (full text with -v)", styleDim}})
 		default:
-			lines = append(lines, line{{whole, faint}})
+			lines = append(lines, line{{whole, styleDim}})
 		}
 	}
 	if skipped > 0 {
-		lines = append(lines, line{{"and " + count(skipped, "more remark") + " (with -v)", faint}})
+		lines = append(lines, line{{"and " + count(skipped, "more remark") + " (with -v)", styleDim}})
 	}
 	return lines
 }
@@ -60,10 +60,10 @@ func wholeRemark(n *rdap.Notice) string {
 	return title + ": " + said
 }
 
-// privacyWords returns what the remarks of a contact say about data that are withheld,
+// privacyNote returns what the remarks of a contact say about data that are withheld,
 // such as "redacted for privacy"; empty if they say nothing. Servers send such remarks
 // with and without a type.
-func privacyWords(list []rdap.Notice) string {
+func privacyNote(list []rdap.Notice) string {
 	words := ""
 	for i := range list {
 		if n := &list[i]; isPrivacy(n) {

@@ -15,34 +15,34 @@ func (p *page) search(r *client.Result, rec *rdap.Record) {
 	var lines []line
 	shown := len(rec.Results)
 	for i := range rec.Results {
-		lines = append(lines, gist(&rec.Results[i]))
+		lines = append(lines, summaryLine(&rec.Results[i]))
 	}
 	if r.Paging != nil {
 		for i := range r.Paging.Pages {
 			more, err := r.Paging.Pages[i].Record()
 			if err != nil {
-				lines = append(lines, line{{"page " + strconv.Itoa(r.Paging.Pages[i].Number) + " is unreadable: " + err.Error(), bad}})
+				lines = append(lines, line{{"page " + strconv.Itoa(r.Paging.Pages[i].Number) + " is unreadable: " + err.Error(), styleError}})
 				continue
 			}
 			shown += len(more.Results)
 			for k := range more.Results {
-				lines = append(lines, gist(&more.Results[k]))
+				lines = append(lines, summaryLine(&more.Results[k]))
 			}
 		}
 	}
-	p.verdict(r, ", "+howMany(shown, r.Paging))
-	p.gap()
+	p.verdict(r, ", "+resultCount(shown, r.Paging))
+	p.blank()
 	p.row("Results", lines...)
 	if r.Paging != nil && !r.Paging.Complete {
-		p.gap()
-		p.row("Incomplete", line{{"more results exist", wary}}.note(r.Paging.Stopped))
+		p.blank()
+		p.row("Incomplete", line{{"more results exist", styleWarn}}.note(r.Paging.Stopped))
 	}
 	p.remarks(rec.Remarks)
 }
 
-// howMany says how many results are shown, and of how many: "5 results", "5 of 12
+// resultCount says how many results are shown, and of how many: "5 results", "5 of 12
 // results".
-func howMany(shown int, p *client.Paging) string {
+func resultCount(shown int, p *client.Paging) string {
 	switch {
 	case p != nil && p.Total > shown:
 		return strconv.Itoa(shown) + " of " + count(p.Total, "result")
@@ -52,37 +52,37 @@ func howMany(shown int, p *client.Paging) string {
 	return count(shown, "result")
 }
 
-// resultsFound says how many results a search has, as howMany does. It is empty
+// searchCount says how many results a search has, as howMany does. It is empty
 // for other queries, and for searches that were not answered.
-func resultsFound(r *client.Result) string {
+func searchCount(r *client.Result) string {
 	if r.Paging == nil {
 		return ""
 	}
-	return howMany(r.Paging.Results, r.Paging)
+	return resultCount(r.Paging.Results, r.Paging)
 }
 
-// gist writes an object on one line: what it is, what it is called, and what of
+// summaryLine writes an object on one line: what it is, what it is called, and what of
 // it is redacted.
-func gist(rec *rdap.Record) line {
-	l := called(rec)
+func summaryLine(rec *rdap.Record) line {
+	l := identify(rec)
 	var names []string
 	for _, r := range rec.Redacted[:min(len(rec.Redacted), maxRedactions)] {
 		names = union(names, []string{strings.TrimSpace(r.Name)})
 	}
 	if len(names) > 0 {
-		l = l.and(faint, "  redacted: "+strings.Join(names, ", "))
+		l = l.and(styleDim, "  redacted: "+strings.Join(names, ", "))
 	}
 	return l
 }
 
-func called(rec *rdap.Record) line {
+func identify(rec *rdap.Record) line {
 	var l line
 	switch rec.Class {
 	case rdap.ClassIPNetwork:
-		l = text(firstOf(prefixList(rec.CIDRs), between(rec.StartAddress, rec.EndAddress), rec.Handle)).and(plain, "  "+rec.Name)
+		l = text(firstOf(prefixList(rec.CIDRs), between(rec.StartAddress, rec.EndAddress), rec.Handle)).and(stylePlain, "  "+rec.Name)
 	case rdap.ClassAutnum:
 		numbers, _ := asRange(rec)
-		l = text(firstOf(numbers, rec.Handle)).and(plain, "  "+rec.Name)
+		l = text(firstOf(numbers, rec.Handle)).and(stylePlain, "  "+rec.Name)
 	case rdap.ClassEntity:
 		c := rec.Contact()
 		l = text(rec.Handle)
@@ -90,17 +90,17 @@ func called(rec *rdap.Record) line {
 			if rec.Handle != "" {
 				name = "  " + name
 			}
-			l = l.and(plain, name)
+			l = l.and(stylePlain, name)
 		}
 		return l.note(strings.Join(rec.Roles, ", "))
 	case rdap.ClassNameserver:
 		l = text(rdap.DisplayName(firstOf(rec.LDHName, rec.UnicodeName, rec.Handle)))
-		return l.and(faint, "  "+strings.Join(append(rec.V4[:len(rec.V4):len(rec.V4)], rec.V6...), "  "))
+		return l.and(styleDim, "  "+strings.Join(append(rec.V4[:len(rec.V4):len(rec.V4)], rec.V6...), "  "))
 	default:
 		name := rdap.DisplayName(firstOf(rec.LDHName, rec.UnicodeName, rec.Name, rec.Handle))
 		l = text(name)
 		if u := rdap.DisplayName(rec.UnicodeName); u != "" && u != name {
-			l = l.and(plain, "  "+u)
+			l = l.and(stylePlain, "  "+u)
 		}
 	}
 	return l.note(strings.Join(rec.Status, ", "))

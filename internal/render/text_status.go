@@ -78,23 +78,23 @@ func (p *page) statuses(list []string) {
 	}
 	lines := make([]line, len(words))
 	for i, s := range words {
-		l := line{{s, statusInk(s)}}
+		l := line{{s, statusStyle(s)}}
 		if m := statusMeaning(s); m != "" {
-			l = l.and(faint, strings.Repeat(" ", width-columns(s)+2)+m)
+			l = l.and(styleDim, strings.Repeat(" ", width-columns(s)+2)+m)
 		}
 		lines[i] = l
 	}
 	p.row("Status", lines...)
 }
 
-func statusInk(status string) ink {
+func statusStyle(status string) style {
 	switch {
 	case status == "active":
-		return good
+		return styleOK
 	case strings.HasSuffix(status, " hold"), status == "pending delete", status == "redemption period", status == "inactive":
-		return bad
+		return styleError
 	case strings.HasPrefix(status, "pending "):
-		return wary
+		return styleWarn
 	}
-	return plain
+	return stylePlain
 }

@@ -23,7 +23,7 @@ import (
 func appendTrace(dst []byte, r *client.Result) []byte {
 	t := &r.Conn
 	s := timing.Of(t)
-	before := earlier(r)
+	before := previousRequests(r)
 	o := object{dst: append(dst, '{')}
 	seconds := func(name string, d time.Duration) {
 		o.key(name)
@@ -72,8 +72,8 @@ func appendTrace(dst []byte, r *client.Result) []byte {
 	return append(o.dst, '}')
 }
 
-// earlier is how long the requests took that went before the last one.
-func earlier(r *client.Result) time.Duration {
+// previousRequests is how long the requests took that went before the last one.
+func previousRequests(r *client.Result) time.Duration {
 	if r.Attempts < 2 && (r.FinalURL == "" || r.FinalURL == r.URL) {
 		return 0
 	}
@@ -155,7 +155,7 @@ func traceDetails(r *client.Result) []string {
 			parts = append(parts, step.Name+" "+duration(inMillis(step.Took)))
 		}
 	}
-	if before := earlier(r); before > 0 {
+	if before := previousRequests(r); before > 0 {
 		parts = append(parts, "previous requests "+duration(inMillis(before)))
 	}
 	return parts
