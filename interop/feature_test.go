@@ -30,7 +30,7 @@ const (
 
 func keepAlive(protocol string) string { return "keep-alive limit, " + protocolName[protocol] }
 func graceful(protocol string) string  { return "graceful restart, " + protocolName[protocol] }
-func restarted(protocol string) string { return "refused in a restart, " + protocolName[protocol] }
+func restarted(protocol string) string { return "refused during a restart, " + protocolName[protocol] }
 
 // A feature is a row of the table.
 type feature struct {
@@ -191,9 +191,9 @@ func fastOpen(t *testing.T, s *instance) outcome {
 		t.Errorf("the pool counts %+v, the link %+v", st, saw)
 	}
 	out := c.check(t, p, visits, http2, true)
-	out.note = fmt.Sprintf("%d SYNs with data taken", st.Accepted)
+	out.note = fmt.Sprintf("%d SYNs with data accepted", st.Accepted)
 	if !s.fastOpen {
-		out.note += ", by the kernel's setting"
+		out.note += ", by a kernel setting"
 	}
 	return out
 }
@@ -209,7 +209,7 @@ func limits(protocol string) func(t *testing.T, s *instance) outcome {
 		case sevenRequests:
 			const requests, atOnce = 300, 20
 			const limit = 8 // the first one is not counted everywhere
-			names, note = requests, "7 requests a connection"
+			names, note = requests, "7 requests per connection"
 			ask(t, p, s.limited(), names, atOnce)
 			if n := p.Stats().Connections; n < (requests+limit-1)/limit {
 				t.Errorf("%d connections carried %d requests, %d each at most", n, requests, limit)
@@ -316,7 +316,7 @@ func refused(protocol string) func(t *testing.T, s *instance) outcome {
 		st := p.Stats()
 		// What was answered last before the end may not be in the log.
 		out := c.withoutLog().check(t, p, names, protocol, false)
-		out.note = fmt.Sprintf("%d refused, %d repeated by the client", st.DialsFailed, repeated)
+		out.note = fmt.Sprintf("%d refused, %d retried by the client", st.DialsFailed, repeated)
 		return out
 	}
 }

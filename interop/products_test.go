@@ -18,8 +18,8 @@ func products() []product {
 
 // Why servers can't do what others can.
 const (
-	noQUIC     = "this build has no QUIC"
-	noGraceful = "it has no restart that keeps listening; the rows below end it and start it again"
+	noQUIC     = "this build does not support QUIC"
+	noGraceful = "no graceful restart; the rows below stop and start the server"
 )
 
 // signals returns a reload that takes no more than a signal.

@@ -28,6 +28,6 @@ func TestRestart(t *testing.T) {
 		if len(workers) != 2 {
 			t.Errorf("%d processes answered", len(workers))
 		}
-		t.Logf("%d lookups repeated by the client, %v by the pool", repeated, s.Retries)
+		t.Logf("%d lookups retried by the client, %v by the pool", repeated, s.Retries)
 	})
 }

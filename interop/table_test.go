@@ -101,14 +101,13 @@ func (o outcome) String() string {
 
 func (t *table) markdown(linkCounted bool) string {
 	var b strings.Builder
-	b.WriteString("# Servers that registries run\n\n")
-	b.WriteString("Each cell is a test: lookups answered of those asked for, TLS handshakes")
+	b.WriteString("# Interoperability\n\n")
+	b.WriteString("Each cell is a test: lookups answered of those sent, TLS handshakes, and remarks. A lost\nlookup fails the test.")
 	if linkCounted {
-		b.WriteString(" as packets on the link\nshowed them, which must be what the pool counts")
+		b.WriteString(" The handshakes are those seen on the wire, and the pool's own count must\nmatch.")
 	}
-	b.WriteString(", and what else there is to say.\nA lookup that is lost fails the test. This page was written by\n\n")
+	b.WriteString("\n\nThis page is the output of the following command. It needs root and the servers of Debian's\npackages, which run on loopback with the configurations in `interop/testdata`.\n\n")
 	b.WriteString("```console\n$ RDAPQ_INTEROP=1 " + tableVariable + "=$PWD/docs/interop.md go test ./interop -run TestServers\n```\n\n")
-	b.WriteString("as root, with the servers of Debian's packages on loopback: `interop/testdata` has\ntheir configurations.\n\n")
 	b.WriteString("| | " + strings.Join(t.versions, " | ") + " |\n|" + strings.Repeat(" --- |", len(t.versions)+1) + "\n")
 	for _, f := range features() {
 		b.WriteString("| " + f.name + " | " + strings.Join(t.cells[f.name], " | ") + " |\n")

@@ -39,7 +39,7 @@ func tomcatProduct() product {
 		},
 		logs:   readLog("access.log"),
 		wakes:  2,
-		remark: "as it comes, it ends its applications before its connections, and the last answers of a server that stops are 404, which nobody can tell from a free name: set gracefulStopAwaitMillis and bindOnInit=\"false\", as interop/testdata/tomcat.xml does",
+		remark: "by default it stops its applications before its connections. The last responses of a stopping server are then 404, the same as for an unregistered name. Set gracefulStopAwaitMillis and bindOnInit=\"false\", as interop/testdata/tomcat.xml does",
 		limits: map[string]limit{http1: sevenRequests, http2: beingIdle},
 		lacks: map[string]string{
 			featureHTTP3:    noQUIC,

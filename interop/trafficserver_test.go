@@ -44,7 +44,7 @@ func trafficServerProduct() product {
 		logs:     readLog("log/access.log"),
 		limits:   map[string]limit{http1: beingIdle, http2: beingIdle},
 		fastOpen: true,
-		remark:   "told to end, it goes on for a second (proxy.config.stop.shutdown_timeout) and closes every connection after one answer: each of those costs a handshake, resumed",
+		remark:   "when stopped, it runs for one more second (proxy.config.stop.shutdown_timeout) and closes every connection after one response. Each of these costs a resumed handshake",
 		lacks: map[string]string{
 			featureHTTP3:    noQUIC,
 			graceful(http1): noGraceful,
