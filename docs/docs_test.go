@@ -259,24 +259,18 @@ func declarations(t *testing.T) (tests, declared map[string]bool) {
 	return tests, declared
 }
 
-// older documents have not been reworded yet.
-var older = []string{"docs/experiments.md", "bench/README.md"}
-
 // maxWords is the longest sentence of a document.
 const maxWords = 25
 
 var (
 	tableRow   = regexp.MustCompile(`(?m)^\|.*$|^\t.*$`)
-	blockStart = regexp.MustCompile(`(?m)^(?:[-*] |\d+\. |#+ .*$)|\n\n|:$`)
-	sentence   = regexp.MustCompile(`[.:;?!]\)?(?:\*\*)?\s`)
+	blockStart = regexp.MustCompile(`(?m)^ *(?:[-*] |\d+\. |#+ .*$)|\n\n`)
+	sentence   = regexp.MustCompile(`[.?!]\)?(?:\*\*)?\s`)
 )
 
 // TestSentences keeps the sentences outside of tables and examples short.
 func TestSentences(t *testing.T) {
 	for file, text := range documents(t) {
-		if slices.Contains(older, file) {
-			continue
-		}
 		text = tableRow.ReplaceAllString(fenced.ReplaceAllString(text, "\n\n"), "\n\n")
 		text = link.ReplaceAllString(inline.ReplaceAllString(text, "code"), "]")
 		for _, block := range blockStart.Split(text, -1) {
