@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// The functions of this file write parts of an answer as an expectation has them.
+// The functions of this file format parts of a response like an expectation.
 
-// eventLines leaves out those that have a place in a Summary, if told so.
+// eventLines optionally omits the events that a Summary includes.
 func eventLines(events []Event, others bool) []string {
 	var out []string
 	for _, e := range events {
@@ -49,8 +49,7 @@ func truncationLines(rec *Record) []string {
 	return out
 }
 
-// hostLines gives the nameservers that have addresses, or those of the answer
-// itself.
+// hostLines returns the nameservers with addresses, or the response's own addresses.
 func hostLines(rec *Record) []string {
 	var out []string
 	add := func(name string, v4, v6 []string) {
@@ -134,7 +133,7 @@ func publicIDLines(list []PublicID) []string {
 	return out
 }
 
-// linkLines gives the links that a client of RDAP can use.
+// linkLines returns the links that an RDAP client can use.
 func linkLines(list []Link) []string {
 	var out []string
 	for _, l := range list {
@@ -148,7 +147,7 @@ func linkLines(list []Link) []string {
 	return out
 }
 
-// resultLines gives class, handle, names and numbers of each object.
+// resultLines returns class, handle, names and numbers of each object.
 func resultLines(list []Record) []string {
 	var out []string
 	for i := range list {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// An expectation is what a person reads out of an answer. It was written by
-// reading the answer, and is complete: what is not in it must not be found.
+// An expectation is the complete content of a response, written down by a person who
+// read the response. A reader must not find anything else.
 type expectation struct {
 	Query   string   `json:"query"`   // what the answer is served for: a type and an object, or a URL
 	Status  int      `json:"status"`  // it is served with; 0: 200
@@ -71,7 +71,7 @@ func readExpectations(t testing.TB, name string) map[string]expectation {
 	return all
 }
 
-// sharedBodies returns the folder of answers collected from servers.
+// sharedBodies returns the directory of responses collected from servers.
 func sharedBodies(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("RDAPQ_SHARED")
@@ -85,12 +85,12 @@ func TestBodies(t *testing.T) {
 	checkFolder(t, sharedBodies(t), "bodies.expect.json")
 }
 
-// The same shapes, and more of them, in answers of our own.
+// TestShapes reads responses of our own with these shapes and more.
 func TestShapes(t *testing.T) {
 	checkFolder(t, filepath.Join("testdata", "shapes"), "shapes.expect.json")
 }
 
-// checkFolder compares every body of a folder with what is expected of it.
+// checkFolder compares every body of a directory with its expectation.
 func checkFolder(t *testing.T, dir, name string) {
 	all := readExpectations(t, name)
 	files, err := os.ReadDir(dir)
@@ -104,7 +104,7 @@ func checkFolder(t *testing.T, dir, name string) {
 		t.Run(f.Name(), func(t *testing.T) {
 			want, ok := all[f.Name()]
 			if !ok {
-				t.Fatalf("%s expects nothing of it", name)
+				t.Fatalf("%s has no expectation for it", name)
 			}
 			raw, err := os.ReadFile(filepath.Join(dir, f.Name()))
 			if err != nil {
@@ -163,7 +163,7 @@ func (want *expectation) check(t *testing.T, raw []byte) {
 	diff("notices", want.Notices, len(rec.Notices))
 }
 
-// check reads a body that is a card as the card of an entity.
+// check reads a body that is a card as an entity's card.
 func (want *cardExpected) check(t *testing.T, raw []byte) {
 	rec, err := Read(slices.Concat([]byte(`{"objectClassName":"entity","vcardArray":`), raw, []byte("}")))
 	if err != nil {
@@ -180,7 +180,7 @@ func (want *cardExpected) check(t *testing.T, raw []byte) {
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
-// problemKinds says of each problem where it is and whether a value was lost.
+// problemKinds returns the path of each problem and whether it discarded a value.
 func problemKinds(rec *Record) []string {
 	var out []string
 	for _, p := range slices.Concat(rec.Problems, rec.CardProblems()) {
@@ -193,7 +193,7 @@ func problemKinds(rec *Record) []string {
 	return sorted(out)
 }
 
-// A holder is a card and who it belongs to.
+// A holder is a card with its owner.
 type holder struct {
 	path   string
 	depth  int
@@ -202,7 +202,7 @@ type holder struct {
 	handle string
 }
 
-// cards returns the contacts of an answer, its own first.
+// cards returns the contacts of a response, its own first.
 func cards(rec *Record) []holder {
 	var out []holder
 	depth := 0
@@ -223,8 +223,8 @@ func cards(rec *Record) []holder {
 	return out
 }
 
-// contactLines gives roles, handle, name, organisation, kind, e-mail, telephone
-// and fax of each contact, those inside others behind a mark.
+// contactLines returns roles, handle, name, organisation, kind, e-mail, telephone and
+// fax of each contact; a mark precedes nested contacts.
 func contactLines(rec *Record) []string {
 	var out []string
 	for _, h := range cards(rec) {
@@ -250,7 +250,7 @@ func contactLines(rec *Record) []string {
 	return out
 }
 
-// checkDetails compares what else is in the cards that are listed.
+// checkDetails compares the other content of the listed cards.
 func checkDetails(t *testing.T, raw json.RawMessage, rec *Record) {
 	t.Helper()
 	want := map[string][]string{}

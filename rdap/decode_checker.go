@@ -6,21 +6,19 @@ import (
 	"strings"
 )
 
-// A checker passes over JSON with all the checks of RFC 8259, and notes on the
-// way what has to be known for a row of output. It accepts what jsontext accepts
-// with the options in lenient and nested no deeper than maxNesting, in a third of
-// the time of jsontext and a second pass for the notes. It does not say what is
-// wrong: jsontext does that.
+// A checker validates JSON (RFC 8259) and records what an output row needs to know. It
+// accepts what jsontext accepts with the options in lenient, nested at most maxNesting
+// deep, in a third of the time of jsontext and a second pass. It does not report what
+// is wrong: jsontext does.
 type checker struct {
 	text        []byte
 	pos         int
-	hasSpace    bool         // there is white space between tokens
+	hasSpace    bool         // white space between tokens
 	highBits    uint64       // has one of highBits unless all strings are plain ASCII
-	truncations []truncation // what the document says was left out of it
+	truncations []truncation // what the document says is omitted
 
-	// offsets has where the name of the member begins for each object that the
-	// position stands in, and ^n in item n for each array. trail[1] is the
-	// document's.
+	// offsets holds, for each enclosing object, the offset of the current member's
+	// name and, for each enclosing array, ^n in item n. offsets[1] is the document's.
 	offsets [maxNesting + 1]int
 }
 
@@ -44,7 +42,7 @@ func (c *checker) afterSpace() byte {
 	return 0
 }
 
-// value passes over the value that comes next in depth containers.
+// value reads the next value, which is in depth containers.
 func (c *checker) value(depth int) bool {
 	switch c.peek() {
 	case '"':
@@ -63,8 +61,8 @@ func (c *checker) value(depth int) bool {
 	return c.number()
 }
 
-// object passes over an object, whose bracket comes next. It calls each, which
-// may be nil, with the text of its members: names without quotation marks.
+// object reads the next object. It calls each, which may be nil, with the JSON text of
+// every member; names come without quotation marks.
 func (c *checker) object(depth int, each func(name, value []byte)) bool {
 	if depth > maxNesting {
 		return false
@@ -124,7 +122,7 @@ func (c *checker) object(depth int, each func(name, value []byte)) bool {
 	}
 }
 
-// array passes over an array, whose bracket comes next.
+// array reads the next array.
 func (c *checker) array(depth int) bool {
 	if depth > maxNesting {
 		return false
@@ -151,9 +149,8 @@ func (c *checker) array(depth int) bool {
 	}
 }
 
-// member returns the name of the member that the position stands in of the
-// object that is depth containers deep; if that is an array, of the object
-// around it.
+// member returns the name of the current member of the object at that depth; if an
+// array is at that depth, of the object around it.
 func (c *checker) member(depth int) []byte {
 	if depth > 1 && c.offsets[depth] < 0 {
 		depth--
@@ -165,7 +162,7 @@ func (c *checker) member(depth int) []byte {
 	return c.text[name+1 : stringEnd(c.text, name)-1]
 }
 
-// path returns where the value stands that is in depth containers.
+// path returns the path of the current value at that depth.
 func (c *checker) path(depth int) string {
 	var b strings.Builder
 	for _, at := range c.offsets[1 : depth+1] {
@@ -192,7 +189,7 @@ func (c *checker) literal(word string) bool {
 	return true
 }
 
-// number passes over a number (RFC 8259 section 6).
+// number reads a number (RFC 8259 section 6).
 func (c *checker) number() bool {
 	if c.at('-') {
 		c.pos++
@@ -228,7 +225,7 @@ func (c *checker) digits() bool {
 	return c.pos > start
 }
 
-// str passes over a string (RFC 8259 section 7), which comes next.
+// str reads a string (RFC 8259 section 7).
 func (c *checker) str() bool {
 	text, i := c.text, c.pos+1
 	for {
@@ -259,8 +256,7 @@ func (c *checker) str() bool {
 	}
 }
 
-// escapeLen returns how long the escape is that text begins with, 0 if it is
-// none.
+// escapeLen returns the length of the escape at the start of text, 0 if it is invalid.
 func escapeLen(text []byte) int {
 	if len(text) < 2 {
 		return 0
@@ -278,10 +274,9 @@ func escapeLen(text []byte) int {
 
 func isHex(b byte) bool { return isDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f' }
 
-// firstSpecial returns which of eight bytes is the first one that is not simply
-// part of a string: a quotation mark, a backslash or a control character. 8 means
-// that none is. (In each of the three terms, what stands above the lowest bit may
-// be wrong.)
+// firstSpecial returns the index of the first of eight bytes that is a quotation mark,
+// a backslash or a control character, 8 if there is none. In each of the three terms
+// only the lowest bit set is reliable.
 func firstSpecial(eight uint64) int {
 	quote, slash := eight^'"'*lowBits, eight^'\\'*lowBits
 	m := (quote-lowBits)&^quote | (slash-lowBits)&^slash | (eight-' '*lowBits)&^eight

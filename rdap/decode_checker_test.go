@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// checkSurvey compares the survey of raw with what jsontext says of it.
-func checkSurvey(t *testing.T, raw []byte) {
+// checkScan compares the scan of raw with the result of jsontext.
+func checkScan(t *testing.T, raw []byte) {
 	t.Helper()
 	s := scanOf(raw)
 	valid := isValid(raw) && jsontext.Value(raw).Kind() == jsontext.KindBeginObject && !tooDeep(raw)
@@ -19,20 +19,20 @@ func checkSurvey(t *testing.T, raw []byte) {
 	if !valid {
 		return
 	}
-	tight, err := jsontext.AppendFormat(nil, raw, lenient, jsontext.PreserveRawStrings(true))
+	minified, err := jsontext.AppendFormat(nil, raw, lenient, jsontext.PreserveRawStrings(true))
 	if !s.plain {
-		tight, err = appendMinified(nil, raw), nil // jsontext mends what is not UTF-8
+		minified, err = appendMinified(nil, raw), nil // jsontext replaces bytes that are not UTF-8
 	}
-	if trimmed := bytes.TrimSpace(raw); err != nil || s.minified != (len(tight) == len(trimmed)) {
-		t.Fatalf("tight: %v, %q, by jsontext %q, %v", s.minified, raw, tight, err)
+	if trimmed := bytes.TrimSpace(raw); err != nil || s.minified != (len(minified) == len(trimmed)) {
+		t.Fatalf("minified: %v, %q, by jsontext %q, %v", s.minified, raw, minified, err)
 	}
 	if s.plain == hasHidden(raw) {
 		t.Fatalf("plain: %v: %q", s.plain, raw)
 	}
 }
 
-// surveyed are texts that stand at the edges of JSON's grammar.
-func surveyed() []string {
+// scanTexts returns edge cases of the JSON grammar.
+func scanTexts() []string {
 	var out []string
 	values := []string{
 		"", "0", "-0", "00", "01", "-", "+1", "1.", ".5", "1.5", "1.5e", "1e5", "1E+5", "1e-05", "1e+", "-1.0E1x", "1 2", "0x1",
@@ -48,7 +48,7 @@ func surveyed() []string {
 	for _, v := range values {
 		out = append(out, v, `{"a":`+v+`}`, `{"a":[`+v+`,1]}`, ` {"a" :[1, `+v+"]}\r\n")
 	}
-	// Whatever ends a string stands at each place of eight bytes.
+	// Put every end of a string at each offset within eight bytes.
 	for n := range 20 {
 		pad := strings.Repeat("x", n)
 		for _, end := range []string{`"`, `\"`, `\\"`, `\n"`, `\u00e9"`, `\q"`, "\n\"", "é\"", "\x7f\"", "\xff\"", "", `\`, `\u00`} {
@@ -58,16 +58,16 @@ func surveyed() []string {
 	return append(out, " ", "\xef\xbb\xbf{}", "{} {}", "{}x", "{}\n\n", "{}\x00", "\x00{}")
 }
 
-func TestSurvey(t *testing.T) {
-	for _, text := range surveyed() {
-		checkSurvey(t, []byte(text))
+func TestScan(t *testing.T) {
+	for _, text := range scanTexts() {
+		checkScan(t, []byte(text))
 	}
 }
 
-func FuzzSurvey(f *testing.F) {
+func FuzzScan(f *testing.F) {
 	seed(f)
-	for _, text := range surveyed() {
+	for _, text := range scanTexts() {
 		f.Add([]byte(text))
 	}
-	f.Fuzz(checkSurvey)
+	f.Fuzz(checkScan)
 }

@@ -8,14 +8,13 @@ import (
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// Compact appends to dst the JSON document raw as one line: white space
-// outside strings is removed, as is a byte-order mark; members, their order,
-// repeated names and the spelling of numbers and escapes stay as they are.
-// Bytes that are not UTF-8 become U+FFFD, and what is not seen (controls, line
-// separators, bidirectional controls, zero width, tags) becomes \u escapes, which
-// mean the same; warnings say what was changed beyond white space. The error is a
-// [*FormatError] for what is not JSON or nests more than 100
-// deep; dst then comes back as it was.
+// Compact appends the JSON document raw to dst as one line. It removes a byte-order
+// mark and white space outside strings; members, their order, duplicate names and the
+// spelling of numbers and escapes stay as sent. Bytes that are not UTF-8 become U+FFFD.
+// Characters that cannot be seen (controls, line separators, bidirectional controls,
+// zero width, tags) become equivalent \u escapes. warnings lists changes other than
+// white space. The error is a [*FormatError] if raw is not JSON or nests more than 100
+// levels deep; dst is then returned unchanged.
 func Compact(dst, raw []byte) (out []byte, warnings []string, err error) {
 	raw = trimBOM(raw)
 	if tooDeep(raw) {
@@ -28,7 +27,7 @@ func Compact(dst, raw []byte) (out []byte, warnings []string, err error) {
 	if isValid(src) {
 		return appendMinified(dst, src), warnings, nil
 	}
-	// Line breaks and tabs within strings are not JSON, and servers send them.
+	// Some servers send line breaks and tabs within strings, which is not valid JSON.
 	src, warnings = clean(raw)
 	first, followed, err := firstValue(src)
 	if err != nil {
@@ -40,8 +39,8 @@ func Compact(dst, raw []byte) (out []byte, warnings []string, err error) {
 	return appendMinified(dst, first), warnings, nil
 }
 
-// appendMinified appends src, which is valid JSON, without the white space between
-// its tokens.
+// appendMinified appends src, which must be valid JSON, without white space between
+// tokens.
 func appendMinified(dst, src []byte) []byte {
 	from := 0
 	for i := 0; i < len(src); {
@@ -61,9 +60,9 @@ func appendMinified(dst, src []byte) []byte {
 	return append(dst, src[from:]...)
 }
 
-// hasHidden reports whether raw holds bytes that are not UTF-8 or characters
-// that must not stand in a row as they are. Those under U+0020 don't count:
-// outside strings they are white space, inside they are not JSON at all.
+// hasHidden reports whether raw contains bytes that are not UTF-8 or characters that
+// must not appear in a row unescaped. It ignores controls below U+0020: outside strings
+// they are white space, inside strings they are not valid JSON.
 func hasHidden(raw []byte) bool {
 	for i := 0; i < len(raw); {
 		if i+8 <= len(raw) && isPlain(load64(raw, i)) {
@@ -83,7 +82,7 @@ func hasHidden(raw []byte) bool {
 	return false
 }
 
-// unsafeAt reports whether r, which is at i of raw, must not be printed as it is.
+// unsafeAt reports whether r, at offset i of raw, must not be printed unescaped.
 func unsafeAt(raw []byte, i int, r rune) bool {
 	if !safetext.IsSelector(r) {
 		return safetext.Unsafe(r)
@@ -92,7 +91,7 @@ func unsafeAt(raw []byte, i int, r rune) bool {
 	return safetext.UnsafeAfter(r, before)
 }
 
-// appendEscape appends r as JSON's \u escape, two of them beyond U+FFFF.
+// appendEscape appends r as a JSON \u escape; beyond U+FFFF as a surrogate pair.
 func appendEscape(dst []byte, r rune) []byte {
 	if r < 0x10000 {
 		return fmt.Appendf(dst, `\u%04x`, r)
@@ -101,8 +100,7 @@ func appendEscape(dst []byte, r rune) []byte {
 	return fmt.Appendf(dst, `\u%04x\u%04x`, high, low)
 }
 
-// clean returns a copy of raw in UTF-8 with hidden characters in strings as
-// escapes.
+// clean returns a copy of raw in UTF-8 with invisible characters in strings escaped.
 func clean(raw []byte) (out []byte, warnings []string) {
 	out = make([]byte, 0, len(raw)+64)
 	var broken, control int
@@ -119,7 +117,7 @@ func clean(raw []byte) (out []byte, warnings []string) {
 			broken++
 			escaped, before = false, utf8.RuneError
 		case inString && !escaped && safetext.UnsafeAfter(r, before):
-			// After a backslash an escape would change what the text says.
+			// After a backslash an escape would change the meaning of the text.
 			out = appendEscape(out, r)
 			if r < 0x20 {
 				control++

@@ -6,8 +6,7 @@ import (
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// Characters that cannot be seen become escapes in rows, in messages and in
-// excerpts alike.
+// Rows and messages escape invisible characters; excerpts omit them.
 func TestInvisibleCharacters(t *testing.T) {
 	for _, r := range []rune{0x034f, 0x115f, 0x1160, 0x17b4, 0x2065, 0x3164, 0xfe0f, 0xffa0, 0xfff0, 0xfdd0, 0x1d173, 0xe0001} {
 		s := "A" + string(r) + "B"

@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// memberName returns the name of a member of RFC 9083 and its extensions that is
-// meant by name: servers write some in another case ("secureDns", "nameServers").
-// Other names are returned as they are.
+// memberName returns the member name of RFC 9083 or its extensions that name stands
+// for, since servers write some in another case ("secureDns", "nameServers"). It
+// returns other names unchanged.
 func memberName(name string) string {
 	switch name {
 	case "objectClassName", "handle", "status", "entities", "events", "links", "remarks", "publicIds", "port43", "lang",
@@ -30,8 +30,7 @@ func memberName(name string) string {
 	return name
 }
 
-// membersByFold has the names of members by what they are in lower case, and
-// spellings that are wrong otherwise.
+// membersByFold maps lower-case names, and other common misspellings, to member names.
 var membersByFold = func() map[string]string {
 	names := strings.Fields(`
 		objectClassName handle status entities events links remarks publicIds port43 lang
@@ -52,16 +51,15 @@ var membersByFold = func() map[string]string {
 }()
 
 const (
-	// maxRespelled bounds the spellings that a reader warns of.
+	// maxRespelled limits the number of misspelled names that a reader reports.
 	maxRespelled = 20
-	// maxDuplicateSearch bounds the bytes that are searched for members in their right
-	// spelling: a member in another one is then ignored.
+	// maxDuplicateSearch limits the bytes searched for correctly spelled members.
+	// Beyond it, misspelled members are ignored.
 	maxDuplicateSearch = 1 << 20
 )
 
-// member reads the name of a member of RFC 9083, whatever its case. One in its right
-// spelling takes precedence. A warning says once for each spelling that it is not
-// the right one.
+// member reads the name of a member of RFC 9083 in any case. A correctly spelled member
+// takes precedence over a misspelled one. Each misspelling is reported once.
 func (r *reader) member() string {
 	name := r.name()
 	known := memberName(name)
@@ -78,8 +76,7 @@ func (r *reader) member() string {
 	return known
 }
 
-// hasMember reports whether the object whose member name was read last has a member
-// of that name.
+// hasMember reports whether the current object has a member of that name.
 func (r *reader) hasMember(name string) bool {
 	r.locator.advance(r.raw, r.pos)
 	if len(r.locator.frames) == 0 {
@@ -91,7 +88,7 @@ func (r *reader) hasMember(name string) bool {
 			i++
 			continue
 		case jsontext.KindString:
-		default: // the end of the object
+		default: // end of the object
 			return false
 		}
 		start := i

@@ -25,8 +25,7 @@ func TestMemberName(t *testing.T) {
 	}
 }
 
-// Members in another case are read as what they are in every class, with one
-// warning for each spelling.
+// Members in another case are read in every class, with one warning for each spelling.
 func TestMembersInAnotherCase(t *testing.T) {
 	right := `{"objectClassName":"domain","ldhName":"a.example","handle":"H","statuses":["active"],
 		"secureDNS":{"delegationSigned":true,"dsData":[{"keyTag":1}]},"nameservers":[{"ldhName":"ns1.a.example"},{"ldhName":"ns2.a.example"}],
@@ -67,7 +66,7 @@ func TestMembersInAnotherCase(t *testing.T) {
 			continue
 		}
 		if len(rec.CIDRs)+len(rec.V4) == 0 && rec.StartAutnum == nil && rec.Contact().Name == "" {
-			t.Errorf("%s: nothing was read: %+v", body, rec)
+			t.Errorf("%s: read nothing: %+v", body, rec)
 		}
 	}
 }

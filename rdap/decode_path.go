@@ -7,25 +7,24 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A locator knows where in a document a position stands. It is asked only when
-// something is wrong there, so that a walk over a document in order has nothing
-// to keep up; it goes through the document once, however often it is asked for
-// positions that come one after another.
+// A locator computes the path of a position in a document. It does so only on demand,
+// so reading a well-formed document costs nothing; successive positions are found in
+// one pass over the document.
 type locator struct {
 	pos    int
 	frames []frame
 }
 
-// A frame is one of the objects and arrays that a position stands in.
+// A frame is an object or array that encloses the position.
 type frame struct {
-	start    int  // where it begins
-	from, to int  // object: where the member name read last stands
-	named    bool // object: that name is read, its value is not
+	start    int  // offset of its opening bracket
+	from, to int  // object: offsets of the last member name
+	named    bool // object: the name has been read, its value has not
 	array    bool
-	count    int // items or members begun
+	count    int // items or members started
 }
 
-// advance goes to the position to.
+// advance moves to the position to.
 func (p *locator) advance(raw []byte, to int) {
 	if to < p.pos {
 		p.pos, p.frames = 0, p.frames[:0]
@@ -60,7 +59,7 @@ func (p *locator) advance(raw []byte, to int) {
 	}
 }
 
-// observe notes the beginning of a value, or a member name.
+// observe records a member name or the start of a value.
 func (l *frame) observe(from, to int) {
 	switch {
 	case l.array:
@@ -73,7 +72,7 @@ func (l *frame) observe(from, to int) {
 	}
 }
 
-// path returns where the value last read stands.
+// path returns the path of the last value read.
 func (r *reader) path() string {
 	r.locator.advance(r.raw, r.pos)
 	var b strings.Builder

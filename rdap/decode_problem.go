@@ -6,20 +6,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxProblems bounds what is remembered of an answer that is wrong all over.
+// maxProblems limits the problems recorded for one response.
 const maxProblems = 100
 
-// A Problem is one thing wrong with an answer that was read nevertheless.
+// A Problem is a defect of a response that could be read nevertheless.
 type Problem struct {
-	Path      string // where in the document: "entities[0].publicIds"; empty for the document as a whole
-	Message   string // what is wrong there, one sentence
-	Discarded bool   // the value was given up; false when its meaning was plain and it was read
-	More      int    // how many other places have the same problem, which is reported once
-	InRow     bool   // it was read, and belongs among the warnings of a row as what was given up does
+	Path      string // location, such as "entities[0].publicIds"; empty for the whole document
+	Message   string // what is wrong
+	Discarded bool   // the value was discarded; false if its meaning was clear and it was read
+	More      int    // number of further places with the same problem
+	InRow     bool   // the value was read, but the problem is reported among the warnings of a row
 }
 
-// mergeProblems makes one problem of those that are alike but for their place. It
-// may change list.
+// mergeProblems merges problems that differ only in their path. It may modify list.
 func mergeProblems(list []Problem) []Problem {
 	out := list[:0]
 next:
@@ -46,14 +45,14 @@ func (p Problem) String() string {
 	return p.Path + ": " + p.Message
 }
 
-// warn records that the value just read has a form that it should not have.
+// warn records that the last value has the wrong form but was read.
 func (r *reader) warn(message string) { r.problem(message, false) }
 
-// discard records that the value just read was given up.
+// discard records that the last value was discarded.
 func (r *reader) discard(message string) { r.problem(message, true) }
 
-// warnRow records that the value just read was read in spite of a form that other
-// programs will not read.
+// warnRow records that the last value was read although other programs will not accept
+// its form.
 func (r *reader) warnRow(message string) {
 	n := len(r.problems)
 	if r.warn(message); len(r.problems) > n {
@@ -61,16 +60,16 @@ func (r *reader) warnRow(message string) {
 	}
 }
 
-// duplicate records that a member stands twice in an object.
-func (r *reader) duplicate(already bool) {
-	if already {
+// duplicate records a duplicate member if seen is true.
+func (r *reader) duplicate(seen bool) {
+	if seen {
 		r.warn("duplicate member; the last one is used")
 	}
 }
 
-func (r *reader) problem(message string, lost bool) {
+func (r *reader) problem(message string, discarded bool) {
 	if r.err == nil && len(r.problems) < maxProblems {
-		r.problems = append(r.problems, Problem{Path: r.path(), Message: message, Discarded: lost})
+		r.problems = append(r.problems, Problem{Path: r.path(), Message: message, Discarded: discarded})
 	}
 }
 

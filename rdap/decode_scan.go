@@ -6,16 +6,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The functions of this file find their way in JSON that has been found
-// valid, which takes a fraction of the time of reading it with all checks once
-// more. On other text they give wrong answers, but always end, and never leave
-// the text.
+// The functions of this file navigate JSON that is known to be valid, which takes a
+// fraction of the time of parsing it again. For other text their results are wrong,
+// but they terminate and stay within the text.
 
-// separator stands in kindOf for what may stand between values.
+// separator is the kind of bytes between values.
 const separator jsontext.Kind = 1
 
-// kindOf has for each byte the kind of the value that begins with it or of the
-// bracket that it is.
+// kindOf maps a byte to the kind of the value that starts with it, or of the bracket
+// that it is.
 var kindOf = [256]jsontext.Kind{
 	' ': separator, '\t': separator, '\n': separator, '\r': separator, ',': separator, ':': separator,
 	'n': jsontext.KindNull, 'f': jsontext.KindFalse, 't': jsontext.KindTrue, '"': jsontext.KindString,
@@ -26,7 +25,7 @@ var kindOf = [256]jsontext.Kind{
 	'7': jsontext.KindNumber, '8': jsontext.KindNumber, '9': jsontext.KindNumber,
 }
 
-// valueEnd returns where the value ends that begins at i.
+// valueEnd returns the end of the value that starts at i.
 func valueEnd(text []byte, i int) int {
 	if i >= len(text) {
 		return len(text)
@@ -46,7 +45,7 @@ func valueEnd(text []byte, i int) int {
 	return i
 }
 
-// containerEnd returns where the object or array ends that begins at i.
+// containerEnd returns the end of the object or array that starts at i.
 func containerEnd(text []byte, i int) int {
 	depth := 0
 	for i < len(text) {
@@ -66,8 +65,8 @@ func containerEnd(text []byte, i int) int {
 	return i
 }
 
-// stringEnd returns where the string ends that begins at i, quotation marks
-// included.
+// stringEnd returns the end of the string that starts at i, including the closing
+// quote.
 func stringEnd(text []byte, i int) int {
 	for i++; i < len(text); i++ {
 		for i <= len(text)-8 {
@@ -86,8 +85,8 @@ func stringEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// escaped reports whether what stands at i is meant literally, because an odd
-// number of backslashes stands before it. Strings begin with none.
+// escaped reports whether the byte at i is escaped: an odd number of backslashes
+// precedes it. Strings do not start with a backslash.
 func escaped(text []byte, i int) bool {
 	slashes := 0
 	for slashes < i && text[i-1-slashes] == '\\' {
@@ -96,8 +95,8 @@ func escaped(text []byte, i int) bool {
 	return slashes%2 == 1
 }
 
-// load64 returns eight bytes of text, the first one lowest. The compiler makes
-// one load of it.
+// load64 returns eight bytes of text, the first one lowest. The compiler turns it into
+// one load.
 func load64(text []byte, i int) uint64 {
 	_ = text[i+7]
 	return uint64(text[i]) | uint64(text[i+1])<<8 | uint64(text[i+2])<<16 | uint64(text[i+3])<<24 |
@@ -109,10 +108,10 @@ const (
 	highBits = 0x80 * lowBits
 )
 
-// isPlain reports whether all of eight bytes are under 0x7f.
+// isPlain reports whether all eight bytes are below 0x7f.
 func isPlain(eight uint64) bool { return (eight|(eight+lowBits))&highBits == 0 }
 
-// allPlain reports whether all bytes of text are under 0x7f.
+// allPlain reports whether all bytes of text are below 0x7f.
 func allPlain(text []byte) bool {
 	for ; len(text) >= 8; text = text[8:] {
 		if !isPlain(load64(text, 0)) {
@@ -127,8 +126,8 @@ func allPlain(text []byte) bool {
 	return true
 }
 
-// firstQuote returns which of eight bytes is the first quotation mark, 8 if
-// none is.
+// firstQuote returns the index of the first quotation mark among eight bytes, 8 if
+// there is none.
 func firstQuote(eight uint64) int {
 	x := eight ^ '"'*lowBits
 	return bits.TrailingZeros64((x-lowBits)&^x&highBits) / 8

@@ -90,7 +90,7 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// checkCompact holds what every row of output relies on.
+// checkCompact checks the invariants that every output row relies on.
 func checkCompact(t *testing.T, raw []byte) {
 	t.Helper()
 	out, warnings, err := Compact(nil, raw)
@@ -98,10 +98,10 @@ func checkCompact(t *testing.T, raw []byte) {
 		return
 	}
 	if !json.Valid(out) {
-		t.Fatalf("no JSON: %q", out)
+		t.Fatalf("invalid JSON: %q", out)
 	}
 	if !utf8.Valid(out) || hasHidden(out) || bytes.ContainsAny(out, "\r\n\t") {
-		t.Fatalf("not fit for a line: %q", out)
+		t.Fatalf("not one printable line: %q", out)
 	}
 	again, warningsAgain, err := Compact(nil, out)
 	if err != nil || !bytes.Equal(again, out) || warningsAgain != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// str reads a string into dst, and leaves dst alone when there is none.
+// str reads a string into dst. It leaves dst unchanged if there is none.
 func (r *reader) str(dst *string) {
 	if s, ok := r.scalar(); ok {
 		r.duplicate(*dst != "")
@@ -30,7 +30,7 @@ func (r *reader) scalar() (string, bool) {
 	return "", false
 }
 
-// onlyItem reads a list of one where its item alone was due.
+// onlyItem reads an array of one item where the item itself is expected.
 func (r *reader) onlyItem() (string, bool) {
 	r.token()
 	if !r.next() {
@@ -53,8 +53,7 @@ func (r *reader) onlyItem() (string, bool) {
 	return "", false
 }
 
-// strings reads a list of strings into dst, and leaves dst alone when there is
-// none.
+// strings reads an array of strings into dst. It leaves dst unchanged if there is none.
 func (r *reader) strings(dst *[]string) {
 	switch r.peek() {
 	case jsontext.KindString, jsontext.KindNumber:
@@ -96,8 +95,8 @@ func (r *reader) strings(dst *[]string) {
 	*dst = list
 }
 
-// reuse returns an empty list to fill. A Summary goes through Records that
-// nobody keeps, so their lists serve one answer after another.
+// reuse returns an empty slice. In summary mode it reuses the backing array of the
+// previous response, since nothing keeps those Records.
 func reuse[T any](r *reader, list []T) []T {
 	if r.summaryOnly {
 		return list[:0]
@@ -105,8 +104,8 @@ func reuse[T any](r *reader, list []T) []T {
 	return nil
 }
 
-// number reads an unsigned number. What does not fit is given up: it never
-// wraps, and never becomes 0.
+// number reads an unsigned number. It discards a number out of range; it never wraps
+// around or turns into 0.
 func (r *reader) number(dst **uint32) {
 	var text string
 	quoted := false
@@ -138,7 +137,7 @@ func (r *reader) number(dst **uint32) {
 	*dst = new(uint32(n))
 }
 
-// numbers reads a list of numbers.
+// numbers reads an array of numbers.
 func (r *reader) numbers(dst *[]uint32) {
 	if r.peek() != jsontext.KindBeginArray {
 		r.skipInvalid("an array of numbers")
@@ -186,11 +185,11 @@ func (r *reader) tri(dst *Tri) {
 	}
 }
 
-// A list is a walk over the items of a JSON array, or over the one item that
-// stands where the array is due.
+// A list iterates over the items of a JSON array, or over a single item in place of the
+// array.
 type list struct {
 	array, single bool
-	cost          int // that each item takes, see fits
+	cost          int // of each item, see reserve
 }
 
 func (r *reader) list() list {
@@ -205,14 +204,14 @@ func (r *reader) list() list {
 	return list{single: r.err == nil}
 }
 
-// charging sets the room that each item takes; 0 if nothing is kept of it.
-func (l list) charging(room int) list {
-	l.cost = room
+// charging sets the cost of each item; 0 if the caller keeps none of it.
+func (l list) charging(cost int) list {
+	l.cost = cost
 	return l
 }
 
-// more moves to the next item that is an object. Others are passed over, and so
-// are those for which there is no room.
+// more advances to the next item that is an object. It skips other items, and all items
+// once the budget is exhausted.
 func (l *list) more(r *reader) bool {
 	if l.single {
 		l.single = false

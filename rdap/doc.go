@@ -2,10 +2,10 @@
 // errors, with their contacts (jCard, RFC 7095; JSContact, RFC 9553) and extensions.
 //
 // Read decodes a response into a [Record], Summarize into the flat [Summary], and
-// Parse checks one for several readers. They take what servers send in practice and
-// report what was out of order as [Problem] values; only a body that is not a JSON
-// object is an error, a [*FormatError].
+// Parse validates one for several of its methods. All of them accept what servers
+// send in practice and report defects as [Problem] values. The only error is a
+// [*FormatError], for a body that is not a JSON object.
 //
-// The package knows nothing of queries, servers, HTTP or connections: it has no
-// network in its imports.
+// The package must not know of queries, servers, HTTP or connections: it imports no
+// network package.
 package rdap

@@ -11,23 +11,23 @@ import (
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// An ErrorBody is what the body of an error response says: RDAP (RFC 9083 section 6),
-// problem details (RFC 9457), or the visible text of a web page. The zero value is
-// that of an empty body.
+// An ErrorBody is the content of an error response: RDAP (RFC 9083 section 6), problem
+// details (RFC 9457), or the visible text of a web page. The zero value is that of an
+// empty body.
 type ErrorBody struct {
 	Code        int      // errorCode; 0 without one
 	Title       string   // as sent
 	Description []string // as sent, line by line, at most 50
-	Notices     []string // "title: description", for servers that give the reason there
-	Broken      bool     // JSON that ends too early or is malformed
-	Foreign     bool     // something else than JSON
+	Notices     []string // "title: description"; some servers give the reason there
+	Broken      bool     // truncated or invalid JSON
+	Foreign     bool     // not JSON
 }
 
-// maxDetail bounds the lines that are kept of a description.
+// maxDetail limits the number of description lines.
 const maxDetail = 50
 
-// ReadErrorBody reads an error body as far as it can be read, and never fails: it
-// keeps what was read before the body broke off.
+// ReadErrorBody reads an error body and never fails: it returns what precedes the first
+// syntax error.
 func ReadErrorBody(raw []byte) ErrorBody {
 	var b ErrorBody
 	body := bytes.TrimSpace(trimBOM(raw))
@@ -93,11 +93,11 @@ func (b *ErrorBody) readNotices(list jsontext.Value) {
 	}
 }
 
-// readText takes the title of a web page, or the beginning of its visible text.
+// readText reads the title of a web page, or the beginning of its visible text.
 func (b *ErrorBody) readText(body []byte) {
 	text := string(body[:min(len(body), 16<<10)])
 	lower := strings.ToLower(text)
-	if len(lower) == len(text) { // else the offsets would not fit
+	if len(lower) == len(text) { // otherwise the offsets differ
 		if _, rest, ok := strings.Cut(lower, "<title"); ok {
 			from := len(text) - len(rest)
 			if end := strings.Index(rest, "</title"); end >= 0 {
@@ -133,7 +133,7 @@ func withoutTags(text string) string {
 	return b.String()
 }
 
-// Text returns title and description on one line, fit for a message.
+// Text returns title and description on one line, suitable for a message.
 func (b *ErrorBody) Text() string {
 	parts := make([]string, 0, 1+len(b.Description))
 	for _, s := range append([]string{b.Title}, b.Description...) {
@@ -147,8 +147,8 @@ func (b *ErrorBody) Text() string {
 	return strings.Join(parts, "")
 }
 
-// MentionsRateLimit reports whether a refusal means "too many requests". Notices count
-// only where there is nothing else: terms of use speak of limits always.
+// MentionsRateLimit reports whether the body speaks of too many requests. Notices count
+// only if there is no other text: terms of use always mention limits.
 func (b *ErrorBody) MentionsRateLimit() bool {
 	text := b.Title + " " + strings.Join(b.Description, " ")
 	if b.Foreign || strings.TrimSpace(text) == "" {
@@ -168,8 +168,8 @@ func (b *ErrorBody) MentionsRateLimit() bool {
 	return false
 }
 
-// eachMember calls f for the members of the object raw until f has enough. The
-// value is valid during the call only.
+// eachMember calls f for each member of the object raw until f returns false. The value
+// is valid during the call only.
 func eachMember(raw []byte, f func(name string, value jsontext.Value) bool) error {
 	dec := newDecoder(raw)
 	if _, err := dec.ReadToken(); err != nil {
@@ -192,8 +192,7 @@ func eachMember(raw []byte, f func(name string, value jsontext.Value) bool) erro
 	return nil
 }
 
-// stringsOf reads a string or a list of them, in place of which servers send
-// one another.
+// stringsOf accepts a string or an array of strings; servers send either.
 func stringsOf(value jsontext.Value) []string {
 	switch value.Kind() {
 	case jsontext.KindString:
@@ -224,7 +223,7 @@ func firstString(value jsontext.Value) string {
 	return ""
 }
 
-// intOf reads a number that may have come as a string.
+// intOf reads a number, which may be sent as a string.
 func intOf(value jsontext.Value) int {
 	text := string(value)
 	if value.Kind() == jsontext.KindString {

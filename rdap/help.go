@@ -8,28 +8,28 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Help is what a server makes known of what it can do (RFC 9083 section 7 and the
-// RFCs of extensions).
+// Help describes the capabilities of a server (RFC 9083 section 7 and the RFCs of
+// extensions).
 type Help struct {
 	Conformance   []string          // rdapConformance (RFC 9083 section 4.1)
 	ReverseSearch []ReverseProperty // RFC 9536 section 5
-	OpenID        *OpenIDSupport    // RFC 9560 section 3.1.1; nil: the help doesn't tell
+	OpenID        *OpenIDSupport    // RFC 9560 section 3.1.1; nil if the help does not mention it
 }
 
-// A ReverseProperty is something that a server searches by in reverse.
+// A ReverseProperty is a property that a server supports in reverse searches.
 type ReverseProperty struct {
-	Searchable string // what is found: "domains"
-	Related    string // the class of the related objects: "entity"
-	Property   string // of them: "fn", "handle", "email", "role"
+	Searchable string // class of the results: "domains"
+	Related    string // class of the related objects: "entity"
+	Property   string // property of the related objects: "fn", "handle", "email", "role"
 }
 
-// OpenIDSupport says how a server lets clients authenticate with OpenID Connect.
+// OpenIDSupport describes how a server supports authentication with OpenID Connect.
 type OpenIDSupport struct {
-	Sessions, Tokens Tri      // kinds of clients that are supported
+	Sessions, Tokens Tri      // supported types of clients
 	Providers        []string // names of the identity providers, else their URLs
 }
 
-// ReadHelp reads the response to a help query. The error is that of [Read].
+// ReadHelp reads the response to a help query. Its errors are those of [Read].
 func ReadHelp(raw []byte) (*Help, error) {
 	doc, err := open(raw)
 	if err != nil {
@@ -119,9 +119,9 @@ func (r *reader) openID(o *OpenIDSupport) {
 	}
 }
 
-// Announces reports whether the server names an extension in its conformance, with
-// or without the level that some write behind it: "paging" also as "paging_level_0"
-// and "paging_0". It may be called on nil.
+// Announces reports whether the server lists an extension in its conformance. "paging"
+// also matches "paging_level_0" and "paging_0", since some servers append a level. It
+// may be called on nil.
 func (h *Help) Announces(extension string) bool {
 	return h != nil && slices.ContainsFunc(h.Conformance, func(c string) bool {
 		c = strings.TrimSpace(c)
@@ -134,8 +134,8 @@ func (h *Help) Announces(extension string) bool {
 	})
 }
 
-// Reverses returns the properties of related objects by which the server searches
-// in reverse for objects such as "domains". It may be called on nil.
+// Reverses returns the properties of related objects that the server supports in
+// reverse searches for a class such as "domains". It may be called on nil.
 func (h *Help) Reverses(searchable, related string) []string {
 	if h == nil {
 		return nil

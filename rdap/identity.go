@@ -6,14 +6,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// An Extent is what a network or a block of AS numbers covers (RFC 9083 sections 5.4
-// and 5.5). What the response does not say, or not certainly, is the zero value.
+// An Extent is the range of a network or a block of AS numbers (RFC 9083 sections 5.4
+// and 5.5). A bound that is absent or ambiguous has the zero value.
 type Extent struct {
 	First, Last             netip.Addr // see [Record.AddressRange]
 	FirstAutnum, LastAutnum *uint32
 }
 
-// Extent reads those members alone.
+// Extent reads the range of the response without decoding the rest.
 func (r *Response) Extent() Extent {
 	var out Extent
 	var start, end string
@@ -41,8 +41,8 @@ func (r *Response) Extent() Extent {
 	return out
 }
 
-// HasLDHName reports whether the ldhName of the response is name, which is in lower
-// case and has no final dot. It may return false for one that has escapes.
+// HasLDHName reports whether the ldhName of the response is name, which must be in
+// lower case without final dot. It may return false for an ldhName with escapes.
 func (r *Response) HasLDHName(name string) bool { return r.scan.hasLDHName(name) }
 
 // Names returns the ldhName and the unicodeName of the response as sent, without

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// A Card is the contact data of an entity as the server sent them: a jCard
-// (RFC 7095), a JSContact card (RFC 9553) or both. The zero Card is empty.
+// A Card is the contact data of an entity as sent: a jCard (RFC 7095), a JSContact card
+// (RFC 9553) or both. The zero Card is empty.
 type Card struct {
-	vcard  int     // where in the answer vcardArray begins; 0 without one
-	jscard int     // jscard
-	uri    int     // contact_URI, which some servers have beside the card
-	source *source // the answer; nil in a Summary's own reading
+	vcard  int     // offset of vcardArray in the response; 0 if absent
+	jscard int     // offset of jscard
+	uri    int     // offset of contact_URI, which some servers send beside the card
+	source *source // the response; nil while reading a Summary
 }
 
-// read takes note of where the value begins that comes next.
+// read records the offset of the next value.
 func (c *Card) read(r *reader, at *int) {
 	start := r.skip()
 	if start == len(r.raw) || r.raw[start] == 'n' { // nothing, or null
@@ -27,24 +27,24 @@ func (c *Card) read(r *reader, at *int) {
 	}
 }
 
-// A Contact is the readable part of a [Card]. Fields that the card does not
-// have, or has empty because they are redacted, are empty.
+// A Contact is the readable part of a [Card]. Fields that are absent or redacted are
+// empty.
 type Contact struct {
-	Name        string // fn; else put together from n
+	Name        string // fn, else composed from n
 	Kind        string // "individual", "org", "group" and others
-	Org         string // organisation and its units, comma between
+	Org         string // organisation and its units, separated by commas
 	Title       string
 	Role        string
 	Emails      []string
-	AbuseEmail  string // that of Emails which the card says is for complaints
+	AbuseEmail  string // the one of Emails that the card marks for abuse reports
 	Phones      []Phone
 	Addresses   []Address
-	ContactURIs []string // where to reach the contact otherwise: mailto:, https: (RFC 8605)
+	ContactURIs []string // other ways to reach the contact: mailto:, https: (RFC 8605)
 	URLs        []string
 	Langs       []string // language tags
-	Others      int      // properties that are not shown here
+	Others      int      // number of properties that are not included here
 
-	// Problems is what was wrong with the card. Paths begin at the answer:
+	// Problems lists the defects of the card. Paths are relative to the response:
 	// "entities[0].vcardArray[1][3]".
 	Problems []Problem
 }
@@ -64,29 +64,28 @@ func (p Phone) String() string {
 	return p.Number + " ext. " + p.Ext
 }
 
-// Fax reports whether the number is for fax and not for voice.
+// Fax reports whether the number is a fax number and not also a voice number.
 func (p Phone) Fax() bool { return containsFold(p.Types, "fax") && !containsFold(p.Types, "voice") }
 
 // An Address is a postal address.
 type Address struct {
-	Lines       []string // from the post office box or street to the postal code, without empty ones
-	Country     string   // its name; some servers put the code here
+	Lines       []string // from the post office box or street to the postal code, without empty lines
+	Country     string   // name; some servers put the code here
 	CountryCode string   // two letters (RFC 8605 parameter cc)
 }
 
 // IsZero reports whether the server sent no card.
 func (c Card) IsZero() bool { return c.vcard == 0 && c.jscard == 0 && c.uri == 0 }
 
-// Contact decodes the card. A property that cannot be read is skipped and
-// stands in Problems; a card that is no card at all gives an empty Contact with
-// a problem. JSContact is preferred where there are both. Each call decodes
-// anew.
+// Contact decodes the card. It skips unreadable properties and lists them in Problems;
+// an invalid card gives an empty Contact with a problem. It prefers JSContact if there
+// are both. Each call decodes anew.
 func (c Card) Contact() Contact { return c.ContactIn(nil) }
 
-// ContactIn decodes the card in the language that fits best, where it has a name,
-// an organisation, a title, a role or an address in several (RFC 7095 section 3.4,
-// RFC 9553 section 2.7.1). The languages are those of [ParseLanguages]; without
-// any, the card is read in the language that it is in.
+// ContactIn decodes the card in the language that matches best if its name,
+// organisation, title, role or address exists in several (RFC 7095 section 3.4, RFC
+// 9553 section 2.7.1). languages are those of [ParseLanguages]; if empty, the card is
+// read as it is.
 func (c Card) ContactIn(languages []string) Contact {
 	var out Contact
 	if !c.IsZero() {
@@ -99,7 +98,7 @@ func (c Card) ContactIn(languages []string) Contact {
 	return out
 }
 
-// decode reads the card into out, with a reader of the answer that it is in.
+// decode parses the card into out using a reader over the enclosing response.
 func (c *Card) decode(out *Contact, r *reader) {
 	r.problems = nil
 	if c.jscard > 0 {
@@ -122,7 +121,7 @@ func (c *Card) decode(out *Contact, r *reader) {
 	out.Problems = mergeProblems(r.problems)
 }
 
-// reset empties c and keeps the memory of the lists that a Summary needs.
+// reset empties c but keeps the slice capacity that a Summary needs.
 func (c *Contact) reset() {
 	*c = Contact{Emails: c.Emails[:0], Phones: c.Phones[:0], ContactURIs: c.ContactURIs[:0]}
 }
@@ -132,13 +131,13 @@ func (c *Contact) empty() bool {
 		len(c.Emails)+len(c.Phones)+len(c.Addresses)+len(c.ContactURIs)+len(c.URLs) == 0
 }
 
-// addPhone takes a number as text or as a tel URI (RFC 3966). Some cards have
-// "fax:", which was a scheme once (RFC 2806).
+// addPhone adds a number given as text or as a tel URI (RFC 3966). Some cards use the
+// former scheme "fax:" (RFC 2806).
 func (c *Contact) addPhone(text, ext string, types []string) {
 	text = strings.TrimSpace(text)
 	p := Phone{Number: text, Ext: ext, Types: types}
 	fax := len(text) >= 4 && strings.EqualFold(text[:4], "fax:")
-	if fax && !p.Fax() { // the scheme counts, whatever the types say
+	if fax && !p.Fax() { // the scheme overrides the types
 		p.Types = append(slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "voice" || t == "fax" }), "fax")
 	}
 	if fax || len(text) >= 4 && strings.EqualFold(text[:4], "tel:") {
@@ -159,8 +158,7 @@ func (a *Address) empty() bool {
 	return len(a.Lines) == 0 && a.Country == "" && a.CountryCode == ""
 }
 
-// addLines splits text at line breaks, which some servers send as a backslash
-// and an n.
+// addLines splits text at line breaks. Some servers send a backslash and an n instead.
 func (a *Address) addLines(text string) {
 	if strings.Contains(text, `\n`) {
 		text = strings.ReplaceAll(text, `\n`, "\n")
@@ -172,7 +170,7 @@ func (a *Address) addLines(text string) {
 	}
 }
 
-// mailAddress returns the address of a mailto URI, empty for other URIs.
+// mailAddress returns the address of a mailto URI, "" for other URIs.
 func mailAddress(uri string) string {
 	const scheme = "mailto:"
 	if len(uri) < len(scheme) || !strings.EqualFold(uri[:len(scheme)], scheme) {

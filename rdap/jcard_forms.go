@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Forms of jCards that are wrong and can be read nevertheless.
+// Invalid forms of jCards that can be read nevertheless.
 const (
 	cardIsObject     = "jCard is an object, not an array"
 	cardIsFlat       = "jCard properties are not in an array of their own"
@@ -14,8 +14,8 @@ const (
 	propertyIsObject = "property is an object, not an array"
 )
 
-// jCard reads ["vcard", [property, ...]] (RFC 7095 section 3.2), and what servers
-// send in its place.
+// jCard reads ["vcard", [property, ...]] (RFC 7095 section 3.2) and the invalid forms
+// that servers send.
 func (r *reader) jCard(c *Contact) {
 	r.cardStart = r.pos
 	switch r.peek() {
@@ -33,7 +33,7 @@ func (r *reader) jCard(c *Contact) {
 	}
 }
 
-// card reads the array of a jCard, which comes next.
+// card reads the array of a jCard.
 func (r *reader) card(c *Contact) {
 	r.token()
 	for first := true; r.next(); first = false {
@@ -58,7 +58,7 @@ func (r *reader) card(c *Contact) {
 	}
 }
 
-// properties reads a list of properties, which comes next.
+// properties reads an array of properties.
 func (r *reader) properties(c *Contact) {
 	r.token()
 	for r.next() {
@@ -78,8 +78,8 @@ func (r *reader) properties(c *Contact) {
 	}
 }
 
-// firstKind returns the kind of the first element of the array that comes next; the
-// kind of its closing bracket if it has none.
+// firstKind returns the kind of the first element of the next array, or that of its
+// closing bracket.
 func (r *reader) firstKind() jsontext.Kind {
 	start := r.pos
 	r.token()
@@ -88,8 +88,7 @@ func (r *reader) firstKind() jsontext.Kind {
 	return k
 }
 
-// beginsWith reports whether the first element of the array that comes next is that
-// word.
+// beginsWith reports whether the first element of the next array is word.
 func (r *reader) beginsWith(word string) bool {
 	if r.firstKind() != jsontext.KindString {
 		return false
@@ -101,8 +100,8 @@ func (r *reader) beginsWith(word string) bool {
 	return is
 }
 
-// beginsProperty reports whether the array that comes next is a property: a name that
-// is followed by parameters.
+// beginsProperty reports whether the next array is a property: a name followed by
+// parameters.
 func (r *reader) beginsProperty() bool {
 	if r.firstKind() != jsontext.KindString || r.beginsWith("vcard") {
 		return false
@@ -122,9 +121,8 @@ func (r *reader) beginsProperty() bool {
 	return false
 }
 
-// cardObject reads an object that stands for a property, with its name and value as
-// members, or for several, which are members by their names. form is what is wrong
-// with it.
+// cardObject reads an object that represents one property, with name and value members,
+// or several properties as its members. form describes the defect.
 func (r *reader) cardObject(c *Contact, form string) {
 	name, params, value, end := r.propertyObject()
 	if value == 0 {
@@ -143,9 +141,9 @@ func (r *reader) cardObject(c *Contact, form string) {
 	r.pos = end
 }
 
-// propertyObject finds the parts of {"name": ..., "parameters": {...}, "value": ...}.
-// value is 0 if the object that comes next is something else, and then still comes
-// next; otherwise end is where it ends.
+// propertyObject locates the parts of {"name": ..., "parameters": {...}, "value": ...}
+// and returns the end of the object. If the next object has another form, value is 0
+// and the reader has not moved.
 func (r *reader) propertyObject() (name string, params, value, end int) {
 	start := r.pos
 	r.token()
@@ -169,7 +167,7 @@ func (r *reader) propertyObject() (name string, params, value, end int) {
 	return name, params, value, end
 }
 
-// membersOf reads {"fn": ..., "email": ...}.
+// membersOf reads an object such as {"fn": ..., "email": ...}.
 func (r *reader) membersOf(c *Contact, form string) {
 	if !r.hasProperties() {
 		r.skip()
@@ -184,8 +182,7 @@ func (r *reader) membersOf(c *Contact, form string) {
 	}
 }
 
-// hasProperties reports whether the object that comes next has the name of a property
-// among its members.
+// hasProperties reports whether a member of the next object has the name of a property.
 func (r *reader) hasProperties() bool {
 	start, found := r.pos, false
 	r.token()
@@ -198,7 +195,7 @@ func (r *reader) hasProperties() bool {
 	return found
 }
 
-// form records once for the card that it has a wrong form.
+// form records an invalid form, once per card.
 func (r *reader) form(message string) {
 	for _, p := range r.problems {
 		if p.Message == message {
@@ -213,8 +210,7 @@ func (r *reader) form(message string) {
 
 func paramsOf(r *reader) params { return params{types: reuse(r, r.types)} }
 
-// memberValue reads the value of a property, or a list of its values, which comes
-// next.
+// memberValue reads the value of a property, or an array of its values.
 func (r *reader) memberValue(c *Contact, name string, p *params) {
 	switch {
 	case name == "adr":

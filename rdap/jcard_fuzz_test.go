@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// cardSeeds gives the cards of all answers in testdata.
+// cardSeeds returns the cards of all responses in testdata.
 func cardSeeds(f *testing.F, member string) {
 	for _, pattern := range []string{"testdata/*.json", "testdata/shapes/*.json"} {
 		files, _ := filepath.Glob(pattern)
@@ -58,7 +58,7 @@ func FuzzJSContact(f *testing.F) {
 	f.Fuzz(func(t *testing.T, card []byte) { checkCard(t, "jscard", card) })
 }
 
-// checkCard holds what must be so of every card.
+// checkCard checks the invariants of every card.
 func checkCard(t *testing.T, member string, card []byte) {
 	t.Helper()
 	if !isValid(card) {
@@ -91,7 +91,7 @@ func checkCard(t *testing.T, member string, card []byte) {
 		}
 	}
 	if c.AbuseEmail != "" && !slices.Contains(c.Emails, c.AbuseEmail) {
-		t.Fatalf("%q is none of %q", c.AbuseEmail, c.Emails)
+		t.Fatalf("%q is not one of %q", c.AbuseEmail, c.Emails)
 	}
 	for _, a := range c.Addresses {
 		if a.empty() || slices.Contains(a.Lines, "") {
@@ -103,7 +103,7 @@ func checkCard(t *testing.T, member string, card []byte) {
 			t.Fatalf("an empty number in %+v", c)
 		}
 	}
-	// A Summary reads less of the card, and finds the same.
+	// A Summary reads less of the card, with the same result.
 	s, _, err := Summarize(answer)
 	if name := cmp.Or(c.Name, c.Org); err != nil || s.Name != name || s.AbuseEmail != c.AbuseEmail {
 		t.Fatalf("%v: summary %+v of %+v", err, s, c)
@@ -112,12 +112,12 @@ func checkCard(t *testing.T, member string, card []byte) {
 	if s, _, err = Summarize(abuse); err == nil && (s.AbuseEmail != c.mail() || s.AbusePhone != c.phone()) {
 		t.Fatalf("summary %+v of %+v", s, c)
 	}
-	// In another language it is the same contact, and no other one.
+	// Another language must not change the contact itself.
 	local := rec.ContactIn([]string{"ja", "en"})
 	if !slices.Equal(local.Emails, c.Emails) || len(local.Phones) != len(c.Phones) || !utf8.ValidString(local.Name+local.Org) {
 		t.Fatalf("%+v in another language: %+v", c, local)
 	}
 	if again := rec.Contact(); len(again.Problems) != len(c.Problems) || again.Name != c.Name {
-		t.Fatal("another contact the second time")
+		t.Fatal("a second call returned another contact")
 	}
 }

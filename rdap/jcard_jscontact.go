@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsContact reads what a JSContact card (RFC 9553) and a jCard have in common.
+// jsContact reads the properties that a JSContact card (RFC 9553) shares with a jCard.
 func (r *reader) jsContact(c *Contact) {
 	if !r.enterObject() {
 		return
@@ -50,7 +50,7 @@ func first(dst *string, s string) {
 	}
 }
 
-// each calls read at each value of a JSContact map, in the server's order.
+// each calls read for each value of a JSContact map, in the order sent.
 func (r *reader) each(read func()) {
 	if !r.enterObject() {
 		return
@@ -61,7 +61,7 @@ func (r *reader) each(read func()) {
 	}
 }
 
-// jsTitle reads what somebody is called or does (RFC 9553 section 2.2.5).
+// jsTitle reads a title or role (RFC 9553 section 2.2.5).
 func (r *reader) jsTitle(c *Contact) {
 	kind, title := r.jsKind("name", ", ")
 	if kind == "role" {
@@ -71,8 +71,8 @@ func (r *reader) jsTitle(c *Contact) {
 	}
 }
 
-// jsLink reads a link, which may be for reaching the contact (RFC 9553 section
-// 2.6.3), as a jCard's CONTACT-URI is.
+// jsLink reads a link, which may be a contact URI (RFC 9553 section 2.6.3) as in a
+// jCard.
 func (r *reader) jsLink(c *Contact) {
 	kind, uri := r.jsKind("uri", "")
 	if kind == "contact" {
@@ -82,14 +82,13 @@ func (r *reader) jsLink(c *Contact) {
 	}
 }
 
-// jsName returns a member of the object that comes next, else its components
-// or units in one.
+// jsName returns a member of the next object, else its joined components or units.
 func (r *reader) jsName(member, separator string) string {
 	_, name := r.jsKind(member, separator)
 	return name
 }
 
-// jsKind does what jsName does, and returns the object's kind beside.
+// jsKind is like jsName and also returns the object's kind.
 func (r *reader) jsKind(member, separator string) (kind, text string) {
 	if !r.enterObject() {
 		return "", ""

@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// languagePicker chooses among the languages of one card.
+// A languagePicker chooses among the languages of one card.
 type languagePicker struct {
 	preferred []string
-	best      map[string]int // rank of what the contact has, by property
-	addresses map[string]candidate
+	best      map[string]int       // rank of the chosen value, by property
+	addresses map[string]candidate // by altid
 }
 
-// A candidate is an address of the contact that stands for others, too.
+// A candidate is the address chosen among alternatives: its rank, and its index in the
+// contact.
 type candidate struct{ rank, at int }
 
-// accept reports whether a property of a jCard is to be read, and makes room for it
-// if what the contact has instead fits less.
+// accept reports whether to read a property of a jCard. It clears the contact's current
+// value if that ranks lower.
 func (t *languagePicker) accept(c *Contact, name string, p *params) bool {
 	var has *string
 	switch name {
@@ -32,11 +33,11 @@ func (t *languagePicker) accept(c *Contact, name string, p *params) bool {
 		return true
 	}
 	rank := LanguageRank(p.language, t.preferred)
-	before, again := t.best[name]
+	best, seen := t.best[name]
 	switch {
-	case again && rank > before:
+	case seen && rank > best:
 		return false
-	case again && rank < before:
+	case seen && rank < best:
 		*has = ""
 	}
 	if t.best == nil {
@@ -46,8 +47,8 @@ func (t *languagePicker) accept(c *Contact, name string, p *params) bool {
 	return true
 }
 
-// replaceAddress reports whether an address is one that the contact has in another
-// language. The one that fits better is kept.
+// replaceAddress reports whether an address is a translation of one that the contact
+// has. It keeps the one that ranks higher.
 func (t *languagePicker) replaceAddress(c *Contact, a Address, p *params) bool {
 	if p.altid == "" {
 		return false
@@ -56,7 +57,7 @@ func (t *languagePicker) replaceAddress(c *Contact, a Address, p *params) bool {
 	other, ok := t.addresses[p.altid]
 	switch {
 	case ok && rank == other.rank:
-		return false // both are in the same one
+		return false // both have the same language
 	case ok && rank > other.rank:
 		return true
 	case ok:
@@ -71,8 +72,8 @@ func (t *languagePicker) replaceAddress(c *Contact, a Address, p *params) bool {
 	return ok
 }
 
-// applyLocalizations changes a contact that was read from a JSContact card to the
-// localisation that fits best, if one fits better than the card's own language.
+// applyLocalizations applies the best localization of a JSContact card to its contact,
+// if that ranks higher than the card's own language.
 func (t *languagePicker) applyLocalizations(c *Contact, card []byte) {
 	var doc map[string]any
 	if !strings.Contains(string(card), `"localizations"`) || json.Unmarshal(card, &doc) != nil {
@@ -104,8 +105,8 @@ func (t *languagePicker) applyLocalizations(c *Contact, card []byte) {
 	c.Addresses = local.Addresses
 }
 
-// applyPatch sets what a pointer leads to (RFC 9553 section 1.4.2). One that leads
-// nowhere changes nothing.
+// applyPatch sets the target of a pointer (RFC 9553 section 1.4.2). It ignores a
+// pointer without a target.
 func applyPatch(doc map[string]any, path []string, value any) {
 	for i, step := range path {
 		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")

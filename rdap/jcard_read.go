@@ -6,13 +6,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// params are the parameters of a property that matter here.
+// params are the relevant parameters of a property.
 type params struct {
 	types          []string
 	cc, label, ext string
 	language       string // of the value
-	altid          string // what others say in other languages (RFC 6350 section 5.4)
-	abuse          bool   // the types say that it is for complaints, as RIPE's do
+	altid          string // links properties with the same content in other languages (RFC 6350 section 5.4)
+	abuse          bool   // the types mark it for abuse reports, as RIPE does
 }
 
 // property reads [name, parameters, type, value, ...].
@@ -68,7 +68,7 @@ func (r *reader) property(c *Contact) {
 	r.propertyValue(c, name, &p)
 }
 
-// abandon leaves the property being read.
+// abandon skips the rest of the current property.
 func (r *reader) abandon(why string) {
 	for {
 		r.skip()
@@ -110,7 +110,7 @@ func (r *reader) params(p *params) {
 	}
 }
 
-// label reads the label of an address, which may be a list of lines.
+// label reads the label of an address, which may be an array of lines.
 func (r *reader) label(dst *string) {
 	if r.peek() != jsontext.KindBeginArray {
 		r.str(dst)
@@ -121,8 +121,7 @@ func (r *reader) label(dst *string) {
 	*dst = strings.Join(lines, "\n")
 }
 
-// propertyValue reads the values that are left of the property, the first of
-// which comes next, and leaves the property.
+// propertyValue reads the remaining values of the property.
 func (r *reader) propertyValue(c *Contact, name string, p *params) {
 	if name == "adr" {
 		r.address(c, p)
@@ -148,13 +147,13 @@ func (r *reader) propertyValue(c *Contact, name string, p *params) {
 	}
 }
 
-// oneValue reads one value of a property that is shown.
+// oneValue reads one value of a property that isShown accepts.
 func (r *reader) oneValue(c *Contact, name string, p *params) {
 	types := p.types
 	p.abuse = name == "email" && containsFold(types, "abuse")
 	pass := false
 	if r.summaryOnly {
-		// Of a number's types, only that it is for fax counts.
+		// The only relevant type of a number is fax.
 		pass = !inSummary(name) || name == "tel" && Phone{Types: types}.Fax()
 		p.types = nil
 	}
@@ -178,14 +177,14 @@ func (r *reader) address(c *Contact, p *params) {
 	}
 }
 
-// skipRest passes over the values that follow the one read.
+// skipRest skips the remaining values.
 func (r *reader) skipRest() {
 	for r.next() {
 		r.skip()
 	}
 }
 
-// skipValues passes over the next value and those that follow.
+// skipValues skips the next value and the remaining ones.
 func (r *reader) skipValues() {
 	r.skip()
 	r.skipRest()
@@ -200,7 +199,7 @@ func isShown(name string) bool {
 	return false
 }
 
-// inSummary says whether a Summary needs the property.
+// inSummary reports whether a Summary needs the property.
 func inSummary(name string) bool {
 	switch name {
 	case "fn", "n", "kind", "org", "email", "tel", "contact-uri", "contact_uri":
@@ -209,7 +208,7 @@ func inSummary(name string) bool {
 	return false
 }
 
-// add takes one value of a property.
+// add adds one value of a property.
 func (c *Contact) add(name, s string, p *params) {
 	if s == "" {
 		return
@@ -219,7 +218,7 @@ func (c *Contact) add(name, s string, p *params) {
 		c.Name = s
 	case "n":
 		if c.Name == "" {
-			c.Name = s // until fn comes
+			c.Name = s // fn overrides it
 		}
 	case "kind":
 		c.Kind = strings.ToLower(s)
@@ -254,8 +253,8 @@ func (c *Contact) add(name, s string, p *params) {
 	}
 }
 
-// component reads a value: a string, or a list of strings, which may be lists
-// themselves (RFC 7095 section 3.3.1.3). Empty ones are left out.
+// component reads a string or an array of strings, which may be nested (RFC 7095
+// section 3.3.1.3). It omits empty strings.
 func (r *reader) component(separator string) (string, bool) {
 	switch r.peek() {
 	case jsontext.KindString:
@@ -276,7 +275,7 @@ func (r *reader) component(separator string) (string, bool) {
 	return "", false
 }
 
-// skipText passes over a value that component would read, and finds the same wrong.
+// skipText skips a value that component would read, and records the same problems.
 func (r *reader) skipText() {
 	switch r.peek() {
 	case jsontext.KindString, jsontext.KindNumber:
@@ -291,10 +290,9 @@ func (r *reader) skipText() {
 	}
 }
 
-// postal reads the value of an adr property: post office box, extended
-// address, street, locality, region, postal code, country (RFC 6350 section
-// 6.3.1), each a string or a list of them; or text; or nothing but a label
-// parameter.
+// postal reads the value of an adr property: an array of post office box, extended
+// address, street, locality, region, postal code and country (RFC 6350 section 6.3.1),
+// each a string or an array. Servers also send plain text, or only a label parameter.
 func (r *reader) postal(a *Address, p *params) {
 	if r.peek() != jsontext.KindBeginArray {
 		if s, ok := r.component("\n"); ok {

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// maxLanguages bounds a list of languages, so that each has a weight of its own
-// in what is sent.
+// maxLanguages limits a list of languages, so that each gets a distinct weight in
+// Accept-Language.
 const maxLanguages = 9
 
-// ParseLanguages reads a list of language tags (RFC 5646) with commas between, the
-// best one first: "de-AT,en". An empty text is an empty list.
+// ParseLanguages parses a comma-separated list of language tags (RFC 5646), best first:
+// "de-AT,en". It returns an empty list for an empty text.
 func ParseLanguages(text string) ([]string, error) {
 	var tags []string
 	if strings.TrimSpace(text) == "" {
@@ -29,8 +29,8 @@ func ParseLanguages(text string) ([]string, error) {
 	return tags, nil
 }
 
-// isLanguageTag says that s has the form of a tag: letters, and behind hyphens
-// subtags of letters and digits, each of at most eight.
+// isLanguageTag reports whether s has the form of a tag: letters, then subtags of
+// letters and digits after hyphens, at most eight characters each.
 func isLanguageTag(s string) bool {
 	for i, subtag := range strings.Split(s, "-") {
 		if subtag == "" || len(subtag) > 8 {
@@ -45,10 +45,9 @@ func isLanguageTag(s string) bool {
 	return true
 }
 
-// LanguageRank says how well a tag fits what a reader prefers, best first: 0 is
-// the best. A tag fits when it is the one preferred or a kind of it, as de-AT is
-// of de, or else what that is a kind of. An empty tag, which says nothing, comes
-// after those that fit, and all others after it.
+// LanguageRank returns how well a tag matches the preferred languages, best first; 0 is
+// best. A tag matches a preferred one if either equals or extends the other, as de-AT
+// extends de. An empty tag ranks after all matches, any other tag after that.
 func LanguageRank(tag string, preferred []string) int {
 	tag = strings.TrimSpace(tag)
 	if tag == "" {
@@ -62,8 +61,7 @@ func LanguageRank(tag string, preferred []string) int {
 	return len(preferred) + 1
 }
 
-// isKindOf says that a tag is another one, or begins with it (RFC 4647 section
-// 3.3.1).
+// isKindOf reports whether tag equals other or extends it (RFC 4647 section 3.3.1).
 func isKindOf(tag, other string) bool {
 	n := len(other)
 	return len(tag) >= n && strings.EqualFold(tag[:n], other) && (len(tag) == n || tag[n] == '-')

@@ -6,11 +6,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A PageInfo is what one page of search results says about itself (RFC 8977).
+// A PageInfo is the paging metadata of one page of search results (RFC 8977).
 type PageInfo struct {
-	IsList  bool   // the page has a list of results, or is a response without one that names no object
-	Results int    // objects on the page
-	Total   int    // of all pages, as the server counts; 0 when it did not say
+	IsList  bool   // the page has an array of results, or is a response that names no object
+	Results int    // number of objects on the page
+	Total   int    // number on all pages, as the server counts; 0 if unknown
 	Next    string // URL of the next page, as sent; empty without one
 }
 
@@ -47,7 +47,7 @@ func (r *Response) Paging() PageInfo {
 	}
 	p.IsList = p.IsList || conforms && !isObject
 	if !hasMeta {
-		meta = top // where some servers put it
+		meta = top // some servers put the link there
 	}
 	for _, l := range meta {
 		if l.HasRel("next") && l.Href != "" && (l.Type == "" || strings.Contains(l.Type, "json")) {

@@ -7,8 +7,8 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A Record has what a registrar's importer wants of an answer. What a server left
-// out is absent, and nothing is made up for it.
+// A Record has the data that a registrar imports. Data that a server omits are
+// absent and never made up.
 func ExampleRead() {
 	rec, err := rdap.Read([]byte(`{
 		"objectClassName": "domain", "ldhName": "ALPHA.EXAMPLE.", "status": ["client transfer prohibited"],

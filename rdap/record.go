@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Classes of a [Record]. The first five are values of objectClassName
-// (RFC 9083 section 5); the others stand for answers that have none. A server
-// may send others.
+// Classes of a [Record]. The first five are values of objectClassName (RFC 9083
+// section 5); the others are for responses without one. Servers may send other
+// values.
 const (
 	ClassDomain     = "domain"
 	ClassIPNetwork  = "ip network"
@@ -29,26 +29,24 @@ const (
 	ClassAutnumSearch     = "autnumSearchResults"
 )
 
-// A Record is a typed view of an RDAP answer for display and import
-// (RFC 9083). It is tolerant: a member that the server left out, sent as null
-// or sent in a form without sense is absent here, which is the zero value, and
-// nothing stands in for it. Members it does not know are not in it; the
-// server's own bytes are in [Result.Raw].
+// A Record is a typed view of an RDAP response (RFC 9083) for display and import. It is
+// tolerant: a member that is absent, null or unreadable has the zero value. It omits
+// unknown members; the caller still has the raw response.
 type Record struct {
 	// Class is the objectClassName in lower case, or one of the other Class
-	// constants; empty when the answer does not say what it is.
+	// constants; empty if the response does not determine it.
 	Class string
 
 	Common
 	Card // entity
 
-	Name        string       // ip network, autnum: the name the registry gave it (5.4, 5.5)
-	Type        string       // ip network, autnum: the kind of allocation
+	Name        string       // ip network, autnum: name assigned by the registry (5.4, 5.5)
+	Type        string       // ip network, autnum: type of allocation
 	Country     string       // ip network, autnum: two-letter code
 	LDHName     string       // domain, nameserver: as sent; see [DisplayName]
-	UnicodeName string       // domain, nameserver: with U-labels, as sent; empty if it is not LDHName with U-labels
+	UnicodeName string       // domain, nameserver: with U-labels, as sent; empty if it does not match LDHName
 	Nameservers []Nameserver // domain (5.3)
-	SecureDNS   *SecureDNS   // domain; nil when the server is silent about DNSSEC
+	SecureDNS   *SecureDNS   // domain; nil if absent
 	Variants    []Variant    // domain
 	Network     *Record      // domain: the network of a reverse domain
 
@@ -56,41 +54,40 @@ type Record struct {
 	EndAddress   string         // ip network: last address, as sent
 	IPVersion    string         // ip network: "v4" or "v6"
 	ParentHandle string         // ip network
-	CIDRs        []netip.Prefix // ip network: cidr0_cidrs, else the fewest prefixes that make up the range
+	CIDRs        []netip.Prefix // ip network: cidr0_cidrs, else the fewest prefixes that cover the range
 
-	OriginAutnums []uint32 // ip network: AS numbers that announce it, as ARIN's registry knows them (arin_originas0)
+	OriginAutnums []uint32 // ip network: AS numbers that announce it, according to ARIN (arin_originas0)
 
 	StartAutnum *uint32 // autnum: first number of the block (5.5)
 	EndAutnum   *uint32 // autnum: last number of the block
 
-	V4, V6 []string // nameserver: its addresses, as sent (5.2)
+	V4, V6 []string // nameserver: addresses, as sent (5.2)
 
-	Roles        []string // entity: what it is to the object around it (5.1)
-	AsEventActor []Event  // entity: what it did
-	Networks     []Record // entity: its ip networks
-	Autnums      []Record // entity: its AS numbers
+	Roles        []string // entity: relation to the enclosing object (5.1)
+	AsEventActor []Event  // entity: its actions
+	Networks     []Record // entity: ip networks
+	Autnums      []Record // entity: AS numbers
 
-	Redacted    []Redaction // what the server says it left out (RFC 9537)
+	Redacted    []Redaction // redactions that the server declares (RFC 9537)
 	Notices     []Notice    // about the service (4.3)
 	Conformance []string    // rdapConformance (4.1)
 
 	Results []Record // of a search (8)
 
-	ErrorCode   int      // error: 0 when absent (6); RFC 9457 problems: their status
+	ErrorCode   int      // error: 0 if absent (6); for RFC 9457 problems, the status
 	Title       string   // error
-	Description []string // error: what the server says went wrong, line by line
+	Description []string // error: the server's explanation, line by line
 
-	// Truncations is what the server says is not whole, at most 100: in the
-	// answer and in the objects within it. It stands at the outermost Record.
+	// Truncations lists what the server says is incomplete in the response and its
+	// nested objects, at most 100 entries. Only the outermost Record has it.
 	Truncations []Truncation
 
-	// Problems is what was wrong with the answer, at most 100. Problems in
-	// contact cards are found when those are read: see [Contact] and
-	// [Record.CardProblems].
+	// Problems lists the defects of the response, at most 100. Contact cards report
+	// theirs when decoded: see [Contact] and [Record.CardProblems].
 	Problems []Problem
 }
 
-// reset empties rec and keeps the memory of the lists that a Summary needs.
+// reset empties rec but keeps the slice capacity that a Summary needs.
 func (rec *Record) reset() {
 	*rec = Record{
 		Common: Common{
@@ -101,8 +98,8 @@ func (rec *Record) reset() {
 	}
 }
 
-// Common holds the members that objects of every class may have (RFC 9083
-// section 4, and those of section 5 that stand in several classes).
+// Common holds the members that several object classes share (RFC 9083 sections 4 and
+// 5).
 type Common struct {
 	Handle    string
 	Status    []string // as sent; see [RDAPStatus]
@@ -115,8 +112,8 @@ type Common struct {
 	Lang      string
 }
 
-// An Entity is a person or organisation in another object (RFC 9083
-// section 5.1). Its contact data are decoded by Contact.
+// An Entity is a person or organisation related to another object (RFC 9083 section
+// 5.1). Contact decodes its contact data.
 type Entity struct {
 	Common
 	Card
@@ -126,7 +123,7 @@ type Entity struct {
 	Autnums      []Record
 }
 
-// reset empties e and keeps the memory of the lists that a Summary needs.
+// reset empties e but keeps the slice capacity that a Summary needs.
 func (e *Entity) reset() {
 	*e = Entity{
 		Common: Common{PublicIDs: e.PublicIDs[:0], Entities: e.Entities[:0]},
@@ -134,29 +131,27 @@ func (e *Entity) reset() {
 	}
 }
 
-// HasRole reports whether role is among the entity's roles, letter case aside.
+// HasRole reports whether the entity has the role, ignoring case.
 func (e *Entity) HasRole(role string) bool { return containsFold(e.Roles, role) }
 
-// A PublicID is an identifier given by somebody else, such as the
-// "IANA Registrar ID" (RFC 9083 section 4.8).
+// A PublicID is an identifier assigned by a third party, such as the "IANA Registrar
+// ID" (RFC 9083 section 4.8).
 type PublicID struct {
 	Type       string
 	Identifier string
 }
 
-// An Event is something that happened to an object, or will (RFC 9083
-// section 4.5).
+// An Event is a past or future event of an object (RFC 9083 section 4.5).
 type Event struct {
 	Action string
 	Actor  string
-	// Time is when it happened; the zero time when the server sent no date or one
-	// that is not understood. It is in UTC if the date has no offset. A leap second
-	// is the second after it.
+	// Time is the zero time if the date is absent or unrecognized. It is in UTC if the
+	// date has no offset. A leap second becomes the second after it.
 	Time time.Time
-	// DateOnly says that the server sent a day without a time. Time is then
-	// midnight UTC of that day, and must not be converted to another time zone.
+	// DateOnly reports that the server sent a day without a time. Time is then
+	// midnight UTC of that day; do not convert it to another time zone.
 	DateOnly bool
-	Raw      string // the date as sent; empty when the server sent none
+	Raw      string // date as sent; empty if absent
 }
 
 // A Nameserver is a host that a domain is delegated to (RFC 9083 section 5.2).
@@ -171,7 +166,7 @@ type Nameserver struct {
 type Tri int8
 
 const (
-	Unknown Tri = 0 // the server did not say
+	Unknown Tri = 0 // absent
 	Yes     Tri = 1
 	No      Tri = -1
 )
@@ -187,7 +182,7 @@ func (t Tri) String() string {
 	return ""
 }
 
-// SecureDNS is what is known of a domain's DNSSEC (RFC 9083 section 5.3).
+// SecureDNS is the DNSSEC data of a domain (RFC 9083 section 5.3).
 type SecureDNS struct {
 	ZoneSigned       Tri
 	DelegationSigned Tri
@@ -196,8 +191,8 @@ type SecureDNS struct {
 	Keys             []KeyData
 }
 
-// Signed says whether the delegation is signed: by the server's word, else Yes
-// when it lists DS or key data, else Unknown. It may be called on nil.
+// Signed reports whether the delegation is signed: as the server states, else Yes if
+// there are DS or key data, else Unknown. It may be called on nil.
 func (s *SecureDNS) Signed() Tri {
 	switch {
 	case s == nil:
@@ -210,8 +205,7 @@ func (s *SecureDNS) Signed() Tri {
 	return Unknown
 }
 
-// DSData is a delegation signer record (RFC 4034 section 5). Numbers that the
-// server left out are nil.
+// DSData is a delegation signer record (RFC 4034 section 5). Absent numbers are nil.
 type DSData struct {
 	KeyTag, Algorithm, DigestType *uint32
 	Digest                        string
@@ -225,18 +219,18 @@ type KeyData struct {
 	Events                     []Event
 }
 
-// A Link leads elsewhere (RFC 9083 section 4.2, RFC 8288).
+// A Link refers to a related resource (RFC 9083 section 4.2, RFC 8288).
 type Link struct {
-	Href     string // as sent, which may be relative or have spaces
+	Href     string // as sent; may be relative or contain spaces
 	Rel      string // relations, separated by spaces; see [Link.HasRel]
 	Type     string // media type
 	Title    string
 	Media    string
-	Value    string   // the URL that the link is from
+	Value    string   // context URL of the link
 	Hreflang []string // languages
 }
 
-// HasRel reports whether rel is among the link's relations, letter case aside.
+// HasRel reports whether rel is among the link's relations, ignoring case.
 func (l Link) HasRel(rel string) bool {
 	for word := range strings.FieldsSeq(l.Rel) {
 		if strings.EqualFold(word, rel) {
@@ -251,29 +245,28 @@ func (l Link) HasRel(rel string) bool {
 type Notice struct {
 	Title       string
 	Type        string // such as "object truncated due to authorization" (10.2.1)
-	Lang        string // language tag; empty when the server did not say (4.4)
+	Lang        string // language tag; empty if absent (4.4)
 	Description []string
 	Links       []Link
 }
 
-// A Redaction is something that the server says it left out or changed
-// (RFC 9537). Its paths are hints: they need not lead anywhere in the answer.
+// A Redaction is data that the server declares as removed or changed (RFC 9537). Its
+// paths are hints: they may not exist in the response.
 type Redaction struct {
 	Name            string // name.type, else name.description
 	Reason          string
-	Method          string // "removal" when the server did not say
+	Method          string // "removal" if absent
 	PrePath         string
 	PostPath        string
 	ReplacementPath string
-	PathLang        string // "jsonpath" when the server did not say
+	PathLang        string // "jsonpath" if absent
 }
 
-// Path returns where the redaction is in the answer as it came (postPath, else
-// replacementPath), else where it was before (prePath); empty without any.
+// Path returns the location in the response (postPath, else replacementPath), else the
+// location before the redaction (prePath), else "".
 func (r *Redaction) Path() string { return cmp.Or(r.PostPath, r.ReplacementPath, r.PrePath) }
 
-// A Variant is a group of names that are one with the domain's (RFC 9083
-// section 5.3).
+// A Variant is a group of names that are variants of the domain (RFC 9083 section 5.3).
 type Variant struct {
 	Relations []string
 	IDNTable  string
@@ -286,8 +279,8 @@ type VariantName struct {
 	UnicodeName string
 }
 
-// DisplayName returns a host or domain name in the form people expect: lower
-// case and without final dot, which servers send and which mean nothing.
+// DisplayName returns a host or domain name in lower case without the final dot, which
+// is not significant.
 func DisplayName(name string) string {
 	name = strings.TrimSpace(name)
 	if len(name) > 1 {
@@ -303,4 +296,59 @@ func containsFold(list []string, word string) bool {
 		}
 	}
 	return false
+}
+
+// CardProblems returns the defects of all contact cards in the response, at most 100.
+// Each call decodes the cards anew.
+func (rec *Record) CardProblems() []Problem {
+	var w cardWalk
+	w.record(rec)
+	return mergeProblems(w.problems)
+}
+
+// maxCards limits the cards that a cardWalk decodes: a response may have a million.
+const maxCards = 1000
+
+// A cardWalk visits the cards of a response.
+type cardWalk struct {
+	problems []Problem
+	cards    int
+}
+
+func (w *cardWalk) record(rec *Record) {
+	w.card(rec.Card)
+	w.entities(rec.Entities)
+	for i := range rec.Nameservers {
+		w.entities(rec.Nameservers[i].Entities)
+	}
+	if rec.Network != nil {
+		w.record(rec.Network)
+	}
+	for _, list := range [...][]Record{rec.Networks, rec.Autnums, rec.Results} {
+		for i := range list {
+			w.record(&list[i])
+		}
+	}
+}
+
+func (w *cardWalk) entities(list []Entity) {
+	for i := range list {
+		e := &list[i]
+		w.card(e.Card)
+		w.entities(e.Entities)
+		for _, list := range [...][]Record{e.Networks, e.Autnums} {
+			for i := range list {
+				w.record(&list[i])
+			}
+		}
+	}
+}
+
+func (w *cardWalk) card(c Card) {
+	if w.cards == maxCards || len(w.problems) == maxProblems || c.IsZero() {
+		return
+	}
+	w.cards++
+	w.problems = append(w.problems, c.Contact().Problems...)
+	w.problems = w.problems[:min(len(w.problems), maxProblems)]
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A cidr is an item of cidr0_cidrs, the extension that NRO registries share.
+// A cidr is an item of cidr0_cidrs, an extension of the NRO registries.
 type cidr struct {
 	prefix string
 	length *uint32
@@ -49,15 +49,15 @@ func (c cidr) parse() netip.Prefix {
 	return netip.PrefixFrom(a.addr, int(*c.length))
 }
 
-// An rangeBound is a startAddress or endAddress that was read.
+// A rangeBound is a parsed startAddress or endAddress.
 type rangeBound struct {
-	addr   netip.Addr // zero if it is no address
-	bits   int        // the prefix length behind it; -1 without one
-	padded bool       // its numbers have leading zeros
+	addr   netip.Addr // zero if invalid
+	bits   int        // prefix length; -1 if absent
+	padded bool       // the numbers have leading zeros
 }
 
-// prefix returns the network that an end with a prefix length names, the zero
-// Prefix if it names none.
+// prefix returns the network that a bound with a prefix length names, or the zero
+// Prefix.
 func (e rangeBound) prefix() netip.Prefix {
 	if p := netip.PrefixFrom(e.addr, e.bits); p.IsValid() && p.Masked().Addr() == e.addr {
 		return p
@@ -65,7 +65,7 @@ func (e rangeBound) prefix() netip.Prefix {
 	return netip.Prefix{}
 }
 
-// parseBound reads one end of a range, which may have a prefix length.
+// parseBound parses one bound of a range, which may have a prefix length.
 func parseBound(s string) rangeBound {
 	text, length, slash := strings.Cut(strings.TrimSpace(s), "/")
 	e := rangeBound{bits: -1}
@@ -90,9 +90,8 @@ func parseBound(s string) rangeBound {
 	return e
 }
 
-// withoutPadding removes the leading zeros of an IPv4 address whose numbers all
-// have three digits: it is certain that such numbers are decimal. Others may be
-// octal.
+// withoutPadding removes the leading zeros of an IPv4 address whose numbers all have
+// three digits: those are certainly decimal. Others may be octal.
 func withoutPadding(s string) (string, bool) {
 	if len(s) != len("000.000.000.000") {
 		return s, false
@@ -109,9 +108,9 @@ func withoutPadding(s string) (string, bool) {
 	return strings.Join(parts, "."), len(parts) == 4
 }
 
-// addressRange reads the ends of a range. Where both are one prefix, or one is
-// absent and the other a prefix, the range is that of the prefix. ok is false if it
-// is not certain which addresses are meant.
+// addressRange parses the bounds of a range. If both are the same prefix, or one is a
+// prefix and the other absent, the range is that of the prefix. ok is false if the
+// range is ambiguous.
 func addressRange(start, end string) (first, last netip.Addr, ok bool) {
 	from, to := parseBound(start), parseBound(end)
 	whole := from
@@ -131,16 +130,16 @@ func addressRange(start, end string) (first, last netip.Addr, ok bool) {
 	return first, last, false
 }
 
-// AddressRange returns the first and last address of an IP network by its
-// startAddress and endAddress (RFC 9083 section 5.4), in the forms that servers
-// send: also with leading zeros ("074.125.000.000"), and a prefix in place of both.
-// ok is false if they are absent, or if it is not certain which addresses are meant.
+// AddressRange returns the first and last address of an IP network from its
+// startAddress and endAddress (RFC 9083 section 5.4). It accepts the forms that servers
+// send, such as leading zeros ("074.125.000.000") and a prefix in place of both. ok is
+// false if they are absent or ambiguous.
 func (rec *Record) AddressRange() (first, last netip.Addr, ok bool) {
 	return addressRange(rec.StartAddress, rec.EndAddress)
 }
 
-// spelling returns an address as the server wrote it, if it wrote one, and no more
-// than a prefix length behind it.
+// spelling returns an address as the server wrote it if it wrote addr itself, possibly
+// with a prefix length, else in canonical form.
 func spelling(sent string, addr netip.Addr) string {
 	sent, _, _ = strings.Cut(sent, "/")
 	sent = strings.TrimSpace(sent)
@@ -150,7 +149,7 @@ func spelling(sent string, addr netip.Addr) string {
 	return addr.String()
 }
 
-// rangeEnd reads one end of a range.
+// rangeEnd reads one bound of a range.
 func (r *reader) rangeEnd(dst *string) {
 	r.str(dst)
 	switch e := parseBound(*dst); {
@@ -161,8 +160,8 @@ func (r *reader) rangeEnd(dst *string) {
 	}
 }
 
-// fillCIDRs fills in the prefixes of an IP network: the server's own, or if it has
-// none or some of them are lost, those that make up its range.
+// fillCIDRs sets the prefixes of an IP network: the server's own if it sent any and
+// none was discarded, else those that cover its range.
 func (r *reader) fillCIDRs(rec *Record, cidrs []cidr, whole bool) {
 	if len(cidrs) > 0 {
 		rec.CIDRs = make([]netip.Prefix, len(cidrs))
@@ -194,15 +193,15 @@ func (r *reader) fillCIDRs(rec *Record, cidrs []cidr, whole bool) {
 	}
 }
 
-// RangePrefixes returns the fewest prefixes that make up the addresses from
-// first to last, nil when that is no range. For IPv6 there are at most 254.
+// RangePrefixes returns the fewest prefixes that cover the addresses from first to
+// last, or nil if that is not a range. For IPv6 there are at most 254.
 func RangePrefixes(first, last netip.Addr) []netip.Prefix {
 	if first.BitLen() != last.BitLen() || last.Less(first) || first.Zone() != "" || last.Zone() != "" {
 		return nil
 	}
 	var out []netip.Prefix
 	for {
-		// The largest block that begins at first and does not pass last.
+		// The largest block that starts at first and does not exceed last.
 		p := netip.PrefixFrom(first, first.BitLen())
 		end := first
 		for p.Bits() > 0 {

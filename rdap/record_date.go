@@ -5,24 +5,23 @@ import (
 	"time"
 )
 
-// A dateForm is how a date is written.
+// A dateForm is the format of a date.
 type dateForm int
 
 const (
 	dateRFC3339     dateForm = iota // also for an empty text
-	dateNonstandard                 // another form with a plain meaning
-	dateInvalid                     // not understood
+	dateNonstandard                 // another unambiguous format
+	dateInvalid                     // unrecognized
 )
 
-// invalidDate is the problem of a date in form dateJunk, oddDate that of one in form
-// dateOdd.
+// Problem messages for dates that are not in RFC 3339 format.
 const (
 	invalidDate     = "unrecognized date"
 	nonstandardDate = "date is not in RFC 3339 format"
 )
 
-// nonstandardDates are forms that servers send in place of RFC 3339: moments, which are in
-// UTC if they have no offset.
+// nonstandardDates are formats that servers send instead of RFC 3339. Dates without an
+// offset are in UTC.
 var nonstandardDates = [...]string{
 	"2006-01-02T15:04:05Z0700",
 	"2006-01-02 15:04:05Z07:00",
@@ -36,7 +35,7 @@ var nonstandardDates = [...]string{
 	"20060102150405",
 }
 
-// dayForms are forms of dates without a time.
+// dayForms are formats of dates without a time.
 var dayForms = [...]string{
 	"2006-01-02",
 	"20060102",
@@ -46,12 +45,12 @@ var dayForms = [...]string{
 	"02-Jan-2006",
 }
 
-// ParseDate reads a date of an answer, such as [Summary.Created], in the forms that
-// servers send: RFC 3339 (also with a leap second, which is the second after it),
-// ISO 8601 in its basic format, without an offset (UTC), and dates without a time.
-// Those are midnight UTC of that day, with dateOnly true: convert them to no other
-// time zone. ok is false for an empty text, for one that is not understood, and for
-// the year 1, which some servers send for no date.
+// ParseDate parses a date of a response, such as [Summary.Created], in the formats that
+// servers send: RFC 3339 (a leap second becomes the second after it), ISO 8601 basic
+// format, dates without an offset (UTC), and dates without a time. The latter become
+// midnight UTC with dateOnly true; do not convert them to another time zone. ok is
+// false for an empty text, an unrecognized date, and the year 1, which some servers
+// send for an absent date.
 func ParseDate(s string) (t time.Time, dateOnly, ok bool) {
 	t, dateOnly, form := parseDate(s)
 	return t, dateOnly, s != "" && form != dateInvalid
@@ -71,7 +70,7 @@ func parseDate(s string) (t time.Time, dateOnly bool, form dateForm) {
 	return t, dateOnly, form
 }
 
-// parseNonstandardDate reads a date in capitals.
+// parseNonstandardDate parses a date in upper case.
 func parseNonstandardDate(s string) (t time.Time, dateOnly bool, form dateForm, err error) {
 	if before, leap := cutLeapSecond(s); leap {
 		t, err = time.Parse(time.RFC3339, before)
@@ -88,7 +87,7 @@ func parseNonstandardDate(s string) (t time.Time, dateOnly bool, form dateForm, 
 		return t, false, dateNonstandard, nil
 	}
 	if t, err = parseForms(dayForms[:], s); err == nil {
-		// Whatever its offset, it is the day that is written.
+		// The day as written counts, regardless of its offset.
 		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC), true, dateNonstandard, nil
 	}
 	return t, false, dateNonstandard, err
@@ -103,11 +102,11 @@ func parseForms(forms []string, s string) (t time.Time, err error) {
 	return t, err
 }
 
-// cutLeapSecond returns a date whose seconds are 60 with 59 in their place.
+// cutLeapSecond replaces the seconds of a date by 59 if they are 60.
 func cutLeapSecond(s string) (before string, leap bool) {
 	for _, at := range [...]struct {
 		seconds int
-		sign    byte // before them; 0: a digit
+		sign    byte // byte before the seconds; 0: a digit
 	}{{len("2006-01-02T15:04:"), ':'}, {len("20060102T1504"), 0}, {len("200601021504"), 0}} {
 		i := at.seconds
 		if len(s) < i+2 || s[i:i+2] != "60" || len(s) > i+2 && isDigit(s[i+2]) {

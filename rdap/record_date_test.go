@@ -77,13 +77,13 @@ func FuzzDate(f *testing.F) {
 		switch {
 		case s == "" || form == dateInvalid:
 			if !got.IsZero() || dateOnly {
-				t.Fatalf("%q: %v out of nothing", s, got)
+				t.Fatalf("%q: %v without an input", s, got)
 			}
 			return
 		case got.Year() <= 1:
 			t.Fatalf("%q: %v", s, got)
 		}
-		// What was read can be written, and read again as the same moment.
+		// Formatting a parsed date and parsing it again yields the same time.
 		again, _, form := parseDate(got.Format(time.RFC3339Nano))
 		if !again.Equal(got) || form != dateRFC3339 {
 			t.Fatalf("%q: %v, again %v, form %d", s, got, again, form)

@@ -122,9 +122,9 @@ func (r *reader) notices(dst *[]Notice) {
 	for l := r.list(); l.more(r); {
 		n := r.notice()
 		out = append(out, n)
-		if what := n.Truncation(); what != "" && len(r.truncations) < maxProblems {
+		if typ := n.Truncation(); typ != "" && len(r.truncations) < maxProblems {
 			path := r.path()
-			r.truncations = append(r.truncations, Truncation{Path: path, Type: what, InBrief: isWithin(path) && n.isBrief(), Notice: n})
+			r.truncations = append(r.truncations, Truncation{Path: path, Type: typ, InBrief: isWithin(path) && n.isBrief(), Notice: n})
 		}
 	}
 	if out != nil {
@@ -132,7 +132,7 @@ func (r *reader) notices(dst *[]Notice) {
 	}
 }
 
-// notice reads the object that comes next.
+// notice reads the next object.
 func (r *reader) notice() Notice {
 	r.token()
 	var n Notice
@@ -229,7 +229,7 @@ func (r *reader) secureDNS(dst **SecureDNS) {
 	*dst = s
 }
 
-// newSecureDNS is new(SecureDNS), but for a Summary without new memory.
+// newSecureDNS returns an empty SecureDNS. In summary mode it reuses memory.
 func (r *reader) newSecureDNS() *SecureDNS {
 	if !r.summaryOnly {
 		return new(SecureDNS)
@@ -298,7 +298,7 @@ func (r *reader) variants(dst *[]Variant) {
 		var v Variant
 		for r.next() {
 			switch r.member() {
-			case "relation", "relations": // the second is common, and wrong
+			case "relation", "relations": // the latter is a common error
 				r.strings(&v.Relations)
 			case "idnTable":
 				r.str(&v.IDNTable)
@@ -373,8 +373,8 @@ func (r *reader) redacted(dst *[]Redaction) {
 	}
 }
 
-// typeOrDescription reads {"type": ...} or {"description": ...} (RFC 9537
-// section 4.2), or a string in its place.
+// typeOrDescription reads {"type": ...} or {"description": ...} (RFC 9537 section 4.2),
+// or a string in its place.
 func (r *reader) typeOrDescription() string {
 	var typ, description string
 	if r.peek() == jsontext.KindString {

@@ -5,15 +5,18 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/net/idna"
+
+	"github.com/rdapq/rdapq/internal/dnsname"
+	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// Read decodes an RDAP response: an object, search results, help or an error
-// (RFC 9083). It takes what servers send in practice: a byte-order mark, bytes
-// that are not UTF-8, members that stand twice (the last counts), numbers for
-// strings and strings for numbers, expected an array, found a single value, null
-// anywhere. What was out of order is in [Record.Problems]. The error is a
-// [*FormatError] when raw is not a JSON object or nests more than 100 deep. raw is
-// not kept.
+// Read decodes an RDAP response: an object, search results, help or an error (RFC
+// 9083). It accepts what servers send in practice: a byte-order mark, bytes that are
+// not UTF-8, duplicate members (the last one is used), numbers for strings and strings
+// for numbers, a single value for an array, null anywhere. [Record.Problems] lists the
+// defects. The error is a [*FormatError] if raw is not a JSON object or nests more than
+// 100 levels deep. Read does not retain raw.
 func Read(raw []byte) (*Record, error) {
 	doc, err := open(raw)
 	if err != nil {
@@ -22,8 +25,7 @@ func Read(raw []byte) (*Record, error) {
 	return doc.record(), nil
 }
 
-// open finds the object in a response, without a second check of bytes that are
-// valid.
+// open locates the object in a response. It validates the bytes once.
 func open(raw []byte) (*document, error) {
 	doc, err := openDocument(raw)
 	if err != nil {
@@ -32,17 +34,17 @@ func open(raw []byte) (*document, error) {
 	return &doc, nil
 }
 
-// A document is a response that can be read.
+// A document is a readable response.
 type document struct {
-	sent     []byte   // as the server sent it, without byte-order mark
-	object   []byte   // valid, and nested no deeper than maxNesting
-	followed bool     // something follows it
-	warnings []string // what was mended
+	sent     []byte   // as sent, without byte-order mark
+	object   []byte   // valid JSON, nested at most maxNesting deep
+	followed bool     // data follows the object
+	warnings []string // corrections
 }
 
 // record decodes the document.
 func (d *document) record() *Record {
-	walk := newReader(bytes.Clone(d.object), "") // which cards are read from later
+	walk := newReader(bytes.Clone(d.object), "") // cards refer to this copy
 	rec := new(Record)
 	walk.record(rec)
 	rec.Problems = d.problems(walk.problems)
@@ -50,7 +52,7 @@ func (d *document) record() *Record {
 	return rec
 }
 
-// openDocument finds the object in a response.
+// openDocument locates the object in a response.
 func openDocument(raw []byte) (document, *FormatError) {
 	raw = trimBOM(raw)
 	if tooDeep(raw) {
@@ -60,7 +62,7 @@ func openDocument(raw []byte) (document, *FormatError) {
 	if err == nil {
 		return document{sent: raw, object: object, followed: followed}, nil
 	}
-	// Line breaks and tabs within strings are not JSON, and servers send them.
+	// Some servers send line breaks and tabs within strings, which is not valid JSON.
 	if fixed, warnings := clean(raw); len(warnings) > 0 {
 		if object, followed, again := firstObject(fixed); again == nil {
 			return document{sent: raw, object: object, followed: followed, warnings: warnings}, nil
@@ -80,8 +82,7 @@ func firstObject(raw []byte) (object []byte, followed bool, err *FormatError) {
 	return value, followed, nil
 }
 
-// problems adds what was wrong with the answer as a whole to what was wrong
-// with its members.
+// problems adds the defects of the document as a whole to those of its members.
 func (d *document) problems(list []Problem) []Problem {
 	if d.followed {
 		list = append(list, Problem{Message: "extra data after the JSON object"})
@@ -92,7 +93,7 @@ func (d *document) problems(list []Problem) []Problem {
 	return list[:min(len(list), maxProblems)]
 }
 
-// record reads the object that comes next.
+// record reads the next object.
 func (r *reader) record(rec *Record) {
 	if !r.enterObject() {
 		return
@@ -101,7 +102,7 @@ func (r *reader) record(rec *Record) {
 	var code *uint32
 	var problemStatus *uint32 // RFC 9457 section 3.1.2
 	var cidrs []cidr
-	whole := true // nothing of cidrs was lost
+	whole := true // no item of cidrs was discarded
 	for r.next() {
 		name := r.member()
 		m.observe(name, r.peek())
@@ -179,7 +180,7 @@ func (r *reader) record(rec *Record) {
 	r.fillCIDRs(rec, cidrs, whole)
 }
 
-// appendString reads the one string that RFC 9457 has where RFC 9083 has a list.
+// appendString reads a string where RFC 9457 has one and RFC 9083 has an array.
 func (r *reader) appendString(dst *[]string) {
 	var s string
 	r.str(&s)
@@ -188,7 +189,8 @@ func (r *reader) appendString(dst *[]string) {
 	}
 }
 
-// recordRest reads the members that no Summary needs.
+// recordRest reads a member that a Summary does not need. It returns false for an
+// unknown name.
 func (r *reader) recordRest(name string, rec *Record) bool {
 	switch name {
 	case "ipAddresses":
@@ -237,7 +239,7 @@ func (r *reader) records(dst *[]Record) {
 	}
 }
 
-// common reads the members of Common; false means that name is none of them.
+// common reads a member of Common. It returns false for any other name.
 func (r *reader) common(name string, c *Common) bool {
 	switch name {
 	case "handle":
@@ -268,7 +270,7 @@ func (r *reader) entities(dst *[]Entity) {
 	r.duplicate(len(*dst) > 0)
 	out := reuse(r, *dst)
 	for l := r.list().charging(costEntity); l.more(r); {
-		if len(out) < cap(out) { // what it holds from another answer keeps its memory
+		if len(out) < cap(out) { // reuse the memory of the previous response
 			out = out[:len(out)+1]
 			out[len(out)-1].reset()
 		} else {
@@ -317,4 +319,39 @@ func (r *reader) entity(e *Entity) {
 			}
 		}
 	}
+}
+
+// unicodeName discards a unicodeName that is not the Unicode form of the ldhName, since
+// displaying it would show another name. It accepts any unicodeName without an ldhName.
+func (r *reader) unicodeName(ldh string, unicode *string) {
+	if *unicode == "" || ldh == "" || strings.EqualFold(*unicode, ldh) || IsUnicodeForm(*unicode, ldh) {
+		return
+	}
+	r.discard("unicodeName " + safetext.Quote(*unicode) + " is not the Unicode form of ldhName " + safetext.Quote(ldh))
+	*unicode = ""
+}
+
+// IsUnicodeForm reports whether unicode is the Unicode form of the IDN ldh. It ignores
+// case, final dots and the full stops of other scripts.
+func IsUnicodeForm(unicode, ldh string) bool {
+	unicode, ldh = trimName(unicode), trimName(ldh)
+	a, err := dnsname.ToASCII(unicode)
+	if err != nil {
+		return false
+	}
+	b, err := dnsname.ToASCII(ldh)
+	if err != nil {
+		return false
+	}
+	if a == b {
+		return true
+	}
+	// Some registered labels are rejected or mapped by current IDNA.
+	decoded, err := idna.Punycode.ToUnicode(b)
+	return err == nil && decoded == strings.ToLower(unicode)
+}
+
+func trimName(name string) string {
+	name = dnsname.FullStops.Replace(strings.TrimSpace(name))
+	return strings.TrimSuffix(name, ".")
 }

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// The words of EPP and of RDAP for the same status (RFC 8056 section 2). Where
-// they differ only by camel case, the words need no table.
+// eppNames maps EPP to RDAP status values (RFC 8056 section 2), except those that
+// differ only by camel case.
 var eppNames = [...]struct{ epp, rdap string }{
 	{"ok", "active"},
 	{"linked", "associated"},
 }
 
-// knownStatuses are those of RFC 8056, RFC 9083 section 10.2.2 and the registry of
-// RDAP's values.
+// knownStatuses lists the values of RFC 8056, RFC 9083 section 10.2.2 and the IANA
+// registry of RDAP values.
 var knownStatuses = [...]string{
 	"active", "inactive", "locked", "associated", "validated", "proxy", "private", "removed", "obscured", "reserved",
 	"administrative", "renew prohibited", "update prohibited", "transfer prohibited", "delete prohibited",
@@ -23,7 +23,7 @@ var knownStatuses = [...]string{
 	"server delete prohibited", "server hold", "server renew prohibited", "server transfer prohibited", "server update prohibited",
 }
 
-// statusByLetters has the known statuses by their letters alone.
+// statusByLetters maps the letters of a status to the known status.
 var statusByLetters = func() map[string]string {
 	out := make(map[string]string)
 	for _, status := range knownStatuses {
@@ -35,11 +35,11 @@ var statusByLetters = func() map[string]string {
 	return out
 }()
 
-// RDAPStatus returns the RDAP word for a status: "client transfer prohibited"
-// for "clientTransferProhibited", "active" for "ok" (RFC 8056). Known statuses may
-// be in any case, with "_" or "-" for spaces, and with a URL behind, as EPP clients
-// print them. What is already RDAP's comes back in lower case. The list of statuses
-// is open: unknown ones in camel case are taken apart, too.
+// RDAPStatus returns the RDAP form of a status (RFC 8056): "client transfer prohibited"
+// for "clientTransferProhibited", "active" for "ok". Known statuses may be in any case,
+// have "_" or "-" for spaces, and be followed by a URL, as EPP clients print them. RDAP
+// values are returned in lower case. Unknown statuses in camel case are split into
+// words.
 func RDAPStatus(status string) string {
 	status = strings.TrimSpace(status)
 	if slices.Contains(knownStatuses[:], status) {
@@ -67,10 +67,9 @@ func RDAPStatus(status string) string {
 	return b.String()
 }
 
-// lettersOf returns s in lower case without what may stand between the words of a
-// status.
+// lettersOf returns s in lower case without word separators.
 func lettersOf(s string) string {
-	if len(s) > 40 { // longer than all of them
+	if len(s) > 40 { // longer than any known status
 		return ""
 	}
 	return strings.ToLower(strings.Map(func(r rune) rune {
@@ -81,9 +80,9 @@ func lettersOf(s string) string {
 	}, s))
 }
 
-// EPPStatus returns the EPP word for an RDAP status: "clientTransferProhibited"
-// for "client transfer prohibited", "ok" for "active" (RFC 8056). A status that
-// EPP does not have comes back in the same camel case.
+// EPPStatus returns the EPP form of an RDAP status (RFC 8056):
+// "clientTransferProhibited" for "client transfer prohibited", "ok" for "active". It
+// converts statuses that EPP lacks to the same camel case.
 func EPPStatus(status string) string {
 	status = RDAPStatus(status)
 	for _, n := range eppNames {
@@ -105,7 +104,7 @@ func EPPStatus(status string) string {
 	return b.String()
 }
 
-// camelCase reports whether s is lower-case letters with capitals inside.
+// camelCase reports whether s consists of lower-case letters with capitals inside.
 func camelCase(s string) bool {
 	capitals := false
 	for i := range len(s) {

@@ -115,7 +115,7 @@ func TestReadThin(t *testing.T) {
 	}
 	ds := got.SecureDNS.DS
 	if len(ds) != 1 || ds[0].KeyTag == nil || *ds[0].KeyTag != 0 || *ds[0].Algorithm != 13 {
-		t.Errorf("a key tag of 0 is a key tag: %+v", ds)
+		t.Errorf("a key tag of 0 is missing: %+v", ds)
 	}
 	if len(got.Entities) != 1 || len(got.Entities[0].Entities) != 1 || !got.Entities[0].Entities[0].HasRole("ABUSE") {
 		t.Errorf("entities %+v", got.Entities)
@@ -132,7 +132,7 @@ func TestReadNetwork(t *testing.T) {
 		t.Errorf("network %+v", got)
 	}
 	if l := got.Links[1]; !l.HasRel("rdap-active") || !l.HasRel("rdap-up") || l.HasRel("rdap") {
-		t.Errorf("two relations in one: %+v", l)
+		t.Errorf("two relations in one rel: %+v", l)
 	}
 	if got.Links[2].Href != "https://www.ripe.example/db terms.pdf" {
 		t.Errorf("href %q is not as sent", got.Links[2].Href)
@@ -140,7 +140,7 @@ func TestReadNetwork(t *testing.T) {
 	afrinic := read(t, "afrinic-network")
 	for _, e := range afrinic.Events {
 		if e.Raw != "" || !e.Time.IsZero() {
-			t.Errorf("a date out of nothing: %+v", e)
+			t.Errorf("a date without an input: %+v", e)
 		}
 	}
 	if h := afrinic.Notices[0].Links[0].Hreflang; !cmp.Equal(h, []string{"en"}) {
@@ -163,7 +163,7 @@ func TestReadAutnum(t *testing.T) {
 	}
 	none, err := Read([]byte(`{"objectClassName":"autnum","startAutnum":null,"endAutnum":1.5}`))
 	if err != nil || none.StartAutnum != nil || none.EndAutnum != nil || len(none.Problems) != 1 {
-		t.Errorf("numbers out of nothing: %+v, %v", none, err)
+		t.Errorf("numbers without an input: %+v, %v", none, err)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestReadRefuses(t *testing.T) {
 			t.Errorf("%.40q: %v, %v", tt.body, rec, err)
 		}
 		if _, _, err := Summarize([]byte(tt.body)); err == nil {
-			t.Errorf("%.40q: summarised", tt.body)
+			t.Errorf("%.40q: summarized", tt.body)
 		}
 	}
 	fits := strings.Replace(deep, "[", "", 1)
@@ -239,8 +239,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// An answer that is small and means to be large is read as far as there is room,
-// and says so where it stops.
+// A small response that decodes to a large record is read up to the limit, and a
+// problem reports where reading stopped.
 func TestReadBounded(t *testing.T) {
 	testrun.SkipWithRaceDetector(t)
 	const many = 200_000
@@ -265,13 +265,13 @@ func TestReadBounded(t *testing.T) {
 			t.Errorf("%s: problems %v", member, rec.Problems[:min(len(rec.Problems), 3)])
 		}
 		if rec.Handle != "before" || rec.Port43 != "whois.example" || rec.Class != ClassDomain {
-			t.Errorf("%s: %q, %q, %q: what is beside the list was lost", member, rec.Handle, rec.Port43, rec.Class)
+			t.Errorf("%s: %q, %q, %q: members beside the array are missing", member, rec.Handle, rec.Port43, rec.Class)
 		}
 		if s, _, err := Summarize(raw); err != nil || s.Name != "a.example" {
 			t.Errorf("%s: summary %+v, %v", member, s, err)
 		}
 	}
-	// A page of a search as large as pages get is whole.
+	// The largest usual page of search results is read completely.
 	one := `{"objectClassName":"domain","ldhName":"a.example","status":["active"],"events":[{"eventAction":"registration","eventDate":"2020-01-01T00:00:00Z"}],` +
 		`"nameservers":[{"ldhName":"ns1.a.example"},{"ldhName":"ns2.a.example"}],"entities":[{"roles":["registrar"]},{"roles":["registrant"]}],"links":[{"href":"/a"}]}`
 	rec, err := Read([]byte(`{"domainSearchResults":[` + one + strings.Repeat(","+one, 999) + `]}`))
@@ -304,7 +304,7 @@ func TestRangePrefixes(t *testing.T) {
 	}
 }
 
-// What is certain of a range is read, and a warning says what is not.
+// The unambiguous part of a range is read, and a warning reports the rest.
 func TestAddressRange(t *testing.T) {
 	for _, tt := range []struct{ start, end, first, last, cidrs, problems string }{
 		{
@@ -326,7 +326,7 @@ func TestAddressRange(t *testing.T) {
 			"startAddress: expected an address, found a prefix|endAddress: expected an address, found a prefix",
 		},
 		{"192.0.2.0", "", "192.0.2.0", "", "", ""},
-		// Not certain: a network with host bits, a prefix or an address, octal or decimal numbers.
+		// Ambiguous: a network with host bits, a prefix or an address, octal or decimal numbers.
 		{
 			"192.0.2.9/24", "192.0.2.9/24", "192.0.2.9", "192.0.2.9", "",
 			"startAddress: expected an address, found a prefix|endAddress: expected an address, found a prefix|: startAddress and endAddress do not form a range (lost)",
@@ -363,7 +363,7 @@ func TestAddressRange(t *testing.T) {
 	}
 }
 
-// An object within another one that is given in brief is no failure.
+// A nested object that is abbreviated on purpose is not a failure.
 func TestInBrief(t *testing.T) {
 	const remark = `"remarks":[{"title":"Incomplete Data","type":"object truncated due to unexplainable reasons","description":["%"]}]`
 	brief := strings.Replace(remark, "%", "Summary data only. For complete data, send a specific query for the object.", 1)
@@ -404,7 +404,7 @@ func TestInBrief(t *testing.T) {
 	}
 }
 
-// Most responses have notices of data left out in many entities.
+// Most responses have notices of omitted data in many entities.
 func TestLossesTakeNoMemory(t *testing.T) {
 	const entity = `,{"remarks":[{"title":"REDACTED FOR PRIVACY","type":"object redacted due to authorization","description":["Some data was removed."]}]}`
 	allocs := func(entities int) float64 {
@@ -420,7 +420,7 @@ func TestLossesTakeNoMemory(t *testing.T) {
 	}
 }
 
-// A record without addresses is not searched for a range.
+// A record without addresses does not cause a search for a range.
 func TestNoRangeTakesNoMemory(t *testing.T) {
 	r := new(reader)
 	if n := testing.AllocsPerRun(20, func() { r.fillCIDRs(&Record{}, nil, true) }); n > 0 {
@@ -470,8 +470,8 @@ func TestDisplayName(t *testing.T) {
 	}
 }
 
-// Bodies as they were seen or written by others must be read, whatever is
-// wrong with them, and come out of Compact as JSON.
+// Collected and contributed bodies must be readable despite their defects, and
+// Compact must return JSON for them.
 func TestSharedBodies(t *testing.T) {
 	dir := os.Getenv("RDAPQ_SHARED")
 	if dir == "" {
@@ -511,7 +511,7 @@ func TestSharedBodies(t *testing.T) {
 		}
 	}
 	if objects < 60 {
-		t.Errorf("only %d answers among %d files", objects, len(files)+len(cases))
+		t.Errorf("only %d responses among %d files", objects, len(files)+len(cases))
 	}
 }
 
@@ -550,14 +550,14 @@ func FuzzSummary(f *testing.F) {
 		}
 		row, _, compactErr := Compact(nil, raw)
 		if (err == nil) && compactErr != nil {
-			t.Fatalf("summarised, but %v", compactErr)
+			t.Fatalf("summarized, but %v", compactErr)
 		}
 		if err != nil {
 			return
 		}
 		same, _, err := Summarize(row)
 		if err != nil || !cmp.Equal(s, same) {
-			t.Fatalf("%v; another summary once compact:\n%s", err, cmp.Diff(s, same))
+			t.Fatalf("%v; the summary of the compact response differs:\n%s", err, cmp.Diff(s, same))
 		}
 	})
 }

@@ -6,22 +6,21 @@ import (
 	"strings"
 )
 
-// A Truncation is a notice or remark which says that something was left out
-// (RFC 9083 section 10.2.1).
+// A Truncation is a notice or remark which says that data are omitted (RFC 9083 section
+// 10.2.1).
 type Truncation struct {
-	Path string // where the notice stands: "notices[0]", "entities[1].remarks[0]"
+	Path string // location of the notice: "notices[0]", "entities[1].remarks[0]"
 	Type string // see [Notice.Truncation]
-	// InBrief says that nothing failed: the object is within another one and is
-	// given in brief, and a query for it returns the rest.
+	// InBrief reports that the object is nested in another one and abbreviated on
+	// purpose: a query for it returns the rest.
 	InBrief bool
 	Notice  Notice
-	More    int // how many other notices say the same; 0 in [Record.Truncations], which has each
+	More    int // number of further notices of that type; 0 in [Record.Truncations], which lists each
 }
 
-// Truncation returns the notice's type if that says that something was left
-// out of the answer or the object: "object truncated due to authorization". It
-// is empty for other notices. Some servers have these words in the title and no
-// type.
+// Truncation returns the notice's type if it says that data are omitted from the
+// response or the object, such as "object truncated due to authorization", else "".
+// Some servers put these words in the title and send no type.
 func (n *Notice) Truncation() string {
 	switch {
 	case isTruncationType(n.Type):
@@ -32,14 +31,14 @@ func (n *Notice) Truncation() string {
 	return ""
 }
 
-// The words in which registries say that a query for an object returns the rest.
+// Phrases by which registries say that a query for the object returns the rest.
 const (
 	briefSummary = "summary data only"
 	briefQuery   = "for complete data, send a specific query"
 )
 
-// isBrief reports whether a notice of an object within another one says that a query
-// for that object returns the rest.
+// isBrief reports whether a notice of a nested object says that a query for the object
+// returns the rest.
 func (n *Notice) isBrief() bool {
 	return mentionsBrief(n.Title) || slices.ContainsFunc(n.Description, mentionsBrief)
 }
@@ -49,9 +48,9 @@ func mentionsBrief(s string) bool {
 	return strings.Contains(s, briefSummary) || strings.Contains(s, briefQuery)
 }
 
-// mayBeBrief reports whether inBrief may be true for a notice with this JSON text.
-// Many responses have a notice of redaction in each entity, and reading all of them
-// took 5% of the CPU time of a batch.
+// mayBeBrief reports whether isBrief may be true for a notice with this JSON text. Many
+// responses have a notice of redaction in each entity, and reading all of them took 5%
+// of the CPU time of a batch.
 func mayBeBrief(text []byte) bool {
 	if bytes.IndexByte(text, '\\') >= 0 || !allPlain(text) {
 		return true
@@ -60,8 +59,8 @@ func mayBeBrief(text []byte) bool {
 		hasFold(text, briefSummary, strings.LastIndexByte(briefSummary, 'y'))
 }
 
-// hasFold reports whether ASCII text has phrase in it, which is in lower case. It
-// looks at the places that have the letter of phrase at the index rare.
+// hasFold reports whether ASCII text contains phrase, which must be in lower case,
+// ignoring case. It searches for the letter of phrase at index rare.
 func hasFold(text []byte, phrase string, rare int) bool {
 	for _, letter := range [...]byte{phrase[rare], phrase[rare] - 'a' + 'A'} {
 		for at := rare; at < len(text); at++ {
@@ -88,21 +87,20 @@ func startsFold(text []byte, phrase string) bool {
 	return true
 }
 
-// isWithin reports whether the notice at path is one of an object within the answer.
+// isWithin reports whether the notice at path belongs to a nested object.
 func isWithin(path string) bool {
 	return !strings.HasPrefix(path, "remarks") && !strings.HasPrefix(path, "notices")
 }
 
-// The types that tell of something left out are between 36 and 49 octets long,
-// and more are registered now and then.
+// Types of truncation are between 36 and 49 bytes long; new ones get registered.
 const (
 	minTruncationType = 30
 	maxTruncationType = 60
 )
 
-// mayBeTruncationType reports whether a JSON text is worth a closer look: a string of
-// such a length with the right beginning. It is asked of every member of every
-// answer.
+// mayBeTruncationType reports whether a JSON text may be a truncation type: a string of
+// suitable length and beginning. The checker calls it for every member of every
+// response.
 func mayBeTruncationType(value []byte) bool {
 	if n := len(value) - len(`""`); n < minTruncationType || n > maxTruncationType || value[0] != '"' {
 		return false
@@ -116,16 +114,15 @@ func mayBeTruncationType(value []byte) bool {
 	return false
 }
 
-// A truncation is a way in which an answer is not whole.
+// A truncation is a type of truncation that a response mentions.
 type truncation struct {
-	path, typ string // of the first notice that tells of it
-	quoted    []byte // what, as JSON
-	more      int    // how many others tell the same
+	path, typ string // of the first notice with the type
+	quoted    []byte // typ as JSON
+	more      int    // number of further notices with the type
 }
 
-// noticeMember returns the name of the member that the position stands in of the
-// object that is depth containers deep, if it is the type or the title of a notice or
-// remark.
+// noticeMember returns "type" or "title" if that is the current member of the object at
+// that depth and the object is a notice or remark, else "".
 func (c *checker) noticeMember(depth int) string {
 	name := ""
 	switch string(c.member(depth)) {
@@ -143,19 +140,19 @@ func (c *checker) noticeMember(depth int) string {
 	return ""
 }
 
-// noteTruncation takes note of a notice, which is depth containers deep, if value says that
-// something was left out: the type of the notice, or its title if it has no type.
+// noteTruncation records a notice, depth containers deep, if value says that data are
+// omitted. value is the type of the notice, or its title if it has no type.
 func (c *checker) noteTruncation(depth int, notice, value []byte, isType bool) {
-	notice = notice[:min(len(notice), maxPooled)] // there may be many
-	known := slices.IndexFunc(c.truncations, func(l truncation) bool { return bytes.Equal(l.quoted, value) })
-	what := ""
+	notice = notice[:min(len(notice), maxPooled)] // a response may have many
+	known := slices.IndexFunc(c.truncations, func(t truncation) bool { return bytes.Equal(t.quoted, value) })
+	typ := ""
 	if known < 0 {
-		what = unquoted(value)
+		typ = unquoted(value)
 	}
-	if known < 0 && !isTruncationType(what) || !isType && readNotice(notice).Type != "" {
+	if known < 0 && !isTruncationType(typ) || !isType && readNotice(notice).Type != "" {
 		return
 	}
-	if depth > 3 && mayBeBrief(notice) && readNotice(notice).isBrief() { // the answer's own notices are less deep
+	if depth > 3 && mayBeBrief(notice) && readNotice(notice).isBrief() { // the response's own notices are less deep
 		return
 	}
 	if known >= 0 {
@@ -163,13 +160,13 @@ func (c *checker) noteTruncation(depth int, notice, value []byte, isType bool) {
 		return
 	}
 	for i := range c.truncations {
-		if strings.EqualFold(c.truncations[i].typ, what) {
+		if strings.EqualFold(c.truncations[i].typ, typ) {
 			c.truncations[i].more++
 			return
 		}
 	}
 	if len(c.truncations) < maxProblems {
-		c.truncations = append(c.truncations, truncation{path: c.path(depth - 1), typ: what, quoted: value})
+		c.truncations = append(c.truncations, truncation{path: c.path(depth - 1), typ: typ, quoted: value})
 	}
 }
 
@@ -178,8 +175,8 @@ func readNotice(text []byte) *Notice {
 	return &n
 }
 
-// isTruncationType reports whether a type is one of "result set truncated due to
-// authorization", "object redacted due to authorization" and so on.
+// isTruncationType reports whether s is a type such as "result set truncated due to
+// authorization" or "object redacted due to authorization".
 func isTruncationType(s string) bool {
 	if len(s) < minTruncationType || len(s) > maxTruncationType {
 		return false
@@ -195,7 +192,7 @@ func isTruncationType(s string) bool {
 	return false
 }
 
-// cutLast cuts s at its last space.
+// cutLast splits s at its last space.
 func cutLast(s string) (before, after string, found bool) {
 	i := strings.LastIndexByte(s, ' ')
 	if i < 0 {

@@ -2,25 +2,29 @@ package rdap
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"iter"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// A Response is an RDAP response that has been checked (RFC 9083). Parse makes it;
-// the zero value is of no use. Its methods may be called concurrently. They decode
-// anew with each call.
+// A Response is a validated RDAP response (RFC 9083). Parse returns it; the zero value
+// is not usable. Its methods may be called concurrently. Each call decodes anew.
 type Response struct {
 	document
 	scan    scan
-	checked bool // the bytes as sent are valid: they need no second check
+	checked bool // the bytes as sent are valid and need no second check
 }
 
-// Parse checks a response: an object, search results, help or an error. It takes
-// what servers send in practice: see [Read]. raw must not change while the Response
-// is in use. The error is a [*FormatError] if raw is not a JSON object or nests more
-// than 100 deep; its Reason says what raw is instead.
+// Parse validates a response: an object, search results, help or an error. It accepts
+// what servers send in practice: see [Read]. raw must not change while the Response is
+// in use. The error is a [*FormatError] if raw is not a JSON object or nests more than
+// 100 levels deep; its Reason says what raw is instead.
 func Parse(raw []byte) (*Response, error) {
 	raw = trimBOM(raw)
 	if s := scanOf(raw); s.isValid {
@@ -35,7 +39,8 @@ func Parse(raw []byte) (*Response, error) {
 	return r, nil
 }
 
-// describeBody says of a body that cannot be read what it is instead, with its beginning.
+// describeBody returns an error that says what an unreadable body is instead, with its
+// beginning.
 func describeBody(raw []byte, err *FormatError) *FormatError {
 	trimmed := bytes.TrimSpace(trimBOM(raw))
 	switch {
@@ -56,14 +61,20 @@ func describeBody(raw []byte, err *FormatError) *FormatError {
 	return err
 }
 
-// Class returns the class of the response: the name of its search results member
-// ("domainSearchResults") if that is an array and no member describes an object
-// beside it, else its objectClassName, else the name of that member, else
-// [ClassError] for one with an errorCode, else the class that alone has the members
-// it has (some servers omit objectClassName), else [ClassHelp] for one with
-// rdapConformance or notices (RFC 9083 sections 4 to 8). A help response is valid
-// RDAP but does not answer a lookup: the caller must compare the class with its
-// query. The error is a [*FormatError] if the members do not tell.
+// Class returns the class of the response (RFC 9083 sections 4 to 8). The first rule
+// that applies decides:
+//
+//   - an array member such as "domainSearchResults", if no member describes an object
+//     beside it: its name
+//   - objectClassName
+//   - a member such as "domainSearchResults": its name
+//   - errorCode: [ClassError]
+//   - members that only one class has, since some servers omit objectClassName: that
+//     class
+//   - rdapConformance or notices: [ClassHelp]
+//
+// A help response is valid RDAP but does not answer a lookup: the caller must compare
+// the class with its query. The error is a [*FormatError] if no rule applies.
 func (r *Response) Class() (string, error) {
 	switch {
 	case r.scan.class != "":
@@ -83,20 +94,20 @@ func Classify(raw []byte) (string, error) {
 	return r.Class()
 }
 
-// HasConformance reports whether the response has rdapConformance, which only RDAP
-// has (RFC 9083 section 4.1).
+// HasConformance reports whether the response has rdapConformance, which only RDAP has
+// (RFC 9083 section 4.1).
 func (r *Response) HasConformance() bool { return r.scan.hasConformance }
 
 // HasNotices reports whether the response has notices (RFC 9083 section 4.3).
 func (r *Response) HasNotices() bool { return !r.scan.noNotices }
 
-// IsExact reports whether the response is one JSON object and nothing else, without
-// anything that Parse had to correct.
+// IsExact reports whether the response is one JSON object without any other data, which
+// Parse accepted uncorrected.
 func (r *Response) IsExact() bool { return r.checked }
 
-// Truncations returns the notices and remarks which say that something was left out
-// of the response (RFC 9083 section 10.2.1), at most 100, each type once. Their
-// Notice is empty: [Record.Truncations] has it.
+// Truncations returns the notices and remarks which say that the response is incomplete
+// (RFC 9083 section 10.2.1): at most 100, each type once. Their Notice is empty;
+// [Record.Truncations] has it.
 func (r *Response) Truncations() []Truncation {
 	if len(r.scan.truncations) == 0 {
 		return nil
@@ -111,8 +122,8 @@ func (r *Response) Truncations() []Truncation {
 // Record decodes the response: see [Read].
 func (r *Response) Record() *Record { return r.document.record() }
 
-// Summary reads the summary of the response in one pass, without decoding the rest.
-// The problems are those of the members that it read, at most 100.
+// Summary reads the summary of the response in one pass, without decoding the rest. It
+// returns at most 100 problems, those of the members that it reads.
 func (r *Response) Summary() (Summary, []Problem) { return r.document.summarize() }
 
 // Help reads the response to a help query.
@@ -129,8 +140,8 @@ func (r *Response) AppendCompact(dst []byte) (out []byte, warnings []string, err
 	return appendMinified(dst, r.object), nil, nil
 }
 
-// Objects yields the objects of a search's results in the order of the server, as
-// they were sent (RFC 9083 section 8). It yields nothing for other responses.
+// Objects yields the objects of search results as sent, in the order of the server (RFC
+// 9083 section 8). It yields nothing for other responses.
 func (r *Response) Objects() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		walk := newReader(r.object, "")
@@ -150,4 +161,43 @@ func (r *Response) Objects() iter.Seq[[]byte] {
 			}
 		}
 	}
+}
+
+// A FormatError reports why a body cannot be read as RDAP.
+type FormatError struct {
+	Reason string // what the body is instead
+	Err    error  // the cause; may be nil
+
+	tooDeep bool
+}
+
+// Error returns "the response is not RDAP" and the reason.
+func (e *FormatError) Error() string { return "the response is not RDAP: " + e.Reason }
+
+// Unwrap returns the cause, or nil.
+func (e *FormatError) Unwrap() error { return e.Err }
+
+// formatError returns the error for an unreadable body.
+func formatError(cause error, format string, args ...any) *FormatError {
+	return &FormatError{Reason: fmt.Sprintf(format, args...), Err: cause}
+}
+
+func errTooDeep() *FormatError {
+	e := formatError(nil, "JSON is nested more than %d levels deep", maxNesting)
+	e.tooDeep = true
+	return e
+}
+
+// syntaxError returns an error with the offset of the first invalid byte.
+func syntaxError(err error) *FormatError {
+	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return formatError(err, "truncated JSON: it ends at byte %d", s.ByteOffset)
+		}
+		return formatError(err, "invalid JSON at byte %d", s.ByteOffset)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return formatError(err, "an empty body")
+	}
+	return formatError(err, "invalid JSON")
 }

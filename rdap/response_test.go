@@ -11,8 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// checkResponse compares what a Response gives with what the functions give that look
-// at the bytes alone.
+// checkResponse compares the methods of a Response with the functions on its bytes.
 func checkResponse(t *testing.T, raw []byte) {
 	t.Helper()
 	r, err := Parse(raw)
@@ -58,18 +57,18 @@ func TestResponse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tight, _, err := Compact(nil, raw)
+		minified, _, err := Compact(nil, raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		bodies = append(bodies, raw, tight)
+		bodies = append(bodies, raw, minified)
 	}
 	for _, raw := range bodies {
 		checkResponse(t, raw)
 	}
 }
 
-// A walk over what is no JSON after all must end, and not leave the text.
+// A walk over invalid JSON must terminate and stay within the text.
 func FuzzWalk(f *testing.F) {
 	seed(f)
 	f.Add([]byte(`{"entities":[{"vcardArray":["vcard",[["adr",{"type":`))
@@ -84,14 +83,13 @@ func FuzzWalk(f *testing.F) {
 			s := summarizer{reader: *r}
 			s.record(rec)
 		}
-		if tight := appendMinified(nil, raw); len(tight) > len(raw) {
-			t.Fatalf("%q is longer than %q", tight, raw)
+		if minified := appendMinified(nil, raw); len(minified) > len(raw) {
+			t.Fatalf("%q is longer than %q", minified, raw)
 		}
 	})
 }
 
-// BenchmarkResponse does what is done with each answer of a batch after its body
-// is read, step by step.
+// BenchmarkResponse runs each step that a batch takes on a response body.
 func BenchmarkResponse(b *testing.B) {
 	raw := benchAnswer(b)
 	r, err := Parse(raw)

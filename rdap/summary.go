@@ -7,21 +7,21 @@ import (
 	"sync"
 )
 
-// A Summary is the flat gist of an answer, the same for every class. What the
-// server did not say is empty, and left out in JSON.
+// A Summary is the flat summary of a response, with the same fields for every class.
+// Fields that the server did not send are empty, and omitted in JSON.
 type Summary struct {
 	Handle      string   `json:"handle,omitempty"`
 	Name        string   `json:"name,omitempty"`         // domains and nameservers: A-labels, lower case, no final dot; entities: the contact's name
-	UnicodeName string   `json:"unicode_name,omitempty"` // as sent; empty if it is not that of the name
+	UnicodeName string   `json:"unicode_name,omitempty"` // as sent; empty if it does not match Name
 	Registrar   string   `json:"registrar,omitempty"`    // its name, else its organisation, else its handle, else "IANA " and its number
-	RegistrarID string   `json:"registrar_id,omitempty"` // by IANA
-	Created     string   `json:"created,omitempty"`      // dates are as sent, which should be RFC 3339
+	RegistrarID string   `json:"registrar_id,omitempty"` // IANA Registrar ID
+	Created     string   `json:"created,omitempty"`      // dates are as sent, normally RFC 3339
 	Updated     string   `json:"updated,omitempty"`
-	Expires     string   `json:"expires,omitempty"`     // by the registry; by the registrar only where there is no other
-	Statuses    []string `json:"statuses,omitempty"`    // RDAP's words: see [RDAPStatus]
+	Expires     string   `json:"expires,omitempty"`     // from the registry; from the registrar only if there is no other
+	Statuses    []string `json:"statuses,omitempty"`    // RDAP status values: see [RDAPStatus]
 	Nameservers []string `json:"nameservers,omitempty"` // lower case, no final dot
 	DNSSEC      string   `json:"dnssec,omitempty"`      // "signed", "unsigned" or empty: see [SecureDNS.Signed]
-	AbuseEmail  string   `json:"abuse_email,omitempty"` // of the registrar, else of anybody in the answer with that role
+	AbuseEmail  string   `json:"abuse_email,omitempty"` // of the registrar's abuse contact, else of any abuse contact
 	AbusePhone  string   `json:"abuse_phone,omitempty"` // of the same contact
 	Start       string   `json:"start,omitempty"`       // first address, or AS number in digits
 	End         string   `json:"end,omitempty"`
@@ -30,10 +30,10 @@ type Summary struct {
 	Country     string   `json:"country,omitempty"` // networks and AS numbers
 }
 
-// Summarize reads the gist of an RDAP response in one pass, without decoding the
-// rest. It takes the same liberties as [Read] and fails when that does.
-// Search results, help and errors have an empty Summary. The problems are
-// those of the members that it read, at most 100.
+// Summarize reads the summary of an RDAP response in one pass, without decoding the
+// rest. It accepts the same deviations as [Read] and fails if Read does. Search
+// results, help and errors have an empty Summary. It returns at most 100 problems,
+// those of the members that it reads.
 func Summarize(raw []byte) (Summary, []Problem, error) {
 	doc, err := open(raw)
 	if err != nil {
@@ -43,7 +43,6 @@ func Summarize(raw []byte) (Summary, []Problem, error) {
 	return s, problems, nil
 }
 
-// summarize reads the gist of the answer.
 func (d *document) summarize() (Summary, []Problem) {
 	s := summarizers.Get().(*summarizer)
 	r, rec := &s.reader, &s.rec
@@ -62,7 +61,7 @@ func (d *document) summarize() (Summary, []Problem) {
 	return out, problems
 }
 
-// fields returns the strings of s that are not in lists.
+// fields returns the string fields of s.
 func (s *Summary) fields() [15]*string {
 	return [...]*string{
 		&s.Handle, &s.Name, &s.UnicodeName, &s.Registrar, &s.RegistrarID, &s.Created, &s.Updated, &s.Expires,
@@ -72,8 +71,8 @@ func (s *Summary) fields() [15]*string {
 
 func (s *Summary) lists() [3][]string { return [...][]string{s.Statuses, s.Nameservers, s.CIDRs} }
 
-// copyStrings replaces strings by copies of their own. Those of the Summary are in one
-// piece of memory.
+// copyStrings replaces all strings with copies. Those of the Summary share one
+// allocation.
 func copyStrings(s *Summary, problems []Problem) {
 	fields, lists := s.fields(), s.lists()
 	size := 0
@@ -105,15 +104,14 @@ func copyStrings(s *Summary, problems []Problem) {
 	}
 }
 
-// maxPooled bounds the answers whose memory is used again, in bytes: a giant
-// must not stay for ever.
+// maxPooled limits the responses whose memory is pooled, in bytes, so that the memory
+// of a huge one is freed.
 const maxPooled = 64 << 10
 
-// summarizers keeps the memory that goes into a Summary and is of no use
-// afterwards.
+// summarizers pools the temporary memory of summarize.
 var summarizers = sync.Pool{New: func() any { return &summarizer{reader: reader{summaryOnly: true}} }}
 
-// A summarizer makes a Summary of a Record, decoding no more cards than it must.
+// A summarizer makes a Summary of a Record. It decodes only the cards that it needs.
 type summarizer struct {
 	reader   reader
 	rec      Record
@@ -122,8 +120,8 @@ type summarizer struct {
 	problems []Problem
 }
 
-// reset lets go of the answer. Its strings may stay in the lists that are kept,
-// until those are used again.
+// reset drops the response but keeps slice capacity. Old strings stay reachable until
+// they are overwritten.
 func (s *summarizer) reset() {
 	s.rec.reset()
 	s.card.reset()
@@ -170,8 +168,8 @@ func (s *summarizer) record(rec *Record) {
 	s.abuse(rec)
 }
 
-// rangeEnds returns the first and last address of a network. Without a certain range they
-// are those ends that are addresses.
+// rangeEnds returns the first and last address of a network. If the range is ambiguous,
+// it returns those bounds that are addresses.
 func rangeEnds(rec *Record) (start, end string) {
 	if rec.StartAddress == "" && rec.EndAddress == "" {
 		return "", ""
@@ -188,7 +186,7 @@ func rangeEnds(rec *Record) (start, end string) {
 	return start, end
 }
 
-// statusAndNameservers fills in statuses, nameservers and DNSSEC.
+// statusAndNameservers sets statuses, nameservers and DNSSEC.
 func (s *summarizer) statusAndNameservers(rec *Record) {
 	if len(rec.Status) > 0 {
 		s.out.Statuses = make([]string, 0, len(rec.Status))
@@ -218,8 +216,8 @@ func (s *summarizer) statusAndNameservers(rec *Record) {
 	}
 }
 
-// contact decodes a card and keeps its problems. The Contact is good until the
-// next one is decoded.
+// contact decodes a card and records its problems. The Contact is valid until the next
+// call.
 func (s *summarizer) contact(c *Card) *Contact {
 	out := &s.card
 	out.reset()

@@ -11,10 +11,10 @@ const (
 	EventLastChanged         = "last changed"
 	EventExpiration          = "expiration"
 	EventRegistrarExpiration = "registrar expiration"
-	EventLastUpdate          = "last update" // not registered: how MarkMonitor says "last changed"
+	EventLastUpdate          = "last update" // not registered; MarkMonitor sends it for "last changed"
 )
 
-// dates fills in the three dates. A date that is not understood is a problem, and absent.
+// dates sets the three dates. An unrecognized date is a problem and stays absent.
 func (s *summarizer) dates(events []Event) {
 	var byRegistrar, lastUpdate string
 	for i, e := range events {
@@ -48,7 +48,7 @@ func (s *summarizer) dates(events []Event) {
 				continue
 			}
 		}
-		// Of several changes the last one counts, of several registrations the first.
+		// The last of several changes counts, and the first of several registrations.
 		if *dst != "" {
 			other, _, _ := parseDate(*dst)
 			if t.Before(other) == (dst != &s.out.Created) || t.Equal(other) {
@@ -65,7 +65,7 @@ func (s *summarizer) dates(events []Event) {
 	}
 }
 
-// registrar fills in who the registrar is.
+// registrar sets the registrar's name and IANA number.
 func (s *summarizer) registrar(entities []Entity) {
 	e := FindRole(entities, "registrar")
 	if e == nil {
@@ -78,8 +78,8 @@ func (s *summarizer) registrar(entities []Entity) {
 	}
 }
 
-// RegistrarID returns the registrar's number at IANA. Registries add numbers of
-// their own, in any order.
+// RegistrarID returns the registrar's IANA number. Registries add numbers of their own,
+// in any order.
 func RegistrarID(ids []PublicID) string {
 	for _, id := range ids {
 		if strings.EqualFold(strings.TrimSpace(id.Type), "IANA Registrar ID") {
@@ -99,9 +99,9 @@ func nameOf(e *Entity, c *Contact) string {
 	return e.Handle
 }
 
-// holder fills in the registrant: the first that is an organisation, since
-// registries list maintainers and persons under the same role, else the first
-// with a name, else the first.
+// holder sets the registrant: the first one that is an organisation, since registries
+// list maintainers and persons under the same role, else the first one with a name,
+// else the first one.
 func (s *summarizer) holder(entities []Entity) {
 	best := 0
 	for i := range entities {
@@ -123,9 +123,9 @@ func (s *summarizer) holder(entities []Entity) {
 	}
 }
 
-// abuse fills in how to reach the abuse contact: the registrar's, else any. Address and
-// number are of one contact: the first one that has an address, else the first one
-// that has a number.
+// abuse sets the e-mail address and phone number for abuse reports, from the
+// registrar's contact if there is one. Both come from one contact: the first one with
+// an address, else the first one with a number.
 func (s *summarizer) abuse(rec *Record) {
 	if registrar := FindRole(rec.Entities, "registrar"); registrar != nil {
 		s.abuseIn(registrar.Entities)
@@ -142,7 +142,7 @@ func (s *summarizer) abuse(rec *Record) {
 	s.abuseIn(rec.Entities)
 }
 
-// abuseIn looks at the entities of one level before it looks inside them.
+// abuseIn checks the entities of one level before those nested in them.
 func (s *summarizer) abuseIn(entities []Entity) {
 	for i := range entities {
 		if s.out.AbuseEmail != "" {
@@ -162,8 +162,8 @@ func (s *summarizer) abuseIn(entities []Entity) {
 	}
 }
 
-// abuseOf takes address and number of a contact, if it has an address or if there is
-// no other number.
+// abuseOf sets address and number from a contact if it has an address or no number is
+// known yet.
 func (s *summarizer) abuseOf(card *Card) {
 	c := s.contact(card)
 	if mail, phone := c.mail(), c.phone(); mail != "" || s.out.AbusePhone == "" {
@@ -171,8 +171,8 @@ func (s *summarizer) abuseOf(card *Card) {
 	}
 }
 
-// mail returns the address for complaints, else the first e-mail address, which
-// may stand as a contact URI.
+// mail returns the e-mail address for abuse reports, else the first one, which may be a
+// contact URI.
 func (c *Contact) mail() string {
 	if c.AbuseEmail != "" {
 		return c.AbuseEmail
@@ -188,7 +188,7 @@ func (c *Contact) mail() string {
 	return ""
 }
 
-// phone returns the first number that is not for fax.
+// phone returns the first number that is not a fax number.
 func (c *Contact) phone() string {
 	for _, p := range c.Phones {
 		if !p.Fax() {
@@ -198,7 +198,7 @@ func (c *Contact) phone() string {
 	return ""
 }
 
-// FindRole returns the first entity with the role.
+// FindRole returns the first entity with the role, or nil.
 func FindRole(entities []Entity, role string) *Entity {
 	for i := range entities {
 		if e := &entities[i]; e.HasRole(role) {

@@ -20,7 +20,7 @@ func fixture(t testing.TB, name string) []byte {
 	return raw
 }
 
-// problemLines gives problems the way a test can show them.
+// problemLines formats problems for a test.
 func problemLines(problems []Problem) []string {
 	var out []string
 	for _, p := range problems {
@@ -33,8 +33,8 @@ func problemLines(problems []Problem) []string {
 	return out
 }
 
-// What a person reads out of each answer, in the shapes that registries and
-// registrars send.
+// Summaries of responses in the shapes that registries and registrars send, as read
+// by a person.
 var summaries = []struct {
 	name     string
 	want     Summary
@@ -81,7 +81,7 @@ var summaries = []struct {
 		AbuseEmail: "irt@reef.example", Start: "2001:db8:100::", End: "2001:db8:1ff:ffff:ffff:ffff:ffff:ffff",
 		CIDRs: []string{"2001:db8:100::/40"}, Holder: "Reef Laboratory", Country: "AU",
 	}, nil},
-	// The holder is nobody's guess: no entity says that it is the registrant.
+	// There is no holder: no entity has the role registrant.
 	{"afrinic-network", Summary{
 		Handle: "192.0.2.0 - 192.0.2.207", Name: "SAVANNA", Statuses: []string{"reserved"},
 		Start: "192.0.2.0", End: "192.0.2.207",
@@ -290,7 +290,7 @@ func TestSummarizeOddities(t *testing.T) {
 	}
 }
 
-// A Summary stays as it is when the memory of the response is used for something else.
+// A Summary does not change when the memory of the response is overwritten.
 func TestSummaryOwnsItsStrings(t *testing.T) {
 	var names []string
 	for _, pattern := range []string{"testdata/*.json", "testdata/shapes/*.json"} {
@@ -336,7 +336,7 @@ func TestSummaryOwnsItsStrings(t *testing.T) {
 	}
 }
 
-// Each field of a Summary is among those that are copied.
+// copyStrings copies each field of a Summary.
 func TestSummaryFields(t *testing.T) {
 	var s Summary
 	if n := len(s.fields()) + len(s.lists()); n != reflect.TypeOf(s).NumField() {
@@ -390,7 +390,7 @@ func BenchmarkSummary(b *testing.B) {
 			}
 		}
 	})
-	// encoding/json with the least a Summary needs, cards left undecoded.
+	// encoding/json with the minimum that a Summary needs, without decoding cards.
 	type entity struct {
 		Handle    string
 		Roles     []string
@@ -431,8 +431,7 @@ func BenchmarkSummary(b *testing.B) {
 	})
 }
 
-// benchAnswer is a registrar's answer of about 4 kB, as servers send it:
-// without white space.
+// benchAnswer is a registrar's response of about 4 kB without white space, as sent.
 func benchAnswer(b *testing.B) []byte {
 	raw, _, err := Compact(nil, fixture(b, "registrar-redacted"))
 	if err != nil {
@@ -441,7 +440,7 @@ func benchAnswer(b *testing.B) []byte {
 	return raw
 }
 
-// Address and number of the abuse contact are of one contact.
+// Address and number of the abuse contact belong to one contact.
 func TestAbuseOfOneContact(t *testing.T) {
 	contact := func(role, mail, phone string, inside ...string) string {
 		card := `["fn",{},"text","X"]`
@@ -473,7 +472,7 @@ func TestAbuseOfOneContact(t *testing.T) {
 	}
 }
 
-// A registrar of which only the number is known is called by that.
+// A registrar with only a number gets its name from that number.
 func TestRegistrarByNumber(t *testing.T) {
 	s, _, err := Summarize([]byte(`{"objectClassName":"domain","entities":[{"roles":["Registrar"],"publicIds":[{"type":"IANA Registrar ID","identifier":"9999"}]}]}`))
 	if err != nil || s.Registrar != "IANA 9999" || s.RegistrarID != "9999" {

@@ -11,26 +11,26 @@ import (
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// maxExcerpt is how much of a body that is no RDAP is shown, in characters.
+// maxExcerpt limits how much of a body that is not RDAP an error quotes, in characters.
 const maxExcerpt = 80
 
-// classHints are the members that tell what class an answer is.
+// classHints collects the members that determine the class of a response.
 type classHints struct {
 	objectClass     string // objectClassName
 	results         string // the name of a search results member
-	resultsAreArray bool   // that member is an array
+	resultsAreArray bool   // the search results member is an array
 	errorCode       bool
 	conformance     bool   // rdapConformance or notices
 	hasConformance  bool   // rdapConformance
 	hasNotices      bool   // notices
-	problemStatus   bool   // a status that is a number (RFC 9457 section 3.1.2)
-	isObject        bool   // what only objects have that are registered
-	memberClass     string // the class that has a member seen
-	hasLDHName      bool   // ldhName
-	exactClass      bool   // object is from a member in its right spelling
+	problemStatus   bool   // status is a number (RFC 9457 section 3.1.2)
+	isObject        bool   // has a member that only registered objects have
+	memberClass     string // the class that alone has one of the members seen
+	hasLDHName      bool   // has ldhName
+	exactClass      bool   // objectClass comes from a correctly spelled member
 }
 
-// observe takes note of a member and the kind of its value.
+// observe records a member and the kind of its value.
 func (m *classHints) observe(name string, kind jsontext.Kind) {
 	if kind == jsontext.KindNull {
 		return
@@ -76,9 +76,9 @@ func (m *classHints) observe(name string, kind jsontext.Kind) {
 func (m *classHints) class() string {
 	switch {
 	case m.results != "" && strings.HasSuffix(strings.ToLower(strings.TrimSpace(m.objectClass)), "searchresults"):
-		return m.results // some servers add that as the class, in any spelling
+		return m.results // some servers send such a class, in various spellings
 	case m.resultsAreArray && !m.hasLDHName && !m.isObject && m.memberClass == "":
-		return m.results // or the class of the results
+		return m.results // some servers send the class of the results
 	case m.objectClass != "":
 		return strings.ToLower(strings.TrimSpace(m.objectClass))
 	case m.results != "":
@@ -119,8 +119,8 @@ func looksLikeHTML(body []byte) bool {
 	return !bytes.HasPrefix(head, []byte("<?xml")) || bytes.Contains(head, []byte("<html"))
 }
 
-// excerpt returns the beginning of body on one line, at most maxExcerpt
-// characters, without any that act on a terminal.
+// excerpt returns the beginning of body on one line, at most maxExcerpt characters,
+// without characters that control a terminal.
 func excerpt(body []byte) string {
 	var b strings.Builder
 	space, count := false, 0

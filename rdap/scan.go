@@ -8,24 +8,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A scan is what a look at an answer finds out, so that those who read the
-// answer afterwards need not find it out again.
+// A scan holds what one pass over a response finds out, so that later readers need not
+// repeat the work.
 type scan struct {
-	isValid        bool   // one JSON object and nothing else, nested no deeper than maxNesting
-	minified       bool   // no white space between its tokens
-	plain          bool   // nothing hidden in it, and UTF-8
-	class          string // as Classify says; empty when the members don't tell
+	isValid        bool   // one JSON object, no other data, nested at most maxNesting deep
+	minified       bool   // no white space between tokens
+	plain          bool   // valid UTF-8 without invisible characters
+	class          string // the result of Classify; empty if the members do not determine it
 	members        int
-	hasConformance bool         // it has rdapConformance, which only RDAP has
-	noNotices      bool         // it has no notices, which busy servers send in place of an object
-	truncations    []truncation // what it says was left out of it
-	ldh            []byte       // the ldhName as it came, quoted; nil when it is no string
+	hasConformance bool         // has rdapConformance, which only RDAP has
+	noNotices      bool         // has no notices; overloaded servers send notices in place of an object
+	truncations    []truncation // what the response says is omitted
+	ldh            []byte       // ldhName as sent, quoted; nil if it is not a string
 
-	ldhSpelled bool // ldh is from a member in its right spelling
+	exactLDHName bool // ldh comes from a correctly spelled member
 }
 
-// scanOf looks at raw. All that it says of an answer that is not valid is
-// that it is not.
+// scanOf scans raw. For an invalid response only isValid is set.
 func scanOf(raw []byte) scan {
 	var s scan
 	if s.isValid = s.run(raw); !s.isValid {
@@ -34,7 +33,7 @@ func scanOf(raw []byte) scan {
 	return s
 }
 
-// run reads raw, and reports whether it is an object that a checker accepts.
+// run scans raw and reports whether a checker accepts it as one object.
 func (s *scan) run(raw []byte) bool {
 	c := checker{text: raw}
 	if c.peek() != '{' {
@@ -57,7 +56,7 @@ func (s *scan) run(raw []byte) bool {
 	return c.pos == len(raw)
 }
 
-// observe takes note of a member. The conversions of short names need no memory.
+// observe records a member. Converting short names does not allocate.
 func (s *scan) observe(m *classHints, name, value []byte) {
 	if bytes.IndexByte(name, '\\') >= 0 || !utf8.Valid(name) {
 		name, _ = jsontext.AppendUnquote(nil, append(append([]byte{'"'}, name...), '"'))
@@ -79,18 +78,18 @@ func (s *scan) observe(m *classHints, name, value []byte) {
 		m.objectClass = ""
 		r.str(&m.objectClass)
 	case "ldhName":
-		if respelled && s.ldhSpelled {
+		if respelled && s.exactLDHName {
 			break
 		}
-		s.ldhSpelled = !respelled
+		s.exactLDHName = !respelled
 		if s.ldh = nil; value[0] == '"' {
 			s.ldh = value
 		}
 	}
 }
 
-// knownClass returns the class that a JSON text stands for if it is one of
-// RFC 9083 in its usual spelling, which needs no memory.
+// knownClass returns the class of an objectClassName in its usual spelling, without
+// allocating. It returns "" for any other JSON text.
 func knownClass(value []byte) string {
 	switch string(value) {
 	case `"domain"`:
@@ -107,7 +106,7 @@ func knownClass(value []byte) string {
 	return ""
 }
 
-// hasLDHName reports whether the ldhName is that name, which is in lower case.
+// hasLDHName reports whether the ldhName is name, which must be in lower case.
 func (s *scan) hasLDHName(name string) bool {
 	if len(s.ldh) < 2 {
 		return false
