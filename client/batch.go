@@ -95,7 +95,7 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 		cancel()
 		b.queue.clear()
 		for r := range b.results {
-			b.memory.release(r.holder) // until it is closed
+			b.memory.release(r.memoryOwner) // until it is closed
 		}
 		if !stop() {
 			<-b.ended
@@ -110,8 +110,8 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 		if !ok {
 			return
 		}
-		holder := r.holder
-		r.holder = nil // the consumer may keep the result for long
+		holder := r.memoryOwner
+		r.memoryOwner = nil // the consumer may keep the result for long
 		b.queue.leave()
 		more := yield(r)
 		b.memory.release(holder)
@@ -184,7 +184,7 @@ func newBatch(ctx context.Context, c *Client) *batch {
 		ending:  make(chan struct{}), ended: make(chan struct{}),
 		panics: panicked{happened: make(chan struct{})},
 		bases:  make(map[string]*host), memory: newBodies(c.cfg.MaxMemory),
-		seed: maphash.MakeSeed(), try: c.try,
+		seed: maphash.MakeSeed(), try: c.step,
 	}
 	b.queue = newQueue(queueConfig{
 		maxWorkers: c.cfg.Jobs, window: windowFor(c.cfg.Jobs), maxWait: c.cfg.maxWait(true),
@@ -350,6 +350,6 @@ func (b *batch) emit(r *Result) {
 	select {
 	case b.results <- r:
 	case <-b.left:
-		b.memory.release(r.holder)
+		b.memory.release(r.memoryOwner)
 	}
 }

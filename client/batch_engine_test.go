@@ -76,7 +76,7 @@ func run(t testing.TB, cfg Config, inputs iter.Seq2[Input, error], answer play, 
 			k.result.blocked()
 		}
 		c.announce(h)
-		return c.next(ctx, k, told.effect == unreachable)
+		return c.decideRetry(ctx, k, told.effect == unreachable)
 	}
 	b.run(cancel, inputs, func(r *Result) bool {
 		if e.seen[r.Line] != nil {

@@ -312,7 +312,7 @@ func (q *queue) done(it *item, again bool) {
 		to := q.lane(it.host)
 		it.lane = to
 		q.waiting++
-		if it.hop != nil || it.result.Err == nil || it.at.IsZero() && it.result.Verdict != RateLimited {
+		if it.redirect != nil || it.result.Err == nil || it.at.IsZero() && it.result.Verdict != RateLimited {
 			to.front = append(to.front, it)
 			q.rouse(to)
 		} else {

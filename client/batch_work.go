@@ -45,7 +45,7 @@ func (b *batch) workOne() (more bool) {
 	}
 	f := b.handle(it, k)
 	if f == asked {
-		it.settle()
+		it.finishSearch()
 		if b.c.follow(b.ctx, &it.task) {
 			f = goesOn
 		}
@@ -83,9 +83,9 @@ func (b *batch) handle(it *item, k ticket) fate {
 		}
 	case givenUpDead:
 		e := it.host.deadError()
-		if it.next+1 < len(it.servers.URLs) {
-			it.next++
-			it.hop = nil
+		if it.server+1 < len(it.servers.URLs) {
+			it.server++
+			it.redirect = nil
 			it.result.warn(WarnOtherServer, "asked another server: "+e.Message)
 			it.result.Err, it.result.Verdict = nil, ""
 			return goesOn
@@ -128,10 +128,10 @@ func (b *batch) look(it *item) fate {
 
 // head sees to it that an item knows the host of its next request.
 func (b *batch) head(it *item) {
-	if it.hop != nil {
+	if it.redirect != nil {
 		return // enter has set it
 	}
-	if u, err := url.Parse(it.servers.URLs[it.next]); err == nil {
+	if u, err := url.Parse(it.servers.URLs[it.server]); err == nil {
 		it.host = b.c.hosts.at(u)
 	}
 }
@@ -139,7 +139,7 @@ func (b *batch) head(it *item) {
 // finish hands out the result of an item, and those of its twins. The last of
 // them accounts for the body.
 func (b *batch) finish(it *item) {
-	it.settle()
+	it.finishSearch()
 	r := it.result
 	twins := b.queue.finish(it)
 	if it.home != nil {
@@ -150,7 +150,7 @@ func (b *batch) finish(it *item) {
 		b.emit(r)
 		r = twin
 	}
-	r.holder = &it.task
+	r.memoryOwner = &it.task
 	b.emit(r)
 }
 
@@ -162,7 +162,7 @@ func (c *Client) abandon(ctx context.Context, t *task) {
 	case r.Err != nil:
 	case ctx.Err() != nil:
 		if r.Server == "" && len(t.servers.URLs) > 0 {
-			r.Server = weburl.Redact(t.servers.URLs[t.next])
+			r.Server = weburl.Redact(t.servers.URLs[t.server])
 		}
 		c.stop(ctx, t, "waiting for "+visible(r.Server))
 	case c.isClosed():

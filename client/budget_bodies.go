@@ -37,7 +37,7 @@ func newBodies(most int64) *bodies {
 // ended, which is the error then.
 func (b *bodies) take(ctx context.Context, t *task, n int64) error {
 	if b.fit(n) {
-		t.held += n
+		t.reserved += n
 		return nil
 	}
 	defer context.AfterFunc(ctx, b.look)()
@@ -61,7 +61,7 @@ func (b *bodies) take(ctx context.Context, t *task, n int64) error {
 		}
 		b.room.Wait()
 	}
-	t.held += n
+	t.reserved += n
 	return nil
 }
 
@@ -91,9 +91,9 @@ func (b *bodies) release(t *task) {
 	if t == nil {
 		return
 	}
-	if t.held != 0 {
-		b.used.Add(-t.held)
-		t.held = 0
+	if t.reserved != 0 {
+		b.used.Add(-t.reserved)
+		t.reserved = 0
 	}
 	b.pass(t)
 }

@@ -23,8 +23,8 @@ func TestBodiesWait(t *testing.T) {
 		go func() { granted <- b.take(t.Context(), patient, 5) }()
 		synctest.Wait()
 		cancel()
-		if err := <-done; !errors.Is(err, context.Canceled) || gone.held != 0 {
-			t.Errorf("%v, %d held; want canceled", err, gone.held)
+		if err := <-done; !errors.Is(err, context.Canceled) || gone.reserved != 0 {
+			t.Errorf("%v, %d held; want canceled", err, gone.reserved)
 		}
 		select {
 		case err := <-granted:
@@ -32,8 +32,8 @@ func TestBodiesWait(t *testing.T) {
 		default:
 		}
 		b.release(over)
-		if err := <-granted; err != nil || patient.held != 5 || b.used.Load() != 5 {
-			t.Errorf("%v, %d held, %d in all", err, patient.held, b.used.Load())
+		if err := <-granted; err != nil || patient.reserved != 5 || b.used.Load() != 5 {
+			t.Errorf("%v, %d held, %d in all", err, patient.reserved, b.used.Load())
 		}
 	})
 }

@@ -201,7 +201,7 @@ func (s *simulation) run(t *testing.T) {
 			s.refused = append(s.refused, now.Sub(s.began))
 			back := now.Add(e.retryAfter)
 			if e.retryAfter == 0 {
-				back = now.Add(jitter(refusedBase, refusedMost, 1))
+				back = now.Add(jitter(throttledBase, throttledMax, 1))
 			}
 			delayed = append(delayed, back)
 		}

@@ -20,7 +20,7 @@ func (c *Client) await(ctx context.Context, t *task) bool {
 	}
 	u, err := t.target()
 	if err != nil {
-		return true // try says what is wrong with it
+		return true // step reports what is wrong with it
 	}
 	t.host = c.hosts.at(u)
 	since := t.limited
@@ -77,10 +77,10 @@ func (c *Client) sleep(ctx context.Context, freed <-chan struct{}, d time.Durati
 
 // target is the URL of the next request.
 func (t *task) target() (*url.URL, error) {
-	if t.hop != nil {
-		return t.hop.to, nil
+	if t.redirect != nil {
+		return t.redirect.to, nil
 	}
-	return url.Parse(t.servers.URLs[t.next])
+	return url.Parse(t.servers.URLs[t.server])
 }
 
 // refuse ends a task whose next request is not made. If a server has refused it
@@ -88,7 +88,7 @@ func (t *task) target() (*url.URL, error) {
 func (c *Client) refuse(t *task, e *Error) {
 	r := t.result
 	if r.Server == "" {
-		r.Server = weburl.Redact(t.servers.URLs[t.next])
+		r.Server = weburl.Redact(t.servers.URLs[t.server])
 	}
 	e.Server = r.Server
 	if r.Err != nil && r.Attempts > 0 {
@@ -100,15 +100,15 @@ func (c *Client) refuse(t *task, e *Error) {
 		}
 		return
 	}
-	t.hop = nil
+	t.redirect = nil
 	r.fail(e)
 }
 
 // enter is on the way of every request, redirects included: it takes the request
 // to u from the budget of its host, unless the task comes with a grant. It is
-// false if the request has to wait: t.hop and t.host say for what then, and try
+// false if the request has to wait: t.redirect and t.host say for what then, and step
 // goes on from there.
-func (a *attempt) enter(u *url.URL, way *trail) bool {
+func (a *attempt) enter(u *url.URL, way *redirectChain) bool {
 	t := a.task
 	h := a.c.hosts.at(u)
 	if t.taken && t.host != h {
@@ -118,7 +118,7 @@ func (a *attempt) enter(u *url.URL, way *trail) bool {
 		k := h.take(time.Now(), pass{single: true, maxWait: a.c.maxWait(t)})
 		t.host = h
 		if k.grant != granted {
-			t.hop = &hop{to: u, way: way}
+			t.redirect = &pendingRedirect{to: u, chain: way}
 			return false
 		}
 		t.ticket, t.beside = k, 0
@@ -128,8 +128,8 @@ func (a *attempt) enter(u *url.URL, way *trail) bool {
 	return true
 }
 
-// redirected tells the host of an answer that leads elsewhere.
-func (a *attempt) redirected(r *Result) {
+// observeRedirect reports a redirect to its host.
+func (a *attempt) observeRedirect(r *Result) {
 	if a.at == nil {
 		return // nobody was asked
 	}
@@ -153,11 +153,11 @@ func (a *attempt) report(r *Result) {
 		s.effect, s.retryAfter, s.stated = throttled, r.Err.RetryAfter, statedLimit(rdap.ReadErrorBody(r.Raw))
 	case r.Status == 0, r.brokeOff():
 		s.effect = unreachable
-	case unwell(r.Status):
+	case isOutageStatus(r.Status):
 		s.effect = overloaded
 	case r.Status/100 == 5 || r.Status == http.StatusMisdirectedRequest:
 		s.effect = useless
-	case a.task.wary:
+	case a.task.suspectSession:
 		s.effect = useless
 	case r.walled():
 		s.effect = walled

@@ -172,7 +172,7 @@ func (e *kept) askAbout(h http.Header) {
 // cacheFor returns the cache for a request of the task, nil if there is none for
 // it.
 func (c *Client) cacheFor(t *task) *cache {
-	if c.cache == nil || c.cfg.Cache != CacheAll && t.chase == nil {
+	if c.cache == nil || c.cfg.Cache != CacheAll && t.walk == nil {
 		return nil
 	}
 	return c.cache
@@ -192,7 +192,7 @@ func (a *attempt) recall(r *Result, u *url.URL) *http.Response {
 		return nil
 	}
 	a.task.giveBack()
-	if !a.led {
+	if !a.redirected {
 		r.Attempts-- // none was made
 	}
 	return a.use(u, e.response(now))

@@ -58,7 +58,7 @@ type twin struct {
 // of returns a result like r for the twin.
 func (t twin) of(r *Result) *Result {
 	c := *r
-	c.Line, c.Query, c.Extra, c.holder = t.line, t.query, t.extra, nil
+	c.Line, c.Query, c.Extra, c.memoryOwner = t.line, t.query, t.extra, nil
 	if !r.Shared {
 		c.Shared, c.SharedLine = true, r.Line
 	}
@@ -104,7 +104,7 @@ func (t *task) mayBeJoined() bool { return !t.heard.Load() }
 // the last one, whose response counts for nothing. It does not after the first
 // page of a search, or for what a response links or redirects to.
 func (t *task) restart() {
-	if t.hop == nil && t.chase == nil && (t.search == nil || t.search.stage != stageMore) {
+	if t.redirect == nil && t.walk == nil && (t.search == nil || t.search.stage != stageMore) {
 		t.heard.Store(false)
 	}
 }

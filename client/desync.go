@@ -12,13 +12,13 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// desyncWarning is the warning of a result whose query was sent again because an
+// desyncResentWarning is the warning of a result whose query was sent again because an
 // HTTP/1.1 connection brought responses that belong to other requests.
-const desyncWarning = "desync: the server's responses over a reused HTTP/1.1 connection did not belong to their requests; sent again over a new one"
+const desyncResentWarning = "desync: the server's responses over a reused HTTP/1.1 connection did not belong to their requests; sent again over a new one"
 
-// desyncNews is the warning of the first result after a connection was found to
+// desyncFoundWarning is the warning of the first result after a connection was found to
 // bring such responses, if no result had to be doubted for it.
-const desyncNews = "desync: the server sends responses over HTTP/1.1 that belong to no request; for ten minutes each request gets a connection of its own"
+const desyncFoundWarning = "desync: the server sends responses over HTTP/1.1 that belong to no request; for ten minutes each request gets a connection of its own"
 
 // maxDesyncs bounds the requests that are repeated for that reason.
 const maxDesyncs = 5
@@ -33,31 +33,31 @@ type yielder interface {
 // moment for a response over a reused HTTP/1.1 connection that does not say what
 // it is about. It reports whether the request has to be sent again. See
 // [pool.Check].
-func (c *Client) doubt(ctx context.Context, a *attempt, status int) (repeat bool) {
+func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repeat bool) {
 	t, r := a.task, a.task.result
-	if a.cached || a.led || t.chase != nil {
+	if a.cached || a.redirected || t.walk != nil {
 		return false
 	}
 	if a.check.News() && t.desyncs == 0 {
 		r.Desync = true
-		r.warn(WarnDesync, desyncNews)
+		r.warn(WarnDesync, desyncFoundWarning)
 	}
-	other := cmp.Or(r.Other, r.handle)
+	other := cmp.Or(r.Other, r.otherHandle)
 	switch {
-	case r.named:
+	case r.namesObject:
 		a.check.Match()
 		return false
 	case other != "" && a.check.Doubtful():
 		a.check.Mismatch()
-		t.differed = other
-	case other != "" && other == t.differed:
+		t.otherObject = other
+	case other != "" && other == t.otherObject:
 		// This is what the server answers, over any connection.
 		a.check.Agree()
 		r.Desync = false
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w Warning) bool { return w.Code == WarnDesync })
 		return false
 	case status/100 == 4 && a.check.Doubtful():
-		err := c.settleDoubt(ctx, a)
+		err := c.awaitDesync(ctx, a)
 		if err == nil {
 			return false
 		}
@@ -79,7 +79,7 @@ func (c *Client) doubt(ctx context.Context, a *attempt, status int) (repeat bool
 	return true
 }
 
-func (c *Client) settleDoubt(ctx context.Context, a *attempt) error {
+func (c *Client) awaitDesync(ctx context.Context, a *attempt) error {
 	if y := a.task.yields; y != nil {
 		y.stepAside()
 		defer y.stepBack()
@@ -93,7 +93,7 @@ func (t *task) resend(warnings int) {
 	r.Warnings = r.Warnings[:warnings]
 	if t.desyncs == 1 {
 		r.Desync = true
-		r.warn(WarnDesync, desyncWarning)
+		r.warn(WarnDesync, desyncResentWarning)
 	}
 	t.at = time.Time{}
 }
@@ -101,8 +101,8 @@ func (t *task) resend(warnings int) {
 // compareHandle notes whether the entity has the handle of the query.
 func (r *Result) compareHandle(resp *rdap.Response) {
 	handle := resp.Handle()
-	if r.named = handle != "" && strings.EqualFold(handle, r.Query.Name); !r.named {
-		r.handle = handle
+	if r.namesObject = handle != "" && strings.EqualFold(handle, r.Query.Name); !r.namesObject {
+		r.otherHandle = handle
 	}
 }
 

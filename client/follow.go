@@ -15,75 +15,75 @@ import (
 // A chase follows the links of an answer. The task of the lookup becomes, one
 // after another, that of each record that is pointed to, so that it waits for
 // their servers as it did for the first one; in the end it is the lookup's again.
-type chase struct {
-	root   *Result          // of the lookup
-	home   bootstrap.Answer // the server that it is from, first of URLs
-	now    pointer          // what the task asks for; its of is nil at first
-	ahead  []pointer        // the next one in front
-	seen   map[string]bool  // URLs by sameLink: each is asked once
-	parked int64            // octets of bodies, see park
+type linkWalk struct {
+	root    *Result          // of the lookup
+	origin  bootstrap.Answer // the server that it is from, first of URLs
+	current linkTarget       // what the task asks for; its of is nil at first
+	pending []linkTarget     // the next one in front
+	seen    map[string]bool  // URLs by sameLink: each is asked once
+	parked  int64            // octets of bodies, see park
 }
 
 // follow is asked when the result of a task is complete, and reports whether
 // there is something more to ask: the task is ready for it then.
-func (c *Client) follow(ctx context.Context, t *task) (again bool) {
-	if t.chase == nil {
-		if !c.chases(ctx, t) {
+func (c *Client) follow(ctx context.Context, t *task) (more bool) {
+	if t.walk == nil {
+		if !c.startWalk(ctx, t) {
 			return false
 		}
 	} else {
-		c.settle(t)
+		c.recordLink(t)
 	}
-	ch := t.chase
-	for len(ch.ahead) > 0 {
-		p := ch.ahead[0]
-		ch.ahead = ch.ahead[1:]
-		if key := sameLink(p.to); !ch.seen[key] {
-			ch.seen[key] = true
-			if c.turn(t, p) {
+	walk := t.walk
+	for len(walk.pending) > 0 {
+		p := walk.pending[0]
+		walk.pending = walk.pending[1:]
+		if key := sameLink(p.to); !walk.seen[key] {
+			walk.seen[key] = true
+			if c.startLink(t, p) {
 				return true
 			}
 		}
 	}
 	// All that the lookup is about has been asked.
-	t.result, t.search = ch.root, nil
-	t.servers, t.next = ch.home, 0
+	t.result, t.search = walk.root, nil
+	t.servers, t.server = walk.origin, 0
 	c.unpark(t)
 	return false
 }
 
 // chases begins a chase if there is something to follow.
-func (c *Client) chases(ctx context.Context, t *task) bool {
-	registrar, relations := c.wants(t.result)
+func (c *Client) startWalk(ctx context.Context, t *task) bool {
+	registrar, relations := c.linksWanted(t.result)
 	if !registrar && !relations || ctx.Err() != nil {
 		return false
 	}
 	r := t.result
-	base, rec := r.reread()
+	base, rec := r.decodeRecord()
 	if rec == nil {
 		return false
 	}
-	ch := &chase{root: r, seen: make(map[string]bool), home: t.servers}
-	ch.home.URLs = []string{t.servers.URLs[t.next]}
-	own := r.names(rec, base)
+	walk := &linkWalk{root: r, seen: make(map[string]bool), origin: t.servers}
+	walk.origin.URLs = []string{t.servers.URLs[t.server]}
+	own := r.selfURLs(rec, base)
 	if registrar {
-		ch.ahead = c.registrarPointers(r, rec, base, own, 1)
+		walk.pending = c.registrarTargets(r, rec, base, own, 1)
 	}
 	if relations {
-		related := c.relationPointers(r, rec, base)
+		related := c.relationTargets(r, rec, base)
 		c.warnUnlinked(r, related, own)
-		ch.ahead = append(ch.ahead, related...)
+		walk.pending = append(walk.pending, related...)
 	}
-	if len(ch.ahead) == 0 {
+	if len(walk.pending) == 0 {
 		return false
 	}
-	ch.see(own)
-	t.chase = ch
+	walk.markSeen(own)
+	t.walk = walk
 	return true
 }
 
 // reread returns the record of an answer and where it came from.
-func (r *Result) reread() (base *url.URL, rec *rdap.Record) {
+func (r *Result) decodeRecord() (base *url.URL, rec *rdap.Record) {
 	base, err := url.Parse(r.FinalURL)
 	if err != nil {
 		return nil, nil
@@ -97,14 +97,14 @@ func (r *Result) reread() (base *url.URL, rec *rdap.Record) {
 
 // see notes what a record was asked for as, and what it calls itself: neither is
 // asked for again (RFC 9083 section 4.2).
-func (ch *chase) see(own []*url.URL) {
+func (walk *linkWalk) markSeen(own []*url.URL) {
 	for _, u := range own {
-		ch.seen[sameLink(u)] = true
+		walk.seen[sameLink(u)] = true
 	}
 }
 
 // names are all URLs of a record.
-func (r *Result) names(rec *rdap.Record, base *url.URL) []*url.URL {
+func (r *Result) selfURLs(rec *rdap.Record, base *url.URL) []*url.URL {
 	list := append(selfLinks(rec.Links, base), base)
 	if u, err := url.Parse(r.URL); err == nil {
 		list = append(list, u)
@@ -114,28 +114,28 @@ func (r *Result) names(rec *rdap.Record, base *url.URL) []*url.URL {
 
 // turn makes the task one for p. It is false if p can't be asked; the result
 // that says why stands in its place then.
-func (c *Client) turn(t *task, p pointer) bool {
-	ch := t.chase
+func (c *Client) startLink(t *task, p linkTarget) bool {
+	walk := t.walk
 	if u, err := url.Parse(c.auth.withoutKeys(p.to.String())); err == nil {
 		p.to = u
 	}
-	r := &Result{Line: ch.root.Line, Query: p.query(), Relation: p.relation, Source: p.source, Entry: p.entry}
+	r := &Result{Line: walk.root.Line, Query: p.query(), Relation: p.relation, Source: p.source, Entry: p.entry}
 	r.Server, r.URL = weburl.Redact(splitLink(p.to).base), weburl.Redact(p.to.String())
 	r.FinalURL = r.URL
-	if e := c.mayTurn(t, p); e != nil {
+	if e := c.checkLink(t, p); e != nil {
 		r.Time = time.Now()
 		e.Server, e.URL = r.Server, r.URL
 		r.fail(e)
-		ch.attach(p, r)
+		walk.attach(p, r)
 		return false
 	}
-	ch.now, t.result, t.search = p, r, nil
+	walk.current, t.result, t.search = p, r, nil
 	t.servers = bootstrap.Answer{URLs: []string{r.Server}, Source: p.source, Entry: p.entry}
-	t.next, t.hop, t.at, t.limited = 0, nil, time.Time{}, time.Time{}
+	t.server, t.redirect, t.at, t.limited = 0, nil, time.Time{}, time.Time{}
 	return true
 }
 
-func (c *Client) mayTurn(t *task, p pointer) *Error {
+func (c *Client) checkLink(t *task, p linkTarget) *Error {
 	if p.to.Scheme == "http" && !c.cfg.AllowHTTP {
 		return &Error{
 			Code: CodeHTTPOnly, Err: bootstrap.ErrHTTPOnly,
@@ -156,71 +156,71 @@ func (c *Client) mayTurn(t *task, p pointer) *Error {
 // memory: it stays there until the chase ends, and those who read bodies must
 // not wait for that. What is parked has a bound of its own.
 func (c *Client) park(t *task) bool {
-	n := t.held
+	n := t.reserved
 	if c.parked.Add(n) > c.cfg.MaxMemory/4 {
 		c.parked.Add(-n)
 		return false
 	}
 	t.memory.release(t)
-	t.chase.parked += n
+	t.walk.parked += n
 	return true
 }
 
 // unpark gives the task all bodies of its results to account for.
 func (c *Client) unpark(t *task) {
-	n := t.chase.parked
-	t.chase.parked = 0
+	n := t.walk.parked
+	t.walk.parked = 0
 	c.parked.Add(-n)
 	t.memory.used.Add(n) // it is there, whether there is room or not
-	t.held += n
+	t.reserved += n
 }
 
 // settle does what follows from the result of what was pointed to.
-func (c *Client) settle(t *task) {
-	ch, r, p := t.chase, t.result, t.chase.now
+func (c *Client) recordLink(t *task) {
+	walk, r, p := t.walk, t.result, t.walk.current
 	if r.Time.IsZero() {
 		r.Time = time.Now() // it was not asked
 	}
-	ch.refuseKnown(r)
-	ch.attach(p, r)
+	walk.rejectSeen(r)
+	walk.attach(p, r)
 	if r.Err != nil && r.Err.Code == CodeCanceled {
-		ch.ahead = nil
+		walk.pending = nil
 		return
 	}
 	if p.relation != "" || r.Verdict != Registered {
 		return
 	}
 	// The others were other ways to the same.
-	ch.ahead = slices.DeleteFunc(ch.ahead, func(other pointer) bool { return other.relation == "" && other.of == p.of })
-	base, rec := r.reread()
+	walk.pending = slices.DeleteFunc(walk.pending, func(other linkTarget) bool { return other.relation == "" && other.from == p.from })
+	base, rec := r.decodeRecord()
 	if rec == nil {
 		return
 	}
-	own := r.names(rec, base)
-	more := slices.DeleteFunc(c.registrarPointers(r, rec, base, own, p.depth+1), func(m pointer) bool {
-		if ch.seen[sameLink(m.to)] {
-			ch.root.warn(WarnLinksCut, "related links lead round in a circle, which is cut: "+visible(r.URL)+" points back to "+visible(weburl.Redact(m.to.String())))
+	own := r.selfURLs(rec, base)
+	more := slices.DeleteFunc(c.registrarTargets(r, rec, base, own, p.depth+1), func(m linkTarget) bool {
+		if walk.seen[sameLink(m.to)] {
+			walk.root.warn(WarnLinksCut, "related links lead round in a circle, which is cut: "+visible(r.URL)+" points back to "+visible(weburl.Redact(m.to.String())))
 			return true
 		}
 		return false
 	})
-	ch.see(own)
+	walk.markSeen(own)
 	if len(more) > 0 && p.depth >= c.cfg.ReferralDepth {
-		ch.root.warn(WarnLinksCut, "related links go on after "+strconv.Itoa(p.depth)+" and are not followed: "+visible(weburl.Redact(more[0].to.String())))
+		walk.root.warn(WarnLinksCut, "related links go on after "+strconv.Itoa(p.depth)+" and are not followed: "+visible(weburl.Redact(more[0].to.String())))
 		more = nil
 	}
-	ch.ahead = append(more, ch.ahead...)
+	walk.pending = append(more, walk.pending...)
 }
 
 // refuseKnown refuses an answer that a redirect led to and that has been had
 // before: the registrar that sends on to the registry's record has none.
-func (ch *chase) refuseKnown(r *Result) {
+func (walk *linkWalk) rejectSeen(r *Result) {
 	if r.FinalURL == r.URL || r.Err != nil {
 		return
 	}
 	asked, err := url.Parse(r.URL)
 	final, e := url.Parse(r.FinalURL)
-	if err != nil || e != nil || sameLink(asked) == sameLink(final) || !ch.seen[sameLink(final)] {
+	if err != nil || e != nil || sameLink(asked) == sameLink(final) || !walk.seen[sameLink(final)] {
 		return
 	}
 	r.Raw = nil
@@ -232,18 +232,18 @@ func (ch *chase) refuseKnown(r *Result) {
 
 // attach puts a result where it belongs. Of several ways to the registrar the
 // last one tried counts that led there, or else the first.
-func (ch *chase) attach(p pointer, r *Result) {
+func (walk *linkWalk) attach(p linkTarget, r *Result) {
 	switch {
 	case p.relation != "":
-		ch.root.Related = append(ch.root.Related, r)
-	case p.of.Registrar == nil || r.Verdict == Registered:
-		p.of.Registrar = r
+		walk.root.Related = append(walk.root.Related, r)
+	case p.from.Registrar == nil || r.Verdict == Registered:
+		p.from.Registrar = r
 	}
 }
 
 // chaseAgain decides whether what was pointed to is asked once more: only after
 // a failure of the connection, and only once. The lookup has its answer already,
 // and a registrar that is not well must not be stormed.
-func (t *task) chaseAgain(most int) bool {
-	return t.result.Err.Code == CodeTransport && t.result.Attempts < min(most, 2)
+func (t *task) mayRetryLink(attempts int) bool {
+	return t.result.Err.Code == CodeTransport && t.result.Attempts < min(attempts, 2)
 }

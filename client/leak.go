@@ -46,7 +46,7 @@ func (c *Client) leaksTo(t *task, u *url.URL) bool {
 	if c.cfg.secrets.leak(u) {
 		return true
 	}
-	for _, base := range t.chase.home.URLs {
+	for _, base := range t.walk.origin.URLs {
 		from, err := url.Parse(base)
 		if err == nil && weburl.Origin(from) != weburl.Origin(u) && secret.NewSet(secret.OfURL(from)).InURL(u) {
 			return true

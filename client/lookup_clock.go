@@ -31,10 +31,10 @@ type clock struct {
 type clockState int
 
 const (
-	clockWaits  clockState = iota // for a connection, or for room: nothing counts
-	clockStream                   // it has a connection, maybe no stream yet
-	clockRuns                     // the server has the request
-	clockOver
+	clockPaused  clockState = iota // for a connection, or for room: nothing counts
+	clockHasConn                   // it has a connection, maybe no stream yet
+	clockRunning                   // the server has the request
+	clockEnded
 )
 
 // streamSlack is how late a stream may come before it counts that it came late:
@@ -42,12 +42,12 @@ const (
 const streamSlack = 5 * time.Millisecond
 
 // outOfTime is the cause of the end of an attempt that took too long.
-type outOfTime struct{}
+type attemptTimeout struct{}
 
-func (outOfTime) Error() string   { return "the attempt took too long" }
-func (outOfTime) Timeout() bool   { return true }
-func (outOfTime) Temporary() bool { return true }
-func (outOfTime) Is(target error) bool {
+func (attemptTimeout) Error() string   { return "the attempt took too long" }
+func (attemptTimeout) Timeout() bool   { return true }
+func (attemptTimeout) Temporary() bool { return true }
+func (attemptTimeout) Is(target error) bool {
 	return target == context.DeadlineExceeded
 }
 
@@ -56,14 +56,14 @@ func (outOfTime) Is(target error) bool {
 func newClock(limit, wait time.Duration, hooked bool, cancel context.CancelCauseFunc) *clock {
 	k := &clock{limit: limit, wait: wait, cancel: cancel, since: time.Now()}
 	if !hooked {
-		k.enter(clockRuns)
+		k.enter(clockRunning)
 	}
 	return k
 }
 
 // follow has the hooks report to the clock how far a request is, and call first for
 // the first byte of the response. One set of hooks for both costs less than two.
-func (k *clock) follow(ctx context.Context, first func()) context.Context {
+func (k *clock) withTrace(ctx context.Context, first func()) context.Context {
 	if k.hooks.GetConn == nil {
 		k.hooks = httptrace.ClientTrace{
 			GetConn: k.getConn, GotConn: k.gotConn, WroteHeaders: k.wroteHeaders, GotFirstResponseByte: first,
@@ -77,9 +77,9 @@ func (k *clock) follow(ctx context.Context, first func()) context.Context {
 	return httptrace.WithClientTrace(ctx, hooks)
 }
 
-func (k *clock) getConn(string)                { k.enter(clockWaits) }
-func (k *clock) gotConn(httptrace.GotConnInfo) { k.enter(clockStream) }
-func (k *clock) wroteHeaders()                 { k.enter(clockRuns) }
+func (k *clock) getConn(string)                { k.enter(clockPaused) }
+func (k *clock) gotConn(httptrace.GotConnInfo) { k.enter(clockHasConn) }
+func (k *clock) wroteHeaders()                 { k.enter(clockRunning) }
 
 // enter notes that the attempt is in another state.
 func (k *clock) enter(s clockState) {
@@ -88,19 +88,19 @@ func (k *clock) enter(s clockState) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.state == clockOver || k.state == s || k.state == clockRuns && s == clockStream {
+	if k.state == clockEnded || k.state == s || k.state == clockRunning && s == clockHasConn {
 		return
 	}
 	now := time.Now()
 	before, passed := k.state, now.Sub(k.since)
-	if before == clockRuns {
+	if before == clockRunning {
 		k.used += passed
 	}
 	k.state, k.since = s, now
 	switch {
-	case s == clockWaits:
+	case s == clockPaused:
 		k.set(k.wait)
-	case before == clockStream && s == clockRuns && passed < streamSlack:
+	case before == clockHasConn && s == clockRunning && passed < streamSlack:
 		k.since = now.Add(-passed) // the timer has been set for that
 	default:
 		// A connection that gives no stream in the time of an attempt is of no use.
@@ -125,7 +125,7 @@ func (k *clock) set(d time.Duration) {
 // goes off again.
 func (k *clock) fire() {
 	if k.up() {
-		k.cancel(outOfTime{})
+		k.cancel(attemptTimeout{})
 	}
 }
 
@@ -134,9 +134,9 @@ func (k *clock) up() bool {
 	defer k.mu.Unlock()
 	bound := k.limit - k.used
 	switch k.state {
-	case clockOver:
+	case clockEnded:
 		return false
-	case clockWaits:
+	case clockPaused:
 		if bound = k.wait; bound < 0 {
 			return false
 		}
@@ -145,10 +145,10 @@ func (k *clock) up() bool {
 		k.set(left)
 		return false
 	}
-	if k.state != clockWaits {
+	if k.state != clockPaused {
 		k.used = k.limit
 	}
-	k.state = clockOver
+	k.state = clockEnded
 	return true
 }
 
@@ -159,14 +159,14 @@ func (k *clock) pause() {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.state == clockRuns {
+	if k.state == clockRunning {
 		k.used += time.Since(k.since)
-		k.state, k.since = clockWaits, time.Now()
+		k.state, k.since = clockPaused, time.Now()
 		k.set(-1)
 	}
 }
 
-func (k *clock) resume() { k.enter(clockRuns) }
+func (k *clock) resume() { k.enter(clockRunning) }
 
 // stop ends the clock; nothing fires afterwards.
 func (k *clock) stop() {
@@ -175,7 +175,7 @@ func (k *clock) stop() {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.state = clockOver
+	k.state = clockEnded
 	k.set(-1)
 }
 
@@ -194,5 +194,5 @@ func (k *clock) spent() time.Duration {
 func (k *clock) expired() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.state == clockOver
+	return k.state == clockEnded
 }

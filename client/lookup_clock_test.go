@@ -37,7 +37,7 @@ func TestClock(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				k := newClock(limit, c.wait, c.hooked, cancel)
-				hooks := httptrace.ContextClientTrace(k.follow(ctx, nil))
+				hooks := httptrace.ContextClientTrace(k.withTrace(ctx, nil))
 				for _, s := range c.steps {
 					switch s {
 					case 'W':

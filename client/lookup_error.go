@@ -21,8 +21,8 @@ func (a *attempt) transportError(u *url.URL, err error) *Error {
 	at := stepSent
 	if pe, ok := errors.AsType[*pool.Error](err); ok {
 		at = stepOf(pe.Step)
-	} else if a.watch != nil {
-		at = a.watch.step()
+	} else if a.steps != nil {
+		at = a.steps.step()
 	}
 	return a.failure(u, at, err)
 }
@@ -56,7 +56,7 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		return e
 	}
 	if inside, ok := errors.AsType[*pool.AddressError](err); ok {
-		a.ledInside(e, host, inside)
+		a.notPublic(e, host, inside)
 		return e
 	}
 	if cause, ok := errors.AsType[*pool.ProxyError](err); ok {
@@ -71,7 +71,7 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		}
 		e.Hint = "check the network; if it works, the registry names a server that is gone"
 		switch {
-		case a.led || a.task.chase != nil:
+		case a.redirected || a.task.walk != nil:
 			e.Hint = "check the network; if it works, the link leads to a server that is gone"
 		case a.task.result.Source == bootstrap.SourceServer:
 			e.Hint = "check the network, and the name"

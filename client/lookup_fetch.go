@@ -22,7 +22,7 @@ type attempt struct {
 	c     *Client
 	outer context.Context // the caller's
 	ctx   context.Context // the attempt's own, with its deadline
-	watch *progress       // nil with a pool, which tells the step itself
+	steps *traceSteps     // nil with a pool, which tells the step itself
 	clock *clock          // nil: no bound
 	start time.Time
 
@@ -32,9 +32,9 @@ type attempt struct {
 
 	check pool.Check // of the last response
 
-	led    bool  // by a redirect
-	cached bool  // the response is from the cache
-	stale  *kept // what it has and is asked about; nil: nothing
+	redirected bool  // by a redirect
+	cached     bool  // the response is from the cache
+	stale      *kept // what it has and is asked about; nil: nothing
 }
 
 // newAttempt bounds an attempt that has so many alternatives left: by the
@@ -44,7 +44,7 @@ type attempt struct {
 func (c *Client) newAttempt(ctx context.Context, t *task, more int) (*attempt, context.CancelFunc) {
 	a := &attempt{c: c, outer: ctx, ctx: ctx, task: t, start: time.Now()}
 	whole := time.Duration(-1)
-	if t.chase != nil && t.chase.now.relation == "" && c.cfg.ReferralTimeout > 0 && (c.cfg.Timeout < 0 || c.cfg.ReferralTimeout < c.cfg.Timeout) {
+	if t.walk != nil && t.walk.current.relation == "" && c.cfg.ReferralTimeout > 0 && (c.cfg.Timeout < 0 || c.cfg.ReferralTimeout < c.cfg.Timeout) {
 		whole = c.cfg.ReferralTimeout
 	}
 	if deadline, ok := ctx.Deadline(); ok && more > 0 {
@@ -71,12 +71,12 @@ func (c *Client) newAttempt(ctx context.Context, t *task, more int) (*attempt, c
 		a.clock = newClock(c.cfg.Timeout, wait, pooled, stop)
 	}
 	if !pooled {
-		a.watch = newProgress(c.cfg.ConnectTimeout, func() { stop(errConnectTimeout) })
-		a.ctx = a.watch.follow(a.ctx)
+		a.steps = newTraceSteps(c.cfg.ConnectTimeout, func() { stop(errConnectTimeout) })
+		a.ctx = a.steps.withTrace(a.ctx)
 	}
 	t.clock = a.clock
 	return a, func() {
-		a.watch.stop()
+		a.steps.stop()
 		a.clock.stop()
 		t.clock = nil
 		stop(nil)
@@ -96,7 +96,7 @@ func (c *Client) bodyLimit(status int) int64 {
 }
 
 // answer is a response with its body read.
-type answer struct {
+type response struct {
 	status      int
 	contentType string
 	retryAfter  string
@@ -110,28 +110,28 @@ type answer struct {
 // one whose body would have been the answer and could not be read. If a request
 // has to wait for its host, there is neither, and the task's hop says where to go
 // on; a fetch of such a task does so.
-func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
-	way := (*trail)(nil)
-	if from := a.task.hop; from != nil {
-		u, way, a.task.hop, a.led = from.to, from.way, nil, true
+func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
+	way := (*redirectChain)(nil)
+	if from := a.task.redirect; from != nil {
+		u, way, a.task.redirect, a.redirected = from.to, from.chain, nil, true
 	} else {
-		way = newTrail(&a.c.cfg)
+		way = newRedirectChain(&a.c.cfg)
 	}
 	for {
 		resp := a.recall(r, u)
 		if resp == nil {
 			if !a.enter(u, way) {
-				return answer{}, nil
+				return response{}, nil
 			}
 			var err error
 			if resp, err = a.get(r, u); err != nil {
-				return answer{}, a.transportError(u, err)
+				return response{}, a.transportError(u, err)
 			}
 			resp = a.revalidated(u, resp)
 		}
 		if resp.StatusCode == http.StatusSwitchingProtocols {
 			resp.Body.Close() // what follows is no body, and need not end
-			return answer{}, &Error{Code: CodeTransport, Message: visible(u.Host) + " switched protocols without being asked to (101)"}
+			return response{}, &Error{Code: CodeTransport, Message: visible(u.Host) + " switched protocols without being asked to (101)"}
 		}
 		a.task.firstByte() // not every transport calls the hook, and what is cached comes without
 		r.Status, r.Header, r.Cached = resp.StatusCode, resp.Header, a.cached
@@ -144,15 +144,15 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 			}
 			next, e := way.next(u, resp)
 			resp.Body.Close()
-			a.redirected(r)
+			a.observeRedirect(r)
 			if e != nil {
-				return answer{}, e
+				return response{}, e
 			}
 			a.remember(u, resp, nil)
-			a.led = true
+			a.redirected = true
 			a.c.cfg.Logger.Debug("redirect", "from", weburl.Redact(u.String()), "to", weburl.Redact(next.String()), "status", resp.StatusCode)
 			if a.c.isClosed() {
-				return answer{}, closedWhile("following the redirect to "+visible(weburl.Redact(next.String())), nil)
+				return response{}, closedWhile("following the redirect to "+visible(weburl.Redact(next.String())), nil)
 			}
 			u = next
 			continue
@@ -164,7 +164,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 				raw = nil
 			}
 		}
-		got := answer{
+		got := response{
 			status: resp.StatusCode, raw: raw, url: u,
 			contentType: resp.Header.Get("Content-Type"), retryAfter: resp.Header.Get("Retry-After"),
 		}
@@ -173,7 +173,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (answer, *Error) {
 			// The status of a refusal stands without its body; a caller that
 			// gave up wants no verdict at all.
 			if resp.StatusCode/100 == 2 || a.outer.Err() != nil {
-				return answer{}, e
+				return response{}, e
 			}
 			got.cut = e.Message
 		} else {
@@ -194,7 +194,7 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 	a.check = pool.Check{}
 	ctx = pool.WithCheck(pool.WithTrace(ctx, &r.Conn), &a.check)
 	if a.clock != nil {
-		ctx = a.clock.follow(ctx, a.task.firstByte)
+		ctx = a.clock.withTrace(ctx, a.task.firstByte)
 	} else {
 		ctx = a.task.watchFirstByte(ctx)
 	}
@@ -211,8 +211,8 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 		a.stale.askAbout(req.Header)
 	}
 	resp, err := a.c.send(req)
-	if err == nil && a.watch != nil && r.Conn.ConnID == 0 { // else there is a pool behind the transport
-		a.watch.tell(&r.Conn, resp)
+	if err == nil && a.steps != nil && r.Conn.ConnID == 0 { // else there is a pool behind the transport
+		a.steps.fill(&r.Conn, resp)
 	}
 	return resp, err
 }
@@ -274,8 +274,8 @@ func (a *attempt) bodyError(u *url.URL, status int, err error) *Error {
 	if e := encodingFailure(visible(u.Host), err); e != nil {
 		return e
 	}
-	if a.watch != nil {
-		a.watch.at(stepBody)
+	if a.steps != nil {
+		a.steps.at(stepBody)
 	}
 	return a.failure(u, stepBody, err)
 }

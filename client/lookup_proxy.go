@@ -52,7 +52,7 @@ func proxyMayRecover(err error) bool {
 	case !ok:
 		return false
 	case cause.Status != 0:
-		return unwell(cause.Status)
+		return isOutageStatus(cause.Status)
 	case isRefused(cause):
 		return true
 	}

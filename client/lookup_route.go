@@ -25,8 +25,8 @@ func (c *Client) blame(ctx context.Context, t *task) {
 	if ctx.Err() != nil {
 		return
 	}
-	t.wary = c.mayBeSession(t)
-	if !t.wary && !faulty(r) {
+	t.suspectSession = c.mayBeSession(t)
+	if !t.suspectSession && !faulty(r) {
 		return
 	}
 	t.faults++
@@ -56,10 +56,10 @@ type sessionSuspecter interface {
 func (c *Client) mayBeSession(t *task) bool {
 	r := t.result
 	s, ok := c.cfg.Transport.(sessionSuspecter)
-	if !ok || t.warned || r.Conn.ConnID == 0 || !r.walled() || !s.SuspectSession(r.Conn.ConnID) {
+	if !ok || t.sessionRetried || r.Conn.ConnID == 0 || !r.walled() || !s.SuspectSession(r.Conn.ConnID) {
 		return false
 	}
-	t.warned = true
+	t.sessionRetried = true
 	return true
 }
 

@@ -80,35 +80,35 @@ func stepOf(s pool.Step) step {
 
 // progress follows a request through a transport that is no pool, by the
 // callbacks of net/http.
-type progress struct {
+type traceSteps struct {
 	now    atomic.Int32
 	reused atomic.Bool
 	remote atomic.Pointer[string]
 
 	bound      time.Duration // of setting up a connection
-	late       func()        // called when that takes longer
+	onLate     func()        // called when that takes longer
 	once       sync.Once
 	connecting atomic.Pointer[time.Timer] // nil before it has begun
 }
 
 // newProgress takes a request for sent until it is heard of a connection, as
 // transports that call none of the hooks never tell.
-func newProgress(bound time.Duration, late func()) *progress {
-	p := &progress{bound: bound, late: late}
+func newTraceSteps(bound time.Duration, late func()) *traceSteps {
+	p := &traceSteps{bound: bound, onLate: late}
 	p.at(stepSent)
 	return p
 }
 
-func (p *progress) step() step { return step(p.now.Load()) }
+func (p *traceSteps) step() step { return step(p.now.Load()) }
 
-func (p *progress) at(s step) { p.now.Store(int32(s)) }
+func (p *traceSteps) at(s step) { p.now.Store(int32(s)) }
 
-func (p *progress) follow(ctx context.Context) context.Context {
+func (p *traceSteps) withTrace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn:           func(string) { p.at(stepQueue) },
-		DNSStart:          func(httptrace.DNSStartInfo) { p.connects(stepResolve) },
-		ConnectStart:      func(_, _ string) { p.connects(stepConnect) },
-		TLSHandshakeStart: func() { p.connects(stepHandshake) },
+		DNSStart:          func(httptrace.DNSStartInfo) { p.startConnect(stepResolve) },
+		ConnectStart:      func(_, _ string) { p.startConnect(stepConnect) },
+		TLSHandshakeStart: func() { p.startConnect(stepHandshake) },
 		GotConn: func(i httptrace.GotConnInfo) {
 			p.reused.Store(i.Reused)
 			if i.Conn != nil {
@@ -122,19 +122,19 @@ func (p *progress) follow(ctx context.Context) context.Context {
 
 // connects notes that a connection is being set up for the request. The transport
 // may give it another one meanwhile.
-func (p *progress) connects(s step) {
+func (p *traceSteps) startConnect(s step) {
 	p.at(s)
 	p.once.Do(func() {
 		p.connecting.Store(time.AfterFunc(p.bound, func() {
 			if s := p.step(); s > stepQueue && s < stepSent {
-				p.late()
+				p.onLate()
 			}
 		}))
 	})
 }
 
 // stop ends what the progress bounds; p may be nil.
-func (p *progress) stop() {
+func (p *traceSteps) stop() {
 	if p == nil {
 		return
 	}
@@ -144,7 +144,7 @@ func (p *progress) stop() {
 }
 
 // tell fills in what can be known of a foreign transport's connection.
-func (p *progress) tell(t *pool.Trace, resp *http.Response) {
+func (p *traceSteps) fill(t *pool.Trace, resp *http.Response) {
 	t.Reused = p.reused.Load()
 	if remote := p.remote.Load(); remote != nil {
 		t.RemoteAddr = *remote

@@ -19,7 +19,7 @@ func mediaType(contentType string) string {
 }
 
 // labelled says what a body is labelled as, for the end of a clause.
-func labelled(contentType string) string {
+func contentTypeNote(contentType string) string {
 	if contentType == "" {
 		return " without a content type"
 	}

@@ -12,7 +12,7 @@ func (r *Result) Response() (*rdap.Response, error) {
 	if len(r.Raw) == 0 {
 		return nil, r.noAnswer()
 	}
-	if r.parsed != nil && len(r.Raw) == len(r.of) && &r.Raw[0] == &r.of[0] {
+	if r.parsed != nil && len(r.Raw) == len(r.parsedRaw) && &r.Raw[0] == &r.parsedRaw[0] {
 		return r.parsed, nil
 	}
 	return rdap.Parse(r.Raw)
@@ -21,7 +21,7 @@ func (r *Result) Response() (*rdap.Response, error) {
 // parse checks r.Raw once for all who read it.
 func (r *Result) parse() (*rdap.Response, error) {
 	resp, err := rdap.Parse(r.Raw)
-	r.parsed, r.of = resp, r.Raw
+	r.parsed, r.parsedRaw = resp, r.Raw
 	return resp, err
 }
 

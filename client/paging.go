@@ -66,7 +66,7 @@ func (r *Result) Objects() iter.Seq2[*rdap.Record, error] {
 const (
 	maxPages      = 1000
 	maxEmptyPages = 3 // in a row
-	maxShare      = 4 // a search holds this part of Config.MaxMemory at most, and one page more
+	memoryShare   = 4 // a search holds this part of Config.MaxMemory at most, and one page more
 )
 
 // nextURL is where the next page is, and why it is not followed if it is not. The

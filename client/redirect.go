@@ -20,7 +20,7 @@ func isRedirect(status int) bool {
 }
 
 // A trail is the chain of redirects of one request (RFC 7480 section 5.2).
-type trail struct {
+type redirectChain struct {
 	max       int
 	allowHTTP bool
 	secrets   *secretsByOrigin
@@ -28,14 +28,14 @@ type trail struct {
 	urls      []string    // in normal spelling, the one asked first in front; empty before the first redirect
 }
 
-func newTrail(cfg *Config) *trail {
-	return &trail{max: cfg.MaxRedirects, allowHTTP: cfg.AllowHTTP, secrets: cfg.secrets}
+func newRedirectChain(cfg *Config) *redirectChain {
+	return &redirectChain{max: cfg.MaxRedirects, allowHTTP: cfg.AllowHTTP, secrets: cfg.secrets}
 }
 
 // next returns where resp, the answer of from, says to go. The Location is used
 // as it stands but for its fragment and any user in it: nothing that was meant
 // for one origin goes to another, and no parameters are added.
-func (t *trail) next(from *url.URL, resp *http.Response) (*url.URL, *Error) {
+func (t *redirectChain) next(from *url.URL, resp *http.Response) (*url.URL, *Error) {
 	if len(t.urls) == 0 {
 		t.urls = append(t.urls, weburl.Normalize(from))
 		t.keys = secret.NewSet(secret.OfURL(from))

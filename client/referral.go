@@ -34,10 +34,10 @@ const DefaultReferralDepth = 3
 const maxLinks = 16
 
 // A pointer is what a record points to.
-type pointer struct {
+type linkTarget struct {
 	to       *url.URL
 	relation Relation         // empty: it is the registrar's record of a domain
-	of       *Result          // which points there
+	from     *Result          // which points there
 	depth    int              // 1: of is the registry's
 	source   bootstrap.Source // how to was found
 	entry    string
@@ -45,7 +45,7 @@ type pointer struct {
 
 // wants reports whether links of a result are to be followed: to the registrar,
 // and by relations.
-func (c *Client) wants(r *Result) (registrar, relations bool) {
+func (c *Client) linksWanted(r *Result) (registrar, relations bool) {
 	if r.Verdict != Registered && r.Verdict != Found || r.Registrar != nil || r.Related != nil {
 		return false, false
 	}
@@ -65,11 +65,11 @@ func (c *Client) wants(r *Result) (registrar, relations bool) {
 
 // registrarPointers returns where the registrar's record of r's domain is said
 // to be, which is under none of its own names.
-func (c *Client) registrarPointers(r *Result, rec *rdap.Record, base *url.URL, own []*url.URL, depth int) []pointer {
-	var list []pointer
+func (c *Client) registrarTargets(r *Result, rec *rdap.Record, base *url.URL, own []*url.URL, depth int) []linkTarget {
+	var list []linkTarget
 	for _, u := range registrarLinks(rec, r.Query, base) {
 		if !isAmong(u, own) {
-			list = append(list, pointer{to: u, of: r, depth: depth, source: bootstrap.SourceReferral})
+			list = append(list, linkTarget{to: u, from: r, depth: depth, source: bootstrap.SourceReferral})
 		}
 	}
 	if len(list) > 0 || depth > 1 {
@@ -88,20 +88,20 @@ func (c *Client) registrarPointers(r *Result, rec *rdap.Record, base *url.URL, o
 	if u == nil {
 		return nil
 	}
-	p := pointer{to: u, of: r, depth: depth, source: bootstrap.SourceReferral, entry: "IANA registrar " + id}
+	p := linkTarget{to: u, from: r, depth: depth, source: bootstrap.SourceReferral, entry: "IANA registrar " + id}
 	if users {
 		p.source = bootstrap.SourceOverride
 	}
-	return []pointer{p}
+	return []linkTarget{p}
 }
 
 // relationPointers returns what r is related to.
-func (c *Client) relationPointers(r *Result, rec *rdap.Record, base *url.URL) []pointer {
-	var list []pointer
+func (c *Client) relationTargets(r *Result, rec *rdap.Record, base *url.URL) []linkTarget {
+	var list []linkTarget
 	for _, relation := range c.cfg.Related {
 		links := relationLinks(rec, relation, base)
 		for _, u := range links[:min(len(links), maxLinks)] {
-			list = append(list, pointer{to: u, relation: relation, of: r, depth: 1, source: bootstrap.SourceReferral})
+			list = append(list, linkTarget{to: u, relation: relation, from: r, depth: 1, source: bootstrap.SourceReferral})
 		}
 	}
 	return list
@@ -109,9 +109,9 @@ func (c *Client) relationPointers(r *Result, rec *rdap.Record, base *url.URL) []
 
 // warnUnlinked warns of relations that were asked for and that lead nowhere: who
 // sees nothing of them would take that for no answer at all.
-func (c *Client) warnUnlinked(r *Result, related []pointer, own []*url.URL) {
+func (c *Client) warnUnlinked(r *Result, related []linkTarget, own []*url.URL) {
 	for i, relation := range c.cfg.Related {
-		linked := func(p pointer) bool { return p.relation == relation && !isAmong(p.to, own) }
+		linked := func(p linkTarget) bool { return p.relation == relation && !isAmong(p.to, own) }
 		if !slices.ContainsFunc(related, linked) && !slices.Contains(c.cfg.Related[:i], relation) {
 			r.warn(WarnNoLink, "the answer has no link "+string(relation)+" to follow")
 		}
@@ -119,16 +119,16 @@ func (c *Client) warnUnlinked(r *Result, related []pointer, own []*url.URL) {
 }
 
 // query returns what is asked at p.
-func (p pointer) query() Query {
+func (p linkTarget) query() Query {
 	if p.relation == "" {
-		q := p.of.Query
+		q := p.from.Query
 		q.URL, q.Note = p.to.String(), ""
 		return q
 	}
 	if q, ok, err := parseURL(p.to.String(), "", ""); ok && err == nil {
 		return q
 	}
-	return Query{Text: weburl.Redact(p.to.String()), Type: p.of.Query.Type, URL: p.to.String()}
+	return Query{Text: weburl.Redact(p.to.String()), Type: p.from.Query.Type, URL: p.to.String()}
 }
 
 // joinURL returns the URL of a query at a server, nil if that has no URL.

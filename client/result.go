@@ -60,12 +60,12 @@ type Result struct {
 	Shared     bool  // the response is that of an identical query which was under way; Attempts, Elapsed and Conn are that query's
 	SharedLine int64 // number of the input line whose response it is; 0 outside a Batch, and if not Shared
 
-	parsed *rdap.Response // of the Raw that the lookup got; nil if that is not RDAP
-	of     []byte         // that Raw: the field may be given another slice
-	named  bool           // the response names what was asked for
-	handle string         // of an entity, if it is another one than was asked for
+	parsed      *rdap.Response // of the Raw that the lookup got; nil if that is not RDAP
+	parsedRaw   []byte         // that Raw: the field may be given another slice
+	namesObject bool           // the response names what was asked for
+	otherHandle string         // of an entity, if it is another one than was asked for
 
-	holder *task // to which its batch accounts Raw; nil once the consumer has the result
+	memoryOwner *task // to which its batch accounts Raw; nil once the consumer has the result
 }
 
 // failure returns Err if the question was not answered. It returns the

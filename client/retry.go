@@ -19,51 +19,51 @@ import (
 // A task is a lookup on its way to its result. It is made of single requests, so
 // that it can wait between them without holding anything up.
 type task struct {
-	result  *Result
-	servers bootstrap.Answer
-	next    int     // index of the server to ask
-	hop     *hop    // a redirect that is still to be followed; nil: ask the server
-	search  *search // of searches; nil before the first request
-	chase   *chase  // of what the lookup's answer links to; nil before
-	batch   bool
-	memory  *bodies // that account for the answer
+	result   *Result
+	servers  bootstrap.Answer
+	server   int              // index of the server to ask
+	redirect *pendingRedirect // a redirect that is still to be followed; nil: ask the server
+	search   *search          // of searches; nil before the first request
+	walk     *linkWalk        // of what the lookup's answer links to; nil before
+	batch    bool
+	memory   *bodies // that account for the answer
 
-	host   *host   // at which the next request goes
-	taken  bool    // host has granted it
-	ticket ticket  // with which it did
-	clock  *clock  // of the attempt under way; nil: no bound
-	avoid  []int64 // connections that failed; see blame
-	faults int     // attempts that failed for what may be the connection's fault
-	wary   bool    // the last response may be due to a resumed session
-	warned bool    // that was so of one response, for which there was a repetition
-	beside int     // lookups of its batch at host, itself included
+	host           *host   // at which the next request goes
+	taken          bool    // host has granted it
+	ticket         ticket  // with which it did
+	clock          *clock  // of the attempt under way; nil: no bound
+	avoid          []int64 // connections that failed; see blame
+	faults         int     // attempts that failed for what may be the connection's fault
+	suspectSession bool    // the last response may be due to a resumed session
+	sessionRetried bool    // that was so of one response, for which there was a repetition
+	beside         int     // lookups of its batch at host, itself included
 
-	walled   bool      // the last response was a refusal that is not RDAP
-	spared   int       // requests that failed in an outage, and do not count as attempts
-	failedAt time.Time // when a request failed last as it does in an outage
+	walled         bool      // the last response was a refusal that is not RDAP
+	outageFailures int       // requests that failed in an outage, and do not count as attempts
+	failedAt       time.Time // when a request failed last as it does in an outage
 
-	at      time.Time // not before: back-off
-	limited time.Time // when a server first said that it is too much
-	held    int64     // octets of its body that are accounted for
+	at       time.Time // not before: back-off
+	limited  time.Time // when a server first said that it is too much
+	reserved int64     // octets of its body that are accounted for
 
-	yields   yielder // of a batch; nil: nobody else could start meanwhile
-	desyncs  int     // requests sent again because of what the connection brought
-	differed string  // what the response to the last of them was about, if something else
+	yields      yielder // of a batch; nil: nobody else could start meanwhile
+	desyncs     int     // requests sent again because of what the connection brought
+	otherObject string  // what the response to the last of them was about, if something else
 
 	heard atomic.Bool            // the response has begun: no other query may share it
 	hooks *httptrace.ClientTrace // see watchFirstByte; nil before the first request
 }
 
 // A hop is a redirect that is to be followed when its host allows it.
-type hop struct {
-	to  *url.URL
-	way *trail
+type pendingRedirect struct {
+	to    *url.URL
+	chain *redirectChain
 }
 
 // Back-off between requests for one query.
 const (
 	retryBase = 500 * time.Millisecond
-	retryMost = 30 * time.Second
+	retryMax  = 30 * time.Second
 )
 
 // newTask makes the task of asking servers for r.Query.
@@ -75,7 +75,7 @@ func (c *Client) newTask(r *Result, servers bootstrap.Answer) *task {
 // run takes a task to its end, and what its answer links to.
 func (c *Client) run(ctx context.Context, t *task) {
 	defer t.memory.release(t)
-	for again := true; again; again = c.follow(ctx, t) {
+	for more := true; more; more = c.follow(ctx, t) {
 		c.complete(ctx, t)
 	}
 	t.result.Time = time.Now()
@@ -83,24 +83,24 @@ func (c *Client) run(ctx context.Context, t *task) {
 
 // complete makes the requests of a task until its result is complete.
 func (c *Client) complete(ctx context.Context, t *task) {
-	for c.await(ctx, t) && c.try(ctx, t) {
+	for c.await(ctx, t) && c.step(ctx, t) {
 		t.memory.rest(t)
 		t.restart()
 	}
-	t.settle()
+	t.finishSearch()
 }
 
 // request makes one request, with the redirects that it leads to, and reports
 // whether it has to be made again: at t.host, not before t.at. If not, the result
 // says what came of it.
-func (c *Client) request(ctx context.Context, t *task) (again bool) {
+func (c *Client) doRequest(ctx context.Context, t *task) (more bool) {
 	r := t.result
 	start := time.Now()
 	defer func() {
 		r.Time = time.Now()
 		r.Elapsed += r.Time.Sub(start)
 	}()
-	base := t.servers.URLs[t.next]
+	base := t.servers.URLs[t.server]
 	r.Server = weburl.Redact(base)
 	if ctx.Err() != nil || c.isClosed() {
 		t.giveBack()
@@ -108,12 +108,12 @@ func (c *Client) request(ctx context.Context, t *task) (again bool) {
 		return false
 	}
 	u := (*url.URL)(nil)
-	if t.hop == nil {
+	if t.redirect == nil {
 		var e *Error
 		if u, e = c.begin(t, base); e != nil {
 			t.giveBack()
 			r.fail(e)
-			return c.next(ctx, t, true)
+			return c.decideRetry(ctx, t, true)
 		}
 	}
 	a, cancel := c.newAttempt(ctx, t, c.alternatives(t))
@@ -125,7 +125,7 @@ func (c *Client) request(ctx context.Context, t *task) (again bool) {
 	}()
 	warnings := len(r.Warnings)
 	got, e := a.fetch(r, u)
-	if t.hop != nil {
+	if t.redirect != nil {
 		return true
 	}
 	unreachable := false
@@ -141,14 +141,14 @@ func (c *Client) request(ctx context.Context, t *task) (again bool) {
 	}
 	c.blame(ctx, t)
 	a.report(r)
-	if e == nil && c.doubt(ctx, a, got.status) {
+	if e == nil && c.checkDesync(ctx, a, got.status) {
 		t.resend(warnings)
 		return true
 	}
-	if again = c.next(ctx, t, unreachable); again && !unreachable {
+	if more = c.decideRetry(ctx, t, unreachable); more && !unreachable {
 		r.Warnings = r.Warnings[:warnings] // they are about what is asked again
 	}
-	return again
+	return more
 }
 
 // begin clears what came of an earlier request and returns the URL to ask.
@@ -160,7 +160,7 @@ func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
 	}
 	target := t.requestURL(base)
 	r.URL, r.FinalURL = weburl.Redact(target), weburl.Redact(target)
-	r.Status, r.Header, r.Raw, r.Err, r.Other, r.named, r.handle = 0, nil, nil, nil, "", false, ""
+	r.Status, r.Header, r.Raw, r.Err, r.Other, r.namesObject, r.otherHandle = 0, nil, nil, nil, "", false, ""
 	t.memory.release(t)
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {
@@ -179,58 +179,58 @@ func (t *task) giveBack() {
 
 // alternatives is how many more servers there are to ask after this one.
 func (c *Client) alternatives(t *task) int {
-	return max(min(len(t.servers.URLs)-1-t.next, c.cfg.Attempts-t.result.Attempts), 0)
+	return max(min(len(t.servers.URLs)-1-t.server, c.cfg.Attempts-t.result.Attempts), 0)
 }
 
 // next decides what to do after a request: to ask another server if this one
 // cannot be reached, to ask again later if the failure may pass, or nothing.
-func (c *Client) next(ctx context.Context, t *task, unreachable bool) (again bool) {
+func (c *Client) decideRetry(ctx context.Context, t *task, unreachable bool) (more bool) {
 	r := t.result
 	if r.Err == nil || r.Verdict.Answered() || ctx.Err() != nil {
 		return false
 	}
-	left := r.Attempts-t.spared < c.cfg.Attempts
-	if unreachable && left && t.next+1 < len(t.servers.URLs) {
-		t.next++
+	left := r.Attempts-t.outageFailures < c.cfg.Attempts
+	if unreachable && left && t.server+1 < len(t.servers.URLs) {
+		t.server++
 		t.at = time.Time{}
 		r.warn(WarnOtherServer, "asked another server: "+r.Err.Message)
 		return true
 	}
 	now := time.Now()
 	switch {
-	case t.chase != nil:
-		if !t.chaseAgain(c.cfg.Attempts) {
+	case t.walk != nil:
+		if !t.mayRetryLink(c.cfg.Attempts) {
 			return false
 		}
 	case r.Verdict == RateLimited:
-		return r.Attempts < c.patience(t) && c.mayWait(ctx, t, now)
-	case t.wary && left:
+		return r.Attempts < c.maxThrottledAttempts(t) && c.mayWait(ctx, t, now)
+	case t.suspectSession && left:
 		t.at = time.Time{}
 		return true
 	case !transient(r) && !(t.walled && t.batch):
 		return false
 	case c.waitsForRestart(t, now):
-		t.spared++
+		t.outageFailures++
 	case !left:
 		return false
 	}
 	t.failedAt = now
 	if unreachable {
-		t.next = (t.next + 1) % len(t.servers.URLs)
+		t.server = (t.server + 1) % len(t.servers.URLs)
 	}
-	t.at = now.Add(jitter(retryBase, retryMost, r.Attempts))
+	t.at = now.Add(jitter(retryBase, retryMax, r.Attempts))
 	deadline, ok := ctx.Deadline()
 	return !ok || t.at.Before(deadline)
 }
 
 // maxSpared bounds the requests for one query of a batch that fail while its
 // server is away.
-const maxSpared = 200
+const maxOutageFailures = 200
 
 // waitsForRestart reports whether a query of a batch is repeated beyond its
 // number, because its only server is away: the query has nothing to do with it.
 func (c *Client) waitsForRestart(t *task, now time.Time) bool {
-	if !t.batch || c.cfg.Attempts == 1 || t.spared >= maxSpared || len(t.servers.URLs) > 1 || t.host == nil {
+	if !t.batch || c.cfg.Attempts == 1 || t.outageFailures >= maxOutageFailures || len(t.servers.URLs) > 1 || t.host == nil {
 		return false
 	}
 	return t.host.outage(now, c.maxWait(t), t.failedAt)
@@ -239,7 +239,7 @@ func (c *Client) waitsForRestart(t *task, now time.Time) bool {
 // patience is how often a query may be sent that is refused as one too many. In
 // a batch that is how server and queue find out how much is not too much, and no
 // fault of the query.
-func (c *Client) patience(t *task) int {
+func (c *Client) maxThrottledAttempts(t *task) int {
 	if t.batch && c.cfg.Attempts > 1 {
 		return 10 * c.cfg.Attempts
 	}
@@ -249,8 +249,8 @@ func (c *Client) patience(t *task) int {
 // Back-off of a query that was refused as one too many by a server that does not
 // say when to come back. The host pauses beside that if it has to.
 const (
-	refusedBase = 250 * time.Millisecond
-	refusedMost = 2 * time.Second
+	throttledBase = 250 * time.Millisecond
+	throttledMax  = 2 * time.Second
 )
 
 // mayWait decides whether a query that was refused as one too many is sent again,
@@ -258,7 +258,7 @@ const (
 func (c *Client) mayWait(ctx context.Context, t *task, now time.Time) bool {
 	t.at = now.Add(t.result.Err.RetryAfter)
 	if t.result.Err.RetryAfter <= 0 {
-		t.at = now.Add(jitter(refusedBase, refusedMost, t.result.Attempts))
+		t.at = now.Add(jitter(throttledBase, throttledMax, t.result.Attempts))
 	}
 	if t.limited.IsZero() {
 		t.limited = now
@@ -305,20 +305,20 @@ func transient(r *Result) bool {
 	case CodeProxy:
 		return proxyMayRecover(r.Err.Err)
 	case CodeTLS:
-		return !settled(r.Err.Err)
+		return !isPermanentTLS(r.Err.Err)
 	case CodeServerError:
 		return true
 	}
 	return false
 }
 
-func unwell(status int) bool {
+func isOutageStatus(status int) bool {
 	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 
 // settled reports whether a handshake failed by what the two sides are, and
 // would again.
-func settled(err error) bool {
+func isPermanentTLS(err error) bool {
 	if _, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
 		return true
 	}

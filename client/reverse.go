@@ -50,7 +50,7 @@ func reverseSearches(h *rdap.Help) string {
 
 // secured refuses to send a reverse search to a server without TLS, whatever is
 // permitted otherwise: it bears personal data (RFC 9536 section 12).
-func (q Query) secured(server string) *Error {
+func (q Query) requireTLS(server string) *Error {
 	if q.Search == nil || q.Search.Reverse == "" || !isPlainHTTP(server) {
 		return nil
 	}

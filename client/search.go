@@ -71,7 +71,7 @@ type SearchOptions struct {
 }
 
 // or returns o with what it leaves open from more.
-func (o SearchOptions) or(more SearchOptions) SearchOptions {
+func (o SearchOptions) withDefaults(more SearchOptions) SearchOptions {
 	o.Sort = cmp.Or(o.Sort, more.Sort)
 	o.FieldSet = cmp.Or(o.FieldSet, more.FieldSet)
 	o.Count = o.Count || more.Count
@@ -94,7 +94,7 @@ var lookupType = map[Type]Type{
 
 // foundOne says that an object of that class answers the search: those up and at
 // the top are single objects, which servers send as such (RFC 9910 section 4.2).
-func (q Query) foundOne(class string) bool {
+func (q Query) foundSingle(class string) bool {
 	return q.Search != nil && q.Search.Relation != "" && class == classOfType[lookupType[q.Type]]
 }
 

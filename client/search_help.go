@@ -24,10 +24,10 @@ type claim struct {
 const (
 	// helpPause is after what time a search looks again whether the help has come
 	// that another one asks for.
-	helpPause = 20 * time.Millisecond
+	helpPoll = 20 * time.Millisecond
 	// helpPatience bounds how long that is waited for: whoever asks may have been
 	// given up.
-	helpPatience = 5 * time.Second
+	claimTTL = 5 * time.Second
 )
 
 // claim reports whether the caller is to ask for the help of a server. If not,
@@ -39,7 +39,7 @@ func (k *helps) claim(base string, now time.Time) bool {
 	if _, ok := k.known[base]; ok {
 		return false // it came since the caller looked
 	}
-	if c, ok := k.claims[base]; ok && now.Sub(c.at) < helpPatience {
+	if c, ok := k.claims[base]; ok && now.Sub(c.at) < claimTTL {
 		return c.failed
 	}
 	if k.claims == nil {

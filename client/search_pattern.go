@@ -43,7 +43,7 @@ var asterisks = strings.NewReplacer("\uff0a", "*", "\ufe61", "*")
 // stand between a letter and what is put on it.
 func checkPattern(whole, value string) error {
 	if value == "" || value == "*" {
-		return saysNothing(whole)
+		return emptyPattern(whole)
 	}
 	if len(value) > maxHandle {
 		return invalid(whole, fmt.Sprintf("the pattern is longer than %d octets", maxHandle), "")
@@ -63,7 +63,7 @@ func checkPattern(whole, value string) error {
 	return nil
 }
 
-func saysNothing(whole string) *Error {
+func emptyPattern(whole string) *Error {
 	return invalid(whole, "the pattern says nothing", "write a part of what you look for and a * for the rest")
 }
 
@@ -73,7 +73,7 @@ func saysNothing(whole string) *Error {
 func namePattern(whole, value string) (string, error) {
 	value = strings.TrimSuffix(dnsname.FullStops.Replace(value), ".")
 	if value == "" || value == "*" {
-		return "", saysNothing(whole)
+		return "", emptyPattern(whole)
 	}
 	labels := strings.Split(value, ".")
 	unicodeOnly := false

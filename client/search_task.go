@@ -33,15 +33,15 @@ const DefaultMaxResults = 1000
 // result of its own while it is being asked, so that repetition and limits work as
 // for any other request; main is what becomes of them all.
 type search struct {
-	main    *Result
-	options SearchOptions
-	stage   stage
-	base    string // of the server whose help is asked
-	next    string // URL of the page to ask for; empty: the first
-	seen    map[string]bool
-	empty   int   // pages without results in a row
-	held    int64 // octets of pages that are accounted for
-	each    func(*Page) bool
+	main     *Result
+	options  SearchOptions
+	stage    stage
+	base     string // of the server whose help is asked
+	next     string // URL of the page to ask for; empty: the first
+	seen     map[string]bool
+	empty    int   // pages without results in a row
+	reserved int64 // octets of pages that are accounted for
+	each     func(*Page) bool
 }
 
 type stage int
@@ -55,9 +55,9 @@ const (
 // try makes one request, with the redirects that it leads to, and reports whether
 // there is another one to make: at t.host, not before t.at. If not, the result is
 // complete.
-func (c *Client) try(ctx context.Context, t *task) (again bool) {
+func (c *Client) step(ctx context.Context, t *task) (more bool) {
 	if t.search == nil && t.result.Query.Search == nil {
-		return c.request(ctx, t)
+		return c.doRequest(ctx, t)
 	}
 	if t.search == nil || t.search.stage == 0 {
 		if e := c.beginSearch(t); e != nil {
@@ -67,11 +67,11 @@ func (c *Client) try(ctx context.Context, t *task) (again bool) {
 		}
 		if t.search.stage == 0 { // another search asks for the help that this one needs
 			t.giveBack()
-			t.at = time.Now().Add(helpPause)
+			t.at = time.Now().Add(helpPoll)
 			return true
 		}
 	}
-	return c.request(ctx, t) || c.goOn(ctx, t)
+	return c.doRequest(ctx, t) || c.advanceSearch(ctx, t)
 }
 
 // requestURL is the URL of the next request to the server with that base.
@@ -95,14 +95,14 @@ func (c *Client) beginSearch(t *task) *Error {
 	}
 	s.main, s.stage = t.result, stageFirst
 	q := s.main.Query
-	s.base = t.servers.URLs[t.next]
-	if e := q.secured(s.base); e != nil {
+	s.base = t.servers.URLs[t.server]
+	if e := q.requireTLS(s.base); e != nil {
 		return e
 	}
 	if q.URL != "" {
 		return nil // as it is
 	}
-	s.options = q.Search.SearchOptions.or(c.cfg.Search.SearchOptions)
+	s.options = q.Search.SearchOptions.withDefaults(c.cfg.Search.SearchOptions)
 	if c.cfg.Search.Unannounced || q.Search.Reverse == "" && s.options == (SearchOptions{}) {
 		return nil
 	}
@@ -119,33 +119,33 @@ func (c *Client) beginSearch(t *task) *Error {
 }
 
 // goOn decides what to do when a request has led to something.
-func (c *Client) goOn(ctx context.Context, t *task) (again bool) {
+func (c *Client) advanceSearch(ctx context.Context, t *task) (more bool) {
 	s, got := t.search, t.result
 	switch {
 	case s.stage == stageHelp:
-		return c.helped(t, got)
+		return c.afterHelp(t, got)
 	case s.main.Verdict != Found:
 		return false
 	case s.stage == stageFirst:
-		return c.turnPage(t, got)
+		return c.nextPage(t, got)
 	case got.Verdict != Found:
 		t.result = s.main
-		s.broken(got)
+		s.pageFailed(got)
 		return false
 	}
 	t.result = s.main
 	s.main.Elapsed += got.Elapsed
 	s.main.Time = got.Time
-	return c.turnPage(t, got)
+	return c.nextPage(t, got)
 }
 
 // helped goes on to the search itself, if the server can do it.
-func (c *Client) helped(t *task, got *Result) (again bool) {
+func (c *Client) afterHelp(t *task, got *Result) (more bool) {
 	s := t.search
-	s.leave(t)
+	s.leaveHelp(t)
 	s.stage = stageFirst
 	t.at, t.limited = time.Time{}, time.Time{}
-	s.base = t.servers.URLs[t.next]
+	s.base = t.servers.URLs[t.server]
 	var h *rdap.Help
 	switch got.Verdict {
 	case Found:
@@ -170,7 +170,7 @@ func (c *Client) helped(t *task, got *Result) (again bool) {
 }
 
 // leave makes the search's own result that of the task again, after its help.
-func (s *search) leave(t *task) {
+func (s *search) leaveHelp(t *task) {
 	s.main.Elapsed += t.result.Elapsed
 	t.result = s.main
 }
@@ -214,7 +214,7 @@ func (s *search) settleOptions(h *rdap.Help) *Error {
 }
 
 // turnPage takes a page and decides whether another one is asked for.
-func (c *Client) turnPage(t *task, page *Result) (again bool) {
+func (c *Client) nextPage(t *task, page *Result) (more bool) {
 	s, main := t.search, t.search.main
 	var found rdap.PageInfo
 	if resp, err := page.Response(); err == nil {
@@ -222,7 +222,7 @@ func (c *Client) turnPage(t *task, page *Result) (again bool) {
 	}
 	if !found.IsList {
 		if page != main {
-			s.broken(&Result{Err: &Error{Code: CodeNotRDAP, Message: "it is no list of results"}})
+			s.pageFailed(&Result{Err: &Error{Code: CodeNotRDAP, Message: "it is no list of results"}})
 		}
 		return false
 	}
@@ -240,7 +240,7 @@ func (c *Client) turnPage(t *task, page *Result) (again bool) {
 	}
 	s.stage, s.next = stageMore, next.String()
 	s.seen[weburl.Normalize(next)] = true
-	t.at, t.limited, t.hop = time.Time{}, time.Time{}, nil
+	t.at, t.limited, t.redirect = time.Time{}, time.Time{}, nil
 	q := main.Query
 	q.Note = ""                                   // it has been told
 	t.result = &Result{Query: q, Conn: page.Conn} // where the page before it came from
@@ -270,8 +270,8 @@ func (s *search) keep(t *task, page *Result, found rdap.PageInfo) {
 	if s.each != nil {
 		return // whoever reads page by page keeps what is wanted
 	}
-	s.held += t.held
-	t.held = 0
+	s.reserved += t.reserved
+	t.reserved = 0
 	if page != main {
 		p.Pages = append(p.Pages, Page{Number: len(p.Pages) + 2, URL: page.URL, Raw: page.Raw})
 	}
@@ -299,15 +299,15 @@ func (s *search) follow(c *Client, page *Result, found rdap.PageInfo) *url.URL {
 		return stop(why)
 	}
 	p.Next = next.String()
-	most := cmp.Or(c.cfg.Search.MaxResults, DefaultMaxResults)
+	limit := cmp.Or(c.cfg.Search.MaxResults, DefaultMaxResults)
 	switch normal := weburl.Normalize(next); {
 	case s.seen[normal] || normal == normalOf(page.FinalURL) || normal == normalOf(main.FinalURL) || normal == normalOf(main.URL):
 		return stop("it has been read already, so the pages go round in a circle")
-	case most > 0 && p.Results >= most:
-		return stop("no more than " + strconv.Itoa(most) + " were wanted")
+	case limit > 0 && p.Results >= limit:
+		return stop("no more than " + strconv.Itoa(limit) + " were wanted")
 	case s.empty >= maxEmptyPages:
 		return stop("the last " + strconv.Itoa(s.empty) + " pages have none")
-	case s.held > c.cfg.MaxMemory/maxShare:
+	case s.reserved > c.cfg.MaxMemory/memoryShare:
 		return stop("they take up too much memory")
 	case len(s.seen)+1 >= maxPages:
 		return stop("there have been " + strconv.Itoa(maxPages) + " pages")
@@ -324,7 +324,7 @@ func normalOf(text string) string {
 }
 
 // broken keeps what was read when the page after it could not be.
-func (s *search) broken(got *Result) {
+func (s *search) pageFailed(got *Result) {
 	main, p := s.main, s.main.Paging
 	main.Elapsed += got.Elapsed
 	why := "nothing came"
@@ -337,7 +337,7 @@ func (s *search) broken(got *Result) {
 
 // settle makes the result of a search that has come to its end, or was ended, the
 // result of its task.
-func (t *task) settle() {
+func (t *task) finishSearch() {
 	s := t.search
 	if s == nil || s.main == nil {
 		return
@@ -346,12 +346,12 @@ func (t *task) settle() {
 		t.result = s.main
 		switch {
 		case s.stage == stageMore:
-			s.broken(got)
+			s.pageFailed(got)
 		case got.Err != nil:
 			s.main.Elapsed += got.Elapsed
 			s.refuse(got.Err)
 		}
 	}
-	t.held += s.held
-	s.held = 0
+	t.reserved += s.reserved
+	s.reserved = 0
 }

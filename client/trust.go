@@ -17,22 +17,22 @@ import (
 // to public addresses only: see [pool.WithGuard].
 func (a *attempt) trusts(u *url.URL) bool {
 	t := a.task
-	if !a.led && t.chase == nil && t.search == nil {
-		return isOwn(t.servers.Source) // and u is one of theirs
+	if !a.redirected && t.walk == nil && t.search == nil {
+		return isUserSource(t.servers.Source) // and u is one of theirs
 	}
 	home, from := t.servers, t.result
-	if ch := t.chase; ch != nil {
-		if isOwn(home.Source) && sameOrigin(home.URLs[0], u) {
+	if ch := t.walk; ch != nil {
+		if isUserSource(home.Source) && sameOrigin(home.URLs[0], u) {
 			return true
 		}
-		if home = ch.home; !a.led {
-			from = ch.now.of
+		if home = ch.origin; !a.redirected {
+			from = ch.current.from
 		}
 	}
-	if !isOwn(home.Source) {
+	if !isUserSource(home.Source) {
 		return false
 	}
-	if sameOrigin(home.URLs[min(t.next, len(home.URLs)-1)], u) {
+	if sameOrigin(home.URLs[min(t.server, len(home.URLs)-1)], u) {
 		return true
 	}
 	at, err := url.Parse(from.FinalURL)
@@ -41,9 +41,9 @@ func (a *attempt) trusts(u *url.URL) bool {
 
 // ledInside is the error of a request that a server, or a registry of servers,
 // led to where only this machine or its network gets to.
-func (a *attempt) ledInside(e *Error, host string, cause *pool.AddressError) {
+func (a *attempt) notPublic(e *Error, host string, cause *pool.AddressError) {
 	who := "a server led to "
-	if !a.led && a.task.chase == nil {
+	if !a.redirected && a.task.walk == nil {
 		who = "the registry of servers names "
 	}
 	e.Code = CodeNotPublic
@@ -52,7 +52,7 @@ func (a *attempt) ledInside(e *Error, host string, cause *pool.AddressError) {
 }
 
 // isOwn says that the user named a server, and nobody else.
-func isOwn(s bootstrap.Source) bool {
+func isUserSource(s bootstrap.Source) bool {
 	return s == bootstrap.SourceServer || s == bootstrap.SourceOverride
 }
 

@@ -19,7 +19,7 @@ import (
 // judge sets the verdict of a response: the HTTP status decides, and where it
 // says success the body has to be the answer.
 // speaks reports whether the server with that base URL has sent an RDAP response.
-func (r *Result) judge(a answer, speaks bool) {
+func (r *Result) judge(a response, speaks bool) {
 	if a.status/100 == 2 {
 		r.judgeSuccess(a)
 		return
@@ -28,11 +28,11 @@ func (r *Result) judge(a answer, speaks bool) {
 	w := rdap.ReadErrorBody(a.raw)
 	e := &Error{Title: w.Title, Detail: w.Description, RetryAfter: retryAfter(a.retryAfter, time.Now())}
 	var what string
-	e.Code, what, e.Hint = r.refusal(a.status, w, e.RetryAfter)
+	e.Code, what, e.Hint = r.classifyStatus(a.status, w, e.RetryAfter)
 	if e.Code == CodeNoService {
 		e.HintCode = HintServer
 	}
-	if e.Code == CodeNotFound && r.strayed(a, resp) {
+	if e.Code == CodeNotFound && r.redirectedElsewhere(a, resp) {
 		e.Code, what = CodeNotRDAP, "the response is not RDAP: a redirect led to "+visible(r.FinalURL)+" and there to"
 	}
 	if e.Code == CodeRateLimited && e.RetryAfter > 0 {
@@ -40,7 +40,7 @@ func (r *Result) judge(a answer, speaks bool) {
 	}
 	refused := false
 	if e.Code == CodeNotFound && !saysRDAP(a, resp) {
-		what = r.judgeForeign(e, what, a, speaks)
+		what = r.judgeForeign404(e, what, a, speaks)
 		refused = e.Code == CodeNotRDAP
 	}
 	r.explain(e, what, a, w)
@@ -53,7 +53,7 @@ func (r *Result) judge(a answer, speaks bool) {
 	case w.Broken:
 		r.warn(WarnErrorBody, "the body of the error is broken JSON")
 	case w.Foreign:
-		r.warn(WarnErrorBody, "the body of the error is not RDAP"+labelled(a.contentType))
+		r.warn(WarnErrorBody, "the body of the error is not RDAP"+contentTypeNote(a.contentType))
 	case w.Code != 0 && w.Code != a.status:
 		r.warn(WarnErrorBody, "the body says errorCode "+strconv.Itoa(w.Code)+", the HTTP status is "+strconv.Itoa(a.status)+" and counts")
 	}
@@ -61,9 +61,9 @@ func (r *Result) judge(a answer, speaks bool) {
 
 // refusal tells codes apart (RFC 7480 section 5, RFC 9082 section 4.3) and
 // names each in words.
-func (r *Result) refusal(status int, w rdap.ErrorBody, wait time.Duration) (code, what, hint string) {
+func (r *Result) classifyStatus(status int, w rdap.ErrorBody, wait time.Duration) (code, what, hint string) {
 	switch {
-	case r.unserved(status, w):
+	case r.noServiceForName(status, w):
 		return CodeNoService, "no RDAP service known for " + visible(noServiceFor(r.Query)) + ", says a server that only sends on", hintServer
 	case status == http.StatusNotFound:
 		return CodeNotFound, "not found", r.nameHint(false)
@@ -79,7 +79,7 @@ func (r *Result) refusal(status int, w rdap.ErrorBody, wait time.Duration) (code
 		return CodeForbidden, "the server refused", ""
 	case status == http.StatusUnprocessableEntity, status == http.StatusNotImplemented:
 		return CodeUnsupported, "the server does not support this query", ""
-	case notTaken(status):
+	case isConnectionStatus(status):
 		return CodeServerError, "the server did not take the request", "try again later"
 	case status/100 == 4:
 		return CodeRejected, "the query was rejected", ""
@@ -93,14 +93,14 @@ func (r *Result) refusal(status int, w rdap.ErrorBody, wait time.Duration) (code
 // notTaken says of a status that it is about how a request came, not about what it
 // asks (RFC 9110 sections 15.5.9 and 15.5.20, RFC 8470 section 5.2). Servers that
 // close an idle connection say 408 on it, just as the next request may go out.
-func notTaken(status int) bool {
+func isConnectionStatus(status int) bool {
 	return status == http.StatusRequestTimeout || status == http.StatusMisdirectedRequest || status == http.StatusTooEarly
 }
 
 // strayed says of a 404 that it is not about the object: a redirect led to what is
 // no URL of it, a page of a web site for instance, and who answered there does not
 // speak RDAP.
-func (r *Result) strayed(a answer, resp *rdap.Response) bool {
+func (r *Result) redirectedElsewhere(a response, resp *rdap.Response) bool {
 	asked, err := url.Parse(r.URL)
 	if err != nil || r.FinalURL == r.URL || resp != nil && resp.IsExact() {
 		return false
@@ -134,7 +134,7 @@ func (r *Result) nameHint(refused bool) string {
 }
 
 // judgeSuccess decides on a body that came with a 2xx status.
-func (r *Result) judgeSuccess(a answer) {
+func (r *Result) judgeSuccess(a response) {
 	resp, err := r.parse()
 	var class string
 	if err == nil {
@@ -156,8 +156,8 @@ func (r *Result) judgeSuccess(a answer) {
 	if err == nil && w.Code == http.StatusNotFound { // one that breaks off may not be what it begins as
 		e := &Error{Title: w.Title, Detail: w.Description}
 		var what string
-		e.Code, what, e.Hint = r.refusal(w.Code, w, 0)
-		r.explain(e, what, answer{status: w.Code, url: a.url}, w)
+		e.Code, what, e.Hint = r.classifyStatus(w.Code, w, 0)
+		r.explain(e, what, response{status: w.Code, url: a.url}, w)
 		r.fail(e)
 		r.warn(WarnErrorBody, "the server says errorCode 404 in an answer with HTTP status "+strconv.Itoa(a.status))
 		return
@@ -169,14 +169,14 @@ func (r *Result) judgeSuccess(a answer) {
 		why = "an error with errorCode " + strconv.Itoa(w.Code)
 	}
 	e := &Error{Code: CodeNotRDAP, Err: err, Title: w.Title, Detail: w.Description}
-	e.Message = "the response is not RDAP: " + visible(r.FinalURL) + " gave " + statusText(a.status) + labelled(a.contentType) + ", " + visible(why)
-	if said := w.Text(); said != "" && err == nil {
-		e.Message += ": " + said
+	e.Message = "the response is not RDAP: " + visible(r.FinalURL) + " gave " + statusText(a.status) + contentTypeNote(a.contentType) + ", " + visible(why)
+	if text := w.Text(); text != "" && err == nil {
+		e.Message += ": " + text
 	}
 	if err != nil && r.Source == bootstrap.SourceServer && r.Query.URL == "" {
 		e.Hint = "check the base URL of the server: it is what stands before " + visible(r.Query.Path())
 	}
-	r.place(e)
+	r.locate(e)
 	r.fail(e)
 }
 
@@ -195,14 +195,14 @@ func (r *Result) answers(class string) bool {
 }
 
 // compare warns where the answer is not about what was asked.
-func (r *Result) compare(resp *rdap.Response, class string, a answer) {
+func (r *Result) compare(resp *rdap.Response, class string, a response) {
 	if t := mediaType(a.contentType); t != "application/rdap+json" && t != "application/json" {
-		r.warn(WarnMediaType, "the answer is RDAP"+labelled(a.contentType))
+		r.warn(WarnMediaType, "the answer is RDAP"+contentTypeNote(a.contentType))
 	}
 	if charset := foreignCharset(a.contentType, a.raw); charset != "" {
 		r.warn(WarnMediaType, "the answer is in the charset "+quote(charset)+", and JSON has to be in UTF-8: characters beyond ASCII are lost")
 	}
-	if due, ok := classOfType[r.Query.Type]; ok && class != due && !r.Query.foundOne(class) && !(class == rdap.ClassHelp && r.Query.Type.IsSearch()) {
+	if want, ok := classOfType[r.Query.Type]; ok && class != want && !r.Query.foundSingle(class) && !(class == rdap.ClassHelp && r.Query.Type.IsSearch()) {
 		r.Other = "an object of class " + visible(class)
 		r.warn(WarnOtherObject, "asked for "+string(r.Query.Type)+", the answer is of class "+quote(class))
 		return
@@ -220,14 +220,14 @@ func (r *Result) compare(resp *rdap.Response, class string, a answer) {
 		return
 	}
 	if resp.HasLDHName(r.Query.Name) {
-		r.named = true
+		r.namesObject = true
 		return
 	}
 	ldh, unicode := resp.Names()
-	if r.named = sameName(r.Query.Name, ldh, unicode); r.named {
-		r.named = ldh != "" || unicode != ""
+	if r.namesObject = sameName(r.Query.Name, ldh, unicode); r.namesObject {
+		r.namesObject = ldh != "" || unicode != ""
 	} else {
-		r.named = resp.HasVariant(func(s string) bool { return sameName(r.Query.Name, s, "") })
+		r.namesObject = resp.HasVariant(func(s string) bool { return sameName(r.Query.Name, s, "") })
 		r.Other = visible(rdap.DisplayName(cmp.Or(ldh, unicode)))
 		r.warn(WarnOtherObject, "asked for "+quote(r.Query.Name)+", the answer is about "+quote(cmp.Or(ldh, unicode)))
 	}
@@ -270,27 +270,27 @@ func sameName(asked, ldh, unicode string) bool {
 
 // explain puts the message together: what, status, where, and what the server
 // itself said.
-func (r *Result) explain(e *Error, what string, a answer, w rdap.ErrorBody) {
+func (r *Result) explain(e *Error, what string, a response, w rdap.ErrorBody) {
 	e.Message = what + " " + statusText(a.status) + " at " + visible(r.where(a))
-	said := w.Text()
+	text := w.Text()
 	if e.Code == CodeRateLimited && !w.Foreign {
-		said = strings.Join(append(slices.DeleteFunc([]string{said}, func(s string) bool { return s == "" }), w.Notices...), "; ")
+		text = strings.Join(append(slices.DeleteFunc([]string{text}, func(s string) bool { return s == "" }), w.Notices...), "; ")
 	}
-	if said != "" {
-		e.Message += ": " + visible(said)
+	if text != "" {
+		e.Message += ": " + visible(text)
 	}
-	r.place(e)
+	r.locate(e)
 }
 
 // where names the server that answered: the one asked, or where it sent us.
-func (r *Result) where(a answer) string {
+func (r *Result) where(a response) string {
 	if asked, err := url.Parse(r.Server); err == nil && asked.Scheme == a.url.Scheme && weburl.Host(asked) == weburl.Host(a.url) {
 		return r.Server
 	}
 	return a.url.Scheme + "://" + a.url.Host + "/"
 }
 
-func (r *Result) place(e *Error) { e.Server, e.URL, e.Status = r.Server, r.URL, r.Status }
+func (r *Result) locate(e *Error) { e.Server, e.URL, e.Status = r.Server, r.URL, r.Status }
 
 // verdictOf returns the verdict that goes with the code of an error.
 func verdictOf(e *Error) Verdict {

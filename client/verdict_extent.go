@@ -28,7 +28,7 @@ func (r *Result) compareNetwork(about rdap.Extent) {
 	}
 	whole := rangeText(first, last)
 	from, to := asked.Addr(), rdap.LastAddr(asked)
-	r.named = first.BitLen() == from.BitLen() && !to.Less(first) && !last.Less(from)
+	r.namesObject = first.BitLen() == from.BitLen() && !to.Less(first) && !last.Less(from)
 	switch {
 	case first.BitLen() != from.BitLen() || to.Less(first) || last.Less(from):
 		r.Other = whole
@@ -55,7 +55,7 @@ func (r *Result) compareBlock(about rdap.Extent) {
 	if first != last {
 		block += " – AS" + strconv.FormatUint(uint64(last), 10)
 	}
-	r.named = first <= asked && asked <= last
+	r.namesObject = first <= asked && asked <= last
 	switch {
 	case asked < first || last < asked:
 		r.Other = block

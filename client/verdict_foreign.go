@@ -15,7 +15,7 @@ const warnForeign = "not_found_without_rdap: the response with status 404 is not
 
 // saysRDAP reports whether a response is recognizably from an RDAP server: by its
 // body, or by its media type.
-func saysRDAP(a answer, resp *rdap.Response) bool {
+func saysRDAP(a response, resp *rdap.Response) bool {
 	raw := bytes.TrimSpace(withoutBOM(a.raw))
 	if mediaType(a.contentType) == "application/rdap+json" && (len(raw) == 0 || raw[0] == '{') {
 		return true
@@ -30,7 +30,7 @@ func saysRDAP(a answer, resp *rdap.Response) bool {
 // judgeForeign decides what a 404 that is not RDAP means. A server that the user
 // named may have another base URL, so its 404 is not about the object unless the
 // server has sent RDAP before. Other servers are responsible for the object.
-func (r *Result) judgeForeign(e *Error, what string, a answer, speaks bool) string {
+func (r *Result) judgeForeign404(e *Error, what string, a response, speaks bool) string {
 	switch r.Source {
 	case bootstrap.SourceServer, bootstrap.SourceOverride:
 		if !speaks {

@@ -16,17 +16,17 @@ var redirectors = []string{"rdap.org", "www.rdap.org", "rdap-bootstrap.arin.net"
 // unserved says that a 404 is not about the object: whoever sent it looked for a
 // server to pass the question on to and found none. The answer must be the
 // redirector's own; once it has sent the client on, the 404 is the server's.
-func (r *Result) unserved(status int, w rdap.ErrorBody) bool {
+func (r *Result) noServiceForName(status int, w rdap.ErrorBody) bool {
 	if status != http.StatusNotFound {
 		return false
 	}
 	if isRedirector(r.FinalURL) {
 		return true
 	}
-	if speaksOfService(w.Title) {
+	if saysNoService(w.Title) {
 		return true
 	}
-	return slices.ContainsFunc(w.Description, speaksOfService)
+	return slices.ContainsFunc(w.Description, saysNoService)
 }
 
 func isRedirector(address string) bool {
@@ -40,7 +40,7 @@ func isRedirector(address string) bool {
 
 // speaksOfService says that text is about there being no server rather than no
 // object.
-func speaksOfService(text string) bool {
+func saysNoService(text string) bool {
 	if !strings.Contains(text, "RDAP") && !strings.Contains(text, "rdap") {
 		return false
 	}
