@@ -101,8 +101,8 @@ func ParseCredentials(r io.Reader) (map[string]*Credential, error) {
 
 // An authenticator sends each server its credential.
 type authenticator struct {
-	of   map[string]*Credential
-	keys []string // secrets that go into URLs
+	credentials map[string]*Credential
+	keys        []string // secrets that go into URLs
 
 	mu         sync.Mutex
 	challenges map[string]*challenge // of digest, by origin
@@ -118,7 +118,7 @@ func newAuthenticator(of map[string]*Credential) *authenticator {
 	if len(of) == 0 {
 		return nil
 	}
-	a := &authenticator{of: of, challenges: make(map[string]*challenge)}
+	a := &authenticator{credentials: of, challenges: make(map[string]*challenge)}
 	for _, c := range of {
 		if c.Scheme == AuthAPIKey && c.Secret != "" {
 			a.keys = append(a.keys, c.Secret)
@@ -127,10 +127,10 @@ func newAuthenticator(of map[string]*Credential) *authenticator {
 	return a
 }
 
-// withoutKeys returns a URL without the parameters that hold a key of ours: many
+// stripKeys returns a URL without the parameters that hold a key of ours: many
 // servers repeat the query of a request in what they redirect to or link to, be
 // that another origin. The key's own origin gets it anew.
-func (a *authenticator) withoutKeys(link string) string {
+func (a *authenticator) stripKeys(link string) string {
 	before, query, found := strings.Cut(link, "?")
 	if a == nil || len(a.keys) == 0 || !found {
 		return link
@@ -143,7 +143,7 @@ func (a *authenticator) withoutKeys(link string) string {
 			value = plain
 		}
 		return slices.ContainsFunc(a.keys, func(key string) bool {
-			return value == key || len(key) >= minInside && strings.Contains(value, key)
+			return value == key || len(key) >= minEmbeddedKey && strings.Contains(value, key)
 		})
 	})
 	if len(kept) > 0 {
@@ -155,8 +155,8 @@ func (a *authenticator) withoutKeys(link string) string {
 	return before
 }
 
-// minInside is how long a key has to be to be looked for inside a value.
-const minInside = 8
+// minEmbeddedKey is how long a key has to be to be looked for inside a value.
+const minEmbeddedKey = 8
 
 // apply adds the credential for the request's origin, if there is one. Digest
 // needs a challenge first.
@@ -165,7 +165,7 @@ func (a *authenticator) apply(req *http.Request) error {
 		return nil
 	}
 	origin := weburl.Origin(req.URL)
-	c := a.of[origin]
+	c := a.credentials[origin]
 	if c == nil {
 		return nil
 	}
@@ -182,12 +182,12 @@ func (a *authenticator) apply(req *http.Request) error {
 		u.RawQuery += url.QueryEscape(c.Name) + "=" + url.QueryEscape(c.Secret)
 		req.URL = &u
 	case AuthDigest:
-		return a.answer(req, origin, c)
+		return a.respond(req, origin, c)
 	}
 	return nil
 }
 
-func (a *authenticator) answer(req *http.Request, origin string, c *Credential) error {
+func (a *authenticator) respond(req *http.Request, origin string, c *Credential) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	asked := a.challenges[origin]
@@ -205,15 +205,15 @@ func (a *authenticator) answer(req *http.Request, origin string, c *Credential) 
 	return nil
 }
 
-// challenged takes note of a 401 and reports whether the request is worth
+// noteChallenge takes note of a 401 and reports whether the request is worth
 // sending again: a digest credential that had no challenge yet, or whose
 // challenge has run out.
-func (a *authenticator) challenged(req *http.Request, resp *http.Response) bool {
+func (a *authenticator) noteChallenge(req *http.Request, resp *http.Response) bool {
 	if a == nil || resp.StatusCode != http.StatusUnauthorized || req.URL.Scheme != "https" {
 		return false
 	}
 	origin := weburl.Origin(req.URL)
-	if c := a.of[origin]; c == nil || c.Scheme != AuthDigest {
+	if c := a.credentials[origin]; c == nil || c.Scheme != AuthDigest {
 		return false
 	}
 	asked, err := digest.FindChallenge(resp.Header)
@@ -235,10 +235,10 @@ func (a *authenticator) challenged(req *http.Request, resp *http.Response) bool 
 func (c *Client) send(req *http.Request) (*http.Response, error) {
 	if c.auth != nil && req.URL.RawQuery != "" {
 		u := *req.URL
-		u.RawQuery = strings.TrimPrefix(c.auth.withoutKeys("?"+u.RawQuery), "?")
+		u.RawQuery = strings.TrimPrefix(c.auth.stripKeys("?"+u.RawQuery), "?")
 		req.URL = &u
 	}
-	if c.auth == nil || c.auth.of[weburl.Origin(req.URL)] == nil {
+	if c.auth == nil || c.auth.credentials[weburl.Origin(req.URL)] == nil {
 		return c.cfg.Transport.RoundTrip(req)
 	}
 	// A credential is nothing for a first flight, which anybody may replay.
@@ -248,7 +248,7 @@ func (c *Client) send(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		resp, err := c.cfg.Transport.RoundTrip(req)
-		if err != nil || again || !c.auth.challenged(req, resp) {
+		if err != nil || again || !c.auth.noteChallenge(req, resp) {
 			return resp, err
 		}
 		resp.Body.Close()

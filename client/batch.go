@@ -77,7 +77,7 @@ func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) iter
 		defer cancel()
 		b := newBatch(ctx, c)
 		b.run(cancel, inputs, yield)
-		b.panics.again() // in what the sequence did after the loop was left
+		b.panics.repanic() // in what the sequence did after the loop was left
 	}
 }
 
@@ -91,14 +91,14 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 	stop := context.AfterFunc(b.ctx, b.end)
 	go b.read(inputs)
 	defer func() {
-		close(b.left)
+		close(b.consumerGone)
 		cancel()
 		b.queue.clear()
 		for r := range b.results {
 			b.memory.release(r.memoryOwner) // until it is closed
 		}
 		if !stop() {
-			<-b.ended
+			<-b.queueEnded
 		}
 		b.c.tallies.remove(b)
 		if err := errors.Join(b.queue.spill.close(), b.c.hosts.flush()); err != nil {
@@ -112,10 +112,10 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 		}
 		holder := r.memoryOwner
 		r.memoryOwner = nil // the consumer may keep the result for long
-		b.queue.leave()
+		b.queue.releasePlace()
 		more := yield(r)
 		b.memory.release(holder)
-		b.queue.eased()
+		b.queue.memoryReleased()
 		if !more {
 			return
 		}
@@ -125,13 +125,13 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 // receive returns the next result; there is none after the last one. It panics
 // if the sequence or a worker has.
 func (b *batch) receive() (r *Result, ok bool) {
-	b.panics.again()
+	b.panics.repanic()
 	select {
 	case <-b.panics.happened:
 	case r, ok = <-b.results:
 	}
 	if !ok {
-		b.panics.again()
+		b.panics.repanic()
 	}
 	return r, ok
 }
@@ -145,25 +145,25 @@ const (
 
 func windowFor(jobs int) int { return max(min(windowPerJob*jobs, maxWindow), 4*jobs) }
 
-// readerGrace is how long an ended batch waits for its sequence to return.
-const readerGrace = 250 * time.Millisecond
+// sequenceGrace is how long an ended batch waits for its sequence to return.
+const sequenceGrace = 250 * time.Millisecond
 
 // A batch is one run of [Client.Batch].
 type batch struct {
-	c       *Client
-	ctx     context.Context
-	results chan *Result
-	left    chan struct{} // closed when the consumer is gone
-	queue   *queue
-	memory  *bodies
-	workers sync.WaitGroup
-	tally   tally
-	seed    maphash.Seed                              // of the hashes of keys
-	try     func(context.Context, *task) (again bool) // Client.try
+	c            *Client
+	ctx          context.Context
+	results      chan *Result
+	consumerGone chan struct{} // closed when the consumer is gone
+	queue        *queue
+	memory       *bodies
+	workers      sync.WaitGroup
+	tally        tally
+	seed         maphash.Seed                              // of the hashes of keys
+	try          func(context.Context, *task) (again bool) // Client.try
 
-	endOnce sync.Once
-	ending  chan struct{} // closed when nothing more is to be begun
-	ended   chan struct{} // closed when the queue knows
+	endOnce    sync.Once
+	ending     chan struct{} // closed when nothing more is to be begun
+	queueEnded chan struct{} // closed when the queue knows
 
 	mu        sync.Mutex // held while an input is taken in, and never while user code runs
 	abandoned bool       // the sequence did not return in time
@@ -171,24 +171,24 @@ type batch struct {
 
 	panics panicked
 
-	basesMu sync.Mutex
-	bases   map[string]*host // servers by base URL
-	swept   int64            // of hosts, when bases was begun
+	basesMu    sync.Mutex
+	bases      map[string]*host // servers by base URL
+	basesSweep int64            // of hosts, when bases was begun
 }
 
 func newBatch(ctx context.Context, c *Client) *batch {
 	b := &batch{
 		c: c, ctx: ctx,
-		results: make(chan *Result, c.cfg.Jobs),
-		left:    make(chan struct{}),
-		ending:  make(chan struct{}), ended: make(chan struct{}),
+		results:      make(chan *Result, c.cfg.Jobs),
+		consumerGone: make(chan struct{}),
+		ending:       make(chan struct{}), queueEnded: make(chan struct{}),
 		panics: panicked{happened: make(chan struct{})},
 		bases:  make(map[string]*host), memory: newBodies(c.cfg.MaxMemory),
 		seed: maphash.MakeSeed(), try: c.step,
 	}
 	b.queue = newQueue(queueConfig{
 		maxWorkers: c.cfg.Jobs, window: windowFor(c.cfg.Jobs), maxWait: c.cfg.maxWait(true),
-		hosts: c.hosts, memory: b.memory, carrier: c.carrier(),
+		hosts: c.hosts, memory: b.memory, capacity: c.capacityReporter(),
 		spawn: func() { b.workers.Go(b.work) },
 		log:   c.cfg.Logger.Warn, maxQueued: c.cfg.MaxQueued, maxSpill: c.cfg.MaxSpill,
 	})
@@ -202,7 +202,7 @@ func (b *batch) end() {
 	b.endOnce.Do(func() {
 		close(b.ending)
 		b.queue.end()
-		close(b.ended)
+		close(b.queueEnded)
 	})
 }
 
@@ -212,13 +212,13 @@ func (b *batch) read(inputs iter.Seq2[Input, error]) {
 	go func() {
 		defer close(done)
 		defer b.panics.catch()
-		inputs(b.take)
-		b.panics.returned()
+		inputs(b.add)
+		b.panics.noteReturned()
 	}()
 	select {
 	case <-done:
 	case <-b.ending:
-		grace := time.NewTimer(readerGrace)
+		grace := time.NewTimer(sequenceGrace)
 		defer grace.Stop()
 		select {
 		case <-done:
@@ -244,14 +244,14 @@ func (b *batch) abandon() {
 	own := &Result{Line: r.Line, Extra: r.Extra}
 	t := &task{result: own}
 	b.c.abandon(b.ctx, t)
-	if b.queue.enter() {
+	if b.queue.reservePlace() {
 		b.emit(own)
 	}
 }
 
-// take takes in one input and reports whether more are wanted. It waits for a
+// add takes in one input and reports whether more are wanted. It waits for a
 // place in the window, and so paces the sequence.
-func (b *batch) take(in Input, err error) bool {
+func (b *batch) add(in Input, err error) bool {
 	it := &item{input: in, loaded: true}
 	it.result = &Result{Line: in.Line, Extra: in.Extra}
 	b.mu.Lock()
@@ -272,17 +272,17 @@ func (b *batch) take(in Input, err error) bool {
 	b.preparing = nil
 	if failed != nil {
 		it.result.fail(failed)
-		if b.queue.enter() {
+		if b.queue.reservePlace() {
 			b.emit(it.result)
 		}
 	} else {
-		it.home.lines.read.Add(1)
+		it.readFor.lines.read.Add(1)
 		b.queue.push(it)
 	}
 	select {
 	case <-b.ending:
 		return false
-	case <-b.left:
+	case <-b.consumerGone:
 		return false
 	default:
 		return true
@@ -309,11 +309,11 @@ func (b *batch) prepare(it *item, err error) *Error {
 	}
 	r.Source, r.Entry = servers.Source, servers.Entry
 	it.servers, it.batch, it.memory = servers, true, b.memory
-	it.key = r.Query.twinKey(servers.URLs[0])
+	it.key = r.Query.lookupKey(servers.URLs[0])
 	it.key.source = servers.Source
 	it.hash = it.key.hash(b.seed)
 	it.host = b.hostOf(servers.URLs[0])
-	it.home = it.host
+	it.readFor = it.host
 	return nil
 }
 
@@ -325,9 +325,9 @@ func (b *batch) hostOf(base string) *host {
 	b.basesMu.Lock()
 	defer b.basesMu.Unlock()
 	// A host that has been forgotten must not be used: there may be another by its name.
-	if swept := b.c.hosts.swept.Load(); swept != b.swept || len(b.bases) == maxBases {
+	if swept := b.c.hosts.swept.Load(); swept != b.basesSweep || len(b.bases) == maxBases {
 		clear(b.bases)
-		b.swept = swept
+		b.basesSweep = swept
 	}
 	if h := b.bases[base]; h != nil {
 		return h
@@ -349,7 +349,7 @@ func (b *batch) emit(r *Result) {
 	b.tally.count(r.Verdict)
 	select {
 	case b.results <- r:
-	case <-b.left:
+	case <-b.consumerGone:
 		b.memory.release(r.memoryOwner)
 	}
 }

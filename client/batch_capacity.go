@@ -8,9 +8,9 @@ import (
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// A carrier is a transport that knows how many requests to an origin it carries
+// A capacityReporter is a transport that knows how many requests to an origin it carries
 // at a time; see [pool.Pool.Capacity].
-type carrier interface {
+type capacityReporter interface {
 	Capacity(origin string, demand int) int
 }
 
@@ -38,22 +38,22 @@ func isOrigin(text string, u *url.URL) bool {
 	return ok && strings.EqualFold(scheme, u.Scheme) && (strings.EqualFold(host, u.Host) || host == weburl.Host(u))
 }
 
-// limit is how many lookups may be under way at l: what its host may be sent at a
+// limitOf is how many lookups may be under way at l: what its host may be sent at a
 // time, and no more than its connections carry.
-func (q *queue) limit(l *lane) int {
+func (q *queue) limitOf(l *hostQueue) int {
 	n := l.host.adaptive.limit()
 	if l.inFlight >= n {
 		return n
 	}
-	if carried := l.host.carried(q.carrier, q.demand(l)); carried > 0 {
+	if carried := l.host.capacity(q.capacity, q.demand(l)); carried > 0 {
 		return min(n, carried)
 	}
 	return n
 }
 
-// carried is how many of so many requests to h its connections carry at a time; 0:
+// capacity is how many of so many requests to h its connections carry at a time; 0:
 // not known.
-func (h *host) carried(c carrier, demand int) (n int) {
+func (h *host) capacity(c capacityReporter, demand int) (n int) {
 	origins := h.origins.Load()
 	if c == nil || origins == nil || len(*origins) > maxOriginsOfHost {
 		return 0
@@ -66,11 +66,11 @@ func (h *host) carried(c carrier, demand int) (n int) {
 
 // demand is how many lookups of l would be under way if its connections were no
 // bound.
-func (q *queue) demand(l *lane) int {
-	return int(min(int64(l.inFlight)+l.queued(), int64(l.host.adaptive.limit()), int64(q.maxWorkers)))
+func (q *queue) demand(l *hostQueue) int {
+	return int(min(int64(l.inFlight)+l.waiting(), int64(l.host.adaptive.limit()), int64(q.maxWorkers)))
 }
 
-func (c *Client) carrier() carrier {
-	k, _ := c.cfg.Transport.(carrier)
+func (c *Client) capacityReporter() capacityReporter {
+	k, _ := c.cfg.Transport.(capacityReporter)
 	return k
 }

@@ -13,28 +13,28 @@ func (q *queue) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.ended = true
-	for _, l := range q.lanes {
+	for _, l := range q.byHost {
 		q.unpark(l)
-		q.offer(l)
+		q.makeReady(l)
 	}
 	q.wakeAll()
-	q.room.Broadcast()
+	q.roomFreed.Broadcast()
 }
 
 // clear forgets all that waits.
 func (q *queue) clear() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.gone, q.ended = true, true
-	for _, l := range q.lanes {
-		l.front, l.fresh, l.shelf, l.repeated, l.place = nil, fifo{}, shelf{}, nil, -1
+	q.abandoned, q.ended = true, true
+	for _, l := range q.byHost {
+		l.resumed, l.fresh, l.disk, l.retries, l.readyIndex = nil, fifo{}, diskQueue{}, nil, -1
 		q.unpark(l)
-		q.drop(l)
+		q.dropIfEmpty(l)
 	}
-	q.ready, q.waiting, q.spilled = nil, 0, 0
+	q.ready, q.waiting, q.spilledInputs = nil, 0, 0
 	if q.timer != nil {
 		q.timer.Stop()
 	}
 	q.wakeAll()
-	q.room.Broadcast()
+	q.roomFreed.Broadcast()
 }

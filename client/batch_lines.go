@@ -5,8 +5,8 @@ import "sync/atomic"
 // A lineCount counts the inputs of batches for one host: lines, not requests.
 type lineCount struct{ read, done, failed atomic.Int64 }
 
-// end counts n inputs that have the same result.
-func (c *lineCount) end(n int64, v Verdict) {
+// add counts n inputs that have the same result.
+func (c *lineCount) add(n int64, v Verdict) {
 	c.done.Add(n)
 	if !v.Answered() {
 		c.failed.Add(n)

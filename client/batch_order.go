@@ -10,77 +10,77 @@ import (
 // is still at work when all others are done. A part of the places goes to lanes
 // without a lookup under way, in turn, so that every host makes progress.
 
-// floorShare is the part of the workers that serve lanes in turn.
-const floorShare = 4
+// unservedShare is the part of the workers that serve lanes in turn.
+const unservedShare = 4
 
-// assumedTook is the time of a request to a host from which none has returned.
-const assumedTook = 0.1
+// assumedRequestTime is the time of a request to a host from which none has returned.
+const assumedRequestTime = 0.1
 
-// list puts l among the lanes that are ready.
-func (q *queue) list(l *lane) {
-	q.turn++
-	l.turn = q.turn
-	l.left = q.timeLeft(l)
+// addReady puts l among the lanes that are ready.
+func (q *queue) addReady(l *hostQueue) {
+	q.readySeq++
+	l.readySince = q.readySeq
+	l.timeLeft = q.timeLeft(l)
 	heap.Push(&q.ready, l)
-	if l.inFlight > 0 || l.listed {
+	if l.inFlight > 0 || l.inUnserved {
 		return
 	}
-	if len(q.unserved) > 2*len(q.lanes)+64 {
-		q.unserved = slices.DeleteFunc(q.unserved, func(l *lane) bool {
-			l.listed = l.place >= 0
-			return !l.listed
+	if len(q.unserved) > 2*len(q.byHost)+64 {
+		q.unserved = slices.DeleteFunc(q.unserved, func(l *hostQueue) bool {
+			l.inUnserved = l.readyIndex >= 0
+			return !l.inUnserved
 		})
 	}
-	l.listed = true
+	l.inUnserved = true
 	q.unserved = append(q.unserved, l)
 }
 
 // popReady takes the lane whose turn it is from those that are ready.
-func (q *queue) popReady() *lane {
-	for len(q.unserved) > 0 && q.floorInFlight < max(q.maxWorkers/floorShare, 1) {
+func (q *queue) popReady() *hostQueue {
+	for len(q.unserved) > 0 && q.unservedInFlight < max(q.maxWorkers/unservedShare, 1) {
 		l := q.unserved[0]
 		q.unserved[0] = nil
 		q.unserved = q.unserved[1:]
-		l.listed = false
-		if l.place >= 0 && l.inFlight == 0 {
-			heap.Remove(&q.ready, l.place)
-			l.byFloor = true
+		l.inUnserved = false
+		if l.readyIndex >= 0 && l.inFlight == 0 {
+			heap.Remove(&q.ready, l.readyIndex)
+			l.fromUnserved = true
 			return l
 		}
 	}
-	l := heap.Pop(&q.ready).(*lane)
-	l.byFloor = false
+	l := heap.Pop(&q.ready).(*hostQueue)
+	l.fromUnserved = false
 	return l
 }
 
-// free notes that a lookup of l has ended.
-func (q *queue) free(l *lane, it *item) {
-	if it.floor {
-		it.floor = false
-		q.floorInFlight--
+// noteEnded notes that a lookup of l has ended.
+func (q *queue) noteEnded(l *hostQueue, it *item) {
+	if it.fromUnserved {
+		it.fromUnserved = false
+		q.unservedInFlight--
 	}
-	if !it.began.IsZero() {
-		took := time.Since(it.began).Seconds()
-		if l.took == 0 {
-			l.took = took
+	if !it.grantedAt.IsZero() {
+		took := time.Since(it.grantedAt).Seconds()
+		if l.requestTime == 0 {
+			l.requestTime = took
 		}
-		l.took += (took - l.took) / 8
-		it.began = time.Time{}
+		l.requestTime += (took - l.requestTime) / 8
+		it.grantedAt = time.Time{}
 	}
-	if l.place >= 0 {
-		l.left = q.timeLeft(l)
-		heap.Fix(&q.ready, l.place)
+	if l.readyIndex >= 0 {
+		l.timeLeft = q.timeLeft(l)
+		heap.Fix(&q.ready, l.readyIndex)
 	}
 }
 
 // timeLeft is how many seconds the inputs of l take, at the limit that it has now.
-func (q *queue) timeLeft(l *lane) float64 {
-	each := l.took
+func (q *queue) timeLeft(l *hostQueue) float64 {
+	each := l.requestTime
 	if each == 0 {
-		each = assumedTook
+		each = assumedRequestTime
 	}
 	each /= float64(max(l.limit, 1))
-	return float64(l.queued()) * max(each, l.host.spacing().Seconds())
+	return float64(l.waiting()) * max(each, l.host.spacing().Seconds())
 }
 
 // spacing is the time between two requests that the limit of the host allows, if

@@ -13,8 +13,8 @@ type panicked struct {
 	ok       bool          // the sequence returned
 }
 
-// returned notes that the sequence has returned, before catch is called.
-func (p *panicked) returned() { p.ok = true }
+// noteReturned notes that the sequence has returned, before catch is called.
+func (p *panicked) noteReturned() { p.ok = true }
 
 // catch is to be deferred in the goroutine that calls the sequence.
 func (p *panicked) catch() {
@@ -31,8 +31,8 @@ func (p *panicked) set(v any) {
 	})
 }
 
-// again panics as the goroutine did, or ends this one as it did.
-func (p *panicked) again() {
+// repanic panics as the goroutine did, or ends this one as it did.
+func (p *panicked) repanic() {
 	select {
 	case <-p.happened:
 	default:

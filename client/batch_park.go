@@ -5,36 +5,36 @@ import (
 	"time"
 )
 
-// timers is a heap of parked lanes.
-type timers []*lane
+// parkedHeap is a heap of parked lanes.
+type parkedHeap []*hostQueue
 
-func (t timers) Len() int           { return len(t) }
-func (t timers) Less(i, j int) bool { return t[i].parked.Before(t[j].parked) }
-func (t timers) Swap(i, j int) {
+func (t parkedHeap) Len() int           { return len(t) }
+func (t parkedHeap) Less(i, j int) bool { return t[i].parkedUntil.Before(t[j].parkedUntil) }
+func (t parkedHeap) Swap(i, j int) {
 	t[i], t[j] = t[j], t[i]
-	t[i].slot, t[j].slot = i, j
+	t[i].timerIndex, t[j].timerIndex = i, j
 }
 
-func (t *timers) Push(x any) {
-	l := x.(*lane)
-	l.slot = len(*t)
+func (t *parkedHeap) Push(x any) {
+	l := x.(*hostQueue)
+	l.timerIndex = len(*t)
 	*t = append(*t, l)
 }
 
-func (t *timers) Pop() any {
+func (t *parkedHeap) Pop() any {
 	last := len(*t) - 1
 	l := (*t)[last]
 	(*t)[last] = nil
 	*t = (*t)[:last]
-	l.slot = -1
+	l.timerIndex = -1
 	return l
 }
 
 // park takes l off until at.
-func (q *queue) park(l *lane, at time.Time) {
-	l.parked = at
-	if l.slot >= 0 {
-		heap.Fix(&q.timers, l.slot)
+func (q *queue) park(l *hostQueue, at time.Time) {
+	l.parkedUntil = at
+	if l.timerIndex >= 0 {
+		heap.Fix(&q.timers, l.timerIndex)
 	} else {
 		heap.Push(&q.timers, l)
 	}
@@ -43,19 +43,19 @@ func (q *queue) park(l *lane, at time.Time) {
 	}
 }
 
-func (q *queue) unpark(l *lane) {
-	l.parked, l.resting, l.brief = time.Time{}, false, false
-	if l.slot >= 0 {
-		heap.Remove(&q.timers, l.slot)
+func (q *queue) unpark(l *hostQueue) {
+	l.parkedUntil, l.retriesOnly, l.untilRequestEnds = time.Time{}, false, false
+	if l.timerIndex >= 0 {
+		heap.Remove(&q.timers, l.timerIndex)
 	}
 }
 
 // setTimer arranges for tick at the time of the first parked lane.
 func (q *queue) setTimer() {
-	if len(q.timers) == 0 || q.gone {
+	if len(q.timers) == 0 || q.abandoned {
 		return
 	}
-	wait := time.Until(q.timers[0].parked)
+	wait := time.Until(q.timers[0].parkedUntil)
 	if q.timer == nil {
 		q.timer = time.AfterFunc(wait, q.tick)
 	} else {
@@ -68,42 +68,42 @@ func (q *queue) tick() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
-	for len(q.timers) > 0 && !q.timers[0].parked.After(now) {
+	for len(q.timers) > 0 && !q.timers[0].parkedUntil.After(now) {
 		l := q.timers[0]
 		q.unpark(l)
-		q.offer(l)
+		q.makeReady(l)
 	}
 	q.setTimer()
 }
 
-// readyLanes is a heap of the lanes from which a lookup may start: those with the
+// readyHeap is a heap of the lanes from which a lookup may start: those with the
 // most time left come first, and of them those that have waited longest.
-type readyLanes []*lane
+type readyHeap []*hostQueue
 
-func (r readyLanes) Len() int { return len(r) }
-func (r readyLanes) Less(i, j int) bool {
-	if r[i].left != r[j].left {
-		return r[i].left > r[j].left
+func (r readyHeap) Len() int { return len(r) }
+func (r readyHeap) Less(i, j int) bool {
+	if r[i].timeLeft != r[j].timeLeft {
+		return r[i].timeLeft > r[j].timeLeft
 	}
-	return r[i].turn < r[j].turn
+	return r[i].readySince < r[j].readySince
 }
 
-func (r readyLanes) Swap(i, j int) {
+func (r readyHeap) Swap(i, j int) {
 	r[i], r[j] = r[j], r[i]
-	r[i].place, r[j].place = i, j
+	r[i].readyIndex, r[j].readyIndex = i, j
 }
 
-func (r *readyLanes) Push(x any) {
-	l := x.(*lane)
-	l.place = len(*r)
+func (r *readyHeap) Push(x any) {
+	l := x.(*hostQueue)
+	l.readyIndex = len(*r)
 	*r = append(*r, l)
 }
 
-func (r *readyLanes) Pop() any {
+func (r *readyHeap) Pop() any {
 	last := len(*r) - 1
 	l := (*r)[last]
 	(*r)[last] = nil
 	*r = (*r)[:last]
-	l.place = -1
+	l.readyIndex = -1
 	return l
 }

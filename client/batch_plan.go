@@ -57,9 +57,9 @@ type PlanServer struct {
 
 // Assumptions of a [Plan] about what it cannot know.
 const (
-	planLatency = 100 * time.Millisecond
-	maxErrors   = 100
-	maxPlanned  = 12_000_000 // queries that are remembered to find duplicates, at 8 octets and some
+	planLatency   = 100 * time.Millisecond
+	maxPlanErrors = 100
+	maxPlanned    = 12_000_000 // queries that are remembered to find duplicates, at 8 octets and some
 )
 
 // Plan reads inputs to their end and returns what a Batch would do with them. It
@@ -78,10 +78,10 @@ func (c *Client) Plan(ctx context.Context, inputs iter.Seq2[Input, error]) (*Pla
 			break
 		}
 		if !p.add(in, err) {
-			return p.end(), ErrClosed
+			return p.finish(), ErrClosed
 		}
 	}
-	return p.end(), ctx.Err()
+	return p.finish(), ctx.Err()
 }
 
 type planner struct {
@@ -103,7 +103,7 @@ func (p *planner) add(in Input, err error) bool {
 	}
 	p.plan.Lines++
 	if e != nil {
-		p.fail(in, it.result.Query, e)
+		p.addFailed(in, it.result.Query, e)
 		return true
 	}
 	s := p.servers[it.host]
@@ -124,7 +124,7 @@ func (p *planner) add(in Input, err error) bool {
 	return true
 }
 
-func (p *planner) fail(in Input, q Query, e *Error) {
+func (p *planner) addFailed(in Input, q Query, e *Error) {
 	if e.Code == CodeNoService || e.Code == CodeHTTPOnly {
 		zone := string(q.Type)
 		if q.Type == TypeDomain || q.Type == TypeNameserver {
@@ -138,7 +138,7 @@ func (p *planner) fail(in Input, q Query, e *Error) {
 		return
 	}
 	p.plan.Invalid++
-	if len(p.plan.Errors) < maxErrors {
+	if len(p.plan.Errors) < maxPlanErrors {
 		p.plan.Errors = append(p.plan.Errors, PlanError{Line: in.Line, Text: in.Text, Err: e})
 	}
 }
@@ -146,7 +146,7 @@ func (p *planner) fail(in Input, q Query, e *Error) {
 // maxZones bounds the zones that are told apart: junk has no end of them.
 const maxZones = 10_000
 
-func (p *planner) end() *Plan {
+func (p *planner) finish() *Plan {
 	for zone, n := range p.zones {
 		p.plan.Unsupported = append(p.plan.Unsupported, PlanZone{zone, n})
 	}
@@ -156,11 +156,11 @@ func (p *planner) end() *Plan {
 	p.plan.Latency = planLatency
 	work := time.Duration(0) // time of all responses
 	for h, s := range p.servers {
-		most := min(p.c.hosts.most, p.c.cfg.Jobs)
-		if n := h.carried(p.c.carrier(), int(min(s.Queries, int64(most)))); n > 0 {
-			most = min(most, n)
+		concurrent := min(p.c.hosts.most, p.c.cfg.Jobs)
+		if n := h.capacity(p.c.capacityReporter(), int(min(s.Queries, int64(concurrent)))); n > 0 {
+			concurrent = min(concurrent, n)
 		}
-		s.Rate, s.Latency, s.Time = h.estimate(s.Queries, p.c.hosts.start, most)
+		s.Rate, s.Latency, s.Time = h.estimate(s.Queries, p.c.hosts.start, concurrent)
 		p.plan.Time = max(p.plan.Time, s.Time)
 		p.plan.Servers = append(p.plan.Servers, *s)
 		work += saturate(s.Queries, cmp.Or(s.Latency, planLatency))
@@ -204,16 +204,16 @@ func rounds(queries int64, atOnce int, took time.Duration) time.Duration {
 
 // growing is how long so many responses take when the number at a time grows as
 // [adaptive] does.
-func growing(queries int64, start, most int, took time.Duration) time.Duration {
+func growing(queries int64, start, limit int, took time.Duration) time.Duration {
 	need := time.Duration(0)
-	for n, done := start, 0; n < most && queries > 0; done += n {
+	for n, done := start, 0; n < limit && queries > 0; done += n {
 		if done >= growAfter {
-			n = min(n+growBy, most)
+			n = min(n+growBy, limit)
 		}
 		queries -= int64(n)
 		need += took
 	}
-	return need + rounds(max(queries, 0), most, took)
+	return need + rounds(max(queries, 0), limit, took)
 }
 
 func saturate(n int64, d time.Duration) time.Duration {
@@ -231,9 +231,9 @@ type hashSet struct {
 
 // add puts h into the set unless it has most elements already: known is false
 // then, and whether h is new cannot be told.
-func (s *hashSet) add(h uint64, most int) (isNew, known bool) {
+func (s *hashSet) add(h uint64, limit int) (isNew, known bool) {
 	h = max(h, 1)
-	if s.n >= len(s.slots)/4*3 && s.n < most {
+	if s.n >= len(s.slots)/4*3 && s.n < limit {
 		old := s.slots
 		s.slots = make([]uint64, max(2*len(old), 1<<10))
 		for _, v := range old {
@@ -246,7 +246,7 @@ func (s *hashSet) add(h uint64, most int) (isNew, known bool) {
 	switch {
 	case s.slots[i] == h:
 		return false, true
-	case s.n >= most:
+	case s.n >= limit:
 		return true, false
 	}
 	s.slots[i] = h

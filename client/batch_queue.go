@@ -14,42 +14,42 @@ import (
 // come, so that no worker ever waits for it.
 type queue struct {
 	queueConfig
-	spill    spill
-	tight    atomic.Bool // somebody waits for room for bodies
-	spillErr error
+	spill          spillFile
+	waitsForMemory atomic.Bool // somebody waits for room for bodies
+	spillErr       error
 
 	unwritten []*chunk // to be written by settle
 	warnings  []func() // to be printed by settle
-	onDisk    int64    // bytes of chunks that are in the file, or to be written
+	diskBytes int64    // bytes of chunks that are in the file, or to be written
 	paused    bool     // a warning has said that the source waits
 
-	mu    sync.Mutex
-	wake  sync.Cond       // a lane became ready, or the queue ended
-	room  sync.Cond       // the reader may go on
-	lanes map[int64]*lane // by the ids of their hosts
-	ready readyLanes
-	turn  uint64 // counts lanes becoming ready
+	mu        sync.Mutex
+	workReady sync.Cond            // a lane became ready, or the queue ended
+	roomFreed sync.Cond            // the reader may go on
+	byHost    map[int64]*hostQueue // by the ids of their hosts
+	ready     readyHeap
+	readySeq  uint64 // counts lanes becoming ready
 
-	unserved      []*lane // lanes of ready without a lookup under way, those first that became ready first
-	floorInFlight int     // lookups that were taken from there
-	timers        timers
-	timer         *time.Timer // nil: none is set
+	unserved         []*hostQueue // lanes of ready without a lookup under way, those first that became ready first
+	unservedInFlight int          // lookups that were taken from there
+	timers           parkedHeap
+	timer            *time.Timer // nil: none is set
 
-	inMemory int   // inputs between reading and the consumer, those on shelves not counted
-	waiting  int64 // in all lanes
-	spilled  int64 // of them, those on shelves
-	inFlight int
-	workers  int
-	idle     int // workers that wait and have not been woken
-	closed   bool
-	ended    bool // what waits is given up
-	gone     bool // nobody wants results any more
+	inMemory      int   // inputs between reading and the consumer, those on shelves not counted
+	waiting       int64 // in all lanes
+	spilledInputs int64 // of them, those on shelves
+	inFlight      int
+	workers       int
+	idle          int // workers that wait and have not been woken
+	closed        bool
+	ended         bool // what waits is given up
+	abandoned     bool // nobody wants results any more
 
-	twins   map[uint64]*item // by hash of their keys: in memory, and others may join
-	twinned int              // inputs that wait for the result of another
+	joinable  map[uint64]*item // by hash of their keys: in memory, and others may join
+	coalesced int              // inputs that wait for the result of another
 
-	read  int64           // inputs
-	heard map[int64]int64 // ids of the hosts that some of the last inputs were for, and the last of those
+	inputsRead  int64           // inputs
+	recentHosts map[int64]int64 // ids of the hosts that some of the last inputs were for, and the last of those
 }
 
 // queueConfig is what a queue needs of its batch.
@@ -60,7 +60,7 @@ type queueConfig struct {
 	deadline   time.Time // of the batch; zero: none
 	hosts      *hosts
 	memory     *bodies
-	carrier    carrier                           // nil: the transport does not say what it carries
+	capacity   capacityReporter                  // nil: the transport does not say what it carries
 	spawn      func()                            // starts a worker
 	log        func(message string, args ...any) // prints a warning; may be nil
 	maxQueued  int64                             // bound of waiting
@@ -68,75 +68,75 @@ type queueConfig struct {
 }
 
 const (
-	// keepInMemory is how many inputs of a lane stay in memory when the rest of
+	// minInMemory is how many inputs of a lane stay in memory when the rest of
 	// it goes to the temporary file.
-	keepInMemory = 16
-	// lookAgain is when a lane is looked at again that waits for the end of a
+	minInMemory = 16
+	// recheckAfter is when a lane is looked at again that waits for the end of a
 	// request which is not its own.
-	lookAgain = 50 * time.Millisecond
+	recheckAfter = 50 * time.Millisecond
 )
 
 func newQueue(cfg queueConfig) *queue {
 	q := &queue{
-		queueConfig: cfg, lanes: make(map[int64]*lane), twins: make(map[uint64]*item),
-		heard: make(map[int64]int64),
+		queueConfig: cfg, byHost: make(map[int64]*hostQueue), joinable: make(map[uint64]*item),
+		recentHosts: make(map[int64]int64),
 	}
-	q.wake.L, q.room.L = &q.mu, &q.mu
+	q.workReady.L, q.roomFreed.L = &q.mu, &q.mu
 	return q
 }
 
-// lane returns the line of a host, which is new if nothing stands in it.
-func (q *queue) lane(h *host) *lane {
-	l := q.lanes[h.id]
+// hostQueueOf returns the line of a host, which is new if nothing stands in it.
+func (q *queue) hostQueueOf(h *host) *hostQueue {
+	l := q.byHost[h.id]
 	if l == nil {
-		l = &lane{host: h, slot: -1, place: -1}
-		q.lanes[h.id] = l
+		l = &hostQueue{host: h, timerIndex: -1, readyIndex: -1}
+		q.byHost[h.id] = l
 		q.hosts.keep(h)
 	}
 	return l
 }
 
-// drop forgets a lane if it is empty.
-func (q *queue) drop(l *lane) {
-	if l.inFlight == 0 && l.aside == 0 && l.place < 0 && !l.hasFresh() && len(l.repeated) == 0 && q.lanes[l.host.id] == l {
+// dropIfEmpty forgets a lane if it is empty.
+func (q *queue) dropIfEmpty(l *hostQueue) {
+	if l.inFlight == 0 && l.steppedAside == 0 && l.readyIndex < 0 && !l.hasFresh() && len(l.retries) == 0 && q.byHost[l.host.id] == l {
 		q.unpark(l)
-		delete(q.lanes, l.host.id)
+		delete(q.byHost, l.host.id)
 		q.hosts.release(l.host)
 	}
 }
 
-// offer puts l on the list if it has something to do, and finds a worker.
-func (q *queue) offer(l *lane) {
-	if l.place >= 0 || l.loading || !l.hasFresh() && len(l.repeated) == 0 {
+// makeReady puts l on the list if it has something to do, and finds a worker.
+func (q *queue) makeReady(l *hostQueue) {
+	if l.readyIndex >= 0 || l.loading || !l.hasFresh() && len(l.retries) == 0 {
 		return
 	}
 	if !q.ended {
-		if !l.parked.IsZero() {
+		if !l.parkedUntil.IsZero() {
 			return
 		}
-		if l.limit = q.limit(l); l.inFlight >= l.limit {
+		if l.limit = q.limitOf(l); l.inFlight >= l.limit {
 			return
 		}
 	}
-	q.list(l)
-	q.hire()
+	q.addReady(l)
+	q.startWorker()
 }
 
-// rouse offers a lane that has got something fresh, which need not wait for the
+// wakeHost offers a lane that has got something fresh, which need not wait for the
 // time of those to be repeated.
-func (q *queue) rouse(l *lane) {
-	if l.resting {
+func (q *queue) wakeHost(l *hostQueue) {
+	if l.retriesOnly {
 		q.unpark(l)
 	}
-	q.offer(l)
+	q.makeReady(l)
 }
 
-// hire finds a worker for a lane that became ready.
-func (q *queue) hire() {
+// startWorker finds a worker for a lane that became ready.
+func (q *queue) startWorker() {
 	switch {
 	case q.idle > 0:
 		q.idle-- // here and not by the woken one, or it would be counted on twice
-		q.wake.Signal()
+		q.workReady.Signal()
 	case q.workers < q.maxWorkers:
 		q.workers++
 		q.spawn()
@@ -149,106 +149,106 @@ func (q *queue) next() (*item, ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
-		for len(q.ready) > 0 && !q.full() {
+		for len(q.ready) > 0 && !q.memoryFull() {
 			l := q.popReady()
-			if c := l.needs(); c != nil {
-				q.load(l, c)
+			if c := l.nextOnDisk(); c != nil {
+				q.loadChunk(l, c)
 				continue
 			}
 			if it, k := q.pick(l, time.Now()); it != nil {
-				q.start(l, it, k)
-				if q.starving() || !l.hasFresh() {
-					q.room.Signal()
+				q.noteStarted(l, it, k)
+				if q.idleForLackOfHosts() || !l.hasFresh() {
+					q.roomFreed.Signal()
 				}
 				return it, k
 			}
-			q.drop(l)
+			q.dropIfEmpty(l)
 		}
 		if q.closed && q.waiting == 0 {
 			q.workers--
 			q.wakeAll()
 			return nil, ticket{}
 		}
-		if q.starving() {
-			q.room.Signal()
+		if q.idleForLackOfHosts() {
+			q.roomFreed.Signal()
 		}
 		q.idle++
-		q.wake.Wait()
+		q.workReady.Wait()
 	}
 }
 
-// full says that the bodies of what is under way need all the memory there is.
-func (q *queue) full() bool {
+// memoryFull says that the bodies of what is under way need all the memory there is.
+func (q *queue) memoryFull() bool {
 	if q.inFlight == 0 || q.ended || !q.memory.tight() {
 		return false
 	}
-	q.tight.Store(true)
+	q.waitsForMemory.Store(true)
 	return q.memory.tight() // again: it may have become free before that was seen
 }
 
-// eased tells the queue that bodies have been given back.
-func (q *queue) eased() {
-	if !q.tight.Load() || q.memory.tight() {
+// memoryReleased tells the queue that bodies have been given back.
+func (q *queue) memoryReleased() {
+	if !q.waitsForMemory.Load() || q.memory.tight() {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.tight.Store(false)
+	q.waitsForMemory.Store(false)
 	q.wakeAll()
 }
 
-// start notes that it is under way.
-func (q *queue) start(l *lane, it *item, k ticket) {
-	if it.lane == nil { // from the shelf
+// noteStarted notes that it is under way.
+func (q *queue) noteStarted(l *hostQueue, it *item, k ticket) {
+	if it.hostQueue == nil { // from the shelf
 		q.inMemory++
-		q.spilled--
+		q.spilledInputs--
 	}
-	it.lane = l
+	it.hostQueue = l
 	l.inFlight++
 	q.inFlight++
 	q.waiting--
 	if q.waiting == q.maxQueued-1 {
-		q.room.Signal()
+		q.roomFreed.Signal()
 	}
 	if k.grant == granted {
-		it.began = k.at
+		it.grantedAt = k.at
 	}
-	if it.floor = l.byFloor; it.floor {
-		q.floorInFlight++
+	if it.fromUnserved = l.fromUnserved; it.fromUnserved {
+		q.unservedInFlight++
 	}
 	it.beside = l.inFlight
-	q.offer(l)
+	q.makeReady(l)
 }
 
 // pick decides what to do at a lane: to make a request, to give up an input, or
 // nothing until later.
-func (q *queue) pick(l *lane, now time.Time) (*item, ticket) {
-	if !l.hasFresh() && len(l.repeated) == 0 {
+func (q *queue) pick(l *hostQueue, now time.Time) (*item, ticket) {
+	if !l.hasFresh() && len(l.retries) == 0 {
 		return nil, ticket{}
 	}
 	if q.ended {
-		return q.any(l), ticket{grant: givenUpEnd}
+		return q.anyInput(l), ticket{grant: givenUpEnd}
 	}
-	if l.solo || l.inFlight > 0 && l.inFlight >= q.limit(l) {
+	if l.exclusive || l.inFlight > 0 && l.inFlight >= q.limitOf(l) {
 		return nil, ticket{}
 	}
-	p := pass{beside: l.inFlight, waiting: int(min(l.queued(), math.MaxInt32)), maxWait: q.maxWait, others: l.others}
+	p := pass{beside: l.inFlight, waiting: int(min(l.waiting(), math.MaxInt32)), maxWait: q.maxWait, others: l.hasAlternates}
 	if !q.deadline.IsZero() {
 		p.maxWait = min(p.maxWait, q.deadline.Sub(now))
 	}
-	due, at := l.due(now)
-	fresh := l.hasFresh() && len(l.repeated) < manyRepeated(l.host.adaptive.limit())
+	due, at := l.dueRetry(now)
+	fresh := l.hasFresh() && len(l.retries) < maxRetriesWaiting(l.host.adaptive.limit())
 	if due < 0 && !fresh {
 		if k, ok := l.host.hopeless(now, p); ok {
-			return q.any(l), k
+			return q.anyInput(l), k
 		}
 		q.park(l, at)
-		l.resting = !l.hasFresh()
+		l.retriesOnly = !l.hasFresh()
 		return nil, ticket{}
 	}
-	if due < 0 && len(l.front) == 0 && l.fresh.len() == 0 {
+	if due < 0 && len(l.resumed) == 0 && l.fresh.len() == 0 {
 		// Its server is found by user code, which must not have the host's place.
-		return q.unshelve(l), ticket{grant: unready}
+		return q.popSpilled(l), ticket{grant: unready}
 	}
 	k := l.host.take(now, p)
 	switch k.grant {
@@ -261,122 +261,122 @@ func (q *queue) pick(l *lane, now time.Time) (*item, ticket) {
 		// A server that was asked too much is tried with what has not been
 		// refused. What has been more than once comes first, and by itself:
 		// whatever the server dislikes, it is not the company.
-		if due < 0 || fresh && (k.probe || k.careful && !l.repeated[due].refusedOften()) {
+		if due < 0 || fresh && (k.probe || k.careful && !l.retries[due].refusedOften()) {
 			return q.removeFresh(l), k
 		}
-		if l.repeated[due].refusedOften() {
+		if l.retries[due].refusedOften() {
 			if l.inFlight > 0 {
 				l.host.unsent(k)
 				return nil, ticket{}
 			}
-			l.solo = true
+			l.exclusive = true
 		}
-		return l.removeRepeated(due), k
+		return l.removeRetry(due), k
 	case later:
 		if k.at.IsZero() && l.inFlight == 0 {
-			k.at = now.Add(lookAgain)
+			k.at = now.Add(recheckAfter)
 		}
 		if !k.at.IsZero() {
 			q.park(l, k.at)
-			l.brief = k.brief
+			l.untilRequestEnds = k.brief
 		}
 		return nil, k
 	default:
-		return q.any(l), k
+		return q.anyInput(l), k
 	}
 }
 
-// any takes whatever waits at l, those first that have been asked for.
-func (q *queue) any(l *lane) *item {
-	if n := len(l.repeated); n > 0 {
-		return l.removeRepeated(n - 1)
+// anyInput takes whatever waits at l, those first that have been asked for.
+func (q *queue) anyInput(l *hostQueue) *item {
+	if n := len(l.retries); n > 0 {
+		return l.removeRetry(n - 1)
 	}
 	return q.removeFresh(l)
 }
 
-// done frees the item's place at its server. If it is to be asked for again it
+// finishRequest frees the item's place at its server. If it is to be asked for again it
 // stands in line for its next host.
-func (q *queue) done(it *item, again bool) {
+func (q *queue) finishRequest(it *item, again bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := it.lane
+	l := it.hostQueue
 	l.inFlight--
-	l.solo = false
+	l.exclusive = false
 	q.inFlight--
-	if l.brief {
+	if l.untilRequestEnds {
 		q.unpark(l)
 	}
-	q.free(l, it)
-	if again && !q.gone {
+	q.noteEnded(l, it)
+	if again && !q.abandoned {
 		it.restart()
-		to := q.lane(it.host)
-		it.lane = to
+		to := q.hostQueueOf(it.host)
+		it.hostQueue = to
 		q.waiting++
 		if it.redirect != nil || it.result.Err == nil || it.at.IsZero() && it.result.Verdict != RateLimited {
-			to.front = append(to.front, it)
-			q.rouse(to)
+			to.resumed = append(to.resumed, it)
+			q.wakeHost(to)
 		} else {
-			to.repeated = append(to.repeated, it)
-			if !to.parked.IsZero() && it.at.Before(to.parked) {
+			to.retries = append(to.retries, it)
+			if !to.parkedUntil.IsZero() && it.at.Before(to.parkedUntil) {
 				q.unpark(to) // to see what it has to wait for
 			}
 		}
 		if to != l {
-			q.offer(to)
+			q.makeReady(to)
 		}
 	}
-	q.offer(l)
-	q.drop(l)
+	q.makeReady(l)
+	q.dropIfEmpty(l)
 }
 
-// finish takes it from those that others may join and returns who has.
-func (q *queue) finish(it *item) []twin {
+// takeDuplicates takes it from those that others may join and returns who has.
+func (q *queue) takeDuplicates(it *item) []duplicate {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.twins[it.hash] == it {
-		delete(q.twins, it.hash)
+	if q.joinable[it.hash] == it {
+		delete(q.joinable, it.hash)
 	}
-	q.twinned -= len(it.twins)
-	return it.twins
+	q.coalesced -= len(it.duplicates)
+	return it.duplicates
 }
 
-// meet attaches an input that has waited to one under way that asks for the same
+// coalesce attaches an input that has waited to one under way that asks for the same
 // and whose response has not begun. The result of that one is then its own, and
 // nothing more has to be done about it.
-func (q *queue) meet(it *item) (joined bool) {
+func (q *queue) coalesce(it *item) (joined bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it.late = false
-	switch first := q.first(it); {
+	it.maybeDuplicate = false
+	switch first := q.joinableFor(it); {
 	case first == nil:
-		q.twins[it.hash] = it
-	case first != it && len(it.twins) == 0 && q.twinned < q.window/4:
-		first.twins = append(first.twins, it.twin())
-		q.twinned++
+		q.joinable[it.hash] = it
+	case first != it && len(it.duplicates) == 0 && q.coalesced < q.window/4:
+		first.duplicates = append(first.duplicates, it.asDuplicate())
+		q.coalesced++
 		return true
 	}
 	return false
 }
 
-// first returns the input that it may join, nil if there is none.
-func (q *queue) first(it *item) *item {
-	if first := q.twins[it.hash]; first != nil && first.key == it.key && first.mayBeJoined() {
+// joinableFor returns the input that it may join, nil if there is none.
+func (q *queue) joinableFor(it *item) *item {
+	if first := q.joinable[it.hash]; first != nil && first.key == it.key && first.isJoinable() {
 		return first
 	}
 	return nil
 }
 
-// leave gives the place of a result back that the consumer has taken.
-func (q *queue) leave() {
+// releasePlace gives the place of a result back that the consumer has taken.
+func (q *queue) releasePlace() {
 	q.mu.Lock()
 	q.inMemory--
 	if q.inMemory < q.window {
-		q.room.Signal()
+		q.roomFreed.Signal()
 	}
 	q.mu.Unlock()
 }
 
 func (q *queue) wakeAll() {
 	q.idle = 0
-	q.wake.Broadcast()
+	q.workReady.Broadcast()
 }

@@ -36,11 +36,11 @@ func newTestQueue(cfg Config) *testQueue {
 					<-q.hold
 					q.running.Add(-1)
 					if k.grant == granted {
-						it.lane.host.unsent(k)
+						it.hostQueue.host.unsent(k)
 					}
-					q.done(it, false)
-					q.finish(it)
-					q.leave()
+					q.finishRequest(it, false)
+					q.takeDuplicates(it)
+					q.releasePlace()
 				}
 			}()
 		},
@@ -57,7 +57,7 @@ func (q *testQueue) add(base, text string) {
 	it := &item{loaded: true, input: Input{Text: text, Server: base}}
 	it.result = &Result{Query: Query{Type: TypeDomain, Name: text}}
 	it.servers = bootstrap.Answer{URLs: []string{base}}
-	it.key = it.result.Query.twinKey(base)
+	it.key = it.result.Query.lookupKey(base)
 	it.hash = it.key.hash(q.seed)
 	it.host = q.hosts.at(u)
 	q.push(it)
@@ -105,8 +105,8 @@ func TestQueueParks(t *testing.T) {
 		close(q.hold)
 		q.close()
 		q.want(t, 0)
-		if q.waiting != 0 || len(q.lanes) != 0 {
-			t.Errorf("%d inputs in %d lanes left", q.waiting, len(q.lanes))
+		if q.waiting != 0 || len(q.byHost) != 0 {
+			t.Errorf("%d inputs in %d lanes left", q.waiting, len(q.byHost))
 		}
 	})
 }

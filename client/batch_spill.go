@@ -4,39 +4,39 @@ package client
 // queue, as do warnings: a Logger may call back into the Client, and a disk may be
 // slow.
 
-// shelve puts a new input on its lane's shelf. It is false if the file may not
+// spillInput puts a new input on its lane's shelf. It is false if the file may not
 // grow any more.
-func (q *queue) shelve(l *lane, it *item) bool {
-	if !q.mayGrow() {
+func (q *queue) spillInput(l *hostQueue, it *item) bool {
+	if !q.fileHasRoom() {
 		return false
 	}
-	q.shelved(l.shelf.put(it.input))
+	q.noteChunk(l.disk.push(it.input))
 	q.waiting++
-	q.spilled++
-	q.rouse(l)
+	q.spilledInputs++
+	q.wakeHost(l)
 	return true
 }
 
-// shelved notes a chunk that has to be written, if there is one.
-func (q *queue) shelved(c *chunk) {
+// noteChunk notes a chunk that has to be written, if there is one.
+func (q *queue) noteChunk(c *chunk) {
 	if c != nil {
 		q.unwritten = append(q.unwritten, c)
-		q.onDisk += c.room()
+		q.diskBytes += c.fileSize()
 	}
 }
 
-// mayGrow reports whether there is room in the file for one more chunk. If there
+// fileHasRoom reports whether there is room in the file for one more chunk. If there
 // is not, a warning says so once.
-func (q *queue) mayGrow() bool {
-	if q.onDisk+spillChunk <= q.maxSpill {
+func (q *queue) fileHasRoom() bool {
+	if q.diskBytes+spillChunk <= q.maxSpill {
 		return true
 	}
-	q.pauses("the temporary file for inputs that wait for their servers is full: reading pauses until some were sent", "bytes", q.maxSpill)
+	q.warnPaused("the temporary file for inputs that wait for their servers is full: reading pauses until some were sent", "bytes", q.maxSpill)
 	return false
 }
 
-// pauses notes that the source waits, and warns of it once.
-func (q *queue) pauses(message string, args ...any) {
+// warnPaused notes that the source waits, and warns of it once.
+func (q *queue) warnPaused(message string, args ...any) {
 	if !q.paused {
 		q.paused = true
 		q.warn(message, args...)
@@ -50,9 +50,9 @@ func (q *queue) warn(message string, args ...any) {
 	}
 }
 
-// settle does what is to be done outside the lock, which is held when it begins
+// flushPending does what is to be done outside the lock, which is held when it begins
 // and when it ends: it writes chunks and prints warnings.
-func (q *queue) settle() {
+func (q *queue) flushPending() {
 	for len(q.unwritten) > 0 || len(q.warnings) > 0 {
 		if len(q.warnings) > 0 {
 			warn := q.warnings[0]
@@ -62,7 +62,7 @@ func (q *queue) settle() {
 		}
 		c := q.unwritten[0]
 		q.unwritten = q.unwritten[1:]
-		if c.taken || q.spillErr != nil {
+		if c.readFromMemory || q.spillErr != nil {
 			continue // it stays in memory, where it is read from
 		}
 		var at int64
@@ -75,10 +75,10 @@ func (q *queue) settle() {
 				q.spillErr = err
 				q.warn("no temporary file for inputs that wait: one slow server may delay all others", "error", err)
 			}
-		case c.taken:
+		case c.readFromMemory:
 			q.spill.free(at, c.size)
 		default:
-			c.at, c.data = at, nil
+			c.offset, c.data = at, nil
 		}
 	}
 }
@@ -90,35 +90,35 @@ func (q *queue) unlocked(f func()) {
 	f()
 }
 
-// load reads the next chunk of a lane. The lane is not offered meanwhile.
-func (q *queue) load(l *lane, c *chunk) {
+// loadChunk reads the next chunk of a lane. The lane is not offered meanwhile.
+func (q *queue) loadChunk(l *hostQueue, c *chunk) {
 	l.loading = true
-	at, size, buf := c.at, c.size, l.shelf.buf
-	l.shelf.buf = nil
+	at, size, buf := c.offset, c.size, l.disk.buf
+	l.disk.buf = nil
 	var data []byte
 	var err error
 	q.unlocked(func() { data, err = q.spill.read(at, size, buf) })
 	l.loading = false
-	if q.gone {
+	if q.abandoned {
 		return
 	}
-	q.onDisk -= c.room()
-	l.shelf.loaded(c, data, err)
-	q.room.Signal()
-	q.offer(l)
+	q.diskBytes -= c.fileSize()
+	l.disk.loaded(c, data, err)
+	q.roomFreed.Signal()
+	q.makeReady(l)
 }
 
-// unshelve takes the next input from the shelf of a lane.
-func (q *queue) unshelve(l *lane) *item {
-	in, begun, err := l.shelf.take()
+// popSpilled takes the next input from the shelf of a lane.
+func (q *queue) popSpilled(l *hostQueue) *item {
+	in, begun, err := l.disk.pop()
 	if begun != nil {
-		q.onDisk -= begun.room()
-		q.room.Signal()
+		q.diskBytes -= begun.fileSize()
+		q.roomFreed.Signal()
 	}
 	it := &item{input: in}
 	it.result = &Result{Line: in.Line, Extra: in.Extra}
 	if err != nil {
-		it.lost = &Error{Code: CodeInput, Message: err.Error(), Err: err}
+		it.readError = &Error{Code: CodeInput, Message: err.Error(), Err: err}
 	}
 	return it
 }

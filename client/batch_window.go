@@ -2,21 +2,21 @@ package client
 
 import "maps"
 
-// enter takes in an input that asks for nothing, such as one that is invalid: its
+// reservePlace takes in an input that asks for nothing, such as one that is invalid: its
 // result takes a place as well. It is false if its result is not wanted any more.
-func (q *queue) enter() bool {
+func (q *queue) reservePlace() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.inMemory >= q.window && !q.gone {
-		if !q.hungry() || !q.spillOne() {
-			q.wait()
+	for q.inMemory >= q.window && !q.abandoned {
+		if !q.shouldReadAhead() || !q.spillOne() {
+			q.waitForRoom()
 		}
-		q.settle()
+		q.flushPending()
 	}
-	if !q.gone {
+	if !q.abandoned {
 		q.inMemory++
 	}
-	return !q.gone
+	return !q.abandoned
 }
 
 // push puts a new input at the end of the lane of its server. It waits for a
@@ -25,122 +25,122 @@ func (q *queue) enter() bool {
 func (q *queue) push(it *item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.hear(it.host)
-	for !q.gone && !q.admit(it) {
-		q.settle()
+	q.noteHost(it.host)
+	for !q.abandoned && !q.tryPush(it) {
+		q.flushPending()
 	}
-	q.settle()
+	q.flushPending()
 }
 
-// admit takes in a new input, or makes room or waits before that is tried again.
-func (q *queue) admit(it *item) bool {
-	if q.twin(it) {
+// tryPush takes in a new input, or makes room or waits before that is tried again.
+func (q *queue) tryPush(it *item) bool {
+	if q.joinEarlier(it) {
 		return true
 	}
 	if q.waiting >= q.maxQueued {
-		q.pauses("so many inputs wait for their servers: reading pauses until some were sent", "inputs", q.maxQueued)
-		q.wait()
+		q.warnPaused("so many inputs wait for their servers: reading pauses until some were sent", "inputs", q.maxQueued)
+		q.waitForRoom()
 		return false
 	}
-	l := q.lane(it.host)
-	l.others = l.others || len(it.servers.URLs) > 1
+	l := q.hostQueueOf(it.host)
+	l.hasAlternates = l.hasAlternates || len(it.servers.URLs) > 1
 	switch {
-	case l.shelf.n > 0 && q.spillErr == nil: // it goes behind those on the shelf
-		if q.hungry() && q.shelve(l, it) {
+	case l.disk.n > 0 && q.spillErr == nil: // it goes behind those on the shelf
+		if q.shouldReadAhead() && q.spillInput(l, it) {
 			return true
 		}
 	case q.inMemory < q.window:
 		q.inMemory++
-		it.lane = l
-		if it.late = q.first(it) != nil; !it.late {
-			q.twins[it.hash] = it
+		it.hostQueue = l
+		if it.maybeDuplicate = q.joinableFor(it) != nil; !it.maybeDuplicate {
+			q.joinable[it.hash] = it
 		}
 		l.fresh.push(it)
 		q.waiting++
-		q.rouse(l)
+		q.wakeHost(l)
 		return true
-	case q.hungry() && q.spillOne():
+	case q.shouldReadAhead() && q.spillOne():
 		return false
 	}
-	q.drop(l)
-	q.wait()
+	q.dropIfEmpty(l)
+	q.waitForRoom()
 	return false
 }
 
-// wait waits until the reader may go on, after what there is to write and to warn
+// waitForRoom waits until the reader may go on, after what there is to write and to warn
 // of: then the reader looks again before it waits.
-func (q *queue) wait() {
+func (q *queue) waitForRoom() {
 	if len(q.unwritten) > 0 || len(q.warnings) > 0 {
-		q.settle()
+		q.flushPending()
 		return
 	}
-	q.room.Wait()
+	q.roomFreed.Wait()
 }
 
-// twin attaches it to an input that asks for the same and whose response has not
+// joinEarlier attaches it to an input that asks for the same and whose response has not
 // begun.
-func (q *queue) twin(it *item) (joined bool) {
-	first := q.first(it)
+func (q *queue) joinEarlier(it *item) (joined bool) {
+	first := q.joinableFor(it)
 	// Not so many that they fill the window: that would hold up all others.
-	if first == nil || q.inMemory >= q.window || q.twinned >= q.window/4 {
+	if first == nil || q.inMemory >= q.window || q.coalesced >= q.window/4 {
 		return false
 	}
-	first.twins = append(first.twins, it.twin())
-	q.twinned++
+	first.duplicates = append(first.duplicates, it.asDuplicate())
+	q.coalesced++
 	q.inMemory++
 	return true
 }
 
-func (it *item) twin() twin {
-	return twin{line: it.result.Line, query: it.result.Query, extra: it.result.Extra}
+func (it *item) asDuplicate() duplicate {
+	return duplicate{line: it.result.Line, query: it.result.Query, extra: it.result.Extra}
 }
 
-// starving says that workers are idle for want of servers that may be asked.
-func (q *queue) starving() bool {
+// idleForLackOfHosts says that workers are idle for want of servers that may be asked.
+func (q *queue) idleForLackOfHosts() bool {
 	return len(q.ready) == 0 && q.inFlight < q.maxWorkers && !q.ended && !q.memory.tight()
 }
 
-// hungry says that reading should go on although there is no room: because
+// shouldReadAhead says that reading should go on although there is no room: because
 // workers are idle, or because nothing is left to ask of a server that some of the
 // last inputs were for. There may be more for it behind those that fill the
 // window, and it must not wait for the servers of these.
-func (q *queue) hungry() bool {
+func (q *queue) shouldReadAhead() bool {
 	if q.ended || q.memory.tight() {
 		return false
 	}
-	if q.starving() {
+	if q.idleForLackOfHosts() {
 		return true
 	}
-	for id := range q.heard {
-		if l := q.lanes[id]; l == nil || !l.hasFresh() {
+	for id := range q.recentHosts {
+		if l := q.byHost[id]; l == nil || !l.hasFresh() {
 			return true
 		}
 	}
 	return false
 }
 
-// hearing is about how many inputs ago a server was last heard of that still
+// recentHostInputs is about how many inputs ago a server was last heard of that still
 // counts.
-const hearing = 4096
+const recentHostInputs = 4096
 
-// hear notes that an input is for h. It keeps the id alone, as there may be
+// noteHost notes that an input is for h. It keeps the id alone, as there may be
 // thousands of hosts that nothing else needs in memory.
-func (q *queue) hear(h *host) {
-	q.read++
-	q.heard[h.id] = q.read
-	if q.read%hearing == 0 {
-		maps.DeleteFunc(q.heard, func(_, at int64) bool { return q.read-at > hearing })
+func (q *queue) noteHost(h *host) {
+	q.inputsRead++
+	q.recentHosts[h.id] = q.inputsRead
+	if q.inputsRead%recentHostInputs == 0 {
+		maps.DeleteFunc(q.recentHosts, func(_, at int64) bool { return q.inputsRead-at > recentHostInputs })
 	}
 }
 
 // spillOne makes room in the window: most of the longest lane goes to its shelf.
 func (q *queue) spillOne() bool {
-	if q.spillErr != nil || !q.mayGrow() {
+	if q.spillErr != nil || !q.fileHasRoom() {
 		return false
 	}
-	var longest *lane
-	for _, l := range q.lanes {
-		if l.shelf.n == 0 && (longest == nil || l.fresh.len() > longest.fresh.len()) {
+	var longest *hostQueue
+	for _, l := range q.byHost {
+		if l.disk.n == 0 && (longest == nil || l.fresh.len() > longest.fresh.len()) {
 			longest = l
 		}
 	}
@@ -149,15 +149,15 @@ func (q *queue) spillOne() bool {
 	}
 	moved := 0
 	var stay []*item
-	tail := longest.fresh.cutTail(min(keepInMemory, longest.fresh.len()/2))
+	tail := longest.fresh.cutTail(min(minInMemory, longest.fresh.len()/2))
 	for _, it := range tail {
-		if len(it.twins) > 0 {
+		if len(it.duplicates) > 0 {
 			stay = append(stay, it) // others count on it
 			continue
 		}
-		q.shelved(longest.shelf.put(it.input))
-		if q.twins[it.hash] == it {
-			delete(q.twins, it.hash)
+		q.noteChunk(longest.disk.push(it.input))
+		if q.joinable[it.hash] == it {
+			delete(q.joinable, it.hash)
 		}
 		moved++
 	}
@@ -166,6 +166,6 @@ func (q *queue) spillOne() bool {
 		longest.fresh.push(it)
 	}
 	q.inMemory -= moved
-	q.spilled += int64(moved)
+	q.spilledInputs += int64(moved)
 	return moved > 0
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// A fate is what becomes of an input after a worker has had it.
-type fate int
+// An itemOutcome is what becomes of an input after a worker has had it.
+type itemOutcome int
 
 const (
-	asked  fate = iota // its result may lead to something else to ask
-	over               // its result is complete
-	goesOn             // it goes back to the queue
-	joined             // another input brings its result
+	outcomeCompleted itemOutcome = iota // its result may lead to something else to ask
+	outcomeDone                         // its result is complete
+	outcomeRequeue                      // it goes back to the queue
+	outcomeCoalesced                    // another input brings its result
 )
 
 // work takes inputs from the queue until there are none left.
@@ -44,42 +44,42 @@ func (b *batch) workOne() (more bool) {
 		return false
 	}
 	f := b.handle(it, k)
-	if f == asked {
+	if f == outcomeCompleted {
 		it.finishSearch()
 		if b.c.follow(b.ctx, &it.task) {
-			f = goesOn
+			f = outcomeRequeue
 		}
 	}
-	if f == goesOn {
+	if f == outcomeRequeue {
 		b.memory.rest(&it.task)
-		b.head(it)
+		b.setHost(it)
 	}
-	b.queue.done(it, f == goesOn)
-	if f == asked || f == over {
+	b.queue.finishRequest(it, f == outcomeRequeue)
+	if f == outcomeCompleted || f == outcomeDone {
 		b.finish(it)
 	}
 	return true
 }
 
 // handle does what the queue decided about an input.
-func (b *batch) handle(it *item, k ticket) fate {
+func (b *batch) handle(it *item, k ticket) itemOutcome {
 	if k.grant == granted {
 		it.taken, it.ticket = true, k
 		if it.host == nil {
-			it.host = it.lane.host
+			it.host = it.hostQueue.host
 		}
 	}
-	if f := b.look(it); f != asked {
+	if f := b.loadItem(it); f != outcomeCompleted {
 		it.giveBack()
 		return f
 	}
 	switch k.grant {
 	case unready:
-		return goesOn
+		return outcomeRequeue
 	case granted:
 		it.yields, it.queue = it, b.queue
 		if b.try(b.ctx, &it.task) {
-			return goesOn
+			return outcomeRequeue
 		}
 	case givenUpDead:
 		e := it.host.deadError()
@@ -88,7 +88,7 @@ func (b *batch) handle(it *item, k ticket) fate {
 			it.redirect = nil
 			it.result.warn(WarnOtherServer, "asked another server: "+e.Message)
 			it.result.Err, it.result.Verdict = nil, ""
-			return goesOn
+			return outcomeRequeue
 		}
 		b.c.refuse(&it.task, e)
 	case givenUpLimit:
@@ -96,38 +96,38 @@ func (b *batch) handle(it *item, k ticket) fate {
 	case givenUpEnd:
 		b.c.abandon(b.ctx, &it.task)
 	}
-	return asked
+	return outcomeCompleted
 }
 
-// look makes an input that comes from the temporary file ready, and finds out
+// loadItem makes an input that comes from the temporary file ready, and finds out
 // whether the same has been asked for while it waited. It is asked if something
 // is to be done still.
-func (b *batch) look(it *item) fate {
-	if it.loaded && !it.late {
-		return asked
+func (b *batch) loadItem(it *item) itemOutcome {
+	if it.loaded && !it.maybeDuplicate {
+		return outcomeCompleted
 	}
 	if !it.loaded {
 		it.loaded = true
-		if it.lost != nil {
-			it.result.fail(it.lost)
-			return over
+		if it.readError != nil {
+			it.result.fail(it.readError)
+			return outcomeDone
 		}
 		if failed := b.prepare(it, nil); failed != nil {
 			it.result.fail(failed)
-			return over
+			return outcomeDone
 		}
 	}
 	switch {
-	case b.queue.meet(it):
-		return joined
-	case it.host != it.lane.host:
-		return goesOn // it belongs to another server by now
+	case b.queue.coalesce(it):
+		return outcomeCoalesced
+	case it.host != it.hostQueue.host:
+		return outcomeRequeue // it belongs to another server by now
 	}
-	return asked
+	return outcomeCompleted
 }
 
-// head sees to it that an item knows the host of its next request.
-func (b *batch) head(it *item) {
+// setHost sees to it that an item knows the host of its next request.
+func (b *batch) setHost(it *item) {
 	if it.redirect != nil {
 		return // enter has set it
 	}
@@ -141,12 +141,12 @@ func (b *batch) head(it *item) {
 func (b *batch) finish(it *item) {
 	it.finishSearch()
 	r := it.result
-	twins := b.queue.finish(it)
-	if it.home != nil {
-		it.home.lines.end(int64(1+len(twins)), r.Verdict)
+	twins := b.queue.takeDuplicates(it)
+	if it.readFor != nil {
+		it.readFor.lines.add(int64(1+len(twins)), r.Verdict)
 	}
 	for _, t := range twins {
-		twin := t.of(r)
+		twin := t.resultOf(r)
 		b.emit(r)
 		r = twin
 	}

@@ -47,18 +47,18 @@ type cache struct {
 	size  int64
 }
 
-// kept is an answer in a cache. It does not change while it is there.
-type kept struct {
-	keys   []string // URLs that lead to it; the first one was asked
-	status int
-	header http.Header
-	raw    []byte
-	until  time.Time // fresh before
-	since  time.Time // when it would have been made by its age
+// cacheEntry is an answer in a cache. It does not change while it is there.
+type cacheEntry struct {
+	keys      []string // URLs that lead to it; the first one was asked
+	status    int
+	header    http.Header
+	raw       []byte
+	expires   time.Time // fresh before
+	generated time.Time // when it would have been made by its age
 }
 
-// keptOverhead is about what an entry takes besides its body.
-const keptOverhead = 1 << 10
+// entryOverhead is about what an entry takes besides its body.
+const entryOverhead = 1 << 10
 
 func newCache(cfg Config) *cache {
 	if cfg.Cache == CacheNone {
@@ -67,9 +67,9 @@ func newCache(cfg Config) *cache {
 	return &cache{entries: cfg.CacheEntries, bytes: cfg.CacheBytes, byURL: make(map[string]*recency.Element)}
 }
 
-// find returns what is kept for u, nil if there is nothing, and whether it is
+// get returns what is kept for u, nil if there is nothing, and whether it is
 // fresh.
-func (c *cache) find(u *url.URL, now time.Time) (e *kept, fresh bool) {
+func (c *cache) get(u *url.URL, now time.Time) (e *cacheEntry, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := c.byURL[weburl.Normalize(u)]
@@ -77,25 +77,25 @@ func (c *cache) find(u *url.URL, now time.Time) (e *kept, fresh bool) {
 		return nil, false
 	}
 	c.used.MoveToFront(at)
-	e = at.Value.(*kept)
-	return e, now.Before(e.until)
+	e = at.Value.(*cacheEntry)
+	return e, now.Before(e.expires)
 }
 
-// keep takes in the answer of u if its header permits, and forgets what it was
+// put takes in the answer of u if its header permits, and forgets what it was
 // before. others are keys that it is to be found by, too, where nothing else is.
-func (c *cache) keep(u *url.URL, others []string, status int, header http.Header, raw []byte, asked, came time.Time) {
-	f := freshnessOf(header, asked, came)
+func (c *cache) put(u *url.URL, others []string, status int, header http.Header, raw []byte, sent, received time.Time) {
+	f := freshnessOf(header, sent, received)
 	key := weburl.Normalize(u)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.drop(c.byURL[key])
-	size := int64(len(raw)) + keptOverhead
-	if !f.keep || f.fresh == 0 && (status != http.StatusOK || !hasValidator(header)) || !mayKeep(status) || size > c.bytes/8 {
+	c.remove(c.byURL[key])
+	size := int64(len(raw)) + entryOverhead
+	if !f.storable || f.lifetime == 0 && (status != http.StatusOK || !hasValidator(header)) || !isCacheable(status) || size > c.bytes/8 {
 		return
 	}
-	e := &kept{
+	e := &cacheEntry{
 		keys: []string{key}, status: status, header: maps.Clone(header), raw: bytes.Clone(raw),
-		until: came.Add(f.fresh), since: came.Add(-deltaSeconds(header.Get("Age"))),
+		expires: received.Add(f.lifetime), generated: received.Add(-deltaSeconds(header.Get("Age"))),
 	}
 	delete(e.header, "Content-Encoding") // the body is plain by now
 	delete(e.header, "Content-Length")
@@ -109,13 +109,13 @@ func (c *cache) keep(u *url.URL, others []string, status int, header http.Header
 	}
 	c.size += size
 	for c.used.Len() > c.entries || c.size > c.bytes {
-		c.drop(c.used.Back())
+		c.remove(c.used.Back())
 	}
 }
 
-// renew is what a 304 does to an answer: its fields replace those kept, and it is
+// update is what a 304 does to an answer: its fields replace those kept, and it is
 // fresh again by them (RFC 9111 section 4.3.4).
-func (c *cache) renew(u *url.URL, e *kept, header http.Header, asked, came time.Time) *kept {
+func (c *cache) update(u *url.URL, e *cacheEntry, header http.Header, sent, received time.Time) *cacheEntry {
 	merged := maps.Clone(e.header)
 	for name, values := range header {
 		if name != "Content-Length" && name != "Content-Encoding" {
@@ -125,42 +125,42 @@ func (c *cache) renew(u *url.URL, e *kept, header http.Header, asked, came time.
 	if _, ok := header["Age"]; !ok {
 		delete(merged, "Age")
 	}
-	c.keep(u, e.keys, e.status, merged, e.raw, asked, came)
-	return &kept{status: e.status, header: merged, raw: e.raw, since: came}
+	c.put(u, e.keys, e.status, merged, e.raw, sent, received)
+	return &cacheEntry{status: e.status, header: merged, raw: e.raw, generated: received}
 }
 
-func (c *cache) drop(at *recency.Element) {
+func (c *cache) remove(at *recency.Element) {
 	if at == nil {
 		return
 	}
-	e := c.used.Remove(at).(*kept)
+	e := c.used.Remove(at).(*cacheEntry)
 	for _, k := range e.keys {
 		delete(c.byURL, k)
 	}
-	c.size -= int64(len(e.raw)) + keptOverhead
+	c.size -= int64(len(e.raw)) + entryOverhead
 }
 
-// mayKeep says which kinds of answers are kept: those that say what there is, or
+// isCacheable says which kinds of answers are kept: those that say what there is, or
 // where.
-func mayKeep(status int) bool {
+func isCacheable(status int) bool {
 	return status == http.StatusOK || status == http.StatusNotFound || isRedirect(status)
 }
 
 func hasValidator(h http.Header) bool { return h.Get("Etag") != "" || h.Get("Last-Modified") != "" }
 
 // response makes e a response again.
-func (e *kept) response(now time.Time) *http.Response {
+func (e *cacheEntry) response(now time.Time) *http.Response {
 	h := maps.Clone(e.header)
-	h.Set("Age", strconv.FormatInt(int64(now.Sub(e.since)/time.Second), 10))
+	h.Set("Age", strconv.FormatInt(int64(now.Sub(e.generated)/time.Second), 10))
 	return &http.Response{
 		StatusCode: e.status, Header: h, ContentLength: int64(len(e.raw)),
 		Body: io.NopCloser(bytes.NewReader(e.raw)),
 	}
 }
 
-// askAbout makes a request one for an answer that is newer than e (RFC 9110
+// makeConditional makes a request one for an answer that is newer than e (RFC 9110
 // section 13.1).
-func (e *kept) askAbout(h http.Header) {
+func (e *cacheEntry) makeConditional(h http.Header) {
 	if tag := e.header.Get("Etag"); tag != "" {
 		h.Set("If-None-Match", tag)
 	}
@@ -178,15 +178,15 @@ func (c *Client) cacheFor(t *task) *cache {
 	return c.cache
 }
 
-// recall returns a response that is kept for u, nil if it has to be asked for.
-func (a *attempt) recall(r *Result, u *url.URL) *http.Response {
+// fromCache returns a response that is kept for u, nil if it has to be asked for.
+func (a *attempt) fromCache(r *Result, u *url.URL) *http.Response {
 	a.stale, a.cached = nil, false
 	c := a.c.cacheFor(a.task)
 	if c == nil {
 		return nil
 	}
 	now := time.Now()
-	e, fresh := c.find(u, now)
+	e, fresh := c.get(u, now)
 	if !fresh {
 		a.stale = e
 		return nil
@@ -195,43 +195,43 @@ func (a *attempt) recall(r *Result, u *url.URL) *http.Response {
 	if !a.redirected {
 		r.Attempts-- // none was made
 	}
-	return a.use(u, e.response(now))
+	return a.useCached(u, e.response(now))
 }
 
-// revalidated is what follows from the answer to a request for u: if the one that
+// revalidate is what follows from the answer to a request for u: if the one that
 // is kept still holds, that is it.
-func (a *attempt) revalidated(u *url.URL, resp *http.Response) *http.Response {
+func (a *attempt) revalidate(u *url.URL, resp *http.Response) *http.Response {
 	if a.stale == nil || resp.StatusCode != http.StatusNotModified {
 		return resp
 	}
 	resp.Body.Close()
 	now := time.Now()
-	return a.use(u, a.c.cache.renew(u, a.stale, resp.Header, a.sent, now).response(now))
+	return a.useCached(u, a.c.cache.update(u, a.stale, resp.Header, a.sent, now).response(now))
 }
 
-func (a *attempt) use(u *url.URL, resp *http.Response) *http.Response {
+func (a *attempt) useCached(u *url.URL, resp *http.Response) *http.Response {
 	a.cached = true
 	a.c.cfg.Logger.Debug("from the cache", "url", weburl.Redact(u.String()), "age", resp.Header.Get("Age"))
 	return resp
 }
 
-// remember keeps the answer to a request for u, unless it comes from there.
-func (a *attempt) remember(u *url.URL, resp *http.Response, raw []byte) {
+// storeInCache keeps the answer to a request for u, unless it comes from there.
+func (a *attempt) storeInCache(u *url.URL, resp *http.Response, raw []byte) {
 	c := a.c.cacheFor(a.task)
 	if c == nil || a.cached {
 		return
 	}
 	var own []string
 	if resp.StatusCode == http.StatusOK && len(raw) > 0 {
-		own = ownNames(u, raw)
+		own = selfKeys(u, raw)
 	}
-	c.keep(u, own, resp.StatusCode, resp.Header, raw, a.sent, time.Now())
+	c.put(u, own, resp.StatusCode, resp.Header, raw, a.sent, time.Now())
 }
 
-// ownNames are the self links of an answer that are at the server which gave it,
+// selfKeys are the self links of an answer that are at the server which gave it,
 // as keys: a server can speak for itself only (RFC 9083 section 10). One that bears
 // another name than the object is a mistake, and would answer for that name.
-func ownNames(u *url.URL, raw []byte) []string {
+func selfKeys(u *url.URL, raw []byte) []string {
 	rec, err := rdap.Read(raw)
 	if err != nil {
 		return nil

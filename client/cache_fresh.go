@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// maxFresh bounds for how long an answer is believed to be fresh.
-const maxFresh = 30 * 24 * time.Hour
+// maxLifetime bounds for how long an answer is believed to be fresh.
+const maxLifetime = 30 * 24 * time.Hour
 
 // A freshness is what the header of an answer says about keeping it, for a cache
 // of one user (RFC 9111). Nothing is guessed: without the server's word an answer
 // is never fresh.
 type freshness struct {
-	keep  bool          // it may be kept at all
-	fresh time.Duration // for so long from when it came; 0: it has to be asked about each time
+	storable bool          // it may be kept at all
+	lifetime time.Duration // for so long from when it came; 0: it has to be asked about each time
 }
 
 // freshnessOf reads the header of an answer that was asked for and came at these
 // times.
-func freshnessOf(h http.Header, asked, came time.Time) freshness {
-	f := freshness{keep: true}
+func freshnessOf(h http.Header, sent, received time.Time) freshness {
+	f := freshness{storable: true}
 	stated, noCache := time.Duration(-1), false
 	for _, line := range h.Values("Cache-Control") {
 		for _, directive := range splitList(line) {
 			name, value, _ := strings.Cut(directive, "=")
 			switch strings.ToLower(strings.TrimSpace(name)) {
 			case "no-store":
-				f.keep = false
+				f.storable = false
 			case "no-cache":
 				noCache = true // with field names, too: that is allowed, and rare
 			case "max-age":
@@ -43,13 +43,13 @@ func freshnessOf(h http.Header, asked, came time.Time) freshness {
 	for _, line := range h.Values("Vary") {
 		for field := range strings.SplitSeq(line, ",") {
 			if strings.TrimSpace(field) == "*" {
-				f.keep = false
+				f.storable = false
 			}
 		}
 	}
 	date, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
-		date = came
+		date = received
 	}
 	if expires := h.Values("Expires"); stated < 0 && len(expires) > 0 {
 		stated = 0 // what is no date, "0" in particular, lies in the past (section 5.3)
@@ -61,12 +61,12 @@ func freshnessOf(h http.Header, asked, came time.Time) freshness {
 		stated = 0
 	}
 	// Its age when it came (section 4.2.3).
-	age := came.Sub(asked)
+	age := received.Sub(sent)
 	if values := h.Values("Age"); len(values) > 0 {
 		age += deltaSeconds(strings.TrimSpace(values[0]))
 	}
-	age = max(age, came.Sub(date))
-	f.fresh = min(max(stated-age, 0), maxFresh)
+	age = max(age, received.Sub(date))
+	f.lifetime = min(max(stated-age, 0), maxLifetime)
 	return f
 }
 

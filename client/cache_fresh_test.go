@@ -26,7 +26,7 @@ func TestFreshness(t *testing.T) {
 		{"4.2.1 twice", []string{"Cache-Control", "max-age=60", "Cache-Control", "max-age=30"}, 0, true, 30 * s},
 		{"4.2.1 invalid", []string{"Cache-Control", "max-age=soon"}, 0, true, 0},
 		{"4.2.1 invalid beats Expires", []string{"Cache-Control", "max-age=-1", "Expires", at(60 * s)}, 0, true, 0},
-		{"1.2.2 overflow", []string{"Cache-Control", "max-age=99999999999999999999"}, 0, true, maxFresh},
+		{"1.2.2 overflow", []string{"Cache-Control", "max-age=99999999999999999999"}, 0, true, maxLifetime},
 		{"5.2.2.5 no-store", []string{"Cache-Control", "no-store, max-age=60"}, 0, false, 60 * s},
 		{"5.2.2.4 no-cache", []string{"Cache-Control", "max-age=60, no-cache"}, 0, true, 0},
 		{"5.2.2.4 no-cache with fields", []string{"Cache-Control", `no-cache="set-cookie, x", max-age=60`}, 0, true, 0},

@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/internal/unshared"
 )
 
-// twinKey is what makes two inputs ask the same.
-type twinKey struct {
+// lookupKey is what makes two inputs ask the same.
+type lookupKey struct {
 	typ    Type
 	name   string
 	prefix netip.Prefix
@@ -23,17 +23,17 @@ type twinKey struct {
 	source bootstrap.Source // servers that the user named may be at private addresses
 }
 
-func (q *Query) twinKey(server string) twinKey {
+func (q *Query) lookupKey(server string) lookupKey {
 	if q.Search != nil || q.URL != "" || q.Referral != "" {
 		// Whatever else makes a difference.
-		return twinKey{typ: q.Type, name: q.Path() + " " + q.URL + " " + string(q.Referral), server: server}
+		return lookupKey{typ: q.Type, name: q.Path() + " " + q.URL + " " + string(q.Referral), server: server}
 	}
-	return twinKey{typ: q.Type, name: q.Name, prefix: q.Prefix, autnum: q.Autnum, server: server}
+	return lookupKey{typ: q.Type, name: q.Name, prefix: q.Prefix, autnum: q.Autnum, server: server}
 }
 
 // hash makes a number of the key. Tables by number are cheaper than tables by
 // key; the key is looked at to be sure.
-func (k *twinKey) hash(seed maphash.Seed) uint64 {
+func (k *lookupKey) hash(seed maphash.Seed) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
 	h.WriteString(string(k.typ))
@@ -48,15 +48,15 @@ func (k *twinKey) hash(seed maphash.Seed) uint64 {
 	return h.Sum64()
 }
 
-// A twin is an input that shares the result of an earlier one.
-type twin struct {
+// A duplicate is an input that shares the result of an earlier one.
+type duplicate struct {
 	line  int64
 	query Query
 	extra []byte
 }
 
-// of returns a result like r for the twin.
-func (t twin) of(r *Result) *Result {
+// resultOf returns a result like r for the twin.
+func (t duplicate) resultOf(r *Result) *Result {
 	c := *r
 	c.Line, c.Query, c.Extra, c.memoryOwner = t.line, t.query, t.extra, nil
 	if !r.Shared {
@@ -90,22 +90,22 @@ func (r *Result) replaceNote(other string) {
 // The transport calls the hook in a goroutine of its own, possibly under a lock.
 func (t *task) watchFirstByte(ctx context.Context) context.Context {
 	if t.hooks == nil {
-		t.hooks = &httptrace.ClientTrace{GotFirstResponseByte: t.firstByte}
+		t.hooks = &httptrace.ClientTrace{GotFirstResponseByte: t.noteFirstByte}
 	}
 	return httptrace.WithClientTrace(ctx, t.hooks)
 }
 
-func (t *task) firstByte() { t.heard.Store(true) }
+func (t *task) noteFirstByte() { t.responseStarted.Store(true) }
 
-// mayBeJoined reports whether another query may still share the result of t.
-func (t *task) mayBeJoined() bool { return !t.heard.Load() }
+// isJoinable reports whether another query may still share the result of t.
+func (t *task) isJoinable() bool { return !t.responseStarted.Load() }
 
 // restart lets others join t again if its next request is for the same object as
 // the last one, whose response counts for nothing. It does not after the first
 // page of a search, or for what a response links or redirects to.
 func (t *task) restart() {
 	if t.redirect == nil && t.walk == nil && (t.search == nil || t.search.stage != stageMore) {
-		t.heard.Store(false)
+		t.responseStarted.Store(false)
 	}
 }
 
@@ -119,7 +119,7 @@ type flights struct {
 
 // A flight is a lookup under way and those that wait for its result.
 type flight struct {
-	key   twinKey
+	key   lookupKey
 	hash  uint64
 	first *task
 	done  chan struct{} // closed when the lookup has ended
@@ -132,12 +132,12 @@ type flight struct {
 // join returns the flight that t may share, or adds one for it and reports that t
 // leads it.
 func (f *flights) join(t *task) (one *flight, leads bool) {
-	key := t.result.Query.twinKey(t.servers.URLs[0])
+	key := t.result.Query.lookupKey(t.servers.URLs[0])
 	key.source = t.servers.Source
 	hash := key.hash(f.seed)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if one := f.byHash[hash]; one != nil && one.key == key && one.first.mayBeJoined() {
+	if one := f.byHash[hash]; one != nil && one.key == key && one.first.isJoinable() {
 		return one, false
 	}
 	one = &flight{key: key, hash: hash, first: t, done: make(chan struct{})}
@@ -148,8 +148,8 @@ func (f *flights) join(t *task) (one *flight, leads bool) {
 	return one, true
 }
 
-// land ends a flight; r is nil if there is nothing to share.
-func (f *flights) land(one *flight, r *Result) {
+// finish ends a flight; r is nil if there is nothing to share.
+func (f *flights) finish(one *flight, r *Result) {
 	f.mu.Lock()
 	if f.byHash[one.hash] == one {
 		delete(f.byHash, one.hash)
@@ -159,9 +159,9 @@ func (f *flights) land(one *flight, r *Result) {
 	close(one.done)
 }
 
-// askShared is ask, except that identical lookups under way at the same time
+// lookupShared is ask, except that identical lookups under way at the same time
 // make one request.
-func (c *Client) askShared(ctx context.Context, r *Result, servers bootstrap.Answer) *Result {
+func (c *Client) lookupShared(ctx context.Context, r *Result, servers bootstrap.Answer) *Result {
 	t := c.newTask(r, servers)
 	if unshared.Is(ctx) {
 		c.run(ctx, t)
@@ -170,13 +170,13 @@ func (c *Client) askShared(ctx context.Context, r *Result, servers bootstrap.Ans
 	for {
 		f, leads := c.flights.join(t)
 		if leads {
-			c.lead(ctx, t, f)
+			c.runShared(ctx, t, f)
 			return t.result
 		}
 		select {
 		case <-f.done:
 			if f.result != nil {
-				shared := twin{query: r.Query}.of(f.result)
+				shared := duplicate{query: r.Query}.resultOf(f.result)
 				shared.Header = shared.Header.Clone()
 				return shared
 			}
@@ -192,11 +192,11 @@ func (c *Client) askShared(ctx context.Context, r *Result, servers bootstrap.Ans
 	}
 }
 
-// lead runs t and shares its result with those that joined f, unless the result
+// runShared runs t and shares its result with those that joined f, unless the result
 // depends on ctx: another caller's deadline may permit more.
-func (c *Client) lead(ctx context.Context, t *task, f *flight) {
+func (c *Client) runShared(ctx context.Context, t *task, f *flight) {
 	var shared *Result
-	defer func() { c.flights.land(f, shared) }() // also if the transport panics
+	defer func() { c.flights.finish(f, shared) }() // also if the transport panics
 	c.run(ctx, t)
 	if r := t.result; ctx.Err() == nil {
 		if _, limited := ctx.Deadline(); !limited || r.Verdict.Answered() || r.Err == nil || r.Err.Code != CodeTimeout && r.Err.Code != CodeRateLimited {

@@ -112,10 +112,10 @@ func (it *item) stepAside() {
 	q := it.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it.lane.inFlight--
-	it.lane.aside++
+	it.hostQueue.inFlight--
+	it.hostQueue.steppedAside++
 	q.inFlight--
-	q.offer(it.lane)
+	q.makeReady(it.hostQueue)
 }
 
 // stepBack undoes stepAside, before the item goes back to the queue or is done.
@@ -123,7 +123,7 @@ func (it *item) stepBack() {
 	q := it.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it.lane.inFlight++
-	it.lane.aside--
+	it.hostQueue.inFlight++
+	it.hostQueue.steppedAside--
 	q.inFlight++
 }

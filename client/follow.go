@@ -116,7 +116,7 @@ func (r *Result) selfURLs(rec *rdap.Record, base *url.URL) []*url.URL {
 // that says why stands in its place then.
 func (c *Client) startLink(t *task, p linkTarget) bool {
 	walk := t.walk
-	if u, err := url.Parse(c.auth.withoutKeys(p.to.String())); err == nil {
+	if u, err := url.Parse(c.auth.stripKeys(p.to.String())); err == nil {
 		p.to = u
 	}
 	r := &Result{Line: walk.root.Line, Query: p.query(), Relation: p.relation, Source: p.source, Entry: p.entry}

@@ -23,7 +23,7 @@ func resolveHref(href string, base *url.URL) (*url.URL, bool) {
 	if href == "" {
 		return nil, false
 	}
-	if beginsWithHost(href, base) {
+	if startsWithHost(href, base) {
 		href = "https://" + href
 	}
 	u, err := base.Parse(href)
@@ -63,11 +63,11 @@ func asciiHost(u *url.URL) (string, bool) {
 
 var lineBreaks = strings.NewReplacer("\t", "", "\r", "", "\n", "")
 
-// beginsWithHost says that a reference without scheme begins with a host and
+// startsWithHost says that a reference without scheme begins with a host and
 // not with a segment of a path: "rdap.example/domain/" and
 // "rdap.example:8443/", but neither "domain/alpha.example" nor, in the answer
 // about it, "alpha.example".
-func beginsWithHost(href string, base *url.URL) bool {
+func startsWithHost(href string, base *url.URL) bool {
 	host := href
 	if i := strings.IndexAny(host, "/?#"); i >= 0 {
 		host = host[:i]
@@ -174,7 +174,7 @@ func registrarLinks(rec *rdap.Record, q Query, base *url.URL) []*url.URL {
 		if !ok {
 			continue
 		}
-		if u = domainAt(u, rec, q, typ == ""); u == nil {
+		if u = domainURL(u, rec, q, typ == ""); u == nil {
 			continue
 		}
 		if key := sameLink(u); !slices.Contains(seen, key) {
@@ -184,9 +184,9 @@ func registrarLinks(rec *rdap.Record, q Query, base *url.URL) []*url.URL {
 	return list
 }
 
-// domainAt returns the URL of the domain that u leads to, or nil if it leads
+// domainURL returns the URL of the domain that u leads to, or nil if it leads
 // elsewhere. If it is strict, only the whole URL of a domain will do.
-func domainAt(u *url.URL, rec *rdap.Record, q Query, strict bool) *url.URL {
+func domainURL(u *url.URL, rec *rdap.Record, q Query, strict bool) *url.URL {
 	p := splitLink(u)
 	switch {
 	case p.class == "domain" && isNameOf(p.key, rec, q):

@@ -41,7 +41,7 @@ func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
 		r.fail(err)
 		r.end(start)
 	} else {
-		r = c.askShared(ctx, r, servers)
+		r = c.lookupShared(ctx, r, servers)
 	}
 	return r, r.failure()
 }

@@ -32,9 +32,9 @@ type attempt struct {
 
 	check pool.Check // of the last response
 
-	redirected bool  // by a redirect
-	cached     bool  // the response is from the cache
-	stale      *kept // what it has and is asked about; nil: nothing
+	redirected bool        // by a redirect
+	cached     bool        // the response is from the cache
+	stale      *cacheEntry // what it has and is asked about; nil: nothing
 }
 
 // newAttempt bounds an attempt that has so many alternatives left: by the
@@ -118,7 +118,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 		way = newRedirectChain(&a.c.cfg)
 	}
 	for {
-		resp := a.recall(r, u)
+		resp := a.fromCache(r, u)
 		if resp == nil {
 			if !a.enter(u, way) {
 				return response{}, nil
@@ -127,20 +127,20 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 			if resp, err = a.get(r, u); err != nil {
 				return response{}, a.transportError(u, err)
 			}
-			resp = a.revalidated(u, resp)
+			resp = a.revalidate(u, resp)
 		}
 		if resp.StatusCode == http.StatusSwitchingProtocols {
 			resp.Body.Close() // what follows is no body, and need not end
 			return response{}, &Error{Code: CodeTransport, Message: visible(u.Host) + " switched protocols without being asked to (101)"}
 		}
-		a.task.firstByte() // not every transport calls the hook, and what is cached comes without
+		a.task.noteFirstByte() // not every transport calls the hook, and what is cached comes without
 		r.Status, r.Header, r.Cached = resp.StatusCode, resp.Header, a.cached
 		if len(way.urls) > 0 {
 			r.FinalURL = weburl.Redact(u.String())
 		}
 		if isRedirect(resp.StatusCode) {
 			if location := resp.Header.Get("Location"); a.c.auth != nil {
-				resp.Header.Set("Location", a.c.auth.withoutKeys(location))
+				resp.Header.Set("Location", a.c.auth.stripKeys(location))
 			}
 			next, e := way.next(u, resp)
 			resp.Body.Close()
@@ -148,7 +148,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 			if e != nil {
 				return response{}, e
 			}
-			a.remember(u, resp, nil)
+			a.storeInCache(u, resp, nil)
 			a.redirected = true
 			a.c.cfg.Logger.Debug("redirect", "from", weburl.Redact(u.String()), "to", weburl.Redact(next.String()), "status", resp.StatusCode)
 			if a.c.isClosed() {
@@ -177,7 +177,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 			}
 			got.cut = e.Message
 		} else {
-			a.remember(u, resp, raw)
+			a.storeInCache(u, resp, raw)
 		}
 		r.Raw = got.raw
 		return got, nil
@@ -194,7 +194,7 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 	a.check = pool.Check{}
 	ctx = pool.WithCheck(pool.WithTrace(ctx, &r.Conn), &a.check)
 	if a.clock != nil {
-		ctx = a.clock.withTrace(ctx, a.task.firstByte)
+		ctx = a.clock.withTrace(ctx, a.task.noteFirstByte)
 	} else {
 		ctx = a.task.watchFirstByte(ctx)
 	}
@@ -208,7 +208,7 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 		req.Header["Accept-Language"] = a.c.languages
 	}
 	if a.stale != nil {
-		a.stale.askAbout(req.Header)
+		a.stale.makeConditional(req.Header)
 	}
 	resp, err := a.c.send(req)
 	if err == nil && a.steps != nil && r.Conn.ConnID == 0 { // else there is a pool behind the transport

@@ -67,7 +67,7 @@ func (r *Result) Merged() (*Merged, error) {
 			m.Registrar, m.Record = rec, merge(registry, rec)
 		}
 	}
-	m.Claims = confront(said, other)
+	m.Claims = compareClaims(said, other)
 	return m, nil
 }
 
@@ -117,7 +117,7 @@ func claimsOf(rec *rdap.Record, s rdap.Summary) []fact {
 	add(FactAbuse, time.Time{}, s.AbuseEmail, s.AbusePhone)
 	for i := range rec.Entities {
 		e := &rec.Entities[i]
-		values := reachOf(e)
+		values := contactDetails(e)
 		for _, role := range e.Roles {
 			if role = roleOf(role); isContact(role) {
 				add(role, time.Time{}, values...)
@@ -149,8 +149,8 @@ func allEvents(rec *rdap.Record) []rdap.Event {
 // eventDatabase is of a copy of the record, and not of the domain.
 const eventDatabase = "last update of rdap database"
 
-// reachOf says who a contact is and how to reach it.
-func reachOf(e *rdap.Entity) []string {
+// contactDetails says who a contact is and how to reach it.
+func contactDetails(e *rdap.Entity) []string {
 	c := e.Contact()
 	values := []string{c.Name}
 	if c.Org != c.Name {
@@ -165,7 +165,7 @@ func reachOf(e *rdap.Entity) []string {
 
 // isReachable says that more is known of a contact than its handle.
 func isReachable(e *rdap.Entity) bool {
-	return slices.ContainsFunc(reachOf(e), func(v string) bool { return v != "" })
+	return slices.ContainsFunc(contactDetails(e), func(v string) bool { return v != "" })
 }
 
 func roleOf(role string) string { return strings.ToLower(strings.TrimSpace(role)) }
@@ -173,8 +173,8 @@ func roleOf(role string) string { return strings.ToLower(strings.TrimSpace(role)
 // isContact says that a role is one that the registrar knows the holder of.
 func isContact(role string) bool { return role != "registrar" && role != "abuse" && role != "" }
 
-// confront puts the claims of both side by side.
-func confront(registry, registrar []fact) []Claim {
+// compareClaims puts the claims of both side by side.
+func compareClaims(registry, registrar []fact) []Claim {
 	var claims []Claim
 	other := slices.Clone(registrar)
 	for _, f := range registry {
@@ -281,7 +281,7 @@ func mergeEntities(registry, registrar []rdap.Entity) []rdap.Entity {
 			continue
 		}
 		if e.HasRole("registrar") {
-			e = withAbuseOf(e, rdap.FindRole(registrar, "registrar"))
+			e = withAbuseContacts(e, rdap.FindRole(registrar, "registrar"))
 		}
 		out = append(out, e)
 	}
@@ -296,9 +296,9 @@ func mergeEntities(registry, registrar []rdap.Entity) []rdap.Entity {
 	return out
 }
 
-// withAbuseOf returns the registrar e with the contacts for complaints that the
+// withAbuseContacts returns the registrar e with the contacts for complaints that the
 // registrar itself names.
-func withAbuseOf(e rdap.Entity, itself *rdap.Entity) rdap.Entity {
+func withAbuseContacts(e rdap.Entity, itself *rdap.Entity) rdap.Entity {
 	if itself == nil {
 		return e
 	}

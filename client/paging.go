@@ -76,7 +76,7 @@ func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
 	if err != nil {
 		return nil, "the page's own URL cannot be read"
 	}
-	next, err = base.Parse(c.auth.withoutKeys(strings.TrimSpace(href)))
+	next, err = base.Parse(c.auth.stripKeys(strings.TrimSpace(href)))
 	if err != nil {
 		return nil, "it is no URL: " + quote(weburl.Redact(href))
 	}

@@ -43,12 +43,12 @@ func parseAt(typ Type, text, server string) (Query, error) {
 		clean = cleanPaste(s)
 	}
 	if q, ok, err := parseURL(clean, typ, server); ok {
-		q.noteReading(s, clean)
+		q.noteRewrite(s, clean)
 		q.Text = text
 		return q, err
 	}
 	q, err := parseObject(typ, clean)
-	q.noteReading(s, clean)
+	q.noteRewrite(s, clean)
 	q.Text = text
 	return q, err
 }
@@ -61,7 +61,7 @@ func parseShape(text, server string) (Query, error) {
 	}
 	clean := cleanPaste(s)
 	if q, ok, err := parseURL(clean, "", server); ok {
-		q.noteReading(s, clean)
+		q.noteRewrite(s, clean)
 		q.Text = text
 		return q, err
 	}
@@ -70,13 +70,13 @@ func parseShape(text, server string) (Query, error) {
 		return Query{Text: text}, err
 	}
 	q, err := parseObject(typ, object)
-	q.noteReading(s, object)
+	q.noteRewrite(s, object)
 	q.Text = text
 	return q, err
 }
 
-// noteReading says in Note that only a part of the text was read.
-func (q *Query) noteReading(text, read string) {
+// noteRewrite says in Note that only a part of the text was read.
+func (q *Query) noteRewrite(text, read string) {
 	if text == read || q.Type == "" {
 		return
 	}
@@ -91,7 +91,7 @@ func (q *Query) noteReading(text, read string) {
 // its type.
 func findObject(s string) (object string, typ Type, err error) {
 	switch {
-	case pasted(s):
+	case isURLOrMail(s):
 		object, err = hostOf(s)
 		if err != nil {
 			return "", "", err
@@ -118,7 +118,7 @@ func findObject(s string) (object string, typ Type, err error) {
 	if short, ok := strings.CutSuffix(s, "."); ok && (isAddress(short) || isAutnumText(short)) {
 		s = short
 	}
-	typ, err = detect(s)
+	typ, err = detectType(s)
 	return s, typ, err
 }
 
@@ -143,7 +143,7 @@ func parseObject(typ Type, s string) (Query, error) {
 		if first, last, ok := cutRange(s); ok && isAddress(first) {
 			q.Prefix, err = parseAddressRange(s, first, last)
 			q.Note = "the range is " + q.Prefix.String()
-		} else if q.Prefix, short, err = expandShort(s); !short {
+		} else if q.Prefix, short, err = expandShortPrefix(s); !short {
 			q.Prefix, err = parsePrefix(s)
 		} else {
 			q.Note = visible(s) + " is short for " + q.Prefix.String()
@@ -180,8 +180,8 @@ func isRoot(s string) bool {
 	return s == "." || !dnsname.IsASCII(s) && dnsname.FullStops.Replace(s) == "."
 }
 
-// detect tells the type of s by its shape alone.
-func detect(s string) (Type, error) {
+// detectType tells the type of s by its shape alone.
+func detectType(s string) (Type, error) {
 	switch {
 	case s == "":
 		return "", invalid(s, "there is nothing to ask for", "")

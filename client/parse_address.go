@@ -2,9 +2,9 @@ package client
 
 import "strings"
 
-// pasted says that s is no name but something that has one in it: a URL or an
+// isURLOrMail says that s is no name but something that has one in it: a URL or an
 // e-mail address.
-func pasted(s string) bool { return strings.Contains(s, "://") || strings.Contains(s, "@") }
+func isURLOrMail(s string) bool { return strings.Contains(s, "://") || strings.Contains(s, "@") }
 
 // hostOf returns the host of a URL, or the domain of an e-mail address.
 func hostOf(s string) (string, error) {

@@ -70,13 +70,13 @@ func parseAddr(whole, text string) (netip.Addr, error) {
 		}
 		return netip.Addr{}, invalid(whole, "this is no IPv6 address", hint)
 	default:
-		return netip.Addr{}, invalid(whole, badIPv4(text), "write four numbers from 0 to 255, such as 192.0.2.1")
+		return netip.Addr{}, invalid(whole, whyNotIPv4(text), "write four numbers from 0 to 255, such as 192.0.2.1")
 	}
 }
 
-// badIPv4 says what keeps text from being an IPv4 address. Short forms and
+// whyNotIPv4 says what keeps text from being an IPv4 address. Short forms and
 // leading zeros are refused, because programs disagree on what they mean.
-func badIPv4(text string) string {
+func whyNotIPv4(text string) string {
 	parts := strings.Split(text, ".")
 	for _, p := range parts {
 		if p == "" {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// expandShort reads an IPv4 prefix whose last octets are left out: "10/8" and
+// expandShortPrefix reads an IPv4 prefix whose last octets are left out: "10/8" and
 // "192.0.2/24". They are zero, and that is sure only if the prefix ends before
 // them; a short form without a length, which programs read in different ways, is
 // none at all. ok is false if s is not short.
-func expandShort(s string) (p netip.Prefix, ok bool, err error) {
+func expandShortPrefix(s string) (p netip.Prefix, ok bool, err error) {
 	text, length, has := strings.Cut(s, "/")
 	if !has || strings.Count(text, ".") > 2 {
 		return netip.Prefix{}, false, nil

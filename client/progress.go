@@ -72,12 +72,12 @@ func (q *queue) progress(p *Progress, byHost map[string]*ServerProgress) {
 	defer q.mu.Unlock()
 	p.InFlight += int64(q.inFlight)
 	p.Queued += q.waiting
-	p.Spilled += q.spilled
-	for _, l := range q.lanes {
+	p.Spilled += q.spilledInputs
+	for _, l := range q.byHost {
 		if s := byHost[l.host.name]; s != nil {
-			s.Queued += l.queued()
-			if l.took > 0 {
-				s.Took = time.Duration(l.took * float64(time.Second))
+			s.Queued += l.waiting()
+			if l.requestTime > 0 {
+				s.Took = time.Duration(l.requestTime * float64(time.Second))
 			}
 			if l.limit > 0 && l.inFlight > 0 {
 				s.Limit = min(s.Limit, l.limit) // its connections carry no more

@@ -44,10 +44,10 @@ func splitURL(text string, want Type, named bool) (rdapURL, bool) {
 	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
 	for i := len(segments) - 1; i >= 0; i-- {
 		r := rdapURL{url: u, typ: Type(segments[i])}
-		if want != "" && r.typ != want || !r.read(segments[i+1:]) {
+		if want != "" && r.typ != want || !r.parseRest(segments[i+1:]) {
 			continue
 		}
-		if want == "" && !named && !r.plain() && !namesRDAP(u) {
+		if want == "" && !named && !r.isUnambiguous() && !namesRDAP(u) {
 			continue
 		}
 		base := *u
@@ -63,9 +63,9 @@ func splitURL(text string, want Type, named bool) (rdapURL, bool) {
 	return rdapURL{}, false
 }
 
-// read takes what follows the type in the path. It is false if that is not what
+// parseRest takes what follows the type in the path. It is false if that is not what
 // comes after such a type.
-func (r *rdapURL) read(rest []string) bool {
+func (r *rdapURL) parseRest(rest []string) bool {
 	path := strings.Join(rest, "/")
 	switch r.typ {
 	case TypeDomain, TypeNameserver, TypeEntity, TypeAutnum:
@@ -95,8 +95,8 @@ func (r *rdapURL) read(rest []string) bool {
 	return err == nil
 }
 
-// plain says that the object leaves no doubt about what it is.
-func (r *rdapURL) plain() bool {
+// isUnambiguous says that the object leaves no doubt about what it is.
+func (r *rdapURL) isUnambiguous() bool {
 	var err error
 	switch r.typ {
 	case TypeDomain, TypeNameserver:

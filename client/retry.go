@@ -50,8 +50,8 @@ type task struct {
 	desyncs     int     // requests sent again because of what the connection brought
 	otherObject string  // what the response to the last of them was about, if something else
 
-	heard atomic.Bool            // the response has begun: no other query may share it
-	hooks *httptrace.ClientTrace // see watchFirstByte; nil before the first request
+	responseStarted atomic.Bool            // the response has begun: no other query may share it
+	hooks           *httptrace.ClientTrace // see watchFirstByte; nil before the first request
 }
 
 // A hop is a redirect that is to be followed when its host allows it.

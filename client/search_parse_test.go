@@ -187,12 +187,12 @@ func TestSearchQuestion(t *testing.T) {
 }
 
 func TestTwinsOfSearches(t *testing.T) {
-	key := func(text string) twinKey {
+	key := func(text string) lookupKey {
 		q, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return q.twinKey("https://rdap.example/")
+		return q.lookupKey("https://rdap.example/")
 	}
 	if key("domains?name=a*.com") == key("domains?name=b*.com") ||
 		key("https://rdap.example/domain/a.example") == key("https://rdap.example/domain/A.example") {

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// A spill is the temporary file of one batch, for inputs that wait for a slow
+// A spillFile is the temporary file of one batch, for inputs that wait for a slow
 // server. It is private, and on Unix it has no name any more once it is open, so
 // that nothing is left of it whatever becomes of the program.
-type spill struct {
+type spillFile struct {
 	dir string
 
 	mu    sync.Mutex
@@ -31,17 +31,17 @@ const (
 // file afterwards. What could not be written stays in memory. The lock of the
 // queue guards it.
 type chunk struct {
-	data    []byte // nil: it is in the file
-	at      int64  // where
-	size, n int    // bytes, inputs
-	taken   bool   // it was read before it was written
+	data           []byte // nil: it is in the file
+	offset         int64  // where
+	size, n        int    // bytes, inputs
+	readFromMemory bool   // it was read before it was written
 }
 
-// room is how many bytes of the file a chunk takes.
-func (c *chunk) room() int64 { return int64(max(c.size, spillChunk)) }
+// fileSize is how many bytes of the file a chunk takes.
+func (c *chunk) fileSize() int64 { return int64(max(c.size, spillChunk)) }
 
 // write writes a chunk and returns where it is.
-func (s *spill) write(data []byte) (at int64, err error) {
+func (s *spillFile) write(data []byte) (at int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil && s.err == nil {
@@ -65,7 +65,7 @@ func (s *spill) write(data []byte) (at int64, err error) {
 }
 
 // free gives the place of a chunk back that is not read from the file.
-func (s *spill) free(at int64, size int) {
+func (s *spillFile) free(at int64, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if size <= spillChunk {
@@ -73,14 +73,14 @@ func (s *spill) free(at int64, size int) {
 	}
 }
 
-func (s *spill) open() {
+func (s *spillFile) open() {
 	if s.file, s.err = os.CreateTemp(s.dir, "rdapq-*.tmp"); s.err == nil {
 		s.named = os.Remove(s.file.Name()) != nil
 	}
 }
 
 // read returns a chunk in buf, or in place of it, and gives its place back.
-func (s *spill) read(at int64, size int, buf []byte) ([]byte, error) {
+func (s *spillFile) read(at int64, size int, buf []byte) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil {
@@ -99,7 +99,7 @@ func (s *spill) read(at int64, size int, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-func (s *spill) close() error {
+func (s *spillFile) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil {
@@ -113,22 +113,22 @@ func (s *spill) close() error {
 	return err
 }
 
-// A shelf is a queue of inputs of which only the two ends are in memory. It does
+// A diskQueue is a queue of inputs of which only the two ends are in memory. It does
 // no I/O itself: see queue.writeOut and queue.load.
-type shelf struct {
-	n      int64    // inputs on it
-	head   []byte   // being read
-	buf    []byte   // what head is a part of
-	chunks []*chunk // between head and tail
-	tail   []byte   // being written
-	tailN  int
-	broken int   // inputs of a chunk that could not be read; they come before head
-	err    error // why
+type diskQueue struct {
+	n          int64    // inputs on it
+	head       []byte   // being read
+	buf        []byte   // what head is a part of
+	chunks     []*chunk // between head and tail
+	tail       []byte   // being written
+	tailN      int
+	unreadable int   // inputs of a chunk that could not be read; they come before head
+	err        error // why
 }
 
-// put puts an input at the end of the shelf. If that fills a chunk, it returns it
+// push puts an input at the end of the shelf. If that fills a chunk, it returns it
 // to be written.
-func (s *shelf) put(in Input) (full *chunk) {
+func (s *diskQueue) push(in Input) (full *chunk) {
 	was := len(s.tail)
 	s.tail = appendInput(s.tail, in)
 	s.tailN++
@@ -150,39 +150,39 @@ func (s *shelf) put(in Input) (full *chunk) {
 
 var errSpill = errors.New("the temporary file with this input cannot be read any more")
 
-// needs returns the chunk that has to be read from the file before the next input
+// nextOnDisk returns the chunk that has to be read from the file before the next input
 // can be taken; nil if there is none.
-func (s *shelf) needs() *chunk {
-	if s.n == 0 || s.broken > 0 || len(s.head) > 0 || len(s.chunks) == 0 || s.chunks[0].data != nil {
+func (s *diskQueue) nextOnDisk() *chunk {
+	if s.n == 0 || s.unreadable > 0 || len(s.head) > 0 || len(s.chunks) == 0 || s.chunks[0].data != nil {
 		return nil
 	}
 	return s.chunks[0]
 }
 
 // loaded takes over what was read of the chunk that it needs.
-func (s *shelf) loaded(c *chunk, data []byte, err error) {
+func (s *diskQueue) loaded(c *chunk, data []byte, err error) {
 	s.chunks = s.chunks[1:]
 	if err != nil {
-		s.broken, s.err = c.n, errors.Join(errSpill, err)
+		s.unreadable, s.err = c.n, errors.Join(errSpill, err)
 		return
 	}
 	s.buf, s.head = data, data
 }
 
-// take takes the first input from the shelf, which is not empty and needs nothing
+// pop takes the first input from the shelf, which is not empty and needs nothing
 // from the file. The input of an error has nothing in it. It returns the chunk
 // that it began to read from memory, if it did.
-func (s *shelf) take() (in Input, begun *chunk, err error) {
+func (s *diskQueue) pop() (in Input, begun *chunk, err error) {
 	s.n--
-	if s.broken > 0 {
-		s.broken--
+	if s.unreadable > 0 {
+		s.unreadable--
 		return Input{}, nil, s.err
 	}
 	switch {
 	case len(s.head) > 0:
 	case len(s.chunks) > 0:
 		begun = s.chunks[0]
-		begun.taken = true
+		begun.readFromMemory = true
 		s.chunks = s.chunks[1:]
 		s.head, s.buf = begun.data, nil // its writer may still use it
 	default:
@@ -193,7 +193,7 @@ func (s *shelf) take() (in Input, begun *chunk, err error) {
 		rest, err = nil, errSpill
 	}
 	if s.head = rest; s.n == 0 {
-		*s = shelf{}
+		*s = diskQueue{}
 	}
 	return in, begun, err
 }

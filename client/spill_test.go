@@ -11,13 +11,13 @@ import (
 
 // A filedShelf is a shelf with its file, as a queue uses them.
 type filedShelf struct {
-	shelf
-	file      *spill
+	diskQueue
+	file      *spillFile
 	unwritten []*chunk
 }
 
 func (s *filedShelf) put(in Input) {
-	if c := s.shelf.put(in); c != nil {
+	if c := s.diskQueue.push(in); c != nil {
 		s.unwritten = append(s.unwritten, c)
 	}
 }
@@ -28,10 +28,10 @@ func (s *filedShelf) write() (failed int) {
 		switch at, err := s.file.write(c.data); {
 		case err != nil:
 			failed++
-		case c.taken:
+		case c.readFromMemory:
 			s.file.free(at, c.size)
 		default:
-			c.at, c.data = at, nil
+			c.offset, c.data = at, nil
 		}
 	}
 	s.unwritten = nil
@@ -39,11 +39,11 @@ func (s *filedShelf) write() (failed int) {
 }
 
 func (s *filedShelf) take() (Input, error) {
-	if c := s.needs(); c != nil {
-		data, err := s.file.read(c.at, c.size, s.buf)
+	if c := s.nextOnDisk(); c != nil {
+		data, err := s.file.read(c.offset, c.size, s.buf)
 		s.loaded(c, data, err)
 	}
-	in, _, err := s.shelf.take()
+	in, _, err := s.diskQueue.pop()
 	return in, err
 }
 
@@ -51,7 +51,7 @@ func (s *filedShelf) take() (Input, error) {
 // went in, and places in the file are used again.
 func TestShelf(t *testing.T) {
 	dir := t.TempDir()
-	file := &spill{dir: dir}
+	file := &spillFile{dir: dir}
 	defer file.close()
 	random := rand.New(rand.NewPCG(1, 2))
 	next, taken := 0, 0
@@ -113,7 +113,7 @@ func TestShelf(t *testing.T) {
 // TestShelfBroken: what cannot be written stays in memory, and what cannot be read
 // back is reported for each input.
 func TestShelfBroken(t *testing.T) {
-	s := filedShelf{file: &spill{dir: "/nowhere/at/all"}}
+	s := filedShelf{file: &spillFile{dir: "/nowhere/at/all"}}
 	failed := 0
 	for i := range 2000 {
 		s.put(Input{Line: int64(i), Text: "name.example"})
@@ -127,7 +127,7 @@ func TestShelfBroken(t *testing.T) {
 			t.Fatal(in, err)
 		}
 	}
-	file := &spill{dir: t.TempDir()}
+	file := &spillFile{dir: t.TempDir()}
 	defer file.close()
 	s = filedShelf{file: file}
 	for i := range 5000 {
