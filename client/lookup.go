@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/net/publicsuffix"
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/publicaddr"
@@ -188,4 +192,96 @@ func noServiceFor(q Query) string {
 	default:
 		return q.String()
 	}
+}
+
+// baseURL makes a base URL of the server that a user named: a bare host gets
+// https, and a path its final slash.
+func baseURL(server string) (string, *Error) {
+	s := strings.TrimSpace(server)
+	if !strings.Contains(s, "://") {
+		s = "https://" + s
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Hostname() == "" || u.Fragment != "" {
+		return "", invalid(server, "this is no URL of a server", "write https://rdap.example/")
+	}
+	u.Scheme = strings.ToLower(u.Scheme)
+	if u.Scheme != "https" && u.Scheme != "http" {
+		return "", invalid(server, "the server's URL has the scheme "+quote(u.Scheme), "write https://rdap.example/")
+	}
+	if !strings.HasSuffix(u.Path, "/") && u.RawQuery == "" {
+		u = u.JoinPath("/")
+	}
+	return u.String(), nil
+}
+
+// A namedServer remembers the base URL of the server that a user named last,
+// which all queries of a batch have in common.
+type namedServer struct {
+	last atomic.Pointer[named]
+}
+
+type named struct {
+	server string
+	urls   []string // one, not to be changed
+}
+
+func (n *namedServer) urls(server string) ([]string, *Error) {
+	if last := n.last.Load(); last != nil && last.server == server {
+		return last.urls, nil
+	}
+	base, err := baseURL(server)
+	if err != nil {
+		return nil, err
+	}
+	urls := []string{base}
+	n.last.Store(&named{server, urls})
+	return urls, nil
+}
+
+// registrable turns a question about a host name into one about the domain that
+// a registry registers, if the configuration says so.
+func (c *Client) registrable(q Query) Query {
+	if !c.cfg.Registrable {
+		return q
+	}
+	return q.Registrable()
+}
+
+// Registrable returns the query for the registrable domain of a host name:
+// example.co.uk for www.example.co.uk. Other queries are returned as they are.
+func (q Query) Registrable() Query {
+	if q.Type != TypeDomain || q.URL != "" {
+		return q
+	}
+	if name := registrableName(q.Name); name != q.Name {
+		q.From, q.Name = q.Name, name
+	}
+	return q
+}
+
+// registrableName returns the part of a name that a registry registers: one
+// label more than its public suffix. A name that is a public suffix itself, or
+// lies in the reverse trees, is returned as it is.
+//
+// Only the suffixes of registries count. The list has others, of companies that
+// let others use names below a domain that they have registered: the registry
+// knows github.io, and nobody.github.io as little as www.example.com.
+func registrableName(name string) string {
+	if strings.HasSuffix(name, ".arpa") || name == "." {
+		return name
+	}
+	suffix, icann := publicsuffix.PublicSuffix(name)
+	for !icann {
+		_, parent, ok := strings.Cut(suffix, ".")
+		if !ok {
+			break // a top-level domain that the list does not know
+		}
+		suffix, icann = publicsuffix.PublicSuffix(parent)
+	}
+	rest, ok := strings.CutSuffix(name, "."+suffix)
+	if !ok {
+		return name
+	}
+	return name[strings.LastIndexByte(rest, '.')+1:]
 }

@@ -1,6 +1,9 @@
 package client
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"iter"
 	"net/url"
 	"strconv"
@@ -99,4 +102,140 @@ func counted(n int) string {
 		return "1 result"
 	}
 	return strconv.Itoa(n) + " results"
+}
+
+// ErrIncomplete is what [Client.Search] yields at last when the results are not
+// complete: SearchConfig.MaxResults was reached, or a page could not be read.
+var ErrIncomplete = errors.New("the results are not complete")
+
+// Search asks what [Client.Lookup] asks, and yields the answer page by page as
+// pages come, without keeping any. An error comes last and alone: when there is no
+// answer, an *[Error], also for a 404; and after the pages that could be read, one
+// that wraps [ErrIncomplete] and the [*Error] of the page that could not. Breaking
+// out of the loop asks for no more. A query that finds one object, or is no search,
+// yields that answer as its only page; its links are not followed.
+func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
+	return func(yield func(*Page, error) bool) {
+		r := &Result{Query: c.registrable(q)}
+		servers, err := c.resolve(ctx, r.Query)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		gone := false
+		t := c.newTask(r, servers)
+		if q.Search != nil {
+			t.search = &search{each: func(p *Page) bool {
+				gone = !yield(p, nil)
+				return !gone
+			}}
+		}
+		func() {
+			defer t.memory.release(t) // also when the consumer panics
+			c.complete(ctx, t)
+		}()
+		switch {
+		case gone:
+		case r.failure() != nil || r.Err != nil:
+			yield(nil, r.Err)
+		case r.Paging == nil:
+			yield(&Page{Number: 1, URL: r.URL, Raw: r.Raw, Paging: Paging{Complete: true}}, nil)
+		case !r.Paging.Complete:
+			yield(nil, &incompleteError{"the results are not complete: after " + counted(r.Paging.Results) + " " + r.Paging.Stopped, r.Paging.Err})
+		}
+	}
+}
+
+type incompleteError struct {
+	why   string
+	cause *Error // nil: no page failed
+}
+
+func (e *incompleteError) Error() string { return e.why }
+
+func (e *incompleteError) Unwrap() []error {
+	if e.cause == nil {
+		return []error{ErrIncomplete}
+	}
+	return []error{ErrIncomplete, e.cause}
+}
+
+// Expand yields a Result for each object that a search found, with the object as
+// the server sent it for Raw and a Query that names it; all else is that of the
+// search, of which the first one has the warnings. Any other Result, and a search
+// that found nothing, is yielded as it is.
+func (r *Result) Expand() iter.Seq[*Result] {
+	return func(yield func(*Result) bool) {
+		if r.Paging == nil || r.Paging.Results == 0 {
+			yield(r)
+			return
+		}
+		first := true
+		for raw := range r.rawObjects() {
+			one := *r
+			one.Raw, one.Paging, one.parsed = raw, nil, nil
+			if !first {
+				one.Warnings = nil
+			}
+			first = false
+			one.Query = r.Query.nameOf(&one)
+			if class, err := rdap.Classify(raw); err == nil && class == rdap.ClassDomain {
+				one.Verdict = Registered
+			}
+			if !yield(&one) {
+				return
+			}
+		}
+		if first {
+			yield(r) // none of its pages can be read
+		}
+	}
+}
+
+// rawObjects yields the objects of all pages.
+func (r *Result) rawObjects() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		resp, err := r.Response()
+		for i := 0; ; i++ {
+			if err == nil {
+				for raw := range resp.Objects() {
+					if !yield(raw) {
+						return
+					}
+				}
+			}
+			if i >= len(r.Paging.Pages) {
+				return
+			}
+			resp, err = rdap.Parse(r.Paging.Pages[i].Raw)
+		}
+	}
+}
+
+// nameOf is the query that a search's object would be the answer to. It is for
+// people and rows: nothing is asked.
+func (q Query) nameOf(one *Result) Query {
+	found := Query{Type: lookupType[q.Type], Text: q.Text, Server: q.Server}
+	rec, err := one.Record()
+	if err != nil {
+		return found
+	}
+	text := cmp.Or(rdap.DisplayName(cmp.Or(rec.LDHName, rec.UnicodeName)), rec.Handle)
+	switch {
+	case found.Type == TypeIP && rec.StartAddress != "":
+		text = rec.StartAddress
+		if len(rec.CIDRs) > 0 {
+			text = rec.CIDRs[0].String()
+		}
+	case found.Type == TypeAutnum && rec.StartAutnum != nil:
+		text = Query{Type: TypeAutnum, Autnum: *rec.StartAutnum}.String()
+	case text == "":
+		text = rec.Name
+	}
+	if parsed, err := ParseAs(found.Type, text); err == nil {
+		parsed.Server = q.Server
+		return parsed
+	}
+	found.Text = text
+	return found
 }

@@ -145,3 +145,20 @@ func isAmong(u *url.URL, list []*url.URL) bool {
 	key := sameLink(u)
 	return slices.ContainsFunc(list, func(other *url.URL) bool { return sameLink(other) == key })
 }
+
+// A Relation is one between objects of a registry of numbers: a network and
+// those around it or inside it.
+type Relation string
+
+// Relations (RFC 9910). Links have them with "rdap-" in front or without.
+const (
+	RelationUp     Relation = "up"     // the next wider one
+	RelationDown   Relation = "down"   // the next smaller ones
+	RelationTop    Relation = "top"    // the widest one
+	RelationBottom Relation = "bottom" // the smallest ones
+)
+
+// Relations returns all there are.
+func Relations() []Relation {
+	return []Relation{RelationUp, RelationDown, RelationTop, RelationBottom}
+}

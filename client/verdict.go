@@ -1,13 +1,16 @@
 package client
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
@@ -329,4 +332,194 @@ func retryAfter(value string, now time.Time) time.Duration {
 		return 0
 	}
 	return min(max(at.Sub(now), 0), maxRetryAfter)
+}
+
+// redirectors are hosts that answer for nothing themselves: they send clients to
+// the server responsible, and say 404 when they know none.
+var redirectors = []string{"rdap.org", "www.rdap.org", "rdap-bootstrap.arin.net"}
+
+// unserved says that a 404 is not about the object: whoever sent it looked for a
+// server to pass the question on to and found none. The answer must be the
+// redirector's own; once it has sent the client on, the 404 is the server's.
+func (r *Result) noServiceForName(status int, w rdap.ErrorBody) bool {
+	if status != http.StatusNotFound {
+		return false
+	}
+	if isRedirector(r.FinalURL) {
+		return true
+	}
+	if saysNoService(w.Title) {
+		return true
+	}
+	return slices.ContainsFunc(w.Description, saysNoService)
+}
+
+func isRedirector(address string) bool {
+	// Not found is a common answer: most are told by a look.
+	if !strings.Contains(address, "rdap.org") && !strings.Contains(address, "rdap-bootstrap") {
+		return false
+	}
+	u, err := url.Parse(address)
+	return err == nil && slices.Contains(redirectors, strings.ToLower(u.Hostname()))
+}
+
+// speaksOfService says that text is about there being no server rather than no
+// object.
+func saysNoService(text string) bool {
+	if !strings.Contains(text, "RDAP") && !strings.Contains(text, "rdap") {
+		return false
+	}
+	text = strings.ToLower(text)
+	return strings.Contains(text, "no rdap service") || strings.Contains(text, "no rdap server")
+}
+
+// compareExtent warns of a network that is not all of what was asked for, or
+// that is everything, and of a block of AS numbers. A network that is wider than
+// what was asked for is what RFC 9082 section 3.1.1 promises, and no warning.
+func (r *Result) compareExtent(resp *rdap.Response) {
+	about := resp.Extent()
+	switch r.Query.Type {
+	case TypeIP:
+		r.compareNetwork(about)
+	case TypeAutnum:
+		r.compareBlock(about)
+	}
+}
+
+func (r *Result) compareNetwork(about rdap.Extent) {
+	asked := r.Query.Prefix.Masked()
+	first, last := about.First, about.Last
+	if !first.IsValid() || !asked.IsValid() {
+		return
+	}
+	whole := rangeText(first, last)
+	from, to := asked.Addr(), rdap.LastAddr(asked)
+	r.namesObject = first.BitLen() == from.BitLen() && !to.Less(first) && !last.Less(from)
+	switch {
+	case first.BitLen() != from.BitLen() || to.Less(first) || last.Less(from):
+		r.Other = whole
+		r.warn(WarnOtherObject, "asked for "+r.Query.String()+", the answer is about "+whole)
+	case from.Less(first) || last.Less(to):
+		r.warn(WarnExtent, "the answer is about "+whole+", which is not all of "+r.Query.String())
+	case isEverything(first, last) && asked.Bits() > 0:
+		version := "IPv4"
+		if first.Is6() {
+			version = "IPv6"
+		}
+		r.warn(WarnExtent, "the answer is about "+whole+", which is all of "+version)
+	}
+}
+
+// compareBlock: some registries answer with the block around a number that
+// nobody holds, and that is no registration of the number.
+func (r *Result) compareBlock(about rdap.Extent) {
+	if about.FirstAutnum == nil || about.LastAutnum == nil {
+		return
+	}
+	first, last, asked := *about.FirstAutnum, *about.LastAutnum, r.Query.Autnum
+	block := "AS" + strconv.FormatUint(uint64(first), 10)
+	if first != last {
+		block += " – AS" + strconv.FormatUint(uint64(last), 10)
+	}
+	r.namesObject = first <= asked && asked <= last
+	switch {
+	case asked < first || last < asked:
+		r.Other = block
+		r.warn(WarnOtherObject, "asked for "+r.Query.String()+", the answer is about "+block)
+	case first != last:
+		r.warn(WarnExtent, "the answer is about "+block+", a block that "+r.Query.String()+" lies in")
+	}
+}
+
+// rangeText returns the range as a prefix if it is one.
+func rangeText(first, last netip.Addr) string {
+	if p := rdap.RangePrefixes(first, last); len(p) == 1 {
+		return p[0].String()
+	}
+	return first.String() + " – " + last.String()
+}
+
+func isEverything(first, last netip.Addr) bool {
+	return first.IsUnspecified() && netip.PrefixFrom(first, 0).Contains(last) && rdap.LastAddr(netip.PrefixFrom(first, 0)) == last
+}
+
+// warnForeign is the warning of a 404 that is not RDAP and still counts as one about
+// the object. It begins with a stable word.
+const warnForeign = "not_found_without_rdap: the response with status 404 is not RDAP"
+
+// saysRDAP reports whether a response is recognizably from an RDAP server: by its
+// body, or by its media type.
+func saysRDAP(a response, resp *rdap.Response) bool {
+	raw := bytes.TrimSpace(withoutBOM(a.raw))
+	if mediaType(a.contentType) == "application/rdap+json" && (len(raw) == 0 || raw[0] == '{') {
+		return true
+	}
+	if resp == nil || !resp.IsExact() {
+		return false
+	}
+	_, err := resp.Class()
+	return err == nil || resp.HasConformance()
+}
+
+// judgeForeign decides what a 404 that is not RDAP means. A server that the user
+// named may have another base URL, so its 404 is not about the object unless the
+// server has sent RDAP before. Other servers are responsible for the object.
+func (r *Result) judgeForeign404(e *Error, what string, a response, speaks bool) string {
+	switch r.Source {
+	case bootstrap.SourceServer, bootstrap.SourceOverride:
+		if !speaks {
+			e.Code = CodeNotRDAP
+			e.Hint = "no response of this server was RDAP; is the base URL right?"
+			return "the response is not RDAP"
+		}
+	case bootstrap.SourceIANA, bootstrap.SourceSnapshot:
+		if len(a.raw) == 0 && a.cut == "" {
+			return what // registries do that
+		}
+	}
+	if len(a.raw) > 0 || a.cut != "" || !speaks {
+		r.warn(WarnNotFoundWithoutRDAP, warnForeign)
+		return "not found, by a response that is not RDAP"
+	}
+	return what
+}
+
+// IsNotFoundWithoutRDAP reports whether a result is not_found because of a response
+// that was not RDAP, as a warning says.
+func (r *Result) IsNotFoundWithoutRDAP() bool {
+	return r.Verdict == NotFound && slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == WarnNotFoundWithoutRDAP })
+}
+
+// maxSpeakers bounds the servers that are known to send RDAP.
+const maxSpeakers = 4096
+
+// speakers are the base URLs of servers that have sent an RDAP response.
+type speakers struct {
+	mu    sync.RWMutex
+	bases map[string]struct{}
+}
+
+func (s *speakers) has(base string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, ok := s.bases[base]
+	return ok
+}
+
+func (s *speakers) add(base string) {
+	if s.has(base) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bases == nil {
+		s.bases = make(map[string]struct{})
+	}
+	for other := range s.bases {
+		if len(s.bases) < maxSpeakers {
+			break
+		}
+		delete(s.bases, other)
+	}
+	s.bases[base] = struct{}{}
 }
