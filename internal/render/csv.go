@@ -10,9 +10,8 @@ import (
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// csvHeader names the columns: those of a row, then those of a
-// [rdap.Summary], then the time taken, the error, and of searches the number of results
-// and how many the server says there are in all.
+// csvHeader names the columns: those of a row, those of a [rdap.Summary], then the
+// duration, the error, and for searches the number of results and the server's total.
 var csvHeader = [...]string{
 	"line", "query", "type", "verdict", "status", "server",
 	"handle", "name", "unicode_name", "registrar", "registrar_id",
@@ -21,11 +20,11 @@ var csvHeader = [...]string{
 	"ms", "error", "results", "total",
 }
 
-// csvShape has RFC 4180 lines, ended by LF. The column error also says that an answer is
-// about another object than was asked for. Lists in a cell are joined with
-// "; ". Cells are [Safe], with spaces for line breaks and tabs, and those that a
-// spreadsheet would run as a formula begin with an apostrophe: see [defuse].
-// The columns of the input come last, under their names with inputPrefix.
+// csvShape writes RFC 4180 lines that end with LF. The error column also reports a
+// response about another object. Lists within a cell are joined with "; ". Cells are
+// [Safe], have spaces for line breaks and tabs, and start with an apostrophe if a
+// spreadsheet would run them as a formula: see [defuse]. The columns of the input come
+// last, with inputPrefix before their names.
 func csvShape(o Options) (shape, error) {
 	names := csvHeader[:]
 	row := appendCSV
@@ -66,7 +65,7 @@ func csvShape(o Options) (shape, error) {
 	}), nil
 }
 
-// csvRows makes lines of cells that each end with a comma.
+// csvRows returns the shape for rows whose cells each end with a comma.
 func csvRows(header []byte, row func(dst []byte, r *client.Result) []byte) shape {
 	endLine := func(dst []byte) []byte {
 		dst[len(dst)-1] = '\n'
@@ -95,9 +94,9 @@ func appendCSV(dst []byte, r *client.Result) []byte {
 	return dst
 }
 
-// appendCell appends a cell and a comma. It quotes what must be quoted, and what
-// readers might take for something else: space at the start, and the end mark
-// that some databases know.
+// appendCell appends a cell and a comma. It quotes cells where CSV requires it, and
+// those that readers may misinterpret: with leading space, or equal to the end mark of
+// some databases.
 func appendCell(dst []byte, c string) []byte {
 	quoted := c == `\.` || strings.ContainsAny(c, ",\"\r\n")
 	if first, _ := utf8.DecodeRuneInString(c); !quoted && !unicode.IsSpace(first) {
@@ -134,11 +133,11 @@ func errorText(e *client.Error) string {
 	return e.Message
 }
 
-// cell makes text from outside fit for a table.
+// cell makes untrusted text safe for a table.
 func cell(s string) string { return defuse(Safe(flat(s))) }
 
-// flat puts s on one line: each run of white space with a line break or tab in
-// it becomes one space.
+// flat puts s on one line: each run of white space that contains a line break or tab
+// becomes one space.
 func flat(s string) string {
 	if strings.IndexFunc(s, isBreak) < 0 {
 		return s
@@ -164,9 +163,9 @@ func isBreak(r rune) bool {
 	return '\t' <= r && r <= '\r' || r == 0x85 || r == 0x2028 || r == 0x2029
 }
 
-// defuse puts an apostrophe before a cell that begins as a formula does: with
-// "=", "+", "-" or "@", also in full width. That goes for telephone numbers
-// ("+1.555"), which spreadsheets would add up; plain negative numbers stay.
+// defuse puts an apostrophe before a cell that starts like a formula: with "=", "+",
+// "-" or "@", also in full width. This includes telephone numbers ("+1.555"), which
+// spreadsheets would evaluate, but not plain negative numbers.
 func defuse(s string) string {
 	if s == "" {
 		return s

@@ -1,8 +1,8 @@
-// Package render turns results into text for people and into JSON, NDJSON and
-// CSV for programs. It knows nothing of the network.
+// Package render formats results as text for people and as JSON, NDJSON and CSV for
+// programs. It must not know of the network, flags or files.
 //
-// Start with [NewEncoder]. Whatever a server said reaches a terminal through
-// [Safe] and nothing else, so that an answer can neither move the cursor nor
-// hide or reorder what is shown. Rows for programs carry the same characters
-// as JSON escapes, which mean the same and do nothing to a terminal either.
+// Start with [NewEncoder]. All text from servers passes through [Safe] before it
+// reaches a terminal, so a response cannot move the cursor, nor hide or reorder
+// output. Rows for programs escape the same characters as JSON, which has no effect
+// on terminals either.
 package render

@@ -10,61 +10,60 @@ import (
 // Formats of [NewEncoder].
 const (
 	FormatText   = "text"   // for people
-	FormatTable  = "table"  // for people too: a line a result, in columns
+	FormatTable  = "table"  // for people: one line per result, in columns
 	FormatCheck  = "check"  // the query, a tab, and the verdict
-	FormatJSON   = "json"   // the server's object; a list of them for many queries
-	FormatNDJSON = "ndjson" // one row a line: see [AppendRow]
-	FormatCSV    = "csv"    // a header and one line a result
-	FormatRaw    = "raw"    // the bytes that the server sent
-	FormatJQ     = "jq"     // what Options.JQ makes of the rows of NDJSON
+	FormatJSON   = "json"   // the server's object; an array of them for several queries
+	FormatNDJSON = "ndjson" // one row per line: see [AppendRow]
+	FormatCSV    = "csv"    // a header, then one line per result
+	FormatRaw    = "raw"    // the bytes as the server sent them
+	FormatJQ     = "jq"     // the results of Options.JQ for NDJSON rows
 )
 
-// Options of [NewEncoder]. The zero value suits a file.
+// Options configures [NewEncoder]. The zero value is for writing to a file.
 type Options struct {
 	Text         TextOptions   // also Color and Width of tables
-	Many         bool          // JSON: more than one result may come, so write a list
+	Many         bool          // JSON: write an array, since several results may follow
 	Pretty       bool          // JSON: indent
-	Visible      bool          // raw: control characters become visible escapes, for a terminal
-	NoHeader     bool          // CSV and tables: the rows continue one that has its header
-	Types        []client.Type // tables: the types of the queries, which decide the columns; nil: not known
-	Fields       []string      // NDJSON, CSV and tables: what a row has, by the names of FieldNames; nil: what it usually has
-	Trace        bool          // NDJSON: rows have "trace" as well, what the lookup waited for
-	InputColumns []string      // CSV: what Result.Extra has, each a column
+	Visible      bool          // raw: escape control characters, for a terminal
+	NoHeader     bool          // CSV and tables: omit the header, for a continued output
+	Types        []client.Type // tables: types of the queries, which determine the columns; nil: unknown
+	Fields       []string      // NDJSON, CSV and tables: names of FieldNames to include; nil: the default ones
+	Trace        bool          // NDJSON: add "trace", the timings of the lookup
+	InputColumns []string      // CSV: names in Result.Extra that become columns
 
 	JQ     *JQ                               // jq: the expression
-	Failed func(r *client.Result, err error) // jq: told why the expression failed on a row; nil: nobody is
+	Failed func(r *client.Result, err error) // jq: reports an expression that failed on a row; may be nil
 }
 
-// A shape is how a format makes a document of rows.
+// A shape describes how a format combines rows into a document.
 type shape struct {
-	header  string // at the start, rows or not
+	header  string // at the start, always
 	first   string // before the first row
-	between string // before all others
+	between string // before each other row
 	last    string // at the end, after rows
-	none    string // at the end without a row
+	none    string // at the end, without rows
 	row     func(dst []byte, r *client.Result) []byte
 }
 
-// An Encoder writes results in one format. It gathers what it writes: call
-// Flush when the reader should see it, and Close at the end, which ends the
-// document and flushes; the writer itself stays open. Errors are those of the
-// writer, unwrapped; after one, every call returns it again. An Encoder serves
-// one goroutine at a time, but Row any number.
+// An Encoder writes results in one format. It buffers output: Flush writes it, and
+// Close ends the document and flushes, but does not close the writer. Errors are those
+// of the writer, unwrapped; after an error every call returns it again. One goroutine
+// at a time may use an Encoder, except that Row may be called concurrently.
 type Encoder struct {
 	w      io.Writer
 	shape  shape
 	buf    []byte
-	begun  bool // the header is written
-	rows   bool // so is a row
+	begun  bool // header written
+	rows   bool // at least one row written
 	closed bool
 	err    error
 }
 
-// blockSize is how much an encoder gathers before it writes.
+// blockSize is the size from which an Encoder writes its buffer.
 const blockSize = 64 << 10
 
-// NewEncoder returns the Encoder for one of the Format constants. The error
-// names an unknown format or field.
+// NewEncoder returns the Encoder for one of the Format constants. It fails for an
+// unknown format or field.
 func NewEncoder(format string, w io.Writer, o Options) (*Encoder, error) {
 	e := &Encoder{w: w, begun: o.NoHeader}
 	var err error
@@ -105,15 +104,13 @@ func (e *Encoder) Encode(r *client.Result) error {
 	return e.full()
 }
 
-// Row appends the row of r as [Encoder.Add] takes it, for who keeps rows before
-// they are written.
+// Row formats r for a later Add and appends it to dst.
 func (e *Encoder) Row(dst []byte, r *client.Result) []byte { return e.shape.row(dst, r) }
 
-// Header returns what comes before all rows: in CSV the line with the names of
-// the columns.
+// Header returns the text before all rows: for CSV, the line with the column names.
 func (e *Encoder) Header() string { return e.shape.header }
 
-// Add adds a row that [Encoder.Row] made.
+// Add writes a row that [Encoder.Row] returned.
 func (e *Encoder) Add(row []byte) error {
 	if e.err != nil {
 		return e.err
@@ -131,7 +128,7 @@ func (e *Encoder) head() {
 	}
 }
 
-// begin writes what comes before a row.
+// begin writes the text before a row.
 func (e *Encoder) begin() {
 	e.head()
 	if e.rows {
@@ -149,21 +146,21 @@ func (e *Encoder) full() error {
 	return nil
 }
 
-// Flush writes what was gathered, and the header in any case, so that a table
-// without rows says what it is.
+// Flush writes the buffer. It writes the header even without rows, so that an empty
+// table has one.
 func (e *Encoder) Flush() error {
 	e.head()
 	if e.err == nil && len(e.buf) > 0 {
 		_, e.err = e.w.Write(e.buf)
 		e.buf = e.buf[:0]
-		if cap(e.buf) > 4*blockSize { // one huge answer must not be held for good
+		if cap(e.buf) > 4*blockSize { // do not retain the memory of one huge response
 			e.buf = nil
 		}
 	}
 	return e.err
 }
 
-// Close ends the document and flushes. Closing twice ends it once.
+// Close ends the document and flushes. Further calls have no effect.
 func (e *Encoder) Close() error {
 	if !e.closed {
 		e.closed = true
@@ -177,11 +174,11 @@ func (e *Encoder) Close() error {
 	return e.Flush()
 }
 
-// appendCheck appends the query as it was written, a tab, and the verdict; then, if the
-// answer is about another object, a tab, "about " and what it is about; if a search was
-// answered, a tab and the number of results; if the response to an object that was not
-// found is not RDAP, a tab and the word of that warning; and a tab and "desync" if
-// responses of the server did not belong to their requests.
+// appendCheck appends the query as written, a tab and the verdict. Depending on the
+// result, it then appends, each after a tab: "about " and the object if the response is
+// about another one; the number of results of a search; the warning of an object that a
+// response other than RDAP reports as not found; "desync" if the server's responses did
+// not match their requests.
 func appendCheck(dst []byte, r *client.Result) []byte {
 	dst = append(dst, Safe(flat(ShownQuery(r.Query.Text)))...)
 	dst = append(dst, '\t')

@@ -15,16 +15,16 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A view is a result whose fields are being read, its answer at most once.
+// A view gives access to the fields of a result and decodes its response at most once.
 type view struct {
 	r       *client.Result
 	summary *rdap.Summary
 	row     []byte
 
-	registrar *view // of the registrar's answer, once one of its fields was read
+	registrar *view // of the registrar's result, set on first use
 }
 
-// member returns what stands at a path in the whole row.
+// member returns the value at a path in the complete row.
 func (v *view) member(path []string) value {
 	if v.row == nil {
 		v.row = appendRow(nil, v.r, true)
@@ -40,7 +40,7 @@ func (v *view) gist() *rdap.Summary {
 	return v.summary
 }
 
-// answer returns the server's object as a row has it, nil without one.
+// answer returns the server's object as a row includes it, or nil.
 func (v *view) answer() []byte {
 	if !isObject(v.r.Raw) {
 		return nil
@@ -52,8 +52,8 @@ func (v *view) answer() []byte {
 	return out
 }
 
-// A value is what a field holds: text, a list of texts, or JSON of another kind;
-// with text and JSON, the text is for people. The zero value is nothing.
+// A value is the content of a field: text, a list of texts, or other JSON; with text
+// and JSON, the text is for people. The zero value means absent.
 type value struct {
 	str  string
 	list []string
@@ -74,7 +74,7 @@ func (v value) appendJSON(dst []byte) []byte {
 	return appendString(dst, v.str)
 }
 
-// text returns v as a cell holds it.
+// text returns v for a cell.
 func (v value) text() string {
 	switch {
 	case v.str != "":
@@ -85,10 +85,10 @@ func (v value) text() string {
 	return cell(string(v.json))
 }
 
-// A field is one that a row may have.
+// A field is a field that a row may have.
 type field struct {
-	name  string // as it was asked for
-	key   string // the same as a name in JSON, without its quotes
+	name  string // as requested
+	key   string // the name as JSON, without quotes
 	value func(v *view) value
 }
 
@@ -109,7 +109,7 @@ func integer(f func(*client.Result) int64) func(*view) value {
 	}
 }
 
-// connected is a field of the connection, of which there must be one.
+// connected returns a field of the connection, absent without one.
 func connected(f func(r *client.Result) value) func(*view) value {
 	return func(v *view) value {
 		if v.r.Conn.ConnID == 0 {
@@ -121,7 +121,7 @@ func connected(f func(r *client.Result) value) func(*view) value {
 
 func boolean(b bool) value { return value{json: strconv.AppendBool(nil, b)} }
 
-// knownFields are those of a row, in its order, and of its summary.
+// knownFields returns the fields of a row, in order, and of its summary.
 func knownFields() []field {
 	type r = client.Result
 	type s = rdap.Summary
@@ -209,7 +209,7 @@ func knownFields() []field {
 	return fields
 }
 
-// paged is a field of a search that found something.
+// paged returns a field of a search that has results.
 func paged(f func(p *client.Paging) value) func(*view) value {
 	return func(v *view) value {
 		if v.r.Paging == nil {
@@ -228,11 +228,11 @@ func failure(f func(*client.Error) string) func(*view) value {
 	}
 }
 
-// FieldNames returns what Options.Fields may hold. Beside these, names that begin
-// with those of FieldPaths and a dot may go on with a path: member names and
-// indices with dots between. After "registrar." that leads into the row of the
-// registrar's answer or into its summary ("registrar.verdict",
-// "registrar.abuse_email"), while "registrar" by itself is the registrar's name.
+// FieldNames returns the names for Options.Fields. Besides these, a name may start with
+// one of FieldPaths and a dot, followed by a path of member names and indices separated
+// by dots. After "registrar." the path refers to the row of the registrar's result or
+// its summary ("registrar.verdict", "registrar.abuse_email"); "registrar" alone is the
+// registrar's name.
 func FieldNames() []string {
 	var names []string
 	for _, f := range knownFields() {
@@ -241,7 +241,7 @@ func FieldNames() []string {
 	return names
 }
 
-// FieldPaths are the members that a path may lead into.
+// FieldPaths are the members that a path may refer into.
 var FieldPaths = [...]string{"rdap", "input", "registrar", "related", "paging", "more_pages", "trace"}
 
 // A FieldError reports an unknown field name.
@@ -249,13 +249,13 @@ type FieldError struct{ Name string }
 
 func (e *FieldError) Error() string { return fmt.Sprintf("unknown field %q", e.Name) }
 
-// CheckFields returns a [*FieldError] for the first of the names that is none.
+// CheckFields returns a [*FieldError] for the first unknown name.
 func CheckFields(names []string) error {
 	_, err := lookUp(names)
 	return err
 }
 
-// lookUp returns the fields of these names.
+// lookUp returns the fields with the names.
 func lookUp(names []string) ([]field, error) {
 	known := knownFields()
 	fields := make([]field, len(names))
@@ -291,8 +291,8 @@ func lookUp(names []string) ([]field, error) {
 	return fields, nil
 }
 
-// ofRegistrar is what "registrar." and a name lead to: a member of the registrar's
-// row, or else of its summary.
+// ofRegistrar returns the field "registrar." + rest: a member of the registrar's row,
+// else of its summary.
 func ofRegistrar(known []field, name, rest string) (func(*view) value, error) {
 	first, _, _ := strings.Cut(rest, ".")
 	switch {
@@ -314,10 +314,10 @@ func ofRegistrar(known []field, name, rest string) (func(*view) value, error) {
 	return nil, &FieldError{name}
 }
 
-// OfRegistrar reports whether a field is one of the registrar's answer.
+// OfRegistrar reports whether a field belongs to the registrar's result.
 func OfRegistrar(name string) bool { return strings.HasPrefix(name, "registrar.") }
 
-// inSummary reports whether a summary has a member of that name.
+// inSummary reports whether a summary has the member.
 func inSummary(name string) bool {
 	known := knownFields()
 	from := slices.IndexFunc(known, func(f field) bool { return f.name == "handle" })
@@ -325,7 +325,7 @@ func inSummary(name string) bool {
 	return slices.ContainsFunc(known[from:to+1], func(f field) bool { return f.name == name })
 }
 
-// plainValue makes a text of a JSON string, for cells to have it without quotes.
+// plainValue returns a JSON string as text, so that cells have it without quotes.
 func plainValue(raw []byte) value {
 	if jsontext.Value(raw).Kind() == '"' {
 		return value{str: textOf(raw)}
@@ -333,8 +333,7 @@ func plainValue(raw []byte) value {
 	return value{json: raw}
 }
 
-// descend returns what stands at a path in a JSON document, nil where there is
-// nothing.
+// descend returns the value at a path in a JSON document, or nil.
 func descend(doc []byte, path []string) []byte {
 	for _, step := range path {
 		if doc == nil {
@@ -345,7 +344,7 @@ func descend(doc []byte, path []string) []byte {
 	return doc
 }
 
-// child returns the member or element of a JSON value that a step leads to.
+// child returns the member or element of a JSON value that step names.
 func child(raw []byte, step string) []byte {
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	index := -1
@@ -387,7 +386,7 @@ func child(raw []byte, step string) []byte {
 	return nil
 }
 
-// timestamp returns a time as rows have it.
+// timestamp formats a time for a row.
 func timestamp(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -9,11 +9,11 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// WholeInput stands in Options.InputColumns for all that Result.Extra holds, as
-// JSON in one column: for inputs whose columns aren't known beforehand.
+// WholeInput in Options.InputColumns stands for all of Result.Extra as JSON in one
+// column, for inputs whose columns are not known in advance.
 const WholeInput = ""
 
-// inputColumn returns the name in CSV of a column of the input.
+// inputColumn returns the CSV name of an input column.
 func inputColumn(name string) string {
 	if name == WholeInput {
 		return "input"
@@ -21,7 +21,7 @@ func inputColumn(name string) string {
 	return "input_" + Safe(flat(name))
 }
 
-// inputObject returns Result.Extra fit for a row: nil if it is no JSON object.
+// inputObject returns Result.Extra for a row, or nil if it is not a JSON object.
 func inputObject(extra []byte) []byte {
 	if !isObject(extra) {
 		return nil
@@ -33,7 +33,7 @@ func inputObject(extra []byte) []byte {
 	return out
 }
 
-// inputCells returns the members of extra with these names, as text.
+// inputCells returns the named members of extra as text.
 func inputCells(extra []byte, names []string) []string {
 	cells := make([]string, len(names))
 	if whole := slices.Index(names, WholeInput); whole >= 0 {
@@ -57,12 +57,11 @@ func inputCells(extra []byte, names []string) []string {
 	return cells
 }
 
-// textOf returns a JSON value as text: strings as what they say, null as
-// nothing.
+// textOf returns a JSON value as text: the content of a string, "" for null.
 func textOf(value jsontext.Value) string {
 	switch value.Kind() {
 	case '"':
-		text, _ := jsontext.AppendUnquote(nil, value) // what is not UTF-8 is replaced
+		text, _ := jsontext.AppendUnquote(nil, value) // replaces bytes that are not UTF-8
 		return string(text)
 	case 'n':
 		return ""

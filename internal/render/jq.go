@@ -14,23 +14,21 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// Bounds of what an expression may do with one row: it may loop for ever.
+// Limits of an expression for one row, since it may loop forever.
 const (
 	maxJQTime  = 10 * time.Second
 	maxJQBytes = 64 << 20
 )
 
-// A JQ is a compiled expression in the language of jq. It is safe for concurrent
-// use.
+// A JQ is a compiled jq expression. It is safe for concurrent use.
 type JQ struct {
 	code *gojq.Code
-	time time.Duration // bounds: maxJQTime
-	size int           // maxJQBytes
+	time time.Duration // maxJQTime except in tests
+	size int           // maxJQBytes except in tests
 }
 
-// CompileJQ compiles an expression. It has no way to read files, variables of the
-// environment or other input. The error says what is wrong with the expression,
-// on one line.
+// CompileJQ compiles an expression, which has no access to files, environment variables
+// or other input. The error is on one line.
 func CompileJQ(expression string) (*JQ, error) {
 	query, err := gojq.Parse(expression)
 	if err != nil {
@@ -43,13 +41,12 @@ func CompileJQ(expression string) (*JQ, error) {
 	return &JQ{code, maxJQTime, maxJQBytes}, nil
 }
 
-// appendValues appends what the expression makes of a row, each value on a line
-// of its own: strings without quotes, as jq -r has them, and all others as JSON.
-// Both are fit for a terminal: see [JQ.appendValue]. What came before an error is
-// appended, too.
+// appendValues appends the results of the expression for a row, one per line: strings
+// without quotes, as with jq -r, and other values as JSON. Both are safe for a
+// terminal: see [JQ.appendValue]. It includes the values before an error.
 func (q *JQ) appendValues(dst, row []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(row))
-	d.UseNumber() // handles and counts may be longer than a float is exact
+	d.UseNumber() // floats cannot represent long handles and counts exactly
 	var doc any
 	if err := d.Decode(&doc); err != nil {
 		return dst, fmt.Errorf("cannot read the row: %w", err)
@@ -76,7 +73,7 @@ func (q *JQ) appendValues(dst, row []byte) ([]byte, error) {
 	}
 }
 
-// jqError is why an expression gave up; nil if it wanted to.
+// jqError returns why an expression stopped, or nil if it halted itself.
 func jqError(ctx context.Context, err error) error {
 	if halt, ok := errors.AsType[*gojq.HaltError](err); ok && halt.Value() == nil {
 		return nil
@@ -87,9 +84,9 @@ func jqError(ctx context.Context, err error) error {
 	return err
 }
 
-// appendValue appends a value and a line break. Line breaks and control
-// characters within become visible escapes in a string (so that one value is one
-// line), and \u escapes in JSON. Tabs stay in strings: @tsv makes them.
+// appendValue appends a value and a line break. It escapes line breaks and control
+// characters, visibly in strings, so that a value is one line, and as \u escapes in
+// JSON. It keeps tabs in strings, which @tsv produces.
 func (q *JQ) appendValue(dst []byte, v any) ([]byte, error) {
 	if s, ok := v.(string); ok {
 		var b strings.Builder
@@ -105,7 +102,7 @@ func (q *JQ) appendValue(dst []byte, v any) ([]byte, error) {
 	return append(dst, '\n'), nil
 }
 
-// jqShape has what Options.JQ makes of the rows that NDJSON has.
+// jqShape writes the results of Options.JQ for NDJSON rows.
 func jqShape(o Options) (shape, error) {
 	rows, err := ndjsonShape(o)
 	if err != nil {

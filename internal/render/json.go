@@ -11,13 +11,12 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// AppendJSON appends what the server sent for r, as [rdap.Compact] gives it
-// and indented if pretty, without line break at the end. Without a JSON body
-// it is an object that says why, in the shape of an NDJSON row:
-// {"rdapq":{"query":…,"verdict":…,"error":{…}}}.
+// AppendJSON appends the response of r as [rdap.Compact] returns it, indented if
+// pretty, without a final line break. Without a JSON body it appends an object with the
+// reason, in the form of an NDJSON row: {"rdapq":{"query":…,"verdict":…,"error":{…}}}.
 //
-// What a terminal would obey is a \u escape in strings, and if pretty, so is
-// all else that [Safe] escapes.
+// Characters that control a terminal become \u escapes in strings; if pretty, so do all
+// others that [Safe] escapes.
 func AppendJSON(dst []byte, r *client.Result, pretty bool) []byte {
 	start := len(dst)
 	out, _, err := appendCompact(dst, r)
@@ -31,7 +30,7 @@ func AppendJSON(dst []byte, r *client.Result, pretty bool) []byte {
 	if !pretty {
 		return out
 	}
-	// AppendFormat must not read what it writes to.
+	// The source of AppendFormat must not overlap its destination.
 	indented, err := jsontext.AppendFormat(nil, out[start:],
 		jsontext.AllowDuplicateNames(true),
 		jsontext.AllowInvalidUTF8(true),
@@ -45,13 +44,13 @@ func AppendJSON(dst []byte, r *client.Result, pretty bool) []byte {
 	return appendVisible(out[:start], indented)
 }
 
-// VisibleJSON returns JSON with the characters that [Safe] would escape as \u
-// escapes, which mean the same.
+// VisibleJSON returns JSON with the characters that [Safe] escapes as equivalent \u
+// escapes.
 func VisibleJSON(text []byte) []byte { return appendVisible(nil, text) }
 
-// appendVisible appends JSON with the characters that Safe would escape as \u
-// escapes. In valid JSON such characters, all beyond ASCII, stand in strings
-// only, and never after a backslash.
+// appendVisible appends JSON with the characters that Safe escapes as \u escapes. In
+// valid JSON these characters, all beyond ASCII, occur in strings only and never after
+// a backslash.
 func appendVisible(dst, src []byte) []byte {
 	start := 0
 	for i := 0; i < len(src); {
@@ -70,7 +69,7 @@ func appendVisible(dst, src []byte) []byte {
 	return append(dst, src[start:]...)
 }
 
-// unsafeAt reports whether Safe would escape r, which is at i of text.
+// unsafeAt reports whether Safe escapes r, at offset i of text.
 func unsafeAt(text []byte, i int, r rune) bool {
 	if !safetext.IsSelector(r) {
 		return safetext.Unsafe(r)
@@ -79,9 +78,9 @@ func unsafeAt(text []byte, i int, r rune) bool {
 	return safetext.UnsafeAfter(r, before)
 }
 
-// jsonShape is the one object of a single query, or a list of the objects of
-// many. A list of nothing is empty and not absent. Each page of a search is an
-// object of its own, as the server sent it.
+// jsonShape writes the object of a single query, or an array of the objects of several.
+// Without results the array is empty, not absent. Each page of a search is an object of
+// its own, as sent.
 func jsonShape(o Options) shape {
 	var s shape
 	if o.Many {

@@ -13,21 +13,20 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// AppendRow appends r as one line of NDJSON, line break included. Members stand
-// in this order, and are left out when they have no value: line, query, type,
-// verdict, status, server, source, url, final_url (if it differs from url),
-// time (RFC 3339, UTC), attempts, ms, conn, input (Result.Extra), summary, rdap,
-// of searches paging and more_pages (the pages after the first, as rdap has it),
-// registrar (Result.Registrar as a row), related (Result.Related as rows, by
-// relation), warnings, error, shared (Result.SharedLine). After conn stands cached if the answer is from the
-// cache, and with [Options].Trace what the lookup waited for, as trace.
+// AppendRow appends r as one line of NDJSON, including the line break. Members without
+// a value are omitted. The order is: line, query, type, verdict, status, server,
+// source, url, final_url (if it differs from url), time (RFC 3339, UTC), attempts, ms,
+// conn, cached (if from the cache), trace (with [Options].Trace), input (Result.Extra),
+// summary, rdap, for searches paging and more_pages (the pages after the first, as rdap
+// has it), registrar (Result.Registrar as a row), related (Result.Related as rows, by
+// relation), warnings, error, shared (Result.SharedLine).
 //
-// rdap is the server's object as [rdap.Compact] gives it: every member, in
-// the server's order. It is absent when the body is no JSON object. The row is
-// valid JSON on one line whatever the server sent.
+// rdap is the server's object as [rdap.Compact] returns it: every member, in the
+// server's order. It is absent if the body is not a JSON object. The row is valid JSON
+// on one line for any response.
 func AppendRow(dst []byte, r *client.Result) []byte { return appendRow(dst, r, false) }
 
-// appendRow is AppendRow, with what the lookup waited for if traced.
+// appendRow is AppendRow, with the timings of the lookup if traced.
 func appendRow(dst []byte, r *client.Result, traced bool) []byte {
 	o := object{dst: append(dst, '{')}
 	o.integer("line", r.Line)
@@ -83,10 +82,10 @@ func appendRow(dst []byte, r *client.Result, traced bool) []byte {
 	return append(o.dst, '}', '\n')
 }
 
-// rowTime is RFC 3339 with milliseconds, in UTC.
+// rowTime is RFC 3339 with milliseconds.
 const rowTime = "2006-01-02T15:04:05.000Z"
 
-// answer appends summary and rdap, and returns what was odd about the body.
+// answer appends summary and rdap, and returns warnings about the body.
 func (o *object) answer(r *client.Result) (warnings []string) {
 	if !isObject(r.Raw) {
 		return nil
@@ -189,8 +188,7 @@ func isObject(raw []byte) bool {
 	return len(raw) > 0 && raw[0] == '{'
 }
 
-// ShownQuery returns a query as the user wrote it, without the password and the
-// keys that a URL given as a query may have.
+// ShownQuery returns a query as the user wrote it, without passwords and keys in a URL.
 func ShownQuery(text string) string {
 	if strings.Contains(text, "://") {
 		return weburl.Redact(text)
@@ -198,7 +196,7 @@ func ShownQuery(text string) string {
 	return text
 }
 
-// ndjsonShape has one object a line, with the members that were asked for.
+// ndjsonShape writes one object per line, with the requested members.
 func ndjsonShape(o Options) (shape, error) {
 	if o.Fields == nil {
 		return shape{row: func(dst []byte, r *client.Result) []byte { return appendRow(dst, r, o.Trace) }}, nil

@@ -4,17 +4,18 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/fatih/color"
+
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// A span is a piece of text in one ink. What the text holds does not matter:
-// the page makes it safe.
+// A span is a piece of text in one style. The page makes the text safe.
 type span struct {
 	text  string
 	style style
 }
 
-// A line is what stands on one line, unless it has to be wrapped.
+// A line is one line of a page before wrapping.
 type line []span
 
 func text(s string) line { return line{{s, stylePlain}} }
@@ -28,9 +29,9 @@ func texts(list []string) []line {
 }
 
 // and returns l with one more span.
-func (l line) and(i style, s string) line { return append(l, span{s, i}) }
+func (l line) and(st style, s string) line { return append(l, span{s, st}) }
 
-// note returns l with an explanation in brackets.
+// note returns l with an explanation in parentheses.
 func (l line) note(s string) line {
 	if s == "" {
 		return l
@@ -40,21 +41,21 @@ func (l line) note(s string) line {
 
 const (
 	labelWidth  = 14 // columns before the values
-	minValue    = 24 // columns that values get however narrow the terminal is
-	indentWidth = 2  // columns before what goes on of one of several values
+	minValue    = 24 // minimum columns for values, on any terminal
+	indentWidth = 2  // columns before continuation lines of one of several values
 )
 
-// A page lays out one result: a headline, then rows of a label and values. All
-// text passes Safe in emit, which is the only way onto the page.
+// A page lays out one result: a headline, then rows of a label and values. All text
+// passes through Safe in emit, the only function that adds to the page.
 type page struct {
 	opt     TextOptions
 	palette *palette
 	buf     []byte
-	pending bool // an empty line comes before the next row
+	pending bool // an empty line precedes the next row
 	begun   bool
 }
 
-// blank has an empty line before the next row, if one comes.
+// blank adds an empty line before the next row, if there is one.
 func (p *page) blank() { p.pending = p.begun }
 
 // headline writes a line across the page.
@@ -63,9 +64,9 @@ func (p *page) headline(l line) {
 	p.emit("", 0, 0, l)
 }
 
-// row writes values beside a label, one below the other; nothing without
-// values. Where there are several, one that goes on in the next line is indented
-// there, so that nobody takes that for another.
+// row writes values beside a label, one per line; nothing without values. If there are
+// several, continuation lines are indented, so that they do not look like further
+// values.
 func (p *page) row(name string, values ...line) {
 	indent := 0
 	if len(values) > 1 {
@@ -80,7 +81,7 @@ func (p *page) row(name string, values ...line) {
 	}
 }
 
-// value writes a row of one plain value; nothing when it is empty.
+// value writes a row with one plain value; nothing if it is empty.
 func (p *page) value(name, value string) {
 	if value != "" {
 		p.row(name, text(value))
@@ -94,8 +95,8 @@ func (p *page) separate() {
 	p.pending, p.begun = false, true
 }
 
-// emit writes l, wrapped to the width of the page, with hang columns before what
-// goes on.
+// emit writes l, wrapped to the width of the page, with indent columns before
+// continuation lines.
 func (p *page) emit(name string, margin, indent int, l line) {
 	width := 0
 	if p.opt.Width > 0 {
@@ -127,9 +128,9 @@ func (p *page) pad(n int) {
 	}
 }
 
-// wrap makes l safe and breaks it at spaces into lines of at most width
-// columns, or not at all when width is 0; those after the first are narrower by
-// hang. A word that is longer stays whole, so that a URL can be copied.
+// wrap makes l safe and breaks it at spaces into lines of at most width columns, or not
+// at all if width is 0. Continuation lines are narrower by indent. It does not break
+// longer words, so that URLs can be copied.
 func wrap(l line, width, indent int) []line {
 	var out []line
 	var current line
@@ -162,16 +163,16 @@ func wrap(l line, width, indent int) []line {
 	return out
 }
 
-// join adds text, to the last span if that has the same ink.
-func (l line) join(i style, s string) line {
-	if n := len(l); n > 0 && l[n-1].style == i {
+// join appends text, to the last span if that has the same style.
+func (l line) join(st style, s string) line {
+	if n := len(l); n > 0 && l[n-1].style == st {
 		l[n-1].text += s
 		return l
 	}
-	return append(l, span{s, i})
+	return append(l, span{s, st})
 }
 
-// columns returns about how wide s is on a terminal.
+// columns returns the approximate width of s on a terminal.
 func columns(s string) int {
 	n := 0
 	for _, r := range s {
@@ -188,7 +189,7 @@ func columns(s string) int {
 	return n
 }
 
-// isWide reports whether terminals give r two columns.
+// isWide reports whether r takes two columns on a terminal.
 func isWide(r rune) bool {
 	switch {
 	case 0x1100 <= r && r <= 0x115f, // Hangul
@@ -204,4 +205,49 @@ func isWide(r rune) bool {
 		return true
 	}
 	return false
+}
+
+// A style is the meaning of a piece of text, which determines its appearance.
+type style uint8
+
+const (
+	stylePlain style = iota
+	styleBold        // the object of the result
+	styleLabel       // labels of rows
+	styleDim         // explanations
+	styleOK
+	styleWarn
+	styleError
+	styleCount // number of styles
+)
+
+// A palette has a colour for each style. Each output has its own, so that they can
+// differ: the global switch of the color package stays untouched.
+type palette [styleCount]*color.Color
+
+func newPalette(on bool) *palette {
+	p := &palette{
+		stylePlain: color.New(),
+		styleBold:  color.New(color.Bold),
+		styleLabel: color.New(color.FgCyan),
+		styleDim:   color.New(color.Faint),
+		styleOK:    color.New(color.FgGreen),
+		styleWarn:  color.New(color.FgYellow),
+		styleError: color.New(color.FgRed),
+	}
+	for _, c := range p {
+		if on {
+			c.EnableColor()
+		} else {
+			c.DisableColor()
+		}
+	}
+	return p
+}
+
+func (p *palette) paint(i style, text string) string {
+	if i == stylePlain {
+		return text
+	}
+	return p[i].Sprint(text)
 }

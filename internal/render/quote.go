@@ -7,9 +7,9 @@ import (
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// appendString appends s as a JSON string that stays on one line and does
-// nothing to a terminal: what [Safe] would escape is a \u escape here, which
-// means the same to a program. Bytes that are not UTF-8 become U+FFFD.
+// appendString appends s as a JSON string on one line that is safe for a terminal:
+// characters that [Safe] escapes become equivalent \u escapes. Bytes that are not UTF-8
+// become U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -57,7 +57,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// appendEscape appends r as JSON's \u escape, two of them beyond U+FFFF.
+// appendEscape appends r as a JSON \u escape; beyond U+FFFF as a surrogate pair.
 func appendEscape(dst []byte, r rune) []byte {
 	if r < 0x10000 {
 		return appendUnit(dst, uint16(r))
@@ -70,8 +70,7 @@ func appendUnit(dst []byte, u uint16) []byte {
 	return append(dst, '\\', 'u', hexDigits[u>>12], hexDigits[u>>8&15], hexDigits[u>>4&15], hexDigits[u&15])
 }
 
-// An object appends the members of one JSON object. A member without a value
-// is left out.
+// An object appends the members of one JSON object. It omits members without a value.
 type object struct {
 	dst   []byte
 	begun bool
@@ -102,7 +101,7 @@ func (o *object) list(name string, values []string) {
 	o.elements(values)
 }
 
-// elements appends a list of strings.
+// elements appends an array of strings.
 func (o *object) elements(values []string) {
 	o.dst = append(o.dst, '[')
 	for i, v := range values {

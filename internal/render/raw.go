@@ -7,13 +7,12 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// rawShape has the bodies as the servers sent them, decompressed and otherwise
-// byte for byte, those of all pages of a search one after another. Where one
-// follows another that does not end its last line, a line break comes between.
-// A result without a body has nothing.
+// rawShape writes the bodies as sent, decompressed and otherwise unchanged, including
+// all pages of a search. It inserts a line break where a body does not end with one. A
+// result without a body adds nothing.
 //
-// If they are for a terminal, control characters become visible escapes, all but
-// line breaks and tabs: see [visibleText].
+// For a terminal, control characters except line breaks and tabs become visible
+// escapes: see [visibleText].
 func rawShape(o Options) shape {
 	return shape{row: func(dst []byte, r *client.Result) []byte {
 		start := len(dst)
@@ -32,7 +31,7 @@ func rawShape(o Options) shape {
 	}}
 }
 
-// endLine ends the line that dst ends with, if there is one after start.
+// endLine adds a line break to dst if data follow start and do not end with one.
 func endLine(dst []byte, start int) []byte {
 	if len(dst) > start && dst[len(dst)-1] != '\n' {
 		dst = append(dst, '\n')
@@ -40,9 +39,9 @@ func endLine(dst []byte, start int) []byte {
 	return dst
 }
 
-// visibleText makes text of several lines safe for a terminal, its lines and
-// indentation kept. A line may end with CR and LF; a CR by itself would let a
-// line be overwritten, so it is shown.
+// visibleText makes text of several lines safe for a terminal but keeps lines and
+// indentation. A line may end with CR LF; any other CR is escaped, since it could
+// overwrite a line.
 func visibleText(raw []byte) string {
 	var b strings.Builder
 	b.Grow(len(raw))
@@ -57,7 +56,7 @@ func visibleText(raw []byte) string {
 	return b.String()
 }
 
-// writeVisible writes a line, all of it [Safe] but the tabs.
+// writeVisible writes a line, [Safe] except for tabs.
 func writeVisible(b *strings.Builder, line string) {
 	for i, part := range strings.Split(line, "\t") {
 		if i > 0 {

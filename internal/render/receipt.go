@@ -13,12 +13,12 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// maxReceiptServers is how many servers a receipt lists.
+// maxReceiptServers limits the servers in a receipt.
 const maxReceiptServers = 5
 
-// WriteReceipt writes what a run did and what reuse saved it, for people: a
-// sentence and some lines with labels, for a terminal of that many columns, 0 if it
-// is none. The error is w's.
+// WriteReceipt writes the statistics of a run and the savings by reuse for people: a
+// sentence and labelled lines. width is that of the terminal in columns; 0 if there is
+// none. The error is that of w.
 func WriteReceipt(w io.Writer, r Report, width int) error {
 	if width <= 0 || width > receiptWidth {
 		width = receiptWidth
@@ -55,8 +55,8 @@ func WriteReceipt(w io.Writer, r Report, width int) error {
 	return err
 }
 
-// savedLine is how much longer the run would have taken without reuse, or why that is
-// not known.
+// savedLine returns the estimated additional duration without reuse, or why it is
+// unknown.
 func savedLine(ms TimeReport) string {
 	switch {
 	case ms.Saved != nil && *ms.Saved < max(1, ms.Wall/20):
@@ -72,7 +72,7 @@ func savedLine(ms TimeReport) string {
 	}[ms.Unknown]
 }
 
-// desyncLine says what the warning desync means; empty if there is none.
+// desyncLine explains the warning desync; "" if there is none.
 func desyncLine(r Report) string {
 	if r.Desync == 0 {
 		return ""
@@ -80,11 +80,11 @@ func desyncLine(r Report) string {
 	return plural(r.Desync, "result") + " with this warning: HTTP/1.1 responses did not match their requests"
 }
 
-// receiptWidth is what a line of a receipt has at most, in characters.
+// receiptWidth is the maximum width of a receipt, in characters.
 const receiptWidth = 80
 
-// folded breaks a line where the next part would stand out on the right. Parts
-// have " · " or commas between. What comes after a break is indented.
+// folded breaks a line before the part that exceeds the width. Parts are separated by "
+// · " or commas. Continuation lines are indented.
 func folded(line, indent string, width int) string {
 	var b strings.Builder
 	used := 0
@@ -104,13 +104,13 @@ func folded(line, indent string, width int) string {
 	return trailing.ReplaceAllString(b.String(), "\n") + "\n"
 }
 
-// foldAt is where a line may end, trailing what it leaves there.
+// foldAt matches where a line may end, trailing what remains there.
 var (
 	foldAt   = regexp.MustCompile(`, | · `)
 	trailing = regexp.MustCompile(`( ·)? +\n`)
 )
 
-// headline says it in one sentence: "3 lookups over 1 connection: 1 full
+// headline summarizes the run in one sentence: "3 lookups over 1 connection: 1 full
 // handshake, 2 avoided".
 func headline(r Report) string {
 	s := plural(r.Lookups, "lookup")
@@ -139,14 +139,14 @@ func headline(r Report) string {
 	return s + ": " + strings.Join(parts, ", ")
 }
 
-// verdictOrder is from good to bad.
+// verdictOrder lists the verdicts from good to bad.
 var verdictOrder = [...]client.Verdict{
 	client.Registered, client.Found, client.NotFound, client.NoService,
 	client.RateLimited, client.Rejected, client.Failed, client.Invalid,
 }
 
-// Verdicts writes how many results of each verdict there are, as people do: "2
-// registered, 1 not found". It is empty if there is none.
+// Verdicts returns the number of results with each verdict as text: "2 registered, 1
+// not found". It is empty without results.
 func Verdicts(counts map[string]int64) string {
 	var parts []string
 	for _, v := range verdictOrder {
@@ -157,7 +157,7 @@ func Verdicts(counts map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// verdictText writes a verdict as people do.
+// verdictText returns a verdict as text.
 func verdictText(v client.Verdict) string { return strings.ReplaceAll(string(v), "_", " ") }
 
 func timeLine(r Report) string {
@@ -210,7 +210,7 @@ func serverLine(s ServerReport) string {
 	return out
 }
 
-// shortURL leaves out what goes without saying.
+// shortURL omits the obvious parts of a URL.
 func shortURL(server string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(server, "https://"), "/")
 }
@@ -222,7 +222,7 @@ func plural(n int64, what string) string {
 	return grouped(n) + " " + what + "s"
 }
 
-// grouped writes n with commas between thousands.
+// grouped formats n with commas between thousands.
 func grouped(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	if n < 0 {
@@ -238,8 +238,7 @@ func grouped(n int64) string {
 	return strings.Join(parts, ",")
 }
 
-// duration writes milliseconds as people read them: "91 ms", "4.2 s",
-// "12 m 5 s", "3 h 10 m".
+// duration formats milliseconds for people: "91 ms", "4.2 s", "12 m 5 s", "3 h 10 m".
 func duration(ms float64) string {
 	switch s := int64(ms/1000 + .5); {
 	case ms < 10:

@@ -9,12 +9,12 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// registrarRecord is the name of the row that says where the registrar's word
-// begins; what stands above is the registry's.
+// registrarRecord is the heading of the rows from the registrar; the rows above come
+// from the registry.
 const registrarRecord = "Registrar's record"
 
-// registrarRecords writes what the registrar says of a domain beside the
-// registry, or why it says nothing: see [client.Result.Registrar].
+// registrarRecords writes the registrar's record of a domain, or why there is none: see
+// [client.Result.Registrar].
 func (p *page) registrarRecords(r *client.Result) {
 	shown := false
 	for g := r.Registrar; g != nil; g = g.Registrar {
@@ -52,7 +52,7 @@ func registrarFailure(g *client.Result) string {
 	return words
 }
 
-// foundRegistrar says how the registrar's server was found.
+// foundRegistrar returns how the registrar's server was found.
 func foundRegistrar(r, g *client.Result) string {
 	how := "linked by the previous record"
 	switch {
@@ -64,11 +64,12 @@ func foundRegistrar(r, g *client.Result) string {
 	return how
 }
 
-// registrarFacts writes what the registrar knows better, and where the two differ.
+// registrarFacts writes the registrar's additional data and its differences from the
+// registry.
 func (p *page) registrarFacts(r, g *client.Result) {
 	m, err := r.Merged()
 	if err != nil {
-		return // the registry's answer is no record, and has been shown as it is
+		return // the registry's response is not a record and is already on the page
 	}
 	if m.Registrar == nil {
 		p.otherObject(g)
@@ -85,7 +86,7 @@ func (p *page) registrarFacts(r, g *client.Result) {
 		if c.Fact == client.FactAbuse && c.Party == client.PartyRegistrar {
 			s = g.Summary()
 			if !c.Differs && claimed(m.Claims, client.FactAbuse, client.PartyRegistry) {
-				s = rdap.Summary{} // it stands above
+				s = rdap.Summary{} // it is already on the page
 			}
 		}
 	}
@@ -106,7 +107,7 @@ func claimed(claims []client.Claim, fact string, party client.Party) bool {
 	return slices.ContainsFunc(claims, func(c client.Claim) bool { return c.Fact == fact && c.Party == party })
 }
 
-// newContacts are the registrar's contacts but those that the registry has, too.
+// newContacts returns the registrar's contacts that the registry lacks.
 func newContacts(m *client.Merged) []rdap.Entity {
 	known := m.Registry.Entities[:min(len(m.Registry.Entities), maxPeople)]
 	return slices.DeleteFunc(slices.Clone(m.Registrar.Entities), func(e rdap.Entity) bool {
@@ -124,8 +125,8 @@ func newContacts(m *client.Merged) []rdap.Entity {
 	})
 }
 
-// differences writes where registry and registrar contradict each other.
-// Contacts and addresses have rows of their own.
+// differences writes where registry and registrar differ. Contacts and addresses have
+// rows of their own.
 func (p *page) differences(claims []client.Claim) {
 	var lines []line
 	for i := 1; i < len(claims); i++ {
@@ -152,8 +153,8 @@ func (p *page) claim(c client.Claim) string {
 	return strings.Join(c.Values, ", ")
 }
 
-// relatedRecords writes what the links of an answer led to, each as a page of its
-// own: see [client.Result.Related].
+// relatedRecords writes the linked records, each as a page of its own: see
+// [client.Result.Related].
 func (p *page) relatedRecords(r *client.Result) {
 	for _, g := range r.Related {
 		p.buf = append(p.buf, '\n')
@@ -163,8 +164,8 @@ func (p *page) relatedRecords(r *client.Result) {
 	}
 }
 
-// others appends the registrar's answer as a row of its own, without what both
-// have in common, and related by their relations the answers that links led to:
+// others appends the registrar's result as a row of its own, without their common
+// members, and the linked records as "related", by relation:
 // {"up":[{…}],"down":[{…},{…}]}.
 func (o *object) others(r *client.Result, traced bool) {
 	if r.Registrar != nil {

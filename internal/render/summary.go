@@ -17,26 +17,25 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Bounds of a [Failures] and of what is shown of it.
+// Limits of a [Failures] and of its output.
 const (
 	maxFailures      = 200
 	maxShownFailures = 10
 	maxSample        = 200
 )
 
-// A Failures counts the errors of a batch by kind and server. Its memory does
-// not grow with their number. The zero value is ready; it serves one goroutine
-// at a time.
+// Failures counts the errors of a batch by kind and server. Its memory does not grow
+// with their number. The zero value is ready for use by one goroutine at a time.
 type Failures struct {
 	groups map[failureKey]*failureGroup
-	more   int64 // of kinds that there was no room for
+	more   int64 // errors in further groups
 }
 
-// A failureKey is what errors of one group have in common: the code, and the server
-// or a cause that has nothing to do with the server's address.
+// A failureKey is common to the errors of a group: the code, and the server or a cause
+// that is independent of the server's address.
 type failureKey struct{ code, server, cause string }
 
-// keyOf returns the group of the error of r.
+// keyOf returns the group of the error in r.
 func keyOf(r *client.Result) failureKey {
 	key := failureKey{code: r.Err.Code}
 	if errno, ok := errors.AsType[syscall.Errno](r.Err.Err); ok {
@@ -55,7 +54,7 @@ type failureGroup struct {
 	sample string
 }
 
-// Add counts r if its question was not answered.
+// Add counts r if the lookup failed.
 func (f *Failures) Add(r *client.Result) {
 	if r.Verdict.Answered() || r.Err == nil {
 		return
@@ -80,17 +79,18 @@ func (f *Failures) Add(r *client.Result) {
 	f.groups[key] = &failureGroup{key, 1, strings.Clone(sample)}
 }
 
-// A Summary is what a batch came to, for [WriteSummary].
+// A Summary is the outcome of a batch, for [WriteSummary].
 type Summary struct {
 	Report     Report
 	Failures   *Failures
-	Previous   map[string]int64 // verdicts of lines that an earlier run had finished
-	Duplicates int64            // lines that asked what an earlier one asks
-	NotQueried int64            // lines that were read but not queried, as the run was ended
+	Previous   map[string]int64 // verdicts of lines that an earlier run completed
+	Duplicates int64            // lines skipped as duplicates of earlier ones
+	NotQueried int64            // lines read but not queried when the run was interrupted
 }
 
-// WriteSummary writes what a batch came to, for people: the verdicts, those of
-// each server, with losses first, and the errors by their number. The error is w's.
+// WriteSummary writes the outcome of a batch for people: the verdicts in total and per
+// server, servers with failures first, and the errors by frequency. The error is that
+// of w.
 func WriteSummary(w io.Writer, s Summary) error {
 	var b strings.Builder
 	r := s.Report
@@ -146,7 +146,7 @@ func (f *Failures) write(b *strings.Builder) {
 	if f == nil || len(f.groups) == 0 {
 		return
 	}
-	// Two base URLs of one server fail in the same words.
+	// Two base URLs of one server fail with the same message.
 	alike := make(map[[2]string]*failureGroup)
 	for _, g := range f.groups {
 		key := [2]string{g.code, g.sample}
@@ -177,7 +177,7 @@ func (f *Failures) write(b *strings.Builder) {
 	}
 }
 
-// unanswered is the number of lines without a response to the query.
+// unanswered returns the number of lines without a response to the query.
 func unanswered(verdicts map[string]int64) (n int64) {
 	for v, c := range verdicts {
 		if !client.Verdict(v).Answered() {
@@ -194,21 +194,21 @@ func total(counts map[string]int64) (n int64) {
 	return n
 }
 
-// Plural writes a number of things: "1 line", "1,234 lines".
+// Plural formats a count: "1 line", "1,234 lines".
 func Plural(n int64, what string) string { return plural(n, what) }
 
-// Grouped writes a number with commas between thousands.
+// Grouped formats n with commas between thousands.
 func Grouped(n int64) string { return grouped(n) }
 
-// Span writes a duration as people read it: "4.2 s", "12 m 5 s", "3 h 10 m".
+// Span formats a duration for people: "4.2 s", "12 m 5 s", "3 h 10 m".
 func Span(d time.Duration) string { return duration(inMillis(d)) }
 
-// Headline says what a run did in one sentence: "3 lookups over 1 connection: 1
-// full handshake, 2 avoided".
+// Headline summarizes a run in one sentence: "3 lookups over 1 connection: 1 full
+// handshake, 2 avoided".
 func Headline(r Report) string { return headline(r) }
 
-// Limit writes a limit on requests as people read it: "100 per 1 m", "20 per 2 s",
-// with a span rounded to what can be known of it. It is empty for the zero Rate.
+// Limit formats a rate limit for people: "100 per 1 m", "20 per 2 s", rounded to the
+// precision of a learned limit. It is empty for the zero Rate.
 func Limit(r client.Rate) string {
 	if r.IsZero() {
 		return ""
@@ -237,14 +237,14 @@ func Limit(r client.Rate) string {
 	return grouped(int64(r.N)) + " per " + text
 }
 
-// Milliseconds is Span of a number of them.
+// Milliseconds is like Span for a number of milliseconds.
 func Milliseconds(ms float64) string { return duration(ms) }
 
-// ByteCount writes a number of octets as people read it: "999 B", "12.3 kB".
+// ByteCount formats a number of bytes for people: "999 B", "12.3 kB".
 func ByteCount(n int64) string { return byteCount(n) }
 
-// Wrap breaks text at spaces into lines of at most width columns, and makes them
-// safe. A longer word stays whole.
+// Wrap breaks text at spaces into lines of at most width columns and makes them [Safe].
+// It does not break longer words.
 func Wrap(s string, width int) []string {
 	var out []string
 	for _, l := range wrap(text(s), width, 0) {
@@ -257,10 +257,10 @@ func Wrap(s string, width int) []string {
 	return out
 }
 
-// Columns returns about how wide s is on a terminal.
+// Columns returns the approximate width of s on a terminal.
 func Columns(s string) int { return columns(s) }
 
-// Shorten cuts s to a width and shows that it did.
+// Shorten cuts s to a width and marks the cut.
 func Shorten(s string, width int) string {
 	if columns(s) <= width {
 		return s

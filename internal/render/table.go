@@ -10,8 +10,8 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// tableFields are the columns of a table if none are named, and if they fit, by the
-// types of its queries. Those of an empty type hold for all types.
+// tableFields are the default columns of a table, by the types of its queries. Those of
+// the empty type apply to all types.
 var tableFields = map[client.Type][]string{
 	"":                    {"query", "verdict", columnExtent, columnParty, "server"},
 	client.TypeDomain:     {"query", "verdict", "expires", "registrar", "server"},
@@ -21,10 +21,10 @@ var tableFields = map[client.Type][]string{
 	client.TypeNameserver: {"query", "verdict", columnAddresses, "registrar", "server"},
 }
 
-// searchFields are the columns of a table of searches.
+// searchFields are the columns for searches.
 var searchFields = []string{"query", "verdict", columnResults, "server"}
 
-// Columns that no row has as a field.
+// Columns that are not fields of a row.
 const (
 	columnRange     = "range"
 	columnAddresses = "addresses"
@@ -33,7 +33,6 @@ const (
 	columnResults   = "results"
 )
 
-// columnFields are the fields of these columns.
 var columnFields = map[string]func(v *view) value{
 	columnRange:     func(v *view) value { return value{str: rangeText(v.gist())} },
 	columnAddresses: func(v *view) value { return value{list: addressesOf(v.r)} },
@@ -60,7 +59,7 @@ var columnFields = map[string]func(v *view) value{
 	},
 }
 
-// rangeText returns which addresses or AS numbers an answer is about.
+// rangeText returns the range of addresses or AS numbers of a response.
 func rangeText(s *rdap.Summary) string {
 	switch {
 	case len(s.CIDRs) == 1:
@@ -93,7 +92,7 @@ func addressesOf(r *client.Result) []string {
 	return slices.Concat(rec.V4, rec.V6)
 }
 
-// columnsOf returns the columns of a table of queries of these types.
+// columnsOf returns the columns of a table for queries of these types.
 func columnsOf(types []client.Type) []string {
 	names := tableFields[""]
 	for i, t := range types {
@@ -112,8 +111,8 @@ func columnsOf(types []client.Type) []string {
 	return names
 }
 
-// columnWidths are those of fields whose values have about one length; others
-// share what is left.
+// columnWidths has the widths of fields with values of similar length; other fields
+// share the remaining width.
 var columnWidths = map[string]int{
 	"line": 8, "type": 10, "verdict": 12, "status": 6, "source": 10, "attempts": 8, "ms": 9, "time": 24,
 	"created": 10, "updated": 10, "expires": 10, "dnssec": 8, "country": 7, "registrar_id": 12,
@@ -128,10 +127,9 @@ const (
 	columnGap    = 2
 )
 
-// tableShape has a line a result, in columns of fixed width so that lines can be
-// written as they come. On a terminal, whose width is in Text.Width, cells are
-// cut to fit; elsewhere a long cell pushes the others to the right, and nothing
-// is lost.
+// tableShape writes one line per result, in columns of fixed width so that it can write
+// each result immediately. On a terminal, with Text.Width, it cuts cells to fit.
+// Elsewhere a long cell shifts the following ones, so that no text is lost.
 func tableShape(o Options) (shape, error) {
 	names := o.Fields
 	if names == nil {
@@ -176,8 +174,8 @@ func tableShape(o Options) (shape, error) {
 	}}, nil
 }
 
-// usualFields are those of names that a terminal of that width has room for: a name
-// that is cut to a few letters is of no use.
+// usualFields returns the names that fit on a terminal of that width: a column of a few
+// letters is useless.
 func usualFields(names []string, width int) []string {
 	n := len(names)
 	for width > 0 && n > 2 && fitColumns(names[:n], width)[0] < usefulColumn {
@@ -186,7 +184,7 @@ func usualFields(names []string, width int) []string {
 	return names[:n]
 }
 
-// tableCell makes a value short where that loses little.
+// tableCell shortens a value where little is lost.
 func tableCell(name string, v value, zone *time.Location) string {
 	text := v.str
 	switch {
@@ -197,7 +195,7 @@ func tableCell(name string, v value, zone *time.Location) string {
 		text = strings.Join(v.list, ", ")
 	}
 	switch strings.TrimPrefix(name, "summary.") {
-	case "created", "updated", "expires", columnExtent: // to the day, as in a text
+	case "created", "updated", "expires", columnExtent: // by day, as in text
 		if t, dateOnly, ok := rdap.ParseDate(text); ok {
 			text = momentIn(rdap.Event{Time: t, DateOnly: dateOnly}, zone).Format(time.DateOnly)
 		}
@@ -207,8 +205,8 @@ func tableCell(name string, v value, zone *time.Location) string {
 	return Safe(flat(text))
 }
 
-// markOther marks the cells of an answer about another object. The mark is seen where
-// the name of the object is cut off.
+// markOther marks the cells of a response about another object. The mark is visible
+// even if the name of that object is cut off.
 func markOther(field, text, other string) string {
 	if field == "verdict" {
 		return text + " !"
@@ -228,8 +226,8 @@ func inkOf(name string, v client.Verdict) style {
 	return styleError
 }
 
-// fitColumns returns the widths of columns. Those without a usual width share
-// what a terminal of that width has left.
+// fitColumns returns the widths of columns. Columns without a usual width share the
+// remaining width of the terminal.
 func fitColumns(names []string, width int) []int {
 	widths := make([]int, len(names))
 	left, sharing := width-columnGap*(len(names)-1), 0
@@ -252,7 +250,7 @@ func fitColumns(names []string, width int) []int {
 			widths[i] = share
 		}
 	}
-	// What does not divide evenly goes to the first of them.
+	// The remainder goes to the first of them.
 	if spare := left - share*sharing; spare > 0 {
 		i := slices.IndexFunc(names, func(name string) bool { _, fixed := columnWidths[strings.TrimPrefix(name, "summary.")]; return !fixed })
 		widths[i] += spare
@@ -260,7 +258,7 @@ func fitColumns(names []string, width int) []int {
 	return widths
 }
 
-// appendColumn appends a cell and the space up to the next one.
+// appendColumn appends a cell and the space before the next one.
 func appendColumn(dst []byte, text string, i style, colours *palette, width int, cut, last bool) []byte {
 	used := columns(text)
 	if cut && used > width {
@@ -279,7 +277,7 @@ func appendColumn(dst []byte, text string, i style, colours *palette, width int,
 	return dst
 }
 
-// shorten cuts s to a width and shows that it did.
+// shorten cuts s to a width and marks the cut.
 func shorten(s string, width int) string {
 	used := 0
 	for i, r := range s {

@@ -14,17 +14,17 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A Report is what a run did, for --stats-file. Counts of requests,
-// connections and bytes are the pool's, without the traffic for the bootstrap
-// files; those of lookups and verdicts are the results'.
+// A Report is the statistics of a run, for --stats-file. Counts of requests,
+// connections and bytes come from the pool, without the traffic for bootstrap files;
+// counts of lookups and verdicts come from the results.
 type Report struct {
 	Lookups           int64            `json:"lookups"`
-	Requests          int64            `json:"requests"` // sent, those that failed included; unseen repetitions count once
-	Servers           int64            `json:"servers"`  // base URLs asked
+	Requests          int64            `json:"requests"` // sent, including failed ones; a transparently retried request counts once
+	Servers           int64            `json:"servers"`  // base URLs queried
 	Connections       int64            `json:"connections"`
 	Handshakes        HandshakeReport  `json:"handshakes"`
-	TripsAvoided      int64            `json:"round_trips_avoided"`               // that the avoided handshakes and their connections take, name resolution not counted
-	Retries           int64            `json:"retries"`                           // unseen repetitions
+	TripsAvoided      int64            `json:"round_trips_avoided"`               // by the avoided handshakes and their connections, without name resolution
+	Retries           int64            `json:"retries"`                           // transparent retries
 	RetriesSameConn   int64            `json:"retries_same_connection,omitempty"` // of these, on the same connection
 	BytesIn           int64            `json:"bytes_in"`
 	BytesOut          int64            `json:"bytes_out"`
@@ -33,11 +33,11 @@ type Report struct {
 	PerServer         []ServerReport   `json:"per_server"` // most lookups first
 	BootstrapRequests int64            `json:"bootstrap_requests,omitempty"`
 	Desync            int64            `json:"desync,omitempty"`                 // results with the warning desync
-	WithoutRDAP       int64            `json:"not_found_without_rdap,omitempty"` // lookups that are not found by a response that was not RDAP
+	WithoutRDAP       int64            `json:"not_found_without_rdap,omitempty"` // lookups reported as not found by a response that is not RDAP
 }
 
-// A HandshakeReport counts TLS handshakes by kind. Avoided ones are requests on
-// a connection that an earlier request had paid for.
+// A HandshakeReport counts TLS handshakes by kind. Avoided counts requests on an
+// existing connection.
 type HandshakeReport struct {
 	Full      int64 `json:"full"`
 	Resumed   int64 `json:"resumed"`
@@ -48,21 +48,21 @@ type HandshakeReport struct {
 // A TimeReport has durations in milliseconds.
 type TimeReport struct {
 	Wall float64 `json:"wall"` // of the whole run
-	P50  float64 `json:"p50"`  // half of the lookups took no longer
-	P95  float64 `json:"p95"`  // 19 of 20 took no longer
-	// Saved is about how much longer the run would have taken with a connection for
-	// each request. Nil: not known, see Unknown.
+	P50  float64 `json:"p50"`  // median of the lookups
+	P95  float64 `json:"p95"`  // 95th percentile
+	// Saved estimates the additional duration of the run with one connection per
+	// request. Nil: unknown, see Unknown.
 	Saved   *float64          `json:"saved,omitempty"`
-	Unknown pool.SavedUnknown `json:"saved_unknown,omitempty"` // why Saved is not known
+	Unknown pool.SavedUnknown `json:"saved_unknown,omitempty"` // why Saved is unknown
 }
 
-// A ServerReport is the part of one server. Servers on the same origin share
-// its connections, so that for them requests, connections, handshakes and
-// bytes are those of the origin and add up to more than there were.
+// A ServerReport is the part of one server. Servers on the same origin share its
+// connections: their requests, connections, handshakes and bytes are those of the
+// origin, so the sums exceed the totals.
 type ServerReport struct {
 	Server      string           `json:"server"`
 	Lookups     int64            `json:"lookups"`
-	Followed    int64            `json:"followed,omitempty"` // records that links of other answers led to, such as a registrar's
+	Followed    int64            `json:"followed,omitempty"` // records that links of other responses referred to, such as a registrar's
 	Requests    int64            `json:"requests"`
 	Connections int64            `json:"connections"`
 	Handshakes  HandshakeReport  `json:"handshakes"`
@@ -71,22 +71,22 @@ type ServerReport struct {
 	BytesIn     int64            `json:"bytes_in"`
 	P50         float64          `json:"p50"` // milliseconds
 	Verdicts    map[string]int64 `json:"verdicts"`
-	NoRDAP      bool             `json:"no_rdap,omitempty"` // lookups got responses, and none was RDAP
+	NoRDAP      bool             `json:"no_rdap,omitempty"` // there were responses, and none was RDAP
 }
 
-// maxServers bounds the servers that a Tally tells apart. RDAP has some
-// thousand; what comes after counts for otherServers.
+// maxServers limits the servers that a Tally counts separately. There are a few
+// thousand RDAP servers; further ones count as otherServers.
 const (
 	maxServers   = 4096
 	otherServers = "(others)"
 )
 
-// A Tally counts results as they come. Its memory does not grow with their
-// number. The zero Tally is ready; it serves one goroutine at a time.
+// A Tally counts results. Its memory does not grow with their number. The zero Tally is
+// ready for use by one goroutine at a time.
 type Tally struct {
 	lookups  int64
 	desync   int64
-	foreign  int64 // with status 404 that was not RDAP and counts as not found
+	foreign  int64 // not found with status 404 that was not RDAP and counts as not found
 	verdicts map[client.Verdict]int64
 	times    histogram.Histogram
 	servers  map[string]*serverTally
@@ -97,14 +97,14 @@ type serverTally struct {
 	lookups  int64
 	followed int64
 	foreign  int64 // lookups whose response was not RDAP
-	rdap     int64 // with another response
+	rdap     int64 // lookups with an RDAP response
 	protocol string
 	verdicts verdictCounts
 	times    histogram.Histogram
 }
 
-// verdictCounts are counts by verdict: a slice, as a map takes 250 bytes for one, and
-// there may be thousands of servers.
+// verdictCounts are counts by verdict. It is a slice because a map with one entry takes
+// 250 bytes, and there may be thousands of servers.
 type verdictCounts []verdictCount
 
 type verdictCount struct {
@@ -129,8 +129,8 @@ func (c verdictCounts) named() map[string]int64 {
 	return out
 }
 
-// Apart has the traffic of the origin of this URL counted as bootstrap's and
-// not among the lookups': the pool that fetches IANA's files may be the same.
+// Apart counts the traffic to the origin of url as bootstrap traffic, not as lookups:
+// one pool may carry both.
 func (t *Tally) Apart(url string) {
 	if t.apart == nil {
 		t.apart = make(map[string]bool)
@@ -182,7 +182,7 @@ func (t *Tally) Add(r *client.Result) {
 	}
 }
 
-// follow counts what a link led to. It is no lookup of its own.
+// follow counts a linked record, which is not a lookup of its own.
 func (t *Tally) follow(g *client.Result) {
 	if g.Server == "" || g.Attempts == 0 && g.Status == 0 {
 		return
@@ -210,14 +210,14 @@ func (t *Tally) server(name string) *serverTally {
 	return s
 }
 
-// Verdicts returns how many results had the verdict so far.
+// Verdicts returns the number of results with the verdict so far.
 func (t *Tally) Verdicts(v client.Verdict) int64 { return t.verdicts[v] }
 
-// Lookups returns how many results were added.
+// Lookups returns the number of results.
 func (t *Tally) Lookups() int64 { return t.lookups }
 
-// Report joins what was counted with what the pool says of itself. wall is how
-// long the run took.
+// Report combines the counts with the statistics of the pool. wall is the duration of
+// the run.
 func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
 	r := Report{
 		Lookups:         t.lookups,
@@ -270,8 +270,8 @@ func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
 	return r
 }
 
-// setSaved takes over what reuse saved, unless a server limited the lookups: its
-// limit decides how long they take, with reuse or without.
+// setSaved sets the time saved by reuse, unless a server limited the lookups: then its
+// limit determines their duration, with or without reuse.
 func (r *Report) setSaved(stats pool.Stats) {
 	switch {
 	case stats.Unknown != "":
@@ -283,12 +283,12 @@ func (r *Report) setSaved(stats pool.Stats) {
 	}
 }
 
-// WithholdSaved removes the time that reuse saved, which is not known for that reason.
+// WithholdSaved removes the time saved by reuse, which is unknown for that reason.
 func (r *Report) WithholdSaved(why pool.SavedUnknown) {
 	r.MS.Saved, r.MS.Unknown = nil, why
 }
 
-// subtract takes an origin that serves bootstrap files out of the counts.
+// subtract removes an origin of bootstrap files from the counts.
 func (r *Report) subtract(o *pool.OriginStats) {
 	r.BootstrapRequests += o.Requests + o.Failed
 	r.Requests -= o.Requests + o.Failed
@@ -321,7 +321,7 @@ func inMillis(d time.Duration) float64 {
 	return math.Round(float64(d)/float64(time.Millisecond)*10) / 10
 }
 
-// originOf returns the origin of a URL, or the text if it is none.
+// originOf returns the origin of a URL, or s if it is not a URL.
 func originOf(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {

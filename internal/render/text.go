@@ -9,22 +9,22 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// TextOptions say how text for people looks. The zero value has no colour and
-// does not wrap.
+// TextOptions configures text for people. The zero value has no colour and does not
+// wrap.
 type TextOptions struct {
-	Color   bool      // the output is a terminal that shows colours
-	Width   int       // columns to wrap at; 0: never
-	Now     time.Time // what "93 days left" is counted from; zero: the time of the result
-	Verbose bool      // also what was odd, how the query was read, notices, timings
+	Color   bool      // use colours
+	Width   int       // columns to wrap at; 0: do not wrap
+	Now     time.Time // reference for "93 days left"; zero: the time of the result
+	Verbose bool      // include warnings, details of the query, notices and timings
 
-	Times     Times          // how precise dates are
-	Zone      *time.Location // where they are dates of; nil: UTC
-	Languages []string       // those that the reader prefers, best first: see [rdap.ParseLanguages]
+	Times     Times          // precision of dates
+	Zone      *time.Location // time zone of dates; nil: UTC
+	Languages []string       // preferred languages, best first: see [rdap.ParseLanguages]
 }
 
-// AppendText appends r as text for people: a headline with the name and what
-// came of it, rows with what the answer says, and at the end who said it and
-// how it was asked. Everything from outside is [Safe].
+// AppendText appends r as text for people: a headline with query and verdict, rows with
+// the content of the response, then its source and connection. All untrusted text is
+// [Safe].
 func AppendText(dst []byte, r *client.Result, o TextOptions) []byte {
 	return appendText(dst, r, o, newPalette(o.Color))
 }
@@ -49,7 +49,7 @@ func appendText(dst []byte, r *client.Result, o TextOptions, colours *palette) [
 	return p.buf
 }
 
-// answer writes what the server said of the object.
+// answer writes the content of the response.
 func (p *page) answer(r *client.Result) {
 	rec, err := r.Record()
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *page) answer(r *client.Result) {
 	p.truncations(rec)
 }
 
-// verdict writes the headline: what was asked and what came of it.
+// verdict writes the headline: query and verdict.
 func (p *page) verdict(r *client.Result, more string) {
 	i := styleOK
 	switch r.Verdict {
@@ -97,7 +97,7 @@ func (p *page) verdict(r *client.Result, more string) {
 	p.headline(line{{p.subject(r), styleBold}, {": ", stylePlain}, {words, i}, {more, stylePlain}})
 }
 
-// subject names what was asked for.
+// subject returns the name of the query.
 func (p *page) subject(r *client.Result) string {
 	name := r.Query.String()
 	if r.Query.Type == client.TypeHelp && r.Server != "" {
@@ -109,7 +109,7 @@ func (p *page) subject(r *client.Result) string {
 	return ShownQuery(name)
 }
 
-// unknown writes an object of a class that RFC 9083 does not have.
+// unknown writes an object of a class that is not in RFC 9083.
 func (p *page) unknown(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, "")
 	p.blank()
@@ -125,8 +125,8 @@ func (p *page) unknown(r *client.Result, rec *rdap.Record) {
 	p.contacts(rec.Entities, rec.Redacted, nil)
 }
 
-// truncations tells what the server left out of its answer (RFC 9083 section
-// 10.2.1), each kind once.
+// truncations writes what the server says it omitted (RFC 9083 section 10.2.1), each
+// type once.
 func (p *page) truncations(rec *rdap.Record) {
 	p.blank()
 	var listed []string
@@ -145,7 +145,7 @@ func (p *page) truncations(rec *rdap.Record) {
 	p.row("Incomplete", lines...)
 }
 
-// truncatedPart says whose notice it is that stands at path, if not the answer's own.
+// truncatedPart names the object whose notice is at path; "" for the response itself.
 func truncatedPart(path string) string {
 	switch member, _, _ := strings.Cut(path, "["); {
 	case member == "entities":
@@ -169,7 +169,7 @@ func firstOf(list ...string) string {
 	return ""
 }
 
-// textShape has an empty line between results.
+// textShape writes results with an empty line between them.
 func textShape(o TextOptions) shape {
 	colours := newPalette(o.Color)
 	return shape{between: "\n", row: func(dst []byte, r *client.Result) []byte { return appendText(dst, r, o, colours) }}

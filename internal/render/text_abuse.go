@@ -6,11 +6,11 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// maxAbuse is how many abuse contacts a text shows that is not verbose.
+// maxAbuse limits the abuse contacts in text that is not verbose.
 const maxAbuse = 4
 
-// abuse writes whom to complain to: each contact with that role, in the order
-// of [rdap.Summary.AbuseEmail].
+// abuse writes the abuse contacts: each contact with that role, in the order of
+// [rdap.Summary.AbuseEmail].
 func (p *page) abuse(s *rdap.Summary, entities []rdap.Entity, otherwise string) {
 	list := p.abuseContacts(entities)
 	shown := len(list)
@@ -34,8 +34,8 @@ func (p *page) abuse(s *rdap.Summary, entities []rdap.Entity, otherwise string) 
 	p.row("Abuse", lines...)
 }
 
-// abuseContact writes how to reach an abuse contact, or who it is if there is no
-// address. It is named where there are several.
+// abuseContact returns the addresses of an abuse contact, or its name if there are
+// none. named adds the name in any case.
 func (p *page) abuseContact(c *person, named bool) []line {
 	name := firstOf(c.contact.Name, c.contact.Org, strings.Join(c.handles, ", "))
 	ways := reach(&c.contact)
@@ -58,8 +58,8 @@ func (p *page) abuseContact(c *person, named bool) []line {
 	return append([]line{l}, p.remarkLines(c.remarks)...)
 }
 
-// abuseContacts gathers the abuse contacts: the registrar's first, then those of each
-// level before the levels inside.
+// abuseContacts returns the abuse contacts: the registrar's first, then those of each
+// level before nested ones.
 func (p *page) abuseContacts(entities []rdap.Entity) []person {
 	var found []*rdap.Entity
 	for i := range entities[:min(len(entities), maxPeople)] {
@@ -83,7 +83,7 @@ func (p *page) abuseContacts(entities []rdap.Entity) []person {
 	return out
 }
 
-// sameAs returns the one of list that is the same contact.
+// sameAs returns the entry of list that is the same contact, or nil.
 func sameAs(list []person, one *person) *person {
 	for i := range list {
 		if o := &list[i]; sameContact(&o.contact, &one.contact) && (!one.bare() || equalLists(o.handles, one.handles)) {
@@ -95,8 +95,8 @@ func sameAs(list []person, one *person) *person {
 
 func equalLists(a, b []string) bool { return strings.Join(a, "\n") == strings.Join(b, "\n") }
 
-// appendAbuse appends those of the entities with the role abuse, and then those inside
-// of them.
+// appendAbuse appends the entities with the role abuse, then those nested in any
+// entity.
 func appendAbuse(found []*rdap.Entity, entities []rdap.Entity) []*rdap.Entity {
 	entities = entities[:min(len(entities), maxPeople)]
 	add := func(e *rdap.Entity) {

@@ -7,9 +7,8 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// autnum writes an AS number (RFC 9083 section 5.5), or the block that it lies
-// in: servers answer with the block for numbers that nobody holds, and that is
-// no registration of the number.
+// autnum writes an AS number (RFC 9083 section 5.5) or the block that contains it: for
+// unassigned numbers servers send the block, which is not a registration of the number.
 func (p *page) autnum(r *client.Result, rec *rdap.Record) {
 	numbers, size := asRange(rec)
 	if size > 1 {
@@ -37,8 +36,7 @@ func (p *page) autnum(r *client.Result, rec *rdap.Record) {
 	p.remarks(rec.Remarks)
 }
 
-// asRange returns the numbers of an answer and how many they are; 0 when the
-// server did not say.
+// asRange returns the numbers of a response and their count; 0 if unknown.
 func asRange(rec *rdap.Record) (numbers string, size int64) {
 	if rec.StartAutnum == nil && rec.EndAutnum == nil {
 		return "", 0

@@ -7,10 +7,10 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// maxContacts is how many contacts a text shows that is not verbose.
+// maxContacts limits the contacts in text that is not verbose.
 const maxContacts = 8
 
-// roleLabels are the roles that have a shorter name (RFC 9083 section 10.2.4).
+// roleLabels abbreviates roles (RFC 9083 section 10.2.4).
 var roleLabels = map[string]string{
 	"administrative": "Admin",
 	"technical":      "Tech",
@@ -32,7 +32,7 @@ func roleLabel(roles []string) string {
 	return role
 }
 
-// A person is a contact with all roles it has in the answer.
+// A person is a contact with all its roles in the response.
 type person struct {
 	roles   []string
 	handles []string
@@ -55,23 +55,22 @@ func (p *page) personOf(e *rdap.Entity) person {
 	return one
 }
 
-// bare reports whether nothing but the handle is known.
+// bare reports whether only the handle is known.
 func (c *person) bare() bool {
 	return c.contact.Name == "" && c.contact.Org == "" && len(c.contact.Emails)+len(c.contact.Phones)+
 		len(c.contact.Addresses)+len(c.contact.ContactURIs) == 0
 }
 
-// maxPeople bounds the entities that are compared with each other, and
-// maxRedactions what is told of them: answers may list a million.
+// maxPeople limits the entities that are compared with each other, and maxRedactions
+// the redactions that are shown: a response may list a million.
 const (
 	maxPeople     = 200
 	maxRedactions = 500
 )
 
-// people gathers the contacts among entities and inside of them, but those that
-// are left out by their roles. One that stands there several times, once for
-// each role, is one person, and contacts of which only the handles are known
-// share a row.
+// people returns the contacts among entities and nested in them, except those that
+// leftOut excludes. An entity that is listed once per role becomes one person, and
+// contacts with only a handle share a row.
 func (p *page) people(entities []rdap.Entity, without []string) []person {
 	var out []person
 next:
@@ -105,8 +104,8 @@ next:
 	return out
 }
 
-// within returns the entities to show. Those inside of others are shown where
-// more than their handle is known: registries list maintainers there.
+// within returns the entities to show. Nested ones are included if more than their
+// handle is known: registries list maintainers there.
 func within(entities []rdap.Entity, without []string) []*rdap.Entity {
 	var out, inner []*rdap.Entity
 	for i := range entities[:min(len(entities), maxPeople)] {
@@ -124,8 +123,8 @@ func within(entities []rdap.Entity, without []string) []*rdap.Entity {
 	return append(out, inner[:min(len(inner), maxPeople)]...)
 }
 
-// leftOut reports whether a contact has no row among the others: a registrar has
-// one of its own, and so has a contact that has no roles but those in without.
+// leftOut reports whether a contact has no row among the others: registrars have a row
+// of their own, and so have contacts whose roles are all in without.
 func leftOut(e *rdap.Entity, without []string) bool {
 	if len(e.Roles) == 0 {
 		return false
@@ -136,7 +135,7 @@ func leftOut(e *rdap.Entity, without []string) bool {
 	return !slices.ContainsFunc(e.Roles, func(role string) bool { return !contains(without, role) })
 }
 
-// union appends to list what it lacks of more.
+// union appends the elements of more that list lacks.
 func union(list, more []string) []string {
 	for _, s := range more {
 		if !slices.Contains(list, s) {
@@ -146,8 +145,7 @@ func union(list, more []string) []string {
 	return list
 }
 
-// rank puts the registrant first, and those who can be reached before bare
-// handles.
+// rank sorts the registrant first, and contacts with an address before bare handles.
 func rank(c *person) int {
 	best := len(roleOrder)
 	for _, role := range c.roles {
@@ -170,13 +168,12 @@ func roleRank(role string) int {
 	return len(roleOrder)
 }
 
-// sameHandle reports whether two are one whom the registry describes at
-// different lengths.
+// sameHandle reports whether both are the same contact, described in different detail.
 func sameHandle(a, b *person) bool {
 	return len(a.handles) == 1 && slices.Contains(b.handles, a.handles[0]) && a.contact.Name == b.contact.Name
 }
 
-// reaches counts the ways to reach a contact.
+// reaches returns the number of ways to reach a contact.
 func (c *person) reaches() int {
 	return len(c.contact.Emails) + len(c.contact.Phones) + len(c.contact.Addresses) + len(c.contact.ContactURIs)
 }
@@ -188,7 +185,7 @@ func sameContact(a, b *rdap.Contact) bool {
 		slices.EqualFunc(a.Phones, b.Phones, func(a, b rdap.Phone) bool { return a.String() == b.String() })
 }
 
-// contacts writes a row for each contact, with what is redacted of it.
+// contacts writes a row for each contact, with its redactions.
 func (p *page) contacts(entities []rdap.Entity, redacted []rdap.Redaction, without []string) {
 	p.blank()
 	rest := redacted[:min(len(redacted), maxRedactions)]
@@ -215,7 +212,7 @@ func (p *page) contacts(entities []rdap.Entity, redacted []rdap.Redaction, witho
 	}
 }
 
-// person writes what is known of a contact, who it is in front.
+// person returns the data of a contact, its name first.
 func (p *page) person(c *person, redacted []rdap.Redaction) []line {
 	lines := p.contactLines(&c.contact)
 	hidden := redactionLines(redacted)
@@ -272,13 +269,13 @@ func (p *page) contactLines(c *rdap.Contact) []line {
 	return lines
 }
 
-// reach joins how a contact can be reached.
+// reach returns the addresses and numbers of a contact.
 func reach(c *rdap.Contact) string {
 	parts := slices.Clone(c.Emails)
 	slices.Sort(parts)
 	parts = slices.Compact(parts)
 	if len(parts) == len(c.Emails) {
-		parts = slices.Clone(c.Emails) // in the server's order, unless it repeats itself
+		parts = slices.Clone(c.Emails) // in the server's order if without duplicates
 	}
 	for _, uri := range c.ContactURIs {
 		scheme, address, ok := strings.Cut(uri, ":")
@@ -305,7 +302,7 @@ func address(a rdap.Address) string {
 	parts := slices.Clone(a.Lines)
 	switch country := firstOf(a.Country, a.CountryCode); {
 	case country == "" || slices.Contains(parts, country):
-	case len(parts) == 0: // alone, it would be taken for a name
+	case len(parts) == 0: // on its own it would look like a name
 		return "country " + country
 	default:
 		parts = append(parts, country)

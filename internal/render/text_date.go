@@ -10,32 +10,32 @@ import (
 
 const notPublished = "not published"
 
-// Event actions that have a row of their own (RFC 9083 section 10.2.3).
+// Event actions with a row of their own (RFC 9083 section 10.2.3).
 const (
 	eventRegistration        = "registration"
 	eventLastChanged         = "last changed"
-	eventLastUpdate          = "last update" // not registered: how MarkMonitor says "last changed"
+	eventLastUpdate          = "last update" // not registered; MarkMonitor sends it for "last changed"
 	eventExpiration          = "expiration"
 	eventRegistrarExpiration = "registrar expiration"
 	eventTransfer            = "transfer"
 	eventDatabase            = "last update of RDAP database"
 )
 
-// Times says how a text shows when something happened.
+// Times is the format of dates in text.
 type Times int
 
-// The values of Times.
+// Values of Times.
 const (
-	TimesByDay       Times = iota // 2024-02-28; as the server wrote it in a verbose text
+	TimesByDay       Times = iota // 2024-02-28; as sent in verbose text
 	TimesToTheSecond              // 2024-02-28 23:59:59 UTC
-	TimesAsSent                   // 2024-02-28T23:59:59Z, or whatever the server wrote
+	TimesAsSent                   // 2024-02-28T23:59:59Z, or as the server wrote it
 )
 
-// secondFormat is how TimesToTheSecond shows a time, with the zone's own name.
+// secondFormat is the format of TimesToTheSecond, with the zone's own name.
 const secondFormat = "2006-01-02 15:04:05 MST"
 
-// event returns the event with that action: the first registration, the last
-// of others. A date that is not understood counts only where there is no other.
+// event returns the event with the action: the first registration, the last of other
+// actions. It prefers recognized dates.
 func event(events []rdap.Event, action string) (rdap.Event, bool) {
 	var found rdap.Event
 	ok := false
@@ -54,7 +54,7 @@ func event(events []rdap.Event, action string) (rdap.Event, bool) {
 	return found, ok
 }
 
-// when writes the date of an event and how long ago that was.
+// when returns the date of an event and the time since then.
 func (p *page) when(e rdap.Event) line {
 	if e.Time.IsZero() {
 		return text(e.Raw).and(styleWarn, " (unrecognized)")
@@ -62,7 +62,7 @@ func (p *page) when(e rdap.Event) line {
 	return text(p.date(e)).note(ago(p.moment(e), p.now()))
 }
 
-// deadline writes a date and how long it is until then.
+// deadline returns a date and the time until then.
 func (p *page) deadline(e rdap.Event) line {
 	if e.Time.IsZero() {
 		return p.when(e)
@@ -97,8 +97,8 @@ func (p *page) date(e rdap.Event) string {
 	return p.moment(e).Format(time.DateOnly)
 }
 
-// moment returns when an event happened, in the zone of the text. A date without a
-// time is that day in every zone.
+// moment returns the time of an event in the zone of the text. A date without a time is
+// that day in every zone.
 func (p *page) moment(e rdap.Event) time.Time { return momentIn(e, p.zone()) }
 
 func momentIn(e rdap.Event, zone *time.Location) time.Time {
@@ -106,7 +106,7 @@ func momentIn(e rdap.Event, zone *time.Location) time.Time {
 		return e.Time.In(zone)
 	}
 	year, month, day := e.Time.UTC().Date()
-	return time.Date(year, month, day, 12, 0, 0, 0, zone) // midnight may not exist there
+	return time.Date(year, month, day, 12, 0, 0, 0, zone) // some zones skip midnight on some days
 }
 
 func (p *page) zone() *time.Location {
@@ -116,7 +116,7 @@ func (p *page) zone() *time.Location {
 	return p.opt.Zone
 }
 
-// now is what times are counted from, in the zone of the text.
+// now returns the reference time, in the zone of the text.
 func (p *page) now() time.Time {
 	if p.opt.Now.IsZero() {
 		return time.Time{}
@@ -124,8 +124,7 @@ func (p *page) now() time.Time {
 	return p.opt.Now.In(p.zone())
 }
 
-// ago says in one unit how long before now t was, or how long after, by the calendar
-// of now.
+// ago returns in one unit how long before or after now t is, by the calendar of now.
 func ago(t, now time.Time) string {
 	if now.IsZero() {
 		return ""
@@ -141,7 +140,7 @@ func ago(t, now time.Time) string {
 	return span1(t, now) + " ago"
 }
 
-// span1 says in one unit how long it is from a to b.
+// span1 returns the time from a to b in one unit.
 func span1(a, b time.Time) string {
 	days := daysBetween(a, b)
 	if days < 60 {
@@ -153,11 +152,11 @@ func span1(a, b time.Time) string {
 	return count(monthsBetween(a, b), "month")
 }
 
-// daysBetween counts by the calendar of their zones.
+// daysBetween returns the difference in calendar days, each in its zone.
 func daysBetween(a, b time.Time) int { return int(dayOf(b) - dayOf(a)) }
 
-// dayOf numbers the days of a calendar. It counts no Durations, which end after
-// 292 years.
+// dayOf returns the number of a calendar day. It does not use Durations, which are
+// limited to 292 years.
 func dayOf(t time.Time) int64 {
 	const day = 24 * 60 * 60
 	_, offset := t.Zone()
@@ -189,7 +188,7 @@ func count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// eventLabels names the events that have a row of their own.
+// eventLabels names the events with a row of their own.
 var eventLabels = [...]struct{ action, label string }{
 	{eventRegistration, "Registered"},
 	{eventLastChanged, "Updated"},
@@ -197,8 +196,8 @@ var eventLabels = [...]struct{ action, label string }{
 	{eventExpiration, "Expires"},
 }
 
-// events writes all events but those in done: the known ones in rows of their
-// own, the others by their names.
+// events writes all events except those in done: known ones in rows of their own,
+// others with their names.
 func (p *page) events(events []rdap.Event, done []string) {
 	for _, known := range eventLabels {
 		e, ok := event(events, known.action)
@@ -225,7 +224,7 @@ func (p *page) events(events []rdap.Event, done []string) {
 	p.row("Events", others...)
 }
 
-// happened writes an event that has no row of its own.
+// happened returns an event without a row of its own.
 func (p *page) happened(e rdap.Event) line {
 	l := text(e.Action + " ")
 	if e.Raw == "" {

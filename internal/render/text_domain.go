@@ -36,15 +36,14 @@ func (p *page) domain(r *client.Result, rec *rdap.Record) {
 	p.remarks(rec.Remarks)
 }
 
-// otherObject warns, for everybody to see, of an answer about another object.
+// otherObject warns of a response about another object.
 func (p *page) otherObject(r *client.Result) {
 	if r.Other != "" {
 		p.row("Note", line{{otherObjectNote(r), styleWarn}})
 	}
 }
 
-// otherObjectNote says that an answer is about another object than was asked for; empty if it
-// is not.
+// otherObjectNote returns a warning if the response is about another object, else "".
 func otherObjectNote(r *client.Result) string {
 	if r.Other == "" {
 		return ""
@@ -52,8 +51,8 @@ func otherObjectNote(r *client.Result) string {
 	return "the response is about " + r.Other
 }
 
-// desyncNote says that a server's responses did not belong to their requests; empty if
-// they did.
+// desyncNote returns a warning if responses of the server did not match their requests,
+// else "".
 func desyncNote(r *client.Result) string {
 	if !r.Desync {
 		return ""
@@ -61,14 +60,14 @@ func desyncNote(r *client.Result) string {
 	return "desync: HTTP/1.1 responses did not match their requests"
 }
 
-// unicodeName writes the name in its own script, if it has one.
+// unicodeName writes the Unicode form of the name, if it differs.
 func (p *page) unicodeName(r *client.Result, rec *rdap.Record) {
 	if name := rdap.DisplayName(rec.UnicodeName); name != "" && name != r.Query.Name && name != rdap.DisplayName(rec.LDHName) {
 		p.value("Unicode", name)
 	}
 }
 
-// registrar writes who the registrar is and how to reach it.
+// registrar writes the registrar and its contact data.
 func (p *page) registrar(s *rdap.Summary, entities []rdap.Entity) {
 	first := line{{notPublished, styleDim}}
 	if s.Registrar != "" {
@@ -87,8 +86,8 @@ func (p *page) registrar(s *rdap.Summary, entities []rdap.Entity) {
 	p.row("Registrar", lines...)
 }
 
-// registrarContact writes how to reach the registrar itself, and its identifiers beside
-// IANA's.
+// registrarContact returns the contact data of the registrar itself, and its
+// identifiers other than IANA's.
 func (p *page) registrarContact(e *rdap.Entity) []line {
 	var lines []line
 	c := e.ContactIn(p.opt.Languages)
@@ -98,7 +97,7 @@ func (p *page) registrarContact(e *rdap.Entity) []line {
 		}
 	}
 	var ways []string
-	if !e.HasRole("abuse") { // which has a row of its own
+	if !e.HasRole("abuse") { // the abuse contact has a row of its own
 		ways = nonEmpty(reach(&c))
 	}
 	urls := c.URLs
@@ -121,8 +120,8 @@ func (p *page) registrarContact(e *rdap.Entity) []line {
 	return append(lines, p.remarkLines(e.Remarks)...)
 }
 
-// dates writes when it began, was changed and ends. For registrations that end,
-// silence about it is worth a row.
+// dates writes when the registration started, changed and ends. due adds rows for a
+// missing start and end, for classes that normally have them.
 func (p *page) dates(rec *rdap.Record, due bool) {
 	missing := line{{notPublished, styleDim}}
 	if e, ok := event(rec.Events, eventRegistration); ok {
@@ -147,8 +146,8 @@ func (p *page) dates(rec *rdap.Record, due bool) {
 	p.events(rec.Events, []string{eventRegistration, eventExpiration, eventRegistrarExpiration})
 }
 
-// sameTime reports whether two events happened at one time: on one day, if no more
-// than that is known of one of them.
+// sameTime reports whether two events have the same time, or the same day if one has
+// only a date.
 func (p *page) sameTime(a, b rdap.Event) bool {
 	switch {
 	case a.Time.IsZero() || b.Time.IsZero():
@@ -197,7 +196,7 @@ func (p *page) secureDNS(s *rdap.SecureDNS) {
 			if ds.KeyTag == nil {
 				continue
 			}
-			// One key often has several digests.
+			// A key often has several digests.
 			if part := "DS " + strconv.FormatUint(uint64(*ds.KeyTag), 10) + algorithm(ds.Algorithm); !slices.Contains(parts, part) {
 				parts = append(parts, part)
 			}
@@ -213,7 +212,7 @@ func (p *page) secureDNS(s *rdap.SecureDNS) {
 	}
 }
 
-// keyLines writes DS and key data as zone files have them (RFC 4034).
+// keyLines returns DS and key data in the format of zone files (RFC 4034).
 func keyLines(s *rdap.SecureDNS) []line {
 	var lines []line
 	for _, ds := range s.DS[:min(len(s.DS), maxKeys)] {
@@ -228,11 +227,10 @@ func keyLines(s *rdap.SecureDNS) []line {
 	return lines
 }
 
-// maxKeys is how many keys a text shows.
+// maxKeys limits the keys in text.
 const maxKeys = 50
 
-// numbers writes those that the server sent, and a question mark for each that
-// it did not.
+// numbers formats numbers, with a question mark for an absent one.
 func numbers(list ...*uint32) string {
 	parts := make([]string, len(list))
 	for i, n := range list {
@@ -251,7 +249,7 @@ func algorithm(n *uint32) string {
 	return ", algorithm " + strconv.FormatUint(uint64(*n), 10)
 }
 
-// variants writes the names that go with the domain.
+// variants writes the variants of the domain.
 func (p *page) variants(list []rdap.Variant) {
 	var lines []line
 	for _, v := range list {
@@ -268,16 +266,16 @@ func (p *page) variants(list []rdap.Variant) {
 	p.row("Variants", lines...)
 }
 
-// maxRemarkLines is how much of the remarks a text shows that is not verbose.
+// maxRemarkLines limits the lines of remarks in text that is not verbose.
 const maxRemarkLines = 6
 
-// remarks writes what the registry noted about the object.
+// remarks writes the remarks about the object.
 func (p *page) remarks(list []rdap.Notice) {
 	p.blank()
 	var lines []line
 	for _, n := range p.inLanguage(list) {
 		if n.Truncation() != "" {
-			continue // that has a row of its own
+			continue // truncations writes it
 		}
 		for _, d := range n.Description {
 			for _, l := range Lines(d) {
@@ -292,4 +290,27 @@ func (p *page) remarks(list []rdap.Notice) {
 		lines = append(lines[:maxRemarkLines-1], line{{"and " + count(more, "more line"), styleDim}})
 	}
 	p.row("Remarks", lines...)
+}
+
+// nameserver writes a nameserver (RFC 9083 section 5.2).
+func (p *page) nameserver(r *client.Result, rec *rdap.Record) {
+	p.verdict(r, "")
+	p.blank()
+	s := r.Summary()
+	p.otherObject(r)
+	p.unicodeName(r, rec)
+	addresses := append(texts(rec.V4), texts(rec.V6)...)
+	if len(addresses) == 0 {
+		addresses = []line{{{notPublished, styleDim}}}
+	}
+	p.row("Addresses", addresses...)
+	p.value("Handle", rec.Handle)
+	if s.Registrar != "" {
+		p.registrar(&s, rec.Entities)
+	}
+	p.statuses(rec.Status)
+	p.events(rec.Events, nil)
+	p.abuse(&s, rec.Entities, "")
+	p.contacts(rec.Entities, rec.Redacted, []string{"registrar", "abuse"})
+	p.remarks(rec.Remarks)
 }

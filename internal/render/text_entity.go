@@ -39,7 +39,7 @@ func (p *page) entity(r *client.Result, rec *rdap.Record) {
 	p.remarks(rec.Remarks)
 }
 
-// kindWords says what a contact is (RFC 6350 section 6.1.4).
+// kindWords returns the kind of a contact in words (RFC 6350 section 6.1.4).
 func kindWords(kind string) string {
 	switch kind {
 	case "org":
@@ -50,7 +50,7 @@ func kindWords(kind string) string {
 	return kind
 }
 
-// acted writes what the entity did to others.
+// acted writes the actions of the entity.
 func (p *page) acted(events []rdap.Event) {
 	var lines []line
 	for _, e := range events[:min(len(events), maxRemarkLines)] {

@@ -10,7 +10,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// failure writes why there is no answer, and what the server said about it.
+// failure writes why there is no result, and the server's explanation.
 func (p *page) failure(r *client.Result) {
 	e := r.Err
 	if e == nil {
@@ -22,7 +22,7 @@ func (p *page) failure(r *client.Result) {
 		p.notFound(r)
 		return
 	}
-	// "not found (404) at https://…" is the verdict and who said it.
+	// "not found (404) at https://…" starts with the verdict.
 	if more, ok := strings.CutPrefix(reason, verdictText(r.Verdict)); ok && r.Verdict != "" {
 		p.verdict(r, more)
 		reason = ""
@@ -38,8 +38,8 @@ func (p *page) failure(r *client.Result) {
 	p.value("Hint", e.Hint)
 }
 
-// notFound writes that the server responsible knows nothing of the object, and
-// what that does not mean.
+// notFound writes that the server has no record of the object, and what that does not
+// imply.
 func (p *page) notFound(r *client.Result) {
 	p.verdict(r, "")
 	p.blank()
@@ -67,14 +67,14 @@ func (p *page) notFound(r *client.Result) {
 		lines = append(lines, line{{"reserved and blocked names may return the same result", styleDim}})
 	}
 	if written := strings.TrimSpace(r.Query.Text); r.Query.Name != "" && strings.ContainsFunc(written, func(c rune) bool { return c > unicode.MaxASCII }) {
-		p.value("Unicode", written) // the name asked for is hard to recognise
+		p.value("Unicode", written) // the A-labels of the headline are hard to recognize
 	}
 	p.row("Result", lines...)
 	p.serverMessage(r.Err)
 	p.value("Hint", r.Err.Hint)
 }
 
-// serverMessage writes the server's own words.
+// serverMessage writes the server's own explanation.
 func (p *page) serverMessage(e *client.Error) {
 	var said []line
 	if e.Title != "" {
@@ -88,8 +88,8 @@ func (p *page) serverMessage(e *client.Error) {
 	p.row("Message", said...)
 }
 
-// reasonOf returns the message without the server's own words at its end, which
-// have rows of their own where they are whole.
+// reasonOf returns the message without the server's explanation at its end, which
+// serverMessage writes in full.
 func reasonOf(e *client.Error) string {
 	said := e.Title
 	if said == "" && len(e.Detail) > 0 {

@@ -7,13 +7,13 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// help writes what a server says about itself (RFC 9083 section 7), in words where
-// that is known what its conformance means.
+// help writes the help of a server (RFC 9083 section 7), with known extensions in
+// words.
 func (p *page) help(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, "")
 	p.blank()
 	p.capabilities(r, rec.Conformance)
-	if !p.opt.Verbose { // else the details have them
+	if !p.opt.Verbose { // otherwise details writes them
 		for _, n := range p.inLanguage(rec.Notices) {
 			p.blank()
 			p.notice("Notice", n)
@@ -23,8 +23,7 @@ func (p *page) help(r *client.Result, rec *rdap.Record) {
 	}
 }
 
-// capabilities writes what the server can do beyond plain lookups, and which profiles
-// it keeps to.
+// capabilities writes what the server supports beyond plain lookups, and its profiles.
 func (p *page) capabilities(r *client.Result, conformance []string) {
 	var supported, profiles []line
 	listed := make(map[string]bool)
@@ -32,7 +31,7 @@ func (p *page) capabilities(r *client.Result, conformance []string) {
 	if resp, err := r.Response(); err == nil {
 		h = resp.Help()
 	}
-	if len(h.ReverseSearch) > 0 { // both are told by themselves
+	if len(h.ReverseSearch) > 0 { // both have lines of their own
 		listed["reverse search"] = true
 	}
 	if h.OpenID != nil {
@@ -59,8 +58,8 @@ func (p *page) capabilities(r *client.Result, conformance []string) {
 	p.row("Profiles", profiles...)
 }
 
-// reverseLines says what is searched by in reverse: "reverse search: domains by
-// entity fn, email".
+// reverseLines lists the supported reverse searches: "reverse search: domains by entity
+// fn, email".
 func reverseLines(h *rdap.Help) []line {
 	type pair struct{ found, related string }
 	var order []pair
@@ -91,22 +90,21 @@ func openIDText(o *rdap.OpenIDSupport) []string {
 	return list
 }
 
-// describeExtension says what an entry of rdapConformance means; empty where there is
-// nothing to say. A profile tells what answers look like, and nothing that a
-// client may do.
+// describeExtension returns the meaning of an rdapConformance entry, or "" if it is
+// unknown. A profile describes responses and offers no feature to clients.
 func describeExtension(id string) (words string, profile bool) {
 	for _, e := range extensions {
 		rest, ok := strings.CutPrefix(id, e.id)
 		rest = strings.TrimPrefix(rest, "_level")
-		if ok && strings.Trim(rest, "_0123456789") == "" { // some write a level or version behind
+		if ok && strings.Trim(rest, "_0123456789") == "" { // some servers append a level or version
 			return e.words, e.profile
 		}
 	}
 	return "", false
 }
 
-// extensions are those of IANA's registry, and some in use that it lacks. Longer
-// names come before those that they begin with.
+// extensions lists those of the IANA registry and some unregistered ones. Longer names
+// precede their prefixes.
 var extensions = []struct {
 	id, words string
 	profile   bool

@@ -6,8 +6,8 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// nameIn returns the name of an entity, which the gist of an answer has in the
-// language that it is in, in the one that the reader prefers.
+// nameIn returns the name of an entity in the preferred language; a summary has it in
+// the language of the response.
 func (p *page) nameIn(name string, entities []rdap.Entity) string {
 	if len(p.opt.Languages) == 0 {
 		return name
@@ -22,9 +22,8 @@ func (p *page) nameIn(name string, entities []rdap.Entity) string {
 	return name
 }
 
-// inLanguage leaves out the notices that say in another language what one that
-// the reader prefers says (RFC 9083 section 4.4). Two say the same if they are of
-// one type and have the same links.
+// inLanguage omits notices that are translations of one in a preferred language (RFC
+// 9083 section 4.4): notices with the same type and links.
 func (p *page) inLanguage(list []rdap.Notice) []rdap.Notice {
 	if len(p.opt.Languages) == 0 || len(list) < 2 {
 		return list
@@ -49,7 +48,7 @@ func (p *page) inLanguage(list []rdap.Notice) []rdap.Notice {
 	return out
 }
 
-// subject is what a notice is about, whatever its language.
+// subject returns a key for the subject of a notice, independent of its language.
 func subject(n *rdap.Notice) string {
 	var b strings.Builder
 	b.WriteString(strings.ToLower(n.Type))

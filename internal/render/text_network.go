@@ -9,11 +9,11 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// maxCIDRs is how many prefixes a text shows that is not verbose.
+// maxCIDRs limits the prefixes in text that is not verbose.
 const maxCIDRs = 8
 
-// network writes an IP network (RFC 9083 section 5.4): which addresses, who
-// holds them and whom to complain to come first.
+// network writes an IP network (RFC 9083 section 5.4), starting with its addresses,
+// holder and abuse contact.
 func (p *page) network(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, wider(r, rec))
 	p.blank()
@@ -36,8 +36,8 @@ func (p *page) network(r *client.Result, rec *rdap.Record) {
 	p.remarks(rec.Remarks)
 }
 
-// wider says of which network an address was found to be in, if the answer is
-// about more than was asked for (RFC 9082 section 3.1.1).
+// wider returns the network that contains the queried address, if the response covers
+// more than the query (RFC 9082 section 3.1.1).
 func wider(r *client.Result, rec *rdap.Record) string {
 	asked := r.Query.Prefix.Masked()
 	first, last, ok := rec.AddressRange()
@@ -63,12 +63,11 @@ func lastAddr(p netip.Prefix) netip.Addr {
 	for i := p.Bits(); i < len(b)*8; i++ {
 		b[i/8] |= 0x80 >> (i % 8)
 	}
-	last, _ := netip.AddrFromSlice(b) // as long as it was
+	last, _ := netip.AddrFromSlice(b) // the length is valid
 	return last
 }
 
-// otherNumbers warns, for everybody to see, of an answer that is not about all
-// of the numbers asked for.
+// otherNumbers warns that a response does not cover all queried numbers.
 func (p *page) otherNumbers(r *client.Result) {
 	p.otherObject(r)
 	for _, w := range r.Warnings {
@@ -78,7 +77,7 @@ func (p *page) otherNumbers(r *client.Result) {
 	}
 }
 
-// origins writes which AS numbers announce the network.
+// origins writes the AS numbers that announce the network.
 func (p *page) origins(list []uint32) {
 	var names []string
 	for _, n := range list[:min(len(list), maxOrigins)] {
@@ -90,7 +89,7 @@ func (p *page) origins(list []uint32) {
 	p.value("Origin", strings.Join(names, ", "))
 }
 
-// maxOrigins is how many AS numbers a text shows of those that announce a network.
+// maxOrigins limits the AS numbers that announce a network in text.
 const maxOrigins = 20
 
 // rangeOf writes the addresses of a network.
@@ -118,7 +117,7 @@ func (p *page) rangeOf(rec *rdap.Record) {
 	}
 }
 
-// spelling returns an address as the server wrote it, if it wrote one.
+// spelling returns an address as the server wrote it, if it did.
 func spelling(sent string, addr netip.Addr) string {
 	sent, _, _ = strings.Cut(sent, "/")
 	sent = strings.TrimSpace(sent)
@@ -138,8 +137,8 @@ func between(first, last string) string {
 	return first + " – " + last
 }
 
-// size says how many addresses the prefixes hold in all, up to those of IPv4;
-// beyond, the number says nothing that the prefixes don't.
+// size returns the number of addresses in the prefixes, up to the size of IPv4; larger
+// numbers add nothing to the prefixes.
 func size(list []netip.Prefix) string {
 	total := new(big.Int)
 	for _, p := range list {
@@ -159,7 +158,7 @@ func size(list []netip.Prefix) string {
 	return ""
 }
 
-// holder writes who holds a network or AS number.
+// holder writes the holder of a network or AS number.
 func (p *page) holder(s *rdap.Summary, entities []rdap.Entity) {
 	if s.Holder == "" {
 		p.row("Holder", line{{notPublished, styleDim}})
@@ -168,11 +167,49 @@ func (p *page) holder(s *rdap.Summary, entities []rdap.Entity) {
 	p.row("Holder", line{{p.nameIn(s.Holder, entities), styleBold}})
 }
 
-// geofeed writes where the holder says its addresses are (RFC 9877).
+// geofeed writes the URL of the holder's geofeed (RFC 9877).
 func (p *page) geofeed(links []rdap.Link) {
 	for _, l := range links {
 		if l.HasRel("geofeed") || strings.EqualFold(l.Type, "application/geofeed+csv") {
 			p.value("Geofeed", l.Href)
 		}
+	}
+}
+
+// kindMeanings explains the types of allocation and assignment of the address
+// registries: RIPE NCC and AFRINIC, APNIC, ARIN, LACNIC.
+var kindMeanings = map[string]string{
+	"allocated pa":           "allocated to an ISP (LIR) for assignment to customers",
+	"allocated-by-rir":       "allocated directly by the registry",
+	"allocated-by-lir":       "sub-allocated by an ISP (LIR)",
+	"allocated portable":     "allocated by the registry, for assignment to customers",
+	"allocated non-portable": "sub-allocated by an ISP (LIR)",
+	"allocated":              "allocated directly by the registry",
+	"allocation":             "allocated to an ISP (LIR) for assignment to customers",
+	"allocated unspecified":  "allocated to a registry for further allocation",
+	"assigned":               "in use by its holder",
+	"assigned anycast":       "anycast: announced from several places",
+	"assigned non-portable":  "assigned to a customer of an ISP",
+	"assigned pa":            "assigned to a customer of an ISP",
+	"assigned pi":            "provider-independent (PI) space",
+	"assigned portable":      "provider-independent (PI) space",
+	"assignment":             "in use by its holder",
+	"direct allocation":      "allocated directly by the registry",
+	"direct assignment":      "assigned by the registry, for the holder's own use",
+	"iana-reserved":          "IANA special-purpose address space",
+	"legacy":                 "legacy allocation, predates the RIRs",
+	"reallocated":            "sub-allocated by an ISP, which may sub-allocate further",
+	"reallocation":           "sub-allocated by an ISP, which may sub-allocate further",
+	"reassigned":             "assigned to a customer of an ISP",
+	"reassignment":           "assigned to a customer of an ISP",
+	"sub-allocated pa":       "sub-allocated by an ISP (LIR)",
+	"aggregated-by-lir":      "assigned to several customers of an ISP",
+	"early-registration":     "legacy allocation, predates the RIRs",
+}
+
+// kind writes the type of registration.
+func (p *page) kind(typ string) {
+	if typ != "" {
+		p.row("Type", text(typ).note(kindMeanings[strings.ToLower(strings.TrimSpace(typ))]))
 	}
 }

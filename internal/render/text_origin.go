@@ -12,7 +12,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// origin writes who said it, how that server was found, and how it was asked.
+// origin writes the server, how it was found, and the connection.
 func (p *page) origin(r *client.Result) {
 	p.blank()
 	if r.Server != "" {
@@ -26,7 +26,7 @@ func (p *page) origin(r *client.Result) {
 	}
 }
 
-// foundBy says how a server was found.
+// foundBy returns how a server was found.
 func foundBy(source bootstrap.Source, entry string) string {
 	var s string
 	switch source {
@@ -51,8 +51,8 @@ func foundBy(source bootstrap.Source, entry string) string {
 	return s
 }
 
-// connection says how the last request was carried: "h2 · TLS 1.3 · reused ·
-// 91 ms".
+// connection describes the connection of the last request: "h2 · TLS 1.3 · reused · 91
+// ms".
 func connection(r *client.Result) line {
 	var l line
 	add := func(i style, s string) {
@@ -97,7 +97,7 @@ func connection(r *client.Result) line {
 	return l
 }
 
-// protocolName is how people write a protocol that is negotiated as "h2".
+// protocolName returns the common name of a protocol that is negotiated as "h2".
 func protocolName(alpn string) string {
 	switch alpn {
 	case "http/1.1":
@@ -110,12 +110,12 @@ func protocolName(alpn string) string {
 	return alpn
 }
 
-// details writes what only the curious want to know.
+// details writes the additional rows of verbose text.
 func (p *page) details(r *client.Result) {
 	var steps []string
 	took := timing.Of(&r.Conn).Named()
 	for _, s := range append(took[:], timing.Step{Name: "total", Took: r.Conn.Total}) {
-		if s.Took >= 50*time.Microsecond { // less is shown as nothing
+		if s.Took >= 50*time.Microsecond { // shorter times round to zero
 			steps = append(steps, s.Name+" "+duration(inMillis(s.Took)))
 		}
 	}
@@ -131,11 +131,11 @@ func (p *page) details(r *client.Result) {
 	if !r.Time.IsZero() {
 		p.value("Time", p.date(rdap.Event{Raw: r.Time.UTC().Format(time.RFC3339), Time: r.Time}))
 	}
-	var odd []line
+	var warnings []line
 	for _, w := range r.Warnings {
-		odd = append(odd, line{{w.Message, styleWarn}})
+		warnings = append(warnings, line{{w.Message, styleWarn}})
 	}
-	p.row("Warnings", odd...)
+	p.row("Warnings", warnings...)
 	rec, err := r.Record()
 	if err != nil {
 		return
@@ -156,7 +156,7 @@ func (p *page) details(r *client.Result) {
 	}
 }
 
-// notice writes a notice or remark whole.
+// notice writes a complete notice or remark.
 func (p *page) notice(name string, n rdap.Notice) {
 	var lines []line
 	if n.Title != "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// redactedRoles are the words that names of redacted fields begin with, in
-// ICANN's response profile (appendix E) and in the field.
+// redactedRoles maps roles to the first words of redacted field names, in ICANN's
+// response profile (appendix E) and in practice.
 var redactedRoles = map[string][]string{
 	"registrant":     {"registrant"},
 	"administrative": {"admin", "administrative"},
@@ -17,24 +17,24 @@ var redactedRoles = map[string][]string{
 	"billing":        {"billing"},
 }
 
-// redactionsOf takes those redactions out of list that are about a contact with
-// one of the roles. Their names lose the role: "Tech Email" is "Email".
+// redactionsOf separates the redactions in list that concern a contact with one of the
+// roles. Their names lose the role: "Tech Email" becomes "Email".
 //
-// Where a redaction has a path that tells whose it is, that counts and not the name.
+// A path that determines the contact overrides the name.
 func redactionsOf(list []rdap.Redaction, roles []string, entities []rdap.Entity) (of, rest []rdap.Redaction) {
 	for _, r := range list {
 		field, named := fieldOf(r.Name, roles)
-		whose, told := pathRoles(&r, entities)
+		whose, known := pathRoles(&r, entities)
 		switch {
-		case told && named && !sharesRole(whose, roles):
-			r.Name = nameWithPath(&r) // not the contact that it is named for
+		case known && named && !sharesRole(whose, roles):
+			r.Name = nameWithPath(&r) // the path contradicts the name
 			rest = append(rest, r)
 		case named:
 			r.Name = field
 			of = append(of, r)
-		case told && sharesRole(whose, roles) && !namesContact(r.Name):
+		case known && sharesRole(whose, roles) && !namesContact(r.Name):
 			of = append(of, r)
-		case told && sharesRole(whose, roles):
+		case known && sharesRole(whose, roles):
 			r.Name = nameWithPath(&r)
 			of = append(of, r)
 		default:
@@ -44,13 +44,13 @@ func redactionsOf(list []rdap.Redaction, roles []string, entities []rdap.Entity)
 	return of, rest
 }
 
-// nameWithPath returns the name of a redaction and its path, once.
+// nameWithPath returns the name of a redaction followed by its path.
 func nameWithPath(r *rdap.Redaction) string {
 	path := " (" + r.Path() + ")"
 	return strings.TrimSuffix(r.Name, path) + path
 }
 
-// namesContact reports whether the name of a redaction begins with a contact's role.
+// namesContact reports whether the name of a redaction starts with a contact's role.
 func namesContact(name string) bool {
 	for role := range redactedRoles {
 		if _, ok := fieldOf(name, []string{role}); ok {
@@ -64,9 +64,9 @@ func sharesRole(a, b []string) bool {
 	return slices.ContainsFunc(a, func(role string) bool { return contains(b, role) })
 }
 
-// pathRoles returns the roles of the contact that the path of a redaction leads to, none
-// if it leads elsewhere. told is false if there is no path, or none that tells.
-func pathRoles(r *rdap.Redaction, entities []rdap.Entity) (roles []string, told bool) {
+// pathRoles returns the roles of the contact that the path of a redaction refers to,
+// none if it refers elsewhere. known is false if there is no path or it is ambiguous.
+func pathRoles(r *rdap.Redaction, entities []rdap.Entity) (roles []string, known bool) {
 	path := r.Path()
 	if path == "" || !strings.EqualFold(r.PathLang, "jsonpath") {
 		return nil, false
@@ -95,7 +95,7 @@ func pathRoles(r *rdap.Redaction, entities []rdap.Entity) (roles []string, told 
 		}
 		return nil, false
 	}
-	// An index holds for the answer as it came, and prePath is of another one.
+	// prePath refers to the unredacted response, where indices differ.
 	index, _, _ := strings.Cut(strings.TrimPrefix(rest, "["), "]")
 	n, err := strconv.Atoi(index)
 	if err != nil || n < 0 || n >= len(entities) || path == r.PrePath {
@@ -104,8 +104,8 @@ func pathRoles(r *rdap.Redaction, entities []rdap.Entity) (roles []string, told 
 	return entities[n].Roles, true
 }
 
-// firstMember returns the name of the member that a path begins with, such as "entities"
-// of $.entities[0] and of $['entities'][0], and what follows it.
+// firstMember returns the first member name of a path, such as "entities" in
+// $.entities[0] or $['entities'][0], and the rest of the path.
 func firstMember(path string) (name, rest string) {
 	path, ok := strings.CutPrefix(strings.TrimSpace(path), "$")
 	if !ok {
@@ -147,13 +147,13 @@ func fieldOf(name string, roles []string) (string, bool) {
 	return "", false
 }
 
-// redactions writes what is redacted and belongs to no contact that is shown.
+// redactions writes the redactions that do not concern a displayed contact.
 func (p *page) redactions(list []rdap.Redaction) {
 	p.row("Redacted", redactionLines(list)...)
 }
 
-// redactionLines writes "Name, Street: redacted (Server policy)", one line for
-// each way and reason.
+// redactionLines returns lines such as "Name, Street: redacted (Server policy)", one
+// for each method and reason.
 func redactionLines(list []rdap.Redaction) []line {
 	type group struct{ what, reason string }
 	var order []group
@@ -180,7 +180,7 @@ func redactionLines(list []rdap.Redaction) []line {
 	return lines
 }
 
-// redactionText says what was done to a value (RFC 9537 section 3).
+// redactionText describes a redaction method (RFC 9537 section 3).
 func redactionText(method string) string {
 	switch {
 	case strings.EqualFold(method, "partialValue"):

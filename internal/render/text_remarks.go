@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// shortRemark is how long a remark of a contact may be that a text shows which is
-	// not verbose, in columns.
+	// shortRemark is the maximum length of a contact's remark in text that is not
+	// verbose, in columns.
 	shortRemark = 160
-	// maxContactRemarks is how many it shows.
+	// maxContactRemarks limits the number of such remarks.
 	maxContactRemarks = 4
 )
 
-// remarkLines writes the remarks of a contact, but for those that say what is left
-// out of it: see [privacyWords] and [page.truncations].
+// remarkLines returns the remarks of a contact, except those about omitted data: see
+// [privacyNote] and [page.truncations].
 func (p *page) remarkLines(list []rdap.Notice) []line {
 	var lines []line
 	skipped := 0
@@ -60,9 +60,8 @@ func wholeRemark(n *rdap.Notice) string {
 	return title + ": " + said
 }
 
-// privacyNote returns what the remarks of a contact say about data that are withheld,
-// such as "redacted for privacy"; empty if they say nothing. Servers send such remarks
-// with and without a type.
+// privacyNote returns the remark of a contact about data withheld for privacy, such as
+// "redacted for privacy", or "". Servers send such remarks with and without a type.
 func privacyNote(list []rdap.Notice) string {
 	words := ""
 	for i := range list {

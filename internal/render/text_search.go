@@ -9,8 +9,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// search writes a list of results, one a line (RFC 9083 section 8), those of all
-// pages together.
+// search writes the results of all pages, one per line (RFC 9083 section 8).
 func (p *page) search(r *client.Result, rec *rdap.Record) {
 	var lines []line
 	shown := len(rec.Results)
@@ -40,8 +39,8 @@ func (p *page) search(r *client.Result, rec *rdap.Record) {
 	p.remarks(rec.Remarks)
 }
 
-// resultCount says how many results are shown, and of how many: "5 results", "5 of 12
-// results".
+// resultCount returns the number of results shown, and the total if it is larger: "5
+// results", "5 of 12 results".
 func resultCount(shown int, p *client.Paging) string {
 	switch {
 	case p != nil && p.Total > shown:
@@ -52,8 +51,8 @@ func resultCount(shown int, p *client.Paging) string {
 	return count(shown, "result")
 }
 
-// searchCount says how many results a search has, as howMany does. It is empty
-// for other queries, and for searches that were not answered.
+// searchCount returns the number of results of a search like resultCount; "" for other
+// queries and failed searches.
 func searchCount(r *client.Result) string {
 	if r.Paging == nil {
 		return ""
@@ -61,8 +60,7 @@ func searchCount(r *client.Result) string {
 	return resultCount(r.Paging.Results, r.Paging)
 }
 
-// summaryLine writes an object on one line: what it is, what it is called, and what of
-// it is redacted.
+// summaryLine returns an object on one line: type, name and redactions.
 func summaryLine(rec *rdap.Record) line {
 	l := identify(rec)
 	var names []string
@@ -108,7 +106,7 @@ func identify(rec *rdap.Record) line {
 
 func prefixList(list []netip.Prefix) string {
 	if len(list) > 4 {
-		return "" // the range is shorter
+		return "" // the range is shorter than the list
 	}
 	parts := make([]string, len(list))
 	for i, p := range list {

@@ -6,10 +6,9 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// statusMeanings says in plain words what a status means for a domain or
-// another object (RFC 8056, RFC 9083 section 10.2.2). Words that speak for
-// themselves are not in it. A meaning fits beside the longest status of a domain
-// on a terminal of 80 columns.
+// statusMeanings explains status values (RFC 8056, RFC 9083 section 10.2.2), except
+// self-explanatory ones. Each text fits beside the longest status of a domain on a
+// terminal of 80 columns.
 var statusMeanings = map[string]string{
 	"inactive":          "not delegated: no nameservers",
 	"associated":        "referenced by other objects",
@@ -43,7 +42,7 @@ var lockMeanings = map[string]string{
 	"update":   "changes",
 }
 
-// statusMeaning explains an RDAP status, or returns "".
+// statusMeaning explains an RDAP status; "" if it needs no explanation.
 func statusMeaning(status string) string {
 	if m, ok := statusMeanings[status]; ok {
 		return m
@@ -64,7 +63,7 @@ func statusMeaning(status string) string {
 	return ""
 }
 
-// statuses writes a row for each status, with meanings in a second column.
+// statuses writes a row for each status, with explanations in a second column.
 func (p *page) statuses(list []string) {
 	width := 0
 	words := make([]string, 0, len(list))

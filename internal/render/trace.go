@@ -15,11 +15,11 @@ import (
 	"github.com/rdapq/rdapq/internal/timing"
 )
 
-// appendTrace appends what a lookup waited for, by the names and in the sense of
-// curl's --write-out: seconds since the lookup began, 0 for the steps of a
-// connection that was there. time_redirect is what went before the last request,
-// redirects and failed attempts. Beside curl's, num_retries counts unseen
-// repetitions too, and connection is its number.
+// appendTrace appends the timings of a lookup with the names and meanings of curl's
+// --write-out: seconds since the lookup started, 0 for the steps of an existing
+// connection. time_redirect covers redirects and failed attempts before the last
+// request. Unlike curl's, num_retries includes transparent retries, and connection is
+// the connection's number.
 func appendTrace(dst []byte, r *client.Result) []byte {
 	t := &r.Conn
 	s := timing.Of(t)
@@ -72,7 +72,7 @@ func appendTrace(dst []byte, r *client.Result) []byte {
 	return append(o.dst, '}')
 }
 
-// previousRequests is how long the requests took that went before the last one.
+// previousRequests returns the duration of the requests before the last one.
 func previousRequests(r *client.Result) time.Duration {
 	if r.Attempts < 2 && (r.FinalURL == "" || r.FinalURL == r.URL) {
 		return 0
@@ -80,17 +80,16 @@ func previousRequests(r *client.Result) time.Duration {
 	return max(r.Elapsed-r.Conn.Total, 0)
 }
 
-// httpVersion is "1.1", "2" or "3", as curl has it.
+// httpVersion returns "1.1", "2" or "3", as curl does.
 func httpVersion(protocol string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(protocol, "http/"), "h")
 }
 
-// maxTraces is how many lookups Traces shows.
+// maxTraces limits the lookups that Traces shows.
 const maxTraces = 40
 
-// Traces gathers what lookups waited for, to show it in a waterfall. It keeps the
-// first ones and counts the rest. The zero value is ready; it serves one
-// goroutine at a time.
+// Traces collects the timings of lookups for a waterfall. It keeps the first ones and
+// counts the rest. The zero value is ready for use by one goroutine at a time.
 type Traces struct {
 	lookups []tracedLookup
 	more    int64
@@ -103,7 +102,7 @@ type tracedLookup struct {
 	steps   timing.Steps
 }
 
-// Add takes a result, and what was asked for it beside.
+// Add adds a result and the linked results.
 func (t *Traces) Add(r *client.Result) { t.add(r, r.Query.String()) }
 
 func (t *Traces) add(r *client.Result, label string) {
@@ -129,7 +128,7 @@ func (t *Traces) add(r *client.Result, label string) {
 	}
 }
 
-// hostOf is the host of a URL, or the URL if it has none.
+// hostOf returns the host of a URL, or s if it has none.
 func hostOf(s string) string {
 	if u, err := url.Parse(s); err == nil && u.Host != "" {
 		return u.Host
@@ -137,7 +136,7 @@ func hostOf(s string) string {
 	return s
 }
 
-// traceDetails are what the picture doesn't tell.
+// traceDetails returns the details that the chart does not show.
 func traceDetails(r *client.Result) []string {
 	t, s := &r.Conn, timing.Of(&r.Conn)
 	how := "new"
@@ -151,7 +150,7 @@ func traceDetails(r *client.Result) []string {
 	}
 	parts := []string{fmt.Sprintf("connection %d, %s, %s", t.ConnID, how, protocolName(t.Protocol))}
 	for _, step := range s.Named() {
-		if step.Took*200 >= s.Total() { // what is less than that says nothing
+		if step.Took*200 >= s.Total() { // omit negligible steps
 			parts = append(parts, step.Name+" "+duration(inMillis(step.Took)))
 		}
 	}
@@ -161,8 +160,8 @@ func traceDetails(r *client.Result) []string {
 	return parts
 }
 
-// Write writes the waterfall, for a terminal of that width; 0 means 80 columns.
-// Without lookups it is nothing. The error is w's.
+// Write writes the waterfall for a terminal of that width; 0 means 80 columns. Without
+// lookups it writes nothing. The error is that of w.
 func (t *Traces) Write(w io.Writer, width int) error {
 	if len(t.lookups) == 0 {
 		return nil

@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// A Bar is a lookup in a waterfall, in milliseconds: when it began, and how long
-// each step took, one after another. One without any time and details is a heading.
+// A Bar is a lookup in a waterfall, in milliseconds: its start and the duration of its
+// consecutive steps. A Bar without durations and details is a heading.
 type Bar struct {
 	Label                                     string
-	Details                                   []string // stand below the bar
+	Details                                   []string // below the bar
 	Start                                     float64
 	Queue, DNS, TCP, TLS, FirstByte, Transfer float64
 }
 
-// stepGlyphs are how the steps of a bar look, in their order, and what they are
-// called.
+// stepGlyphs has the glyph and the name of each step of a bar, in order.
 var stepGlyphs = [...]struct {
 	glyph rune
 	name  string
@@ -32,7 +31,7 @@ func (b *Bar) steps() [len(stepGlyphs)]float64 {
 	return [...]float64{b.Queue, b.DNS, b.TCP, b.TLS, b.FirstByte, b.Transfer}
 }
 
-// end is when the bar ends.
+// end returns the end of the bar.
 func (b *Bar) end() float64 {
 	end := b.Start
 	for _, s := range b.steps() {
@@ -43,11 +42,10 @@ func (b *Bar) end() float64 {
 
 func (b *Bar) heading() bool { return b.end() == 0 && len(b.Details) == 0 }
 
-// Waterfall draws bars on one scale, with a line that says what is what. Steps
-// that are too short to be seen are left out, and at the end of each bar stands
-// how long it was. Labels are made safe.
+// Waterfall draws bars on a common scale, with a legend. It omits steps that are too
+// short to be visible, and appends the duration to each bar. Labels are made [Safe].
 func Waterfall(bars []Bar, width int) string {
-	const timeWidth = 8 // of the number behind a bar
+	const timeWidth = 8 // of the duration after a bar
 	labels, longest := 0, 0.0
 	for i := range bars {
 		longest = max(longest, bars[i].end())
@@ -86,8 +84,8 @@ func Waterfall(bars []Bar, width int) string {
 	return out.String()
 }
 
-// draw draws b where longest takes all of the room, and notes which steps are to
-// be seen.
+// draw draws b where a bar of length longest fills room, and records the visible steps
+// in seen.
 func (b *Bar) draw(longest float64, room int, seen *[len(stepGlyphs)]bool) string {
 	column := func(ms float64) int { return int(math.Round(ms / max(longest, 1e-9) * float64(room))) }
 	var out strings.Builder
@@ -106,7 +104,7 @@ func (b *Bar) draw(longest float64, room int, seen *[len(stepGlyphs)]bool) strin
 	return out.String()
 }
 
-// fill puts parts on lines of at most width columns, and breaks none of them.
+// fill arranges parts on lines of at most width columns without breaking any.
 func fill(parts []string, width int) []string {
 	var lines []string
 	for _, part := range parts {

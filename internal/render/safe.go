@@ -8,16 +8,15 @@ import (
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// Safe returns s fit for a terminal and on one line. Characters that act on a
-// terminal or that hide or reorder text become visible escapes: \x1b for
-// control characters (C0, DEL, C1) and for bytes that are not UTF-8, \u202e or
-// \U000e0041 for bidirectional controls, zero-width characters, tags, line
-// separators and variation selectors that select nothing. Line breaks and tabs
-// are escaped too. Text of every script passes as it is, and a string with
-// nothing to escape is returned without a copy.
+// Safe returns s on one line and safe for a terminal. Characters that control a
+// terminal or that hide or reorder text become visible escapes: \x1b for control
+// characters (C0, DEL, C1) and bytes that are not UTF-8; \u202e or \U000e0041 for
+// bidirectional controls, zero-width characters, tags, line separators and variation
+// selectors without effect. Line breaks and tabs are escaped too. Text of any script
+// stays as it is; a string without such characters is returned without a copy.
 //
-// The escapes are for the eye: a backslash of the text itself stays single, so
-// they can't be undone, and Safe of a safe string is that string.
+// The escapes are for display only: a backslash in the text stays single, so they
+// cannot be reversed, and Safe is idempotent.
 func Safe(s string) string {
 	i := firstUnsafe(s)
 	if i == len(s) {
@@ -45,9 +44,8 @@ func Safe(s string) string {
 	return b.String()
 }
 
-// Lines returns the lines of s, each of them [Safe], without trailing white
-// space and without the empty ones at the beginning and end. A line ends with
-// LF, CR or both.
+// Lines returns the lines of s, each [Safe], without trailing white space and without
+// empty lines at the beginning and end. A line ends with LF, CR or CR LF.
 func Lines(s string) []string {
 	var lines []string
 	for s != "" {
@@ -73,8 +71,7 @@ func Lines(s string) []string {
 	return lines
 }
 
-// firstUnsafe returns where the first character stands that Safe escapes, or
-// len(s).
+// firstUnsafe returns the offset of the first character that Safe escapes, or len(s).
 func firstUnsafe(s string) int {
 	var before rune
 	for i := 0; i < len(s); {
