@@ -1,5 +1,13 @@
 package client
 
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"sync"
+)
+
 // Reading and writing the temporary file takes place outside the lock of the
 // queue, as do warnings: a Logger may call back into the Client, and a disk may be
 // slow.
@@ -121,4 +129,240 @@ func (q *queue) popSpilled(l *hostQueue) *item {
 		it.readError = &Error{Code: CodeInput, Message: err.Error(), Err: err}
 	}
 	return it
+}
+
+// A spillFile is the temporary file of one batch, for inputs that wait for a slow
+// server. It is private, and on Unix it has no name any more once it is open, so
+// that nothing is left of it whatever becomes of the program.
+type spillFile struct {
+	dir string
+
+	mu    sync.Mutex
+	file  *os.File
+	named bool    // it has to be removed when it is closed
+	err   error   // why there is none
+	spare []int64 // where chunks were that have been read
+	end   int64
+}
+
+const (
+	spillChunk = 8 << 10  // bytes that are written at a time
+	maxSpill   = 64 << 30 // bytes of the file, whatever Config.MaxSpill says
+)
+
+// A chunk is a piece of a shelf: in memory until it has been written, and in the
+// file afterwards. What could not be written stays in memory. The lock of the
+// queue guards it.
+type chunk struct {
+	data           []byte // nil: it is in the file
+	offset         int64  // where
+	size, n        int    // bytes, inputs
+	readFromMemory bool   // it was read before it was written
+}
+
+// fileSize is how many bytes of the file a chunk takes.
+func (c *chunk) fileSize() int64 { return int64(max(c.size, spillChunk)) }
+
+// write writes a chunk and returns where it is.
+func (s *spillFile) write(data []byte) (at int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil && s.err == nil {
+		s.open()
+	}
+	if s.err != nil {
+		return 0, s.err
+	}
+	at = s.end
+	if k := len(s.spare) - 1; k >= 0 && len(data) <= spillChunk {
+		at, s.spare = s.spare[k], s.spare[:k]
+	} else if s.end += int64(max(len(data), spillChunk)); s.end > maxSpill {
+		s.err = errors.New("it has grown too large")
+		return 0, s.err
+	}
+	if _, err := s.file.WriteAt(data, at); err != nil {
+		s.err = err // the disk is full, most likely: what is in the file stays readable
+		return 0, err
+	}
+	return at, nil
+}
+
+// free gives the place of a chunk back that is not read from the file.
+func (s *spillFile) free(at int64, size int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if size <= spillChunk {
+		s.spare = append(s.spare, at)
+	}
+}
+
+func (s *spillFile) open() {
+	if s.file, s.err = os.CreateTemp(s.dir, "rdapq-*.tmp"); s.err == nil {
+		s.named = os.Remove(s.file.Name()) != nil
+	}
+}
+
+// read returns a chunk in buf, or in place of it, and gives its place back.
+func (s *spillFile) read(at int64, size int, buf []byte) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		return nil, os.ErrClosed
+	}
+	if cap(buf) < size {
+		buf = make([]byte, size)
+	}
+	buf = buf[:size]
+	if _, err := s.file.ReadAt(buf, at); err != nil {
+		return nil, err
+	}
+	if size <= spillChunk {
+		s.spare = append(s.spare, at)
+	}
+	return buf, nil
+}
+
+func (s *spillFile) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		return nil
+	}
+	err := s.file.Close()
+	if s.named {
+		err = errors.Join(err, os.Remove(s.file.Name()))
+	}
+	s.file, s.err = nil, os.ErrClosed
+	return err
+}
+
+// A diskQueue is a queue of inputs of which only the two ends are in memory. It does
+// no I/O itself: see queue.writeOut and queue.load.
+type diskQueue struct {
+	n          int64    // inputs on it
+	head       []byte   // being read
+	buf        []byte   // what head is a part of
+	chunks     []*chunk // between head and tail
+	tail       []byte   // being written
+	tailN      int
+	unreadable int   // inputs of a chunk that could not be read; they come before head
+	err        error // why
+}
+
+// push puts an input at the end of the shelf. If that fills a chunk, it returns it
+// to be written.
+func (s *diskQueue) push(in Input) (full *chunk) {
+	was := len(s.tail)
+	s.tail = appendInput(s.tail, in)
+	s.tailN++
+	s.n++
+	if len(s.tail) < spillChunk {
+		return nil
+	}
+	// The input that made it too long begins the next chunk, so that chunks
+	// fit into one another's places.
+	size, n := len(s.tail), s.tailN
+	if was > 0 && size > spillChunk {
+		size, n = was, n-1
+	}
+	full = &chunk{data: bytes.Clone(s.tail[:size]), size: size, n: n}
+	s.chunks = append(s.chunks, full)
+	s.tail, s.tailN = append(s.tail[:0], s.tail[size:]...), s.tailN-n
+	return full
+}
+
+var errSpill = errors.New("the temporary file with this input cannot be read any more")
+
+// nextOnDisk returns the chunk that has to be read from the file before the next input
+// can be taken; nil if there is none.
+func (s *diskQueue) nextOnDisk() *chunk {
+	if s.n == 0 || s.unreadable > 0 || len(s.head) > 0 || len(s.chunks) == 0 || s.chunks[0].data != nil {
+		return nil
+	}
+	return s.chunks[0]
+}
+
+// loaded takes over what was read of the chunk that it needs.
+func (s *diskQueue) loaded(c *chunk, data []byte, err error) {
+	s.chunks = s.chunks[1:]
+	if err != nil {
+		s.unreadable, s.err = c.n, errors.Join(errSpill, err)
+		return
+	}
+	s.buf, s.head = data, data
+}
+
+// pop takes the first input from the shelf, which is not empty and needs nothing
+// from the file. The input of an error has nothing in it. It returns the chunk
+// that it began to read from memory, if it did.
+func (s *diskQueue) pop() (in Input, begun *chunk, err error) {
+	s.n--
+	if s.unreadable > 0 {
+		s.unreadable--
+		return Input{}, nil, s.err
+	}
+	switch {
+	case len(s.head) > 0:
+	case len(s.chunks) > 0:
+		begun = s.chunks[0]
+		begun.readFromMemory = true
+		s.chunks = s.chunks[1:]
+		s.head, s.buf = begun.data, nil // its writer may still use it
+	default:
+		s.head, s.buf, s.tail, s.tailN = s.tail, s.tail, s.buf[:0], 0
+	}
+	in, rest, ok := cutInput(s.head)
+	if !ok {
+		rest, err = nil, errSpill
+	}
+	if s.head = rest; s.n == 0 {
+		*s = diskQueue{}
+	}
+	return in, begun, err
+}
+
+func appendInput(b []byte, in Input) []byte {
+	b = binary.AppendVarint(b, in.Line)
+	for _, s := range []string{string(in.Type), in.Text, in.Server} {
+		b = binary.AppendUvarint(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	if in.Extra == nil {
+		return append(b, 0)
+	}
+	b = binary.AppendUvarint(b, uint64(len(in.Extra))+1)
+	return append(b, in.Extra...)
+}
+
+func cutInput(b []byte) (in Input, rest []byte, ok bool) {
+	line, n := binary.Varint(b)
+	if n <= 0 {
+		return in, nil, false
+	}
+	in.Line, b = line, b[n:]
+	var typ string
+	for _, s := range []*string{&typ, &in.Text, &in.Server} {
+		if b, ok = cutString(b, s, 0); !ok {
+			return in, nil, false
+		}
+	}
+	in.Type = Type(typ)
+	if len(b) > 0 && b[0] == 0 {
+		return in, b[1:], true
+	}
+	var extra string
+	if b, ok = cutString(b, &extra, 1); ok {
+		in.Extra = []byte(extra)
+	}
+	return in, b, ok
+}
+
+func cutString(b []byte, s *string, less uint64) (rest []byte, ok bool) {
+	size, n := binary.Uvarint(b)
+	if n <= 0 || size < less || size-less > uint64(len(b)-n) {
+		return nil, false
+	}
+	size -= less
+	*s = string(b[n : n+int(size)])
+	return b[n+int(size):], true
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -89,6 +90,68 @@ func checkLabel(text, label string) error {
 		return invalid(text, "the name has an empty label", "write one dot between labels")
 	case len(label) > maxLabel:
 		return invalid(text, fmt.Sprintf("the label %s has %d octets, and %d is the limit", quote(label), len(label), maxLabel), "")
+	}
+	return nil
+}
+
+// noteOnName says what is unusual about a name that is looked up: registries have
+// names that IDNA does not allow. name is text in A-labels.
+func noteOnName(text, name string) string {
+	if dnsname.IsASCII(text) && !strings.Contains(name, "--") {
+		return ""
+	}
+	note := dnsname.Note(text)
+	for label := range strings.SplitSeq(name, ".") {
+		if hasReservedHyphens(label) {
+			if note != "" {
+				note += "; "
+			}
+			return note + "the label " + quote(label) + " has hyphens in its third and fourth place, which are reserved (RFC 5890)"
+		}
+	}
+	return note
+}
+
+// checkReverse refuses names below in-addr.arpa and ip6.arpa that stand for no
+// address or prefix on an octet or nibble boundary, the ranges of RFC 2317
+// included: the address registries cannot be asked for them.
+func checkReverse(text, name string) error {
+	if rest, ok := strings.CutSuffix(name, ".in-addr.arpa"); ok {
+		return checkReverse4(text, rest)
+	}
+	if rest, ok := strings.CutSuffix(name, ".ip6.arpa"); ok {
+		return checkReverse6(text, rest)
+	}
+	return nil
+}
+
+func checkReverse4(text, rest string) error {
+	labels := strings.Split(rest, ".")
+	if len(labels) > 4 {
+		return invalid(text, "the reverse name has more than four octets", "")
+	}
+	for _, label := range labels {
+		if !isOctet(label) {
+			return invalid(text, quote(label)+" in the reverse name is not an octet", "write whole octets from 0 to 255, last one first, such as 2.0.192.in-addr.arpa")
+		}
+	}
+	return nil
+}
+
+func isOctet(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 8)
+	return err == nil && s == strconv.FormatUint(n, 10)
+}
+
+func checkReverse6(text, rest string) error {
+	labels := strings.Split(rest, ".")
+	if len(labels) > 32 {
+		return invalid(text, "the reverse name has more than 32 nibbles", "")
+	}
+	for _, label := range labels {
+		if len(label) != 1 || !strings.Contains("0123456789abcdef", label) {
+			return invalid(text, quote(label)+" in the reverse name is not a nibble", "write one hexadecimal digit for each label, last one first, such as 8.b.d.0.1.0.0.2.ip6.arpa")
+		}
 	}
 	return nil
 }
