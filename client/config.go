@@ -7,15 +7,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/net/http/httpproxy"
 
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
 	"github.com/rdapq/rdapq/rdap"
+	"golang.org/x/net/http/httpproxy"
 )
 
 // A Config says how a [Client] behaves. The zero value is ready to use. Where
@@ -331,20 +329,4 @@ func (c Config) bootstrapClient() *http.Client {
 		transport = p.Guarded()
 	}
 	return &http.Client{Transport: transport, Timeout: max(cmp.Or(c.Timeout, DefaultTimeout), time.Duration(0))}
-}
-
-// acceptLanguage is the field that asks a server for these languages (RFC 9110
-// section 12.5.4): "de-AT, en;q=0.9". It is empty without any.
-func acceptLanguage(tags []string) string {
-	var b strings.Builder
-	for i, tag := range tags {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(tag)
-		if i > 0 {
-			b.WriteString(";q=0." + strconv.Itoa(10-i))
-		}
-	}
-	return b.String()
 }

@@ -1,14 +1,12 @@
 package client
 
 import (
-	"mime"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/rdapq/rdapq/internal/dnsname"
-	"github.com/rdapq/rdapq/internal/safetext"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
@@ -246,40 +244,4 @@ func unescapePath(s string) string {
 		return out
 	}
 	return s
-}
-
-// A Relation is one between objects of a registry of numbers: a network and
-// those around it or inside it.
-type Relation string
-
-// Relations (RFC 9910). Links have them with "rdap-" in front or without.
-const (
-	RelationUp     Relation = "up"     // the next wider one
-	RelationDown   Relation = "down"   // the next smaller ones
-	RelationTop    Relation = "top"    // the widest one
-	RelationBottom Relation = "bottom" // the smallest ones
-)
-
-// Relations returns all there are.
-func Relations() []Relation {
-	return []Relation{RelationUp, RelationDown, RelationTop, RelationBottom}
-}
-
-func mediaType(contentType string) string {
-	if contentType == "application/rdap+json" {
-		return contentType // as most servers write it, which needs no parsing
-	}
-	t, _, err := mime.ParseMediaType(contentType)
-	if err != nil && t == "" {
-		t, _, _ = strings.Cut(contentType, ";")
-	}
-	return strings.ToLower(strings.TrimSpace(t))
-}
-
-// labelled says what a body is labelled as, for the end of a clause.
-func contentTypeNote(contentType string) string {
-	if contentType == "" {
-		return " without a content type"
-	}
-	return " labelled " + safetext.Visible(contentType)
 }
