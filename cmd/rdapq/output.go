@@ -210,7 +210,7 @@ func (o *output) close(whole bool) error {
 	o.ended = true
 	var err error
 	if o.queue != nil {
-		err = errors.Join(o.queue.Rest(), o.queue.Close())
+		err = errors.Join(o.queue.Drain(), o.queue.Close())
 	}
 	if e := o.encoder.Close(); err == nil {
 		err = e

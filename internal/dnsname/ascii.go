@@ -1,4 +1,5 @@
-// Package dnsname converts host and domain names between Unicode and ASCII.
+// Package dnsname converts host and domain names between Unicode and ASCII. It must
+// not know of queries or resolve names.
 package dnsname
 
 import (
@@ -11,17 +12,17 @@ import (
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// uts46 maps and converts as UTS 46 says, non-transitional: sharp s and final
-// sigma stay what they are. It checks less than registration needs: underscores
-// and mixed directions are the registry's affair.
+// uts46 maps and converts according to UTS 46, non-transitional: sharp s and final
+// sigma are preserved. It checks less than registration requires: underscores and mixed
+// directions are up to the registry.
 var uts46 = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false))
 
-// FullStops are the dots of UTS 46 section 2.3, which input methods produce.
+// FullStops replaces the full stops of UTS 46 section 2.3, which input methods produce.
 var FullStops = strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".")
 
-// ToASCII turns the U-labels of a name into A-labels and everything else into
-// lower case. Labels that are ASCII already are not changed, even where IDNA does
-// not allow what an A-label encodes: such names are registered.
+// ToASCII converts the U-labels of a name to A-labels and the rest to lower case. It
+// does not change ASCII labels, even if IDNA does not allow the content of an A-label:
+// such names are registered.
 func ToASCII(s string) (string, error) {
 	if IsASCII(s) {
 		return strings.ToLower(s), nil
@@ -37,7 +38,7 @@ func ToASCII(s string) (string, error) {
 	return strings.Join(labels, "."), nil
 }
 
-// LabelToASCII does for one label what ToASCII does.
+// LabelToASCII is like ToASCII for one label.
 func LabelToASCII(label string) (string, error) {
 	if IsASCII(label) {
 		return strings.ToLower(label), nil
@@ -46,8 +47,8 @@ func LabelToASCII(label string) (string, error) {
 	if err == nil && IsASCII(a) {
 		return a, nil
 	}
-	// Refused, such as some emoji sequences: what idna made of it in spite of
-	// its complaint is mapped and encoded, if it got that far.
+	// idna rejects labels such as some emoji sequences, but may still return them
+	// mapped and encoded.
 	if strings.HasPrefix(a, "xn--") && IsASCII(a) {
 		return a, nil
 	}
@@ -58,10 +59,10 @@ func LabelToASCII(label string) (string, error) {
 	return a, nil
 }
 
-// ToUnicode turns an A-label into the U-label that it encodes.
+// ToUnicode converts an A-label to a U-label.
 func ToUnicode(label string) (string, error) { return uts46.ToUnicode(label) }
 
-// IsASCII reports whether a name has only ASCII characters.
+// IsASCII reports whether a name has ASCII characters only.
 func IsASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -71,12 +72,10 @@ func IsASCII(s string) bool {
 	return true
 }
 
-// bidi checks the rule for names with right-to-left letters (RFC 5893) beside
-// what uts46 does.
+// bidi checks the rule for right-to-left names (RFC 5893) in addition to uts46.
 var bidi = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.BidiRule())
 
-// Note returns a sentence about what IDNA does not allow in a name that ToASCII
-// converts; empty without any.
+// Note returns a warning if IDNA does not allow a name that ToASCII converts, else "".
 func Note(s string) string {
 	if IsASCII(s) {
 		return ""
@@ -87,7 +86,7 @@ func Note(s string) string {
 			continue
 		}
 		if _, err := uts46.ToASCII(label); err != nil {
-			sent, _ := LabelToASCII(label) // the name has been converted already
+			sent, _ := LabelToASCII(label) // cannot fail: the whole name was converted before
 			return "IDNA does not allow the label " + safetext.Quote(label) + ": it was sent as " + sent
 		}
 	}

@@ -1,4 +1,5 @@
-// Package histogram counts durations in bounded memory.
+// Package histogram counts durations in bounded memory and returns their quantiles. It
+// must not know what the durations measure.
 package histogram
 
 import (
@@ -7,25 +8,24 @@ import (
 	"time"
 )
 
-// A Histogram counts durations in buckets that grow by a fiftieth, from 0.1 ms
-// on: quantiles are right within 1 % and memory is bounded however many are
-// counted. The zero value is empty.
+// A Histogram counts durations from 0.1 ms on in buckets that grow by 2%. Quantiles are
+// accurate to 1%, and memory is bounded. The zero value is empty.
 type Histogram struct {
 	counts []uint32 // from the shortest to the longest duration seen
 	first  int      // the bucket of counts[0]
 	n      uint64
 
-	shortest, longest time.Duration // of those counted
+	shortest, longest time.Duration // of the counted durations
 }
 
 const (
 	unit       = 100 * time.Microsecond
-	maxBuckets = 1024 // the last holds all above some 17 hours
+	maxBuckets = 1024 // the last one has all durations above about 17 hours
 )
 
 var bucketGrowth = math.Log(1.02)
 
-// Add counts d; less than nothing counts as nothing.
+// Add counts d. A negative duration counts as 0.
 func (h *Histogram) Add(d time.Duration) {
 	i := 0
 	d = max(d, 0)
@@ -38,7 +38,7 @@ func (h *Histogram) Add(d time.Duration) {
 	h.n++
 }
 
-// Merge counts all that o has counted.
+// Merge adds the counts of o.
 func (h *Histogram) Merge(o *Histogram) {
 	if o.n == 0 {
 		return
@@ -51,7 +51,7 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.n += o.n
 }
 
-// widen has the bounds include two more, before they are counted.
+// widen includes two durations in the bounds.
 func (h *Histogram) widen(shortest, longest time.Duration) {
 	if h.n == 0 {
 		h.shortest, h.longest = shortest, longest
@@ -59,8 +59,8 @@ func (h *Histogram) widen(shortest, longest time.Duration) {
 	h.shortest, h.longest = min(h.shortest, shortest), max(h.longest, longest)
 }
 
-// grow makes room for the buckets from the first to before the end. There may be
-// a Histogram for each of many servers, with few durations each.
+// grow allocates the buckets from from to before end, and no others: there may be a
+// Histogram for each of many servers, with few durations each.
 func (h *Histogram) grow(from, end int) {
 	if len(h.counts) == 0 {
 		h.first = from
@@ -74,11 +74,11 @@ func (h *Histogram) grow(from, end int) {
 	}
 }
 
-// Count is how many durations were counted.
+// Count returns the number of counted durations.
 func (h *Histogram) Count() uint64 { return h.n }
 
-// Quantile returns the duration that the share q of those counted do not
-// exceed; 0 when none were.
+// Quantile returns the duration that the share q of the counted ones does not exceed; 0
+// without any.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	rank := max(uint64(math.Ceil(q*float64(h.n))), 1)
 	var seen uint64
@@ -90,8 +90,8 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return 0
 }
 
-// All yields the buckets that are not empty, from short to long: the duration
-// that stands for each, and how many it holds.
+// All yields the non-empty buckets in ascending order: a representative duration and
+// the count.
 func (h *Histogram) All() iter.Seq2[time.Duration, uint64] {
 	return func(yield func(time.Duration, uint64) bool) {
 		for i, n := range h.counts {
@@ -99,7 +99,7 @@ func (h *Histogram) All() iter.Seq2[time.Duration, uint64] {
 			if i += h.first; i > 0 {
 				d = time.Duration(float64(unit) * math.Exp((float64(i)-0.5)*bucketGrowth))
 			}
-			// What stands for a bucket may lie beyond all that was counted.
+			// The duration that represents a bucket may exceed the counted ones.
 			if n > 0 && !yield(min(max(d, h.shortest), h.longest), uint64(n)) {
 				return
 			}

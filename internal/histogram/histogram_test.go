@@ -36,8 +36,8 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// TestQuantilesWithinBounds: no share of the durations took longer than the
-// longest one, which a reader may know to the millisecond.
+// TestQuantilesWithinBounds checks that no quantile exceeds the longest duration, which
+// a reader may know exactly.
 func TestQuantilesWithinBounds(t *testing.T) {
 	for _, d := range []time.Duration{0, 30 * time.Microsecond, 275 * time.Millisecond, 276 * time.Millisecond, 277 * time.Millisecond, 1000 * time.Hour} {
 		var one, two, sum Histogram
@@ -97,9 +97,9 @@ func TestRandomQuantiles(t *testing.T) {
 	}
 }
 
-// Room is taken for the durations that came, in whatever order, not for all that
-// are shorter.
-func TestRoom(t *testing.T) {
+// TestBucketsAllocated checks that buckets are allocated for the counted durations only, in any
+// order.
+func TestBucketsAllocated(t *testing.T) {
 	var h, o Histogram
 	h.Add(time.Second)
 	if cap(h.counts) > 8 {

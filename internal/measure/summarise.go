@@ -66,7 +66,7 @@ func summarise(m Mode, runs []run, rtt time.Duration) Result {
 		r.RoundTrips.Counted = round(float64(all.trips) / float64(all.traced))
 		if rtt > 0 {
 			r.RoundTrips.Measured = over(func(r *run) float64 {
-				return float64(r.steps.Line()) / float64(rtt) / float64(max(r.traced, 1))
+				return float64(r.steps.Network()) / float64(rtt) / float64(max(r.traced, 1))
 			})
 			r.RoundTrips.Wall = round(r.Wall.Median / millis(rtt))
 		}

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Enter runs the test that calls it in a process and a network namespace of its
-// own, with loopback up, and reports whether this is that process. Elsewhere the
-// caller has nothing left to do. It skips where that is not permitted.
+// Enter runs the calling test in a process and a network namespace of its own, with
+// loopback up, and reports whether this is that process. In the other process the
+// caller must return. It skips the test where namespaces are not permitted.
 func Enter(t *testing.T) bool {
 	t.Helper()
 	const env = "RDAPQ_TEST_NAMESPACE"
@@ -21,7 +21,7 @@ func Enter(t *testing.T) bool {
 		IP(t, "link set lo up")
 		return true
 	}
-	t.Parallel() // it does nothing but wait
+	t.Parallel() // this process only waits
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func Enter(t *testing.T) bool {
 	}
 	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout="+left(t).String())
 	cmd.Env = append(os.Environ(), env+"="+t.Name())
-	// It must not outlive this process; to the kernel that is this thread.
+	// The child must not outlive its parent, which for the kernel is this thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
@@ -53,12 +53,12 @@ func Enter(t *testing.T) bool {
 	case !strings.Contains(out.String(), "--- PASS"):
 		t.Errorf("no test ran in the namespace:\n%s", &out)
 	default:
-		t.Logf("in the namespace:\n%s", &out) // what was measured
+		t.Logf("in the namespace:\n%s", &out) // includes measurements
 	}
 	return false
 }
 
-// left is the time that the test has, a little less than its process.
+// left returns the remaining time of the test, less a margin.
 func left(t *testing.T) time.Duration {
 	if deadline, ok := t.Deadline(); ok {
 		return max(time.Until(deadline)-5*time.Second, time.Second)
@@ -66,7 +66,7 @@ func left(t *testing.T) time.Duration {
 	return 2 * time.Minute
 }
 
-// IP calls ip of iproute2. It skips the test if that fails.
+// IP runs ip(8) and skips the test if it fails.
 func IP(t *testing.T, args string) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), "ip", strings.Fields(args)...).CombinedOutput(); err != nil {
@@ -74,7 +74,7 @@ func IP(t *testing.T, args string) {
 	}
 }
 
-// Own makes addresses those of this namespace's loopback.
+// Own adds addresses to the loopback interface of this namespace.
 func Own(t *testing.T, addresses ...string) {
 	t.Helper()
 	for _, a := range addresses {

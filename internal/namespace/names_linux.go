@@ -11,9 +11,9 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Answer is in the namespace what name servers are elsewhere: lookup says what
-// addresses a name has, in lower case and without a final dot; none means that
-// there is no such name. It is called for each question, also at the same time.
+// Answer serves DNS in the namespace. lookup returns the addresses of a name, which is
+// in lower case without final dot; none means that the name does not exist. It is
+// called for each question, possibly concurrently.
 func Answer(t *testing.T, lookup func(name string) []netip.Addr) {
 	t.Helper()
 	server := nameserver(t)
@@ -33,13 +33,13 @@ func Answer(t *testing.T, lookup func(name string) []netip.Addr) {
 				return
 			}
 			if reply := answer(buf[:n], lookup); reply != nil {
-				_, _ = pc.WriteTo(reply, from) // who got nothing asks again
+				_, _ = pc.WriteTo(reply, from) // the resolver retries
 			}
 		}
 	}()
 }
 
-// nameserver is the one that the system asks.
+// nameserver returns the name server that the system uses.
 func nameserver(t *testing.T) string {
 	t.Helper()
 	f, err := os.Open("/etc/resolv.conf")

@@ -1,5 +1,4 @@
-// Package order keeps track of the lines of a batch: a [Set] of line numbers
-// that stays small for millions of them, and a [Queue] that puts rows into the
-// order of their lines, in bounded memory however long one of them is waited
-// for.
+// Package order tracks the lines of a batch: a [Set] stores millions of line numbers
+// in little memory, and a [Queue] sorts rows by line in bounded memory, however long
+// a row is missing. The package must not know of the content of rows.
 package order

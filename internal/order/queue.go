@@ -2,41 +2,39 @@ package order
 
 import "errors"
 
-// DefaultMaxMemory is how many octets of rows a [Queue] holds in memory.
+// DefaultMaxMemory is the default of Config.MaxMemory, in bytes.
 const DefaultMaxMemory = 4 << 20
 
-// rowOverhead is about what a row in memory costs beyond its octets.
+// rowOverhead estimates the memory of a row beyond its bytes.
 const rowOverhead = 96
 
-// A Config says where a [Queue] takes rows to.
+// A Config configures a [Queue].
 type Config struct {
-	// Emit is handed the rows in order. It must not keep them.
+	// Emit receives the rows in order. It must not retain them.
 	Emit func(row []byte) error
 
-	// Path names the file for rows that wait when Persist is called or when there
-	// are too many for the memory: one after another, as they are. It stays when
-	// the Queue is closed, and rows whose turn has come stay in it until Shrink is
-	// called. Empty means a temporary file.
+	// Path is the file for waiting rows, unchanged and concatenated. Rows go there
+	// when Persist is called or the memory limit is reached, and stay until Shrink
+	// is called. Close does not remove it. Empty means a temporary file.
 	Path string
 
 	// Dir is for temporary files. Empty means os.TempDir.
 	Dir string
 
-	// MaxMemory bounds the rows in memory, in octets. 0 means DefaultMaxMemory.
+	// MaxMemory limits the rows in memory, in bytes. 0 means DefaultMaxMemory.
 	MaxMemory int
 }
 
-// A Queue puts rows into the order of their lines. Announce tells it which lines
-// there are, Put what became of them. It serves one goroutine at a time. After
-// an error every call returns it again.
+// A Queue sorts rows by line. Announce adds a line, Put its row. One goroutine at a
+// time may use it. After an error every call returns it again.
 type Queue struct {
 	cfg    Config
 	err    error
-	lines  Set   // announced, and not emitted yet
-	last   int64 // the last line that was announced
-	next   int64 // the line whose turn it is; 0 while no line is waited for
+	lines  Set   // announced and not yet emitted
+	last   int64 // last announced line
+	next   int64 // next line to emit; 0 if no line is pending
 	rows   map[int64][]byte
-	memory int // octets of rows, overhead included
+	memory int // bytes of rows, including overhead
 	disk   store
 }
 
@@ -48,8 +46,8 @@ func NewQueue(c Config) *Queue {
 	return &Queue{cfg: c, rows: make(map[int64][]byte), disk: store{path: c.Path, dir: c.Dir, garbage: defaultGarbage}}
 }
 
-// Announce says that the next row to come after those announced before is that
-// of this line. Numbers must rise.
+// Announce adds a line whose row follows those of the lines announced before. Numbers
+// must rise.
 func (q *Queue) Announce(line int64) error {
 	if q.err != nil {
 		return q.err
@@ -66,8 +64,8 @@ func (q *Queue) Announce(line int64) error {
 	return nil
 }
 
-// Put hands over the row of a line, which is copied. The line may be announced
-// later; one that was put before is ignored.
+// Put adds the row of a line and copies it. The line may be announced later. Put
+// ignores a second row of a line.
 func (q *Queue) Put(line int64, row []byte) error {
 	if q.err != nil {
 		return q.err
@@ -76,7 +74,7 @@ func (q *Queue) Put(line int64, row []byte) error {
 		if err := q.cfg.Emit(row); err != nil {
 			return q.fail(err)
 		}
-		q.pass()
+		q.nextLine()
 		return q.advance()
 	}
 	if q.Holds(line) || line <= q.last && !q.lines.Has(line) {
@@ -93,18 +91,17 @@ func (q *Queue) Put(line int64, row []byte) error {
 	return q.Shrink()
 }
 
-// Holds reports whether the row of a line waits for its turn.
+// Holds reports whether the row of a line is waiting.
 func (q *Queue) Holds(line int64) bool {
 	_, ok := q.rows[line]
 	return ok || q.disk.lines.Has(line)
 }
 
-// Waiting returns how many rows wait for their turn.
+// Waiting returns the number of waiting rows.
 func (q *Queue) Waiting() int64 { return int64(len(q.rows)) + q.disk.lines.Len() }
 
-// Load says that the file of Config.Path holds the row of a line already: n
-// octets at offset. Rows must be loaded in the order in which they stand there,
-// and before anything else is done.
+// Load adds a row that the file of Config.Path already contains: n bytes at offset.
+// Call it for rows in file order, before any other method.
 func (q *Queue) Load(line, offset int64, n int) error {
 	if err := q.disk.open(); err != nil {
 		return q.fail(err)
@@ -112,7 +109,7 @@ func (q *Queue) Load(line, offset int64, n int) error {
 	return q.fail(q.disk.index(line, offset, n))
 }
 
-// Persist writes the rows that wait in memory to the file.
+// Persist writes the waiting rows in memory to the file.
 func (q *Queue) Persist() error {
 	if q.err != nil || len(q.rows) == 0 {
 		return q.err
@@ -125,8 +122,7 @@ func (q *Queue) Persist() error {
 	return nil
 }
 
-// Shrink frees what the file holds of rows that were emitted, if that is all or
-// much of it.
+// Shrink frees the space of emitted rows in the file if they are all or most of it.
 func (q *Queue) Shrink() error {
 	if q.err != nil {
 		return q.err
@@ -134,7 +130,7 @@ func (q *Queue) Shrink() error {
 	return q.fail(q.disk.shrink())
 }
 
-// Sync has the disk itself store what Persist wrote.
+// Sync flushes the file to disk.
 func (q *Queue) Sync() error {
 	if q.err != nil || q.disk.data == nil {
 		return q.err
@@ -142,9 +138,8 @@ func (q *Queue) Sync() error {
 	return q.fail(q.disk.data.Sync())
 }
 
-// Rest emits all rows that wait, in order, as if the lines without one had not
-// been announced.
-func (q *Queue) Rest() error {
+// Drain emits all waiting rows in order and skips lines without a row.
+func (q *Queue) Drain() error {
 	for line := range q.rows {
 		q.lines.Add(line)
 		q.last = max(q.last, line)
@@ -169,11 +164,11 @@ func (q *Queue) Rest() error {
 	return q.err
 }
 
-// Close closes the files. Rows that wait are lost, but for those in the file of
+// Close closes the files. It drops waiting rows, except those in the file of
 // Config.Path.
 func (q *Queue) Close() error { return q.disk.close() }
 
-// advance emits rows for as long as it is their turn.
+// advance emits rows while the next one is present.
 func (q *Queue) advance() error {
 	for q.err == nil && q.next != 0 {
 		row, ok := q.rows[q.next]
@@ -191,13 +186,13 @@ func (q *Queue) advance() error {
 		if err := q.cfg.Emit(row); err != nil {
 			return q.fail(err)
 		}
-		q.pass()
+		q.nextLine()
 	}
 	return q.err
 }
 
-// pass goes on to the next line that was announced.
-func (q *Queue) pass() {
+// nextLine moves on to the next announced line.
+func (q *Queue) nextLine() {
 	q.lines.Remove(q.next)
 	q.next, _ = q.lines.Next(q.next, q.last)
 }

@@ -11,14 +11,13 @@ import (
 	"testing"
 )
 
-// row returns what a row of that line may be: of any length, and never that of
-// another line.
+// row returns a row for the line: of any length, and different for each line.
 func row(line int64) string {
 	return fmt.Sprintf("%d %s\n", line, strings.Repeat("x", int(line*7919%301)))
 }
 
-// TestQueue has rows come in any order within a window, and lines that are
-// announced before or after their row.
+// TestQueue puts rows in any order within a window and announces lines before or after
+// their rows.
 func TestQueue(t *testing.T) {
 	for _, kind := range []string{"memory", "temporary file", "file"} {
 		t.Run(kind, func(t *testing.T) {
@@ -48,7 +47,7 @@ func TestQueue(t *testing.T) {
 				}
 			}
 			late := slices.Clone(lines)
-			for i := range late { // each up to 100 places early or late, and some very late
+			for i := range late { // up to 100 positions early or late, some very late
 				j := min(i+r.IntN(100), len(late)-1)
 				late[i], late[j] = late[j], late[i]
 			}
@@ -67,18 +66,18 @@ func TestQueue(t *testing.T) {
 					}
 				}
 				if q.memory > max(c.MaxMemory, 0) && c.MaxMemory > 0 {
-					t.Fatalf("%d octets in memory", q.memory)
+					t.Fatalf("%d bytes in memory", q.memory)
 				}
 			}
 			announce(len(lines))
 			if got.String() != want.String() {
-				t.Errorf("%d octets, want %d", got.Len(), want.Len())
+				t.Errorf("%d bytes, want %d", got.Len(), want.Len())
 			}
 			if q.Waiting() != 0 || q.memory != 0 || q.lines.Len() != 0 {
-				t.Errorf("%d rows wait, %d octets, %d lines", q.Waiting(), q.memory, q.lines.Len())
+				t.Errorf("%d waiting rows, %d bytes, %d lines", q.Waiting(), q.memory, q.lines.Len())
 			}
 			if err := q.Shrink(); err != nil || q.disk.size != 0 {
-				t.Errorf("%d octets in the file, %v", q.disk.size, err)
+				t.Errorf("%d bytes in the file, %v", q.disk.size, err)
 			}
 			left, err := os.ReadDir(c.Dir)
 			if err != nil || len(left) > 1 || len(left) == 1 && left[0].Name() != "rows" {
@@ -88,8 +87,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestRest: rows that wait for what never comes are emitted in order.
-func TestRest(t *testing.T) {
+// TestDrain emits waiting rows in order when a row never arrives.
+func TestDrain(t *testing.T) {
 	var got strings.Builder
 	q := NewQueue(Config{Dir: t.TempDir(), MaxMemory: 300, Emit: func(row []byte) error { got.Write(row); return nil }})
 	defer q.Close()
@@ -103,12 +102,12 @@ func TestRest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := q.Rest(); err != nil || got.String() != "1\n4\n5\n6\n8\n9\n20\n" {
+	if err := q.Drain(); err != nil || got.String() != "1\n4\n5\n6\n8\n9\n20\n" {
 		t.Errorf("%q, %v", got.String(), err)
 	}
 }
 
-// TestLoad goes on where another process was killed.
+// TestLoad resumes after another process was killed.
 func TestLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows")
 	if err := os.WriteFile(path, []byte("3\n5\n2\n"), 0o600); err != nil {
@@ -150,7 +149,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestCompact keeps what is waited for, in the file of that name.
+// TestCompact keeps waiting rows in the file of that name.
 func TestCompact(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows")
 	var got strings.Builder
@@ -185,8 +184,8 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// TestQueueMemory: however many rows wait for one, memory does not grow with
-// them. 400,000 rows of 100 octets wait here.
+// TestQueueMemory has 400,000 rows of 100 bytes wait for one row: memory must not grow
+// with them.
 func TestQueueMemory(t *testing.T) {
 	n := int64(0)
 	q := NewQueue(Config{Dir: t.TempDir(), MaxMemory: 1 << 20, Emit: func(row []byte) error { n += int64(len(row)); return nil }})
@@ -211,9 +210,9 @@ func TestQueueMemory(t *testing.T) {
 		}
 	}
 	if grown := int64(heap() - before); grown > 8<<20 {
-		t.Errorf("%d octets in memory for %d octets of rows", grown, lines*len(row))
+		t.Errorf("%d bytes in memory for %d bytes of rows", grown, lines*len(row))
 	}
 	if err := q.Put(1, row); err != nil || n != int64(lines*len(row)) {
-		t.Errorf("%d octets came out, %v", n, err)
+		t.Errorf("%d bytes emitted, %v", n, err)
 	}
 }

@@ -7,9 +7,9 @@ const (
 	pageWords = pageBits / 64
 )
 
-// A Set is a set of line numbers. It takes a bit for each line of the spans in
-// which some are in it and some are not, and next to nothing for spans that are
-// in it as a whole. The zero value is empty; negative numbers are never in it.
+// A Set is a set of line numbers. It takes one bit per line in ranges that it contains
+// partly, and almost no memory for ranges that it contains completely. The zero value
+// is empty. It never contains negative numbers.
 type Set struct {
 	pages map[int64]*page
 	n     int64
@@ -17,10 +17,10 @@ type Set struct {
 
 type page struct {
 	n     int
-	words *[pageWords]uint64 // nil: all are in it
+	words *[pageWords]uint64 // nil: contains the complete range
 }
 
-// Add puts a line into the set and reports whether it was not there before.
+// Add adds a line and reports whether the set did not contain it.
 func (s *Set) Add(line int64) bool {
 	if line < 0 {
 		return false
@@ -45,7 +45,7 @@ func (s *Set) Add(line int64) bool {
 	return true
 }
 
-// Remove takes a line out of the set and reports whether it was there.
+// Remove removes a line and reports whether the set contained it.
 func (s *Set) Remove(line int64) bool {
 	if !s.Has(line) {
 		return false
@@ -65,7 +65,7 @@ func (s *Set) Remove(line int64) bool {
 	return true
 }
 
-// Has reports whether a line is in the set.
+// Has reports whether the set contains a line.
 func (s *Set) Has(line int64) bool {
 	if line < 0 {
 		return false
@@ -74,10 +74,10 @@ func (s *Set) Has(line int64) bool {
 	return p != nil && (p.words == nil || p.words[line%pageBits/64]&(1<<(line%64)) != 0)
 }
 
-// Len returns how many lines are in the set.
+// Len returns the number of lines in the set.
 func (s *Set) Len() int64 { return s.n }
 
-// Next returns the first line in the set from `from` to `to`, both included.
+// Next returns the first line in the set between from and to, inclusive.
 func (s *Set) Next(from, to int64) (line int64, ok bool) {
 	for line = max(from, 0); line <= to; {
 		p := s.pages[line/pageBits]

@@ -47,7 +47,8 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestSetWhole: what is in it as a whole takes no memory, and comes out again.
+// TestSetWhole checks that complete ranges take no memory, and that lines can be
+// removed from them.
 func TestSetWhole(t *testing.T) {
 	var s Set
 	for line := range int64(2*pageBits + 10) {
@@ -82,6 +83,6 @@ func TestSetMemory(t *testing.T) {
 		}
 	}
 	if bytes > 2<<20 {
-		t.Errorf("%d octets", bytes)
+		t.Errorf("%d bytes", bytes)
 	}
 }

@@ -14,30 +14,29 @@ import (
 const (
 	// entrySize is the size of an index entry: offset and length of a row.
 	entrySize = 16
-	// defaultGarbage is how much must be of no use in the file before it is
-	// written anew.
+	// defaultGarbage is the amount of unused data from which the file is rewritten.
 	defaultGarbage = 64 << 20
-	// blockSize is how much is gathered before it is written.
+	// blockSize is the size from which the buffer is written.
 	blockSize = 256 << 10
 )
 
-// A store is the rows that wait on disk: in data, one after another. Where each
-// stands is in a temporary file, at entrySize × line, as an index in memory
-// would grow with what waits.
+// A store holds the waiting rows on disk: data has the concatenated rows. A temporary
+// file has their positions, at entrySize × line, since an index in memory would grow
+// with the number of rows.
 type store struct {
-	path    string // of data; empty: it is temporary
-	dir     string // of temporary files
-	garbage int64  // how much of it is borne
+	path    string // of data; empty: a temporary file
+	dir     string // for temporary files
+	garbage int64  // unused data to tolerate
 	data    *os.File
 	place   *os.File
 	size    int64 // of data
-	live    int64 // octets of it that are waited for
-	lines   Set   // whose rows are in data
-	last    int64 // the highest of them, ever
+	live    int64 // bytes of waiting rows in data
+	lines   Set   // with rows in data
+	last    int64 // highest line so far
 	buf     []byte
 }
 
-// open opens data if that has not been done.
+// open opens data on first use.
 func (s *store) open() (err error) {
 	switch {
 	case s.data != nil:
@@ -49,7 +48,7 @@ func (s *store) open() (err error) {
 	return err
 }
 
-// append writes rows at the end of data, in the order of their lines.
+// append writes rows at the end of data, in order of their lines.
 func (s *store) append(rows map[int64][]byte) error {
 	if err := s.open(); err != nil {
 		return err
@@ -73,13 +72,13 @@ func (s *store) append(rows map[int64][]byte) error {
 		}
 	}
 	err := flush()
-	if cap(s.buf) > 4*blockSize { // a huge row must not be held for good
+	if cap(s.buf) > 4*blockSize { // do not retain the memory of a huge row
 		s.buf = nil
 	}
 	return err
 }
 
-// index notes where the row of a line stands, which is at the end.
+// index records the position of a line's row, which is at the end of data.
 func (s *store) index(line, offset int64, n int) error {
 	if s.place == nil {
 		var err error
@@ -100,7 +99,7 @@ func (s *store) index(line, offset int64, n int) error {
 	return nil
 }
 
-// find returns where the row of a line stands.
+// find returns a reader over a line's stored row.
 func (s *store) find(line int64) (*io.SectionReader, error) {
 	var entry [entrySize]byte
 	if _, err := s.place.ReadAt(entry[:], line*entrySize); err != nil {
@@ -110,7 +109,7 @@ func (s *store) find(line int64) (*io.SectionReader, error) {
 	return io.NewSectionReader(s.data, int64(offset), int64(n)), nil
 }
 
-// take returns the row of a line and forgets it.
+// take removes the row of a line and returns it.
 func (s *store) take(line int64) ([]byte, error) {
 	at, err := s.find(line)
 	if err != nil {
@@ -125,7 +124,7 @@ func (s *store) take(line int64) ([]byte, error) {
 	return row, nil
 }
 
-// each calls f for the lines whose rows are there, in order.
+// each calls f for the lines with a row, in order.
 func (s *store) each(f func(line int64) error) error {
 	for line := int64(0); ; line++ {
 		var ok bool
@@ -138,8 +137,7 @@ func (s *store) each(f func(line int64) error) error {
 	}
 }
 
-// shrink empties data when nothing in it is waited for, and writes it anew when
-// most of it is not.
+// shrink truncates data if no row is waiting, and rewrites it if most of it is unused.
 func (s *store) shrink() error {
 	switch garbage := s.size - s.live; {
 	case garbage == 0:
@@ -153,8 +151,8 @@ func (s *store) shrink() error {
 	return s.compact()
 }
 
-// compact writes a new file with the rows that are waited for and puts it in
-// the place of data, so that who is killed on the way loses none.
+// compact writes the waiting rows to a new file and replaces data with it, so that no
+// row is lost if the process is killed.
 func (s *store) compact() (err error) {
 	old := *s
 	s.data, s.place, s.size, s.live, s.lines = nil, nil, 0, 0, Set{}
@@ -183,7 +181,7 @@ func (s *store) compact() (err error) {
 	if err != nil || s.path == "" {
 		return err
 	}
-	// Closed on both sides, or some systems refuse it.
+	// Some systems cannot rename open files.
 	if err = errors.Join(s.data.Close(), os.Rename(s.path+".new", s.path)); err == nil {
 		s.data = nil
 		err = s.open()
@@ -199,14 +197,14 @@ func (s *store) close() error {
 		}
 		errs = append(errs, f.Close())
 		if f != s.data || s.path == "" {
-			_ = os.Remove(f.Name()) // where it could not be done before
+			_ = os.Remove(f.Name()) // for systems that cannot remove open files
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// temporary returns a file that a process which is killed leaves behind on
-// systems only that can't remove open files.
+// temporary returns a temporary file. It is removed immediately where possible, so that
+// a killed process leaves nothing behind.
 func temporary(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".rdapq-*.tmp")
 	if err == nil {

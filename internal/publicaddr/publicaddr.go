@@ -1,12 +1,13 @@
-// Package publicaddr tells addresses that anybody may lead us to from those that
-// only this machine or its network can reach.
+// Package publicaddr distinguishes public addresses from those that only this machine
+// or its network can reach, which servers must not direct a client to. It must not
+// know of requests or connections.
 package publicaddr
 
 import "net/netip"
 
-// Is reports whether an address is one of unicast that is globally reachable by
-// the registries of special addresses (RFC 6890), also where it stands inside one
-// of IPv6. The zero Addr is none.
+// Is reports whether an address is a globally reachable unicast address according to
+// the registries of special addresses (RFC 6890). It also checks IPv4 addresses
+// embedded in IPv6. The zero Addr is not public.
 func Is(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if !a.IsGlobalUnicast() || a.IsPrivate() {
@@ -29,9 +30,8 @@ func Is(a netip.Addr) bool {
 	return true
 }
 
-// OfHost is what [Is] says of a host that is an address, as it stands in a URL.
-// A name is given the benefit of the doubt: what it leads to shows when it is
-// resolved.
+// OfHost applies [Is] to the host of a URL. A host name counts as public: its addresses
+// are checked when it is resolved.
 func OfHost(host string) (a netip.Addr, public bool) {
 	a, err := netip.ParseAddr(host)
 	return a, err != nil || Is(a)
@@ -41,7 +41,7 @@ var (
 	nat64     = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052
 	sixToFour = netip.MustParsePrefix("2002::/16")    // RFC 3056
 
-	// special are not globally reachable, and not known to netip as such.
+	// special lists prefixes that are not globally reachable and unknown to netip.
 	special = []netip.Prefix{
 		netip.MustParsePrefix("0.0.0.0/8"),
 		netip.MustParsePrefix("100.64.0.0/10"), // shared by carriers; metadata of some clouds

@@ -1,15 +1,17 @@
-// Package safetext holds the one table of characters that must not be printed as
-// they are: those that act on a terminal or on a line, that reorder text, and that
-// leave no trace in it.
+// Package safetext holds the only table of characters that must not be printed
+// unescaped: characters that control a terminal or a line, reorder text, or are
+// invisible. It must not know of formats, except for quoting in messages.
 package safetext
 
-import "unicode"
+import (
+	"unicode"
+	"unicode/utf8"
+)
 
-// Unsafe reports whether r acts instead of being seen, wherever it occurs: C0 and
-// C1 controls, line separators, bidirectional controls, noncharacters, and
-// characters that are blank or have no width (Unicode's default ignorable code
-// points and format characters). Variation selectors are left to [UnsafeAfter],
-// except those among the tags.
+// Unsafe reports whether r must not be printed in any context: C0 and C1 controls, line
+// separators, bidirectional controls, noncharacters, and characters that are blank or
+// have no width (Unicode's default ignorable code points and format characters).
+// [UnsafeAfter] covers variation selectors, except those among the tags.
 func Unsafe(r rune) bool {
 	switch {
 	case r < 0x20, 0x7f <= r && r <= 0x9f:
@@ -22,13 +24,13 @@ func Unsafe(r rune) bool {
 		return false
 	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0: // Hangul fillers: letters that are blank
 		return true
-	case r == 0x17b4, r == 0x17b5: // Khmer vowels that are never shown
+	case r == 0x17b4, r == 0x17b5: // Khmer vowels that are never displayed
 		return true
 	case r == 0x2028, r == 0x2029:
 		return true
-	case 0x2060 <= r && r <= 0x206f: // U+2065 is not assigned, and ignored like its neighbours
+	case 0x2060 <= r && r <= 0x206f: // U+2065 is unassigned and ignorable like its neighbours
 		return true
-	case 0xfff0 <= r && r <= 0xfffb: // not assigned and ignored, and interlinear annotation
+	case 0xfff0 <= r && r <= 0xfffb: // unassigned ignorable characters, and interlinear annotation
 		return true
 	case r&0xfffe == 0xfffe, 0xfdd0 <= r && r <= 0xfdef: // noncharacters
 		return true
@@ -38,11 +40,10 @@ func Unsafe(r rune) bool {
 	return unicode.Is(unicode.Cf, r) && !isVisibleFormat(r)
 }
 
-// UnsafeAfter reports whether r, which follows before in a text, must not be
-// printed as it is. before is 0 at the beginning of the text and after an escape. It
-// is [Unsafe] for all but variation selectors, which are safe after a character
-// that they select a form of: one after another, or after plain text, only carries
-// hidden data.
+// UnsafeAfter reports whether r must not be printed after before, which is 0 at the
+// beginning of the text and after an escape. It equals [Unsafe] except for variation
+// selectors: they are safe after a character of which they select a form. Elsewhere
+// they only carry hidden data.
 func UnsafeAfter(r, before rune) bool {
 	if IsSelector(r) {
 		return !selects(r, before)
@@ -55,8 +56,8 @@ func IsSelector(r rune) bool {
 	return 0xfe00 <= r && r <= 0xfe0f || 0xe0100 <= r && r <= 0xe01ef || 0x180b <= r && r <= 0x180f && r != 0x180e
 }
 
-// isVisibleFormat reports whether r is one of the format characters that are
-// drawn: number signs, year signs and verse marks written before digits.
+// isVisibleFormat reports whether r is a visible format character: number signs, year
+// signs and verse marks before digits.
 func isVisibleFormat(r rune) bool {
 	switch {
 	case 0x0600 <= r && r <= 0x0605, r == 0x06dd, r == 0x070f, r == 0x0890, r == 0x0891, r == 0x08e2:
@@ -67,7 +68,7 @@ func isVisibleFormat(r rune) bool {
 	return false
 }
 
-// selects reports whether the variation selector r has a character to select.
+// selects reports whether the variation selector r applies to before.
 func selects(r, before rune) bool {
 	switch {
 	case r == 0xfe0e, r == 0xfe0f:
@@ -81,4 +82,24 @@ func selects(r, before rune) bool {
 	default:
 		return before >= 0xa0 && unicode.In(before, unicode.L, unicode.S)
 	}
+}
+
+// IsBinary reports whether a body is not text: more than 10% of its first characters
+// are controls or not UTF-8.
+func IsBinary(body []byte) bool {
+	head := body[:min(len(body), 1024)]
+	bad, all := 0, 0
+	for i := 0; i < len(head); all++ {
+		r, n := utf8.DecodeRune(head[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			if len(head)-i >= utf8.UTFMax || len(head) == len(body) {
+				bad++
+			}
+		case r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' && r != 0x1b, r == 0x7f:
+			bad++
+		}
+		i += n
+	}
+	return bad*10 > all
 }

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Everything that Unicode says is ignored in display, controls and separators is
-// in the table, but for characters of Cf that are drawn.
+// TestUnsafe checks that the table contains all controls, separators and characters
+// that Unicode ignores in display, except visible ones of category Cf.
 func TestUnsafe(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		want := unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point) ||

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// MaxQuoted bounds what a message repeats of somebody else's text, in bytes.
+// MaxQuoted limits untrusted text in a message, in bytes.
 const MaxQuoted = 240
 
-// Quote makes text from outside fit for a message: quoted, on one line, short.
+// Quote returns untrusted text for a message: quoted, on one line, truncated.
 func Quote(s string) string { return `"` + Visible(s) + `"` }
 
-// Visible makes text from outside fit for a message without quoting it:
-// control, bidirectional and line-separating characters become escapes, white
-// space is folded, and the rest is cut off.
+// Visible returns untrusted text for a message without quotes: control, bidirectional
+// and line-separating characters become escapes, white space is folded, and long text
+// is truncated.
 func Visible(s string) string {
 	if isVisible(s) {
 		return s
@@ -45,8 +45,8 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// isVisible reports whether Visible has nothing to do: s is short, and words of
-// printable ASCII with one space between them.
+// isVisible reports whether Visible returns s unchanged: it is short, and words of
+// printable ASCII are separated by single spaces.
 func isVisible(s string) bool {
 	if len(s) > MaxQuoted {
 		return false

@@ -1,5 +1,5 @@
-// Package secret finds known secrets in text that a server sent or that a person
-// is to see: as they are, percent-encoded, and escaped as in JSON.
+// Package secret finds known secrets in responses and output: verbatim,
+// percent-encoded, and escaped as in JSON. It must not know where secrets come from.
 package secret
 
 import (
@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// MinLength is the length of a secret, in bytes, from which on it is looked for:
-// shorter ones are found in texts that have nothing to do with them.
+// MinLength is the minimum length of a secret, in bytes. Shorter ones would match
+// unrelated text.
 const MinLength = 8
 
-// Replacement stands in a text where a secret was.
+// Replacement replaces a secret in text.
 const Replacement = "REDACTED"
 
-// A Set is a number of known secrets. A nil Set knows none. It is safe for
-// concurrent use.
+// A Set is a set of known secrets. A nil Set is empty. It is safe for concurrent use.
 type Set struct {
 	forms    [][]byte // of all secrets, longest first
 	replacer *strings.Replacer
 }
 
-// NewSet returns a Set of those secrets that are long enough, nil if none is.
+// NewSet returns a Set of the secrets with at least MinLength bytes, or nil if there
+// are none.
 func NewSet(secrets []string) *Set {
 	seen := make(map[string]bool)
 	for _, s := range secrets {
@@ -56,7 +56,7 @@ func NewSet(secrets []string) *Set {
 	return s
 }
 
-// forms are the spellings of a secret.
+// forms returns the spellings of a secret.
 func forms(secret string) []string {
 	list := []string{secret}
 	for _, escaped := range []string{url.QueryEscape(secret), url.PathEscape(secret)} {
@@ -76,7 +76,7 @@ func forms(secret string) []string {
 	return list
 }
 
-// lowerHex writes the digits of percent-encoding in lower case.
+// lowerHex converts the digits of percent-encoding to lower case.
 func lowerHex(s string) string {
 	b := []byte(s)
 	for i := 0; i+2 < len(b); i++ {
@@ -88,12 +88,12 @@ func lowerHex(s string) string {
 	return string(b)
 }
 
-// In reports whether b has a secret in it.
+// In reports whether b contains a secret.
 func (s *Set) In(b []byte) bool {
 	return s != nil && slices.ContainsFunc(s.forms, func(form []byte) bool { return bytes.Contains(b, form) })
 }
 
-// InURL reports whether u has a secret in it, in any part and spelling.
+// InURL reports whether u contains a secret, in any part and spelling.
 func (s *Set) InURL(u *url.URL) bool {
 	if s == nil {
 		return false
@@ -110,8 +110,8 @@ func (s *Set) InURL(u *url.URL) bool {
 	return false
 }
 
-// Bytes returns b with each secret replaced, and whether there was one. It does
-// not write to b.
+// Bytes returns b with each secret replaced, and whether there was one. It does not
+// modify b.
 func (s *Set) Bytes(b []byte) (redacted []byte, found bool) {
 	if !s.In(b) {
 		return b, false
@@ -119,14 +119,13 @@ func (s *Set) Bytes(b []byte) (redacted []byte, found bool) {
 	return []byte(s.replacer.Replace(string(b))), true
 }
 
-// JSON is Bytes for a JSON text, in which any character of a secret may be
-// written as an escape.
+// JSON is like Bytes for JSON text, where any character of a secret may be escaped.
 func (s *Set) JSON(b []byte) (redacted []byte, found bool) {
 	if s == nil || bytes.IndexByte(b, '\\') < 0 {
 		return s.Bytes(b)
 	}
 	plain, at := unescape(b)
-	end := 0 // of what has been copied of b
+	end := 0 // of the copied part of b
 	for i := 0; i < len(plain); {
 		n := s.prefix(plain[i:])
 		if n == 0 {
@@ -144,7 +143,7 @@ func (s *Set) JSON(b []byte) (redacted []byte, found bool) {
 	return append(redacted, b[end:]...), true
 }
 
-// prefix returns the length of the secret that b begins with, 0 without one.
+// prefix returns the length of the secret at the start of b, 0 without one.
 func (s *Set) prefix(b []byte) int {
 	for _, form := range s.forms {
 		if bytes.HasPrefix(b, form) {
@@ -154,8 +153,8 @@ func (s *Set) prefix(b []byte) int {
 	return 0
 }
 
-// unescape returns a JSON text with the escapes in it resolved, and where each
-// byte of that stands in b. A last entry is the length of b.
+// unescape returns JSON text with its escapes resolved, and for each byte its offset in
+// b. The last offset is the length of b.
 func unescape(b []byte) (plain []byte, at []int) {
 	for i := 0; i < len(b); {
 		n := 1
@@ -175,8 +174,8 @@ func unescape(b []byte) (plain []byte, at []int) {
 	return plain, append(at, len(b))
 }
 
-// escapeLength returns how long the escape is that b begins with; a pair of
-// surrogates counts as one.
+// escapeLength returns the length of the escape at the start of b; a surrogate pair
+// counts as one.
 func escapeLength(b []byte) int {
 	unit := func(b []byte) bool { return len(b) >= 6 && b[0] == '\\' && b[1] == 'u' }
 	switch {
@@ -188,7 +187,7 @@ func escapeLength(b []byte) int {
 	return min(2, len(b))
 }
 
-// String is Bytes for a string.
+// String is like Bytes for a string.
 func (s *Set) String(text string) (redacted string, found bool) {
 	if s == nil {
 		return text, false
@@ -197,17 +196,17 @@ func (s *Set) String(text string) (redacted string, found bool) {
 	return redacted, redacted != text
 }
 
-// keyWords are in the names of query parameters whose values are secrets.
+// keyWords occur in the names of query parameters with secret values.
 var keyWords = []string{"key", "token", "auth", "pass", "pwd", "secret", "sig", "jwt", "session", "credential", "farv1_id"}
 
-// IsKey reports whether the value of a query parameter of that name is a secret.
+// IsKey reports whether query parameters of that name have secret values.
 func IsKey(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(keyWords, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// OfURL returns the secrets in a URL: the password, and the values of query
-// parameters that are named like keys.
+// OfURL returns the secrets in a URL: the password and the values of parameters for
+// which IsKey is true.
 func OfURL(u *url.URL) []string {
 	var list []string
 	if password, ok := u.User.Password(); ok {

@@ -28,7 +28,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// In JSON each character may be escaped.
+// TestJSON finds secrets whose characters are escaped in JSON.
 func TestJSON(t *testing.T) {
 	s := NewSet([]string{"s3cret/key\U0001f511"})
 	for _, spelled := range []string{
@@ -49,11 +49,11 @@ func TestJSON(t *testing.T) {
 func TestNilSet(t *testing.T) {
 	s := NewSet([]string{"short"})
 	if s != nil {
-		t.Fatal("a set of nothing")
+		t.Fatal("a Set without secrets is not nil")
 	}
 	u, _ := url.Parse("https://rdap.example/short")
 	if _, found := s.String("short"); found || s.In([]byte("short")) || s.InURL(u) {
-		t.Error("a nil Set knows a secret")
+		t.Error("a nil Set contains a secret")
 	}
 }
 

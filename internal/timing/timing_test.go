@@ -37,8 +37,8 @@ func TestStepsAddUp(t *testing.T) {
 		}
 	}
 	s := Steps{1, 2, 4, 8, 16, 32}
-	if s.Total() != 63 || s.Line() != 60 {
-		t.Errorf("total %d, line %d", s.Total(), s.Line())
+	if s.Total() != 63 || s.Network() != 60 {
+		t.Errorf("total %d, line %d", s.Total(), s.Network())
 	}
 }
 
