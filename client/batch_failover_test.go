@@ -9,6 +9,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/limit"
 )
 
 // TestBatchNextServer: what the first server of a service would be asked goes to
@@ -41,7 +42,7 @@ func TestLookupsShareRate(t *testing.T) {
 	ca := newCA(t)
 	s := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
 	per := 200 * time.Millisecond
-	a := newAsker(t, ca, client.Config{Resolver: urls{s.URL()}, Rates: map[string]client.Rate{s.Addr(): {N: 10, Per: per}}})
+	a := newAsker(t, ca, client.Config{Resolver: urls{s.URL()}, Rates: map[string]limit.Rate{s.Addr(): {N: 10, Per: per}}})
 	var wg sync.WaitGroup
 	for i := range 50 {
 		wg.Go(func() {
@@ -70,7 +71,7 @@ func TestBatchGroup(t *testing.T) {
 	a := newAsker(t, ca, client.Config{
 		Resolver: byTLD{"one": one.URL(), "two": two.URL()},
 		Groups:   map[string]string{one.Addr(): "both", two.Addr(): "both"},
-		Rates:    map[string]client.Rate{"both": {N: 10, Per: time.Hour}},
+		Rates:    map[string]limit.Rate{"both": {N: 10, Per: time.Hour}},
 	})
 	var texts []string
 	for i := range 10 {

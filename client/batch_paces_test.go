@@ -6,12 +6,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rdapq/rdapq/limit"
 )
 
 // TestEnginePublishedRate: never more than is published, and not much less.
 func TestEnginePublishedRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rates := map[string]Rate{"slow.example": {10, 3 * time.Second}}
+		rates := map[string]limit.Rate{"slow.example": {N: 10, Per: 3 * time.Second}}
 		e := run(t, Config{Rates: rates}, numbered(120, "slow", "fast"), after(20*time.Millisecond))
 		if v := e.verdicts(); v[Registered] != 120 {
 			t.Errorf("%v", v)
@@ -32,7 +34,7 @@ func TestEnginePublishedRate(t *testing.T) {
 // when to come back.
 func TestEngineMaxWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rates := map[string]Rate{"slow.example": {10, time.Hour}}
+		rates := map[string]limit.Rate{"slow.example": {N: 10, Per: time.Hour}}
 		e := run(t, Config{Rates: rates}, numbered(60, "slow", "fast"), after(20*time.Millisecond))
 		v := e.verdicts()
 		if v[Registered] != 40 || v[RateLimited] != 20 || len(e.asked["slow.example"]) != 10 {
@@ -53,7 +55,7 @@ func TestEngineMaxWait(t *testing.T) {
 // wait for it.
 func TestEngineDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newTestQueue(Config{Rates: map[string]Rate{"a.example": {1, time.Minute}}})
+		q := newTestQueue(Config{Rates: map[string]limit.Rate{"a.example": {N: 1, Per: time.Minute}}})
 		q.deadline = time.Now().Add(30 * time.Second)
 		close(q.hold)
 		q.add("https://a.example/", "1")

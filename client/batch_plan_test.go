@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/limit"
 )
 
 // fewZones knows three zones.
@@ -24,7 +25,7 @@ func (z fewZones) Resolve(ctx context.Context, q bootstrap.Question) (bootstrap.
 }
 
 func TestPlan(t *testing.T) {
-	c, err := New(Config{Resolver: fewZones{}, Rates: map[string]Rate{"two.example": {10, time.Minute}}, Jobs: 16})
+	c, err := New(Config{Resolver: fewZones{}, Rates: map[string]limit.Rate{"two.example": {N: 10, Per: time.Minute}}, Jobs: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func TestPlan(t *testing.T) {
 	}
 	want := []PlanServer{
 		{Server: "one.example", Lines: 1600, Queries: 1600, Time: 10500 * time.Millisecond}, // from 8 to 16 at a time
-		{Server: "two.example", Lines: 62, Queries: 62, Rate: Rate{10, time.Minute}, Time: 6 * time.Minute},
+		{Server: "two.example", Lines: 62, Queries: 62, Rate: limit.Rate{N: 10, Per: time.Minute}, Time: 6 * time.Minute},
 		{Server: "three.example", Lines: 1, Queries: 1, Time: planLatency},
 	}
 	if len(p.Servers) != len(want) {
@@ -100,10 +101,10 @@ func (f fourOnly) Capacity(origin string, demand int) int {
 // TestPlanKnown: a plan uses what is known from earlier runs: the time of a
 // response, the protocol, and limits that were learned.
 func TestPlanKnown(t *testing.T) {
-	store, now := NewBudgetMemory(), time.Now()
-	store.Add("one.example", Budget{Took: 20 * time.Millisecond, Measured: now})
-	store.Add("two.example", Budget{Took: 200 * time.Millisecond, Measured: now})
-	store.Add("three.example", Budget{Learned: Rate{20, 2 * time.Second}, Seen: now})
+	store, now := limit.NewMemory(), time.Now()
+	store.Add("one.example", limit.Budget{Took: 20 * time.Millisecond, Measured: now})
+	store.Add("two.example", limit.Budget{Took: 200 * time.Millisecond, Measured: now})
+	store.Add("three.example", limit.Budget{Learned: limit.Rate{N: 20, Per: 2 * time.Second}, Seen: now})
 	c, err := New(Config{Resolver: fewZones{}, Budgets: store, PerHost: 10, Transport: fourOnly{http.DefaultTransport, "https://two.example"}})
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +124,7 @@ func TestPlanKnown(t *testing.T) {
 	want := map[string]PlanServer{
 		"one.example":   {Latency: 20 * time.Millisecond, Time: 200 * time.Millisecond},
 		"two.example":   {Latency: 200 * time.Millisecond, Time: 5 * time.Second},
-		"three.example": {Rate: Rate{20, 2 * time.Second}, Time: 8 * time.Second},
+		"three.example": {Rate: limit.Rate{N: 20, Per: 2 * time.Second}, Time: 8 * time.Second},
 	}
 	for _, s := range p.Servers {
 		w := want[s.Server]

@@ -88,7 +88,7 @@ func (q *queue) timeLeft(l *hostQueue) float64 {
 func (h *host) spacing() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.known().interval()
+	return h.known().Interval()
 }
 
 // parkedHeap is a heap of parked lanes.

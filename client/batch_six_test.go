@@ -18,6 +18,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/limit"
 )
 
 // strict is a server that allows so many requests in a sliding span.
@@ -237,7 +238,7 @@ func TestLookupRate(t *testing.T) {
 	limited := rdaptest.Start(t, rdaptest.Config{CA: ca})
 	door := rdaptest.Start(t, rdaptest.Config{CA: ca})
 	door.On("*", rdaptest.Redirect(302, limited.URL()+"domain/alpha.example"))
-	rates := map[string]client.Rate{limited.Addr(): {N: 3, Per: time.Hour}}
+	rates := map[string]limit.Rate{limited.Addr(): {N: 3, Per: time.Hour}}
 	a := newAsker(t, ca, client.Config{Rates: rates, Resolver: byTLD{"one": limited.URL(), "two": door.URL()}})
 	for i, text := range []string{"a.one", "b.two", "c.one", "d.two", "e.one"} {
 		r := a.lookup(t, mustParse(t, "", text))
@@ -272,7 +273,7 @@ func TestBatchRedirectParks(t *testing.T) {
 		door.On(fmt.Sprintf("/domain/n%d.example", i), rdaptest.Redirect(302, fmt.Sprintf("%sdomain/n%d.example", limited.URL(), i)))
 	}
 	per := 300 * time.Millisecond
-	a := newAsker(t, ca, client.Config{Resolver: urls{door.URL()}, Rates: map[string]client.Rate{limited.Addr(): {N: 3, Per: per}}})
+	a := newAsker(t, ca, client.Config{Resolver: urls{door.URL()}, Rates: map[string]limit.Rate{limited.Addr(): {N: 3, Per: per}}})
 	var texts []string
 	for i := range 12 {
 		texts = append(texts, fmt.Sprintf("n%d.example", i))

@@ -5,19 +5,21 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/rdapq/rdapq/limit"
 )
 
-// A storeFront is between the hosts and a [BudgetStore] of the user, which it
+// A storeFront is between the hosts and a [limit.Store] of the user, which it
 // calls without any lock held: the store may be slow, and may call back into the
 // Client. What it knows is in memory, so that its own methods may be called under
 // the lock of a host.
 type storeFront struct {
-	store BudgetStore
+	store limit.Store
 
 	mu      sync.Mutex
-	known   map[string]Budget        // what the store is known to have, and what is to be added
+	known   map[string]limit.Budget  // what the store is known to have, and what is to be added
 	loading map[string]chan struct{} // names whose first Load has begun; closed when it has ended
-	pending map[string]Budget        // to be added to the store
+	pending map[string]limit.Budget  // to be added to the store
 	pumped  chan struct{}            // closed when nothing is pending; nil: nothing is
 	failed  error                    // the store panicked
 }
@@ -31,14 +33,14 @@ const storeFlush = 10 * time.Second
 
 // frontOf returns a store that hosts may call under their lock: those of this
 // package do no I/O in Load and Add.
-func frontOf(s BudgetStore) BudgetStore {
+func frontOf(s limit.Store) limit.Store {
 	switch s.(type) {
-	case *budgetMemory, *BudgetFile:
+	case *limit.Memory, *limit.File:
 		return s
 	}
 	return &storeFront{
-		store: s, known: make(map[string]Budget), loading: make(map[string]chan struct{}),
-		pending: make(map[string]Budget),
+		store: s, known: make(map[string]limit.Budget), loading: make(map[string]chan struct{}),
+		pending: make(map[string]limit.Budget),
 	}
 }
 
@@ -74,25 +76,25 @@ func (f *storeFront) prepare(name string) {
 	if b, ok := f.store.Load(name); ok {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.known[name] = b.merge(f.known[name], time.Now())
+		f.known[name] = b.Merge(f.known[name], time.Now())
 	}
 }
 
 // Load returns what is known.
-func (f *storeFront) Load(name string) (Budget, bool) {
+func (f *storeFront) Load(name string) (limit.Budget, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	b, ok := f.known[name]
-	return b.merge(Budget{}, time.Now()), ok
+	return b.Merge(limit.Budget{}, time.Now()), ok
 }
 
 // Add adds to what is known now, and to the store soon.
-func (f *storeFront) Add(name string, b Budget) {
+func (f *storeFront) Add(name string, b limit.Budget) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
-	f.known[name] = f.known[name].merge(b, now)
-	addBudget(f.pending, name, b, now)
+	f.known[name] = f.known[name].Merge(b, now)
+	limit.Merge(f.pending, name, b, now)
 	if f.pumped == nil {
 		f.pumped = make(chan struct{})
 		go f.pump()
@@ -115,27 +117,27 @@ func (f *storeFront) pump() {
 		b, ok = f.exchange(name, b)
 		f.mu.Lock()
 		if ok {
-			f.known[name] = b.merge(f.pending[name], time.Now())
+			f.known[name] = b.Merge(f.pending[name], time.Now())
 		}
 		f.mu.Unlock()
 	}
 }
 
-func anyOf(m map[string]Budget) (name string, b Budget, ok bool) {
+func anyOf(m map[string]limit.Budget) (name string, b limit.Budget, ok bool) {
 	for name, b := range m {
 		return name, b, true
 	}
-	return "", Budget{}, false
+	return "", limit.Budget{}, false
 }
 
 // exchange adds to the store, and returns what it has then. A store that panics
 // must not end the program from a goroutine that the caller does not know.
-func (f *storeFront) exchange(name string, b Budget) (all Budget, ok bool) {
+func (f *storeFront) exchange(name string, b limit.Budget) (all limit.Budget, ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			f.failed = fmt.Errorf("the BudgetStore panicked: %v", v)
+			f.failed = fmt.Errorf("the limit.Store panicked: %v", v)
 		}
 	}()
 	f.store.Add(name, b)
@@ -153,7 +155,7 @@ func (f *storeFront) Flush() error {
 		select {
 		case <-pumped:
 		case <-timer.C:
-			return errors.New("the BudgetStore did not return in time")
+			return errors.New("the limit.Store did not return in time")
 		}
 	}
 	f.mu.Lock()

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rdapq/rdapq/limit"
 )
 
 // A host is what the Client knows of one server, or one group of hosts: whether
@@ -12,7 +14,7 @@ import (
 type host struct {
 	id    int64 // of this host and no other of its Client
 	name  string
-	store BudgetStore
+	store limit.Store
 
 	adaptive adaptive                 // its limit may be read without mu
 	origins  atomic.Pointer[[]string] // see addOrigin
@@ -23,14 +25,14 @@ type host struct {
 	mu       sync.Mutex
 	breaker  breaker
 	window   window
-	rate     Rate // published, configured or stated by the server; zero: none
-	fixed    bool // rate is published or configured: the server teaches us no other
+	rate     limit.Rate // published, configured or stated by the server; zero: none
+	fixed    bool       // rate is published or configured: the server teaches us no other
 	learned  time.Time
 	quota    *quota        // learned from refusals; nil: none
 	era      int           // counts quotas: a request belongs to the one that granted it
 	counting int           // requests in flight that the quota granted
 	told     bool          // the store knows of the quota, and what was used of it
-	mine     []Use         // uses of the last span, as the store has them
+	mine     []limit.Usage // uses of the last span, as the store has them
 	trial    trial         // of what a refusal means
 	seek     *seek         // a quota whose span is not known yet; nil: none
 	undo     *undo         // what the last refusals changed; nil: that is certain
@@ -89,10 +91,8 @@ type seek struct {
 
 // Bounds of what is believed and done about throttling.
 const (
-	maxPause     = 24 * time.Hour  // asked for by a server
 	pauseBase    = time.Second     // without its word: so long, doubled each time
 	pauseMost    = time.Minute     // at most
-	learnedFor   = time.Hour       // how long a learned limit holds
 	forgetAfter  = 5 * time.Minute // of silence: earlier requests have no bearing on a limit
 	unratedGrain = 50 * time.Millisecond
 
@@ -243,7 +243,7 @@ func (h *host) admit(now time.Time, p pass) ticket {
 }
 
 func (h *host) withinQuota(now time.Time, p pass) ticket {
-	if now.Sub(h.learned) > learnedFor {
+	if now.Sub(h.learned) > limit.LearnedFor {
 		h.forget()
 		return ticket{grant: granted}
 	}
@@ -259,7 +259,7 @@ func (h *host) withinQuota(now time.Time, p pass) ticket {
 }
 
 func (h *host) withinRate(now time.Time, p pass) ticket {
-	if !h.fixed && !h.rate.IsZero() && now.Sub(h.learned) > learnedFor {
+	if !h.fixed && !h.rate.IsZero() && now.Sub(h.learned) > limit.LearnedFor {
 		h.forget()
 	}
 	if h.rate.IsZero() {
@@ -344,7 +344,7 @@ type sample struct {
 	waited     time.Duration // for a connection, before the request was sent
 	status     int           // of the response
 	retryAfter time.Duration // of throttled
-	stated     Rate          // a limit that the answer speaks of
+	stated     limit.Rate    // a limit that the answer speaks of
 	cause      *Error        // of what failed
 }
 
@@ -440,9 +440,9 @@ func jitter(base, most time.Duration, repetition int) time.Duration {
 }
 
 // known is the limit that is kept to; zero: none.
-func (h *host) known() Rate {
+func (h *host) known() limit.Rate {
 	if h.quota != nil {
-		return Rate{N: h.quota.n, Per: h.quota.span}
+		return limit.Rate{N: h.quota.n, Per: h.quota.span}
 	}
 	return h.rate
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rdapq/rdapq/limit"
 )
 
 func testHost(cfg Config) *host {
@@ -45,7 +47,7 @@ func TestHostMaxWait(t *testing.T) {
 		}{
 			{2 * time.Second, inBatch, later, 2 * time.Second},
 			{time.Hour, inBatch, givenUpLimit, time.Hour},
-			{365 * 24 * time.Hour, inBatch, givenUpLimit, maxPause},
+			{365 * 24 * time.Hour, inBatch, givenUpLimit, limit.MaxPause},
 			{2 * time.Second, pass{single: true, maxWait: DefaultMaxWait}, later, 2 * time.Second},
 			// A single lookup asks again when it has waited as long as it may.
 			{time.Hour, pass{single: true, maxWait: DefaultMaxWait}, later, DefaultMaxWait},
@@ -72,20 +74,20 @@ func TestHostMaxWait(t *testing.T) {
 func TestHostsConfig(t *testing.T) {
 	hs := newHosts(Config{
 		Groups: map[string]string{"A.Example": "one", "b.example:443": "one", "rdap.org": "two", "c.example": "three"},
-		Rates:  map[string]Rate{"b.example": {5, time.Second}, "a.example": {7, time.Second}, "rdap.lacnic.net": {}, "three": {1, time.Hour}, "c.example": {9, time.Second}},
+		Rates:  map[string]limit.Rate{"b.example": {N: 5, Per: time.Second}, "a.example": {N: 7, Per: time.Second}, "rdap.lacnic.net": {}, "three": {N: 1, Per: time.Hour}, "c.example": {N: 9, Per: time.Second}},
 	}.withDefaults())
 	for host, want := range map[string]struct {
 		name string
-		rate Rate
+		rate limit.Rate
 	}{
-		"a.example":           {"one", Rate{5, time.Second}}, // the stricter of its hosts
-		"b.example":           {"one", Rate{5, time.Second}},
-		"rdap.org":            {"two", Rate{10, 10 * time.Second}},
-		"c.example":           {"three", Rate{1, time.Hour}}, // what is said of the group
-		"rdap.centralnic.com": {"rdap.centralnic.com", Rate{1800, 15 * time.Minute}},
-		"rdap.lacnic.net":     {"rdap.lacnic.net", Rate{}},
-		"rdap.org:8443":       {"two", Rate{10, 10 * time.Second}},
-		"other.example:1":     {"other.example:1", Rate{}},
+		"a.example":           {"one", limit.Rate{N: 5, Per: time.Second}}, // the stricter of its hosts
+		"b.example":           {"one", limit.Rate{N: 5, Per: time.Second}},
+		"rdap.org":            {"two", limit.Rate{N: 10, Per: 10 * time.Second}},
+		"c.example":           {"three", limit.Rate{N: 1, Per: time.Hour}}, // what is said of the group
+		"rdap.centralnic.com": {"rdap.centralnic.com", limit.Rate{N: 1800, Per: 15 * time.Minute}},
+		"rdap.lacnic.net":     {"rdap.lacnic.net", limit.Rate{}},
+		"rdap.org:8443":       {"two", limit.Rate{N: 10, Per: 10 * time.Second}},
+		"other.example:1":     {"other.example:1", limit.Rate{}},
 	} {
 		h := hs.at(&url.URL{Scheme: "https", Host: host})
 		if h.name != want.name || h.rate != want.rate {

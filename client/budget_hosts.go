@@ -12,14 +12,15 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/internal/weburl"
+	"github.com/rdapq/rdapq/limit"
 )
 
 // hosts are the servers that a Client has to do with.
 type hosts struct {
-	start, most int               // of a limit on lookups at once
-	groups      map[string]string // host to group
-	rates       map[string]Rate   // what holds whatever servers say
-	store       BudgetStore
+	start, most int                   // of a limit on lookups at once
+	groups      map[string]string     // host to group
+	rates       map[string]limit.Rate // what holds whatever servers say
+	store       limit.Store
 
 	mu     sync.Mutex
 	byName map[string]*host
@@ -40,7 +41,7 @@ const (
 
 func newHosts(cfg Config) *hosts {
 	hs := &hosts{
-		groups: make(map[string]string), rates: make(map[string]Rate),
+		groups: make(map[string]string), rates: make(map[string]limit.Rate),
 		store: cfg.Budgets, byName: make(map[string]*host), sweep: maxNewHosts,
 	}
 	hs.start, hs.most = DefaultPerHost, min(maxAdaptive, max(cfg.Jobs, DefaultPerHost))
@@ -50,7 +51,7 @@ func newHosts(cfg Config) *hosts {
 	for name, group := range cfg.Groups {
 		hs.groups[hostKey(name)] = group
 	}
-	for name, r := range BuiltinRates() {
+	for name, r := range limit.Builtin() {
 		hs.rates[name] = r
 	}
 	for name, r := range cfg.Rates {
@@ -62,24 +63,16 @@ func newHosts(cfg Config) *hosts {
 		if _, said := cfg.Rates[group]; !ok || said || r.IsZero() {
 			continue
 		}
-		if old, ok := hs.rates[group]; !ok || r.interval() > old.interval() {
+		if old, ok := hs.rates[group]; !ok || r.Interval() > old.Interval() {
 			hs.rates[group] = r
 		}
 	}
 	if hs.store == nil {
-		hs.store = newBudgetMemory()
+		hs.store = limit.NewMemory()
 	}
 	hs.store = frontOf(hs.store)
 	hs.expect(cfg)
 	return hs
-}
-
-// interval is the time between two requests if they are spread out evenly.
-func (r Rate) interval() time.Duration {
-	if r.IsZero() {
-		return 0
-	}
-	return r.Per / time.Duration(r.N)
 }
 
 // hostKey spells what a user calls a host as origin does.
@@ -184,7 +177,7 @@ func (h *host) recall() {
 
 // recalled is the quota that a store knows of. The search for its span goes on
 // where it was.
-func recalled(b Budget, now time.Time) *quota {
+func recalled(b limit.Budget, now time.Time) *quota {
 	q := &quota{n: b.Learned.N, span: b.Learned.Per, low: min(b.Least, b.Learned.Per), confirmed: true, pause: b.Penalty, testAt: now}
 	if q.low == 0 && q.costly() {
 		q.streak = 1 // tests passed, or it would be longer

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/rdapq/rdapq/limit"
 )
 
 // count notes that a request has ended that counts against a limit.
@@ -60,8 +62,8 @@ func (h *host) tell() {
 	if h.pending.n == 0 {
 		return
 	}
-	u := Use{At: h.pending.to, N: h.pending.n}
-	h.store.Add(h.name, Budget{Used: []Use{u}})
+	u := limit.Usage{At: h.pending.to, N: h.pending.n}
+	h.store.Add(h.name, limit.Budget{Used: []limit.Usage{u}})
 	h.pending.n = 0
 	b, ok := h.store.Load(h.name)
 	if !ok {
@@ -70,7 +72,7 @@ func (h *host) tell() {
 	h.extend(b.Until, b.Paused)
 	per := h.window.grain * windowGrains
 	h.mine = append(h.mine, u)
-	h.mine = slices.DeleteFunc(h.mine, func(u Use) bool { return h.pending.to.Sub(u.At) >= per })
+	h.mine = slices.DeleteFunc(h.mine, func(u limit.Usage) bool { return h.pending.to.Sub(u.At) >= per })
 	known, mine := usedWithin(b.Used, h.pending.to, per), usedWithin(h.mine, h.pending.to, per)
 	if known > mine+max(2, mine/16) { // the store may have joined some of ours
 		h.window.replace(b.Used)
@@ -87,12 +89,12 @@ const tookSamples = 4
 func (h *host) tellTook(now time.Time) {
 	if a := &h.adaptive; a.samples >= tookSamples && a.samples > h.measured {
 		h.measured = a.samples
-		h.store.Add(h.name, Budget{Took: a.recent, Measured: now})
+		h.store.Add(h.name, limit.Budget{Took: a.recent, Measured: now})
 	}
 }
 
 // usedWithin counts the requests in the span before a time.
-func usedWithin(uses []Use, at time.Time, per time.Duration) (n int) {
+func usedWithin(uses []limit.Usage, at time.Time, per time.Duration) (n int) {
 	for _, u := range uses {
 		if at.Sub(u.At) < per {
 			n += u.N
@@ -152,14 +154,14 @@ func (h *host) settle(s sample) {
 		q.span, q.low = pause, k.last.Sub(k.first)
 		q.n = h.history.since(k.first.Add(-pause)) - h.history.since(s.ticket.at)
 	}
-	if q.n > 0 && q.span <= maxRatePer {
+	if q.n > 0 && q.span <= limit.MaxPer {
 		h.limit(q, s.now)
 	}
 }
 
 // limit makes q the limit of the host, which counts what was accepted before.
 func (h *host) limit(q *quota, now time.Time) {
-	h.quota, h.learned, h.rate = q, now, Rate{}
+	h.quota, h.learned, h.rate = q, now, limit.Rate{}
 	h.era++
 	h.counting, h.told = 0, false
 	h.quota.bound = now
@@ -177,9 +179,9 @@ func (h *host) limit(q *quota, now time.Time) {
 // forget drops what was learned.
 func (h *host) forget() {
 	if h.told {
-		h.store.Add(h.name, Budget{Seen: time.Now()})
+		h.store.Add(h.name, limit.Budget{Seen: time.Now()})
 	}
-	h.quota, h.rate = nil, Rate{}
+	h.quota, h.rate = nil, limit.Rate{}
 	h.era++
 	h.counting, h.told = 0, false
 	h.window.grain = unratedGrain
@@ -191,7 +193,7 @@ func (h *host) forget() {
 // keep stores a learned limit.
 func (h *host) keep(now time.Time) {
 	h.learned = now
-	b := Budget{Learned: Rate{N: h.quota.n, Per: h.quota.span}, Seen: now, Least: h.quota.low}
+	b := limit.Budget{Learned: limit.Rate{N: h.quota.n, Per: h.quota.span}, Seen: now, Least: h.quota.low}
 	if h.quota.costly() {
 		b.Penalty = h.quota.pause
 	}
@@ -236,7 +238,7 @@ func (h *host) refused(s sample) {
 	} else {
 		h.count(s)
 	}
-	wait := min(max(s.retryAfter, 0), maxPause)
+	wait := min(max(s.retryAfter, 0), limit.MaxPause)
 	if !s.ticket.at.After(h.lastThrottle) {
 		// It was sent before the pause: it says nothing new, but perhaps a later time.
 		if h.undo != nil && s.ticket.at.After(h.undo.sent) {
@@ -369,7 +371,7 @@ func (h *host) discover(first time.Time, s sample, wait time.Duration) {
 	} else {
 		q.n, q.low = h.history.since(first.Add(-q.span)), 0
 	}
-	if q.n > 0 && q.span <= maxRatePer {
+	if q.n > 0 && q.span <= limit.MaxPer {
 		h.limit(q, s.now)
 	}
 }
@@ -404,7 +406,7 @@ func backOff(throttles int) time.Duration {
 func (h *host) pause(now time.Time, d time.Duration) {
 	if until := now.Add(d); d > 0 && until.After(h.until) {
 		h.until, h.paused = until, now
-		h.store.Add(h.name, Budget{Until: until, Paused: now})
+		h.store.Add(h.name, limit.Budget{Until: until, Paused: now})
 	}
 }
 
@@ -419,5 +421,5 @@ func (h *host) state(s sample) {
 	h.era++
 	h.rate, h.window.grain = s.stated, s.stated.Per/windowGrains
 	h.mine = h.window.used()
-	h.store.Add(h.name, Budget{Learned: s.stated, Seen: s.now, Used: h.mine})
+	h.store.Add(h.name, limit.Budget{Learned: s.stated, Seen: s.now, Used: h.mine})
 }

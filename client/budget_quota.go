@@ -3,6 +3,8 @@ package client
 import (
 	"math"
 	"time"
+
+	"github.com/rdapq/rdapq/limit"
 )
 
 // A quota is a limit that was learned from a server's refusals: n requests are
@@ -72,7 +74,7 @@ func (q *quota) slack(span time.Duration) time.Duration {
 	return slack(span)
 }
 
-func (q *quota) rate() Rate { return Rate{N: q.n, Per: q.span + q.slack(q.span)} }
+func (q *quota) rate() limit.Rate { return limit.Rate{N: q.n, Per: q.span + q.slack(q.span)} }
 
 // interval is the time between two requests that are sent at the quota's pace.
 func (q *quota) interval() time.Duration {
@@ -109,7 +111,7 @@ func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, a
 		if q.trying > q.passed/4 {
 			return false, false, time.Time{}
 		}
-		free, then := w.within(now, Rate{N: q.n, Per: q.test + q.slack(q.test)})
+		free, then := w.within(now, limit.Rate{N: q.n, Per: q.test + q.slack(q.test)})
 		if free > 0 {
 			then = q.slot
 			if !then.After(now) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rdapq/rdapq/limit"
 )
 
 // A rule is how a simulated server limits requests: it decides about one that
@@ -312,7 +314,7 @@ func TestQuotaPenalty(t *testing.T) {
 		{silent, [2]time.Duration{210 * time.Second, 210 * time.Second}, [2]int{25, 25}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			store := NewBudgetMemory()
+			store := limit.NewMemory()
 			r := penalty(fixedWindow(20, 2*time.Second, false, silent), 15*time.Second, tt.wait)
 			for run := range 2 {
 				h := testHost(Config{Budgets: store})
@@ -375,7 +377,7 @@ func TestQuotaStored(t *testing.T) {
 		{"60 in 6 s, silent", fixedWindow(60, 6*time.Second, false, silent), 200, 18 * time.Second, [2]float64{1.5, 1.25}, [2]int{20, 5}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			store := NewBudgetMemory()
+			store := limit.NewMemory()
 			for run := range 2 {
 				h := testHost(Config{Budgets: store})
 				s := &simulation{h: h, rule: tt.rule, latency: 50 * time.Millisecond, lines: tt.lines}
@@ -396,7 +398,7 @@ func TestIsolatedRefusals(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			took := map[float64]time.Duration{}
 			for _, share := range []float64{0, 0.004, 0.01} {
-				store := NewBudgetMemory()
+				store := limit.NewMemory()
 				random := rand.New(rand.NewPCG(seed, 4))
 				chance := func(time.Time) (bool, time.Duration) { return random.Float64() >= share, time.Second }
 				h := testHost(Config{Jobs: 512, Budgets: store})

@@ -4,9 +4,11 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/rdapq/rdapq/internal/weburl"
+	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -150,7 +152,7 @@ func (a *attempt) report(r *Result) {
 		// make it pass for dead.
 		s.effect = withdrawn
 	case r.Verdict == RateLimited:
-		s.effect, s.retryAfter, s.stated = throttled, r.Err.RetryAfter, statedLimit(rdap.ReadErrorBody(r.Raw))
+		s.effect, s.retryAfter, s.stated = throttled, r.Err.RetryAfter, statedLimit(r)
 	case r.Status == 0, r.brokeOff():
 		s.effect = unreachable
 	case isOutageStatus(r.Status):
@@ -203,11 +205,18 @@ func (a *attempt) observe(s sample) (tooMany bool) {
 }
 
 // stated is a limit that a server speaks of in its first answer.
-func (a *attempt) stated(r *Result) Rate {
+func (a *attempt) stated(r *Result) limit.Rate {
 	if !a.at.firstAnswer() {
-		return Rate{}
+		return limit.Rate{}
 	}
-	return statedLimit(rdap.ReadErrorBody(r.Raw))
+	return statedLimit(r)
+}
+
+// statedLimit returns the limit that the error body or the notices of a response
+// state.
+func statedLimit(r *Result) limit.Rate {
+	b := rdap.ReadErrorBody(r.Raw)
+	return limit.Stated(slices.Concat([]string{b.Title}, b.Description, b.Notices)...)
 }
 
 // latency is the time to an answer; 0 where it has the set-up of a connection in

@@ -1,6 +1,10 @@
 package client
 
-import "time"
+import (
+	"time"
+
+	"github.com/rdapq/rdapq/limit"
+)
 
 // A window counts the requests to one server over a sliding span of time.
 //
@@ -45,7 +49,7 @@ func (w *window) unsent() { w.flying-- }
 
 // free returns how many more requests r allows now, and if it allows none, when
 // it will: the zero time if that depends on answers still to come.
-func (w *window) free(now time.Time, r Rate) (n int, at time.Time) {
+func (w *window) free(now time.Time, r limit.Rate) (n int, at time.Time) {
 	w.grain = r.Per / windowGrains
 	w.expire(now, r.Per)
 	if n = r.N - w.flying - w.total; n > 0 {
@@ -61,7 +65,7 @@ func (w *window) free(now time.Time, r Rate) (n int, at time.Time) {
 }
 
 // within is free for a shorter span than the window is kept for.
-func (w *window) within(now time.Time, r Rate) (n int, at time.Time) {
+func (w *window) within(now time.Time, r limit.Rate) (n int, at time.Time) {
 	n = r.N - w.flying
 	for i := len(w.uses) - 1; i >= 0 && now.Sub(w.uses[i].to) < r.Per; i-- {
 		if n -= w.uses[i].n; n <= 0 {
@@ -110,7 +114,7 @@ func (w *window) expire(now time.Time, per time.Duration) {
 }
 
 // replace takes over what a store knows to have been used.
-func (w *window) replace(used []Use) {
+func (w *window) replace(used []limit.Usage) {
 	w.uses, w.total = w.uses[:0], 0
 	for _, u := range used {
 		w.uses = append(w.uses, span{u.At, u.At, u.N})
@@ -125,10 +129,10 @@ func (w *window) add(at time.Time, n int) {
 }
 
 // used returns the uses of the window for a store.
-func (w *window) used() []Use {
-	uses := make([]Use, 0, len(w.uses))
+func (w *window) used() []limit.Usage {
+	uses := make([]limit.Usage, 0, len(w.uses))
 	for _, u := range w.uses {
-		uses = append(uses, Use{At: u.to, N: u.n})
+		uses = append(uses, limit.Usage{At: u.to, N: u.n})
 	}
 	return uses
 }

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/rdapq/rdapq/limit"
 )
 
 // TestWindow plays a client that asks as soon as it may, and a server that
 // counts a request somewhere between sending and answer.
 func TestWindow(t *testing.T) {
-	for _, rate := range []Rate{{1, time.Second}, {10, 3 * time.Second}, {100, time.Minute}, {1800, 15 * time.Minute}, {7, 100 * time.Millisecond}} {
+	for _, rate := range []limit.Rate{{N: 1, Per: time.Second}, {N: 10, Per: 3 * time.Second}, {N: 100, Per: time.Minute}, {N: 1800, Per: 15 * time.Minute}, {N: 7, Per: 100 * time.Millisecond}} {
 		random := rand.New(rand.NewPCG(1, uint64(rate.N)))
 		var w window
 		now := time.Unix(1_700_000_000, 0)
@@ -64,7 +66,7 @@ func TestWindow(t *testing.T) {
 // it was sent.
 func TestWindowMove(t *testing.T) {
 	w := window{grain: 10 * time.Millisecond}
-	granted, rate := time.Unix(1_700_000_000, 0), Rate{2, time.Second}
+	granted, rate := time.Unix(1_700_000_000, 0), limit.Rate{N: 2, Per: time.Second}
 	for range 2 {
 		w.spend(granted)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/limit"
 )
 
 func TestConfigCheck(t *testing.T) {
@@ -25,7 +26,7 @@ func TestConfigCheck(t *testing.T) {
 		{"", client.Config{
 			Cache: client.CacheAll, Referral: client.ReferralRegistrar, Related: client.Relations(),
 			Languages: []string{"de-AT", "en"}, UserAgent: "registrar/1 (ops@registrar.example)",
-			Rates:         map[string]client.Rate{"rdap.example": {}, "rdap.example.net": {N: 1, Per: time.Second}},
+			Rates:         map[string]limit.Rate{"rdap.example": {}, "rdap.example.net": {N: 1, Per: time.Second}},
 			RegistrarURLs: map[string]string{"9999": "https://rdap.example/", "9998": ""},
 			Search:        client.SearchConfig{SearchOptions: client.SearchOptions{Sort: "name:d", FieldSet: "brief"}},
 		}},
@@ -37,7 +38,7 @@ func TestConfigCheck(t *testing.T) {
 		{"Languages", client.Config{Languages: []string{"en;q=1"}}},
 		{"Languages", client.Config{Languages: []string{"de,en"}}},
 		{"Search", client.Config{Search: client.SearchConfig{SearchOptions: client.SearchOptions{FieldSet: "&"}}}},
-		{"Rates", client.Config{Rates: map[string]client.Rate{"rdap.example": {N: 100}}}},
+		{"Rates", client.Config{Rates: map[string]limit.Rate{"rdap.example": {N: 100}}}},
 		{"RegistrarURLs", client.Config{RegistrarURLs: map[string]string{"9999": "rdap.example"}}},
 		{"Credentials", credential("https://rdap.example", nil)},
 		{"Credentials", credential("https://rdap.example", &client.Credential{Scheme: "ntlm", Secret: secret})},

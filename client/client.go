@@ -115,7 +115,7 @@ var ErrClosed = errors.New("client: closed")
 // come to their end as with [Client.Drain], lookups that wait end at once, and
 // nothing more is asked, now or later: what is not asked is [CodeCanceled], with
 // an error that wraps [ErrClosed]. So are requests under way if the connections are
-// the Client's own. A Transport, Resolver or BudgetStore given in the [Config] is
+// the Client's own. A Transport, Resolver or Store of limits given in the [Config] is
 // left alone, and requests under way on that Transport go on to their end; redirects
 // that they lead to are not followed.
 //

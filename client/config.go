@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/internal/weburl"
+	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/pool"
 	"github.com/rdapq/rdapq/rdap"
 	"golang.org/x/net/http/httpproxy"
@@ -88,14 +89,14 @@ type Config struct {
 	// the group as a whole.
 	Groups map[string]string
 
-	// Rates limits requests to hosts, or to groups by their name. They replace
-	// those of BuiltinRates and what servers make known; a zero Rate there means
-	// no limit. See ParseRate.
-	Rates map[string]Rate
+	// Rates limits the requests to hosts, or to groups by their name. Its entries
+	// replace those of limit.Builtin and the limits that responses show. A zero Rate
+	// means no limit.
+	Rates map[string]limit.Rate
 
-	// Budgets keeps what is known of limits between runs. Nil means the memory
-	// of this Client. It stays the caller's.
-	Budgets BudgetStore
+	// Budgets stores what was learned of limits, for later runs and other Clients.
+	// Nil means that this Client keeps it in memory. The caller closes the store.
+	Budgets limit.Store
 
 	// MaxWait bounds how long a lookup waits for a server that limits requests;
 	// what would have to wait longer ends as RateLimited at once, with the time
@@ -264,7 +265,7 @@ func (c Config) check() error {
 		return fmt.Errorf("client: Search: %w", err)
 	}
 	for host, r := range c.Rates {
-		if r.IsZero() && r != (Rate{}) {
+		if r.IsZero() && r != (limit.Rate{}) {
 			return bad("Rates", "%d requests in %v are no rate of %s", r.N, r.Per, host)
 		}
 	}

@@ -148,3 +148,15 @@ func (r *Result) warn(code WarningCode, message string) {
 
 // String returns the message.
 func (w Warning) String() string { return w.Message }
+
+// shortSpan formats a duration without the zero parts of Duration.String.
+func shortSpan(d time.Duration) string {
+	s := d.String()
+	if cut, ok := strings.CutSuffix(s, "m0s"); ok {
+		s = cut + "m"
+	}
+	if cut, ok := strings.CutSuffix(s, "h0m"); ok {
+		s = cut + "h"
+	}
+	return s
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -203,7 +204,7 @@ func TestNoticeOfLimit(t *testing.T) {
 	if r.Verdict != client.RateLimited || !strings.Contains(r.Err.Message, "Rate limit: 10 per minute") {
 		t.Errorf("%s: %v", describe(r), r.Err)
 	}
-	if p := a.Progress(); p.Servers[0].Rate != (client.Rate{N: 10, Per: time.Minute}) {
+	if p := a.Progress(); p.Servers[0].Rate != (limit.Rate{N: 10, Per: time.Minute}) {
 		t.Errorf("%+v", p.Servers)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rdapq/rdapq/limit"
 )
 
 // A Plan is what a Batch of the same inputs would do.
@@ -40,10 +42,10 @@ type PlanZone struct {
 
 // A PlanServer is what one server, or one group of hosts, would be asked.
 type PlanServer struct {
-	Server  string // host, or name of the group
-	Lines   int64  // inputs
-	Queries int64  // of them, those that are sent: all
-	Rate    Rate   // the limit that is kept to; zero: none known
+	Server  string     // host, or name of the group
+	Lines   int64      // inputs
+	Queries int64      // of them, those that are sent: all
+	Rate    limit.Rate // the limit that is kept to; zero: none known
 	// Latency is the time of a response as measured in an earlier run; zero: not
 	// known, and Plan.Latency is assumed.
 	Latency time.Duration
@@ -176,7 +178,7 @@ func (p *planner) finish() *Plan {
 
 // estimate is how long so many queries take, with the limit that they keep to and
 // the time of a response if that is known.
-func (h *host) estimate(queries int64, start, most int) (Rate, time.Duration, time.Duration) {
+func (h *host) estimate(queries int64, start, most int) (limit.Rate, time.Duration, time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	took := h.took

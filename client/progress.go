@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rdapq/rdapq/limit"
 )
 
 // A Progress is where the batches of a [Client] stand.
@@ -32,7 +34,7 @@ type ServerProgress struct {
 	Requests    int64         // requests that ended, retries and those for linked records included
 	ParkedUntil time.Time     // when it may be asked again; zero: now
 	Dead        bool          // it fails, and is only probed
-	Rate        Rate          // the limit that is kept to; zero: none known
+	Rate        limit.Rate    // the limit that is kept to; zero: none known
 	Refused     int64         // requests that it refused as too many
 	Held        HoldReason    // why it was held back last; empty: it was not
 }
@@ -156,7 +158,7 @@ type Hold struct {
 	Reason HoldReason // why
 	Status int        // HTTP status of the response that led to it; 0: there was none
 	Until  time.Time  // no request is sent before
-	Rate   Rate       // the limit that is kept to from now on; zero: none
+	Rate   limit.Rate // the limit that is kept to from now on; zero: none
 }
 
 // hold notes why the host is held back, and announces it once for each reason.

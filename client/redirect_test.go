@@ -6,6 +6,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/limit"
 )
 
 func TestRedirectFollowed(t *testing.T) {
@@ -167,7 +168,7 @@ func TestRedirectCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newAsker(t, ca, client.Config{Resolver: urls{from.URL()}, MaxWait: -1, Rates: map[string]client.Rate{to.Addr(): rate}})
+	a := newAsker(t, ca, client.Config{Resolver: urls{from.URL()}, MaxWait: -1, Rates: map[string]limit.Rate{to.Addr(): rate}})
 	for i, want := range []client.Verdict{client.Registered, client.Registered, client.RateLimited} {
 		if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != want {
 			t.Errorf("lookup %d: %s, want %s", i, describe(r), want)
@@ -178,8 +179,8 @@ func TestRedirectCounts(t *testing.T) {
 	}
 }
 
-func parseRate(text string) (client.Rate, error) {
-	_, rate, err := client.ParseRate("host=" + text)
+func parseRate(text string) (limit.Rate, error) {
+	_, rate, err := limit.ParseRate("host=" + text)
 	return rate, err
 }
 

@@ -15,13 +15,14 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/pool"
 )
 
 // A reentrant is user code of every kind that calls back into the Client and the
 // Pool that call it. It does nothing while it is called from itself.
 type reentrant struct {
-	client.BudgetStore
+	limit.Store
 	client *client.Client
 	pool   *pool.Pool
 	base   string
@@ -63,19 +64,19 @@ func (e *reentrant) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-func (e *reentrant) Load(name string) (client.Budget, bool) {
+func (e *reentrant) Load(name string) (limit.Budget, bool) {
 	e.back(callStore)
-	return e.BudgetStore.Load(name)
+	return e.Store.Load(name)
 }
 
-func (e *reentrant) Add(name string, b client.Budget) {
+func (e *reentrant) Add(name string, b limit.Budget) {
 	e.back(callStore)
-	e.BudgetStore.Add(name, b)
+	e.Store.Add(name, b)
 }
 
 func (e *reentrant) Flush() error {
 	e.back(callStore)
-	return e.BudgetStore.Flush()
+	return e.Store.Flush()
 }
 
 func (e *reentrant) Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error) {
@@ -83,12 +84,12 @@ func (e *reentrant) Resolve(context.Context, bootstrap.Question) (bootstrap.Answ
 	return bootstrap.Answer{URLs: []string{e.base}, Source: bootstrap.SourceOverride}, nil
 }
 
-// TestUserCodeMayCallBack: a Logger, a BudgetStore, a Resolver and hooks may call
+// TestUserCodeMayCallBack: a Logger, a Store of limits, a Resolver and hooks may call
 // the Client while it calls them, also when the temporary file cannot be used.
 func TestUserCodeMayCallBack(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s, _ := newCrowdServer(t, nil, client.Config{})
-	e := &reentrant{BudgetStore: client.NewBudgetMemory(), base: s.URL + "/", query: mustParse(t, client.TypeDomain, "other.example")}
+	e := &reentrant{Store: limit.NewMemory(), base: s.URL + "/", query: mustParse(t, client.TypeDomain, "other.example")}
 	p, err := pool.New(pool.Config{
 		TLS: &tls.Config{RootCAs: s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}, AllowPrivate: true,
 		OnEvent: func(pool.Event) { e.back(callEvent) },
@@ -98,7 +99,7 @@ func TestUserCodeMayCallBack(t *testing.T) {
 	}
 	c, err := client.New(client.Config{
 		Transport: p, Resolver: e, Budgets: e, Logger: slog.New(e), Jobs: 2, PerHost: 1,
-		SpillDir: "/nowhere/at/all", Rates: map[string]client.Rate{"127.0.0.1": {N: 100_000, Per: 64 * time.Millisecond}},
+		SpillDir: "/nowhere/at/all", Rates: map[string]limit.Rate{"127.0.0.1": {N: 100_000, Per: 64 * time.Millisecond}},
 	})
 	if err != nil {
 		t.Fatal(err)

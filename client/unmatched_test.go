@@ -4,15 +4,17 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/rdapq/rdapq/limit"
 )
 
 // What is said of a host that nothing was asked of is told; of one that was, with
 // its port or without, alone or in a group, it is not.
 func TestUnmatched(t *testing.T) {
-	minute := Rate{1, time.Minute}
+	minute := limit.Rate{N: 1, Per: time.Minute}
 	c, err := New(Config{
 		Resolver: fewZones{},
-		Rates:    map[string]Rate{"ONE.example": minute, "two.example:443": minute, "thre.example": minute, "pair": minute, "pear": minute},
+		Rates:    map[string]limit.Rate{"ONE.example": minute, "two.example:443": minute, "thre.example": minute, "pair": minute, "pear": minute},
 		Groups:   map[string]string{"three.example": "pair", "four.example": "pair"},
 	})
 	if err != nil {

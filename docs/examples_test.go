@@ -17,6 +17,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/pool"
 	"github.com/rdapq/rdapq/rdap"
 )
@@ -117,7 +118,7 @@ func newClient(dir string, trust *tls.Config, resolver client.Resolver) (*client
 	if err != nil {
 		return nil, nil, err
 	}
-	budgets, err := client.OpenBudgetFile(filepath.Join(dir, "budgets"))
+	budgets, err := limit.OpenFile(filepath.Join(dir, "budgets"))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/limit"
 )
 
 // Bounds of the scenarios.
@@ -58,7 +58,7 @@ func (b *bench) refusals() error {
 // quotas looks up names at two servers with a quota, twice.
 func (b *bench) quotas() error {
 	loads := []load{{"ten", 60, "registered"}, {"minute", 180, "registered"}}
-	quotas := []client.Rate{{N: 10, Per: 3 * time.Second}, {N: 60, Per: time.Minute}}
+	quotas := []limit.Rate{{N: 10, Per: 3 * time.Second}, {N: 60, Per: time.Minute}}
 	if err := os.RemoveAll(b.path("home")); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/limit"
 )
 
 // run makes the runs, in the namespace.
@@ -143,7 +143,7 @@ func (o *options) lookups(dir, input string, n int) (*result, error) {
 	home := filepath.Join(dir, "home")
 	args := []string{"-f", input, "--column", "domain", "--offline", "--ca", filepath.Join(dir, "ca.pem"), "--format", "ndjson", "--max-wait", o.maxWait}
 	// The stand-ins do not have the limits that the real servers are known for.
-	for _, host := range slices.Sorted(maps.Keys(client.BuiltinRates())) {
+	for _, host := range slices.Sorted(maps.Keys(limit.Builtin())) {
 		args = append(args, "--rate", host+"=1000000/1s")
 	}
 	if o.jobs > 0 {

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/input"
 	"github.com/rdapq/rdapq/internal/render"
+	"github.com/rdapq/rdapq/limit"
+	"github.com/spf13/pflag"
 )
 
 // batchOptions are the flags about many queries: where they come from, how
@@ -122,13 +122,13 @@ func listFields(w io.Writer) error {
 }
 
 // parseRates reads --rate.
-func (o *batchOptions) parseRates() (map[string]client.Rate, error) {
+func (o *batchOptions) parseRates() (map[string]limit.Rate, error) {
 	if len(o.rates) == 0 {
 		return nil, nil
 	}
-	rates := make(map[string]client.Rate, len(o.rates))
+	rates := make(map[string]limit.Rate, len(o.rates))
 	for _, text := range o.rates {
-		host, rate, err := client.ParseRate(text)
+		host, rate, err := limit.ParseRate(text)
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/measure"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -28,7 +29,7 @@ type target struct {
 	resolver *bootstrap.Resolver
 	pool     pool.Config
 	client   client.Config
-	budgets  *client.BudgetFile // nil: not kept
+	budgets  *limit.File // nil: not kept
 
 	bootPool *pool.Pool // for IANA's files, which no mode is to count
 

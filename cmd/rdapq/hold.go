@@ -8,6 +8,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/render"
+	"github.com/rdapq/rdapq/limit"
 )
 
 // onHold warns that a server's lines are held back, and why: once for each server
@@ -39,7 +40,7 @@ func holdText(h client.Hold, now time.Time) string {
 }
 
 // rateText writes "60 requests per 1m".
-func rateText(r client.Rate) string {
+func rateText(r limit.Rate) string {
 	r.Per = r.Per.Round(time.Millisecond)
 	_, per, _ := strings.Cut(r.String(), "/")
 	return render.Plural(int64(r.N), "request") + " per " + per

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/limit"
 )
 
 func examplePlan() *client.Plan {
@@ -17,7 +17,7 @@ func examplePlan() *client.Plan {
 		Errors:      []client.PlanError{{Line: 7, Text: "not a name\x1b", Err: &client.Error{Code: "invalid", Message: `"not a name\x1b": not a query`}}},
 		Unsupported: []client.PlanZone{{Zone: ".zz", Lines: 29}},
 		Servers: []client.PlanServer{
-			{Server: "a.example", Lines: 1200, Queries: 1180, Rate: client.Rate{N: 100, Per: time.Minute}, Time: 708 * time.Second},
+			{Server: "a.example", Lines: 1200, Queries: 1180, Rate: limit.Rate{N: 100, Per: time.Minute}, Time: 708 * time.Second},
 			{Server: "b.example", Lines: 70, Queries: 70, Time: 900 * time.Millisecond},
 		},
 		Time: 708 * time.Second, Latency: 100 * time.Millisecond,

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/render"
+	"github.com/rdapq/rdapq/limit"
 )
 
 func TestProgressFrame(t *testing.T) {
@@ -19,8 +19,8 @@ func TestProgressFrame(t *testing.T) {
 		progress: client.Progress{Servers: []client.ServerProgress{
 			{Server: "idle.example", Done: 7},
 			{Server: "busy.example", InFlight: 8, Limit: 8, Queued: 1200},
-			{Server: "parked.example", Queued: 30, ParkedUntil: now.Add(75 * time.Second), Failed: 2, Done: 4, Requests: 9, Rate: client.Rate{N: 10, Per: time.Minute}},
-			{Server: "lowered.example", InFlight: 13, Limit: 8, Queued: 3, Rate: client.Rate{N: 2270, Per: 54794411056}},
+			{Server: "parked.example", Queued: 30, ParkedUntil: now.Add(75 * time.Second), Failed: 2, Done: 4, Requests: 9, Rate: limit.Rate{N: 10, Per: time.Minute}},
+			{Server: "lowered.example", InFlight: 13, Limit: 8, Queued: 3, Rate: limit.Rate{N: 2270, Per: 54794411056}},
 			{Server: "dead.example\x1b[2J", Queued: 2, Dead: true},
 		}},
 	}
@@ -117,7 +117,7 @@ func TestTimeLeft(t *testing.T) {
 	}
 	quick := host{client.ServerProgress{Server: "quick.example", InFlight: 60, Limit: 64}, 1000, 40_000}
 	slow := host{client.ServerProgress{Server: "slow.example", InFlight: 8, Limit: 8}, 10, 2000}
-	quota := host{client.ServerProgress{Server: "quota.example", InFlight: 1, Limit: 8, Rate: client.Rate{N: 60, Per: 6 * time.Second}}, 10, 3000}
+	quota := host{client.ServerProgress{Server: "quota.example", InFlight: 1, Limit: 8, Rate: limit.Rate{N: 60, Per: 6 * time.Second}}, 10, 3000}
 	starved := host{client.ServerProgress{Server: "starved.example", InFlight: 1, Limit: 8, Took: 100 * time.Millisecond}, 1, 400}
 	dead := host{client.ServerProgress{Server: "dead.example", Dead: true}, 0, 500}
 	for _, tt := range []struct {

@@ -20,6 +20,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
 	"github.com/rdapq/rdapq/internal/render"
+	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/pool"
 	"github.com/rdapq/rdapq/rdap"
 )
@@ -31,9 +32,9 @@ type session struct {
 	client   *client.Client
 	state    state
 	demo     *rdaptest.Demo
-	budgets  *client.BudgetFile // nil: not kept
-	grace    time.Duration      // see refreshGrace
-	follows  bool               // links of answers, to servers that nobody knows before
+	budgets  *limit.File   // nil: not kept
+	grace    time.Duration // see refreshGrace
+	follows  bool          // links of answers, to servers that nobody knows before
 }
 
 func (a *app) newSession() (*session, error) {

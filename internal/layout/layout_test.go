@@ -20,11 +20,12 @@ const module = "github.com/rdapq/rdapq"
 var allowed = map[string][]string{
 	"rdap":      {"internal/safetext", "internal/dnsname"},
 	"openrdap":  {"rdap"},
+	"limit":     {"internal/statefile"},
 	"bootstrap": {"bootstrap/internal/ianafile", "internal/statefile", "internal/weburl", "internal/publicaddr"},
 	"pool":      {"internal/statefile", "internal/publicaddr"},
 	"client": {
-		"rdap", "bootstrap", "pool", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/publicaddr", "internal/statefile", "internal/unshared",
+		"rdap", "limit", "bootstrap", "pool", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
+		"internal/publicaddr", "internal/unshared",
 	},
 
 	"bootstrap/internal/ianafile": {},
@@ -39,7 +40,7 @@ var allowed = map[string][]string{
 	"internal/order":      {},
 	"internal/publicaddr": {},
 	"internal/rdaptest":   {}, // so that all tests may use it
-	"internal/render":     {"client", "rdap", "bootstrap", "pool", "internal/safetext", "internal/weburl", "internal/histogram", "internal/timing"},
+	"internal/render":     {"client", "rdap", "limit", "bootstrap", "pool", "internal/safetext", "internal/weburl", "internal/histogram", "internal/timing"},
 	"internal/report":     {"internal/measure", "internal/render"},
 	"internal/safetext":   {},
 	"internal/secret":     {},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/weburl"
+	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -209,7 +210,7 @@ func Headline(r Report) string { return headline(r) }
 
 // Limit formats a rate limit for people: "100 per 1 m", "20 per 2 s", rounded to the
 // precision of a learned limit. It is empty for the zero Rate.
-func Limit(r client.Rate) string {
+func Limit(r limit.Rate) string {
 	if r.IsZero() {
 		return ""
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -75,7 +75,7 @@ func TestFailuresAreBounded(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	for want, r := range map[string]client.Rate{
+	for want, r := range map[string]limit.Rate{
 		"":                {},
 		"100 per 1 m":     {N: 100, Per: time.Minute},
 		"2,270 per 55 s":  {N: 2270, Per: 54794411056},

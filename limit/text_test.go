@@ -1,13 +1,11 @@
-package client
+package limit
 
 import (
 	"testing"
 	"time"
-
-	"github.com/rdapq/rdapq/rdap"
 )
 
-func TestStatedLimit(t *testing.T) {
+func TestStated(t *testing.T) {
 	for _, tt := range []struct {
 		text string
 		want Rate
@@ -45,26 +43,25 @@ func TestStatedLimit(t *testing.T) {
 		{"queries per minute: 10", Rate{}},
 		{"", Rate{}},
 	} {
-		if got := statedLimit(rdap.ErrorBody{Description: []string{tt.text}}); got != tt.want {
+		if got := Stated(tt.text); got != tt.want {
 			t.Errorf("%q: %v, want %v", tt.text, got, tt.want)
 		}
 	}
-	w := rdap.ErrorBody{Title: "Too many", Description: []string{"20 queries per minute"}, Notices: []string{"10 queries per minute"}}
-	if got := statedLimit(w); got != (Rate{10, time.Minute}) {
+	if got := Stated("Too many", "20 queries per minute", "10 queries per minute"); got != (Rate{10, time.Minute}) {
 		t.Errorf("of two: %v", got)
 	}
 }
 
-func FuzzStatedLimit(f *testing.F) {
+func FuzzStated(f *testing.F) {
 	for _, s := range []string{"a limit of 10 queries per minute", "1,000 requests/hour", "5 calls in any 3 days", "10 req s"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		r := statedLimit(rdap.ErrorBody{Title: text})
+		r := Stated(text)
 		if r == (Rate{}) {
 			return
 		}
-		if r.N < 1 || r.Per < time.Second || r.Per > maxRatePer || r.interval() < 0 {
+		if r.N < 1 || r.Per < time.Second || r.Per > MaxPer || r.Interval() < 0 {
 			t.Errorf("%q: %+v", text, r)
 		}
 	})

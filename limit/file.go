@@ -1,4 +1,4 @@
-package client
+package limit
 
 import (
 	"encoding/json"
@@ -14,37 +14,36 @@ import (
 	"github.com/rdapq/rdapq/internal/statefile"
 )
 
-// A BudgetFile is a [BudgetStore] in a file that several programs may share. It
-// writes at most once a second, and what it has not written when it is flushed
-// or closed.
-type BudgetFile struct {
+// A File is a [Store] in a file that several programs may share. It writes at most
+// once per second, and writes the rest in Flush and Close.
+type File struct {
 	path string
 
 	mu      sync.Mutex
-	known   map[string]Budget // the file's content as last seen, and what was added since
+	known   map[string]Budget // content of the file when it was last read, and what was added since
 	pending map[string]Budget // added and not written
 	synced  time.Time
-	writing chan struct{} // closed when what writes aside has ended; nil: nothing does
+	writing chan struct{} // closed when the write in the background has ended; nil: there is none
 
-	io sync.Mutex // held while the file is written; before mu
+	io sync.Mutex // held while the file is written; taken before mu
 }
 
 const (
-	budgetInterval  = time.Second            // between two writes
-	budgetLockWait  = 200 * time.Millisecond // for other programs to finish
-	budgetFlushWait = 3 * time.Second        // the same, if the caller asked for the write
-	maxBudgetFile   = 16 << 20               // bytes; what is longer was not written by us
+	writeInterval = time.Second            // between two writes
+	lockWait      = 200 * time.Millisecond // for other programs to finish
+	flushWait     = 3 * time.Second        // the same in Flush
+	maxFile       = 16 << 20               // bytes; this package writes less
 )
 
-// OpenBudgetFile returns the store in the file of that name, which is made when
-// there is something to keep; its folder must be there. A file that cannot be
-// understood is as good as none, because budgets are hints: it will be replaced.
-// The error is that of a file that is there and cannot be read.
-func OpenBudgetFile(path string) (*BudgetFile, error) {
+// OpenFile returns the store in the file of that name. Its directory must exist; the
+// first write creates the file. A file with invalid content counts as empty and is
+// replaced, because budgets are hints. OpenFile returns an error if the file exists
+// and cannot be read.
+func OpenFile(path string) (*File, error) {
 	if path == "" {
-		return nil, errors.New("client: file of budgets without a name")
+		return nil, errors.New("limit: the name of the file is empty")
 	}
-	f := &BudgetFile{path: path, pending: make(map[string]Budget)}
+	f := &File{path: path, pending: make(map[string]Budget)}
 	known, err := f.read(time.Now())
 	if err != nil {
 		return nil, err
@@ -53,8 +52,8 @@ func OpenBudgetFile(path string) (*BudgetFile, error) {
 	return f, nil
 }
 
-// Load implements [BudgetStore].
-func (f *BudgetFile) Load(name string) (Budget, bool) {
+// Load implements [Store].
+func (f *File) Load(name string) (Budget, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	b, ok := f.known[name]
@@ -62,33 +61,33 @@ func (f *BudgetFile) Load(name string) (Budget, bool) {
 	return b, ok
 }
 
-// Add implements [BudgetStore]. The file is written aside, so that nobody waits
-// for it; an error of it shows at the next Flush, which tries again.
-func (f *BudgetFile) Add(name string, b Budget) {
+// Add implements [Store]. It writes the file in the background. After an error,
+// Flush writes again and returns the error of that write.
+func (f *File) Add(name string, b Budget) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
-	addBudget(f.known, name, b, now)
-	addBudget(f.pending, name, b, now)
-	if f.writing == nil && now.Sub(f.synced) >= budgetInterval {
+	Merge(f.known, name, b, now)
+	Merge(f.pending, name, b, now)
+	if f.writing == nil && now.Sub(f.synced) >= writeInterval {
 		f.writing = make(chan struct{})
-		go f.writeAside()
+		go f.writeInBackground()
 	}
 }
 
-func (f *BudgetFile) writeAside() {
-	_ = f.sync(budgetLockWait)
+func (f *File) writeInBackground() {
+	_ = f.sync(lockWait)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	close(f.writing)
 	f.writing = nil
 }
 
-// Flush writes what is not written yet. It waits up to 3 s for other programs that
-// write the file.
-func (f *BudgetFile) Flush() error { return f.flush(budgetFlushWait) }
+// Flush writes what has not been written yet. It waits at most 3 s for other
+// programs that write the file.
+func (f *File) Flush() error { return f.flush(flushWait) }
 
-func (f *BudgetFile) flush(wait time.Duration) error {
+func (f *File) flush(wait time.Duration) error {
 	f.mu.Lock()
 	writing := f.writing
 	f.mu.Unlock()
@@ -104,12 +103,12 @@ func (f *BudgetFile) flush(wait time.Duration) error {
 	return f.sync(wait)
 }
 
-// Close writes what is not written yet. It waits for other programs no longer than
-// 200 ms: the end of a program must not hang on another one.
-func (f *BudgetFile) Close() error { return f.flush(budgetLockWait) }
+// Close writes what has not been written yet. It waits at most 200 ms for other
+// programs, so that they do not delay the end of this one.
+func (f *File) Close() error { return f.flush(lockWait) }
 
-// sync merges what was added into the file, and takes over what others wrote.
-func (f *BudgetFile) sync(wait time.Duration) error {
+// sync merges what was added into the file, and reads what other programs wrote.
+func (f *File) sync(wait time.Duration) error {
 	f.io.Lock()
 	defer f.io.Unlock()
 	f.mu.Lock()
@@ -122,22 +121,22 @@ func (f *BudgetFile) sync(wait time.Duration) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
-	f.synced = now // after an error, too: it is not tried again at once
+	f.synced = now // after an error too, so that the next try waits
 	if err != nil {
 		for name, b := range added {
-			addBudget(f.pending, name, b, now)
+			Merge(f.pending, name, b, now)
 		}
 		return err
 	}
 	for name, b := range f.pending {
-		addBudget(known, name, b, now)
+		Merge(known, name, b, now)
 	}
 	f.known = known
 	return nil
 }
 
-// exchange adds to the file and returns what is in it then.
-func (f *BudgetFile) exchange(added map[string]Budget, wait time.Duration) (map[string]Budget, error) {
+// exchange merges added into the file and returns the new content.
+func (f *File) exchange(added map[string]Budget, wait time.Duration) (map[string]Budget, error) {
 	unlock, err := statefile.Lock(f.path, statefile.Within(wait))
 	if err != nil {
 		return nil, err
@@ -149,12 +148,13 @@ func (f *BudgetFile) exchange(added map[string]Budget, wait time.Duration) (map[
 		return nil, err
 	}
 	for name, b := range added {
-		addBudget(known, name, b, now)
+		Merge(known, name, b, now)
 	}
 	return known, f.write(known)
 }
 
-// budgetJSON is the file's form: short names, because it is written often.
+// budgetJSON is a Budget in the file. Names are short because the file is written
+// often.
 type budgetJSON struct {
 	Until  time.Time  `json:"until,omitzero"`
 	Paused time.Time  `json:"paused,omitzero"`
@@ -169,10 +169,10 @@ type budgetJSON struct {
 	Measured  time.Time `json:"measured,omitzero"`
 }
 
-func (f *BudgetFile) read(now time.Time) (map[string]Budget, error) {
+func (f *File) read(now time.Time) (map[string]Budget, error) {
 	known := make(map[string]Budget)
 	if info, err := os.Stat(f.path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", f.path) // opening it might take for ever
+		return nil, fmt.Errorf("%s: not a regular file", f.path) // opening a pipe would block
 	}
 	file, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -182,7 +182,7 @@ func (f *BudgetFile) read(now time.Time) (map[string]Budget, error) {
 		return nil, err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxBudgetFile))
+	data, err := io.ReadAll(io.LimitReader(file, maxFile))
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", f.path, err)
 	}
@@ -192,25 +192,25 @@ func (f *BudgetFile) read(now time.Time) (map[string]Budget, error) {
 	}
 	for name, s := range stored {
 		b := Budget{Until: s.Until, Paused: s.Paused, Seen: s.Seen}
-		if s.PerMS > 0 && s.PerMS <= int64(maxRatePer/time.Millisecond) && s.N > 0 && s.N <= maxRateN {
+		if s.PerMS > 0 && s.PerMS <= int64(MaxPer/time.Millisecond) && s.N > 0 && s.N <= maxN {
 			b.Learned = Rate{N: s.N, Per: time.Duration(s.PerMS) * time.Millisecond}
 			b.Least = time.Duration(min(max(s.LeastMS, 0), s.PerMS)) * time.Millisecond
-			b.Penalty = time.Duration(min(max(s.PenaltyMS, 0), int64(maxPause/time.Millisecond))) * time.Millisecond
+			b.Penalty = time.Duration(min(max(s.PenaltyMS, 0), int64(MaxPause/time.Millisecond))) * time.Millisecond
 		}
 		if s.TookMS > 0 && s.TookMS <= float64(maxTook/time.Millisecond) {
 			b.Took, b.Measured = time.Duration(s.TookMS*float64(time.Millisecond)), s.Measured
 		}
 		for _, u := range s.UsedMS {
-			if u[1] > 0 && u[1] <= maxRateN {
-				b.Used = append(b.Used, Use{At: time.UnixMilli(u[0]), N: int(u[1])})
+			if u[1] > 0 && u[1] <= maxN {
+				b.Used = append(b.Used, Usage{At: time.UnixMilli(u[0]), N: int(u[1])})
 			}
 		}
-		addBudget(known, name, b, now)
+		Merge(known, name, b, now)
 	}
 	return known, nil
 }
 
-func (f *BudgetFile) write(known map[string]Budget) error {
+func (f *File) write(known map[string]Budget) error {
 	stored := make(map[string]budgetJSON, len(known))
 	for name, b := range known {
 		s := budgetJSON{Until: b.Until.Round(0), Paused: b.Paused.Round(0), Seen: b.Seen.Round(0)}

@@ -1,34 +1,35 @@
-package client
+package limit
 
 import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/rdapq/rdapq/rdap"
 )
 
-// statedLimit finds the limit that a server's words speak of, such as "a limit of
-// 10 queries per minute" or "Rate limit: 10 per minute". It is zero unless number,
-// span, and what is counted or the word limit before them are next to one another,
-// and nothing says that they are about something else.
-func statedLimit(b rdap.ErrorBody) Rate {
+// Stated returns the strictest limit on requests that one of the texts states, such
+// as "a limit of 10 queries per minute" or "Rate limit: 10 per minute". It returns
+// the zero Rate if there is none.
+//
+// A limit is a number, a counted thing and a span next to each other. The word
+// "limit" before the number may replace the counted thing. Texts about whois alone
+// state no limit.
+func Stated(texts ...string) Rate {
 	var strictest Rate
-	for _, text := range append(append([]string{b.Title}, b.Description...), b.Notices...) {
-		if len(text) > maxNotice {
-			text = text[:maxNotice]
+	for _, text := range texts {
+		if len(text) > maxText {
+			text = text[:maxText]
 		}
-		if r := limitIn(text); r.interval() > strictest.interval() {
+		if r := limitIn(text); r.Interval() > strictest.Interval() {
 			strictest = r
 		}
 	}
 	return strictest
 }
 
-// maxNotice bounds how much of a text is read.
-const maxNotice = 8 << 10
+// maxText bounds how much of a text is read.
+const maxText = 8 << 10
 
-// limitIn finds the strictest limit on requests in a text.
+// limitIn returns the strictest limit on requests in a text.
 func limitIn(text string) Rate {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == ',' || r == '.' || r >= 0x80)
@@ -44,14 +45,14 @@ func limitIn(text string) Rate {
 	}
 	var strictest Rate
 	for i := range words {
-		if r := limitAt(words[i:], namesLimit(words[:i])); r.interval() > strictest.interval() {
+		if r := limitAt(words[i:], namesLimit(words[:i])); r.Interval() > strictest.Interval() {
 			strictest = r
 		}
 	}
 	return strictest
 }
 
-// namesLimit reports whether words end in "limit", "limit of" or their like.
+// namesLimit reports whether words end in "limit", "limit of" or a similar phrase.
 func namesLimit(words []string) bool {
 	for n := len(words); n > 0; n-- {
 		switch w := words[n-1]; {
@@ -68,10 +69,10 @@ var limiting = map[string]bool{"limit": true, "limits": true, "limited": true, "
 
 var leading = map[string]bool{"is": true, "of": true, "to": true, "at": true, "most": true, "currently": true, "maximum": true, "max": true}
 
-// limitAt reads a limit that begins with the first word: a number, what is
-// counted, "per" or its like, perhaps another number, and a unit of time, with no
-// comma or full stop between them. What is counted may be missing if the words
-// before name a limit.
+// limitAt parses a limit that begins with the first word: a number, the counted
+// thing, "per" or a similar word, an optional number, and a unit of time, with no
+// comma or full stop between them. The counted thing may be missing if named is
+// true: the words before name a limit.
 func limitAt(words []string, named bool) Rate {
 	n, ok := countOf(words)
 	if !ok {
@@ -84,17 +85,17 @@ func limitAt(words []string, named bool) Rate {
 	switch {
 	case len(words) == 0:
 		return Rate{}
-	case len(words) > 1 && countedAre[words[0]]:
+	case len(words) > 1 && counted[words[0]]:
 		words = words[1:]
 	case !named:
 		return Rate{}
 	}
-	said := false // some write "10 requests/minute"
+	linked := false // some write "10 requests/minute"
 	for len(words) > 0 && linking[words[0]] && len(words) > 1 {
-		words, said = words[1:], true
+		words, linked = words[1:], true
 	}
 	times := 1
-	if n, ok := countOf(words); ok && said {
+	if n, ok := countOf(words); ok && linked {
 		times, words = n, words[1:]
 	}
 	if len(words) == 0 {
@@ -102,15 +103,15 @@ func limitAt(words []string, named bool) Rate {
 	}
 	unit := units[strings.TrimRight(words[0], ".,")]
 	per := time.Duration(times) * unit
-	if unit == 0 || times > 10_000 || per > maxRatePer {
+	if unit == 0 || times > 10_000 || per > MaxPer {
 		return Rate{}
 	}
 	return Rate{N: n, Per: per}
 }
 
-// countOf reads a whole number, with commas between its thousands or without.
+// countOf parses an integer, with or without commas between its thousands.
 func countOf(words []string) (int, bool) {
-	if len(words) == 0 || words[0] == "" || !isDigit(words[0][0]) {
+	if len(words) == 0 || words[0] == "" || words[0][0] < '0' || words[0][0] > '9' {
 		return 0, false
 	}
 	s := words[0]
@@ -126,7 +127,7 @@ func countOf(words []string) (int, bool) {
 	return int(n), err == nil && n > 0 && n <= 10_000_000
 }
 
-var countedAre = map[string]bool{
+var counted = map[string]bool{
 	"query": true, "queries": true, "request": true, "requests": true, "req": true, "reqs": true,
 	"lookup": true, "lookups": true, "call": true, "calls": true,
 }

@@ -1,0 +1,150 @@
+package limit
+
+import (
+	"slices"
+	"time"
+)
+
+// A Budget is what earlier requests showed about the limits of one server, or of
+// one group of hosts.
+type Budget struct {
+	Until   time.Time // no request may be sent before; zero: no pause
+	Paused  time.Time // when Until was set
+	Learned Rate      // limit that the server's responses showed; zero: none
+	Seen    time.Time // when Learned was learned
+	Used    []Usage   // requests that may still count against a limit, oldest first
+
+	// Least is a span in which Learned.N requests were refused; zero: unknown.
+	Least time.Duration
+	// Penalty is how long the server refuses all requests once Learned is exceeded;
+	// zero: only until Learned allows more.
+	Penalty time.Duration
+	// Took is the average time to a response over an open connection, measured at
+	// Measured; zero: unknown.
+	Took     time.Duration
+	Measured time.Time
+}
+
+// A Usage is a number of requests that were sent at about the same time.
+type Usage struct {
+	At time.Time // latest time at which the server may have counted them
+	N  int       // requests
+}
+
+// A Store keeps budgets between runs and shares them between programs. It must be
+// safe for concurrent use, and fast: a request to a server with a limit waits for
+// Load and Add.
+type Store interface {
+	// Load returns the budget of the server or group of that name.
+	Load(name string) (Budget, bool)
+	// Add merges b into the stored budget, as [Budget.Merge] does. The caller does
+	// not change b afterwards.
+	Add(name string, b Budget)
+	// Flush writes what has not been written yet. The end of a Batch and
+	// Client.Close call it.
+	Flush() error
+}
+
+// Bounds of the values in a Budget.
+const (
+	MaxPause   = 24 * time.Hour // of Budget.Until, from now
+	LearnedFor = time.Hour      // age of Budget.Seen at which Learned expires
+
+	measuredFor = 7 * 24 * time.Hour // age of Budget.Measured at which Took expires
+	maxTook     = time.Minute
+)
+
+// Bounds of what a store keeps.
+const (
+	maxUsages  = 128  // of one name
+	maxBudgets = 1000 // names
+)
+
+// Merge returns b with d added to it: the later Until and the newer Learned hold,
+// and Used is the sum of both. It drops what has expired at the time now.
+func (b Budget) Merge(d Budget, now time.Time) Budget {
+	if d.Until.After(b.Until) {
+		b.Until, b.Paused = d.Until, d.Paused
+	}
+	if d.Seen.After(b.Seen) {
+		b.Learned, b.Seen, b.Least, b.Penalty = d.Learned, d.Seen, d.Least, d.Penalty
+	}
+	if d.Measured.After(b.Measured) {
+		b.Took, b.Measured = d.Took, d.Measured
+	}
+	b.Used = append(slices.Clone(b.Used), d.Used...)
+	slices.SortFunc(b.Used, func(x, y Usage) int { return x.At.Compare(y.At) })
+	return b.prune(now)
+}
+
+// prune drops what has expired, and what cannot be true.
+func (b Budget) prune(now time.Time) Budget {
+	if !b.Until.After(now) || b.Until.Sub(now) > MaxPause {
+		b.Until, b.Paused = time.Time{}, time.Time{}
+	}
+	if b.Learned.IsZero() || now.Sub(b.Seen) > LearnedFor || b.Seen.After(now.Add(time.Minute)) {
+		b.Learned, b.Seen, b.Least, b.Penalty = Rate{}, time.Time{}, 0, 0
+	}
+	if b.Took <= 0 || b.Took > maxTook || now.Sub(b.Measured) > measuredFor || b.Measured.After(now.Add(time.Minute)) {
+		b.Took, b.Measured = 0, time.Time{}
+	}
+	b.Used = slices.DeleteFunc(b.Used, func(u Usage) bool {
+		return u.N <= 0 || now.Sub(u.At) > MaxPer || u.At.After(now.Add(time.Minute))
+	})
+	for len(b.Used) > maxUsages {
+		b.Used[1].N += b.Used[0].N
+		b.Used = b.Used[1:]
+	}
+	return b
+}
+
+func (b Budget) empty() bool { return b.limitless() && b.Took == 0 }
+
+// limitless reports whether nothing in b holds requests back.
+func (b Budget) limitless() bool {
+	return b.Until.IsZero() && b.Learned.IsZero() && len(b.Used) == 0
+}
+
+// last returns when b changed last.
+func (b Budget) last() time.Time {
+	t := b.Seen
+	if b.Paused.After(t) {
+		t = b.Paused
+	}
+	if n := len(b.Used); n > 0 && b.Used[n-1].At.After(t) {
+		t = b.Used[n-1].At
+	}
+	if b.limitless() {
+		t = b.Measured
+	}
+	return t
+}
+
+// older reports whether b is dropped before c. Budgets with nothing but the time to
+// a response are dropped first.
+func (b Budget) older(c Budget) bool {
+	if x, y := b.limitless(), c.limitless(); x != y {
+		return x
+	}
+	return b.last().Before(c.last())
+}
+
+// Merge adds b to the budget of that name. It deletes a budget with nothing left in
+// it, and the oldest one if there are too many.
+func Merge(budgets map[string]Budget, name string, b Budget, now time.Time) {
+	if b = budgets[name].Merge(b, now); b.empty() {
+		delete(budgets, name)
+		return
+	}
+	budgets[name] = b
+	if len(budgets) <= maxBudgets {
+		return
+	}
+	oldest := name
+	for n, other := range budgets {
+		if other.older(budgets[oldest]) {
+			oldest = n
+		}
+	}
+	delete(budgets, oldest)
+}

@@ -1,0 +1,209 @@
+package limit
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func openFile(t *testing.T, path string) *File {
+	t.Helper()
+	f, err := OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "budgets.json")
+	now := time.Now()
+	f := openFile(t, path)
+	if _, ok := f.Load("a"); ok {
+		t.Error("an empty store has a budget")
+	}
+	f.Add("a", Budget{Until: now.Add(time.Hour), Paused: now, Learned: Rate{10, time.Second}, Seen: now, Used: []Usage{{now.Add(-time.Second), 3}}})
+	f.Add("a", Budget{Until: now.Add(time.Minute), Paused: now, Used: []Usage{{now, 2}}})
+	f.Add("a", Budget{Learned: Rate{20, time.Second}, Least: time.Second / 2, Penalty: 15 * time.Second, Seen: now.Add(time.Millisecond)})
+	f.Add("slow", Budget{Took: 1500 * time.Microsecond, Measured: now})
+	f.Add("gone", Budget{Until: now.Add(-time.Second)})
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	b, ok := openFile(t, path).Load("a")
+	used := 0
+	for _, u := range b.Used {
+		used += u.N
+	}
+	if !ok || !b.Until.Equal(now.Add(time.Hour)) || b.Learned != (Rate{20, time.Second}) || b.Penalty != 15*time.Second || b.Least != time.Second/2 || used != 5 || len(b.Used) != 2 {
+		t.Errorf("%+v", b)
+	}
+	if b.Used[1].At.Before(now.Truncate(time.Millisecond)) {
+		t.Errorf("used at %v, before %v", b.Used[1].At, now)
+	}
+	if b, _ := openFile(t, path).Load("slow"); b.Took != 1500*time.Microsecond || !b.Measured.Equal(now) {
+		t.Errorf("%+v", b)
+	}
+	if _, ok := openFile(t, path).Load("gone"); ok {
+		t.Error("an expired budget is kept")
+	}
+	left, err := filepath.Glob(path + ".*.tmp")
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestFileBroken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "budgets.json")
+	for _, content := range []string{
+		"", "{", "[]", `{"a":3}`, strings.Repeat("x", 1000),
+		`{"a":{"until":"2999-01-01T00:00:00Z","n":-1,"per_ms":99999999999999,"seen":"2999-01-01T00:00:00Z","used_ms":[[-1,5],[9999999999999,1],[1,-1]]}}`,
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f := openFile(t, path)
+		if b, ok := f.Load("a"); ok {
+			t.Errorf("%q is accepted: %+v", content, b)
+		}
+		f.Add("b", Budget{Used: []Usage{{time.Now(), 1}}})
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, ok := openFile(t, path).Load("b"); !ok {
+			t.Errorf("%q is not replaced", content)
+		}
+	}
+	for what, path := range map[string]string{"a directory": t.TempDir(), "an empty name": ""} {
+		if _, err := OpenFile(path); err == nil {
+			t.Errorf("OpenFile accepts %s", what)
+		}
+	}
+	f := openFile(t, filepath.Join(t.TempDir(), "nowhere", "budgets.json"))
+	f.Add("a", Budget{Used: []Usage{{time.Now(), 1}}})
+	if err := f.Close(); err == nil {
+		t.Error("no error although the directory is missing")
+	}
+}
+
+func TestFileBounded(t *testing.T) {
+	f := openFile(t, filepath.Join(t.TempDir(), "budgets.json"))
+	begin := time.Now().Add(-time.Hour)
+	for i := range 3 * maxBudgets {
+		f.Add("host"+strconv.Itoa(i), Budget{Used: []Usage{{begin.Add(time.Duration(i) * time.Millisecond), 1}}})
+	}
+	for i := range 3 * maxUsages {
+		f.Add("busy", Budget{Used: []Usage{{begin.Add(time.Duration(10+i) * time.Second), 1}}})
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f = openFile(t, f.path)
+	if len(f.known) > maxBudgets {
+		t.Errorf("%d names", len(f.known))
+	}
+	b, _ := f.Load("busy")
+	used := 0
+	for _, u := range b.Used {
+		used += u.N
+	}
+	if len(b.Used) > maxUsages || used != 3*maxUsages {
+		t.Errorf("%d requests in %d usages", used, len(b.Used))
+	}
+	if _, ok := f.Load("host0"); ok {
+		t.Error("the oldest is kept")
+	}
+}
+
+// TestFileShared: programs that add to one file at the same time lose no request.
+func TestFileShared(t *testing.T) {
+	const programs, adds = 4, 25
+	path := os.Getenv("RDAPQ_TEST_BUDGETS")
+	if path != "" { // one of the programs
+		f := openFile(t, path)
+		for range adds {
+			f.Add("shared", Budget{Used: []Usage{{time.Now(), 1}}})
+			if err := f.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return
+	}
+	path = filepath.Join(t.TempDir(), "budgets.json")
+	var wg sync.WaitGroup
+	for range programs {
+		wg.Go(func() {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestFileShared$")
+			cmd.Env = append(os.Environ(), "RDAPQ_TEST_BUDGETS="+path)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	wg.Wait()
+	b, _ := openFile(t, path).Load("shared")
+	used := 0
+	for _, u := range b.Used {
+		used += u.N
+	}
+	if used != programs*adds {
+		t.Errorf("%d of %d requests are there", used, programs*adds)
+	}
+}
+
+// TestFileFlushDuringAdd: batches that end flush the file while others add to it.
+// No request is lost, and nothing is written after Close.
+func TestFileFlushDuringAdd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "budgets")
+	f, err := OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const adders, each = 4, 25
+	var wg sync.WaitGroup
+	for range adders {
+		wg.Go(func() {
+			for range each {
+				f.mu.Lock()
+				f.synced = time.Time{} // the next Add writes
+				f.mu.Unlock()
+				f.Add("rdap.example", Budget{Used: []Usage{{At: time.Now(), N: 1}}})
+			}
+		})
+		wg.Go(func() {
+			for range each / 5 {
+				if err := f.Flush(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if f.writing != nil {
+		t.Error("a write is under way after Close")
+	}
+	again, err := OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := again.Load("rdap.example")
+	n := 0
+	for _, u := range b.Used {
+		n += u.N
+	}
+	if n != adders*each {
+		t.Errorf("%d of %d requests are in the file", n, adders*each)
+	}
+}
