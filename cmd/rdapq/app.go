@@ -110,8 +110,7 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 		r.summary(report)
 	}
 	if err == nil && a.many && out.past.Rows == 0 && !a.interrupt.early() {
-		asked, unasked := a.unaskedAfter(stats)
-		a.tellUnasked(asked, unasked, "was")
+		a.warnUnmatched()
 	}
 	if err == nil && (r.traces != nil || o.stats) {
 		a.setApart()
@@ -213,7 +212,7 @@ func (a *app) tellWarning(r *client.Result, warning string) {
 func (a *app) detail(r *client.Result) {
 	if r.Server != "" {
 		found := strings.TrimSpace(string(r.Source) + " " + render.Safe(r.Entry))
-		fmt.Fprintf(a.stderr, "rdapq: %s: asked as %s at %s (%s)\n", render.Safe(render.ShownQuery(r.Query.Text)), r.Query.Type, render.Safe(r.Server), found)
+		fmt.Fprintf(a.stderr, "rdapq: %s: sent as %s to %s (%s)\n", render.Safe(render.ShownQuery(r.Query.Text)), r.Query.Type, render.Safe(r.Server), found)
 	}
 	for _, w := range r.Warnings {
 		a.tellWarning(r, w.Message)
@@ -228,7 +227,7 @@ func (a *app) openReceipt() (*os.File, error) {
 	}
 	f, err := os.Create(a.opts.statsFile)
 	if err != nil {
-		return nil, cannotOpen("stats-file", "receipt", a.opts.statsFile, err)
+		return nil, cannotOpen("stats-file", "statistics", a.opts.statsFile, err)
 	}
 	return f, nil
 }
@@ -248,16 +247,16 @@ func (a *app) receipt(file *os.File, report render.Report) error {
 		err = e
 	}
 	if err != nil {
-		return noRunf(about("stats-file"), "", "cannot write the receipt: %w", err)
+		return noRunf(about("stats-file"), "", "cannot write the statistics: %w", err)
 	}
 	return nil
 }
 
 // hints are those that name a flag or a file, which the library can't.
 var hints = map[string]string{
-	client.CodeNotPublic:    "name it with --server if it is meant; in a laboratory, --allow-private goes wherever others lead",
-	client.CodeUnauthorized: "credentials for a server go into the file rdapq/credentials of the user's configuration folder, or into " + credentialsVariable,
-	client.CodeHTTPOnly:     "--allow-http asks it all the same; anybody on the way may change the answer",
+	client.CodeNotPublic:    "use --server to query it by name, or --allow-private to allow private addresses (for test labs)",
+	client.CodeUnauthorized: "put credentials in ~/.config/rdapq/credentials or in $" + credentialsVariable,
+	client.CodeHTTPOnly:     "use --allow-http to query it anyway; the response can be tampered with in transit",
 }
 
 // flagsOf are the flags for what hints of the library are about.
@@ -284,7 +283,7 @@ func withFlags(e *client.Error) *client.Error {
 		c.Hint, c.HintCode = c.Hint+": "+flags, "" // once only
 	}
 	if errors.Is(e.Err, errMaxTime) {
-		c.Hint = "allow more time: --max-time"
+		c.Hint = "raise --max-time"
 	}
 	return &c
 }

@@ -44,24 +44,24 @@ const usualWait = -1 * time.Nanosecond
 var inputFormats = []string{"auto", string(input.Text), string(input.CSV), string(input.NDJSON)}
 
 func (o *batchOptions) register(f *pflag.FlagSet) {
-	f.StringVar(&o.inputFormat, "input-format", "auto", "`FORMAT` of --file: "+strings.Join(inputFormats, ", ")+" (by its name and first line); each may be compressed by gzip")
-	f.StringVar(&o.column, "column", "", "`NAME` of the CSV column with the queries; the first one if not given. The other columns come out with the results")
-	f.StringVar(&o.field, "field", "", "`NAME` of the NDJSON member with the query; the first there is of "+strings.Join(input.DefaultFields, ", ")+" if not given")
-	f.BoolVar(&o.dedupe, "dedupe", false, "leave out lines that ask what an earlier one asks; takes up to 22 octets of memory a line")
-	f.BoolVar(&o.registrable, "registrable", false, "ask for the registrable domain of a host name: example.co.uk for www.example.co.uk")
-	f.BoolVar(&o.ordered, "ordered", false, "results of --file in the order of its lines, not as they come")
-	f.StringSliceVar(&o.fields, "fields", nil, "`NAMES` of what ndjson, csv and table shall have, in this order: line,verdict,expires,conn.protocol; --fields help lists them")
-	f.DurationVar(&o.maxWait, "max-wait", usualWait, "longest `TIME` a query waits for a server that limits requests (30s, with --file 10m)")
+	f.StringVar(&o.inputFormat, "input-format", "auto", "read --file as `FORMAT`: "+strings.Join(inputFormats, ", ")+" (auto looks at the name and the first line); gzip is detected")
+	f.StringVar(&o.column, "column", "", "take queries from the CSV column `NAME` (default the first); the other columns are copied to the results")
+	f.StringVar(&o.field, "field", "", "take queries from the NDJSON member `NAME` (default the first present of "+strings.Join(input.DefaultFields, ", ")+")")
+	f.BoolVar(&o.dedupe, "dedupe", false, "skip duplicate queries (uses up to 22 bytes of memory per line)")
+	f.BoolVar(&o.registrable, "registrable", false, "look up the registrable domain of a host name: example.co.uk for www.example.co.uk")
+	f.BoolVar(&o.ordered, "ordered", false, "write results of --file in input order")
+	f.StringSliceVar(&o.fields, "fields", nil, "write these fields in ndjson, csv and table, in this order: `NAMES` such as line,verdict,expires,conn.protocol; --fields help lists them")
+	f.DurationVar(&o.maxWait, "max-wait", usualWait, "limit how long a query waits for a rate-limited server to `TIME` (30s; 10m with --file)")
 	f.Lookup("max-wait").DefValue = "" // the help says it
-	f.StringArrayVar(&o.rates, "rate", nil, "at most N requests to a server in any such time: `HOST=N/TIME`, such as rdap.example=100/1m; can be repeated")
-	f.StringArrayVar(&o.groups, "group", nil, "servers that count requests together: `NAME=HOST,HOST`; --rate takes the name of the group as well; can be repeated")
-	f.IntVar(&o.attempts, "attempts", client.DefaultAttempts, "`N` requests for one query at most, where failures may pass")
+	f.StringArrayVar(&o.rates, "rate", nil, "limit requests to a server: `HOST=N/TIME`, such as rdap.example=100/1m (repeatable)")
+	f.StringArrayVar(&o.groups, "group", nil, "let servers share one rate limit: `NAME=HOST,HOST`; --rate also accepts the name of a group (repeatable)")
+	f.IntVar(&o.attempts, "attempts", client.DefaultAttempts, "send at most `N` requests per query when failures are transient")
 	o.spillMax = client.DefaultMaxSpill
 	f.Var(&o.spillMax, "spill-max", "use at most `SIZE` of disk for lines of --file that wait for their servers, such as 500MB or 4GiB; reading waits when it is full")
-	f.BoolVar(&o.force, "force", false, "start --output over, whatever the file holds")
-	f.BoolVar(&o.fsync, "fsync", false, "have the disk store --output at every flush, against power cuts")
-	f.BoolVar(&o.dryRun, "dry-run", false, "ask nobody: print which servers would be asked how much, and how long that takes")
-	f.BoolVar(&o.noProgress, "no-progress", false, "don't show how far --file has come")
+	f.BoolVar(&o.force, "force", false, "overwrite --output")
+	f.BoolVar(&o.fsync, "fsync", false, "fsync --output at every flush, to survive power loss")
+	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing; print the queries per server and the estimated duration")
+	f.BoolVar(&o.noProgress, "no-progress", false, "don't show progress")
 }
 
 // check finds what is wrong with the flags taken together.
@@ -69,19 +69,19 @@ func (o *batchOptions) check(file bool, format string) error {
 	formatHasFields := slices.Contains([]string{render.FormatNDJSON, render.FormatCSV, render.FormatTable, render.FormatJQ}, format)
 	switch {
 	case !slices.Contains(inputFormats, o.inputFormat):
-		return usagef(about("input-format"), "one of "+strings.Join(inputFormats, ", "), "--input-format does not take %q", o.inputFormat)
+		return usagef(about("input-format"), "use one of "+strings.Join(inputFormats, ", "), "invalid value %q for --input-format", o.inputFormat)
 	case o.column != "" && o.inputFormat != "auto" && o.inputFormat != string(input.CSV):
-		return usagef(about("column", "input-format"), "leave one of them out", "--column is for CSV, --input-format says %s", o.inputFormat)
+		return usagef(about("column", "input-format"), "use one or the other", "--column needs CSV input, and --input-format is %s", o.inputFormat)
 	case o.field != "" && o.inputFormat != "auto" && o.inputFormat != string(input.NDJSON):
-		return usagef(about("field", "input-format"), "leave one of them out", "--field is for NDJSON, --input-format says %s", o.inputFormat)
+		return usagef(about("field", "input-format"), "use one or the other", "--field needs NDJSON input, and --input-format is %s", o.inputFormat)
 	case o.column != "" && o.field != "":
-		return usagef(about("column", "field"), "--column is for CSV, --field for NDJSON", "--column and --field exclude each other")
+		return usagef(about("column", "field"), "use --column for CSV, --field for NDJSON", "--column and --field cannot be used together")
 	case o.maxWait < 0 && o.maxWait != usualWait:
 		return usagef(about("max-wait"), "", "--max-wait must not be negative")
 	case o.attempts < 1:
 		return usagef(about("attempts"), "", "--attempts must be at least 1")
 	case len(o.fields) > 0 && !formatHasFields:
-		return usagef(about("fields"), "add --format ndjson, csv or table", "--fields says what rows have, and %s has none", format)
+		return usagef(about("fields"), "add --format ndjson, csv or table", "--fields has no effect with --format %s", format)
 	}
 	if !file {
 		for flag, given := range map[string]bool{
@@ -89,7 +89,7 @@ func (o *batchOptions) check(file bool, format string) error {
 			"--input-format": o.inputFormat != "auto", "--fsync": o.fsync, "--spill-max": o.spillMax != client.DefaultMaxSpill,
 		} {
 			if given {
-				return usagef(about(flag), "put the queries into a file, one per line", "%s is for --file", flag)
+				return usagef(about(flag), "put the queries in a file, one per line", "%s needs --file", flag)
 			}
 		}
 	}
@@ -97,10 +97,10 @@ func (o *batchOptions) check(file bool, format string) error {
 		return usagef(about("rate"), "", "--rate: %w", err)
 	}
 	if _, err := o.parseGroups(); err != nil {
-		return usagef(about("group"), "a name and hosts, such as verisign=rdap.verisign.com,tld-rdap.verisign.com", "--group: %w", err)
+		return usagef(about("group"), "expected a name and hosts, such as verisign=rdap.verisign.com,tld-rdap.verisign.com", "--group: %w", err)
 	}
 	if err := render.CheckFields(o.fields); err != nil {
-		return usagef(about("fields"), "--fields help lists them; a path such as rdap.secureDNS.delegationSigned or registrar.abuse_email leads into a member", "%w", err)
+		return usagef(about("fields"), "run 'rdapq --fields help' for a list; a path such as rdap.secureDNS.delegationSigned or registrar.abuse_email selects a member", "%w", err)
 	}
 	return nil
 }
@@ -143,12 +143,12 @@ func (o *batchOptions) parseGroups() (map[string]string, error) {
 	for _, text := range o.groups {
 		name, hosts, _ := strings.Cut(text, "=")
 		if name = strings.TrimSpace(name); name == "" || strings.TrimSpace(hosts) == "" {
-			return nil, fmt.Errorf("%q is no name with hosts", text)
+			return nil, fmt.Errorf("expected NAME=HOST,HOST, found %q", text)
 		}
 		for host := range strings.SplitSeq(hosts, ",") {
 			host = strings.ToLower(strings.TrimSpace(host))
 			if other, ok := groups[host]; ok && other != name {
-				return nil, fmt.Errorf("%s is in %s and in %s", host, other, name)
+				return nil, fmt.Errorf("%s is in both %s and %s", host, other, name)
 			}
 			if host != "" {
 				groups[host] = name
@@ -173,5 +173,20 @@ func (o *batchOptions) configure(c *client.Config, file bool) {
 		if c.MaxWait = client.DefaultMaxWait; file {
 			c.MaxWait = client.DefaultBatchMaxWait
 		}
+	}
+}
+
+// warnUnmatched names the hosts of --rate and --group that no query was sent to: they
+// may be misspelt. The configuration file lists hosts for all runs, so its hosts are
+// left out.
+func (a *app) warnUnmatched() {
+	hosts := slices.DeleteFunc(a.session.client.Unmatched(), func(host string) bool {
+		return slices.ContainsFunc(a.settings, func(s setting) bool {
+			limits := s.flag.Name == "rate" || s.flag.Name == "group"
+			return limits && s.file && strings.Contains(strings.ToLower(s.value), host)
+		})
+	})
+	if len(hosts) > 0 {
+		a.warn("no query was sent to " + strings.Join(hosts, ", ") + ", named by --rate or --group; check the spelling")
 	}
 }

@@ -126,7 +126,7 @@ func (r *batchRun) nothingLeft() error {
 		r.codes.add(client.Verdict(verdict))
 	}
 	if !r.app.opts.quiet {
-		fmt.Fprintf(r.app.stderr, "rdapq: nothing left to do: %s has the results of all %s: %s\n",
+		fmt.Fprintf(r.app.stderr, "rdapq: nothing to do: %s already has results for all %s: %s\n",
 			render.Safe(r.app.opts.output), render.Plural(r.out.past.Rows, "line"), cmp.Or(render.Verdicts(r.out.past.Verdicts), "none"))
 	}
 	return r.out.close(false) // it is marked as complete
@@ -138,17 +138,17 @@ func (r *batchRun) tellHowToGoOn() {
 	hint := ""
 	switch {
 	case r.out.journal == nil && a.lacksJournalFields():
-		hint = "with line and verdict among --fields, a run can be gone on with"
+		hint = "include line and verdict in --fields to make runs resumable"
 	case r.out.journal == nil:
-		hint = "with --output and format ndjson or csv, a run can be gone on with"
+		hint = "use --output with ndjson or csv to make runs resumable"
 	case r.src.file == nil:
-		hint = "only input from a file can be gone on with, since that can be read twice"
+		hint = "read the input from a regular file to make runs resumable"
 	}
 	if hint != "" {
 		fmt.Fprintf(a.stderr, "rdapq: stopped after %s\nhint: %s\n", render.Plural(r.tally.Lookups(), "line"), hint)
 		return
 	}
-	fmt.Fprintf(a.stderr, "rdapq: stopped after %s; to go on:\n  %s\n", render.Plural(r.tally.Lookups(), "line"), render.Safe(a.resumeLine()))
+	fmt.Fprintf(a.stderr, "rdapq: stopped after %s; to resume:\n  %s\n", render.Plural(r.tally.Lookups(), "line"), render.Safe(a.resumeLine()))
 }
 
 // resumeHint adds to an error how to go on when its cause is gone.
@@ -157,7 +157,7 @@ func (r *batchRun) resumeHint(err error) error {
 	if !ok || coded.hint != "" {
 		return err
 	}
-	return &codedError{code: coded.code, flags: coded.flags, hint: "to go on when that is mended: " + r.app.resumeLine(), err: coded.err}
+	return &codedError{code: coded.code, flags: coded.flags, hint: "fix that, then resume with: " + r.app.resumeLine(), err: coded.err}
 }
 
 // summary prints what a batch came to.

@@ -142,7 +142,7 @@ func TestSignalFinishesWhatIsUnderWay(t *testing.T) {
 			if code := cmd.ProcessState.ExitCode(); code != 130 {
 				t.Fatalf("%v: %s", cmd.ProcessState, stderr)
 			}
-			again := regexp.MustCompile(`(?m)^rdapq: stopped after \d+ lines; to go on:\n  (rdapq .*)$`).FindStringSubmatch(stderr.String())
+			again := regexp.MustCompile(`(?m)^rdapq: stopped after \d+ lines; to resume:\n  (rdapq .*)$`).FindStringSubmatch(stderr.String())
 			if again == nil {
 				t.Fatalf("no line that goes on: %s", stderr)
 			}

@@ -14,16 +14,15 @@ import (
 	"github.com/rdapq/rdapq/internal/report"
 )
 
-const benchLong = `rdapq bench runs the same lookups in several ways by turns, after a warm-up, and
-prints what each took: time, connections, handshakes, round trips, octets and
-processor time. It claims that one way is faster only where no run of the other
-was as fast, with at least 3 runs each and 5 % between their medians.
+const benchLong = `rdapq bench runs the same lookups in several modes, interleaved, after a warm-up,
+and compares time, connections, handshakes, round trips, bytes and CPU time. A mode
+is reported as faster only if its range does not overlap the other's, with at least
+3 runs per mode and 5% between the medians.
 
-Without queries it asks a registry that is built into rdapq, at an emulated round
-trip (--demo-rtt), and needs no network. A server on the network gets 20 lookups
-in all unless -n or --runs say otherwise, and limits that are known are kept to.
-What rdapq keeps between runs (TLS sessions, what servers speak) is neither used
-nor changed.`
+Without queries it uses the built-in demo registry with an emulated round-trip time
+(--demo-rtt) and needs no network. Servers on the network get 20 lookups each in
+total unless -n or --runs override that; known rate limits are observed. TLS
+sessions and protocol support saved by other runs are neither used nor changed.`
 
 const benchExamples = `  rdapq bench
   rdapq bench --modes reuse,no-reuse,no-reuse+tls1.2,h3,0rtt
@@ -35,7 +34,7 @@ const benchExamples = `  rdapq bench
 func newBenchCommand(a *app, command []flagGroup) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "bench [flags] [QUERY...]",
-		Short:                 "Measure what reuse of connections saves",
+		Short:                 "Measure what connection reuse saves",
 		Long:                  benchLong,
 		Example:               benchExamples,
 		Args:                  cobra.ArbitraryArgs,
@@ -69,7 +68,7 @@ func (a *app) measure(ctx context.Context, args []string) error {
 	// Nothing but the demo registry is to be had without a query.
 	o.demo = o.demo || len(args) == 0 && o.file == "" && o.server == ""
 	if len(args) == 0 && o.file == "" && o.server != "" {
-		return usagef(nil, "rdapq bench -s URL example.com", "no query to ask that server")
+		return usagef(nil, "try 'rdapq bench -s URL example.com'", "no query for --server")
 	}
 	if err := o.checkBench(args); err != nil {
 		return err
@@ -127,7 +126,7 @@ func (o *benchOptions) size(ctx context.Context, c *measure.Config) error {
 	if !c.Demo && (o.lookups == 0 || o.runs == 0) {
 		lookups, runs = measure.Polite(ctx, c.Resolver, c.Queries, len(c.Modes))
 		if lookups == 0 {
-			return usagef(nil, "ask for fewer modes, or say how many with -n and --runs", "%d modes take more than the %d lookups that a server is asked for", len(c.Modes), measure.PoliteLookups)
+			return usagef(nil, "use fewer modes, or override the limit with -n and --runs", "%d modes need more than the limit of %d lookups per server", len(c.Modes), measure.PoliteLookups)
 		}
 		if o.lookups > 0 {
 			runs = measure.PoliteRuns
@@ -150,9 +149,9 @@ func (o *benchOptions) size(ctx context.Context, c *measure.Config) error {
 
 // tellPoliteness says beforehand what servers on the network will get.
 func (a *app) tellPoliteness(c *measure.Config) {
-	what := fmt.Sprintf("%s a run, %s of each mode", render.Plural(int64(c.Lookups), "lookup"), render.Plural(int64(c.Runs), "run"))
+	what := fmt.Sprintf("%s per run, %s per mode", render.Plural(int64(c.Lookups), "lookup"), render.Plural(int64(c.Runs), "run"))
 	if a.bench.lookups == 0 && a.bench.runs == 0 {
-		what += fmt.Sprintf(", so that no server gets more than %d; -n and --runs say otherwise", measure.PoliteLookups)
+		what += fmt.Sprintf(" (limited to %d lookups per server; override with -n and --runs)", measure.PoliteLookups)
 	}
 	fmt.Fprintf(a.stderr, "rdapq: %s\n", what)
 }
@@ -192,7 +191,7 @@ func (a *app) benchQueries(ctx context.Context, args []string) ([]client.Query, 
 			return nil, usagef(nil, "", "%w", err)
 		}
 		if q.Search != nil {
-			return nil, usagef(about("file"), "leave it out", "bench measures lookups, and %s is a search", render.Safe(in.Text))
+			return nil, usagef(about("file"), "remove it", "bench measures lookups, and %s is a search", render.Safe(in.Text))
 		}
 		q.Server = in.Server
 		if queries = append(queries, q); len(queries) == maxBenchQueries {

@@ -31,12 +31,12 @@ type benchOptions struct {
 }
 
 func (o *benchOptions) register(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.modes, "modes", defaultBenchModes, "`MODES` to compare: "+strings.Join(measure.Words(), ", ")+"; joined by + they go together: no-reuse+tls1.2")
-	f.IntVarP(&o.lookups, "lookups", "n", 0, "`N` lookups a run; queries are asked again if there are fewer (40 of the demo registry, otherwise as many as give no server more than 20 in all)")
-	f.IntVar(&o.runs, "runs", 0, "`N` runs of each mode; less than 3 claim nothing (3)")
-	f.IntVarP(&o.jobs, "jobs", "j", 0, "`N` lookups at once (4, or 1 where a run has fewer than 12)")
-	f.BoolVar(&o.json, "json", false, "print all that was measured as JSON")
-	f.BoolVar(&o.markdown, "markdown", false, "print the table in Markdown")
+	f.StringSliceVar(&o.modes, "modes", defaultBenchModes, "`MODES` to compare: "+strings.Join(measure.Words(), ", ")+"; combine with +, e.g. no-reuse+tls1.2")
+	f.IntVarP(&o.lookups, "lookups", "n", 0, "run `N` lookups per run; queries are repeated if there are fewer (40 with the demo registry, otherwise at most 20 per server in total)")
+	f.IntVar(&o.runs, "runs", 0, "do `N` runs per mode; at least 3 are needed for a verdict (3)")
+	f.IntVarP(&o.jobs, "jobs", "j", 0, "run at most `N` lookups at a time (4, or 1 if a run has fewer than 12)")
+	f.BoolVar(&o.json, "json", false, "print all measurements as JSON")
+	f.BoolVar(&o.markdown, "markdown", false, "print the table as Markdown")
 }
 
 // check finds what is wrong with the flags taken together.
@@ -44,7 +44,7 @@ func (o *benchOptions) check() ([]measure.Mode, error) {
 	modes, err := measure.ParseModes(o.modes)
 	switch {
 	case err != nil:
-		return nil, usagef(about("modes"), "--modes takes "+strings.Join(measure.Words(), ", ")+", also joined by +", "%w", err)
+		return nil, usagef(about("modes"), "use one or more of "+strings.Join(measure.Words(), ", ")+"; combine with +", "%w", err)
 	case o.lookups < 0:
 		return nil, usagef(about("lookups"), "", "--lookups must be at least 1")
 	case o.runs < 0:
@@ -52,7 +52,7 @@ func (o *benchOptions) check() ([]measure.Mode, error) {
 	case o.jobs < 0:
 		return nil, usagef(about("jobs"), "", "--jobs must be at least 1")
 	case o.json && o.markdown:
-		return nil, usagef(about("json", "markdown"), "leave one of them out", "--json and --markdown exclude each other")
+		return nil, usagef(about("json", "markdown"), "use one or the other", "--json and --markdown cannot be used together")
 	}
 	return modes, nil
 }

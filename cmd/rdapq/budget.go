@@ -16,7 +16,7 @@ func (a *app) openBudgets() *limit.File {
 	}
 	f, err := limit.OpenFile(filepath.Join(dir, "budgets"))
 	if err != nil {
-		a.warn("limits of servers are not kept between runs: " + err.Error())
+		a.warn("rate limits are not saved between runs: " + err.Error())
 		return nil
 	}
 	return f

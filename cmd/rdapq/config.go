@@ -78,25 +78,25 @@ func (s *settings) readConfig(f *pflag.FlagSet, r io.Reader, name string) error 
 		key, value = strings.TrimPrefix(strings.TrimSpace(key), "--"), strings.TrimSpace(value)
 		flag := f.Lookup(key)
 		if flag == nil || !isSetting(flag) {
-			hint := "its settings are named like the flags, see rdapq --help"
+			hint := "settings have the same names as flags; see 'rdapq --help'"
 			if first, _, more := strings.Cut(key, " "); more && f.Lookup(first) != nil {
-				hint = "a setting is written like " + first + " = VALUE"
+				hint = "write settings as " + first + " = VALUE"
 			}
-			return usagef(nil, hint, "%s, line %d: there is no setting %q", name, n, key)
+			return usagef(nil, hint, "%s:%d: unknown setting %q", name, n, key)
 		}
 		if !has {
 			value = flag.NoOptDefVal
 		}
-		set := setting{flag: flag, value: value, place: fmt.Sprintf("%s, line %d", name, n), file: true}
+		set := setting{flag: flag, value: value, place: fmt.Sprintf("%s:%d", name, n), file: true}
 		switch {
 		case value == "":
-			return usagef(nil, "", "%s: a value is missing", set.place)
+			return usagef(nil, "", "%s: missing value", set.place)
 		case flag.Value.Type() == "stringArray":
 			repeated[key] = append(repeated[key], value)
 			set.also = given[key]
 			s.add(set)
 		case !given[key]:
-			if err := badValue(set.place+": "+key, f.Set(key, value)); err != nil {
+			if err := badValue(key+" in "+set.place, f.Set(key, value)); err != nil {
 				return err
 			}
 			s.add(set)

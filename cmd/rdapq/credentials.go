@@ -21,7 +21,7 @@ func (a *app) credentials() (map[string]*client.Credential, error) {
 		return nil, err
 	}
 	if a.opts.insecure && !a.opts.insecureCredentials {
-		a.warn("credentials are not sent, since nobody knows to whom (--insecure); --insecure-credentials sends them all the same")
+		a.warn("credentials are not sent because certificates are not verified (--insecure); use --insecure-credentials to send them anyway")
 		return nil, nil
 	}
 	return list, nil
@@ -31,7 +31,7 @@ func readCredentials() (map[string]*client.Credential, error) {
 	if text := os.Getenv(credentialsVariable); text != "" {
 		list, err := client.ParseCredentials(strings.NewReader(text))
 		if err != nil {
-			return nil, usagef(nil, "", "the variable %s: %w", credentialsVariable, err)
+			return nil, usagef(nil, "", "$%s: %w", credentialsVariable, err)
 		}
 		return list, nil
 	}
@@ -49,7 +49,7 @@ func readCredentials() (map[string]*client.Credential, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, usagef(nil, "chmod 600 "+name, "others can read the credentials in %s", name)
+		return nil, usagef(nil, "chmod 600 "+name, "%s is readable by other users", name)
 	}
 	list, err := client.ParseCredentials(f)
 	if err != nil {

@@ -39,16 +39,16 @@ func (a *app) checkFiles() error {
 	for i, w := range wrote {
 		for _, r := range read {
 			if w.is(r) {
-				return usagef(about(w.flag, r.flag), "name another file", "%s is the file that %s reads", w.flag, r.flag)
+				return usagef(about(w.flag, r.flag), "choose another file", "%s and %s are the same file", w.flag, r.flag)
 			}
 		}
 		for _, other := range wrote[:i] {
 			if w.is(other) {
-				return usagef(about(other.flag, w.flag), "name another file", "%s and %s are one file", other.flag, w.flag)
+				return usagef(about(other.flag, w.flag), "choose another file", "%s and %s are the same file", other.flag, w.flag)
 			}
 		}
 		if o.output != "" && w.flag != "--output" && w.is(placeOf("", o.output+journal.SidecarSuffix)) {
-			return usagef(about("output"), "name another file", "%s is the file that belongs to --output", w.flag)
+			return usagef(about("output"), "choose another file", "%s would overwrite the state of --output", w.flag)
 		}
 	}
 	return nil
@@ -111,7 +111,7 @@ func cannotOpen(flag, what, name string, err error) error {
 		if _, e := os.Lstat(path.Path); e != nil {
 			err = &fs.PathError{Op: path.Op, Path: name, Err: path.Err}
 		} else if path.Path == name+journal.SidecarSuffix {
-			return noRunf(about(flag), "it belongs to "+name+": move it away, or name another file", "cannot write the %s: %w", what, err)
+			return noRunf(about(flag), "move it away, or choose another file: it holds the state of "+name, "cannot write the %s: %w", what, err)
 		}
 	}
 	folder := filepath.Dir(name)
@@ -119,14 +119,14 @@ func cannotOpen(flag, what, name string, err error) error {
 	hint := ""
 	switch {
 	case errors.Is(e, fs.ErrNotExist):
-		hint = "make the folder " + folder + ", or name another file"
+		hint = "create the directory " + folder + ", or choose another file"
 	case e == nil && !info.IsDir():
-		hint = folder + " is no folder: name another file"
+		hint = "choose another file: " + folder + " is not a directory"
 	case errors.Is(err, fs.ErrPermission):
-		hint = "name a file where you may write"
+		hint = "choose a file you have permission to write"
 	default:
 		if info, e := os.Stat(name); e == nil && info.IsDir() {
-			hint = "name a file in it"
+			hint = "name a file in that directory"
 		}
 	}
 	return noRunf(about(flag), hint, "cannot write the %s: %w", what, err)

@@ -32,11 +32,11 @@ func TestListIsNotItsOwnOutput(t *testing.T) {
 		_ = cmd.Run()
 		in.Close()
 		out.Close()
-		if code := cmd.ProcessState.ExitCode(); code != exitUsage || !strings.HasPrefix(said.String(), "rdapq: standard output is the file that ") {
+		if code := cmd.ProcessState.ExitCode(); code != exitUsage || !strings.HasPrefix(said.String(), "rdapq: standard output and ") {
 			t.Errorf("%s: exit code %d, %q", from, code, said)
 		}
 		if got, err := os.ReadFile(list); err != nil || !bytes.Equal(got, names) {
-			t.Fatalf("%s: the list has %d octets, %v", from, len(got), err)
+			t.Fatalf("%s: the list has %d bytes, %v", from, len(got), err)
 		}
 	}
 }

@@ -90,26 +90,26 @@ func (o *options) groups() []flagGroup {
 	list := func(values []string) string { return strings.Join(values, ", ") }
 	return []flagGroup{
 		group("Queries", func(f *pflag.FlagSet) {
-			f.StringVarP(&o.file, "file", "f", "", "read queries from `FILE`, one a line or as CSV or NDJSON; - is standard input")
-			f.StringVarP(&o.typ, "type", "t", "", "`TYPE` of all queries: "+list(types)+"; found from the text if not given, where names are domains")
-			f.StringVarP(&o.server, "server", "s", "", "ask the RDAP server with this base `URL`, no bootstrap")
-			f.BoolVar(&o.offline, "offline", false, "don't fetch IANA's bootstrap files, use what is there")
-			f.BoolVar(&o.ianaOnly, "iana-only", false, "don't use the built-in list of servers that IANA's files lack")
-			f.StringVar(&o.overrides, "bootstrap-overrides", "", "`FILE` of lines with a suffix, prefix, AS range or tag and the base URL to ask for it, before IANA's files")
-			f.BoolVar(&o.allowHTTP, "allow-http", false, "ask servers that offer no https, too")
+			f.StringVarP(&o.file, "file", "f", "", "read queries from `FILE`: one per line, CSV or NDJSON; - for standard input")
+			f.StringVarP(&o.typ, "type", "t", "", "set the `TYPE` of all queries: "+list(types)+"; inferred if not given; plain names are domains")
+			f.StringVarP(&o.server, "server", "s", "", "query the RDAP server at this base `URL`; skip bootstrap")
+			f.BoolVar(&o.offline, "offline", false, "don't refresh IANA's bootstrap files; use the cached copy")
+			f.BoolVar(&o.ianaOnly, "iana-only", false, "ignore the built-in list of servers missing from IANA's files")
+			f.StringVar(&o.overrides, "bootstrap-overrides", "", "override IANA's files with the lines of `FILE`: a suffix, prefix, AS range or tag, and a base URL")
+			f.BoolVar(&o.allowHTTP, "allow-http", false, "allow plain-HTTP servers")
 		}),
 		group("Output", func(f *pflag.FlagSet) {
-			f.StringVar(&o.format, "format", "", "output `FORMAT`: "+list(formats)+" (text for arguments, ndjson for --file)")
+			f.StringVar(&o.format, "format", "", "write results as `FORMAT`: "+list(formats)+" (text for arguments, ndjson for --file)")
 			o.view.register(f)
-			f.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead of standard output; with --file and ndjson or csv, the same command goes on with a run that was interrupted (if --fields is given, it has to have line and verdict)")
-			f.StringVar(&o.color, "color", "auto", "`WHEN` to colour text: "+list(colors)+"; auto is on a terminal, unless NO_COLOR is set")
-			f.BoolVar(&o.stats, "stats", false, "print a receipt on standard error: connections, handshakes, time saved")
-			f.StringVar(&o.statsFile, "stats-file", "", "write the receipt as JSON to `FILE`")
-			f.StringVar(&o.report, "report", "", "write what the run took to `FILE` as a page of HTML that needs nothing else")
-			f.BoolVar(&o.trace, "trace", false, "tell what each lookup waited for: DNS, TCP, TLS, first byte, transfer; on standard error, and with ndjson as \"trace\" in each row, by curl's names")
-			f.BoolVarP(&o.quiet, "quiet", "q", false, "print no warnings, errors of queries, progress and summary on standard error: the exit code tells, and rows do")
-			f.CountVarP(&o.verbose, "verbose", "v", "tell more: on standard error how a server was found and what was odd in an answer, in text also notices, handles and times of each step; -vv also connections")
-			f.BoolVarP(&o.exitCodes, "exit-status", "e", false, "tell verdicts apart in the exit code; the first that applies: 1 failed or invalid, 6 rate limited, 7 rejected, 5 no service, 4 not found")
+			f.StringVarP(&o.output, "output", "o", "", "write results to `FILE`; with --file and ndjson or csv, rerunning the command resumes an interrupted run (--fields must include line and verdict)")
+			f.StringVar(&o.color, "color", "auto", "colour text output `WHEN`: "+list(colors)+"; auto means on a terminal, unless NO_COLOR is set")
+			f.BoolVar(&o.stats, "stats", false, "print connection and handshake statistics to standard error")
+			f.StringVar(&o.statsFile, "stats-file", "", "write these statistics to `FILE` as JSON")
+			f.StringVar(&o.report, "report", "", "write a self-contained HTML report to `FILE`")
+			f.BoolVar(&o.trace, "trace", false, "show per-lookup timings (DNS, TCP, TLS, first byte, transfer) on standard error; with ndjson, add them to each row as \"trace\", with curl's names")
+			f.BoolVarP(&o.quiet, "quiet", "q", false, "suppress warnings, per-query errors, progress and summary; results and the exit status are unaffected")
+			f.CountVarP(&o.verbose, "verbose", "v", "show more detail: how the server was found, response anomalies, notices, handles and timings; -vv also logs connections")
+			f.BoolVarP(&o.exitCodes, "exit-status", "e", false, "set the exit status from the verdict; the first that applies wins: 1 failed or invalid, 6 rate limited, 7 rejected, 5 no service, 4 not found")
 		}),
 		group("Referrals", o.referral.register),
 		group("Searches", o.search.register),
@@ -121,19 +121,19 @@ func (o *options) groups() []flagGroup {
 			f.Lookup("per-host").DefValue = "" // the help states it
 			f.IntVar(&o.conns, "http1-connections", 0, "open at most `N` HTTP/1.1 connections to one server")
 			f.Lookup("http1-connections").DefValue = strconv.Itoa(pool.DefaultMaxConnsPerHost)
-			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "`TIME` for one attempt at one server; if neither this nor --registrar is given, "+promptReferral.String()+" for the registrar after the registry")
-			f.DurationVar(&o.maxTime, "max-time", 0, "end the run after `TIME`, bootstrap and registrar included; queries without a response fail, lines of a file are left for the next run")
-			f.StringVar(&o.ca, "ca", "", "trust the certificate authorities in this PEM `FILE` only")
+			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "limit each request to `TIME`; without this flag or --registrar, requests to the registrar to "+promptReferral.String())
+			f.DurationVar(&o.maxTime, "max-time", 0, "end the run after `TIME`, including bootstrap and registrar; unanswered queries fail, unanswered lines of a file are left for the next run")
+			f.StringVar(&o.ca, "ca", "", "trust only the CA certificates in this PEM `FILE`")
 			f.BoolVarP(&o.insecure, "insecure", "k", false, "don't verify certificates")
-			f.BoolVar(&o.insecureCredentials, "insecure-credentials", false, "with --insecure, send credentials all the same")
-			f.StringArrayVar(&o.clientCerts, "client-cert", nil, "client certificate for a server: `HOST[:PORT]=FILE[,KEYFILE]`, PEM or PKCS#12; can be repeated. The password of PKCS#12 is taken from "+certPassword)
-			f.StringVar(&o.clientCertPassword, "client-cert-password-file", "", "`FILE` with that password")
-			f.StringVar(&o.userAgent, "user-agent", "", "`TEXT` of the User-Agent field to send")
+			f.BoolVar(&o.insecureCredentials, "insecure-credentials", false, "send credentials even with --insecure")
+			f.StringArrayVar(&o.clientCerts, "client-cert", nil, "present a client certificate to a server: `HOST[:PORT]=FILE[,KEYFILE]`, PEM or PKCS#12 with its password in "+certPassword+" (repeatable)")
+			f.StringVar(&o.clientCertPassword, "client-cert-password-file", "", "read the PKCS#12 password from `FILE`")
+			f.StringVar(&o.userAgent, "user-agent", "", "send `TEXT` as the User-Agent field")
 		}),
 		group("Network", o.net.register),
 		group("Demonstration", func(f *pflag.FlagSet) {
-			f.BoolVar(&o.demo, "demo", false, "ask a registry built into rdapq; needs no network")
-			f.DurationVar(&o.demoRTT, "demo-rtt", defaultDemoRTT, "round-trip `TIME` that --demo emulates")
+			f.BoolVar(&o.demo, "demo", false, "query the built-in demo registry; no network needed")
+			f.DurationVar(&o.demoRTT, "demo-rtt", defaultDemoRTT, "emulate this round-trip `TIME` with --demo")
 		}),
 	}
 }
@@ -172,15 +172,15 @@ func (o *options) check(args []string) error {
 	}
 	switch {
 	case o.file != "" && len(args) > 0:
-		return usagef(about("file"), "put the queries into the file, or leave --file out", "queries come from arguments or from --file, not both")
+		return usagef(about("file"), "put the queries in the file, or drop --file", "--file and query arguments cannot be used together")
 	case o.file == "" && len(args) == 0 && o.typ != "help":
-		return usagef(nil, "rdapq example.com, or rdapq -f - for a list on standard input; rdapq -h tells more", "no query")
+		return usagef(nil, "try 'rdapq example.com', or 'rdapq -f -' to read a list from standard input; see 'rdapq -h'", "no query")
 	case o.file == "" && o.typ != string(client.TypeEntity) && slices.Contains(args, "-"):
-		return usagef(nil, "-f - reads queries from standard input, one a line", `"-" is no query`)
+		return usagef(nil, "use -f - to read queries from standard input, one per line", `"-" is not a query`)
 	case o.typ == "help" && o.server == "" && len(args) == 0 && o.demo:
-		return usagef(nil, "rdapq --demo https://rdap.re.example/help", "a help query needs a server")
+		return usagef(nil, "try 'rdapq --demo https://rdap.re.example/help'", "a help query needs a server")
 	case o.typ == "help" && o.server == "" && len(args) == 0:
-		return usagef(nil, "name the server: -t help -s https://rdap.example/", "a help query needs a server")
+		return usagef(nil, "name the server, such as -t help -s https://rdap.example/", "a help query needs a server")
 	case o.jobs < 1:
 		return usagef(about("jobs"), "", "--jobs must be at least 1")
 	case o.perHost < 1:
@@ -188,13 +188,13 @@ func (o *options) check(args []string) error {
 	case o.conns < 0:
 		return usagef(about("http1-connections"), "", "--http1-connections must be at least 1")
 	case o.timeout <= 0:
-		return usagef(about("timeout"), "a time such as 15s", "--timeout must be more than 0")
+		return usagef(about("timeout"), "use a time such as 15s", "--timeout must be more than 0")
 	case o.maxTime < 0:
-		return usagef(about("max-time"), "a time such as 30s", "--max-time must be more than 0")
+		return usagef(about("max-time"), "use a time such as 30s", "--max-time must be more than 0")
 	case o.demoRTT < 0:
-		return usagef(about("demo-rtt"), "a time such as 90ms, or 0", "--demo-rtt must not be negative")
+		return usagef(about("demo-rtt"), "use a time such as 90ms, or 0", "--demo-rtt must not be negative")
 	case o.demo && (o.server != "" || o.ca != "" || o.overrides != ""):
-		return usagef(about("demo", "server", "ca", "bootstrap-overrides"), "leave --demo out to ask real servers; one of the demo's is asked by a URL: https://rdap.re.example/help", "--demo has servers and certificates of its own: it does not go with --server, --ca or --bootstrap-overrides")
+		return usagef(about("demo", "server", "ca", "bootstrap-overrides"), "drop --demo to query real servers; to query one of the demo servers, use its URL: https://rdap.re.example/help", "--demo cannot be used together with --server, --ca or --bootstrap-overrides")
 	}
 	return nil
 }
@@ -204,14 +204,14 @@ func one(flag, value string, allowed []string) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return usagef(about(flag), "one of "+strings.Join(strings.Fields(strings.Join(allowed, " ")), ", "), "%s does not take %q", flag, value)
+	return usagef(about(flag), "use one of "+strings.Join(strings.Fields(strings.Join(allowed, " ")), ", "), "invalid value %q for %s", value, flag)
 }
 
 // newCommand builds the command line.
 func newCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "rdapq [flags] QUERY...\n  rdapq [flags] -f FILE\n  rdapq bench [flags] [QUERY...]",
-		Short:             "Ask RDAP servers over connections that are kept",
+		Short:             "RDAP client with persistent connections",
 		Long:              long,
 		Example:           examples,
 		Args:              cobra.ArbitraryArgs,

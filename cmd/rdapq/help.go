@@ -19,7 +19,7 @@ const (
 // help prints what a command does, and its flags by what they are about.
 func help(cmd *cobra.Command, groups []flagGroup) {
 	w := cmd.OutOrStdout()
-	version := "      --version           the version\n"
+	version := "      --version           show the version\n"
 	if cmd.HasParent() {
 		version = ""
 	}
@@ -32,7 +32,7 @@ func help(cmd *cobra.Command, groups []flagGroup) {
 			}
 		})
 	}
-	fmt.Fprint(w, "\nMore:\n  -h                      a short help\n      --help              this text\n"+version)
+	fmt.Fprint(w, "\nMore:\n  -h                      show common options\n      --help              show all options\n"+version)
 }
 
 // usageLine is how a command is written.
@@ -86,33 +86,33 @@ func helpLine(w io.Writer, f *pflag.Flag, value, usage string) {
 	fmt.Fprintln(w, line)
 }
 
-const long = `rdapq asks RDAP servers about domains, addresses, AS numbers, entities and
-nameservers: one or several at a prompt, or one a line from a file. It keeps
-its connections, so a server is shaken hands with once; --no-reuse turns that
-off and --stats shows the difference.
+const long = `rdapq looks up domains, IP addresses, AS numbers, entities and nameservers over
+RDAP, from arguments or from a file with one query per line. Connections are
+reused, so each server costs one handshake; --no-reuse disables that. Use --stats
+to see what reuse saved.
 
-A query is a name, an address, a prefix, an AS number, or the URL of an RDAP
-object, which is asked as it is. With -t of a plural, it searches:
+A query is a domain name, an IP address, a prefix, an AS number, or an RDAP URL,
+fetched as given. With a plural type, -t performs a search:
   domains      name=exam*.com (or exam*.com), nsLdhName=ns1.example, nsIp=ADDRESS
   nameservers  name=ns*.example.com, ip=ADDRESS
   entities     fn=Example*, handle=ABC*
   ips autnums  name=EXAMPLE*, handle=NET-*, rdap-up:192.0.2.0/24 (also rdap-down,
-               rdap-top, rdap-bottom, and ?status=active behind it)
-  any of them  entity:handle=ABC, entity:fn=, :email=, :role=, several with "&":
-               a reverse search, where the server's help announces it
-One * stands for any text. All pages of the answer are read, up to --max-results;
-a row has the first under "rdap" and the others under "more_pages".
+               rdap-top, rdap-bottom; append ?status=active to filter)
+  any of them  entity:handle=ABC, entity:fn=, :email=, :role=, joined by "&":
+               a reverse search, if the server's help announces it
+A pattern may contain one *. All result pages are fetched, up to --max-results;
+a row has the first page in "rdap" and the others in "more_pages".
 
-Every query gives one result. Exit codes: 0 all were answered ("not found" from
-the server responsible is an answer), 1 some were not, 2 usage, 3 nothing could
-run, 129, 130 and 143 after SIGHUP, SIGINT and SIGTERM.
+Every query produces one result. Exit status: 0 all queries were answered
+(including "not found" from the responsible server), 1 some queries were not
+answered, 2 usage error, 3 the run could not start, 129, 130 and 143 after SIGHUP,
+SIGINT and SIGTERM.
 
-Each flag can be set by a variable, RDAPQ_PER_HOST for --per-host, and by a line
-"per-host = 4" of the file rdapq/config in the user's configuration folder (or
-the one that RDAPQ_CONFIG names). The command line goes first, then variables.
-Credentials are lines "ORIGIN SCHEME CREDENTIAL" of the file rdapq/credentials
-there, or of the variable RDAPQ_CREDENTIALS; SCHEME is basic, digest, bearer or
-apikey.`
+Every flag can also be set with an environment variable (RDAPQ_PER_HOST for
+--per-host) or with a line "per-host = 4" in ~/.config/rdapq/config (or
+$RDAPQ_CONFIG). Precedence: command line, environment, configuration file.
+Credentials are lines "ORIGIN SCHEME CREDENTIAL" in ~/.config/rdapq/credentials or
+in $RDAPQ_CREDENTIALS; SCHEME is basic, digest, bearer or apikey.`
 
 const examples = `  rdapq example.com 192.0.2.1 AS64500
   rdapq -f names.txt --stats > results.ndjson

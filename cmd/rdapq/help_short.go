@@ -29,9 +29,9 @@ const shortHelpFlag = "h"
 
 // addHelp gives a command -h, the short help, and --help, all of it.
 func addHelp(cmd *cobra.Command, short shortHelp, groups []flagGroup) {
-	cmd.Flags().BoolP(shortHelpFlag, shortHelpFlag, false, "the short help")
+	cmd.Flags().BoolP(shortHelpFlag, shortHelpFlag, false, "show common options")
 	cmd.Flags().Lookup(shortHelpFlag).Hidden = true
-	cmd.Flags().Bool("help", false, "all flags")
+	cmd.Flags().Bool("help", false, "show all options")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed(shortHelpFlag) {
@@ -77,55 +77,55 @@ func (s *shortHelp) writeFlag(w io.Writer, cmd *cobra.Command, f shortFlag) {
 }
 
 var shortCommand = shortHelp{
-	about: `rdapq asks registries about domain names, addresses, AS numbers, entities and
-nameservers, as whois does, over RDAP.`,
+	about: `rdapq looks up domains, IP addresses, AS numbers, entities and nameservers over
+RDAP.`,
 	groups: []shortGroup{
 		{"Queries", []shortFlag{
-			{"file", "queries from FILE, one a line; - is standard input"},
-			{"type", "domain, ip, autnum, nameserver, entity, help; domains, nameservers, entities to search"},
-			{"server", "ask this server, whoever is responsible"},
-			{"registry-only", "don't ask the registrar of a domain as well"},
-			{"offline", "don't fetch IANA's lists of servers"},
+			{"file", "read queries from FILE, one per line; - for standard input"},
+			{"type", "domain, ip, autnum, nameserver, entity, help; plural to search"},
+			{"server", "query this server; skip bootstrap"},
+			{"registry-only", "don't follow the link to the registrar"},
+			{"offline", "don't refresh IANA's bootstrap files"},
 		}},
 		{"Output", []shortFlag{
 			{"format", "text, table, check, json, ndjson, csv"},
-			{"raw", "the bytes that the server sent"},
-			{"jq", "a part of the answer, in the language of jq"},
+			{"raw", "print the raw response body"},
+			{"jq", "filter each result with a jq expression"},
 			{"output", "write to FILE"},
-			{"time", "dates as day, utc, local, rfc3339"},
-			{"verbose", "tell more; -vv also of connections"},
-			{"quiet", "no warnings, and no errors of queries"},
-			{"exit-status", "tell by the exit code what the answer is"},
-			{"stats", "tell of connections and what they saved"},
+			{"time", "date format: day, utc, local, rfc3339"},
+			{"verbose", "show more detail; -vv also logs connections"},
+			{"quiet", "suppress warnings and per-query errors"},
+			{"exit-status", "set the exit status from the verdict"},
+			{"stats", "print connection statistics"},
 		}},
 		{"Servers", []shortFlag{
-			{"timeout", "for one attempt at one server"},
-			{"rate", "at most N requests to a server in that TIME"},
-			{"dry-run", "ask nobody, tell who would be asked"},
-			{"demo", "ask a registry built into rdapq, without a network"},
+			{"timeout", "limit each request to TIME"},
+			{"rate", "limit requests to a server: rdap.example=100/1m"},
+			{"dry-run", "show what would be queried; send nothing"},
+			{"demo", "query the built-in demo registry; no network needed"},
 		}},
 	},
-	more: "rdapq --help lists all flags; rdapq bench -h is about measuring.",
+	more: "Run 'rdapq --help' for all flags, 'rdapq bench -h' for benchmarking.",
 }
 
 var shortBench = shortHelp{
-	about: `rdapq bench runs the same lookups in several ways by turns and prints what each
-took. Without queries it asks a registry built into rdapq, and no network.`,
+	about: `rdapq bench runs the same lookups in several modes, interleaved, and compares
+them. Without queries it uses the built-in demo registry and no network.`,
 	groups: []shortGroup{
 		{"Measurement", []shortFlag{
-			{"modes", "reuse, no-reuse, resume, h1, h2, h3, 0rtt, tls1.2, fast-open, also joined by +"},
-			{"lookups", "lookups a run"},
-			{"runs", "runs of each mode; less than 3 claim nothing"},
-			{"jobs", "lookups at once"},
-			{"demo-rtt", "the round trip to the built-in registry"},
+			{"modes", "reuse, no-reuse, resume, h1, h2, h3, 0rtt, tls1.2, fast-open; combine with +"},
+			{"lookups", "lookups per run"},
+			{"runs", "runs per mode; at least 3 are needed for a verdict"},
+			{"jobs", "concurrent lookups"},
+			{"demo-rtt", "emulated round-trip time of the demo registry"},
 			{"server", "measure this server"},
-			{"file", "queries from FILE, one a line"},
+			{"file", "read queries from FILE, one per line"},
 		}},
 		{"Output", []shortFlag{
-			{"json", "all that was measured"},
-			{"markdown", "the table in Markdown"},
-			{"report", "a page of HTML with waterfalls"},
+			{"json", "print all measurements as JSON"},
+			{"markdown", "print the table as Markdown"},
+			{"report", "write an HTML report"},
 		}},
 	},
-	more: "rdapq bench --help lists all flags.",
+	more: "Run 'rdapq bench --help' for all flags.",
 }

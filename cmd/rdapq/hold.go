@@ -26,12 +26,12 @@ func holdText(h client.Hold, now time.Time) string {
 	case client.HoldLimit:
 		b.WriteString(" limits requests" + status)
 		if !h.Rate.IsZero() {
-			b.WriteString(": it gets " + rateText(h.Rate))
+			b.WriteString(": sending " + rateText(h.Rate))
 		}
 	case client.HoldOutage:
-		b.WriteString(" fails or is silent" + status + ": its lines wait, and are retried when it is back")
+		b.WriteString(" fails or does not respond" + status + ": its lines are retried when it recovers")
 	case client.HoldBlocked:
-		b.WriteString(" refuses every request, and not in RDAP" + status + ": its lines wait")
+		b.WriteString(" refuses every request without an RDAP error" + status + ": its lines wait")
 	}
 	if wait := h.Until.Sub(now).Round(time.Second); wait > 0 {
 		b.WriteString("; next request in " + render.Span(wait))
@@ -57,23 +57,23 @@ func heldLines(servers []client.ServerProgress) []string {
 	var lines []string
 	for i, s := range held {
 		if i == maxHeld {
-			lines = append(lines, "held back as well: "+render.Plural(int64(len(held)-i), "server"))
+			lines = append(lines, "also held back: "+render.Plural(int64(len(held)-i), "server"))
 			break
 		}
 		line := "held back: " + render.Safe(s.Server)
 		switch s.Held {
 		case client.HoldLimit:
-			line += fmt.Sprintf(", %s refused as too many", render.Plural(s.Refused, "request"))
+			line += fmt.Sprintf(", %s refused by its rate limit", render.Plural(s.Refused, "request"))
 			if !s.Rate.IsZero() {
 				line += ", limit " + rateText(s.Rate)
 			}
 		case client.HoldOutage:
-			line += ", it failed or was silent for a while"
+			line += ", failed or did not respond for a while"
 			if s.Dead {
-				line = "held back: " + render.Safe(s.Server) + ", it failed or was silent to the end"
+				line = "held back: " + render.Safe(s.Server) + ", failed or did not respond until the end"
 			}
 		case client.HoldBlocked:
-			line += ", it refused requests, and not in RDAP"
+			line += ", refused requests without an RDAP error"
 		}
 		lines = append(lines, line)
 	}

@@ -12,9 +12,9 @@ import (
 func TestHoldText(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	for want, h := range map[string]client.Hold{
-		"rdap.example limits requests (HTTP status 429): it gets 60 requests per 1m; next request in 59.0 s":      {Server: "rdap.example", Reason: client.HoldLimit, Status: 429, Rate: limit.Rate{N: 60, Per: time.Minute}, Until: now.Add(59 * time.Second)},
-		"rdap.example fails or is silent: its lines wait, and are retried when it is back; next request in 1.0 s": {Server: "rdap.example", Reason: client.HoldOutage, Until: now.Add(time.Second)},
-		"rdap.example refuses every request, and not in RDAP (HTTP status 403): its lines wait":                   {Server: "rdap.example", Reason: client.HoldBlocked, Status: 403},
+		"rdap.example limits requests (HTTP status 429): sending 60 requests per 1m; next request in 59.0 s":    {Server: "rdap.example", Reason: client.HoldLimit, Status: 429, Rate: limit.Rate{N: 60, Per: time.Minute}, Until: now.Add(59 * time.Second)},
+		"rdap.example fails or does not respond: its lines are retried when it recovers; next request in 1.0 s": {Server: "rdap.example", Reason: client.HoldOutage, Until: now.Add(time.Second)},
+		"rdap.example refuses every request without an RDAP error (HTTP status 403): its lines wait":            {Server: "rdap.example", Reason: client.HoldBlocked, Status: 403},
 	} {
 		if got := holdText(h, now); got != want {
 			t.Errorf("%q\nwant %q", got, want)
@@ -26,8 +26,8 @@ func TestHoldText(t *testing.T) {
 		{Server: "c.example", Held: client.HoldLimit, Refused: 9, Rate: limit.Rate{N: 10, Per: 3 * time.Second}},
 	})
 	want := []string{
-		"held back: c.example, 9 requests refused as too many, limit 10 requests per 3s",
-		"held back: b.example, it failed or was silent for a while",
+		"held back: c.example, 9 requests refused by its rate limit, limit 10 requests per 3s",
+		"held back: b.example, failed or did not respond for a while",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)

@@ -33,12 +33,12 @@ func clientCertificates(list []string, passwordFile string) (func(origin string)
 	for _, text := range list {
 		host, files, ok := strings.Cut(text, "=")
 		if !ok || host == "" || files == "" {
-			return nil, usagef(about("client-cert"), "such as rdap.example=client.pem or rdap.example:8443=client.p12", "--client-cert does not take %q", text)
+			return nil, usagef(about("client-cert"), "expected HOST=FILE, such as rdap.example=client.pem or rdap.example:8443=client.p12", "invalid value %q for --client-cert", text)
 		}
 		file, key, _ := strings.Cut(files, ",")
 		cert, err := pool.LoadClientCertificate(file, key, password)
 		if err != nil {
-			return nil, usagef(about("client-cert"), "PEM with its key, or PKCS#12 with its password in "+certPassword+" or --client-cert-password-file", "--client-cert: %w", err)
+			return nil, usagef(about("client-cert"), "use PEM with its key, or PKCS#12 with its password in $"+certPassword+" or --client-cert-password-file", "--client-cert: %w", err)
 		}
 		certs[strings.ToLower(strings.TrimSuffix(host, ":443"))] = cert
 	}
@@ -61,7 +61,7 @@ func (o *options) trust(c *pool.Config) error {
 		}
 		c.TLS.RootCAs = x509.NewCertPool()
 		if !c.TLS.RootCAs.AppendCertsFromPEM(pem) {
-			return usagef(about("ca"), "it must hold certificates as PEM", "no certificate in --ca %s", o.ca)
+			return usagef(about("ca"), "use a file with PEM certificates", "no certificate in --ca %s", o.ca)
 		}
 		c.Trust = fmt.Sprintf("ca %x", sha256.Sum256(pem))
 		if o.insecure {

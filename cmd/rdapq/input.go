@@ -70,7 +70,7 @@ func (a *app) openSource(ctx context.Context, args []string) (*source, error) {
 		return nil, err
 	}
 	if taken, likelier := s.reader.Doubt(); likelier != "" {
-		a.warn(fmt.Sprintf("the queries are those of the first column, %q; --column %s takes others", taken, shellQuote(likelier, runtime.GOOS == "windows")))
+		a.warn(fmt.Sprintf("reading queries from the first column, %q; use --column %s to choose another", taken, shellQuote(likelier, runtime.GOOS == "windows")))
 	}
 	return s, nil
 }
@@ -91,7 +91,7 @@ func (s *source) open(ctx context.Context, in io.Reader) error {
 		return ctx.Err()
 	}
 	if missing, ok := errors.AsType[*input.ColumnError](err); ok {
-		return usagef(about("column"), "it has "+strings.Join(missing.Header, ", "), "%w", err)
+		return usagef(about("column"), "the columns are "+strings.Join(missing.Header, ", "), "%w", err)
 	}
 	if err != nil {
 		return noRunf(about("file"), "", "cannot read the input: %w", err)
@@ -113,7 +113,7 @@ func (a *app) openInput(name string) (io.ReadCloser, error) {
 		}
 	}
 	if err != nil {
-		return nil, noRunf(about("file"), "give a file with one query a line, or - for standard input", "cannot read the input: %w", err)
+		return nil, noRunf(about("file"), "name a file with one query per line, or - for standard input", "cannot read the input: %w", err)
 	}
 	return f, nil
 }
@@ -121,7 +121,7 @@ func (a *app) openInput(name string) (io.ReadCloser, error) {
 // warnTrailing tells of what was left out of the input, once it has been read.
 func (a *app) warnTrailing(s *source) {
 	if s.reader != nil && s.reader.Trailing() {
-		a.warn("what stands behind the end of the compressed data in " + s.name + " is not compressed and was left out")
+		a.warn(s.name + ": ignored uncompressed data after the end of the compressed data")
 	}
 }
 

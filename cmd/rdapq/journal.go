@@ -31,9 +31,9 @@ func (a *app) openJournal(out *output, format string, in *journal.Input) error {
 	if p := out.past; !o.quiet && !p.Complete && p.Rows+p.Retried > 0 {
 		again := ""
 		if p.Retried > 0 {
-			again = fmt.Sprintf("; %s without an answer asked again", render.Plural(p.Retried, "line"))
+			again = fmt.Sprintf("; %s without a response retried", render.Plural(p.Retried, "line"))
 		}
-		fmt.Fprintf(a.stderr, "rdapq: going on with %s: %s done before%s\n", render.Safe(o.output), render.Plural(p.Rows, "line"), again)
+		fmt.Fprintf(a.stderr, "rdapq: resuming %s: %s already done%s\n", render.Safe(o.output), render.Plural(p.Rows, "line"), again)
 	}
 	return nil
 }
@@ -45,19 +45,19 @@ func retried(verdict string) bool {
 }
 
 func (a *app) journalError(err error) error {
-	const start = "name another file, or start over with --force"
+	const start = "choose another file, or start over with --force"
 	name := a.opts.output
 	_, changed := errors.AsType[*journal.ChangedError](err)
 	_, corrupt := errors.AsType[*journal.CorruptError](err)
 	switch {
 	case changed:
-		return usagef(about("output"), start, "cannot go on with %s: %w", name, err)
+		return usagef(about("output"), start, "cannot resume %s: %w", name, err)
 	case corrupt:
-		return usagef(about("output"), start, "cannot go on: %w", err)
+		return usagef(about("output"), start, "cannot resume: %w", err)
 	case errors.Is(err, journal.ErrForeign):
 		return usagef(about("output"), start, "cannot write %s: %w", name, err)
 	case errors.Is(err, journal.ErrLocked):
-		return noRunf(about("output"), "wait for its end, or name another file", "cannot write %s: %w", name, err)
+		return noRunf(about("output"), "wait for it to finish, or choose another file", "cannot write %s: %w", name, err)
 	}
 	return cannotOpen("output", "output", name, err)
 }
@@ -103,7 +103,7 @@ func (a *app) resumeLine() string {
 		line = slices.Insert(line, 1, "--force=false")
 	}
 	if a.secrets.In([]byte(strings.Join(line, "\n"))) {
-		return "the same command again (it holds a secret, and is not shown)"
+		return "run the same command again (not shown, since it contains a secret)"
 	}
 	words := make([]string, len(line))
 	for i, w := range line {

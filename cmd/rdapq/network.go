@@ -45,53 +45,53 @@ var (
 )
 
 func (o *networkOptions) register(f *pflag.FlagSet) {
-	f.StringVar(&o.http, "http", "auto", "HTTP `VERSION` to speak: "+strings.Join(httpModes, ", "))
-	f.BoolVar(&o.noReuse, "no-reuse", false, "open a new connection for each request and close it, without resuming TLS sessions, to measure what reuse saves")
-	f.BoolVar(&o.fresh, "fresh-connections", false, "the same, but resume sessions, so that the effect of each can be told apart")
-	f.BoolVar(&o.minHandshakes, "min-handshakes", false, "one HTTP/2 or HTTP/3 connection to each server, however deep the queue")
-	f.BoolVar(&o.noSessions, "no-session-store", false, "don't keep TLS sessions between runs; kept ones save a round trip and let a server recognise a client that comes back")
+	f.StringVar(&o.http, "http", "auto", "use this HTTP `VERSION`: "+strings.Join(httpModes, ", "))
+	f.BoolVar(&o.noReuse, "no-reuse", false, "open a new connection for each request, without TLS session resumption (to measure what reuse saves)")
+	f.BoolVar(&o.fresh, "fresh-connections", false, "like --no-reuse, but with TLS session resumption")
+	f.BoolVar(&o.minHandshakes, "min-handshakes", false, "use a single HTTP/2 or HTTP/3 connection per server, whatever the queue length")
+	f.BoolVar(&o.noSessions, "no-session-store", false, "don't store TLS sessions between runs (resumption saves a round trip but identifies you as a returning client)")
 	f.BoolVar(&o.noEarlyData, "no-early-data", false, "don't send requests in the first flight of HTTP/3 (0-RTT)")
-	f.BoolVar(&o.fastOpen, "fast-open", false, "use TCP Fast Open (Linux): the TLS handshake begins in the SYN. Offers the key exchanges X25519 and P-256 only, since the ClientHello must fit into the SYN, so nothing post-quantum")
-	f.StringVar(&o.tlsMin, "tls-min", "1.2", "oldest TLS `VERSION`: "+strings.Join(tlsNames, ", ")+"; certificates are verified with all of them")
-	f.StringVar(&o.tlsMax, "tls-max", "1.3", "newest TLS `VERSION`")
-	f.BoolVarP(&o.ipv4, "ipv4", "4", false, "IPv4 only")
-	f.BoolVarP(&o.ipv6, "ipv6", "6", false, "IPv6 only")
-	f.StringVar(&o.bind, "bind", "", "source `ADDRESS` of connections")
-	f.StringArrayVar(&o.resolve, "resolve", nil, "addresses to use in place of name resolution: `HOST:PORT:ADDRESS[,ADDRESS...]`; can be repeated")
-	f.BoolVar(&o.allowPrivate, "allow-private", false, "go to private and local addresses when IANA's files or a server point there, for laboratories; servers that you name are asked wherever they are")
-	f.DurationVar(&o.connectTime, "connect-timeout", 0, "Limit name resolution, TCP and TLS set-up of a connection to `TIME` (default 10s, or --timeout if that is less)")
-	f.DurationVar(&o.maxConnAge, "max-conn-age", 0, "Send no new request on a connection older than `TIME` (default no limit)")
-	f.StringVar(&o.proxy, "proxy", "", "`URL` of a proxy: http, https, socks5 or socks5h; without it HTTPS_PROXY, HTTP_PROXY and NO_PROXY count")
+	f.BoolVar(&o.fastOpen, "fast-open", false, "use TCP Fast Open (Linux): the TLS handshake begins in the SYN; the ClientHello must fit into it, so no post-quantum key exchange")
+	f.StringVar(&o.tlsMin, "tls-min", "1.2", "accept no TLS older than `VERSION`: "+strings.Join(tlsNames, ", "))
+	f.StringVar(&o.tlsMax, "tls-max", "1.3", "accept no TLS newer than `VERSION`")
+	f.BoolVarP(&o.ipv4, "ipv4", "4", false, "use IPv4 only")
+	f.BoolVarP(&o.ipv6, "ipv6", "6", false, "use IPv6 only")
+	f.StringVar(&o.bind, "bind", "", "connect from this source `ADDRESS`")
+	f.StringArrayVar(&o.resolve, "resolve", nil, "use these addresses instead of resolving the host name: `HOST:PORT:ADDRESS[,ADDRESS...]` (repeatable)")
+	f.BoolVar(&o.allowPrivate, "allow-private", false, "allow private and loopback addresses from bootstrap files, redirects and links (for test labs); servers you specify are always allowed")
+	f.DurationVar(&o.connectTime, "connect-timeout", 0, "limit name resolution, TCP and TLS set-up of a connection to `TIME` (default 10s, or --timeout if that is less)")
+	f.DurationVar(&o.maxConnAge, "max-conn-age", 0, "send no new request on a connection older than `TIME` (default no limit)")
+	f.StringVar(&o.proxy, "proxy", "", "use the proxy at `URL`: http, https, socks5 or socks5h (default from HTTPS_PROXY, HTTP_PROXY and NO_PROXY)")
 }
 
 func (o *networkOptions) check(demo bool) error {
 	switch {
 	case !slices.Contains(httpModes, o.http):
-		return usagef(about("http"), "one of "+strings.Join(httpModes, ", "), "--http does not take %q", o.http)
+		return usagef(about("http"), "use one of "+strings.Join(httpModes, ", "), "invalid value %q for --http", o.http)
 	case o.noReuse && o.fresh:
-		return usagef(about("no-reuse", "fresh-connections"), "--no-reuse resumes nothing, --fresh-connections resumes sessions", "--no-reuse and --fresh-connections exclude each other")
+		return usagef(about("no-reuse", "fresh-connections"), "use --fresh-connections to resume TLS sessions, --no-reuse not to", "--no-reuse and --fresh-connections cannot be used together")
 	case o.ipv4 && o.ipv6:
-		return usagef(about("ipv4", "ipv6"), "leave both out to use both", "-4 and -6 exclude each other")
+		return usagef(about("ipv4", "ipv6"), "drop both to use IPv4 and IPv6", "-4 and -6 cannot be used together")
 	case !slices.Contains(tlsNames, o.tlsMin):
-		return usagef(about("tls-min"), "one of "+strings.Join(tlsNames, ", "), "--tls-min does not take %q", o.tlsMin)
+		return usagef(about("tls-min"), "use one of "+strings.Join(tlsNames, ", "), "invalid value %q for --tls-min", o.tlsMin)
 	case !slices.Contains(tlsNames, o.tlsMax):
-		return usagef(about("tls-max"), "one of "+strings.Join(tlsNames, ", "), "--tls-max does not take %q", o.tlsMax)
+		return usagef(about("tls-max"), "use one of "+strings.Join(tlsNames, ", "), "invalid value %q for --tls-max", o.tlsMax)
 	case tlsVersions[o.tlsMin] > tlsVersions[o.tlsMax]:
 		return usagef(about("tls-min", "tls-max"), "", "--tls-min %s is newer than --tls-max %s", o.tlsMin, o.tlsMax)
 	case o.connectTime < 0:
-		return usagef(about("connect-timeout"), "a time such as 10s", "--connect-timeout must not be negative")
+		return usagef(about("connect-timeout"), "use a time such as 10s", "--connect-timeout must not be negative")
 	case o.maxConnAge < 0:
-		return usagef(about("max-conn-age"), "a time such as 10m", "--max-conn-age must not be negative")
+		return usagef(about("max-conn-age"), "use a time such as 10m", "--max-conn-age must not be negative")
 	case o.http == "3" && o.tlsMax != "1.3":
-		return usagef(about("http", "tls-max"), "leave --tls-max out", "--http 3 needs TLS 1.3, and --tls-max is %s", o.tlsMax)
+		return usagef(about("http", "tls-max"), "drop --tls-max", "--http 3 needs TLS 1.3, and --tls-max is %s", o.tlsMax)
 	case demo && o.http == "3":
-		return usagef(about("http", "demo"), "rdapq bench --modes h3 has a demo registry that does", "--http 3 does not go with --demo, whose servers do not speak it")
+		return usagef(about("http", "demo"), "use 'rdapq bench --modes h3', whose demo servers do", "--http 3 and --demo cannot be used together: the demo servers don't support HTTP/3")
 	case demo && o.bind != "":
-		return usagef(about("bind", "demo"), "leave it out to ask the demo registry", "--bind does not go with --demo, whose servers are in the same process")
+		return usagef(about("bind", "demo"), "drop --bind", "--bind and --demo cannot be used together: the demo servers are in the same process")
 	case o.fastOpen && runtime.GOOS != "linux":
-		return usagef(about("fast-open"), "leave --fast-open out", "--fast-open works on Linux only")
+		return usagef(about("fast-open"), "drop --fast-open", "--fast-open works on Linux only")
 	case o.fastOpen && demo:
-		return usagef(about("fast-open", "demo"), "leave --fast-open out; it is measured on a real link", "--fast-open has no meaning with --demo: its servers are in the same process")
+		return usagef(about("fast-open", "demo"), "drop --fast-open, or measure it on a real network path", "--fast-open and --demo cannot be used together: the demo servers are in the same process")
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (o *networkOptions) apply(c *pool.Config) error {
 	var err error
 	if o.bind != "" {
 		if c.LocalAddr, err = netip.ParseAddr(o.bind); err != nil {
-			return usagef(about("bind"), "an address of this machine, such as 192.0.2.7", "--bind does not take %q", o.bind)
+			return usagef(about("bind"), "expected an address of this machine, such as 192.0.2.7", "invalid value %q for --bind", o.bind)
 		}
 	}
 	if c.Resolve, err = parseResolve(o.resolve); err != nil {
@@ -151,7 +151,7 @@ func (o *networkOptions) explain(e *client.Error) *client.Error {
 		return e
 	}
 	c := *e
-	c.Hint = flag + " lets only " + only + " addresses count, and the server may have none: leave it out to use what there is"
+	c.Hint = flag + " allows only " + only + " addresses, and the server may have none; drop it to use any address"
 	return &c
 }
 
@@ -162,7 +162,7 @@ func parseResolve(list []string) (map[string][]netip.Addr, error) {
 	}
 	out := make(map[string][]netip.Addr)
 	for _, text := range list {
-		bad := usagef(about("resolve"), "such as rdap.example:443:192.0.2.1", "--resolve does not take %q", text)
+		bad := usagef(about("resolve"), "expected HOST:PORT:ADDRESS, such as rdap.example:443:192.0.2.1", "invalid value %q for --resolve", text)
 		host, rest, _ := strings.Cut(text, ":")
 		port, addresses, ok := strings.Cut(rest, ":")
 		if !ok || host == "" || port == "" {
@@ -187,7 +187,7 @@ func proxyFor(text string) (func(*http.Request) (*url.URL, error), error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
-		return nil, usagef(about("proxy"), "such as http://proxy.example:3128 or socks5h://127.0.0.1:1080", "--proxy does not take this URL")
+		return nil, usagef(about("proxy"), "expected a URL such as http://proxy.example:3128 or socks5h://127.0.0.1:1080", "invalid URL for --proxy")
 	}
 	return http.ProxyURL(u), nil
 }

@@ -121,9 +121,9 @@ func (a *app) createOutput(name string) (*os.File, error) {
 	info, err := os.Stat(name)
 	if err == nil && info.Mode().IsRegular() {
 		if info.Size() > 0 && !a.opts.batch.force {
-			hint := "name another file, or overwrite it with --force"
+			hint := "choose another file, or overwrite it with --force"
 			if a.opts.file != "" && a.lacksJournalFields() {
-				hint += "; a run can be gone on with if --fields has line and verdict"
+				hint += "; include line and verdict in --fields to make runs resumable"
 			}
 			return nil, usagef(about("output"), hint, "%s exists and is not empty", name)
 		}
@@ -203,7 +203,10 @@ func (o *output) close(whole bool) error {
 		if whole {
 			err = o.journal.Complete()
 		}
-		return outputError(errors.Join(err, o.journal.Close()))
+		if e := o.journal.Close(); err == nil { // otherwise it repeats the error
+			err = e
+		}
+		return outputError(err)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -250,7 +253,7 @@ func outputError(err error) error {
 	}
 	hint := ""
 	if _, ok := errors.AsType[*journal.InterferenceError](err); ok {
-		hint = "restore the file and run the same command again, or start over with --force"
+		hint = "restore the file and rerun the command, or start over with --force"
 	}
 	return noRunf(about("output"), hint, "cannot write the output: %w", err)
 }
@@ -260,7 +263,7 @@ func outputError(err error) error {
 func (a *app) warnOfName(format string) {
 	o := &a.opts
 	if o.format == "" && o.view.jq == "" && o.view.raw == "" && strings.EqualFold(filepath.Ext(o.output), ".csv") {
-		a.warn(o.output + " gets " + format + "; --format csv writes CSV")
+		a.warn(o.output + " will contain " + format + "; use --format csv for CSV")
 	}
 }
 

@@ -31,8 +31,9 @@ func (a *app) plan(ctx context.Context, s *session, src *source) error {
 		return outputError(err)
 	}
 	a.warnTrailing(src)
-	asked, unasked := a.unaskedOf(p)
-	a.tellUnasked(asked, unasked, "would be")
+	if !s.follows { // servers that links lead to are not in a plan
+		a.warnUnmatched()
+	}
 	return nil
 }
 

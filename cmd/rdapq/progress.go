@@ -191,7 +191,7 @@ func (s *standing) server(p client.ServerProgress) string {
 	var parts []string
 	switch wait := p.ParkedUntil.Sub(s.now).Round(time.Second); {
 	case p.Dead:
-		parts = append(parts, "does not answer")
+		parts = append(parts, "not responding")
 	case wait > 0:
 		parts = append(parts, "paused for "+wholeSpan(wait))
 	case p.InFlight > int64(p.Limit): // until those that were sent before it was lowered have ended

@@ -29,7 +29,7 @@ func TestProgressFrame(t *testing.T) {
 		`  busy.example             8 of 8 running · 1,200 waiting`,
 		`  parked.example           paused for 1 m 15 s · 30 waiting · 2 lines failed · 9 requests for 4 lines · limit 10 per 1 m`,
 		`  lowered.example 13 running · limit lowered to 8 · 3 waiting · limit 2,270 per 55 s`,
-		`  dead.example\x1b[2J      does not answer · 2 waiting`,
+		`  dead.example\x1b[2J      not responding · 2 waiting`,
 	}
 	got := s.frame(120, 40)
 	squeeze := func(lines []string) (out []string) {
@@ -42,7 +42,7 @@ func TestProgressFrame(t *testing.T) {
 		t.Error(diff)
 	}
 	column := strings.Index(got[1], "8 of 8")
-	if strings.Index(got[2], "paused for") != column || strings.Index(got[4], "does not") != column {
+	if strings.Index(got[2], "paused for") != column || strings.Index(got[4], "not responding") != column {
 		t.Errorf("not aligned:\n%s", strings.Join(got, "\n"))
 	}
 	for _, size := range [][2]int{{40, 40}, {20, 5}, {1, 1}, {200, 4}} {

@@ -26,13 +26,13 @@ type referralOptions struct {
 }
 
 func (o *referralOptions) register(f *pflag.FlagSet) {
-	f.BoolVar(&o.registrar, "registrar", false, "after the registry of a domain ask the registrar that it points to, and show both, in text and ndjson; usual for arguments, and where --fields has names such as registrar.abuse_email")
-	f.BoolVar(&o.registryOnly, "registry-only", false, "ask nobody but the registry; usual with --file")
-	f.BoolVar(&o.registrarOnly, "registrar-only", false, "show the registrar's record alone")
-	f.StringVar(&o.registrars, "registrars", "", "`FILE` with IANA numbers of registrars and the base URLs of their servers, for registries that don't link to them: a number and a URL a line, or IANA's list of registrar ids in CSV or XML")
-	f.StringSliceVar(&o.related, "related", nil, "follow links of these `RELATIONS` in answers about networks, AS numbers and domains, and show what they lead to: "+strings.Join(relations(), ", "))
-	f.BoolVar(&o.cache, "cache", false, "use answers again within the run while their servers say that they are fresh; usual only for what links lead to")
-	f.BoolVar(&o.noCache, "no-cache", false, "never use an answer again")
+	f.BoolVar(&o.registrar, "registrar", false, "query the registrar of a domain after its registry and show both, in text and ndjson (default for arguments, and if --fields has names such as registrar.abuse_email)")
+	f.BoolVar(&o.registryOnly, "registry-only", false, "query only the registry (default with --file)")
+	f.BoolVar(&o.registrarOnly, "registrar-only", false, "show only the registrar's record")
+	f.StringVar(&o.registrars, "registrars", "", "find the servers of registrars in `FILE` if a registry has no link to them: per line an IANA registrar ID and a base URL, or IANA's list of registrar IDs as CSV or XML")
+	f.StringSliceVar(&o.related, "related", nil, "follow links with these `RELATIONS` from networks, AS numbers and domains and show their targets: "+strings.Join(relations(), ", "))
+	f.BoolVar(&o.cache, "cache", false, "cache responses within the run while they are fresh (default: linked objects only)")
+	f.BoolVar(&o.noCache, "no-cache", false, "disable the cache")
 }
 
 func relations() []string {
@@ -48,15 +48,15 @@ func relations() []string {
 func (o *referralOptions) check() error {
 	switch {
 	case o.registryOnly && o.registrar:
-		return usagef(about("registrar", "registry-only"), "leave one of them out", "--registrar and --registry-only exclude each other")
+		return usagef(about("registrar", "registry-only"), "use one or the other", "--registrar and --registry-only cannot be used together")
 	case o.registryOnly && o.registrarOnly:
-		return usagef(about("registrar-only", "registry-only"), "leave one of them out", "--registrar-only and --registry-only exclude each other")
+		return usagef(about("registrar-only", "registry-only"), "use one or the other", "--registrar-only and --registry-only cannot be used together")
 	case o.cache && o.noCache:
-		return usagef(about("cache", "no-cache"), "leave one of them out", "--cache and --no-cache exclude each other")
+		return usagef(about("cache", "no-cache"), "use one or the other", "--cache and --no-cache cannot be used together")
 	}
 	for _, r := range o.related {
 		if !slices.Contains(relations(), r) {
-			return usagef(about("related"), "one or more of "+strings.Join(relations(), ", "), "--related does not take %q", r)
+			return usagef(about("related"), "use one or more of "+strings.Join(relations(), ", "), "invalid value %q for --related", r)
 		}
 	}
 	return nil
@@ -102,7 +102,7 @@ func (o *referralOptions) checkFormat(format string, fields []string) error {
 	if _, shown := showsRegistrar(format, fields); !o.registrar || o.registrarOnly || shown {
 		return nil
 	}
-	hint := "use --format text or ndjson, or --registrar-only for the registrar's record alone"
+	hint := "use --format text or ndjson, or --registrar-only to show only the registrar's record"
 	if slices.Contains([]string{render.FormatNDJSON, render.FormatCSV, render.FormatTable}, format) {
 		hint = "name its fields, such as --fields query,expires,registrar.expires, or use --registrar-only"
 	}
@@ -119,12 +119,12 @@ func (o *referralOptions) table() (map[string]string, error) {
 	}
 	f, err := os.Open(o.registrars)
 	if err != nil {
-		return nil, usagef(about("registrars"), "", "cannot read the registrars: %w", err)
+		return nil, usagef(about("registrars"), "", "cannot read --registrars: %w", err)
 	}
 	defer f.Close()
 	urls, err := client.ParseRegistrars(f)
 	if err != nil {
-		return nil, usagef(about("registrars"), "a number and a URL a line, such as 990001 https://rdap.example/", "%s: %w", o.registrars, err)
+		return nil, usagef(about("registrars"), "expected a number and a URL per line, such as 990001 https://rdap.example/", "%s: %w", o.registrars, err)
 	}
 	return urls, nil
 }
@@ -147,8 +147,8 @@ func (o *referralOptions) shown(r *client.Result) *client.Result {
 		c.Raw, c.Verdict = nil, client.NoService
 		c.Err = &client.Error{
 			Code: client.CodeBootstrap, Server: r.Server, URL: r.URL, Status: r.Status,
-			Message: "the registry points to no registrar's record of " + r.Query.String(),
-			Hint:    "leave --registrar-only out to see the registry's",
+			Message: "the registry has no link to a registrar record for " + r.Query.String(),
+			Hint:    "drop --registrar-only to see the registry's record",
 		}
 		return &c
 	}
@@ -158,7 +158,7 @@ func (o *referralOptions) shown(r *client.Result) *client.Result {
 	if c.Verdict == client.NotFound {
 		// The registry has it, so that is no answer about the domain.
 		e := *c.Err
-		e.Message = "the registry has it, the registrar does not: " + e.Message
+		e.Message = "the domain is registered, but not known to the registrar: " + e.Message
 		c.Verdict, c.Err = client.Failed, &e
 	}
 	return &c

@@ -24,20 +24,20 @@ type searchOptions struct {
 }
 
 func (o *searchOptions) register(f *pflag.FlagSet) {
-	f.IntVar(&o.maxResults, "max-results", client.DefaultMaxResults, "`N` results of a search after which no further page is asked for; 0: no limit")
-	f.StringVar(&o.config.Sort, "sort", "", "sort the results by `PROPERTY[:a|:d]`, ascending or descending; several with commas between")
-	f.BoolVar(&o.config.Count, "count", false, "let the server say how many results there are in all")
-	f.StringVar(&o.config.FieldSet, "field-set", "", "how much of each result: `SET` id, brief or full")
-	f.BoolVar(&o.config.Unannounced, "unannounced", false, "send --sort, --count, --field-set and reverse searches to servers whose help doesn't announce them, without asking for it")
-	f.BoolVar(&o.expand, "expand", false, "one result for each object that a search found, in place of one for the search; not with --file")
+	f.IntVar(&o.maxResults, "max-results", client.DefaultMaxResults, "stop a search after `N` results; 0 for no limit")
+	f.StringVar(&o.config.Sort, "sort", "", "sort results by `PROPERTY[:a|:d]`, ascending or descending; separate several by commas")
+	f.BoolVar(&o.config.Count, "count", false, "ask the server for the total number of results")
+	f.StringVar(&o.config.FieldSet, "field-set", "", "request this field `SET` of each result: id, brief or full")
+	f.BoolVar(&o.config.Unannounced, "unannounced", false, "send --sort, --count, --field-set and reverse searches without fetching the server's help to see whether it announces them")
+	f.BoolVar(&o.expand, "expand", false, "write one result per object found instead of one per search (not with --file)")
 }
 
 func (o *searchOptions) check(file bool) error {
 	switch {
 	case o.maxResults < 0:
-		return usagef(about("max-results"), "0 means no limit", "--max-results must not be negative")
+		return usagef(about("max-results"), "use 0 for no limit", "--max-results must not be negative")
 	case o.expand && file:
-		return usagef(about("expand", "file"), "leave --expand out: every line of a file gives one result", "--expand does not go with --file")
+		return usagef(about("expand", "file"), "drop --expand: every line of a file has one result", "--expand and --file cannot be used together")
 	}
 	if err := o.config.Check(); err != nil {
 		return usagef(about("sort", "field-set"), "", "--sort or --field-set: %w", err)
@@ -79,5 +79,5 @@ func (a *app) tellUnsearched(args []string) {
 			return // what is wrong is told elsewhere
 		}
 	}
-	fmt.Fprintf(a.stderr, "hint: for searches only, such as -t domains 'exam*.com': --%s\n", strings.Join(given, ", --"))
+	fmt.Fprintf(a.stderr, "hint: --%s only affect searches, such as -t domains 'exam*.com'\n", strings.Join(given, ", --"))
 }

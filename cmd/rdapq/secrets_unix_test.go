@@ -138,7 +138,7 @@ func TestSidecarHoldsNoSecret(t *testing.T) {
 	if info, err := os.Stat(out + ".rdapq"); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if code, stderr := run("secret-number-one"); code != 0 || !strings.Contains(stderr, "nothing left to do") {
+	if code, stderr := run("secret-number-one"); code != 0 || !strings.Contains(stderr, "nothing to do") {
 		t.Errorf("the same key: %d: %s", code, stderr)
 	}
 	if code, stderr := run("secret-number-two"); code != exitUsage || !strings.Contains(stderr, "the secret in --server differs") {

@@ -209,7 +209,7 @@ func (a *app) configureBootstrap(boot *bootstrap.Config) error {
 	if o.overrides != "" {
 		f, err := os.Open(o.overrides)
 		if err != nil {
-			return usagef(about("bootstrap-overrides"), "", "cannot read the bootstrap overrides: %w", err)
+			return usagef(about("bootstrap-overrides"), "", "cannot read --bootstrap-overrides: %w", err)
 		}
 		defer f.Close()
 		if boot.Overrides, err = bootstrap.ParseOverrides(f); err != nil {
@@ -218,11 +218,11 @@ func (a *app) configureBootstrap(boot *bootstrap.Config) error {
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		what := "IANA's files are not kept between runs"
+		what := "IANA's files are not saved between runs"
 		if _, err := stateDir(); err != nil {
-			what, a.toldUnkept = "nothing is kept between runs", true
+			what, a.toldUnkept = "nothing is saved between runs", true
 		}
-		a.warn("there is no home directory: " + what)
+		a.warn("no home directory: " + what)
 		return nil
 	}
 	boot.Dir = filepath.Join(dir, "rdapq")
@@ -237,10 +237,10 @@ func serverURL(text string, allowHTTP bool) (string, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return "", usagef(about("server"), "a base URL such as https://rdap.example/", "--server does not take %q", text)
+		return "", usagef(about("server"), "expected a base URL such as https://rdap.example/", "invalid value %q for --server", text)
 	case u.User != nil:
-		return "", usagef(about("server"), "put a line \""+u.Scheme+"://"+u.Host+" basic USER:PASSWORD\" into ~/.config/rdapq/credentials, or into "+credentialsVariable,
-			"--server takes no user name and password: command lines are for everybody to see")
+		return "", usagef(about("server"), "put a line \""+u.Scheme+"://"+u.Host+" basic USER:PASSWORD\" in ~/.config/rdapq/credentials or in $"+credentialsVariable,
+			"--server must not contain a user name or password: command lines are visible to other users")
 	case u.Scheme == "http" && !allowHTTP:
 		return "", usagef(about("server"), "use https, or add --allow-http", "--server %s is not encrypted", text)
 	}

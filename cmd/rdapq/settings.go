@@ -42,7 +42,7 @@ func (s *settings) fromEnvironment(f *pflag.FlagSet) error {
 		if !ok || value == "" || flag.Changed || err != nil || !isSetting(flag) {
 			return
 		}
-		place := "the variable " + name
+		place := "$" + name
 		if err = badValue(place, f.Set(flag.Name, value)); err == nil {
 			s.add(setting{flag: flag, value: value, place: place})
 		}
@@ -62,12 +62,12 @@ func (s settings) attribute(err error) error {
 		if !slices.Contains(coded.flags, set.flag.Name) {
 			continue
 		}
-		part := "--" + set.flag.Name + " is from " + set.place
+		part := "--" + set.flag.Name + " is set in " + set.place
 		if set.also {
-			part = "--" + set.flag.Name + " is also from " + set.place
+			part = "--" + set.flag.Name + " is also set in " + set.place
 		}
 		if set.flag.Value.Type() == "bool" && set.value != "false" {
-			part += ", --" + set.flag.Name + "=false turns it off"
+			part += "; use --" + set.flag.Name + "=false to override it"
 		}
 		parts = append(parts, part)
 	}
@@ -98,11 +98,11 @@ func badValue(name string, err error) error {
 	hint := ""
 	switch bad.GetFlag().Value.Type() {
 	case "duration":
-		hint = "a time such as 500ms, 15s or 2m"
+		hint = "use a time such as 500ms, 15s or 2m"
 	case "int", "count":
-		hint = "a whole number"
+		hint = "use a whole number"
 	case "bool":
-		hint = "true or false"
+		hint = "use true or false"
 	}
-	return usagef(nil, hint, "%s does not take %q", name, bad.GetValue())
+	return usagef(nil, hint, "invalid value %q for %s", bad.GetValue(), name)
 }

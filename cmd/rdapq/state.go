@@ -31,7 +31,7 @@ func (a *app) stateFolder() string {
 	}
 	if !a.toldUnkept {
 		a.toldUnkept = true
-		a.warn("nothing is kept of servers between runs: " + err.Error())
+		a.warn("server state is not saved between runs: " + err.Error())
 	}
 	return ""
 }
@@ -55,7 +55,7 @@ func (a *app) openState(c *pool.Config) state {
 	}
 	var err error
 	if s.facts, err = pool.OpenFactFile(filepath.Join(dir, "hosts")); err != nil {
-		a.warn("what servers speak is not kept between runs: " + err.Error())
+		a.warn("protocol support is not saved between runs: " + err.Error())
 	} else {
 		c.Facts = s.facts
 	}
@@ -63,7 +63,7 @@ func (a *app) openState(c *pool.Config) state {
 		return s
 	}
 	if s.sessions, err = pool.OpenSessionFile(filepath.Join(dir, "sessions"), 0, a.logger()); err != nil {
-		a.warn("TLS sessions are not kept between runs: " + err.Error())
+		a.warn("TLS sessions are not saved between runs: " + err.Error())
 	} else {
 		c.Sessions = s.sessions
 	}

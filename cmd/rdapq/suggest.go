@@ -13,10 +13,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return badValue("--"+bad.GetFlag().Name, err)
 	}
-	hint := cmd.CommandPath() + " --help lists the flags"
+	hint := "run '" + cmd.CommandPath() + " --help' for all flags"
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		if flag := suggested(cmd.Flags(), unknown.GetSpecifiedName()); flag != "" {
-			hint = "--" + flag + " may be meant; " + hint
+			hint = "did you mean --" + flag + "? " + hint
 		}
 	}
 	return usagef(nil, hint, "%w", err)

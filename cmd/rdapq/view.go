@@ -34,11 +34,11 @@ const maxJQMessage = 200
 var times = []string{"day", "utc", "local", "rfc3339"}
 
 func (o *viewOptions) register(f *pflag.FlagSet) {
-	f.StringVar(&o.raw, "raw", "", "print what the server sent, byte for byte; on a terminal control characters become visible escapes, unless `MODE` is "+rawForce)
+	f.StringVar(&o.raw, "raw", "", "print the response body unchanged; on a terminal, control characters are escaped unless `MODE` is "+rawForce)
 	f.Lookup("raw").NoOptDefVal = rawSafe
-	f.StringVar(&o.jq, "jq", "", "print what this `EXPRESSION` in the language of jq makes of each row of ndjson, a value a line: strings without quotes, as jq -r prints them, other values as JSON")
-	f.StringVar(&o.lang, "lang", "", "`LANGUAGES` to ask servers for and to show where an answer has several, best first: de-AT,en")
-	f.StringVar(&o.time, "time", times[0], "`HOW` text shows when something happened: day (by UTC), utc or local (to the second), rfc3339 (as the server wrote it)")
+	f.StringVar(&o.jq, "jq", "", "apply this jq `FILTER` to each ndjson row and print one value per line: strings without quotes as jq -r does, other values as JSON")
+	f.StringVar(&o.lang, "lang", "", "request and show text in these `LANGUAGES`, best first: de-AT,en")
+	f.StringVar(&o.time, "time", times[0], "set the date format `HOW` of text output: day (in UTC), utc or local (to the second), rfc3339 (as sent by the server)")
 }
 
 // check finds what is wrong with the flags taken together.
@@ -46,30 +46,30 @@ func (o *options) checkView() error {
 	v := &o.view
 	switch {
 	case v.raw != "" && v.raw != rawSafe && v.raw != rawForce:
-		return usagef(about("raw"), "--raw, or --raw="+rawForce+" for a terminal to get all bytes as they are", "--raw does not take %q", v.raw)
+		return usagef(about("raw"), "use --raw, or --raw="+rawForce+" to send all bytes to a terminal unchanged", "invalid value %q for --raw", v.raw)
 	case v.raw != "" && v.jq != "":
-		return usagef(about("raw", "jq"), "leave one of them out", "--raw and --jq exclude each other")
+		return usagef(about("raw", "jq"), "use one or the other", "--raw and --jq cannot be used together")
 	case v.raw != "" && o.format != "":
-		return usagef(about("raw", "format"), "leave one of them out; --format json makes the object easy to read", "--raw and --format exclude each other")
+		return usagef(about("raw", "format"), "use one or the other; --format json indents the object", "--raw and --format cannot be used together")
 	case v.raw != "" && o.file != "":
-		return usagef(about("raw", "file"), `use --format ndjson: its member "rdap" is the server's object`, "--raw does not go with --file: nothing would tell where one answer ends and which lines have none")
+		return usagef(about("raw", "file"), `use --format ndjson: its member "rdap" is the server's object`, "--raw and --file cannot be used together: the responses could not be told apart")
 	case v.raw != "" && o.search.expand:
-		return usagef(about("raw", "expand"), "leave one of them out", "--raw and --expand exclude each other")
+		return usagef(about("raw", "expand"), "use one or the other", "--raw and --expand cannot be used together")
 	case v.jq != "" && o.format != "" && o.format != render.FormatNDJSON:
-		return usagef(about("jq"), "leave --format out", "--jq takes the rows of ndjson, not %s", o.format)
+		return usagef(about("jq", "format"), "drop --format", "--jq and --format %s cannot be used together", o.format)
 	}
 	if err := one("--time", v.time, times); err != nil {
 		return err
 	}
 	if _, err := rdap.ParseLanguages(v.lang); err != nil {
-		return usagef(about("lang"), "language tags with commas between, such as de-AT,en", "--lang: %w", err)
+		return usagef(about("lang"), "expected language tags separated by commas, such as de-AT,en", "invalid --lang: %w", err)
 	}
 	if v.jq == "" {
 		return nil
 	}
 	var err error
 	if v.compiled, err = render.CompileJQ(v.jq); err != nil {
-		return usagef(about("jq"), "such as --jq .summary.expires, or --jq '[.query, .verdict] | @tsv'", "--jq does not take this expression: %w", err)
+		return usagef(about("jq"), "examples: --jq .summary.expires, --jq '[.query, .verdict] | @tsv'", "invalid --jq filter: %w", err)
 	}
 	return nil
 }
