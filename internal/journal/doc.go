@@ -1,10 +1,10 @@
-// Package journal makes the output of a batch a record of what is done: a run
-// that was interrupted, by kill -9 at any moment too, goes on where it stopped
-// when it is started again in the same way, and no line stands in the file
-// twice.
+// Package journal makes the output file of a batch resumable: a run that was
+// interrupted, even by kill -9, continues where it stopped when it is started again
+// with the same input and flags, and the file has at most one row per line. The
+// package must not know of lookups, flags or the content of rows beyond line and
+// verdict.
 //
-// Start with [Open]. The file holds whole rows, one a line, which carry the line
-// number of the input and the verdict. Beside it stands FILE.rdapq, which says
-// what input and flags the rows are of, and for rows in order also
-// FILE.rdapq-waiting with those whose turn has not come.
+// Start with [Open]. The file has one row per line, with the line number of the input
+// and the verdict. FILE.rdapq beside it identifies the input and the flags. For rows
+// in order, FILE.rdapq-waiting has the rows that precede a missing one.
 package journal

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzOpen has a journal hold anything. It is refused, or what it held as whole
-// rows is what the run goes on with: never less, and never what is no row.
+// FuzzOpen opens a journal with arbitrary content. Open either refuses it, or resumes
+// with exactly its complete rows.
 func FuzzOpen(f *testing.F) {
 	f.Add(`{"line":1,"verdict":"registered"}` + "\n" + `{"line":2,"verdict":"failed"}` + "\n" + `{"li`)
 	f.Add(`{"verdict":"found","rdap":{"line":2},"line":3}` + "\n")
@@ -41,7 +41,7 @@ func FuzzOpen(f *testing.F) {
 		for row := range strings.Lines(whole) {
 			var r map[string]any
 			if json.Unmarshal([]byte(row), &r) != nil || strings.Count(row, `"line"`) != 1 || strings.Count(row, `"verdict"`) != 1 {
-				continue // of several, whichever counts
+				continue // a line may have several rows
 			}
 			line, isNumber := r["line"].(float64)
 			verdict, isText := r["verdict"].(string)

@@ -7,28 +7,28 @@ import (
 	"os"
 )
 
-// An InterferenceError says that another program removed, replaced or changed a
-// file of the journal while it was open. Rows are then lost or would be
-// overwritten, so nothing more is written.
+// An InterferenceError reports that another program removed, replaced or changed a file
+// of the open journal. The journal then writes nothing more, since rows would be lost
+// or overwritten.
 type InterferenceError struct {
 	Path string
-	What string // what happened to it, in a few words
+	What string // the change
 }
 
 func (e *InterferenceError) Error() string {
 	return fmt.Sprintf("%s %s by another program during the run", e.Path, e.What)
 }
 
-// verify reports whether the files of the journal are still in their places and,
-// of the one with the rows, of the size that this journal gave it.
+// verify checks that the files of the journal are in place, and that the file with the
+// rows has the expected size.
 func (j *Journal) verify() error {
 	if j.file == nil || j.side == nil {
 		return nil
 	}
-	if _, err := inPlace(j.side, j.sidePath()); err != nil {
+	if _, err := statInPlace(j.side, j.sidePath()); err != nil {
 		return err
 	}
-	info, err := inPlace(j.file, j.path)
+	info, err := statInPlace(j.file, j.path)
 	if err != nil {
 		return err
 	}
@@ -41,8 +41,8 @@ func (j *Journal) verify() error {
 	return nil
 }
 
-// inPlace returns what the system says of f, if it is the file at path.
-func inPlace(f *os.File, path string) (os.FileInfo, error) {
+// statInPlace returns the file info of f if path still refers to f.
+func statInPlace(f *os.File, path string) (os.FileInfo, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err

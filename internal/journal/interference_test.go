@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What another program does to the files of an open journal is noticed at the
-// next flush, and at the end if nothing is flushed before.
+// TestInterference changes the files of an open journal. The next flush reports it, or
+// else Complete or Close.
 func TestInterference(t *testing.T) {
 	try := func(err error) {
 		if err != nil {

@@ -16,76 +16,76 @@ const (
 	DefaultBlock    = 256 << 10
 )
 
-// Options say what a journal is of. Path and Format are required.
+// Options identifies a journal. Path and Format are required.
 type Options struct {
 	Path   string
 	Format Format
-	Header []byte   // CSV: the line with the names of the columns
-	Input  *Input   // what the lines are of; nil if it can't be read twice, so that nothing can be continued
-	Flags  []string // what else the rows depend on, readable, in a fixed order
-	// SecretFlags are further ones, of the form NAME=VALUE, whose values are not
-	// to be written down: the sidecar has a salted SHA-256 of them.
+	Header []byte   // CSV: the line with the column names
+	Input  *Input   // nil if the input cannot be read twice; the journal is then not resumable
+	Flags  []string // other settings that determine the rows, readable, in a fixed order
+	// SecretFlags are further settings of the form NAME=VALUE with secret values. The
+	// sidecar stores a salted SHA-256 of them.
 	SecretFlags []string
 
-	// Retry tells which verdicts are no results to keep: their rows are dropped
-	// when a run goes on, and their lines asked again. Nil: none.
+	// Retry reports whether to query a line with this verdict again when a run is
+	// resumed. Its row is then dropped. Nil: none.
 	Retry func(verdict string) bool
 
-	Ordered bool // rows stand in the order of their lines
-	Force   bool // start over, whatever the file holds
-	Fsync   bool // have the disk itself store what is flushed
+	Ordered bool // write rows in the order of their lines
+	Force   bool // start over, whatever the file contains
+	Fsync   bool // flush to disk, not only to the system
 
-	Interval time.Duration // how long a row may stay in memory; 0: DefaultInterval
-	Block    int           // how many octets may; 0: DefaultBlock
+	Interval time.Duration // maximum time that a row stays in memory; 0: DefaultInterval
+	Block    int           // maximum bytes that stay in memory; 0: DefaultBlock
 }
 
-// A Past is what a journal held when it was opened.
+// A Past is the content of a journal when it was opened.
 type Past struct {
-	Rows     int64            // finished before
-	Verdicts map[string]int64 // of these rows
-	Retried  int64            // rows that were dropped, for their lines to be asked again
-	Complete bool             // every line is finished: there is nothing left to do
+	Rows     int64            // completed rows
+	Verdicts map[string]int64 // verdicts of these rows
+	Retried  int64            // dropped rows whose lines are queried again
+	Complete bool             // all lines are completed
 }
 
-// A Journal is the output of one batch. Begin may be called by one goroutine
-// while another calls the other methods.
+// A Journal is the output of one batch. One goroutine may call Begin while another
+// calls the other methods.
 type Journal struct {
 	o    Options
-	path string // with links followed
+	path string // with symbolic links resolved
 	past Past
 
 	mu       sync.Mutex
-	side     *os.File // holds the lock
+	side     *os.File // the sidecar; holds the lock
 	file     *os.File
 	size     int64 // of file
 	finished order.Set
-	queue    *order.Queue // nil: rows go to the file as they come
-	buf      []byte       // whole rows
-	rows     int64        // that were written
-	timer    *time.Timer  // nil while nothing waits to be flushed
-	err      error        // of the file; nothing is written after it
+	queue    *order.Queue // nil: rows are not ordered
+	buf      []byte       // complete rows
+	rows     int64        // rows written
+	timer    *time.Timer  // nil while no flush is scheduled
+	err      error        // of the file; no further writes
 }
 
-// ErrLocked says that another process has the journal open.
+// ErrLocked reports that another process has the journal open.
 var ErrLocked = errors.New("locked by another process")
 
-// ErrForeign says that the file is not empty and no journal.
+// ErrForeign reports that the file is not empty and not a journal.
 var ErrForeign = errors.New("file exists and is not a resumable rdapq output")
 
-// A CorruptError says that a row of a journal is none.
+// A CorruptError reports a row that cannot be parsed.
 type CorruptError struct {
 	Path string
-	Row  int64 // its number in the file, the header included
+	Row  int64 // number in the file, counting the header
 }
 
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("row %d of %s is corrupt", e.Row, e.Path)
 }
 
-// Open opens the journal for a batch, to begin it or to go on with it. It fails
-// with [ErrLocked], [ErrForeign], a [*ChangedError] or a [*CorruptError], no row
-// being touched, or with an error of the file system. Later calls fail with an
-// [*InterferenceError] if another program changed the files meanwhile.
+// Open starts or resumes the journal of a batch. It fails with [ErrLocked],
+// [ErrForeign], a [*ChangedError] or a [*CorruptError], without changing any row, or
+// with an error of the file system. Later calls fail with an [*InterferenceError] if
+// another program changed the files.
 func Open(o Options) (*Journal, error) {
 	if o.Interval <= 0 {
 		o.Interval = DefaultInterval
@@ -105,11 +105,11 @@ func Open(o Options) (*Journal, error) {
 	return j, nil
 }
 
-// Past returns what the journal held when it was opened.
+// Past returns the content of the journal when it was opened.
 func (j *Journal) Past() Past { return j.past }
 
-// Begin tells whether a line of the input is still to be asked. It must be
-// called for all lines that give a row, in their order.
+// Begin reports whether to query a line. Call it for every line that gets a row, in
+// order.
 func (j *Journal) Begin(line int64) (ask bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -121,12 +121,12 @@ func (j *Journal) Begin(line int64) (ask bool, err error) {
 		return false, nil
 	}
 	err = j.fail(j.queue.Announce(line)) // which may emit rows
-	return !held, j.settle(err)
+	return !held, j.flushSoon(err)
 }
 
-// Write takes the row of a line, line end included, and copies it. It is in the
-// file within Options.Interval, or with rows in order in the file of those that
-// wait.
+// Write adds the row of a line, including the line end, and copies it. It is in the
+// file within Options.Interval; if rows are ordered, possibly in the file of waiting
+// rows.
 func (j *Journal) Write(line int64, row []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -136,13 +136,13 @@ func (j *Journal) Write(line int64, row []byte) error {
 	j.rows++
 	if j.queue == nil {
 		j.buf = append(j.buf, row...)
-		return j.settle(nil)
+		return j.flushSoon(nil)
 	}
-	return j.settle(j.fail(j.queue.Put(line, row)))
+	return j.flushSoon(j.fail(j.queue.Put(line, row)))
 }
 
-// settle flushes now, if there is much to flush, or soon.
-func (j *Journal) settle(err error) error {
+// flushSoon flushes a full buffer now, otherwise after the interval.
+func (j *Journal) flushSoon(err error) error {
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (j *Journal) settle(err error) error {
 		j.timer = time.AfterFunc(j.o.Interval, func() {
 			j.mu.Lock()
 			defer j.mu.Unlock()
-			if j.timer == nil { // closed meanwhile
+			if j.timer == nil { // the journal was closed
 				return
 			}
 			j.timer = nil
@@ -163,7 +163,7 @@ func (j *Journal) settle(err error) error {
 	return nil
 }
 
-// Flush writes all rows there are.
+// Flush writes all buffered rows.
 func (j *Journal) Flush() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -180,12 +180,12 @@ func (j *Journal) flush() error {
 	if len(j.buf) > 0 {
 		n, err := j.file.WriteAt(j.buf, j.size)
 		if err != nil {
-			// Half a row is better gone, though the next run would cope with it.
+			// Remove a partial row, although the next run could handle it.
 			_ = j.file.Truncate(j.size)
 			return j.fail(err)
 		}
 		j.size += int64(n)
-		if j.buf = j.buf[:0]; cap(j.buf) > 16*j.o.Block { // one huge answer must not be held for good
+		if j.buf = j.buf[:0]; cap(j.buf) > 16*j.o.Block { // do not retain the memory of one huge response
 			j.buf = nil
 		}
 		if j.o.Fsync {
@@ -197,7 +197,7 @@ func (j *Journal) flush() error {
 	if j.queue == nil {
 		return nil
 	}
-	// Rows leave the file of those that wait only now that they are in the other.
+	// Remove rows from the file of waiting rows only after they are in the other.
 	if err := j.queue.Shrink(); err != nil {
 		return j.fail(err)
 	}
@@ -217,7 +217,7 @@ func (j *Journal) fail(err error) error {
 	return j.err
 }
 
-// Complete flushes and notes that every line of the input has its row.
+// Complete flushes and records that every line of the input has its row.
 func (j *Journal) Complete() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -230,7 +230,7 @@ func (j *Journal) Complete() error {
 	return j.fail(j.mark(true, j.past.Rows+j.rows))
 }
 
-// Close flushes and gives the journal free for others.
+// Close flushes and unlocks the journal.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -246,7 +246,7 @@ func (j *Journal) Close() error {
 	return err
 }
 
-// release closes the files, that with the lock last.
+// release closes the files, the locked one last.
 func (j *Journal) release() error {
 	var errs []error
 	if j.queue != nil {

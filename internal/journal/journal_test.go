@@ -17,13 +17,13 @@ import (
 
 const csvHeader = "line,query,verdict\n"
 
-// options are those of a journal in a folder.
+// options returns the options of a journal in a directory.
 func options(dir string, f Format, ordered bool) Options {
 	o := Options{
 		Path: filepath.Join(dir, "out"), Format: f, Ordered: ordered,
 		Input: &Input{Name: "names.txt", Size: 7, SHA256: "abc"}, Flags: []string{"type=domain"},
 		Retry:    func(verdict string) bool { return verdict == "failed" },
-		Interval: time.Hour, // rows are flushed when a test says so
+		Interval: time.Hour, // tests flush explicitly
 	}
 	if f == CSV {
 		o.Header = []byte(csvHeader)
@@ -38,11 +38,11 @@ func makeRow(f Format, line int64, verdict string) []byte {
 	return fmt.Appendf(nil, `{"line":%d,"query":"a","verdict":%q,"rdap":{"line":7,"verdict":"failed"}}`+"\n", line, verdict)
 }
 
-// lines are the numbers of an input with a gap.
+// lines are the line numbers of an input with a gap.
 var lines = []int64{1, 2, 3, 5, 6, 7, 8}
 
-// finish asks what there is to ask, in an order that is not that of the lines,
-// and completes the journal. It returns the lines that were asked.
+// finish queries the remaining lines, in another order than that of the input, and
+// completes the journal. It returns the queried lines.
 func finish(t *testing.T, o Options) []int64 {
 	t.Helper()
 	j, err := Open(o)
@@ -70,8 +70,8 @@ func finish(t *testing.T, o Options) []int64 {
 	return asked
 }
 
-// check wants one row for each line in the file, none of them failed, and no
-// other file but the sidecar, which says that all is done.
+// check requires exactly one successful row per line in the file, and no other file
+// than a sidecar that is complete.
 func check(t *testing.T, o Options) {
 	t.Helper()
 	data, err := os.ReadFile(o.Path)
@@ -149,8 +149,8 @@ func TestFresh(t *testing.T) {
 	})
 }
 
-// interrupted leaves a journal as a run that was killed does: some rows, of
-// which two failed, and with rows in order some that wait for line 3.
+// interrupted leaves a journal like a killed run: some rows, two of them failed, and
+// for ordered rows some that wait for line 3.
 func interrupted(t *testing.T, o Options) {
 	t.Helper()
 	j, err := Open(o)
@@ -179,8 +179,8 @@ func interrupted(t *testing.T, o Options) {
 	}
 }
 
-// TestTruncated cuts each file of a journal off at each octet, as a kill or a
-// power cut may, and goes on.
+// TestTruncated truncates each file of a journal at each byte, as a kill or a power
+// failure may, and resumes.
 func TestTruncated(t *testing.T) {
 	each(t, func(t *testing.T, format Format, ordered bool) {
 		t.Parallel()
@@ -205,10 +205,10 @@ func TestTruncated(t *testing.T) {
 				}
 				asked := finish(t, o)
 				check(t, o)
-				// What stands in the file as a whole and did not fail is not asked again.
+				// Complete rows that did not fail are not queried again.
 				rowsLeft := strings.Count(string(whole[:cut]), "registered")
 				if name == "out" && ordered {
-					rowsLeft += 2 // those that wait
+					rowsLeft += 2 // the waiting rows
 				}
 				if name == "out.rdapq-waiting" {
 					rowsLeft++ // line 1, in the other file
@@ -225,8 +225,8 @@ func TestTruncated(t *testing.T) {
 	})
 }
 
-// TestCutShortResume: who is killed while it goes on leaves what the next can go
-// on with, whichever step was the last.
+// TestCutShortResume resumes after a run that was killed while it resumed, at each of
+// its steps.
 func TestCutShortResume(t *testing.T) {
 	each(t, func(t *testing.T, format Format, ordered bool) {
 		o := options(t.TempDir(), format, ordered)
@@ -235,8 +235,8 @@ func TestCutShortResume(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Copies that were begun, and with rows in order, one that has been put in
-		// its place before the file was cut.
+		// Unfinished rewrites, and for ordered rows one that replaced the file of waiting
+		// rows before the other file was truncated.
 		j, err := Open(o)
 		if err != nil {
 			t.Fatal(err)
@@ -259,8 +259,8 @@ func TestCutShortResume(t *testing.T) {
 	})
 }
 
-// TestFailedInTheMiddle: with rows in order, the file is cut before the first
-// row that is asked again, and the rows after it are not asked again.
+// TestFailedInTheMiddle truncates an ordered file before the first row to query again;
+// later rows are not queried again.
 func TestFailedInTheMiddle(t *testing.T) {
 	each(t, func(t *testing.T, format Format, ordered bool) {
 		o := options(t.TempDir(), format, ordered)
@@ -290,8 +290,7 @@ func TestFailedInTheMiddle(t *testing.T) {
 	})
 }
 
-// TestShortened: rows that somebody took away from a journal that is complete are
-// asked for again.
+// TestShortened queries lines again whose rows were removed from a complete journal.
 func TestShortened(t *testing.T) {
 	each(t, func(t *testing.T, format Format, ordered bool) {
 		o := options(t.TempDir(), format, ordered)
@@ -306,7 +305,7 @@ func TestShortened(t *testing.T) {
 				t.Fatal(err)
 			}
 			if asked := finish(t, o); len(asked) != max(cut/last, 1) {
-				t.Errorf("cut by %d octets: asked %v", cut, asked)
+				t.Errorf("cut by %d bytes: queried %v", cut, asked)
 			}
 			check(t, o)
 		}
@@ -384,8 +383,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestFreshOverLeftovers: neither an empty file nor a sidecar without a file
-// keeps a run from beginning.
+// TestFreshOverLeftovers starts a run with an empty file, and with a sidecar without a
+// file.
 func TestFreshOverLeftovers(t *testing.T) {
 	each(t, func(t *testing.T, format Format, ordered bool) {
 		o := options(t.TempDir(), format, ordered)
@@ -459,8 +458,8 @@ func TestLocked(t *testing.T) {
 	finish(t, o)
 }
 
-// TestFlushes: a row gets into the file without being told to, soon or when
-// there are many.
+// TestFlushes checks that rows reach the file without an explicit flush, after the
+// interval or when there are many.
 func TestFlushes(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -494,7 +493,7 @@ func TestFlushes(t *testing.T) {
 	}
 }
 
-// TestLink: a file that is a link stays one.
+// TestLink checks that a symbolic link stays a link.
 func TestLink(t *testing.T) {
 	dir := t.TempDir()
 	o := options(dir, NDJSON, false)
@@ -518,8 +517,8 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// TestLinkToNothing: a journal is begun where a link leads, even if nothing is
-// there yet, and is gone on with by both names.
+// TestLinkToNothing starts a journal at the target of a dangling link and resumes it
+// under both names.
 func TestLinkToNothing(t *testing.T) {
 	dir := t.TempDir()
 	real := filepath.Join(dir, "real")

@@ -10,21 +10,18 @@ import (
 	"github.com/rdapq/rdapq/internal/statefile"
 )
 
-// SidecarSuffix is what the name of the sidecar ends with, after that of the
-// journal.
+// SidecarSuffix follows the name of the journal in the name of its sidecar.
 const SidecarSuffix = ".rdapq"
 
 func (j *Journal) sidePath() string { return j.path + SidecarSuffix }
 func (j *Journal) waiting() string  { return j.path + SidecarSuffix + "-waiting" }
 func (j *Journal) renewed() string  { return j.path + SidecarSuffix + "-new" }
 
-// maxLinks is how many links that lead to one another are followed, as many as
-// Linux does.
+// maxLinks limits a chain of symbolic links, as Linux does.
 const maxLinks = 40
 
-// Resolve follows links to where the journal of that name is: files are put in
-// its place by renaming, and others belong to it. A link may lead to a file that
-// is not there yet.
+// Resolve follows symbolic links to the journal, since renaming a file over a link
+// would replace the link. The target need not exist.
 func Resolve(path string) (string, error) {
 	for range maxLinks {
 		real, err := filepath.EvalSymlinks(path)
@@ -33,17 +30,17 @@ func Resolve(path string) (string, error) {
 		}
 		to, err := os.Readlink(path)
 		if err != nil {
-			return path, nil // it is no link, or there is none
+			return path, nil // not a link, or absent
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(filepath.Dir(path), to)
 		}
 		path = to
 	}
-	return path, nil // opening it says what is wrong
+	return path, nil // opening it returns the error
 }
 
-// open finds out what there is, and begins or goes on.
+// open examines the files and starts or resumes the journal.
 func (j *Journal) open() error {
 	size, _, err := stat(j.path)
 	if err != nil {
@@ -69,7 +66,7 @@ func (j *Journal) open() error {
 		}
 		return err
 	}
-	// Now that nobody else is at work.
+	// Safe only with the lock.
 	for _, left := range []string{j.renewed(), j.waiting() + ".new"} {
 		if err := remove(left); err != nil {
 			return err
@@ -96,7 +93,7 @@ func (j *Journal) open() error {
 	return j.resume(was)
 }
 
-// stat returns the size of a file, and whether it is there.
+// stat returns the size of a file and whether it exists.
 func stat(path string) (size int64, there bool, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -108,14 +105,14 @@ func stat(path string) (size int64, there bool, err error) {
 	return info.Size(), true, nil
 }
 
-// start begins a journal without rows. Whoever is killed on the way leaves
-// nothing that could be taken for one with rows.
+// start creates a journal without rows. If the process is killed meanwhile, the files
+// do not look like a journal with rows.
 func (j *Journal) start() (err error) {
 	if err := remove(j.waiting()); err != nil {
 		return err
 	}
 	if j.file, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666); err != nil {
-		_ = os.Remove(j.sidePath()) // it would stand there alone
+		_ = os.Remove(j.sidePath()) // do not leave it without a journal
 		return err
 	}
 	s := j.o.sidecar("")
@@ -123,7 +120,7 @@ func (j *Journal) start() (err error) {
 	if err != nil {
 		return err
 	}
-	_ = j.side.Chmod(0o600) // an older version let others read it; not all systems can
+	_ = j.side.Chmod(0o600) // older versions created it readable for others; fails on some systems
 	if err := j.side.Truncate(0); err != nil {
 		return err
 	}
@@ -131,7 +128,7 @@ func (j *Journal) start() (err error) {
 		return err
 	}
 	if j.o.Fsync {
-		if err := errors.Join(j.side.Sync(), syncFolder(j.path)); err != nil {
+		if err := errors.Join(j.side.Sync(), syncDir(j.path)); err != nil {
 			return err
 		}
 	}
@@ -149,7 +146,7 @@ func (j *Journal) newQueue() {
 	})
 }
 
-// mark overwrites whether the journal is complete, and then of how many rows.
+// mark overwrites the first members of the sidecar.
 func (j *Journal) mark(complete bool, rows int64) error {
 	if _, err := j.side.WriteAt([]byte(sidecarMark(complete, rows)), 0); err != nil {
 		return err
@@ -167,9 +164,9 @@ func remove(path string) error {
 	return nil
 }
 
-// syncFolder has the disk store the names in the folder of path. Some systems
-// can't, which is not worth a run.
-func syncFolder(path string) error {
+// syncDir flushes the directory of path to disk. It ignores systems that do not support
+// this.
+func syncDir(path string) error {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return nil
@@ -178,8 +175,8 @@ func syncFolder(path string) error {
 	return d.Close()
 }
 
-// Discard removes what makes the file of that name a journal, for it to be
-// overwritten by something else. A file that is none is left alone.
+// Discard removes the other files of a journal, before another program overwrites it.
+// It leaves other files alone.
 func Discard(path string) error {
 	path, err := Resolve(path)
 	if err != nil {
@@ -195,11 +192,11 @@ func Discard(path string) error {
 	}
 	j.side = side
 	if _, err := readSidecar(side); err != nil {
-		return j.release() // somebody else's
+		return j.release() // not our file
 	}
 	if ok, err := statefile.TryLock(side); err != nil || !ok {
 		return errors.Join(err, ErrLocked, j.release())
 	}
-	// Closed before, or some systems refuse it.
+	// Some systems cannot remove open files.
 	return errors.Join(remove(j.waiting()), j.release(), remove(j.sidePath()))
 }

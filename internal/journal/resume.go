@@ -8,14 +8,14 @@ import (
 	"os"
 )
 
-// A survey is what was found in the file.
-type survey struct {
-	end   int64   // of what stays in the file
-	copy  *copied // rows as they come: what stays, if not all does
-	moved *copied // rows in order: those that have to wait, if some in the file do
+// A fileScan is the result of reading the file.
+type fileScan struct {
+	end       int64    // of the rows that remain in the file
+	kept      *rewrite // unordered rows: the remaining ones, if some are dropped
+	postponed *rewrite // ordered rows: those in the file that must wait, if any
 }
 
-// resume reads what the journal holds and drops what is to be asked again.
+// resume reads the journal and drops the rows of lines to query again.
 func (j *Journal) resume(was *sidecar) (err error) {
 	parse, err := j.o.Format.parser(j.o.Header)
 	if err != nil {
@@ -28,12 +28,12 @@ func (j *Journal) resume(was *sidecar) (err error) {
 	if err != nil {
 		return err
 	}
-	var s survey
-	defer func() { s.copy.discard(); s.moved.discard() }()
+	var s fileScan
+	defer func() { s.kept.discard(); s.postponed.discard() }()
 	if j.o.Ordered {
-		err = j.surveyOrdered(&s, parse, start)
+		err = j.scanOrdered(&s, parse, start)
 	} else {
-		err = j.survey(&s, parse, start)
+		err = j.scan(&s, parse, start)
 	}
 	if err != nil {
 		return err
@@ -47,17 +47,17 @@ func (j *Journal) resume(was *sidecar) (err error) {
 		j.buf = append(j.buf, j.o.Header...)
 	}
 	if j.o.Ordered {
-		return j.settleOrdered(&s, parse)
+		return j.applyOrdered(&s, parse)
 	}
-	if s.copy == nil {
+	if s.kept == nil {
 		j.size = s.end
 		return j.file.Truncate(s.end)
 	}
 	return j.replaceFile(&s)
 }
 
-// checkHeader returns where rows begin: after the header, or at the start of a
-// file whose header broke off.
+// checkHeader returns the start of the rows: after the header, or 0 if the header is
+// truncated.
 func (j *Journal) checkHeader() (start int64, err error) {
 	begun := make([]byte, len(j.o.Header))
 	n, err := io.ReadFull(io.NewSectionReader(j.file, 0, int64(len(begun))), begun)
@@ -74,8 +74,8 @@ func (j *Journal) checkHeader() (start int64, err error) {
 	return 0, &ChangedError{What: "the columns have changed"}
 }
 
-// stays reports whether a row is kept: its line is not to be asked again, and no
-// row of it stands in the file before.
+// stays reports whether to keep a row: its line is not queried again and has no earlier
+// row.
 func (j *Journal) stays(line int64, verdict string) bool {
 	if j.o.Retry != nil && j.o.Retry(verdict) {
 		j.past.Retried++
@@ -84,8 +84,8 @@ func (j *Journal) stays(line int64, verdict string) bool {
 	return !j.finished.Has(line)
 }
 
-// note takes a row into account and reports whether it stays in the file.
-func (j *Journal) note(line int64, verdict string) bool {
+// recordRow counts a row and reports whether it stays in the file.
+func (j *Journal) recordRow(line int64, verdict string) bool {
 	if !j.stays(line, verdict) {
 		return false
 	}
@@ -95,9 +95,8 @@ func (j *Journal) note(line int64, verdict string) bool {
 	return true
 }
 
-// survey reads the rows of the file, and copies them from the first one on that
-// does not stay.
-func (j *Journal) survey(s *survey, parse parser, start int64) error {
+// scan reads the rows of the file. From the first dropped one on, it copies the others.
+func (j *Journal) scan(s *fileScan, parse parser, start int64) error {
 	n := int64(bytes.Count(j.o.Header, []byte{'\n'}))
 	end, err := rows(io.NewSectionReader(j.file, start, 1<<62), func(row []byte, offset int64) error {
 		n++
@@ -105,18 +104,18 @@ func (j *Journal) survey(s *survey, parse parser, start int64) error {
 		if !ok {
 			return &CorruptError{j.path, n}
 		}
-		stays := j.note(line, verdict)
-		if !stays && s.copy == nil {
+		stays := j.recordRow(line, verdict)
+		if !stays && s.kept == nil {
 			var err error
-			if s.copy, err = newCopy(j.renewed(), j.file); err != nil {
+			if s.kept, err = newRewrite(j.renewed(), j.file); err != nil {
 				return err
 			}
-			if _, err := io.Copy(s.copy.w, io.NewSectionReader(j.file, 0, start+offset)); err != nil {
+			if _, err := io.Copy(s.kept.w, io.NewSectionReader(j.file, 0, start+offset)); err != nil {
 				return err
 			}
 		}
-		if stays && s.copy != nil {
-			_, err := s.copy.w.Write(row)
+		if stays && s.kept != nil {
+			_, err := s.kept.w.Write(row)
 			return err
 		}
 		return nil
@@ -125,12 +124,12 @@ func (j *Journal) survey(s *survey, parse parser, start int64) error {
 	return err
 }
 
-// replaceFile puts the rows that stay in the place of the file.
-func (j *Journal) replaceFile(s *survey) (err error) {
-	if err := s.copy.finish(); err != nil {
+// replaceFile replaces the file by the copy with the remaining rows.
+func (j *Journal) replaceFile(s *fileScan) (err error) {
+	if err := s.kept.finish(); err != nil {
 		return err
 	}
-	// Closed on both sides, or some systems refuse it.
+	// Some systems cannot rename open files.
 	if err := errors.Join(j.file.Close(), os.Rename(j.renewed(), j.path)); err != nil {
 		return err
 	}
@@ -139,19 +138,19 @@ func (j *Journal) replaceFile(s *survey) (err error) {
 	}
 	j.size, err = j.file.Seek(0, io.SeekEnd)
 	if err == nil {
-		err = syncFolder(j.path)
+		err = syncDir(j.path)
 	}
 	return err
 }
 
-// A copied is a file that is being written to take the place of another.
-type copied struct {
+// A rewrite is a file that is being written to replace another one.
+type rewrite struct {
 	f *os.File
 	w *bufio.Writer
 }
 
-// newCopy creates a file that is as accessible as another one.
-func newCopy(path string, as *os.File) (*copied, error) {
+// newRewrite creates a file with the permissions of another one.
+func newRewrite(path string, as *os.File) (*rewrite, error) {
 	mode := os.FileMode(0o666)
 	if info, err := as.Stat(); err == nil {
 		mode = info.Mode().Perm()
@@ -163,12 +162,12 @@ func newCopy(path string, as *os.File) (*copied, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &copied{f, bufio.NewWriterSize(f, 256<<10)}, nil
+	return &rewrite{f, bufio.NewWriterSize(f, 256<<10)}, nil
 }
 
-// finish has all of it on the disk before it is renamed: otherwise a power cut
-// could leave a name without content.
-func (c *copied) finish() error {
+// finish flushes the file to disk before it is renamed: otherwise a power failure could
+// leave an empty file.
+func (c *rewrite) finish() error {
 	err := errors.Join(c.w.Flush(), c.f.Sync(), c.f.Close())
 	if err == nil {
 		c.f = nil
@@ -176,8 +175,8 @@ func (c *copied) finish() error {
 	return err
 }
 
-// discard removes a copy that was not finished.
-func (c *copied) discard() {
+// discard removes an unfinished file.
+func (c *rewrite) discard() {
 	if c != nil && c.f != nil {
 		c.f.Close()
 		_ = os.Remove(c.f.Name())

@@ -8,10 +8,10 @@ import (
 	"os"
 )
 
-// surveyOrdered reads the rows of a file in order. The file keeps what stands
-// before the first row that is asked again; rows after that one have to wait
-// for it, as others do already.
-func (j *Journal) surveyOrdered(s *survey, parse parser, start int64) error {
+// scanOrdered reads the rows of an ordered file. Rows before the first one to query
+// again stay in the file; later rows wait for it, like those in the file of waiting
+// rows.
+func (j *Journal) scanOrdered(s *fileScan, parse parser, start int64) error {
 	n := int64(bytes.Count(j.o.Header, []byte{'\n'}))
 	cut := int64(-1)
 	end, err := rows(io.NewSectionReader(j.file, start, 1<<62), func(row []byte, offset int64) error {
@@ -21,8 +21,8 @@ func (j *Journal) surveyOrdered(s *survey, parse parser, start int64) error {
 		case !ok:
 			return &CorruptError{j.path, n}
 		case cut >= 0:
-			return j.move(s, row, line, verdict)
-		case !j.note(line, verdict):
+			return j.postpone(s, row, line, verdict)
+		case !j.recordRow(line, verdict):
 			cut = start + offset
 		}
 		return nil
@@ -33,29 +33,29 @@ func (j *Journal) surveyOrdered(s *survey, parse parser, start int64) error {
 	if s.end = start + end; cut >= 0 {
 		s.end = cut
 	}
-	if s.moved == nil {
+	if s.postponed == nil {
 		return nil
 	}
 	return j.waitingRows(parse, func(row []byte, line int64, verdict string, _ int64) error {
-		return j.move(s, row, line, verdict)
+		return j.postpone(s, row, line, verdict)
 	})
 }
 
-// move has a row wait, if it stays.
-func (j *Journal) move(s *survey, row []byte, line int64, verdict string) (err error) {
+// postpone moves a row to the waiting ones, if it stays.
+func (j *Journal) postpone(s *fileScan, row []byte, line int64, verdict string) (err error) {
 	if !j.stays(line, verdict) {
 		return nil
 	}
-	if s.moved == nil {
-		if s.moved, err = newCopy(j.waiting()+".new", j.file); err != nil {
+	if s.postponed == nil {
+		if s.postponed, err = newRewrite(j.waiting()+".new", j.file); err != nil {
 			return err
 		}
 	}
-	_, err = s.moved.w.Write(row)
+	_, err = s.postponed.w.Write(row)
 	return err
 }
 
-// waitingRows calls f for the rows that wait.
+// waitingRows calls f for the waiting rows.
 func (j *Journal) waitingRows(parse parser, f func(row []byte, line int64, verdict string, offset int64) error) error {
 	file, err := os.Open(j.waiting())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,14 +77,14 @@ func (j *Journal) waitingRows(parse parser, f func(row []byte, line int64, verdi
 	return err
 }
 
-// settleOrdered brings both files into the state that was surveyed. Rows that
-// move are where they move to before they leave the file.
-func (j *Journal) settleOrdered(s *survey, parse parser) error {
-	if s.moved != nil {
-		if err := s.moved.finish(); err != nil {
+// applyOrdered updates both files according to the scan. Postponed rows are written to
+// their new file before they are removed from the old one.
+func (j *Journal) applyOrdered(s *fileScan, parse parser) error {
+	if s.postponed != nil {
+		if err := s.postponed.finish(); err != nil {
 			return err
 		}
-		if err := errors.Join(os.Rename(j.waiting()+".new", j.waiting()), syncFolder(j.path)); err != nil {
+		if err := errors.Join(os.Rename(j.waiting()+".new", j.waiting()), syncDir(j.path)); err != nil {
 			return err
 		}
 	}
@@ -95,8 +95,8 @@ func (j *Journal) settleOrdered(s *survey, parse parser) error {
 	return j.load(parse)
 }
 
-// load has the queue know the rows that wait. Those that are in the file too,
-// which they came to before they left here, count once.
+// load adds the waiting rows to the queue. Rows that are in both files, because the
+// process was killed between the two writes, count once.
 func (j *Journal) load(parse parser) error {
 	j.newQueue()
 	end := int64(0)
@@ -112,7 +112,7 @@ func (j *Journal) load(parse parser) error {
 	if err != nil {
 		return err
 	}
-	// What is behind would be taken for rows again when less is written there.
+	// Truncate stale data, which a later run would read as rows.
 	if err := os.Truncate(j.waiting(), end); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

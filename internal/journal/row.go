@@ -12,11 +12,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Format is how rows are written.
+// A Format is a row format.
 type Format string
 
-// Formats that carry what a journal needs, the line and its verdict, under these
-// names.
+// Formats with a line and a verdict, under the names below.
 const (
 	NDJSON Format = "ndjson"
 	CSV    Format = "csv"
@@ -27,10 +26,10 @@ const (
 	verdictName = "verdict"
 )
 
-// A parser finds the line and the verdict of a row.
+// A parser returns the line and the verdict of a row.
 type parser func(row []byte) (line int64, verdict string, ok bool)
 
-// parser returns that of a format. The header is that of a table.
+// parser returns the parser of a format. header is the header of a table.
 func (f Format) parser(header []byte) (parser, error) {
 	if f != CSV {
 		return parseNDJSON, nil
@@ -53,7 +52,7 @@ func (f Format) parser(header []byte) (parser, error) {
 	}, nil
 }
 
-// parseNDJSON reads as much of a row as it must.
+// parseNDJSON reads a row up to the last member that it needs.
 func parseNDJSON(row []byte) (line int64, verdict string, ok bool) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(row), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if d.PeekKind() != '{' {
@@ -84,9 +83,8 @@ func parseNDJSON(row []byte) (line int64, verdict string, ok bool) {
 	return 0, "", false
 }
 
-// rows calls f for each whole row of r, line end included, and returns where the
-// last of them ends. What follows that is half a row. The row is valid until f
-// returns.
+// rows calls f for each complete row of r, including the line end, and returns the end
+// of the last one. The rest is a partial row. A row is valid until f returns.
 func rows(r io.Reader, f func(row []byte, offset int64) error) (end int64, err error) {
 	in := bufio.NewReaderSize(r, 1<<20)
 	var long []byte

@@ -17,17 +17,17 @@ import (
 	"strings"
 )
 
-// version is that of the sidecar and of what rows mean.
+// version is the version of the sidecar and of the meaning of rows.
 const version = 1
 
-// An Input tells whether an input is what it was.
+// An Input identifies the content of an input.
 type Input struct {
 	Name   string `json:"name"`
-	Size   int64  `json:"size"` // octets
+	Size   int64  `json:"size"` // bytes
 	SHA256 string `json:"sha256"`
 }
 
-// Fingerprint reads a file to its end and tells what is in it.
+// Fingerprint reads a file to its end and identifies its content.
 func Fingerprint(name string, r io.Reader) (*Input, error) {
 	h := sha256.New()
 	n, err := io.Copy(h, r)
@@ -37,26 +37,25 @@ func Fingerprint(name string, r io.Reader) (*Input, error) {
 	return &Input{Name: name, Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
 }
 
-// A sidecar says what the rows of a journal are of.
+// A sidecar identifies what the rows of a journal belong to.
 type sidecar struct {
-	Complete  bool     `json:"complete"` // these two first: they are overwritten in place
+	Complete  bool     `json:"complete"` // the first two members are overwritten in place
 	Rows      int64    `json:"rows"`     // of a complete journal
 	Kind      string   `json:"kind"`
 	Version   int      `json:"version"`
 	Format    string   `json:"format"`
-	Input     *Input   `json:"input"` // null: it could not be read twice
+	Input     *Input   `json:"input"` // null: cannot be read twice
 	Flags     []string `json:"flags"`
 	FlagsHash string   `json:"flags_sha256"`
-	// Salt and Secrets are there if a flag has a secret: the names of such flags,
-	// each with the SHA-256 of salt and flag.
+	// Secrets maps the names of flags with secrets to the SHA-256 of salt and flag.
 	Salt    string            `json:"salt,omitempty"`
 	Secrets map[string]string `json:"secret_flags_sha256,omitempty"`
 }
 
 const kind = "rdapq journal"
 
-// sidecar is what the sidecar of such a journal says. An empty salt means a new
-// one.
+// sidecar returns the sidecar of a journal with these options. An empty salt is
+// replaced by a new one.
 func (o *Options) sidecar(salt string) sidecar {
 	h := sha256.Sum256([]byte(strings.Join(o.Flags, "\n")))
 	s := sidecar{
@@ -75,8 +74,8 @@ func (o *Options) sidecar(salt string) sidecar {
 	return s
 }
 
-// The head of a sidecar is always of the same length, so that a small write can
-// change it.
+// sidecarHead starts a sidecar. Its first members have a fixed length, so that one
+// small write can change them.
 const sidecarHead = `{"complete":`
 
 func sidecarMark(complete bool, rows int64) string {
@@ -93,11 +92,11 @@ func (s *sidecar) bytes() ([]byte, error) {
 	return append([]byte(sidecarMark(false, 0)), rest...), err
 }
 
-// errNoSidecar says that a file is none, not even one that breaks off.
+// errNoSidecar reports that a file is not a sidecar, not even a truncated one.
 var errNoSidecar = errors.New("not a journal sidecar")
 
-// readSidecar reads what f holds. It is nil for a file that is empty or breaks
-// off, as one does whose writer was killed.
+// readSidecar reads f. It returns nil for an empty or truncated file, which a killed
+// process may leave.
 func readSidecar(f *os.File) (*sidecar, error) {
 	data, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<20))
 	if err != nil {
@@ -117,10 +116,10 @@ func readSidecar(f *os.File) (*sidecar, error) {
 	return &s, nil
 }
 
-// A ChangedError says that a run is not the one that wrote the rows.
+// A ChangedError reports that a run differs from the one that wrote the rows.
 type ChangedError struct {
-	What   string // what is not as it was, in a few words
-	Detail string // then and now
+	What   string // what changed
+	Detail string // before and now
 }
 
 func (e *ChangedError) Error() string {
@@ -130,7 +129,7 @@ func (e *ChangedError) Error() string {
 	return e.What + ": " + e.Detail
 }
 
-// compare returns why rows of was can't be continued by now.
+// compare returns why a run cannot resume from the rows of another one, or nil.
 func compare(was, now *sidecar) error {
 	switch {
 	case was.Version != version:
@@ -157,7 +156,7 @@ func compare(was, now *sidecar) error {
 	return nil
 }
 
-// changedSecrets names the flags with a secret that differ.
+// changedSecrets names the flags whose secrets differ.
 func changedSecrets(was, now map[string]string) string {
 	names := make(map[string]bool)
 	for _, m := range []map[string]string{was, now} {
@@ -170,7 +169,7 @@ func changedSecrets(was, now map[string]string) string {
 	return "the secret in " + strings.Join(slices.Sorted(maps.Keys(names)), ", ") + " differs"
 }
 
-// difference tells in words which flags are not in both lists.
+// difference describes the flags that are not in both lists.
 func difference(was, now []string) string {
 	var parts []string
 	for _, d := range []struct {
