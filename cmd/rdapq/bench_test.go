@@ -167,7 +167,7 @@ func timeProblem(r *measure.Report, took time.Duration) string {
 			return fmt.Sprintf("%s: %g round trips measured, %g counted", m.Mode, t.Measured.Median, t.Counted)
 		}
 	}
-	if !r.Comparisons[0].Claim {
+	if !r.Comparisons[0].Significant {
 		return r.Headline
 	}
 	return ""

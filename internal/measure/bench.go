@@ -49,10 +49,10 @@ func (e *UnavailableError) Error() string { return e.Reason }
 
 // A contender is a mode that is being measured.
 type contender struct {
-	mode   Mode
-	setup  Setup
-	memory *memory // nil: no run knows of another
-	runs   []run
+	mode     Mode
+	setup    Setup
+	sessions *sessionCache // nil: no run knows of another
+	runs     []run
 }
 
 // Run measures. First each mode has a warm-up with a lookup for each server,
@@ -77,7 +77,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 		}
 		one := &contender{mode: m, setup: setup}
 		if m.Resume {
-			one.memory = newMemory()
+			one.sessions = newSessionCache()
 		}
 		contenders = append(contenders, one)
 	}
@@ -87,7 +87,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 		queries[i] = c.Queries[i%len(c.Queries)]
 	}
 	for _, one := range contenders {
-		c.tell(one, 0)
+		c.reportProgress(one, 0)
 		if _, err := one.run(ctx, warm, c.Jobs); err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 			slices.Reverse(order) // so that none is always the first
 		}
 		for _, one := range order {
-			c.tell(one, i+1)
+			c.reportProgress(one, i+1)
 			done, err := one.run(ctx, queries, c.Jobs)
 			if err != nil {
 				return nil, err
@@ -111,7 +111,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	return r, nil
 }
 
-func (c *Config) tell(one *contender, run int) {
+func (c *Config) reportProgress(one *contender, run int) {
 	if c.Progress != nil {
 		c.Progress(one.mode.Name, run)
 	}
@@ -143,16 +143,16 @@ func (r *Report) finish(contenders []*contender, c Config) {
 	rtt := r.roundTrip(c.Demo, c.RTT, fastestTCP(contenders))
 	r.Modes = make([]Result, len(contenders))
 	for i, one := range contenders {
-		r.Modes[i] = summarise(one.mode, one.runs, rtt)
+		r.Modes[i] = summarize(one.mode, one.runs, rtt)
 	}
 	distribute(r.Modes)
 	r.Comparisons = compare(r.Modes)
 	r.Headline = headline(r.Modes, r.Comparisons)
-	r.note()
+	r.addNotes()
 }
 
-// note says what a reader should know.
-func (r *Report) note() {
+// addNotes says what a reader should know.
+func (r *Report) addNotes() {
 	say := func(s string) { r.Notes = append(r.Notes, s) }
 	if r.Settings.Demo {
 		say("CPU time includes the demo servers, which run in this process")
@@ -190,8 +190,8 @@ func (one *contender) run(ctx context.Context, queries []client.Query, jobs int)
 	poolConfig, clientConfig := one.setup.Pool, one.setup.Client
 	one.mode.apply(&poolConfig)
 	poolConfig.Sessions, poolConfig.Facts = nil, nil
-	if one.memory != nil {
-		poolConfig.Sessions = one.memory
+	if one.sessions != nil {
+		poolConfig.Sessions = one.sessions
 	}
 	p, err := pool.New(poolConfig)
 	if err != nil {
@@ -210,7 +210,7 @@ func (one *contender) run(ctx context.Context, queries []client.Query, jobs int)
 	defer c.Close()
 
 	runtime.GC() // not in the middle, for what others left
-	cpu := processorTime()
+	cpu := cpuTime()
 	rec := NewRecorder()
 	results := lookUp(ctx, c, queries, jobs)
 	wall := time.Since(rec.start)
@@ -219,7 +219,7 @@ func (one *contender) run(ctx context.Context, queries []client.Query, jobs int)
 	}
 	servers := c.Progress().Servers
 	p.Close() // so that all octets are counted
-	cpu = processorTime() - cpu
+	cpu = cpuTime() - cpu
 	for _, res := range results {
 		rec.Add(res)
 	}

@@ -91,7 +91,7 @@ func TestUnanswered(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	// The reset is seen in the handshake, or while the connection is made still.
-	if r.Comparisons[0].Claim || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "36 lookups got no response; the first error: no ") ||
+	if r.Comparisons[0].Significant || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "36 lookups got no response; the first error: no ") ||
 		!strings.Contains(r.Notes[0], "connection to "+s.Addr()) {
 		t.Errorf("%+v, %q", r.Comparisons, r.Notes)
 	}

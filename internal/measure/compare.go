@@ -15,23 +15,23 @@ type Comparison struct {
 	// most by the ranges.
 	Times Spread `json:"times"`
 
-	// Claim says that Mode is faster beyond what varies by itself: both have at
+	// Significant says that Mode is faster beyond what varies by itself: both have at
 	// least claimRuns runs with the same answers, their ranges do not touch, and
 	// their medians are claimTimes apart.
-	Claim bool   `json:"claim"`
-	Why   string `json:"why,omitempty"` // there is no claim
+	Significant bool   `json:"claim"`
+	Why         string `json:"why,omitempty"` // there is no claim
 
 	// Avoided is how many handshakes less Mode had in a run, by the medians.
 	Avoided float64 `json:"handshakes_avoided"`
 }
 
-// claimRuns is how many runs each it takes to claim anything: three that are all
+// minRuns is how many runs each it takes to claim anything: three that are all
 // faster than three others come about by chance once in twenty times.
-const claimRuns = 3
+const minRuns = 3
 
-// claimTimes is from where on a difference is worth a word: a steady link tells
+// minRatio is from where on a difference is worth a word: a steady link tells
 // 183 ms from 184 ms in all runs, and nobody would call that faster.
-const claimTimes = 1.05
+const minRatio = 1.05
 
 // compare compares the fastest of modes with all others, in their order.
 func compare(modes []Result) []Comparison {
@@ -58,14 +58,14 @@ func compare(modes []Result) []Comparison {
 		switch {
 		case best.Unanswered > 0 || o.Unanswered > 0:
 			c.Why = "not all lookups were answered"
-		case min(len(best.Runs), len(o.Runs)) < claimRuns:
-			c.Why = "need at least " + strconv.Itoa(claimRuns) + " runs"
+		case min(len(best.Runs), len(o.Runs)) < minRuns:
+			c.Why = "need at least " + strconv.Itoa(minRuns) + " runs"
 		case best.Wall.Max >= o.Wall.Min:
 			c.Why = "their ranges overlap"
-		case c.Times.Median < claimTimes:
+		case c.Times.Median < minRatio:
 			c.Why = "they differ by less than 5%"
 		default:
-			c.Claim = true
+			c.Significant = true
 		}
 		out = append(out, c)
 	}
@@ -96,11 +96,11 @@ func headline(modes []Result, comparisons []Comparison) string {
 	// The greatest difference that can be claimed, or else the greatest.
 	best := comparisons[0]
 	for _, c := range comparisons {
-		if c.Claim && !best.Claim || c.Claim == best.Claim && c.Times.Median > best.Times.Median {
+		if c.Significant && !best.Significant || c.Significant == best.Significant && c.Times.Median > best.Times.Median {
 			best = c
 		}
 	}
-	if !best.Claim {
+	if !best.Significant {
 		return fmt.Sprintf("no significant difference between %s and %s: %s", best.Mode, best.Than, best.Why)
 	}
 	s := fmt.Sprintf("%s was %s times faster than %s", best.Mode, number(best.Times.Median), best.Than)
@@ -110,7 +110,7 @@ func headline(modes []Result, comparisons []Comparison) string {
 	if len(comparisons) > 1 {
 		var same []string
 		for _, c := range comparisons {
-			if !c.Claim {
+			if !c.Significant {
 				same = append(same, c.Than)
 			}
 		}

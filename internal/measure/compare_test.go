@@ -9,7 +9,7 @@ import (
 func mode(name string, handshakes float64, walls ...float64) Result {
 	r := Result{Mode: name, Wall: spread(walls), Full: Spread{handshakes, handshakes, handshakes}}
 	for _, w := range walls {
-		r.Runs = append(r.Runs, RunShort{Wall: w})
+		r.Runs = append(r.Runs, RunSummary{Wall: w})
 	}
 	return r
 }
@@ -54,7 +54,7 @@ func TestClaims(t *testing.T) {
 		"without an answer": {[]Result{mode("a", 2, 100, 110, 120), unanswered}, false, "not all lookups were answered"},
 	} {
 		c := compare(tt.modes)
-		if len(c) != 1 || c[0].Claim != tt.claim || c[0].Mode != "a" || c[0].Than != "b" || (c[0].Why == "") != tt.claim {
+		if len(c) != 1 || c[0].Significant != tt.claim || c[0].Mode != "a" || c[0].Than != "b" || (c[0].Why == "") != tt.claim {
 			t.Errorf("%s: %+v", name, c)
 			continue
 		}

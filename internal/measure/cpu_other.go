@@ -4,5 +4,5 @@ package measure
 
 import "time"
 
-// processorTime is not known here.
-func processorTime() time.Duration { return 0 }
+// cpuTime returns 0: the CPU time is unknown on this system.
+func cpuTime() time.Duration { return 0 }

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processorTime is what this process has used of it, user and system; 0 where
-// that can't be known.
-func processorTime() time.Duration {
+// cpuTime returns the CPU time of this process, user and system; 0 if unknown.
+func cpuTime() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
 		return 0

@@ -14,7 +14,7 @@ import (
 // for each request.
 type Mode struct {
 	Name      string // as it was asked for
-	Kept      bool   // connections are kept
+	Reuse     bool   // connections are kept
 	Resume    bool   // TLS sessions are resumed, those of the warm-up too
 	EarlyData bool   // requests go out in HTTP/3's first flight
 	FastOpen  bool   // TCP Fast Open
@@ -22,8 +22,8 @@ type Mode struct {
 	TLS12     bool   // TLS 1.2, nothing newer
 }
 
-// words are what a mode's name is made of, in the order of their explanation.
-var words = []struct{ word, about string }{
+// modeWords are what a mode's name is made of, in the order of their explanation.
+var modeWords = []struct{ word, about string }{
 	{"reuse", "connections are reused"},
 	{"no-reuse", "a new connection and full handshake per lookup"},
 	{"resume", "a new connection per lookup, with resumed TLS sessions; with reuse, only the first connection resumes"},
@@ -37,8 +37,8 @@ var words = []struct{ word, about string }{
 
 // Words returns the names of modes; several can be joined by "+".
 func Words() []string {
-	list := make([]string, len(words))
-	for i, w := range words {
+	list := make([]string, len(modeWords))
+	for i, w := range modeWords {
 		list[i] = w.word
 	}
 	return list
@@ -46,7 +46,7 @@ func Words() []string {
 
 // Explain returns what a word of [Words] means, empty for another one.
 func Explain(word string) string {
-	for _, w := range words {
+	for _, w := range modeWords {
 		if w.word == word {
 			return w.about
 		}
@@ -85,7 +85,7 @@ func ParseMode(name string) (Mode, error) {
 			return m, fmt.Errorf("%s and %s cannot be used together", pair[0], pair[1])
 		}
 	}
-	m.Kept = has("reuse") || !has("no-reuse") && !has("resume")
+	m.Reuse = has("reuse") || !has("no-reuse") && !has("resume")
 	m.Resume = has("resume") || has("0rtt")
 	m.EarlyData, m.FastOpen, m.TLS12 = has("0rtt"), has("fast-open"), has("tls1.2")
 	switch {
@@ -122,14 +122,14 @@ func ParseModes(names []string) ([]Mode, error) {
 func (m Mode) About() string {
 	var parts []string
 	switch {
-	case m.Kept:
+	case m.Reuse:
 		parts = append(parts, "connections reused")
 	case m.Resume:
 		parts = append(parts, "a new connection per lookup, sessions resumed")
 	default:
 		parts = append(parts, "a new connection and full handshake per lookup")
 	}
-	if m.Kept && m.Resume {
+	if m.Reuse && m.Resume {
 		parts = append(parts, "first session resumed")
 	}
 	if m.HTTP != "" {
@@ -149,8 +149,8 @@ func (m Mode) About() string {
 
 // apply sets in c what makes the mode.
 func (m Mode) apply(c *pool.Config) {
-	c.NoReuse = !m.Kept && !m.Resume
-	c.FreshConns = !m.Kept && m.Resume
+	c.NoReuse = !m.Reuse && !m.Resume
+	c.FreshConns = !m.Reuse && m.Resume
 	c.NoEarlyData = !m.EarlyData
 	c.FastOpen = m.FastOpen
 	c.Protocols = map[string][]string{

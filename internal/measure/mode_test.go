@@ -11,18 +11,18 @@ import (
 
 func TestParseMode(t *testing.T) {
 	for name, want := range map[string]Mode{
-		"reuse":              {Kept: true},
+		"reuse":              {Reuse: true},
 		"no-reuse":           {},
 		"resume":             {Resume: true},
 		"no-reuse+resume":    {Resume: true},
-		"reuse+resume":       {Kept: true, Resume: true},
-		"h1":                 {Kept: true, HTTP: "1.1"},
-		"h2":                 {Kept: true, HTTP: "2"},
-		"h3":                 {Kept: true, HTTP: "3"},
-		"0rtt":               {Kept: true, HTTP: "3", Resume: true, EarlyData: true},
+		"reuse+resume":       {Reuse: true, Resume: true},
+		"h1":                 {Reuse: true, HTTP: "1.1"},
+		"h2":                 {Reuse: true, HTTP: "2"},
+		"h3":                 {Reuse: true, HTTP: "3"},
+		"0rtt":               {Reuse: true, HTTP: "3", Resume: true, EarlyData: true},
 		"no-reuse+0rtt":      {HTTP: "3", Resume: true, EarlyData: true},
-		"h3+0rtt":            {Kept: true, HTTP: "3", Resume: true, EarlyData: true},
-		"tls1.2":             {Kept: true, TLS12: true},
+		"h3+0rtt":            {Reuse: true, HTTP: "3", Resume: true, EarlyData: true},
+		"tls1.2":             {Reuse: true, TLS12: true},
 		"no-reuse+h1+tls1.2": {HTTP: "1.1", TLS12: true},
 		"fast-open+resume":   {FastOpen: true, Resume: true},
 	} {

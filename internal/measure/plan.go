@@ -9,7 +9,7 @@ import (
 // Politeness towards servers that are somebody's.
 const (
 	PoliteLookups = 20 // that a server gets of a bench at most, unless the user says otherwise
-	PoliteRuns    = claimRuns
+	PoliteRuns    = minRuns
 )
 
 // serverOf returns what tells the server of a query from others: the base URL,

@@ -48,7 +48,7 @@ const maxFailure = 200
 
 // NewRecorder returns a Recorder of a run that begins now.
 func NewRecorder() *Recorder {
-	return &Recorder{start: time.Now(), cpu: processorTime(), protocols: make(map[string]bool), versions: make(map[string]bool)}
+	return &Recorder{start: time.Now(), cpu: cpuTime(), protocols: make(map[string]bool), versions: make(map[string]bool)}
 }
 
 // Add takes a result.
@@ -129,7 +129,7 @@ func inMillis(s timing.Steps, n int64) Steps {
 // Report ends the recording of an ordinary run of so many jobs, and says what it
 // was: demo if the demo registry was asked, whose round trip is rtt.
 func (r *Recorder) Report(jobs int, stats pool.Stats, servers []client.ServerProgress, demo bool, rtt time.Duration) *Report {
-	one := r.end(time.Since(r.start), processorTime()-r.cpu, stats, servers)
+	one := r.end(time.Since(r.start), cpuTime()-r.cpu, stats, servers)
 	n := int(r.tally.Lookups())
 	out := &Report{
 		Kind: KindBatch, Time: r.start.UTC().Truncate(time.Millisecond), Notes: []string{}, Skipped: []Skipped{}, Comparisons: []Comparison{},
@@ -137,11 +137,11 @@ func (r *Recorder) Report(jobs int, stats pool.Stats, servers []client.ServerPro
 		Environment: environment(),
 	}
 	rtt = out.roundTrip(demo, rtt, r.minTCP)
-	out.Modes = []Result{summarise(Mode{Name: "this run"}, []run{one}, rtt)}
+	out.Modes = []Result{summarize(Mode{Name: "this run"}, []run{one}, rtt)}
 	out.Modes[0].About = render.Verdicts(one.receipt.Verdicts)
 	distribute(out.Modes)
 	out.Headline = render.Headline(one.receipt)
-	out.note()
+	out.addNotes()
 	return out
 }
 
@@ -168,9 +168,9 @@ func (r *Recorder) end(wall, cpu time.Duration, stats pool.Stats, servers []clie
 	return run{r, wall, cpu, stats, r.tally.Report(stats, wall), servers}
 }
 
-func (r *run) short() RunShort {
+func (r *run) summary() RunSummary {
 	h := r.receipt.Handshakes
-	return RunShort{
+	return RunSummary{
 		Wall: millis(r.wall), Requests: r.receipt.Requests, Connections: r.receipt.Connections,
 		Full: h.Full, Resumed: h.Resumed, EarlyData: h.EarlyData, Unanswered: r.unanswered,
 	}

@@ -52,15 +52,15 @@ type Skipped struct {
 
 // A Result is what one mode took.
 type Result struct {
-	Mode       string     `json:"mode"`
-	About      string     `json:"about"`
-	Runs       []RunShort `json:"runs"`
-	Wall       Spread     `json:"wall_ms"`            // from the first lookup to the end of the last
-	Rate       Spread     `json:"lookups_per_second"` // by the wall time
-	Lookup     Quantiles  `json:"lookup_ms"`          // of the lookups of all runs
-	Requests   Spread     `json:"requests"`
-	Unanswered int64      `json:"unanswered"` // lookups of all runs
-	failure    string     // of the first of them
+	Mode       string       `json:"mode"`
+	About      string       `json:"about"`
+	Runs       []RunSummary `json:"runs"`
+	Wall       Spread       `json:"wall_ms"`            // from the first lookup to the end of the last
+	Rate       Spread       `json:"lookups_per_second"` // by the wall time
+	Lookup     Quantiles    `json:"lookup_ms"`          // of the lookups of all runs
+	Requests   Spread       `json:"requests"`
+	Unanswered int64        `json:"unanswered"` // lookups of all runs
+	failure    string       // of the first of them
 
 	Connections  Spread `json:"connections"`
 	Full         Spread `json:"full_handshakes"`
@@ -87,8 +87,8 @@ type Result struct {
 	times histogram.Histogram // of the lookups of all runs
 }
 
-// A RunShort is one run of a mode.
-type RunShort struct {
+// A RunSummary is one run of a mode.
+type RunSummary struct {
 	Wall        float64 `json:"wall_ms"`
 	Requests    int64   `json:"requests"`
 	Connections int64   `json:"connections"`

@@ -8,9 +8,9 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A memory is the sessions that the runs of one mode leave to the next: those of
+// A sessionCache is the sessions that the runs of one mode leave to the next: those of
 // this process only, never the user's.
-type memory struct {
+type sessionCache struct {
 	mu       sync.Mutex
 	sessions map[pool.SessionKey][]*tls.ClientSessionState // oldest first
 }
@@ -18,11 +18,11 @@ type memory struct {
 // maxTickets is how many tickets of a server a [pool.SessionFile] keeps, too.
 const maxTickets = 8
 
-func newMemory() *memory {
-	return &memory{sessions: make(map[pool.SessionKey][]*tls.ClientSessionState)}
+func newSessionCache() *sessionCache {
+	return &sessionCache{sessions: make(map[pool.SessionKey][]*tls.ClientSessionState)}
 }
 
-func (m *memory) Get(key pool.SessionKey) *tls.ClientSessionState {
+func (m *sessionCache) Get(key pool.SessionKey) *tls.ClientSessionState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := m.sessions[key]
@@ -34,7 +34,7 @@ func (m *memory) Get(key pool.SessionKey) *tls.ClientSessionState {
 	return newest
 }
 
-func (m *memory) Put(key pool.SessionKey, session *tls.ClientSessionState) {
+func (m *sessionCache) Put(key pool.SessionKey, session *tls.ClientSessionState) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if session == nil {

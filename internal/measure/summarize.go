@@ -8,10 +8,10 @@ import (
 	"github.com/rdapq/rdapq/internal/timing"
 )
 
-// summarise makes the result of a mode of its runs, of which there is at least
+// summarize makes the result of a mode of its runs, of which there is at least
 // one. rtt is 0 if it is not known.
-func summarise(m Mode, runs []run, rtt time.Duration) Result {
-	r := Result{Mode: m.Name, About: m.About(), Runs: make([]RunShort, 0, len(runs))}
+func summarize(m Mode, runs []run, rtt time.Duration) Result {
+	r := Result{Mode: m.Name, About: m.About(), Runs: make([]RunSummary, 0, len(runs))}
 	over := func(of func(*run) float64) Spread {
 		values := make([]float64, len(runs))
 		for i := range runs {
@@ -52,7 +52,7 @@ func summarise(m Mode, runs []run, rtt time.Duration) Result {
 	all.protocols, all.versions = make(map[string]bool), make(map[string]bool)
 	for i := range runs {
 		one := &runs[i]
-		r.Runs = append(r.Runs, one.short())
+		r.Runs = append(r.Runs, one.summary())
 		all.merge(one.Recorder)
 	}
 	r.Unanswered, r.failure, r.times = all.unanswered, all.failure, all.times

@@ -55,7 +55,7 @@ func bench() *measure.Report {
 		}}
 	}
 	reuse := measure.Result{
-		Mode: "reuse", About: "connections reused", Runs: []measure.RunShort{{Wall: 1098.12}, {Wall: 1101.5}, {Wall: 1112.75}},
+		Mode: "reuse", About: "connections reused", Runs: []measure.RunSummary{{Wall: 1098.12}, {Wall: 1101.5}, {Wall: 1112.75}},
 		Wall: spread(1101.5, 1098.12, 1112.75), Rate: spread(36.31, 35.95, 36.43),
 		Lookup: measure.Quantiles{Mean: 111.4, P50: 92.3, P95: 273.5, P99: 278.1}, Requests: same(40),
 		Connections: same(2), Full: same(2), Avoided: same(38), Protocol: "h2", TLS: "1.3",
@@ -71,7 +71,7 @@ func bench() *measure.Report {
 		Servers: server(2),
 	}
 	none := measure.Result{
-		Mode: "no-reuse", About: "a connection and a full handshake each", Runs: []measure.RunShort{{Wall: 2755}, {Wall: 2761}, {Wall: 2794}},
+		Mode: "no-reuse", About: "a connection and a full handshake each", Runs: []measure.RunSummary{{Wall: 2755}, {Wall: 2761}, {Wall: 2794}},
 		Wall: spread(2761, 2755, 2794), Rate: spread(14.49, 14.32, 14.52),
 		Lookup: measure.Quantiles{Mean: 276.1, P50: 275.6, P95: 279.2, P99: 301.8}, Requests: same(40),
 		Connections: spread(40, 40, 41), Full: spread(40, 40, 41), Protocol: "h2", TLS: "1.3",
@@ -95,7 +95,7 @@ func bench() *measure.Report {
 		Modes:    []measure.Result{reuse, none},
 		Skipped:  []measure.Skipped{{Mode: "fast-open", Reason: "TCP Fast Open needs a real network path"}},
 		Comparisons: []measure.Comparison{{
-			Mode: "reuse", Than: "no-reuse", Times: spread(2.51, 2.48, 2.54), Claim: true, Avoided: 38,
+			Mode: "reuse", Than: "no-reuse", Times: spread(2.51, 2.48, 2.54), Significant: true, Avoided: 38,
 		}},
 		Environment: measure.Environment{Version: "0.1.0", Go: "go1.26.8", OS: "linux", Arch: "amd64", CPUs: 2},
 	}

@@ -37,7 +37,7 @@ func WriteHTML(w io.Writer, r *measure.Report) error {
 	m.tag("<style>\n%s</style>\n</head>\n<body>\n", style)
 	m.head(r)
 	if len(r.Modes) > 0 && r.Settings.LookupsInAll > 0 {
-		m.comparison(r)
+		m.comparisonTable(r)
 		m.waterfalls(r)
 		m.distributions(r)
 		m.servers(r)
@@ -109,7 +109,7 @@ func (m *markup) comparisonSentence(i int, c *measure.Comparison) {
 	m.number(path+"times.median", decimal, c.Times.Median)
 	m.tag(" times the time of ")
 	m.quoted(path+"mode", c.Mode)
-	if c.Claim {
+	if c.Significant {
 		m.tag(" (range ")
 		m.number(path+"times.min", decimal, c.Times.Min)
 		m.tag(" to ")
@@ -129,8 +129,8 @@ const (
 	manyModes = 4
 )
 
-// comparison is the table of all modes.
-func (m *markup) comparison(r *measure.Report) {
+// comparisonTable is the table of all modes.
+func (m *markup) comparisonTable(r *measure.Report) {
 	m.tag("<section>\n")
 	m.element("h2", "Comparison")
 	m.wallChart(r)

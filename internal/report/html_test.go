@@ -58,7 +58,7 @@ func TestPageIsSafe(t *testing.T) {
 	const bad = `"><script>alert(1)</script></pre>` + "\u202e\x1b[2J"
 	r := bench()
 	r.Headline, r.Notes, r.RTT.Source = bad, []string{bad}, bad
-	r.Comparisons[0].Claim, r.Comparisons[0].Why = false, bad
+	r.Comparisons[0].Significant, r.Comparisons[0].Why = false, bad
 	r.Skipped[0] = measure.Skipped{Mode: bad, Reason: bad}
 	for i := range r.Modes {
 		m := &r.Modes[i]

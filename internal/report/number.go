@@ -10,11 +10,11 @@ import (
 type unit uint8
 
 const (
-	count   unit = iota // "1,234"
-	millis              // "90 ms", "1.08 s"
-	octets              // "12.3 kB"
-	decimal             // "1.15"
-	rate                // "36.8"
+	count    unit = iota // "1,234"
+	millis               // "90 ms", "1.08 s"
+	byteSize             // "12.3 kB"
+	decimal              // "1.15"
+	rate                 // "36.8"
 )
 
 // write writes a number as people read it.
@@ -22,7 +22,7 @@ func (u unit) write(f float64) string {
 	switch u {
 	case millis:
 		return writeMillis(f)
-	case octets:
+	case byteSize:
 		return render.ByteCount(int64(f))
 	case decimal:
 		return strconv.FormatFloat(f, 'f', 2, 64)

@@ -10,16 +10,16 @@ import (
 
 // A row is one of the table that compares modes.
 type row struct {
-	label string
-	about string // for who doesn't know the label
-	path  string // of the number in the JSON of a mode; of a spread, without its members
-	unit  unit
-	get   func(*measure.Result) measure.Spread
-	num   func(*measure.Result) float64 // in place of get, for what has no range
-	apart bool                          // its range has a row of its own
-	close bool                          // what it varies by says nothing: only the median is shown
-	usual bool                          // it is shown even where it is 0 in all modes
-	text  func(*measure.Result) string  // in place of a number
+	label      string
+	about      string // for who doesn't know the label
+	path       string // of the number in the JSON of a mode; of a spread, without its members
+	unit       unit
+	get        func(*measure.Result) measure.Spread
+	num        func(*measure.Result) float64 // in place of get, for what has no range
+	rangeRow   bool                          // its range has a row of its own
+	medianOnly bool                          // what it varies by says nothing: only the median is shown
+	always     bool                          // it is shown even where it is 0 in all modes
+	text       func(*measure.Result) string  // in place of a number
 }
 
 // A group is some rows under a heading.
@@ -43,42 +43,42 @@ func groups() []group {
 	type S = measure.Spread
 	return []group{
 		{"Time", []row{
-			{label: "wall time", about: "from the first lookup of a run to the end of the last, median of the runs", path: "wall_ms", unit: millis, get: func(r R) S { return r.Wall }, apart: true, usual: true},
-			{label: "lookups per second", path: "lookups_per_second", unit: rate, close: true, get: func(r R) S { return r.Rate }, usual: true},
-			{label: "lookup latency, p50", about: "over the lookups of all runs", path: "lookup_ms.p50", unit: millis, num: func(r R) float64 { return r.Lookup.P50 }, usual: true},
-			{label: "lookup latency, p95", path: "lookup_ms.p95", unit: millis, num: func(r R) float64 { return r.Lookup.P95 }, usual: true},
-			{label: "lookup latency, p99", path: "lookup_ms.p99", unit: millis, num: func(r R) float64 { return r.Lookup.P99 }, usual: true},
+			{label: "wall time", about: "from the first lookup of a run to the end of the last, median of the runs", path: "wall_ms", unit: millis, get: func(r R) S { return r.Wall }, rangeRow: true, always: true},
+			{label: "lookups per second", path: "lookups_per_second", unit: rate, medianOnly: true, get: func(r R) S { return r.Rate }, always: true},
+			{label: "lookup latency, p50", about: "over the lookups of all runs", path: "lookup_ms.p50", unit: millis, num: func(r R) float64 { return r.Lookup.P50 }, always: true},
+			{label: "lookup latency, p95", path: "lookup_ms.p95", unit: millis, num: func(r R) float64 { return r.Lookup.P95 }, always: true},
+			{label: "lookup latency, p99", path: "lookup_ms.p99", unit: millis, num: func(r R) float64 { return r.Lookup.P99 }, always: true},
 		}},
 		{"Connections per run", []row{
 			{label: "protocol", text: func(r R) string { return protocolText(r) }},
-			{label: "connections", path: "connections", get: func(r R) S { return r.Connections }, usual: true},
-			{label: "full handshakes", path: "full_handshakes", get: func(r R) S { return r.Full }, usual: true},
-			{label: "resumed handshakes", path: "resumed_handshakes", get: func(r R) S { return r.Resumed }, usual: true},
+			{label: "connections", path: "connections", get: func(r R) S { return r.Connections }, always: true},
+			{label: "full handshakes", path: "full_handshakes", get: func(r R) S { return r.Full }, always: true},
+			{label: "resumed handshakes", path: "resumed_handshakes", get: func(r R) S { return r.Resumed }, always: true},
 			{label: "of these, with 0-RTT", path: "early_data", get: func(r R) S { return r.EarlyData }},
 			{label: "with TCP Fast Open", path: "fast_open", get: func(r R) S { return r.FastOpen }},
-			{label: "handshakes avoided", about: "lookups sent on an existing connection", path: "avoided_handshakes", get: func(r R) S { return r.Avoided }, usual: true},
+			{label: "handshakes avoided", about: "lookups sent on an existing connection", path: "avoided_handshakes", get: func(r R) S { return r.Avoided }, always: true},
 			{label: "round trips avoided", about: "by those handshakes", path: "round_trips_avoided", get: func(r R) S { return r.TripsAvoided }},
 			{label: "time saved (model)", about: "extra duration of the run without reuse", path: "saved_ms", unit: millis, get: func(r R) S { return r.Saved }},
 			{label: "retried transparently", path: "retries", get: func(r R) S { return r.Retries }},
 			{label: "lookups without a response", about: "in all runs", path: "unanswered", num: func(r R) float64 { return float64(r.Unanswered) }},
 		}},
 		{"Round trips", []row{
-			{label: "per lookup, counted", about: "derived from the number of handshakes and requests", path: "round_trips.counted_per_lookup", unit: decimal, num: func(r R) float64 { return r.RoundTrips.Counted }, usual: true},
-			{label: "per lookup, measured", about: "time of TCP, TLS, first byte and transfer divided by the RTT", path: "round_trips.measured_per_lookup", unit: decimal, close: true, get: func(r R) S { return r.RoundTrips.Measured }},
+			{label: "per lookup, counted", about: "derived from the number of handshakes and requests", path: "round_trips.counted_per_lookup", unit: decimal, num: func(r R) float64 { return r.RoundTrips.Counted }, always: true},
+			{label: "per lookup, measured", about: "time of TCP, TLS, first byte and transfer divided by the RTT", path: "round_trips.measured_per_lookup", unit: decimal, medianOnly: true, get: func(r R) S { return r.RoundTrips.Measured }},
 			{label: "per run, by wall time", about: "run duration divided by the RTT", path: "round_trips.wall", unit: rate, num: func(r R) float64 { return r.RoundTrips.Wall }},
 		}},
 		{"Cost per run", []row{
-			{label: "received", path: "bytes_in", unit: octets, close: true, get: func(r R) S { return r.BytesIn }, usual: true},
-			{label: "sent", path: "bytes_out", unit: octets, close: true, get: func(r R) S { return r.BytesOut }, usual: true},
-			{label: "CPU time", about: "of this process, user and system", path: "cpu_ms", unit: millis, get: func(r R) S { return r.CPU }, apart: true},
+			{label: "received", path: "bytes_in", unit: byteSize, medianOnly: true, get: func(r R) S { return r.BytesIn }, always: true},
+			{label: "sent", path: "bytes_out", unit: byteSize, medianOnly: true, get: func(r R) S { return r.BytesOut }, always: true},
+			{label: "CPU time", about: "of this process, user and system", path: "cpu_ms", unit: millis, get: func(r R) S { return r.CPU }, rangeRow: true},
 		}},
 		{"Mean per lookup", []row{
 			{label: "in the queue", about: "waiting for a free connection or stream", path: "mean_ms.queue", unit: millis, num: func(r R) float64 { return r.Mean.Queue }},
 			{label: "DNS", path: "mean_ms.dns", unit: millis, num: func(r R) float64 { return r.Mean.DNS }},
-			{label: "TCP", path: "mean_ms.tcp", unit: millis, num: func(r R) float64 { return r.Mean.TCP }, usual: true},
-			{label: "TLS", path: "mean_ms.tls", unit: millis, num: func(r R) float64 { return r.Mean.TLS }, usual: true},
-			{label: "first byte", path: "mean_ms.first_byte", unit: millis, num: func(r R) float64 { return r.Mean.FirstByte }, usual: true},
-			{label: "transfer", path: "mean_ms.transfer", unit: millis, num: func(r R) float64 { return r.Mean.Transfer }, usual: true},
+			{label: "TCP", path: "mean_ms.tcp", unit: millis, num: func(r R) float64 { return r.Mean.TCP }, always: true},
+			{label: "TLS", path: "mean_ms.tls", unit: millis, num: func(r R) float64 { return r.Mean.TLS }, always: true},
+			{label: "first byte", path: "mean_ms.first_byte", unit: millis, num: func(r R) float64 { return r.Mean.FirstByte }, always: true},
+			{label: "transfer", path: "mean_ms.transfer", unit: millis, num: func(r R) float64 { return r.Mean.Transfer }, always: true},
 		}},
 	}
 }
@@ -101,7 +101,7 @@ func shownGroups(r *measure.Report) []group {
 }
 
 func (w *row) shown(r *measure.Report) bool {
-	if w.usual {
+	if w.always {
 		return true
 	}
 	for i := range r.Modes {
@@ -120,7 +120,7 @@ func (w *row) cell(r *measure.Result) string {
 	}
 	s := w.spread(r)
 	out := w.unit.write(s.Median)
-	if span := w.span(s); span != "" && !w.apart && !w.close {
+	if span := w.span(s); span != "" && !w.rangeRow && !w.medianOnly {
 		out += " (" + span + ")"
 	}
 	return out
@@ -130,10 +130,10 @@ func (w *row) cell(r *measure.Result) string {
 // a row of its own is written more exactly, so that it is to be seen.
 func (w *row) span(s measure.Spread) string {
 	from, to := w.unit.write(s.Min), w.unit.write(s.Max)
-	if w.apart && s.Min >= 100 && s.Max < 100_000 {
+	if w.rangeRow && s.Min >= 100 && s.Max < 100_000 {
 		from, to = render.Grouped(int64(math.Round(s.Min)))+" ms", render.Grouped(int64(math.Round(s.Max)))+" ms"
 	}
-	if from == to && (!w.apart || !s.Varies()) {
+	if from == to && (!w.rangeRow || !s.Varies()) {
 		return ""
 	}
 	if number, ok := strings.CutSuffix(from, unitOf(to)); ok && unitOf(to) != "" {

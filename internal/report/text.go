@@ -41,7 +41,7 @@ func WriteText(w io.Writer, r *measure.Report, width int) error {
 		line(s)
 	}
 	writeTables(&b, r, width)
-	if len(r.Comparisons) > 1 || len(r.Comparisons) == 1 && !r.Comparisons[0].Claim {
+	if len(r.Comparisons) > 1 || len(r.Comparisons) == 1 && !r.Comparisons[0].Significant {
 		b.WriteByte('\n')
 		for i := range r.Comparisons {
 			line(comparisonLine(&r.Comparisons[i]))
@@ -79,7 +79,7 @@ func tableLines(r *measure.Report) []tableLine {
 			spans := false
 			for i := range r.Modes {
 				one.cells[i] = w.cell(&r.Modes[i])
-				if w.apart {
+				if w.rangeRow {
 					span.cells[i] = w.span(w.spread(&r.Modes[i]))
 					spans = spans || span.cells[i] != ""
 				}

@@ -82,7 +82,7 @@ func TestNumbers(t *testing.T) {
 		{millis, 1101.5, "1.10 s"},
 		{millis, 59_994, "59.99 s"},
 		{millis, 60_000, "1 m 0 s"},
-		{octets, 157_100, "157.1 kB"},
+		{byteSize, 157_100, "157.1 kB"},
 		{decimal, 1.1, "1.10"},
 		{rate, 36.31, "36.3"},
 		{rate, 774.2, "774"},

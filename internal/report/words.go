@@ -43,7 +43,7 @@ func skippedLines(r *measure.Report) []string {
 // comparisonLine says how a mode did beside the fastest.
 func comparisonLine(c *measure.Comparison) string {
 	times := strconv.FormatFloat(c.Times.Median, 'f', 2, 64) + " times the time of " + c.Mode
-	if c.Claim {
+	if c.Significant {
 		return fmt.Sprintf("%s took %s (%.2f to %.2f)", c.Than, times, c.Times.Min, c.Times.Max)
 	}
 	return fmt.Sprintf("%s took %s; no significant difference: %s", c.Than, times, c.Why)
