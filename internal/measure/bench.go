@@ -14,51 +14,51 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A Config says what to measure.
+// A Config configures [Run].
 type Config struct {
-	Queries []client.Query // asked in turn, from the first again when they end; at least one
+	Queries []client.Query // repeated from the first one as needed; at least one
 	Modes   []Mode         // at least one
-	Lookups int            // of a run
-	Runs    int            // of each mode
-	Jobs    int            // lookups at once
+	Lookups int            // per run
+	Runs    int            // per mode
+	Jobs    int            // concurrent lookups
 	Demo    bool           // the servers are in this process
-	RTT     time.Duration  // of the demo; 0: found by the fastest TCP set-up
+	RTT     time.Duration  // emulated by the demo; 0: use the fastest TCP handshake
 
-	Resolver client.Resolver // finds the servers of queries for the warm-up
+	Resolver client.Resolver // resolves the servers of queries for the warm-up
 
-	// Setup returns how the servers are reached in a mode, which adds what makes
-	// it. An error of type [*UnavailableError] leaves the mode out.
+	// Setup returns the configuration for a mode, to which Run adds the mode's own
+	// settings. An [*UnavailableError] skips the mode.
 	Setup func(Mode) (Setup, error)
 
-	// Progress is told what begins: a run of a mode, from 1; 0 is its warm-up. It
-	// may be nil.
+	// Progress is called at the start of each run of a mode, counted from 1; 0 is the
+	// warm-up. It may be nil.
 	Progress func(mode string, run int)
 }
 
-// A Setup is how servers are reached. Pool.TLS must not be nil. Sessions and
-// Facts are left to the mode.
+// A Setup configures pool and client. Pool.TLS must not be nil. The mode sets Sessions
+// and Facts.
 type Setup struct {
 	Pool   pool.Config
 	Client client.Config
 }
 
-// An UnavailableError says why a mode can't be measured here.
+// An UnavailableError reports why a mode cannot be measured.
 type UnavailableError struct{ Reason string }
 
 func (e *UnavailableError) Error() string { return e.Reason }
 
-// A contender is a mode that is being measured.
+// A contender is a mode under measurement.
 type contender struct {
 	mode     Mode
 	setup    Setup
-	sessions *sessionCache // nil: no run knows of another
+	sessions *sessionCache // nil: runs do not share sessions
 	runs     []run
 }
 
-// Run measures. First each mode has a warm-up with a lookup for each server,
-// which is not counted; then come the runs, by turns. Each run begins with cold
-// connections. An error means that nothing could be measured, or that ctx ended;
-// lookups that are not answered are in the report.
+// Run measures the modes. Each mode starts with a warm-up, not counted, of one lookup
+// per server; then the runs of the modes are interleaved. Each run starts with no open
+// connections. An error means that nothing could be measured or that ctx ended; the
+// report counts failed lookups.
 func Run(ctx context.Context, c Config) (*Report, error) {
 	r := &Report{
 		Kind: KindBench, Time: time.Now().UTC().Truncate(time.Millisecond), Notes: []string{}, Skipped: []Skipped{},
@@ -96,7 +96,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	for i := range c.Runs {
 		order := slices.Clone(contenders)
 		if i%2 == 1 {
-			slices.Reverse(order) // so that none is always the first
+			slices.Reverse(order) // no mode is always first
 		}
 		for _, one := range order {
 			c.reportProgress(one, i+1)
@@ -117,11 +117,11 @@ func (c *Config) reportProgress(one *contender, run int) {
 	}
 }
 
-// minRTT is the shortest round trip that anything is counted in.
+// minRTT is the shortest round-trip time that is used for counting.
 const minRTT = time.Millisecond
 
-// roundTrip notes the round trip to the servers, and returns it if anything can be
-// counted in it.
+// roundTrip sets the round-trip time of the report. It returns 0 if the time is too
+// short for counting.
 func (r *Report) roundTrip(demo bool, emulated, fastest time.Duration) time.Duration {
 	rtt := emulated
 	r.RTT.Source = "emulated"
@@ -133,12 +133,12 @@ func (r *Report) roundTrip(demo bool, emulated, fastest time.Duration) time.Dura
 		r.RTT.Source = "unknown"
 	}
 	if rtt < minRTT {
-		return 0 // it is the time of other things
+		return 0 // other delays dominate
 	}
 	return rtt
 }
 
-// finish fills in what follows from the runs.
+// finish computes the report from the runs.
 func (r *Report) finish(contenders []*contender, c Config) {
 	rtt := r.roundTrip(c.Demo, c.RTT, fastestTCP(contenders))
 	r.Modes = make([]Result, len(contenders))
@@ -151,7 +151,7 @@ func (r *Report) finish(contenders []*contender, c Config) {
 	r.addNotes()
 }
 
-// addNotes says what a reader should know.
+// addNotes adds notes about the conditions of the measurement.
 func (r *Report) addNotes() {
 	say := func(s string) { r.Notes = append(r.Notes, s) }
 	if r.Settings.Demo {
@@ -185,7 +185,7 @@ func fastestTCP(contenders []*contender) time.Duration {
 	return best
 }
 
-// run asks all queries, over connections of its own.
+// run looks up all queries on its own connections.
 func (one *contender) run(ctx context.Context, queries []client.Query, jobs int) (run, error) {
 	poolConfig, clientConfig := one.setup.Pool, one.setup.Client
 	one.mode.apply(&poolConfig)
@@ -198,8 +198,7 @@ func (one *contender) run(ctx context.Context, queries []client.Query, jobs int)
 		return run{}, err
 	}
 	defer p.Close()
-	// One attempt, as a second one would be another lookup; nothing from memory,
-	// and nobody else asked.
+	// One attempt, since a retry would be another lookup; no cache, no other servers.
 	clientConfig.Transport, clientConfig.Attempts = p, 1
 	clientConfig.Cache, clientConfig.Referral = client.CacheNone, client.ReferralNone
 	clientConfig.Jobs, clientConfig.PerHost = jobs, jobs
@@ -209,7 +208,7 @@ func (one *contender) run(ctx context.Context, queries []client.Query, jobs int)
 	}
 	defer c.Close()
 
-	runtime.GC() // not in the middle, for what others left
+	runtime.GC() // so that the run does not collect the garbage of the previous one
 	cpu := cpuTime()
 	rec := NewRecorder()
 	results := lookUp(ctx, c, queries, jobs)
@@ -218,7 +217,7 @@ func (one *contender) run(ctx context.Context, queries []client.Query, jobs int)
 		return run{}, err
 	}
 	servers := c.Progress().Servers
-	p.Close() // so that all octets are counted
+	p.Close() // so that all bytes are counted
 	cpu = cpuTime() - cpu
 	for _, res := range results {
 		rec.Add(res)
@@ -226,8 +225,8 @@ func (one *contender) run(ctx context.Context, queries []client.Query, jobs int)
 	return rec.end(wall, cpu, p.Stats(), servers), nil
 }
 
-// lookUp asks so many at once. It is no batch, which would ask only once for
-// what stands there twice.
+// lookUp looks up the queries, jobs at a time. It does not use a batch, which would
+// coalesce duplicates.
 func lookUp(ctx context.Context, c *client.Client, queries []client.Query, jobs int) []*client.Result {
 	results := make([]*client.Result, len(queries))
 	next := make(chan int, len(queries))
@@ -241,7 +240,7 @@ func lookUp(ctx context.Context, c *client.Client, queries []client.Query, jobs 
 		workers.Go(func() {
 			for i := range next {
 				r, _ := c.Lookup(ctx, queries[i]) // r has the error
-				r.Raw = nil                       // nobody reads it, and there may be many
+				r.Raw = nil                       // not needed; save the memory
 				results[i] = r
 			}
 		})
@@ -250,7 +249,7 @@ func lookUp(ctx context.Context, c *client.Client, queries []client.Query, jobs 
 	return results
 }
 
-// environment is where this process runs.
+// environment describes this process.
 func environment() Environment {
 	return Environment{
 		Version: client.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),

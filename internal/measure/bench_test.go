@@ -16,7 +16,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// nowhere knows no server: queries name theirs.
+// nowhere resolves no server: queries name theirs.
 type nowhere struct{}
 
 func (nowhere) Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error) {
@@ -54,7 +54,8 @@ func config(t *testing.T, s *rdaptest.Server, names ...string) measure.Config {
 	}
 }
 
-// Runs come by turns, each mode first in one of them, after a warm-up of each.
+// TestTurns checks that runs of the modes are interleaved, each mode first in one of
+// them, after a warm-up of each.
 func TestTurns(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	c := config(t, s, "reuse", "no-reuse")
@@ -68,7 +69,7 @@ func TestTurns(t *testing.T) {
 	if !slices.Equal(order, want) {
 		t.Errorf("%v, want %v", order, want)
 	}
-	// The same query twice is asked twice.
+	// Duplicate queries are not coalesced.
 	if n := s.Counts(); n.Requests != 2*(1+3*6) || int(n.Requests) != r.Settings.LookupsInAll || n.Connections != 4+1+18 {
 		t.Errorf("the server saw %d requests over %d connections, bench says %d lookups in all", n.Requests, n.Connections, r.Settings.LookupsInAll)
 	}
@@ -80,7 +81,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Lookups that fail are told of, and nothing is claimed.
+// TestUnanswered checks that failed lookups are reported and that no difference is
+// significant.
 func TestUnanswered(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Conn: rdaptest.ConnRules{Refuse: true}})
 	r, err := measure.Run(t.Context(), config(t, s, "reuse", "no-reuse"))
@@ -90,7 +92,7 @@ func TestUnanswered(t *testing.T) {
 	if m := r.Modes[0]; m.Unanswered != 18 || m.Connections.Max != 0 || m.Runs[0].Unanswered != 6 || m.RoundTrips.Counted != 0 {
 		t.Errorf("%+v", m)
 	}
-	// The reset is seen in the handshake, or while the connection is made still.
+	// The reset shows in the handshake or while connecting.
 	if r.Comparisons[0].Significant || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "36 lookups got no response; the first error: no ") ||
 		!strings.Contains(r.Notes[0], "connection to "+s.Addr()) {
 		t.Errorf("%+v, %q", r.Comparisons, r.Notes)
@@ -132,7 +134,7 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// No server gets more than its share, whatever is asked of it.
+// TestPolite checks that no server gets more than PoliteLookups.
 func TestPolite(t *testing.T) {
 	a := rdaptest.Start(t, rdaptest.Config{})
 	b := rdaptest.Start(t, rdaptest.Config{})

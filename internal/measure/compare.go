@@ -6,34 +6,34 @@ import (
 	"strings"
 )
 
-// A Comparison is of the mode with the least median time with another one.
+// A Comparison compares the mode with the lowest median time with another one.
 type Comparison struct {
 	Mode string `json:"mode"`
 	Than string `json:"than"`
 
-	// Times is how often Mode's median goes into Than's, and the least and the
-	// most by the ranges.
+	// Times is Than's median divided by Mode's, and the extremes of that quotient by
+	// the ranges.
 	Times Spread `json:"times"`
 
-	// Significant says that Mode is faster beyond what varies by itself: both have at
-	// least claimRuns runs with the same answers, their ranges do not touch, and
-	// their medians are claimTimes apart.
+	// Significant reports that Mode is faster beyond random variation: both have at
+	// least minRuns runs, all lookups got responses, the ranges do not overlap, and
+	// the quotient of the medians is at least minRatio.
 	Significant bool   `json:"claim"`
-	Why         string `json:"why,omitempty"` // there is no claim
+	Why         string `json:"why,omitempty"` // why it is not significant
 
-	// Avoided is how many handshakes less Mode had in a run, by the medians.
+	// Avoided is the difference of the median number of handshakes per run.
 	Avoided float64 `json:"handshakes_avoided"`
 }
 
-// minRuns is how many runs each it takes to claim anything: three that are all
-// faster than three others come about by chance once in twenty times.
+// minRuns is the minimum number of runs of each mode for a significant difference: the
+// probability that three runs are all faster than three others by chance is 1 in 20.
 const minRuns = 3
 
-// minRatio is from where on a difference is worth a word: a steady link tells
-// 183 ms from 184 ms in all runs, and nobody would call that faster.
+// minRatio is the minimum relevant difference: on a steady link all runs may
+// distinguish 183 ms from 184 ms.
 const minRatio = 1.05
 
-// compare compares the fastest of modes with all others, in their order.
+// compare compares the fastest mode with each other mode, in order.
 func compare(modes []Result) []Comparison {
 	out := []Comparison{}
 	if len(modes) < 2 {
@@ -81,7 +81,7 @@ func ratio(a, b float64) float64 {
 	return round(a / b)
 }
 
-// headline says what came of a bench in one sentence.
+// headline returns the result of a bench in one sentence.
 func headline(modes []Result, comparisons []Comparison) string {
 	switch {
 	case len(modes) == 0:
@@ -93,7 +93,7 @@ func headline(modes []Result, comparisons []Comparison) string {
 		}
 		return fmt.Sprintf("%s took %s ms: %s", m.Mode, number(m.Wall.Median), plural(handshakes(m), "handshake"))
 	}
-	// The greatest difference that can be claimed, or else the greatest.
+	// The greatest significant difference, else the greatest one.
 	best := comparisons[0]
 	for _, c := range comparisons {
 		if c.Significant && !best.Significant || c.Significant == best.Significant && c.Times.Median > best.Times.Median {

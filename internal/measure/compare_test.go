@@ -33,7 +33,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// Nothing is claimed that may be chance.
+// TestClaims checks that a difference that may be chance is not significant.
 func TestClaims(t *testing.T) {
 	unanswered := mode("b", 40, 300, 310, 320)
 	unanswered.Unanswered = 1
@@ -86,7 +86,8 @@ func TestHeadlineOfSeveral(t *testing.T) {
 	}
 }
 
-// All modes have the same bins, and these hold every lookup.
+// TestDistribute checks that all modes have the same bins and that these contain every
+// lookup.
 func TestDistribute(t *testing.T) {
 	modes := make([]Result, 2)
 	for i := range 100 {

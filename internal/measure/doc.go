@@ -1,8 +1,7 @@
-// Package measure runs the same lookups in several ways by turns, and says what
-// each of them took: time, connections, handshakes, round trips, octets,
-// processor time.
+// Package measure runs the same lookups in several modes, interleaved, and measures
+// time, connections, handshakes, round trips, bytes and CPU time of each.
 //
-// Start with [Run]. What it returns, a [Report], is all there is to know: it is
-// what bench prints as JSON, and what its table and its page are made of. A
-// [Recorder] makes one of an ordinary run.
+// Start with [Run]. It returns a [Report], which bench prints as JSON and formats as
+// a table and a page. A [Recorder] makes a Report of an ordinary run. The package must
+// not know how a Report is displayed.
 package measure

@@ -10,19 +10,19 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A Mode is a way of asking. The zero Mode has a connection and a full handshake
-// for each request.
+// A Mode is a way to connect. The zero Mode uses a new connection and a full handshake
+// per request.
 type Mode struct {
-	Name      string // as it was asked for
-	Reuse     bool   // connections are kept
-	Resume    bool   // TLS sessions are resumed, those of the warm-up too
-	EarlyData bool   // requests go out in HTTP/3's first flight
+	Name      string // as requested
+	Reuse     bool   // reuse connections
+	Resume    bool   // resume TLS sessions, including those of the warm-up
+	EarlyData bool   // send requests in the first flight of HTTP/3
 	FastOpen  bool   // TCP Fast Open
-	HTTP      string // "1.1", "2", "3"; empty: 2 or 1.1, as the server likes
-	TLS12     bool   // TLS 1.2, nothing newer
+	HTTP      string // "1.1", "2", "3"; empty: 2 or 1.1, as negotiated
+	TLS12     bool   // TLS 1.2 at most
 }
 
-// modeWords are what a mode's name is made of, in the order of their explanation.
+// modeWords are the parts of mode names, in the order of their explanation.
 var modeWords = []struct{ word, about string }{
 	{"reuse", "connections are reused"},
 	{"no-reuse", "a new connection and full handshake per lookup"},
@@ -35,7 +35,7 @@ var modeWords = []struct{ word, about string }{
 	{"tls1.2", "TLS 1.2"},
 }
 
-// Words returns the names of modes; several can be joined by "+".
+// Words returns the names of modes; "+" combines them.
 func Words() []string {
 	list := make([]string, len(modeWords))
 	for i, w := range modeWords {
@@ -44,7 +44,7 @@ func Words() []string {
 	return list
 }
 
-// Explain returns what a word of [Words] means, empty for another one.
+// Explain returns the meaning of a word of [Words], "" for any other text.
 func Explain(word string) string {
 	for _, w := range modeWords {
 		if w.word == word {
@@ -54,9 +54,9 @@ func Explain(word string) string {
 	return ""
 }
 
-// ParseMode reads the name of a mode: one of [Words], or several joined by "+",
-// such as "no-reuse+tls1.2". Connections are kept unless it says otherwise. The
-// error says what does not go together.
+// ParseMode parses the name of a mode: one of [Words], or several joined by "+", such
+// as "no-reuse+tls1.2". Connections are reused by default. The error names the words
+// that cannot be used together.
 func ParseMode(name string) (Mode, error) {
 	m := Mode{Name: name}
 	parts := strings.Split(name, "+")
@@ -99,7 +99,7 @@ func ParseMode(name string) (Mode, error) {
 	return m, nil
 }
 
-// ParseModes reads several names.
+// ParseModes parses several names.
 func ParseModes(names []string) ([]Mode, error) {
 	var modes []Mode
 	for _, name := range names {
@@ -118,7 +118,7 @@ func ParseModes(names []string) ([]Mode, error) {
 	return modes, nil
 }
 
-// About says what the mode does, in a few words.
+// About describes the mode in a few words.
 func (m Mode) About() string {
 	var parts []string
 	switch {
@@ -147,7 +147,7 @@ func (m Mode) About() string {
 	return strings.Join(parts, ", ")
 }
 
-// apply sets in c what makes the mode.
+// apply adds the settings of the mode to c.
 func (m Mode) apply(c *pool.Config) {
 	c.NoReuse = !m.Reuse && !m.Resume
 	c.FreshConns = !m.Reuse && m.Resume

@@ -6,14 +6,14 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// Politeness towards servers that are somebody's.
+// Limits of a bench for servers on the network.
 const (
-	PoliteLookups = 20 // that a server gets of a bench at most, unless the user says otherwise
+	PoliteLookups = 20 // maximum lookups per server, unless the user overrides it
 	PoliteRuns    = minRuns
 )
 
-// serverOf returns what tells the server of a query from others: the base URL,
-// or the query itself where none is known.
+// serverOf returns a key for the server of a query: the base URL, or the query itself
+// if it is unknown.
 func serverOf(ctx context.Context, r client.Resolver, q client.Query) string {
 	if q.Server != "" {
 		return q.Server
@@ -39,9 +39,8 @@ func warmUp(ctx context.Context, r client.Resolver, queries []client.Query) []cl
 	return out
 }
 
-// Polite returns how many lookups a run may have, and how many runs there may
-// be, for no server to get more than PoliteLookups, warm-ups included. They are
-// 0 if there are too many modes for that.
+// Polite returns the lookups per run and the number of runs with which no server gets
+// more than PoliteLookups, including warm-ups. Both are 0 if there are too many modes.
 func Polite(ctx context.Context, r client.Resolver, queries []client.Query, modes int) (lookups, runs int) {
 	servers := make([]string, len(queries))
 	for i, q := range queries {

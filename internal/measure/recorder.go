@@ -16,42 +16,42 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// maxLines is how many lookups a waterfall has.
+// maxLines limits the lookups of a waterfall.
 const maxLines = 40
 
-// maxExact is how many lookups of a run have exact quantiles. Those of more are
-// right within 1 %.
+// maxExact limits the lookups of a run with exact quantiles. Beyond it, quantiles are
+// accurate to 1%.
 const maxExact = 1 << 14
 
-// A Recorder gathers the results of one run as they come. Its memory does not
-// grow with their number. It serves one goroutine at a time.
+// A Recorder collects the results of one run. Its memory does not grow with their
+// number. One goroutine at a time may use it.
 type Recorder struct {
 	start      time.Time
 	cpu        time.Duration // of the process, at the start
 	tally      render.Tally
 	times      histogram.Histogram
-	exact      []time.Duration // the same, up to maxExact of them
+	exact      []time.Duration // the same durations, up to maxExact
 	total      time.Duration
 	steps      timing.Steps // the sum
 	traced     int64        // results with a trace
 	trips      int
-	minTCP     time.Duration // of those that paid for TCP; 0: none did
+	minTCP     time.Duration // shortest TCP handshake; 0 without one
 	unanswered int64
-	failure    string // why the first of them was not
+	failure    string // error of the first one
 	protocols  map[string]bool
 	versions   map[string]bool
 	lines      []Line
 }
 
-// maxFailure bounds what is told of a lookup without an answer, in columns.
+// maxFailure limits the text of an error, in columns.
 const maxFailure = 200
 
-// NewRecorder returns a Recorder of a run that begins now.
+// NewRecorder returns a Recorder for a run that starts now.
 func NewRecorder() *Recorder {
 	return &Recorder{start: time.Now(), cpu: cpuTime(), protocols: make(map[string]bool), versions: make(map[string]bool)}
 }
 
-// Add takes a result.
+// Add adds a result.
 func (r *Recorder) Add(res *client.Result) {
 	r.tally.Add(res)
 	if !res.Verdict.Answered() {
@@ -61,7 +61,7 @@ func (r *Recorder) Add(res *client.Result) {
 		}
 	}
 	if res.Attempts == 0 && res.Status == 0 || res.Shared {
-		return // no request was sent for it
+		return // no request was sent
 	}
 	r.times.Add(res.Elapsed)
 	if len(r.exact) < maxExact {
@@ -93,8 +93,8 @@ func (r *Recorder) Add(res *client.Result) {
 	}
 }
 
-// quantile returns the time that the share q of the lookups did not exceed. It
-// sorts what is exact.
+// quantile returns the duration that the share q of the lookups did not exceed. It
+// sorts r.exact.
 func (r *Recorder) quantile(q float64) time.Duration {
 	n := len(r.exact)
 	if n == 0 || uint64(n) < r.times.Count() {
@@ -111,13 +111,13 @@ func (r *Recorder) line(res *client.Result) Line {
 		took = t.Total
 		l.Conn, l.Reused, l.Steps = t.ConnID, t.Reused, inMillis(timing.Of(t), 1)
 	} else {
-		l.Steps.Queue = millis(took) // without an answer nobody knows better
+		l.Steps.Queue = millis(took) // the steps are unknown without a response
 	}
 	l.Start = max(millis(res.Time.Sub(r.start)-took), 0)
 	return l
 }
 
-// inMillis returns the mean of n.
+// inMillis returns the mean per n of the steps.
 func inMillis(s timing.Steps, n int64) Steps {
 	mean := func(d time.Duration) float64 { return millis(d / time.Duration(max(n, 1))) }
 	return Steps{
@@ -126,8 +126,8 @@ func inMillis(s timing.Steps, n int64) Steps {
 	}
 }
 
-// Report ends the recording of an ordinary run of so many jobs, and says what it
-// was: demo if the demo registry was asked, whose round trip is rtt.
+// Report ends the recording of an ordinary run with that many jobs and returns its
+// report. demo means that the demo registry was used, with round-trip time rtt.
 func (r *Recorder) Report(jobs int, stats pool.Stats, servers []client.ServerProgress, demo bool, rtt time.Duration) *Report {
 	one := r.end(time.Since(r.start), cpuTime()-r.cpu, stats, servers)
 	n := int(r.tally.Lookups())
@@ -145,7 +145,7 @@ func (r *Recorder) Report(jobs int, stats pool.Stats, servers []client.ServerPro
 	return out
 }
 
-// A run is one that has ended.
+// A run is a completed run.
 type run struct {
 	*Recorder
 	wall, cpu time.Duration
@@ -154,7 +154,7 @@ type run struct {
 	servers   []client.ServerProgress
 }
 
-// end returns the run that r recorded.
+// end returns the recorded run.
 func (r *Recorder) end(wall, cpu time.Duration, stats pool.Stats, servers []client.ServerProgress) run {
 	slices.SortStableFunc(r.lines, func(a, b Line) int {
 		switch {
@@ -176,7 +176,7 @@ func (r *run) summary() RunSummary {
 	}
 }
 
-// perServer joins what each server was asked with the limits that were kept to.
+// perServer combines the statistics of each server with its rate limit.
 func (r *run) perServer() []Server {
 	limits := make(map[string]string)
 	for _, p := range r.servers {

@@ -15,7 +15,8 @@ func answered(elapsed time.Duration) *client.Result {
 	}
 }
 
-// Quantiles are exact for as many as a bench has, and right within 1 % beyond.
+// TestQuantiles checks that quantiles are exact for the size of a bench and accurate to
+// 1% beyond.
 func TestQuantiles(t *testing.T) {
 	for _, n := range []int{1, 19, 20, 100, maxExact, maxExact + 1, 3 * maxExact} {
 		a, b := NewRecorder(), NewRecorder()
@@ -41,8 +42,8 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// What nobody was asked for is counted and takes no time, and memory does not grow
-// with the number of lookups.
+// TestRecorder checks that lookups without a request are counted without a duration,
+// and that memory does not grow with the number of lookups.
 func TestRecorder(t *testing.T) {
 	r := NewRecorder()
 	r.Add(&client.Result{Verdict: client.Invalid})

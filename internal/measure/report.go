@@ -12,36 +12,36 @@ import (
 // Kinds of a [Report].
 const (
 	KindBench = "bench" // several modes, or one, measured by [Run]
-	KindBatch = "batch" // an ordinary run, seen by a [Recorder]
+	KindBatch = "batch" // an ordinary run, recorded by a [Recorder]
 )
 
-// A Report is what was measured. Times are in milliseconds.
+// A Report is the result of a measurement. Times are in milliseconds.
 type Report struct {
 	Kind        string       `json:"kind"`     // one of the Kinds
-	Headline    string       `json:"headline"` // what came of it, one sentence
-	Notes       []string     `json:"notes"`    // what to know about the numbers, a sentence each
-	Time        time.Time    `json:"time"`     // when it began
+	Headline    string       `json:"headline"` // the result in one sentence
+	Notes       []string     `json:"notes"`    // conditions of the measurement, one sentence each
+	Time        time.Time    `json:"time"`     // start
 	Settings    Settings     `json:"settings"`
 	RTT         RTT          `json:"rtt"`
-	Modes       []Result     `json:"modes"` // in the order in which they were asked for
+	Modes       []Result     `json:"modes"` // in the requested order
 	Skipped     []Skipped    `json:"skipped"`
-	Comparisons []Comparison `json:"comparisons"` // of the fastest with the others
+	Comparisons []Comparison `json:"comparisons"` // of the fastest mode with the others
 	Environment Environment  `json:"environment"`
 }
 
-// Settings are what was asked for.
+// Settings are the parameters of a measurement.
 type Settings struct {
-	Demo         bool `json:"demo"`           // the demo registry was asked
-	Lookups      int  `json:"lookups"`        // of each run
-	Runs         int  `json:"runs"`           // of each mode
-	Jobs         int  `json:"jobs"`           // lookups at once
-	LookupsInAll int  `json:"lookups_in_all"` // of all runs and warm-ups
+	Demo         bool `json:"demo"`           // uses the demo registry
+	Lookups      int  `json:"lookups"`        // per run
+	Runs         int  `json:"runs"`           // per mode
+	Jobs         int  `json:"jobs"`           // concurrent lookups
+	LookupsInAll int  `json:"lookups_in_all"` // including warm-ups
 }
 
-// An RTT is a round trip to the servers.
+// An RTT is the round-trip time to the servers.
 type RTT struct {
-	MS     float64 `json:"ms"`     // 0: not known
-	Source string  `json:"source"` // how it is known
+	MS     float64 `json:"ms"`     // 0: unknown
+	Source string  `json:"source"` // how it was determined
 }
 
 // A Skipped is a mode that could not be measured.
@@ -50,44 +50,44 @@ type Skipped struct {
 	Reason string `json:"reason"`
 }
 
-// A Result is what one mode took.
+// A Result is the measurement of one mode.
 type Result struct {
 	Mode       string       `json:"mode"`
 	About      string       `json:"about"`
 	Runs       []RunSummary `json:"runs"`
 	Wall       Spread       `json:"wall_ms"`            // from the first lookup to the end of the last
-	Rate       Spread       `json:"lookups_per_second"` // by the wall time
+	Rate       Spread       `json:"lookups_per_second"` // based on the wall time
 	Lookup     Quantiles    `json:"lookup_ms"`          // of the lookups of all runs
 	Requests   Spread       `json:"requests"`
 	Unanswered int64        `json:"unanswered"` // lookups of all runs
-	failure    string       // of the first of them
+	failure    string       // error of the first one
 
 	Connections  Spread `json:"connections"`
 	Full         Spread `json:"full_handshakes"`
 	Resumed      Spread `json:"resumed_handshakes"`
-	EarlyData    Spread `json:"early_data"`              // of the resumed handshakes, those with 0-RTT
-	FastOpen     Spread `json:"fast_open"`               // connections that TCP Fast Open saved a round trip
-	Avoided      Spread `json:"avoided_handshakes"`      // lookups on a connection that was there
+	EarlyData    Spread `json:"early_data"`              // resumed handshakes with 0-RTT
+	FastOpen     Spread `json:"fast_open"`               // connections with a round trip saved by TCP Fast Open
+	Avoided      Spread `json:"avoided_handshakes"`      // lookups sent on an existing connection
 	TripsAvoided Spread `json:"round_trips_avoided"`     // by the avoided handshakes
-	Saved        Spread `json:"saved_ms"`                // that reuse saved by the model of package pool, of the runs where it is known
-	SavedUnknown string `json:"saved_unknown,omitempty"` // why it is not known for a run
-	Retries      Spread `json:"retries"`                 // unseen repetitions
-	Protocol     string `json:"protocol"`                // of the connections: "h2"; several with spaces between
+	Saved        Spread `json:"saved_ms"`                // time saved by reuse, by the model of package pool, over the runs where it is known
+	SavedUnknown string `json:"saved_unknown,omitempty"` // why it is unknown for a run
+	Retries      Spread `json:"retries"`                 // transparent retries
+	Protocol     string `json:"protocol"`                // of the connections: "h2"; several are separated by spaces
 	TLS          string `json:"tls"`
 	BytesIn      Spread `json:"bytes_in"`
 	BytesOut     Spread `json:"bytes_out"`
 	CPU          Spread `json:"cpu_ms"` // of this process, user and system
 	RoundTrips   Trips  `json:"round_trips"`
-	Mean         Steps  `json:"mean_ms"`   // of all lookups, those that did not pay for a step count 0
-	Distribution []Bin  `json:"histogram"` // of the lookups of all runs; bins are the same for all modes
+	Mean         Steps  `json:"mean_ms"`   // over all lookups; a skipped step counts as 0
+	Distribution []Bin  `json:"histogram"` // of the lookups of all runs; all modes have the same bins
 
 	Waterfall []Line   `json:"waterfall"` // the first lookups of the run with the median time
-	Servers   []Server `json:"servers"`   // the same run's
+	Servers   []Server `json:"servers"`   // of the same run
 
 	times histogram.Histogram // of the lookups of all runs
 }
 
-// A RunSummary is one run of a mode.
+// A RunSummary is the summary of one run.
 type RunSummary struct {
 	Wall        float64 `json:"wall_ms"`
 	Requests    int64   `json:"requests"`
@@ -98,14 +98,14 @@ type RunSummary struct {
 	Unanswered  int64   `json:"unanswered"`
 }
 
-// A Spread is the median of several runs, and their range.
+// A Spread is the median and the range of several runs.
 type Spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
 }
 
-// Quantiles are those of durations.
+// Quantiles are quantiles of durations.
 type Quantiles struct {
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
@@ -113,19 +113,19 @@ type Quantiles struct {
 	P99  float64 `json:"p99"`
 }
 
-// Trips are round trips for each lookup.
+// Trips are round trips per lookup.
 type Trips struct {
-	// Counted is by the handshakes and requests that there were.
+	// Counted is derived from the number of handshakes and requests.
 	Counted float64 `json:"counted_per_lookup"`
-	// Measured is by time: that of TCP, TLS, first byte and transfer, in round
-	// trips, the mean of a run. 0: the round trip is not known, or below a
-	// millisecond.
+	// Measured is the mean time of TCP, TLS, first byte and transfer, divided by the
+	// round-trip time. 0: the latter is unknown or below a millisecond.
 	Measured Spread `json:"measured_per_lookup"`
-	// Wall is the median run in round trips; 0 as above.
+	// Wall is the duration of the median run divided by the round-trip time; 0 as for
+	// Measured.
 	Wall float64 `json:"wall"`
 }
 
-// Steps are what lookups waited for.
+// Steps are the steps of a lookup.
 type Steps struct {
 	Queue     float64 `json:"queue"`
 	DNS       float64 `json:"dns"`
@@ -135,7 +135,7 @@ type Steps struct {
 	Transfer  float64 `json:"transfer"`
 }
 
-// A Bin counts lookups that took at least From and less than To.
+// A Bin counts lookups with a duration of at least From and less than To.
 type Bin struct {
 	From  float64 `json:"from_ms"`
 	To    float64 `json:"to_ms"`
@@ -145,20 +145,20 @@ type Bin struct {
 // A Line is one lookup in a waterfall.
 type Line struct {
 	Query   string  `json:"query"`
-	Conn    int64   `json:"conn"`     // number of its connection; 0: it never had one
-	Reused  bool    `json:"reused"`   // an earlier lookup had paid for that
-	Start   float64 `json:"start_ms"` // since the run's
+	Conn    int64   `json:"conn"`     // number of its connection; 0: none
+	Reused  bool    `json:"reused"`   // the connection existed before
+	Start   float64 `json:"start_ms"` // since the start of the run
 	Steps   Steps   `json:"steps_ms"`
 	Verdict string  `json:"verdict"`
 }
 
-// A Server is what one server had to do.
+// A Server has the statistics of one server.
 type Server struct {
 	render.ServerReport
-	Limit string `json:"limit,omitempty"` // requests in a time that were kept to: "100/1m"
+	Limit string `json:"limit,omitempty"` // rate limit in effect: "100/1m"
 }
 
-// An Environment is where it was measured.
+// An Environment describes the system of a measurement.
 type Environment struct {
 	Version string `json:"rdapq"`
 	Go      string `json:"go"`
@@ -167,12 +167,12 @@ type Environment struct {
 	CPUs    int    `json:"cpus"`
 }
 
-// round keeps hundredths.
+// round rounds to two decimals.
 func round(f float64) float64 { return math.Round(f*100) / 100 }
 
 func millis(d time.Duration) float64 { return round(float64(d) / float64(time.Millisecond)) }
 
-// spread returns that of values, of which there is at least one.
+// spread returns the Spread of values, which must not be empty.
 func spread(values []float64) Spread {
 	s := slices.Sorted(slices.Values(values))
 	median := s[len(s)/2]
@@ -182,5 +182,5 @@ func spread(values []float64) Spread {
 	return Spread{Median: round(median), Min: round(s[0]), Max: round(s[len(s)-1])}
 }
 
-// Varies reports whether not all runs were the same.
+// Varies reports whether the runs differ.
 func (s Spread) Varies() bool { return s.Min != s.Max }

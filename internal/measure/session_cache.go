@@ -8,14 +8,14 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A sessionCache is the sessions that the runs of one mode leave to the next: those of
-// this process only, never the user's.
+// A sessionCache passes TLS sessions between the runs of one mode, within this process
+// only.
 type sessionCache struct {
 	mu       sync.Mutex
 	sessions map[pool.SessionKey][]*tls.ClientSessionState // oldest first
 }
 
-// maxTickets is how many tickets of a server a [pool.SessionFile] keeps, too.
+// maxTickets limits the tickets per server, as in a [pool.SessionFile].
 const maxTickets = 8
 
 func newSessionCache() *sessionCache {

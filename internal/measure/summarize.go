@@ -8,8 +8,8 @@ import (
 	"github.com/rdapq/rdapq/internal/timing"
 )
 
-// summarize makes the result of a mode of its runs, of which there is at least
-// one. rtt is 0 if it is not known.
+// summarize returns the result of a mode from its runs, at least one. rtt is 0 if
+// unknown.
 func summarize(m Mode, runs []run, rtt time.Duration) Result {
 	r := Result{Mode: m.Name, About: m.About(), Runs: make([]RunSummary, 0, len(runs))}
 	over := func(of func(*run) float64) Spread {
@@ -77,11 +77,11 @@ func summarize(m Mode, runs []run, rtt time.Duration) Result {
 	return r
 }
 
-// merge adds what another run has seen, but for its tally and lines.
+// merge adds the data of another run, except its tally and lines.
 func (r *Recorder) merge(o *Recorder) {
 	r.times.Merge(&o.times)
 	if r.exact = append(r.exact, o.exact...); len(r.exact) > maxExact {
-		r.exact = r.exact[:maxExact] // which is no longer all of them
+		r.exact = r.exact[:maxExact] // quantile then uses the histogram
 	}
 	r.total += o.total
 	r.traced += o.traced
@@ -101,8 +101,7 @@ func (r *Recorder) merge(o *Recorder) {
 	}
 }
 
-// medianRun returns the run with the median time, of an even number the faster
-// one of both.
+// medianRun returns the run with the median time, or the faster of two.
 func medianRun(runs []run) *run {
 	order := make([]*run, len(runs))
 	for i := range runs {
@@ -112,11 +111,10 @@ func medianRun(runs []run) *run {
 	return order[(len(order)-1)/2]
 }
 
-// binCount is how many bins the longest lookup of all modes is divided into, at
-// most.
+// binCount limits the number of bins.
 const binCount = 24
 
-// distribute counts the lookups of all modes in the same bins of a round width.
+// distribute counts the lookups of all modes in common bins of a round width.
 func distribute(modes []Result) {
 	var longest time.Duration
 	for i := range modes {
@@ -136,7 +134,7 @@ func distribute(modes []Result) {
 	}
 }
 
-// binWidth is 1, 2 or 5 times a power of ten.
+// binWidth returns 1, 2 or 5 times a power of ten.
 func binWidth(longest time.Duration) time.Duration {
 	for unit := 100 * time.Microsecond; ; unit *= 10 {
 		for _, w := range []time.Duration{unit, 2 * unit, 5 * unit} {

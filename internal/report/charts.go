@@ -2,26 +2,26 @@ package report
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/rdapq/rdapq/internal/measure"
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// The charts have no viewBox: across they are in per cent of whatever the page
-// has room for, so that text keeps its size on a phone. Downwards they are in
-// pixels.
+// The charts have no viewBox: horizontal coordinates are percentages of the available
+// width, so that text keeps its size on a phone. Vertical coordinates are pixels.
 const (
-	rowHeight  = 34 // a label and a bar below it
+	rowHeight  = 34 // a label with a bar below
 	textAt     = 12 // baseline of the label in its row
 	barAt      = 17
 	barHeight  = 10
 	axisHeight = 20
-	labelSize  = 28 // characters of a label that have room on a phone
-	chartLines = 12 // lookups of a waterfall
+	labelSize  = 28 // maximum characters of a label
+	chartLines = 12 // maximum lookups of a waterfall
 	histHeight = 90
 )
 
-// grid draws the lines of an axis, and below them what they stand for.
+// grid draws the lines of an axis with their labels below.
 func (m *markup) grid(a axis, height int) {
 	for _, t := range a.ticks {
 		x := percent(t, a.end)
@@ -30,12 +30,12 @@ func (m *markup) grid(a axis, height int) {
 	}
 }
 
-// svg begins a chart of that height.
+// svg starts a chart of that height.
 func (m *markup) svg(height int, label string) {
 	m.tag(`<svg role="img" aria-label="%s" height="%d">`+"\n", label, height)
 }
 
-// label writes a text of the data at the left of a row, short enough for a phone.
+// label writes data text at the left of a row, shortened for a phone.
 func (m *markup) label(y int, path, s string) {
 	m.tag(`<text x="0" y="%d"><title>`, y)
 	m.text(render.Safe(s))
@@ -51,7 +51,7 @@ func (m *markup) value(y int, path string, u unit, f float64) {
 	m.tag("</tspan></text>\n")
 }
 
-// wallChart has a bar for each mode, and a line over what its runs took.
+// wallChart draws a bar for each mode, with a line for the range of its runs.
 func (m *markup) wallChart(r *measure.Report) {
 	longest := 0.0
 	for i := range r.Modes {
@@ -79,7 +79,7 @@ func (m *markup) wallChart(r *measure.Report) {
 	m.tag(".</figcaption>\n</figure>\n")
 }
 
-// steps are those of a waterfall, with their class and name.
+// steps are the steps of a waterfall, with class and name.
 var steps = [...]struct {
 	class, name, path string
 	of                func(s *measure.Steps) float64
@@ -92,7 +92,7 @@ var steps = [...]struct {
 	{"transfer", "transfer", "transfer", func(s *measure.Steps) float64 { return s.Transfer }},
 }
 
-// lineEnd is when a lookup ended.
+// lineEnd returns the end of a lookup.
 func lineEnd(l *measure.Line) float64 {
 	end := l.Start
 	for _, s := range steps {
@@ -105,7 +105,7 @@ func shownLines(r *measure.Result) []measure.Line {
 	return r.Waterfall[:min(len(r.Waterfall), chartLines)]
 }
 
-// waterfalls has the first lookups of each mode, all on one scale.
+// waterfalls draws the first lookups of each mode on a common scale.
 func (m *markup) waterfalls(r *measure.Report) {
 	longest := 0.0
 	for i := range r.Modes {
@@ -143,7 +143,7 @@ func (m *markup) waterfalls(r *measure.Report) {
 	m.tag("</section>\n")
 }
 
-// lookup is one row of a waterfall.
+// lookup draws one row of a waterfall.
 func (m *markup) lookup(a axis, y int, path string, l *measure.Line) {
 	m.label(y+textAt, path+"query", l.Query)
 	m.tag(`<text class="faint" x="100%%" y="%d" text-anchor="end">`, y+textAt)
@@ -168,8 +168,7 @@ func (m *markup) lookup(a axis, y int, path string, l *measure.Line) {
 	m.tag("\n")
 }
 
-// distributions has how many lookups took how long, all modes on one scale in
-// both directions.
+// distributions draws the distribution of latencies, all modes on common scales.
 func (m *markup) distributions(r *measure.Report) {
 	most, end := uint64(0), 0.0
 	for i := range r.Modes {
@@ -219,4 +218,41 @@ func (m *markup) distribution(path string, r *measure.Result, a axis, most uint6
 			path, k, percent(b.From, a.end), percent(b.To-b.From, a.end), histHeight-h, h)
 	}
 	m.tag("</svg>\n</figure>\n")
+}
+
+// An axis extends from 0 to the greatest value.
+type axis struct {
+	end   float64
+	ticks []float64
+}
+
+// maxTicks limits the ticks, including 0, to what fits on a phone.
+const maxTicks = 5
+
+// newAxis returns the axis for values up to end, with ticks at round values.
+func newAxis(end float64) axis {
+	a := axis{end: end, ticks: []float64{0}}
+	if end <= 0 {
+		a.end = 1
+		return a
+	}
+	step := math.Pow(10, math.Floor(math.Log10(end))-1)
+	for k := 0; end/step >= maxTicks; k++ {
+		step *= [...]float64{2, 2.5, 2}[k%3] // 1, 2, 5, 10
+	}
+	for t := step; t <= end; t += step {
+		a.ticks = append(a.ticks, t)
+	}
+	return a
+}
+
+// anchor returns the text anchor for a tick label, so that it is not cut off.
+func (a axis) anchor(t float64) string {
+	switch share := t / a.end; {
+	case share < .06:
+		return "start"
+	case share > .94:
+		return "end"
+	}
+	return "middle"
 }

@@ -1,4 +1,4 @@
-// Package report shows a [measure.Report]: as text for a terminal, as a table in
-// Markdown, and as a page of HTML that needs nothing else. All of them have the
-// same rows, and all numbers are the report's.
+// Package report formats a [measure.Report]: as text for a terminal, as a Markdown
+// table, and as a self-contained HTML page. All have the same rows. The package must
+// not compute results: all numbers come from the report.
 package report

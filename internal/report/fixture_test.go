@@ -13,7 +13,7 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func golden(t *testing.T, name string, got string) {
 	t.Helper()
@@ -39,7 +39,7 @@ func spread(median, low, high float64) measure.Spread {
 
 func same(f float64) measure.Spread { return spread(f, f, f) }
 
-// bench is a report with numbers that can be told from one another.
+// bench returns a report with distinct numbers.
 func bench() *measure.Report {
 	steps := measure.Steps{TCP: 90.4, TLS: 92.1, FirstByte: 91.2, Transfer: .3}
 	kept := measure.Steps{FirstByte: 91.2, Transfer: .2}
@@ -101,7 +101,7 @@ func bench() *measure.Report {
 	}
 }
 
-// several is bench with as many modes.
+// several returns a bench report with n modes.
 func several(n int) *measure.Report {
 	r := bench()
 	modes := r.Modes

@@ -19,11 +19,11 @@ import (
 //go:embed style.css
 var style string
 
-// WriteHTML writes r as a page that needs nothing else: no script, no font and no
-// picture from anywhere. It has the report as JSON inside. The error is w's.
+// WriteHTML writes r as a self-contained page: no scripts, fonts or images. It embeds
+// the report as JSON. The error is that of w.
 //
-// Each number of the data is in an element whose data-v is its path there, text
-// of the data in one with data-s.
+// Each number of the data is in an element whose data-v attribute is its path in the
+// JSON; text of the data is in one with data-s.
 func WriteHTML(w io.Writer, r *measure.Report) error {
 	data, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
@@ -50,7 +50,7 @@ func WriteHTML(w io.Writer, r *measure.Report) error {
 	return err
 }
 
-// head says what came of it, and what was done.
+// head writes the headline, the comparisons and the settings.
 func (m *markup) head(r *measure.Report) {
 	m.tag("<header>\n<p class=\"kicker\">rdapq %s · ", r.Kind)
 	m.quoted("time", r.Time.Format(time.RFC3339Nano))
@@ -122,14 +122,14 @@ func (m *markup) comparisonSentence(i int, c *measure.Comparison) {
 	m.tag("</p>\n")
 }
 
-// fewModes is how many have room beside one another on a phone, manyModes on paper
-// in type of the usual size.
+// fewModes is the maximum number of columns on a phone, manyModes on paper in the usual
+// font size.
 const (
 	fewModes  = 2
 	manyModes = 4
 )
 
-// comparisonTable is the table of all modes.
+// comparisonTable writes the table of all modes.
 func (m *markup) comparisonTable(r *measure.Report) {
 	m.tag("<section>\n")
 	m.element("h2", "Comparison")
@@ -195,7 +195,7 @@ func (m *markup) comparisonTable(r *measure.Report) {
 	m.tag("</ul>\n</section>\n")
 }
 
-// cell writes what a mode took, with the range below it.
+// cell writes a result of a mode, with its range below.
 func (m *markup) cell(w *row, mode int, r *measure.Result) {
 	if w.text != nil {
 		path := fmt.Sprintf("modes.%d.", mode)
@@ -223,7 +223,7 @@ func (m *markup) cell(w *row, mode int, r *measure.Result) {
 	}
 }
 
-// environment says where it was measured.
+// environment writes the environment of the measurement.
 func (m *markup) environment(r *measure.Report) {
 	m.tag("<section>\n")
 	m.element("h2", "Environment")
@@ -244,7 +244,7 @@ func (m *markup) environment(r *measure.Report) {
 	m.tag("</dd>\n</dl>\n</section>\n")
 }
 
-// servers is what each server had to do.
+// servers writes the statistics of each server.
 func (m *markup) servers(r *measure.Report) {
 	m.tag("<section>\n")
 	m.element("h2", "Servers")
@@ -256,7 +256,7 @@ func (m *markup) servers(r *measure.Report) {
 	}
 	heads := []string{"Lookups", "Verdicts", "Connections", "Full", "Resumed", "Avoided", "Protocol", "p50", "Limit"}
 	labels := slices.Clone(heads)
-	labels[3] = "Full handshakes" // which a phone has room for
+	labels[3] = "Full handshakes" // fits in the layout for phones
 	for i := range r.Modes {
 		mode := &r.Modes[i]
 		if len(r.Modes) > 1 {
@@ -276,10 +276,10 @@ func (m *markup) servers(r *measure.Report) {
 	m.tag("</section>\n")
 }
 
-// maxServers is how many a page shows: those with most lookups.
+// maxServers limits the servers on a page to those with the most lookups.
 const maxServers = 100
 
-// sharesHosts reports whether several servers are at one host.
+// sharesHosts reports whether several servers are on the same host.
 func sharesHosts(r *measure.Report) bool {
 	for i := range r.Modes {
 		seen := make(map[string]bool)

@@ -26,7 +26,7 @@ func page(t *testing.T, r *measure.Report) (string, *html.Node) {
 	return text, root
 }
 
-// A page needs nothing from anywhere, and runs nothing.
+// TestPageStandsAlone checks that a page loads nothing and runs nothing.
 func TestPageStandsAlone(t *testing.T) {
 	text, root := page(t, several(9))
 	if strings.Contains(text, "url(") || strings.Contains(text, "@import") {
@@ -53,7 +53,7 @@ func TestPageStandsAlone(t *testing.T) {
 	}
 }
 
-// What a server or a query says is text, whatever it says.
+// TestPageIsSafe checks that text of servers and queries cannot become markup.
 func TestPageIsSafe(t *testing.T) {
 	const bad = `"><script>alert(1)</script></pre>` + "\u202e\x1b[2J"
 	r := bench()
@@ -89,14 +89,14 @@ func TestPageOfNothing(t *testing.T) {
 	}
 	r := bench()
 	for i := range r.Modes {
-		r.Modes[i] = measure.Result{Mode: r.Modes[i].Mode} // none of its lookups had an answer
+		r.Modes[i] = measure.Result{Mode: r.Modes[i].Mode} // no lookup got a response
 	}
 	if text, _ := page(t, r); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
 		t.Error("it divides by nothing")
 	}
 }
 
-// A batch may have asked a thousand servers.
+// TestPageOfManyServers writes a batch with a thousand servers.
 func TestPageOfManyServers(t *testing.T) {
 	r := bench()
 	r.Modes = r.Modes[:1]
@@ -129,7 +129,7 @@ func TestPageErrors(t *testing.T) {
 	}
 }
 
-// An axis ends where the data do, and has few round ticks.
+// TestAxis checks that an axis ends with the data and has few round ticks.
 func TestAxis(t *testing.T) {
 	for _, end := range []float64{.03, 1, 3.3, 9.99, 10, 47, 100, 276.3, 999, 1000, 12_345, 5e6} {
 		a := newAxis(end)

@@ -9,33 +9,30 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// markup writes HTML. All text passes through text, number or quoted, which are
-// the only ways for it onto the page.
+// markup writes HTML. All text must pass through text, number or quoted.
 type markup struct{ strings.Builder }
 
-// tag writes markup as it is; args, which are numbers and names of classes, are
-// put in as Sprintf does.
+// tag writes markup, formatted like Sprintf. args must be numbers and class names.
 func (m *markup) tag(format string, args ...any) { fmt.Fprintf(m, format, args...) }
 
-// text writes words of the page's own.
+// text writes text of the page itself.
 func (m *markup) text(s string) { m.WriteString(html.EscapeString(s)) }
 
-// number writes a number, and where in the data it stands.
+// number writes a number of the data with its path.
 func (m *markup) number(path string, u unit, f float64) {
 	m.tag(`<span data-v="%s">`, path)
 	m.text(u.write(f))
 	m.tag("</span>")
 }
 
-// quoted writes text of the data, and where it stands there. What a terminal
-// would obey is visible here, too.
+// quoted writes text of the data with its path, and escapes terminal controls.
 func (m *markup) quoted(path, s string) {
 	m.tag(`<span data-s="%s">`, path)
 	m.text(render.Safe(s))
 	m.tag("</span>")
 }
 
-// name is quoted for a mode, which may be broken behind each "+".
+// name is like quoted for a mode, which may wrap after each "+".
 func (m *markup) name(path, s string) {
 	m.tag(`<span data-s="%s">`, path)
 	for i, part := range strings.SplitAfter(render.Safe(s), "+") {
@@ -47,14 +44,14 @@ func (m *markup) name(path, s string) {
 	m.tag("</span>")
 }
 
-// element writes an element with text of the page's own.
+// element writes an element with text of the page itself.
 func (m *markup) element(tag, s string) {
 	m.tag("<%s>", tag)
 	m.text(s)
 	m.tag("</%s>\n", tag)
 }
 
-// percent writes a share for an attribute.
+// percent formats a share as an attribute.
 func percent(part, whole float64) string {
 	if whole <= 0 {
 		return "0"

@@ -2,33 +2,34 @@ package report
 
 import (
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/rdapq/rdapq/internal/measure"
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// A row is one of the table that compares modes.
+// A row is a row of the comparison table.
 type row struct {
 	label      string
-	about      string // for who doesn't know the label
+	about      string // explains the label
 	path       string // of the number in the JSON of a mode; of a spread, without its members
 	unit       unit
 	get        func(*measure.Result) measure.Spread
-	num        func(*measure.Result) float64 // in place of get, for what has no range
-	rangeRow   bool                          // its range has a row of its own
-	medianOnly bool                          // what it varies by says nothing: only the median is shown
-	always     bool                          // it is shown even where it is 0 in all modes
-	text       func(*measure.Result) string  // in place of a number
+	num        func(*measure.Result) float64 // instead of get, for a number without a range
+	rangeRow   bool                          // the range has a row of its own
+	medianOnly bool                          // the range is irrelevant
+	always     bool                          // shown even if 0 for all modes
+	text       func(*measure.Result) string  // instead of a number
 }
 
-// A group is some rows under a heading.
+// A group is a set of rows with a heading.
 type group struct {
 	title string
 	rows  []row
 }
 
-// spread returns the number, with its range if it has one.
+// spread returns the number, with its range if there is one.
 func (w *row) spread(r *measure.Result) measure.Spread {
 	if w.num == nil {
 		return w.get(r)
@@ -37,7 +38,7 @@ func (w *row) spread(r *measure.Result) measure.Spread {
 	return measure.Spread{Median: f, Min: f, Max: f}
 }
 
-// groups are all rows there are.
+// groups returns all rows.
 func groups() []group {
 	type R = *measure.Result
 	type S = measure.Spread
@@ -83,7 +84,7 @@ func groups() []group {
 	}
 }
 
-// shownGroups are those with something to show for a report.
+// shownGroups returns the rows to show for a report.
 func shownGroups(r *measure.Report) []group {
 	var out []group
 	for _, g := range groups() {
@@ -112,8 +113,7 @@ func (w *row) shown(r *measure.Report) bool {
 	return false
 }
 
-// cell writes the median, and the range behind it if there is one without a row
-// of its own.
+// cell formats the median, followed by the range unless that has a row of its own.
 func (w *row) cell(r *measure.Result) string {
 	if w.text != nil {
 		return w.text(r)
@@ -126,8 +126,8 @@ func (w *row) cell(r *measure.Result) string {
 	return out
 }
 
-// span writes a range, nothing where there is none, or none to be seen. That with
-// a row of its own is written more exactly, so that it is to be seen.
+// span formats a range; "" if it is empty or invisible. A range with a row of its own
+// is more precise, so that it is visible.
 func (w *row) span(s measure.Spread) string {
 	from, to := w.unit.write(s.Min), w.unit.write(s.Max)
 	if w.rangeRow && s.Min >= 100 && s.Max < 100_000 {
@@ -142,7 +142,7 @@ func (w *row) span(s measure.Spread) string {
 	return from + "–" + to
 }
 
-// unitOf is what stands behind a number, with its space.
+// unitOf returns the unit after a number, with its space.
 func unitOf(text string) string {
 	if i := strings.LastIndexByte(text, ' '); i >= 0 {
 		return text[i:]
@@ -150,10 +150,59 @@ func unitOf(text string) string {
 	return ""
 }
 
-// protocolText is "h2 · TLS 1.3".
+// protocolText returns protocol and TLS version: "h2 · TLS 1.3".
 func protocolText(r *measure.Result) string {
 	if r.TLS == "" {
 		return r.Protocol
 	}
 	return strings.ReplaceAll(r.Protocol, " ", ", ") + " · TLS " + strings.ReplaceAll(r.TLS, " ", ", ")
+}
+
+// A unit is the format of a number.
+type unit uint8
+
+const (
+	count    unit = iota // "1,234"
+	millis               // "90 ms", "1.08 s"
+	byteSize             // "12.3 kB"
+	decimal              // "1.15"
+	rate                 // "36.8"
+)
+
+// write formats a number for people.
+func (u unit) write(f float64) string {
+	switch u {
+	case millis:
+		return writeMillis(f)
+	case byteSize:
+		return render.ByteCount(int64(f))
+	case decimal:
+		return strconv.FormatFloat(f, 'f', 2, 64)
+	case rate:
+		switch {
+		case f >= 1000:
+			return render.Grouped(int64(f + .5))
+		case f >= 100:
+			return strconv.FormatFloat(f, 'f', 0, 64)
+		}
+		return strconv.FormatFloat(f, 'f', 1, 64)
+	}
+	if f == float64(int64(f)) {
+		return render.Grouped(int64(f))
+	}
+	return strconv.FormatFloat(f, 'f', 1, 64) // the median of an even number
+}
+
+func writeMillis(ms float64) string {
+	switch {
+	case ms == 0:
+		return "0 ms"
+	case ms < 9.95:
+		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
+	case ms < 999.5:
+		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
+	case ms < 59_995:
+		return strconv.FormatFloat(ms/1000, 'f', 2, 64) + " s"
+	}
+	return render.Milliseconds(ms)
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/rdapq/rdapq/internal/measure"
@@ -13,14 +14,13 @@ const (
 	minWidth   = 60
 	usualWidth = 80
 	columnGap  = 3
-	// textLines is how many lookups a waterfall has on a terminal, of each mode at
-	// least two.
+	// textLines limits the lookups of a waterfall on a terminal; each mode has at least
+	// two.
 	textLines = 12
 )
 
-// WriteText writes r for a terminal of that width; 0 means 80 columns. Modes that
-// don't fit beside one another come in tables one below the other. The error is
-// w's.
+// WriteText writes r for a terminal of that width; 0 means 80 columns. Modes that do
+// not fit side by side are written in several tables. The error is that of w.
 func WriteText(w io.Writer, r *measure.Report, width int) error {
 	if width <= 0 {
 		width = usualWidth
@@ -58,13 +58,13 @@ func WriteText(w io.Writer, r *measure.Report, width int) error {
 	return err
 }
 
-// A tableLine is one of a table: a heading where there are no cells.
+// A tableLine is a line of a table; a heading has no cells.
 type tableLine struct {
 	label string
 	cells []string
 }
 
-// tableLines returns the table with all modes.
+// tableLines returns the table of all modes.
 func tableLines(r *measure.Report) []tableLine {
 	header := tableLine{cells: make([]string, len(r.Modes))}
 	for i := range r.Modes {
@@ -150,4 +150,74 @@ func writeWaterfall(b *strings.Builder, r *measure.Report, width int) {
 	if len(bars) > 0 {
 		fmt.Fprintf(b, "\n%s", render.Waterfall(bars, width))
 	}
+}
+
+// settingLines describes the settings, one per line.
+func settingLines(r *measure.Report) []string {
+	s := r.Settings
+	var lines []string
+	if r.Kind == measure.KindBench {
+		what := fmt.Sprintf("%s per run, %s at a time", render.Plural(int64(s.Lookups), "lookup"), render.Grouped(int64(s.Jobs)))
+		if s.Jobs == 1 {
+			what = fmt.Sprintf("%s per run, one at a time", render.Plural(int64(s.Lookups), "lookup"))
+		}
+		lines = append(lines, fmt.Sprintf("%s; %s per mode, interleaved; %s total",
+			what, render.Plural(int64(s.Runs), "run"), render.Plural(int64(s.LookupsInAll), "lookup")))
+		lines = append(lines, "after a warm-up; every run starts with no open connections")
+	}
+	where := "servers on the network"
+	if s.Demo {
+		where = "demo registry, in this process"
+	}
+	if r.RTT.MS > 0 {
+		where += ", round-trip time " + writeMillis(r.RTT.MS) + " (" + r.RTT.Source + ")"
+	}
+	return append(lines, where)
+}
+
+// skippedLines lists the skipped modes.
+func skippedLines(r *measure.Report) []string {
+	var lines []string
+	for _, s := range r.Skipped {
+		lines = append(lines, s.Mode+" was not measured: "+s.Reason)
+	}
+	return lines
+}
+
+// comparisonLine compares a mode with the fastest one.
+func comparisonLine(c *measure.Comparison) string {
+	times := strconv.FormatFloat(c.Times.Median, 'f', 2, 64) + " times the time of " + c.Mode
+	if c.Significant {
+		return fmt.Sprintf("%s took %s (%.2f to %.2f)", c.Than, times, c.Times.Min, c.Times.Max)
+	}
+	return fmt.Sprintf("%s took %s; no significant difference: %s", c.Than, times, c.Why)
+}
+
+// WriteMarkdown writes r as a table with one row per number and one column per mode.
+// The error is that of w.
+func WriteMarkdown(w io.Writer, r *measure.Report) error {
+	var b strings.Builder
+	b.WriteString("**" + r.Headline + "**\n\n")
+	for _, s := range append(append(settingLines(r), skippedLines(r)...), r.Notes...) {
+		b.WriteString("- " + s + "\n")
+	}
+	if len(r.Comparisons) > 1 {
+		for i := range r.Comparisons {
+			b.WriteString("- " + comparisonLine(&r.Comparisons[i]) + "\n")
+		}
+	}
+	b.WriteByte('\n')
+	for i, l := range tableLines(r) {
+		label := l.label
+		cells := l.cells
+		if cells == nil {
+			label, cells = "**"+label+"**", make([]string, len(r.Modes))
+		}
+		b.WriteString("| " + strings.Join(append([]string{label}, cells...), " | ") + " |\n")
+		if i == 0 {
+			b.WriteString("| --- |" + strings.Repeat(" ---: |", len(r.Modes)) + "\n")
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }

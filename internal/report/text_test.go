@@ -23,7 +23,7 @@ func TestText(t *testing.T) {
 	golden(t, "bench-5.txt", text(t, several(5), 80))
 }
 
-// Nothing is wider than the terminal, and every mode is there.
+// TestTextFits checks that no line exceeds the terminal and that all modes are present.
 func TestTextFits(t *testing.T) {
 	for n := range 10 {
 		for _, width := range []int{0, 60, 80, 200} {
