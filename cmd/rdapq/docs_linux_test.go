@@ -132,6 +132,7 @@ var updateDocs = flag.Bool("update", false, "rewrite the output that documents s
 // columns, and compares the output where one is shown. A line "..." of a document
 // stands for any lines. The commands of a document run in one directory and in order.
 func TestDocs(t *testing.T) {
+	t.Parallel()
 	s := rdaptest.Start(t, rdaptest.Config{})
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(ca, s.CA().PEM(), 0o600); err != nil {
@@ -177,6 +178,9 @@ func checkExample(t *testing.T, e example, line, dir string, env []string, url, 
 	t.Helper()
 	if given := strings.ReplaceAll(line, "https://rdap.example/", url); given != line {
 		line, env = given, append(slices.Clone(env), "RDAPQ_CA="+ca)
+	}
+	if e.output == "" && strings.Contains(line, "rdapq bench ") {
+		line += " --runs 1"
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -240,6 +244,7 @@ var receiptLine = regexp.MustCompile(`lookups over (\d+) connections?: (\d+) ful
 
 // The table in measuring.md has the counts that its commands print.
 func TestDocsCounts(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(repository(), "docs", "measuring.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +255,7 @@ func TestDocsCounts(t *testing.T) {
 	}
 	for _, row := range rows {
 		cmd, stderr := command(t, strings.Fields(row[1])[1:]...)
-		cmd.Dir = repository()
+		cmd.Dir, cmd.Env = repository(), append(cmd.Env, "RDAPQ_DEMO_RTT=20ms")
 		if err := cmd.Run(); err != nil {
 			t.Errorf("%s: %v", row[1], err)
 			continue
@@ -340,6 +345,7 @@ var otherCommands = []struct{ begins, ci, short string }{
 	{begins: "go run ./bench/kill", short: "-lines 600 -kills 2"},
 	{begins: "go run ./bench/batch", short: "-scale 1000"},
 	{begins: "go run ./bench/internet", short: "-names 2000"},
+	{begins: "bench/servers.sh", short: "--lookups 40 --servers 4"},
 	{begins: "bench/", short: "--runs 1"},
 }
 
