@@ -69,7 +69,7 @@ func (a *app) openSource(ctx context.Context, args []string) (*source, error) {
 		s.close()
 		return nil, err
 	}
-	if taken, likelier := s.reader.Doubt(); likelier != "" {
+	if taken, likelier := s.reader.LikelierColumn(); likelier != "" {
 		a.warn(fmt.Sprintf("reading queries from the first column, %q; use --column %s to choose another", taken, shellQuote(likelier, runtime.GOOS == "windows")))
 	}
 	return s, nil

@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// A table is what is known of a CSV input before its first record.
+// A table describes a CSV input before its first record.
 type table struct {
-	delimiter byte
-	names     []string // of all columns; invented where there is no header
-	column    int      // with the queries
-	likelier  string   // name of another one that looks as if it had them; empty: none does
-	records   int64    // read as the header, blank lines before it included
+	delimiter    byte
+	names        []string // of all columns; defaults without a header
+	column       int      // column of the queries
+	likelierName string   // another column whose name suggests queries; may be empty
+	records      int64    // consumed by the header, including blank lines before it
 }
 
-// newTable reads the header, if there is one. first is the first line.
+// newTable reads the header if there is one. first is the first line.
 func newTable(in *bufio.Reader, o Options, first []byte) (*table, error) {
 	t := &table{delimiter: sniffDelimiter(o, first)}
 	cells, err := t.peek(in)
@@ -33,24 +33,24 @@ func newTable(in *bufio.Reader, o Options, first []byte) (*table, error) {
 		t.column = max(t.column, 0) // in an empty input
 	}
 	if len(cells) > 0 && (o.Column != "" || isHeader(cells[0])) {
-		t.take(in)
-		t.names = distinct(cells)
+		t.skipHeader(in)
+		t.names = uniqueNames(cells)
 		if o.Column == "" {
-			t.likelier = likelier(cells)
+			t.likelierName = likelierColumn(cells)
 		}
 		return t, nil
 	}
 	for i := range cells {
-		t.names = append(t.names, invented(i))
+		t.names = append(t.names, defaultName(i))
 	}
 	return t, nil
 }
 
-// peek returns the cells of the first record without taking it; none when it
-// can't be read, which then shows when it is its turn.
+// peek returns the cells of the first record without consuming it; none if it is
+// invalid, which rows reports.
 func (t *table) peek(in *bufio.Reader) ([]string, error) {
 	for {
-		cells, n, err := fetch(nil, in, t.delimiter)
+		cells, n, err := peekRecord(nil, in, t.delimiter)
 		if err != nil || !blank(cells) {
 			if _, bad := err.(*RecordError); bad || err == io.EOF {
 				err = nil
@@ -62,16 +62,16 @@ func (t *table) peek(in *bufio.Reader) ([]string, error) {
 	}
 }
 
-// take takes the header that peek returned.
-func (t *table) take(in *bufio.Reader) {
-	_, n, _ := fetch(nil, in, t.delimiter) // as peek did
+// skipHeader consumes the header that peek returned.
+func (t *table) skipHeader(in *bufio.Reader) {
+	_, n, _ := peekRecord(nil, in, t.delimiter) // cannot fail: peek read the same record
 	in.Discard(n)
 	t.records++
 }
 
-// likelier returns the name of a column that is called as one with queries is,
-// where the first one is not.
-func likelier(header []string) string {
+// likelierColumn returns the name of a column with a usual name for queries, unless it
+// is the first column.
+func likelierColumn(header []string) string {
 	for _, name := range DefaultFields {
 		switch i := findColumn(header, name); {
 		case i == 0:
@@ -97,19 +97,19 @@ func (t *table) name(i int) string {
 	if i < len(t.names) {
 		return t.names[i]
 	}
-	return invented(i)
+	return defaultName(i)
 }
 
-func invented(i int) string { return "column_" + strconv.Itoa(i+1) }
+func defaultName(i int) string { return "column_" + strconv.Itoa(i+1) }
 
-// distinct returns names that are neither empty nor the same.
-func distinct(header []string) []string {
+// uniqueNames returns names for columns that are unique and not empty.
+func uniqueNames(header []string) []string {
 	seen := make(map[string]bool, len(header))
 	names := make([]string, len(header))
 	for i, h := range header {
 		name := strings.TrimSpace(h)
 		if name == "" {
-			name = invented(i)
+			name = defaultName(i)
 		}
 		for n, base := 2, name; seen[name]; n++ {
 			name = base + "_" + strconv.Itoa(n)
@@ -120,14 +120,14 @@ func distinct(header []string) []string {
 	return names
 }
 
-// rows yields the queries of CSV.
+// rows yields the queries of a CSV input.
 func (r *Reader) rows(yield func(Record, error) bool) {
 	t := r.table
 	var cells []string
 	for n := t.records + 1; ; n++ {
 		var used int
 		var err error
-		cells, used, err = fetch(cells, r.in, t.delimiter)
+		cells, used, err = peekRecord(cells, r.in, t.delimiter)
 		if _, bad := err.(*RecordError); err != nil && !bad {
 			r.fail(n, err, yield)
 			return
@@ -141,7 +141,7 @@ func (r *Reader) rows(yield func(Record, error) bool) {
 		case blank(cells):
 			r.in.Discard(used)
 		default:
-			rec := t.record(cells, r.bare)
+			rec := t.record(cells, r.queriesOnly)
 			rec.Line = n
 			r.in.Discard(used)
 			if !yield(rec, nil) {
@@ -178,7 +178,7 @@ func (t *table) record(cells []string, bare bool) Record {
 	return rec
 }
 
-// blank reports whether a row says nothing: spreadsheets end with such.
+// blank reports whether a row is empty, like the last rows of many spreadsheets.
 func blank(cells []string) bool {
 	for _, c := range cells {
 		if strings.TrimSpace(c) != "" {
@@ -188,23 +188,22 @@ func blank(cells []string) bool {
 	return true
 }
 
-// skipLine takes one line, however long, and returns the beginning of it.
+// skipLine consumes a line of any length and returns its beginning.
 func skipLine(in *bufio.Reader) string {
 	line, err := in.ReadSlice('\n')
-	text := beginning(line)
+	text := excerpt(line)
 	for errors.Is(err, bufio.ErrBufferFull) {
 		_, err = in.ReadSlice('\n')
 	}
 	return text
 }
 
-// fetch reads the next record into cells without taking it, and returns how
-// many octets it has. It asks the reader for no more than it needs.
+// peekRecord reads the next record into cells without consuming it and returns its
+// length in bytes. It reads no more input than necessary.
 //
-// A record that can't be read (a [*RecordError]) is given up with its first
-// line, so that a quote that is never closed costs one record and not all that
-// follow.
-func fetch(cells []string, in *bufio.Reader, delimiter byte) ([]string, int, error) {
+// After a [*RecordError] only the first line of the record is skipped, so that an
+// unterminated quote invalidates one record and not the rest of the input.
+func peekRecord(cells []string, in *bufio.Reader, delimiter byte) ([]string, int, error) {
 	for want := 1; ; {
 		data, err := in.Peek(want)
 		if more := in.Buffered(); more > len(data) {
@@ -223,18 +222,18 @@ func fetch(cells []string, in *bufio.Reader, delimiter byte) ([]string, int, err
 		case bad != errMore:
 			return nil, 0, bad
 		case len(data) == in.Size():
-			return nil, 0, malformed("record is longer than %d bytes", in.Size())
+			return nil, 0, recordError("record is longer than %d bytes", in.Size())
 		}
-		want = len(data) + 1 // whatever comes with it
+		want = len(data) + 1 // at least one more byte
 	}
 }
 
-// errMore says that the data ends before the record does.
+// errMore reports that the record continues after the data.
 var errMore = errors.New("need more data")
 
-// parseRecord appends the cells of the first record of data (RFC 4180, lines
-// also ended by LF) and returns how many octets it has. final says that nothing
-// comes after data.
+// parseRecord appends the cells of the first record of data (RFC 4180; LF also ends a
+// line) and returns its length in bytes. final reports that data is the end of the
+// input.
 func parseRecord(cells []string, data []byte, delimiter byte, final bool) (_ []string, n int, err error) {
 	for rest := data; ; {
 		var cell string
@@ -268,12 +267,12 @@ func parseRecord(cells []string, data []byte, delimiter byte, final bool) (_ []s
 		case rest[0] == '\r' && len(rest) == 1:
 			return cells, 0, errMore
 		default:
-			return cells, 0, malformed("unexpected text after the closing quote of column %d", len(cells))
+			return cells, 0, recordError("unexpected text after the closing quote of column %d", len(cells))
 		}
 	}
 }
 
-// plainCell reads a cell without quotes, up to what ends it.
+// plainCell reads an unquoted cell up to the delimiter or line end.
 func plainCell(data []byte, delimiter byte, final bool) (cell string, n int, err error) {
 	end := len(data)
 	whole := final
@@ -287,7 +286,7 @@ func plainCell(data []byte, delimiter byte, final bool) (cell string, n int, err
 		}
 	}
 	if bytes.IndexByte(data[:end], '"') >= 0 {
-		return "", 0, malformed(`a cell that contains a quote must be quoted: "say ""so"""`)
+		return "", 0, recordError(`a cell that contains a quote must be quoted: "say ""so"""`)
 	}
 	if !whole {
 		return "", 0, errMore
@@ -298,14 +297,14 @@ func plainCell(data []byte, delimiter byte, final bool) (cell string, n int, err
 	return string(data[:end]), end, nil
 }
 
-// quotedCell reads a cell after its opening quote, and takes the closing one.
+// quotedCell reads a cell after its opening quote, including the closing one.
 func quotedCell(data []byte, final bool) (cell string, n int, err error) {
 	var b []byte
 	for {
 		i := bytes.IndexByte(data[n:], '"')
 		if i < 0 {
 			if final {
-				return "", 0, malformed("unterminated quote")
+				return "", 0, recordError("unterminated quote")
 			}
 			return "", 0, errMore
 		}

@@ -9,19 +9,19 @@ import (
 	"unicode"
 )
 
-// A Format is how queries are written down.
+// A Format is the format of an input.
 type Format string
 
 // Formats of an input.
 const (
 	Auto   Format = ""
-	Text   Format = "text"   // one query a line; blank lines and those that begin with # are skipped
+	Text   Format = "text"   // one query per line; blank lines and lines that start with # are skipped
 	CSV    Format = "csv"    // RFC 4180, with comma, semicolon or tab
-	NDJSON Format = "ndjson" // one JSON object a line
+	NDJSON Format = "ndjson" // one JSON object per line
 )
 
-// DefaultFields are the members that may hold the query of an NDJSON record,
-// the first one there is.
+// DefaultFields are the members that may contain the query of an NDJSON record; the
+// first one present counts.
 var DefaultFields = []string{"query", "domain", "name", "ip"}
 
 var formatOfSuffix = map[string]Format{
@@ -30,8 +30,8 @@ var formatOfSuffix = map[string]Format{
 	".txt": Text, ".list": Text, ".lst": Text,
 }
 
-// detect tells the format from what was asked for, the name of the file, and
-// its first line that is not blank, in this order.
+// detect determines the format from the options, the name of the file, and its first
+// line that is not blank, in this order.
 func detect(o Options, first []byte) Format {
 	switch {
 	case o.Column != "":
@@ -49,14 +49,14 @@ func detect(o Options, first []byte) Format {
 		return Text
 	case first[0] == '{':
 		return NDJSON
-	case bytes.ContainsAny(first, ",;\t"): // which no query holds
+	case bytes.ContainsAny(first, ",;\t"): // not valid in queries
 		return CSV
 	}
 	return Text
 }
 
-// sniffDelimiter returns the delimiter that stands most often outside quotes,
-// or with a column the first one that yields that column.
+// sniffDelimiter returns the most frequent delimiter outside quotes or, with a column,
+// the first one that yields that column.
 func sniffDelimiter(o Options, first []byte) byte {
 	if name := strings.TrimSuffix(strings.ToLower(o.Name), ".gz"); strings.HasSuffix(name, ".tsv") || strings.HasSuffix(name, ".tab") {
 		return '\t'
@@ -83,16 +83,16 @@ func sniffDelimiter(o Options, first []byte) byte {
 	return best
 }
 
-// headerWords are words that name a column of queries.
+// headerWords occur in the names of columns with queries.
 var headerWords = []string{
 	"query", "queries", "domain", "domains", "name", "names", "host", "hosts", "hostname", "fqdn", "label",
 	"ip", "address", "addresses", "prefix", "network", "cidr", "asn", "as", "autnum", "handle", "entity",
 	"nameserver", "ns", "id", "url", "object", "target",
 }
 
-// isHeader reports whether the first cell of a table names its column. It must
-// hold one of the known words and nothing that queries have and names of
-// columns lack; a query taken for a header would be lost.
+// isHeader reports whether the first cell of a table is the name of a column: it
+// contains one of headerWords and no character that occurs in queries only. A query
+// mistaken for a header would be lost.
 func isHeader(cell string) bool {
 	if strings.ContainsAny(cell, ".:/") {
 		return false
@@ -101,8 +101,8 @@ func isHeader(cell string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(headerWords, w) })
 }
 
-// findColumn returns the index of a column by its name, as it is or, if that
-// is nowhere, without regard to case and space; -1 without one.
+// findColumn returns the index of the column with exactly that name, else of one that
+// differs in case and space only, else -1.
 func findColumn(header []string, name string) int {
 	if i := slices.Index(header, name); i >= 0 {
 		return i
@@ -112,10 +112,10 @@ func findColumn(header []string, name string) int {
 	})
 }
 
-// A ColumnError says that the header of a CSV input lacks the column asked for.
+// A ColumnError reports that the header of a CSV input lacks the requested column.
 type ColumnError struct {
 	Column string
-	Header []string // the names there are
+	Header []string // the existing names
 }
 
 func (e *ColumnError) Error() string {

@@ -1,7 +1,8 @@
-// Package input reads the queries of a batch from text, CSV or NDJSON, plain or
-// compressed by gzip, in UTF-8 or in UTF-16 with a byte-order mark, one record at
-// a time and in bounded memory however long the input or a record is.
+// Package input reads the queries of a batch from text, CSV or NDJSON: plain or
+// compressed with gzip, in UTF-8, or in UTF-16 with a byte-order mark. It reads one
+// record at a time, in bounded memory for inputs and records of any length. The
+// package must not know of lookups: it does not parse queries.
 //
-// Start with [Open]. What goes wrong with one record (a stray quote, broken
-// JSON) is a [*RecordError] in its place, and reading goes on with the next.
+// Start with [Open]. An invalid record, for example with a stray quote or invalid
+// JSON, yields a [*RecordError], and reading continues with the next record.
 package input

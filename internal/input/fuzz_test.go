@@ -10,13 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// check reads the input at once and octet by octet, and wants the same records
-// both times, their numbers rising and what stood beside them valid JSON on one
-// line.
+// check reads the input as a whole and byte by byte. Both must yield the same records,
+// with ascending numbers and extra data that are valid JSON on one line.
 func check(t *testing.T, input string, o Options) {
 	got := read(t, strings.NewReader(input), o)
 	if diff := cmp.Diff(got, read(t, iotest.OneByteReader(strings.NewReader(input)), o)); diff != "" {
-		t.Error("in single octets:", diff)
+		t.Error("byte by byte:", diff)
 	}
 	in, err := Open(strings.NewReader(input), o)
 	if err != nil {
@@ -55,7 +54,7 @@ func FuzzAuto(f *testing.F) {
 	f.Add("\x1f\x8b\x08", "x")
 	f.Fuzz(func(t *testing.T, s, column string) {
 		if len(s) > 1 && s[0] == 0x1f {
-			read(t, strings.NewReader(s), Options{}) // its errors may depend on the blocks
+			read(t, strings.NewReader(s), Options{}) // errors may depend on the block size
 			return
 		}
 		check(t, s, Options{Column: column})
@@ -76,7 +75,7 @@ func FuzzCSV(f *testing.F) {
 			var err error
 			cells, n, err = parseRecord(cells[:0], rest, ',', true)
 			if err == nil && len(cells) == 1 && cells[0] == "" && rest[0] != '"' {
-				rest = rest[n:] // a blank line, which encoding/csv skips
+				rest = rest[n:] // encoding/csv skips blank lines
 				continue
 			}
 			want, wantErr := r.Read()
@@ -84,7 +83,7 @@ func FuzzCSV(f *testing.F) {
 				t.Fatalf("%q: %v, encoding/csv says %v", rest, err, wantErr)
 			}
 			if err != nil {
-				return // where it goes on differs
+				return // the two continue at different offsets
 			}
 			for i := range cells { // it drops the CR of line ends within quotes
 				cells[i] = strings.ReplaceAll(cells[i], "\r\n", "\n")

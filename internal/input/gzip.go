@@ -8,15 +8,15 @@ import (
 	"sync/atomic"
 )
 
-// gzipMagic is what each part of a file of gzip begins with.
+// gzipMagic starts each member of a gzip file.
 const gzipMagic = "\x1f\x8b"
 
-// decompress returns what r holds, uncompressed if it begins as gzip does; then
-// trailing says whether something else stood behind its end, once that was read.
+// decompress returns r, decompressed if it is gzip. trailing then reports whether other
+// data follow the compressed data, once those have been read.
 func decompress(r io.Reader, name string) (in *bufio.Reader, trailing *atomic.Bool, err error) {
 	in, trailing = bufio.NewReaderSize(r, maxRecord), new(atomic.Bool)
 	if magic, _ := in.Peek(len(gzipMagic)); string(magic) != gzipMagic {
-		return in, trailing, nil // what is wrong shows when it is read
+		return in, trailing, nil // reading returns the error, if any
 	}
 	z, err := gzip.NewReader(in)
 	if err != nil {
@@ -26,11 +26,11 @@ func decompress(r io.Reader, name string) (in *bufio.Reader, trailing *atomic.Bo
 	return bufio.NewReaderSize(&members{in: in, z: z, trailing: trailing}, maxRecord), trailing, nil
 }
 
-// members reads the parts of a file of gzip one after another (RFC 1952 section
-// 2.2). What follows the last one and is none, such as the zeros of a tape, does not
-// count, as with gzip itself: all that was compressed has been checked by then.
+// members reads the consecutive members of a gzip file (RFC 1952 section 2.2). Like
+// gzip, it ignores other data after the last member, such as the zeros of a tape: all
+// compressed data have been verified by then.
 type members struct {
-	in       *bufio.Reader // z reads no further than it must
+	in       *bufio.Reader // z does not read ahead
 	z        *gzip.Reader
 	trailing *atomic.Bool
 }
@@ -39,7 +39,7 @@ func (m *members) Read(p []byte) (int, error) {
 	for {
 		n, err := m.z.Read(p)
 		if n > 0 && err == io.EOF {
-			err = nil // it is told again
+			err = nil // the next call returns it
 		}
 		if n > 0 || err != io.EOF || len(p) == 0 {
 			return n, err

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// objects yields the queries of NDJSON.
+// objects yields the queries of an NDJSON input.
 func (r *Reader) objects(yield func(Record, error) bool) {
 	for n := int64(1); ; n++ {
 		line, err := r.in.ReadSlice('\n')
@@ -22,12 +22,12 @@ func (r *Reader) objects(yield func(Record, error) bool) {
 		var bad error
 		if !errors.Is(err, bufio.ErrBufferFull) && !blank {
 			if rec, bad = r.object(line); bad != nil {
-				rec.Text = beginning(line)
+				rec.Text = excerpt(line)
 			}
 		}
 		for errors.Is(err, bufio.ErrBufferFull) {
 			if bad == nil {
-				rec.Text, bad = beginning(line), malformed("record is longer than %d bytes", maxRecord)
+				rec.Text, bad = excerpt(line), recordError("record is longer than %d bytes", maxRecord)
 			}
 			line, err = r.in.ReadSlice('\n')
 			blank = blank && len(bytes.TrimSpace(line)) == 0
@@ -46,36 +46,36 @@ func (r *Reader) objects(yield func(Record, error) bool) {
 	}
 }
 
-// object reads one line. The query is the first member there is of r.fields;
-// all others are extra.
+// object parses one line. The query is the first of r.fields that is present; all other
+// members are extra.
 func (r *Reader) object(line []byte) (Record, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(bytes.TrimRight(line, "\r\n")), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if d.PeekKind() != '{' {
-		return Record{}, malformed("not a JSON object")
+		return Record{}, recordError("not a JSON object")
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return Record{}, broken(err)
+		return Record{}, syntaxError(err)
 	}
 	type member struct{ name, value string }
 	var members []member
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
 		if err != nil {
-			return Record{}, broken(err)
+			return Record{}, syntaxError(err)
 		}
 		m := member{name: name.String()}
 		value, err := d.ReadValue()
 		if err != nil {
-			return Record{}, broken(err)
+			return Record{}, syntaxError(err)
 		}
 		m.value = string(value)
 		members = append(members, m)
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return Record{}, broken(err)
+		return Record{}, syntaxError(err)
 	}
 	if _, err := d.ReadToken(); err != io.EOF {
-		return Record{}, malformed("extra data after the JSON object")
+		return Record{}, recordError("extra data after the JSON object")
 	}
 	at := -1
 	for _, field := range r.fields {
@@ -84,14 +84,14 @@ func (r *Reader) object(line []byte) (Record, error) {
 		}
 	}
 	if at < 0 {
-		return Record{}, malformed("the object has no member %s", orList(r.fields))
+		return Record{}, recordError("the object has no member %s", orList(r.fields))
 	}
 	text, err := scalar(members[at].value)
 	if err != nil {
-		return Record{}, malformed("member %q: expected a string, found %s", members[at].name, err)
+		return Record{}, recordError("member %q: expected a string, found %s", members[at].name, err)
 	}
 	rec := Record{Text: text}
-	if len(members) == 1 || r.bare {
+	if len(members) == 1 || r.queriesOnly {
 		return rec, nil
 	}
 	rec.Extra = append(rec.Extra, '{')
@@ -111,7 +111,7 @@ func scalar(value string) (string, error) {
 	case '"':
 		text, err := jsontext.AppendUnquote(nil, value)
 		if err != nil && !utf8.ValidString(value) {
-			err = nil // what it says is then no query, as Parse will find
+			err = nil // client.Parse will reject it as a query
 		}
 		return strings.TrimSpace(string(text)), err
 	case '0':
@@ -124,8 +124,7 @@ func scalar(value string) (string, error) {
 	return "", errors.New(value)
 }
 
-// appendMember appends a member with a value of JSON to an object that has been
-// begun, on one line.
+// appendMember appends a member with a JSON value to an unfinished object, on one line.
 func appendMember(dst []byte, name, value string) []byte {
 	if len(dst) > 1 {
 		dst = append(dst, ',')
@@ -134,30 +133,30 @@ func appendMember(dst []byte, name, value string) []byte {
 	dst = append(dst, ':')
 	out, err := jsontext.AppendFormat(dst, value,
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true))
-	if err != nil { // it was read as a value before
+	if err != nil { // cannot happen: it was read as a value before
 		return append(dst, "null"...)
 	}
 	return out
 }
 
-// appendString appends s as JSON. What is not UTF-8 becomes U+FFFD.
+// appendString appends s as JSON. Bytes that are not UTF-8 become U+FFFD.
 func appendString(dst []byte, s string) []byte {
-	dst, _ = jsontext.AppendQuote(dst, strings.ToValidUTF8(s, "\ufffd")) // fails on nothing but UTF-8
+	dst, _ = jsontext.AppendQuote(dst, strings.ToValidUTF8(s, "\ufffd")) // fails only for invalid UTF-8
 	return dst
 }
 
-func broken(err error) error {
+func syntaxError(err error) error {
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) && syntax.Err != nil {
 		err = syntax.Err
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return malformed("truncated JSON")
+		return recordError("truncated JSON")
 	}
-	return malformed("invalid JSON: %v", err)
+	return recordError("invalid JSON: %v", err)
 }
 
-// orList writes "a", "b" or "c".
+// orList formats a list: "a", "b" or "c".
 func orList(names []string) string {
 	var b strings.Builder
 	for i, name := range names {

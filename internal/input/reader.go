@@ -4,70 +4,70 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"sync/atomic"
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 )
 
-// A Record is one query and what stood beside it.
+// A Record is one query with its additional data.
 type Record struct {
-	// Line numbers the records from 1: the lines of text and NDJSON, the rows
-	// of CSV, its header included, as a spreadsheet counts them. Blank lines
-	// and comments count and are no records.
+	// Line is the number of the record from 1: the line of text and NDJSON, the row of
+	// CSV including the header, as in a spreadsheet. Blank lines and comments count but
+	// are not records.
 	Line  int64
 	Text  string // the query, as written
-	Extra []byte // the other columns or members as a JSON object on one line; nil without any
+	Extra []byte // the other columns or members as a JSON object on one line; nil if none
 }
 
-// A RecordError says why one record holds no query that could be read. The
-// records after it are not touched by it.
+// A RecordError reports why a record has no readable query. Later records are not
+// affected.
 type RecordError struct{ Problem string }
 
 func (e *RecordError) Error() string { return e.Problem }
 
-func malformed(format string, args ...any) error {
+func recordError(format string, args ...any) error {
 	return &RecordError{Problem: fmt.Sprintf(format, args...)}
 }
 
-// Options say how to read. The zero value reads text, or what the first bytes
-// look like.
+// Options configures a Reader. The zero value detects the format from the first bytes.
 type Options struct {
-	Format Format // Auto: by Column or Field, by Name, by the first bytes
-	Name   string // of the file, which may tell the format and stands in errors
-	Column string // CSV: the column with the queries, which the header must name; empty: the first one
-	Field  string // NDJSON: the member with the query; empty: the first there is of DefaultFields
+	Format Format // Auto: determined by Column or Field, Name, or the first bytes
+	Name   string // of the file, for detection and errors
+	Column string // CSV: column with the queries, which must be in the header; empty: the first one
+	Field  string // NDJSON: member with the query; empty: the first of DefaultFields that is present
 }
 
 const (
-	// maxLine bounds a line of text; no query is that long.
+	// maxLine limits a line of text, in bytes; no query is that long.
 	maxLine = 64 << 10
-	// maxShown is how much of a record that can't be read stands in its place.
+	// maxShown limits the excerpt of an invalid record, in bytes.
 	maxShown = 2 << 10
-	// maxRecord bounds a record of CSV or NDJSON, in octets.
+	// maxRecord limits a record of CSV or NDJSON, in bytes.
 	maxRecord = 1 << 20
 )
 
-// A Reader reads the records of one input. Make it with [Open].
+// A Reader reads the records of one input. Open returns it.
 type Reader struct {
-	format  Format
-	in      *bufio.Reader
-	name    string
-	table   *table   // CSV
-	fields  []string // NDJSON: where the query may stand
-	bare    bool     // nobody wants the other columns
-	records func(yield func(Record, error) bool)
+	format      Format
+	in          *bufio.Reader
+	name        string
+	table       *table   // CSV
+	fields      []string // NDJSON: members that may contain the query
+	queriesOnly bool     // omit the other columns
+	records     func(yield func(Record, error) bool)
 
 	trailing *atomic.Bool // see Trailing
 }
 
-// Open finds out what r holds and returns a Reader of it. It reads the
-// beginning: of CSV the header. Errors are those of r, and a [*ColumnError]
-// when the header lacks the column asked for. An input without a byte is fine
-// and has no records.
+// Open detects the format of r and returns a Reader. It reads the beginning: for CSV,
+// the header. Errors are those of r, and a [*ColumnError] if the header lacks the
+// requested column. An empty input is valid and has no records.
 func Open(r io.Reader, o Options) (*Reader, error) { return open(r, o, false) }
 
 func open(r io.Reader, o Options, bare bool) (*Reader, error) {
@@ -75,7 +75,7 @@ func open(r io.Reader, o Options, bare bool) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Some systems write text so, and begin it with a mark which says that.
+	// Some systems write UTF-16 with a byte-order mark.
 	if mark, err := in.Peek(2); err == nil && (mark[0] == 0xff && mark[1] == 0xfe || mark[0] == 0xfe && mark[1] == 0xff) {
 		utf16 := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
 		in = bufio.NewReaderSize(transform.NewReader(in, utf16.NewDecoder()), maxRecord)
@@ -83,7 +83,7 @@ func open(r io.Reader, o Options, bare bool) (*Reader, error) {
 	if mark, err := in.Peek(len(byteOrderMark)); err == nil && bytes.Equal(mark, byteOrderMark) {
 		in.Discard(len(byteOrderMark))
 	}
-	rd := &Reader{in: in, name: o.Name, bare: bare, trailing: trailing}
+	rd := &Reader{in: in, name: o.Name, queriesOnly: bare, trailing: trailing}
 	first, err := peekLine(in)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", o.Name, err)
@@ -112,9 +112,9 @@ func open(r io.Reader, o Options, bare bool) (*Reader, error) {
 // Format returns the format of the input, never Auto.
 func (r *Reader) Format() Format { return r.format }
 
-// Columns returns the names of a CSV input's columns without that of the
-// queries, as they stand in Record.Extra, and nil for other formats. Rows that
-// are longer than the first have more.
+// Columns returns the names of the columns other than that of the queries, as in
+// Record.Extra; nil for formats other than CSV. Rows longer than the first one have
+// more columns.
 func (r *Reader) Columns() []string {
 	if r.table == nil {
 		return nil
@@ -122,28 +122,27 @@ func (r *Reader) Columns() []string {
 	return r.table.extra()
 }
 
-// Doubt returns, of CSV whose first column was taken for want of
-// [Options.Column], the name of that column and of another one which looks more
-// as if it had the queries. Both are empty when there is none.
-func (r *Reader) Doubt() (taken, likelier string) {
-	if r.table == nil || r.table.likelier == "" {
+// LikelierColumn returns, for CSV without [Options.Column], the name of the first
+// column, which is used, and of another one whose name suggests queries. Both are empty
+// if there is no such column.
+func (r *Reader) LikelierColumn() (taken, likelier string) {
+	if r.table == nil || r.table.likelierName == "" {
 		return "", ""
 	}
-	return r.table.name(r.table.column), r.table.likelier
+	return r.table.name(r.table.column), r.table.likelierName
 }
 
-// Trailing reports whether something stood behind the end of a compressed input
-// that is not compressed, and was left out. It may be called at any time; that is
-// known when the last record was read.
+// Trailing reports whether other data follow the compressed data and were ignored. It
+// may be called at any time, but is final only after the last record.
 func (r *Reader) Trailing() bool { return r.trailing.Load() }
 
-// Records yields the records in their order, once. With a [*RecordError] only
-// Line holds, and sometimes a part of Text; after any other error, which is one
-// of the reader's, nothing comes any more.
+// Records yields the records in order, once. With a [*RecordError] only Line is valid,
+// and sometimes a part of Text. Any other error comes from the underlying reader and
+// ends the sequence.
 func (r *Reader) Records() iter.Seq2[Record, error] { return r.records }
 
-// Count returns how many records an input has, those with an error included.
-// It ends early with an error of r or of ctx.
+// Count returns the number of records, including invalid ones. It stops at an error of
+// r or ctx.
 func Count(ctx context.Context, r io.Reader, o Options) (int64, error) {
 	rd, err := open(r, o, true)
 	if err != nil {
@@ -163,9 +162,9 @@ func Count(ctx context.Context, r io.Reader, o Options) (int64, error) {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// peekLine returns the first line that is not blank, without its end, or as
-// much of it as the buffer holds. It reads no further than it must: the input
-// may be a terminal. The lines stay unread.
+// peekLine returns the first line that is not blank, without its end, or its beginning
+// if it exceeds the buffer. It reads no further than necessary, since the input may be
+// a terminal, and consumes nothing.
 func peekLine(in *bufio.Reader) ([]byte, error) {
 	for want := 1; ; want = in.Buffered() + 1 {
 		data, err := in.Peek(min(want, in.Size()))
@@ -187,9 +186,51 @@ func peekLine(in *bufio.Reader) ([]byte, error) {
 		case err == io.EOF || len(data) == in.Size():
 			return nil, nil
 		case err != nil && len(data) > 0:
-			return nil, nil // the records before it come first
+			return nil, nil // yield the records before the error first
 		case err != nil:
 			return nil, err
 		}
+	}
+}
+
+// lines yields the queries of a text input.
+func (r *Reader) lines(yield func(Record, error) bool) {
+	for n := int64(1); ; n++ {
+		line, err := r.in.ReadSlice('\n')
+		rec := Record{Line: n}
+		var bad error
+		blank := len(bytes.TrimSpace(line)) == 0
+		if len(line) <= maxLine {
+			rec.Text = string(bytes.TrimSpace(line))
+		} else {
+			rec.Text, bad = excerpt(line), recordError("line is longer than %d bytes", maxLine)
+		}
+		for errors.Is(err, bufio.ErrBufferFull) {
+			line, err = r.in.ReadSlice('\n')
+			blank = blank && len(bytes.TrimSpace(line)) == 0
+		}
+		if err != nil && err != io.EOF {
+			r.fail(n, err, yield) // do not query a partial line
+			return
+		}
+		if !blank && !strings.HasPrefix(rec.Text, "#") && !yield(rec, bad) {
+			return
+		}
+		if err == io.EOF {
+			return
+		}
+	}
+}
+
+// excerpt returns the beginning of an invalid record, to identify it.
+func excerpt(line []byte) string {
+	line = bytes.TrimSpace(line[:min(len(line), maxLine)])
+	return strings.ToValidUTF8(string(line[:min(len(line), maxShown)]), "")
+}
+
+// fail yields an error of the underlying reader at record n, unless it is io.EOF.
+func (r *Reader) fail(n int64, err error, yield func(Record, error) bool) {
+	if err != io.EOF {
+		yield(Record{Line: n}, fmt.Errorf("reading %s: %w", r.name, err))
 	}
 }

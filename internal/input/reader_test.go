@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// read returns the records as text, one each: line, query, extra, error.
+// read returns each record as text: line, query, extra, error.
 func read(t testing.TB, r io.Reader, o Options) []string {
 	t.Helper()
 	in, err := Open(r, o)
@@ -73,7 +73,7 @@ func TestReader(t *testing.T) {
 		{"csv: ragged", Options{Name: "x.csv"}, "name,n\na.example\nb.example,1,2\n,3\n", []string{"2 a.example", `3 b.example {"n":"1","column_3":"2"}`, `4  {"n":"3"}`}},
 		{"csv: names twice", Options{Name: "x.csv"}, "name,n,n,\na.example,1,2,3\n", []string{`2 a.example {"n":"1","n_2":"2","column_4":"3"}`}},
 		{"csv: one column", Options{Format: CSV}, "a.example\n", []string{"1 a.example"}},
-		{"csv: quote never closed", Options{Name: "x.csv"}, "a.example,1\n\"b.example,2\nc.example,3\n", []string{`1 a.example {"column_2":"1"}`, `2 "b.example,2 error: unterminated quote`, `3 c.example {"column_2":"3"}`}},
+		{"csv: unterminated quote", Options{Name: "x.csv"}, "a.example,1\n\"b.example,2\nc.example,3\n", []string{`1 a.example {"column_2":"1"}`, `2 "b.example,2 error: unterminated quote`, `3 c.example {"column_2":"3"}`}},
 		{"csv: quote in a cell", Options{Name: "x.csv"}, "a\"b,1\nc.example,3\n", []string{`1 a"b,1 error: a cell that contains a quote must be quoted: "say ""so"""`, `2 c.example {"column_2":"3"}`}},
 		{"csv: text after a quote", Options{Name: "x.csv"}, "\"a\"b,1\nc.example,3\n", []string{`1 "a"b,1 error: unexpected text after the closing quote of column 1`, `2 c.example {"column_2":"3"}`}},
 		{"csv: too long", Options{Name: "x.csv"}, "a,\"" + huge + "\"\nb,1\n", []string{`1 a,"` + huge[:maxShown-3] + " error: record is longer than 1048576 bytes", `2 b {"column_2":"1"}`}},
@@ -107,7 +107,7 @@ func TestReader(t *testing.T) {
 			}
 			if len(tt.input) < 1000 {
 				if diff := cmp.Diff(tt.want, read(t, iotest.OneByteReader(strings.NewReader(tt.input)), tt.o)); diff != "" {
-					t.Error("in single octets:", diff)
+					t.Error("byte by byte:", diff)
 				}
 			}
 			n, err := Count(t.Context(), strings.NewReader(tt.input), tt.o)
@@ -121,7 +121,7 @@ func TestReader(t *testing.T) {
 func compressed(t testing.TB, s string) io.Reader {
 	t.Helper()
 	var b bytes.Buffer
-	// Two members, as who appends to a compressed file makes them.
+	// Two members, as in a file that was appended to.
 	for _, part := range []string{s[:len(s)/2], s[len(s)/2:]} {
 		z := gzip.NewWriter(&b)
 		if _, err := io.WriteString(z, part); err != nil {
@@ -134,8 +134,8 @@ func compressed(t testing.TB, s string) io.Reader {
 	return &b
 }
 
-// TestColumns are those of the header without that of the queries, under the
-// names that records have.
+// TestColumns checks that Columns returns the header without the queries, with the
+// names of Record.Extra.
 func TestColumns(t *testing.T) {
 	in, err := Open(strings.NewReader("id,domain,id\n"), Options{Column: "domain"})
 	if err != nil {
@@ -150,8 +150,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestTrailing: what follows compressed data and is none is left out, and told of;
-// what breaks off is an error.
+// TestTrailing checks that other data after compressed data are ignored and reported,
+// and that truncated data are an error.
 func TestTrailing(t *testing.T) {
 	whole, err := io.ReadAll(compressed(t, "a.example\nb.example\n"))
 	if err != nil {
@@ -171,8 +171,8 @@ func TestTrailing(t *testing.T) {
 		"no method":     {"\x1f\x8b\x09\x00\x00\x00\x00\x00\x00\x00\x00", false, append(slices.Clone(good), "3  error: reading : gzip: invalid header")},
 	} {
 		for how, r := range map[string]io.Reader{
-			"at once":          strings.NewReader(string(whole) + tt.behind),
-			"in single octets": iotest.OneByteReader(strings.NewReader(string(whole) + tt.behind)),
+			"at once":      strings.NewReader(string(whole) + tt.behind),
+			"byte by byte": iotest.OneByteReader(strings.NewReader(string(whole) + tt.behind)),
 		} {
 			in, err := Open(r, Options{})
 			if err != nil {
@@ -185,8 +185,8 @@ func TestTrailing(t *testing.T) {
 	}
 }
 
-// TestBrokenReader: what was read before the error is asked for, half a record
-// is not.
+// TestBrokenReader checks that complete records before a read error are yielded and a
+// partial one is not.
 func TestBrokenReader(t *testing.T) {
 	broken := errors.New("it is broken")
 	for _, tt := range []struct {
@@ -208,6 +208,6 @@ func TestBrokenReader(t *testing.T) {
 	}
 	got := read(t, bytes.NewReader(whole[:len(whole)-20]), Options{})
 	if last := got[len(got)-1]; !strings.HasSuffix(last, "error: reading : unexpected EOF") {
-		t.Error("gzip that breaks off:", last)
+		t.Error("truncated gzip:", last)
 	}
 }
