@@ -9,8 +9,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// BenchmarkAnswer does with the answer of a lookup what a batch does after its
-// body is read: check it, and write its row.
+// BenchmarkAnswer validates a response and formats its row, as a batch does.
 func BenchmarkAnswer(b *testing.B) {
 	registrar, err := os.ReadFile("../../rdap/testdata/registrar-redacted.json")
 	if err != nil {
@@ -50,7 +49,7 @@ func BenchmarkAnswer(b *testing.B) {
 	}
 }
 
-// lookup asks s for a domain.
+// lookup looks up a domain at s.
 func lookup(t testing.TB, s *rdaptest.Server, name string) *client.Result {
 	t.Helper()
 	c, err := client.New(client.Config{Transport: s.Client().Transport})

@@ -25,8 +25,8 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A bodyExpected is the part that matters here of what a person reads out of an
-// answer; package client has the rest.
+// A bodyExpected is the part of an expectation for a response that formats show;
+// package rdap tests the rest.
 type bodyExpected struct {
 	Query      string         `json:"query"`
 	Status     int            `json:"status"`
@@ -49,7 +49,8 @@ type bodyExpected struct {
 	Title      string         `json:"title"`
 }
 
-// Every answer collected from servers, served again, comes out of every format.
+// TestServedBodies serves every response collected from servers and formats it in every
+// format.
 func TestServedBodies(t *testing.T) {
 	dir := os.Getenv("RDAPQ_SHARED")
 	if dir == "" {
@@ -58,7 +59,7 @@ func TestServedBodies(t *testing.T) {
 	serveFolder(t, filepath.Join(dir, "bodies"), "bodies.expect.json")
 }
 
-// So do our own answers in the same shapes.
+// TestServedShapes does so with our own responses of the same shapes.
 func TestServedShapes(t *testing.T) {
 	serveFolder(t, filepath.Join("..", "..", "rdap", "testdata", "shapes"), "shapes.expect.json")
 }
@@ -103,8 +104,7 @@ func serveFolder(t *testing.T, dir, expected string) {
 	}
 }
 
-// loopback lets requests go to the test's server and nowhere else: the answers
-// have links.
+// loopback sends requests only to the test's server, since responses have links.
 type loopback struct {
 	*pool.Pool
 	addr string
@@ -117,8 +117,8 @@ func (l loopback) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.Pool.RoundTrip(r)
 }
 
-// lookUpAt asks a server. A query is a type and an object, or "url" and the rest
-// of a URL.
+// lookUpAt looks up a query at a server: a type and an object, or "url" and the rest of
+// a URL.
 func lookUpAt(t *testing.T, transport http.RoundTripper, base, query string) *client.Result {
 	t.Helper()
 	c, err := client.New(client.Config{Transport: transport, Attempts: 1, MaxWait: -1})
@@ -157,12 +157,12 @@ func (want *bodyExpected) checkWarnings(t *testing.T, warnings []string) {
 		}
 	}
 	if len(want.Truncated) == 0 && slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, "the server says: ") }) {
-		t.Errorf("warnings %q of something left out", warnings)
+		t.Errorf("warnings %q about omitted data", warnings)
 	}
 }
 
-// checkRow looks at the row of NDJSON: its rdap is the server's object, down to
-// the members that nobody knows.
+// checkRow checks the NDJSON row: rdap is the server's object, including unknown
+// members.
 func (want *bodyExpected) checkRow(t *testing.T, r *client.Result, body []byte) {
 	t.Helper()
 	row := AppendRow(nil, r)
@@ -184,7 +184,7 @@ func (want *bodyExpected) checkRow(t *testing.T, r *client.Result, body []byte) 
 			t.Errorf("the row lacks the warning %q", w)
 		}
 	}
-	if want.Unreadable != "" { // no object
+	if want.Unreadable != "" { // not an object
 		if got.RDAP != nil {
 			t.Errorf("rdap is %s", got.RDAP)
 		}
@@ -202,7 +202,7 @@ func (want *bodyExpected) checkRow(t *testing.T, r *client.Result, body []byte) 
 	}
 }
 
-// checkTables looks at the formats with one line a result.
+// checkTables checks the formats with one line per result.
 func (want *bodyExpected) checkTables(t *testing.T, r *client.Result) {
 	t.Helper()
 	checkTable(t, r)
@@ -242,7 +242,7 @@ func (want *bodyExpected) checkTables(t *testing.T, r *client.Result) {
 	}
 }
 
-// cell returns what a column of CSV holds.
+// cell returns the expected content of a CSV column.
 func (want *bodyExpected) cell(name string) (string, bool) {
 	s := &want.Summary
 	list := func(l []string) string { return strings.Join(l, "; ") }
@@ -272,7 +272,7 @@ func (want *bodyExpected) cell(name string) (string, bool) {
 	return "", false
 }
 
-// checkText looks for the facts in the text for people.
+// checkText searches for the facts in the text for people.
 func (want *bodyExpected) checkText(t *testing.T, r *client.Result) {
 	t.Helper()
 	for _, o := range []TextOptions{{Verbose: true, Now: noon}, {Width: 40}, {Color: true, Width: 80, Verbose: true}} {
@@ -305,7 +305,7 @@ func (want *bodyExpected) checkText(t *testing.T, r *client.Result) {
 	}
 }
 
-// shown lists what the text must have.
+// shown returns the strings that the text must contain.
 func (want *bodyExpected) shown() []string {
 	var out []string
 	add := func(list ...string) {

@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// Every event that ICANN's response profile has is shown, each by what it means,
-// and so are those that nobody knows.
+// TestTextHasAllEvents checks that text shows every event of ICANN's response profile
+// with its meaning, and unknown events.
 func TestTextHasAllEvents(t *testing.T) {
 	r := answered(t, "alpha.example", client.TypeDomain, "")
 	r.Raw = []byte(`{"objectClassName":"domain","ldhName":"alpha.example","status":["frozen solid"],"events":[
@@ -32,7 +32,7 @@ func TestTextHasAllEvents(t *testing.T) {
 	}
 }
 
-// An object of which nothing is known but its class is shown as that.
+// TestTextOfBareObjects formats objects that have only a class.
 func TestTextOfBareObjects(t *testing.T) {
 	for class, typ := range map[string]client.Type{
 		rdap.ClassDomain: client.TypeDomain, rdap.ClassIPNetwork: client.TypeIP, rdap.ClassAutnum: client.TypeAutnum,

@@ -36,7 +36,7 @@ func TestWriterErrors(t *testing.T) {
 			t.Errorf("%s: %v before anything was written", format, err)
 		}
 		for range 2 {
-			if err := e.Flush(); err != errBroken { //nolint:errorlint // unwrapped is what is promised
+			if err := e.Flush(); err != errBroken { //nolint:errorlint // documented as unwrapped
 				t.Errorf("%s: Flush returns %v", format, err)
 			}
 		}
@@ -124,7 +124,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// An error's body is the server's too: scripts want it as it is.
+// TestJSONOfARefusal checks that JSON includes the server's error body, which scripts
+// need.
 func TestJSONOfARefusal(t *testing.T) {
 	got := encodeJSON(t, Options{}, fixtures(t)["not-found"])
 	if !strings.HasPrefix(got, `{"errorCode":404,`) {

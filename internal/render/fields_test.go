@@ -14,7 +14,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// encode writes results in a format.
+// encode formats results.
 func encode(t testing.TB, format string, o Options, results ...*client.Result) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -33,8 +33,7 @@ func encode(t testing.TB, format string, o Options, results ...*client.Result) s
 	return out.String()
 }
 
-// TestFieldsAreThoseOfRows: whatever a row has, a field of that name has too,
-// and nothing else.
+// TestFieldsAreThoseOfRows checks that fields and row members are the same.
 func TestFieldsAreThoseOfRows(t *testing.T) {
 	for name, r := range fixtures(t) {
 		r.Extra = []byte(`{"id":"7"}`)
@@ -57,16 +56,16 @@ func TestFieldsAreThoseOfRows(t *testing.T) {
 			}
 		}
 		if want["final_url"] == nil {
-			want["final_url"] = want["url"] // rows leave it out when it is the same
+			want["final_url"] = want["url"] // rows omit it if it is the same
 		}
 		if list, ok := want["warnings"].([]any); ok && len(list) > len(r.Warnings) {
-			want["warnings"] = list[:len(r.Warnings):len(r.Warnings)] // rows add those of the reading
+			want["warnings"] = list[:len(r.Warnings):len(r.Warnings)] // rows add warnings about the body
 		}
 		got := make(map[string]any)
 		if err := json.Unmarshal([]byte(encode(t, FormatNDJSON, Options{Fields: FieldNames()}, r)), &got); err != nil {
 			t.Fatal(name, err)
 		}
-		delete(got, "trace") // rows have it when it is asked for
+		delete(got, "trace") // optional in rows
 		for k, v := range want {
 			if v == nil {
 				delete(want, k)
@@ -81,7 +80,7 @@ func TestFieldsAreThoseOfRows(t *testing.T) {
 	}
 }
 
-// A name that were there twice would be listed twice.
+// TestFieldNamesDiffer checks that no field name is listed twice.
 func TestFieldNamesDiffer(t *testing.T) {
 	names := FieldNames()
 	slices.Sort(names)
@@ -120,7 +119,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestInputColumns: what stood beside the query comes out beside the answer.
+// TestInputColumns checks that the columns of the input appear beside the result.
 func TestInputColumns(t *testing.T) {
 	r := fixtures(t)["domain-thin"]
 	r.Extra = []byte("{\"id\":\"7\",\"note\":\"=cmd|x \u202e\",\"n\":[1, 2],\"no\":null}")
@@ -185,14 +184,15 @@ func TestTable(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	// Not on a terminal, nothing is cut.
+	// Without a terminal nothing is cut.
 	long := strings.Repeat("a", 70)
 	if got := encode(t, FormatTable, Options{}, &client.Result{Query: client.Query{Text: long}, Verdict: client.Found}); !strings.Contains(got, "\n"+long+"  found") {
 		t.Error(got)
 	}
 }
 
-// TestFieldsOfTheRegistrar: its name by itself, its answer by a path.
+// TestFieldsOfTheRegistrar checks the field registrar, and paths into the registrar's
+// result.
 func TestFieldsOfTheRegistrar(t *testing.T) {
 	all := fixtures(t)
 	r := *all["domain-thin"]
@@ -201,7 +201,7 @@ func TestFieldsOfTheRegistrar(t *testing.T) {
 	if want := `{"registrar":"Example Registrar, Inc.","registrar.verdict":"registered","registrar.rdap.objectClassName":"domain"}` + "\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	// The members of its summary go without saying "summary", and lists are lists.
+	// Paths into its summary omit "summary", and lists stay lists.
 	s := r.Registrar.Summary()
 	got = encode(t, FormatCSV, Options{Fields: []string{"registrar.handle", "registrar.nameservers", "registrar.conn.protocol"}}, &r)
 	if want := "registrar.handle,registrar.nameservers,registrar.conn.protocol\n" + s.Handle + "," + strings.Join(s.Nameservers, "; ") + ",http/1.1\n"; got != want || s.Handle == "" {

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// noon is when all the fixtures are looked at.
+// noon is the reference time of all fixtures.
 var noon = time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func body(t testing.TB, name string) []byte {
@@ -52,7 +52,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// answered is a result as a lookup gives it.
+// answered returns a result of a successful lookup.
 func answered(t testing.TB, text string, typ client.Type, name string) *client.Result {
 	r := &client.Result{
 		Line:     1,
@@ -82,7 +82,7 @@ func refused(r *client.Result, v client.Verdict, status int, e *client.Error) *c
 	return r
 }
 
-// fixtures are results of every kind.
+// fixtures returns results of every kind.
 func fixtures(t testing.TB) map[string]*client.Result {
 	all := map[string]*client.Result{
 		"domain-thin":  answered(t, "alpha.example", client.TypeDomain, "domain-thin.json"),

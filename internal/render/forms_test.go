@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// forms are answers that are odd and can be read, and what each format has to show of
-// them. An expectation that begins with "-" must be absent.
+// forms are unusual but readable responses, with the strings that each format must
+// contain, or must not contain if they start with "-".
 var forms = map[string]struct {
 	typ, object                    string
 	text, verbose, csv, row, table []string
@@ -172,7 +172,7 @@ var forms = map[string]struct {
 	},
 }
 
-// Odd answers show in every format what is certain of them.
+// TestForms checks that every format shows the unambiguous part of unusual responses.
 func TestForms(t *testing.T) {
 	files, err := os.ReadDir(filepath.Join("testdata", "forms"))
 	if err != nil || len(files) != len(forms) {

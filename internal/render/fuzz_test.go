@@ -13,7 +13,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// queryOfClass is what an answer of a class is shown as an answer to.
+// queryOfClass returns a query for a response of the class.
 func queryOfClass(class string) client.Query {
 	for _, q := range [...]struct{ class, typ, text string }{
 		{rdap.ClassIPNetwork, "ip", "192.0.2.0/25"},
@@ -31,7 +31,7 @@ func queryOfClass(class string) client.Query {
 	return client.Query{Text: "x.example", Type: client.TypeDomain, Name: "x.example"}
 }
 
-// FuzzAnswer shows whatever a server may send in every format.
+// FuzzAnswer formats arbitrary responses in every format.
 func FuzzAnswer(f *testing.F) {
 	for _, pattern := range []string{"testdata/bodies/*.json", "../../rdap/testdata/shapes/*"} {
 		files, err := filepath.Glob(pattern)

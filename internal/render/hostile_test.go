@@ -11,7 +11,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// hostile are texts that no terminal, line or spreadsheet should get to obey.
+// hostile are texts that must not act on a terminal, a line or a spreadsheet.
 var hostile = map[string]string{
 	"clear screen":  "\x1b[2J",
 	"title":         "\x1b]0;owned\x07",
@@ -34,12 +34,12 @@ var hostile = map[string]string{
 	"beside a word": "a\x1b b\u202e c",
 }
 
-// poison returns r with bad added to each string of it, those of the body too.
+// poison returns r with bad added to each of its strings, including those of the body.
 func poison(t *testing.T, r *client.Result, bad string, raw bool) *client.Result {
 	t.Helper()
 	out := *r
 	poisonStrings(reflect.ValueOf(&out).Elem(), bad)
-	out.Verdict = r.Verdict // our own word, the only one that decides how it is shown
+	out.Verdict = r.Verdict // our own text, which determines the layout
 	out.Query.Type = r.Query.Type
 	if r.Err != nil {
 		e := *r.Err
@@ -54,7 +54,7 @@ func poison(t *testing.T, r *client.Result, bad string, raw bool) *client.Result
 		if err != nil {
 			t.Fatal(err)
 		}
-		replacement := []byte(bad) // as it is, which need not be JSON
+		replacement := []byte(bad) // verbatim, possibly invalid JSON
 		if !raw {
 			if replacement, err = json.Marshal(bad); err != nil {
 				t.Fatal(err)
@@ -96,7 +96,7 @@ func poisonJSON(v any, bad string) any {
 		out := make([]any, len(v))
 		for i := range v {
 			if s, ok := v[i].(string); ok && i == 0 && s == "vcard" || ok && i < 3 && len(v) > 3 {
-				out[i] = v[i] // the frame of a jCard, without which nothing of it is read
+				out[i] = v[i] // the frame of a jCard, required to read it
 				continue
 			}
 			out[i] = poisonJSON(v[i], bad)
@@ -135,7 +135,7 @@ func TestNothingHostileIsShown(t *testing.T) {
 					}
 					name, verdict, _ := strings.Cut(encode(t, FormatCheck, Options{}, r), "\t")
 					checkText(t, name+strings.Replace(verdict, "\tabout ", "", 1), false)
-					if what != "zero width" && what != "tags" { // which do nothing to a line of JSON
+					if what != "zero width" && what != "tags" { // harmless in a line of JSON
 						checkRow(t, AppendRow(nil, r))
 						checkRow(t, []byte(encode(t, FormatNDJSON, Options{Fields: append(FieldNames(), "rdap.x"+bad, "input.x"+bad)}, r)))
 					}
@@ -151,7 +151,7 @@ func TestNothingHostileIsShown(t *testing.T) {
 	}
 }
 
-// extra is what a hostile input may have beside its queries.
+// extra returns hostile columns beside the queries.
 func extra(t *testing.T, bad string) []byte {
 	t.Helper()
 	out, err := json.Marshal(map[string]string{"x" + bad: bad, "note": bad})
@@ -196,7 +196,7 @@ func checkTable(t *testing.T, r *client.Result) {
 	}
 	for _, c := range rows[1] {
 		checkSafe(t, c)
-		negative := c != "" && c[0] == '-' && strings.Trim(c, "-.0123456789") == "" // which defuse lets stay
+		negative := c != "" && c[0] == '-' && strings.Trim(c, "-.0123456789") == "" // defuse keeps those
 		if c != "" && strings.ContainsRune("=+-@", rune(c[0])) && !negative {
 			t.Errorf("a cell that is a formula: %q", c)
 		}

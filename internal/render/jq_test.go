@@ -10,7 +10,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// ran compiles an expression and encodes a result with it.
+// ran encodes a result with an expression.
 func ran(t *testing.T, expression string, r *client.Result) (out string, failed []string) {
 	t.Helper()
 	q, err := CompileJQ(expression)
@@ -61,7 +61,7 @@ func TestJQ(t *testing.T) {
 	}
 	for _, bad := range []string{"", ".[", "nosuch", "input", "inputs", "$x", "include \"x\"; .", "import \"x\" as x; .", "\x1b"} {
 		q, err := CompileJQ(bad)
-		if bad == "" { // which is "."
+		if bad == "" { // means "."
 			continue
 		}
 		if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") {
@@ -76,7 +76,7 @@ func TestJQ(t *testing.T) {
 	}
 }
 
-// An expression has bounds, since it may have no end.
+// TestJQIsBounded checks the limits for expressions that never end.
 func TestJQIsBounded(t *testing.T) {
 	for expression, want := range map[string]string{
 		"def f: f; f":     "no result within 100 ms",
@@ -98,7 +98,7 @@ func TestJQIsBounded(t *testing.T) {
 	}
 }
 
-// One expression serves rows that are made at the same time.
+// TestJQIsShared uses one expression for concurrent rows.
 func TestJQIsShared(t *testing.T) {
 	q, err := CompileJQ(`[.line, (.query | ascii_upcase)] | @csv`)
 	if err != nil {
@@ -151,7 +151,7 @@ func TestRaw(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", tt.name, b.String(), err, tt.want)
 		}
 	}
-	// All pages of a search, each on lines of its own.
+	// All pages of a search, on separate lines.
 	r := &client.Result{Raw: []byte("{1}"), Paging: &client.Paging{Pages: []client.Page{{Raw: []byte("{2}\n")}, {Raw: []byte("{3}")}}}}
 	var b bytes.Buffer
 	e, err := NewEncoder(FormatRaw, &b, Options{})

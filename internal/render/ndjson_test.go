@@ -33,7 +33,7 @@ func TestRowGolden(t *testing.T) {
 	golden(t, "rows.ndjson", out)
 }
 
-// members returns the names of an object's members in their order.
+// members returns the names of an object's members in order.
 func members(t *testing.T, row []byte) []string {
 	t.Helper()
 	dec := jsontext.NewDecoder(bytes.NewReader(row), jsontext.AllowInvalidUTF8(true)) // escapes may be half a surrogate pair
@@ -90,7 +90,8 @@ func TestRowOrder(t *testing.T) {
 	}
 }
 
-// The summary is written by hand for speed: it must say what its JSON tags say.
+// TestSummaryIsItsJSON checks that the hand-written encoding of a summary matches its
+// JSON tags.
 func TestSummaryIsItsJSON(t *testing.T) {
 	s := rdap.Summary{
 		Handle: "h", Name: "n", UnicodeName: "ü", Registrar: "r", RegistrarID: "1", Created: "c", Updated: "u", Expires: "e",
@@ -161,7 +162,7 @@ func TestRowOfHostileBodies(t *testing.T) {
 	}
 }
 
-// checkRow fails unless row is one line of valid JSON that acts on nothing.
+// checkRow fails unless row is one line of valid and safe JSON.
 func checkRow(t *testing.T, row []byte) {
 	t.Helper()
 	line, ok := bytes.CutSuffix(row, []byte("\n"))
@@ -224,7 +225,7 @@ func TestRowHidesKeys(t *testing.T) {
 	}
 }
 
-// fourKB is an answer of the size that registries send.
+// fourKB returns a response of typical size.
 func fourKB(b *testing.B) *client.Result {
 	r := fixtures(b)["domain-thin"]
 	var whole map[string]any
@@ -273,8 +274,8 @@ func BenchmarkTally(b *testing.B) {
 	}
 }
 
-// TestSharedResponse: a row that shares another line's response says so in every
-// format that tells where a response came from.
+// TestSharedResponse checks that every format that shows the source of a response
+// reports one that is shared with another line.
 func TestSharedResponse(t *testing.T) {
 	r := &client.Result{
 		Line: 7, Query: client.Query{Text: "a.example", Type: client.TypeDomain}, Verdict: client.NotFound,

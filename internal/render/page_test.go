@@ -2,8 +2,8 @@ package render
 
 import "testing"
 
-// Of several values, what goes on in the next line is told from the next value by
-// its indent; a single one needs none. Words that are too long stay whole.
+// TestRowsThatGoOn checks that continuation lines are indented if there are several
+// values, and that long words are not broken.
 func TestRowsThatGoOn(t *testing.T) {
 	const long = "one two three four five six"
 	for _, tt := range []struct {

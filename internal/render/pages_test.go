@@ -8,7 +8,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// paged0 is a search whose pages were read but for the last one.
+// paged0 returns a search with all pages but the last.
 func paged0() *client.Result {
 	page := func(names ...string) []byte {
 		var objects []string
@@ -47,7 +47,7 @@ func TestPagesInRows(t *testing.T) {
 		t.Error(line)
 	}
 
-	// No results are said as such, and lookups have nothing of it.
+	// A search without results shows 0; lookups show no count.
 	r := paged0()
 	r.Paging = &client.Paging{Complete: true}
 	if line := string(AppendRow(nil, r)); !strings.Contains(line, `"paging":{"results":0,"pages":1,"complete":true}`) || strings.Contains(line, "more_pages") {
@@ -59,7 +59,7 @@ func TestPagesInRows(t *testing.T) {
 	}
 }
 
-// TestPagesAsJSON: each page is a document, in a list or one after another.
+// TestPagesAsJSON checks that each page is a document, in an array or concatenated.
 func TestPagesAsJSON(t *testing.T) {
 	r := paged0()
 	r.Paging.Pages = r.Paging.Pages[:1]

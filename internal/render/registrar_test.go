@@ -27,7 +27,7 @@ const (
 			{"roles":["registrar"],"entities":[{"roles":["abuse"],"vcardArray":["vcard",[["email",{},"text","abuse@lighthouse.example"]]]}]}]}`
 )
 
-// referred is the result of a lookup that followed the registry's link.
+// referred returns a lookup that followed the registry's link.
 func referred() *client.Result {
 	q := client.Query{Text: "harbour.example", Type: client.TypeDomain, Name: "harbour.example"}
 	at := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)

@@ -87,8 +87,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// checkSafe fails when s could act on a terminal. It says what is dangerous in
-// its own words, so as not to trust what it checks.
+// checkSafe fails if s could act on a terminal. It has its own list of dangerous
+// characters, independent of the code under test.
 func checkSafe(t *testing.T, s string) {
 	t.Helper()
 	if !utf8.ValidString(s) {

@@ -8,7 +8,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// searchOf is a result of a search of that type.
+// searchOf returns the result of a search of that type.
 func searchOf(t *testing.T, typ client.Type, text, body string, p *client.Paging) *client.Result {
 	t.Helper()
 	q, err := client.ParseAs(typ, text)
@@ -18,7 +18,7 @@ func searchOf(t *testing.T, typ client.Type, text, body string, p *client.Paging
 	return &client.Result{Line: 1, Query: q, Verdict: client.Found, Status: 200, Raw: []byte(body), Time: noon, Paging: p}
 }
 
-// TestNumberOfResults: each format shows how many results a search has, also none.
+// TestNumberOfResults checks that each format shows the number of results, including 0.
 func TestNumberOfResults(t *testing.T) {
 	for _, tt := range []struct {
 		paging      client.Paging
@@ -55,7 +55,7 @@ func TestNumberOfResults(t *testing.T) {
 	}
 }
 
-// TestResultsWithClass: a text lists the results whatever class stands beside them.
+// TestResultsWithClass checks that text lists results beside any objectClassName.
 func TestResultsWithClass(t *testing.T) {
 	for _, tt := range []struct {
 		typ                  client.Type
@@ -76,8 +76,8 @@ func TestResultsWithClass(t *testing.T) {
 	}
 }
 
-// TestNotFoundWithoutRDAP: a row and the summary show that a response with status 404
-// was not RDAP, and the summary which servers sent no RDAP at all.
+// TestNotFoundWithoutRDAP checks that row and summary report a 404 response that is not
+// RDAP, and that the summary lists servers without any RDAP.
 func TestNotFoundWithoutRDAP(t *testing.T) {
 	var tally Tally
 	add := func(server string, v client.Verdict, code string, warnings ...client.Warning) *client.Result {

@@ -9,7 +9,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// Answers recorded from real servers go through every format.
+// TestRecordedAnswers formats responses recorded from servers in every format.
 func TestRecordedAnswers(t *testing.T) {
 	dir := os.Getenv("RDAPQ_SHARED")
 	if dir == "" {

@@ -56,7 +56,7 @@ func TestWriteSummary(t *testing.T) {
 	}
 }
 
-// TestFailuresAreBounded whatever servers there are and whatever they say.
+// TestFailuresAreBounded checks the memory for any number of servers and errors.
 func TestFailuresAreBounded(t *testing.T) {
 	var f Failures
 	for i := range 10 * maxFailures {
@@ -93,7 +93,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// Errors that differ only in the address of the server are one group.
+// TestFailuresWithoutAddress checks that errors which differ only in the server's
+// address form one group.
 func TestFailuresWithoutAddress(t *testing.T) {
 	var f Failures
 	for i := range 3 * maxFailures {

@@ -16,7 +16,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// stats are those of three lookups at one server and two bootstrap files.
+// stats has the statistics of three lookups at one server and two bootstrap files.
 var stats = pool.Stats{
 	Requests: 5, Connections: 2, Open: 2,
 	Handshakes: pool.Handshakes{Full: 2, Avoided: 3},
@@ -48,7 +48,7 @@ func threeLookups(t testing.TB) *Tally {
 
 func TestReport(t *testing.T) {
 	got := threeLookups(t).Report(stats, 1234*time.Millisecond)
-	// The buckets are a fiftieth apart.
+	// Buckets grow by 2%.
 	near := func(name string, got, want float64) {
 		if math.Abs(got-want) > want/50 {
 			t.Errorf("%s is %v, want about %v", name, got, want)
@@ -126,7 +126,7 @@ func TestTallyIsBounded(t *testing.T) {
 		tally.Add(&client.Result{Server: fmt.Sprintf("https://s%d.example/", i), Verdict: client.Found, Attempts: 1, Elapsed: time.Duration(i) * time.Hour})
 	}
 	if n := len(tally.servers); n > maxServers+1 {
-		t.Errorf("%d servers are kept apart, want at most %d", n, maxServers+1)
+		t.Errorf("%d servers are counted separately, want at most %d", n, maxServers+1)
 	}
 	if got := tally.servers[otherServers].lookups; got != 1000 {
 		t.Errorf("%d lookups at other servers, want 1000", got)
@@ -138,7 +138,8 @@ func TestTallyIsBounded(t *testing.T) {
 	}
 }
 
-// Servers that links led to are among those that were asked, but for no lookup.
+// TestFollowedRecords checks that servers of linked records count as servers, but not
+// as lookups.
 func TestFollowedRecords(t *testing.T) {
 	var tally Tally
 	registrar := &client.Result{Server: "https://rdap.registrar.example/", Attempts: 1, Verdict: client.Registered, Elapsed: 20 * time.Millisecond}
@@ -172,7 +173,7 @@ func TestReceipt(t *testing.T) {
 	}
 }
 
-// TestSavedLine: a receipt says why the time saved is not known, and that it is none.
+// TestSavedLine checks that a receipt reports savings of 0 and why savings are unknown.
 func TestSavedLine(t *testing.T) {
 	for want, change := range map[string]func(*Report){
 		"about 360 ms": func(*Report) {},
@@ -213,7 +214,8 @@ func TestReceiptOfABatch(t *testing.T) {
 	golden(t, "receipt-batch.txt", out.Bytes())
 }
 
-// On a narrow terminal a receipt is narrow, and of one lookup there are no shares.
+// TestNarrowReceipt checks the width on a narrow terminal, and that one lookup has no
+// percentiles.
 func TestNarrowReceipt(t *testing.T) {
 	r := threeLookups(t).Report(stats, 1234*time.Millisecond)
 	var out bytes.Buffer
@@ -221,7 +223,7 @@ func TestNarrowReceipt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
-		// What has neither a comma nor a dot in it stays whole.
+		// Parts without a comma or dot are not broken.
 		if n := columns(strings.TrimSuffix(line, "\n")); n > 50 && strings.ContainsAny(line[12:], ",·") {
 			t.Errorf("%d columns: %s", n, line)
 		}

@@ -83,7 +83,8 @@ func TestEventChoice(t *testing.T) {
 	}
 }
 
-// A date without a time is that day in every zone, and gets no time.
+// TestDateOnly checks that a date without a time is that day in every zone and gets no
+// time.
 func TestDateOnly(t *testing.T) {
 	day, dateOnly, ok := rdap.ParseDate("20240302")
 	if !dateOnly || !ok {
@@ -105,7 +106,8 @@ func TestDateOnly(t *testing.T) {
 	}
 }
 
-// A date that is not understood does not hide one that is.
+// TestEventNotUnderstood checks that an unrecognized date does not hide a recognized
+// one.
 func TestEventNotUnderstood(t *testing.T) {
 	for _, action := range []string{eventRegistration, eventExpiration} {
 		good, junk := rdap.Event{Action: action, Raw: "a", Time: noon}, rdap.Event{Action: action, Raw: "junk"}

@@ -17,7 +17,7 @@ func entity(roles string, members ...string) string {
 	return `{"roles":[` + roles + `],` + strings.Join(append(members, `"x":0`), ",") + `}`
 }
 
-// classText shows the members of an answer of each class, as if they were of it.
+// classText formats the members as a response of each class.
 func classText(t *testing.T, members string, o TextOptions) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -42,7 +42,8 @@ func wantLines(t *testing.T, class, got string, lines ...string) {
 	}
 }
 
-// Every abuse contact is shown, with all of its addresses and numbers.
+// TestAbuseContacts checks that every abuse contact is shown with all addresses and
+// numbers.
 func TestAbuseContacts(t *testing.T) {
 	one := entity(`"abuse"`, jcard(`["fn",{},"text","First"]`, `["email",{},"text","first@one.example"]`))
 	two := entity(`"Abuse"`, jcard(`["fn",{},"text","Second"]`, `["tel",{},"uri","tel:+1.5"]`, `["tel",{"type":"fax"},"uri","tel:+1.6"]`, `["email",{},"text","second@two.example"]`))
@@ -72,8 +73,8 @@ func TestAbuseContacts(t *testing.T) {
 	}
 }
 
-// Remarks of contacts are shown, long ones with -v, and what they say is withheld
-// stands in place of a handle.
+// TestContactRemarks checks that remarks are shown, long ones with -v, and that a
+// remark about withheld data replaces a handle.
 func TestContactRemarks(t *testing.T) {
 	const privacy = `{"title":"REDACTED FOR PRIVACY","description":["Some of the data in this object has been removed"]}`
 	long := strings.Repeat("word ", 50)
@@ -93,7 +94,8 @@ func TestContactRemarks(t *testing.T) {
 	}
 }
 
-// The registrar's own addresses and identifiers are shown beside its name.
+// TestRegistrarContact checks that the registrar's own addresses and identifiers are
+// shown.
 func TestRegistrarContact(t *testing.T) {
 	for members, lines := range map[string][]string{
 		`"handle":"R1","publicIds":[{"type":"IANA Registrar ID","identifier":"9999"},{"type":"Local","identifier":"L-1"}],` +
@@ -112,7 +114,8 @@ func TestRegistrarContact(t *testing.T) {
 	}
 }
 
-// The path of a redaction decides where it is shown, and not its name.
+// TestRedactionByPath checks that the path of a redaction, not its name, determines
+// where it is shown.
 func TestRedactionByPath(t *testing.T) {
 	entities := `"entities":[` + entity(`"registrant"`, jcard(`["fn",{},"text","Holder"]`)) + `,` + entity(`"technical"`, jcard(`["fn",{},"text","Tech"]`)) + `]`
 	for _, tt := range []struct{ name, path, lines string }{

@@ -9,7 +9,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// What a person is to see of answers in odd shapes.
+// TestTextOfShapes checks the text for responses in unusual shapes.
 func TestTextOfShapes(t *testing.T) {
 	tests := []struct {
 		file, typ, object string
@@ -90,7 +90,8 @@ func TestTextOfShapes(t *testing.T) {
 	}
 }
 
-// Each status of a domain stands with its meaning on one line of a terminal.
+// TestStatusesFit checks that each status of a domain fits on one line with its
+// meaning.
 func TestStatusesFit(t *testing.T) {
 	statuses := []string{"active", "server transfer prohibited"}
 	for s := range statusMeanings {

@@ -41,7 +41,7 @@ func TestTextColour(t *testing.T) {
 	}
 }
 
-// stripColour removes SGR sequences, and nothing else.
+// stripColour removes SGR sequences only.
 func stripColour(s string) string {
 	var b strings.Builder
 	for {
@@ -70,8 +70,7 @@ func TestTextNeverPromises(t *testing.T) {
 	}
 }
 
-// TestTextOfUnicodeNotFound: who wrote a name in its own script sees it beside
-// the A-labels that were asked for.
+// TestTextOfUnicodeNotFound checks that a Unicode query is shown beside its A-labels.
 func TestTextOfUnicodeNotFound(t *testing.T) {
 	for text, want := range map[string]string{"bücher.example": "\n\nUnicode       bücher.example\nResult ", "xn--bcher-kva.example": "\n\nResult "} {
 		q, err := client.Parse(text)
@@ -124,8 +123,8 @@ func TestTextSeparatesResults(t *testing.T) {
 	}
 }
 
-// An answer may list what it likes as often as it likes. The work has to grow
-// with its length and no faster: with these it would take hours.
+// TestTextOfLongAnswers checks that time grows linearly with the length of lists in a
+// response; quadratic algorithms would take hours.
 func TestTextOfLongAnswers(t *testing.T) {
 	testrun.SkipWithRaceDetector(t)
 	const n = 100_000
@@ -146,7 +145,7 @@ func TestTextOfLongAnswers(t *testing.T) {
 		for _, verbose := range []bool{false, true} {
 			got := AppendText(nil, r, TextOptions{Now: noon, Width: 80, Verbose: verbose})
 			if name == "entities" && !bytes.Contains(got, []byte("more contacts")) {
-				t.Errorf("nothing says that contacts are left out, verbose %v", verbose)
+				t.Errorf("text does not mention omitted contacts, verbose %v", verbose)
 			}
 			if len(got) > 4*len(raw) {
 				t.Errorf("%s: %d bytes of %d", name, len(got), len(raw))

@@ -37,7 +37,7 @@ var (
 	plainTCP = pool.Trace{ConnID: 4, Protocol: "http/1.1", Wait: 10 * ms, TCP: 10 * ms, FirstByte: 10 * ms, Total: 20 * ms}
 )
 
-// The names and their sense are curl's.
+// TestTraceOfARow checks that names and meanings are those of curl.
 func TestTraceOfARow(t *testing.T) {
 	redirected := traced(t, 1, keptConn)
 	redirected.FinalURL, redirected.Elapsed = "https://other.example/", 391*ms
@@ -68,7 +68,8 @@ func TestTraceOfARow(t *testing.T) {
 	}
 }
 
-// Rows have it only where it is asked for, those within rows too.
+// TestTraceIsAskedFor checks that rows, including nested ones, have a trace only on
+// request.
 func TestTraceIsAskedFor(t *testing.T) {
 	r := traced(t, 1, newConn)
 	r.Registrar = traced(t, 0, keptConn)
@@ -128,7 +129,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// A bar ends where its time says, on the scale of the longest.
+// TestWaterfall checks that bars end at their time, on the scale of the longest one.
 func TestWaterfall(t *testing.T) {
 	bars := []Bar{
 		{Label: "mode"},
@@ -146,8 +147,8 @@ func TestWaterfall(t *testing.T) {
 	}
 }
 
-// TestTimingAddsUp: what --verbose tells are parts of the total, none of them
-// inside another one.
+// TestTimingAddsUp checks that the timings of --verbose are disjoint parts of the
+// total.
 func TestTimingAddsUp(t *testing.T) {
 	for want, trace := range map[string]pool.Trace{
 		"queue 1.0 ms · DNS 5.0 ms · TCP 90 ms · TLS 91 ms · first byte 92 ms · transfer 3.0 ms · total 282 ms": newConn,
