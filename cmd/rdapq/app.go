@@ -36,7 +36,7 @@ type app struct {
 	target         *target       // what bench asks, once it has begun
 	many           bool          // more than one query
 	secrets        *secret.Set   // what nobody is to see, once the session has begun
-	toldUnkept     bool          // that nothing is kept of servers between runs
+	warnedUnsaved  bool          // that nothing is kept of servers between runs
 	grace          time.Duration // see refreshGrace, which it is if it is 0
 }
 
@@ -50,7 +50,7 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	if o.maxTime > 0 && o.file != "" {
-		a.interrupt.within(o.maxTime)
+		a.interrupt.stopAfter(o.maxTime)
 	} else if o.maxTime > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.maxTime, errMaxTime)
@@ -72,7 +72,7 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	}
 	defer a.finish(ctx, s)
 	a.session, a.many = s, len(args) != 1
-	a.tellUnsearched(args)
+	a.hintSearchFlags(args)
 	if o.batch.dryRun {
 		return a.plan(ctx, s, src)
 	}
@@ -96,7 +96,7 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 		r.recorder = measure.NewRecorder()
 	}
 	if out.past.Complete {
-		err = r.nothingLeft()
+		err = r.reportComplete()
 	} else {
 		err = r.batch(ctx)
 	}
@@ -113,7 +113,7 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 		a.warnUnmatched()
 	}
 	if err == nil && (r.traces != nil || o.stats) {
-		a.setApart()
+		a.separateStats()
 	}
 	if r.traces != nil && err == nil {
 		err = r.traces.Write(a.stderr, a.stderrWidth())
@@ -158,18 +158,18 @@ func (a *app) stderrWidth() int {
 	return width
 }
 
-// setApart puts a blank line between the answers and what is told of the run,
+// separateStats puts a blank line between the answers and what is told of the run,
 // where text and standard error are on a terminal.
-func (a *app) setApart() {
+func (a *app) separateStats() {
 	_, shown := terminal(a.stdout)
 	if shown && a.stderrWidth() > 0 && a.opts.output == "" && a.opts.outputFormat() == render.FormatText {
 		fmt.Fprintln(a.stderr)
 	}
 }
 
-// tell prints what a result says on standard error, and reports whether why there
+// printErrors prints what a result says on standard error, and reports whether why there
 // is no answer is told there, which --quiet may keep silent about.
-func (a *app) tell(r *client.Result) (told bool) {
+func (a *app) printErrors(r *client.Result) (told bool) {
 	// Of bytes alone nobody can tell that they are a refusal, or that there are none.
 	unseen := a.opts.view.raw != "" || !r.Verdict.Answered()
 	told = r.Err != nil && unseen && a.opts.file == ""
@@ -179,32 +179,32 @@ func (a *app) tell(r *client.Result) (told bool) {
 	if a.opts.verbose > 0 {
 		a.detail(r)
 	} else if a.opts.file == "" && a.opts.outputFormat() != render.FormatNDJSON {
-		a.tellUnlinked(r)
+		a.warnMissingLinks(r)
 	}
 	if f := a.opts.outputFormat(); r.Other != "" && a.opts.verbose == 0 && (f == render.FormatJSON || f == render.FormatRaw) {
-		a.tellWarning(r, "the response is about "+r.Other) // which these formats have no place for
+		a.printWarning(r, "the response is about "+r.Other) // which these formats have no place for
 	}
 	if told {
 		var about string
 		if query := r.Query.String(); a.many && !strings.Contains(r.Err.Message, query) {
 			about = query + ": "
 		}
-		say(a.stderr, about, r.Err)
+		printError(a.stderr, about, r.Err)
 	}
 	return told
 }
 
-// tellUnlinked says which links of --related an answer lacks, where no row has the
+// warnMissingLinks says which links of --related an answer lacks, where no row has the
 // warning: what is not shown was asked for.
-func (a *app) tellUnlinked(r *client.Result) {
+func (a *app) warnMissingLinks(r *client.Result) {
 	for _, w := range r.Warnings {
 		if w.Code == client.WarnNoLink {
-			a.tellWarning(r, w.Message)
+			a.printWarning(r, w.Message)
 		}
 	}
 }
 
-func (a *app) tellWarning(r *client.Result, warning string) {
+func (a *app) printWarning(r *client.Result, warning string) {
 	fmt.Fprintf(a.stderr, "rdapq: %s: warning: %s\n", render.Safe(render.ShownQuery(r.Query.Text)), render.Safe(warning))
 }
 
@@ -215,7 +215,7 @@ func (a *app) detail(r *client.Result) {
 		fmt.Fprintf(a.stderr, "rdapq: %s: sent as %s to %s (%s)\n", render.Safe(render.ShownQuery(r.Query.Text)), r.Query.Type, render.Safe(r.Server), found)
 	}
 	for _, w := range r.Warnings {
-		a.tellWarning(r, w.Message)
+		a.printWarning(r, w.Message)
 	}
 }
 
@@ -227,7 +227,7 @@ func (a *app) openReceipt() (*os.File, error) {
 	}
 	f, err := os.Create(a.opts.statsFile)
 	if err != nil {
-		return nil, cannotOpen("stats-file", "statistics", a.opts.statsFile, err)
+		return nil, openError("stats-file", "statistics", a.opts.statsFile, err)
 	}
 	return f, nil
 }
@@ -259,8 +259,8 @@ var hints = map[string]string{
 	client.CodeHTTPOnly:     "use --allow-http to query it anyway; the response can be tampered with in transit",
 }
 
-// flagsOf are the flags for what hints of the library are about.
-var flagsOf = map[client.HintCode]string{
+// flagsForHint are the flags for what hints of the library are about.
+var flagsForHint = map[client.HintCode]string{
 	client.HintTimeout:     "--timeout",
 	client.HintMaxWait:     "--max-wait",
 	client.HintJobs:        "--jobs",
@@ -270,13 +270,13 @@ var flagsOf = map[client.HintCode]string{
 	client.HintCertificate: "--ca",
 }
 
-// withFlags is an error whose hint names flags and files of the command.
-func withFlags(e *client.Error) *client.Error {
+// withFlagHint is an error whose hint names flags and files of the command.
+func withFlagHint(e *client.Error) *client.Error {
 	if e == nil {
 		return nil
 	}
 	c := *e
-	switch flags := flagsOf[e.HintCode]; {
+	switch flags := flagsForHint[e.HintCode]; {
 	case hints[e.Code] != "":
 		c.Hint = hints[e.Code]
 	case flags != "":
@@ -290,7 +290,7 @@ func withFlags(e *client.Error) *client.Error {
 
 // say prints what an error is about, if that needs saying, and the error as one
 // line, and its hint as another.
-func say(w io.Writer, about string, err error) {
+func printError(w io.Writer, about string, err error) {
 	hint := ""
 	var coded *codedError
 	var asked *client.Error
@@ -298,7 +298,7 @@ func say(w io.Writer, about string, err error) {
 	case errors.As(err, &coded):
 		hint = coded.hint
 	case errors.As(err, &asked):
-		hint = withFlags(asked).Hint
+		hint = withFlagHint(asked).Hint
 	}
 	fmt.Fprintf(w, "rdapq: %s%s\n", render.Safe(about), render.Safe(err.Error()))
 	if hint != "" {
@@ -306,9 +306,9 @@ func say(w io.Writer, about string, err error) {
 	}
 }
 
-// inOrder brings the results of arguments into the order of their lines,
+// sortByLine brings the results of arguments into the order of their lines,
 // which count from 1 without gaps.
-func inOrder(results iter.Seq[*client.Result]) iter.Seq[*client.Result] {
+func sortByLine(results iter.Seq[*client.Result]) iter.Seq[*client.Result] {
 	return func(yield func(*client.Result) bool) {
 		next := int64(1)
 		early := make(map[int64]*client.Result)

@@ -38,8 +38,8 @@ type batchOptions struct {
 	attempts int
 }
 
-// usualWait stands for a --max-wait that was not given.
-const usualWait = -1 * time.Nanosecond
+// defaultWait stands for a --max-wait that was not given.
+const defaultWait = -1 * time.Nanosecond
 
 var inputFormats = []string{"auto", string(input.Text), string(input.CSV), string(input.NDJSON)}
 
@@ -51,7 +51,7 @@ func (o *batchOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.registrable, "registrable", false, "look up the registrable domain of a host name: example.co.uk for www.example.co.uk")
 	f.BoolVar(&o.ordered, "ordered", false, "write results of --file in input order")
 	f.StringSliceVar(&o.fields, "fields", nil, "write these fields in ndjson, csv and table, in this order: `NAMES` such as line,verdict,expires,conn.protocol; --fields help lists them")
-	f.DurationVar(&o.maxWait, "max-wait", usualWait, "limit how long a query waits for a rate-limited server to `TIME` (30s; 10m with --file)")
+	f.DurationVar(&o.maxWait, "max-wait", defaultWait, "limit how long a query waits for a rate-limited server to `TIME` (30s; 10m with --file)")
 	f.Lookup("max-wait").DefValue = "" // the help says it
 	f.StringArrayVar(&o.rates, "rate", nil, "limit requests to a server: `HOST=N/TIME`, such as rdap.example=100/1m (repeatable)")
 	f.StringArrayVar(&o.groups, "group", nil, "let servers share one rate limit: `NAME=HOST,HOST`; --rate also accepts the name of a group (repeatable)")
@@ -76,7 +76,7 @@ func (o *batchOptions) check(file bool, format string) error {
 		return usagef(about("field", "input-format"), "use one or the other", "--field needs NDJSON input, and --input-format is %s", o.inputFormat)
 	case o.column != "" && o.field != "":
 		return usagef(about("column", "field"), "use --column for CSV, --field for NDJSON", "--column and --field cannot be used together")
-	case o.maxWait < 0 && o.maxWait != usualWait:
+	case o.maxWait < 0 && o.maxWait != defaultWait:
 		return usagef(about("max-wait"), "", "--max-wait must not be negative")
 	case o.attempts < 1:
 		return usagef(about("attempts"), "", "--attempts must be at least 1")
@@ -167,7 +167,7 @@ func (o *batchOptions) configure(c *client.Config, file bool) {
 	switch o.maxWait {
 	case 0:
 		c.MaxWait = -1 // which says that none waits
-	case usualWait:
+	case defaultWait:
 		// Several queries at a prompt are a batch as well, but one that somebody
 		// waits for.
 		if c.MaxWait = client.DefaultMaxWait; file {

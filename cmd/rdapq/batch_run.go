@@ -40,7 +40,7 @@ func (r *batchRun) batch(ctx context.Context) error {
 	file := a.opts.file != ""
 	p := new(progress)
 	if file {
-		a.interrupt.onFirst(func() {
+		a.interrupt.onStop(func() {
 			r.src.stopped.Store(true)
 			c.Drain()
 		})
@@ -49,7 +49,7 @@ func (r *batchRun) batch(ctx context.Context) error {
 			p.start(ctx, r.src)
 		}
 	} else {
-		results = inOrder(results)
+		results = sortByLine(results)
 	}
 	err := r.write(results, p)
 	p.stop()
@@ -57,7 +57,7 @@ func (r *batchRun) batch(ctx context.Context) error {
 	if err != nil {
 		_ = r.out.abandon() // the first error counts
 		if r.out.journal != nil && r.src.file != nil && !errors.Is(err, syscall.EPIPE) {
-			return r.resumeHint(err)
+			return r.withResumeHint(err)
 		}
 		return err
 	}
@@ -65,7 +65,7 @@ func (r *batchRun) batch(ctx context.Context) error {
 		return err
 	}
 	if early && file {
-		r.tellHowToGoOn()
+		r.printResumeCommand()
 	}
 	return nil
 }
@@ -74,12 +74,12 @@ func (r *batchRun) batch(ctx context.Context) error {
 func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 	a := r.app
 	for res := range results {
-		settle(res)
+		classifyInputError(res)
 		redact(a.secrets, res)
-		res.Err = a.opts.net.explain(res.Err)
+		res.Err = a.opts.net.withAddressHint(res.Err)
 		res = a.opts.referral.shown(res)
 		if r.out.text {
-			res.Err = withFlags(res.Err)
+			res.Err = withFlagHint(res.Err)
 		}
 		if r.wasCanceled(res) {
 			r.notAsked++
@@ -95,7 +95,7 @@ func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 			r.recorder.Add(res)
 		}
 		p.seen(res.Verdict)
-		if told := a.tell(res); told && r.out.text {
+		if told := a.printErrors(res); told && r.out.text {
 			continue
 		}
 		for row := range a.opts.search.rows(res) {
@@ -110,7 +110,7 @@ func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 // wasCanceled reports whether a line of a file has no result because a signal or
 // --max-time ended the run. It has no row, so that the next run asks it.
 func (r *batchRun) wasCanceled(res *client.Result) bool {
-	return r.app.opts.file != "" && gaveUp(res) && r.app.interrupt.early()
+	return r.app.opts.file != "" && wasAbandoned(res) && r.app.interrupt.early()
 }
 
 // showsProgress: not where the rows themselves show it.
@@ -120,8 +120,8 @@ func (r *batchRun) showsProgress() bool {
 	return !o.quiet && !o.batch.noProgress && (o.output != "" || !tty)
 }
 
-// nothingLeft ends a run whose output has a row for every line.
-func (r *batchRun) nothingLeft() error {
+// reportComplete ends a run whose output has a row for every line.
+func (r *batchRun) reportComplete() error {
 	for verdict := range r.out.past.Verdicts {
 		r.codes.add(client.Verdict(verdict))
 	}
@@ -132,8 +132,8 @@ func (r *batchRun) nothingLeft() error {
 	return r.out.close(false) // it is marked as complete
 }
 
-// tellHowToGoOn prints what a run that was ended by a signal leaves.
-func (r *batchRun) tellHowToGoOn() {
+// printResumeCommand prints what a run that was ended by a signal leaves.
+func (r *batchRun) printResumeCommand() {
 	a := r.app
 	hint := ""
 	switch {
@@ -148,16 +148,16 @@ func (r *batchRun) tellHowToGoOn() {
 		fmt.Fprintf(a.stderr, "rdapq: stopped after %s\nhint: %s\n", render.Plural(r.tally.Lookups(), "line"), hint)
 		return
 	}
-	fmt.Fprintf(a.stderr, "rdapq: stopped after %s; to resume:\n  %s\n", render.Plural(r.tally.Lookups(), "line"), render.Safe(a.resumeLine()))
+	fmt.Fprintf(a.stderr, "rdapq: stopped after %s; to resume:\n  %s\n", render.Plural(r.tally.Lookups(), "line"), render.Safe(a.resumeCommand()))
 }
 
-// resumeHint adds to an error how to go on when its cause is gone.
-func (r *batchRun) resumeHint(err error) error {
+// withResumeHint adds to an error how to go on when its cause is gone.
+func (r *batchRun) withResumeHint(err error) error {
 	coded, ok := errors.AsType[*codedError](err)
 	if !ok || coded.hint != "" {
 		return err
 	}
-	return &codedError{code: coded.code, flags: coded.flags, hint: "fix that, then resume with: " + r.app.resumeLine(), err: coded.err}
+	return &codedError{code: coded.code, flags: coded.flags, hint: "fix that, then resume with: " + r.app.resumeCommand(), err: coded.err}
 }
 
 // summary prints what a batch came to.

@@ -98,7 +98,7 @@ func (a *app) measure(ctx context.Context, args []string) error {
 		return err
 	}
 	if !o.demo && !o.quiet {
-		a.tellPoliteness(&c)
+		a.printPoliteness(&c)
 	}
 	r, err := measure.Run(ctx, c)
 	a.clearScreen()
@@ -147,8 +147,8 @@ func (o *benchOptions) size(ctx context.Context, c *measure.Config) error {
 	return nil
 }
 
-// tellPoliteness says beforehand what servers on the network will get.
-func (a *app) tellPoliteness(c *measure.Config) {
+// printPoliteness says beforehand what servers on the network will get.
+func (a *app) printPoliteness(c *measure.Config) {
 	what := fmt.Sprintf("%s per run, %s per mode", render.Plural(int64(c.Lookups), "lookup"), render.Plural(int64(c.Runs), "run"))
 	if a.bench.lookups == 0 && a.bench.runs == 0 {
 		what += fmt.Sprintf(" (limited to %d lookups per server; override with -n and --runs)", measure.PoliteLookups)

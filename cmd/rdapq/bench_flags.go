@@ -96,9 +96,9 @@ func (a *app) fromSettings(command []flagGroup) error {
 	return a.settings.read(all)
 }
 
-// networkPath says why a mode can't be measured with the demo registry, empty if
+// needsNetwork says why a mode can't be measured with the demo registry, empty if
 // it can.
-func networkPath(m measure.Mode) string {
+func needsNetwork(m measure.Mode) string {
 	if m.FastOpen {
 		return "TCP Fast Open needs a real network path; name a server with --server, or queries"
 	}

@@ -51,7 +51,7 @@ func (a *app) newTarget() (*target, error) {
 	if t.client.Credentials, err = a.credentials(); err != nil {
 		return nil, err
 	}
-	a.conceal(t.client.Credentials)
+	a.setSecrets(t.client.Credentials)
 	if o.insecure {
 		a.warn("certificates are not verified (--insecure)")
 	}
@@ -105,7 +105,7 @@ func (t *target) setup(m measure.Mode) (measure.Setup, error) {
 	s.Client.Resolver = t.resolver
 	why := unsupported(m)
 	if t.demo != nil && why == "" {
-		why = networkPath(m)
+		why = needsNetwork(m)
 	}
 	switch {
 	case why != "":

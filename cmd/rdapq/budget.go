@@ -10,7 +10,7 @@ import (
 // a batch that is gone on with does not ask more than one that was never
 // interrupted. It is nil where it can't be kept.
 func (a *app) openBudgets() *limit.File {
-	dir := a.stateFolder()
+	dir := a.makeStateDir()
 	if dir == "" {
 		return nil
 	}

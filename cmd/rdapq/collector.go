@@ -11,7 +11,7 @@ import (
 // which only what servers send can make, is collected more often, so that its
 // garbage does not take several times its room.
 const (
-	rarely      = 400 // percent, as GOGC has it; 100 is Go's default
+	gcPercent   = 400 // percent, as GOGC has it; 100 is Go's default
 	smallMemory = 26 << 20
 	largeMemory = 60 << 20
 	largeHeap   = 32 << 20
@@ -22,7 +22,7 @@ const (
 // is allocated during a collection counts as in use, which is much when a server
 // floods a connection on a busy machine, and the percentage applies to that at once.
 func paceCollector() {
-	debug.SetGCPercent(rarely)
+	debug.SetGCPercent(gcPercent)
 	limit := uint64(smallMemory)
 	debug.SetMemoryLimit(int64(limit))
 	heap := []metrics.Sample{

@@ -36,7 +36,7 @@ func (s *settings) fromConfig(f *pflag.FlagSet) error {
 	}
 	file, err := os.Open(name)
 	switch {
-	case isNowhere(err) && !given:
+	case isMissing(err) && !given:
 		return nil
 	case err != nil:
 		return usagef(nil, "", "cannot read the configuration: %w", err)
@@ -45,15 +45,15 @@ func (s *settings) fromConfig(f *pflag.FlagSet) error {
 	return s.readConfig(f, file, name)
 }
 
-// isNowhere reports whether there is no such file; where the home directory is no
+// isMissing reports whether there is no such file; where the home directory is no
 // folder, such as /dev/null, there is none either.
-func isNowhere(err error) bool {
+func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// withoutRemark cuts off what follows "#" at the start of a line or after white
+// stripComment cuts off what follows "#" at the start of a line or after white
 // space.
-func withoutRemark(line string) string {
+func stripComment(line string) string {
 	for i, c := range line {
 		if c == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
 			return line[:i]
@@ -70,7 +70,7 @@ func (s *settings) readConfig(f *pflag.FlagSet, r io.Reader, name string) error 
 	repeated := map[string][]string{}
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(withoutRemark(lines.Text()))
+		line := strings.TrimSpace(stripComment(lines.Text()))
 		if line == "" {
 			continue
 		}

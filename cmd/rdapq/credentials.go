@@ -41,7 +41,7 @@ func readCredentials() (map[string]*client.Credential, error) {
 	}
 	name := filepath.Join(dir, "rdapq", "credentials")
 	f, err := os.Open(name)
-	if isNowhere(err) {
+	if isMissing(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -2,8 +2,8 @@ package main
 
 import "github.com/rdapq/rdapq/client"
 
-// detailed are the codes of --exit-status; the first that applies counts.
-var detailed = []struct {
+// statusCodes are the codes of --exit-status; the first that applies counts.
+var statusCodes = []struct {
 	verdict client.Verdict
 	code    int
 }{
@@ -26,7 +26,7 @@ func (e *exitCodes) add(v client.Verdict) {
 }
 
 func (e *exitCodes) code(status bool) int {
-	for _, d := range detailed {
+	for _, d := range statusCodes {
 		switch {
 		case !e.seen[d.verdict]:
 		case status:

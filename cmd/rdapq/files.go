@@ -38,16 +38,16 @@ func (a *app) checkFiles() error {
 	}
 	for i, w := range wrote {
 		for _, r := range read {
-			if w.is(r) {
+			if w.sameAs(r) {
 				return usagef(about(w.flag, r.flag), "choose another file", "%s and %s are the same file", w.flag, r.flag)
 			}
 		}
 		for _, other := range wrote[:i] {
-			if w.is(other) {
+			if w.sameAs(other) {
 				return usagef(about(other.flag, w.flag), "choose another file", "%s and %s are the same file", other.flag, w.flag)
 			}
 		}
-		if o.output != "" && w.flag != "--output" && w.is(placeOf("", o.output+journal.SidecarSuffix)) {
+		if o.output != "" && w.flag != "--output" && w.sameAs(placeOf("", o.output+journal.SidecarSuffix)) {
 			return usagef(about("output"), "choose another file", "%s would overwrite the state of --output", w.flag)
 		}
 	}
@@ -94,16 +94,16 @@ func opened(flag string, stream any) []place {
 }
 
 // is reports whether two places are one regular file, or will be.
-func (p place) is(other place) bool {
+func (p place) sameAs(other place) bool {
 	if p.info == nil || other.info == nil {
 		return p.info == nil && other.info == nil && p.path == other.path
 	}
 	return p.info.Mode().IsRegular() && os.SameFile(p.info, other.info)
 }
 
-// cannotOpen is the error of a file that was to be written, by the name that the
+// openError is the error of a file that was to be written, by the name that the
 // user gave it, and says what to do.
-func cannotOpen(flag, what, name string, err error) error {
+func openError(flag, what, name string, err error) error {
 	// The file beside the journal is opened first; if it isn't there, whatever keeps
 	// it from being made keeps the journal from that, too.
 	path, ok := errors.AsType[*fs.PathError](err)

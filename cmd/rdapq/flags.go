@@ -121,7 +121,7 @@ func (o *options) groups() []flagGroup {
 			f.Lookup("per-host").DefValue = "" // the help states it
 			f.IntVar(&o.conns, "http1-connections", 0, "open at most `N` HTTP/1.1 connections to one server")
 			f.Lookup("http1-connections").DefValue = strconv.Itoa(pool.DefaultMaxConnsPerHost)
-			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "limit each request to `TIME`; without this flag or --registrar, requests to the registrar to "+promptReferral.String())
+			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "limit each request to `TIME`; without this flag or --registrar, requests to the registrar to "+promptReferralTimeout.String())
 			f.DurationVar(&o.maxTime, "max-time", 0, "end the run after `TIME`, including bootstrap and registrar; unanswered queries fail, unanswered lines of a file are left for the next run")
 			f.StringVar(&o.ca, "ca", "", "trust only the CA certificates in this PEM `FILE`")
 			f.BoolVarP(&o.insecure, "insecure", "k", false, "don't verify certificates")
@@ -148,7 +148,7 @@ func (o *options) check(args []string) error {
 		{"--color", o.color, colors},
 		{"--type", o.typ, append([]string{""}, types...)},
 	} {
-		if err := one(c.flag, c.value, c.allowed); err != nil {
+		if err := checkOneOf(c.flag, c.value, c.allowed); err != nil {
 			return err
 		}
 	}
@@ -200,7 +200,7 @@ func (o *options) check(args []string) error {
 }
 
 // one reports a value that is none of those that a flag takes.
-func one(flag, value string, allowed []string) error {
+func checkOneOf(flag, value string, allowed []string) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
@@ -232,7 +232,7 @@ func newCommand(a *app) *cobra.Command {
 			if a.opts.conns == 0 && cmd.Flags().Changed("http1-connections") {
 				a.opts.conns = -1 // which check refuses
 			}
-			a.opts.referral.patient = cmd.Flags().Changed("timeout")
+			a.opts.referral.timeoutSet = cmd.Flags().Changed("timeout")
 			a.flags = cmd.Flags()
 			if slices.Equal(a.opts.batch.fields, []string{"help"}) {
 				return listFields(a.stdout)

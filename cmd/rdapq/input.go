@@ -18,13 +18,13 @@ import (
 
 // A source is where queries come from.
 type source struct {
-	like    client.Input  // what all queries have in common
-	args    []string      // the queries, if there is no file
-	name    string        // of the file, "-" for standard input; empty without one
-	file    *os.File      // nil if it is no regular file, which can't be read twice
-	reader  *input.Reader // nil without a file
-	options input.Options
-	dedupe  *seen // nil: not asked for
+	template client.Input  // what all queries have in common
+	args     []string      // the queries, if there is no file
+	name     string        // of the file, "-" for standard input; empty without one
+	file     *os.File      // nil if it is no regular file, which can't be read twice
+	reader   *input.Reader // nil without a file
+	options  input.Options
+	dedupe   *seenQueries // nil: not asked for
 
 	stopped atomic.Bool // no more queries are to be read
 	read    atomic.Int64
@@ -40,7 +40,7 @@ func (a *app) openSource(ctx context.Context, args []string) (*source, error) {
 	if alias, ok := typeAliases[o.typ]; ok {
 		as = alias
 	}
-	s := &source{like: client.Input{Type: as, Server: o.server}, args: args, close: func() error { return nil }}
+	s := &source{template: client.Input{Type: as, Server: o.server}, args: args, close: func() error { return nil }}
 	if o.file == "" {
 		if as == client.TypeHelp && len(args) == 0 {
 			s.args = []string{""}
@@ -58,7 +58,7 @@ func (a *app) openSource(ctx context.Context, args []string) (*source, error) {
 		}
 	}
 	if o.batch.dedupe {
-		s.dedupe = newSeen()
+		s.dedupe = newSeenQueries()
 		s.dedupe.domains = o.batch.registrable
 	}
 	s.options = input.Options{Format: input.Format(o.batch.inputFormat), Name: o.file, Column: o.batch.column, Field: o.batch.field}
@@ -132,7 +132,7 @@ func (s *source) fingerprint(ctx context.Context, wanted bool) (*journal.Input, 
 		return nil, nil
 	}
 	// By offsets, which leaves alone where the reader is.
-	in, err := journal.Fingerprint(s.name, &interruptible{ctx, io.NewSectionReader(s.file, 0, 1<<62)})
+	in, err := journal.Fingerprint(s.name, &ctxReader{ctx, io.NewSectionReader(s.file, 0, 1<<62)})
 	if err != nil {
 		return nil, noRunf(about("file"), "", "cannot read the input: %w", err)
 	}
@@ -144,20 +144,20 @@ func (s *source) count(ctx context.Context) int64 {
 	if s.file == nil {
 		return 0
 	}
-	n, err := input.Count(ctx, &interruptible{ctx, io.NewSectionReader(s.file, 0, 1<<62)}, s.options)
+	n, err := input.Count(ctx, &ctxReader{ctx, io.NewSectionReader(s.file, 0, 1<<62)}, s.options)
 	if err != nil {
 		return 0
 	}
 	return n
 }
 
-// An interruptible reader ends with its context.
-type interruptible struct {
+// An ctxReader reader ends with its context.
+type ctxReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (r *interruptible) Read(p []byte) (int, error) {
+func (r *ctxReader) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -176,7 +176,7 @@ func (s *source) queries(begin func(line int64) (ask bool, err error)) iter.Seq2
 				return
 			}
 			s.read.Add(1)
-			in := s.like
+			in := s.template
 			in.Line, in.Text, in.Extra = rec.Line, rec.Text, rec.Extra
 			if err == nil && s.dedupe != nil && !s.dedupe.add(in) {
 				s.dropped.Add(1)
@@ -196,7 +196,7 @@ func (s *source) queries(begin func(line int64) (ask bool, err error)) iter.Seq2
 // arguments yields the queries of the command line.
 func (s *source) arguments(yield func(client.Input, error) bool) {
 	for i, text := range s.args {
-		in := s.like
+		in := s.template
 		in.Line, in.Text = int64(i)+1, text
 		if !yield(in, nil) {
 			return
@@ -204,9 +204,9 @@ func (s *source) arguments(yield func(client.Input, error) bool) {
 	}
 }
 
-// settle gives the result of a record that could not be read its verdict: what
+// classifyInputError gives the result of a record that could not be read its verdict: what
 // is wrong is the input, and reading went on.
-func settle(r *client.Result) {
+func classifyInputError(r *client.Result) {
 	if r.Err == nil {
 		return
 	}

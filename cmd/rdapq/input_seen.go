@@ -8,18 +8,20 @@ import (
 
 // A seen remembers what was asked, by a hash of 64 bits each: among ten million
 // queries, the chance that two are taken for the same is one in 360,000.
-type seen struct {
+type seenQueries struct {
 	seed    maphash.Seed
 	domains bool     // of host names, the registrable domain is asked for
 	slots   []uint64 // open addressing; 0: free
 	n       int
 }
 
-func newSeen() *seen { return &seen{seed: maphash.MakeSeed(), slots: make([]uint64, 1<<10)} }
+func newSeenQueries() *seenQueries {
+	return &seenQueries{seed: maphash.MakeSeed(), slots: make([]uint64, 1<<10)}
+}
 
 // add reports whether the query was not there before. What is no query never
 // was: its row says what is wrong with it.
-func (s *seen) add(in client.Input) bool {
+func (s *seenQueries) add(in client.Input) bool {
 	q, err := client.ParseAs(in.Type, in.Text)
 	if err != nil {
 		return true
@@ -34,7 +36,7 @@ func (s *seen) add(in client.Input) bool {
 	return s.put(h)
 }
 
-func (s *seen) put(h uint64) bool {
+func (s *seenQueries) put(h uint64) bool {
 	mask := uint64(len(s.slots) - 1)
 	for i := h & mask; ; i = (i + 1) & mask {
 		switch s.slots[i] {
@@ -48,7 +50,7 @@ func (s *seen) put(h uint64) bool {
 	}
 }
 
-func (s *seen) grow() {
+func (s *seenQueries) grow() {
 	old := s.slots
 	s.slots, s.n = make([]uint64, 2*len(old)), 0
 	for _, h := range old {

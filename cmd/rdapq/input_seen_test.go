@@ -8,7 +8,7 @@ import (
 )
 
 func TestSeen(t *testing.T) {
-	s := newSeen()
+	s := newSeenQueries()
 	for round := range 2 {
 		for i := range 100_000 {
 			if got := s.add(client.Input{Text: fmt.Sprintf("name%d.example", i)}); got != (round == 0) {

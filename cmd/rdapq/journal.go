@@ -21,7 +21,7 @@ func (a *app) openJournal(out *output, format string, in *journal.Input) error {
 	flags, secretFlags := a.rowFlags()
 	j, err := journal.Open(journal.Options{
 		Path: o.output, Format: journal.Format(format), Header: []byte(out.encoder.Header()),
-		Input: in, Flags: flags, SecretFlags: secretFlags, Retry: retried,
+		Input: in, Flags: flags, SecretFlags: secretFlags, Retry: retryVerdict,
 		Ordered: o.batch.ordered, Force: o.batch.force, Fsync: o.batch.fsync,
 	})
 	if err != nil {
@@ -40,7 +40,7 @@ func (a *app) openJournal(out *output, format string, in *journal.Input) error {
 
 // retried tells which rows are dropped when a run goes on, and their lines asked
 // again: what came of them may pass.
-func retried(verdict string) bool {
+func retryVerdict(verdict string) bool {
 	return verdict == string(client.Failed) || verdict == string(client.RateLimited)
 }
 
@@ -59,13 +59,13 @@ func (a *app) journalError(err error) error {
 	case errors.Is(err, journal.ErrLocked):
 		return noRunf(about("output"), "wait for it to finish, or choose another file", "cannot write %s: %w", name, err)
 	}
-	return cannotOpen("output", "output", name, err)
+	return openError("output", "output", name, err)
 }
 
-// sameRows are flags that rows don't depend on, by how they are asked for and
+// rowNeutralFlags are flags that rows don't depend on, by how they are asked for and
 // told of; a run may go on with others. Those that reach servers are neither: a
 // server is the same however it is reached. What is not listed counts.
-var sameRows = []string{
+var rowNeutralFlags = []string{
 	"file", "output", "format", // compared by themselves
 	"offline", "color", "stats", "stats-file", "report", "quiet", "verbose", "exit-status",
 	"time",
@@ -80,7 +80,7 @@ func (a *app) rowFlags() (flags, secret []string) {
 	var network pflag.FlagSet
 	new(networkOptions).register(&network)
 	a.flags.VisitAll(func(f *pflag.Flag) {
-		if f.Value.String() == f.DefValue || slices.Contains(sameRows, f.Name) || network.Lookup(f.Name) != nil {
+		if f.Value.String() == f.DefValue || slices.Contains(rowNeutralFlags, f.Name) || network.Lookup(f.Name) != nil {
 			return
 		}
 		text := "--" + f.Name + "=" + f.Value.String()
@@ -95,9 +95,9 @@ func (a *app) rowFlags() (flags, secret []string) {
 	return flags, secret
 }
 
-// resumeLine is the command that goes on, for a shell: the one that was given,
+// resumeCommand is the command that goes on, for a shell: the one that was given,
 // without the --force that would throw away what there is.
-func (a *app) resumeLine() string {
+func (a *app) resumeCommand() string {
 	line := withoutForce(a.line)
 	if a.opts.batch.force && len(line) == len(a.line) { // a variable or the configuration says so
 		line = slices.Insert(line, 1, "--force=false")

@@ -41,7 +41,7 @@ func TestResumeLine(t *testing.T) {
 	} {
 		a := app{line: test.line}
 		a.opts.batch.force = true
-		if got := a.resumeLine(); runtime.GOOS != "windows" && got != test.want {
+		if got := a.resumeCommand(); runtime.GOOS != "windows" && got != test.want {
 			t.Errorf("%q: %s, want %s", test.line, got, test.want)
 		}
 	}
@@ -53,7 +53,7 @@ func TestRowFlags(t *testing.T) {
 	var a app
 	cmd := newCommand(&a)
 	a.flags = cmd.Flags()
-	for _, name := range sameRows {
+	for _, name := range rowNeutralFlags {
 		if name != "help" && name != "version" && a.flags.Lookup(name) == nil {
 			t.Errorf("there is no flag %s", name)
 		}

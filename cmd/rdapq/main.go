@@ -54,7 +54,7 @@ func run(a *app, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case errors.Is(err, syscall.EPIPE):
 		return a.exit
 	}
-	say(a.stderr, "", a.settings.attribute(err))
+	printError(a.stderr, "", a.settings.attribute(err))
 	var coded *codedError
 	if errors.As(err, &coded) {
 		return coded.code

@@ -136,9 +136,9 @@ func TestForcedEnd(t *testing.T) {
 	}{
 		"signal at the prompt":   {func(i *interrupt) { i.arrived(syscall.SIGHUP) }, false, 129, forceGrace},
 		"signal in a batch":      {func(i *interrupt) { i.arrived(os.Interrupt) }, true, 130, drainGrace + forceGrace},
-		"--max-time with a file": {func(i *interrupt) { i.within(time.Minute) }, true, exitSomeFail, time.Minute + maxTimeGrace + forceGrace},
+		"--max-time with a file": {func(i *interrupt) { i.stopAfter(time.Minute) }, true, exitSomeFail, time.Minute + maxTimeGrace + forceGrace},
 		"--max-time, then a signal": {func(i *interrupt) {
-			i.within(time.Minute)
+			i.stopAfter(time.Minute)
 			time.Sleep(time.Minute + time.Second)
 			i.arrived(syscall.SIGTERM)
 		}, true, 143, time.Minute + maxTimeGrace + forceGrace},
@@ -149,7 +149,7 @@ func TestForcedEnd(t *testing.T) {
 				codes := make(chan int, 1)
 				i := &interrupt{cancel: cancel, exit: func(code int) { codes <- code }}
 				if begin.drain {
-					i.onFirst(func() {})
+					i.onStop(func() {})
 				}
 				start := time.Now()
 				begin.do(i)

@@ -131,7 +131,7 @@ func (o *networkOptions) apply(c *pool.Config) error {
 }
 
 // explain says with an error that a flag may be why a server has no address.
-func (o *networkOptions) explain(e *client.Error) *client.Error {
+func (o *networkOptions) withAddressHint(e *client.Error) *client.Error {
 	flag, only := "", "IPv4"
 	switch {
 	case o.ipv4:

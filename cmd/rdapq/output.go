@@ -70,7 +70,7 @@ func (a *app) openOutput(format string, src *source, in *journal.Input) (*output
 		Types:        src.types(),
 		Trace:        o.trace,
 		InputColumns: src.columns(),
-		Failed:       a.jqFailed,
+		Failed:       a.printJQError,
 	}
 	o.view.apply(&look, tty)
 	var err error
@@ -101,8 +101,8 @@ func (s *source) columns() []string {
 // types are those of the queries, as far as they are known before the queries are read.
 func (s *source) types() []client.Type {
 	switch {
-	case s.like.Type != "":
-		return []client.Type{s.like.Type}
+	case s.template.Type != "":
+		return []client.Type{s.template.Type}
 	case s.reader != nil:
 		return nil
 	}
@@ -128,12 +128,12 @@ func (a *app) createOutput(name string) (*os.File, error) {
 			return nil, usagef(about("output"), hint, "%s exists and is not empty", name)
 		}
 		if err := journal.Discard(name); err != nil {
-			return nil, cannotOpen("output", "output", name, err)
+			return nil, openError("output", "output", name, err)
 		}
 	}
 	f, err := os.Create(name)
 	if err != nil {
-		return nil, cannotOpen("output", "output", name, err)
+		return nil, openError("output", "output", name, err)
 	}
 	return f, nil
 }

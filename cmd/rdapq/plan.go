@@ -210,6 +210,6 @@ func planMessage(e *client.Error) string {
 		return ""
 	}
 	r := client.Result{Err: e}
-	settle(&r)
+	classifyInputError(&r)
 	return r.Err.Message
 }

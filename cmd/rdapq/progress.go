@@ -67,7 +67,7 @@ func (p *progress) start(ctx context.Context, src *source) {
 			case <-ctx.Done():
 				return
 			case now := <-tick.C:
-				p.tell(now, src)
+				p.show(now, src)
 			}
 		}
 	}()
@@ -91,11 +91,11 @@ func (p *progress) stop() {
 	p.screen.clear()
 }
 
-func (p *progress) tell(now time.Time, src *source) {
+func (p *progress) show(now time.Time, src *source) {
 	s := p.state(now)
 	s.total = max(s.total-src.dropped.Load(), 0)
 	s.progress = p.client.Progress()
-	p.note(now, s.progress.Servers)
+	p.record(now, s.progress.Servers)
 	s.left = p.timeLeft(now, &s)
 	if !p.screen.terminal() {
 		fmt.Fprintf(p.screen, "rdapq: %s\n", s.line())
@@ -105,8 +105,8 @@ func (p *progress) tell(now time.Time, src *source) {
 	p.screen.draw(s.frame(width, height))
 }
 
-// A standing is what there is to show.
-type standing struct {
+// A progressState is what there is to show.
+type progressState struct {
 	now         time.Time
 	done, total int64 // of the input, with what an earlier run did
 	failed      int64
@@ -115,8 +115,8 @@ type standing struct {
 	progress    client.Progress
 }
 
-func (p *progress) state(now time.Time) standing {
-	s := standing{now: now, done: p.done.Load(), total: p.total.Load(), failed: p.failed.Load()}
+func (p *progress) state(now time.Time) progressState {
+	s := progressState{now: now, done: p.done.Load(), total: p.total.Load(), failed: p.failed.Load()}
 	p.marks = append(p.marks, mark{now, s.done})
 	old := slices.IndexFunc(p.marks, func(m mark) bool { return now.Sub(m.at) <= rateSpan })
 	p.marks = p.marks[max(min(old, len(p.marks)-2), 0):]
@@ -129,7 +129,7 @@ func (p *progress) state(now time.Time) standing {
 }
 
 // line tells the state in one line.
-func (s *standing) line() string {
+func (s *progressState) line() string {
 	var b strings.Builder
 	b.WriteString(render.Grouped(s.done))
 	if s.total > 0 {
@@ -157,7 +157,7 @@ const maxShownServers = 10
 
 // frame tells the state in lines for a terminal of that size: the whole, and
 // the servers with most to do.
-func (s *standing) frame(width, height int) []string {
+func (s *progressState) frame(width, height int) []string {
 	lines := []string{s.line()}
 	servers := slices.DeleteFunc(slices.Clone(s.progress.Servers), func(p client.ServerProgress) bool {
 		return p.Queued == 0 && p.InFlight == 0
@@ -187,7 +187,7 @@ func (s *standing) frame(width, height int) []string {
 }
 
 // server tells what one server is at.
-func (s *standing) server(p client.ServerProgress) string {
+func (s *progressState) server(p client.ServerProgress) string {
 	var parts []string
 	switch wait := p.ParkedUntil.Sub(s.now).Round(time.Second); {
 	case p.Dead:

@@ -30,7 +30,7 @@ type pace struct {
 }
 
 // note keeps how far the hosts are.
-func (p *progress) note(now time.Time, servers []client.ServerProgress) {
+func (p *progress) record(now time.Time, servers []client.ServerProgress) {
 	if n := len(p.paces); n > 0 && now.Sub(p.paces[n-1].at) < paceInterval {
 		return
 	}
@@ -62,7 +62,7 @@ func (p *progress) since(now time.Time, span time.Duration) *pace {
 }
 
 // timeLeft estimates how long the lines that were not done take; 0: not known.
-func (p *progress) timeLeft(now time.Time, s *standing) time.Duration {
+func (p *progress) timeLeft(now time.Time, s *progressState) time.Duration {
 	servers := s.progress.Servers
 	var lines, done, inFlight int64
 	for _, h := range servers {

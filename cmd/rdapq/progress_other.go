@@ -4,6 +4,6 @@ package main
 
 import "os"
 
-// obeysEscapes reports whether a terminal knows the escape sequences that draw
+// supportsEscapes reports whether a terminal knows the escape sequences that draw
 // over lines.
-func obeysEscapes(*os.File) bool { return true }
+func supportsEscapes(*os.File) bool { return true }

@@ -23,8 +23,8 @@ type screen struct {
 	secrets *secret.Set // what is not to be printed
 }
 
-// conceal replaces the secrets in what is written from now on.
-func (s *screen) conceal(secrets *secret.Set) {
+// setSecrets replaces the secrets in what is written from now on.
+func (s *screen) setSecrets(secrets *secret.Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.secrets = secrets
@@ -33,7 +33,7 @@ func (s *screen) conceal(secrets *secret.Set) {
 // newScreen returns a screen on w.
 func newScreen(w io.Writer) *screen {
 	s := &screen{w: w}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && obeysEscapes(f) {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && supportsEscapes(f) {
 		s.file = f
 	}
 	return s

@@ -14,7 +14,7 @@ import (
 
 func TestProgressFrame(t *testing.T) {
 	now := time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
-	s := standing{
+	s := progressState{
 		now: now, done: 1234, total: 5000, failed: 3, rate: 312.4, left: 12 * time.Second,
 		progress: client.Progress{Servers: []client.ServerProgress{
 			{Server: "idle.example", Done: 7},
@@ -98,7 +98,7 @@ func TestTimeLeft(t *testing.T) {
 		var left time.Duration
 		for at := range seconds + 1 {
 			now := start.Add(time.Duration(at) * time.Second)
-			s := standing{now: now, total: total}
+			s := progressState{now: now, total: total}
 			s.progress.Read = read
 			for _, h := range hosts {
 				one := h.ServerProgress
@@ -107,7 +107,7 @@ func TestTimeLeft(t *testing.T) {
 				one.Queued = max(one.Lines-one.Done-one.InFlight, 0)
 				s.progress.Servers = append(s.progress.Servers, one)
 			}
-			p.note(now, s.progress.Servers)
+			p.record(now, s.progress.Servers)
 			left = p.timeLeft(now, &s)
 		}
 		if len(p.paces) > int(paceSpan/paceInterval)+2 {

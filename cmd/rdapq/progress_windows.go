@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// obeysEscapes reports whether a terminal knows the escape sequences that draw
+// supportsEscapes reports whether a terminal knows the escape sequences that draw
 // over lines. Consoles have to be told to.
-func obeysEscapes(f *os.File) bool {
+func supportsEscapes(f *os.File) bool {
 	var mode uint32
 	h := windows.Handle(f.Fd())
 	if windows.GetConsoleMode(h, &mode) != nil {

@@ -22,7 +22,7 @@ type referralOptions struct {
 	cache         bool
 	noCache       bool
 
-	patient bool // --timeout was given: it holds for registrars as well
+	timeoutSet bool // --timeout was given: it holds for registrars as well
 }
 
 func (o *referralOptions) register(f *pflag.FlagSet) {
@@ -62,10 +62,10 @@ func (o *referralOptions) check() error {
 	return nil
 }
 
-// promptReferral is how long somebody at a prompt waits for a registrar, while
+// promptReferralTimeout is how long somebody at a prompt waits for a registrar, while
 // the registry's record is there and can't be shown yet. Most answer within a
 // second. Who asks for the registrar, or gives a time, waits as long as for others.
-const promptReferral = 4 * time.Second
+const promptReferralTimeout = 4 * time.Second
 
 // configure sets what a client has from these flags. What is not shown is not
 // asked for: the registrar's answer is in text and in rows of JSON, and elsewhere
@@ -78,8 +78,8 @@ func (o *referralOptions) configure(c *client.Config, file bool, format string, 
 	for _, r := range o.related {
 		c.Related = append(c.Related, client.Relation(r))
 	}
-	if !file && !o.patient && !o.registrar && !o.registrarOnly {
-		c.ReferralTimeout = promptReferral
+	if !file && !o.timeoutSet && !o.registrar && !o.registrarOnly {
+		c.ReferralTimeout = promptReferralTimeout
 	}
 	switch {
 	case o.cache:
@@ -164,11 +164,11 @@ func (o *referralOptions) shown(r *client.Result) *client.Result {
 	return &c
 }
 
-// gaveUp reports whether a lookup was given up before all that it was to ask had
+// wasAbandoned reports whether a lookup was given up before all that it was to ask had
 // been asked.
-func gaveUp(r *client.Result) bool {
+func wasAbandoned(r *client.Result) bool {
 	for ; r != nil; r = r.Registrar {
-		if r.Err != nil && r.Err.Code == client.CodeCanceled || slices.ContainsFunc(r.Related, gaveUp) {
+		if r.Err != nil && r.Err.Code == client.CodeCanceled || slices.ContainsFunc(r.Related, wasAbandoned) {
 			return true
 		}
 	}

@@ -23,7 +23,7 @@ func TestGaveUp(t *testing.T) {
 		"second one canceled":     {&client.Result{Registrar: &client.Result{Registrar: canceled}}, true},
 		"related object canceled": {&client.Result{Related: []*client.Result{refused, canceled}}, true},
 	} {
-		if got := gaveUp(tt.r); got != tt.want {
+		if got := wasAbandoned(tt.r); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -15,7 +15,7 @@ func (a *app) openReport() (*os.File, error) {
 	}
 	f, err := os.Create(a.opts.report)
 	if err != nil {
-		return nil, cannotOpen("report", "report", a.opts.report, err)
+		return nil, openError("report", "report", a.opts.report, err)
 	}
 	return f, nil
 }

@@ -65,9 +65,9 @@ func (o *searchOptions) rows(r *client.Result) iter.Seq[*client.Result] {
 // searchFlags are those that only searches heed.
 var searchFlags = []string{"max-results", "sort", "count", "field-set", "unannounced", "expand"}
 
-// tellUnsearched says which flags of the command line do nothing, since none of the
+// hintSearchFlags says which flags of the command line do nothing, since none of the
 // arguments is a search.
-func (a *app) tellUnsearched(args []string) {
+func (a *app) hintSearchFlags(args []string) {
 	given := slices.DeleteFunc(slices.Clone(searchFlags), func(name string) bool {
 		return !a.flags.Changed(name) || slices.ContainsFunc(a.settings, func(s setting) bool { return s.flag.Name == name })
 	})

@@ -32,11 +32,11 @@ func (a *app) knownSecrets(credentials map[string]*client.Credential) *secret.Se
 	return secret.NewSet(append(list, os.Getenv(certPassword)))
 }
 
-// conceal keeps the secrets of this run out of all that it prints from now on.
-func (a *app) conceal(credentials map[string]*client.Credential) {
+// setSecrets keeps the secrets of this run out of all that it prints from now on.
+func (a *app) setSecrets(credentials map[string]*client.Credential) {
 	a.secrets = a.knownSecrets(credentials)
 	if s, ok := a.stderr.(*screen); ok {
-		s.conceal(a.secrets)
+		s.setSecrets(a.secrets)
 	}
 }
 

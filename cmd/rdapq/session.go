@@ -62,7 +62,7 @@ func (a *app) newSession() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.conceal(secrets)
+	a.setSecrets(secrets)
 	if o.insecure {
 		a.warn("certificates are not verified (--insecure)")
 	}
@@ -92,7 +92,7 @@ func (a *app) newSession() (*session, error) {
 			config.Transport, config.Resolver = s.pool, s.resolver
 			config.Credentials = secrets
 			if config.Logger == nil {
-				config.Logger = slog.New(warnings{a.warn})
+				config.Logger = slog.New(warningHandler{a.warn})
 			}
 			config.Languages, _ = rdap.ParseLanguages(o.view.lang) // check has found them right
 			o.batch.configure(&config, o.file != "")
@@ -220,7 +220,7 @@ func (a *app) configureBootstrap(boot *bootstrap.Config) error {
 	if err != nil {
 		what := "IANA's files are not saved between runs"
 		if _, err := stateDir(); err != nil {
-			what, a.toldUnkept = "nothing is saved between runs", true
+			what, a.warnedUnsaved = "nothing is saved between runs", true
 		}
 		a.warn("no home directory: " + what)
 		return nil

@@ -25,7 +25,7 @@ var errMaxTime = errors.New("the time of --max-time is over")
 
 // An interrupt ends a run early: at SIGHUP, SIGINT, SIGTERM, or after --max-time.
 // The first of these cancels the context at once, or lets the run finish the
-// lookups in flight if it has registered with onFirst; a second signal kills the
+// lookups in flight if it has registered with onStop; a second signal kills the
 // process as usual. SIGINT and SIGHUP that were ignored when the process began
 // stay ignored: a shell keeps a Ctrl-C from background jobs that way, and nohup a
 // hangup.
@@ -46,7 +46,7 @@ func watchSignals(parent context.Context) (ctx context.Context, i *interrupt, st
 	i = &interrupt{cancel: cancel, exit: os.Exit}
 	ch := make(chan os.Signal, 1)
 	watched := make(chan struct{})
-	signal.Notify(ch, heeded()...)
+	signal.Notify(ch, watchedSignals()...)
 	go func() {
 		select {
 		case sig := <-ch:
@@ -67,7 +67,7 @@ func watchSignals(parent context.Context) (ctx context.Context, i *interrupt, st
 	}
 }
 
-func heeded() []os.Signal {
+func watchedSignals() []os.Signal {
 	signals := []os.Signal{syscall.SIGTERM}
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
 		if !signal.Ignored(sig) {
@@ -85,7 +85,7 @@ func (i *interrupt) arrived(sig os.Signal) {
 }
 
 // within ends the run after d, as a signal does.
-func (i *interrupt) within(d time.Duration) {
+func (i *interrupt) stopAfter(d time.Duration) {
 	time.AfterFunc(d, func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
@@ -108,9 +108,9 @@ func (i *interrupt) begin(grace time.Duration, cause error) {
 	}
 }
 
-// onFirst has drain called when the run is to end early, in place of the end of
+// onStop has drain called when the run is to end early, in place of the end of
 // the context, or at once if that has come.
-func (i *interrupt) onFirst(drain func()) {
+func (i *interrupt) onStop(drain func()) {
 	if i == nil { // nobody watches
 		return
 	}

@@ -19,9 +19,9 @@ func stateDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "rdapq"), nil
 }
 
-// stateFolder makes that folder. It is empty where there can be none, which is
+// makeStateDir makes that folder. It is empty where there can be none, which is
 // told once.
-func (a *app) stateFolder() string {
+func (a *app) makeStateDir() string {
 	dir, err := stateDir()
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
@@ -29,8 +29,8 @@ func (a *app) stateFolder() string {
 	if err == nil {
 		return dir
 	}
-	if !a.toldUnkept {
-		a.toldUnkept = true
+	if !a.warnedUnsaved {
+		a.warnedUnsaved = true
 		a.warn("server state is not saved between runs: " + err.Error())
 	}
 	return ""
@@ -49,7 +49,7 @@ func (a *app) openState(c *pool.Config) state {
 	if a.opts.net.noReuse {
 		return s
 	}
-	dir := a.stateFolder()
+	dir := a.makeStateDir()
 	if dir == "" {
 		return s
 	}

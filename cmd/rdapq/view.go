@@ -58,7 +58,7 @@ func (o *options) checkView() error {
 	case v.jq != "" && o.format != "" && o.format != render.FormatNDJSON:
 		return usagef(about("jq", "format"), "drop --format", "--jq and --format %s cannot be used together", o.format)
 	}
-	if err := one("--time", v.time, times); err != nil {
+	if err := checkOneOf("--time", v.time, times); err != nil {
 		return err
 	}
 	if _, err := rdap.ParseLanguages(v.lang); err != nil {
@@ -89,9 +89,9 @@ func (o *viewOptions) apply(r *render.Options, tty bool) {
 	}
 }
 
-// jqFailed tells that --jq came to nothing on a row. The other rows are not
+// printJQError tells that --jq came to nothing on a row. The other rows are not
 // concerned; the exit code says that there was one.
-func (a *app) jqFailed(r *client.Result, err error) {
+func (a *app) printJQError(r *client.Result, err error) {
 	a.exit = exitSomeFail
 	if a.opts.quiet {
 		return
@@ -101,5 +101,5 @@ func (a *app) jqFailed(r *client.Result, err error) {
 		about = fmt.Sprintf("line %d, %s", r.Line, about)
 	}
 	// gojq puts the value into some messages, which may be the whole row.
-	say(a.stderr, "", fmt.Errorf("--jq: %s: %s", about, render.Shorten(render.Safe(err.Error()), maxJQMessage)))
+	printError(a.stderr, "", fmt.Errorf("--jq: %s: %s", about, render.Shorten(render.Safe(err.Error()), maxJQMessage)))
 }

@@ -8,13 +8,15 @@ import (
 
 // warnings is a log handler that prints warnings of the library as those of the
 // command, and nothing else.
-type warnings struct{ warn func(string) }
+type warningHandler struct{ warn func(string) }
 
-func (w warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
-func (w warnings) WithAttrs([]slog.Attr) slog.Handler               { return w }
-func (w warnings) WithGroup(string) slog.Handler                    { return w }
+func (w warningHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn
+}
+func (w warningHandler) WithAttrs([]slog.Attr) slog.Handler { return w }
+func (w warningHandler) WithGroup(string) slog.Handler      { return w }
 
-func (w warnings) Handle(_ context.Context, r slog.Record) error {
+func (w warningHandler) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
 	b.WriteString(r.Message)
 	r.Attrs(func(a slog.Attr) bool {
