@@ -7,7 +7,6 @@ import (
 
 // Bounds of an [adaptive] limit.
 const (
-	maxAdaptive = 64 // at once at one server, unless the caller says so
 	slackMin    = 50 * time.Millisecond
 	gentleFloor = 4 // slow answers alone do not take the limit below
 

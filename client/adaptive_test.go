@@ -94,15 +94,3 @@ func TestAdaptiveLuck(t *testing.T) {
 		t.Errorf("limit %d", a.limit())
 	}
 }
-
-func TestAdaptivePerHost(t *testing.T) {
-	hs := newHosts(Config{PerHost: 3}.withDefaults())
-	if hs.start != 3 || hs.most != 3 {
-		t.Errorf("a caller's 3: from %d to %d", hs.start, hs.most)
-	}
-	for jobs, most := range map[int]int{4: 8, 32: 32, 1000: 64} {
-		if hs = newHosts(Config{Jobs: jobs}.withDefaults()); hs.start != DefaultPerHost || hs.most != most {
-			t.Errorf("%d jobs: from %d to %d", jobs, hs.start, hs.most)
-		}
-	}
-}

@@ -102,7 +102,7 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 			<-b.queueEnded
 		}
 		b.c.tallies.remove(b)
-		if err := errors.Join(b.queue.spill.close(), b.c.hosts.flush()); err != nil {
+		if err := errors.Join(b.queue.spill.close(), b.c.flushLimits()); err != nil {
 			b.c.cfg.Logger.Warn("after a batch", "error", err)
 		}
 	}()
@@ -189,7 +189,7 @@ func newBatch(ctx context.Context, c *Client) *batch {
 	}
 	b.queue = newQueue(queueConfig{
 		maxWorkers: c.cfg.Jobs, window: windowFor(c.cfg.Jobs), maxWait: c.cfg.maxWait(true),
-		hosts: c.hosts, memory: b.memory, capacity: c.capacityReporter(),
+		hosts: c.hosts, memory: b.memory, capacity: c.capacity(),
 		spawn: func() { b.workers.Go(b.work) },
 		log:   c.cfg.Logger.Warn, maxQueued: c.cfg.MaxQueued, maxSpill: c.cfg.MaxSpill,
 	})

@@ -60,11 +60,11 @@ type queueConfig struct {
 	deadline   time.Time // of the batch; zero: none
 	hosts      *hosts
 	memory     *bodies
-	capacity   capacityReporter                  // nil: the transport does not say what it carries
-	spawn      func()                            // starts a worker
-	log        func(message string, args ...any) // prints a warning; may be nil
-	maxQueued  int64                             // bound of waiting
-	maxSpill   int64                             // bound of onDisk
+	capacity   func(origin string, demand int) int // nil: the transport does not say what it carries
+	spawn      func()                              // starts a worker
+	log        func(message string, args ...any)   // prints a warning; may be nil
+	maxQueued  int64                               // bound of waiting
+	maxSpill   int64                               // bound of onDisk
 }
 
 const (

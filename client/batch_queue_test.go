@@ -21,7 +21,7 @@ type testQueue struct {
 
 func newTestQueue(cfg Config) *testQueue {
 	cfg = cfg.withDefaults()
-	q := &testQueue{seed: maphash.MakeSeed(), hold: make(chan struct{}), hosts: newHosts(cfg)}
+	q := &testQueue{seed: maphash.MakeSeed(), hold: make(chan struct{}), hosts: newHosts(cfg.gate())}
 	q.queue = newQueue(queueConfig{
 		maxWorkers: cfg.Jobs, window: windowFor(cfg.Jobs), maxWait: cfg.maxWait(true), maxQueued: cfg.MaxQueued, maxSpill: cfg.MaxSpill,
 		hosts: q.hosts, memory: newBodies(cfg.MaxMemory),

@@ -80,15 +80,7 @@ func (q *queue) timeLeft(l *hostQueue) float64 {
 		each = assumedRequestTime
 	}
 	each /= float64(max(l.limit, 1))
-	return float64(l.waiting()) * max(each, l.host.spacing().Seconds())
-}
-
-// spacing is the time between two requests that the limit of the host allows, if
-// there is one.
-func (h *host) spacing() time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.known().Interval()
+	return float64(l.waiting()) * max(each, l.host.currentRate().Interval().Seconds())
 }
 
 // parkedHeap is a heap of parked lanes.

@@ -82,7 +82,7 @@ func (b *batch) handle(it *item, k ticket) itemOutcome {
 			return outcomeRequeue
 		}
 	case givenUpDead:
-		e := it.host.deadError()
+		e := deadError(it.host)
 		if it.server+1 < len(it.servers.URLs) {
 			it.server++
 			it.redirect = nil
@@ -92,7 +92,7 @@ func (b *batch) handle(it *item, k ticket) itemOutcome {
 		}
 		b.c.refuse(&it.task, e)
 	case givenUpLimit:
-		b.c.refuse(&it.task, it.host.limitError(time.Now(), k.at))
+		b.c.refuse(&it.task, limitError(it.host, time.Now(), k.at))
 	case givenUpEnd:
 		b.c.abandon(b.ctx, &it.task)
 	}
@@ -143,7 +143,7 @@ func (b *batch) finish(it *item) {
 	r := it.result
 	twins := b.queue.takeDuplicates(it)
 	if it.readFor != nil {
-		it.readFor.lines.add(int64(1+len(twins)), r.Verdict)
+		countLines(it.readFor, int64(1+len(twins)), r.Verdict)
 	}
 	for _, t := range twins {
 		twin := t.resultOf(r)

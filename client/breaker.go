@@ -1,9 +1,6 @@
 package client
 
-import (
-	"strconv"
-	"time"
-)
+import "time"
 
 // Settings of a [breaker].
 const (
@@ -34,7 +31,7 @@ type breaker struct {
 	walls    int       // refusals without RDAP in a row
 	first    time.Time // when the first of them was sent
 	since    time.Time // when it failed
-	cause    *Error
+	cause    error
 	open     bool
 	blocked  bool // by refusals without RDAP
 	sure     bool // a probe has failed as well
@@ -100,7 +97,7 @@ func (b *breaker) useful(sent time.Time, probe bool) {
 
 // failed notes a failure. It reports whether it is not an isolated one, and
 // whether it opened the breaker.
-func (b *breaker) failed(sent, now time.Time, probe bool, cause *Error) (repeated, opened bool) {
+func (b *breaker) failed(sent, now time.Time, probe bool, cause error) (repeated, opened bool) {
 	if b.failures++; b.failures == 1 {
 		b.first, b.since = sent, now
 	}
@@ -113,7 +110,7 @@ func (b *breaker) failed(sent, now time.Time, probe bool, cause *Error) (repeate
 }
 
 // wall notes a refusal that is not RDAP, and reports whether it opened the breaker.
-func (b *breaker) wall(sent, now time.Time, probe bool, cause *Error) (opened bool) {
+func (b *breaker) wall(sent, now time.Time, probe bool, cause error) (opened bool) {
 	if b.walls++; b.walls == 1 && b.failures == 0 {
 		b.first, b.since = sent, now
 	}
@@ -140,24 +137,4 @@ func (b *breaker) note(now time.Time, probe, enough bool) (opened bool) {
 		return true
 	}
 	return false
-}
-
-// refusal is the error of an input that is given up without a request.
-func (b *breaker) refusal(server string) *Error {
-	e := &Error{
-		Code: CodeTransport, Server: server, Hint: "try again when the server is back",
-		Message: "not sent: " + visible(server) + " failed " + strconv.Itoa(b.failures) + " times in a row",
-	}
-	if b.blocked {
-		e.Code, e.Hint = CodeRateLimited, "try again later: the server may block this address"
-		e.Message = "not sent: " + visible(server) + " refused " + strconv.Itoa(b.walls) + " requests in a row without RDAP"
-	}
-	if b.cause != nil {
-		e.Err = b.cause.Err
-		if !b.blocked {
-			e.Code = b.cause.Code
-		}
-		e.Message += ", the last with: " + b.cause.Message
-	}
-	return e
 }

@@ -2,14 +2,13 @@ package client
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 )
 
 func TestBreaker(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	refused := &Error{Code: CodeRefused, Message: "it refused the connection", Err: errors.New("refused")}
+	refused := errors.New("it refused the connection")
 	var b breaker
 	want := func(step string, g grant, wait time.Duration) {
 		t.Helper()
@@ -72,10 +71,8 @@ func TestBreaker(t *testing.T) {
 		want("others meanwhile", givenUpDead, 0)
 		fail(true)
 	}
-	e := b.refusal("rdap.example")
-	if e.Code != CodeRefused || !strings.HasPrefix(e.Message, "not sent: rdap.example failed ") ||
-		!strings.Contains(e.Message, "refused the connection") || !errors.Is(e, refused.Err) {
-		t.Errorf("%+v", e)
+	if !errors.Is(b.cause, refused) {
+		t.Errorf("the cause is %v", b.cause)
 	}
 	now = now.Add(probeMost)
 	b.useful(now, b.sent())
@@ -107,9 +104,9 @@ func TestBreakerPatience(t *testing.T) {
 		}
 		fail := func(now time.Time, probe bool) {
 			if tt.walls {
-				b.wall(now, now, probe, &Error{Code: CodeForbidden})
+				b.wall(now, now, probe, errors.New("forbidden"))
 			} else {
-				b.failed(now, now, probe, &Error{Code: CodeTimeout})
+				b.failed(now, now, probe, errors.New("timeout"))
 			}
 		}
 		n := breakAfter

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,13 +11,15 @@ import (
 // A host is what the Client knows of one server, or one group of hosts: whether
 // it may be asked now, and how often. All lookups share it.
 type host struct {
+	faulty atomic.Int64 // for the caller: the connection that failed last; 0: none
+	lines  lineCount    // for the caller: inputs of batches, which end before a host does
+
 	id    int64 // of this host and no other of its Client
 	name  string
 	store limit.Store
 
 	adaptive adaptive                 // its limit may be read without mu
 	origins  atomic.Pointer[[]string] // see addOrigin
-	faulty   atomic.Int64             // connection that failed last; see blame
 	read     atomic.Bool              // an answer has been read for what it says about limits
 	news     atomic.Bool              // there are announcements
 
@@ -56,12 +57,11 @@ type host struct {
 	held          int // lines of batches that it has, under the lock of hosts
 	asking        int // requests under way
 	done, failed  int64
-	refusals      int64      // requests refused as too many
-	holds         HoldReason // why it was held back last
-	announced     [4]bool    // reasons that were announced
-	announcements []Hold     // to be announced when the lock is free
+	refusals      int64       // requests refused as too many
+	holds         reason      // why it was held back last
+	announced     [4]bool     // reasons that were announced
+	announcements []holdEvent // to be announced when the lock is free
 	turns         turns
-	lines         lineCount
 }
 
 // A trial finds out whether a refusal is isolated. Until a request that was sent
@@ -402,7 +402,7 @@ func (h *host) fail(s sample) {
 		h.adaptive.overloaded(s.ticket.at, s.now)
 	}
 	if opened {
-		h.hold(HoldOutage, s, h.breaker.probeAt)
+		h.hold(reasonOutage, s, h.breaker.probeAt)
 	}
 }
 
@@ -412,7 +412,7 @@ func (h *host) wall(s sample) (tooMany bool) {
 	alive := h.breaker.alive
 	if !alive || s.ticket.probe {
 		if h.breaker.wall(s.ticket.at, s.now, s.ticket.probe, s.cause) {
-			h.hold(HoldBlocked, s, h.breaker.probeAt)
+			h.hold(reasonBlocked, s, h.breaker.probeAt)
 		}
 	}
 	if alive {
@@ -429,16 +429,6 @@ func (h *host) extend(until, paused time.Time) {
 	}
 }
 
-// jitter is exponential back-off with full jitter: a random time up to base
-// doubled with each repetition, so that those who failed together do not come
-// back together.
-func jitter(base, most time.Duration, repetition int) time.Duration {
-	for ; repetition > 1 && base < most; repetition-- {
-		base *= 2
-	}
-	return rand.N(min(base, most)) + time.Millisecond
-}
-
 // known is the limit that is kept to; zero: none.
 func (h *host) known() limit.Rate {
 	if h.quota != nil {
@@ -447,40 +437,89 @@ func (h *host) known() limit.Rate {
 	return h.rate
 }
 
-// progress returns where the host stands.
-func (h *host) progress(now time.Time) ServerProgress {
+// A reason is why a host gets no requests for a while, or fewer.
+type reason int
+
+const (
+	reasonNone    reason = iota
+	reasonLimit          // it refuses requests as too many
+	reasonOutage         // it fails, refuses connections or is silent
+	reasonBlocked        // it refuses every request, and not in RDAP
+)
+
+// A holdEvent is the first time that a host is held back for a reason.
+type holdEvent struct {
+	reason reason
+	status int        // of the response that led to it; 0: there was none
+	until  time.Time  // no request is sent before
+	rate   limit.Rate // the limit that applies from now on; zero: none
+}
+
+// hold notes why the host is held back.
+func (h *host) hold(why reason, s sample, until time.Time) {
+	h.holds = why
+	if h.announced[why] {
+		return
+	}
+	h.announced[why] = true
+	h.news.Store(true)
+	h.announcements = append(h.announcements, holdEvent{reason: why, status: s.status, until: until, rate: h.known()})
+}
+
+// newHolds returns the events since the last call.
+func (h *host) newHolds() []holdEvent {
+	if !h.news.Swap(false) {
+		return nil
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := ServerProgress{Server: h.name, InFlight: int64(h.asking), Limit: h.adaptive.limit(), Requests: h.done, Dead: h.breaker.open, Rate: h.known(), Refused: h.refusals, Held: h.holds}
-	h.lines.report(&p)
+	list := h.announcements
+	h.announcements = nil
+	return list
+}
+
+// A lineCount counts the inputs of batches for one host: lines, not requests.
+type lineCount struct{ read, done, failed atomic.Int64 }
+
+// A hostStatus is the state of a host at one time.
+type hostStatus struct {
+	inFlight int           // requests
+	limit    int           // of inFlight
+	requests int64         // that have ended
+	refused  int64         // of them, those refused as too many
+	rate     limit.Rate    // that applies; zero: none is known
+	until    time.Time     // no request is sent before; zero: no pause
+	held     reason        // why it was held back last
+	latency  time.Duration // average time to a response; 0: unknown
+
+	dead     bool  // it is in an outage, or refuses every request
+	blocked  bool  // it refuses every request, and not in RDAP
+	failures int   // in a row
+	walls    int   // refusals in a row that are not RDAP
+	cause    error // of the last failure
+}
+
+// status returns the state of the host.
+func (h *host) status(now time.Time) hostStatus {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := hostStatus{
+		inFlight: h.asking, limit: h.adaptive.limit(), requests: h.done, refused: h.refusals,
+		rate: h.known(), held: h.holds, latency: h.took,
+		dead: h.breaker.open, blocked: h.breaker.blocked, failures: h.breaker.failures, walls: h.breaker.walls, cause: h.breaker.cause,
+	}
 	if h.until.After(now) {
-		p.ParkedUntil = h.until
+		s.until = h.until
 	}
-	return p
+	if h.adaptive.samples >= tookSamples {
+		s.latency = h.adaptive.recent
+	}
+	return s
 }
 
-// limitError is the error of a request that would have to wait until at.
-func (h *host) limitError(now, at time.Time) *Error {
+// currentRate returns the limit that applies; zero: none is known.
+func (h *host) currentRate() limit.Rate {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	e := &Error{Code: CodeRateLimited, RetryAfter: at.Sub(now)}
-	why := " asked to be left alone"
-	if r := h.known(); !now.Before(h.until) && !r.IsZero() {
-		why = " is asked at most " + r.String()
-	}
-	e.Message = "not asked: " + visible(h.name) + why + ", and the next request may be made " + back(now, at)
-	e.Hint, e.HintCode = "come back "+back(now, at)+", or allow a longer wait", HintMaxWait
-	return e
-}
-
-// back says when, for people.
-func back(now, at time.Time) string {
-	return "in " + shortSpan(at.Sub(now).Round(time.Second)) + " (" + at.UTC().Format("2006-01-02 15:04:05 MST") + ")"
-}
-
-// deadError is the error of an input that is given up because the server is dead.
-func (h *host) deadError() *Error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.breaker.refusal(h.name)
+	return h.known()
 }

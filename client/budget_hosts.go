@@ -1,7 +1,6 @@
 package client
 
 import (
-	"errors"
 	"maps"
 	"net"
 	"net/url"
@@ -39,28 +38,33 @@ const (
 	maxNewHosts  = 1024
 )
 
-func newHosts(cfg Config) *hosts {
+// A gateConfig configures hosts.
+type gateConfig struct {
+	start, max int                   // of the requests in flight at a host: at first, and at most
+	groups     map[string]string     // host to the name of its group
+	rates      map[string]limit.Rate // of hosts and groups; they replace limit.Builtin and learned limits
+	store      limit.Store           // nil: one in memory
+}
+
+func newHosts(cfg gateConfig) *hosts {
 	hs := &hosts{
 		groups: make(map[string]string), rates: make(map[string]limit.Rate),
-		store: cfg.Budgets, byName: make(map[string]*host), sweep: maxNewHosts,
+		start: cfg.start, most: cfg.max,
+		store: cfg.store, byName: make(map[string]*host), sweep: maxNewHosts,
 	}
-	hs.start, hs.most = DefaultPerHost, min(maxAdaptive, max(cfg.Jobs, DefaultPerHost))
-	if cfg.PerHost > 0 {
-		hs.start, hs.most = cfg.PerHost, cfg.PerHost
-	}
-	for name, group := range cfg.Groups {
+	for name, group := range cfg.groups {
 		hs.groups[hostKey(name)] = group
 	}
 	for name, r := range limit.Builtin() {
 		hs.rates[name] = r
 	}
-	for name, r := range cfg.Rates {
+	for name, r := range cfg.rates {
 		hs.rates[hostKey(name)] = r
 	}
 	// A group for which nothing is said keeps to the strictest of its hosts.
 	for name, group := range hs.groups {
 		r, ok := hs.rates[name]
-		if _, said := cfg.Rates[group]; !ok || said || r.IsZero() {
+		if _, said := cfg.rates[group]; !ok || said || r.IsZero() {
 			continue
 		}
 		if old, ok := hs.rates[group]; !ok || r.Interval() > old.Interval() {
@@ -201,31 +205,18 @@ func (h *host) idle(now time.Time, isNew bool) bool {
 
 // flush tells the store what it has not been told.
 func (hs *hosts) flush() error {
-	hs.mu.Lock()
-	all := slices.Collect(maps.Values(hs.byName))
-	hs.mu.Unlock()
-	for _, h := range all {
+	for _, h := range hs.all() {
 		h.mu.Lock()
 		h.tell()
 		h.tellTook(time.Now())
 		h.mu.Unlock()
 	}
-	if err := hs.store.Flush(); err != nil {
-		return errors.Join(errors.New("the budgets are not kept"), err)
-	}
-	return nil
+	return hs.store.Flush()
 }
 
-// progress returns where all servers stand that were asked, by name.
-func (hs *hosts) progress() []ServerProgress {
+// all returns the hosts, sorted by name.
+func (hs *hosts) all() []*host {
 	hs.mu.Lock()
-	all := slices.Collect(maps.Values(hs.byName))
-	hs.mu.Unlock()
-	now := time.Now()
-	list := make([]ServerProgress, 0, len(all))
-	for _, h := range all {
-		list = append(list, h.progress(now))
-	}
-	slices.SortFunc(list, func(a, b ServerProgress) int { return strings.Compare(a.Server, b.Server) })
-	return list
+	defer hs.mu.Unlock()
+	return slices.SortedFunc(maps.Values(hs.byName), func(a, b *host) int { return strings.Compare(a.name, b.name) })
 }

@@ -226,7 +226,7 @@ func (h *host) isolated(s sample) {
 		h.limit(&quota{n: n, span: span, even: true, testAt: s.now.Add(testHold * span)}, s.now)
 		h.quota.confirmed = true
 		h.keep(s.now)
-		h.hold(HoldLimit, s, s.now)
+		h.hold(reasonLimit, s, s.now)
 	}
 }
 
@@ -312,7 +312,7 @@ func (h *host) refused(s sample) {
 		h.discover(first, s, wait)
 	}
 	h.pause(s.now, pause)
-	h.hold(HoldLimit, s, h.until)
+	h.hold(reasonLimit, s, h.until)
 }
 
 // An undo is what a host was like before refusals were taken for those of a quota.

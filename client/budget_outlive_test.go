@@ -23,7 +23,7 @@ func TestBudgetsOutlive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "budgets.json")
 	for run := range 2 {
 		f := openLimits(t, path)
-		h := testHost(Config{Budgets: f, Rates: map[string]limit.Rate{"rdap.example": {N: 10, Per: time.Hour}}})
+		h := testHost(gateConfig{store: f, rates: map[string]limit.Rate{"rdap.example": {N: 10, Per: time.Hour}}})
 		for i := range 6 {
 			k := h.take(time.Now(), inBatch)
 			if want := run*6+i < 10; (k.grant == granted) != want {
@@ -39,7 +39,7 @@ func TestBudgetsOutlive(t *testing.T) {
 	}
 	// A pause is kept as well.
 	f := openLimits(t, path)
-	h := testHost(Config{Budgets: f})
+	h := testHost(gateConfig{store: f})
 	for range 2 { // one alone would be isolated
 		k := h.take(time.Now(), inBatch)
 		h.observe(sample{effect: throttled, ticket: k, now: time.Now(), retryAfter: time.Hour})
@@ -47,7 +47,7 @@ func TestBudgetsOutlive(t *testing.T) {
 	if err := h.flushTo(f); err != nil {
 		t.Fatal(err)
 	}
-	h = testHost(Config{Budgets: openLimits(t, path)})
+	h = testHost(gateConfig{store: openLimits(t, path)})
 	if k := h.take(time.Now(), inBatch); k.grant != givenUpLimit {
 		t.Errorf("after a pause was asked for: %+v", k)
 	}

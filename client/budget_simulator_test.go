@@ -260,7 +260,7 @@ func TestQuotas(t *testing.T) {
 		{name: "30 per second, pages, sliding", silent: true, rule: slidingWindow(30, time.Second, silent), n: 30, per: time.Second, latency: 50 * ms, lines: 3000, later: 60, effect: walled},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			h := testHost(Config{Jobs: 512})
+			h := testHost(gateConfig{max: 64})
 			s := &simulation{h: h, rule: tt.rule, latency: tt.latency, lines: tt.lines, effect: tt.effect}
 			s.run(t)
 			full := time.Duration(float64(tt.lines) / float64(tt.n) * float64(tt.per))
@@ -292,7 +292,7 @@ func TestQuotas(t *testing.T) {
 func TestQuotaOfMinute(t *testing.T) {
 	for _, wait := range []func(time.Duration) time.Duration{ceil, constant(time.Minute)} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &simulation{h: testHost(Config{}), rule: fixedWindow(60, time.Minute, false, wait), latency: 50 * time.Millisecond, lines: 75}
+			s := &simulation{h: testHost(gateConfig{}), rule: fixedWindow(60, time.Minute, false, wait), latency: 50 * time.Millisecond, lines: 75}
 			s.run(t)
 			if s.took > 72*time.Second || len(s.refused) > 10 {
 				t.Errorf("%v, %d refused", s.took, len(s.refused))
@@ -317,7 +317,7 @@ func TestQuotaPenalty(t *testing.T) {
 			store := limit.NewMemory()
 			r := penalty(fixedWindow(20, 2*time.Second, false, silent), 15*time.Second, tt.wait)
 			for run := range 2 {
-				h := testHost(Config{Budgets: store})
+				h := testHost(gateConfig{store: store})
 				s := &simulation{h: h, rule: r, latency: 50 * time.Millisecond, lines: 1000, setup: 500 * time.Millisecond}
 				s.run(t)
 				h.tell()
@@ -348,7 +348,7 @@ func TestQuotaPenaltyLate(t *testing.T) {
 			last = at
 			return r(at)
 		}
-		h := testHost(Config{})
+		h := testHost(gateConfig{})
 		s := &simulation{h: h, rule: late, latency: 50 * time.Millisecond, lines: 1000}
 		s.run(t)
 		if s.took > 145*time.Second || h.quota.n != 20 || h.quota.span > 2200*time.Millisecond {
@@ -379,7 +379,7 @@ func TestQuotaStored(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := limit.NewMemory()
 			for run := range 2 {
-				h := testHost(Config{Budgets: store})
+				h := testHost(gateConfig{store: store})
 				s := &simulation{h: h, rule: tt.rule, latency: 50 * time.Millisecond, lines: tt.lines}
 				s.run(t)
 				h.tell()
@@ -401,7 +401,7 @@ func TestIsolatedRefusals(t *testing.T) {
 				store := limit.NewMemory()
 				random := rand.New(rand.NewPCG(seed, 4))
 				chance := func(time.Time) (bool, time.Duration) { return random.Float64() >= share, time.Second }
-				h := testHost(Config{Jobs: 512, Budgets: store})
+				h := testHost(gateConfig{max: 64, store: store})
 				s := &simulation{h: h, rule: chance, latency: 50 * time.Millisecond, jitter: 20 * time.Millisecond, lines: 20_000, seed: seed}
 				s.run(t)
 				took[share] = s.took

@@ -2,9 +2,11 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/rdapq/rdapq/internal/weburl"
@@ -29,7 +31,8 @@ func (c *Client) await(ctx context.Context, t *task) bool {
 	if since.IsZero() {
 		since = time.Now()
 	}
-	w, waits := newWaiter(), false
+	w := newWaiter()
+	var released <-chan struct{} // nil: t is not in line
 	defer t.host.leave(w)
 	for {
 		now := time.Now()
@@ -43,12 +46,11 @@ func (c *Client) await(ctx context.Context, t *task) bool {
 			t.taken, t.ticket, t.beside = true, k, 0
 			return true
 		case k.grant != later:
-			c.refuse(t, t.host.limitError(now, k.at))
+			c.refuse(t, limitError(t.host, now, k.at))
 			return false
-		case !waits:
-			waits = true
-			t.host.join(w) // and try again, because a request may have ended in between
-		case !c.sleep(ctx, w.ready, k.wait(now, p.maxWait)):
+		case released == nil:
+			released = t.host.whenReleased(w) // and try again, because a request may have ended in between
+		case !c.sleep(ctx, released, k.wait(now, p.maxWait)):
 			c.stop(ctx, t, "waiting for "+visible(t.host.name))
 			return false
 		}
@@ -226,4 +228,73 @@ func latency(r *Result) time.Duration {
 		return 0
 	}
 	return r.Conn.Wait + r.Conn.FirstByte
+}
+
+// gate returns the configuration of the hosts.
+func (cfg Config) gate() gateConfig {
+	g := gateConfig{
+		start: DefaultPerHost, max: min(maxPerHost, max(cfg.Jobs, DefaultPerHost)),
+		groups: cfg.Groups, rates: cfg.Rates, store: cfg.Budgets,
+	}
+	if cfg.PerHost > 0 {
+		g.start, g.max = cfg.PerHost, cfg.PerHost
+	}
+	return g
+}
+
+// maxPerHost bounds the requests in flight at one server if Config.PerHost is 0.
+const maxPerHost = 64
+
+// flushLimits stores what was learned of limits.
+func (c *Client) flushLimits() error {
+	if err := c.hosts.flush(); err != nil {
+		return errors.Join(errors.New("the budgets are not kept"), err)
+	}
+	return nil
+}
+
+// Unmatched returns those keys of Config.Rates and Config.Groups, in the spelling
+// of hosts and sorted, that hold for no server which lookups, a Batch or a Plan of c
+// had to do with so far: mistyped ones are among them. A key of Groups holds for its
+// host, one of Rates for its host or its group.
+func (c *Client) Unmatched() []string { return c.hosts.unmatchedKeys() }
+
+// limitError returns the error of a request to h that would have to wait until at.
+func limitError(h *host, now, at time.Time) *Error {
+	s := h.status(now)
+	why := " asked to be left alone"
+	if s.until.IsZero() && !s.rate.IsZero() {
+		why = " is asked at most " + s.rate.String()
+	}
+	return &Error{
+		Code: CodeRateLimited, RetryAfter: at.Sub(now),
+		Message: "not asked: " + visible(h.name) + why + ", and the next request may be made " + back(now, at),
+		Hint:    "come back " + back(now, at) + ", or allow a longer wait", HintCode: HintMaxWait,
+	}
+}
+
+// back formats the time at for people.
+func back(now, at time.Time) string {
+	return "in " + shortSpan(at.Sub(now).Round(time.Second)) + " (" + at.UTC().Format("2006-01-02 15:04:05 MST") + ")"
+}
+
+// deadError returns the error of an input that is not sent because h is dead.
+func deadError(h *host) *Error {
+	s := h.status(time.Now())
+	e := &Error{
+		Code: CodeTransport, Server: h.name, Hint: "try again when the server is back",
+		Message: "not sent: " + visible(h.name) + " failed " + strconv.Itoa(s.failures) + " times in a row",
+	}
+	if s.blocked {
+		e.Code, e.Hint = CodeRateLimited, "try again later: the server may block this address"
+		e.Message = "not sent: " + visible(h.name) + " refused " + strconv.Itoa(s.walls) + " requests in a row without RDAP"
+	}
+	if cause, _ := s.cause.(*Error); cause != nil {
+		e.Err = cause.Err
+		if !s.blocked {
+			e.Code = cause.Code
+		}
+		e.Message += ", the last with: " + cause.Message
+	}
+	return e
 }

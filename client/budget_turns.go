@@ -90,11 +90,13 @@ func (h *host) queued(now time.Time, p pass) ticket {
 	return ticket{grant: later}
 }
 
-// join puts w among those that wait for the host.
-func (h *host) join(w *waiter) {
+// whenReleased puts w in the line for the host. The channel has a value when w is the
+// first in line and a request may have become possible.
+func (h *host) whenReleased(w *waiter) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.turns.join(w)
+	return w.ready
 }
 
 // leave gives up the place of w.

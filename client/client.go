@@ -78,7 +78,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{cfg: cfg.withDefaults(), closed: make(chan struct{})}
 	c.pieces.New = func() any { return new([pieceSize]byte) }
-	c.hosts, c.memory = newHosts(c.cfg), newBodies(c.cfg.MaxMemory)
+	c.hosts, c.memory = newHosts(c.cfg.gate()), newBodies(c.cfg.MaxMemory)
 	c.flights.seed = maphash.MakeSeed()
 	if field := acceptLanguage(c.cfg.Languages); field != "" {
 		c.languages = []string{field}
@@ -124,7 +124,7 @@ var ErrClosed = errors.New("client: closed")
 func (c *Client) Close() error {
 	c.closeOnce.Do(func() { close(c.closed) })
 	c.Drain()
-	errs := []error{c.hosts.flush()}
+	errs := []error{c.flushLimits()}
 	for _, closer := range slices.Backward(c.own) { // the Resolver uses the Pool
 		errs = append(errs, closer.Close())
 	}

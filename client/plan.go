@@ -159,10 +159,10 @@ func (p *planner) finish() *Plan {
 	work := time.Duration(0) // time of all responses
 	for h, s := range p.servers {
 		concurrent := min(p.c.hosts.most, p.c.cfg.Jobs)
-		if n := h.capacity(p.c.capacityReporter(), int(min(s.Queries, int64(concurrent)))); n > 0 {
+		if n := h.capacity(p.c.capacity(), int(min(s.Queries, int64(concurrent)))); n > 0 {
 			concurrent = min(concurrent, n)
 		}
-		s.Rate, s.Latency, s.Time = h.estimate(s.Queries, p.c.hosts.start, concurrent)
+		s.Rate, s.Latency, s.Time = estimate(h.status(time.Now()), s.Queries, p.c.hosts.start, concurrent)
 		p.plan.Time = max(p.plan.Time, s.Time)
 		p.plan.Servers = append(p.plan.Servers, *s)
 		work += saturate(s.Queries, cmp.Or(s.Latency, planLatency))
@@ -176,17 +176,11 @@ func (p *planner) finish() *Plan {
 	return p.plan
 }
 
-// estimate is how long so many queries take, with the limit that they keep to and
-// the time of a response if that is known.
-func (h *host) estimate(queries int64, start, most int) (limit.Rate, time.Duration, time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	took := h.took
-	if h.adaptive.samples >= tookSamples {
-		took = h.adaptive.recent
-	}
-	need := growing(queries, min(start, most), most, cmp.Or(took, planLatency))
-	r := h.known()
+// estimate returns the limit of a host, the time of a response if that is known, and
+// how long so many queries take.
+func estimate(h hostStatus, queries int64, start, concurrent int) (r limit.Rate, latency, need time.Duration) {
+	need = growing(queries, min(start, concurrent), concurrent, cmp.Or(h.latency, planLatency))
+	r = h.rate
 	if !r.IsZero() && queries > 0 {
 		// The first span's share goes out at once, then as much in each.
 		spans := (queries - 1) / int64(r.N)
@@ -195,7 +189,7 @@ func (h *host) estimate(queries int64, start, most int) (limit.Rate, time.Durati
 	if wait := time.Until(h.until); wait > 0 && queries > 0 {
 		need += wait
 	}
-	return r, took, need
+	return r, h.latency, need
 }
 
 // rounds is how long so many responses take, atOnce at a time, each of them took.

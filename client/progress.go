@@ -44,7 +44,10 @@ type ServerProgress struct {
 func (c *Client) Progress() Progress {
 	p := Progress{Verdicts: make(map[Verdict]int64)}
 	byHost := make(map[string]*ServerProgress)
-	p.Servers = c.hosts.progress()
+	now := time.Now()
+	for _, h := range c.hosts.all() {
+		p.Servers = append(p.Servers, serverProgress(h, now))
+	}
 	for i := range p.Servers {
 		byHost[p.Servers[i].Server] = &p.Servers[i]
 	}
@@ -161,46 +164,31 @@ type Hold struct {
 	Rate   limit.Rate // the limit that is kept to from now on; zero: none
 }
 
-// hold notes why the host is held back, and announces it once for each reason.
-func (h *host) hold(why HoldReason, s sample, until time.Time) {
-	h.holds = why
-	i := map[HoldReason]int{HoldLimit: 0, HoldOutage: 1, HoldBlocked: 2}[why]
-	if h.announced[i] {
-		return
-	}
-	h.announced[i] = true
-	h.news.Store(true)
-	h.announcements = append(h.announcements, Hold{Server: h.name, Reason: why, Status: s.status, Until: until, Rate: h.known()})
-}
+var holdReasons = map[reason]HoldReason{reasonLimit: HoldLimit, reasonOutage: HoldOutage, reasonBlocked: HoldBlocked}
 
 // announce calls Config.OnHold for what the host has to announce.
 func (c *Client) announce(h *host) {
-	if !h.news.Swap(false) {
-		return
-	}
-	h.mu.Lock()
-	list := h.announcements
-	h.announcements = nil
-	h.mu.Unlock()
-	if c.cfg.OnHold == nil {
-		return
-	}
-	for _, hold := range list {
-		c.cfg.OnHold(hold)
+	for _, e := range h.newHolds() {
+		if c.cfg.OnHold != nil {
+			c.cfg.OnHold(Hold{Server: h.name, Reason: holdReasons[e.reason], Status: e.status, Until: e.until, Rate: e.rate})
+		}
 	}
 }
 
-// A lineCount counts the inputs of batches for one host: lines, not requests.
-type lineCount struct{ read, done, failed atomic.Int64 }
-
-// add counts n inputs that have the same result.
-func (c *lineCount) add(n int64, v Verdict) {
-	c.done.Add(n)
+// countLines counts n inputs for h that have the same result.
+func countLines(h *host, n int64, v Verdict) {
+	h.lines.done.Add(n)
 	if !v.Answered() {
-		c.failed.Add(n)
+		h.lines.failed.Add(n)
 	}
 }
 
-func (c *lineCount) report(p *ServerProgress) {
-	p.Lines, p.Done, p.Failed = c.read.Load(), c.done.Load(), c.failed.Load()
+// serverProgress returns the state of h, without what the queues know.
+func serverProgress(h *host, now time.Time) ServerProgress {
+	s := h.status(now)
+	return ServerProgress{
+		Server: h.name, InFlight: int64(s.inFlight), Limit: s.limit, Requests: s.requests, Refused: s.refused,
+		Dead: s.dead, Rate: s.rate, Held: holdReasons[s.held], ParkedUntil: s.until,
+		Lines: h.lines.read.Load(), Done: h.lines.done.Load(), Failed: h.lines.failed.Load(),
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -353,4 +354,14 @@ func (c *Client) stop(ctx context.Context, t *task, doing string) {
 // closedWhile is the error of what Close put an end to.
 func closedWhile(doing string, cause error) *Error {
 	return &Error{Code: CodeCanceled, Message: "the client was closed while " + doing, Err: errors.Join(ErrClosed, cause)}
+}
+
+// jitter returns an exponential back-off with full jitter: a random time up to base,
+// doubled with each repetition. Lookups that failed together are not sent again at
+// the same time.
+func jitter(base, limit time.Duration, repetition int) time.Duration {
+	for ; repetition > 1 && base < limit; repetition-- {
+		base *= 2
+	}
+	return rand.N(min(base, limit)) + time.Millisecond
 }

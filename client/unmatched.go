@@ -6,23 +6,21 @@ import (
 	"slices"
 )
 
-// Unmatched returns those keys of Config.Rates and Config.Groups, in the spelling
-// of hosts and sorted, that hold for no server which lookups, a Batch or a Plan of c
-// had to do with so far: mistyped ones are among them. A key of Groups holds for its
-// host, one of Rates for its host or its group.
-func (c *Client) Unmatched() []string {
-	c.hosts.mu.Lock()
-	defer c.hosts.mu.Unlock()
-	return slices.Sorted(maps.Keys(c.hosts.unmatched))
+// unmatchedKeys returns the keys of rates and groups that apply to no host so far,
+// in the spelling of hosts and sorted.
+func (hs *hosts) unmatchedKeys() []string {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	return slices.Sorted(maps.Keys(hs.unmatched))
 }
 
 // expect notes the keys that are to be matched.
-func (hs *hosts) expect(cfg Config) {
+func (hs *hosts) expect(cfg gateConfig) {
 	hs.unmatched = make(map[string]bool)
-	for name := range cfg.Rates {
+	for name := range cfg.rates {
 		hs.unmatched[hostKey(name)] = true
 	}
-	for name := range cfg.Groups {
+	for name := range cfg.groups {
 		hs.unmatched[hostKey(name)] = true
 	}
 }
