@@ -1,10 +1,12 @@
 package bootstrap
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -416,5 +419,54 @@ func TestRedirects(t *testing.T) {
 	// An untrusted certificate is a failure like any other.
 	if got := resolve(newResolver(t, Config{BaseURL: secure.URL}), domain("a.zz")); !strings.Contains(got, "certificate") {
 		t.Error(got)
+	}
+}
+
+// A closingHandler closes the Resolver that logs to it.
+type closingHandler struct {
+	slog.Handler
+	r      atomic.Pointer[Resolver]
+	closed atomic.Int64
+}
+
+func (h *closingHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h *closingHandler) Handle(context.Context, slog.Record) error {
+	if r := h.r.Load(); r != nil {
+		r.Close()
+		h.closed.Add(1)
+	}
+	return nil
+}
+
+// TestCloseInCallback: a Logger and Warn may call Close during a refresh, which the
+// wait of Close would wait for.
+func TestCloseInCallback(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		p := &publisher{files: map[string]string{"dns.json": dns("", "zz", "com")}, gets: make(map[string]int)}
+		p.Server = httptest.NewServer(p)
+		t.Cleanup(p.Server.Close)
+		h := new(closingHandler)
+		c := newClock()
+		warn := func(string) { _ = h.Handle(t.Context(), slog.Record{}) }
+		r, err := New(Config{Dir: t.TempDir(), BaseURL: p.URL, Warn: warn, Logger: slog.New(h), Now: c.now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantResolve(t, r, domain("a.com"), "iana com https://com.invalid/")
+		if fails {
+			p.set(func() { p.files = nil })
+		}
+		c.add(48 * time.Hour)
+		h.r.Store(r)
+		wantResolve(t, r, domain("a.com"), "iana com https://com.invalid/")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		if err := r.Wait(ctx); err != nil {
+			t.Fatalf("a refresh that calls Close hangs: %v", err)
+		}
+		cancel()
+		if h.closed.Load() == 0 {
+			t.Error("Close was not called")
+		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/callback"
 )
 
 // A Resolver finds servers. It is safe for concurrent use; make it with [New].
@@ -37,9 +39,11 @@ type Resolver struct {
 	mu     sync.Mutex // guards closed and the start of refreshes
 	closed bool
 
-	warnMu sync.Mutex // guards warned, and calls of warn
-	warned map[trouble]bool
-	warn   func(string)
+	warnMu   sync.Mutex // guards what follows, but not warn
+	warned   map[trouble]bool
+	warnings []string // for which warn is to be called
+	warning  bool     // a goroutine calls warn
+	warn     func(string)
 }
 
 // A holder keeps what is known of one registry.
@@ -269,7 +273,7 @@ func (r *Resolver) refresh(h *holder) *flight {
 	r.wg.Go(func() {
 		defer close(f.done)
 		defer h.flight.Store(nil)
-		r.update(h)
+		callback.Do(func() { r.update(h) }) // calls Config.Logger and Config.Warn
 	})
 	return f
 }
@@ -291,14 +295,17 @@ func (r *Resolver) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Close abandons refreshes that run and waits until they have ended. The
-// resolver still answers after that, from what it has, and fetches nothing.
+// Close cancels running refreshes and waits until they have ended, unless a Logger
+// or Warn called it, which a refresh may be waiting for. After Close the Resolver
+// still resolves from what it has, and fetches nothing.
 func (r *Resolver) Close() error {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
 	r.cancel()
-	r.wg.Wait()
+	if !callback.Running() {
+		r.wg.Wait()
+	}
 	if r.closeIdle != nil {
 		r.closeIdle()
 	}
@@ -318,11 +325,29 @@ const (
 // reads both reads it once.
 func (r *Resolver) trouble(kind trouble, message string) {
 	r.warnMu.Lock()
-	defer r.warnMu.Unlock()
 	if r.warn == nil || r.warned[kind] {
+		r.warnMu.Unlock()
 		r.log.Warn(message)
 		return
 	}
 	r.warned[kind] = true
+	r.warnings = append(r.warnings, message)
+	defer r.warnMu.Unlock()
+	if r.warning {
+		return // the call that runs is followed by this one
+	}
+	r.warning = true
+	defer func() { r.warning = false }()
+	for len(r.warnings) > 0 {
+		next := r.warnings[0]
+		r.warnings = r.warnings[1:]
+		r.callWarn(next)
+	}
+}
+
+// callWarn releases warnMu during the call: Warn may call the Resolver.
+func (r *Resolver) callWarn(message string) {
+	r.warnMu.Unlock()
+	defer r.warnMu.Lock()
 	r.warn(message)
 }

@@ -166,9 +166,10 @@ type batch struct {
 	ending     chan struct{} // closed when nothing more is to be begun
 	queueEnded chan struct{} // closed when the queue knows
 
-	mu        sync.Mutex // held while an input is taken in, and never while user code runs
-	abandoned bool       // the sequence did not return in time
-	preparing *Result    // of the input that is being parsed and resolved; nil: none is
+	mu        sync.Mutex
+	abandoned bool           // the sequence did not return in time
+	preparing *Result        // of the input that is being parsed and resolved; nil: none is
+	pushing   sync.WaitGroup // the input that is being pushed, if there is one
 
 	panics panicked
 
@@ -239,6 +240,7 @@ func (b *batch) abandon() {
 	b.abandoned = true
 	r := b.preparing
 	b.mu.Unlock()
+	b.pushing.Wait()
 	if r == nil {
 		return
 	}
@@ -266,20 +268,14 @@ func (b *batch) add(in Input, err error) bool {
 	failed := b.prepare(it, err) // calls the Resolver
 
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	if b.abandoned {
+		b.mu.Unlock()
 		return false // its result has been handed out
 	}
 	b.preparing = nil
-	if failed != nil {
-		it.result.fail(failed)
-		if b.queue.reservePlace() {
-			b.emit(it.result)
-		}
-	} else {
-		it.readFor.lines.read.Add(1)
-		b.queue.push(it)
-	}
+	b.pushing.Add(1)
+	b.mu.Unlock()
+	b.push(it, failed)
 	select {
 	case <-b.ending:
 		return false
@@ -287,6 +283,21 @@ func (b *batch) add(in Input, err error) bool {
 		return false
 	default:
 		return true
+	}
+}
+
+// push hands an input to the queue, or emits its result if its preparation failed.
+// It waits for room in the queue, and may call the Logger.
+func (b *batch) push(it *item, failed *Error) {
+	defer b.pushing.Done()
+	if failed == nil {
+		it.readFor.lines.read.Add(1)
+		b.queue.push(it)
+		return
+	}
+	it.result.fail(failed)
+	if b.queue.reservePlace() {
+		b.emit(it.result)
 	}
 }
 
@@ -324,21 +335,26 @@ const maxBases = 512
 // hostOf returns the server that a base URL is at.
 func (b *batch) hostOf(base string) *host {
 	b.basesMu.Lock()
-	defer b.basesMu.Unlock()
 	// A host that has been forgotten must not be used: there may be another by its name.
-	if swept := b.c.hosts.swept.Load(); swept != b.basesSweep || len(b.bases) == maxBases {
+	if swept := b.c.hosts.swept.Load(); swept != b.basesSweep || len(b.bases) >= maxBases {
 		clear(b.bases)
 		b.basesSweep = swept
 	}
-	if h := b.bases[base]; h != nil {
+	h := b.bases[base]
+	b.basesMu.Unlock()
+	if h != nil {
 		return h
 	}
 	u, err := url.Parse(base)
 	if err != nil {
-		u = new(url.URL) // try will say what is wrong with it
+		u = new(url.URL) // try reports the error
 	}
-	h := b.c.hosts.at(u)
-	b.bases[base] = h
+	h = b.c.hosts.at(u) // may call the store of the user
+	b.basesMu.Lock()
+	defer b.basesMu.Unlock()
+	if b.basesSweep == b.c.hosts.swept.Load() {
+		b.bases[base] = h
+	}
 	return h
 }
 

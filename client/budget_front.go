@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/callback"
 	"github.com/rdapq/rdapq/limit"
 )
 
@@ -22,6 +23,8 @@ type storeFront struct {
 	pending map[string]limit.Budget  // to be added to the store
 	pumped  chan struct{}            // closed when nothing is pending; nil: nothing is
 	failed  error                    // the store panicked
+
+	flushing bool // flushInBackground runs
 }
 
 // storePatience bounds the wait for a Load that another lookup has begun: it may
@@ -73,7 +76,10 @@ func (f *storeFront) prepare(name string) {
 		return
 	}
 	defer close(loaded)
-	if b, ok := f.store.Load(name); ok {
+	var b limit.Budget
+	var ok bool
+	callback.Do(func() { b, ok = f.store.Load(name) })
+	if ok {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.known[name] = b.Merge(f.known[name], time.Now())
@@ -140,12 +146,42 @@ func (f *storeFront) exchange(name string, b limit.Budget) (all limit.Budget, ok
 			f.failed = fmt.Errorf("the limit.Store panicked: %v", v)
 		}
 	}()
-	f.store.Add(name, b)
-	return f.store.Load(name)
+	callback.Do(func() {
+		f.store.Add(name, b)
+		all, ok = f.store.Load(name)
+	})
+	return all, ok
 }
 
-// Flush adds what is pending, and makes it lasting.
+// Flush adds what is pending to the store and flushes it. Called by the store, or by
+// other user code that the store may be waiting for, it does so in the background.
 func (f *storeFront) Flush() error {
+	if callback.Running() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if !f.flushing {
+			f.flushing = true
+			go f.flushInBackground()
+		}
+		return nil
+	}
+	return f.flush()
+}
+
+func (f *storeFront) flushInBackground() {
+	defer func() {
+		v := recover()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.flushing = false
+		if v != nil {
+			f.failed = fmt.Errorf("the limit.Store panicked: %v", v)
+		}
+	}()
+	_ = f.flush() // the flush at the end of a batch, or another Close, returns the error
+}
+
+func (f *storeFront) flush() (err error) {
 	f.mu.Lock()
 	pumped := f.pumped
 	f.mu.Unlock()
@@ -161,5 +197,6 @@ func (f *storeFront) Flush() error {
 	f.mu.Lock()
 	failed := f.failed
 	f.mu.Unlock()
-	return errors.Join(failed, f.store.Flush())
+	callback.Do(func() { err = f.store.Flush() })
+	return errors.Join(failed, err)
 }

@@ -119,8 +119,9 @@ var ErrClosed = errors.New("client: closed")
 // left alone, and requests under way on that Transport go on to their end; redirects
 // that they lead to are not followed.
 //
-// The error is that of keeping Config.Budgets, or of closing. A Client may be
-// closed more than once.
+// The error is that of saving Config.Budgets, or of closing. A Client may be
+// closed more than once. A Logger, limit.Store, Resolver or hook may call Close: it
+// does not wait for the call that it is part of.
 func (c *Client) Close() error {
 	c.closeOnce.Do(func() { close(c.closed) })
 	c.Drain()

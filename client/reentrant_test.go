@@ -3,12 +3,11 @@ package client_test
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,118 +18,215 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A reentrant is user code of every kind that calls back into the Client and the
-// Pool that call it. It does nothing while it is called from itself.
-type reentrant struct {
-	limit.Store
-	client *client.Client
-	pool   *pool.Pool
-	base   string
-	query  client.Query
-	inside atomic.Bool
-	calls  [4]atomic.Int64 // of the handler, the store, the resolver and the event hook
-}
+// A caller is user code that the Client or the Pool calls.
+type caller int
 
 const (
-	callHandler = iota
-	callStore
+	callHandler caller = iota
+	callLoad
+	callAdd
+	callFlush
 	callResolver
 	callEvent
+	callers
 )
 
-func (e *reentrant) back(kind int) {
-	e.calls[kind].Add(1)
-	if e.client == nil || !e.inside.CompareAndSwap(false, true) {
-		return
-	}
-	defer e.inside.Store(false)
-	e.client.Progress()
-	if kind == callEvent {
-		return // a hook of the Pool must not use it
-	}
-	e.pool.Stats()
-	if e.calls[kind].Load()%50 == 1 {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		_, _ = e.client.Lookup(ctx, e.query)
-	}
+func (c caller) String() string {
+	return [callers]string{"Logger", "Load", "Add", "Flush", "Resolver", "OnEvent"}[c]
 }
 
-func (e *reentrant) Enabled(context.Context, slog.Level) bool { return true }
-func (e *reentrant) WithAttrs([]slog.Attr) slog.Handler       { return e }
-func (e *reentrant) WithGroup(string) slog.Handler            { return e }
-func (e *reentrant) Handle(context.Context, slog.Record) error {
-	e.back(callHandler)
+// callbacks is user code of every kind. Each calls back, but not from within itself.
+type callbacks struct {
+	limit.Store
+	bases  map[string]string // of names; "": all others
+	back   atomic.Pointer[func(caller)]
+	inside [callers]atomic.Bool
+	calls  [callers]atomic.Int64 // calls back
+}
+
+func (c *callbacks) call(by caller) {
+	back := c.back.Load()
+	if back == nil || !c.inside[by].CompareAndSwap(false, true) {
+		return
+	}
+	defer c.inside[by].Store(false)
+	c.calls[by].Add(1)
+	(*back)(by)
+}
+
+func (c *callbacks) Enabled(context.Context, slog.Level) bool { return true }
+func (c *callbacks) WithAttrs([]slog.Attr) slog.Handler       { return c }
+func (c *callbacks) WithGroup(string) slog.Handler            { return c }
+func (c *callbacks) Handle(context.Context, slog.Record) error {
+	c.call(callHandler)
 	return nil
 }
 
-func (e *reentrant) Load(name string) (limit.Budget, bool) {
-	e.back(callStore)
-	return e.Store.Load(name)
+func (c *callbacks) Load(name string) (limit.Budget, bool) {
+	c.call(callLoad)
+	return c.Store.Load(name)
 }
 
-func (e *reentrant) Add(name string, b limit.Budget) {
-	e.back(callStore)
-	e.Store.Add(name, b)
+func (c *callbacks) Add(name string, b limit.Budget) {
+	c.call(callAdd)
+	c.Store.Add(name, b)
 }
 
-func (e *reentrant) Flush() error {
-	e.back(callStore)
-	return e.Store.Flush()
+func (c *callbacks) Flush() error {
+	c.call(callFlush)
+	return c.Store.Flush()
 }
 
-func (e *reentrant) Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error) {
-	e.back(callResolver)
-	return bootstrap.Answer{URLs: []string{e.base}, Source: bootstrap.SourceOverride}, nil
+func (c *callbacks) Resolve(_ context.Context, q bootstrap.Question) (bootstrap.Answer, error) {
+	c.call(callResolver)
+	base := c.bases[q.Name]
+	if base == "" {
+		base = c.bases[""]
+	}
+	return bootstrap.Answer{URLs: []string{base}, Source: bootstrap.SourceOverride}, nil
 }
 
-// TestUserCodeMayCallBack: a Logger, a Store of limits, a Resolver and hooks may call
-// the Client while it calls them, also when the temporary file cannot be used.
-func TestUserCodeMayCallBack(t *testing.T) {
-	t.Parallel() // it mostly waits
+const connectedName = "connected.example"
+
+// newCallbacks returns a Client and a Pool that call the user code of c, connected to
+// the server of connectedName.
+func newCallbacks(t *testing.T) (c *callbacks, a *client.Client, p *pool.Pool) {
+	t.Helper()
 	s, _ := newCrowdServer(t, nil, client.Config{})
-	e := &reentrant{Store: limit.NewMemory(), base: s.URL + "/", query: mustParse(t, client.TypeDomain, "other.example")}
+	connected, _ := newCrowdServer(t, nil, client.Config{})
+	c = &callbacks{Store: limit.NewMemory(), bases: map[string]string{"": s.URL + "/", connectedName: connected.URL + "/"}}
+	roots := s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs.Clone()
+	roots.AddCert(connected.Certificate())
 	p, err := pool.New(pool.Config{
-		TLS: &tls.Config{RootCAs: s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}, AllowPrivate: true,
-		OnEvent: func(pool.Event) { e.back(callEvent) },
+		TLS: &tls.Config{RootCAs: roots}, AllowPrivate: true,
+		OnEvent: func(pool.Event) { c.call(callEvent) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.New(client.Config{
-		Transport: p, Resolver: e, Budgets: e, Logger: slog.New(e), Jobs: 2, PerHost: 1,
+	t.Cleanup(func() { p.Close() })
+	a, err = client.New(client.Config{
+		Transport: p, Resolver: c, Budgets: c, Logger: slog.New(c), Jobs: 2, PerHost: 1,
 		SpillDir: "/nowhere/at/all", Rates: map[string]limit.Rate{"127.0.0.1": {N: 100_000, Per: 64 * time.Millisecond}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.pool, e.client = p, c
-	const names = 500
-	texts := make([]string, names)
-	for i := range texts {
-		texts[i] = "name" + strconv.Itoa(i) + "-" + strings.Repeat("x", 50) + ".example"
+	t.Cleanup(func() { a.Close() })
+	if r, err := a.Lookup(t.Context(), mustParse(t, client.TypeDomain, connectedName)); err != nil {
+		t.Fatal(describe(r))
 	}
-	done := make(chan map[client.Verdict]int)
+	return c, a, p
+}
+
+// callbackNames is a number of inputs that do not fit in memory at two jobs.
+const callbackNames = 500
+
+// runCallbackBatch runs a batch and closes the Client. It fails the test if that hangs.
+func runCallbackBatch(t *testing.T, a *client.Client) (read int, verdicts map[client.Verdict]int) {
+	t.Helper()
+	inputs := func(yield func(client.Input, error) bool) {
+		for i := range callbackNames {
+			read++
+			if !yield(client.Input{Line: int64(i + 1), Text: "name" + strconv.Itoa(i) + "-" + strings.Repeat("x", 50) + ".example"}, nil) {
+				return
+			}
+		}
+	}
+	verdicts = make(map[client.Verdict]int)
+	done := make(chan struct{})
 	go func() {
-		verdicts := make(map[client.Verdict]int)
-		for r := range c.Batch(t.Context(), client.Inputs(slices.Values(texts))) {
+		defer close(done)
+		for r := range a.Batch(t.Context(), inputs) {
 			verdicts[r.Verdict]++
 		}
-		c.Close()
-		p.Close()
-		done <- verdicts
+		a.Close()
 	}()
 	select {
-	case verdicts := <-done:
-		if verdicts[client.Registered] != names {
-			t.Errorf("%v", verdicts)
-		}
+	case <-done:
+		return read, verdicts
 	case <-time.After(2 * time.Minute):
-		t.Fatalf("the batch hangs: %+v", fmt.Sprint(s.requests.Load()))
+		t.Fatal("the batch hangs")
+		return 0, nil
 	}
-	for kind := range e.calls {
-		if e.calls[kind].Load() == 0 {
-			t.Errorf("user code of kind %d was not called", kind)
+}
+
+// TestUserCodeMayCallBack: a Logger, a limit.Store, a Resolver and OnEvent call
+// Progress, Stats, CloseIdleConnections, and Lookup at another server that is
+// connected, also when the temporary file cannot be used.
+func TestUserCodeMayCallBack(t *testing.T) {
+	t.Parallel() // it mostly waits
+	c, a, p := newCallbacks(t)
+	q := mustParse(t, client.TypeDomain, connectedName)
+	var lookups [callers]atomic.Int64
+	back := func(by caller) {
+		a.Progress()
+		p.Stats()
+		p.CloseIdleConnections()
+		if c.calls[by].Load()%50 != 1 {
+			return
 		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		switch r, err := a.Lookup(ctx, q); {
+		case err == nil:
+			lookups[by].Add(1)
+		case r.Err.Code != client.CodeCanceled: // after Close
+			t.Errorf("lookup by %v: %s", by, describe(r))
+		}
+	}
+	c.back.Store(&back)
+	if _, verdicts := runCallbackBatch(t, a); verdicts[client.Registered] != callbackNames {
+		t.Errorf("%v", verdicts)
+	}
+	for by := range callers {
+		if c.calls[by].Load() == 0 {
+			t.Errorf("%v was not called", by)
+		}
+		if by != callFlush && lookups[by].Load() == 0 { // Flush is called by Close
+			t.Errorf("%v made no lookup", by)
+		}
+	}
+}
+
+// TestUserCodeMayClose: Close returns when user code calls it, in a batch and in
+// Close. It does not wait for that user code.
+func TestUserCodeMayClose(t *testing.T) {
+	t.Parallel() // it mostly waits
+	for by := range callers {
+		t.Run(by.String(), func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			c, a, p := newCallbacks(t)
+			var once sync.Once
+			returned := make(chan struct{})
+			back := func(now caller) {
+				if now == by {
+					once.Do(func() {
+						if err := a.Close(); err != nil { // of a wait that has reached its bound
+							t.Error(err)
+						}
+						p.Close()
+						close(returned)
+					})
+				}
+			}
+			c.back.Store(&back)
+			read, verdicts := runCallbackBatch(t, a)
+			sum := 0
+			for v, n := range verdicts {
+				sum += n
+				if v != client.Registered && v != client.Failed {
+					t.Errorf("%d are %s", n, v)
+				}
+			}
+			if sum != read {
+				t.Errorf("%d results of %d inputs", sum, read)
+			}
+			select {
+			case <-returned:
+			case <-time.After(time.Minute):
+				t.Error("Close does not return")
+			}
+		})
 	}
 }

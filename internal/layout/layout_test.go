@@ -21,15 +21,16 @@ var allowed = map[string][]string{
 	"rdap":      {"internal/safetext", "internal/dnsname"},
 	"openrdap":  {"rdap"},
 	"limit":     {"internal/statefile"},
-	"bootstrap": {"bootstrap/internal/ianafile", "internal/statefile", "internal/weburl", "internal/publicaddr"},
+	"bootstrap": {"bootstrap/internal/ianafile", "internal/statefile", "internal/weburl", "internal/publicaddr", "internal/callback"},
 	"pool":      {"internal/statefile", "internal/publicaddr"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/publicaddr", "internal/unshared",
+		"internal/publicaddr", "internal/unshared", "internal/callback",
 	},
 
 	"bootstrap/internal/ianafile": {},
 
+	"internal/callback":   {},
 	"internal/dnsname":    {"internal/safetext"},
 	"internal/histogram":  {},
 	"internal/input":      {},
