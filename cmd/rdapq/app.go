@@ -17,6 +17,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/measure"
 	"github.com/rdapq/rdapq/internal/render"
+	"github.com/rdapq/rdapq/internal/report"
 	"github.com/rdapq/rdapq/internal/secret"
 	"github.com/rdapq/rdapq/pool"
 )
@@ -25,22 +26,22 @@ import (
 type app struct {
 	opts           options
 	bench          benchOptions
-	flags          *pflag.FlagSet // those of the command, as they were given
-	settings       settings       // those that the command line left to others
-	line           []string       // the command line
+	flags          *pflag.FlagSet // parsed flags of the command
+	settings       settings       // from variables and the configuration file
+	line           []string       // os.Args
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	interrupt      *interrupt
 	exit           int
-	session        *session      // what the run uses, once it has begun
-	target         *target       // what bench asks, once it has begun
+	session        *session      // nil until the run begins
+	target         *target       // servers of bench; nil until it begins
 	many           bool          // more than one query
-	secrets        *secret.Set   // what nobody is to see, once the session has begun
-	warnedUnsaved  bool          // that nothing is kept of servers between runs
-	grace          time.Duration // see refreshGrace, which it is if it is 0
+	secrets        *secret.Set   // never printed; set when the session begins
+	warnedUnsaved  bool          // warned that server state is not saved
+	grace          time.Duration // 0: refreshGrace
 }
 
-// main runs the queries and leaves their exit code in a.exit.
+// main runs the queries and sets a.exit to their exit code.
 func (a *app) main(ctx context.Context, args []string) (err error) {
 	o := &a.opts
 	if err := o.check(args); err != nil {
@@ -133,7 +134,7 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 	return err
 }
 
-// outputFormat is that of --format, or the usual one.
+// outputFormat returns the value of --format, or the default.
 func (o *options) outputFormat() string {
 	switch {
 	case o.view.raw != "":
@@ -148,7 +149,8 @@ func (o *options) outputFormat() string {
 	return render.FormatText
 }
 
-// stderrWidth is how wide the terminal is that standard error is, 0 if it is none.
+// stderrWidth returns the width of standard error in columns, 0 if it is not a
+// terminal.
 func (a *app) stderrWidth() int {
 	s, ok := a.stderr.(*screen)
 	if !ok || !s.terminal() {
@@ -158,8 +160,8 @@ func (a *app) stderrWidth() int {
 	return width
 }
 
-// separateStats puts a blank line between the answers and what is told of the run,
-// where text and standard error are on a terminal.
+// separateStats prints a blank line between the results and the statistics if both go
+// to a terminal.
 func (a *app) separateStats() {
 	_, shown := terminal(a.stdout)
 	if shown && a.stderrWidth() > 0 && a.opts.output == "" && a.opts.outputFormat() == render.FormatText {
@@ -167,14 +169,15 @@ func (a *app) separateStats() {
 	}
 }
 
-// printErrors prints what a result says on standard error, and reports whether why there
-// is no answer is told there, which --quiet may keep silent about.
-func (a *app) printErrors(r *client.Result) (told bool) {
-	// Of bytes alone nobody can tell that they are a refusal, or that there are none.
+// printErrors prints the error and the warnings of a result on standard error. It
+// reports whether the error belongs there, even if --quiet suppresses it.
+func (a *app) printErrors(r *client.Result) (printed bool) {
+	// The output of --raw does not show whether it is an error response, or
+	// missing.
 	unseen := a.opts.view.raw != "" || !r.Verdict.Answered()
-	told = r.Err != nil && unseen && a.opts.file == ""
+	printed = r.Err != nil && unseen && a.opts.file == ""
 	if a.opts.quiet {
-		return told
+		return printed
 	}
 	if a.opts.verbose > 0 {
 		a.detail(r)
@@ -184,18 +187,18 @@ func (a *app) printErrors(r *client.Result) (told bool) {
 	if f := a.opts.outputFormat(); r.Other != "" && a.opts.verbose == 0 && (f == render.FormatJSON || f == render.FormatRaw) {
 		a.printWarning(r, "the response is about "+r.Other) // which these formats have no place for
 	}
-	if told {
+	if printed {
 		var about string
 		if query := r.Query.String(); a.many && !strings.Contains(r.Err.Message, query) {
 			about = query + ": "
 		}
 		printError(a.stderr, about, r.Err)
 	}
-	return told
+	return printed
 }
 
-// warnMissingLinks says which links of --related an answer lacks, where no row has the
-// warning: what is not shown was asked for.
+// warnMissingLinks prints which links of --related a response lacks, for formats whose
+// rows have no warnings.
 func (a *app) warnMissingLinks(r *client.Result) {
 	for _, w := range r.Warnings {
 		if w.Code == client.WarnNoLink {
@@ -208,7 +211,7 @@ func (a *app) printWarning(r *client.Result, warning string) {
 	fmt.Fprintf(a.stderr, "rdapq: %s: warning: %s\n", render.Safe(render.ShownQuery(r.Query.Text)), render.Safe(warning))
 }
 
-// detail is what --verbose adds.
+// detail prints what --verbose adds.
 func (a *app) detail(r *client.Result) {
 	if r.Server != "" {
 		found := strings.TrimSpace(string(r.Source) + " " + render.Safe(r.Entry))
@@ -219,8 +222,8 @@ func (a *app) detail(r *client.Result) {
 	}
 }
 
-// openReceipt opens the file of --stats-file before anything is asked. It is
-// nil without one.
+// openReceipt opens the file of --stats-file before the first query. It returns nil
+// without the flag.
 func (a *app) openReceipt() (*os.File, error) {
 	if a.opts.statsFile == "" {
 		return nil, nil
@@ -232,7 +235,7 @@ func (a *app) openReceipt() (*os.File, error) {
 	return f, nil
 }
 
-// receipt prints and writes what --stats and --stats-file ask for.
+// receipt writes the output of --stats and --stats-file.
 func (a *app) receipt(file *os.File, report render.Report) error {
 	if a.opts.stats {
 		if err := render.WriteReceipt(a.stderr, report, a.stderrWidth()); err != nil {
@@ -252,14 +255,15 @@ func (a *app) receipt(file *os.File, report render.Report) error {
 	return nil
 }
 
-// hints are those that name a flag or a file, which the library can't.
+// hints are the hints that name flags or files, by error code. The library knows
+// neither.
 var hints = map[string]string{
 	client.CodeNotPublic:    "use --server to query it by name, or --allow-private to allow private addresses (for test labs)",
 	client.CodeUnauthorized: "put credentials in ~/.config/rdapq/credentials or in $" + credentialsVariable,
 	client.CodeHTTPOnly:     "use --allow-http to query it anyway; the response can be tampered with in transit",
 }
 
-// flagsForHint are the flags for what hints of the library are about.
+// flagsForHint maps the hint codes of the library to flags.
 var flagsForHint = map[client.HintCode]string{
 	client.HintTimeout:     "--timeout",
 	client.HintMaxWait:     "--max-wait",
@@ -270,7 +274,7 @@ var flagsForHint = map[client.HintCode]string{
 	client.HintCertificate: "--ca",
 }
 
-// withFlagHint is an error whose hint names flags and files of the command.
+// withFlagHint returns e with a hint that names flags and files of the command.
 func withFlagHint(e *client.Error) *client.Error {
 	if e == nil {
 		return nil
@@ -288,17 +292,16 @@ func withFlagHint(e *client.Error) *client.Error {
 	return &c
 }
 
-// say prints what an error is about, if that needs saying, and the error as one
-// line, and its hint as another.
+// printError prints about and the error on one line, and its hint on another.
 func printError(w io.Writer, about string, err error) {
 	hint := ""
 	var coded *codedError
-	var asked *client.Error
+	var lookup *client.Error
 	switch {
 	case errors.As(err, &coded):
 		hint = coded.hint
-	case errors.As(err, &asked):
-		hint = withFlagHint(asked).Hint
+	case errors.As(err, &lookup):
+		hint = withFlagHint(lookup).Hint
 	}
 	fmt.Fprintf(w, "rdapq: %s%s\n", render.Safe(about), render.Safe(err.Error()))
 	if hint != "" {
@@ -306,8 +309,7 @@ func printError(w io.Writer, about string, err error) {
 	}
 }
 
-// sortByLine brings the results of arguments into the order of their lines,
-// which count from 1 without gaps.
+// sortByLine sorts the results of arguments by line. Lines count from 1 without gaps.
 func sortByLine(results iter.Seq[*client.Result]) iter.Seq[*client.Result] {
 	return func(yield func(*client.Result) bool) {
 		next := int64(1)
@@ -326,10 +328,35 @@ func sortByLine(results iter.Seq[*client.Result]) iter.Seq[*client.Result] {
 	}
 }
 
-// logger is for the curious: -vv.
+// logger returns the logger of -vv, nil without that flag.
 func (a *app) logger() *slog.Logger {
 	if a.opts.verbose < 2 {
 		return nil
 	}
 	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// openReport opens the file of --report before the first query. It returns nil without
+// the flag.
+func (a *app) openReport() (*os.File, error) {
+	if a.opts.report == "" {
+		return nil, nil
+	}
+	f, err := os.Create(a.opts.report)
+	if err != nil {
+		return nil, openError("report", "report", a.opts.report, err)
+	}
+	return f, nil
+}
+
+// writeReport writes the report and closes its file.
+func writeReport(f *os.File, r *measure.Report) error {
+	err := report.WriteHTML(f, r)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return noRunf(about("report"), "", "cannot write the report: %w", err)
+	}
+	return nil
 }

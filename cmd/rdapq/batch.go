@@ -15,8 +15,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// batchOptions are the flags about many queries: where they come from, how
-// servers are spared, and what becomes of the results.
+// batchOptions are the flags about input files, rate limits and the output of batches.
 type batchOptions struct {
 	inputFormat string
 	column      string
@@ -38,7 +37,7 @@ type batchOptions struct {
 	attempts int
 }
 
-// defaultWait stands for a --max-wait that was not given.
+// defaultWait marks a --max-wait that was not given.
 const defaultWait = -1 * time.Nanosecond
 
 var inputFormats = []string{"auto", string(input.Text), string(input.CSV), string(input.NDJSON)}
@@ -64,7 +63,7 @@ func (o *batchOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.noProgress, "no-progress", false, "don't show progress")
 }
 
-// check finds what is wrong with the flags taken together.
+// check reports invalid values and combinations of flags.
 func (o *batchOptions) check(file bool, format string) error {
 	formatHasFields := slices.Contains([]string{render.FormatNDJSON, render.FormatCSV, render.FormatTable, render.FormatJQ}, format)
 	switch {
@@ -105,8 +104,8 @@ func (o *batchOptions) check(file bool, format string) error {
 	return nil
 }
 
-// listFields is what --fields help does: it prints the fields there are, one a
-// line, and the members that a path may begin with.
+// listFields implements --fields help. It prints all fields, one per line, and the
+// members a path may begin with.
 func listFields(w io.Writer) error {
 	for _, name := range render.FieldNames() {
 		if _, err := fmt.Fprintln(w, name); err != nil {
@@ -121,7 +120,7 @@ func listFields(w io.Writer) error {
 	return nil
 }
 
-// parseRates reads --rate.
+// parseRates parses --rate.
 func (o *batchOptions) parseRates() (map[string]limit.Rate, error) {
 	if len(o.rates) == 0 {
 		return nil, nil
@@ -137,7 +136,7 @@ func (o *batchOptions) parseRates() (map[string]limit.Rate, error) {
 	return rates, nil
 }
 
-// parseGroups reads --group, and returns the group of each host.
+// parseGroups parses --group and returns the group of each host.
 func (o *batchOptions) parseGroups() (map[string]string, error) {
 	groups := make(map[string]string)
 	for _, text := range o.groups {
@@ -158,18 +157,18 @@ func (o *batchOptions) parseGroups() (map[string]string, error) {
 	return groups, nil
 }
 
-// configure sets what a client has from these flags.
+// configure sets the fields of c that these flags control.
 func (o *batchOptions) configure(c *client.Config, file bool) {
-	c.Rates, _ = o.parseRates() // check has found them right
+	c.Rates, _ = o.parseRates() // check has parsed it before
 	c.Groups, _ = o.parseGroups()
 	c.MaxWait, c.Attempts, c.Registrable = o.maxWait, o.attempts, o.registrable
-	c.MaxSpill, c.MaxQueued = int64(o.spillMax), math.MaxInt64 // bytes are the bound, not lines
+	c.MaxSpill, c.MaxQueued = int64(o.spillMax), math.MaxInt64 // limited in bytes, not in lines
 	switch o.maxWait {
 	case 0:
-		c.MaxWait = -1 // which says that none waits
+		c.MaxWait = -1 // do not wait at all
 	case defaultWait:
-		// Several queries at a prompt are a batch as well, but one that somebody
-		// waits for.
+		// A person waits for the results of arguments, so their default is
+		// shorter.
 		if c.MaxWait = client.DefaultMaxWait; file {
 			c.MaxWait = client.DefaultBatchMaxWait
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// A batchRun is queries being asked and their results written.
+// A batchRun sends queries and writes their results.
 type batchRun struct {
 	app   *app
 	src   *source
@@ -23,13 +23,13 @@ type batchRun struct {
 
 	tally    render.Tally
 	failures render.Failures
-	traces   *render.Traces    // nil: they are in the rows, or not asked for
-	recorder *measure.Recorder // nil: no report is asked for
+	traces   *render.Traces    // nil: in the rows, or not requested
+	recorder *measure.Recorder // nil without --report
 	codes    exitCodes
-	notAsked int64 // lines that were read when a signal came
+	notAsked int64 // lines read but not sent when the run was interrupted
 }
 
-// batch asks all queries and writes what comes of them.
+// batch runs all queries and writes their results.
 func (r *batchRun) batch(ctx context.Context) error {
 	a := r.app
 	for verdict := range r.out.past.Verdicts {
@@ -55,7 +55,7 @@ func (r *batchRun) batch(ctx context.Context) error {
 	p.stop()
 	early := a.interrupt.early()
 	if err != nil {
-		_ = r.out.abandon() // the first error counts
+		_ = r.out.abandon() // the first error is returned
 		if r.out.journal != nil && r.src.file != nil && !errors.Is(err, syscall.EPIPE) {
 			return r.withResumeHint(err)
 		}
@@ -70,7 +70,7 @@ func (r *batchRun) batch(ctx context.Context) error {
 	return nil
 }
 
-// write sends results to the output until they end or that breaks.
+// write writes results until they end or the output fails.
 func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 	a := r.app
 	for res := range results {
@@ -95,7 +95,7 @@ func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 			r.recorder.Add(res)
 		}
 		p.seen(res.Verdict)
-		if told := a.printErrors(res); told && r.out.text {
+		if printed := a.printErrors(res); printed && r.out.text {
 			continue
 		}
 		for row := range a.opts.search.rows(res) {
@@ -108,19 +108,19 @@ func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 }
 
 // wasCanceled reports whether a line of a file has no result because a signal or
-// --max-time ended the run. It has no row, so that the next run asks it.
+// --max-time ended the run. It gets no row, so the next run retries it.
 func (r *batchRun) wasCanceled(res *client.Result) bool {
 	return r.app.opts.file != "" && wasAbandoned(res) && r.app.interrupt.early()
 }
 
-// showsProgress: not where the rows themselves show it.
+// showsProgress reports whether to show progress: not if rows go to the same terminal.
 func (r *batchRun) showsProgress() bool {
 	o := &r.app.opts
 	_, tty := terminal(r.app.stdout)
 	return !o.quiet && !o.batch.noProgress && (o.output != "" || !tty)
 }
 
-// reportComplete ends a run whose output has a row for every line.
+// reportComplete ends a run whose output already has a row for every line.
 func (r *batchRun) reportComplete() error {
 	for verdict := range r.out.past.Verdicts {
 		r.codes.add(client.Verdict(verdict))
@@ -129,10 +129,10 @@ func (r *batchRun) reportComplete() error {
 		fmt.Fprintf(r.app.stderr, "rdapq: nothing to do: %s already has results for all %s: %s\n",
 			render.Safe(r.app.opts.output), render.Plural(r.out.past.Rows, "line"), cmp.Or(render.Verdicts(r.out.past.Verdicts), "none"))
 	}
-	return r.out.close(false) // it is marked as complete
+	return r.out.close(false) // already marked as complete
 }
 
-// printResumeCommand prints what a run that was ended by a signal leaves.
+// printResumeCommand prints how to resume a run that was interrupted.
 func (r *batchRun) printResumeCommand() {
 	a := r.app
 	hint := ""
@@ -151,7 +151,7 @@ func (r *batchRun) printResumeCommand() {
 	fmt.Fprintf(a.stderr, "rdapq: stopped after %s; to resume:\n  %s\n", render.Plural(r.tally.Lookups(), "line"), render.Safe(a.resumeCommand()))
 }
 
-// withResumeHint adds to an error how to go on when its cause is gone.
+// withResumeHint adds the command that resumes the run to an error without a hint.
 func (r *batchRun) withResumeHint(err error) error {
 	coded, ok := errors.AsType[*codedError](err)
 	if !ok || coded.hint != "" {
@@ -160,7 +160,7 @@ func (r *batchRun) withResumeHint(err error) error {
 	return &codedError{code: coded.code, flags: coded.flags, hint: "fix that, then resume with: " + r.app.resumeCommand(), err: coded.err}
 }
 
-// summary prints what a batch came to.
+// summary prints the summary of a batch.
 func (r *batchRun) summary(report render.Report) {
 	a := r.app
 	s := render.Summary{
@@ -170,7 +170,7 @@ func (r *batchRun) summary(report render.Report) {
 	if a.opts.file == "" || a.opts.quiet || r.out.past.Complete || r.src.read.Load() == 0 {
 		return
 	}
-	_ = render.WriteSummary(a.stderr, s) // nobody is left to be told
+	_ = render.WriteSummary(a.stderr, s) // there is no other place to report the error
 	for _, line := range heldLines(a.session.client.Progress().Servers) {
 		fmt.Fprintln(a.stderr, line)
 	}

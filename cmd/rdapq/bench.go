@@ -29,8 +29,7 @@ const benchExamples = `  rdapq bench
   rdapq bench -j 1 -n 10 --demo-rtt 200ms --report bench.html
   rdapq bench example.com example.net --modes reuse,resume`
 
-// newBenchCommand builds the command line of bench, from the flags of the command
-// without it.
+// newBenchCommand returns the bench subcommand. command are the flags of rdapq.
 func newBenchCommand(a *app, command []flagGroup) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "bench [flags] [QUERY...]",
@@ -53,7 +52,7 @@ func newBenchCommand(a *app, command []flagGroup) *cobra.Command {
 		cmd.Flags().AddFlagSet(g.flags)
 	}
 	addHelp(cmd, shortBench, groups)
-	// The flag was registered above, the only thing that can fail here.
+	// Fails only for an unregistered flag.
 	_ = cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(measure.Words(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -65,7 +64,7 @@ func (a *app) measure(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	// Nothing but the demo registry is to be had without a query.
+	// Without a query, only the demo registry can be measured.
 	o.demo = o.demo || len(args) == 0 && o.file == "" && o.server == ""
 	if len(args) == 0 && o.file == "" && o.server != "" {
 		return usagef(nil, "try 'rdapq bench -s URL example.com'", "no query for --server")
@@ -120,7 +119,7 @@ func (a *app) measure(ctx context.Context, args []string) error {
 	return err
 }
 
-// size sets how much is measured, where the user has not.
+// size sets the number of lookups, runs and jobs that the user has not set.
 func (o *benchOptions) size(ctx context.Context, c *measure.Config) error {
 	lookups, runs := defaultBenchLookups, defaultBenchRuns
 	if !c.Demo && (o.lookups == 0 || o.runs == 0) {
@@ -139,7 +138,7 @@ func (o *benchOptions) size(ctx context.Context, c *measure.Config) error {
 		c.Runs = runs
 	}
 	if c.Jobs == 0 {
-		// A few lookups that all run at once have nothing to gain from each other.
+		// A few concurrent lookups would not reuse each other's connections.
 		if c.Jobs = defaultBenchJobs; c.Lookups < fewBenchLookups {
 			c.Jobs = 1
 		}
@@ -147,7 +146,7 @@ func (o *benchOptions) size(ctx context.Context, c *measure.Config) error {
 	return nil
 }
 
-// printPoliteness says beforehand what servers on the network will get.
+// printPoliteness prints how many lookups servers on the network will get.
 func (a *app) printPoliteness(c *measure.Config) {
 	what := fmt.Sprintf("%s per run, %s per mode", render.Plural(int64(c.Lookups), "lookup"), render.Plural(int64(c.Runs), "run"))
 	if a.bench.lookups == 0 && a.bench.runs == 0 {
@@ -156,7 +155,7 @@ func (a *app) printPoliteness(c *measure.Config) {
 	fmt.Fprintf(a.stderr, "rdapq: %s\n", what)
 }
 
-// printBench prints what was measured.
+// printBench prints the measurements.
 func (a *app) printBench(r *measure.Report) error {
 	switch {
 	case a.bench.json:
@@ -171,7 +170,7 @@ func (a *app) printBench(r *measure.Report) error {
 	return outputError(report.WriteText(a.stdout, r, width))
 }
 
-// benchQueries returns what is asked.
+// benchQueries returns the queries to measure with.
 func (a *app) benchQueries(ctx context.Context, args []string) ([]client.Query, error) {
 	if a.opts.demo && len(args) == 0 && a.opts.file == "" {
 		args = demoQueries()
@@ -205,10 +204,11 @@ func (a *app) benchQueries(ctx context.Context, args []string) ([]client.Query, 
 	return queries, nil
 }
 
-// maxBenchQueries is how many queries of a file are read: they are all in memory.
+// maxBenchQueries limits the queries read from a file, since all are in memory.
 const maxBenchQueries = 100_000
 
-// benchProgress tells on a terminal what is being measured, nil elsewhere.
+// benchProgress returns a function that shows the current mode and run on a terminal.
+// It is nil elsewhere.
 func (a *app) benchProgress() func(mode string, run int) {
 	s, ok := a.stderr.(*screen)
 	if !ok || !s.terminal() || a.opts.quiet {

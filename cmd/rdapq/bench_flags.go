@@ -15,17 +15,17 @@ const (
 	defaultBenchLookups = 40
 	defaultBenchRuns    = 3
 	defaultBenchJobs    = 4
-	fewBenchLookups     = 3 * defaultBenchJobs // fewer of them are asked one by one
+	fewBenchLookups     = 3 * defaultBenchJobs // fewer lookups run one at a time
 )
 
 var defaultBenchModes = []string{"reuse", "no-reuse"}
 
-// benchOptions are the flags of bench that the command without it doesn't have.
+// benchOptions are the flags that only bench has.
 type benchOptions struct {
 	modes    []string
-	lookups  int // 0: the usual number
-	runs     int // 0: as usual
-	jobs     int // 0: as usual
+	lookups  int // 0: default
+	runs     int // 0: default
+	jobs     int // 0: default
 	json     bool
 	markdown bool
 }
@@ -39,7 +39,7 @@ func (o *benchOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.markdown, "markdown", false, "print the table as Markdown")
 }
 
-// check finds what is wrong with the flags taken together.
+// check reports invalid values and combinations of flags.
 func (o *benchOptions) check() ([]measure.Mode, error) {
 	modes, err := measure.ParseModes(o.modes)
 	switch {
@@ -57,7 +57,7 @@ func (o *benchOptions) check() ([]measure.Mode, error) {
 	return modes, nil
 }
 
-// sharedBenchFlags are those of the command that bench has as well.
+// sharedBenchFlags are the flags of rdapq that bench has as well.
 var sharedBenchFlags = []string{
 	"file", "type", "server", "offline", "iana-only", "bootstrap-overrides", "allow-http", "input-format", "column", "field",
 	"report", "quiet", "verbose", "max-wait", "rate", "group",
@@ -65,7 +65,7 @@ var sharedBenchFlags = []string{
 	"ipv4", "ipv6", "bind", "resolve", "allow-private", "proxy", "demo", "demo-rtt",
 }
 
-// benchGroups are all flags of bench: its own, and some of the command's.
+// benchGroups returns all flags of bench: its own and those shared with rdapq.
 func (a *app) benchGroups(command []flagGroup) []flagGroup {
 	own := pflag.NewFlagSet("Measurement", pflag.ContinueOnError)
 	own.SortFlags = false
@@ -86,8 +86,8 @@ func (a *app) benchGroups(command []flagGroup) []flagGroup {
 	return groups
 }
 
-// fromSettings sets what variables and the configuration file say. They are about
-// the command: what bench alone has, or has in another sense, is left alone.
+// fromSettings applies variables and the configuration file to the flags of rdapq.
+// Flags that only bench has, or that mean something else there, are not set.
 func (a *app) fromSettings(command []flagGroup) error {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for _, g := range command {
@@ -96,8 +96,7 @@ func (a *app) fromSettings(command []flagGroup) error {
 	return a.settings.read(all)
 }
 
-// needsNetwork says why a mode can't be measured with the demo registry, empty if
-// it can.
+// needsNetwork returns why a mode cannot be measured with the demo registry, or "".
 func needsNetwork(m measure.Mode) string {
 	if m.FastOpen {
 		return "TCP Fast Open needs a real network path; name a server with --server, or queries"
@@ -105,7 +104,7 @@ func needsNetwork(m measure.Mode) string {
 	return ""
 }
 
-// unsupported says why a mode can't be measured on this system, empty if it can.
+// unsupported returns why a mode cannot be measured on this system, or "".
 func unsupported(m measure.Mode) string {
 	if m.FastOpen && runtime.GOOS != "linux" {
 		return "TCP Fast Open works on Linux only"

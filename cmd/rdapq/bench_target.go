@@ -12,10 +12,10 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// demoQueries are what bench asks the demo registry.
+// demoQueries returns the queries of bench for the demo registry.
 func demoQueries() []string { return rdaptest.DemoQueries(defaultBenchLookups) }
 
-// checkBench finds what is wrong with the flags that bench shares.
+// checkBench checks the flags that bench shares with rdapq.
 func (o *options) checkBench(args []string) error {
 	o.color, o.jobs, o.perHost = "auto", 1, 1 // bench has its own, or none
 	if o.demo && len(args) == 0 && o.file == "" {
@@ -24,21 +24,21 @@ func (o *options) checkBench(args []string) error {
 	return o.check(args)
 }
 
-// A target is what bench asks.
+// A target is the set of servers that bench measures.
 type target struct {
 	resolver *bootstrap.Resolver
 	pool     pool.Config
 	client   client.Config
-	budgets  *limit.File // nil: not kept
+	budgets  *limit.File // nil: not saved
 
-	bootPool *pool.Pool // for IANA's files, which no mode is to count
+	bootPool *pool.Pool // for IANA's files, counted in no mode
 
-	demo *rdaptest.Demo // nil: servers on the network are asked
+	demo *rdaptest.Demo // nil: servers on the network
 	h3   *bootstrap.Resolver
 }
 
-// newTarget makes it from the flags. The user's sessions, and what was learned of
-// servers, are left alone; limits of servers are kept to.
+// newTarget returns the target that the flags describe. It observes saved rate limits,
+// but neither uses nor changes saved TLS sessions and protocols.
 func (a *app) newTarget() (*target, error) {
 	o := &a.opts
 	t := &target{}
@@ -90,7 +90,7 @@ func (t *target) useDemo(boot *bootstrap.Config, o *options) error {
 	return nil
 }
 
-// bootFiles are bootstrap files by the registry that they are of.
+// bootFiles returns bootstrap files by registry.
 func bootFiles(files map[string][]byte) map[bootstrap.Registry][]byte {
 	out := make(map[bootstrap.Registry][]byte)
 	for reg := bootstrap.RegistryDNS; reg <= bootstrap.RegistryObjectTags; reg++ {
@@ -99,7 +99,7 @@ func bootFiles(files map[string][]byte) map[bootstrap.Registry][]byte {
 	return out
 }
 
-// setup returns how the servers are reached in a mode.
+// setup returns the configuration for a mode.
 func (t *target) setup(m measure.Mode) (measure.Setup, error) {
 	s := measure.Setup{Pool: t.pool, Client: t.client}
 	s.Client.Resolver = t.resolver
@@ -132,7 +132,7 @@ func (t *target) setup(m measure.Mode) (measure.Setup, error) {
 
 func (t *target) close(ctx context.Context) {
 	if t.budgets != nil {
-		t.budgets.Close() // what could not be written is learned again
+		t.budgets.Close() // an unsaved limit is learned again
 	}
 	for _, r := range []*bootstrap.Resolver{t.resolver, t.h3} {
 		if r == nil {

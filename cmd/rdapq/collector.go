@@ -6,21 +6,19 @@ import (
 	"runtime/metrics"
 )
 
-// The heap of a batch is small and its garbage plenty: collecting it four times
-// less often costs some megabytes and saves a tenth of the CPU. A large heap,
-// which only what servers send can make, is collected more often, so that its
-// garbage does not take several times its room.
+// A batch has a small heap and much garbage: collecting it four times less often costs
+// a few megabytes and saves a tenth of the CPU time. Only large responses make the heap
+// large. It is then collected more often, so that garbage does not multiply its size.
 const (
-	gcPercent   = 400 // percent, as GOGC has it; 100 is Go's default
+	gcPercent   = 400 // as in GOGC; Go's default is 100
 	smallMemory = 26 << 20
 	largeMemory = 60 << 20
 	largeHeap   = 32 << 20
 )
 
-// paceCollector sets how often garbage is collected, now and after each time. It
-// raises a limit on memory for what is in use, and does not lower the percentage: what
-// is allocated during a collection counts as in use, which is much when a server
-// floods a connection on a busy machine, and the percentage applies to that at once.
+// paceCollector sets how often garbage is collected, now and after each collection. It
+// adapts the memory limit and keeps the percentage. A percentage would also apply to
+// memory allocated during a collection, which is much if a server floods a connection.
 func paceCollector() {
 	debug.SetGCPercent(gcPercent)
 	limit := uint64(smallMemory)
@@ -44,17 +42,17 @@ func paceCollector() {
 		arm()
 	}
 	arm = func() {
-		cycle := new(*int) // found unreachable by the next collection
+		cycle := new(*int) // unreachable at the next collection
 		runtime.AddCleanup(cycle, adjust, struct{}{})
 	}
 	arm()
 }
 
-// limitFor lets memory grow to smallMemory at least. Beyond that the heap may grow to
-// twice what is live while that and the memory outside of the heap, other, are no more
-// than largeMemory. More is in use with thousands of hosts: then garbage may take an
-// eighth of what is live, and where what is live is larger than largeHeap, half of the
-// excess. It goes in steps, as each change stops the program for a moment.
+// limitFor returns the memory limit for a heap with live bytes and other bytes outside
+// the heap. The limit is at least smallMemory. The heap may grow to twice live while
+// the total is at most largeMemory. Beyond that, garbage may take an eighth of live,
+// plus half of what live exceeds largeHeap by. The limit changes in steps, since each
+// change stops the program briefly.
 func limitFor(live, other uint64) uint64 {
 	const step = 2 << 20
 	limit := 2*live + other

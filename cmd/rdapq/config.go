@@ -14,20 +14,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// configVariable names the configuration file; none is read if it is set and
-// empty.
+// configVariable holds the path of the configuration file. If set and empty, none is
+// read.
 const configVariable = "RDAPQ_CONFIG"
 
-// fromConfig sets the flags that neither the command line nor a variable has
-// set from the configuration file, which is "rdapq/config" in the user's folder
-// for such. Flags that can be repeated get its values beside the others, which
-// come later and so count where both are about the same.
+// fromConfig sets the flags that neither the command line nor a variable has set from
+// the configuration file, by default rdapq/config in [os.UserConfigDir]. For repeatable
+// flags, its values come before the others, so the others take precedence.
 func (s *settings) fromConfig(f *pflag.FlagSet) error {
 	name, given := os.LookupEnv(configVariable)
 	if !given {
 		dir, err := os.UserConfigDir()
 		if err != nil {
-			return nil // no home, no file
+			return nil // no home directory, no file
 		}
 		name = filepath.Join(dir, "rdapq", "config")
 	}
@@ -45,14 +44,13 @@ func (s *settings) fromConfig(f *pflag.FlagSet) error {
 	return s.readConfig(f, file, name)
 }
 
-// isMissing reports whether there is no such file; where the home directory is no
-// folder, such as /dev/null, there is none either.
+// isMissing reports whether err means that the file does not exist. ENOTDIR counts, for
+// a home such as /dev/null.
 func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// stripComment cuts off what follows "#" at the start of a line or after white
-// space.
+// stripComment removes a comment: "#" at the start of a line or after white space.
 func stripComment(line string) string {
 	for i, c := range line {
 		if c == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
@@ -62,8 +60,8 @@ func stripComment(line string) string {
 	return line
 }
 
-// readConfig reads lines such as "per-host = 4". A name alone is a switch that
-// is on.
+// readConfig parses lines such as "per-host = 4". A name without a value turns a switch
+// on.
 func (s *settings) readConfig(f *pflag.FlagSet, r io.Reader, name string) error {
 	given := map[string]bool{}
 	f.VisitAll(func(flag *pflag.Flag) { given[flag.Name] = flag.Changed })
@@ -107,7 +105,7 @@ func (s *settings) readConfig(f *pflag.FlagSet, r io.Reader, name string) error 
 	}
 	for key, values := range repeated {
 		flag := f.Lookup(key)
-		list := flag.Value.(pflag.SliceValue) // as its type says
+		list := flag.Value.(pflag.SliceValue) // guaranteed by its type
 		if err := list.Replace(append(values, list.GetSlice()...)); err != nil {
 			return usagef(nil, "", "%s: %s: %w", name, key, err)
 		}

@@ -9,12 +9,11 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// credentialsVariable holds what the file of credentials would.
+// credentialsVariable may hold the credentials in place of the file.
 const credentialsVariable = "RDAPQ_CREDENTIALS"
 
-// credentials reads what servers are told of who asks: from the variable, or
-// else from the file. There is no flag for it, since command lines are for
-// everybody to see.
+// credentials reads the credentials from the variable, or else from the file. There is
+// no flag for them, since command lines are visible to other users.
 func (a *app) credentials() (map[string]*client.Credential, error) {
 	list, err := readCredentials()
 	if err != nil || len(list) == 0 {
@@ -37,7 +36,7 @@ func readCredentials() (map[string]*client.Credential, error) {
 	}
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return nil, nil // no home, no file
+		return nil, nil // no home directory, no file
 	}
 	name := filepath.Join(dir, "rdapq", "credentials")
 	f, err := os.Open(name)

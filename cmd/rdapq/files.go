@@ -9,17 +9,16 @@ import (
 	"github.com/rdapq/rdapq/internal/journal"
 )
 
-// A place is a file that a run reads or writes, and what the user calls it.
+// A place is a file that a run reads or writes, and the flag that named it.
 type place struct {
 	flag string
-	path string      // links followed; empty: it is open already
-	info os.FileInfo // nil: it is not there yet
+	path string      // symbolic links resolved; empty if info is set
+	info os.FileInfo // nil if the file does not exist
 }
 
-// checkFiles refuses a run that would write a file which it also reads, or two
-// things into one file: the one would overwrite the other, and what is appended to
-// the list of queries would be read as queries for ever. Only regular files can
-// come to harm.
+// checkFiles returns an error if a run would write to a file that it also reads, or
+// twice to the same file. One would overwrite the other, and results appended to the
+// input would be read as queries without end. Only regular files are checked.
 func (a *app) checkFiles() error {
 	o := &a.opts
 	read := places(map[string]string{
@@ -54,7 +53,7 @@ func (a *app) checkFiles() error {
 	return nil
 }
 
-// places are those of the files that were named, in the order of their flags.
+// places returns the places of the named files, in the order of their flags.
 func places(named map[string]string) []place {
 	var list []place
 	for _, flag := range []string{"--file", "--ca", "--bootstrap-overrides", "--registrars", "--output", "--stats-file", "--report"} {
@@ -74,8 +73,8 @@ func placeOf(flag, name string) place {
 	if path, err := journal.Resolve(name); err == nil {
 		p.path = path
 	}
-	if folder, err := filepath.EvalSymlinks(filepath.Dir(p.path)); err == nil {
-		p.path = filepath.Join(folder, filepath.Base(p.path))
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(p.path)); err == nil {
+		p.path = filepath.Join(dir, filepath.Base(p.path))
 	}
 	if path, err := filepath.Abs(p.path); err == nil {
 		p.path = path
@@ -83,7 +82,7 @@ func placeOf(flag, name string) place {
 	return p
 }
 
-// opened is a stream if it is a file.
+// opened returns the place of a stream if it is a file.
 func opened(flag string, stream any) []place {
 	if f, ok := stream.(*os.File); ok {
 		if info, err := f.Stat(); err == nil {
@@ -93,7 +92,7 @@ func opened(flag string, stream any) []place {
 	return nil
 }
 
-// is reports whether two places are one regular file, or will be.
+// sameAs reports whether two places are the same regular file, or will be.
 func (p place) sameAs(other place) bool {
 	if p.info == nil || other.info == nil {
 		return p.info == nil && other.info == nil && p.path == other.path
@@ -101,11 +100,11 @@ func (p place) sameAs(other place) bool {
 	return p.info.Mode().IsRegular() && os.SameFile(p.info, other.info)
 }
 
-// openError is the error of a file that was to be written, by the name that the
-// user gave it, and says what to do.
+// openError returns the error for an output file that could not be opened, with the
+// name given by the user and a hint.
 func openError(flag, what, name string, err error) error {
-	// The file beside the journal is opened first; if it isn't there, whatever keeps
-	// it from being made keeps the journal from that, too.
+	// The sidecar file of the journal is opened first. If it does not exist, the
+	// cause holds for the journal as well.
 	path, ok := errors.AsType[*fs.PathError](err)
 	if ok && path.Path != name {
 		if _, e := os.Lstat(path.Path); e != nil {
@@ -114,14 +113,14 @@ func openError(flag, what, name string, err error) error {
 			return noRunf(about(flag), "move it away, or choose another file: it holds the state of "+name, "cannot write the %s: %w", what, err)
 		}
 	}
-	folder := filepath.Dir(name)
-	info, e := os.Stat(folder)
+	dir := filepath.Dir(name)
+	info, e := os.Stat(dir)
 	hint := ""
 	switch {
 	case errors.Is(e, fs.ErrNotExist):
-		hint = "create the directory " + folder + ", or choose another file"
+		hint = "create the directory " + dir + ", or choose another file"
 	case e == nil && !info.IsDir():
-		hint = "choose another file: " + folder + " is not a directory"
+		hint = "choose another file: " + dir + " is not a directory"
 	case errors.Is(err, fs.ErrPermission):
 		hint = "choose a file you have permission to write"
 	default:

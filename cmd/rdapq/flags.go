@@ -13,13 +13,13 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// defaultDemoRTT is about what a packet takes across the Atlantic and back.
+// defaultDemoRTT is about the round-trip time across the Atlantic.
 const defaultDemoRTT = 90 * time.Millisecond
 
-// fileJobs is the default of --jobs with --file: hosts bound the lookups, not this.
+// fileJobs is the default of --jobs with --file. The limits per host matter more.
 const fileJobs = 512
 
-// options are the flags.
+// options holds the values of the flags.
 type options struct {
 	file      string
 	typ       string
@@ -28,7 +28,7 @@ type options struct {
 	output    string
 	jobs      int
 	perHost   int
-	ceiling   int // perHost if it was given; 0: adaptive
+	ceiling   int // perHost if given; 0: adaptive
 	conns     int // HTTP/1.1 connections to one server; 0: the pool's default
 	timeout   time.Duration
 	maxTime   time.Duration // 0: none
@@ -71,10 +71,10 @@ var (
 	}, searchTypes...)
 )
 
-// typeAliases are other names of types that --type takes.
+// typeAliases are alternative names of types for --type.
 var typeAliases = map[string]client.Type{"cidr": client.TypeIP, "asn": client.TypeAutnum}
 
-// A flagGroup is a part of the help text.
+// A flagGroup is a section of the help text.
 type flagGroup struct {
 	title string
 	flags *pflag.FlagSet
@@ -138,7 +138,7 @@ func (o *options) groups() []flagGroup {
 	}
 }
 
-// check finds what is wrong with the flags taken together.
+// check reports invalid values and combinations of flags.
 func (o *options) check(args []string) error {
 	for _, c := range []struct {
 		flag, value string
@@ -199,7 +199,7 @@ func (o *options) check(args []string) error {
 	return nil
 }
 
-// one reports a value that is none of those that a flag takes.
+// checkOneOf returns an error if value is not allowed.
 func checkOneOf(flag, value string, allowed []string) error {
 	if slices.Contains(allowed, value) {
 		return nil
@@ -207,7 +207,7 @@ func checkOneOf(flag, value string, allowed []string) error {
 	return usagef(about(flag), "use one of "+strings.Join(strings.Fields(strings.Join(allowed, " ")), ", "), "invalid value %q for %s", value, flag)
 }
 
-// newCommand builds the command line.
+// newCommand returns the rdapq command.
 func newCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "rdapq [flags] QUERY...\n  rdapq [flags] -f FILE\n  rdapq bench [flags] [QUERY...]",
@@ -230,7 +230,7 @@ func newCommand(a *app) *cobra.Command {
 				a.opts.jobs = fileJobs
 			}
 			if a.opts.conns == 0 && cmd.Flags().Changed("http1-connections") {
-				a.opts.conns = -1 // which check refuses
+				a.opts.conns = -1 // check rejects it
 			}
 			a.opts.referral.timeoutSet = cmd.Flags().Changed("timeout")
 			a.flags = cmd.Flags()
@@ -252,7 +252,7 @@ func newCommand(a *app) *cobra.Command {
 	}
 	addHelp(cmd, shortCommand, groups)
 	for name, values := range map[string][]string{"format": formats, "http": httpModes, "tls-min": tlsNames, "tls-max": tlsNames, "color": colors, "time": times, "type": types, "input-format": inputFormats} {
-		// The flag was registered above, the only thing that can fail here.
+		// Fails only for an unregistered flag.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	cmd.AddCommand(newBenchCommand(a, groups))

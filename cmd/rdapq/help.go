@@ -13,10 +13,10 @@ import (
 // Columns of the help text.
 const (
 	helpWidth  = 80
-	helpIndent = 26 // of what flags mean
+	helpIndent = 26 // of the description of flags
 )
 
-// help prints what a command does, and its flags by what they are about.
+// help prints the full help of a command, with its flags in groups.
 func help(cmd *cobra.Command, groups []flagGroup) {
 	w := cmd.OutOrStdout()
 	version := "      --version           show the version\n"
@@ -35,7 +35,7 @@ func help(cmd *cobra.Command, groups []flagGroup) {
 	fmt.Fprint(w, "\nMore:\n  -h                      show common options\n      --help              show all options\n"+version)
 }
 
-// usageLine is how a command is written.
+// usageLine returns the synopsis of a command.
 func usageLine(cmd *cobra.Command) string {
 	if cmd.HasParent() {
 		return cmd.Parent().Name() + " " + cmd.Use
@@ -43,7 +43,7 @@ func usageLine(cmd *cobra.Command) string {
 	return cmd.Use
 }
 
-// helpFlag prints a flag and, beside it or below, what it means.
+// helpFlag prints a flag and its description.
 func helpFlag(w io.Writer, f *pflag.Flag) {
 	value, usage := pflag.UnquoteUsage(f)
 	switch f.DefValue {
@@ -54,7 +54,7 @@ func helpFlag(w io.Writer, f *pflag.Flag) {
 	helpLine(w, f, value, usage)
 }
 
-// helpLine prints it from the name of its value and what it means.
+// helpLine prints a flag, the name of its value and its description.
 func helpLine(w io.Writer, f *pflag.Flag, value, usage string) {
 	left := "      --" + f.Name
 	if f.Shorthand != "" {

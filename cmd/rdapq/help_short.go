@@ -8,14 +8,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A shortHelp is what -h prints: what most people need.
+// A shortHelp is the text of -h: the most common flags.
 type shortHelp struct {
 	about  string
 	groups []shortGroup
 	more   string
 }
 
-// A shortGroup is a part of it: flags in few words.
+// A shortGroup is a section of a shortHelp.
 type shortGroup struct {
 	title string
 	flags []shortFlag
@@ -23,11 +23,11 @@ type shortGroup struct {
 
 type shortFlag struct{ name, usage string }
 
-// shortHelpFlag is the flag that asks for it. It is one of its own, since a flag
-// is not told which of its names was written.
+// shortHelpFlag is the name of -h. It is a flag of its own, since pflag does not report
+// whether the short or the long name of a flag was used.
 const shortHelpFlag = "h"
 
-// addHelp gives a command -h, the short help, and --help, all of it.
+// addHelp adds -h, the short help, and --help, the full help, to a command.
 func addHelp(cmd *cobra.Command, short shortHelp, groups []flagGroup) {
 	cmd.Flags().BoolP(shortHelpFlag, shortHelpFlag, false, "show common options")
 	cmd.Flags().Lookup(shortHelpFlag).Hidden = true
@@ -41,7 +41,7 @@ func addHelp(cmd *cobra.Command, short shortHelp, groups []flagGroup) {
 		return run(cmd, args)
 	}
 	cmd.SetHelpFunc(func(c *cobra.Command, _ []string) {
-		if c != cmd { // one that cobra adds, such as completion
+		if c != cmd { // added by cobra, such as completion
 			fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s", c.Long, c.UsageString())
 			return
 		}
@@ -49,8 +49,7 @@ func addHelp(cmd *cobra.Command, short shortHelp, groups []flagGroup) {
 	})
 }
 
-// isSetting reports whether a flag is one that variables and the configuration
-// file may set.
+// isSetting reports whether variables and the configuration file may set a flag.
 func isSetting(f *pflag.Flag) bool {
 	return f.Name != "help" && f.Name != shortHelpFlag && f.Name != "version"
 }
@@ -67,10 +66,9 @@ func (s *shortHelp) write(cmd *cobra.Command) {
 	fmt.Fprintf(w, "\nExamples:\n%s\n\n%s\n", cmd.Example, s.more)
 }
 
-// writeFlag prints a flag with its own name and value, and the words of the short
-// help.
+// writeFlag prints a flag with the description of the short help.
 func (s *shortHelp) writeFlag(w io.Writer, cmd *cobra.Command, f shortFlag) {
-	if flag := cmd.Flags().Lookup(f.name); flag != nil { // a test sees to that
+	if flag := cmd.Flags().Lookup(f.name); flag != nil { // checked by TestShortHelp
 		value, _ := pflag.UnquoteUsage(flag)
 		helpLine(w, flag, value, f.usage)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// onHold warns that a server's lines are held back, and why: once for each server
-// and reason.
+// onHold warns that a server's lines are held back, and why. It is called once per
+// server and reason.
 func (a *app) onHold(h client.Hold) { a.warn(holdText(h, time.Now())) }
 
 func holdText(h client.Hold, now time.Time) string {
@@ -39,18 +39,18 @@ func holdText(h client.Hold, now time.Time) string {
 	return b.String()
 }
 
-// rateText writes "60 requests per 1m".
+// rateText formats a rate, such as "60 requests per 1m".
 func rateText(r limit.Rate) string {
 	r.Per = r.Per.Round(time.Millisecond)
 	_, per, _ := strings.Cut(r.String(), "/")
 	return render.Plural(int64(r.N), "request") + " per " + per
 }
 
-// maxHeld is how many servers that were held back a summary names.
+// maxHeld limits the held-back servers listed in a summary.
 const maxHeld = 10
 
-// heldLines returns what a summary says of the servers that were held back, those
-// that refused most requests first.
+// heldLines returns the lines of a summary about servers that were held back, sorted by
+// refused requests.
 func heldLines(servers []client.ServerProgress) []string {
 	held := slices.DeleteFunc(slices.Clone(servers), func(s client.ServerProgress) bool { return s.Held == "" })
 	slices.SortStableFunc(held, func(a, b client.ServerProgress) int { return int(b.Refused - a.Refused) })

@@ -12,11 +12,11 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// certPassword is the variable with the password of PKCS#12 files.
+// certPassword is the environment variable with the password of PKCS#12 files.
 const certPassword = "RDAPQ_CLIENT_CERT_PASSWORD"
 
-// clientCertificates reads HOST=FILE[,KEYFILE] and returns the certificate and
-// the name of the identity for an origin.
+// clientCertificates parses HOST=FILE[,KEYFILE] and returns a function from an origin
+// to its certificate and the name of the identity.
 func clientCertificates(list []string, passwordFile string) (func(origin string) (*tls.Certificate, string), error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -51,7 +51,7 @@ func clientCertificates(list []string, passwordFile string) (func(origin string)
 	}, nil
 }
 
-// trust sets what is verified, and who rdapq is to the servers.
+// trust sets the accepted server certificates and the client certificates.
 func (o *options) trust(c *pool.Config) error {
 	c.TLS = &tls.Config{InsecureSkipVerify: o.insecure}
 	if o.ca != "" {

@@ -16,24 +16,23 @@ import (
 	"github.com/rdapq/rdapq/internal/journal"
 )
 
-// A source is where queries come from.
+// A source yields the queries of a run.
 type source struct {
-	template client.Input  // what all queries have in common
-	args     []string      // the queries, if there is no file
-	name     string        // of the file, "-" for standard input; empty without one
-	file     *os.File      // nil if it is no regular file, which can't be read twice
+	template client.Input  // fields common to all queries
+	args     []string      // queries, without a file
+	name     string        // file name, "-" for standard input; empty without a file
+	file     *os.File      // nil unless a regular file, which can be read twice
 	reader   *input.Reader // nil without a file
 	options  input.Options
-	dedupe   *seenQueries // nil: not asked for
+	dedupe   *seenQueries // nil without --dedupe
 
-	stopped atomic.Bool // no more queries are to be read
+	stopped atomic.Bool // stops reading queries
 	read    atomic.Int64
-	dropped atomic.Int64 // as duplicates
+	dropped atomic.Int64 // dropped as duplicates
 	close   func() error
 }
 
-// openSource opens where queries come from, and reads as much as tells what it
-// is.
+// openSource opens the source of queries and reads enough to detect its format.
 func (a *app) openSource(ctx context.Context, args []string) (*source, error) {
 	o := &a.opts
 	as := client.Type(o.typ)
@@ -75,8 +74,8 @@ func (a *app) openSource(ctx context.Context, args []string) (*source, error) {
 	return s, nil
 }
 
-// open reads the beginning of the input. It may be a terminal, so ctx is heeded
-// meanwhile.
+// open reads the beginning of the input. It returns when ctx ends, since the input may
+// be a terminal.
 func (s *source) open(ctx context.Context, in io.Reader) error {
 	opened := make(chan error, 1)
 	go func() {
@@ -118,20 +117,20 @@ func (a *app) openInput(name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// warnTrailing tells of what was left out of the input, once it has been read.
+// warnTrailing warns about data ignored after the end of compressed input.
 func (a *app) warnTrailing(s *source) {
 	if s.reader != nil && s.reader.Trailing() {
 		a.warn(s.name + ": ignored uncompressed data after the end of the compressed data")
 	}
 }
 
-// fingerprint tells whether the input is the same another time, if anybody
-// wants to know. It is nil for one that can't be read twice.
+// fingerprint returns the fingerprint of the input, by which a later run recognizes it.
+// It is nil if not wanted or if the input cannot be read twice.
 func (s *source) fingerprint(ctx context.Context, wanted bool) (*journal.Input, error) {
 	if s.file == nil || !wanted {
 		return nil, nil
 	}
-	// By offsets, which leaves alone where the reader is.
+	// A SectionReader does not move the offset of the file.
 	in, err := journal.Fingerprint(s.name, &ctxReader{ctx, io.NewSectionReader(s.file, 0, 1<<62)})
 	if err != nil {
 		return nil, noRunf(about("file"), "", "cannot read the input: %w", err)
@@ -139,7 +138,7 @@ func (s *source) fingerprint(ctx context.Context, wanted bool) (*journal.Input, 
 	return in, nil
 }
 
-// count returns how many records the input has, 0 if that can't be known.
+// count returns the number of records in the input, 0 if unknown.
 func (s *source) count(ctx context.Context) int64 {
 	if s.file == nil {
 		return 0
@@ -151,7 +150,7 @@ func (s *source) count(ctx context.Context) int64 {
 	return n
 }
 
-// An ctxReader reader ends with its context.
+// A ctxReader returns the error of its context once that has ended.
 type ctxReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -164,9 +163,9 @@ func (r *ctxReader) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// queries yields the queries that begin says are to be asked. It is told of all
-// lines that give a row, in order.
-func (s *source) queries(begin func(line int64) (ask bool, err error)) iter.Seq2[client.Input, error] {
+// queries yields the queries for which begin returns true. It calls begin for every
+// line that gets a row, in order.
+func (s *source) queries(begin func(line int64) (send bool, err error)) iter.Seq2[client.Input, error] {
 	if s.reader == nil {
 		return s.arguments
 	}
@@ -182,11 +181,11 @@ func (s *source) queries(begin func(line int64) (ask bool, err error)) iter.Seq2
 				s.dropped.Add(1)
 				continue
 			}
-			ask, e := begin(rec.Line)
+			send, e := begin(rec.Line)
 			if e != nil {
-				return // who writes the rows fails with the same error
+				return // writing rows fails with the same error
 			}
-			if ask && !yield(in, err) {
+			if send && !yield(in, err) {
 				return
 			}
 		}
@@ -204,8 +203,7 @@ func (s *source) arguments(yield func(client.Input, error) bool) {
 	}
 }
 
-// classifyInputError gives the result of a record that could not be read its verdict: what
-// is wrong is the input, and reading went on.
+// classifyInputError sets the verdict of a record that could not be parsed to Invalid.
 func classifyInputError(r *client.Result) {
 	if r.Err == nil {
 		return

@@ -6,11 +6,11 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// A seen remembers what was asked, by a hash of 64 bits each: among ten million
-// queries, the chance that two are taken for the same is one in 360,000.
+// seenQueries is the set of queries sent so far, by 64-bit hashes. The probability of a
+// collision among ten million queries is 1 in 360,000.
 type seenQueries struct {
 	seed    maphash.Seed
-	domains bool     // of host names, the registrable domain is asked for
+	domains bool     // host names are reduced to registrable domains
 	slots   []uint64 // open addressing; 0: free
 	n       int
 }
@@ -19,8 +19,8 @@ func newSeenQueries() *seenQueries {
 	return &seenQueries{seed: maphash.MakeSeed(), slots: make([]uint64, 1<<10)}
 }
 
-// add reports whether the query was not there before. What is no query never
-// was: its row says what is wrong with it.
+// add adds a query and reports whether it is new. Invalid queries always are, so that
+// each gets a row with its error.
 func (s *seenQueries) add(in client.Input) bool {
 	q, err := client.ParseAs(in.Type, in.Text)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// openJournal opens --output as one, to begin it or to go on with it.
+// openJournal opens --output as a journal, to start or to resume it.
 func (a *app) openJournal(out *output, format string, in *journal.Input) error {
 	o := &a.opts
 	flags, secretFlags := a.rowFlags()
@@ -38,8 +38,8 @@ func (a *app) openJournal(out *output, format string, in *journal.Input) error {
 	return nil
 }
 
-// retried tells which rows are dropped when a run goes on, and their lines asked
-// again: what came of them may pass.
+// retryVerdict reports whether a resumed run drops the rows with this verdict and
+// retries their lines, since the failure may be transient.
 func retryVerdict(verdict string) bool {
 	return verdict == string(client.Failed) || verdict == string(client.RateLimited)
 }
@@ -62,9 +62,9 @@ func (a *app) journalError(err error) error {
 	return openError("output", "output", name, err)
 }
 
-// rowNeutralFlags are flags that rows don't depend on, by how they are asked for and
-// told of; a run may go on with others. Those that reach servers are neither: a
-// server is the same however it is reached. What is not listed counts.
+// rowNeutralFlags are the flags that do not affect rows; a run may be resumed with
+// other values. The flags of networkOptions do not affect rows either. All flags not
+// listed do.
 var rowNeutralFlags = []string{
 	"file", "output", "format", // compared by themselves
 	"offline", "color", "stats", "stats-file", "report", "quiet", "verbose", "exit-status",
@@ -74,8 +74,8 @@ var rowNeutralFlags = []string{
 	"demo-rtt", "cache", "no-cache", "help", "version",
 }
 
-// rowFlags are the flags that rows depend on and that are not as usual; those
-// with a secret in them are apart.
+// rowFlags returns the flags that affect rows and differ from their defaults. Those
+// with a secret are returned separately.
 func (a *app) rowFlags() (flags, secret []string) {
 	var network pflag.FlagSet
 	new(networkOptions).register(&network)
@@ -95,11 +95,11 @@ func (a *app) rowFlags() (flags, secret []string) {
 	return flags, secret
 }
 
-// resumeCommand is the command that goes on, for a shell: the one that was given,
-// without the --force that would throw away what there is.
+// resumeCommand returns the shell command that resumes the run: the given command
+// without --force, which would discard the existing rows.
 func (a *app) resumeCommand() string {
 	line := withoutForce(a.line)
-	if a.opts.batch.force && len(line) == len(a.line) { // a variable or the configuration says so
+	if a.opts.batch.force && len(line) == len(a.line) { // set by a variable or the configuration
 		line = slices.Insert(line, 1, "--force=false")
 	}
 	if a.secrets.In([]byte(strings.Join(line, "\n"))) {
@@ -119,7 +119,7 @@ func withoutForce(line []string) []string {
 	})
 }
 
-// shellQuote quotes a word for a shell if it needs that.
+// shellQuote quotes a word for a shell if necessary.
 func shellQuote(s string, windows bool) string {
 	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		ok := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
@@ -134,7 +134,7 @@ func shellQuote(s string, windows bool) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// commandLine is how the process was started.
+// commandLine returns the command line of the process.
 func commandLine(args []string) []string {
 	return append([]string{os.Args[0]}, args...)
 }

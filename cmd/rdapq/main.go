@@ -1,5 +1,5 @@
-// Command rdapq asks RDAP servers about domains, addresses, AS numbers,
-// entities and nameservers, over connections that it keeps.
+// Command rdapq looks up domains, IP addresses, AS numbers, entities and nameservers
+// over RDAP, with persistent connections.
 package main
 
 import (
@@ -12,34 +12,37 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/rdapq/rdapq/client"
 )
 
-// Exit codes, beside those that --exit-status adds.
+// Exit codes. See statusCodes for those of --exit-status.
 const (
 	exitOK       = 0
-	exitSomeFail = 1 // some query got no answer
-	exitUsage    = 2 // flags, variables or configuration are wrong
-	exitNoRun    = 3 // nothing could run: input unreadable, output not writable
+	exitSomeFail = 1 // some query was not answered
+	exitUsage    = 2 // invalid flags, variables or configuration
+	exitNoRun    = 3 // the run could not start: input unreadable, output not writable
 )
 
 func main() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		paceCollector()
 	}
-	// net/http and QUIC tell of connections that a server breaks here, in the server's
-	// words; the pool copes with those and tells of them itself.
+	// net/http and QUIC log broken connections here, with text from the server. The
+	// pool handles and reports them itself.
 	log.SetOutput(io.Discard)
 	os.Exit(run(&app{}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is main without the process: it returns the exit code.
+// run runs the command and returns the exit code.
 func run(a *app, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	// A reader that has seen enough is no error: writes then fail with EPIPE.
+	// With SIGPIPE ignored, writes to a closed pipe return EPIPE, which is not an
+	// error here.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, interrupt, stop := watchSignals(context.Background())
 	defer stop()
 
-	// Through a screen, so that messages come out above what is drawn.
+	// The screen prints messages above the progress display.
 	a.line, a.interrupt = commandLine(args), interrupt
 	a.stdin, a.stdout, a.stderr = stdin, stdout, newScreen(stderr)
 	cmd := newCommand(a)
@@ -66,14 +69,14 @@ func run(a *app, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 type codedError struct {
 	code  int
 	hint  string
-	flags []string // names of those that it is about
+	flags []string // names of the flags at fault
 	err   error
 }
 
 func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }
 
-// about names the flags that an error is about, with or without their hyphens.
+// about returns the names of the flags at fault, without leading hyphens.
 func about(flags ...string) []string {
 	for i, f := range flags {
 		flags[i] = strings.TrimLeft(f, "-")
@@ -87,4 +90,40 @@ func usagef(flags []string, hint, format string, args ...any) error {
 
 func noRunf(flags []string, hint, format string, args ...any) error {
 	return &codedError{code: exitNoRun, flags: flags, hint: hint, err: fmt.Errorf(format, args...)}
+}
+
+// statusCodes are the exit codes of --exit-status; the first that applies wins.
+var statusCodes = []struct {
+	verdict client.Verdict
+	code    int
+}{
+	{client.Failed, 1},
+	{client.Invalid, 1},
+	{client.RateLimited, 6},
+	{client.Rejected, 7},
+	{client.NoService, 5},
+	{client.NotFound, 4},
+}
+
+// exitCodes collects the verdicts of a run.
+type exitCodes struct{ seen map[client.Verdict]bool }
+
+func (e *exitCodes) add(v client.Verdict) {
+	if e.seen == nil {
+		e.seen = make(map[client.Verdict]bool)
+	}
+	e.seen[v] = true
+}
+
+func (e *exitCodes) code(status bool) int {
+	for _, d := range statusCodes {
+		switch {
+		case !e.seen[d.verdict]:
+		case status:
+			return d.code
+		case !d.verdict.Answered():
+			return exitSomeFail
+		}
+	}
+	return exitOK
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// networkOptions are the flags about how servers are reached.
+// networkOptions are the flags about connections to servers.
 type networkOptions struct {
 	http          string
 	noReuse       bool
@@ -96,7 +96,7 @@ func (o *networkOptions) check(demo bool) error {
 	return nil
 }
 
-// apply puts the flags into the configuration of the pool.
+// apply sets the fields of c that these flags control.
 func (o *networkOptions) apply(c *pool.Config) error {
 	if only := map[string]string{"1.1": "http/1.1", "2": "h2", "3": "h3"}[o.http]; only != "" {
 		c.Protocols = []string{only}
@@ -130,7 +130,8 @@ func (o *networkOptions) apply(c *pool.Config) error {
 	return err
 }
 
-// explain says with an error that a flag may be why a server has no address.
+// withAddressHint returns e, with a hint if a flag may be the reason that a server has
+// no address.
 func (o *networkOptions) withAddressHint(e *client.Error) *client.Error {
 	flag, only := "", "IPv4"
 	switch {
@@ -155,7 +156,7 @@ func (o *networkOptions) withAddressHint(e *client.Error) *client.Error {
 	return &c
 }
 
-// parseResolve reads HOST:PORT:ADDRESS[,ADDRESS...] as curl has it.
+// parseResolve parses HOST:PORT:ADDRESS[,ADDRESS...], the syntax of curl.
 func parseResolve(list []string) (map[string][]netip.Addr, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -180,7 +181,7 @@ func parseResolve(list []string) (map[string][]netip.Addr, error) {
 	return out, nil
 }
 
-// proxyFor returns the proxy that --proxy names.
+// proxyFor returns the proxy function for the value of --proxy.
 func proxyFor(text string) (func(*http.Request) (*url.URL, error), error) {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text

@@ -20,29 +20,28 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// An output is where results go: straight to an encoder, through a queue that
-// puts them in order, or into a journal.
+// An output writes results: directly to an encoder, through a queue that sorts them, or
+// to a journal.
 type output struct {
 	encoder *render.Encoder
 	file    *os.File // nil for standard output and journals
-	text    bool     // it is for people, who read errors elsewhere
-	live    bool     // somebody watches: nothing waits in the buffer
+	text    bool     // text format: errors go to standard error instead
+	live    bool     // flush every row
 
-	journal *journal.Journal // nil: the output can't be gone on with
+	journal *journal.Journal // nil: not resumable
 	past    journal.Past     // of the journal
 	row     []byte
 
-	mu    sync.Mutex   // of what follows, and of encoder
-	queue *order.Queue // nil: rows come as they come, or in order anyway
-	timer *time.Timer  // flushes; nil: nothing waits
+	mu    sync.Mutex   // guards the fields below, and encoder
+	queue *order.Queue // nil: no sorting needed
+	timer *time.Timer  // calls flush; nil if the buffer is empty
 	ended bool
 }
 
-// flushInterval is how long a row waits at most for others that are written with
-// it.
+// flushInterval is the longest time that a row stays in the buffer.
 const flushInterval = 100 * time.Millisecond
 
-// openOutput opens what --output names, or else standard output.
+// openOutput opens --output, or else standard output.
 func (a *app) openOutput(format string, src *source, in *journal.Input) (*output, error) {
 	o := &a.opts
 	a.warnOfName(format)
@@ -51,7 +50,7 @@ func (a *app) openOutput(format string, src *source, in *journal.Input) (*output
 	switch {
 	case o.output == "":
 	case a.isJournal(format):
-		w = io.Discard // rows are made here and written there
+		w = io.Discard // rows are formatted here and written by the journal
 	default:
 		f, err := a.createOutput(o.output)
 		if err != nil {
@@ -87,7 +86,7 @@ func (a *app) openOutput(format string, src *source, in *journal.Input) (*output
 	return out, nil
 }
 
-// columns are those that the input has beside the queries, for CSV.
+// columns returns the other columns of the input, to be copied to CSV output.
 func (s *source) columns() []string {
 	switch {
 	case s.reader == nil:
@@ -98,7 +97,7 @@ func (s *source) columns() []string {
 	return s.reader.Columns()
 }
 
-// types are those of the queries, as far as they are known before the queries are read.
+// types returns the query types if known in advance.
 func (s *source) types() []client.Type {
 	switch {
 	case s.template.Type != "":
@@ -115,8 +114,8 @@ func (s *source) types() []client.Type {
 	return types
 }
 
-// createOutput creates a file that is no journal. One that holds something is
-// not overwritten unless the user says so.
+// createOutput creates an output file that is not a journal. It does not overwrite a
+// non-empty file without --force.
 func (a *app) createOutput(name string) (*os.File, error) {
 	info, err := os.Stat(name)
 	if err == nil && info.Mode().IsRegular() {
@@ -138,9 +137,9 @@ func (a *app) createOutput(name string) (*os.File, error) {
 	return f, nil
 }
 
-// begin is told of all lines that give a row, in order, and tells whether they
-// are still to be asked.
-func (o *output) begin(line int64) (ask bool, err error) {
+// begin is called for every line that gets a row, in order. It reports whether to send
+// its query.
+func (o *output) begin(line int64) (send bool, err error) {
 	switch {
 	case o.journal != nil:
 		return o.journal.Begin(line)
@@ -152,7 +151,7 @@ func (o *output) begin(line int64) (ask bool, err error) {
 	return true, o.queue.Announce(line)
 }
 
-// write takes a result.
+// write writes a result.
 func (o *output) write(r *client.Result) error {
 	if o.journal != nil {
 		o.row = o.encoder.Row(o.row[:0], r)
@@ -180,14 +179,14 @@ func (o *output) write(r *client.Result) error {
 	return outputError(err)
 }
 
-// keepRow keeps the memory of a row for the next, unless it is a lot.
+// keepRow keeps the buffer of a row for the next one, unless it is large.
 func (o *output) keepRow() {
 	if cap(o.row) > 1<<20 {
 		o.row = nil
 	}
 }
 
-// flush writes what waits. If that fails, the next row is told.
+// flush writes buffered rows. An error is returned with the next row.
 func (o *output) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -196,7 +195,7 @@ func (o *output) flush() {
 	}
 }
 
-// close ends the output. It is whole when every line has its row.
+// close closes the output. whole means that every line has its row.
 func (o *output) close(whole bool) error {
 	if o.journal != nil {
 		var err error
@@ -226,7 +225,7 @@ func (o *output) close(whole bool) error {
 	return outputError(err)
 }
 
-// abandon closes the files of an output that was not begun or has failed.
+// abandon closes the files of an output that was not started or has failed.
 func (o *output) abandon() error {
 	var errs []error
 	if o.journal != nil {
@@ -248,7 +247,7 @@ func outputError(err error) error {
 	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	if _, told := errors.AsType[*codedError](err); told {
+	if _, coded := errors.AsType[*codedError](err); coded {
 		return err
 	}
 	hint := ""
@@ -258,8 +257,8 @@ func outputError(err error) error {
 	return noRunf(about("output"), hint, "cannot write the output: %w", err)
 }
 
-// warnOfName tells those who expect --output FILE.csv to mean --format csv that it
-// doesn't. An expression of --jq may make CSV.
+// warnOfName warns that --output FILE.csv does not imply --format csv. A --jq filter
+// may write CSV.
 func (a *app) warnOfName(format string) {
 	o := &a.opts
 	if o.format == "" && o.view.jq == "" && o.view.raw == "" && strings.EqualFold(filepath.Ext(o.output), ".csv") {
@@ -267,7 +266,7 @@ func (a *app) warnOfName(format string) {
 	}
 }
 
-// terminal reports the width of w if it is a terminal.
+// terminal reports whether w is a terminal, and its width.
 func terminal(w io.Writer) (width int, ok bool) {
 	f, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
@@ -280,15 +279,13 @@ func terminal(w io.Writer) (width int, ok bool) {
 	return width, true
 }
 
-// lacksJournalFields reports whether --fields leaves out what it takes to go on
-// with a file of its rows.
+// lacksJournalFields reports whether --fields lacks a field needed to resume.
 func (a *app) lacksJournalFields() bool {
 	fields := a.opts.batch.fields
 	return fields != nil && (!slices.Contains(fields, "line") || !slices.Contains(fields, "verdict"))
 }
 
-// isJournal reports whether the output is a file that a later run can go on
-// with: its rows carry what that takes.
+// isJournal reports whether the output is a file that a later run can resume.
 func (a *app) isJournal(format string) bool {
 	o := &a.opts
 	if o.file == "" || o.output == "" || format != render.FormatNDJSON && format != render.FormatCSV {

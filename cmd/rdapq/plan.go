@@ -13,7 +13,7 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// plan prints what a run would do, and asks nobody.
+// plan prints what a run would do, without sending queries.
 func (a *app) plan(ctx context.Context, s *session, src *source) error {
 	begin := func(int64) (bool, error) { return true, nil }
 	p, err := s.client.Plan(ctx, src.queries(begin))
@@ -31,7 +31,7 @@ func (a *app) plan(ctx context.Context, s *session, src *source) error {
 		return outputError(err)
 	}
 	a.warnTrailing(src)
-	if !s.follows { // servers that links lead to are not in a plan
+	if !s.follows { // a plan does not include the targets of links
 		a.warnUnmatched()
 	}
 	return nil
@@ -52,7 +52,7 @@ type planReport struct {
 	Errors      []planError  `json:"errors"`
 }
 
-// planAssumed is what is not known before a run.
+// planAssumed holds the assumptions behind an estimate.
 type planAssumed struct {
 	MS       float64 `json:"ms"` // time of a response
 	Protocol string  `json:"protocol"`
@@ -102,7 +102,7 @@ func writePlanJSON(w io.Writer, p *client.Plan, dropped int64) error {
 	return e.Encode(r)
 }
 
-// maxPlanLines is how many servers, zones and errors a plan lists for people.
+// maxPlanLines limits the servers, zones and errors listed in text.
 const maxPlanLines = 20
 
 func writePlan(out io.Writer, p *client.Plan, dropped int64) error {
@@ -155,7 +155,7 @@ func writePlan(out io.Writer, p *client.Plan, dropped int64) error {
 	return err
 }
 
-// assumptions is what the time of a plan rests on.
+// assumptions describes what the estimated duration is based on.
 func assumptions(p *client.Plan) string {
 	known := 0
 	for _, s := range p.Servers {
@@ -174,7 +174,7 @@ func assumptions(p *client.Plan) string {
 	}
 }
 
-// planTime is how long something takes, no finer than a guess can be.
+// planTime formats an estimated duration in whole seconds.
 func planTime(d time.Duration) string {
 	if d < time.Second {
 		return "less than 1 s"
@@ -182,7 +182,7 @@ func planTime(d time.Duration) string {
 	return "about " + render.Span(d.Round(time.Second))
 }
 
-// section writes a heading and lines, nothing without lines.
+// section writes a heading and a line per item. It writes nothing for an empty list.
 func section[T any](w *strings.Builder, title string, list []T, line func(T) string) {
 	if len(list) == 0 {
 		return
@@ -204,7 +204,7 @@ func plurals(n int64, one, many string) string {
 	return render.Grouped(n) + " " + many
 }
 
-// planMessage is why an input is none, as its row would say.
+// planMessage returns why an input is invalid, as its row would.
 func planMessage(e *client.Error) string {
 	if e == nil {
 		return ""

@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// drawInterval is how often a terminal is drawn on.
+	// drawInterval is the time between updates on a terminal.
 	drawInterval = 250 * time.Millisecond
-	// noteInterval is how often something else is told.
+	// noteInterval is the time between updates elsewhere.
 	noteInterval = 30 * time.Second
-	// rateSpan is what the rate and with it the time left are taken from.
+	// rateSpan is the time over which the rate is measured.
 	rateSpan = 20 * time.Second
 )
 
-// A progress tells on standard error how far a batch has come: on a terminal by
-// some lines that are drawn over, elsewhere by a line now and then.
+// A progress shows the progress of a batch on standard error: on a terminal as an
+// updated display, elsewhere as a line per noteInterval.
 type progress struct {
 	screen *screen
 	client *client.Client
 	before int64        // lines done by an earlier run
-	total  atomic.Int64 // lines of the input; 0: not known
-	done   atomic.Int64 // of this run
-	failed atomic.Int64 // of them, those that were not answered
+	total  atomic.Int64 // lines of the input; 0: unknown
+	done   atomic.Int64 // lines done by this run
+	failed atomic.Int64 // lines of this run without a response
 
 	cancel context.CancelFunc
 	ended  chan struct{}
@@ -40,7 +40,7 @@ type progress struct {
 	jobs   int    // --jobs
 }
 
-// A mark is how far it was at a time.
+// A mark is the number of lines done at a time.
 type mark struct {
 	at   time.Time
 	done int64
@@ -51,7 +51,7 @@ func (p *progress) start(ctx context.Context, src *source) {
 	ctx, p.cancel = context.WithCancel(ctx)
 	p.ended = make(chan struct{})
 	go func() {
-		p.total.Store(src.count(ctx)) // reads the input a second time, beside the batch
+		p.total.Store(src.count(ctx)) // reads the input a second time, concurrently
 	}()
 	go func() {
 		defer close(p.ended)
@@ -81,7 +81,7 @@ func (p *progress) seen(v client.Verdict) {
 	}
 }
 
-// stop takes the progress off the screen.
+// stop removes the progress from the screen.
 func (p *progress) stop() {
 	if p.cancel == nil {
 		return
@@ -105,13 +105,13 @@ func (p *progress) show(now time.Time, src *source) {
 	p.screen.draw(s.frame(width, height))
 }
 
-// A progressState is what there is to show.
+// A progressState is the state of a batch to be shown.
 type progressState struct {
 	now         time.Time
-	done, total int64 // of the input, with what an earlier run did
+	done, total int64 // lines, including those of an earlier run
 	failed      int64
-	rate        float64       // lines a second
-	left        time.Duration // 0: not known
+	rate        float64       // lines per second
+	left        time.Duration // 0: unknown
 	progress    client.Progress
 }
 
@@ -128,7 +128,7 @@ func (p *progress) state(now time.Time) progressState {
 	return s
 }
 
-// line tells the state in one line.
+// line returns the state as one line.
 func (s *progressState) line() string {
 	var b strings.Builder
 	b.WriteString(render.Grouped(s.done))
@@ -152,11 +152,11 @@ func (s *progressState) line() string {
 	return b.String()
 }
 
-// maxShownServers is how many servers a terminal shows, however high it is.
+// maxShownServers limits the servers shown on a terminal, whatever its height.
 const maxShownServers = 10
 
-// frame tells the state in lines for a terminal of that size: the whole, and
-// the servers with most to do.
+// frame returns the state as lines for a terminal of that size: the total, and the
+// servers with the longest queues.
 func (s *progressState) frame(width, height int) []string {
 	lines := []string{s.line()}
 	servers := slices.DeleteFunc(slices.Clone(s.progress.Servers), func(p client.ServerProgress) bool {
@@ -186,7 +186,7 @@ func (s *progressState) frame(width, height int) []string {
 	return lines
 }
 
-// server tells what one server is at.
+// server describes the state of one server.
 func (s *progressState) server(p client.ServerProgress) string {
 	var parts []string
 	switch wait := p.ParkedUntil.Sub(s.now).Round(time.Second); {
@@ -194,7 +194,7 @@ func (s *progressState) server(p client.ServerProgress) string {
 		parts = append(parts, "not responding")
 	case wait > 0:
 		parts = append(parts, "paused for "+wholeSpan(wait))
-	case p.InFlight > int64(p.Limit): // until those that were sent before it was lowered have ended
+	case p.InFlight > int64(p.Limit): // the limit was lowered while requests were in flight
 		parts = append(parts, fmt.Sprintf("%d running · limit lowered to %d", p.InFlight, p.Limit))
 	default:
 		parts = append(parts, fmt.Sprintf("%d of %d running", p.InFlight, p.Limit))
@@ -214,7 +214,7 @@ func (s *progressState) server(p client.ServerProgress) string {
 	return strings.Join(parts, " · ")
 }
 
-// wholeSpan writes a time in whole seconds: "12 s", "1 m 15 s".
+// wholeSpan formats a duration in whole seconds: "12 s", "1 m 15 s".
 func wholeSpan(d time.Duration) string {
 	if d = d.Round(time.Second); d < time.Minute {
 		return strconv.Itoa(int(d/time.Second)) + " s"

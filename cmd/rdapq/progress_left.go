@@ -6,30 +6,29 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// The time left of a batch is that of the host that is done last: the number of
-// lines that wait for it, divided by how many it has done per second of late, or
-// by its limit. Lines that were not read yet are spread over the hosts as those
-// before them were. While --jobs is what bounds the run, the time that all lines
-// take at the present rate is the least.
+// The time left of a batch is that of its slowest host: its queued lines divided by its
+// recent rate, or by its limit. Unread lines are distributed over the hosts like those
+// before them. While --jobs limits the run, the time left is at least that of all lines
+// at the current rate.
 
 const (
-	// paceInterval is the least time between two notes of how far hosts are.
+	// paceInterval is the minimum time between two samples of the hosts.
 	paceInterval = 2 * time.Second
-	// paceSpan is how far back notes reach: two spans of a quota per minute do
-	// not fit, but then the quota is known.
+	// paceSpan is the age of the oldest sample kept. It is shorter than two periods
+	// of a quota per minute, but then the quota is known.
 	paceSpan = time.Minute
-	// jobsFull is the part of --jobs that has to be in use for it to be a bound.
+	// jobsFull is the fraction of --jobs in use from which --jobs limits the run.
 	jobsFull = 0.9
 )
 
-// A pace is how far each host was at a time.
+// A pace is the number of lines done per host at a time.
 type pace struct {
 	at    time.Time
 	done  map[string]int64
 	total int64
 }
 
-// note keeps how far the hosts are.
+// record adds a sample of the lines done per host.
 func (p *progress) record(now time.Time, servers []client.ServerProgress) {
 	if n := len(p.paces); n > 0 && now.Sub(p.paces[n-1].at) < paceInterval {
 		return
@@ -47,8 +46,8 @@ func (p *progress) record(now time.Time, servers []client.ServerProgress) {
 	p.paces = p.paces[old:]
 }
 
-// since returns the newest note that is at least span old, or else the oldest;
-// nil if there is none from before now.
+// since returns the newest sample at least span old, or else the oldest. It returns nil
+// if there is none from before now.
 func (p *progress) since(now time.Time, span time.Duration) *pace {
 	if len(p.paces) == 0 || !now.After(p.paces[0].at) {
 		return nil
@@ -61,7 +60,7 @@ func (p *progress) since(now time.Time, span time.Duration) *pace {
 	return &p.paces[0]
 }
 
-// timeLeft estimates how long the lines that were not done take; 0: not known.
+// timeLeft estimates the time for the remaining lines; 0 if unknown.
 func (p *progress) timeLeft(now time.Time, s *progressState) time.Duration {
 	servers := s.progress.Servers
 	var lines, done, inFlight int64
@@ -78,7 +77,7 @@ func (p *progress) timeLeft(now time.Time, s *progressState) time.Duration {
 			wait += unread * float64(h.Lines) / float64(lines)
 		}
 		if wait <= 0 || h.Dead {
-			continue // how long a dead host is waited for is not a matter of its pace
+			continue // the time until a dead host recovers is unknown
 		}
 		rate := p.rateOf(now, h)
 		if rate <= 0 {
@@ -99,9 +98,8 @@ func (p *progress) timeLeft(now time.Time, s *progressState) time.Duration {
 	return time.Duration(longest * float64(time.Second))
 }
 
-// rateOf is how many lines per second the host does: as of late, and no more than
-// its limit. A host that has fewer requests in flight than it may have does more
-// when others are done.
+// rateOf returns the lines per second of a host: its recent rate, at most its limit. A
+// host with spare capacity gets faster when others are done.
 func (p *progress) rateOf(now time.Time, h client.ServerProgress) float64 {
 	limit := 0.0
 	span := rateSpan
@@ -117,7 +115,7 @@ func (p *progress) rateOf(now time.Time, h client.ServerProgress) float64 {
 	measured := float64(h.Done-from.done[h.Server]) / took.Seconds()
 	switch {
 	case limit > 0 && (took < span || measured <= 0):
-		return limit // a quota is used in bursts
+		return limit // a quota is used in bursts, so a short sample is misleading
 	case limit > 0:
 		return min(limit, measured)
 	case h.InFlight < int64(h.Limit) && h.Took > 0:

@@ -4,6 +4,5 @@ package main
 
 import "os"
 
-// supportsEscapes reports whether a terminal knows the escape sequences that draw
-// over lines.
+// supportsEscapes reports whether a terminal supports cursor escape sequences.
 func supportsEscapes(*os.File) bool { return true }

@@ -12,18 +12,18 @@ import (
 	"github.com/rdapq/rdapq/internal/secret"
 )
 
-// A screen is standard error, on which lines can stand that are drawn over.
-// What is written meanwhile comes out above them.
+// A screen is standard error with an updatable display at the bottom. Text written to
+// it appears above the display.
 type screen struct {
 	mu    sync.Mutex
 	w     io.Writer
-	file  *os.File // w, if lines can be drawn over on it
+	file  *os.File // w, if it is a terminal with escape sequences
 	drawn []string
 
-	secrets *secret.Set // what is not to be printed
+	secrets *secret.Set // redacted from all output
 }
 
-// setSecrets replaces the secrets in what is written from now on.
+// setSecrets sets the secrets redacted from all further output.
 func (s *screen) setSecrets(secrets *secret.Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,7 @@ func newScreen(w io.Writer) *screen {
 	return s
 }
 
-// terminal reports whether lines can be drawn over.
+// terminal reports whether the screen can draw.
 func (s *screen) terminal() bool { return s.file != nil }
 
 func (s *screen) size() (width, height int) {
@@ -50,7 +50,7 @@ func (s *screen) size() (width, height int) {
 	return width, height
 }
 
-// Write writes whole lines above what is drawn.
+// Write writes whole lines above the display.
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// draw puts lines in the place of those drawn before.
+// draw replaces the display by lines.
 func (s *screen) draw(lines []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *screen) draw(lines []string) {
 
 func (s *screen) clear() { s.draw(nil) }
 
-// redraw writes it all at once, or it would flicker.
+// redraw uses a single write, to avoid flicker.
 func (s *screen) redraw(lines []string) {
 	if len(s.drawn) == 0 && len(lines) == 0 {
 		return
@@ -95,5 +95,5 @@ func (s *screen) redraw(lines []string) {
 		b.WriteString("\x1b[J")
 	}
 	s.drawn = lines
-	_, _ = s.w.Write(b.Bytes()) // a terminal that is gone is no reason to stop
+	_, _ = s.w.Write(b.Bytes()) // losing the terminal does not end the run
 }

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// supportsEscapes reports whether a terminal knows the escape sequences that draw
-// over lines. Consoles have to be told to.
+// supportsEscapes enables cursor escape sequences on a console and reports whether it
+// supports them.
 func supportsEscapes(f *os.File) bool {
 	var mode uint32
 	h := windows.Handle(f.Fd())

@@ -12,7 +12,7 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// referralOptions are the flags about what answers point to.
+// referralOptions are the flags about links in responses.
 type referralOptions struct {
 	registrar     bool
 	registryOnly  bool
@@ -22,7 +22,7 @@ type referralOptions struct {
 	cache         bool
 	noCache       bool
 
-	timeoutSet bool // --timeout was given: it holds for registrars as well
+	timeoutSet bool // --timeout was given and applies to registrars
 }
 
 func (o *referralOptions) register(f *pflag.FlagSet) {
@@ -44,7 +44,7 @@ func relations() []string {
 	return names
 }
 
-// check finds what is wrong with the flags taken together.
+// check reports invalid values and combinations of flags.
 func (o *referralOptions) check() error {
 	switch {
 	case o.registryOnly && o.registrar:
@@ -62,14 +62,14 @@ func (o *referralOptions) check() error {
 	return nil
 }
 
-// promptReferralTimeout is how long somebody at a prompt waits for a registrar, while
-// the registry's record is there and can't be shown yet. Most answer within a
-// second. Who asks for the registrar, or gives a time, waits as long as for others.
+// promptReferralTimeout is the default timeout for registrars with arguments: the
+// registry's record is not shown until it ends. Most registrars respond within a
+// second. It does not apply with --registrar, --registrar-only or --timeout.
 const promptReferralTimeout = 4 * time.Second
 
-// configure sets what a client has from these flags. What is not shown is not
-// asked for: the registrar's answer is in text and in rows of JSON, and elsewhere
-// only where its fields are asked for by name.
+// configure sets the fields of c that these flags control. The registrar is queried
+// only if its record is shown: in text and ndjson, and in other formats if --fields
+// names its fields.
 func (o *referralOptions) configure(c *client.Config, file bool, format string, fields []string) {
 	named, shown := showsRegistrar(format, fields)
 	if o.registrarOnly || shown && (o.registrar || !o.registryOnly && (named || !file)) {
@@ -89,15 +89,16 @@ func (o *referralOptions) configure(c *client.Config, file bool, format string, 
 	}
 }
 
-// showsRegistrar reports whether a format shows the registrar's record, and whether
-// fields of it are named.
+// showsRegistrar reports whether fields name the registrar's record, and whether a
+// format shows it.
 func showsRegistrar(format string, fields []string) (named, shown bool) {
 	named = slices.ContainsFunc(fields, render.OfRegistrar)
 	return named, named || format == render.FormatText ||
 		fields == nil && (format == render.FormatNDJSON || format == render.FormatJQ)
 }
 
-// checkFormat refuses a registrar's record that would not be shown.
+// checkFormat returns an error if --registrar is given and its record would not be
+// shown.
 func (o *referralOptions) checkFormat(format string, fields []string) error {
 	if _, shown := showsRegistrar(format, fields); !o.registrar || o.registrarOnly || shown {
 		return nil
@@ -112,7 +113,7 @@ func (o *referralOptions) checkFormat(format string, fields []string) error {
 	return usagef(about("registrar", "format"), hint, "--registrar and --format %s cannot be used together: it does not show the registrar's record", format)
 }
 
-// table reads --registrars.
+// table parses the file of --registrars.
 func (o *referralOptions) table() (map[string]string, error) {
 	if o.registrars == "" {
 		return nil, nil
@@ -129,8 +130,7 @@ func (o *referralOptions) table() (map[string]string, error) {
 	return urls, nil
 }
 
-// shown returns what is shown of a result: with --registrar-only the registrar's
-// part of it.
+// shown returns the part of a result to show: with --registrar-only, the registrar's.
 func (o *referralOptions) shown(r *client.Result) *client.Result {
 	if !o.registrarOnly || r.Query.Type != client.TypeDomain || r.Verdict != client.Registered {
 		return r
@@ -156,7 +156,7 @@ func (o *referralOptions) shown(r *client.Result) *client.Result {
 	c.Registrar = nil
 	c.Line, c.Extra, c.Query = r.Line, r.Extra, r.Query
 	if c.Verdict == client.NotFound {
-		// The registry has it, so that is no answer about the domain.
+		// The domain is registered, so "not found" would be wrong.
 		e := *c.Err
 		e.Message = "the domain is registered, but not known to the registrar: " + e.Message
 		c.Verdict, c.Err = client.Failed, &e
@@ -164,8 +164,7 @@ func (o *referralOptions) shown(r *client.Result) *client.Result {
 	return &c
 }
 
-// wasAbandoned reports whether a lookup was given up before all that it was to ask had
-// been asked.
+// wasAbandoned reports whether a lookup was canceled before all its requests were sent.
 func wasAbandoned(r *client.Result) bool {
 	for ; r != nil; r = r.Registrar {
 		if r.Err != nil && r.Err.Code == client.CodeCanceled || slices.ContainsFunc(r.Related, wasAbandoned) {

@@ -11,7 +11,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// searchTypes are the values of --type that search.
+// searchTypes are the values of --type for searches.
 var searchTypes = []string{
 	string(client.TypeDomains), string(client.TypeNameservers), string(client.TypeEntities), string(client.TypeIPs), string(client.TypeAutnums),
 }
@@ -45,7 +45,7 @@ func (o *searchOptions) check(file bool) error {
 	return nil
 }
 
-// configure passes the flags on.
+// configure sets the fields of c that these flags control.
 func (o *searchOptions) configure(c *client.Config) {
 	c.Search = o.config
 	c.Search.MaxResults = o.maxResults
@@ -54,7 +54,7 @@ func (o *searchOptions) configure(c *client.Config) {
 	}
 }
 
-// rows are the results that are written for one.
+// rows yields the results to write for r: with --expand, one per object found.
 func (o *searchOptions) rows(r *client.Result) iter.Seq[*client.Result] {
 	if !o.expand {
 		return func(yield func(*client.Result) bool) { yield(r) }
@@ -62,11 +62,10 @@ func (o *searchOptions) rows(r *client.Result) iter.Seq[*client.Result] {
 	return r.Expand()
 }
 
-// searchFlags are those that only searches heed.
+// searchFlags are the flags that affect only searches.
 var searchFlags = []string{"max-results", "sort", "count", "field-set", "unannounced", "expand"}
 
-// hintSearchFlags says which flags of the command line do nothing, since none of the
-// arguments is a search.
+// hintSearchFlags names the flags that have no effect since no argument is a search.
 func (a *app) hintSearchFlags(args []string) {
 	given := slices.DeleteFunc(slices.Clone(searchFlags), func(name string) bool {
 		return !a.flags.Changed(name) || slices.ContainsFunc(a.settings, func(s setting) bool { return s.flag.Name == name })
@@ -76,7 +75,7 @@ func (a *app) hintSearchFlags(args []string) {
 	}
 	for _, text := range args {
 		if q, err := client.Parse(text); err != nil || q.Search != nil {
-			return // what is wrong is told elsewhere
+			return // an invalid query is reported with its result
 		}
 	}
 	fmt.Fprintf(a.stderr, "hint: --%s only affect searches, such as -t domains 'exam*.com'\n", strings.Join(given, ", --"))

@@ -12,11 +12,11 @@ import (
 	"github.com/rdapq/rdapq/internal/secret"
 )
 
-// redactedSecret is the warning of a result in which a secret was replaced.
-const redactedSecret = "redacted_secret: the server repeated a secret, which is shown as " + secret.Replacement
+// redactedSecret is the warning of a result in which a secret was redacted.
+const redactedSecret = "redacted_secret: the response contains a secret, shown as " + secret.Replacement
 
-// knownSecrets are all secrets that this run was given: none of them is printed,
-// whoever repeats it.
+// knownSecrets returns all secrets given to this run. None is printed, even if a server
+// repeats it.
 func (a *app) knownSecrets(credentials map[string]*client.Credential) *secret.Set {
 	var list []string
 	for _, c := range credentials {
@@ -32,7 +32,7 @@ func (a *app) knownSecrets(credentials map[string]*client.Credential) *secret.Se
 	return secret.NewSet(append(list, os.Getenv(certPassword)))
 }
 
-// setSecrets keeps the secrets of this run out of all that it prints from now on.
+// setSecrets redacts the secrets of this run from all further output.
 func (a *app) setSecrets(credentials map[string]*client.Credential) {
 	a.secrets = a.knownSecrets(credentials)
 	if s, ok := a.stderr.(*screen); ok {
@@ -40,7 +40,7 @@ func (a *app) setSecrets(credentials map[string]*client.Credential) {
 	}
 }
 
-// secretsOf returns the secrets in the text of a URL, which may lack its scheme.
+// secretsOf returns the secrets in a URL, with or without a scheme.
 func secretsOf(text string) []string {
 	if text == "" {
 		return nil
@@ -55,12 +55,12 @@ func secretsOf(text string) []string {
 	return secret.OfURL(u)
 }
 
-// redact replaces the secrets in what a result shows. What is changed is copied
-// first: results may share it.
+// redact redacts the secrets in a result. It copies what it changes, since results may
+// share it.
 func redact(known *secret.Set, r *client.Result) {
 	of := []*secret.Set{known}
 	if own := secret.NewSet(secretsOf(r.Query.URL)); own != nil && r.Query.URL != "" {
-		of = append(of, own) // a key in the URL that was looked up
+		of = append(of, own) // a key in the queried URL
 	}
 	for _, set := range of {
 		if set != nil && redactAll(set, r) {
@@ -129,7 +129,7 @@ func redactAll(set *secret.Set, r *client.Result) (found bool) {
 	return found
 }
 
-// isSecretFlag reports whether the value of a flag has a secret in it.
+// isSecretFlag reports whether the value of a flag contains a secret.
 func (a *app) isSecretFlag(f *pflag.Flag) bool {
 	return a.secrets.In([]byte(f.Value.String())) || f.Name == "server" && len(secretsOf(f.Value.String())) > 0
 }

@@ -25,16 +25,16 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A session is what a run of queries needs, made from the flags.
+// A session holds the pool, the resolver and the client of a run.
 type session struct {
 	pool     *pool.Pool
 	resolver *bootstrap.Resolver
 	client   *client.Client
 	state    state
 	demo     *rdaptest.Demo
-	budgets  *limit.File   // nil: not kept
-	grace    time.Duration // see refreshGrace
-	follows  bool          // links of answers, to servers that nobody knows before
+	budgets  *limit.File   // nil: not saved
+	grace    time.Duration // as refreshGrace
+	follows  bool          // follows links, to servers unknown in advance
 }
 
 func (a *app) newSession() (*session, error) {
@@ -85,8 +85,8 @@ func (a *app) newSession() (*session, error) {
 		s.budgets = a.openBudgets()
 	}
 	if s.pool, err = pool.New(conns); err == nil {
-		// IANA's files come over the same Pool: --proxy, --resolve, --ca and the
-		// other network flags apply to every connection.
+		// IANA's files use the same Pool, so that --proxy, --resolve, --ca and
+		// the other network flags apply to every connection.
 		boot.Client = &http.Client{Transport: s.pool.Guarded(), Timeout: o.timeout}
 		if s.resolver, err = bootstrap.New(boot); err == nil {
 			config.Transport, config.Resolver = s.pool, s.resolver
@@ -94,7 +94,7 @@ func (a *app) newSession() (*session, error) {
 			if config.Logger == nil {
 				config.Logger = slog.New(warningHandler{a.warn})
 			}
-			config.Languages, _ = rdap.ParseLanguages(o.view.lang) // check has found them right
+			config.Languages, _ = rdap.ParseLanguages(o.view.lang) // check has parsed it before
 			o.batch.configure(&config, o.file != "")
 			if s.budgets != nil {
 				config.Budgets = s.budgets
@@ -113,8 +113,8 @@ func (a *app) newSession() (*session, error) {
 	return s, nil
 }
 
-// connections returns how the flags say that servers are reached. Without flags
-// it is what a zero [client.Config] means.
+// connections returns the pool configuration of the flags. Without flags it is that of
+// a zero [client.Config].
 func (o *options) connections(c client.Config) (pool.Config, error) {
 	conns := c.PoolConfig()
 	conns.MaxConnsPerHost = o.conns
@@ -124,17 +124,16 @@ func (o *options) connections(c client.Config) (pool.Config, error) {
 	return conns, o.net.apply(&conns)
 }
 
-// promptMemory bounds the bodies that are read at a time for arguments, in bytes:
-// some servers send without end, and the memory of a lookup is to stay small.
+// promptMemory limits the bytes of response bodies read at a time for arguments, since
+// some servers send without end.
 const promptMemory = 4 << 20
 
-// refreshGrace is how long the end of a run waits for IANA's files, which would
-// never be refreshed if every run were too short for it.
+// refreshGrace is how long the end of a run waits for a refresh of IANA's files.
+// Without it, short runs would never refresh them.
 const refreshGrace = time.Second
 
-// close frees what the session holds. It waits for a refresh that runs, unless
-// ctx is done. The error says what could not be saved for the next run, which
-// then learns it again.
+// close releases the session. It waits for a running refresh until ctx ends. The error
+// reports server state that could not be saved; the next run learns it again.
 func (s *session) close(ctx context.Context) error {
 	if s.client != nil {
 		s.client.Close()
@@ -155,8 +154,8 @@ func (s *session) close(ctx context.Context) error {
 	return err
 }
 
-// save writes what was learned of servers: the files side by side, since each
-// may have to wait for a lock.
+// save writes the server state. It writes the files concurrently, since each may wait
+// for a lock.
 func (s *session) save() error {
 	var files []io.Closer
 	if s.budgets != nil {
@@ -177,8 +176,8 @@ func (s *session) save() error {
 	return errors.Join(errs...)
 }
 
-// finish closes the session. That something could not be saved is worth a line
-// to those who want details.
+// finish closes the session. With --verbose it warns about state that could not be
+// saved.
 func (a *app) finish(ctx context.Context, s *session) {
 	err := s.close(ctx)
 	if err == nil || a.opts.verbose == 0 {
@@ -187,15 +186,14 @@ func (a *app) finish(ctx context.Context, s *session) {
 	a.warn("not saved for the next run: " + strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// limited reports whether a server got more lookups than its limit lets through at
-// a time, so that they waited.
+// limited reports whether lookups waited for a rate limit of a server.
 func (s *session) limited() bool {
 	return slices.ContainsFunc(s.client.Progress().Servers, func(one client.ServerProgress) bool {
 		return !one.Rate.IsZero() && one.Done > int64(one.Rate.N)
 	})
 }
 
-// configureBootstrap sets where the resolver's knowledge comes from.
+// configureBootstrap sets the data sources of the resolver.
 func (a *app) configureBootstrap(boot *bootstrap.Config) error {
 	o := &a.opts
 	if o.server != "" {
@@ -229,7 +227,7 @@ func (a *app) configureBootstrap(boot *bootstrap.Config) error {
 	return nil
 }
 
-// serverURL reads --server: a base URL, or a host name for https.
+// serverURL parses --server: a base URL, or a host name for https.
 func serverURL(text string, allowHTTP bool) (string, error) {
 	if !strings.Contains(text, "://") {
 		text = "https://" + text + "/"
@@ -247,9 +245,30 @@ func serverURL(text string, allowHTTP bool) (string, error) {
 	return text, nil
 }
 
-// warn prints something that does not stop the run.
+// warn prints a warning.
 func (a *app) warn(text string) {
 	if !a.opts.quiet {
 		fmt.Fprintf(a.stderr, "rdapq: warning: %s\n", render.Safe(text))
 	}
+}
+
+// A warningHandler is a log handler that prints only warnings of the library, as those
+// of the command.
+type warningHandler struct{ warn func(string) }
+
+func (w warningHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn
+}
+func (w warningHandler) WithAttrs([]slog.Attr) slog.Handler { return w }
+func (w warningHandler) WithGroup(string) slog.Handler      { return w }
+
+func (w warningHandler) Handle(_ context.Context, r slog.Record) error {
+	var b strings.Builder
+	b.WriteString(r.Message)
+	r.Attrs(func(a slog.Attr) bool {
+		b.WriteString(" (" + a.Key + ": " + a.Value.String() + ")")
+		return true
+	})
+	w.warn(b.String())
+	return nil
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A setting is the value of a flag that the command line did not give.
+// A setting is the value of a flag from a variable or the configuration file.
 type setting struct {
 	flag  *pflag.Flag
 	value string
-	place string // where it is from, in words
-	file  bool   // which is the configuration file
-	also  bool   // the command line has other values of this flag
+	place string // name of the variable, or file and line
+	file  bool   // from the configuration file
+	also  bool   // the command line has more values of this flag
 }
 
-// settings are all of a run, for errors to say whose fault they are.
+// settings are all settings of a run, so that errors can name their origin.
 type settings []setting
 
-// read sets the flags that the command line left alone: variables go before the
+// read sets the flags not on the command line. Variables take precedence over the
 // configuration file.
 func (s *settings) read(f *pflag.FlagSet) error {
 	if err := s.fromEnvironment(f); err != nil {
@@ -31,9 +31,9 @@ func (s *settings) read(f *pflag.FlagSet) error {
 	return s.fromConfig(f)
 }
 
-// fromEnvironment sets the flags that the command line left alone from
-// RDAPQ_* variables: --per-host from RDAPQ_PER_HOST. Empty ones count as unset,
-// and RDAPQ_VERSION is a name that people give to what they install.
+// fromEnvironment sets the flags not on the command line from variables: --per-host
+// from RDAPQ_PER_HOST. Empty variables count as unset. RDAPQ_VERSION is ignored: it is
+// common in install scripts.
 func (s *settings) fromEnvironment(f *pflag.FlagSet) error {
 	var err error
 	f.VisitAll(func(flag *pflag.Flag) {
@@ -50,8 +50,8 @@ func (s *settings) fromEnvironment(f *pflag.FlagSet) error {
 	return err
 }
 
-// attribute adds to an error which of the flags that it is about were not given on
-// the command line, and where they were set.
+// attribute adds to an error which of its flags were set by a variable or the
+// configuration file.
 func (s settings) attribute(err error) error {
 	coded, ok := errors.AsType[*codedError](err)
 	if !ok {
@@ -79,8 +79,8 @@ func (s settings) attribute(err error) error {
 
 func (s setting) ofSameFlag(other setting) bool { return s.flag == other.flag }
 
-// add notes a setting. It takes the place of an earlier one of its flag, unless
-// both hold.
+// add adds a setting. It replaces an earlier one of the same flag, unless the flag is
+// repeatable.
 func (s *settings) add(set setting) {
 	if _, repeats := set.flag.Value.(pflag.SliceValue); !repeats {
 		*s = slices.DeleteFunc(*s, set.ofSameFlag)
@@ -88,8 +88,8 @@ func (s *settings) add(set setting) {
 	*s = append(*s, set)
 }
 
-// badValue is an error of a value that a flag does not take, under the name by
-// which it was given.
+// badValue returns the error for an invalid value of a flag; name is where the value
+// was given.
 func badValue(name string, err error) error {
 	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {

@@ -10,33 +10,31 @@ import (
 	"time"
 )
 
-// How long lookups in flight may take to finish once a run is to end.
+// How long lookups in flight may take to finish when a run ends early.
 const (
-	drainGrace   = 10 * time.Second // after a first signal
+	drainGrace   = 10 * time.Second // after the first signal
 	maxTimeGrace = 2 * time.Second  // after --max-time
-	// forceGrace is how long the process may take after that, or where nothing
-	// is to be finished. Nothing should need it, but a process that was told to
-	// end must end, whatever it waits for.
+	// forceGrace is how long the process may take after that. It is a safeguard: a
+	// process that received a signal must end, whatever it waits for.
 	forceGrace = 5 * time.Second
 )
 
-// errMaxTime is the cause of a context that --max-time ended.
+// errMaxTime is the cause of a context ended by --max-time.
 var errMaxTime = errors.New("the time of --max-time is over")
 
-// An interrupt ends a run early: at SIGHUP, SIGINT, SIGTERM, or after --max-time.
-// The first of these cancels the context at once, or lets the run finish the
-// lookups in flight if it has registered with onStop; a second signal kills the
-// process as usual. SIGINT and SIGHUP that were ignored when the process began
-// stay ignored: a shell keeps a Ctrl-C from background jobs that way, and nohup a
-// hangup.
+// An interrupt ends a run early: at SIGHUP, SIGINT, SIGTERM, or after --max-time. The
+// first of these cancels the context, or lets the run finish the lookups in flight if
+// it has called onStop. A second signal kills the process as usual. SIGINT and SIGHUP
+// stay ignored if they were ignored at the start: a shell does that for background
+// jobs, and nohup for SIGHUP.
 type interrupt struct {
 	cancel context.CancelCauseFunc
-	exit   func(code int) // os.Exit; another one in tests
+	exit   func(code int) // os.Exit, replaced in tests
 
 	mu      sync.Mutex
 	sig     os.Signal // the first one
-	expired bool      // --max-time is over
-	drain   func()    // nil: nothing is to be finished
+	expired bool      // --max-time has passed
+	drain   func()    // nil: cancel immediately
 	forced  *time.Timer
 }
 
@@ -84,7 +82,7 @@ func (i *interrupt) arrived(sig os.Signal) {
 	i.begin(drainGrace, context.Canceled)
 }
 
-// within ends the run after d, as a signal does.
+// stopAfter ends the run after d, as a signal does.
 func (i *interrupt) stopAfter(d time.Duration) {
 	time.AfterFunc(d, func() {
 		i.mu.Lock()
@@ -94,7 +92,7 @@ func (i *interrupt) stopAfter(d time.Duration) {
 	})
 }
 
-// begin lets what is in flight finish, in bounded time.
+// begin starts to end the run. Lookups in flight get grace to finish.
 func (i *interrupt) begin(grace time.Duration, cause error) {
 	if i.drain == nil {
 		grace = 0
@@ -108,10 +106,10 @@ func (i *interrupt) begin(grace time.Duration, cause error) {
 	}
 }
 
-// onStop has drain called when the run is to end early, in place of the end of
-// the context, or at once if that has come.
+// onStop registers drain, to be called instead of canceling the context when the run
+// ends early. If it is already ending, drain is called immediately.
 func (i *interrupt) onStop(drain func()) {
-	if i == nil { // nobody watches
+	if i == nil { // no signals are watched
 		return
 	}
 	i.mu.Lock()
@@ -125,7 +123,7 @@ func (i *interrupt) onStop(drain func()) {
 	}
 }
 
-// early reports whether the run was told to end before it was done.
+// early reports whether the run was interrupted.
 func (i *interrupt) early() bool {
 	if i == nil {
 		return false
@@ -135,8 +133,8 @@ func (i *interrupt) early() bool {
 	return i.sig != nil || i.expired
 }
 
-// code returns the exit code of a run that was told to end early: 128 and the
-// number of the first signal, or that of lookups without a response.
+// code returns the exit code of an interrupted run: 128 plus the number of the first
+// signal, or exitSomeFail.
 func (i *interrupt) code() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()

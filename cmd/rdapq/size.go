@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A size is a number of bytes, as the value of a flag.
+// A size is the value of a flag in bytes.
 type size int64
 
-// sizeUnits are what may follow the number, in lower case.
+// sizeUnits are the accepted units, in lower case.
 var sizeUnits = map[string]float64{
 	"": 1, "b": 1,
 	"k": 1e3, "kb": 1e3, "m": 1e6, "mb": 1e6, "g": 1e9, "gb": 1e9, "t": 1e12, "tb": 1e12,
@@ -30,7 +30,7 @@ func (s *size) String() string {
 	return strconv.FormatInt(int64(*s), 10)
 }
 
-// Set reads a size such as 500MB or 4GiB.
+// Set parses a size such as 500MB or 4GiB.
 func (s *size) Set(text string) error {
 	at := strings.LastIndexAny(text, "0123456789.") + 1
 	n, err := strconv.ParseFloat(text[:at], 64)
@@ -42,5 +42,5 @@ func (s *size) Set(text string) error {
 	return errors.New("expected a size such as 500MB or 4GiB")
 }
 
-// Type names the kind of value in help texts.
+// Type implements pflag.Value.
 func (s *size) Type() string { return "size" }

@@ -4,10 +4,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/pool"
 )
 
-// stateDir is where what was learned about servers is kept between runs.
+// stateDir returns the directory of the server state saved between runs.
 func stateDir() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "rdapq"), nil
@@ -19,8 +20,8 @@ func stateDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "rdapq"), nil
 }
 
-// makeStateDir makes that folder. It is empty where there can be none, which is
-// told once.
+// makeStateDir creates that directory and returns its path. If it cannot, it warns once
+// and returns "".
 func (a *app) makeStateDir() string {
 	dir, err := stateDir()
 	if err == nil {
@@ -36,14 +37,13 @@ func (a *app) makeStateDir() string {
 	return ""
 }
 
-// A state is what is kept between runs about servers. Both may be nil: then it
-// is not kept.
+// A state holds the files of server state. Either may be nil: then it is not saved.
 type state struct {
 	sessions *pool.SessionFile // TLS sessions, so that handshakes resume
-	facts    *pool.FactFile    // protocols that servers speak
+	facts    *pool.FactFile    // supported protocols of servers
 }
 
-// openState opens what the flags allow and gives it to the pool.
+// openState opens the files that the flags allow and configures the pool to use them.
 func (a *app) openState(c *pool.Config) state {
 	var s state
 	if a.opts.net.noReuse {
@@ -68,4 +68,19 @@ func (a *app) openState(c *pool.Config) state {
 		c.Sessions = s.sessions
 	}
 	return s
+}
+
+// openBudgets opens the rate limits saved between runs, so that a resumed batch sends
+// no more than an uninterrupted one. It returns nil if they cannot be saved.
+func (a *app) openBudgets() *limit.File {
+	dir := a.makeStateDir()
+	if dir == "" {
+		return nil
+	}
+	f, err := limit.OpenFile(filepath.Join(dir, "budgets"))
+	if err != nil {
+		a.warn("rate limits are not saved between runs: " + err.Error())
+		return nil
+	}
+	return f
 }

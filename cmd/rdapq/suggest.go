@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagError makes a mistake in the flags an error of usage, which names the flag
-// that was meant if one is written nearly so.
+// flagError turns an error of pflag into a usage error, and suggests a flag with a
+// similar name.
 func flagError(cmd *cobra.Command, err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return badValue("--"+bad.GetFlag().Name, err)
@@ -22,17 +22,17 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef(nil, hint, "%w", err)
 }
 
-// suggested returns the flag whose name, or a value that it is known by, is
-// nearest to name; empty when none is near.
+// suggested returns the flag with the most similar name, or --format with a format of
+// that name. It returns "" if none is similar.
 func suggested(flags *pflag.FlagSet, name string) string {
-	for _, format := range formats { // as other programs have it
+	for _, format := range formats { // other programs have --json
 		if name == format && flags.Lookup("format") != nil {
 			return "format " + format
 		}
 	}
 	best, least := "", 3
 	flags.VisitAll(func(f *pflag.Flag) {
-		// Two letters of three are no likeness.
+		// A third of the letters may differ.
 		if d := distance(name, f.Name); !f.Hidden && d < least && d*3 <= len(name) {
 			best, least = f.Name, d
 		}
@@ -40,8 +40,7 @@ func suggested(flags *pflag.FlagSet, name string) string {
 	return best
 }
 
-// distance is how many letters have to be added, left out or replaced to get
-// from a to b (Levenshtein).
+// distance returns the Levenshtein distance of a and b in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

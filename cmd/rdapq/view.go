@@ -11,14 +11,14 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// viewOptions are the flags about what is shown of an answer, and how.
+// viewOptions are the flags about the form of results.
 type viewOptions struct {
-	raw  string // empty: not asked for
+	raw  string // empty: not given
 	jq   string
 	lang string
 	time string
 
-	compiled *render.JQ // of jq
+	compiled *render.JQ // jq, compiled
 }
 
 // Values of --raw.
@@ -27,10 +27,10 @@ const (
 	rawForce = "force"
 )
 
-// maxJQMessage bounds what is told of an expression that fails, in columns.
+// maxJQMessage limits the error message of a filter, in columns.
 const maxJQMessage = 200
 
-// times are the values of --time, the usual one first.
+// times are the values of --time; the first is the default.
 var times = []string{"day", "utc", "local", "rfc3339"}
 
 func (o *viewOptions) register(f *pflag.FlagSet) {
@@ -41,7 +41,7 @@ func (o *viewOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.time, "time", times[0], "set the date format `HOW` of text output: day (in UTC), utc or local (to the second), rfc3339 (as sent by the server)")
 }
 
-// check finds what is wrong with the flags taken together.
+// check reports invalid values and combinations of flags.
 func (o *options) checkView() error {
 	v := &o.view
 	switch {
@@ -74,11 +74,11 @@ func (o *options) checkView() error {
 	return nil
 }
 
-// apply says to the views of package render what the flags say.
+// apply sets the options of package render that these flags control.
 func (o *viewOptions) apply(r *render.Options, tty bool) {
 	r.Visible = tty && o.raw != rawForce
 	r.JQ = o.compiled
-	r.Text.Languages, _ = rdap.ParseLanguages(o.lang) // check has found them right
+	r.Text.Languages, _ = rdap.ParseLanguages(o.lang) // check has parsed it before
 	switch o.time {
 	case "utc":
 		r.Text.Times = render.TimesToTheSecond
@@ -89,8 +89,8 @@ func (o *viewOptions) apply(r *render.Options, tty bool) {
 	}
 }
 
-// printJQError tells that --jq came to nothing on a row. The other rows are not
-// concerned; the exit code says that there was one.
+// printJQError reports a row on which the --jq filter failed, and sets the exit code.
+// Other rows are unaffected.
 func (a *app) printJQError(r *client.Result, err error) {
 	a.exit = exitSomeFail
 	if a.opts.quiet {
@@ -100,6 +100,6 @@ func (a *app) printJQError(r *client.Result, err error) {
 	if a.opts.file != "" {
 		about = fmt.Sprintf("line %d, %s", r.Line, about)
 	}
-	// gojq puts the value into some messages, which may be the whole row.
+	// gojq includes the value in some messages, which may be the whole row.
 	printError(a.stderr, "", fmt.Errorf("--jq: %s: %s", about, render.Shorten(render.Safe(err.Error()), maxJQMessage)))
 }
