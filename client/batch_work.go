@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/url"
 	"time"
 
 	"github.com/rdapq/rdapq/internal/weburl"
@@ -131,9 +130,7 @@ func (b *batch) setHost(it *item) {
 	if it.redirect != nil {
 		return // enter has set it
 	}
-	if u, err := url.Parse(it.servers.URLs[it.server]); err == nil {
-		it.host = b.c.hosts.at(u)
-	}
+	it.host = b.hostOf(it.servers.URLs[it.server])
 }
 
 // finish hands out the result of an item, and those of its twins. The last of

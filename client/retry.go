@@ -160,7 +160,8 @@ func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
 		r.warn(WarnQuery, r.Query.Note)
 	}
 	target := t.requestURL(base)
-	r.URL, r.FinalURL = weburl.Redact(target), weburl.Redact(target)
+	r.URL = weburl.Redact(target)
+	r.FinalURL = r.URL
 	r.Status, r.Header, r.Raw, r.Err, r.Other, r.namesObject, r.otherHandle = 0, nil, nil, nil, "", false, ""
 	t.memory.release(t)
 	u, err := url.Parse(target)
