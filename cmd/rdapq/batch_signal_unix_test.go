@@ -18,7 +18,7 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// A batchTrial is a batch with a journal, to be interrupted.
+// A batchTrial is a batch with a journal that a test interrupts.
 type batchTrial struct {
 	server *rdaptest.Server
 	ca     string
@@ -35,7 +35,7 @@ func newBatchTrial(t *testing.T, names ...string) *batchTrial {
 		t.Fatal(err)
 	}
 	b := &batchTrial{server: rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true}), names: names, home: t.TempDir()}
-	dir := filepath.Join(t.TempDir(), "it's a folder") // that a shell has to be told of with care
+	dir := filepath.Join(t.TempDir(), "it's a directory") // needs quoting in a shell
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func (b *batchTrial) start(t *testing.T, args ...string) (cmd *exec.Cmd, stderr 
 	return cmd, stderr
 }
 
-// check wants one row for each name in the output.
+// check checks that the output has one row per name.
 func (b *batchTrial) check(t *testing.T) {
 	t.Helper()
 	data, err := os.ReadFile(b.output)
@@ -73,7 +73,7 @@ func (b *batchTrial) check(t *testing.T) {
 			Query, Verdict string
 		}
 		if err := json.Unmarshal([]byte(text), &row); err != nil || row.Verdict != "registered" || seen[row.Query] || b.names[row.Line-1] != row.Query {
-			t.Fatalf("no whole row, or one too many: %v: %s", err, text)
+			t.Fatalf("want one complete row: %v: %s", err, text)
 		}
 		seen[row.Query] = true
 	}
@@ -82,16 +82,16 @@ func (b *batchTrial) check(t *testing.T) {
 	}
 }
 
-// rows is how many whole rows are in the output.
+// rows returns the number of complete rows in the output.
 func (b *batchTrial) rows() int {
 	data, err := os.ReadFile(b.output)
 	if err != nil {
-		return 0 // none before it is there
+		return 0 // the file may not exist yet
 	}
 	return bytes.Count(data, []byte{'\n'})
 }
 
-// awaitRows returns when at least n rows are in the output.
+// awaitRows waits for at least n rows in the output.
 func (b *batchTrial) awaitRows(t *testing.T, n int) {
 	t.Helper()
 	const patience = time.Minute
@@ -102,7 +102,7 @@ func (b *batchTrial) awaitRows(t *testing.T, n int) {
 	}
 }
 
-// asked counts how often each name was asked for.
+// asked returns the number of requests per name.
 func (b *batchTrial) asked() map[string]int {
 	times := make(map[string]int)
 	for _, e := range b.server.Log() {
@@ -119,16 +119,17 @@ func numbered(prefix string, n int) []string {
 	return names
 }
 
-// TestSignalFinishesWhatIsUnderWay: what was asked is answered and written, and
-// the line that is printed goes on with the rest, so that nothing is asked twice.
-func TestSignalFinishesWhatIsUnderWay(t *testing.T) {
+// After a signal, lookups in flight finish and are written. The printed command resumes
+// with the others, so no query is sent twice.
+func TestSignalFinishesInFlight(t *testing.T) {
 	for _, flags := range [][]string{{"-j", "1"}, {"-j", "3", "--ordered"}, {"-j", "2", "--force"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			t.Parallel()
 			b := newBatchTrial(t, append(append(numbered("first", 5), "held.example"), numbered("last", 200)...)...)
 			release := make(chan struct{})
 			b.server.On("/domain/held*", rdaptest.Until(release))
-			// Slow enough that the signal arrives before all are asked.
+			// Slow enough that the signal arrives before all queries are
+			// sent.
 			b.server.On("/domain/last*", rdaptest.Until(release), rdaptest.Latency(50*time.Millisecond))
 			cmd, stderr := b.start(t, flags...)
 			if err := b.server.AwaitRequests(t.Context(), 6); err != nil {
@@ -138,13 +139,13 @@ func TestSignalFinishesWhatIsUnderWay(t *testing.T) {
 				t.Fatal(err)
 			}
 			close(release)
-			_ = cmd.Wait() // the code tells more
+			_ = cmd.Wait() // the exit code is checked below
 			if code := cmd.ProcessState.ExitCode(); code != 130 {
 				t.Fatalf("%v: %s", cmd.ProcessState, stderr)
 			}
 			again := regexp.MustCompile(`(?m)^rdapq: stopped after \d+ lines; to resume:\n  (rdapq .*)$`).FindStringSubmatch(stderr.String())
 			if again == nil {
-				t.Fatalf("no line that goes on: %s", stderr)
+				t.Fatalf("no command to resume: %s", stderr)
 			}
 			b.server.On("/domain/last*")
 			shell := exec.CommandContext(t.Context(), "sh", "-c", again[1])
@@ -155,16 +156,16 @@ func TestSignalFinishesWhatIsUnderWay(t *testing.T) {
 			b.check(t)
 			for name, n := range b.asked() {
 				if n != 1 {
-					t.Errorf("%s was asked for %d times", name, n)
+					t.Errorf("%s: %d requests", name, n)
 				}
 			}
 		})
 	}
 }
 
-// TestSecondSignalStopsNow has a server that never answers, for which the first
-// signal waits. What was written before is there, and a later run goes on.
-func TestSecondSignalStopsNow(t *testing.T) {
+// A server that never responds holds up the run after the first signal. The second
+// signal ends it. Rows written before are kept, and the run can be resumed.
+func TestSecondSignalStopsBatch(t *testing.T) {
 	t.Parallel()
 	b := newBatchTrial(t, append(numbered("first", 5), numbered("stuck", 20)...)...)
 	b.server.On("/domain/stuck*", rdaptest.Hang())
@@ -182,23 +183,24 @@ func TestSecondSignalStopsNow(t *testing.T) {
 	b.check(t)
 	for name, n := range b.asked() {
 		if strings.HasPrefix(name, "first") && n != 1 {
-			t.Errorf("%s was asked for %d times", name, n)
+			t.Errorf("%s: %d requests", name, n)
 		}
 	}
 }
 
-// TestKilled kills a batch again and again, while some of what was asked is not
-// answered. No line whose row was in the file is asked again.
-func TestKilled(t *testing.T) {
+// TestResumeAfterKill kills a batch repeatedly with requests in flight. A line with a
+// row in the file is not queried again.
+func TestResumeAfterKill(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--ordered"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			t.Parallel()
 			b := newBatchTrial(t, numbered("name", 300)...)
-			written := make(map[string]int) // and how often it had been asked then
+			written := make(map[string]int) // and the number of requests for it until then
 			held, open := make(chan struct{}), make(chan struct{})
 			close(open)
 			for round := range 5 {
-				// So many are answered, in all less than there are, and no others.
+				// The server responds to this many requests, fewer than
+				// there are names.
 				n, before, rows := 20+10*round, len(b.server.Log()), b.rows()
 				b.server.On("/domain/*", rdaptest.Until(held), rdaptest.First(n, rdaptest.Until(open)))
 				cmd, _ := b.start(t, append(flags, "-j", "4")...)
@@ -211,7 +213,7 @@ func TestKilled(t *testing.T) {
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
 				if err := b.server.AwaitOpen(t.Context(), 0); err != nil {
-					t.Fatal(err) // nothing of it is on its way
+					t.Fatal(err) // no request for it is in flight
 				}
 				for name, n := range written {
 					if got := b.asked()[name]; got != n {
@@ -241,8 +243,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestTwoAtOnce: of two runs with one output, the second leaves it alone.
-func TestTwoAtOnce(t *testing.T) {
+// Of two concurrent runs with the same output, the second ends without touching it.
+func TestConcurrentRunsOnOneOutput(t *testing.T) {
 	t.Parallel()
 	b := newBatchTrial(t, "held.example")
 	release := make(chan struct{})

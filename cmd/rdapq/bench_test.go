@@ -15,8 +15,8 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// runBench runs bench in process, without a round trip unless args say so, and
-// returns what it printed as JSON and the demonstration that was asked.
+// runBench runs bench in this process, by default with a round-trip time of 0, and
+// returns its JSON report and the demo registry.
 func runBench(t *testing.T, args ...string) (*measure.Report, *rdaptest.Demo) {
 	t.Helper()
 	atHome(t)
@@ -36,13 +36,12 @@ func runBench(t *testing.T, args ...string) (*measure.Report, *rdaptest.Demo) {
 	return r, a.target.demo
 }
 
-// TestBenchCountsWhatTheServersCount: what the runs of one mode say, and its
-// warm-up, is what the servers have seen.
-func TestBenchCountsWhatTheServersCount(t *testing.T) {
+// The counts of the runs of a mode and of its warm-up match those of the servers.
+func TestBenchCountsMatchServers(t *testing.T) {
 	const lookups, runs, servers = 10, 2, 2
 	for _, tt := range []struct {
 		mode                       string
-		connections, full, resumed int64 // of a run
+		connections, full, resumed int64 // of one run
 		early                      int64
 		warmFull                   int64
 		trips                      float64
@@ -62,8 +61,9 @@ func TestBenchCountsWhatTheServersCount(t *testing.T) {
 		t.Run(tt.mode, func(t *testing.T) {
 			args := []string{"-j", "1", "-n", "10", "--runs", "2", "--modes", tt.mode}
 			if tt.early > 0 {
-				// Without a round trip the handshake can be over before the request
-				// is ready, which is then no longer early.
+				// With a round-trip time of 0 the handshake can end
+				// before the request is ready, which is then not sent
+				// early.
 				args = append(args, "--demo-rtt", "200ms")
 			}
 			r, demo := runBench(t, args...)
@@ -77,8 +77,9 @@ func TestBenchCountsWhatTheServersCount(t *testing.T) {
 				seen, early = h3.Counts, h3.EarlyAccepted
 			}
 			if tt.early > 0 {
-				// What answers early data can come before the client's last word of the
-				// handshake is out, which is never sent then.
+				// The response to early data can arrive before the
+				// client sends the end of its handshake, which it then
+				// never sends.
 				seen.Resumed += seen.FailedHandshakes
 			}
 			said := rdaptest.Counts{Connections: servers, FullHandshakes: tt.warmFull, Requests: servers} // of the warm-up
@@ -109,11 +110,11 @@ func TestBenchCountsWhatTheServersCount(t *testing.T) {
 	}
 }
 
-// Round trips are real ones: nothing is faster than what was counted.
+// A run takes at least the round trips that were counted.
 func TestBenchMeasuresRoundTrips(t *testing.T) {
 	r, _ := runBench(t, "--demo-rtt", "10ms", "-j", "1", "-n", "6", "--runs", "1", "--modes", "reuse,no-reuse,no-reuse+tls1.2,h3,no-reuse+0rtt")
 	for _, m := range r.Modes {
-		// A half round trip is left to the granularity of timers.
+		// Half a round trip is allowed for the granularity of timers.
 		if m.RoundTrips.Measured.Min < m.RoundTrips.Counted*.95 || m.RoundTrips.Wall < 6*m.RoundTrips.Counted*.95 {
 			t.Errorf("%s: %+v", m.Mode, m.RoundTrips)
 		}
@@ -123,14 +124,12 @@ func TestBenchMeasuresRoundTrips(t *testing.T) {
 	}
 }
 
-// TestBenchIsRight is what bench is for: the usual run, on a machine that does
-// little else. The counts are exact on any; times are longer where others are in
-// the way, which is no fault of bench. So it is run only where that is asked for,
-// and again where that was so; if it is so each time, it says that of times
-// nothing was found out.
+// TestBenchIsRight checks the default run of bench on an idle machine. Counts are exact
+// on any machine, but times are not on a busy one. So the test runs only on request and
+// repeats a run that was disturbed. If all were, it skips the check of times.
 func TestBenchIsRight(t *testing.T) {
 	if os.Getenv("RDAPQ_BENCH") == "" {
-		t.Skip("RDAPQ_BENCH is not set: this takes an idle machine")
+		t.Skip("RDAPQ_BENCH is not set: needs an idle machine")
 	}
 	const tries = 3
 	for try := 1; ; try++ {
@@ -145,7 +144,7 @@ func TestBenchIsRight(t *testing.T) {
 				t.Errorf("%s: %+v, %+v", m.Mode, m.Connections, m.RoundTrips)
 			}
 			if m := r.Modes[i]; m.RoundTrips.Measured.Median < .9*want.trips {
-				t.Errorf("%s: %g round trips measured, faster than can be", m.Mode, m.RoundTrips.Measured.Median)
+				t.Errorf("%s: %g round trips measured, less than possible", m.Mode, m.RoundTrips.Measured.Median)
 			}
 		}
 		problem := timeProblem(r, took)
@@ -153,7 +152,7 @@ func TestBenchIsRight(t *testing.T) {
 			return
 		}
 		if t.Log(problem); try == tries {
-			t.Skipf("times are not as counted, %d times: this machine is too busy to tell", tries)
+			t.Skipf("times are not as counted, %d times: the machine is too busy", tries)
 		}
 	}
 }
@@ -173,9 +172,8 @@ func timeProblem(r *measure.Report, took time.Duration) string {
 	return ""
 }
 
-// What rdapq keeps between runs is left alone: nothing is written, and a session
-// that is there is not used.
-func TestBenchKeepsNothing(t *testing.T) {
+// bench neither writes nor uses the state saved between runs.
+func TestBenchIgnoresSavedState(t *testing.T) {
 	runBench(t, "-n", "4", "--runs", "1", "--modes", "reuse,resume,0rtt")
 	home := os.Getenv("HOME")
 	if files, err := os.ReadDir(home); err != nil || len(files) > 0 {
@@ -183,7 +181,7 @@ func TestBenchKeepsNothing(t *testing.T) {
 	}
 }
 
-func TestBenchSkipsWhatNeedsANetwork(t *testing.T) {
+func TestBenchSkipsNetworkModes(t *testing.T) {
 	r, _ := runBench(t, "-n", "2", "--runs", "1", "--modes", "reuse,fast-open,no-reuse+fast-open")
 	var skipped []string
 	for _, s := range r.Skipped {

@@ -2,9 +2,8 @@ package main
 
 import "testing"
 
-// Memory may grow to smallMemory, or to what is outside of the heap and twice what
-// is live, or nine eighths of that where much is. The limit never falls as more
-// is in use.
+// The limit is at least smallMemory. It is other plus twice live, or nine eighths of
+// live if that is large. It never decreases as memory use grows.
 func TestLimitFor(t *testing.T) {
 	for other := uint64(2 << 20); other < 100<<20; other *= 3 {
 		before := uint64(smallMemory)

@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/internal/namespace"
 )
 
-// TestDemoWithoutLoopback: a network namespace begins without any way to the
-// servers of --demo, and that is said instead of tried.
+// A new network namespace has no route to the servers of --demo. The command reports
+// that without trying.
 func TestDemoWithoutLoopback(t *testing.T) {
 	if !namespace.Enter(t) {
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// runDemo runs the command in process, and returns what it wrote and its session,
-// which has ended: with the demonstration's servers, which count by themselves.
+// runDemo runs the command in this process. It returns its output and its closed
+// session, with the demo servers, which count independently.
 func runDemo(t *testing.T, args ...string) (stdout, stderr string, s *session) {
 	t.Helper()
 	atHome(t)
@@ -28,14 +28,14 @@ func runDemo(t *testing.T, args ...string) (stdout, stderr string, s *session) {
 	return out.String(), errs.String(), a.session
 }
 
-// givenUp is how many connections the run began that were not made before it ended:
-// a server may have seen them or not.
+// givenUp returns the number of dials unfinished at the end of the run. A server may
+// have seen them.
 func (s *session) givenUp() int64 {
 	stats := s.pool.Stats()
 	return stats.Dials - stats.Connections
 }
 
-// used is how many connections had a request.
+// used returns the number of connections with a request.
 func used(c rdaptest.Counts) (n int64) {
 	for _, requests := range c.PerConn() {
 		if requests > 0 {
@@ -45,7 +45,7 @@ func used(c rdaptest.Counts) (n int64) {
 	return n
 }
 
-func TestDemoReceiptIsTrue(t *testing.T) {
+func TestDemoReceiptMatchesServers(t *testing.T) {
 	names := []string{"courbu.re", "nic.re", "copacabana.re"}
 	for _, tt := range []struct {
 		flags             []string
@@ -64,7 +64,7 @@ func TestDemoReceiptIsTrue(t *testing.T) {
 			for _, name := range names {
 				i := strings.Index(stdout[at:], name+": registered\n")
 				if i < 0 {
-					t.Fatalf("no record of %s in its place:\n%s", name, stdout)
+					t.Fatalf("no record of %s at the expected place:\n%s", name, stdout)
 				}
 				at += i
 			}

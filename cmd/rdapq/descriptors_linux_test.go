@@ -18,15 +18,15 @@ import (
 	"github.com/rdapq/rdapq/internal/testrun"
 )
 
-// manyHostsEnv is how many hosts TestManyHosts looks up. The usual number takes
-// seconds; `make long` sets 20000.
+// manyHostsEnv is the variable with the number of hosts for TestManyHosts. The default
+// takes seconds; `make long` sets 20000.
 const manyHostsEnv = "RDAPQ_TEST_HOSTS"
 
-// manyHostsMemory bounds the peak, of which the program itself takes 18 MiB.
+// manyHostsMemory limits the peak memory, of which the program itself takes 18 MiB.
 const manyHostsMemory = 96_000_000
 
-// A batch over more hosts than the process may have descriptors answers every
-// line, in bounded memory.
+// A batch with more hosts than available file descriptors answers every line, in
+// bounded memory.
 func TestManyHosts(t *testing.T) {
 	testrun.SkipWithRaceDetector(t)
 	if !namespace.Enter(t) {
@@ -90,7 +90,7 @@ func TestManyHosts(t *testing.T) {
 	}
 }
 
-// verdicts counts the answered rows, and the others by their error.
+// verdicts returns the number of answered rows, and of the others by error.
 func verdicts(t *testing.T, out io.Reader) (answered int, failures map[string]int) {
 	t.Helper()
 	failures = make(map[string]int)

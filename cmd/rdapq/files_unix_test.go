@@ -10,11 +10,10 @@ import (
 	"testing"
 )
 
-// Results that are appended to the list of queries would be read as queries for
-// ever, until the disk is full.
-func TestListIsNotItsOwnOutput(t *testing.T) {
+// Results appended to the input would be read as queries until the disk is full.
+func TestOutputIsInput(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "names.txt")
-	names := []byte(strings.Repeat("no name\n", 20_000)) // more than is read at once
+	names := []byte(strings.Repeat("no name\n", 20_000)) // more than one read returns
 	if err := os.WriteFile(list, names, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestShortHelp(t *testing.T) {
 			for _, g := range c.short.groups {
 				for _, f := range g.flags {
 					if cmd.Flags().Lookup(f.name) == nil || !strings.Contains(out.String(), " --"+f.name) {
-						t.Errorf("--%s is not there", f.name)
+						t.Errorf("--%s is missing", f.name)
 					}
 				}
 			}

@@ -6,10 +6,10 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// The command ends at each server that is hostile over HTTP/3, with a row for each
-// name, in bounded memory. By default it uses HTTP/2 there, and finds all names, as
-// in the run after that. RDAPQ_HOSTILE=1 tries all of them, and prints the slowest and
-// the largest.
+// With each server that is hostile over HTTP/3, the command ends with a row per name,
+// in bounded memory. By default it falls back to HTTP/2 and finds all names, also in
+// the next run. RDAPQ_HOSTILE=1 tries all kinds of servers and prints the slowest and
+// the largest run.
 func TestHostileH3Connections(t *testing.T) {
 	t.Parallel()
 	ca, caFile := hostileCA(t)
@@ -29,7 +29,7 @@ func TestHostileH3Connections(t *testing.T) {
 				t.Parallel()
 				s := rdaptest.StartHostileH3(t, rdaptest.Config{CA: ca}, h)
 				dir := t.TempDir()
-				for range 1 + h.Good + 2 { // HTTP/3 is learned of, works, fails, and is left alone
+				for range 1 + h.Good + 2 { // HTTP/3 is advertised, works, fails, and is avoided
 					most.note(h.Name+" beside HTTP/2", lookUpRows(t, s.URL(), caFile, dir, true))
 				}
 			})

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	hostileSample = 60              // one in so many is tried without RDAPQ_HOSTILE
+	hostileSample = 60              // without RDAPQ_HOSTILE, one in hostileShare is tried
 	hostileMemory = 64 << 20        // bytes
-	hostileBound  = 2 * time.Minute // a run that takes longer hangs; it takes 15 s at most on an idle machine
+	hostileBound  = 2 * time.Minute // a longer run counts as hanging; on an idle machine it takes at most 15 s
 )
 
-// The command ends at each hostile server, with a row for each name, in bounded
-// memory. RDAPQ_HOSTILE=1 tries all of them, and prints the slowest and the
-// largest.
+// With each hostile server, the command ends with a row per name, in bounded memory.
+// RDAPQ_HOSTILE=1 tries all kinds of servers and prints the slowest and the largest
+// run.
 func TestHostileConnections(t *testing.T) {
 	t.Parallel()
 	ca, caFile := hostileCA(t)
@@ -59,13 +59,13 @@ func hostileCA(t *testing.T) (*rdaptest.CA, string) {
 	return ca, file
 }
 
-// cost is what a run of the command took.
+// cost is the time and memory of a run of the command.
 type cost struct {
 	time time.Duration
 	peak int64 // bytes of memory
 }
 
-// extremes are the slowest and the largest of several runs.
+// extremes holds the slowest and the largest of several runs.
 type extremes struct {
 	mu      sync.Mutex
 	slowest string
@@ -89,8 +89,8 @@ func (e *extremes) log(t *testing.T) {
 	t.Logf("slowest: %s, %v; largest: %s, %d MiB", e.slowest, e.time, e.largest, e.peak>>20)
 }
 
-// lookUpRows runs the command with what earlier runs left in home. The names are
-// registered or none is.
+// lookUpRows runs the command with the state in home. Either all names are registered
+// or none.
 func lookUpRows(t *testing.T, server, ca, home string, registered bool, flags ...string) (c cost) {
 	names := make([]string, 8)
 	for i := range names {
@@ -113,7 +113,7 @@ func lookUpRows(t *testing.T, server, ca, home string, registered bool, flags ..
 	case <-done:
 	case <-time.After(hostileBound):
 		_ = cmd.Process.Kill()
-		t.Fatalf("no end after %v: %s", hostileBound, stderr)
+		t.Fatalf("still running after %v: %s", hostileBound, stderr)
 	}
 	c.time = time.Since(start)
 	rows := 0

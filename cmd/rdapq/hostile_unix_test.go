@@ -20,8 +20,8 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// hostileTexts are what no text of a server gets to do: clear the screen, set its
-// title, begin a line, turn text around, hide in it.
+// hostileTexts would clear the screen, set its title, start a line, reverse text or
+// hide in it.
 var hostileTexts = map[string]string{
 	"escape sequences": "\x1b[2J\x1b]0;owned\x07\x1b]8;;http://evil.example\x1b\\\x1bP",
 	"C0 and DEL":       "\x00\x01\b\b\v\f\x0e\x1a\x7f",
@@ -32,8 +32,8 @@ var hostileTexts = map[string]string{
 	"tags":             "\U000e0001\U000e0041\U000e007f",
 }
 
-// acts reports what of an output would act on a terminal or hide there. Line feeds
-// are ours, and so are the tabs of the format check.
+// acts returns the characters of an output that would act on a terminal or hide there.
+// Line feeds are the command's own, as are tabs in --format check.
 func acts(out []byte, tabs bool) string {
 	for i := 0; i < len(out); {
 		r, n := utf8.DecodeRune(out[i:])
@@ -50,8 +50,8 @@ func acts(out []byte, tabs bool) string {
 	return ""
 }
 
-// poisoned puts text behind every string and member name of a document that is not
-// needed to know what it is.
+// poisoned appends text to every string and member name of a document, except those
+// that identify its class.
 func poisoned(v any, text string) any {
 	switch v := v.(type) {
 	case string:
@@ -84,7 +84,7 @@ func poisoned(v any, text string) any {
 	return v
 }
 
-// escaped is text as it stands in a JSON string.
+// escaped returns text as it appears in a JSON string.
 func escaped(text string) string {
 	quoted, err := json.Marshal(text)
 	if err != nil {
@@ -93,7 +93,7 @@ func escaped(text string) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// A hostileServer poisons what it knows, with the text that is in the query.
+// hostileServer returns a handler that poisons responses with text.
 func hostileServer(text *string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		class, key, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/rdap"), "/"), "/")
@@ -137,18 +137,18 @@ func hostileServer(text *string) http.HandlerFunc {
 			w.Header().Set("Content-Type", "application/rdap+json")
 		}
 		w.WriteHeader(status)
-		_, _ = w.Write(out) // who went away has had enough
+		_, _ = w.Write(out) // the client has closed the connection
 	}
 }
 
-// runHostile runs the command and checks what it writes.
+// runHostile runs the command and checks its output.
 func runHostile(t *testing.T, env []string, args ...string) (stdout, stderr string) {
 	t.Helper()
 	cmd, said := command(t, args...)
 	cmd.Env = append(cmd.Env, env...)
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	_ = cmd.Run() // most of this is no answer
+	_ = cmd.Run() // many of these responses are not valid
 	tabs := strings.Contains(strings.Join(args, " "), "check")
 	if bad := acts(out.Bytes(), tabs); bad != "" {
 		t.Errorf("%q: standard output: %s", args, bad)
@@ -164,7 +164,7 @@ func runHostile(t *testing.T, env []string, args ...string) (stdout, stderr stri
 
 var allFormats = append([]string{"jq"}, formats...)
 
-// formatted are the flags for a format.
+// formatted returns the flags for a format.
 func formatted(format string) []string {
 	if format == "jq" {
 		return []string{"--jq", "."}
@@ -172,9 +172,9 @@ func formatted(format string) []string {
 	return []string{"--format", format}
 }
 
-// Whatever stands in an answer: each class in each format, with all that can be
-// told on standard error.
-func TestNothingHostileFromAnswers(t *testing.T) {
+// Hostile text in responses: each class in each format, with everything that goes to
+// standard error.
+func TestHostileTextInResponses(t *testing.T) {
 	for what, text := range hostileTexts {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -193,7 +193,7 @@ func TestNothingHostileFromAnswers(t *testing.T) {
 					}
 					out, _ := runHostile(t, nil, append(args, queries...)...)
 					if !strings.Contains(out, `\u`) && !strings.Contains(out, `\x`) && !strings.Contains(out, `\U`) && !strings.Contains(out, "INJECTED") && format != "check" {
-						t.Errorf("%s shows nothing of the text, so this tests nothing:\n%s", format, out)
+						t.Errorf("%s does not show the text:\n%s", format, out)
 					}
 				}
 			}
@@ -210,10 +210,9 @@ func writeCA(t *testing.T, s *rdaptest.Server) string {
 	return ca
 }
 
-// Whatever stands in the head of an answer, as far as HTTP lets it through, and in
-// place of an answer.
-func TestNothingHostileFromHeaders(t *testing.T) {
-	t.Parallel() // it mostly waits
+// Hostile text in response headers, as far as HTTP permits it, and in non-RDAP bodies.
+func TestHostileTextInHeaders(t *testing.T) {
+	t.Parallel() // run in parallel: it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	ca := writeCA(t, s)
 	n, room := 0, make(chan struct{}, 12)
@@ -241,7 +240,7 @@ func TestNothingHostileFromHeaders(t *testing.T) {
 			name := fmt.Sprintf("name%d.example", n)
 			s.On("/domain/"+name, rdaptest.Junk(strings.Replace(head, "%s", line, 1)))
 			for _, flags := range [][]string{{"-vv", "--stats", "--format", "ndjson"}, {"-v"}} {
-				// They mostly wait, to try again.
+				// They mostly wait for retries.
 				room <- struct{}{}
 				wait.Go(func() {
 					defer func() { <-room }()
@@ -254,8 +253,8 @@ func TestNothingHostileFromHeaders(t *testing.T) {
 	t.Logf("%d heads", n)
 }
 
-// Names in certificates are told when they are the wrong ones.
-func TestNothingHostileFromCertificates(t *testing.T) {
+// Errors about certificates show the names in them.
+func TestHostileTextInCertificates(t *testing.T) {
 	ca, err := rdaptest.NewCA()
 	if err != nil {
 		t.Fatal(err)
@@ -269,14 +268,14 @@ func TestNothingHostileFromCertificates(t *testing.T) {
 	for _, trusted := range []string{writeCA(t, s), ""} {
 		_, stderr := runHostile(t, []string{"SSL_CERT_FILE=" + writeCA(t, s)}, "--ca", trusted, "-vv", "-s", s.URL(), "alpha.example")
 		if !strings.Contains(stderr, "no TLS connection") {
-			t.Errorf("it is about something else: %s", stderr)
+			t.Errorf("other error: %s", stderr)
 		}
 	}
 }
 
-// So is what a proxy says, and a file of IANA's that somebody has got at.
-func TestNothingHostileFromProxies(t *testing.T) {
-	t.Parallel() // it mostly waits
+// Errors show the reason phrase of a proxy. Bootstrap files may be manipulated.
+func TestHostileTextFromProxies(t *testing.T) {
+	t.Parallel() // run in parallel: it mostly waits
 	var wait sync.WaitGroup
 	for _, text := range hostileTexts {
 		line := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(text)
@@ -289,7 +288,7 @@ func TestNothingHostileFromProxies(t *testing.T) {
 				wait.Go(func() {
 					_, stderr := runHostile(t, nil, "--proxy", scheme+"://"+proxy, "-vv", "-s", "https://rdap.alpha.example/", "alpha.example")
 					if !strings.Contains(stderr, "the proxy") {
-						t.Errorf("it is about something else: %s", stderr)
+						t.Errorf("other error: %s", stderr)
 					}
 				})
 			}
@@ -298,7 +297,8 @@ func TestNothingHostileFromProxies(t *testing.T) {
 	}
 }
 
-// sayingServer says the same to everybody who has said something, and goes away.
+// sayingServer starts a server that sends text after the first bytes of a client and
+// closes the connection.
 func sayingServer(t *testing.T, text string) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -314,7 +314,7 @@ func sayingServer(t *testing.T, text string) (addr string) {
 			}
 			go func() {
 				defer nc.Close()
-				_, _ = nc.Read(make([]byte, 4096)) // whatever it is
+				_, _ = nc.Read(make([]byte, 4096)) // any request
 				_, _ = nc.Write([]byte(text))
 			}()
 		}
@@ -322,8 +322,8 @@ func sayingServer(t *testing.T, text string) (addr string) {
 	return l.Addr().String()
 }
 
-func TestNothingHostileFromRegistries(t *testing.T) {
-	t.Parallel() // it mostly waits
+func TestHostileTextInBootstrapFiles(t *testing.T) {
+	t.Parallel() // run in parallel: it mostly waits
 	ca, err := rdaptest.NewCA()
 	if err != nil {
 		t.Fatal(err)
@@ -335,10 +335,10 @@ func TestNothingHostileFromRegistries(t *testing.T) {
 			for i, u := range []string{"https://evil" + in + ".example/", "https://127.0.0.1:1/" + in + "/", "http://127.0.0.1:1/" + in, "ev" + in + "il:x"} {
 				services = append(services, fmt.Sprintf(`[["zz%d"],["%s"]]`, i, u))
 			}
-			for i := range 2000 { // fewer than before would be refused
+			for i := range 2000 { // fewer entries than before would be refused
 				services = append(services, fmt.Sprintf(`[["filler%d","%s"],["https://127.0.0.1:1/"]]`, i, in))
 			}
-			var status atomic.Int32 // a command that has ended may still be asking
+			var status atomic.Int32 // the command may have ended
 			status.Store(http.StatusOK)
 			iana := rdaptest.Start(t, rdaptest.Config{CA: ca, Names: []string{"data.iana.org"}, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(int(status.Load()))
@@ -359,8 +359,8 @@ func TestNothingHostileFromRegistries(t *testing.T) {
 	}
 }
 
-// What a server sends behind its answer is nobody's business on standard error.
-func TestNothingFromBehindAnAnswer(t *testing.T) {
+// Bytes that a server sends after its response are not printed on standard error.
+func TestTrailingBytesNotPrinted(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	s.On("/domain/alpha.example", rdaptest.Junk("HTTP/1.1 404 Not Found\r\nContent-Type: application/rdap+json\r\nContent-Length: 17\r\n\r\n{\"errorCode\":404}HTTP/1.1 200 buy something else\r\n\r\n"))
 	cmd, said := command(t, "--ca", writeCA(t, s), "-s", s.URL(), "--format", "check", "alpha.example")
@@ -370,9 +370,9 @@ func TestNothingFromBehindAnAnswer(t *testing.T) {
 	}
 }
 
-// What stands in a URL that somebody pasted is for the server of that URL alone.
-func TestNoSecretsOfPastedURLs(t *testing.T) {
-	t.Parallel() // it mostly waits
+// Credentials in a pasted URL are sent only to the server of that URL.
+func TestPastedURLSecrets(t *testing.T) {
+	t.Parallel() // run in parallel: it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Log: true})
 	ca := writeCA(t, s)
 	room := make(chan struct{}, 4)

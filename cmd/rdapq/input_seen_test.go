@@ -7,7 +7,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-func TestSeen(t *testing.T) {
+func TestSeenQueries(t *testing.T) {
 	s := newSeenQueries()
 	for round := range 2 {
 		for i := range 100_000 {
@@ -27,6 +27,6 @@ func TestSeen(t *testing.T) {
 		}
 	}
 	if perLine := float64(len(s.slots)*8) / float64(s.n); perLine > 22 {
-		t.Errorf("%.1f octets a line", perLine)
+		t.Errorf("%.1f bytes per line", perLine)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// An output file that another program takes away or changes in the middle of a
-// run ends it with exit code 3 and one line that says what happened.
-func TestOutputTakenAway(t *testing.T) {
+// If another program removes or changes the output file, the run ends with exit code 3
+// and one line that says what happened.
+func TestOutputChangedByOthers(t *testing.T) {
 	for what, do := range map[string]func(path string) error{
 		"was removed or renamed": os.Remove,
 		"was truncated":          func(path string) error { return os.Truncate(path, 10) },
@@ -37,7 +37,7 @@ func TestOutputTakenAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			close(release)
-			_ = cmd.Wait() // the code says more
+			_ = cmd.Wait() // the exit code is checked below
 			if code := cmd.ProcessState.ExitCode(); code != exitNoRun {
 				t.Errorf("%v, want exit code 3", cmd.ProcessState)
 			}

@@ -29,8 +29,8 @@ func TestShellQuote(t *testing.T) {
 	}
 }
 
-// TestResumeLine: what goes on never begins with an order to start over.
-func TestResumeLine(t *testing.T) {
+// The command that resumes a run never contains --force.
+func TestResumeCommand(t *testing.T) {
 	for _, test := range []struct {
 		line []string
 		want string
@@ -47,8 +47,7 @@ func TestResumeLine(t *testing.T) {
 	}
 }
 
-// TestRowFlags: flags count unless they are known not to matter, and all that
-// are known exist.
+// Flags affect rows unless listed in rowNeutralFlags, and all listed flags exist.
 func TestRowFlags(t *testing.T) {
 	var a app
 	cmd := newCommand(&a)
@@ -59,7 +58,7 @@ func TestRowFlags(t *testing.T) {
 		}
 	}
 	if got, secret := a.rowFlags(); len(got)+len(secret) != 0 {
-		t.Errorf("none was given: %v", got)
+		t.Errorf("without credentials: %v", got)
 	}
 	matters := make(map[string]bool)
 	a.flags.VisitAll(func(f *pflag.Flag) {
@@ -83,12 +82,12 @@ func TestRowFlags(t *testing.T) {
 	})
 	for _, name := range []string{"type", "server", "fields", "column", "field", "input-format", "dedupe", "registrable", "ordered", "iana-only", "bootstrap-overrides", "demo"} {
 		if !matters[name] {
-			t.Errorf("--%s does not count", name)
+			t.Errorf("--%s does not affect rows", name)
 		}
 	}
 	for _, name := range []string{"jobs", "timeout", "rate", "resolve", "http", "quiet", "file"} {
 		if matters[name] {
-			t.Errorf("--%s counts", name)
+			t.Errorf("--%s affects rows", name)
 		}
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// --max-time bounds a whole command at the prompt: what has no response by then
-// fails with the code timeout, and the rest has its rows.
+// --max-time limits a whole run with arguments: unanswered queries fail with the code
+// timeout, and the others have their rows.
 func TestMaxTimeAtPrompt(t *testing.T) {
 	t.Parallel()
 	s, ca := trusting(t)
@@ -58,11 +58,11 @@ func TestMaxTimeIncludesBootstrap(t *testing.T) {
 	defer silent.Close()
 	cmd, stderr := command(t, "--proxy", "http://"+silent.Addr().String(), "--max-time", "1s", "alpha.unknown-to-everybody")
 	start := time.Now()
-	_ = cmd.Run() // the code says more
+	_ = cmd.Run() // the exit code is checked below
 	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(stderr.String(), "--max-time") {
 		t.Errorf("%v: %s", cmd.ProcessState, stderr)
 	}
-	// Without the flag the refresh is waited for, up to 30 s.
+	// Without the flag the run waits up to 30 s for the refresh.
 	if d := time.Since(start); d > 10*time.Second {
 		t.Errorf("took %v", d)
 	}
@@ -75,7 +75,7 @@ func TestMaxTimeWithFile(t *testing.T) {
 	b := newBatchTrial(t, append(numbered("first", 5), numbered("stuck", 20)...)...)
 	b.server.On("/domain/stuck*", rdaptest.Hang())
 	cmd, stderr := b.start(t, "-j", "1", "--max-time", "2s")
-	_ = cmd.Wait() // the code says more
+	_ = cmd.Wait() // the exit code is checked below
 	if code := cmd.ProcessState.ExitCode(); code != 1 {
 		t.Errorf("%v, want exit code 1: %s", cmd.ProcessState, stderr)
 	}
@@ -83,7 +83,7 @@ func TestMaxTimeWithFile(t *testing.T) {
 		t.Errorf("%d rows, want the 5 of the lines that had a response: %s", n, stderr)
 	}
 	if !strings.Contains(stderr.String(), "stopped after 5 lines") {
-		t.Errorf("no word on how to resume: %s", stderr)
+		t.Errorf("no hint how to resume: %s", stderr)
 	}
 	b.server.On("/domain/stuck*")
 	cmd, stderr = b.start(t)
@@ -93,7 +93,7 @@ func TestMaxTimeWithFile(t *testing.T) {
 	b.check(t)
 }
 
-// Under nohup SIGHUP is ignored, and stays so.
+// Under nohup, SIGHUP stays ignored.
 func TestHangupIgnored(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("nohup"); err != nil {
@@ -126,7 +126,7 @@ func TestHangupIgnored(t *testing.T) {
 	}
 }
 
-// A process that was told to end ends, even if what it waits for does not.
+// A process that received a signal ends, even if a lookup does not.
 func TestForcedEnd(t *testing.T) {
 	for name, begin := range map[string]struct {
 		do    func(i *interrupt)
@@ -157,7 +157,7 @@ func TestForcedEnd(t *testing.T) {
 					t.Errorf("exit code %d, want %d", code, begin.code)
 				}
 				if d := time.Since(start); d != begin.after {
-					t.Errorf("after %v, want %v", d, begin.after)
+					t.Errorf("ended after %v, want %v", d, begin.after)
 				}
 				if ctx.Err() == nil {
 					t.Error("the context has not ended before")

@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// measuredFile is the variable with the file to which measured writes.
+// measuredFile is the variable with the output file of measured.
 const measuredFile = "RDAPQ_TEST_PEAK"
 
-// measured runs a command and writes down what memory it took at its peak, in
-// octets. It is a process of its own because a new process begins with the peak of
-// the one that started it, which a test with servers can't vouch for.
+// measured runs a command and writes its peak memory in bytes. It is a separate process
+// because a new process inherits the peak of its parent, which is large for a test with
+// servers.
 func measured() {
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // it is for the command, which would inherit that it is ignored
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // the command would inherit that it is ignored
 	cmd := exec.Command(os.Args[1], os.Args[2:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()

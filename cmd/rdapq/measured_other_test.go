@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// measured is for tests that run on Linux only.
+// measured is used only by tests for Linux.
 func measured() { os.Exit(exitNoRun) }

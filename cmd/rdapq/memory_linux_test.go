@@ -23,21 +23,21 @@ import (
 	"github.com/rdapq/rdapq/internal/testrun"
 )
 
-// mostMemory is what a run may take at its peak, whatever it is sent.
-const mostMemory = 64 << 20
+// maxMemory limits the peak memory of a run, whatever a server sends.
+const maxMemory = 64 << 20
 
-// mostOfAnswer is what it may take to show an answer that is one, be it ten megabytes
-// or a hundred thousand entities: its text is there several times while it is read.
-const mostOfAnswer = 2 * mostMemory
+// maxValidMemory limits the peak for a large valid response, of ten megabytes or a
+// hundred thousand entities. Several copies of its text exist while it is decoded.
+const maxValidMemory = 2 * maxMemory
 
-// A giant is an answer that is meant to exhaust who reads it.
+// A giant is a response meant to exhaust the client.
 type giant struct {
 	send http.HandlerFunc
-	want string // verdict, and the code of the error behind it
-	real bool   // it is an answer, as large as one may be
+	want string // verdict, and the error code
+	real bool   // a valid response of the maximum size
 }
 
-// repeat writes text until it has so many octets, without end if most is negative.
+// repeat writes text until the limit in bytes is reached, endlessly if it is negative.
 func repeat(w io.Writer, text string, most int64) {
 	block := strings.Repeat(text, 1+(64<<10)/len(text))
 	for sent := int64(0); most < 0 || sent < most; sent += int64(len(block)) {
@@ -47,17 +47,17 @@ func repeat(w io.Writer, text string, most int64) {
 	}
 }
 
-// zipped compresses what send writes.
+// zipped returns a handler that compresses the output of send.
 func zipped(send func(w io.Writer)) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
-		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // a level there is
+		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is valid
 		defer z.Close()
 		send(z)
 	}
 }
 
-// giants are told apart by the first label of the name that is asked for.
+// giants by the first label of the queried name.
 var giants = map[string]giant{
 	"endless": {func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"objectClassName":"domain","remarks":[{"description":["`)
@@ -116,9 +116,8 @@ var giants = map[string]giant{
 	}, "registered ", true},
 }
 
-// checkPeak wants a run to take so much memory at most, by the file that measured
-// writes for it. Garbage is collected beside the program, and too late if a busy
-// machine holds up the collector and nothing else: then the run is repeated.
+// checkPeak checks the peak memory of a run, from the file that measured writes. On a
+// busy machine the concurrent collector may be late; then the run is repeated.
 func checkPeak(t *testing.T, what string, most int64, run func(file string)) {
 	t.Helper()
 	const tries = 3
@@ -144,12 +143,12 @@ func checkPeak(t *testing.T, what string, most int64, run func(file string)) {
 	}
 }
 
-// Whatever a server sends, a run ends in time with a clear error, and takes less
-// than it would of an ordinary batch; what else is in a batch is answered.
+// Whatever a server sends, a run ends in time with a clear error and within the memory
+// limit. Other lookups of the batch are answered.
 func TestMemoryOfGiants(t *testing.T) {
 	testrun.SkipWithRaceDetector(t)
 	if testing.Short() {
-		t.Skip("it builds the command")
+		t.Skip("builds the command")
 	}
 	exe := filepath.Join(t.TempDir(), "rdapq")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
@@ -200,9 +199,9 @@ func TestMemoryOfGiants(t *testing.T) {
 	}
 	for label, g := range giants {
 		t.Run(label, func(t *testing.T) {
-			most := int64(mostMemory)
+			most := int64(maxMemory)
 			if g.real {
-				most = mostOfAnswer
+				most = maxValidMemory
 			}
 			timeout := "30s"
 			if label == "drip" {
@@ -226,28 +225,28 @@ func TestMemoryOfGiants(t *testing.T) {
 			iana := rdaptest.Start(t, rdaptest.Config{CA: s.CA(), Names: []string{"data.iana.org"}, Handler: send})
 			way := httptest.NewServer(&proxy{to: map[string]string{"data.iana.org:443": iana.Addr()}})
 			t.Cleanup(way.Close)
-			checkPeak(t, what, mostMemory, func(peak string) {
+			checkPeak(t, what, maxMemory, func(peak string) {
 				home := t.TempDir()
 				cmd := exec.CommandContext(t.Context(), "measured", exe, "-q", "-e", "alpha.zz")
 				cmd.Env = []string{"HOME=" + home, measuredFile + "=" + peak, "HTTPS_PROXY=" + way.URL, "SSL_CERT_FILE=" + ca, "SSL_CERT_DIR=" + home}
-				_ = cmd.Run() // the code is looked at
+				_ = cmd.Run() // the exit code is checked below
 				if code := cmd.ProcessState.ExitCode(); code != 5 {
 					t.Errorf("%s: exit code %d", what, code)
 				}
 			})
 			if iana.Counts().Requests == 0 {
-				t.Errorf("%s: nobody asked for the file", what)
+				t.Errorf("%s: the file was not requested", what)
 			}
 		}
 	})
-	// Four at a time, among others that come to their answers. The time is enough for
-	// ten megabytes on a slow machine.
+	// Four at a time, among lookups that succeed. The timeout is enough for ten
+	// megabytes on a slow machine.
 	t.Run("batch", func(t *testing.T) {
 		var list strings.Builder
 		want := make(map[string]string)
 		for label, g := range giants {
-			// A head that is too large ends its connection, and what is being
-			// read there has to begin again: that would be about something else.
+			// A header that is too large ends its connection and with it
+			// concurrent lookups. That is tested elsewhere.
 			if !g.real && label != "head" {
 				want[label+".example"] = g.want
 			}
@@ -262,7 +261,7 @@ func TestMemoryOfGiants(t *testing.T) {
 		if err := os.WriteFile(file, []byte(list.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got := run(t, mostOfAnswer, "--timeout", "5s", "--attempts", "2", "-f", file, "--format", "ndjson", "-j", "4")
+		got := run(t, maxValidMemory, "--timeout", "5s", "--attempts", "2", "-f", file, "--format", "ndjson", "-j", "4")
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}

@@ -114,8 +114,8 @@ func TestBootstrapThroughProxy(t *testing.T) {
 	}
 }
 
-// The network flags reach the download of IANA's files too: --resolve says where
-// it goes, --ca what it trusts, --http how it speaks, --user-agent what it sends.
+// The network flags apply to the download of IANA's files: --resolve, --ca, --http and
+// --user-agent.
 func TestNetworkFlagsReachBootstrap(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
@@ -161,7 +161,7 @@ func TestNetworkFlagsReachBootstrap(t *testing.T) {
 	}
 }
 
-// unroutable counts the packets that found no route out of this namespace.
+// unroutable returns the number of packets without a route out of this namespace.
 func unroutable(t *testing.T) (n int) {
 	t.Helper()
 	for _, c := range []struct{ file, name string }{{"/proc/self/net/snmp", "OutNoRoutes"}, {"/proc/self/net/snmp6", "Ip6OutNoRoutes"}} {
@@ -206,7 +206,7 @@ func newSOCKS(t *testing.T, to map[string]string) string {
 		_, _ = near.Write([]byte{5, 0})
 		request := make([]byte, 5)
 		if _, e := io.ReadFull(near, request); err != nil || e != nil || request[3] != 3 {
-			return // an address: the name was resolved by somebody else
+			return // an address: the client resolved the name
 		}
 		host := make([]byte, int(request[4])+2)
 		if _, err := io.ReadFull(near, host); err != nil {

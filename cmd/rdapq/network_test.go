@@ -13,9 +13,9 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Without flags the command reaches servers as a zero client.Config does: the
-// same protocols, times, numbers of connections and proxy.
-func TestDefaultsOfLibraryAndCommand(t *testing.T) {
+// Without flags the command uses the same protocols, timeouts, connection limits and
+// proxy as a zero client.Config.
+func TestCommandDefaultsMatchLibrary(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://proxy.example:3128")
 	a := &app{stderr: io.Discard}
 	newCommand(a)

@@ -12,9 +12,9 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// A program that reads the rows of a batch gets each soon, not when a buffer is
-// full: here the second answer waits until the first row was read.
-func TestRowsDoNotWaitForOthers(t *testing.T) {
+// Rows of a batch are flushed soon, not when a buffer is full: here the second response
+// waits until the first row was read.
+func TestRowsAreFlushedSoon(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--ordered"}, {"--format", "csv"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			atHome(t)

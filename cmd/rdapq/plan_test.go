@@ -58,7 +58,7 @@ Invalid (1 line):
 			t.Errorf("%s, %v", b.String(), err)
 		}
 	}
-	// However much there is, people get a page of it.
+	// The text format lists at most maxPlanLines entries per section.
 	p := examplePlan()
 	for i := range 1000 {
 		p.Servers = append(p.Servers, client.PlanServer{Server: fmt.Sprintf("s%d.example", i), Lines: 1})

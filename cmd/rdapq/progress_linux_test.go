@@ -33,7 +33,7 @@ func TestProgressOnTerminal(t *testing.T) {
 			t.Errorf("%v: %q", tt.flags, said)
 		}
 		if i := strings.LastIndex(said, "\x1b["); tt.shown && !strings.HasPrefix(said[i:], "\x1b[J60 lines: ") {
-			t.Errorf("the lines are not taken away before the summary: %q", said[i:])
+			t.Errorf("progress still shown before the summary: %q", said[i:])
 		}
 	}
 }

@@ -58,8 +58,7 @@ func TestProgressFrame(t *testing.T) {
 	}
 }
 
-// TestProgressRate: the rate is that of the last while, and what an earlier run
-// did counts as done and not as fast.
+// The rate is a recent one. Lines of an earlier run count as done, but not in the rate.
 func TestProgressRate(t *testing.T) {
 	start := time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
 	p := &progress{before: 1000, marks: []mark{{start, 0}}}
@@ -69,7 +68,7 @@ func TestProgressRate(t *testing.T) {
 	if s.done != 1100 || s.rate != 10 {
 		t.Errorf("%+v", s)
 	}
-	for i := range 400 { // it gets slower
+	for i := range 400 { // the rate drops
 		p.done.Add(1)
 		s = p.state(start.Add(time.Duration(11+i) * time.Second))
 	}
@@ -85,8 +84,8 @@ func TestProgressRate(t *testing.T) {
 	}
 }
 
-// TestTimeLeft: it is that of the host that is done last, with its share of the
-// lines that were not read yet, and not that of all lines at the rate of all.
+// The time left is that of the slowest host with its share of unread lines, not that of
+// all lines at the total rate.
 func TestTimeLeft(t *testing.T) {
 	start := time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
 	type host struct {
@@ -138,17 +137,16 @@ func TestTimeLeft(t *testing.T) {
 		}
 	}
 	if got := run(nil, 10, 0, 512, 0); got != 0 {
-		t.Errorf("%v left at the start", got)
+		t.Errorf("%v left at start", got)
 	}
 }
 
-// TestScreen: what is written comes out above what is drawn, and nothing is left
-// of that in the end.
+// Text written appears above the display, and clear removes the display.
 func TestScreen(t *testing.T) {
 	var b bytes.Buffer
 	s := newScreen(&b)
 	if s.terminal() {
-		t.Fatal("a buffer is no terminal")
+		t.Fatal("a buffer is reported as a terminal")
 	}
 	write := func(text string) {
 		if _, err := s.Write([]byte(text)); err != nil {

@@ -2,6 +2,6 @@
 
 package main
 
-// raceDetector says that the command is built with the race detector, which takes
+// raceDetector reports whether the command is built with the race detector, which needs
 // several times the memory.
 const raceDetector = true

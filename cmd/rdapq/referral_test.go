@@ -6,9 +6,9 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// A row without the registrar's part, because a signal came, is none: the next run
-// asks that line again.
-func TestGaveUp(t *testing.T) {
+// A result without the registrar's part, because of a signal, gets no row: the next run
+// retries the line.
+func TestWasAbandoned(t *testing.T) {
 	canceled := &client.Result{Err: &client.Error{Code: client.CodeCanceled}}
 	refused := &client.Result{Err: &client.Error{Code: client.CodeRefused}}
 	for name, tt := range map[string]struct {

@@ -15,12 +15,12 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A page is a report as a browser would read it.
+// A page is a parsed HTML report.
 type page struct {
 	t       *testing.T
 	root    *html.Node
-	data    any // the JSON within
-	numbers int // of the data that were compared
+	data    any // the embedded JSON
+	numbers int // paths of the data that were compared
 	texts   int
 }
 
@@ -67,7 +67,7 @@ func content(n *html.Node) string {
 	return b.String()
 }
 
-// fixed are the page's own words with digits in them.
+// fixed are the texts with digits that are not data.
 var fixed = regexp.MustCompile(`95 %|99 %|\bp50\b|\bp95\b|\bp99\b|0-RTT`)
 
 // check compares every number and text of the page with the data.
@@ -80,7 +80,7 @@ func (p *page) check() {
 		}
 		if n.Type == html.TextNode {
 			if rest := fixed.ReplaceAllString(n.Data, ""); strings.ContainsAny(rest, "0123456789") {
-				p.t.Errorf("nobody says where %q is from", n.Data)
+				p.t.Errorf("element %q has no source path", n.Data)
 			}
 			continue
 		}
@@ -113,13 +113,13 @@ func (p *page) check() {
 	}
 }
 
-// value is a number of the data.
+// value returns a number of the data.
 func (p *page) value(path string) float64 {
 	p.t.Helper()
 	text, there := follow(p.data, path)
 	f, err := strconv.ParseFloat(text, 64)
 	if !there || err != nil {
-		p.t.Errorf("the data have no number %s: %q", path, text)
+		p.t.Errorf("the data has no number %s: %q", path, text)
 	}
 	return f
 }
@@ -133,13 +133,12 @@ func (p *page) text(path, shown string) {
 	}
 }
 
-// units are what a number may have behind it, and how much that is.
+// units maps the unit after a number to its value.
 var units = map[string]float64{
 	"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9,
 }
 
-// same compares a number as it is shown with that of the data, as exactly as it is
-// shown.
+// same compares a number as shown with the data, at the shown precision.
 func (p *page) same(path, shown string, want float64) {
 	p.t.Helper()
 	p.numbers++
@@ -165,9 +164,8 @@ func (p *page) same(path, shown string, want float64) {
 	}
 }
 
-// TestReportHasTheNumbersOfTheJSON: what a page shows is what --json prints, all
-// of it, and nothing from elsewhere.
-func TestReportHasTheNumbersOfTheJSON(t *testing.T) {
+// A page shows exactly the numbers that --json prints.
+func TestReportMatchesJSON(t *testing.T) {
 	atHome(t)
 	file := filepath.Join(t.TempDir(), "r.html")
 	var out, errs bytes.Buffer
@@ -191,7 +189,7 @@ func TestReportHasTheNumbersOfTheJSON(t *testing.T) {
 	}
 }
 
-func TestReportOfABatch(t *testing.T) {
+func TestBatchReport(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "r.html")
 	stats := filepath.Join(t.TempDir(), "s.json")
 	_, _, s := runDemo(t, "-f", filepath.Join("..", "..", "testdata", "domains.txt"), "--report", file, "--stats-file", stats)
@@ -226,7 +224,8 @@ func TestReportOfABatch(t *testing.T) {
 		}
 		fx, errX := strconv.ParseFloat(x, 64)
 		fy, errY := strconv.ParseFloat(y, 64)
-		// The receipt's quantiles are right within 1 %, here they are exact.
+		// The quantiles of the receipt are exact within 1%, here they are
+		// exact.
 		if x != y && (errX != nil || errY != nil || math.Abs(fx-fy) > max(fx*.011, .06)) {
 			t.Errorf("%s is %s, the receipt has %s", here, x, y)
 		}
@@ -236,8 +235,8 @@ func TestReportOfABatch(t *testing.T) {
 	}
 }
 
-// TestChartsAreToScale: bars of one kind are as long as their numbers, on one
-// scale in all charts of that kind.
+// The length of bars is proportional to their numbers, with one scale for all charts of
+// a kind.
 func TestChartsAreToScale(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "r.html")
 	runBench(t, "--report", file, "--demo-rtt", "5ms", "-n", "8", "--modes", "reuse,no-reuse,h3")
@@ -259,15 +258,15 @@ func TestChartsAreToScale(t *testing.T) {
 		}
 		f, err := strconv.ParseFloat(length, 64)
 		if v := p.value(attr(n, "data-v")); err != nil || f <= 0 || f > 100 {
-			t.Errorf("%s: a bar %q long for %v", kind, length, v)
-		} else if f > .5 { // shorter ones are rounded
+			t.Errorf("%s: bar length %q for %v", kind, length, v)
+		} else if f > .5 { // short bars are rounded
 			scales[kind] = append(scales[kind], v/f)
 		}
 	}
 	for _, kind := range []string{"wall", "waterfall", "distribution"} {
 		s := scales[kind]
 		if len(s) < 3 || slices.Max(s)/slices.Min(s) > 1.02 {
-			t.Errorf("%s: %d bars, from %v to %v for a per cent", kind, len(s), s[:min(len(s), 3)], s)
+			t.Errorf("%s: %d bars, from %v to %v per percent", kind, len(s), s[:min(len(s), 3)], s)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// cmdChop cuts so many octets off the end of a file.
+// cmdChop removes bytes from the end of a file.
 func cmdChop(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: chop FILE N")
@@ -21,7 +21,7 @@ func cmdChop(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), max(info.Size()-n, 0)))
 }
 
-// cmdGzip writes a file compressed to another.
+// cmdGzip compresses a file to another.
 func cmdGzip(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: gzip FROM TO")

@@ -17,7 +17,7 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// registries are what the stand-in for IANA publishes.
+// registries is what the IANA server of a script publishes.
 type registries struct {
 	mu       sync.Mutex
 	services map[string][]rdaptest.Service
@@ -25,12 +25,11 @@ type registries struct {
 	bom      bool
 }
 
-// cmdIANA stands in for IANA, whom the command reaches through a proxy here: the
-// server IANA answers for data.iana.org. It publishes SERVICEs, one after
-// another call too: dns:zz=URL,URL ipv4:192.0.2.0/24=URL asn:64496-64499=URL
-// object-tags:TST=URL. Its servers are on this machine, so RDAPQ_ALLOW_PRIVATE is
-// set. Further options are max-age=SECONDS and bom: files begin
-// with a byte-order mark.
+// cmdIANA starts a server for data.iana.org, reached through a proxy. It publishes
+// SERVICEs; a later call adds more: dns:zz=URL,URL ipv4:192.0.2.0/24=URL
+// asn:64496-64499=URL object-tags:TST=URL. The servers are on loopback addresses, so
+// RDAPQ_ALLOW_PRIVATE is set. Other options are max-age=SECONDS and bom (files begin
+// with a byte-order mark).
 func cmdIANA(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: iana [SERVICE...]")
@@ -74,7 +73,7 @@ func (r *registries) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.NotFound(w, req)
 		return
 	}
-	// A file that lost most of its entries would be refused.
+	// A file with far fewer entries than the built-in copy would be refused.
 	all := r.services[kind]
 	for i := range 2000 {
 		all = append(all, rdaptest.Service{Entries: []string{filler[kind](i)}, URLs: []string{"https://" + nobody + "/"}})
@@ -92,10 +91,10 @@ func (r *registries) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(body) // a client that went away is no news here
+	_, _ = w.Write(body) // the client may have closed the connection
 }
 
-// filler are entries that no script asks for.
+// filler are entries that no script queries.
 var filler = map[string]func(i int) string{
 	"dns":  func(i int) string { return fmt.Sprintf("filler%d", i) },
 	"asn":  func(i int) string { return fmt.Sprint(4_200_000_000 + int64(i)) },

@@ -9,8 +9,8 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// cmdIdentity writes a client certificate: NAME.pem with its key, NAME.crt and
-// NAME.key with one of both, and NAME.p12 with the password "secret".
+// cmdIdentity writes a client certificate: NAME.pem with certificate and key, NAME.crt
+// and NAME.key with one each, and NAME.p12 with the password "secret".
 func cmdIdentity(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: identity NAME")

@@ -13,10 +13,9 @@ import (
 
 var jsonCheck = regexp.MustCompile(`^([\w.-]+)(=|~|!$)(?s:(.*))$`)
 
-// cmdJSON checks a JSON document: with PATH=TEXT, PATH~REGEXP, or PATH! for
-// what must not be there. A path is made of member names and indices with dots
-// between; what it leads to is compared as JSON without white space, strings
-// without their quotes.
+// cmdJSON checks a JSON document with PATH=TEXT, PATH~REGEXP, or PATH! (absent). A path
+// consists of member names and indices separated by dots. Values are compared as JSON
+// without white space, strings without quotes.
 func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: json FILE CHECK...")
@@ -28,8 +27,8 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 	checkJSON(ts, doc, args[1:])
 }
 
-// cmdRows wants so many rows of valid JSON, one a line, each with a number of
-// its own.
+// cmdRows checks the number of rows: valid JSON, one per line, with unique line
+// numbers.
 func cmdRows(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: rows FILE N")
@@ -39,7 +38,7 @@ func cmdRows(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdRow checks the row of a line as [cmdJSON] does.
+// cmdRow checks the row of a line like [cmdJSON].
 func cmdRow(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: row FILE LINE CHECK...")
@@ -55,7 +54,7 @@ func readRows(ts *testscript.TestScript, file string) map[string]any {
 	rows := make(map[string]any)
 	for text := range strings.Lines(ts.ReadFile(file)) {
 		if !strings.HasSuffix(text, "\n") {
-			ts.Fatalf("half a row: %s", text)
+			ts.Fatalf("incomplete row: %s", text)
 		}
 		var row map[string]any
 		if err := decodeJSON([]byte(text), &row); err != nil {
@@ -63,7 +62,7 @@ func readRows(ts *testscript.TestScript, file string) map[string]any {
 		}
 		line, _ := follow(row, "line")
 		if _, twice := rows[line]; twice || line == "" {
-			ts.Fatalf("line %q stands there before: %s", line, text)
+			ts.Fatalf("duplicate line %q: %s", line, text)
 		}
 		rows[line] = row
 	}
@@ -97,7 +96,7 @@ func checkJSON(ts *testscript.TestScript, doc any, checks []string) {
 	}
 }
 
-// follow returns what a path leads to, as text.
+// follow returns the value at a path, as text.
 func follow(doc any, path string) (text string, there bool) {
 	for step := range strings.SplitSeq(path, ".") {
 		switch at := doc.(type) {
@@ -127,7 +126,7 @@ func follow(doc any, path string) (text string, there bool) {
 	return strings.TrimSuffix(b.String(), "\n"), true
 }
 
-// decodeJSON reads one document and nothing after it, numbers as they stand.
+// decodeJSON decodes one document with nothing after it, and keeps the text of numbers.
 func decodeJSON(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cmdMounted makes a folder a disk of that size, until the script ends.
+// cmdMounted mounts a file system of that size on a directory until the script ends.
 func cmdMounted(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: mounted FOLDER SIZE")
+		ts.Fatalf("usage: mounted DIR SIZE")
 	}
 	dir := ts.MkAbs(args[0])
 	ts.Check(os.Mkdir(dir, 0o777))
@@ -20,10 +20,10 @@ func cmdMounted(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 }
 
-// cmdRemounted changes the size of that disk.
+// cmdRemounted changes the size of that file system.
 func cmdRemounted(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: remounted FOLDER SIZE")
+		ts.Fatalf("usage: remounted DIR SIZE")
 	}
 	ts.Check(unix.Mount("", ts.MkAbs(args[0]), "", unix.MS_REMOUNT, "size="+args[1]))
 }

@@ -12,14 +12,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A proxy tunnels to what it knows and to nowhere else.
+// A proxy tunnels only to known hosts.
 type proxy struct {
-	to      map[string]string // host and port that are asked for, to where they are
+	to      map[string]string // requested host and port to actual address
 	tunnels atomic.Int64
 }
 
-// cmdProxy starts an HTTP proxy that knows the names of all servers started
-// before. $NAME is its URL.
+// cmdProxy starts an HTTP proxy for all servers started before. $NAME is its URL.
 func cmdProxy(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: proxy NAME")
@@ -37,7 +36,7 @@ func cmdProxy(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], server.URL)
 }
 
-// cmdProxied wants so many tunnels to have been built.
+// cmdProxied checks the number of tunnels opened.
 func cmdProxied(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 || worldOf(ts).proxies[args[0]] == nil {
 		ts.Fatalf("usage: proxied NAME N")

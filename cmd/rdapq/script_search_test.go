@@ -9,9 +9,9 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// directory is what a server of scripts can be searched for: exam1.example to
-// exam5.example, of which Alice has the odd ones, their nameserver, Alice herself,
-// three networks within each other, and two blocks of AS numbers.
+// directory returns the searchable objects of a server: exam1.example to exam5.example
+// (the odd ones are Alice's), their nameserver, the entity Alice, three nested
+// networks, and two AS blocks.
 func directory(ts *testscript.TestScript, pageSize string) *rdaptest.Searches {
 	s := &rdaptest.Searches{}
 	if pageSize != "" {

@@ -19,7 +19,7 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// A world is the servers of one script.
+// A world holds the servers of one script.
 type world struct {
 	ctx     context.Context // until the script ends
 	cancel  context.CancelFunc
@@ -63,16 +63,15 @@ func (w *world) server(ts *testscript.TestScript, name string) *rdaptest.Server 
 	return s
 }
 
-// cmdServer starts a server that knows everything but what begins with "free".
-// $NAME is its base URL, $NAME_HOST its host and port, $NAME_PORT its
-// port; its certificate is for rdap.alpha.example as well, and the command trusts
-// it by $RDAPQ_CA. Options are h1 and h2
-// (it speaks nothing else), h3 (that as well), h3=early (whoever offers it early
-// data has to send a request as such), clientcert (it wants to know who
-// asks, see [cmdIdentity]), tls1.1 (it is that old), expired and wronghost (its
-// certificate is), searches[=PAGESIZE] (it can be searched, see [directory]),
-// registrar=URL (domains refer to that), and http: a plain one that is neither
-// counted nor told how to answer.
+// cmdServer starts a server that has every object except those whose name begins with
+// "free". $NAME is its base URL, $NAME_HOST its host and port, $NAME_PORT its port. Its
+// certificate is also valid for rdap.alpha.example, and the command trusts it by
+// $RDAPQ_CA. Options are h1 and h2 (only that protocol), h3 (HTTP/3 as well), h3=early
+// (clients that offer early data must send a request in it), clientcert (requires a
+// client certificate, see [cmdIdentity]), tls1.1 (at most that version), expired and
+// wronghost (for its certificate), searches[=PAGESIZE] (supports searches, see
+// [directory]), registrar=URL (domains link to it), and http (plain HTTP, without
+// counts and [cmdAnswer]).
 func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: server NAME [OPTION...]")
@@ -92,8 +91,8 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		case "h3":
 			quic = &rdaptest.H3Config{AwaitEarly: value == "early"}
 		case "clientcert":
-			// By TLS 1.2, where a refusal is a part of the handshake. By TLS 1.3 it
-			// comes later, and what the server says may be lost.
+			// With TLS 1.2 a rejection is part of the handshake. With TLS
+			// 1.3 it comes later, and the alert may be lost.
 			config.TLS = func(c *tls.Config) { c.ClientAuth, c.MaxVersion = tls.RequireAnyClientCert, tls.VersionTLS12 }
 		case "tls1.1":
 			config.MinTLS, config.MaxTLS = tls.VersionTLS10, tls.VersionTLS11
@@ -108,7 +107,7 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		case "http":
 			url = w.plainServer()
 		default:
-			ts.Fatalf("no option %s", option)
+			ts.Fatalf("unknown option %s", option)
 		}
 		ts.Check(err)
 		if cert.Certificate != nil {
@@ -148,18 +147,17 @@ func (w *world) plainServer() string {
 		a := rdaptest.Invented{}.Answer(rdaptest.Question{Base: "http://" + r.Host + "/", Class: class, Key: key})
 		rw.Header().Set("Content-Type", "application/rdap+json")
 		rw.WriteHeader(a.Status)
-		_, _ = rw.Write(a.Body) // a client that went away is no news here
+		_, _ = rw.Write(a.Body) // the client may have closed the connection
 	}))
 	w.closers = append(w.closers, s.Close)
 	return s.URL + "/"
 }
 
-// cmdAnswer says how a server answers for a path, or for those that begin with
-// what is before a final "*": with a status (404), json=FILE, body=TYPE:FILE (both
-// with variables replaced), empty, redirect=STATUS:URL, header=NAME:VALUE, hang,
-// hangup, endless, cut=N, junk=TEXT, latency=TIME, drip=TIME (before each byte),
-// hold=N (not before so many requests have come) and first=N:HOW. Nothing more:
-// as usual again.
+// cmdAnswer sets the response of a server for a path, or for a prefix if it ends in
+// "*": a status (404), json=FILE, body=TYPE:FILE (both with variables replaced), empty,
+// redirect=STATUS:URL, header=NAME:VALUE, hang, hangup, endless, cut=N, junk=TEXT,
+// latency=TIME, drip=TIME (before each byte), hold=N (until that many requests have
+// arrived) and first=N:HOW. Without these it restores the default.
 func cmdAnswer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: answer NAME PATH HOW...")
@@ -214,7 +212,7 @@ func (w *world) behaviour(ts *testscript.TestScript, s *rdaptest.Server, how str
 		here := make(chan struct{})
 		n := number(value)
 		w.wait.Go(func() {
-			_ = s.AwaitRequests(w.ctx, n) // else the script has ended
+			_ = s.AwaitRequests(w.ctx, n) // else the script has already ended
 			close(here)
 		})
 		return rdaptest.Until(here)
@@ -226,12 +224,11 @@ func (w *world) behaviour(ts *testscript.TestScript, s *rdaptest.Server, how str
 
 var countCheck = regexp.MustCompile(`^(\w+)(<=|>=|=)(\d+)$`)
 
-// cmdCounts compares (=, <= and >=) what a server counted by itself:
-// connections, handshakes (full and resumed), full, resumed, requests, and
-// in_flight: the most that were unanswered at once on one connection; of HTTP/3,
-// quic: connections, and early: those whose early data was taken. The commands
-// before it have ended, so it waits until the server has seen their connections
-// end, and knows how their handshakes went.
+// cmdCounts compares (=, <= and >=) the counts of a server: connections, handshakes
+// (full and resumed), full, resumed, requests, and in_flight (maximum of concurrent
+// requests on one connection); for HTTP/3, quic (connections) and early (connections
+// with accepted early data). It first waits until the server has seen the connections
+// of earlier commands end.
 func cmdCounts(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: counts NAME WHAT=N...")
@@ -262,7 +259,7 @@ func cmdCounts(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		got, ok := counted[parts[1]]
 		if !ok && parts[1] != "in_flight" {
-			ts.Fatalf("nothing is counted as %s", parts[1])
+			ts.Fatalf("unknown count %s", parts[1])
 		}
 		want, err := strconv.ParseInt(parts[3], 10, 64)
 		ts.Check(err)
@@ -272,7 +269,7 @@ func cmdCounts(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdAsked prints method, path and the header fields that are named.
+// cmdAsked prints method, path and the named header fields of each request.
 func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: asked NAME [HEADER...]")

@@ -19,67 +19,68 @@ import (
 
 func TestMain(m *testing.M) {
 	testrun.More()
-	testscript.Main(hearing{m}, map[string]func(){"rdapq": main, "patient": patient, "measured": measured})
+	testscript.Main(sigintRunner{m}, map[string]func(){"rdapq": main, "patient": patient, "measured": measured})
 }
 
-// patient is rdapq that has a minute at its end to refresh IANA's files, which
-// takes a slow machine more than a second.
+// patient is rdapq with a minute for the refresh of IANA's files at its end. A second
+// is not enough on a slow machine.
 func patient() {
 	os.Exit(run(&app{grace: time.Minute}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// A hearing runs tests whose commands hear SIGINT, even if this process was
-// started in the background and is to ignore it, as they would then: a signal
-// with a handler has its default effect in what is started.
-type hearing struct{ *testing.M }
+// A sigintRunner runs tests whose commands receive SIGINT, even if this process ignores
+// it because it was started in the background. A signal with a handler has its default
+// effect in child processes.
+type sigintRunner struct{ *testing.M }
 
-func (h hearing) Run() int {
+func (h sigintRunner) Run() int {
 	if signal.Ignored(os.Interrupt) {
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
 	return h.M.Run()
 }
 
-// quickRace keeps each process of a test with -race from sleeping for a second at
-// its end. A race still makes it fail.
+// quickRace keeps processes with the race detector from sleeping for a second at their
+// end. A race still makes them fail.
 const quickRace = "atexit_sleep_ms=0"
 
-// nobody is where nobody listens. Port 1 is assigned, and in use nowhere.
+// nobody is an address without a listener. Port 1 is assigned, but not used in
+// practice.
 const nobody = "127.0.0.1:1"
 
-// TestScripts runs the command as a process, by the scripts below testdata.
-// They use, beside what testscript has:
+// TestScripts runs the command as a process, with the scripts in testdata.
+// Their commands, besides those of testscript:
 //
-//	exits CODE rdapq ARG...       run it and want this exit code
+//	exits CODE rdapq ARG...       run it and check the exit code
 //	exec patient ARG...           run it, see [patient]
 //	write FILE PART...            write a file from parts with \n, \x00, and "a*70" for repetition
 //	server NAME [OPTION...]       start a server, see [cmdServer]
-//	answer NAME PATH HOW...       make it answer otherwise, see [cmdAnswer]
-//	counts NAME WHAT=N...         want these counts of its own, see [cmdCounts]
-//	asked NAME [HEADER...]        print the requests that it got
-//	iana [SERVICE...]             stand in for IANA, see [cmdIANA]
+//	answer NAME PATH HOW...       set its response, see [cmdAnswer]
+//	counts NAME WHAT=N...         check its counts, see [cmdCounts]
+//	asked NAME [HEADER...]        print the requests it received
+//	iana [SERVICE...]             start a server for IANA, see [cmdIANA]
 //	identity NAME                 write a client certificate, see [cmdIdentity]
-//	proxy NAME                start a proxy, see [cmdProxy]
-//	proxied NAME N            want N connections to have gone through it
+//	proxy NAME                    start a proxy, see [cmdProxy]
+//	proxied NAME N                check the number of tunnels
 //	json FILE CHECK...            check a JSON document, see [cmdJSON]
-//	rows FILE N                   want N rows of NDJSON, each line number once
+//	rows FILE N                   check the number of rows of NDJSON
 //	row FILE LINE CHECK...        check the row with that line number
-//	chop FILE N                   cut N octets off its end
+//	chop FILE N                   remove N bytes from its end
 //	gzip FROM TO                  compress a file
-//	mounted FOLDER SIZE           make a folder a disk of that size (Linux, as root), see also [cmdRemounted]
+//	mounted DIR SIZE              mount a file system of that size (Linux, as root), see also [cmdRemounted]
 //
-// $CA holds the authority of all servers, and nobody listens at $NOBODY.
+// $CA is the CA file of all servers; $NOBODY is an address without a listener.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	folders, err := filepath.Glob(filepath.Join("testdata", "*"))
-	if err != nil || len(folders) == 0 {
+	dirs, err := filepath.Glob(filepath.Join("testdata", "*"))
+	if err != nil || len(dirs) == 0 {
 		t.Fatal("no scripts", err)
 	}
-	for _, folder := range folders {
-		t.Run(filepath.Base(folder), func(t *testing.T) {
+	for _, dir := range dirs {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
 			testscript.Run(t, testscript.Params{
-				Dir: folder,
+				Dir: dir,
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"exits": cmdExits, "write": cmdWrite,
 					"server": cmdServer, "answer": cmdAnswer, "counts": cmdCounts, "asked": cmdAsked, "iana": cmdIANA,
@@ -96,7 +97,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// setup keeps a script to its own folder and machine.
+// setup confines a script to its own directory and to this machine.
 func setup(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, "home")
 	set := map[string]string{
@@ -104,7 +105,7 @@ func setup(env *testscript.Env) error {
 		"XDG_CACHE_HOME":  filepath.Join(home, "cache"),
 		"XDG_CONFIG_HOME": filepath.Join(home, "config"),
 		"XDG_STATE_HOME":  filepath.Join(home, "state"),
-		"HTTPS_PROXY":     "http://" + nobody, // whatever is not on this machine
+		"HTTPS_PROXY":     "http://" + nobody, // nothing outside this machine
 		"GORACE":          quickRace,
 		"NOBODY":          nobody,
 		"DOMAINS":         filepath.Join(repository(), "testdata", "domains.txt"),
@@ -122,7 +123,7 @@ func setup(env *testscript.Env) error {
 	return os.Mkdir(home, 0o777)
 }
 
-// repository is the folder of the module, where tests are run from two below.
+// repository returns the root directory of the module, two levels up.
 func repository() string {
 	dir, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -131,8 +132,8 @@ func repository() string {
 	return dir
 }
 
-// condition knows [certfile]: crypto/x509 reads $SSL_CERT_FILE here; and [root]:
-// permissions mean nothing.
+// condition implements [certfile] (crypto/x509 reads $SSL_CERT_FILE) and [root]
+// (permissions have no effect).
 func condition(cond string) (bool, error) {
 	switch cond {
 	case "certfile":
@@ -163,7 +164,7 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdWrite writes bytes that can't stand in a script.
+// cmdWrite writes a file with bytes that a script cannot contain.
 func cmdWrite(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: write FILE PART...")

@@ -16,8 +16,8 @@ import (
 
 const testKey = "k3y-that/nobody+sees"
 
-// An echoing server repeats what it was sent wherever a server can: in links,
-// remarks, errors, and in the path and query of redirects to other.
+// An echoing server repeats what it received in links, remarks, errors, and in the path
+// and query of redirects to other.
 type echoing struct{ other string }
 
 func (e echoing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -47,9 +47,9 @@ func (e echoing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		name, unicode, key, strings.ReplaceAll(key, "/", `\/`), escaped, escaped, e.other, escaped, name)
 }
 
-// A secret that was given to rdapq appears in no output, whatever a server does
-// with it, and no other server gets it.
-func TestSecretsStayHidden(t *testing.T) {
+// A secret appears in no output, whatever a server does with it, and is sent to no
+// other server.
+func TestSecretsNotPrinted(t *testing.T) {
 	ca, err := rdaptest.NewCA()
 	if err != nil {
 		t.Fatal(err)
@@ -80,11 +80,11 @@ func TestSecretsStayHidden(t *testing.T) {
 				cmd.Env = append(cmd.Env, credentialsVariable+"="+given.credentials)
 				var out bytes.Buffer
 				cmd.Stdout = &out
-				_ = cmd.Run() // some fail, as they should
+				_ = cmd.Run() // some fail, as expected
 				all := out.String() + stderr.String()
 				for _, form := range []string{testKey, escaped, strings.ReplaceAll(testKey, "/", `\/`), testKey[1:]} {
 					if strings.Contains(all, form) {
-						t.Errorf("%s, %s, %s: the key is shown:\n%s", given.name, format, name, all)
+						t.Errorf("%s, %s, %s: the key is printed:\n%s", given.name, format, name, all)
 						break
 					}
 				}
@@ -109,8 +109,8 @@ func deleteArg(args []string, arg string) []string {
 	return kept
 }
 
-// The sidecar of an output has no secret in it, and still notices another one.
-func TestSidecarHoldsNoSecret(t *testing.T) {
+// The sidecar of an output contains no secret, but detects a changed one.
+func TestSidecarWithoutSecrets(t *testing.T) {
 	ca, err := rdaptest.NewCA()
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestSidecarHoldsNoSecret(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{CA: ca})
 	run := func(key string) (code int, stderr string) {
 		cmd, b := command(t, "-f", names, "-o", out, "--ca", caFile, "-s", s.URL()+"?apikey="+key)
-		_ = cmd.Run() // the code says more
+		_ = cmd.Run() // the exit code is checked below
 		return cmd.ProcessState.ExitCode(), b.String()
 	}
 	if code, stderr := run("secret-number-one"); code != 0 {
@@ -139,9 +139,9 @@ func TestSidecarHoldsNoSecret(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	if code, stderr := run("secret-number-one"); code != 0 || !strings.Contains(stderr, "nothing to do") {
-		t.Errorf("the same key: %d: %s", code, stderr)
+		t.Errorf("same key: exit code %d: %s", code, stderr)
 	}
 	if code, stderr := run("secret-number-two"); code != exitUsage || !strings.Contains(stderr, "the secret in --server differs") {
-		t.Errorf("another key: %d: %s", code, stderr)
+		t.Errorf("other key: exit code %d: %s", code, stderr)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 )
 
-// atHome keeps what runs in this process away from the user's files.
+// atHome keeps runs in this process away from the user's files.
 func atHome(t *testing.T) {
 	t.Helper()
 	home := t.TempDir()
@@ -17,7 +17,7 @@ func atHome(t *testing.T) {
 	}
 }
 
-// TestIANAOnly asks the resolver and not the servers, which are real ones.
+// TestIANAOnly queries the resolver only, since the servers are real ones.
 func TestIANAOnly(t *testing.T) {
 	atHome(t)
 	for _, only := range []bool{false, true} {

@@ -19,8 +19,8 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// command prepares a run of the command as a process that cannot get at
-// anything of the user's. TestMain has put it into the path.
+// command prepares a run of the command in a process without access to the user's
+// files. TestMain has put the command into the path.
 func command(t *testing.T, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
 	t.Helper()
 	home := t.TempDir()
@@ -31,7 +31,7 @@ func command(t *testing.T, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer)
 	return cmd, stderr
 }
 
-// trusting starts a server, and returns it with a file that makes it trusted.
+// trusting starts a server and returns it with its CA file.
 func trusting(t *testing.T) (s *rdaptest.Server, ca string) {
 	t.Helper()
 	s = rdaptest.Start(t, rdaptest.Config{})
@@ -51,10 +51,11 @@ func TestSignalEndsBatch(t *testing.T) {
 			t.Run(tt.signal.String()+" with "+source, func(t *testing.T) {
 				t.Parallel()
 				s, ca := trusting(t)
-				// What is under way may finish, but not for ever.
+				// Lookups in flight may finish, in bounded time.
 				release := make(chan struct{})
 				answers := tt.signal == syscall.SIGTERM || source == "a file"
-				// They are slow enough that the signal arrives before all are asked.
+				// Slow enough that the signal arrives before all
+				// queries are sent.
 				s.On("/domain/stuck*", rdaptest.Until(release), rdaptest.Latency(50*time.Millisecond))
 				var input strings.Builder
 				for i := range 5 {
@@ -63,7 +64,8 @@ func TestSignalEndsBatch(t *testing.T) {
 				for i := range 200 {
 					fmt.Fprintf(&input, "stuck%d.example\n", i)
 				}
-				// One after another: when the sixth has been asked for, five are done.
+				// One at a time: when the sixth request arrives, five
+				// are done.
 				cmd, stderr := command(t, "-f", "-", "-s", s.URL(), "--ca", ca, "-j", "1", "--stats")
 				var stdout bytes.Buffer
 				cmd.Stdout = &stdout
@@ -94,7 +96,7 @@ func TestSignalEndsBatch(t *testing.T) {
 				} else {
 					defer close(release)
 				}
-				_ = cmd.Wait() // the code tells more
+				_ = cmd.Wait() // the exit code is checked below
 				if code := cmd.ProcessState.ExitCode(); code != tt.code {
 					t.Errorf("%v, want exit code %d; %s", cmd.ProcessState, tt.code, stderr)
 				}
@@ -106,7 +108,7 @@ func TestSignalEndsBatch(t *testing.T) {
 						Error   struct{ Code string }
 					}
 					if err := json.Unmarshal([]byte(text), &row); err != nil || !strings.HasSuffix(text, "\n") || verdicts[row.Line] != "" {
-						t.Fatalf("no whole row, or one too many: %v: %s", err, text)
+						t.Fatalf("want one complete row: %v: %s", err, text)
 					}
 					if row.Line > 5 && !answers {
 						t.Errorf("line %d: %+v", row.Line, row)
@@ -119,7 +121,7 @@ func TestSignalEndsBatch(t *testing.T) {
 				}
 				for line := range due {
 					if verdicts[line+1] != "registered" {
-						t.Errorf("line %d was answered and is %q", line+1, verdicts[line+1])
+						t.Errorf("answered line %d changed to %q", line+1, verdicts[line+1])
 					}
 				}
 				if !strings.Contains(stderr.String(), " lookups over 1 connection") {
@@ -150,8 +152,7 @@ func TestSignalAtPrompt(t *testing.T) {
 	}
 }
 
-// TestSecondSignalKills has a run that the first signal can't end, because
-// nobody reads what it writes.
+// The first signal cannot end the run, because its output is not read. The second does.
 func TestSecondSignalKills(t *testing.T) {
 	t.Parallel()
 	cmd, stderr := command(t, "--demo", "--demo-rtt", "0", "-f", filepath.Join("..", "..", "testdata", "domains.txt"))
@@ -165,14 +166,14 @@ func TestSecondSignalKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	if _, err := r.Read(make([]byte, 1)); err != nil { // it is at work
+	if _, err := r.Read(make([]byte, 1)); err != nil { // it is running
 		t.Fatal(err)
 	}
 	endBy(t, cmd, syscall.SIGINT, stderr)
 }
 
-// TestBackground has a run in the background of a script, which ignores SIGINT.
-func TestBackground(t *testing.T) {
+// A run in the background of a shell script ignores SIGINT.
+func TestBackgroundIgnoresSIGINT(t *testing.T) {
 	t.Parallel()
 	s, ca := trusting(t)
 	s.On("*", rdaptest.Hang())
@@ -180,7 +181,7 @@ func TestBackground(t *testing.T) {
 	cmd.Args = append([]string{"sh", "-c", `trap "" INT; exec "$0" "$@"`}, cmd.Args...)
 	var err error
 	if cmd.Path, err = exec.LookPath("sh"); err != nil {
-		t.Skip("it takes a shell: ", err)
+		t.Skip("needs a shell: ", err)
 	}
 	cmd.Env = append(cmd.Env, "PATH="+os.Getenv("PATH"))
 	if err := cmd.Start(); err != nil {
@@ -200,7 +201,7 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-// endBy sends a signal until the command has ended, which has to be by it.
+// endBy sends a signal until the command ends, and checks that the signal ended it.
 func endBy(t *testing.T, cmd *exec.Cmd, sig syscall.Signal, stderr fmt.Stringer) {
 	t.Helper()
 	ended := make(chan struct{})
@@ -215,7 +216,7 @@ func endBy(t *testing.T, cmd *exec.Cmd, sig syscall.Signal, stderr fmt.Stringer)
 		case <-ended:
 			waiting = false
 		case <-again.C:
-			_ = cmd.Process.Signal(sig) // it may be gone by now
+			_ = cmd.Process.Signal(sig) // it may have ended
 		}
 	}
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -224,8 +225,8 @@ func endBy(t *testing.T, cmd *exec.Cmd, sig syscall.Signal, stderr fmt.Stringer)
 	}
 }
 
-// TestReaderThatHasEnough closes the pipe as head does.
-func TestReaderThatHasEnough(t *testing.T) {
+// The reader closes the pipe, as head does. That is not an error.
+func TestClosedPipe(t *testing.T) {
 	const name = "courbu.re\n"
 	for _, args := range [][]string{
 		{"-f", "-"},

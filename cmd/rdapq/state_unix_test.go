@@ -12,9 +12,8 @@ import (
 	"github.com/rdapq/rdapq/internal/statefile"
 )
 
-// Another process that keeps the locks of all state files, and files that
-// cannot be written, neither fail a run nor delay its end; -v says that nothing
-// was saved.
+// Locked or unwritable state files neither fail a run nor delay its end; -v reports
+// that nothing was saved.
 func TestStateNotSaved(t *testing.T) {
 	s, ca := trusting(t)
 	for name, prepare := range map[string]func(t *testing.T, dir string){

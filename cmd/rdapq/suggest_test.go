@@ -10,7 +10,7 @@ func TestSuggested(t *testing.T) {
 		"nope": "", "": "", "x": "", "whois": "", "deduplicate-everything": "",
 	} {
 		if got := suggested(flags, name); got != want {
-			t.Errorf("--%s: %q is suggested, want %q", name, got, want)
+			t.Errorf("--%s: suggested %q, want %q", name, got, want)
 		}
 	}
 }

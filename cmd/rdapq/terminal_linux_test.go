@@ -16,7 +16,7 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// A pseudo is a terminal that a test holds the other end of.
+// A pseudo is a pseudoterminal.
 type pseudo struct {
 	master, tty *os.File
 }
@@ -25,7 +25,7 @@ func newPseudo(t *testing.T, columns uint16) pseudo {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skip("no terminal: ", err)
+		t.Skip("no pseudoterminal: ", err)
 	}
 	t.Cleanup(func() { master.Close() })
 	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
@@ -46,10 +46,10 @@ func newPseudo(t *testing.T, columns uint16) pseudo {
 	return pseudo{master, tty}
 }
 
-// watch returns what is written to the terminal until END is.
+// watch returns the output of the terminal up to END.
 func (p pseudo) watch() <-chan string {
 	read := make(chan string, 1)
-	go func() { // all the time, as a terminal does
+	go func() { // continuously, as a terminal does
 		var said bytes.Buffer
 		for buf := make([]byte, 4096); !bytes.HasSuffix(said.Bytes(), []byte("END")); {
 			n, err := p.master.Read(buf)
@@ -63,7 +63,7 @@ func (p pseudo) watch() <-chan string {
 	return read
 }
 
-// shownOn runs the command with the terminal for standard output.
+// shownOn runs the command with the terminal as standard output.
 func (p pseudo) shownOn(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd, _ := command(t, args...)
@@ -71,7 +71,7 @@ func (p pseudo) shownOn(t *testing.T, args ...string) string {
 	return p.run(t, cmd)
 }
 
-// run runs a command that writes to the terminal, and returns what it wrote.
+// run runs a command that writes to the terminal and returns its output.
 func (p pseudo) run(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	read := p.watch()
@@ -82,7 +82,7 @@ func (p pseudo) run(t *testing.T, cmd *exec.Cmd) string {
 	return strings.ReplaceAll(strings.TrimSuffix(<-read, "END"), "\r\n", "\n")
 }
 
-// Text is as wide as the terminal, and coloured there.
+// Text is folded at the width of the terminal and coloured.
 func TestTextOnTerminal(t *testing.T) {
 	t.Parallel()
 	for _, columns := range []uint16{60, 100} {
@@ -101,7 +101,7 @@ func TestTextOnTerminal(t *testing.T) {
 	}
 }
 
-// There is no colour where it is not wanted, or not understood.
+// NO_COLOR and TERM=dumb disable colour.
 func TestTerminalWithoutColour(t *testing.T) {
 	t.Parallel()
 	for _, variable := range []string{"NO_COLOR=1", "TERM=dumb"} {
@@ -115,19 +115,18 @@ func TestTerminalWithoutColour(t *testing.T) {
 	}
 }
 
-// apart is how long the last answer took, an empty line, and a receipt.
+// apart matches the time of the last result, an empty line, and a receipt.
 var apart = regexp.MustCompile(` m?s\n\n1 lookup over 1 connection`)
 
-// What is told of a run does not stick to the last answer, and to a file nothing
-// is added.
-func TestReceiptIsSetApart(t *testing.T) {
+// A blank line separates results and receipt on a terminal, but not in a file.
+func TestBlankLineBeforeReceipt(t *testing.T) {
 	t.Parallel()
 	p := newPseudo(t, 80)
 	args := []string{"--demo", "--demo-rtt", "0", "--color", "never", "--stats", "courbu.re"}
 	cmd, _ := command(t, args...)
 	cmd.Stdout, cmd.Stderr = p.tty, p.tty
 	if said := p.run(t, cmd); !apart.MatchString(said) {
-		t.Errorf("the receipt is not apart:\n%s", said)
+		t.Errorf("no blank line before the receipt:\n%s", said)
 	}
 	cmd, stderr := command(t, args...)
 	cmd.Stdout = p.tty
@@ -136,8 +135,7 @@ func TestReceiptIsSetApart(t *testing.T) {
 	}
 }
 
-// What a server sends can't act on the terminal, however it is shown, unless it is
-// let.
+// A response cannot act on the terminal in any format, except with --raw=force.
 func TestRawOnTerminal(t *testing.T) {
 	t.Parallel()
 	const evil = "{\"objectClassName\":\"domain\",\n\t\"ldhName\":\"alpha.example\",\"x\":\"\x1b]0;title\x07\u202e\u009b\"}"
@@ -155,7 +153,7 @@ func TestRawOnTerminal(t *testing.T) {
 		t.Errorf("raw %q, want %q", got, want)
 	}
 	if got := p.shownOn(t, "--ca", ca, "-s", s.URL(), "--raw=force", "alpha.example"); got != evil {
-		t.Errorf("forced %q, want %q", got, evil)
+		t.Errorf("raw=force: %q, want %q", got, evil)
 	}
 	for _, flags := range [][]string{{"--format", "text"}, {"--format", "json"}, {"--format", "ndjson"}, {"--format", "csv"}, {"--format", "table"}, {"--jq", "."}, {"--jq", ".rdap.x"}, {"-v", "--color", "never"}} {
 		got := p.shownOn(t, append([]string{"--ca", ca, "-s", s.URL(), "--color", "never", "alpha.example"}, flags...)...)
