@@ -176,7 +176,7 @@ func TestLinks(t *testing.T) {
 var (
 	inline   = regexp.MustCompile("`([^`\n]+)`")
 	testName = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w+`)
-	exported = regexp.MustCompile(`\b(client|rdap|pool|bootstrap)\.([A-Z]\w+)(?:\.([A-Z]\w+))?`)
+	exported = regexp.MustCompile(`\b(client|rdap|pool|bootstrap|limit|openrdap)\.([A-Z]\w+)(?:\.([A-Z]\w+))?`)
 	target   = regexp.MustCompile(`^make ([a-z]+)$`)
 )
 
