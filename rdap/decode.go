@@ -10,11 +10,9 @@ import (
 
 	json "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-)
 
-// maxNesting limits how deep arrays and objects of a response may nest. Real responses
-// stay under 20.
-const maxNesting = 100
+	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
+)
 
 // lenient holds the deviations from JSON that responses may have.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -107,9 +105,9 @@ func (r *reader) peek() jsontext.Kind {
 		return 0
 	}
 	for ; r.pos < len(r.raw); r.pos++ {
-		if k := kindOf[r.raw[r.pos]]; k > separator {
+		if k := jsonscan.KindOf[r.raw[r.pos]]; k > jsonscan.Separator {
 			return k
-		} else if k != separator {
+		} else if k != jsonscan.Separator {
 			break
 		}
 	}
@@ -135,7 +133,7 @@ func (r *reader) skip() (start int) {
 	switch r.peek() {
 	case jsontext.KindString:
 		start = r.pos
-		r.pos = stringEnd(r.raw, start)
+		r.pos = jsonscan.StringEnd(r.raw, start)
 		return start
 	case 0:
 		return r.pos
@@ -144,7 +142,7 @@ func (r *reader) skip() (start int) {
 		return r.pos
 	}
 	start = r.pos
-	r.pos = valueEnd(r.raw, start)
+	r.pos = jsonscan.ValueEnd(r.raw, start)
 	return start
 }
 
@@ -188,16 +186,6 @@ func (r *reader) unquote(quoted string) string {
 	return string(b)
 }
 
-// unquoted returns the content of a JSON string. Bytes that are not UTF-8 become
-// U+FFFD.
-func unquoted(quoted []byte) string {
-	if len(quoted) > 1 && bytes.IndexByte(quoted, '\\') < 0 && utf8.Valid(quoted) {
-		return string(quoted[1 : len(quoted)-1])
-	}
-	b, _ := jsontext.AppendUnquote(nil, quoted) // the only possible error: bytes that became U+FFFD
-	return string(b)
-}
-
 // enterObject reads the opening bracket of the next object. It skips any other value
 // and returns false.
 func (r *reader) enterObject() bool {
@@ -212,30 +200,6 @@ func (r *reader) enterObject() bool {
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 func trimBOM(raw []byte) []byte { return bytes.TrimPrefix(raw, byteOrderMark) }
-
-// tooDeep reports whether brackets nest deeper than maxNesting. The result may be wrong
-// for invalid JSON, which the decoder rejects anyway.
-func tooDeep(raw []byte) bool {
-	if bytes.Count(raw, []byte{'['})+bytes.Count(raw, []byte{'{'}) <= maxNesting {
-		return false
-	}
-	depth := 0
-	for i := 0; i < len(raw); i++ {
-		switch raw[i] {
-		case '[', '{':
-			if depth++; depth > maxNesting {
-				return true
-			}
-		case ']', '}':
-			depth--
-		case '"':
-			i = stringEnd(raw, i) - 1
-		}
-	}
-	return false
-}
-
-func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
 // maxCost limits the memory for the decoded form of one response beside its text, in
 // bytes, as an estimate. An object of two characters becomes hundreds of bytes, so a

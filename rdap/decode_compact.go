@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rdapq/rdapq/internal/safetext"
+	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
 // Compact appends the JSON document raw to dst as one line. It removes a byte-order
@@ -17,7 +18,7 @@ import (
 // levels deep; dst is then returned unchanged.
 func Compact(dst, raw []byte) (out []byte, warnings []string, err error) {
 	raw = trimBOM(raw)
-	if tooDeep(raw) {
+	if jsonscan.TooDeep(raw) {
 		return dst, nil, errTooDeep()
 	}
 	src := raw
@@ -46,7 +47,7 @@ func appendMinified(dst, src []byte) []byte {
 	for i := 0; i < len(src); {
 		switch src[i] {
 		case '"':
-			i = stringEnd(src, i)
+			i = jsonscan.StringEnd(src, i)
 		case ' ', '\t', '\n', '\r':
 			dst = append(dst, src[from:i]...)
 			for i++; i < len(src) && src[i] <= ' '; i++ {
@@ -65,7 +66,7 @@ func appendMinified(dst, src []byte) []byte {
 // they are white space, inside strings they are not valid JSON.
 func hasHidden(raw []byte) bool {
 	for i := 0; i < len(raw); {
-		if i+8 <= len(raw) && isPlain(load64(raw, i)) {
+		if i+8 <= len(raw) && jsonscan.IsPlain(jsonscan.Load64(raw, i)) {
 			i += 8
 			continue
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
 // memberName returns the member name of RFC 9083 or its extensions that name stands
@@ -83,8 +85,8 @@ func (r *reader) hasMember(name string) bool {
 		return false
 	}
 	for i := r.locator.frames[len(r.locator.frames)-1].start + 1; i < len(r.raw); {
-		switch kind := kindOf[r.raw[i]]; kind {
-		case separator:
+		switch kind := jsonscan.KindOf[r.raw[i]]; kind {
+		case jsonscan.Separator:
 			i++
 			continue
 		case jsontext.KindString:
@@ -92,14 +94,14 @@ func (r *reader) hasMember(name string) bool {
 			return false
 		}
 		start := i
-		i = stringEnd(r.raw, i)
+		i = jsonscan.StringEnd(r.raw, i)
 		if r.unquote(r.text[start:i]) == name {
 			return true
 		}
-		for i < len(r.raw) && kindOf[r.raw[i]] == separator {
+		for i < len(r.raw) && jsonscan.KindOf[r.raw[i]] == jsonscan.Separator {
 			i++
 		}
-		i = valueEnd(r.raw, i)
+		i = jsonscan.ValueEnd(r.raw, i)
 		if r.searched += i - start; r.searched > maxDuplicateSearch {
 			return true
 		}

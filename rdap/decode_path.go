@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
 // A locator computes the path of a position in a document. It does so only on demand,
@@ -30,8 +32,8 @@ func (p *locator) advance(raw []byte, to int) {
 		p.pos, p.frames = 0, p.frames[:0]
 	}
 	for p.pos < to {
-		kind := kindOf[raw[p.pos]]
-		if kind == separator {
+		kind := jsonscan.KindOf[raw[p.pos]]
+		if kind == jsonscan.Separator {
 			p.pos++
 			continue
 		}
@@ -48,7 +50,7 @@ func (p *locator) advance(raw []byte, to int) {
 		case jsontext.KindBeginObject, jsontext.KindBeginArray:
 			p.pos++
 		default:
-			p.pos = valueEnd(raw, p.pos)
+			p.pos = jsonscan.ValueEnd(raw, p.pos)
 		}
 		if in != nil {
 			in.observe(start, p.pos)

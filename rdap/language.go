@@ -3,6 +3,8 @@ package rdap
 import (
 	"fmt"
 	"strings"
+
+	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
 // maxLanguages limits a list of languages, so that each gets a distinct weight in
@@ -37,7 +39,7 @@ func isLanguageTag(s string) bool {
 			return false
 		}
 		for _, c := range []byte(subtag) {
-			if !isDigit(c) && (c|0x20 < 'a' || 'z' < c|0x20) || i == 0 && isDigit(c) {
+			if !jsonscan.IsDigit(c) && (c|0x20 < 'a' || 'z' < c|0x20) || i == 0 && jsonscan.IsDigit(c) {
 				return false
 			}
 		}

@@ -3,6 +3,8 @@ package rdap
 import (
 	"strings"
 	"time"
+
+	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
 // A dateForm is the format of a date.
@@ -109,10 +111,10 @@ func cutLeapSecond(s string) (before string, leap bool) {
 		sign    byte // byte before the seconds; 0: a digit
 	}{{len("2006-01-02T15:04:"), ':'}, {len("20060102T1504"), 0}, {len("200601021504"), 0}} {
 		i := at.seconds
-		if len(s) < i+2 || s[i:i+2] != "60" || len(s) > i+2 && isDigit(s[i+2]) {
+		if len(s) < i+2 || s[i:i+2] != "60" || len(s) > i+2 && jsonscan.IsDigit(s[i+2]) {
 			continue
 		}
-		if sign := s[i-1]; sign == at.sign || at.sign == 0 && isDigit(sign) {
+		if sign := s[i-1]; sign == at.sign || at.sign == 0 && jsonscan.IsDigit(sign) {
 			return s[:i] + "59" + s[i+2:], true
 		}
 	}

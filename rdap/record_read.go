@@ -9,6 +9,7 @@ import (
 
 	"github.com/rdapq/rdapq/internal/dnsname"
 	"github.com/rdapq/rdapq/internal/safetext"
+	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
 // Read decodes an RDAP response: an object, search results, help or an error (RFC
@@ -37,7 +38,7 @@ func open(raw []byte) (*document, error) {
 // A document is a readable response.
 type document struct {
 	sent     []byte   // as sent, without byte-order mark
-	object   []byte   // valid JSON, nested at most maxNesting deep
+	object   []byte   // valid JSON, nested at most jsonscan.MaxNesting levels
 	followed bool     // data follows the object
 	warnings []string // corrections
 }
@@ -55,7 +56,7 @@ func (d *document) record() *Record {
 // openDocument locates the object in a response.
 func openDocument(raw []byte) (document, *FormatError) {
 	raw = trimBOM(raw)
-	if tooDeep(raw) {
+	if jsonscan.TooDeep(raw) {
 		return document{}, errTooDeep()
 	}
 	object, followed, err := firstObject(raw)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
 // A Truncation is a notice or remark which says that data are omitted (RFC 9083 section
@@ -52,7 +54,7 @@ func mentionsBrief(s string) bool {
 // responses have a notice of redaction in each entity, and reading all of them took 5%
 // of the CPU time of a batch.
 func mayBeBrief(text []byte) bool {
-	if bytes.IndexByte(text, '\\') >= 0 || !allPlain(text) {
+	if bytes.IndexByte(text, '\\') >= 0 || !jsonscan.AllPlain(text) {
 		return true
 	}
 	return hasFold(text, briefQuery, strings.IndexByte(briefQuery, 'q')) ||
@@ -121,52 +123,61 @@ type truncation struct {
 	more      int    // number of further notices with the type
 }
 
-// noticeMember returns "type" or "title" if that is the current member of the object at
-// that depth and the object is a notice or remark, else "".
-func (c *checker) noticeMember(depth int) string {
-	name := ""
-	switch string(c.member(depth)) {
+// Ranks of the members by which a notice may declare a truncation.
+const (
+	rankTitle = 1
+	rankType  = 2
+)
+
+// rankTruncation returns the rank of the current member if it may declare a truncation:
+// the type or title of a notice or remark.
+func (s *scanner) rankTruncation(depth int, value []byte) (rank int) {
+	if !mayBeTruncationType(value) {
+		return 0
+	}
+	switch string(s.checker.Member(depth)) {
 	case "type":
-		name = "type"
+		rank = rankType
 	case "title":
-		name = "title"
+		rank = rankTitle
 	default:
-		return ""
+		return 0
 	}
-	switch string(c.member(depth - 1)) {
+	switch string(s.checker.Member(depth - 1)) {
 	case "notices", "remarks":
-		return name
+		return rank
 	}
-	return ""
+	return 0
 }
 
 // noteTruncation records a notice, depth containers deep, if value says that data are
 // omitted. value is the type of the notice, or its title if it has no type.
-func (c *checker) noteTruncation(depth int, notice, value []byte, isType bool) {
+func (s *scanner) noteTruncation(depth int, notice, value []byte, rank int) {
 	notice = notice[:min(len(notice), maxPooled)] // a response may have many
-	known := slices.IndexFunc(c.truncations, func(t truncation) bool { return bytes.Equal(t.quoted, value) })
+	list := s.scan.truncations
+	known := slices.IndexFunc(list, func(t truncation) bool { return bytes.Equal(t.quoted, value) })
 	typ := ""
 	if known < 0 {
-		typ = unquoted(value)
+		typ = jsonscan.Unquote(value)
 	}
-	if known < 0 && !isTruncationType(typ) || !isType && readNotice(notice).Type != "" {
+	if known < 0 && !isTruncationType(typ) || rank < rankType && readNotice(notice).Type != "" {
 		return
 	}
 	if depth > 3 && mayBeBrief(notice) && readNotice(notice).isBrief() { // the response's own notices are less deep
 		return
 	}
 	if known >= 0 {
-		c.truncations[known].more++
+		list[known].more++
 		return
 	}
-	for i := range c.truncations {
-		if strings.EqualFold(c.truncations[i].typ, typ) {
-			c.truncations[i].more++
+	for i := range list {
+		if strings.EqualFold(list[i].typ, typ) {
+			list[i].more++
 			return
 		}
 	}
-	if len(c.truncations) < maxProblems {
-		c.truncations = append(c.truncations, truncation{path: c.path(depth - 1), typ: typ, quoted: value})
+	if len(list) < maxProblems {
+		s.scan.truncations = append(list, truncation{path: s.checker.Path(depth - 1), typ: typ, quoted: value})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/rdapq/rdapq/internal/safetext"
+	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
 // A Response is a validated RDAP response (RFC 9083). Parse returns it; the zero value
@@ -35,7 +36,7 @@ func Parse(raw []byte) (*Response, error) {
 		return nil, describeBody(raw, err)
 	}
 	r := &Response{document: doc}
-	r.scan.run(doc.object)
+	r.scan = scanOf(doc.object)
 	return r, nil
 }
 
@@ -183,7 +184,7 @@ func formatError(cause error, format string, args ...any) *FormatError {
 }
 
 func errTooDeep() *FormatError {
-	e := formatError(nil, "JSON is nested more than %d levels deep", maxNesting)
+	e := formatError(nil, "JSON is nested more than %d levels deep", jsonscan.MaxNesting)
 	e.tooDeep = true
 	return e
 }

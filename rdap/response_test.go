@@ -96,7 +96,7 @@ func BenchmarkResponse(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Run("survey", func(b *testing.B) {
+	b.Run("scan", func(b *testing.B) {
 		b.SetBytes(int64(len(raw)))
 		b.ReportAllocs()
 		for b.Loop() {

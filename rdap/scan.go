@@ -3,15 +3,18 @@ package rdap
 import (
 	"bytes"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
 // A scan holds what one pass over a response finds out, so that later readers need not
 // repeat the work.
 type scan struct {
-	isValid        bool   // one JSON object, no other data, nested at most maxNesting deep
+	isValid        bool   // one JSON object, no other data, nested at most MaxNesting levels
 	minified       bool   // no white space between tokens
 	plain          bool   // valid UTF-8 without invisible characters
 	class          string // the result of Classify; empty if the members do not determine it
@@ -26,38 +29,54 @@ type scan struct {
 
 // scanOf scans raw. For an invalid response only isValid is set.
 func scanOf(raw []byte) scan {
-	var s scan
-	if s.isValid = s.run(raw); !s.isValid {
-		return scan{}
+	s := scanners.Get().(*scanner)
+	out := scan{}
+	if s.checker.Check(raw) {
+		s.finish(raw)
+		out = s.scan
 	}
-	return s
+	s.release()
+	return out
 }
 
-// run scans raw and reports whether a checker accepts it as one object.
-func (s *scan) run(raw []byte) bool {
-	c := checker{text: raw}
-	if c.peek() != '{' {
-		return false
+// A scanner makes a scan.
+type scanner struct {
+	checker jsonscan.Checker
+	scan    scan
+	hints   classHints
+}
+
+// scanners pools scanners, whose hooks would otherwise be allocated for each response.
+var scanners = sync.Pool{New: func() any {
+	s := new(scanner)
+	s.checker.Hooks = jsonscan.Hooks{
+		Member: s.observe,
+		String: s.rankTruncation, MinString: minTruncationType, MaxString: maxTruncationType,
+		Object: s.noteTruncation,
 	}
-	c.hasSpace = false
-	var m classHints
-	if !c.object(1, func(name, value []byte) {
-		s.members++
-		s.observe(&m, name, value)
-	}) {
-		return false
-	}
-	s.class = m.class()
-	s.hasConformance, s.noNotices = m.hasConformance, !m.hasNotices
-	s.minified = !c.hasSpace
-	s.truncations = c.truncations
-	s.plain = c.highBits&highBits == 0 || !hasHidden(raw)
-	c.peek()
-	return c.pos == len(raw)
+	return s
+}}
+
+// finish sets what is known at the end of a valid response.
+func (s *scanner) finish(raw []byte) {
+	s.scan.isValid = true
+	s.scan.class = s.hints.class()
+	s.scan.hasConformance, s.scan.noNotices = s.hints.hasConformance, !s.hints.hasNotices
+	s.scan.minified = !s.checker.HasSpace()
+	s.scan.plain = s.checker.IsASCII() || !hasHidden(raw)
+}
+
+// release drops the response and returns s to the pool.
+func (s *scanner) release() {
+	s.checker.Release()
+	s.scan, s.hints = scan{}, classHints{}
+	scanners.Put(s)
 }
 
 // observe records a member. Converting short names does not allocate.
-func (s *scan) observe(m *classHints, name, value []byte) {
+func (s *scanner) observe(name, value []byte) {
+	s.scan.members++
+	m := &s.hints
 	if bytes.IndexByte(name, '\\') >= 0 || !utf8.Valid(name) {
 		name, _ = jsontext.AppendUnquote(nil, append(append([]byte{'"'}, name...), '"'))
 	}
@@ -78,12 +97,12 @@ func (s *scan) observe(m *classHints, name, value []byte) {
 		m.objectClass = ""
 		r.str(&m.objectClass)
 	case "ldhName":
-		if respelled && s.exactLDHName {
+		if respelled && s.scan.exactLDHName {
 			break
 		}
-		s.exactLDHName = !respelled
-		if s.ldh = nil; value[0] == '"' {
-			s.ldh = value
+		s.scan.exactLDHName = !respelled
+		if s.scan.ldh = nil; value[0] == '"' {
+			s.scan.ldh = value
 		}
 	}
 }

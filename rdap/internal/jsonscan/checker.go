@@ -1,4 +1,4 @@
-package rdap
+package jsonscan
 
 import (
 	"math/bits"
@@ -6,31 +6,78 @@ import (
 	"strings"
 )
 
-// A checker validates JSON (RFC 8259) and records what an output row needs to know. It
-// accepts what jsontext accepts with the options in lenient, nested at most maxNesting
-// deep, in a third of the time of jsontext and a second pass. It does not report what
-// is wrong: jsontext does.
-type checker struct {
-	text        []byte
-	pos         int
-	hasSpace    bool         // white space between tokens
-	highBits    uint64       // has one of highBits unless all strings are plain ASCII
-	truncations []truncation // what the document says is omitted
+// A Checker validates JSON (RFC 8259) and records what an output row needs to know. It
+// accepts duplicate names and invalid UTF-8, and at most MaxNesting levels. It takes a
+// third of the time of jsontext and a second pass. It does not report what is wrong:
+// jsontext does. The zero Checker has no hooks.
+type Checker struct {
+	Hooks Hooks
+
+	text     []byte
+	pos      int
+	hasSpace bool   // white space between tokens
+	highBits uint64 // has one of highBits unless all strings are plain ASCII
 
 	// offsets holds, for each enclosing object, the offset of the current member's
 	// name and, for each enclosing array, ^n in item n. offsets[1] is the document's.
-	offsets [maxNesting + 1]int
+	offsets [MaxNesting + 1]int
 }
 
+// Hooks are called by a Checker while it validates a text, of which the rest may be
+// invalid. Each may be nil. The byte slices are parts of the text.
+type Hooks struct {
+	// Member is called for each member of the outermost object. name has no quotation
+	// marks; value is JSON.
+	Member func(name, value []byte)
+
+	// String is called for each member whose value is a string of MinString to
+	// MaxString bytes. value is JSON; depth is the number of enclosing containers. It
+	// returns the rank of the member, 0 if the member is irrelevant.
+	String               func(depth int, value []byte) (rank int)
+	MinString, MaxString int
+
+	// Object is called at the end of each object for which String returned a rank,
+	// with the JSON of the object, and value and rank of the last member with the
+	// highest rank.
+	Object func(depth int, object, value []byte, rank int)
+}
+
+// Check validates text and reports whether it is one object, with optional white space
+// around it.
+func (c *Checker) Check(text []byte) bool {
+	c.text, c.pos, c.highBits = text, 0, 0
+	if c.peek() != '{' {
+		return false
+	}
+	c.hasSpace = false
+	if !c.object(1) {
+		return false
+	}
+	hasSpace := c.hasSpace
+	c.peek()
+	c.hasSpace = hasSpace
+	return c.pos == len(text)
+}
+
+// Release drops the text.
+func (c *Checker) Release() { c.text = nil }
+
+// HasSpace reports whether the last object checked has white space between tokens.
+func (c *Checker) HasSpace() bool { return c.hasSpace }
+
+// IsASCII reports whether all strings of the last object checked are ASCII without
+// control characters.
+func (c *Checker) IsASCII() bool { return c.highBits&highBits == 0 }
+
 // peek returns the first byte of the next token, 0 at the end.
-func (c *checker) peek() byte {
+func (c *Checker) peek() byte {
 	if c.pos < len(c.text) && c.text[c.pos] > ' ' {
 		return c.text[c.pos]
 	}
 	return c.afterSpace()
 }
 
-func (c *checker) afterSpace() byte {
+func (c *Checker) afterSpace() byte {
 	for ; c.pos < len(c.text); c.pos++ {
 		switch b := c.text[c.pos]; b {
 		case ' ', '\t', '\n', '\r':
@@ -43,12 +90,12 @@ func (c *checker) afterSpace() byte {
 }
 
 // value reads the next value, which is in depth containers.
-func (c *checker) value(depth int) bool {
+func (c *Checker) value(depth int) bool {
 	switch c.peek() {
 	case '"':
 		return c.str()
 	case '{':
-		return c.object(depth+1, nil)
+		return c.object(depth + 1)
 	case '[':
 		return c.array(depth + 1)
 	case 't':
@@ -61,15 +108,14 @@ func (c *checker) value(depth int) bool {
 	return c.number()
 }
 
-// object reads the next object. It calls each, which may be nil, with the JSON text of
-// every member; names come without quotation marks.
-func (c *checker) object(depth int, each func(name, value []byte)) bool {
-	if depth > maxNesting {
+// object reads the next object.
+func (c *Checker) object(depth int) bool {
+	if depth > MaxNesting {
 		return false
 	}
 	start := c.pos
-	var reason []byte // type or title of a notice about truncation
-	hasType := false  // reason is the type
+	var ranked []byte // the value with the highest rank
+	best := 0
 	c.pos++
 	if c.peek() == '}' {
 		c.pos++
@@ -94,26 +140,22 @@ func (c *checker) object(depth int, each func(name, value []byte)) bool {
 		if !c.value(depth) {
 			return false
 		}
-		if v := c.text[value:c.pos]; mayBeTruncationType(v) {
-			switch c.noticeMember(depth) {
-			case "type":
-				reason, hasType = v, true
-			case "title":
-				if !hasType {
-					reason = v
-				}
+		v := c.text[value:c.pos]
+		if n := len(v) - len(`""`); n >= c.Hooks.MinString && n <= c.Hooks.MaxString && v[0] == '"' && c.Hooks.String != nil {
+			if rank := c.Hooks.String(depth, v); rank > 0 && rank >= best {
+				ranked, best = v, rank
 			}
 		}
-		if each != nil {
-			each(c.text[name+1:nameEnd-1], c.text[value:c.pos])
+		if depth == 1 && c.Hooks.Member != nil {
+			c.Hooks.Member(c.text[name+1:nameEnd-1], v)
 		}
 		switch c.peek() {
 		case ',':
 			c.pos++
 		case '}':
 			c.pos++
-			if reason != nil {
-				c.noteTruncation(depth, c.text[start:c.pos], reason, hasType)
+			if best > 0 && c.Hooks.Object != nil {
+				c.Hooks.Object(depth, c.text[start:c.pos], ranked, best)
 			}
 			return true
 		default:
@@ -123,8 +165,8 @@ func (c *checker) object(depth int, each func(name, value []byte)) bool {
 }
 
 // array reads the next array.
-func (c *checker) array(depth int) bool {
-	if depth > maxNesting {
+func (c *Checker) array(depth int) bool {
+	if depth > MaxNesting {
 		return false
 	}
 	c.pos++
@@ -149,9 +191,9 @@ func (c *checker) array(depth int) bool {
 	}
 }
 
-// member returns the name of the current member of the object at that depth; if an
+// Member returns the name of the current member of the object at that depth; if an
 // array is at that depth, of the object around it.
-func (c *checker) member(depth int) []byte {
+func (c *Checker) Member(depth int) []byte {
 	if depth > 1 && c.offsets[depth] < 0 {
 		depth--
 	}
@@ -159,11 +201,11 @@ func (c *checker) member(depth int) []byte {
 		return nil
 	}
 	name := c.offsets[depth]
-	return c.text[name+1 : stringEnd(c.text, name)-1]
+	return c.text[name+1 : StringEnd(c.text, name)-1]
 }
 
-// path returns the path of the current value at that depth.
-func (c *checker) path(depth int) string {
+// Path returns the path of the current value at that depth.
+func (c *Checker) Path(depth int) string {
 	var b strings.Builder
 	for _, at := range c.offsets[1 : depth+1] {
 		switch {
@@ -175,13 +217,13 @@ func (c *checker) path(depth int) string {
 			if b.Len() > 0 {
 				b.WriteByte('.')
 			}
-			b.WriteString(unquoted(c.text[at:stringEnd(c.text, at)]))
+			b.WriteString(Unquote(c.text[at:StringEnd(c.text, at)]))
 		}
 	}
 	return b.String()
 }
 
-func (c *checker) literal(word string) bool {
+func (c *Checker) literal(word string) bool {
 	if len(c.text)-c.pos < len(word) || string(c.text[c.pos:c.pos+len(word)]) != word {
 		return false
 	}
@@ -190,7 +232,7 @@ func (c *checker) literal(word string) bool {
 }
 
 // number reads a number (RFC 8259 section 6).
-func (c *checker) number() bool {
+func (c *Checker) number() bool {
 	if c.at('-') {
 		c.pos++
 	}
@@ -215,22 +257,22 @@ func (c *checker) number() bool {
 	return true
 }
 
-func (c *checker) at(b byte) bool { return c.pos < len(c.text) && c.text[c.pos] == b }
+func (c *Checker) at(b byte) bool { return c.pos < len(c.text) && c.text[c.pos] == b }
 
-func (c *checker) digits() bool {
+func (c *Checker) digits() bool {
 	start := c.pos
-	for c.pos < len(c.text) && isDigit(c.text[c.pos]) {
+	for c.pos < len(c.text) && IsDigit(c.text[c.pos]) {
 		c.pos++
 	}
 	return c.pos > start
 }
 
 // str reads a string (RFC 8259 section 7).
-func (c *checker) str() bool {
+func (c *Checker) str() bool {
 	text, i := c.text, c.pos+1
 	for {
 		for i <= len(text)-8 {
-			x := load64(text, i)
+			x := Load64(text, i)
 			c.highBits |= x | (x + lowBits)
 			n := firstSpecial(x)
 			if i += n; n < 8 {
@@ -272,7 +314,7 @@ func escapeLen(text []byte) int {
 	return 0
 }
 
-func isHex(b byte) bool { return isDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f' }
+func isHex(b byte) bool { return IsDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f' }
 
 // firstSpecial returns the index of the first of eight bytes that is a quotation mark,
 // a backslash or a control character, 8 if there is none. In each of the three terms

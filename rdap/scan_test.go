@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
 // checkScan compares the scan of raw with the result of jsontext.
 func checkScan(t *testing.T, raw []byte) {
 	t.Helper()
 	s := scanOf(raw)
-	valid := isValid(raw) && jsontext.Value(raw).Kind() == jsontext.KindBeginObject && !tooDeep(raw)
+	valid := isValid(raw) && jsontext.Value(raw).Kind() == jsontext.KindBeginObject && !jsonscan.TooDeep(raw)
 	if s.isValid != valid {
 		t.Fatalf("valid: %v, by jsontext %v: %q", s.isValid, valid, raw)
 	}
