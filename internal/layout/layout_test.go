@@ -18,7 +18,7 @@ const module = "github.com/rdapq/rdapq"
 // allowed has the packages of this module that each package may import, tests
 // aside. Commands and packages below cmd, bench and interop may import all.
 var allowed = map[string][]string{
-	"rdap":      {"internal/safetext", "internal/dnsname"},
+	"rdap":      {"rdap/internal/jsonscan", "internal/safetext", "internal/dnsname"},
 	"openrdap":  {"rdap"},
 	"limit":     {"internal/statefile"},
 	"bootstrap": {"bootstrap/internal/ianafile", "internal/statefile", "internal/weburl", "internal/publicaddr", "internal/callback"},
@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	},
 
 	"bootstrap/internal/ianafile": {},
+	"rdap/internal/jsonscan":      {},
 
 	"internal/callback":   {},
 	"internal/dnsname":    {"internal/safetext"},
