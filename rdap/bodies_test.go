@@ -17,11 +17,11 @@ import (
 // An expectation is the complete content of a response, written down by a person who
 // read the response. A reader must not find anything else.
 type expectation struct {
-	Query   string   `json:"query"`   // what the answer is served for: a type and an object, or a URL
+	Query   string   `json:"query"`   // query for the response: a type and an object, or a URL
 	Status  int      `json:"status"`  // it is served with; 0: 200
 	Type    string   `json:"type"`    // media type it is served with; empty: application/rdap+json
 	Verdict string   `json:"verdict"` // of that lookup
-	Wider   string   `json:"wider"`   // what the answer is about, if that is more than was asked
+	Wider   string   `json:"wider"`   // range of the response, if larger than the query
 	Warned  []string `json:"warned"`  // warnings of that lookup, but those about what is not whole
 
 	Unreadable string          `json:"unreadable"` // part of the error of ReadRecord
@@ -41,7 +41,7 @@ type expectation struct {
 	PublicIDs  []string        `json:"public_ids"`
 	Actor      []string        `json:"actor"`   // asEventActor
 	Held       []string        `json:"held"`    // networks and AS numbers of an entity
-	Links      []string        `json:"links"`   // to other RDAP answers and to geofeeds
+	Links      []string        `json:"links"`   // to RDAP responses and geofeeds
 	Origins    []uint32        `json:"origins"` // AS numbers that announce a network
 	Results    []string        `json:"results"` // of a search
 	Notices    int             `json:"notices"`

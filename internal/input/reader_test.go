@@ -55,7 +55,7 @@ func TestReader(t *testing.T) {
 		{"text in UTF-16", Options{}, "\xff\xfea\x00.\x00e\x00\r\x00\n\x00\xe9\x00.\x00e\x00", []string{"1 a.e", "2 é.e"}},
 		{"text in UTF-16, big end first", Options{}, "\xfe\xff\x00a\x00.\x00e\x00\n", []string{"1 a.e"}},
 		{"text in half of UTF-16", Options{}, "\xff\xfea\x00.\x00e", []string{"1 a.\ufffd"}},
-		{"text as asked for", Options{Format: Text, Name: "x.csv"}, "a,b\n", []string{"1 a,b"}},
+		{"requested text", Options{Format: Text, Name: "x.csv"}, "a,b\n", []string{"1 a,b"}},
 		{"text: too long", Options{}, "a\n" + long + "\nb\n", []string{"1 a", "2 " + long[:maxShown] + " error: line is longer than 65536 bytes", "3 b"}},
 		{"text: far too long", Options{}, huge + "a.example\nb\n", []string{"1 " + huge[:maxShown] + " error: line is longer than 65536 bytes", "2 b"}},
 		{"text: a query and much space", Options{}, "a.example" + strings.Repeat(" ", maxLine) + "b\n", []string{"1 a.example error: line is longer than 65536 bytes"}},
@@ -67,7 +67,7 @@ func TestReader(t *testing.T) {
 		{"csv by its looks", Options{}, "domain,owner\na.example,Ann\n", []string{`2 a.example {"owner":"Ann"}`}},
 		{"csv: another column", Options{Column: "Site"}, "id;site;owner\n7;a.example;\"Ann; Bob\"\n", []string{`2 a.example {"id":"7","owner":"Ann; Bob"}`}},
 		{"csv: tabs", Options{Name: "x.tsv"}, "Domain Name\tx\na.example\t,\n", []string{`2 a.example {"x":","}`}},
-		{"csv: a first name is no header", Options{Name: "x.csv"}, "name.example,1\n", []string{`1 name.example {"column_2":"1"}`}},
+		{"csv: a name in the first line is not a header", Options{Name: "x.csv"}, "name.example,1\n", []string{`1 name.example {"column_2":"1"}`}},
 		{"csv: quotes", Options{Name: "x.csv"}, "\"a.example\",\"say \"\"so\"\"\",\"two\r\nlines\"\r\nb.example,,\n", []string{`1 a.example {"column_2":"say \"so\"","column_3":"two\r\nlines"}`, `2 b.example {"column_2":"","column_3":""}`}},
 		{"csv: blank rows", Options{Name: "x.csv"}, "\n,,\nname,n\n\na.example,1\n , \nb.example,2", []string{`5 a.example {"n":"1"}`, `7 b.example {"n":"2"}`}},
 		{"csv: ragged", Options{Name: "x.csv"}, "name,n\na.example\nb.example,1,2\n,3\n", []string{"2 a.example", `3 b.example {"n":"1","column_3":"2"}`, `4  {"n":"3"}`}},
@@ -166,12 +166,12 @@ func TestTrailing(t *testing.T) {
 		"nothing":       {"", false, good},
 		"zeros":         {strings.Repeat("\x00", 5000), true, good},
 		"junk":          {"junk.example\n", true, good},
-		"an octet":      {"\x1f", true, good},
+		"one byte":      {"\x1f", true, good},
 		"half a header": {"\x1f\x8b\x08", false, append(slices.Clone(good), "3  error: reading : unexpected EOF")},
 		"no method":     {"\x1f\x8b\x09\x00\x00\x00\x00\x00\x00\x00\x00", false, append(slices.Clone(good), "3  error: reading : gzip: invalid header")},
 	} {
 		for how, r := range map[string]io.Reader{
-			"at once":      strings.NewReader(string(whole) + tt.behind),
+			"as a whole":   strings.NewReader(string(whole) + tt.behind),
 			"byte by byte": iotest.OneByteReader(strings.NewReader(string(whole) + tt.behind)),
 		} {
 			in, err := Open(r, Options{})

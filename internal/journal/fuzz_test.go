@@ -51,7 +51,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		for line := range kept {
 			if ask, err := j.Begin(line); ask || err != nil {
-				t.Errorf("line %d has a row and is asked again, %v", line, err)
+				t.Errorf("line %d has a row and is queried again, %v", line, err)
 			}
 		}
 		left, err := os.ReadFile(o.Path)

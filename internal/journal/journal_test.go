@@ -49,17 +49,17 @@ func finish(t *testing.T, o Options) []int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var asked []int64
+	var queried []int64
 	for _, line := range lines {
 		ask, err := j.Begin(line)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if ask {
-			asked = append(asked, line)
+			queried = append(queried, line)
 		}
 	}
-	for _, line := range slices.Backward(asked) {
+	for _, line := range slices.Backward(queried) {
 		if err := j.Write(line, makeRow(o.Format, line, "registered")); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func finish(t *testing.T, o Options) []int64 {
 	if err := errors.Join(j.Complete(), j.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return asked
+	return queried
 }
 
 // check requires exactly one successful row per line in the file, and no other file
@@ -203,7 +203,7 @@ func TestTruncated(t *testing.T) {
 				if err := os.Truncate(filepath.Join(filepath.Dir(o.Path), name), int64(cut)); err != nil {
 					t.Fatal(err)
 				}
-				asked := finish(t, o)
+				queried := finish(t, o)
 				check(t, o)
 				// Complete rows that did not fail are not queried again.
 				rowsLeft := strings.Count(string(whole[:cut]), "registered")
@@ -214,8 +214,8 @@ func TestTruncated(t *testing.T) {
 					rowsLeft++ // line 1, in the other file
 				}
 				half := strings.Count(string(whole[strings.LastIndexByte(string(whole[:cut]), '\n')+1:cut]), "registered")
-				if want := len(lines) - rowsLeft + half; len(asked) != want {
-					t.Fatalf("%s cut at %d: asked %v, want %d of them", name, cut, asked, want)
+				if want := len(lines) - rowsLeft + half; len(queried) != want {
+					t.Fatalf("%s cut at %d: queried %v, want %d of them", name, cut, queried, want)
 				}
 				if t.Failed() {
 					t.Fatalf("%s cut at %d", name, cut)
@@ -304,8 +304,8 @@ func TestShortened(t *testing.T) {
 			if err := os.Truncate(o.Path, info.Size()-int64(cut)); err != nil {
 				t.Fatal(err)
 			}
-			if asked := finish(t, o); len(asked) != max(cut/last, 1) {
-				t.Errorf("cut by %d bytes: queried %v", cut, asked)
+			if queried := finish(t, o); len(queried) != max(cut/last, 1) {
+				t.Errorf("cut by %d bytes: queried %v", cut, queried)
 			}
 			check(t, o)
 		}
@@ -358,7 +358,7 @@ func TestForeign(t *testing.T) {
 		{"a sidecar that is none", "mine\n", "also mine\n"},
 		{"a sidecar that breaks off", "mine\n", sidecarHead},
 		{"nothing but a sidecar that is none", "", "also mine\n"},
-		{"JSON that is no sidecar", "mine\n", `{"complete":false}` + "\n"},
+		{"JSON that is not a sidecar", "mine\n", `{"complete":false}` + "\n"},
 	} {
 		o := options(t.TempDir(), NDJSON, false)
 		for path, text := range map[string]string{o.Path: tt.file, o.Path + SidecarSuffix: tt.side} {
@@ -400,8 +400,8 @@ func TestFreshOverLeftovers(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.Flags = nil
-		if asked := finish(t, o); len(asked) != len(lines) {
-			t.Errorf("asked %v", asked)
+		if queried := finish(t, o); len(queried) != len(lines) {
+			t.Errorf("queried %v", queried)
 		}
 		check(t, o)
 	})
@@ -542,11 +542,11 @@ func TestLinkToNothing(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if asked := finish(t, link); len(asked) != len(lines)-1 {
-		t.Errorf("asked again: %v", asked)
+	if queried := finish(t, link); len(queried) != len(lines)-1 {
+		t.Errorf("queried again: %v", queried)
 	}
-	if asked := finish(t, direct); len(asked) != 0 {
-		t.Errorf("by the name of the file: %v", asked)
+	if queried := finish(t, direct); len(queried) != 0 {
+		t.Errorf("by the name of the file: %v", queried)
 	}
 	if data, err := os.ReadFile(real); err != nil || strings.Count(string(data), "\n") != len(lines) {
 		t.Errorf("%s, %v", data, err)

@@ -150,8 +150,8 @@ func (want *bodyExpected) checkWarnings(t *testing.T, warnings []string) {
 	if d := cmp.Diff(want.Warned, about, cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("warnings (-want +got):\n%s", d)
 	}
-	for _, told := range want.Truncated {
-		_, what, _ := strings.Cut(told, ": ")
+	for _, entry := range want.Truncated {
+		_, what, _ := strings.Cut(entry, ": ")
 		if !slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, "the server says: "+what+" (") }) {
 			t.Errorf("no warning %q in %q", what, warnings)
 		}
@@ -353,8 +353,8 @@ func (want *bodyExpected) shown() []string {
 			add(reason)
 		}
 	}
-	for _, told := range want.Truncated {
-		_, what, _ := strings.Cut(told, ": ")
+	for _, entry := range want.Truncated {
+		_, what, _ := strings.Cut(entry, ": ")
 		add("Incomplete", what)
 	}
 	for _, c := range want.Contacts {

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,4 +145,37 @@ func fixtures(t testing.TB) map[string]*client.Result {
 		Err: &client.Error{Code: client.CodeInvalid, Message: `"al pha": a space in a name`, Hint: "one query a line"},
 	}
 	return all
+}
+
+// TestRecordedAnswers formats responses recorded from servers in every format.
+func TestRecordedAnswers(t *testing.T) {
+	dir := os.Getenv("RDAPQ_SHARED")
+	if dir == "" {
+		t.Skip("RDAPQ_SHARED does not say where recorded answers are")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "bodies", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no bodies in %s: %v", dir, err)
+	}
+	for _, path := range files {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &client.Result{Query: client.Query{Text: "q", Name: "q", Type: client.TypeDomain}, Verdict: client.Found, Raw: raw, Time: noon}
+			text := string(AppendText(nil, r, TextOptions{Now: noon, Width: 100}))
+			t.Logf("\n%s", text)
+			for _, text := range []string{text, string(AppendText(nil, r, TextOptions{Verbose: true}))} {
+				checkText(t, text, false)
+				for _, never := range []string{"0001-01-01", "<nil>", "%!"} {
+					if strings.Contains(text, never) {
+						t.Errorf("%q in\n%s", never, text)
+					}
+				}
+			}
+			checkRow(t, AppendRow(nil, r))
+			checkTable(t, r)
+		})
+	}
 }

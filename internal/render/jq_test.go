@@ -93,7 +93,7 @@ func TestJQIsBounded(t *testing.T) {
 		}
 		out, err := q.appendValues(nil, []byte("{}"))
 		if err == nil || err.Error() != want || len(out) > 1010 {
-			t.Errorf("%s: %d octets, %v; want %s", expression, len(out), err, want)
+			t.Errorf("%s: %d bytes, %v; want %s", expression, len(out), err, want)
 		}
 	}
 }

@@ -36,10 +36,10 @@ func appendRow(dst []byte, r *client.Result, traced bool) []byte {
 	o.integer("status", int64(r.Status))
 	o.str("server", weburl.Redact(r.Server))
 	o.str("source", string(r.Source))
-	asked := weburl.Redact(r.URL)
-	o.str("url", asked)
-	if answered := weburl.Redact(r.FinalURL); answered != asked {
-		o.str("final_url", answered)
+	url := weburl.Redact(r.URL)
+	o.str("url", url)
+	if final := weburl.Redact(r.FinalURL); final != url {
+		o.str("final_url", final)
 	}
 	if !r.Time.IsZero() {
 		o.key("time")

@@ -149,8 +149,8 @@ func (t *Tally) Add(r *client.Result) {
 	if r.Desync {
 		t.desync++
 	}
-	asked := r.Attempts > 0 || r.Status != 0
-	if asked {
+	sent := r.Attempts > 0 || r.Status != 0
+	if sent {
 		t.times.Add(r.Elapsed)
 	}
 	for g := r.Registrar; g != nil; g = g.Registrar {
@@ -177,7 +177,7 @@ func (t *Tally) Add(r *client.Result) {
 	if r.Conn.Protocol != "" {
 		s.protocol = r.Conn.Protocol
 	}
-	if asked {
+	if sent {
 		s.times.Add(r.Elapsed)
 	}
 }

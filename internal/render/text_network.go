@@ -39,19 +39,19 @@ func (p *page) network(r *client.Result, rec *rdap.Record) {
 // wider returns the network that contains the queried address, if the response covers
 // more than the query (RFC 9082 section 3.1.1).
 func wider(r *client.Result, rec *rdap.Record) string {
-	asked := r.Query.Prefix.Masked()
+	queried := r.Query.Prefix.Masked()
 	first, last, ok := rec.AddressRange()
-	if !ok || r.Query.Type != client.TypeIP || !asked.IsValid() ||
-		first.BitLen() != asked.Addr().BitLen() || asked.Addr().Less(first) || last.Less(lastAddr(asked)) {
+	if !ok || r.Query.Type != client.TypeIP || !queried.IsValid() ||
+		first.BitLen() != queried.Addr().BitLen() || queried.Addr().Less(first) || last.Less(lastAddr(queried)) {
 		return ""
 	}
 	whole := between(first.String(), last.String())
 	if len(rec.CIDRs) == 1 {
-		if whole = rec.CIDRs[0].String(); rec.CIDRs[0] == asked {
+		if whole = rec.CIDRs[0].String(); rec.CIDRs[0] == queried {
 			return ""
 		}
 	}
-	if first == asked.Addr() && first == last {
+	if first == queried.Addr() && first == last {
 		return ""
 	}
 	return ", in " + whole

@@ -18,8 +18,8 @@ func (p *page) origin(r *client.Result) {
 	if r.Server != "" {
 		p.row("Server", text(weburl.Redact(r.Server)).note(foundBy(r.Source, r.Entry)))
 	}
-	if asked, answered := weburl.Redact(r.URL), weburl.Redact(r.FinalURL); answered != "" && answered != asked {
-		p.row("Redirected", text("to "+answered))
+	if first, final := weburl.Redact(r.URL), weburl.Redact(r.FinalURL); final != "" && final != first {
+		p.row("Redirected", text("to "+final))
 	}
 	if s := connection(r); s != nil {
 		p.row("Connection", s)

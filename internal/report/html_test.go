@@ -125,7 +125,7 @@ func TestPageErrors(t *testing.T) {
 	r := bench()
 	r.RTT.MS = math.NaN()
 	if err := WriteHTML(new(bytes.Buffer), r); err == nil {
-		t.Error("what is no number is written")
+		t.Error("a value that is not a number was written")
 	}
 }
 

@@ -1,6 +1,7 @@
 package safetext
 
 import (
+	"strings"
 	"testing"
 	"unicode"
 )
@@ -46,6 +47,32 @@ func TestUnsafeAfter(t *testing.T) {
 	} {
 		if got := UnsafeAfter(tt.r, tt.before); got != tt.want {
 			t.Errorf("UnsafeAfter(%U, %U) = %v", tt.r, tt.before, got)
+		}
+	}
+}
+
+func TestVisible(t *testing.T) {
+	long := strings.Repeat("a", MaxQuoted)
+	for _, tt := range []struct{ in, want string }{
+		{"", ""},
+		{"object redacted", "object redacted"},
+		{long, long},
+		{long + "b", long + "…"},
+		{long + " b", long + " …"},
+		{" a", "a"},
+		{"a ", "a"},
+		{" ", ""},
+		{"a  b", "a b"},
+		{"a\tb\n", "a b"},
+		{"a\x1b[31mb", `a\u001b[31mb`},
+		{"a\x7f", `a\u007f`},
+		{"réunion", "réunion"},
+		{"a\u202eb", `a\u202eb`},
+		{"a\U000e0001", `a\U000e0001`},
+		{"a\xff", "a\ufffd"},
+	} {
+		if got := Visible(tt.in); got != tt.want {
+			t.Errorf("%q became %q, want %q", tt.in, got, tt.want)
 		}
 	}
 }
