@@ -56,7 +56,7 @@ func (p *page) acted(events []rdap.Event) {
 	for _, e := range events[:min(len(events), maxRemarkLines)] {
 		lines = append(lines, p.happened(e))
 	}
-	p.row("Acted", lines...)
+	p.row("Event actor", lines...)
 }
 
 // held writes the networks and AS numbers of an entity.

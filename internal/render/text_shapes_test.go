@@ -65,7 +65,7 @@ func TestTextOfShapes(t *testing.T) {
 			"Problems      network.entities[0].vcardArray[1][0]: property has only one element (omitted)",
 		}},
 		{"entity-holdings.json", "entity", "HOLD-1", false, []string{
-			"Acted         last changed 1991-12-31 (32 years ago)",
+			"Event actor   last changed 1991-12-31 (32 years ago)",
 			"Networks      198.51.100.0/25, 198.51.100.128/26  HOLD-NET",
 		}},
 	}
