@@ -208,7 +208,7 @@ func TestReadSearchHelpError(t *testing.T) {
 	}
 }
 
-func TestReadRefuses(t *testing.T) {
+func TestReadErrors(t *testing.T) {
 	deep := `{"objectClassName":"domain","x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`
 	tests := []struct{ body, message string }{
 		{"", "an empty body"},
@@ -405,7 +405,7 @@ func TestInBrief(t *testing.T) {
 }
 
 // Most responses have notices of omitted data in many entities.
-func TestLossesTakeNoMemory(t *testing.T) {
+func TestTruncationsDoNotAllocate(t *testing.T) {
 	const entity = `,{"remarks":[{"title":"REDACTED FOR PRIVACY","type":"object redacted due to authorization","description":["Some data was removed."]}]}`
 	allocs := func(entities int) float64 {
 		raw := []byte(`{"objectClassName":"domain","entities":[{}` + strings.Repeat(entity, entities) + `]}`)
@@ -421,14 +421,14 @@ func TestLossesTakeNoMemory(t *testing.T) {
 }
 
 // A record without addresses does not cause a search for a range.
-func TestNoRangeTakesNoMemory(t *testing.T) {
+func TestNoRangeDoesNotAllocate(t *testing.T) {
 	r := new(reader)
 	if n := testing.AllocsPerRun(20, func() { r.fillCIDRs(&Record{}, nil, true) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-func TestStatusWords(t *testing.T) {
+func TestStatusForms(t *testing.T) {
 	tests := []struct{ in, rdap, epp string }{
 		{"clientTransferProhibited", "client transfer prohibited", "clientTransferProhibited"},
 		{"client transfer prohibited", "client transfer prohibited", "clientTransferProhibited"},

@@ -142,7 +142,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-func TestSummarizeOddities(t *testing.T) {
+func TestSummarizeDefects(t *testing.T) {
 	tests := []struct {
 		name, body, want string // want is the summary as JSON
 		problems         []string
@@ -291,7 +291,7 @@ func TestSummarizeOddities(t *testing.T) {
 }
 
 // A Summary does not change when the memory of the response is overwritten.
-func TestSummaryOwnsItsStrings(t *testing.T) {
+func TestSummaryCopiesStrings(t *testing.T) {
 	var names []string
 	for _, pattern := range []string{"testdata/*.json", "testdata/shapes/*.json"} {
 		found, err := filepath.Glob(pattern)

@@ -225,9 +225,9 @@ func TestTruncated(t *testing.T) {
 	})
 }
 
-// TestCutShortResume resumes after a run that was killed while it resumed, at each of
+// TestInterruptedResume resumes after a run that was killed while it resumed, at each of
 // its steps.
-func TestCutShortResume(t *testing.T) {
+func TestInterruptedResume(t *testing.T) {
 	each(t, func(t *testing.T, format Format, ordered bool) {
 		o := options(t.TempDir(), format, ordered)
 		interrupted(t, o)
@@ -259,9 +259,9 @@ func TestCutShortResume(t *testing.T) {
 	})
 }
 
-// TestFailedInTheMiddle truncates an ordered file before the first row to query again;
+// TestRetryInTheMiddle truncates an ordered file before the first row to query again;
 // later rows are not queried again.
-func TestFailedInTheMiddle(t *testing.T) {
+func TestRetryInTheMiddle(t *testing.T) {
 	each(t, func(t *testing.T, format Format, ordered bool) {
 		o := options(t.TempDir(), format, ordered)
 		j, err := Open(o)
@@ -290,8 +290,8 @@ func TestFailedInTheMiddle(t *testing.T) {
 	})
 }
 
-// TestShortened queries lines again whose rows were removed from a complete journal.
-func TestShortened(t *testing.T) {
+// TestRowsRemoved queries lines again whose rows were removed from a complete journal.
+func TestRowsRemoved(t *testing.T) {
 	each(t, func(t *testing.T, format Format, ordered bool) {
 		o := options(t.TempDir(), format, ordered)
 		finish(t, o)
@@ -383,9 +383,9 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestFreshOverLeftovers starts a run with an empty file, and with a sidecar without a
+// TestStartOverLeftovers starts a run with an empty file, and with a sidecar without a
 // file.
-func TestFreshOverLeftovers(t *testing.T) {
+func TestStartOverLeftovers(t *testing.T) {
 	each(t, func(t *testing.T, format Format, ordered bool) {
 		o := options(t.TempDir(), format, ordered)
 		if err := os.WriteFile(o.Path, nil, 0o600); err != nil {
@@ -517,9 +517,9 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// TestLinkToNothing starts a journal at the target of a dangling link and resumes it
+// TestDanglingLink starts a journal at the target of a dangling link and resumes it
 // under both names.
-func TestLinkToNothing(t *testing.T) {
+func TestDanglingLink(t *testing.T) {
 	dir := t.TempDir()
 	real := filepath.Join(dir, "real")
 	link := options(dir, NDJSON, false)

@@ -54,9 +54,9 @@ func config(t *testing.T, s *rdaptest.Server, names ...string) measure.Config {
 	}
 }
 
-// TestTurns checks that runs of the modes are interleaved, each mode first in one of
+// TestInterleaving checks that runs of the modes are interleaved, each mode first in one of
 // them, after a warm-up of each.
-func TestTurns(t *testing.T) {
+func TestInterleaving(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	c := config(t, s, "reuse", "no-reuse")
 	var order []string

@@ -33,8 +33,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestClaims checks that a difference that may be chance is not significant.
-func TestClaims(t *testing.T) {
+// TestSignificance checks that a difference that may be chance is not significant.
+func TestSignificance(t *testing.T) {
 	unanswered := mode("b", 40, 300, 310, 320)
 	unanswered.Unanswered = 1
 	for name, tt := range map[string]struct {

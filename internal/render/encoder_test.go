@@ -124,9 +124,9 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestJSONOfARefusal checks that JSON includes the server's error body, which scripts
+// TestJSONOfError checks that JSON includes the server's error body, which scripts
 // need.
-func TestJSONOfARefusal(t *testing.T) {
+func TestJSONOfError(t *testing.T) {
 	got := encodeJSON(t, Options{}, fixtures(t)["not-found"])
 	if !strings.HasPrefix(got, `{"errorCode":404,`) {
 		t.Errorf("got %s", got)

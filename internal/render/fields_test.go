@@ -33,8 +33,8 @@ func encode(t testing.TB, format string, o Options, results ...*client.Result) s
 	return out.String()
 }
 
-// TestFieldsAreThoseOfRows checks that fields and row members are the same.
-func TestFieldsAreThoseOfRows(t *testing.T) {
+// TestFieldsMatchRows checks that fields and row members are the same.
+func TestFieldsMatchRows(t *testing.T) {
 	for name, r := range fixtures(t) {
 		r.Extra = []byte(`{"id":"7"}`)
 		row := make(map[string]any)

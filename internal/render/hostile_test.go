@@ -118,7 +118,7 @@ func poisonJSON(v any, bad string) any {
 	return v
 }
 
-func TestNothingHostileIsShown(t *testing.T) {
+func TestHostileTextIsEscaped(t *testing.T) {
 	for name, clean := range fixtures(t) {
 		for what, bad := range hostile {
 			t.Run(name+"/"+what, func(t *testing.T) {

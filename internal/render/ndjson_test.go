@@ -90,9 +90,9 @@ func TestRowOrder(t *testing.T) {
 	}
 }
 
-// TestSummaryIsItsJSON checks that the hand-written encoding of a summary matches its
+// TestSummaryMatchesJSONTags checks that the hand-written encoding of a summary matches its
 // JSON tags.
-func TestSummaryIsItsJSON(t *testing.T) {
+func TestSummaryMatchesJSONTags(t *testing.T) {
 	s := rdap.Summary{
 		Handle: "h", Name: "n", UnicodeName: "ü", Registrar: "r", RegistrarID: "1", Created: "c", Updated: "u", Expires: "e",
 		Statuses: []string{"a", "b"}, Nameservers: []string{"x"}, DNSSEC: "signed", AbuseEmail: "m", AbusePhone: "p",
@@ -119,7 +119,7 @@ func TestRowOfZeroResult(t *testing.T) {
 	}
 }
 
-func TestRowKeepsTheObject(t *testing.T) {
+func TestRowIncludesObject(t *testing.T) {
 	raw := "\xef\xbb\xbf{\n  \"objectClassName\": \"domain\",\n  \"x_unknown\": {\"b\": 1.50, \"a\": 1e400, \"a\": [ ] },\n \"ldhName\": \"\\u0041\\/b\" }\n\n"
 	row := AppendRow(nil, &client.Result{Verdict: client.Registered, Raw: []byte(raw)})
 	want := `"rdap":{"objectClassName":"domain","x_unknown":{"b":1.50,"a":1e400,"a":[]},"ldhName":"\u0041\/b"}`

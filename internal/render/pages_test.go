@@ -100,7 +100,7 @@ func TestPagesAsText(t *testing.T) {
 	}
 }
 
-func TestHelpInWords(t *testing.T) {
+func TestHelpText(t *testing.T) {
 	r := &client.Result{
 		Query: client.Query{Text: "help", Type: client.TypeHelp}, Verdict: client.Found, Server: "https://rdap.example/", Time: noon,
 		Raw: []byte(`{"rdapConformance":["rdap_level_0","paging","sorting_level_0","rirSearch1","reverse_search","icann_rdap_response_profile_1","own_0"],

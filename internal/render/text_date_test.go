@@ -106,9 +106,9 @@ func TestDateOnly(t *testing.T) {
 	}
 }
 
-// TestEventNotUnderstood checks that an unrecognized date does not hide a recognized
+// TestUnrecognizedDate checks that an unrecognized date does not hide a recognized
 // one.
-func TestEventNotUnderstood(t *testing.T) {
+func TestUnrecognizedDate(t *testing.T) {
 	for _, action := range []string{eventRegistration, eventExpiration} {
 		good, junk := rdap.Event{Action: action, Raw: "a", Time: noon}, rdap.Event{Action: action, Raw: "junk"}
 		for _, list := range [][]rdap.Event{{good, junk}, {junk, good}} {

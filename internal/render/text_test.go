@@ -189,9 +189,9 @@ func TestTextWithoutResponse(t *testing.T) {
 	}
 }
 
-// TestRowsThatGoOn checks that continuation lines are indented if there are several
+// TestContinuationLines checks that continuation lines are indented if there are several
 // values, and that long words are not broken.
-func TestRowsThatGoOn(t *testing.T) {
+func TestContinuationLines(t *testing.T) {
 	const long = "one two three four five six"
 	for _, tt := range []struct {
 		values []string

@@ -68,9 +68,9 @@ func TestTraceOfARow(t *testing.T) {
 	}
 }
 
-// TestTraceIsAskedFor checks that rows, including nested ones, have a trace only on
+// TestTraceOnRequest checks that rows, including nested ones, have a trace only on
 // request.
-func TestTraceIsAskedFor(t *testing.T) {
+func TestTraceOnRequest(t *testing.T) {
 	r := traced(t, 1, newConn)
 	r.Registrar = traced(t, 0, keptConn)
 	if got := string(AppendRow(nil, r)); strings.Contains(got, "trace") {

@@ -26,8 +26,8 @@ func page(t *testing.T, r *measure.Report) (string, *html.Node) {
 	return text, root
 }
 
-// TestPageStandsAlone checks that a page loads nothing and runs nothing.
-func TestPageStandsAlone(t *testing.T) {
+// TestPageIsSelfContained checks that a page loads nothing and runs nothing.
+func TestPageIsSelfContained(t *testing.T) {
 	text, root := page(t, several(9))
 	if strings.Contains(text, "url(") || strings.Contains(text, "@import") {
 		t.Error("the style asks for something")
