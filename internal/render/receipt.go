@@ -83,8 +83,8 @@ func desyncLine(r Report) string {
 // receiptWidth is the maximum width of a receipt, in characters.
 const receiptWidth = 80
 
-// folded breaks a line before the part that exceeds the width. Parts are separated by "
-// · " or commas. Continuation lines are indented.
+// folded breaks a line before the part that exceeds the width. Middle dots and commas
+// separate parts. Continuation lines are indented.
 func folded(line, indent string, width int) string {
 	var b strings.Builder
 	used := 0
