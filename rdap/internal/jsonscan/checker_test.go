@@ -1,0 +1,53 @@
+package jsonscan
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// TestHooks checks which members and objects a Checker reports, with ranks by name:
+// Object gets the last value with the highest rank.
+func TestHooks(t *testing.T) {
+	const (
+		first  = `{"lo":"low 1","hi":"high 1","lo":"low 2"}`
+		second = `{"lo":"low 3","lo":"low 4","x":1}`
+		list   = "[" + first + "," + second + "]"
+		text   = `{"a":` + list + `,"b":{"hi":"h"},"hi":"high 2"}`
+	)
+	var c Checker
+	var got []string
+	c.Hooks = Hooks{
+		Member: func(name, value []byte) { got = append(got, fmt.Sprintf("member %s %s", name, value)) },
+		String: func(depth int, _ []byte) int {
+			return map[string]int{"lo": 1, "hi": 2}[string(c.Member(depth))]
+		},
+		MinString: len("low 1"), MaxString: len("high 1"),
+		Object: func(depth int, object, value []byte, rank int) {
+			got = append(got, fmt.Sprintf("object %q %s %s %d", c.Path(depth-1), object, value, rank))
+		},
+	}
+	want := []string{
+		`object "a[0]" ` + first + ` "high 1" 2`, `object "a[1]" ` + second + ` "low 4" 1`,
+		"member a " + list, `member b {"hi":"h"}`, `member hi "high 2"`, `object "" ` + text + ` "high 2" 2`,
+	}
+	for range 2 { // a Checker can be used again
+		got = nil
+		if !c.Check([]byte(" "+text)) || c.HasSpace() || !c.IsASCII() || !slices.Equal(got, want) {
+			t.Errorf("space %v, ASCII %v\n%q\nwant\n%q", c.HasSpace(), c.IsASCII(), got, want)
+		}
+		c.Release()
+	}
+}
+
+// TestCheck checks that other data than one object are rejected.
+func TestCheck(t *testing.T) {
+	for text, want := range map[string]bool{
+		"{}": true, " {} \n": true, `{"a":1}x`: false, "{}{}": false, "[]": false, `"a"`: false, "": false, `{"a":1,}`: false,
+	} {
+		var c Checker
+		if got := c.Check([]byte(text)); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
