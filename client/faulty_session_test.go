@@ -57,13 +57,13 @@ func runBatch(t *testing.T, s *rdaptest.Server, dir string, run, count int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts, err := pool.OpenFactFile(filepath.Join(dir, "facts"))
+	facts, err := pool.OpenOriginFile(filepath.Join(dir, "facts"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, err := pool.New(pool.Config{
 		TLS: &tls.Config{RootCAs: s.CA().Pool()}, Trust: "test", AllowPrivate: true,
-		Sessions: sessions, Facts: facts,
+		Sessions: sessions, Origins: facts,
 	})
 	if err != nil {
 		t.Fatal(err)

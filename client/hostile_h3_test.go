@@ -38,11 +38,11 @@ func hostilePool(t *testing.T, dir string, ca *rdaptest.CA, protocols ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts, err := pool.OpenFactFile(filepath.Join(dir, "hosts.json"))
+	facts, err := pool.OpenOriginFile(filepath.Join(dir, "hosts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: ca.Pool()}, Trust: "test", Protocols: protocols, Sessions: sessions, Facts: facts})
+	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: ca.Pool()}, Trust: "test", Protocols: protocols, Sessions: sessions, Origins: facts})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func newUngzip(body io.Reader) (*ungzip, error) {
 	z := &ungzip{from: wholeReader{Reader: body}}
 	gz, err := gzip.NewReader(&z.from)
 	if err != nil {
-		return nil, pool.UndecodedGzip(err, z.from.whole)
+		return nil, pool.GzipError(err, z.from.whole)
 	}
 	z.gz = gz
 	return z, nil
@@ -51,7 +51,7 @@ func newUngzip(body io.Reader) (*ungzip, error) {
 
 func (z *ungzip) Read(p []byte) (int, error) {
 	n, err := z.gz.Read(p)
-	return n, pool.UndecodedGzip(err, z.from.whole)
+	return n, pool.GzipError(err, z.from.whole)
 }
 
 // A wholeReader notes that what it reads came to its end.
@@ -106,7 +106,7 @@ func encodingFailure(host string, err error) *Error {
 	}
 	bad, ok := errors.AsType[*pool.EncodingError](err)
 	if !ok {
-		if bad, ok = errors.AsType[*pool.EncodingError](pool.UndecodedGzip(err, false)); !ok {
+		if bad, ok = errors.AsType[*pool.EncodingError](pool.GzipError(err, false)); !ok {
 			return nil
 		}
 	}

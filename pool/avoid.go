@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-type routeKey struct{}
+type constraintsKey struct{}
 
-// A route is what a request needs of its connection.
-type route struct {
+// A constraints is what a request needs of its connection.
+type constraints struct {
 	avoid []int64 // connections that it does not use
 	plain bool
 }
@@ -25,12 +25,12 @@ type route struct {
 // the fault is the avoided connection's: after three failed responses in a row, from
 // at least two different URLs, it gets no new request ([ClosedFaulty]).
 func AvoidConn(ctx context.Context, id int64) context.Context {
-	r := routeOf(ctx)
+	r := constraintsOf(ctx)
 	if id == 0 || slices.Contains(r.avoid, id) {
 		return ctx
 	}
 	r.avoid = append(slices.Clone(r.avoid), id)
-	return context.WithValue(ctx, routeKey{}, r)
+	return context.WithValue(ctx, constraintsKey{}, r)
 }
 
 // WithPlain returns a context for the last attempt at a request that failed: it
@@ -38,35 +38,35 @@ func AvoidConn(ctx context.Context, id int64) context.Context {
 // by TCP, with a full TLS handshake, without Fast Open and without early data. Other
 // requests may have used the connection after it was made for that.
 func WithPlain(ctx context.Context) context.Context {
-	r := routeOf(ctx)
+	r := constraintsOf(ctx)
 	r.plain = true
-	return context.WithValue(ctx, routeKey{}, r)
+	return context.WithValue(ctx, constraintsKey{}, r)
 }
 
 // Plain reports whether ctx is from [WithPlain].
-func Plain(ctx context.Context) bool { return routeOf(ctx).plain }
+func Plain(ctx context.Context) bool { return constraintsOf(ctx).plain }
 
-func routeOf(ctx context.Context) route {
-	r, _ := ctx.Value(routeKey{}).(route)
+func constraintsOf(ctx context.Context) constraints {
+	r, _ := ctx.Value(constraintsKey{}).(constraints)
 	return r
 }
 
-// A need is what a waiter needs of its connection.
-type need struct {
+// A requirement is what a waiter needs of its connection.
+type requirement struct {
 	newerThan int64 // only connections with a greater number will do
-	route
-	addrs []netip.Addr // of the connections that it avoids, where the host has another one
-	tcp   bool         // a connection that it avoids is over HTTP/3
-	full  bool         // a connection that it avoids is doubtful
+	constraints
+	addrs       []netip.Addr // of the connections that it avoids, where the host has another one
+	onlyTCP     bool         // a connection that it avoids is over HTTP/3
+	noShortcuts bool         // a connection that it avoids is doubtful
 }
 
-// special reports whether n is satisfied by a connection opened for it alone.
-func (n *need) special() bool { return n.plain || len(n.avoid) > 0 }
+// constrained reports whether n is satisfied by a connection opened for it alone.
+func (n *requirement) constrained() bool { return n.plain || len(n.avoid) > 0 }
 
-// takes reports whether c will do.
-func (n *need) takes(c *conn) bool {
-	return c.id > n.newerThan && (!n.special() ||
+// accepts reports whether c will do.
+func (n *requirement) accepts(c *conn) bool {
+	return c.id > n.newerThan && (!n.constrained() ||
 		(!n.plain || c.plain) && !slices.Contains(n.avoid, c.id) &&
-			!slices.Contains(n.addrs, c.setup.addr) && (!n.tcp || c.protocol != protoHTTP3) &&
-			(!n.full || !c.doubtful()))
+			!slices.Contains(n.addrs, c.setup.addr) && (!n.onlyTCP || c.protocol != protoHTTP3) &&
+			(!n.noShortcuts || !c.doubtful()))
 }

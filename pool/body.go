@@ -25,25 +25,25 @@ const (
 // A body frees its connection's place when it has been read or closed. As with
 // net/http, it may be closed beside a Read that waits.
 type body struct {
-	rc       io.ReadCloser
-	o        *origin
-	c        *conn
-	trace    *Trace
-	start    time.Time
-	sent     time.Time // when the request had its place on the connection
-	first    bool      // it paid for the connection
-	zipped   bool
-	switched bool // of a response 101
-	n        atomic.Int64
-	whole    atomic.Bool // rc came to its end
-	ended    atomic.Bool // rc gave its last byte or an error
-	closed   atomic.Bool
-	once     sync.Once
-	told     sync.Once // trace is complete
+	rc        io.ReadCloser
+	o         *origin
+	c         *conn
+	trace     *Trace
+	start     time.Time
+	sent      time.Time // when the request had its place on the connection
+	first     bool      // it paid for the connection
+	zipped    bool
+	switched  bool // of a response 101
+	n         atomic.Int64
+	complete  atomic.Bool // rc came to its end
+	ended     atomic.Bool // rc gave its last byte or an error
+	closed    atomic.Bool
+	once      sync.Once
+	traceOnce sync.Once // trace is complete
 
-	mu  sync.Mutex
-	zip *unzipper // between calls of Read; nil before the first
-	err error     // why there is none to be had
+	mu     sync.Mutex
+	gunzip *gunzipper // between calls of Read; nil before the first
+	err    error      // why there is none to be had
 }
 
 // errReading is for a second Read beside one that has not returned.
@@ -51,62 +51,62 @@ var errReading = errors.New("pool: concurrent reads of a response body")
 
 func (b *body) Read(p []byte) (int, error) {
 	if !b.zipped {
-		return (*open)(b).Read(p)
+		return (*openBody)(b).Read(p)
 	}
-	z, err := b.takeUnzipper()
+	z, err := b.takeGunzipper()
 	if err != nil {
 		return 0, err
 	}
-	if !z.begun {
-		z.begun = true
-		z.buf.Reset((*open)(b))
+	if !z.started {
+		z.started = true
+		z.buf.Reset((*openBody)(b))
 		if err := z.gz.Reset(&z.buf); err != nil {
-			err = UndecodedGzip(err, b.whole.Load())
-			b.returnUnzipper(z, err)
+			err = GzipError(err, b.complete.Load())
+			b.returnGunzipper(z, err)
 			return 0, err
 		}
 	}
 	n, err := z.gz.Read(p)
 	if err != nil && err != io.EOF {
-		err = UndecodedGzip(err, b.whole.Load())
+		err = GzipError(err, b.complete.Load())
 	}
 	if err == io.EOF && !b.ended.Load() {
 		// Find the end of what carries the gzip stream as well.
-		io.CopyN(io.Discard, (*wire)(b), maxDrain)
+		io.CopyN(io.Discard, (*rawBody)(b), maxDrain)
 	}
-	b.returnUnzipper(z, nil)
+	b.returnGunzipper(z, nil)
 	return n, err
 }
 
-// takeUnzipper gives Read the unzipper to itself: once Close has put it among the
+// takeGunzipper gives Read the unzipper to itself: once Close has put it among the
 // spare ones, it serves another body.
-func (b *body) takeUnzipper() (*unzipper, error) {
+func (b *body) takeGunzipper() (*gunzipper, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err != nil {
 		return nil, b.err
 	}
-	z := b.zip
+	z := b.gunzip
 	if z == nil {
-		z = unzippers.Get().(*unzipper)
+		z = gunzippers.Get().(*gunzipper)
 	}
-	b.zip, b.err = nil, errReading
+	b.gunzip, b.err = nil, errReading
 	return z, nil
 }
 
-// returnUnzipper gives it back. It is of no more use if it failed, or if the body
+// returnGunzipper gives it back. It is of no more use if it failed, or if the body
 // was closed meanwhile.
-func (b *body) returnUnzipper(z *unzipper, failed error) {
+func (b *body) returnGunzipper(z *gunzipper, failed error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case b.err != errReading:
-		z.spare()
+		z.recycle()
 	case failed != nil:
-		z.spare()
+		z.recycle()
 		b.err = failed
 	default:
-		b.zip, b.err = z, nil
+		b.gunzip, b.err = z, nil
 	}
 }
 
@@ -116,15 +116,15 @@ func (b *body) Close() error {
 		return nil
 	}
 	b.mu.Lock()
-	if b.zip != nil {
-		b.zip.spare()
-		b.zip = nil
+	if b.gunzip != nil {
+		b.gunzip.recycle()
+		b.gunzip = nil
 	}
 	b.err = http.ErrBodyReadAfterClose
 	b.mu.Unlock()
-	b.tell()
-	if !b.ended.Load() && !b.c.shared() && !b.o.p.cfg.single() && !b.switched {
-		endsWithinSteps(drainWait, 5, func() {
+	b.completeTrace()
+	if !b.ended.Load() && !b.c.shared() && !b.o.p.cfg.noReuse() && !b.switched {
+		waitInSteps(drainWait, 5, func() {
 			b.drain()
 			b.rc.Close()
 			b.finish()
@@ -148,27 +148,27 @@ func (b *body) drain() {
 			b.c.cc.Close()
 		}
 	})
-	io.CopyN(io.Discard, (*wire)(b), maxDrain)
+	io.CopyN(io.Discard, (*rawBody)(b), maxDrain)
 	close(done)
 	stop.Stop()
 }
 
 func (b *body) finish() {
 	b.once.Do(func() {
-		b.tell()
-		now, setup := time.Now(), b.o.setupOf(b.c)
-		b.o.saved.leave(b.sent, now, setup, !b.first)
-		b.o.p.saved.leave(b.sent, now, setup, !b.first)
+		b.completeTrace()
+		now, setup := time.Now(), b.o.setupTime(b.c)
+		b.o.savedModel.end(b.sent, now, setup, !b.first)
+		b.o.p.savedModel.end(b.sent, now, setup, !b.first)
 		if b.c.seq != nil {
-			b.c.seq.ended(b.whole.Load())
+			b.c.seq.ended(b.complete.Load())
 		}
 		b.o.release(b.c)
 	})
 }
 
-// tell completes the trace, while the caller is in Read or Close.
-func (b *body) tell() {
-	b.told.Do(func() {
+// completeTrace completes the trace, while the caller is in Read or Close.
+func (b *body) completeTrace() {
+	b.traceOnce.Do(func() {
 		if b.trace != nil {
 			b.trace.Total, b.trace.BytesIn = time.Since(b.start), b.n.Load()
 		}
@@ -182,29 +182,29 @@ type switchedBody struct {
 	io.Writer
 }
 
-// wire is a body before decompression.
-type wire body
+// rawBody is a body before decompression.
+type rawBody body
 
-func (w *wire) Read(p []byte) (int, error) {
+func (w *rawBody) Read(p []byte) (int, error) {
 	n, err := w.rc.Read(p)
 	w.n.Add(int64(n))
 	if err != nil {
-		w.whole.Store(err == io.EOF)
+		w.complete.Store(err == io.EOF)
 		w.ended.Store(true)
 		(*body)(w).finish()
 	}
 	return n, err
 }
 
-// open is what there is to read of a body, which is nothing once it is closed:
+// openBody is what there is to read of a body, which is nothing once it is closed:
 // the rest is for Close to drain.
-type open body
+type openBody body
 
-func (o *open) Read(p []byte) (int, error) {
+func (o *openBody) Read(p []byte) (int, error) {
 	if o.closed.Load() {
 		return 0, http.ErrBodyReadAfterClose
 	}
-	n, err := (*wire)(o).Read(p)
+	n, err := (*rawBody)(o).Read(p)
 	if err == io.EOF && o.closed.Load() {
 		// It may be the end that a server makes of an answer when it sees the
 		// connection closed.
@@ -213,21 +213,21 @@ func (o *open) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// An unzipper is what it takes to undo gzip, with the buffer that a gzip.Reader
+// An gunzipper is what it takes to undo gzip, with the buffer that a gzip.Reader
 // would otherwise make anew for each body.
-type unzipper struct {
-	begun bool
-	buf   bufio.Reader
-	gz    gzip.Reader
+type gunzipper struct {
+	started bool
+	buf     bufio.Reader
+	gz      gzip.Reader
 }
 
-var unzippers = sync.Pool{New: func() any { return new(unzipper) }}
+var gunzippers = sync.Pool{New: func() any { return new(gunzipper) }}
 
-// spare keeps z for another body, and nothing of this one.
-func (z *unzipper) spare() {
-	z.begun = false
+// recycle keeps z for another body, and nothing of this one.
+func (z *gunzipper) recycle() {
+	z.started = false
 	z.buf.Reset(nil)
-	unzippers.Put(z)
+	gunzippers.Put(z)
 }
 
 // An EncodingError is returned by the body of a response that cannot be decoded as its
@@ -251,9 +251,9 @@ func (e *EncodingError) Error() string {
 // Unwrap returns the decoder's error.
 func (e *EncodingError) Unwrap() error { return e.Err }
 
-// UndecodedGzip returns an [*EncodingError] for an error of gzip about the data that it
+// GzipError returns an [*EncodingError] for an error of gzip about the data that it
 // decodes, and other errors as they are. whole says that the data came to their end.
-func UndecodedGzip(err error, whole bool) error {
+func GzipError(err error, whole bool) error {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
 	switch {
 	case err == nil:

@@ -9,9 +9,9 @@ import (
 // announced one: what net/http assumes (RFC 9113 section 6.5.2 recommends no less).
 const assumedStreams = 100
 
-// demandLife is how long a demand counts after the call of [Pool.Capacity] that
+// demandLifetime is how long a demand counts after the call of [Pool.Capacity] that
 // stated it.
-const demandLife = time.Second
+const demandLifetime = time.Second
 
 // Capacity returns how many requests to origin ("https://rdap.example:8443") the
 // Pool carries at a time, once the connections that demand justifies are open.
@@ -22,13 +22,13 @@ const demandLife = time.Second
 //
 // A scheduler that starts no more requests than that keeps them out of the Pool's
 // queue, except for those that wait for the first connection: unless the
-// [FactStore] knows the protocol of an origin without a connection, Capacity
+// [OriginStore] knows the protocol of an origin without a connection, Capacity
 // assumes HTTP/2.
 //
 // Capacity sends nothing, and takes no lock that is held during a request.
 func (p *Pool) Capacity(origin string, demand int) int {
 	demand = max(demand, 1)
-	if p.cfg.single() {
+	if p.cfg.noReuse() {
 		return demand
 	}
 	p.mu.Lock()
@@ -37,25 +37,25 @@ func (p *Pool) Capacity(origin string, demand int) int {
 	name := origin
 	if !ok {
 		if u, err := url.Parse(origin); err == nil {
-			name = keyOf(u).String()
+			name = originKeyOf(u).String()
 			p.mu.Lock()
 			same = p.servers[name]
 			p.mu.Unlock()
 		}
 	}
 	if len(same) == 0 {
-		return p.recalledGrowth(name).carries(demand)
+		return p.storedPlan(name).capacity(demand)
 	}
 	// With a proxy, or behind the guard, an origin has connections apart.
 	known, cold := 0, 0
 	for _, o := range same {
 		o.demand.Store(int64(demand))
 		o.demandAt.Store(time.Now().UnixNano())
-		switch g := o.growth.Load(); g.proto {
+		switch g := o.plan.Load(); g.proto {
 		case "":
-			cold = max(cold, g.carries(demand))
+			cold = max(cold, g.capacity(demand))
 		default:
-			known += g.carries(demand)
+			known += g.capacity(demand)
 		}
 	}
 	if known == 0 {
@@ -64,35 +64,35 @@ func (p *Pool) Capacity(origin string, demand int) int {
 	return min(max(known, 1), demand)
 }
 
-// growth is what decides how many connections a load is worth.
-type growth struct {
-	proto     string // empty: not known yet
-	streams   int    // stream limit of a connection; 0: not known
-	maxConns  int
-	bounded   int // connections that the server was seen to take at most; 0: not known
-	boundedTo int64
+// connPlan is what decides how many connections a load is worth.
+type connPlan struct {
+	proto            string // empty: not known yet
+	streams          int    // stream limit of a connection; 0: not known
+	maxConns         int
+	observedMax      int // connections that the server was seen to take at most; 0: not known
+	observedMaxUntil int64
 }
 
-func (p *Pool) coldGrowth() growth {
-	return growth{maxConns: min(p.cfg.MaxConnsPerHost, p.cfg.MaxHTTP2Conns)}
+func (p *Pool) coldPlan() connPlan {
+	return connPlan{maxConns: min(p.cfg.MaxConnsPerHost, p.cfg.MaxHTTP2Conns)}
 }
 
-// recalledGrowth is the growth of an origin without connections, by what is known
+// storedPlan is the growth of an origin without connections, by what is known
 // from earlier ones.
-func (p *Pool) recalledGrowth(name string) growth {
-	f := p.facts.Get(name).bounded(time.Now())
+func (p *Pool) storedPlan(name string) connPlan {
+	f := p.store.Get(name).sanitized(time.Now())
 	if p.dialer.speaksOnlyHTTP1() {
 		f.Protocol = protoHTTP1
 	}
 	if !p.dialer.offers(f.Protocol) {
-		return p.coldGrowth()
+		return p.coldPlan()
 	}
-	return p.growthOf(f.Protocol, f.Streams)
+	return p.planFor(f.Protocol, f.Streams)
 }
 
-// growthOf is the growth of an origin of that protocol and stream limit.
-func (p *Pool) growthOf(proto string, streams int) growth {
-	g := p.coldGrowth()
+// planFor is the growth of an origin of that protocol and stream limit.
+func (p *Pool) planFor(proto string, streams int) connPlan {
+	g := p.coldPlan()
 	g.proto, g.streams = proto, streams
 	switch proto {
 	case protoHTTP1:
@@ -104,15 +104,15 @@ func (p *Pool) growthOf(proto string, streams int) growth {
 }
 
 // limit is the number of connections that the origin may have.
-func (g growth) limit() int {
-	if g.bounded > 0 && time.Now().UnixNano() < g.boundedTo {
-		return min(g.maxConns, g.bounded)
+func (g connPlan) limit() int {
+	if g.observedMax > 0 && time.Now().UnixNano() < g.observedMaxUntil {
+		return min(g.maxConns, g.observedMax)
 	}
 	return g.maxConns
 }
 
 // wants is the number of connections that a load of so many requests is worth.
-func (g growth) wants(depth int) int {
+func (g connPlan) wants(depth int) int {
 	if g.proto == protoHTTP1 {
 		return min(depth, g.limit())
 	}
@@ -133,8 +133,8 @@ func (g growth) wants(depth int) int {
 	return min(want, g.limit())
 }
 
-// carries is how many of so many requests those connections take.
-func (g growth) carries(demand int) int {
+// capacity is how many of so many requests those connections take.
+func (g connPlan) capacity(demand int) int {
 	conns := max(g.wants(demand), 1)
 	if g.proto == protoHTTP1 {
 		return min(demand, conns)

@@ -53,13 +53,13 @@ func TestCapacity(t *testing.T) {
 // The connections that a stated demand is worth are opened with the first request.
 // What an earlier run learned about an origin bounds its first requests.
 func TestCapacityRecalled(t *testing.T) {
-	facts, err := pool.OpenFactFile(filepath.Join(t.TempDir(), "hosts"))
+	facts, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts.Update("https://old.example", func(f *pool.Facts) { f.Protocol = "http/1.1" })
-	facts.Update("https://new.example", func(f *pool.Facts) { f.Protocol, f.Streams = "h2", 2 })
-	p, err := pool.New(pool.Config{Facts: facts})
+	facts.Update("https://old.example", func(f *pool.OriginInfo) { f.Protocol = "http/1.1" })
+	facts.Update("https://new.example", func(f *pool.OriginInfo) { f.Protocol, f.Streams = "h2", 2 })
+	p, err := pool.New(pool.Config{Origins: facts})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestCapacityRecalled(t *testing.T) {
 			t.Errorf("%s: %d, want %d", origin, n, want)
 		}
 	}
-	only, err := pool.New(pool.Config{Facts: facts, Protocols: []string{"http/1.1"}})
+	only, err := pool.New(pool.Config{Origins: facts, Protocols: []string{"http/1.1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,9 +116,9 @@ type Config struct {
 	// a response) if that is more and known, and 1 s at most.
 	HeadStart time.Duration
 
-	// Facts keeps what was learned about origins, for example a [FactFile]. Nil
+	// Origins keeps what was learned about origins, for example a [OriginFile]. Nil
 	// means a store in memory. The Pool does not close it.
-	Facts FactStore
+	Origins OriginStore
 
 	// FastOpen asks for TCP Fast Open (RFC 7413) and offers the key exchanges
 	// X25519 and P-256 alone, unless TLS names others, so that the ClientHello
@@ -205,5 +205,5 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// single reports whether each request has a connection of its own.
-func (c *Config) single() bool { return c.NoReuse || c.FreshConns }
+// noReuse reports whether each request has a connection of its own.
+func (c *Config) noReuse() bool { return c.NoReuse || c.FreshConns }

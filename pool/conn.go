@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// A carrier is a connection of any protocol. Its methods neither block nor take
+// A clientConn is a connection of any protocol. Its methods neither block nor take
 // a lock that a call into net/http holds, but for RoundTrip and Close: these are
 // called without a lock.
-type carrier interface {
+type clientConn interface {
 	RoundTrip(*http.Request) (*http.Response, error)
 	Available() int // requests at a time that it takes; 0 when it is closed or closing
 	Err() error     // not nil once it takes no more requests
@@ -29,7 +29,7 @@ type carrier interface {
 // the others are guarded by the origin's mutex.
 type conn struct {
 	id       int64
-	cc       carrier
+	cc       clientConn
 	setup    setup
 	protocol string
 	loopback bool
@@ -38,46 +38,46 @@ type conn struct {
 	served    int         // responses that began on it
 	granted   int         // requests that ever got a place on it
 	limit     streamLimit // what refusals showed
-	held      bool        // takes no request for a moment, after a refusal
-	triedIn   int64       // the last pick that considered it
+	paused    bool        // takes no request for a moment, after a refusal
+	lastPick  int64       // the last pick that considered it
 	broken    bool        // it failed with an error of its own
 	refused   bool        // the peer closed it with requests unprocessed
-	by        Closer      // who draining is owed to; empty: the server
+	closedBy  ClosedBy    // who draining is owed to; empty: the server
 	abandoned bool        // it was given up, which is counted
-	proved    bool        // of HTTP/3: it gave a useful response
+	confirmed bool        // of HTTP/3: it gave a useful response
 	draining  bool        // takes no more requests: GOAWAY, Connection: close
 	openedAt  time.Time   // never changes
 	idleAt    time.Time   // since when it carries nothing
-	idle      *time.Timer // closes it when it has been idle for long
+	idleTimer *time.Timer // closes it when it has been idle for long
 	removed   bool        // it is not among the origin's any more
 
-	seq     *sequence     // never changes; nil: not over HTTP/1.1, or never reused
-	o       *origin       // never changes
-	idleIn  *list.Element // of the room, guarded by its mutex; nil: not idle
-	evicted bool          // guarded by the room's mutex
-	retired bool          // it drains because it is faulty, and does not count as load
-	plain   bool          // see WithPlain
-	health  health
+	seq         *sequence     // never changes; nil: not over HTTP/1.1, or never reused
+	o           *origin       // never changes
+	idleElement *list.Element // of the room, guarded by its mutex; nil: not idle
+	evicted     bool          // guarded by the room's mutex
+	retired     bool          // it drains because it is faulty, and does not count as load
+	plain       bool          // see WithPlain
+	health      health
 
-	convinced int // convincing responses on it
+	successes int // convincing responses on it
 }
 
 // setup is what it took to make a connection.
 type setup struct {
-	dns, tcp, tls time.Duration
-	version       uint16
-	resumed       bool
-	alpn          string
-	offer         *sessionOffer // of a handshake that failed
-	raw           *countingConn
-	secure        *tls.Conn // nil without TLS
-	remote        string
-	proxied       bool       // remote is a proxy
-	address       int        // which of the addresses that were tried it was
-	addr          netip.Addr // the same; invalid where something else resolved the name
-	addrs         int        // addresses that the host has
-	synData       bool       // the SYN carried data (TCP Fast Open)
-	synDataTaken  bool       // and the peer took it
+	dns, tcp, tls   time.Duration
+	version         uint16
+	resumed         bool
+	alpn            string
+	offer           *sessionOffer // of a handshake that failed
+	raw             *countingConn
+	secure          *tls.Conn // nil without TLS
+	remote          string
+	proxied         bool       // remote is a proxy
+	address         int        // which of the addresses that were tried it was
+	addr            netip.Addr // the same; invalid where something else resolved the name
+	addrs           int        // addresses that the host has
+	synData         bool       // the SYN carried data (TCP Fast Open)
+	synDataAccepted bool       // and the peer took it
 }
 
 func (s setup) total() time.Duration { return s.dns + s.tcp + s.tls }
@@ -103,7 +103,7 @@ func (s setup) roundTrips() int64 {
 	return n
 }
 
-func newConn(id int64, cc carrier, s setup, protocol string) *conn {
+func newConn(id int64, cc clientConn, s setup, protocol string) *conn {
 	c := &conn{id: id, cc: cc, setup: s, protocol: protocol, openedAt: time.Now()}
 	if host, _, err := net.SplitHostPort(s.remote); err == nil {
 		ip := net.ParseIP(host)
@@ -135,7 +135,7 @@ func (c *conn) reserve(perConn int) bool {
 		c.draining = true
 		return false
 	}
-	if c.inflight >= c.room() {
+	if c.inflight >= c.freeCapacity() {
 		return false
 	}
 	c.inflight++
@@ -144,21 +144,21 @@ func (c *conn) reserve(perConn int) bool {
 }
 
 // endedBy says who ended c, which is dead.
-func (c *conn) endedBy() Closer {
+func (c *conn) endedBy() ClosedBy {
 	switch {
-	case c.by != "":
-		return c.by
+	case c.closedBy != "":
+		return c.closedBy
 	case c.broken:
 		return ClosedError
 	}
 	return ClosedServer
 }
 
-// refusal returns what the peer said when it ended the connection, if err does
+// peerAlert returns what the peer said when it ended the connection, if err does
 // not tell. One that wants a client certificate says so after a handshake of TLS
 // 1.3, when net/http is about to use the connection and reports no more than that
 // it can't. The TLS connection repeats what it was told.
-func (c *conn) refusal(err error) error {
+func (c *conn) peerAlert(err error) error {
 	if c.setup.secure == nil || !strings.Contains(err.Error(), "client conn could not be established") {
 		return err
 	}
@@ -177,7 +177,7 @@ func (c *conn) dead() bool {
 
 // bytes are those received and sent on the wire.
 func (c *conn) bytes() (in, out int64) {
-	if h, ok := c.cc.(h3Carrier); ok {
+	if h, ok := c.cc.(h3ClientConn); ok {
 		return h.bytes()
 	}
 	return c.setup.raw.in.Load(), c.setup.raw.out.Load()

@@ -22,9 +22,9 @@ const (
 	dialWeight = 3
 
 	// Out of descriptors, a dial is tried again so many times.
-	maxExhausted = 6
-	// exhaustedFor is how long a smaller number of connections is kept then.
-	exhaustedFor = 30 * time.Second
+	maxDialRetries = 6
+	// reducedFor is how long a smaller number of connections is kept then.
+	reducedFor = 30 * time.Second
 )
 
 // defaultMaxConns is three quarters of the descriptors that the process may have.
@@ -32,80 +32,80 @@ func defaultMaxConns() int {
 	return max(minConns, min(descriptorLimit(), maxDescriptors)*3/4)
 }
 
-// A room bounds the connections and dials of a Pool over all origins. When it is
+// A connLimiter bounds the connections and dials of a Pool over all origins. When it is
 // full, a dial waits until the connection that has been idle for longest is
 // closed, or until any other connection ends.
 //
 // The room's mutex is taken after that of an origin, never before it.
-type room struct {
-	mu      sync.Mutex
-	max     int
-	less    int       // what max is until lessTil, because descriptors ran out
-	lessTil time.Time // zero: they have not
-	used    int
-	closing int         // evicted connections that are still open
-	idle    list.List   // of *conn, the one that has been idle for longest first
-	waiting list.List   // of chan struct{}, closed when dialWeight is granted
-	retry   *time.Timer // ends lessTil; nil: not running
-	evicted time.Time   // when a connection was closed to make room for another
-	unused  int         // connections that became idle since one was used again, or missed
+type connLimiter struct {
+	mu           sync.Mutex
+	max          int
+	reduced      int       // what max is until reducedUntil, because descriptors ran out
+	reducedUntil time.Time // zero: they have not
+	used         int
+	closing      int         // evicted connections that are still open
+	idle         list.List   // of *conn, the one that has been idle for longest first
+	waiting      list.List   // of chan struct{}, closed when dialWeight is granted
+	restoreTimer *time.Timer // ends reducedUntil; nil: not running
+	evicted      time.Time   // when a connection was closed to make room for another
+	unusedInRow  int         // connections that became idle since one was used again, or missed
 }
 
-// crowdedFor is how long a room is crowded after a connection was closed to make
+// evictingFor is how long a room is crowded after a connection was closed to make
 // room for another.
-const crowdedFor = 10 * time.Second
+const evictingFor = 10 * time.Second
 
-// crowded reports whether connections are likely to be closed soon.
-func (r *room) crowded() bool {
+// evictingNow reports whether connections are likely to be closed soon.
+func (r *connLimiter) evictingNow() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return !r.evicted.IsZero() && time.Since(r.evicted) < crowdedFor
+	return !r.evicted.IsZero() && time.Since(r.evicted) < evictingFor
 }
 
-// maxUnused is how many connections may become idle, one after another and none of
+// maxUnusedInRow is how many connections may become idle, one after another and none of
 // them used again, before few are kept open: each takes about 50 kB of memory, and
 // requests seem to go to other origins all the time.
-const maxUnused = 512
+const maxUnusedInRow = 512
 
-// strangersLocked reports whether requests seem to go to other origins all the time.
-func (r *room) strangersLocked() bool { return r.unused > maxUnused }
+// lowReuseLocked reports whether requests seem to go to other origins all the time.
+func (r *connLimiter) lowReuseLocked() bool { return r.unusedInRow > maxUnusedInRow }
 
-func (r *room) strangers() bool {
+func (r *connLimiter) lowReuse() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.strangersLocked()
+	return r.lowReuseLocked()
 }
 
-// reused is isBusy for a connection that was idle and carries a request again.
-func (r *room) reused(c *conn) {
+// markReused is markBusy for a connection that was idle and carries a request again.
+func (r *connLimiter) markReused(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.idleIn != nil {
-		r.idle.Remove(c.idleIn)
-		c.idleIn = nil
+	if c.idleElement != nil {
+		r.idle.Remove(c.idleElement)
+		c.idleElement = nil
 	}
 	if c.granted > 1 {
-		r.unused = 0
+		r.unusedInRow = 0
 	}
 }
 
-// missed is called for a request that would have used a connection again which was
+// markMissed is called for a request that would have used a connection again which was
 // closed to make room.
-func (r *room) missed() {
+func (r *connLimiter) markMissed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.unused = 0
+	r.unusedInRow = 0
 }
 
-func (r *room) limit() int {
-	if r.lessTil.IsZero() {
+func (r *connLimiter) limit() int {
+	if r.reducedUntil.IsZero() {
 		return r.max
 	}
-	return min(r.max, r.less)
+	return min(r.max, r.reduced)
 }
 
-// take waits until there is room for a dial. The caller releases dialWeight.
-func (r *room) take(ctx context.Context) error {
+// acquire waits until there is room for a dial. The caller releases dialWeight.
+func (r *connLimiter) acquire(ctx context.Context) error {
 	r.mu.Lock()
 	if r.waiting.Len() == 0 && r.used+dialWeight <= r.limit() {
 		r.used += dialWeight
@@ -135,14 +135,14 @@ func (r *room) take(ctx context.Context) error {
 }
 
 // release gives n descriptors back.
-func (r *room) release(n int) {
+func (r *connLimiter) release(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.used -= n
 	r.grantLocked()
 }
 
-func (r *room) grantLocked() {
+func (r *connLimiter) grantLocked() {
 	for r.waiting.Len() > 0 && r.used+dialWeight <= r.limit() {
 		r.used += dialWeight
 		close(r.waiting.Remove(r.waiting.Front()).(chan struct{}))
@@ -150,7 +150,7 @@ func (r *room) grantLocked() {
 }
 
 // closed is called when an open connection no longer has a descriptor.
-func (r *room) closed(c *conn) {
+func (r *connLimiter) closed(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c.evicted {
@@ -161,13 +161,13 @@ func (r *room) closed(c *conn) {
 	r.grantLocked()
 }
 
-// isIdle is called when c carries nothing, isBusy when it does or is being
+// markIdle is called when c carries nothing, markBusy when it does or is being
 // closed. The origin's mutex is held.
-func (r *room) isIdle(c *conn) {
+func (r *connLimiter) markIdle(c *conn) {
 	r.mu.Lock()
-	if c.idleIn == nil {
-		c.idleIn = r.idle.PushBack(c)
-		r.unused++
+	if c.idleElement == nil {
+		c.idleElement = r.idle.PushBack(c)
+		r.unusedInRow++
 	}
 	victims := r.victimsLocked()
 	r.mu.Unlock()
@@ -176,29 +176,29 @@ func (r *room) isIdle(c *conn) {
 	}
 }
 
-func (r *room) isBusy(c *conn) {
+func (r *connLimiter) markBusy(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.idleIn != nil {
-		r.idle.Remove(c.idleIn)
-		c.idleIn = nil
+	if c.idleElement != nil {
+		r.idle.Remove(c.idleElement)
+		c.idleElement = nil
 	}
 }
 
 // victimsLocked takes as many idle connections as the waiting dials need, and
 // those beyond a quarter of the room, or beyond minConns if hardly any is used again.
-func (r *room) victimsLocked() (victims []*conn) {
-	most := max(minConns, r.limit()/4)
-	if r.strangersLocked() {
-		most = minConns
+func (r *connLimiter) victimsLocked() (victims []*conn) {
+	keep := max(minConns, r.limit()/4)
+	if r.lowReuseLocked() {
+		keep = minConns
 	}
-	need := r.idle.Len() - most
+	need := r.idle.Len() - keep
 	if r.waiting.Len() > 0 {
 		need = max(need, r.used-r.closing+r.waiting.Len()*dialWeight-r.limit())
 	}
 	for ; need > 0 && r.idle.Len() > 0; need-- {
 		c := r.idle.Remove(r.idle.Front()).(*conn)
-		c.idleIn, c.evicted = nil, true
+		c.idleElement, c.evicted = nil, true
 		r.closing++
 		r.evicted = time.Now()
 		victims = append(victims, c)
@@ -207,7 +207,7 @@ func (r *room) victimsLocked() (victims []*conn) {
 }
 
 // evict closes connections that were idle a moment ago. No mutex is held.
-func (r *room) evict(victims []*conn) {
+func (r *connLimiter) evict(victims []*conn) {
 	for _, c := range victims {
 		if c.o.evict(c) {
 			continue
@@ -223,18 +223,18 @@ func (r *room) evict(victims []*conn) {
 	}
 }
 
-// exhausted is called when the system has no descriptor left: from now on fewer
+// reduce is called when the system has no descriptor left: from now on fewer
 // connections are open, for a while.
-func (r *room) exhausted() {
+func (r *connLimiter) reduce() {
 	r.mu.Lock()
-	r.less, r.lessTil = max(minConns, r.used-2*dialWeight), time.Now().Add(exhaustedFor)
-	if r.retry == nil {
-		r.retry = time.AfterFunc(exhaustedFor, r.recover)
+	r.reduced, r.reducedUntil = max(minConns, r.used-2*dialWeight), time.Now().Add(reducedFor)
+	if r.restoreTimer == nil {
+		r.restoreTimer = time.AfterFunc(reducedFor, r.restore)
 	}
 	var victims []*conn
 	if r.idle.Len() > 0 {
 		c := r.idle.Remove(r.idle.Front()).(*conn)
-		c.idleIn, c.evicted = nil, true
+		c.idleElement, c.evicted = nil, true
 		r.closing++
 		victims = append(victims, c)
 	}
@@ -242,22 +242,22 @@ func (r *room) exhausted() {
 	r.evict(victims)
 }
 
-func (r *room) recover() {
+func (r *connLimiter) restore() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if left := time.Until(r.lessTil); left > 0 {
-		r.retry.Reset(left)
+	if left := time.Until(r.reducedUntil); left > 0 {
+		r.restoreTimer.Reset(left)
 		return
 	}
-	r.lessTil, r.retry = time.Time{}, nil
+	r.reducedUntil, r.restoreTimer = time.Time{}, nil
 	r.grantLocked()
 }
 
-func (r *room) close() {
+func (r *connLimiter) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.retry != nil {
-		r.retry.Stop()
+	if r.restoreTimer != nil {
+		r.restoreTimer.Stop()
 	}
 }
 

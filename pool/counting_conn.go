@@ -11,9 +11,9 @@ type countingConn struct {
 	net.Conn
 	in, out atomic.Int64
 
-	mu     sync.Mutex
-	closed bool
-	after  func() // called once it is closed; may be nil
+	mu      sync.Mutex
+	closed  bool
+	onClose func() // called once it is closed; may be nil
 }
 
 // onClosed has f called when the connection is closed.
@@ -21,7 +21,7 @@ func (c *countingConn) onClosed(f func()) {
 	c.mu.Lock()
 	closed := c.closed
 	if !closed {
-		c.after = f
+		c.onClose = f
 	}
 	c.mu.Unlock()
 	if closed {
@@ -32,8 +32,8 @@ func (c *countingConn) onClosed(f func()) {
 func (c *countingConn) Close() error {
 	err := c.Conn.Close()
 	c.mu.Lock()
-	f := c.after
-	c.closed, c.after = true, nil
+	f := c.onClose
+	c.closed, c.onClose = true, nil
 	c.mu.Unlock()
 	if f != nil {
 		f()

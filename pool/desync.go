@@ -148,7 +148,7 @@ func (s *sequence) quiet(ctx context.Context) bool {
 	if broken {
 		return false
 	}
-	t := s.c.cc.(*tcpCarrier).tap
+	t := s.c.cc.(*tcpClientConn).raw
 	if !unread(s.c.setup.raw.Conn) {
 		return true
 	}
@@ -304,7 +304,7 @@ func (s *sequence) forget(p pendingCheck, err error) error {
 // desynced closes c, which is suspect.
 func (o *origin) desynced(c *conn) {
 	now := time.Now()
-	if o.desyncTil.Swap(now.Add(desyncFor).UnixNano()) < now.UnixNano() {
+	if o.desyncUntil.Swap(now.Add(desyncFor).UnixNano()) < now.UnixNano() {
 		o.desyncNews.Store(true)
 	}
 	o.p.cfg.Logger.Debug("HTTP/1.1 responses do not belong to their requests", "origin", o.key.String(), "conn", c.id)
@@ -323,13 +323,13 @@ func (o *origin) desynced(c *conn) {
 }
 
 func (o *origin) agreed() {
-	o.desyncTil.Store(0)
+	o.desyncUntil.Store(0)
 	o.desyncNews.Store(false)
 }
 
 // perConnNow is how many requests a connection takes now; 0: no limit.
 func (o *origin) perConnNow() int {
-	if til := o.desyncTil.Load(); til != 0 && o.proto == protoHTTP1 && time.Now().UnixNano() < til {
+	if til := o.desyncUntil.Load(); til != 0 && o.proto == protoHTTP1 && time.Now().UnixNano() < til {
 		return 1
 	}
 	return o.perConn

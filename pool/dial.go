@@ -20,17 +20,17 @@ type dialer struct {
 	cfg          Config
 	http1        *http.Transport
 	http2        *http.Transport
-	brief        *http.Transport // http2 for connections that do not live for long
-	briefest     *http.Transport // http2 for connections that carry one request, by all experience
+	shortLived   *http.Transport // http2 for connections that do not live for long
+	singleUse    *http.Transport // http2 for connections that carry one request, by all experience
 	network      string          // "tcp", "tcp4" or "tcp6"
 	plain, fast  *net.Dialer     // fast: with TCP Fast Open
-	names        *resolver
+	resolver     *resolver
 	trustWindows bool // for tests
 	tls          *tlsConfigs
 }
 
 func newDialer(c Config, sessions SessionStore) (*dialer, error) {
-	d := &dialer{cfg: c, network: "tcp", names: newResolver(c)}
+	d := &dialer{cfg: c, network: "tcp", resolver: newResolver(c)}
 	if err := d.configure(); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 		}
 	}
 	d.tls = newTLSConfigs(c, names, sessions)
-	d.http1, d.http2, d.brief, d.briefest = d.transport(), d.transport(), d.transport(), d.transport()
+	d.http1, d.http2, d.shortLived, d.singleUse = d.transport(), d.transport(), d.transport(), d.transport()
 	d.http1.Protocols.SetHTTP1(true)
 	// A connection on which TLS has negotiated HTTP/2 already.
 	d.http2.Protocols.SetUnencryptedHTTP2(true)
@@ -55,25 +55,25 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 	// timer of its next ping has run out, and for five seconds or IdleConnTimeout
 	// after its last response. Where hundreds of connections per second are closed
 	// to make room for others, they do without pings and end after a second.
-	d.brief.Protocols.SetUnencryptedHTTP2(true)
-	d.brief.IdleConnTimeout = time.Second
-	d.brief.HTTP2.SendPingTimeout = 0
-	d.briefest.Protocols.SetUnencryptedHTTP2(true)
-	d.briefest.IdleConnTimeout = 100 * time.Millisecond
-	d.briefest.HTTP2.SendPingTimeout = 0
+	d.shortLived.Protocols.SetUnencryptedHTTP2(true)
+	d.shortLived.IdleConnTimeout = time.Second
+	d.shortLived.HTTP2.SendPingTimeout = 0
+	d.singleUse.Protocols.SetUnencryptedHTTP2(true)
+	d.singleUse.IdleConnTimeout = 100 * time.Millisecond
+	d.singleUse.HTTP2.SendPingTimeout = 0
 	return d, nil
 }
 
 // transport returns what speaks HTTP on connections that are made already.
 func (d *dialer) transport() *http.Transport {
 	made := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return ctx.Value(dialingKey{}).(*dialing).made, nil
+		return ctx.Value(dialStateKey{}).(*dialState).conn, nil
 	}
 	return &http.Transport{
 		DialContext:        made,
 		DialTLSContext:     made,
 		Proxy:              forwardProxy,
-		DisableKeepAlives:  d.cfg.single(),
+		DisableKeepAlives:  d.cfg.noReuse(),
 		DisableCompression: true, // the Pool knows better when to ask for it
 		Protocols:          new(http.Protocols),
 		// Nobody has use for more.
@@ -91,26 +91,26 @@ func (d *dialer) transport() *http.Transport {
 	}
 }
 
-// dialing travels in the context to the functions that make the connection, and
+// dialState travels in the context to the functions that make the connection, and
 // brings back what they learned.
-type dialing struct {
+type dialState struct {
 	key   originKey
 	dial  *dial
 	tls   *clientTLS // of an https origin
 	setup setup
-	made  *tap // for net/http
+	conn  *observedConn // for net/http
 	err   *Error
 }
 
-// at says what is being done, for those who give up meanwhile.
-func (g *dialing) at(s Step) {
+// setStep says what is being done, for those who give up meanwhile.
+func (g *dialState) setStep(s Step) {
 	if g.key.proxy != (proxy{}) && s != StepHandshake {
 		s = StepProxy
 	}
-	g.dial.at(s)
+	g.dial.setStep(s)
 }
 
-type dialingKey struct{}
+type dialStateKey struct{}
 
 // makeConn makes one connection to key.
 func (p *Pool) makeConn(ctx context.Context, key originKey, d *dial) (*conn, error) {
@@ -118,15 +118,15 @@ func (p *Pool) makeConn(ctx context.Context, key originKey, d *dial) (*conn, err
 	case d.h3 != nil:
 		return p.h3.connect(ctx, key, d)
 	case p.onlyH3:
-		return nil, &Error{Step: StepConnect, Origin: key.String(), Err: errH3Reach}
+		return nil, &Error{Step: StepConnect, Origin: key.String(), Err: errH3Unsupported}
 	}
 	if d.http1 && key.scheme == "https" && !p.dialer.offers(protoHTTP1) {
 		return nil, &Error{Step: StepHandshake, Origin: key.String(), Err: errOnlyHTTP1}
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.ConnectTimeout)
 	defer cancel()
-	g := &dialing{key: key, dial: d}
-	ctx = context.WithValue(ctx, dialingKey{}, g)
+	g := &dialState{key: key, dial: d}
+	ctx = context.WithValue(ctx, dialStateKey{}, g)
 	open := p.dialer.dialPlain
 	if key.scheme == "https" {
 		open = p.dialer.dialTLS
@@ -134,22 +134,22 @@ func (p *Pool) makeConn(ctx context.Context, key originKey, d *dial) (*conn, err
 	nc, err := open(ctx, "", "")
 	var cc *http.ClientConn
 	if err == nil {
-		g.made = newTap(nc, g.setup)
-		g.made.uploads.Store(p.dialer.trustWindows)
+		g.conn = newObservedConn(nc, g.setup)
+		g.conn.uploads.Store(p.dialer.trustWindows)
 		speaks := p.dialer.http1
-		if g.made.h2 {
+		if g.conn.h2 {
 			switch speaks = p.dialer.http2; {
-			case p.room.strangers():
-				speaks = p.dialer.briefest
-			case p.room.crowded():
-				speaks = p.dialer.brief
+			case p.limiter.lowReuse():
+				speaks = p.dialer.singleUse
+			case p.limiter.evictingNow():
+				speaks = p.dialer.shortLived
 			}
 		}
 		cc, err = speaks.NewClientConn(ctx, key.scheme, key.address())
 	}
 	if err != nil {
-		if g.made != nil {
-			g.made.Close()
+		if g.conn != nil {
+			g.conn.Close()
 		}
 		if g.err != nil {
 			return nil, g.err
@@ -157,24 +157,24 @@ func (p *Pool) makeConn(ctx context.Context, key originKey, d *dial) (*conn, err
 		return nil, &Error{Step: StepHandshake, Origin: key.String(), Err: err}
 	}
 	protocol := protoHTTP1
-	if g.made.h2 {
+	if g.conn.h2 {
 		protocol = protoHTTP2
 	}
-	return newConn(p.lastConn.Add(1), newTCPCarrier(cc, g.made), g.setup, protocol), nil
+	return newConn(p.lastConn.Add(1), newTCPClientConn(cc, g.conn), g.setup, protocol), nil
 }
 
 // dialPlain, dialTLS and handshake connect to what is in dialing, which may be
 // by way of a proxy.
 func (d *dialer) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
-	return d.handshake(ctx, "", "", nil)
+	return d.dialOrigin(ctx, "", "", nil)
 }
 
-// handshake connects and, to an https origin, does the handshake that side
+// dialOrigin connects and, to an https origin, does the handshake that side
 // describes.
-func (d *dialer) handshake(ctx context.Context, _, _ string, side *clientTLS) (net.Conn, error) {
-	g := ctx.Value(dialingKey{}).(*dialing)
+func (d *dialer) dialOrigin(ctx context.Context, _, _ string, side *clientTLS) (net.Conn, error) {
+	g := ctx.Value(dialStateKey{}).(*dialState)
 	g.tls = side
-	l, err := d.line(ctx, g)
+	l, err := d.connect(ctx, g)
 	if err != nil {
 		g.setup = err.setup
 		if g.setup.raw == nil {
@@ -191,11 +191,11 @@ func (d *dialer) handshake(ctx context.Context, _, _ string, side *clientTLS) (n
 	return l.Conn, nil
 }
 
-// line makes a connection from end to end.
-func (d *dialer) line(ctx context.Context, g *dialing) (*line, *stepError) {
+// rawConn makes a connection from end to end.
+func (d *dialer) connect(ctx context.Context, g *dialState) (*rawConn, *stepError) {
 	near, cancel := context.WithTimeout(ctx, d.cfg.ConnectTimeout)
 	defer cancel()
-	l, err := d.reach(near, ctx, g)
+	l, err := d.dialTCP(near, ctx, g)
 	if err != nil {
 		if x := g.key.proxy; x != (proxy{}) && err.step != StepHandshake {
 			if _, ok := err.err.(*ProxyError); !ok {
@@ -208,29 +208,29 @@ func (d *dialer) line(ctx context.Context, g *dialing) (*line, *stepError) {
 	return l, nil
 }
 
-// finish leads a line on from its first hop: by way of the proxy, with TLS. It
+// handshake leads a line on from its first hop: by way of the proxy, with TLS. It
 // closes what it can't finish.
-func (d *dialer) finish(near, far context.Context, g *dialing, l *line) *stepError {
+func (d *dialer) handshake(near, far context.Context, g *dialState, l *rawConn) *stepError {
 	fail := func(step Step, err error) *stepError {
 		l.setup.raw.Close()
 		return &stepError{step, err, l.setup}
 	}
 	if g.key.proxy != (proxy{}) {
-		g.at(StepProxy)
+		g.setStep(StepProxy)
 		l.setup.proxied = true
-		if err := d.through(near, g.key, l); err != nil {
+		if err := d.connectViaProxy(near, g.key, l); err != nil {
 			return fail(StepProxy, err)
 		}
 	}
-	l.finished = true
+	l.ready = true
 	if g.key.scheme != "https" {
 		return nil
 	}
-	g.at(StepHandshake)
+	g.setStep(StepHandshake)
 	ctx, cancel := context.WithTimeout(far, d.cfg.HandshakeTimeout)
 	defer cancel()
 	gather := newWriteBehind(l.Conn)
-	config, offer := g.tls.config(g.dial.others())
+	config, offer := g.tls.config(g.dial.siblings())
 	if g.dial.http1 {
 		config.NextProtos = []string{protoHTTP1}
 	}
@@ -241,7 +241,7 @@ func (d *dialer) finish(near, far context.Context, g *dialing, l *line) *stepErr
 	if err != nil {
 		l.setup.offer = offer
 		if offer != nil && l.setup.raw.out.Load() == 0 {
-			offer.giveBack() // the server has not seen it
+			offer.returnUnused() // the server has not seen it
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
@@ -254,7 +254,7 @@ func (d *dialer) finish(near, far context.Context, g *dialing, l *line) *stepErr
 	state := tc.ConnectionState()
 	l.setup.version, l.setup.resumed, l.setup.alpn = state.Version, state.DidResume, state.NegotiatedProtocol
 	if l.setup.alpn == protoHTTP2 && !d.cfg.WriteThrough {
-		gather.behind()
+		gather.start()
 	}
 	l.Conn, l.setup.secure = tc, tc
 	return nil
@@ -272,12 +272,12 @@ func (d *dialer) speaksOnlyHTTP1() bool {
 // connect makes a connection when there is room for it.
 func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, error) {
 	for attempt := 0; ; attempt++ {
-		c, err := p.connectInRoom(ctx, key, d)
-		if err == nil || attempt == maxExhausted || !outOfDescriptors(err) {
+		c, err := p.connectLimited(ctx, key, d)
+		if err == nil || attempt == maxDialRetries || !outOfDescriptors(err) {
 			return c, err
 		}
 		p.cfg.Logger.Debug("out of descriptors", "origin", key.String())
-		p.room.exhausted()
+		p.limiter.reduce()
 		select {
 		case <-time.After(10 * time.Millisecond << attempt):
 		case <-ctx.Done():
@@ -286,33 +286,33 @@ func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, erro
 	}
 }
 
-func (p *Pool) connectInRoom(ctx context.Context, key originKey, d *dial) (*conn, error) {
-	d.at(StepQueue)
-	if err := p.room.take(ctx); err != nil {
+func (p *Pool) connectLimited(ctx context.Context, key originKey, d *dial) (*conn, error) {
+	d.setStep(StepQueue)
+	if err := p.limiter.acquire(ctx); err != nil {
 		return nil, &Error{Step: StepQueue, Origin: key.String(), Err: err}
 	}
-	d.at(StepConnect)
-	c, err := p.makeBounded(ctx, key, d)
+	d.setStep(StepConnect)
+	c, err := p.makeConnBounded(ctx, key, d)
 	if err != nil {
-		p.room.release(dialWeight)
+		p.limiter.release(dialWeight)
 		return nil, err
 	}
-	if c.o = d.origin; c.protocol == protoHTTP1 && !p.cfg.single() {
+	if c.o = d.origin; c.protocol == protoHTTP1 && !p.cfg.noReuse() {
 		c.seq = newSequence(c.o, c)
-		c.cc.(*tcpCarrier).tap.seq.Store(c.seq)
+		c.cc.(*tcpClientConn).raw.seq.Store(c.seq)
 	}
-	p.room.release(dialWeight - 1)
-	c.onClosed(func() { p.room.closed(c) })
+	p.limiter.release(dialWeight - 1)
+	c.onClosed(func() { p.limiter.closed(c) })
 	return c, nil
 }
 
-// leaveAfter is how long a call may go on when the context that should have ended
+// abandonAfter is how long a call may go on when the context that should have ended
 // it has: one of ours, of a dependency, or of a function from Config.
-const leaveAfter = 500 * time.Millisecond
+const abandonAfter = 500 * time.Millisecond
 
-// makeBounded is makeConn, which it leaves if that does not return when ctx ends,
+// makeConnBounded is makeConn, which it leaves if that does not return when ctx ends,
 // or in its own time.
-func (p *Pool) makeBounded(ctx context.Context, key originKey, d *dial) (*conn, error) {
+func (p *Pool) makeConnBounded(ctx context.Context, key originKey, d *dial) (*conn, error) {
 	type result struct {
 		c   *conn
 		err error
@@ -329,7 +329,7 @@ func (p *Pool) makeBounded(ctx context.Context, key originKey, d *dial) (*conn, 
 		return r.c, r.err
 	case <-ctx.Done():
 	}
-	timer := time.NewTimer(leaveAfter)
+	timer := time.NewTimer(abandonAfter)
 	defer timer.Stop()
 	select {
 	case r := <-done:

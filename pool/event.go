@@ -9,48 +9,48 @@ import (
 type EventKind string
 
 const (
-	ConnOpened   EventKind = "opened"
-	ConnClosed   EventKind = "closed"
-	DialFailed   EventKind = "dial_failed"
-	RequestAgain EventKind = "again" // a request is repeated unseen
+	ConnOpened     EventKind = "opened"
+	ConnClosed     EventKind = "closed"
+	DialFailed     EventKind = "dial_failed"
+	RequestRetried EventKind = "again" // a request is repeated unseen
 )
 
-// A Closer says who ended a connection.
-type Closer string
+// A ClosedBy says who ended a connection.
+type ClosedBy string
 
 const (
-	ClosedIdle   Closer = "idle"   // we did: it carried nothing for Config.IdleTimeout
-	ClosedServer Closer = "server" // the server did, or told us to
-	ClosedError  Closer = "error"  // it broke
-	ClosedPool   Closer = "pool"   // we did: Close, CloseIdleConnections, or one request only
-	ClosedAge    Closer = "age"    // we did: it was open for Config.MaxConnAge
-	ClosedFaulty Closer = "faulty" // we did: it brought failures only, while another connection worked
+	ClosedIdle   ClosedBy = "idle"   // we did: it carried nothing for Config.IdleTimeout
+	ClosedServer ClosedBy = "server" // the server did, or told us to
+	ClosedError  ClosedBy = "error"  // it broke
+	ClosedPool   ClosedBy = "pool"   // we did: Close, CloseIdleConnections, or one request only
+	ClosedAge    ClosedBy = "age"    // we did: it was open for Config.MaxConnAge
+	ClosedFaulty ClosedBy = "faulty" // we did: it brought failures only, while another connection worked
 )
 
 // An Event is something that happened to a connection, for [Config.OnEvent].
 type Event struct {
 	Kind     EventKind
 	Time     time.Time
-	Origin   string // "https://rdap.example:8443"
-	ConnID   int64  // 0 for DialFailed
-	Protocol string // ALPN name; empty for DialFailed
-	Resumed  bool   // ConnOpened: the handshake resumed a session
-	By       Closer // ConnClosed
-	Reason   Reason // RequestAgain
-	Err      error  // DialFailed
+	Origin   string   // "https://rdap.example:8443"
+	ConnID   int64    // 0 for DialFailed
+	Protocol string   // ALPN name; empty for DialFailed
+	Resumed  bool     // ConnOpened: the handshake resumed a session
+	By       ClosedBy // ConnClosed
+	Reason   Reason   // RequestRetried
+	Err      error    // DialFailed
 }
 
 // The functions below count and report what happens. They are called under the
 // origin's mutex, except for countRetry.
 
-// maxNotices bounds the notices that wait while a function of the user's does
+// maxCallbacks bounds the notices that wait while a function of the user's does
 // not return. What comes then is dropped.
-const maxNotices = 1024
+const maxCallbacks = 1024
 
 // Notices call [Config.OnEvent] and [Config.Logger], which belong to the user:
 // in order, one at a time, and under no lock, so that one that blocks holds up
 // nothing else.
-type notices struct {
+type callbacks struct {
 	mu      sync.Mutex
 	queue   []func()
 	running bool
@@ -58,10 +58,10 @@ type notices struct {
 }
 
 // add has f called.
-func (n *notices) add(f func()) {
+func (n *callbacks) add(f func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.queue) >= maxNotices {
+	if len(n.queue) >= maxCallbacks {
 		return
 	}
 	n.queue = append(n.queue, f)
@@ -71,7 +71,7 @@ func (n *notices) add(f func()) {
 	}
 }
 
-func (n *notices) run() {
+func (n *callbacks) run() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for len(n.queue) > 0 {
@@ -88,7 +88,7 @@ func (n *notices) run() {
 }
 
 // wait returns when all have been called.
-func (n *notices) wait() {
+func (n *callbacks) wait() {
 	n.mu.Lock()
 	idle, running := n.idle, n.running
 	n.mu.Unlock()

@@ -122,13 +122,13 @@ func ExampleOpenSessionFile() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		facts, err := pool.OpenFactFile(filepath.Join(dir, "facts"))
+		facts, err := pool.OpenOriginFile(filepath.Join(dir, "facts"))
 		if err != nil {
 			log.Fatal(err)
 		}
 		p, err := pool.New(pool.Config{
 			TLS: &tls.Config{RootCAs: server.Pool()}, Trust: "our own authority",
-			Sessions: sessions, Facts: facts,
+			Sessions: sessions, Origins: facts,
 		})
 		if err != nil {
 			log.Fatal(err)

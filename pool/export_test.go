@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// FactsOf returns what a Pool knows of an origin.
-func (p *Pool) FactsOf(origin string) Facts { return p.facts.Get(origin) }
+// InfoOf returns what a Pool knows of an origin.
+func (p *Pool) InfoOf(origin string) OriginInfo { return p.store.Get(origin) }
 
 // TrustWindows lets net/http see the WINDOW_UPDATE frames that make it take the
 // lock of its connection twice.
@@ -16,11 +16,11 @@ func (p *Pool) TrustWindows() { p.dialer.trustWindows = true }
 
 // AbandonTime is what it takes, at most, to find out that net/http does not
 // return.
-const AbandonTime time.Duration = doubtAfter + lockTime
+const AbandonTime time.Duration = returnCheckAfter + lockTimeout
 
 // SetLookup replaces the resolver of a Pool that has not been used yet.
 func (p *Pool) SetLookup(f func(ctx context.Context, network, host string) ([]netip.Addr, error)) {
-	p.dialer.names.lookup = f
+	p.dialer.resolver.lookup = f
 }
 
 // Peek returns the session that Get would return, and leaves it in the store.

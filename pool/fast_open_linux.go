@@ -19,14 +19,14 @@ func fastOpen(_, _ string, rc syscall.RawConn) error {
 	})
 }
 
-// synWaits reports whether the SYN of a connection waits for data to carry.
-func synWaits(nc net.Conn) bool {
+// synPending reports whether the SYN of a connection waits for data to carry.
+func synPending(nc net.Conn) bool {
 	info := tcpInfo(nc)
 	return info != nil && info.State != unix.BPF_TCP_ESTABLISHED
 }
 
-// synDataTaken reports whether the peer took the data that came with the SYN.
-func synDataTaken(nc net.Conn) bool {
+// synDataAccepted reports whether the peer took the data that came with the SYN.
+func synDataAccepted(nc net.Conn) bool {
 	const synData = 0x20 // TCPI_OPT_SYN_DATA
 	info := tcpInfo(nc)
 	return info != nil && info.Options&synData != 0

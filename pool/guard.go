@@ -53,8 +53,8 @@ func (e *AddressError) Error() string {
 	return fmt.Sprintf("%s is at %s, which is not a public address", e.Host, e.Addr)
 }
 
-// permit leaves out what the guard refuses. The error says why nothing is left.
-func (k originKey) permit(addrs []netip.Addr) ([]netip.Addr, error) {
+// publicOnly leaves out what the guard refuses. The error says why nothing is left.
+func (k originKey) publicOnly(addrs []netip.Addr) ([]netip.Addr, error) {
 	if !k.guarded || len(addrs) == 0 {
 		return addrs, nil
 	}
@@ -71,8 +71,8 @@ func (k originKey) permit(addrs []netip.Addr) ([]netip.Addr, error) {
 	return ok, nil
 }
 
-// literal refuses a host that is itself an address which the guard refuses.
-func (k originKey) literal() error {
+// checkLiteral refuses a host that is itself an address which the guard refuses.
+func (k originKey) checkLiteral() error {
 	if !k.guarded {
 		return nil
 	}

@@ -23,48 +23,48 @@ import (
 // so, the others wait. If the server doesn't take the data, the connection
 // goes on without, and the requests go out again.
 type h3Conn struct {
-	net   *quicNet
-	key   originKey
-	route *h3Route
-	full  bool       // with a full handshake
-	offer *quicOffer // nil: no sessions are kept
-	other netip.Addr // of the host, to be tried if this one is silent; may be none
-	quic  *quic.Conn
-	http  atomic.Pointer[http3.ClientConn]
-	limit atomic.Int64 // requests at once that the peer allows
-	begun time.Time
-	hooks h3Hooks
-	early bool
+	dialer *quicDialer
+	key    originKey
+	route  *h3Route
+	full   bool       // with a full handshake
+	offer  *quicOffer // nil: no sessions are kept
+	other  netip.Addr // of the host, to be tried if this one is silent; may be none
+	quic   *quic.Conn
+	http   atomic.Pointer[http3.ClientConn]
+	limit  atomic.Int64 // requests at once that the peer allows
+	begun  time.Time
+	hooks  h3Hooks
+	early  bool
 
-	// settled is closed when it is known what came of the handshake, which is
+	// handshakeEnded is closed when it is known what came of the handshake, which is
 	// when the fields after it are written.
-	settled  chan struct{}
-	setup    setup
-	outcome  error
-	accepted bool // early data
+	handshakeEnded chan struct{}
+	setup          setup
+	handshakeErr   error
+	accepted       bool // early data
 
-	mu       sync.Mutex
-	attempts int          // requests sent as early data; guarded by mu
-	tooLate  bool         // no more of them; guarded by mu
-	opening  atomic.Int64 // those on their way out
-	won      atomic.Bool  // the dial has a connection
+	mu          sync.Mutex
+	attempts    int          // requests sent as early data; guarded by mu
+	earlyClosed bool         // no more of them; guarded by mu
+	opening     atomic.Int64 // those on their way out
+	dialWon     atomic.Bool  // the dial has a connection
 
 	done     atomic.Bool  // the handshake is
 	answered atomic.Bool  // it gave a response
 	leaving  atomic.Bool  // it is about to be closed
-	away     atomic.Bool  // the server sent GOAWAY
-	futile   atomic.Bool  // it was closed because it was of no use, see h3Wait.look
+	goAway   atomic.Bool  // the server sent GOAWAY
+	futile   atomic.Bool  // it was closed because it was of no use, see h3Watchdog.look
 	active   atomic.Int64 // requests without a response
 	unopened atomic.Int64 // of these, those without a stream
 	onChange atomic.Pointer[func(gone bool)]
 
-	writing atomic.Pointer[h3Frames] // of the request whose header is being written
-	streams sync.Map                 // of *h3Frames by quic.StreamID
+	writing atomic.Pointer[dataFrames] // of the request whose header is being written
+	streams sync.Map                   // of *dataFrames by quic.StreamID
 }
 
 const (
-	codeNoError  = quic.ApplicationErrorCode(http3.ErrCodeNoError)
-	codeInternal = quic.ApplicationErrorCode(http3.ErrCodeInternalError)
+	h3NoError       = quic.ApplicationErrorCode(http3.ErrCodeNoError)
+	h3InternalError = quic.ApplicationErrorCode(http3.ErrCodeInternalError)
 )
 
 // Requests at once that a connection is given: a few while nobody knows
@@ -76,15 +76,15 @@ func (h *h3Conn) Available() int {
 	case h.Err() != nil:
 		return 0
 	case !h.done.Load():
-		return min(h.allowed(), maxEarly)
-	case !h.route.only:
-		return min(h.allowed(), depthForH3)
+		return min(h.streamLimit(), maxEarly)
+	case !h.route.onlyH3:
+		return min(h.streamLimit(), depthForH3)
 	}
-	return h.allowed()
+	return h.streamLimit()
 }
 
 func (h *h3Conn) Err() error {
-	if h.away.Load() {
+	if h.goAway.Load() {
 		return errGoneAway
 	}
 	if ctx := h.quic.Context(); ctx.Err() != nil {
@@ -95,7 +95,7 @@ func (h *h3Conn) Err() error {
 
 func (h *h3Conn) Close() error {
 	h.awaitTicket(context.Background())
-	return h.quic.CloseWithError(codeNoError, "")
+	return h.quic.CloseWithError(h3NoError, "")
 }
 
 func (h *h3Conn) OnChange(f func(gone bool)) {
@@ -115,55 +115,55 @@ func (h *h3Conn) changed(gone bool) {
 // ended is called when the connection has ended.
 func (h *h3Conn) ended() { h.changed(true) }
 
-func (h *h3Conn) proven() bool { return h.done.Load() }
+func (h *h3Conn) handshakeDone() bool { return h.done.Load() }
 
-func (h *h3Conn) allowed() int { return int(min(max(h.limit.Load(), 1), 1<<20)) }
+func (h *h3Conn) streamLimit() int { return int(min(max(h.limit.Load(), 1), 1<<20)) }
 
 func (h *h3Conn) bytes() (in, out int64) {
 	s := h.quic.ConnectionStats()
 	return int64(s.BytesReceived), int64(s.BytesSent)
 }
 
-func (h *h3Conn) join(hooks h3Hooks) {
+func (h *h3Conn) setHooks(hooks h3Hooks) {
 	h.hooks = hooks
 	if h.early {
-		h.net.work.Go(h.prove)
+		h.dialer.work.Go(h.awaitHandshake)
 	}
 }
 
-// prove waits for the end of the handshake of an early connection.
-func (h *h3Conn) prove() {
-	p := h3Proof{}
+// awaitHandshake waits for the end of the handshake of an early connection.
+func (h *h3Conn) awaitHandshake() {
+	p := handshakeResult{}
 	select {
 	case <-h.quic.HandshakeComplete():
 		h.mu.Lock()
-		h.tooLate = true
+		h.earlyClosed = true
 		attempts := h.attempts
 		h.mu.Unlock()
 		if h.accepted = h.quic.ConnectionState().Used0RTT; !h.accepted {
-			p.err = h.goOn(attempts)
+			p.err = h.continueWithoutEarly(attempts)
 		}
 		h.finishSetup()
-		p.setup, p.sent, p.accepted = h.setup, attempts > 0, h.accepted
+		p.setup, p.earlySent, p.earlyAccepted = h.setup, attempts > 0, h.accepted
 	case <-h.quic.Context().Done():
 		p.err = context.Cause(h.quic.Context())
 	}
 	if p.err != nil {
-		h.outcome = h.lost(p.err)
+		h.handshakeErr = h.lost(p.err)
 	} else {
 		h.done.Store(true)
 	}
-	h.hooks.proved(p)
-	close(h.settled)
+	h.hooks.handshakeEnded(p)
+	close(h.handshakeEnded)
 	h.changed(false)
 }
 
-// goOn makes the connection usable after its early data was rejected.
+// continueWithoutEarly makes the connection usable after its early data was rejected.
 //
 // The streams of the lost requests are numbered anew, but quic-go, when those
 // requests are cleaned away, still resets streams by the old numbers. So these
 // are taken up by streams that nobody uses.
-func (h *h3Conn) goOn(attempts int) error {
+func (h *h3Conn) continueWithoutEarly(attempts int) error {
 	if _, err := h.quic.NextConnection(h.quic.Context()); err != nil {
 		return err
 	}
@@ -172,18 +172,18 @@ func (h *h3Conn) goOn(attempts int) error {
 			break // not so many are allowed, then
 		}
 	}
-	h.http.Store(h.net.http.NewClientConn(h.quic))
+	h.http.Store(h.dialer.http.NewClientConn(h.quic))
 	return nil
 }
 
 // takeEarly reports whether another request may go out as early data.
 func (h *h3Conn) takeEarly(req *http.Request) bool {
-	if h.isSettled() || !h.hooks.mayBeEarly(req) {
+	if h.isHandshakeEnded() || !h.hooks.allowEarly(req) {
 		return false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.tooLate || int64(h.attempts) >= h.limit.Load() {
+	if h.earlyClosed || int64(h.attempts) >= h.limit.Load() {
 		return false
 	}
 	h.attempts++
@@ -201,14 +201,14 @@ func (h *h3Conn) lost(cause error) error {
 	case closed && !app.Remote: // we did
 	case err.Timeout() && h.other.IsValid():
 		// Another address was not tried, as this connection was of use at once.
-		h.net.dialer.names.prefer(h.route.host, h.route.port, h.other)
+		h.dialer.dialer.resolver.prefer(h.route.host, h.route.port, h.other)
 	case err.Timeout():
-		if h.route.only {
+		if h.route.onlyH3 {
 			again.reason = noRetry
 		}
 	default:
 		// The session may be the reason.
-		if s := h.net.dialer.tls.of(h.key).quicSessions(); s != nil {
+		if s := h.dialer.dialer.tls.forOrigin(h.key).quicSessions(); s != nil {
 			s.Put("", nil)
 		}
 	}
@@ -221,26 +221,26 @@ func (h *h3Conn) finishSetup() {
 	h.setup.version, h.setup.resumed = state.Version, state.DidResume
 }
 
-// isSettled reports whether the handshake's outcome is known.
-func (h *h3Conn) isSettled() bool {
+// isHandshakeEnded reports whether the handshake's outcome is known.
+func (h *h3Conn) isHandshakeEnded() bool {
 	select {
-	case <-h.settled:
+	case <-h.handshakeEnded:
 		return true
 	default:
 		return false
 	}
 }
 
-// settle waits for the outcome of the handshake.
-func (h *h3Conn) settle(ctx context.Context) error {
+// waitHandshake waits for the outcome of the handshake.
+func (h *h3Conn) waitHandshake(ctx context.Context) error {
 	select {
-	case <-h.settled:
-		return h.outcome
+	case <-h.handshakeEnded:
+		return h.handshakeErr
 	default:
 	}
 	select {
-	case <-h.settled:
-		return h.outcome
+	case <-h.handshakeEnded:
+		return h.handshakeErr
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -248,14 +248,14 @@ func (h *h3Conn) settle(ctx context.Context) error {
 
 func (h *h3Conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !h.takeEarly(req) {
-		if err := h.settle(req.Context()); err != nil {
+		if err := h.waitHandshake(req.Context()); err != nil {
 			return nil, err
 		}
 		resp, w, err := h.send(req, false)
 		return h.finish(req, resp, err, &h3Body{frames: w.frames})
 	}
 	resp, w, err := h.send(req, true)
-	if outcome := h.settle(req.Context()); outcome != nil {
+	if outcome := h.waitHandshake(req.Context()); outcome != nil {
 		if resp != nil {
 			resp.Body.Close()
 		}
@@ -270,7 +270,7 @@ func (h *h3Conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	default:
 		return h.finish(req, resp, err, b)
 	}
-	h.hooks.again(RetryEarlyData)
+	h.hooks.retried(RetryEarlyData)
 	resp, w, err = h.send(req, false)
 	return h.finish(req, resp, err, &h3Body{again: 1, frames: w.frames})
 }
@@ -283,25 +283,25 @@ func (h *h3Conn) finish(req *http.Request, resp *http.Response, err error, b *h3
 			err = h.classify(err)
 		}
 		return nil, err
-	case resp.StatusCode == http.StatusMisdirectedRequest && !h.route.only:
+	case resp.StatusCode == http.StatusMisdirectedRequest && !h.route.onlyH3:
 		resp.Body.Close()
 		h.hooks.misdirected()
 		return nil, &h3Error{reason: RetryRefused, err: errMisdirected}
 	}
 	h.answered.Store(true)
 	resp.Request = req
-	b.ReadCloser, b.ctx, b.broke = resp.Body, req.Context(), h.hooks.broke
+	b.ReadCloser, b.ctx, b.bodyFailed = resp.Body, req.Context(), h.hooks.bodyFailed
 	resp.Body = b
 	return resp, nil
 }
 
 // send puts req on a stream of its own.
-func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, w *h3Wait, err error) {
-	w = &h3Wait{conn: h, attempt: early, idle: h.active.Add(1) == 1 && !early && !h.net.cfg.single(), frames: &h3Frames{conn: h}}
+func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, w *h3Watchdog, err error) {
+	w = &h3Watchdog{conn: h, earlyAttempt: early, idle: h.active.Add(1) == 1 && !early && !h.dialer.cfg.noReuse(), frames: &dataFrames{conn: h}}
 	h.unopened.Add(1)
-	defer w.over()
+	defer w.stop()
 	r := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
-		WroteHeaders:     w.opened,
+		WroteHeaders:     w.streamOpened,
 		WroteHeaderField: func(string, []string) { h.writing.Store(w.frames) },
 	}))
 	if r.Body == http.NoBody {
@@ -328,12 +328,12 @@ type h3Body struct {
 	early bool // it went out as early data
 	again int  // it went out again on the same connection
 
-	ctx    context.Context
-	broke  func(err error) // called when it is cut off
-	frames *h3Frames
-	read   atomic.Int64
-	ended  atomic.Bool
-	closed atomic.Bool
+	ctx        context.Context
+	bodyFailed func(err error) // called when it is cut off
+	frames     *dataFrames
+	read       atomic.Int64
+	ended      atomic.Bool
+	closed     atomic.Bool
 }
 
 func (b *h3Body) Read(p []byte) (int, error) {
@@ -349,14 +349,14 @@ func (b *h3Body) Read(p []byte) (int, error) {
 	b.frames.forget()
 	if err != io.EOF && !b.closed.Load() &&
 		(b.ctx.Err() == nil || errors.Is(context.Cause(b.ctx), context.DeadlineExceeded)) {
-		b.broke(err)
+		b.bodyFailed(err)
 	}
 	return n, err
 }
 
 func (b *h3Body) Close() error {
 	if !b.closed.Swap(true) && !b.ended.Load() && b.read.Load() > longBody {
-		b.broke(errH3Long)
+		b.bodyFailed(errH3Long)
 	}
 	b.frames.forget()
 	return b.ReadCloser.Close()
@@ -378,7 +378,7 @@ func (h *h3Conn) classify(err error) error {
 	var from *http3.Error
 	switch {
 	case strings.Contains(text, "connection in graceful shutdown"):
-		h.away.Store(true)
+		h.goAway.Store(true)
 		e.reason, e.unsent = RetryGoAway, true
 	case errors.As(err, &from) && from.Remote && from.ErrorCode == http3.ErrCodeRequestRejected:
 		e.reason = RetryRefused

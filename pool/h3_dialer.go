@@ -16,15 +16,15 @@ import (
 	"github.com/rdapq/rdapq/internal/publicaddr"
 )
 
-// quicNet makes the QUIC connections of a Pool.
-type quicNet struct {
-	cfg    Config
-	dialer *dialer
-	number func() int64     // the next connection's
-	http   *http3.Transport // only makes connections of HTTP/3 out of those of QUIC
-	quic   *quic.Config
-	brisk  *quic.Config   // for early connections to hosts with other addresses to try
-	work   sync.WaitGroup // goroutines that look after a connection
+// quicDialer makes the QUIC connections of a Pool.
+type quicDialer struct {
+	cfg          Config
+	dialer       *dialer
+	number       func() int64     // the next connection's
+	http         *http3.Transport // only makes connections of HTTP/3 out of those of QUIC
+	quic         *quic.Config
+	shortTimeout *quic.Config   // for early connections to hosts with other addresses to try
+	work         sync.WaitGroup // goroutines that look after a connection
 
 	mu      sync.Mutex
 	sockets map[bool]*quic.Transport // by whether they are for IPv4
@@ -47,8 +47,8 @@ const (
 	connWindow   = 64 * streamWindow
 )
 
-func newH3Net(c Config, d *dialer, number func() int64) (h3Net, error) {
-	n := &quicNet{
+func newH3Dialer(c Config, d *dialer, number func() int64) (h3Dialer, error) {
+	n := &quicDialer{
 		cfg: c, dialer: d, number: number,
 		http:    &http3.Transport{DisableCompression: true, MaxResponseHeaderBytes: maxHeader}, // the Pool knows better when to ask for it
 		sockets: make(map[bool]*quic.Transport),
@@ -63,20 +63,20 @@ func newH3Net(c Config, d *dialer, number func() int64) (h3Net, error) {
 			// Bounds of what is buffered for readers that are slower than the server.
 			InitialStreamReceiveWindow: streamWindow, MaxStreamReceiveWindow: streamWindow,
 			InitialConnectionReceiveWindow: connWindow, MaxConnectionReceiveWindow: connWindow,
-			Tracer: traceParameters,
+			Tracer: traceConn,
 		},
 	}
 	if !c.NoReuse {
 		n.quic.TokenStore = quic.NewLRUTokenStore(tokenServers, tokensEach)
 	}
-	n.brisk = n.quic.Clone()
-	n.brisk.HandshakeIdleTimeout /= 5
+	n.shortTimeout = n.quic.Clone()
+	n.shortTimeout.HandshakeIdleTimeout /= 5
 	return n, nil
 }
 
 // connect makes one connection, or one that has early data to offer and goes
 // on with its handshake.
-func (n *quicNet) connect(ctx context.Context, key originKey, d *dial) (*conn, error) {
+func (n *quicDialer) connect(ctx context.Context, key originKey, d *dial) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.ConnectTimeout)
 	defer cancel()
 	fail := func(step Step, err error) (*conn, error) {
@@ -86,36 +86,36 @@ func (n *quicNet) connect(ctx context.Context, key originKey, d *dial) (*conn, e
 		return nil, &Error{Step: step, Origin: key.String(), Err: err}
 	}
 	route := d.h3
-	d.at(StepResolve)
-	addrs, dns, err := n.dialer.names.addresses(ctx, route.host, route.port)
+	d.setStep(StepResolve)
+	addrs, dns, err := n.dialer.resolver.addresses(ctx, route.host, route.port)
 	if err != nil {
 		return fail(StepResolve, err)
 	}
-	if _, given := n.dialer.names.given(route.host, route.port); !given {
-		if addrs, err = key.permit(addrs); err != nil {
+	if _, given := n.dialer.resolver.fixedAddrs(route.host, route.port); !given {
+		if addrs, err = key.publicOnly(addrs); err != nil {
 			return fail(StepConnect, err)
 		}
 	}
-	if !route.private {
+	if !route.allowPrivate {
 		all := addrs
 		if addrs = slices.DeleteFunc(slices.Clone(all), func(a netip.Addr) bool { return !publicaddr.Is(a) }); len(addrs) == 0 {
 			return fail(StepConnect, &AddressError{Host: route.host, Addr: all[0]})
 		}
 	}
-	if route.elsewhere {
+	if route.otherHost {
 		addrs = addrs[:1] // one attempt
 	}
 	n.awaitTickets(ctx, key)
-	d.at(StepHandshake)
+	d.setStep(StepHandshake)
 	if d.sent != nil {
 		d.sent()
 	}
-	h := &h3Conn{net: n, key: key, route: route, full: d.full, begun: time.Now(), settled: make(chan struct{})}
+	h := &h3Conn{dialer: n, key: key, route: route, full: d.fullHandshake, begun: time.Now(), handshakeEnded: make(chan struct{})}
 	if len(addrs) > 1 {
 		h.other = addrs[1]
 	}
 	h.limit.Store(int64(defaultStreams))
-	if h.quic, err = n.race(context.WithValue(ctx, tracedKey{}, h), h, route, addrs); err != nil {
+	if h.quic, err = n.dialAddresses(context.WithValue(ctx, qlogKey{}, h), h, route, addrs); err != nil {
 		return fail(StepHandshake, err)
 	}
 	h.setup = setup{dns: dns, alpn: protoHTTP3, raw: new(countingConn), remote: h.quic.RemoteAddr().String()}
@@ -123,22 +123,22 @@ func (n *quicNet) connect(ctx context.Context, key originKey, d *dial) (*conn, e
 	case <-h.quic.HandshakeComplete():
 		h.finishSetup()
 		h.done.Store(true)
-		close(h.settled)
+		close(h.handshakeEnded)
 	default:
 		h.early = true
 	}
-	if !n.keep(h) {
+	if !n.track(h) {
 		h.Close()
 		return fail(StepHandshake, ErrClosed)
 	}
 	if ap, err := netip.ParseAddrPort(h.setup.remote); err == nil && len(addrs) > 1 && !h.early {
-		n.dialer.names.prefer(route.host, route.port, ap.Addr())
+		n.dialer.resolver.prefer(route.host, route.port, ap.Addr())
 	}
 	return newConn(n.number(), h, h.setup, protoHTTP3), nil
 }
 
-// race tries addresses in turn, each a while after the one before.
-func (n *quicNet) race(ctx context.Context, h *h3Conn, route *h3Route, addrs []netip.Addr) (*quic.Conn, error) {
+// dialAddresses tries addresses in turn, each a while after the one before.
+func (n *quicDialer) dialAddresses(ctx context.Context, h *h3Conn, route *h3Route, addrs []netip.Addr) (*quic.Conn, error) {
 	port, err := net.LookupPort("udp", route.port)
 	if err != nil {
 		return nil, err
@@ -181,13 +181,13 @@ func (n *quicNet) race(ctx context.Context, h *h3Conn, route *h3Route, addrs []n
 				start()
 				continue
 			}
-			h.won.Store(true)
+			h.dialWon.Store(true)
 			h.offer = r.offer
 			cancel()
 			go func() {
 				for range pending {
 					if late := <-results; late.conn != nil {
-						late.conn.CloseWithError(codeNoError, "")
+						late.conn.CloseWithError(h3NoError, "")
 					}
 				}
 			}()
@@ -202,26 +202,26 @@ func (n *quicNet) race(ctx context.Context, h *h3Conn, route *h3Route, addrs []n
 	return nil, failed
 }
 
-func (n *quicNet) dial(ctx context.Context, h *h3Conn, to netip.AddrPort) (*quic.Conn, *quicOffer, error) {
+func (n *quicDialer) dial(ctx context.Context, h *h3Conn, to netip.AddrPort) (*quic.Conn, *quicOffer, error) {
 	t, err := n.socket(to.Addr().Is4())
 	if err != nil {
 		return nil, nil, err
 	}
-	config, offer := offerSessions(n.dialer.tls.of(h.key).quic(), h.full)
+	config, offer := offerSessions(n.dialer.tls.forOrigin(h.key).quic(), h.full)
 	quicConfig := n.quic
 	if h.full || !h.route.early || offer == nil || len(config.Certificates) > 0 || config.GetClientCertificate != nil {
 		c, err := t.Dial(ctx, net.UDPAddrFromAddrPort(to), config, quicConfig)
 		return c, offer, err
 	}
 	if h.other.IsValid() {
-		quicConfig = n.brisk
+		quicConfig = n.shortTimeout
 	}
 	c, err := t.DialEarly(ctx, net.UDPAddrFromAddrPort(to), config, quicConfig)
 	return c, offer, err
 }
 
 // socket returns the socket of an address family, which it opens on first use.
-func (n *quicNet) socket(v4 bool) (*quic.Transport, error) {
+func (n *quicDialer) socket(v4 bool) (*quic.Transport, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.closed {
@@ -246,8 +246,8 @@ func (n *quicNet) socket(v4 bool) (*quic.Transport, error) {
 	return t, nil
 }
 
-// keep looks after h until it ends, unless the Pool is closed.
-func (n *quicNet) keep(h *h3Conn) bool {
+// track looks after h until it ends, unless the Pool is closed.
+func (n *quicDialer) track(h *h3Conn) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.closed {
@@ -265,7 +265,7 @@ func (n *quicNet) keep(h *h3Conn) bool {
 	return true
 }
 
-func (n *quicNet) close() {
+func (n *quicDialer) close() {
 	n.mu.Lock()
 	n.closed = true
 	var closing sync.WaitGroup

@@ -13,47 +13,47 @@ import (
 // A h3Race is between HTTP/3 and TCP. It ends when one of them can be relied
 // on. Its fields are guarded by the origin's mutex.
 type h3Race struct {
-	dial  *dial       // over QUIC; nil once it has returned
-	conn  *conn       // what it returned, if its handshake is not done
-	tcp   *dial       // beside it; nil: not begun, or failed
-	timer *time.Timer // the head start
-	due   bool        // the head start is over and TCP was not dialed yet
-	over  bool
+	dial   *dial       // over QUIC; nil once it has returned
+	conn   *conn       // what it returned, if its handshake is not done
+	tcp    *dial       // beside it; nil: not begun, or failed
+	timer  *time.Timer // the head start
+	tcpDue bool        // the head start is over and TCP was not dialed yet
+	over   bool
 
-	refused bool // TCP failed, and HTTP/3 has a last moment
+	tcpFailed bool // TCP failed, and HTTP/3 has a last moment
 }
 
-// lastMoment is how long HTTP/3 is waited for after TCP has failed beside it.
-const lastMoment = time.Second
+// tcpFailedGrace is how long HTTP/3 is waited for after TCP has failed beside it.
+const tcpFailedGrace = time.Second
 
-// waitsForH3Locked reports whether the queue is left to a dial over QUIC that
+// waitForH3Locked reports whether the queue is left to a dial over QUIC that
 // has its head start.
-func (o *origin) waitsForH3Locked() bool {
-	r := o.race
+func (o *origin) waitForH3Locked() bool {
+	r := o.h3Race
 	if r == nil || r.dial == nil {
 		return false
 	}
 	if o.depthLocked() > depthForH3 {
 		// More than HTTP/3 is good for. It has not failed, only lost its point.
 		d := r.dial
-		o.endRaceLocked(false)
+		o.endH3RaceLocked(false)
 		o.forgetDialLocked(d)
 		return false
 	}
-	if r.due || o.doubtsH3Locked() && !r.refused {
-		o.dialBesideLocked(r)
+	if r.tcpDue || o.doubtsH3Locked() && !r.tcpFailed {
+		o.dialTCPLocked(r)
 	}
 	return true
 }
 
-// startRaceLocked dials over QUIC if that is the first thing to try.
-func (o *origin) startRaceLocked() bool {
+// startH3RaceLocked dials over QUIC if that is the first thing to try.
+func (o *origin) startH3RaceLocked() bool {
 	route := o.offeredRouteLocked()
 	if route == nil {
 		return false
 	}
 	r := &h3Race{}
-	o.race = r
+	o.h3Race = r
 	r.dial = o.startDialLocked(route, func() { o.startHeadStart(r) })
 	return true
 }
@@ -75,15 +75,15 @@ func (o *origin) startHeadStart(r *h3Race) {
 		if r.over || o.closed {
 			return
 		}
-		r.due = true
+		r.tcpDue = true
 		if len(o.queue) > 0 || r.conn != nil && r.conn.inflight > 0 {
-			o.dialBesideLocked(r)
+			o.dialTCPLocked(r)
 		}
 	})
 }
 
-func (o *origin) dialBesideLocked(r *h3Race) {
-	r.due = false
+func (o *origin) dialTCPLocked(r *h3Race) {
+	r.tcpDue = false
 	if r.tcp == nil {
 		r.tcp = o.startDialLocked(nil, nil)
 	}
@@ -95,10 +95,10 @@ func (o *origin) forgetDialLocked(d *dial) {
 	o.dials = slices.DeleteFunc(o.dials, func(x *dial) bool { return x == d })
 }
 
-// endRaceLocked ends the race. Where HTTP/3 won, TCP is given up.
-func (o *origin) endRaceLocked(won bool) {
-	r := o.race
-	o.race, r.over = nil, true
+// endH3RaceLocked ends the race. Where HTTP/3 won, TCP is given up.
+func (o *origin) endH3RaceLocked(won bool) {
+	r := o.h3Race
+	o.h3Race, r.over = nil, true
 	if r.timer != nil {
 		r.timer.Stop()
 	}
@@ -110,19 +110,19 @@ func (o *origin) endRaceLocked(won bool) {
 	}
 }
 
-// refusedLocked is for TCP that failed for good beside HTTP/3, which got no response
+// tcpFailedLocked is for TCP that failed for good beside HTTP/3, which got no response
 // in its head start either: where the server is away, that is the error.
-func (o *origin) refusedLocked(r *h3Race, err error) {
-	r.refused = true
+func (o *origin) tcpFailedLocked(r *h3Race, err error) {
+	r.tcpFailed = true
 	o.dialFailed(err)
-	time.AfterFunc(lastMoment, func() {
+	time.AfterFunc(tcpFailedGrace, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if r.over || o.closed {
 			return
 		}
-		o.endRaceLocked(false)
-		o.doubtH3Locked(errH3Lost)
+		o.endH3RaceLocked(false)
+		o.doubtH3Locked(errH3Slower)
 		if r.dial != nil {
 			o.forgetDialLocked(r.dial)
 		}
@@ -138,56 +138,56 @@ func (o *origin) refusedLocked(r *h3Race, err error) {
 
 // blockH3Locked leaves HTTP/3 alone for a while.
 func (o *origin) blockH3Locked(why error) {
-	o.p.facts.Update(o.key.String(), func(f *Facts) { f.blockQUIC(time.Now()) })
-	o.debug("HTTP/3 is left alone for a while", "error", why)
+	o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.blockQUIC(time.Now()) })
+	o.logDebug("HTTP/3 is left alone for a while", "error", why)
 }
 
-// racedLocked is told how a dial ended that may have been part of a race. It
+// h3RaceDialedLocked is told how a dial ended that may have been part of a race. It
 // reports whether nothing else need be done about it.
-func (o *origin) racedLocked(d *dial, c *conn, err error) bool {
-	r := o.race
+func (o *origin) h3RaceDialedLocked(d *dial, c *conn, err error) bool {
+	r := o.h3Race
 	switch {
 	case r == nil, d != r.dial && d != r.tcp:
-		if h, ok := carrierH3(c); ok && !h.proven() && !o.p.onlyH3 {
+		if h, ok := asH3(c); ok && !h.handshakeDone() && !o.p.onlyH3 {
 			go c.cc.Close() // it was given up: nothing stands beside it
 			o.dispatchLocked()
 			return true
 		}
 		return false
 	case d == r.dial && err != nil:
-		o.endRaceLocked(false)
+		o.endH3RaceLocked(false)
 		if errors.Is(err, context.Canceled) || o.closed {
 			return false
 		}
 		// TCP, if it isn't dialed already, is what remains.
-		o.forgetElsewhereLocked(d.h3)
+		o.forgetOtherHostLocked(d.h3)
 		o.doubtH3Locked(err)
 		o.dialFailed(err)
 		o.dispatchLocked()
 		return true
 	case d == r.dial:
 		r.dial = nil
-		if h, ok := carrierH3(c); ok && !h.proven() {
+		if h, ok := asH3(c); ok && !h.handshakeDone() {
 			r.conn = c
 			return false
 		}
-		o.endRaceLocked(true)
+		o.endH3RaceLocked(true)
 	case err != nil:
 		r.tcp = nil // what remains is HTTP/3
 		switch canceled := errors.Is(err, context.Canceled); {
 		case o.closed:
 		case !canceled:
-			o.refusedLocked(r, err)
+			o.tcpFailedLocked(r, err)
 			return true
 		case r.conn != nil && r.conn.inflight > 0:
-			o.dialBesideLocked(r)
+			o.dialTCPLocked(r)
 		}
 	default:
 		// Several round trips and a head start were not enough for HTTP/3.
-		o.endRaceLocked(false)
-		o.doubtH3Locked(errH3Lost)
+		o.endH3RaceLocked(false)
+		o.doubtH3Locked(errH3Slower)
 		if r.dial != nil {
-			o.forgetElsewhereLocked(r.dial.h3)
+			o.forgetOtherHostLocked(r.dial.h3)
 			o.forgetDialLocked(r.dial)
 		}
 		if r.conn != nil {
@@ -197,42 +197,42 @@ func (o *origin) racedLocked(d *dial, c *conn, err error) bool {
 	return false
 }
 
-func carrierH3(c *conn) (h3Carrier, bool) {
+func asH3(c *conn) (h3ClientConn, bool) {
 	if c == nil {
 		return nil, false
 	}
-	h, ok := c.cc.(h3Carrier)
+	h, ok := c.cc.(h3ClientConn)
 	return h, ok
 }
 
-// doubtLife bounds a doubt that TCP does not resolve because it brings nothing.
-const doubtLife = 5 * time.Second
+// doubtLifetime bounds a doubt that TCP does not resolve because it brings nothing.
+const doubtLifetime = 5 * time.Second
 
-// faultyH3 is how many failed responses in a row put HTTP/3 in doubt that gave
+// maxH3Failures is how many failed responses in a row put HTTP/3 in doubt that gave
 // useful ones before.
-const faultyH3 = 3
+const maxH3Failures = 3
 
 // An h3Health is what an origin knows about its HTTP/3. It is guarded by the
 // origin's mutex.
 type h3Health struct {
-	doubt    error     // why HTTP/3 is in doubt; nil: it is not
-	since    time.Time // when the doubt arose
-	compared bool      // TCP gave no better responses
-	failures int       // failed responses since the last useful one
-	early    bool      // early data failed, and nothing worked without it yet
-	sure     bool      // the handshake beside it did not fail
+	doubt         error     // why HTTP/3 is in doubt; nil: it is not
+	doubtedAt     time.Time // when the doubt arose
+	tcpNoBetter   bool      // TCP gave no better responses
+	failures      int       // failed responses since the last useful one
+	early         bool      // early data failed, and nothing worked without it yet
+	serverAtFault bool      // the handshake beside it did not fail
 }
 
 // doubtsH3Locked reports whether requests are to go over TCP.
 func (o *origin) doubtsH3Locked() bool {
-	if o.h3.doubt != nil && time.Since(o.h3.since) > doubtLife {
+	if o.h3.doubt != nil && time.Since(o.h3.doubtedAt) > doubtLifetime {
 		o.h3.doubt = nil
 	}
 	return o.h3.doubt != nil
 }
 
-// shunsLocked reports whether c takes no request for now.
-func (o *origin) shunsLocked(c *conn) bool {
+// suspendedLocked reports whether c takes no request for now.
+func (o *origin) suspendedLocked(c *conn) bool {
 	return c.protocol == protoHTTP3 && o.doubtsH3Locked()
 }
 
@@ -242,26 +242,26 @@ func (o *origin) doubtH3Locked(why error) {
 		return
 	}
 	if o.h3.doubt == nil {
-		o.debug("HTTP/3 is in doubt", "error", why)
+		o.logDebug("HTTP/3 is in doubt", "error", why)
 	}
-	o.h3.doubt, o.h3.since = why, time.Now()
+	o.h3.doubt, o.h3.doubtedAt = why, time.Now()
 }
 
 // breakH3Locked is for HTTP/3 that failed where TCP works.
 func (o *origin) breakH3Locked() {
 	why := o.h3.doubt
 	o.h3 = h3Health{}
-	if f := o.p.facts.Get(o.key.String()); !time.Now().Before(f.QUICBlocked) {
+	if f := o.p.store.Get(o.key.String()); !time.Now().Before(f.QUICBlocked) {
 		o.blockH3Locked(why) // once, however many requests were on it
 	}
 	for i := len(o.conns) - 1; i >= 0; i-- {
 		c := o.conns[i]
 		switch {
 		case c.protocol != protoHTTP3:
-		case !c.proved || c.inflight == 0:
+		case !c.confirmed || c.inflight == 0:
 			o.remove(c, ClosedError) // its requests are sent again
 		default:
-			c.draining, c.by = true, ClosedError
+			c.draining, c.closedBy = true, ClosedError
 		}
 	}
 }
@@ -269,45 +269,45 @@ func (o *origin) breakH3Locked() {
 // h3WorksLocked is for a useful response over HTTP/3 that was complete, as far as
 // that is known.
 func (o *origin) h3WorksLocked(c *conn) {
-	c.proved = true
+	c.confirmed = true
 	o.h3.failures = 0
 	if o.h3.doubt != nil {
 		o.h3.doubt = nil
 		o.dispatchLocked()
 	}
-	f := o.p.facts.Get(o.key.String())
+	f := o.p.store.Get(o.key.String())
 	if f.QUICFailures > 0 && !time.Now().Before(f.QUICBlocked) {
-		o.p.facts.Update(o.key.String(), (*Facts).unblockQUIC)
+		o.p.store.Update(o.key.String(), (*OriginInfo).unblockQUIC)
 	}
 }
 
-// judgeH3Locked takes note of a response.
-func (o *origin) judgeH3Locked(c *conn, resp *http.Response, early bool) {
-	if !o.p.speaksH3() || !o.key.h3Reaches() {
+// recordH3Locked takes note of a response.
+func (o *origin) recordH3Locked(c *conn, resp *http.Response, early bool) {
+	if !o.p.speaksH3() || !o.key.supportsH3() {
 		return
 	}
-	ok := worksFor(resp)
-	o.judgeEarlyLocked(c, ok, early)
+	ok := usefulResponse(resp)
+	o.recordEarlyLocked(c, ok, early)
 	switch {
 	case !o.maySpeakH3():
 	case c.protocol == protoHTTP3:
 		if ok {
 			o.h3.failures = 0
-		} else if o.h3.failures++; o.h3.failures >= faultyH3 && !o.h3.compared {
+		} else if o.h3.failures++; o.h3.failures >= maxH3Failures && !o.h3.tcpNoBetter {
 			o.doubtH3Locked(errH3Status)
 		}
 	case !o.doubtsH3Locked():
 	case ok:
 		o.breakH3Locked()
 	default:
-		o.h3.doubt, o.h3.compared = nil, true
+		o.h3.doubt, o.h3.tcpNoBetter = nil, true
 	}
 }
 
-// worksFor reports whether a response comes from a server that does its work:
+// usefulResponse reports whether a response comes from a server that does its work:
 // it is not 421, 429 or 5xx, nor a refusal of another kind than the JSON that
 // programs are given, which proxies and firewalls send.
-func worksFor(resp *http.Response) bool {
+func usefulResponse(resp *http.Response) bool {
 	switch s := resp.StatusCode; {
 	case s == http.StatusMisdirectedRequest, s == http.StatusTooManyRequests, s >= 500:
 		return false
@@ -328,8 +328,8 @@ func (o *origin) failedH3Locked(c *conn, ctx context.Context, f *failure, err er
 	if ctx.Err() != nil && !late || errors.Is(err, ErrClosed) || o.closed {
 		return
 	}
-	if h, ok := c.cc.(*h3Conn); ok && h.early && !c.proved {
-		o.failedEarlyLocked(h.proven())
+	if h, ok := c.cc.(*h3Conn); ok && h.early && !c.confirmed {
+		o.failedEarlyLocked(h.handshakeDone())
 	}
 	if !o.maySpeakH3() {
 		if late && c.served == 0 {
@@ -338,41 +338,41 @@ func (o *origin) failedH3Locked(c *conn, ctx context.Context, f *failure, err er
 		return
 	}
 	switch {
-	case o.doubtsH3Locked(), !c.proved, late, f.reason == noRetry, f.reason == RetryHTTP3:
-		if !o.doubtsH3Locked() && !o.goneH3Locked(c) {
+	case o.doubtsH3Locked(), !c.confirmed, late, f.reason == noRetry, f.reason == RetryHTTP3:
+		if !o.doubtsH3Locked() && !o.closedAsBrokenLocked(c) {
 			o.doubtH3Locked(err)
 		}
-		f.overTCP = true
+		f.retryOverTCP = true
 	}
 }
 
-// goneH3Locked reports whether c is one that was closed because HTTP/3 is broken.
-func (o *origin) goneH3Locked(c *conn) bool {
-	f := o.p.facts.Get(o.key.String())
+// closedAsBrokenLocked reports whether c is one that was closed because HTTP/3 is broken.
+func (o *origin) closedAsBrokenLocked(c *conn) bool {
+	f := o.p.store.Get(o.key.String())
 	return c.draining && time.Now().Before(f.QUICBlocked)
 }
 
 // failedEarlyLocked notes a failure on a connection with early data, whose
 // handshake is done or not.
 func (o *origin) failedEarlyLocked(done bool) {
-	o.lateOnly.Store(true)
-	o.h3.early, o.h3.sure = true, o.h3.sure || done
+	o.noEarlyData.Store(true)
+	o.h3.early, o.h3.serverAtFault = true, o.h3.serverAtFault || done
 }
 
-// judgeEarlyLocked takes note of a response. Early says that its request went out
+// recordEarlyLocked takes note of a response. Early says that its request went out
 // as early data.
-func (o *origin) judgeEarlyLocked(c *conn, ok, early bool) {
+func (o *origin) recordEarlyLocked(c *conn, ok, early bool) {
 	switch {
 	case !ok:
 	case early:
-		if f := o.p.facts.Get(o.key.String()); f.EarlyFailures > 0 {
-			o.p.facts.Update(o.key.String(), (*Facts).unblockEarly)
+		if f := o.p.store.Get(o.key.String()); f.EarlyFailures > 0 {
+			o.p.store.Update(o.key.String(), (*OriginInfo).unblockEarly)
 		}
 	case o.h3.early:
-		if o.h3.sure || c.protocol == protoHTTP3 {
-			o.p.facts.Update(o.key.String(), func(f *Facts) { f.blockEarly(time.Now()) })
+		if o.h3.serverAtFault || c.protocol == protoHTTP3 {
+			o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.blockEarly(time.Now()) })
 		}
-		o.h3.early, o.h3.sure = false, false
+		o.h3.early, o.h3.serverAtFault = false, false
 	}
 }
 
@@ -382,21 +382,21 @@ func (o *origin) tooEarly() {
 	o.failedEarlyLocked(true)
 }
 
-// brokeH3 is for a body over HTTP/3 that failed.
-func (o *origin) brokeH3(c *conn, err error) {
+// h3BodyFailed is for a body over HTTP/3 that failed.
+func (o *origin) h3BodyFailed(c *conn, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if c.proved {
+	if c.confirmed {
 		o.doubtH3Locked(err)
 	}
 }
 
 var (
-	errH3Slow   = errors.New("HTTP/3 gave no response in time")
-	errH3Status = errors.New("HTTP/3 gave no useful response")
-	errH3Cut    = errors.New("the response over HTTP/3 was cut off")
-	errH3Long   = errors.New("a long response over HTTP/3 was not read to its end")
-	errH3Came   = errors.New("the response came over HTTP/3")
+	errH3Slow      = errors.New("HTTP/3 gave no response in time")
+	errH3Status    = errors.New("HTTP/3 gave no useful response")
+	errH3Truncated = errors.New("the response over HTTP/3 was cut off")
+	errH3Long      = errors.New("a long response over HTTP/3 was not read to its end")
+	errH3First     = errors.New("the response came over HTTP/3")
 )
 
 // onTrial reports whether req on c may be sent over TCP, too.
@@ -406,11 +406,11 @@ func (o *origin) onTrial(c *conn, req *http.Request) bool {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return !c.proved
+	return !c.confirmed
 }
 
 // startTrial sends req on c.
-func (o *origin) startTrial(c *conn, req *http.Request, u use, sent time.Time, newest int64) *h3Trial {
+func (o *origin) startTrial(c *conn, req *http.Request, u connUse, sent time.Time, newest int64) *h3Trial {
 	t := &h3Trial{o: o, c: c, use: u, sent: sent, newest: newest, done: make(chan struct{})}
 	var ctx context.Context
 	ctx, t.cancel = context.WithCancelCause(req.Context())
@@ -419,9 +419,9 @@ func (o *origin) startTrial(c *conn, req *http.Request, u use, sent time.Time, n
 	return t
 }
 
-// A grace is how long a request waits for its response before it is sent over TCP
+// A trialTimeout is how long a request waits for its response before it is sent over TCP
 // as well.
-func (o *origin) grace() time.Duration {
+func (o *origin) trialTimeout() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if d := o.p.cfg.HeadStart; d > 0 {
@@ -433,13 +433,13 @@ func (o *origin) grace() time.Duration {
 // deliverTrial delivers the response over HTTP/3.
 func (o *origin) deliverTrial(t *h3Trial, d delivery) *http.Response {
 	t.mu.Lock()
-	t.left = true
-	if t.free {
+	t.abandoned = true
+	if t.released {
 		o.mu.Lock()
 		t.c.inflight++
 		o.mu.Unlock()
 	}
 	t.mu.Unlock()
-	d.sent, d.came, d.first = t.sent, t.came, t.use.first
+	d.sent, d.came, d.first = t.sent, t.responseAt, t.use.first
 	return o.deliver(t.c, t.req, t.resp, d)
 }

@@ -14,9 +14,9 @@ import (
 )
 
 // facts returns what the runs of m know of s.
-func (m memory) facts(t *testing.T, s *rdaptest.Server) pool.Facts {
+func (m memory) facts(t *testing.T, s *rdaptest.Server) pool.OriginInfo {
 	t.Helper()
-	f, err := pool.OpenFactFile(filepath.Join(m.dir, "hosts.json"))
+	f, err := pool.OpenOriginFile(filepath.Join(m.dir, "hosts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,6 +321,6 @@ func TestNoReuseLeavesAltSvcAlone(t *testing.T) {
 }
 
 // now is what p knows of s.
-func (m memory) now(p *pool.Pool, s *rdaptest.Server) pool.Facts {
-	return p.FactsOf("https://" + s.Addr())
+func (m memory) now(p *pool.Pool, s *rdaptest.Server) pool.OriginInfo {
+	return p.InfoOf("https://" + s.Addr())
 }

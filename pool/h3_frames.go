@@ -16,11 +16,11 @@ import (
 // maxFrames bounds the sum of lengths, which servers may make up.
 const maxFrames = 1 << 60
 
-// h3Frames are the DATA frames of one response.
-type h3Frames struct {
-	conn   *h3Conn
-	stream atomic.Int64 // its number and 1; 0: not known
-	data   atomic.Int64 // bytes of payload that they announced
+// dataFrames are the DATA frames of one response.
+type dataFrames struct {
+	conn           *h3Conn
+	stream         atomic.Int64 // its number and 1; 0: not known
+	announcedBytes atomic.Int64 // bytes of payload that they announced
 }
 
 // wrote is called when a frame goes out.
@@ -40,19 +40,19 @@ func (h *h3Conn) parsed(e h3log.FrameParsed) {
 		return
 	}
 	if f, ok := h.streams.Load(e.StreamID); ok {
-		f := f.(*h3Frames)
+		f := f.(*dataFrames)
 		n := int64(e.Raw.PayloadLength)
-		if n < 0 || n > maxFrames || f.data.Load() > maxFrames {
+		if n < 0 || n > maxFrames || f.announcedBytes.Load() > maxFrames {
 			n = maxFrames
 		}
-		f.data.Add(n)
+		f.announcedBytes.Add(n)
 	}
 }
 
-func (f *h3Frames) announced() int64 { return f.data.Load() }
+func (f *dataFrames) announced() int64 { return f.announcedBytes.Load() }
 
 // forget is for a stream that is over.
-func (f *h3Frames) forget() {
+func (f *dataFrames) forget() {
 	if n := f.stream.Load(); n > 0 {
 		f.conn.streams.CompareAndDelete(quic.StreamID(n-1), f)
 	}

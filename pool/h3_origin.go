@@ -17,51 +17,51 @@ import (
 // after a head start; the one that is there first is used, and if that is TCP,
 // HTTP/3 is left alone for a while.
 
-// h3Net makes connections over QUIC, from one UDP socket for each family.
-type h3Net interface {
+// h3Dialer makes connections over QUIC, from one UDP socket for each family.
+type h3Dialer interface {
 	connect(ctx context.Context, key originKey, d *dial) (*conn, error)
 	close() // when no connect runs; ends the connections and frees the sockets
 }
 
-// An h3Carrier is HTTP/3.
-type h3Carrier interface {
-	carrier
-	// join tells of whom to ask, before the first request.
-	join(h h3Hooks)
-	// proven reports whether the handshake is done. Before that it carries only
+// An h3ClientConn is HTTP/3.
+type h3ClientConn interface {
+	clientConn
+	// setHooks tells of whom to ask, before the first request.
+	setHooks(h h3Hooks)
+	// handshakeDone reports whether the handshake is done. Before that it carries only
 	// what may go out as early data, and nobody knows whether it gets through.
-	proven() bool
-	// allowed is the number of requests at once that the peer allows.
-	allowed() int
+	handshakeDone() bool
+	// streamLimit is the number of requests at once that the peer allows.
+	streamLimit() int
 	bytes() (in, out int64)
 }
 
-// h3Hooks are what an h3Carrier asks of its origin. None may be called under a
+// h3Hooks are what an h3ClientConn asks of its origin. None may be called under a
 // lock of the carrier.
 type h3Hooks struct {
-	proved      func(p h3Proof)              // once, if it was not proven when it joined
-	again       func(why Reason)             // a request goes out again on it
-	tooEarly    func()                       // the server answered 425 (RFC 8470)
-	broke       func(err error)              // a body was cut off
-	misdirected func()                       // the server answered 421 (RFC 9110 section 15.5.20)
-	mayBeEarly  func(req *http.Request) bool // req may go out as early data
+	handshakeEnded func(p handshakeResult)      // once, if it was not proven when it joined
+	retried        func(why Reason)             // a request goes out again on it
+	tooEarly       func()                       // the server answered 425 (RFC 8470)
+	bodyFailed     func(err error)              // a body was cut off
+	misdirected    func()                       // the server answered 421 (RFC 9110 section 15.5.20)
+	allowEarly     func(req *http.Request) bool // req may go out as early data
 }
 
-// h3Proof is how the handshake of a connection ended that had been used before.
-type h3Proof struct {
-	err      error // nil: it is done
-	setup    setup
-	sent     bool // requests went out as early data
-	accepted bool // and the server took them
+// handshakeResult is how the handshake of a connection ended that had been used before.
+type handshakeResult struct {
+	err           error // nil: it is done
+	setup         setup
+	earlySent     bool // requests went out as early data
+	earlyAccepted bool // and the server took them
 }
 
 // An h3Route is where to dial over QUIC, and how.
 type h3Route struct {
-	host, port string
-	only       bool // there is nothing else: HTTP/3 was asked for
-	early      bool // early data is permitted
-	elsewhere  bool // the host is not the origin's
-	private    bool // addresses that are not public are in order
+	host, port   string
+	onlyH3       bool // there is nothing else: HTTP/3 was asked for
+	early        bool // early data is permitted
+	otherHost    bool // the host is not the origin's
+	allowPrivate bool // addresses that are not public are in order
 }
 
 // depthForH3 is the number of requests under way or waiting up to which HTTP/3
@@ -75,40 +75,40 @@ const (
 )
 
 var (
-	errH3Reach = errors.New("HTTP/3 reaches neither http origins nor through a proxy")
-	errH3Lost  = errors.New("HTTP/3 took longer than TCP")
+	errH3Unsupported = errors.New("HTTP/3 reaches neither http origins nor through a proxy")
+	errH3Slower      = errors.New("HTTP/3 took longer than TCP")
 )
 
-// h3Reaches reports whether HTTP/3 can be spoken with the origin.
-func (k originKey) h3Reaches() bool { return k.scheme == "https" && k.proxy == proxy{} }
+// supportsH3 reports whether HTTP/3 can be spoken with the origin.
+func (k originKey) supportsH3() bool { return k.scheme == "https" && k.proxy == proxy{} }
 
 // maySpeakH3 reports whether the origin may be asked over HTTP/3 beside TCP.
 // Not where each request has a connection of its own: it would be no longer
 // exactly one.
 func (o *origin) maySpeakH3() bool {
-	return o.p.h3 != nil && !o.p.onlyH3 && o.key.h3Reaches() && !o.p.cfg.single()
+	return o.p.h3 != nil && !o.p.onlyH3 && o.key.supportsH3() && !o.p.cfg.noReuse()
 }
 
 // onlyRoute is the route where HTTP/3 is all there is; nil otherwise.
 func (o *origin) onlyRoute() *h3Route {
-	if !o.p.onlyH3 || !o.key.h3Reaches() {
+	if !o.p.onlyH3 || !o.key.supportsH3() {
 		return nil
 	}
-	return &h3Route{host: o.key.host, port: o.key.port, only: true, early: o.earlyAllowed(), private: true}
+	return &h3Route{host: o.key.host, port: o.key.port, onlyH3: true, early: o.earlyAllowed(), allowPrivate: true}
 }
 
 func (o *origin) earlyAllowed() bool {
-	return !o.p.cfg.NoEarlyData && !o.p.cfg.NoReuse && !o.lateOnly.Load()
+	return !o.p.cfg.NoEarlyData && !o.p.cfg.NoReuse && !o.noEarlyData.Load()
 }
 
 // offeredRouteLocked is the route that the origin offers, if it is worth
 // taking now; nil otherwise.
 func (o *origin) offeredRouteLocked() *h3Route {
-	if !o.maySpeakH3() || o.race != nil || o.doubtsH3Locked() || o.depthLocked() > depthForH3 {
+	if !o.maySpeakH3() || o.h3Race != nil || o.doubtsH3Locked() || o.depthLocked() > depthForH3 {
 		return nil
 	}
-	f := o.p.facts.Get(o.key.String())
-	if !f.offersH3(time.Now()) {
+	f := o.p.store.Get(o.key.String())
+	if !f.h3Usable(time.Now()) {
 		return nil
 	}
 	host, port, ok := altAuthority(f.H3)
@@ -116,45 +116,45 @@ func (o *origin) offeredRouteLocked() *h3Route {
 	if !ok || elsewhere && o.p.insecure() {
 		return nil
 	}
-	r := &h3Route{host: host, port: port, early: o.earlyAllowed(), elsewhere: elsewhere}
+	r := &h3Route{host: host, port: port, early: o.earlyAllowed(), otherHost: elsewhere}
 	// Whether what was learned of a connection to a server inside counts, depends
 	// on who named that server: facts are the same for both.
-	r.private = f.H3Local && !o.key.guarded
+	r.allowPrivate = f.H3Local && !o.key.guarded
 	if !elsewhere {
-		r.host, r.private = o.key.host, true // where TCP would go as well
+		r.host, r.allowPrivate = o.key.host, true // where TCP would go as well
 	}
 	return r
 }
 
-// forgetElsewhereLocked forgets an alternative at another host that failed: what a
+// forgetOtherHostLocked forgets an alternative at another host that failed: what a
 // server advertises is worth one attempt each time.
-func (o *origin) forgetElsewhereLocked(r *h3Route) {
-	if r != nil && r.elsewhere {
-		o.forgetH3Locked()
+func (o *origin) forgetOtherHostLocked(r *h3Route) {
+	if r != nil && r.otherHost {
+		o.forgetAlternativeLocked()
 	}
 }
 
-func (o *origin) forgetH3Locked() {
-	o.p.facts.Update(o.key.String(), func(f *Facts) { f.H3, f.H3Until, f.H3Local = "", time.Time{}, false })
+func (o *origin) forgetAlternativeLocked() {
+	o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.H3, f.H3Until, f.H3Local = "", time.Time{}, false })
 }
 
-// proved takes note of how the handshake ended of a connection that is in use.
-func (o *origin) proved(c *conn, p h3Proof) {
+// handshakeEnded takes note of how the handshake ended of a connection that is in use.
+func (o *origin) handshakeEnded(c *conn, p handshakeResult) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	mine := o.race != nil && o.race.conn == c
+	mine := o.h3Race != nil && o.h3Race.conn == c
 	if p.err == nil {
 		c.setup = p.setup
 		o.rtt = p.setup.tls
 		o.opened(c)
 		switch {
-		case p.sent && p.accepted:
+		case p.earlySent && p.earlyAccepted:
 			o.stats.Handshakes.EarlyData++
-		case p.sent:
+		case p.earlySent:
 			o.stats.Handshakes.EarlyRejected++
 		}
 		if mine {
-			o.endRaceLocked(true)
+			o.endH3RaceLocked(true)
 		}
 	} else {
 		in, out := c.bytes()
@@ -165,7 +165,7 @@ func (o *origin) proved(c *conn, p h3Proof) {
 			o.dialFailed(p.err)
 		}
 		if mine {
-			o.endRaceLocked(false)
+			o.endH3RaceLocked(false)
 			if !ours {
 				o.blockH3Locked(p.err)
 			}
@@ -181,9 +181,9 @@ func (o *origin) proved(c *conn, p h3Proof) {
 func (o *origin) misdirected(c *conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	c.draining, c.by = true, ClosedPool
+	c.draining, c.closedBy = true, ClosedPool
 	if o.maySpeakH3() {
-		o.forgetH3Locked()
+		o.forgetAlternativeLocked()
 		o.doubtH3Locked(errMisdirected)
 	}
 }
@@ -202,7 +202,7 @@ func (o *origin) learnAltSvc(c *conn, h http.Header) {
 	}
 	o.altSvc, o.altSvcAt = slices.Clone(fields), now
 	a, ok := parseAltSvc(h, now)
-	o.p.facts.Update(o.key.String(), func(f *Facts) {
+	o.p.store.Update(o.key.String(), func(f *OriginInfo) {
 		f.H3, f.H3Until, f.H3Local = "", time.Time{}, false
 		if ok {
 			f.H3, f.H3Until, f.H3Local = net.JoinHostPort(a.host, a.port), a.until, !publicAddress(c.setup.remote)
@@ -213,10 +213,10 @@ func (o *origin) learnAltSvc(c *conn, h http.Header) {
 // credentials are in the names of header fields that give somebody away.
 var credentials = []string{"auth", "cookie", "token", "secret", "key", "session"}
 
-// mayBeEarly reports whether whoever records a request and sends it again does
+// allowEarly reports whether whoever records a request and sends it again does
 // no harm (RFC 8470): it changes nothing and shows no credentials.
-func mayBeEarly(req *http.Request) bool {
-	if req.Context().Value(lateKey{}) != nil {
+func safeAsEarlyData(req *http.Request) bool {
+	if req.Context().Value(noEarlyDataKey{}) != nil {
 		return false
 	}
 	switch req.Method {
@@ -236,12 +236,12 @@ func mayBeEarly(req *http.Request) bool {
 	return true
 }
 
-type lateKey struct{}
+type noEarlyDataKey struct{}
 
 // WithoutEarlyData returns a context for requests that must not go out as TLS
 // early data (0-RTT), which whoever records it can send again: those that
 // carry a credential where the Pool can't see it, in the query of the URL for
 // instance. Header fields that look like credentials it sees by itself.
 func WithoutEarlyData(ctx context.Context) context.Context {
-	return context.WithValue(ctx, lateKey{}, true)
+	return context.WithValue(ctx, noEarlyDataKey{}, true)
 }

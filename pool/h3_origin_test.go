@@ -41,11 +41,11 @@ func (m memory) run(t *testing.T, s *rdaptest.Server, c pool.Config) (*pool.Pool
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts, err := pool.OpenFactFile(filepath.Join(m.dir, "hosts.json"))
+	facts, err := pool.OpenOriginFile(filepath.Join(m.dir, "hosts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Sessions, c.Facts, c.Trust = sessions, facts, "test"
+	c.Sessions, c.Origins, c.Trust = sessions, facts, "test"
 	p := newPool(t, s, c)
 	return p, func() {
 		t.Helper()
@@ -116,7 +116,7 @@ func TestH3StreamLimitIsKept(t *testing.T) {
 			t.Errorf("connection %d had %d requests at once, want at most 7", i, conn.MaxInFlight)
 		}
 	}
-	facts, err := pool.OpenFactFile(filepath.Join(m.dir, "hosts.json"))
+	facts, err := pool.OpenOriginFile(filepath.Join(m.dir, "hosts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,32 +15,32 @@ import (
 // allow before it is known (RFC 9114 section 6.1 asks for 100 at least).
 const defaultStreams = 100
 
-// tracedKey is what a connection is found by while it is made.
-type tracedKey struct{}
+// qlogKey is what a connection is found by while it is made.
+type qlogKey struct{}
 
-// traceParameters listens for the server's transport parameters and for the
+// traceConn listens for the server's transport parameters and for the
 // lengths of frames, which quic-go writes to its log alone.
-func traceParameters(ctx context.Context, _ bool, _ quic.ConnectionID) qlogwriter.Trace {
-	if h, ok := ctx.Value(tracedKey{}).(*h3Conn); ok {
-		return &paramsTrace{conn: h, dial: ctx}
+func traceConn(ctx context.Context, _ bool, _ quic.ConnectionID) qlogwriter.Trace {
+	if h, ok := ctx.Value(qlogKey{}).(*h3Conn); ok {
+		return &qlogTrace{conn: h, dial: ctx}
 	}
 	return nil
 }
 
-// A paramsTrace is the log of one connection. Several may be tried for an
+// A qlogTrace is the log of one connection. Several may be tried for an
 // h3Conn.
-type paramsTrace struct {
+type qlogTrace struct {
 	conn    *h3Conn
 	dial    context.Context // done when the dial is
 	control atomic.Bool     // HTTP/3 is about to open its control stream early
 }
 
 // AddProducer serves QUIC and HTTP/3.
-func (t *paramsTrace) AddProducer() qlogwriter.Recorder { return paramsRecorder{t} }
+func (t *qlogTrace) AddProducer() qlogwriter.Recorder { return qlogRecorder{t} }
 
-type paramsRecorder struct{ trace *paramsTrace }
+type qlogRecorder struct{ trace *qlogTrace }
 
-func (r paramsRecorder) RecordEvent(e qlogwriter.Event) {
+func (r qlogRecorder) RecordEvent(e qlogwriter.Event) {
 	t := r.trace
 	switch e := e.(type) {
 	case qlog.ParametersRestored: // those of the session
@@ -62,7 +62,7 @@ func (r paramsRecorder) RecordEvent(e qlogwriter.Event) {
 	}
 }
 
-func (paramsRecorder) Close() error { return nil }
+func (qlogRecorder) Close() error { return nil }
 
 // openWait bounds how long the server's parameters wait for streams that are
 // just being opened early, which takes microseconds if this process gets time.
@@ -75,12 +75,12 @@ const (
 // quic-go reads them unguarded when it opens a stream
 // (https://github.com/quic-go/quic-go/issues/4303), so no early request may
 // open one from now on, nor HTTP/3 its control stream.
-func (h *h3Conn) endEarly(t *paramsTrace) {
+func (h *h3Conn) endEarly(t *qlogTrace) {
 	h.mu.Lock()
-	h.tooLate = true
+	h.earlyClosed = true
 	h.mu.Unlock()
 	for end := time.Now().Add(openWait); h.opening.Load() > 0 || t.control.Load(); time.Sleep(openPoll) {
-		if time.Now().After(end) || t.dial.Err() != nil && !h.won.Load() {
+		if time.Now().After(end) || t.dial.Err() != nil && !h.dialWon.Load() {
 			return
 		}
 	}

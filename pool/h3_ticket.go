@@ -14,18 +14,18 @@ import (
 // that used a ticket stays open until its server has sent another, for a bounded
 // time.
 const (
-	ticketWait     = 100 * time.Millisecond // the least bound
-	ticketTrips    = 3                      // round trips, if they take longer
-	ticketWaitMost = 600 * time.Millisecond
+	minTicketWait    = 100 * time.Millisecond // the least bound
+	ticketRoundTrips = 3                      // round trips, if they take longer
+	maxTicketWait    = 600 * time.Millisecond
 )
 
 // A quicOffer is the [tls.ClientSessionCache] of one QUIC connection.
 type quicOffer struct {
 	*keyedSessions
-	full bool // offer no session, but store those that the server sends
-	took atomic.Bool
-	came chan struct{} // closed when the server has sent a ticket
-	once sync.Once
+	full           bool // offer no session, but store those that the server sends
+	used           atomic.Bool
+	ticketReceived chan struct{} // closed when the server has sent a ticket
+	once           sync.Once
 }
 
 // offerSessions returns the configuration of one handshake. The offer is nil if no
@@ -35,7 +35,7 @@ func offerSessions(base *tls.Config, full bool) (*tls.Config, *quicOffer) {
 	if !ok {
 		return base, nil
 	}
-	offer := &quicOffer{keyedSessions: sessions, full: full, came: make(chan struct{})}
+	offer := &quicOffer{keyedSessions: sessions, full: full, ticketReceived: make(chan struct{})}
 	config := base.Clone()
 	config.ClientSessionCache = offer
 	return config, offer
@@ -46,33 +46,33 @@ func (q *quicOffer) Get(name string) (*tls.ClientSessionState, bool) {
 		return nil, false
 	}
 	session, ok := q.keyedSessions.Get(name)
-	q.took.Store(ok)
+	q.used.Store(ok)
 	return session, ok
 }
 
 func (q *quicOffer) Put(name string, session *tls.ClientSessionState) {
 	q.keyedSessions.Put(name, session)
 	if session != nil {
-		q.once.Do(func() { close(q.came) })
+		q.once.Do(func() { close(q.ticketReceived) })
 	}
 }
 
 // awaitTicket waits until the server has replaced the ticket that h used. Only
 // connections that gave a response are worth the wait.
 func (h *h3Conn) awaitTicket(ctx context.Context) {
-	if h.offer == nil || !h.offer.took.Load() || !h.answered.Load() {
+	if h.offer == nil || !h.offer.used.Load() || !h.answered.Load() {
 		return
 	}
 	select {
-	case <-h.offer.came:
+	case <-h.offer.ticketReceived:
 		return
 	default:
 	}
-	bound := min(max(ticketWait, ticketTrips*h.quic.ConnectionStats().SmoothedRTT), ticketWaitMost)
+	bound := min(max(minTicketWait, ticketRoundTrips*h.quic.ConnectionStats().SmoothedRTT), maxTicketWait)
 	t := time.NewTimer(bound)
 	defer t.Stop()
 	select {
-	case <-h.offer.came:
+	case <-h.offer.ticketReceived:
 	case <-h.quic.Context().Done():
 	case <-ctx.Done():
 	case <-t.C:
@@ -82,8 +82,8 @@ func (h *h3Conn) awaitTicket(ctx context.Context) {
 // awaitTickets waits for the tickets of connections to key that are being closed,
 // where each request has a connection of its own: they decide how the next one is
 // made, however fast it is made.
-func (n *quicNet) awaitTickets(ctx context.Context, key originKey) {
-	if !n.cfg.single() {
+func (n *quicDialer) awaitTickets(ctx context.Context, key originKey) {
+	if !n.cfg.noReuse() {
 		return
 	}
 	n.mu.Lock()

@@ -27,33 +27,33 @@ const trialBody = 64 << 10
 
 // An h3Trial is a request on a connection that is on trial.
 type h3Trial struct {
-	o      *origin
-	c      *conn
-	req    *http.Request
-	use    use
-	sent   time.Time
-	came   time.Time // when the response began
-	cancel context.CancelCauseFunc
-	done   chan struct{} // closed when resp and err are known
-	resp   *http.Response
-	err    error
-	long   bool // only a part of the body is known
-	newest int64
+	o          *origin
+	c          *conn
+	req        *http.Request
+	use        connUse
+	sent       time.Time
+	responseAt time.Time // when the response began
+	cancel     context.CancelCauseFunc
+	done       chan struct{} // closed when resp and err are known
+	resp       *http.Response
+	err        error
+	long       bool // only a part of the body is known
+	newest     int64
 
-	mu    sync.Mutex
-	free  bool                    // the request holds no place on c any more
-	left  bool                    // the response is not wanted
-	other context.CancelCauseFunc // ends the request over TCP
+	mu        sync.Mutex
+	released  bool                    // the request holds no place on c any more
+	abandoned bool                    // the response is not wanted
+	cancelTCP context.CancelCauseFunc // ends the request over TCP
 }
 
 func (t *h3Trial) run() {
 	t.resp, t.err = t.o.send(t.c, t.req)
-	t.came = time.Now()
+	t.responseAt = time.Now()
 	if t.err == nil {
 		t.long, t.err = readAhead(t.resp)
 	}
 	t.o.mu.Lock()
-	works := t.works()
+	works := t.useful()
 	if works {
 		t.o.h3WorksLocked(t.c)
 	}
@@ -62,17 +62,17 @@ func (t *h3Trial) run() {
 	defer t.mu.Unlock()
 	close(t.done) // under the lock: who delivers the response sets left, too
 	switch {
-	case t.left:
+	case t.abandoned:
 		t.dropLocked()
-	case works && t.other != nil:
-		t.other(errH3Came)
+	case works && t.cancelTCP != nil:
+		t.cancelTCP(errH3First)
 	}
 }
 
-// wait returns when the response is complete, or false if the request is to be sent
+// waitResponse returns when the response is complete, or false if the request is to be sent
 // over TCP as well.
-func (t *h3Trial) wait() bool {
-	grace := t.o.grace()
+func (t *h3Trial) waitResponse() bool {
+	grace := t.o.trialTimeout()
 	timer, due := time.NewTimer(grace), time.Now().Add(grace)
 	defer timer.Stop()
 	for waited := false; ; {
@@ -81,13 +81,13 @@ func (t *h3Trial) wait() bool {
 			return true
 		case <-timer.C:
 		}
-		late := time.Since(due) > quietTime/10
+		late := time.Since(due) > silenceTimeout/10
 		timer.Reset(grace)
 		due = time.Now().Add(grace)
 		if late {
 			continue // this process got no time, and the response may be unread
 		}
-		if h, ok := carrierH3(t.c); ok && !h.proven() {
+		if h, ok := asH3(t.c); ok && !h.handshakeDone() {
 			continue // the handshake has a clock of its own
 		}
 		o := t.o
@@ -110,12 +110,12 @@ func (t *h3Trial) failure() error {
 	switch {
 	case t.err != nil:
 		return t.err
-	case t.works(), t.resp.StatusCode == http.StatusTooManyRequests:
+	case t.useful(), t.resp.StatusCode == http.StatusTooManyRequests:
 		return nil
 	}
 	t.o.mu.Lock()
 	defer t.o.mu.Unlock()
-	if t.o.h3.compared {
+	if t.o.h3.tcpNoBetter {
 		return nil
 	}
 	if t.long {
@@ -124,23 +124,23 @@ func (t *h3Trial) failure() error {
 	return &h3Error{reason: RetryHTTP3, err: errH3Status}
 }
 
-// works reports whether the response that came, if any, is useful.
-func (t *h3Trial) works() bool { return t.err == nil && !t.long && worksFor(t.resp) }
+// useful reports whether the response that came, if any, is useful.
+func (t *h3Trial) useful() bool { return t.err == nil && !t.long && usefulResponse(t.resp) }
 
-// beside returns the context for the request over TCP, which ends if a useful
+// tcpContext returns the context for the request over TCP, which ends if a useful
 // response comes over HTTP/3 first.
-func (t *h3Trial) beside(ctx context.Context) context.Context {
+func (t *h3Trial) tcpContext(ctx context.Context) context.Context {
 	if t == nil {
 		return ctx
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.other == nil {
-		ctx, t.other = context.WithCancelCause(ctx)
+	if t.cancelTCP == nil {
+		ctx, t.cancelTCP = context.WithCancelCause(ctx)
 		select {
 		case <-t.done:
-			if t.works() {
-				t.other(errH3Came)
+			if t.useful() {
+				t.cancelTCP(errH3First)
 			}
 		default:
 		}
@@ -148,9 +148,9 @@ func (t *h3Trial) beside(ctx context.Context) context.Context {
 	return ctx
 }
 
-// instead waits for the response over HTTP/3 if TCP brought none. It reports
+// fallBack waits for the response over HTTP/3 if TCP brought none. It reports
 // whether there is one.
-func (t *h3Trial) instead() bool {
+func (t *h3Trial) fallBack() bool {
 	if t == nil {
 		return false
 	}
@@ -158,17 +158,17 @@ func (t *h3Trial) instead() bool {
 	return t.err == nil
 }
 
-// leave is for a request that has another response, or none.
-func (t *h3Trial) leave() {
+// abandon is for a request that has another response, or none.
+func (t *h3Trial) abandon() {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.left {
+	if t.abandoned {
 		return
 	}
-	t.left = true
+	t.abandoned = true
 	t.cancel(context.Canceled)
 	select {
 	case <-t.done:
@@ -182,18 +182,18 @@ func (t *h3Trial) dropLocked() {
 	if t.resp != nil {
 		t.resp.Body.Close()
 	}
-	if !t.free {
-		t.free = true
+	if !t.released {
+		t.released = true
 		t.o.release(t.c)
 	}
 }
 
 // failedTrial is for a trial that is over, while its response may still do if TCP
 // brings none. Its place is freed.
-func (t *h3Trial) failed() {
+func (t *h3Trial) releaseSlot() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.free = true
+	t.released = true
 }
 
 // readAhead reads a body, or the first part of a long one, and reports whether the
@@ -203,7 +203,7 @@ func readAhead(resp *http.Response) (long bool, err error) {
 	_, err = io.CopyN(&buf, resp.Body, trialBody)
 	if err != nil && err != io.EOF {
 		resp.Body.Close()
-		return false, &h3Error{reason: RetryHTTP3, err: errors.Join(errH3Cut, err)}
+		return false, &h3Error{reason: RetryHTTP3, err: errors.Join(errH3Truncated, err)}
 	}
 	b := &aheadBody{ReadCloser: resp.Body, ahead: &buf, whole: err == io.EOF}
 	if e, ok := resp.Body.(earlyBody); ok {

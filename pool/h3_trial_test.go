@@ -51,8 +51,8 @@ func TestSlowH3WithoutTCP(t *testing.T) {
 // HTTP/3 that fails again is left alone for longer, although its handshakes succeed.
 // One useful response resets that.
 func TestBrokenH3DoublesUntilItWorks(t *testing.T) {
-	past := func(p *pool.Pool, facts *pool.FactFile, s *rdaptest.Server) {
-		facts.Update("https://"+s.Addr(), func(f *pool.Facts) { f.QUICBlocked, f.QUICFailures = time.Now().Add(-time.Second), 3 })
+	past := func(p *pool.Pool, facts *pool.OriginFile, s *rdaptest.Server) {
+		facts.Update("https://"+s.Addr(), func(f *pool.OriginInfo) { f.QUICBlocked, f.QUICFailures = time.Now().Add(-time.Second), 3 })
 	}
 	for name, want := range map[string]int{"is silent after its settings": 4, "works": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -64,12 +64,12 @@ func TestBrokenH3DoublesUntilItWorks(t *testing.T) {
 				h.Announce(time.Hour)
 				s = good
 			}
-			facts, err := pool.OpenFactFile(t.TempDir() + "/hosts.json")
+			facts, err := pool.OpenOriginFile(t.TempDir() + "/hosts.json")
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i := range 2 {
-				p := newPool(t, s, pool.Config{Protocols: autoH3, Facts: facts})
+				p := newPool(t, s, pool.Config{Protocols: autoH3, Origins: facts})
 				if _, err := lookupIn(t.Context(), 10*time.Second, p, domain(s, i)); err != nil {
 					t.Fatal(err)
 				}
@@ -165,7 +165,7 @@ func TestAlternativeElsewhereIsTriedOnce(t *testing.T) {
 			}
 			p.CloseIdleConnections()
 		}
-		f := p.FactsOf("https://" + net.JoinHostPort(named, port))
+		f := p.InfoOf("https://" + net.JoinHostPort(named, port))
 		if insecure {
 			if there.Heard() != 0 {
 				t.Error("another host was tried that need not prove anything")

@@ -45,7 +45,7 @@ func benchHandshake(b *testing.B, version uint16, resumed bool, workers int) {
 		resp.Body.Close()
 	}
 	store.frozen.Store(true)
-	key := keyOf(req.URL)
+	key := originKeyOf(req.URL)
 	before := s.Totals()
 	var left atomic.Int64
 	left.Store(int64(b.N))

@@ -14,15 +14,15 @@ import (
 // address is tried beside it.
 const handshakeDelay = time.Second
 
-// lineOver makes a connection from end to end to one of addrs: the first at which
+// raceHandshakes makes a connection from end to end to one of addrs: the first at which
 // that succeeds. A failure, in the handshake too, leads to the next address at once.
 // The line says which address it was; errs has what those failed at that were tried
 // before, by their place in addrs.
-func (d *dialer) lineOver(near, far context.Context, g *dialing, addrs []netip.Addr, port string) (l *line, errs []*stepError) {
+func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs []netip.Addr, port string) (l *rawConn, errs []*stepError) {
 	start := time.Now()
 	delay := delayFor(d.cfg.ConnectTimeout, len(addrs))
-	attempt := func(ctx context.Context, a netip.Addr) (*line, *stepError) {
-		l, err := d.attempt(ctx, g, net.JoinHostPort(a.String(), port), start)
+	attempt := func(ctx context.Context, a netip.Addr) (*rawConn, *stepError) {
+		l, err := d.dialAddress(ctx, g, net.JoinHostPort(a.String(), port), start)
 		if l != nil {
 			l.setup.addr, l.setup.addrs = a, len(addrs)
 		}
@@ -30,8 +30,8 @@ func (d *dialer) lineOver(near, far context.Context, g *dialing, addrs []netip.A
 	}
 	if len(addrs) == 1 {
 		l, err := attempt(near, addrs[0])
-		if err == nil && !l.finished {
-			err = d.finish(near, far, g, l)
+		if err == nil && !l.ready {
+			err = d.handshake(near, far, g, l)
 		}
 		if err != nil {
 			return nil, []*stepError{err}
@@ -44,12 +44,12 @@ func (d *dialer) lineOver(near, far context.Context, g *dialing, addrs []netip.A
 	defer stopFar()
 
 	type reached struct {
-		line   *line
+		line   *rawConn
 		failed []*stepError // by place in tried
 		tried  []int        // places in addrs
 	}
 	type finished struct {
-		line    *line
+		line    *rawConn
 		address int
 		err     *stepError
 	}
@@ -73,7 +73,7 @@ func (d *dialer) lineOver(near, far context.Context, g *dialing, addrs []netip.A
 			some[i] = addrs[at]
 		}
 		go func() {
-			l, failed := race(near, some, delay, attempt)
+			l, failed := raceConnects(near, some, delay, attempt)
 			connects <- reached{l, failed, tried}
 		}()
 	}
@@ -95,13 +95,13 @@ func (d *dialer) lineOver(near, far context.Context, g *dialing, addrs []netip.A
 			r.line.setup.address = at
 			gone(at)
 			shaking++
-			if r.line.finished {
+			if r.line.ready {
 				handshakes <- finished{r.line, at, nil}
 				continue
 			}
 			slow.Reset(handshakeDelay)
 			go func() {
-				handshakes <- finished{r.line, at, d.finish(near, far, g, r.line)}
+				handshakes <- finished{r.line, at, d.handshake(near, far, g, r.line)}
 			}()
 		case r := <-handshakes:
 			shaking--
@@ -133,11 +133,11 @@ func (d *dialer) lineOver(near, far context.Context, g *dialing, addrs []netip.A
 	return nil, errs
 }
 
-// noteFailures has addresses tried last that failed while another one did not.
-func (d *dialer) noteFailures(host, port string, addrs []netip.Addr, errs []*stepError) {
+// demoteFailed has addresses tried last that failed while another one did not.
+func (d *dialer) demoteFailed(host, port string, addrs []netip.Addr, errs []*stepError) {
 	for i, err := range errs {
 		if err != nil && !errors.Is(err.err, context.Canceled) {
-			d.names.demote(host, port, addrs[i])
+			d.resolver.demote(host, port, addrs[i])
 		}
 	}
 }

@@ -61,11 +61,11 @@ func (d *dialer) configure() error {
 	return nil
 }
 
-// A line is a connection to a server as far as it has been made.
-type line struct {
+// A rawConn is a connection to a server as far as it has been made.
+type rawConn struct {
 	net.Conn // what the next layer speaks over
 	setup    setup
-	finished bool // nothing is left to be made
+	ready    bool // nothing is left to be made
 }
 
 // A stepError says what a line failed at.
@@ -75,58 +75,58 @@ type stepError struct {
 	setup setup // as far as it came
 }
 
-// reach makes a connection from end to end. Its first hop is within the bounds of
+// dialTCP makes a connection from end to end. Its first hop is within the bounds of
 // ctx, the handshake within those of far.
-func (d *dialer) reach(ctx, far context.Context, g *dialing) (*line, *stepError) {
+func (d *dialer) dialTCP(ctx, far context.Context, g *dialState) (*rawConn, *stepError) {
 	host, port := g.key.firstHop()
-	if _, given := d.names.given(host, port); d.cfg.Dial != nil && !given {
-		l, err := d.reachByName(ctx, g, net.JoinHostPort(host, port))
+	if _, given := d.resolver.fixedAddrs(host, port); d.cfg.Dial != nil && !given {
+		l, err := d.dialByName(ctx, g, net.JoinHostPort(host, port))
 		if err == nil {
-			err = d.finish(ctx, far, g, l)
+			err = d.handshake(ctx, far, g, l)
 		}
 		if err != nil {
 			return nil, err
 		}
 		return l, nil
 	}
-	g.at(StepResolve)
-	addrs, dns, err := d.names.addresses(ctx, host, port)
+	g.setStep(StepResolve)
+	addrs, dns, err := d.resolver.addresses(ctx, host, port)
 	if err != nil {
 		return nil, &stepError{step: StepResolve, err: err}
 	}
-	g.at(StepConnect)
-	if _, given := d.names.given(host, port); !given && g.key.proxy == (proxy{}) {
-		if addrs, err = g.key.permit(addrs); err != nil {
+	g.setStep(StepConnect)
+	if _, given := d.resolver.fixedAddrs(host, port); !given && g.key.proxy == (proxy{}) {
+		if addrs, err = g.key.publicOnly(addrs); err != nil {
 			return nil, &stepError{step: StepConnect, err: err}
 		}
 	}
-	addrs = d.names.order(host, port, addrs, g.dial.avoid)
-	l, failed := d.lineOver(ctx, far, g, addrs, port)
+	addrs = d.resolver.order(host, port, addrs, g.dial.avoid)
+	l, failed := d.raceHandshakes(ctx, far, g, addrs, port)
 	if l == nil {
 		if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			d.names.forget(host)
+			d.resolver.forget(host)
 		}
 		return nil, joinSteps(failed)
 	}
 	l.setup.dns = dns
 	if len(addrs) > 1 {
-		d.noteFailures(host, port, addrs, failed)
+		d.demoteFailed(host, port, addrs, failed)
 		if len(g.dial.avoid) == 0 {
-			d.names.prefer(host, port, l.setup.addr)
+			d.resolver.prefer(host, port, l.setup.addr)
 		}
 	}
 	return l, nil
 }
 
-// reachByName leaves names to Config.Dial, which may know more of them than a
+// dialByName leaves names to Config.Dial, which may know more of them than a
 // resolver.
-func (d *dialer) reachByName(ctx context.Context, g *dialing, address string) (*line, *stepError) {
+func (d *dialer) dialByName(ctx context.Context, g *dialState, address string) (*rawConn, *stepError) {
 	var resolving, resolved time.Time
-	g.at(StepConnect)
+	g.setStep(StepConnect)
 	start := time.Now()
 	nc, err := d.cfg.Dial(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		DNSStart: func(httptrace.DNSStartInfo) { g.at(StepResolve); resolving = time.Now() },
-		DNSDone:  func(httptrace.DNSDoneInfo) { g.at(StepConnect); resolved = time.Now() },
+		DNSStart: func(httptrace.DNSStartInfo) { g.setStep(StepResolve); resolving = time.Now() },
+		DNSDone:  func(httptrace.DNSDoneInfo) { g.setStep(StepConnect); resolved = time.Now() },
 	}), d.network, address)
 	if err != nil {
 		if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
@@ -141,16 +141,16 @@ func (d *dialer) reachByName(ctx context.Context, g *dialing, address string) (*
 		}
 	}
 	dns := resolved.Sub(resolving)
-	l := d.newLine(nc, time.Since(start)-dns)
+	l := d.newRawConn(nc, time.Since(start)-dns)
 	l.setup.dns = dns
 	return l, nil
 }
 
-// attempt connects to one address. The search for one that works began at
+// dialAddress connects to one address. The search for one that works began at
 // start, and what that took is part of what the connection took.
-func (d *dialer) attempt(ctx context.Context, g *dialing, address string, start time.Time) (*line, *stepError) {
+func (d *dialer) dialAddress(ctx context.Context, g *dialState, address string, start time.Time) (*rawConn, *stepError) {
 	dial := d.cfg.Dial
-	fast := d.cfg.FastOpen && !g.dial.slow && g.key.speaksAtOnce()
+	fast := d.cfg.FastOpen && !g.dial.noFastOpen && g.key.handshakesFirst()
 	switch {
 	case dial != nil:
 	case fast:
@@ -162,36 +162,36 @@ func (d *dialer) attempt(ctx context.Context, g *dialing, address string, start 
 	if err != nil {
 		return nil, &stepError{step: StepConnect, err: err}
 	}
-	l := d.newLine(nc, time.Since(start))
-	if !fast || !synWaits(nc) {
+	l := d.newRawConn(nc, time.Since(start))
+	if !fast || !synPending(nc) {
 		return l, nil
 	}
 	// The kernel has a cookie and sends nothing before we do, so this address
 	// may be as dead as any.
 	l.setup.synData = true
-	if err := d.finish(ctx, ctx, g, l); err != nil {
+	if err := d.handshake(ctx, ctx, g, l); err != nil {
 		if l.setup.raw.in.Load() == 0 && err.step != StepConnect {
 			err.step = StepConnect // nobody was there
 		}
 		return nil, err
 	}
-	l.setup.synDataTaken = synDataTaken(nc)
+	l.setup.synDataAccepted = synDataAccepted(nc)
 	return l, nil
 }
 
-func (d *dialer) newLine(nc net.Conn, took time.Duration) *line {
-	d.watch(nc)
+func (d *dialer) newRawConn(nc net.Conn, took time.Duration) *rawConn {
+	d.setKeepAlive(nc)
 	raw := &countingConn{Conn: nc}
-	l := &line{Conn: raw, setup: setup{tcp: took, raw: raw}}
+	l := &rawConn{Conn: raw, setup: setup{tcp: took, raw: raw}}
 	if a := nc.RemoteAddr(); a != nil {
 		l.setup.remote = a.String()
 	}
 	return l
 }
 
-// watch has the system notice when a peer has gone without a word: what was
+// setKeepAlive has the system notice when a peer has gone without a word: what was
 // sent stays unacknowledged, or probes get no answer.
-func (d *dialer) watch(nc net.Conn) {
+func (d *dialer) setKeepAlive(nc net.Conn) {
 	tc, ok := nc.(*net.TCPConn)
 	if !ok {
 		return
@@ -210,11 +210,11 @@ func delayFor(timeout time.Duration, n int) time.Duration {
 	return max(minAttemptDelay, min(attemptDelay, timeout/time.Duration(2*n)))
 }
 
-// race tries addresses in turn: the next one as soon as an attempt fails, and
+// raceConnects tries addresses in turn: the next one as soon as an attempt fails, and
 // each time delay has passed without a result. It returns the first line that
 // was made and closes those that come later, and what addresses failed at, in
 // their order.
-func race(ctx context.Context, addrs []netip.Addr, delay time.Duration, attempt func(context.Context, netip.Addr) (*line, *stepError)) (*line, []*stepError) {
+func raceConnects(ctx context.Context, addrs []netip.Addr, delay time.Duration, attempt func(context.Context, netip.Addr) (*rawConn, *stepError)) (*rawConn, []*stepError) {
 	if len(addrs) == 1 {
 		l, err := attempt(ctx, addrs[0])
 		return l, []*stepError{err}
@@ -223,7 +223,7 @@ func race(ctx context.Context, addrs []netip.Addr, delay time.Duration, attempt 
 	defer cancel()
 	type result struct {
 		address int
-		line    *line
+		line    *rawConn
 		err     *stepError
 	}
 	results := make(chan result, len(addrs))

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A tap is the connection that net/http reads from and writes to. It reads
+// A observedConn is the connection that net/http reads from and writes to. It reads
 // along, so that the Pool learns the state of the connection without calling
 // a method of [http.ClientConn]: these take locks that a server can block for
 // ever.
@@ -20,22 +20,22 @@ import (
 // Once it is closed it lets go of the connection underneath. net/http keeps an HTTP/2
 // connection that has ended for up to five seconds; without that it would keep the
 // buffers and keys of TLS as well.
-type tap struct {
+type observedConn struct {
 	under atomic.Pointer[netConn] // what is closed in good order
 	raw   net.Conn                // what is closed by force
 	state *tls.ConnectionState
 
-	ended   atomic.Bool // reading failed, or Close was called
-	changed atomic.Pointer[func(gone bool)]
-	raised  atomic.Pointer[func()] // called when the stream limit was raised
+	ended         atomic.Bool // reading failed, or Close was called
+	onChange      atomic.Pointer[func(gone bool)]
+	onLimitRaised atomic.Pointer[func()] // called when the stream limit was raised
 
-	h2       bool
-	away     atomic.Bool // GOAWAY came
-	awayCode atomic.Uint32
-	settings atomic.Bool  // the first SETTINGS came
-	streams  atomic.Int64 // SETTINGS_MAX_CONCURRENT_STREAMS; noLimit: not announced
-	overflow atomic.Bool  // a WINDOW_UPDATE came that no window can hold
-	uploads  atomic.Bool  // a request with a body was sent, which uses up windows
+	h2         bool
+	goAway     atomic.Bool // GOAWAY came
+	goAwayCode atomic.Uint32
+	settings   atomic.Bool  // the first SETTINGS came
+	streams    atomic.Int64 // SETTINGS_MAX_CONCURRENT_STREAMS; noLimit: not announced
+	overflow   atomic.Bool  // a WINDOW_UPDATE came that no window can hold
+	uploads    atomic.Bool  // a request with a body was sent, which uses up windows
 
 	seq     atomic.Pointer[sequence]      // over HTTP/1.1, where connections are reused
 	reading atomic.Pointer[chan struct{}] // closed by the next Read that returns
@@ -59,12 +59,12 @@ func (endedConn) SetWriteDeadline(time.Time) error { return net.ErrClosed }
 // noLimit stands for a stream limit that the server has not announced.
 const noLimit = -1
 
-// closeTime bounds the orderly close of a connection: a TLS alert does not go
+// closeTimeout bounds the orderly close of a connection: a TLS alert does not go
 // out to a peer that reads nothing.
-const closeTime = 250 * time.Millisecond
+const closeTimeout = 250 * time.Millisecond
 
-func newTap(nc net.Conn, s setup) *tap {
-	t := &tap{raw: s.raw, h2: s.alpn == protoHTTP2}
+func newObservedConn(nc net.Conn, s setup) *observedConn {
+	t := &observedConn{raw: s.raw, h2: s.alpn == protoHTTP2}
 	t.under.Store(&netConn{nc})
 	if s.secure != nil {
 		state := s.secure.ConnectionState()
@@ -76,15 +76,15 @@ func newTap(nc net.Conn, s setup) *tap {
 }
 
 // ConnectionState is how net/http learns about TLS over HTTP/2.
-func (t *tap) ConnectionState() tls.ConnectionState { return *t.state }
+func (t *observedConn) ConnectionState() tls.ConnectionState { return *t.state }
 
-func (t *tap) Read(p []byte) (int, error) {
+func (t *observedConn) Read(p []byte) (int, error) {
 	if t.h2 && t.frames.raised {
 		// net/http reads on when it has handled all that came before.
 		t.frames.raised = false
 		again := t.settings.Swap(true)
 		t.streams.Store(t.frames.streams)
-		if f := t.raised.Load(); f != nil && again {
+		if f := t.onLimitRaised.Load(); f != nil && again {
 			(*f)()
 		}
 		t.notify(false)
@@ -96,21 +96,21 @@ func (t *tap) Read(p []byte) (int, error) {
 	if next := t.reading.Swap(nil); next != nil {
 		close(*next)
 	}
-	if t.h2 && n > 0 && !t.follow(p[:n]) {
+	if t.h2 && n > 0 && !t.readFrames(p[:n]) {
 		t.overflow.Store(true)
-		t.end()
+		t.markEnded()
 		return 0, errWindow
 	}
 	if err != nil {
 		if t.ended.Load() {
 			err = net.ErrClosed
 		}
-		t.end()
+		t.markEnded()
 	}
 	return n, err
 }
 
-func (t *tap) Write(p []byte) (int, error) {
+func (t *observedConn) Write(p []byte) (int, error) {
 	s := t.seq.Load()
 	if s == nil {
 		return t.under.Load().Write(p)
@@ -121,15 +121,15 @@ func (t *tap) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// end notes that the connection is of no more use.
-func (t *tap) end() {
+// markEnded notes that the connection is of no more use.
+func (t *observedConn) markEnded() {
 	if t.ended.CompareAndSwap(false, true) {
 		t.notify(true)
 	}
 }
 
 // nextRead returns a channel that is closed by the next Read that returns.
-func (t *tap) nextRead() <-chan struct{} {
+func (t *observedConn) nextRead() <-chan struct{} {
 	next := make(chan struct{})
 	if old := t.reading.Swap(&next); old != nil {
 		close(*old)
@@ -138,41 +138,42 @@ func (t *tap) nextRead() <-chan struct{} {
 }
 
 // Close ends the connection. It does not wait for the peer.
-func (t *tap) Close() error {
+func (t *observedConn) Close() error {
 	if s := t.seq.Load(); s != nil && !t.ended.Load() {
 		s.closed()
 	}
-	t.end()
+	t.markEnded()
 	if t.closing.Swap(true) {
 		return net.ErrClosed
 	}
 	under := t.under.Load()
 	_ = under.SetReadDeadline(time.Unix(1, 0)) // wakes a Read that waits
 	go func() {
-		timer := time.AfterFunc(closeTime, func() { t.raw.Close() })
+		timer := time.AfterFunc(closeTimeout, func() { t.raw.Close() })
 		defer timer.Stop()
 		under.Close()
 		t.under.Store(&netConn{endedConn{}})
-		t.raised.Store(nil) // it knows the connection as well
+		t.onLimitRaised.Store(nil) // it knows the connection as well
 	}()
 	return nil
 }
 
-func (t *tap) LocalAddr() net.Addr                { return t.raw.LocalAddr() }
-func (t *tap) RemoteAddr() net.Addr               { return t.raw.RemoteAddr() }
-func (t *tap) SetDeadline(d time.Time) error      { return t.under.Load().SetDeadline(d) }
-func (t *tap) SetReadDeadline(d time.Time) error  { return t.under.Load().SetReadDeadline(d) }
-func (t *tap) SetWriteDeadline(d time.Time) error { return t.under.Load().SetWriteDeadline(d) }
+func (t *observedConn) LocalAddr() net.Addr               { return t.raw.LocalAddr() }
+func (t *observedConn) RemoteAddr() net.Addr              { return t.raw.RemoteAddr() }
+func (t *observedConn) SetDeadline(d time.Time) error     { return t.under.Load().SetDeadline(d) }
+func (t *observedConn) SetReadDeadline(d time.Time) error { return t.under.Load().SetReadDeadline(d) }
 
-func (t *tap) notify(gone bool) {
-	if f := t.changed.Load(); f != nil {
+func (t *observedConn) SetWriteDeadline(d time.Time) error { return t.under.Load().SetWriteDeadline(d) }
+
+func (t *observedConn) notify(gone bool) {
+	if f := t.onChange.Load(); f != nil {
 		(*f)(gone)
 	}
 }
 
 // limit is the number of requests at a time that the server allows, as far as
 // it has said so, and whether it has.
-func (t *tap) limit() (n int, announced bool) {
+func (t *observedConn) limit() (n int, announced bool) {
 	switch n := t.streams.Load(); {
 	case n != noLimit:
 		return int(n), true
@@ -206,7 +207,7 @@ const (
 
 	frameHead     = 9
 	defaultWindow = 65_535
-	maxFollowed   = 4096 // streams with a window of their own
+	maxWindows    = 4096 // streams with a window of their own
 )
 
 // A frameReader finds the frames in what a server sends, however it is cut.
@@ -227,9 +228,9 @@ type frameReader struct {
 
 func (f *frameReader) init() { f.initial, f.streams = defaultWindow, noLimit }
 
-// follow takes note of what the server sent. It reports whether net/http may
+// readFrames takes note of what the server sent. It reports whether net/http may
 // see it.
-func (t *tap) follow(p []byte) bool {
+func (t *observedConn) readFrames(p []byte) bool {
 	f := &t.frames
 	for len(p) > 0 {
 		if f.nhead < frameHead {
@@ -241,11 +242,11 @@ func (t *tap) follow(p []byte) bool {
 			}
 			f.left = int(f.head[0])<<16 | int(f.head[1])<<8 | int(f.head[2])
 			f.npart, f.first = 0, true
-			t.began()
+			t.handleHead()
 		}
 		want := 0
 		if f.first || f.head[3] == frameSettings {
-			want = partOf(f.head[3])
+			want = partSize(f.head[3])
 		}
 		if want == 0 || f.left < want-f.npart {
 			n := min(f.left, len(p))
@@ -258,7 +259,7 @@ func (t *tap) follow(p []byte) bool {
 			p = p[n:]
 			if f.npart == want {
 				f.npart, f.first = 0, false
-				if !t.took() {
+				if !t.handlePart() {
 					return false
 				}
 			}
@@ -270,8 +271,8 @@ func (t *tap) follow(p []byte) bool {
 	return true
 }
 
-// partOf is how much of the payload of a frame is read at a time; 0: none.
-func partOf(kind byte) int {
+// partSize is how much of the payload of a frame is read at a time; 0: none.
+func partSize(kind byte) int {
 	switch kind {
 	case frameSettings:
 		return 6
@@ -285,8 +286,8 @@ func partOf(kind byte) int {
 
 func (f *frameReader) stream() uint32 { return binary.BigEndian.Uint32(f.head[5:]) & math.MaxInt32 }
 
-// began is called when the head of a frame has come.
-func (t *tap) began() {
+// handleHead is called when the head of a frame has come.
+func (t *observedConn) handleHead() {
 	f := &t.frames
 	switch f.head[3] {
 	case frameSettings:
@@ -304,8 +305,8 @@ func (t *tap) began() {
 	}
 }
 
-// took is called when a part of the payload has come that says something.
-func (t *tap) took() bool {
+// handlePart is called when a part of the payload has come that says something.
+func (t *observedConn) handlePart() bool {
 	f := &t.frames
 	switch f.head[3] {
 	case frameSettings:
@@ -324,19 +325,19 @@ func (t *tap) took() bool {
 			f.initial = value // net/http refuses what is too large
 		}
 	case frameGoAway:
-		t.awayCode.Store(binary.BigEndian.Uint32(f.part[4:]))
-		t.away.Store(true)
+		t.goAwayCode.Store(binary.BigEndian.Uint32(f.part[4:]))
+		t.goAway.Store(true)
 		t.notify(true)
 	case frameWindowUpdate:
-		return t.widen(f.stream(), int64(binary.BigEndian.Uint32(f.part[:])&math.MaxInt32))
+		return t.windowFits(f.stream(), int64(binary.BigEndian.Uint32(f.part[:])&math.MaxInt32))
 	}
 	return true
 }
 
-// widen reports whether a window holds more bytes. net/http takes the lock of
+// windowFits reports whether a window holds more bytes. net/http takes the lock of
 // its connection twice when that of a stream does not, and nothing that needs
 // the lock returns from then on.
-func (t *tap) widen(stream uint32, more int64) bool {
+func (t *observedConn) windowFits(stream uint32, more int64) bool {
 	f := &t.frames
 	if t.uploads.Load() {
 		return true // what has been sent is not counted here
@@ -348,7 +349,7 @@ func (t *tap) widen(stream uint32, more int64) bool {
 	if f.windows == nil {
 		f.windows = make(map[uint32]int64)
 	}
-	if len(f.windows) >= maxFollowed {
+	if len(f.windows) >= maxWindows {
 		clear(f.windows) // of streams that ended long ago
 	}
 	f.windows[stream] += more

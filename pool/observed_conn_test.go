@@ -12,7 +12,7 @@ import (
 func TestClosedTap(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
-	tp := newTap(near, setup{raw: &countingConn{Conn: near}})
+	tp := newObservedConn(near, setup{raw: &countingConn{Conn: near}})
 	tp.Close()
 	for deadline := time.Now().Add(10 * time.Second); tp.under.Load().Conn == near; {
 		if time.Now().After(deadline) {

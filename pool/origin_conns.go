@@ -8,16 +8,16 @@ import (
 )
 
 // model computes the model of [Stats.Saved] for the origin.
-func (o *origin) model(stats *OriginStats) modelled {
+func (o *origin) model(stats *OriginStats) modelResult {
 	atOnce := math.MaxInt
 	if stats.Protocol == protoHTTP1 {
 		atOnce = max(o.p.cfg.MaxConnsPerHost, 1) // one on each connection
 	}
-	m := o.saved.model(atOnce)
-	if stats.DialsFailed > 0 && m.trouble == "" {
-		m.trouble = SavedBroke
+	m := o.savedModel.model(atOnce)
+	if stats.DialsFailed > 0 && m.unknown == "" {
+		m.unknown = SavedBroke
 	}
-	if m.trouble != "" || stats.Handshakes.Avoided == 0 {
+	if m.unknown != "" || stats.Handshakes.Avoided == 0 {
 		m.saved = 0
 	}
 	return m
@@ -25,8 +25,8 @@ func (o *origin) model(stats *OriginStats) modelled {
 
 func (o *origin) countFailed() {
 	now := time.Now()
-	o.saved.leaveFailed(now)
-	o.p.saved.leaveFailed(now)
+	o.savedModel.endFailed(now)
+	o.p.savedModel.endFailed(now)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.stats.Failed++
@@ -39,8 +39,8 @@ func (o *origin) isNew() bool {
 	defer o.mu.Unlock()
 	s := &o.stats
 	return s.Handshakes.Avoided == 0 && s.Failed == 0 && s.DialsFailed == 0 && len(s.Retries) == 0 &&
-		o.abandoned == 0 && o.suspicions == 0 && o.most == 0 && o.perConn == 0 &&
-		!o.onlyHTTP1.Load() && !o.lateOnly.Load() && o.desyncTil.Load() == 0 && o.saved.model(1).trouble == ""
+		o.abandoned == 0 && o.suspicions == 0 && o.maxConns == 0 && o.perConn == 0 &&
+		!o.onlyHTTP1.Load() && !o.noEarlyData.Load() && o.desyncUntil.Load() == 0 && o.savedModel.model(1).unknown == ""
 }
 
 // retire reports whether nothing is under way at an origin, and there are no
@@ -48,7 +48,7 @@ func (o *origin) isNew() bool {
 func (o *origin) retire(idle bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.queue)+len(o.dials) > 0 || o.race != nil {
+	if len(o.queue)+len(o.dials) > 0 || o.h3Race != nil {
 		return false
 	}
 	for _, c := range o.conns {
@@ -74,30 +74,30 @@ func (o *origin) evict(c *conn) bool {
 	return true
 }
 
-func (o *origin) event(e Event) {
+func (o *origin) emit(e Event) {
 	if o.p.cfg.OnEvent != nil {
 		e.Time, e.Origin = time.Now(), o.key.String()
-		o.p.notices.add(func() { o.p.cfg.OnEvent(e) })
+		o.p.callbacks.add(func() { o.p.cfg.OnEvent(e) })
 	}
 }
 
 func (o *origin) opened(c *conn) {
 	o.stats.opened(c)
-	o.debug("connection opened", "connection", c.id, "protocol", c.protocol, "resumed", c.setup.resumed)
-	o.event(Event{Kind: ConnOpened, ConnID: c.id, Protocol: c.protocol, Resumed: c.setup.resumed})
+	o.logDebug("connection opened", "connection", c.id, "protocol", c.protocol, "resumed", c.setup.resumed)
+	o.emit(Event{Kind: ConnOpened, ConnID: c.id, Protocol: c.protocol, Resumed: c.setup.resumed})
 }
 
-func (o *origin) closedConn(c *conn, by Closer) {
+func (o *origin) countClosed(c *conn, by ClosedBy) {
 	if o.stats.closed(c, by) {
-		o.debug("connection closed", "connection", c.id, "by", string(by), "requests", c.served)
-		o.event(Event{Kind: ConnClosed, ConnID: c.id, Protocol: c.protocol, By: by})
+		o.logDebug("connection closed", "connection", c.id, "by", string(by), "requests", c.served)
+		o.emit(Event{Kind: ConnClosed, ConnID: c.id, Protocol: c.protocol, By: by})
 	}
 }
 
 func (o *origin) dialFailed(err error) {
 	o.stats.DialsFailed++
-	o.debug("connection failed", "error", err)
-	o.event(Event{Kind: DialFailed, Err: err})
+	o.logDebug("connection failed", "error", err)
+	o.emit(Event{Kind: DialFailed, Err: err})
 }
 
 func (o *origin) countRetry(c *conn, why Reason) {
@@ -107,16 +107,16 @@ func (o *origin) countRetry(c *conn, why Reason) {
 		o.stats.Retries = make(map[Reason]int64)
 	}
 	o.stats.Retries[why]++
-	o.debug("request is sent again", "connection", c.id, "why", string(why))
-	o.event(Event{Kind: RequestAgain, ConnID: c.id, Protocol: c.protocol, Reason: why})
+	o.logDebug("request is sent again", "connection", c.id, "why", string(why))
+	o.emit(Event{Kind: RequestRetried, ConnID: c.id, Protocol: c.protocol, Reason: why})
 }
 
-// debug logs for an origin.
-func (o *origin) debug(message string, args ...any) {
-	if !o.p.quiet {
+// logDebug logs for an origin.
+func (o *origin) logDebug(message string, args ...any) {
+	if !o.p.silent {
 		logger := o.p.cfg.Logger
 		args = append([]any{"origin", o.key.String()}, args...)
-		o.p.notices.add(func() { logger.Debug(message, args...) })
+		o.p.callbacks.add(func() { logger.Debug(message, args...) })
 	}
 }
 
@@ -124,7 +124,7 @@ func (o *origin) debug(message string, args ...any) {
 func (o *origin) release(c *conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	c.held = false // there is room for another
+	c.paused = false // there is room for another
 	o.releaseLocked(c)
 	if len(o.queue) > 0 && !o.closed {
 		o.dispatchLocked()
@@ -141,12 +141,12 @@ func (o *origin) releaseLocked(c *conn) {
 		return
 	}
 	c.idleAt = time.Now()
-	if c.idle == nil {
-		c.idle = time.AfterFunc(o.p.cfg.IdleTimeout, func() { o.expire(c) })
+	if c.idleTimer == nil {
+		c.idleTimer = time.AfterFunc(o.p.cfg.IdleTimeout, func() { o.expire(c) })
 	} else {
-		c.idle.Reset(o.p.cfg.IdleTimeout)
+		c.idleTimer.Reset(o.p.cfg.IdleTimeout)
 	}
-	o.p.room.isIdle(c)
+	o.p.limiter.markIdle(c)
 }
 
 func (o *origin) expire(c *conn) {
@@ -158,32 +158,32 @@ func (o *origin) expire(c *conn) {
 }
 
 // remove closes c and forgets it. Requests on it fail.
-func (o *origin) remove(c *conn, by Closer) {
+func (o *origin) remove(c *conn, by ClosedBy) {
 	if i := slices.Index(o.conns, c); i >= 0 {
 		o.conns = slices.Delete(o.conns, i, i+1)
 	}
 	c.draining, c.removed = true, true
-	if c.idle != nil {
-		c.idle.Stop()
+	if c.idleTimer != nil {
+		c.idleTimer.Stop()
 	}
-	o.p.room.isBusy(c)
+	o.p.limiter.markBusy(c)
 	c.cc.OnChange(nil)
 	if h, ok := c.cc.(*h3Conn); ok {
 		h.leaving.Store(true)
 	}
 	o.countAbandonedLocked(c)
-	o.learn(c)
-	o.rememberPastLocked(c)
-	o.closedConn(c, by)
+	o.learnFrom(c)
+	o.rememberClosedLocked(c)
+	o.countClosed(c, by)
 	// Closing sends a TLS alert, which can block on a peer that doesn't read.
 	go c.cc.Close()
 }
 
-// learn keeps what a connection that ends showed of the server: its stream
+// learnFrom keeps what a connection that ends showed of the server: its stream
 // limit, and how many requests a connection takes if the server cut two in a
 // row after the same number.
-func (o *origin) learn(c *conn) {
-	defer o.remember(c)
+func (o *origin) learnFrom(c *conn) {
+	defer o.saveInfo(c)
 	o.learnStreams(c)
 	if !c.refused || c.served == 0 {
 		return
@@ -197,9 +197,9 @@ func (o *origin) learn(c *conn) {
 // learnStreams keeps how many requests at a time c is known to take. It decides
 // how many connections the queue is worth.
 func (o *origin) learnStreams(c *conn) {
-	if n, ok := c.knownStreams(); ok && n > 0 && (n != o.streams || c.limit.holds() != o.refusing) {
-		o.streams, o.refusing = n, c.limit.holds()
-		o.publishLocked()
+	if n, ok := c.knownStreams(); ok && n > 0 && (n != o.streams || c.limit.reliable() != o.streamsRefused) {
+		o.streams, o.streamsRefused = n, c.limit.reliable()
+		o.publishPlanLocked()
 	}
 }
 
@@ -218,7 +218,7 @@ func (o *origin) close() {
 	defer o.mu.Unlock()
 	o.closed = true
 	for _, w := range o.queue {
-		w.grant <- grant{err: ErrClosed}
+		w.placed <- placement{err: ErrClosed}
 	}
 	o.queue = nil
 	for _, c := range slices.Clone(o.conns) {
@@ -226,36 +226,36 @@ func (o *origin) close() {
 	}
 }
 
-// seed starts an origin with what earlier ones learned, and with what can't be
+// loadInfo starts an origin with what earlier ones learned, and with what can't be
 // otherwise.
-func (o *origin) seed() {
+func (o *origin) loadInfo() {
 	if o.p.dialer.speaksOnlyHTTP1() && o.key.scheme == "https" {
 		o.proto = protoHTTP1 // no connection need go alone to find out
 	}
-	if o.p.cfg.single() || o.key.proxy != (proxy{}) {
+	if o.p.cfg.noReuse() || o.key.proxy != (proxy{}) {
 		return
 	}
-	f := o.p.facts.Get(o.key.String()).bounded(time.Now())
+	f := o.p.store.Get(o.key.String()).sanitized(time.Now())
 	if o.p.dialer.offers(f.Protocol) {
 		o.proto = f.Protocol
 	}
 	o.streams = f.Streams
-	o.lateOnly.Store(time.Now().Before(f.EarlyBlocked))
+	o.noEarlyData.Store(time.Now().Before(f.EarlyBlocked))
 	if time.Now().Before(f.PerConnUntil) {
 		o.perConn = f.PerConn
 	}
 }
 
-// remember keeps what c showed of the origin.
-func (o *origin) remember(c *conn) {
-	if o.p.cfg.single() || o.key.proxy != (proxy{}) {
+// saveInfo keeps what c showed of the origin.
+func (o *origin) saveInfo(c *conn) {
+	if o.p.cfg.noReuse() || o.key.proxy != (proxy{}) {
 		return
 	}
-	now := o.p.facts.Get(o.key.String())
+	now := o.p.store.Get(o.key.String())
 	then := now
 	if c.protocol == protoHTTP3 {
-		if h, ok := c.cc.(h3Carrier); ok && h.proven() {
-			now.H3Streams = h.allowed()
+		if h, ok := c.cc.(h3ClientConn); ok && h.handshakeDone() {
+			now.H3Streams = h.streamLimit()
 		}
 	} else {
 		now.Protocol = c.protocol
@@ -264,10 +264,10 @@ func (o *origin) remember(c *conn) {
 		}
 	}
 	if o.perConn > 0 && o.perConn != now.PerConn {
-		now.PerConn, now.PerConnUntil = o.perConn, time.Now().Add(perConnLife)
+		now.PerConn, now.PerConnUntil = o.perConn, time.Now().Add(perConnLifetime)
 	}
 	if now != then {
-		o.p.facts.Update(o.key.String(), func(f *Facts) {
+		o.p.store.Update(o.key.String(), func(f *OriginInfo) {
 			f.Protocol, f.Streams, f.H3Streams = now.Protocol, now.Streams, now.H3Streams
 			f.PerConn, f.PerConnUntil = now.PerConn, now.PerConnUntil
 		})
@@ -287,24 +287,24 @@ func (o *origin) evictLocked() {
 	}
 }
 
-// adopt counts a new connection and tells it whom to ask.
-func (o *origin) adopt(c *conn) {
-	h, ok := c.cc.(h3Carrier)
+// register counts a new connection and tells it whom to ask.
+func (o *origin) register(c *conn) {
+	h, ok := c.cc.(h3ClientConn)
 	if !ok {
-		if t, ok := c.cc.(*tcpCarrier); ok {
-			t.onGiveUp.Store(new(func() { o.abandonedConn(c) }))
+		if t, ok := c.cc.(*tcpClientConn); ok {
+			t.onAbandon.Store(new(func() { o.abandonedConn(c) }))
 		}
 		o.opened(c)
 		return
 	}
-	proven := h.proven()
-	h.join(h3Hooks{
-		proved:      func(p h3Proof) { o.proved(c, p) },
-		again:       func(why Reason) { o.countRetry(c, why) },
-		tooEarly:    o.tooEarly,
-		broke:       func(err error) { o.brokeH3(c, err) },
-		misdirected: func() { o.misdirected(c) },
-		mayBeEarly:  func(req *http.Request) bool { return !o.lateOnly.Load() && mayBeEarly(req) },
+	proven := h.handshakeDone()
+	h.setHooks(h3Hooks{
+		handshakeEnded: func(p handshakeResult) { o.handshakeEnded(c, p) },
+		retried:        func(why Reason) { o.countRetry(c, why) },
+		tooEarly:       o.tooEarly,
+		bodyFailed:     func(err error) { o.h3BodyFailed(c, err) },
+		misdirected:    func() { o.misdirected(c) },
+		allowEarly:     func(req *http.Request) bool { return !o.noEarlyData.Load() && safeAsEarlyData(req) },
 	})
 	if proven {
 		o.opened(c)

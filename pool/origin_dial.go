@@ -19,23 +19,23 @@ const (
 
 // A dial is the making of one connection.
 type dial struct {
-	cancel  context.CancelFunc
-	h3      *h3Route     // nil: over TCP
-	http1   bool         // offer nothing but HTTP/1.1
-	sent    func()       // called when the first packet of QUIC goes out; may be nil
-	step    atomic.Value // Step
-	refused error        // of a handshake that failed on a session, and was repeated without
-	origin  *origin
+	cancel     context.CancelFunc
+	h3         *h3Route     // nil: over TCP
+	http1      bool         // offer nothing but HTTP/1.1
+	sent       func()       // called when the first packet of QUIC goes out; may be nil
+	step       atomic.Value // Step
+	sessionErr error        // of a handshake that failed on a session, and was repeated without
+	origin     *origin
 
-	extra bool         // for requests that avoid other connections
-	plain bool         // see WithPlain
-	full  bool         // with a full handshake
-	slow  bool         // without TCP Fast Open
-	rests bool         // sessions of the origin are left alone after it
-	avoid []netip.Addr // addresses that are tried last
+	extra         bool         // for requests that avoid other connections
+	plain         bool         // see WithPlain
+	fullHandshake bool         // with a full handshake
+	noFastOpen    bool         // without TCP Fast Open
+	stopResuming  bool         // sessions of the origin are left alone after it
+	avoid         []netip.Addr // addresses that are tried last
 }
 
-func (d *dial) at(s Step) { d.step.Store(s) }
+func (d *dial) setStep(s Step) { d.step.Store(s) }
 
 // growLocked starts the dials that the queue is worth.
 func (o *origin) growLocked() {
@@ -43,12 +43,12 @@ func (o *origin) growLocked() {
 		return
 	}
 	o.growExtraLocked()
-	if o.waitsForH3Locked() {
+	if o.waitForH3Locked() {
 		return
 	}
 	have := len(o.dials)
 	for _, c := range o.conns {
-		if !c.retired && !o.shunsLocked(c) {
+		if !c.retired && !o.suspendedLocked(c) {
 			have++
 		}
 	}
@@ -60,7 +60,7 @@ func (o *origin) growLocked() {
 		}
 		n = 1
 	}
-	if n > 0 && o.startRaceLocked() {
+	if n > 0 && o.startH3RaceLocked() {
 		return
 	}
 	for range n {
@@ -71,18 +71,18 @@ func (o *origin) growLocked() {
 // wantLocked is the number of connections that the load is worth: what waits and
 // is in flight, or the demand that a scheduler has stated.
 func (o *origin) wantLocked() int {
-	return o.growthLocked().wants(max(o.depthLocked(), o.demandNow()))
+	return o.planLocked().wants(max(o.depthLocked(), o.demandNow()))
 }
 
 // capLocked is the number of connections that the origin may have.
-func (o *origin) capLocked() int { return o.growthLocked().limit() }
+func (o *origin) capLocked() int { return o.planLocked().limit() }
 
 // canServeLocked reports whether every waiter will do with a connection that
 // is there.
 func (o *origin) canServeLocked() bool {
 	newest := o.newestLocked()
 	for _, w := range o.queue {
-		if w.newerThan >= newest && !w.special() {
+		if w.newerThan >= newest && !w.constrained() {
 			return false
 		}
 	}
@@ -94,7 +94,7 @@ func (o *origin) canServeLocked() bool {
 func (o *origin) newestLocked() int64 {
 	newest := int64(-1)
 	for _, c := range o.conns {
-		if perConn := o.perConnNow(); !c.draining && !o.shunsLocked(c) && (perConn == 0 || c.granted < perConn) {
+		if perConn := o.perConnNow(); !c.draining && !o.suspendedLocked(c) && (perConn == 0 || c.granted < perConn) {
 			newest = max(newest, c.id)
 		}
 	}
@@ -113,7 +113,7 @@ func (o *origin) failNewerLocked(err error) {
 		if w.newerThan < newest {
 			return false
 		}
-		w.grant <- grant{err: err}
+		w.placed <- placement{err: err}
 		return true
 	})
 }
@@ -121,20 +121,20 @@ func (o *origin) failNewerLocked(err error) {
 // startDialLocked dials over QUIC if route says so. See dial for sent.
 func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
 	d := &dial{h3: route, sent: sent}
-	o.beginLocked(d)
+	o.startLocked(d)
 	return d
 }
 
-// beginLocked starts a dial.
-func (o *origin) beginLocked(d *dial) {
+// startLocked starts a dial.
+func (o *origin) startLocked(d *dial) {
 	if !o.evictedAt.IsZero() && time.Since(o.evictedAt) < o.p.cfg.IdleTimeout {
 		o.evictedAt = time.Time{}
-		o.p.room.missed()
+		o.p.limiter.markMissed()
 	}
 	ctx, cancel := context.WithCancel(o.p.ctx)
 	d.cancel, d.origin, d.http1 = cancel, o, o.onlyHTTP1.Load()
-	o.simplify(d)
-	d.at(StepConnect)
+	o.applyBlocks(d)
+	d.setStep(StepConnect)
 	o.dials = append(o.dials, d)
 	o.stats.Dials++
 	o.p.work.Go(func() {
@@ -144,9 +144,9 @@ func (o *origin) beginLocked(d *dial) {
 	})
 }
 
-// others is the number of connections of the origin beside that of d, and of
+// siblings is the number of connections of the origin beside that of d, and of
 // dials that may become one.
-func (d *dial) others() int {
+func (d *dial) siblings() int {
 	o := d.origin
 	if o == nil {
 		return 0
@@ -160,7 +160,7 @@ func (d *dial) others() int {
 		}
 	}
 	for _, c := range o.conns {
-		if !c.draining || o.p.cfg.single() {
+		if !c.draining || o.p.cfg.noReuse() {
 			n++
 		}
 	}
@@ -172,9 +172,9 @@ func (d *dial) others() int {
 func (o *origin) dialed(d *dial, c *conn, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.countRefused(d)
+	o.countSessionFailure(d)
 	o.dials = slices.DeleteFunc(o.dials, func(x *dial) bool { return x == d })
-	if o.racedLocked(d, c, err) {
+	if o.h3RaceDialedLocked(d, c, err) {
 		return
 	}
 	switch {
@@ -186,7 +186,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 	case err == nil:
 		o.proto = c.protocol
 		if o.streams > 0 && c.protocol == protoHTTP2 {
-			c.limit = streamLimit{n: o.streams, assumed: !o.refusing, need: firstNeed}
+			c.limit = streamLimit{n: o.streams, assumed: !o.streamsRefused, raiseAfter: firstRaise}
 		}
 		if rtt := c.setup.tcp + c.setup.tls; c.protocol == protoHTTP3 && rtt > 0 {
 			o.rtt = rtt
@@ -195,10 +195,10 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		}
 		c.plain = d.plain
 		o.conns = append(o.conns, c)
-		o.adopt(c)
+		o.register(c)
 		c.idleAt = time.Now()
-		c.idle = time.AfterFunc(o.p.cfg.IdleTimeout, func() { o.expire(c) })
-		c.cc.OnChange(o.kick)
+		c.idleTimer = time.AfterFunc(o.p.cfg.IdleTimeout, func() { o.expire(c) })
+		c.cc.OnChange(o.connChanged)
 		o.shareLocked(c)
 		o.newest = c
 		if d.extra {
@@ -207,14 +207,14 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		o.dispatchLocked()
 		o.newest = nil
 		if c.inflight == 0 && !c.removed {
-			o.p.room.isIdle(c)
+			o.p.limiter.markIdle(c)
 		}
 	case len(o.conns) > 0:
 		// The others go on. Don't ask at once for what was refused just now.
 		if !errors.Is(err, context.Canceled) {
 			o.dialFailed(err)
 			if !d.extra {
-				o.most, o.mostTil = len(o.conns), time.Now().Add(10*time.Second)
+				o.maxConns, o.maxConnsUntil = len(o.conns), time.Now().Add(10*time.Second)
 			}
 			o.relaxAllLocked()
 			o.failNewerLocked(err)
@@ -229,7 +229,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 			return
 		}
 		for _, w := range o.queue {
-			w.grant <- grant{err: err}
+			w.placed <- placement{err: err}
 		}
 		clear(o.queue)
 		o.queue = o.queue[:0]
@@ -254,9 +254,9 @@ func (o *origin) shareLocked(c *conn) {
 	})
 }
 
-// boundLocked is how many requests each connection may have got when those that
+// grantLimitLocked is how many requests each connection may have got when those that
 // wait have theirs, too; 0 means no bound.
-func (o *origin) boundLocked(waiting int) int {
+func (o *origin) grantLimitLocked(waiting int) int {
 	if !o.sharing {
 		return 0
 	}
@@ -281,38 +281,38 @@ func (o *origin) stepLocked() Step {
 	return o.dials[0].step.Load().(Step)
 }
 
-// single makes a connection for one request alone.
-func (o *origin) single(ctx context.Context, n need) (*conn, use, error) {
+// dialForOne makes a connection for one request alone.
+func (o *origin) dialForOne(ctx context.Context, n requirement) (*conn, connUse, error) {
 	if o.p.ctx.Err() != nil {
-		return nil, use{}, ErrClosed
+		return nil, connUse{}, ErrClosed
 	}
 	d := &dial{h3: o.onlyRoute(), http1: o.onlyHTTP1.Load(), origin: o}
-	if n.special() {
+	if n.constrained() {
 		o.mu.Lock()
-		n = o.needLocked(n)
+		n = o.completeLocked(n)
 		o.mu.Unlock()
 		d.extra, d.plain, d.avoid = true, n.plain, n.addrs
-		d.full, d.slow = n.plain || n.full, n.plain || n.full
+		d.fullHandshake, d.noFastOpen = n.plain || n.noShortcuts, n.plain || n.noShortcuts
 	}
-	o.simplify(d)
+	o.applyBlocks(d)
 	c, err := o.p.connect(ctx, o.key, d)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.stats.Dials++
-	o.countRefused(d)
+	o.countSessionFailure(d)
 	if err != nil {
 		o.dialFailed(err)
-		return nil, use{}, err
+		return nil, connUse{}, err
 	}
 	if o.closed {
 		go c.cc.Close()
-		return nil, use{}, ErrClosed
+		return nil, connUse{}, ErrClosed
 	}
 	o.proto = c.protocol
 	o.conns = append(o.conns, c)
-	o.adopt(c)
+	o.register(c)
 	c.granted, c.inflight, c.draining = 1, 1, true // nobody else gets a place
-	return c, use{first: true}, nil
+	return c, connUse{first: true}, nil
 }
 
 // extraPause is the least time between two connections that are opened for
@@ -323,10 +323,10 @@ const extraPause = time.Second
 // that is permitted now. Otherwise such waiters get what there is.
 func (o *origin) growExtraLocked() {
 	for _, w := range o.queue {
-		if !w.special() || o.servesLocked(&w.need) {
+		if !w.constrained() || o.servesLocked(&w.requirement) {
 			continue
 		}
-		if o.dialsForLocked(&w.need) {
+		if o.dialsForLocked(&w.requirement) {
 			continue
 		}
 		last := &o.extraAt
@@ -338,30 +338,30 @@ func (o *origin) growExtraLocked() {
 			continue
 		}
 		*last = time.Now()
-		d := &dial{h3: o.onlyRoute(), extra: true, plain: w.plain, full: w.full || w.plain, slow: w.full || w.plain, avoid: w.addrs}
+		d := &dial{h3: o.onlyRoute(), extra: true, plain: w.plain, fullHandshake: w.noShortcuts || w.plain, noFastOpen: w.noShortcuts || w.plain, avoid: w.addrs}
 		for _, id := range w.avoid {
-			if p, ok := o.knownLocked(id); ok && p.resumed {
-				d.full = true
+			if p, ok := o.findConnLocked(id); ok && p.resumed {
+				d.fullHandshake = true
 			}
 		}
-		o.beginLocked(d)
+		o.startLocked(d)
 	}
 }
 
 // servesLocked reports whether a connection that is there will do.
-func (o *origin) servesLocked(n *need) bool {
+func (o *origin) servesLocked(n *requirement) bool {
 	return slices.ContainsFunc(o.conns, func(c *conn) bool {
-		return !c.draining && !o.shunsLocked(c) && (o.perConn == 0 || c.granted < o.perConn) && n.takes(c)
+		return !c.draining && !o.suspendedLocked(c) && (o.perConn == 0 || c.granted < o.perConn) && n.accepts(c)
 	})
 }
 
 // dialsForLocked reports whether a connection that will do is being made.
-func (o *origin) dialsForLocked(n *need) bool {
+func (o *origin) dialsForLocked(n *requirement) bool {
 	return slices.ContainsFunc(o.dials, func(d *dial) bool {
 		switch {
 		case d.h3 != nil && !o.p.onlyH3:
 			return false
-		case n.plain && !d.plain, n.full && !d.full:
+		case n.plain && !d.plain, n.noShortcuts && !d.fullHandshake:
 			return false
 		}
 		return d.extra || len(n.addrs) == 0 // others may go to an address that is avoided
@@ -371,8 +371,8 @@ func (o *origin) dialsForLocked(n *need) bool {
 // relaxLocked makes w content with what there is: with any other connection, or
 // with any at all.
 func (o *origin) relaxLocked(w *waiter) {
-	w.plain, w.tcp, w.full, w.addrs = false, false, false, nil
-	if !o.servesLocked(&w.need) {
+	w.plain, w.onlyTCP, w.noShortcuts, w.addrs = false, false, false, nil
+	if !o.servesLocked(&w.requirement) {
 		w.avoid = nil
 	}
 	o.relaxed = true
@@ -381,53 +381,53 @@ func (o *origin) relaxLocked(w *waiter) {
 // relaxAllLocked is for the failure of a connection that was made for a waiter.
 func (o *origin) relaxAllLocked() {
 	for _, w := range o.queue {
-		if w.special() && !o.servesLocked(&w.need) && !o.dialsForLocked(&w.need) {
+		if w.constrained() && !o.servesLocked(&w.requirement) && !o.dialsForLocked(&w.requirement) {
 			o.relaxLocked(w)
 		}
 	}
 }
 
-// growthLocked is the growth of o now.
-func (o *origin) growthLocked() growth {
-	g := o.p.growthOf(o.proto, o.streams)
-	if o.most > 0 {
-		g.bounded, g.boundedTo = o.most, o.mostTil.UnixNano()
+// planLocked is the growth of o now.
+func (o *origin) planLocked() connPlan {
+	g := o.p.planFor(o.proto, o.streams)
+	if o.maxConns > 0 {
+		g.observedMax, g.observedMaxUntil = o.maxConns, o.maxConnsUntil.UnixNano()
 	}
 	return g
 }
 
-// publishLocked lets Capacity see what has changed.
-func (o *origin) publishLocked() {
-	g := o.growthLocked()
-	if now := o.growth.Load(); now == nil || *now != g {
-		o.growth.Store(&g)
+// publishPlanLocked lets Capacity see what has changed.
+func (o *origin) publishPlanLocked() {
+	g := o.planLocked()
+	if now := o.plan.Load(); now == nil || *now != g {
+		o.plan.Store(&g)
 	}
 }
 
 // demandNow is the demand that a caller has stated of late.
 func (o *origin) demandNow() int {
 	n := o.demand.Load()
-	if n > 0 && time.Now().UnixNano()-o.demandAt.Load() < int64(demandLife) {
+	if n > 0 && time.Now().UnixNano()-o.demandAt.Load() < int64(demandLifetime) {
 		return int(n)
 	}
 	return 0
 }
 
-// countRefused notes that d met a server that failed on a session. It is
+// countSessionFailure notes that d met a server that failed on a session. It is
 // called under the origin's mutex.
-func (o *origin) countRefused(d *dial) {
-	if d.refused == nil {
+func (o *origin) countSessionFailure(d *dial) {
+	if d.sessionErr == nil {
 		return
 	}
 	o.stats.Dials++ // the one without
-	if d.rests {
+	if d.stopResuming {
 		o.blockResumeLocked() // for later runs
 	}
-	o.dialFailed(d.refused)
+	o.dialFailed(d.sessionErr)
 	if o.stats.Retries == nil {
 		o.stats.Retries = make(map[Reason]int64)
 	}
 	o.stats.Retries[RetrySession]++
-	o.debug("connection is made again without the session")
-	o.event(Event{Kind: RequestAgain, Reason: RetrySession})
+	o.logDebug("connection is made again without the session")
+	o.emit(Event{Kind: RequestRetried, Reason: RetrySession})
 }

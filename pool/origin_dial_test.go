@@ -28,10 +28,10 @@ func TestDialedTogetherShare(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			o := &origin{sharing: true, conns: tt.conns, dials: make([]*dial, tt.dials)}
-			if got := o.boundLocked(tt.waiting); got != tt.want || o.sharing != tt.goesOn {
+			if got := o.grantLimitLocked(tt.waiting); got != tt.want || o.sharing != tt.goesOn {
 				t.Errorf("%d each, goes on %v, want %d, %v", got, o.sharing, tt.want, tt.goesOn)
 			}
-			if o = (&origin{conns: tt.conns}); o.boundLocked(tt.waiting) != 0 {
+			if o = (&origin{conns: tt.conns}); o.grantLimitLocked(tt.waiting) != 0 {
 				t.Error("bound without siblings")
 			}
 		})

@@ -15,45 +15,45 @@ import (
 	"github.com/rdapq/rdapq/internal/statefile"
 )
 
-// A FactFile is a [FactStore] that lives in a file between runs. Several
+// A OriginFile is a [OriginStore] that lives in a file between runs. Several
 // processes may share the file: each adds what it learned. Open it with
-// [OpenFactFile] and save it with Close.
-type FactFile struct {
+// [OpenOriginFile] and save it with Close.
+type OriginFile struct {
 	path string
 
 	mu      sync.Mutex
-	origins map[string]Facts
+	origins map[string]OriginInfo
 	changed map[string]struct{} // since the last save
-	saving  sync.Mutex
+	saveMu  sync.Mutex
 }
 
 const (
-	maxFactFile  = 4 << 20 // bytes that are read
-	factsVersion = 1
+	maxOriginFile     = 4 << 20 // bytes that are read
+	originFileVersion = 1
 )
 
-// factsDocument is what stands in the file.
-type factsDocument struct {
-	Version int              `json:"version"`
-	Origins map[string]Facts `json:"origins"`
+// originDocument is what stands in the file.
+type originDocument struct {
+	Version int                   `json:"version"`
+	Origins map[string]OriginInfo `json:"origins"`
 }
 
-// OpenFactFile reads the facts in a file. One that isn't there, that isn't to
+// OpenOriginFile reads the facts in a file. One that isn't there, that isn't to
 // be understood, or that others could have written is as good as empty; the
 // error is that of a file that can't be read.
-func OpenFactFile(path string) (*FactFile, error) {
+func OpenOriginFile(path string) (*OriginFile, error) {
 	if path == "" {
 		return nil, errors.New("pool: fact file without a name")
 	}
-	origins, err := readFacts(path)
+	origins, err := readOrigins(path)
 	if err != nil {
 		return nil, fmt.Errorf("pool: fact file: %w", err)
 	}
-	return &FactFile{path: path, origins: origins, changed: make(map[string]struct{})}, nil
+	return &OriginFile{path: path, origins: origins, changed: make(map[string]struct{})}, nil
 }
 
 // Get returns what is known about an origin.
-func (s *FactFile) Get(origin string) Facts {
+func (s *OriginFile) Get(origin string) OriginInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.origins[origin]
@@ -61,7 +61,7 @@ func (s *FactFile) Get(origin string) Facts {
 
 // Update changes what is known about an origin. It reaches the file with Save
 // or Close.
-func (s *FactFile) Update(origin string, change func(*Facts)) {
+func (s *OriginFile) Update(origin string, change func(*OriginInfo)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.origins[origin]
@@ -69,8 +69,8 @@ func (s *FactFile) Update(origin string, change func(*Facts)) {
 	f.Updated = time.Now()
 	s.origins[origin] = f
 	s.changed[origin] = struct{}{}
-	trimFacts(s.origins, maxFacts+maxFacts/8)
-	if len(s.changed) > 2*maxFacts {
+	trimOrigins(s.origins, maxStoredOrigins+maxStoredOrigins/8)
+	if len(s.changed) > 2*maxStoredOrigins {
 		maps.DeleteFunc(s.changed, func(origin string, _ struct{}) bool {
 			_, kept := s.origins[origin]
 			return !kept
@@ -81,11 +81,11 @@ func (s *FactFile) Update(origin string, change func(*Facts)) {
 // Save writes what changed to the file, beside what other processes wrote
 // there, if anything changed. The file is replaced as a whole and readable by
 // its owner alone; its folder is made if need be.
-func (s *FactFile) Save() error {
-	s.saving.Lock()
-	defer s.saving.Unlock()
+func (s *OriginFile) Save() error {
+	s.saveMu.Lock()
+	defer s.saveMu.Unlock()
 	s.mu.Lock()
-	mine := make(map[string]Facts, len(s.changed))
+	mine := make(map[string]OriginInfo, len(s.changed))
 	for origin := range s.changed {
 		if f, ok := s.origins[origin]; ok {
 			mine[origin] = f
@@ -103,7 +103,7 @@ func (s *FactFile) Save() error {
 		return err
 	}
 	defer func() { _ = unlock() }()
-	origins, err := readFacts(s.path)
+	origins, err := readOrigins(s.path)
 	if err != nil {
 		return err
 	}
@@ -112,8 +112,8 @@ func (s *FactFile) Save() error {
 			origins[origin] = f
 		}
 	}
-	trimFacts(origins, maxFacts)
-	b, err := json.Marshal(factsDocument{factsVersion, origins})
+	trimOrigins(origins, maxStoredOrigins)
+	b, err := json.Marshal(originDocument{originFileVersion, origins})
 	if err != nil {
 		return err
 	}
@@ -136,10 +136,10 @@ func (s *FactFile) Save() error {
 }
 
 // Close is Save.
-func (s *FactFile) Close() error { return s.Save() }
+func (s *OriginFile) Close() error { return s.Save() }
 
-func readFacts(path string) (map[string]Facts, error) {
-	none := make(map[string]Facts)
+func readOrigins(path string) (map[string]OriginInfo, error) {
+	none := make(map[string]OriginInfo)
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: not a regular file", path) // opening it might take for ever
 	}
@@ -155,22 +155,22 @@ func readFacts(path string) (map[string]Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	if private(info) != nil {
+	if checkPrivate(info) != nil {
 		return none, nil
 	}
-	b, err := io.ReadAll(io.LimitReader(f, maxFactFile+1))
+	b, err := io.ReadAll(io.LimitReader(f, maxOriginFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	var d factsDocument
-	if len(b) > maxFactFile || json.Unmarshal(b, &d) != nil || d.Version != factsVersion || d.Origins == nil {
+	var d originDocument
+	if len(b) > maxOriginFile || json.Unmarshal(b, &d) != nil || d.Version != originFileVersion || d.Origins == nil {
 		return none, nil
 	}
 	now := time.Now()
-	maps.DeleteFunc(d.Origins, func(_ string, f Facts) bool { return f.Updated.After(now.Add(time.Hour)) })
+	maps.DeleteFunc(d.Origins, func(_ string, f OriginInfo) bool { return f.Updated.After(now.Add(time.Hour)) })
 	for origin, f := range d.Origins {
-		d.Origins[origin] = f.bounded(now)
+		d.Origins[origin] = f.sanitized(now)
 	}
-	trimFacts(d.Origins, maxFacts)
+	trimOrigins(d.Origins, maxStoredOrigins)
 	return d.Origins, nil
 }

@@ -16,7 +16,7 @@ func TestFactFileIsNoPipe(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip(err)
 	}
-	if _, err := pool.OpenFactFile(path); err == nil {
+	if _, err := pool.OpenOriginFile(path); err == nil {
 		t.Error("a pipe is taken for a file")
 	}
 }

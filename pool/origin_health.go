@@ -15,11 +15,11 @@ const faultyAfter = 3
 
 // health is what the responses on a connection say about it.
 type health struct {
-	useful   bool   // one was
-	failures int    // in a row
-	url      string // of the first of them
-	several  bool   // they are from different URLs
-	disputed bool   // requests that failed on it succeeded on another one since
+	useful      bool   // one was
+	failures    int    // in a row
+	url         string // of the first of them
+	severalURLs bool   // they are from different URLs
+	disputed    bool   // requests that failed on it succeeded on another one since
 }
 
 // useful reports whether a server that responds with status does its work.
@@ -27,10 +27,10 @@ func useful(status int) bool {
 	return status != http.StatusMisdirectedRequest && status != http.StatusTooManyRequests && status < 500
 }
 
-// judgeLocked takes note of a response on c to a request with the route r.
-func (o *origin) judgeLocked(c *conn, req *http.Request, r route, status int) {
-	if convincing(status) {
-		o.convincedLocked(c, r)
+// recordStatusLocked takes note of a response on c to a request with the route r.
+func (o *origin) recordStatusLocked(c *conn, req *http.Request, r constraints, status int) {
+	if successful(status) {
+		o.recordSuccessLocked(c, r)
 	}
 	switch {
 	case useful(status):
@@ -45,18 +45,18 @@ func (o *origin) judgeLocked(c *conn, req *http.Request, r route, status int) {
 			}
 		}
 	case status != http.StatusTooManyRequests: // that is about the number of requests
-		o.faultLocked(c, req.URL.RequestURI())
+		o.recordFailureLocked(c, req.URL.RequestURI())
 	}
 }
 
-// faultLocked counts a failure on c of a request for url.
-func (o *origin) faultLocked(c *conn, url string) {
+// recordFailureLocked counts a failure on c of a request for url.
+func (o *origin) recordFailureLocked(c *conn, url string) {
 	h := &c.health
 	switch h.failures++; {
 	case h.failures == 1:
 		h.url = url
 	case h.url != url:
-		h.several = true
+		h.severalURLs = true
 	}
 	if !h.useful {
 		o.addressFails(c)
@@ -68,11 +68,11 @@ func (o *origin) faultLocked(c *conn, url string) {
 // it go on, and do not count as load.
 func (o *origin) retireLocked(c *conn) {
 	h := &c.health
-	if h.failures < faultyAfter || !h.several || !h.disputed || c.draining {
+	if h.failures < faultyAfter || !h.severalURLs || !h.disputed || c.draining {
 		return
 	}
-	c.draining, c.retired, c.by = true, true, ClosedFaulty
-	o.debug("connection gets no more requests", "connection", c.id, "failures", h.failures)
+	c.draining, c.retired, c.closedBy = true, true, ClosedFaulty
+	o.logDebug("connection gets no more requests", "connection", c.id, "failures", h.failures)
 	if c.inflight == 0 {
 		o.remove(c, ClosedFaulty)
 	}
@@ -88,11 +88,11 @@ func (p *Pool) Suspect(id int64) {
 		if i >= 0 {
 			o.suspicions++ // each is about another response
 			c := o.conns[i]
-			o.unconvincedLocked(&c.convinced, c.setup.resumed, c.setup.synData)
-			o.faultLocked(o.conns[i], strconv.Itoa(o.suspicions))
-		} else if i = slices.IndexFunc(o.past, func(p pastConn) bool { return p.id == id }); i >= 0 {
-			p := &o.past[i]
-			o.unconvincedLocked(&p.convinced, p.resumed, p.synData)
+			o.undoSuccessLocked(&c.successes, c.setup.resumed, c.setup.synData)
+			o.recordFailureLocked(o.conns[i], strconv.Itoa(o.suspicions))
+		} else if i = slices.IndexFunc(o.closedConns, func(p closedConn) bool { return p.id == id }); i >= 0 {
+			p := &o.closedConns[i]
+			o.undoSuccessLocked(&p.successes, p.resumed, p.synData)
 		}
 		o.mu.Unlock()
 		if i >= 0 {
@@ -105,13 +105,13 @@ func (p *Pool) Suspect(id int64) {
 // a proxy is at says nothing of the origin.
 func (o *origin) addressWorks(c *conn) {
 	if c.setup.addr.IsValid() && !c.setup.proxied && c.setup.addrs > 1 {
-		o.p.dialer.names.restore(o.key.host, o.key.port, c.setup.addr)
+		o.p.dialer.resolver.restore(o.key.host, o.key.port, c.setup.addr)
 	}
 }
 
 func (o *origin) addressFails(c *conn) {
 	if c.setup.addr.IsValid() && !c.setup.proxied && c.setup.addrs > 1 {
-		o.p.dialer.names.demote(o.key.host, o.key.port, c.setup.addr)
+		o.p.dialer.resolver.demote(o.key.host, o.key.port, c.setup.addr)
 	}
 }
 
@@ -124,70 +124,70 @@ func blamesConn(ctx context.Context, why Reason) bool {
 	return why == RetryClosed
 }
 
-// maxPast is how many connections that have ended an origin remembers the address
+// maxClosedConns is how many connections that have ended an origin remembers the address
 // of.
-const maxPast = 32
+const maxClosedConns = 32
 
-// pastConn is what is remembered of a connection that has ended.
-type pastConn struct {
+// countClosed is what is remembered of a connection that has ended.
+type closedConn struct {
 	id        int64
 	addr      netip.Addr
 	addrs     int // that the host had
 	resumed   bool
 	synData   bool // see setup
-	convinced int  // see conn
+	successes int  // see conn
 	h3        bool
 }
 
-// needLocked completes what a request needs.
-func (o *origin) needLocked(n need) need {
+// completeLocked completes what a request needs.
+func (o *origin) completeLocked(n requirement) requirement {
 	if len(n.avoid) == 0 {
 		return n
 	}
-	most := 0
+	hostAddrs := 0
 	for _, id := range n.avoid {
-		p, ok := o.knownLocked(id)
-		n.tcp = n.tcp || p.h3 && !o.p.onlyH3
-		n.full = n.full || ok && p.convinced == 0 && (p.resumed || p.synData)
+		p, ok := o.findConnLocked(id)
+		n.onlyTCP = n.onlyTCP || p.h3 && !o.p.onlyH3
+		n.noShortcuts = n.noShortcuts || ok && p.successes == 0 && (p.resumed || p.synData)
 		if !ok || !p.addr.IsValid() {
 			continue
 		}
-		most = max(most, p.addrs)
+		hostAddrs = max(hostAddrs, p.addrs)
 		n.addrs = slices.DeleteFunc(n.addrs, func(a netip.Addr) bool { return a == p.addr })
 		n.addrs = append(n.addrs, p.addr)
 	}
 	// Of a host whose addresses have all failed, the one that failed last is avoided.
-	if spare := most - 1; len(n.addrs) > spare {
+	if spare := hostAddrs - 1; len(n.addrs) > spare {
 		n.addrs = n.addrs[len(n.addrs)-max(spare, 0):]
 	}
 	return n
 }
 
-// knownLocked finds a connection of o, or one that has ended lately.
-func (o *origin) knownLocked(id int64) (pastConn, bool) {
+// findConnLocked finds a connection of o, or one that has ended lately.
+func (o *origin) findConnLocked(id int64) (closedConn, bool) {
 	for _, c := range o.conns {
 		if c.id == id {
-			return c.past(), true
+			return c.summary(), true
 		}
 	}
-	if i := slices.IndexFunc(o.past, func(p pastConn) bool { return p.id == id }); i >= 0 {
-		return o.past[i], true
+	if i := slices.IndexFunc(o.closedConns, func(p closedConn) bool { return p.id == id }); i >= 0 {
+		return o.closedConns[i], true
 	}
-	return pastConn{}, false
+	return closedConn{}, false
 }
 
-func (c *conn) past() pastConn {
-	return pastConn{
+func (c *conn) summary() closedConn {
+	return closedConn{
 		id: c.id, addr: c.setup.addr, addrs: c.setup.addrs, h3: c.protocol == protoHTTP3,
-		resumed: c.setup.resumed, synData: c.setup.synData, convinced: c.convinced,
+		resumed: c.setup.resumed, synData: c.setup.synData, successes: c.successes,
 	}
 }
 
-func (o *origin) rememberPastLocked(c *conn) {
-	if len(o.past) == maxPast {
-		o.past = slices.Delete(o.past, 0, 1)
+func (o *origin) rememberClosedLocked(c *conn) {
+	if len(o.closedConns) == maxClosedConns {
+		o.closedConns = slices.Delete(o.closedConns, 0, 1)
 	}
-	o.past = append(o.past, c.past())
+	o.closedConns = append(o.closedConns, c.summary())
 }
 
 // A resumed session and TCP Fast Open save round trips. A server can fail on
@@ -198,53 +198,53 @@ func (o *origin) rememberPastLocked(c *conn) {
 // also by later runs. A server on which one such connection worked is not blamed:
 // there the failure is one of those that happen at random.
 
-// convincing reports whether a response with status shows that the connection
+// successful reports whether a response with status shows that the connection
 // works. Refusals do not: they may come from something before the server.
-func convincing(status int) bool { return status < 400 || status == http.StatusNotFound }
+func successful(status int) bool { return status < 400 || status == http.StatusNotFound }
 
 // doubtful reports whether what c was made with may be why requests fail on it.
 func (c *conn) doubtful() bool {
-	return c.convinced == 0 && (c.setup.resumed || c.setup.synData)
+	return c.successes == 0 && (c.setup.resumed || c.setup.synData)
 }
 
-// convincedLocked takes note of a convincing response on c to a request with the
+// recordSuccessLocked takes note of a convincing response on c to a request with the
 // route r.
-func (o *origin) convincedLocked(c *conn, r route) {
-	c.convinced++
+func (o *origin) recordSuccessLocked(c *conn, r constraints) {
+	c.successes++
 	if c.setup.resumed {
-		o.resumes++
+		o.resumedSuccesses++
 	}
 	if c.setup.synData {
-		o.opensFast++
+		o.fastOpenSuccesses++
 	}
 	session, fast := false, false
 	for _, id := range r.avoid {
-		p, ok := o.knownLocked(id)
-		if !ok || id == c.id || p.convinced > 0 || p.h3 != (c.protocol == protoHTTP3) {
+		p, ok := o.findConnLocked(id)
+		if !ok || id == c.id || p.successes > 0 || p.h3 != (c.protocol == protoHTTP3) {
 			continue
 		}
-		session = session || p.resumed && !c.setup.resumed && o.resumes == 0
-		fast = fast || p.synData && !c.setup.synData && o.opensFast == 0
+		session = session || p.resumed && !c.setup.resumed && o.resumedSuccesses == 0
+		fast = fast || p.synData && !c.setup.synData && o.fastOpenSuccesses == 0
 	}
-	if !session && !fast && !c.setup.resumed && !c.setup.synDataTaken {
+	if !session && !fast && !c.setup.resumed && !c.setup.synDataAccepted {
 		return
 	}
 	now := time.Now()
-	f := o.p.facts.Get(o.key.String())
+	f := o.p.store.Get(o.key.String())
 	if session && !now.Before(f.ResumeBlocked) {
 		o.blockResumeLocked()
 	}
 	if fast && !now.Before(f.FastOpenBlocked) {
-		o.debug("TCP Fast Open is left alone for a while")
-		o.p.facts.Update(o.key.String(), func(f *Facts) { f.blockFastOpen(time.Now()) })
+		o.logDebug("TCP Fast Open is left alone for a while")
+		o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.blockFastOpen(time.Now()) })
 	}
 	if session || fast {
 		o.retireDoubtfulLocked()
 	}
 	resumes := f.ResumeFailures > 0 && c.setup.resumed && !now.Before(f.ResumeBlocked)
-	opens := f.FastOpenFailures > 0 && c.setup.synDataTaken && !now.Before(f.FastOpenBlocked)
+	opens := f.FastOpenFailures > 0 && c.setup.synDataAccepted && !now.Before(f.FastOpenBlocked)
 	if resumes || opens {
-		o.p.facts.Update(o.key.String(), func(f *Facts) {
+		o.p.store.Update(o.key.String(), func(f *OriginInfo) {
 			if resumes {
 				f.unblockResume()
 			}
@@ -255,30 +255,30 @@ func (o *origin) convincedLocked(c *conn, r route) {
 	}
 }
 
-// unconvincedLocked takes back what one response counted that was of no use after
+// undoSuccessLocked takes back what one response counted that was of no use after
 // all, on a connection that resumed a session or was opened with data.
-func (o *origin) unconvincedLocked(convinced *int, resumed, synData bool) {
+func (o *origin) undoSuccessLocked(convinced *int, resumed, synData bool) {
 	if *convinced == 0 {
 		return
 	}
 	*convinced--
 	if resumed {
-		o.resumes--
+		o.resumedSuccesses--
 	}
 	if synData {
-		o.opensFast--
+		o.fastOpenSuccesses--
 	}
 }
 
 // blockResumeLocked is for sessions with which requests failed, and did not without.
 func (o *origin) blockResumeLocked() {
-	o.debug("sessions are not resumed for a while")
-	o.p.facts.Update(o.key.String(), func(f *Facts) { f.blockResume(time.Now()) })
+	o.logDebug("sessions are not resumed for a while")
+	o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.blockResume(time.Now()) })
 	if o.closed {
 		return
 	}
 	// The store may be the user's, so it is called without a lock.
-	o.p.work.Go(func() { o.p.dialer.tls.of(o.key).dropSessions() })
+	o.p.work.Go(func() { o.p.dialer.tls.forOrigin(o.key).dropSessions() })
 }
 
 // retireDoubtfulLocked takes the doubtful connections out of use.
@@ -288,18 +288,18 @@ func (o *origin) retireDoubtfulLocked() {
 		if c.draining || !c.doubtful() {
 			continue
 		}
-		c.draining, c.retired, c.by = true, true, ClosedFaulty
+		c.draining, c.retired, c.closedBy = true, true, ClosedFaulty
 		if c.inflight == 0 {
 			o.remove(c, ClosedFaulty)
 		}
 	}
 }
 
-// simplify has d leave out what did not work for the origin lately.
-func (o *origin) simplify(d *dial) {
-	now, f := time.Now(), o.p.facts.Get(o.key.String())
-	d.full = d.full || now.Before(f.ResumeBlocked)
-	d.slow = d.slow || now.Before(f.FastOpenBlocked)
+// applyBlocks has d leave out what did not work for the origin lately.
+func (o *origin) applyBlocks(d *dial) {
+	now, f := time.Now(), o.p.store.Get(o.key.String())
+	d.fullHandshake = d.fullHandshake || now.Before(f.ResumeBlocked)
+	d.noFastOpen = d.noFastOpen || now.Before(f.FastOpenBlocked)
 }
 
 // SuspectSession reports that the response on connection id ([Trace].ConnID) was a
@@ -310,10 +310,10 @@ func (o *origin) simplify(d *dial) {
 func (p *Pool) SuspectSession(id int64) bool {
 	for _, o := range p.all() {
 		o.mu.Lock()
-		known, ok := o.knownLocked(id)
+		known, ok := o.findConnLocked(id)
 		o.mu.Unlock()
 		if ok {
-			return known.convinced == 0 && (known.resumed || known.synData)
+			return known.successes == 0 && (known.resumed || known.synData)
 		}
 	}
 	return false

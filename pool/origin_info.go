@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Facts are what was learned about an origin. They make its next start faster
+// OriginInfo are what was learned about an origin. They make its next start faster
 // and nothing else depends on them. The zero value is that nothing is known.
-type Facts struct {
+type OriginInfo struct {
 	Protocol string `json:"protocol,omitempty"` // ALPN name that TCP connections negotiated last: "h2" or "http/1.1"
 
 	// H3 is the host and port at which the origin offers HTTP/3 until H3Until
@@ -49,56 +49,58 @@ type Facts struct {
 	Updated time.Time `json:"updated"` // when it was learned last; set by the store, and for it alone
 }
 
-// A FactStore keeps [Facts] of origins ("https://rdap.example:8443"; the port
+// A OriginStore keeps [OriginInfo] of origins ("https://rdap.example:8443"; the port
 // only if it isn't the usual one), maybe between runs. It must be safe for
 // concurrent use, and must not block or use the Pool.
-type FactStore interface {
+type OriginStore interface {
 	// Get returns what is known about an origin.
-	Get(origin string) Facts
+	Get(origin string) OriginInfo
 	// Update lets change work on what is known about an origin, and keeps it.
-	Update(origin string, change func(*Facts))
+	Update(origin string, change func(*OriginInfo))
 }
 
-// perConnLife is how long it is believed that a server takes so many requests
+// perConnLifetime is how long it is believed that a server takes so many requests
 // on a connection: as long as that, nobody tries whether it takes more.
-const perConnLife = 24 * time.Hour
+const perConnLifetime = 24 * time.Hour
 
-// maxFacts bounds the origins that a store keeps: those updated last.
-const maxFacts = 4096
+// maxStoredOrigins bounds the origins that a store keeps: those updated last.
+const maxStoredOrigins = 4096
 
-// A factCache is the store in memory.
-type factCache struct {
+// A memoryOriginStore is the store in memory.
+type memoryOriginStore struct {
 	mu      sync.Mutex
-	origins map[string]Facts
+	origins map[string]OriginInfo
 }
 
-func newFactCache() *factCache { return &factCache{origins: make(map[string]Facts)} }
+func newMemoryOriginStore() *memoryOriginStore {
+	return &memoryOriginStore{origins: make(map[string]OriginInfo)}
+}
 
-func (s *factCache) Get(origin string) Facts {
+func (s *memoryOriginStore) Get(origin string) OriginInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.origins[origin]
 }
 
-func (s *factCache) Update(origin string, change func(*Facts)) {
+func (s *memoryOriginStore) Update(origin string, change func(*OriginInfo)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.origins[origin]
 	change(&f)
 	f.Updated = time.Now()
 	s.origins[origin] = f
-	trimFacts(s.origins, maxFacts+maxFacts/8) // seldom, and then a good part
+	trimOrigins(s.origins, maxStoredOrigins+maxStoredOrigins/8) // seldom, and then a good part
 }
 
-// trimFacts brings origins down to maxFacts if there are more than most.
-func trimFacts(origins map[string]Facts, most int) {
-	if len(origins) <= most {
+// trimOrigins brings origins down to maxStoredOrigins if there are more than most.
+func trimOrigins(origins map[string]OriginInfo, limit int) {
+	if len(origins) <= limit {
 		return
 	}
 	names := slices.SortedFunc(maps.Keys(origins), func(a, b string) int {
 		return cmp.Or(origins[b].Updated.Compare(origins[a].Updated), cmp.Compare(a, b))
 	})
-	for _, name := range names[maxFacts:] {
+	for _, name := range names[maxStoredOrigins:] {
 		delete(origins, name)
 	}
 }
@@ -106,82 +108,82 @@ func trimFacts(origins map[string]Facts, most int) {
 // Bounds of the time for which HTTP/3 or early data is left alone after it did not get
 // through: it doubles with each failure.
 const (
-	quicBlockedFirst = 5 * time.Minute
-	quicBlockedMost  = 24 * time.Hour
+	firstBlock = 5 * time.Minute
+	maxBlock   = 24 * time.Hour
 )
 
-// blockedFor is how long something is left alone that failed so many times
+// blockDuration is how long something is left alone that failed so many times
 // before.
-func blockedFor(failures int) time.Duration {
+func blockDuration(failures int) time.Duration {
 	if failures < 9 {
-		return min(quicBlockedMost, quicBlockedFirst<<max(failures, 0))
+		return min(maxBlock, firstBlock<<max(failures, 0))
 	}
-	return quicBlockedMost
+	return maxBlock
 }
 
 // blockQUIC notes that HTTP/3 failed where TCP worked.
-func (f *Facts) blockQUIC(now time.Time) {
-	f.QUICBlocked = now.Add(blockedFor(f.QUICFailures))
+func (f *OriginInfo) blockQUIC(now time.Time) {
+	f.QUICBlocked = now.Add(blockDuration(f.QUICFailures))
 	f.QUICFailures = min(f.QUICFailures+1, 9)
 }
 
 // blockEarly notes that requests failed with early data and not without.
-func (f *Facts) blockEarly(now time.Time) {
-	f.EarlyBlocked = now.Add(blockedFor(f.EarlyFailures))
+func (f *OriginInfo) blockEarly(now time.Time) {
+	f.EarlyBlocked = now.Add(blockDuration(f.EarlyFailures))
 	f.EarlyFailures = min(f.EarlyFailures+1, 9)
 }
 
 // unblockEarly notes that early data brought a useful response.
-func (f *Facts) unblockEarly() { f.EarlyBlocked, f.EarlyFailures = time.Time{}, 0 }
+func (f *OriginInfo) unblockEarly() { f.EarlyBlocked, f.EarlyFailures = time.Time{}, 0 }
 
 // blockResume notes that requests failed on resumed sessions and not without.
-func (f *Facts) blockResume(now time.Time) {
-	f.ResumeBlocked = now.Add(blockedFor(f.ResumeFailures))
+func (f *OriginInfo) blockResume(now time.Time) {
+	f.ResumeBlocked = now.Add(blockDuration(f.ResumeFailures))
 	f.ResumeFailures = min(f.ResumeFailures+1, 9)
 }
 
 // unblockResume notes that a resumed session brought a convincing response.
-func (f *Facts) unblockResume() { f.ResumeBlocked, f.ResumeFailures = time.Time{}, 0 }
+func (f *OriginInfo) unblockResume() { f.ResumeBlocked, f.ResumeFailures = time.Time{}, 0 }
 
 // blockFastOpen notes that requests failed with TCP Fast Open and not without.
-func (f *Facts) blockFastOpen(now time.Time) {
-	f.FastOpenBlocked = now.Add(blockedFor(f.FastOpenFailures))
+func (f *OriginInfo) blockFastOpen(now time.Time) {
+	f.FastOpenBlocked = now.Add(blockDuration(f.FastOpenFailures))
 	f.FastOpenFailures = min(f.FastOpenFailures+1, 9)
 }
 
 // unblockFastOpen notes that TCP Fast Open brought a convincing response.
-func (f *Facts) unblockFastOpen() { f.FastOpenBlocked, f.FastOpenFailures = time.Time{}, 0 }
+func (f *OriginInfo) unblockFastOpen() { f.FastOpenBlocked, f.FastOpenFailures = time.Time{}, 0 }
 
 // unblockQUIC notes that HTTP/3 got through.
-func (f *Facts) unblockQUIC() { f.QUICBlocked, f.QUICFailures = time.Time{}, 0 }
+func (f *OriginInfo) unblockQUIC() { f.QUICBlocked, f.QUICFailures = time.Time{}, 0 }
 
-// offersH3 reports whether HTTP/3 is worth trying.
-func (f *Facts) offersH3(now time.Time) bool {
+// h3Usable reports whether HTTP/3 is worth trying.
+func (f *OriginInfo) h3Usable(now time.Time) bool {
 	return f.H3 != "" && now.Before(f.H3Until) && !now.Before(f.QUICBlocked)
 }
 
-// bounded returns f without what no clock in order and no server in its right
+// sanitized returns f without what no clock in order and no server in its right
 // mind can have written.
-func (f Facts) bounded(now time.Time) Facts {
+func (f OriginInfo) sanitized(now time.Time) OriginInfo {
 	if f.H3Until.After(now.Add(maxAltSvcLife)) {
 		f.H3, f.H3Until = "", time.Time{}
 	}
-	if f.QUICBlocked.After(now.Add(quicBlockedMost)) || f.QUICFailures < 0 {
+	if f.QUICBlocked.After(now.Add(maxBlock)) || f.QUICFailures < 0 {
 		f.unblockQUIC()
 	}
-	if f.EarlyBlocked.After(now.Add(quicBlockedMost)) || f.EarlyFailures < 0 {
+	if f.EarlyBlocked.After(now.Add(maxBlock)) || f.EarlyFailures < 0 {
 		f.unblockEarly()
 	}
-	if f.ResumeBlocked.After(now.Add(quicBlockedMost)) || f.ResumeFailures < 0 {
+	if f.ResumeBlocked.After(now.Add(maxBlock)) || f.ResumeFailures < 0 {
 		f.unblockResume()
 	}
-	if f.FastOpenBlocked.After(now.Add(quicBlockedMost)) || f.FastOpenFailures < 0 {
+	if f.FastOpenBlocked.After(now.Add(maxBlock)) || f.FastOpenFailures < 0 {
 		f.unblockFastOpen()
 	}
 	if f.Protocol != protoHTTP1 && f.Protocol != protoHTTP2 {
 		f.Protocol = ""
 	}
-	if f.PerConnUntil.After(now.Add(perConnLife)) {
+	if f.PerConnUntil.After(now.Add(perConnLifetime)) {
 		f.PerConn, f.PerConnUntil = 0, time.Time{}
 	}
 	f.Streams, f.H3Streams, f.PerConn = max(f.Streams, 0), max(f.H3Streams, 0), max(f.PerConn, 0)

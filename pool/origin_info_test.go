@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-func openFacts(t *testing.T, path string) *FactFile {
+func openFacts(t *testing.T, path string) *OriginFile {
 	t.Helper()
-	f, err := OpenFactFile(path)
+	f, err := OpenOriginFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,17 +22,17 @@ func openFacts(t *testing.T, path string) *FactFile {
 func TestFactsAreKeptBetweenRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "hosts.json")
 	f := openFacts(t, path)
-	if got := f.Get("https://a.example"); got != (Facts{}) {
+	if got := f.Get("https://a.example"); got != (OriginInfo{}) {
 		t.Errorf("a store that is new knows %+v", got)
 	}
 	until := time.Now().Add(time.Hour).Round(0)
-	f.Update("https://a.example", func(f *Facts) { f.Protocol, f.H3, f.H3Until = protoHTTP2, ":443", until })
-	f.Update("https://b.example", func(f *Facts) { f.Streams = 7 })
+	f.Update("https://a.example", func(f *OriginInfo) { f.Protocol, f.H3, f.H3Until = protoHTTP2, ":443", until })
+	f.Update("https://b.example", func(f *OriginInfo) { f.Streams = 7 })
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	f = openFacts(t, path)
-	if got := f.Get("https://a.example"); got.Protocol != protoHTTP2 || got.H3 != ":443" || !got.H3Until.Equal(until) || !got.offersH3(time.Now()) {
+	if got := f.Get("https://a.example"); got.Protocol != protoHTTP2 || got.H3 != ":443" || !got.H3Until.Equal(until) || !got.h3Usable(time.Now()) {
 		t.Errorf("a: %+v", got)
 	}
 	if got := f.Get("https://b.example"); got.Streams != 7 {
@@ -54,13 +54,13 @@ func TestFactsOfSeveralRunsAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 12 {
 		wg.Go(func() {
-			f, err := OpenFactFile(path)
+			f, err := OpenOriginFile(path)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			f.Update(fmt.Sprintf("https://host%d.example", i), func(f *Facts) { f.Streams = i + 1 })
-			f.Update("https://shared.example", func(f *Facts) { f.Streams = 100 })
+			f.Update(fmt.Sprintf("https://host%d.example", i), func(f *OriginInfo) { f.Streams = i + 1 })
+			f.Update("https://shared.example", func(f *OriginInfo) { f.Streams = 100 })
 			if err := f.Save(); err != nil {
 				t.Error(err)
 			}
@@ -74,9 +74,9 @@ func TestFactsOfSeveralRunsAtOnce(t *testing.T) {
 		}
 	}
 	older := openFacts(t, path)
-	older.Update("https://shared.example", func(f *Facts) { f.Streams = 1 })
-	f.Update("https://shared.example", func(f *Facts) { f.Streams = 2 })
-	for _, s := range []*FactFile{f, older} {
+	older.Update("https://shared.example", func(f *OriginInfo) { f.Streams = 1 })
+	f.Update("https://shared.example", func(f *OriginInfo) { f.Streams = 2 })
+	for _, s := range []*OriginFile{f, older} {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -102,10 +102,10 @@ func TestFactsThatAreNotBelieved(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := openFacts(t, path)
-		if got := f.Get("https://a.example"); got != (Facts{}) {
+		if got := f.Get("https://a.example"); got != (OriginInfo{}) {
 			t.Errorf("%s: %+v", name, got)
 		}
-		f.Update("https://b.example", func(f *Facts) { f.Streams = 3 })
+		f.Update("https://b.example", func(f *OriginInfo) { f.Streams = 3 })
 		if err := f.Close(); err != nil {
 			t.Error(name, err)
 		}
@@ -125,20 +125,20 @@ func TestFactsThatAreNotBelieved(t *testing.T) {
 		if err := os.Chmod(path, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if got := openFacts(t, path).Get("https://a.example"); got != (Facts{}) {
+		if got := openFacts(t, path).Get("https://a.example"); got != (OriginInfo{}) {
 			t.Errorf("file that others can write: %+v", got)
 		}
 	}
 	for _, path := range []string{dir, ""} {
-		if _, err := OpenFactFile(path); err == nil {
+		if _, err := OpenOriginFile(path); err == nil {
 			t.Errorf("%q was opened", path)
 		}
 	}
-	far := Facts{
+	far := OriginInfo{
 		H3: ":443", H3Until: now.Add(1000 * time.Hour), QUICBlocked: now.Add(1000 * time.Hour), QUICFailures: 3,
 		PerConn: 1, PerConnUntil: now.Add(1000 * time.Hour), Protocol: "gopher", Streams: -1,
 	}
-	if got := far.bounded(now); got != (Facts{}) {
+	if got := far.sanitized(now); got != (OriginInfo{}) {
 		t.Errorf("believed %+v", got)
 	}
 }
@@ -146,48 +146,48 @@ func TestFactsThatAreNotBelieved(t *testing.T) {
 func TestFactsAreBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hosts.json")
 	f := openFacts(t, path)
-	cache := newFactCache()
-	for i := range 2*maxFacts + 1000 {
-		for _, s := range []FactStore{f, cache} {
-			s.Update(fmt.Sprintf("https://host%d.example", i), func(f *Facts) { f.Streams = 1 })
+	cache := newMemoryOriginStore()
+	for i := range 2*maxStoredOrigins + 1000 {
+		for _, s := range []OriginStore{f, cache} {
+			s.Update(fmt.Sprintf("https://host%d.example", i), func(f *OriginInfo) { f.Streams = 1 })
 		}
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	saved := openFacts(t, path)
-	if n := len(saved.origins); n != maxFacts {
-		t.Errorf("%d origins in the file, want %d", n, maxFacts)
+	if n := len(saved.origins); n != maxStoredOrigins {
+		t.Errorf("%d origins in the file, want %d", n, maxStoredOrigins)
 	}
-	last := fmt.Sprintf("https://host%d.example", 2*maxFacts+999)
-	for _, s := range []FactStore{saved, cache} {
+	last := fmt.Sprintf("https://host%d.example", 2*maxStoredOrigins+999)
+	for _, s := range []OriginStore{saved, cache} {
 		if s.Get(last).Streams != 1 || s.Get("https://host0.example").Streams != 0 {
 			t.Error("not the oldest were dropped")
 		}
 	}
-	if n := len(cache.origins); n > maxFacts+maxFacts/8 {
+	if n := len(cache.origins); n > maxStoredOrigins+maxStoredOrigins/8 {
 		t.Errorf("%d origins in memory", n)
 	}
 	info, err := os.Stat(path)
-	if err != nil || info.Size() > maxFactFile {
+	if err != nil || info.Size() > maxOriginFile {
 		t.Errorf("%d bytes, %v", info.Size(), err)
 	}
 }
 
 func TestBlockedQUICDoublesAndIsBounded(t *testing.T) {
 	now := time.Now()
-	var f Facts
+	var f OriginInfo
 	f.H3, f.H3Until = ":443", now.Add(48*time.Hour)
 	for i, want := range []time.Duration{5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440, 1440} {
 		f.blockQUIC(now)
 		if got := f.QUICBlocked.Sub(now); got != want*time.Minute {
 			t.Errorf("failure %d blocks for %v, want %v", i+1, got, want*time.Minute)
 		}
-		if f.offersH3(now) || f.offersH3(f.QUICBlocked.Add(-time.Second)) || !f.offersH3(f.QUICBlocked) {
+		if f.h3Usable(now) || f.h3Usable(f.QUICBlocked.Add(-time.Second)) || !f.h3Usable(f.QUICBlocked) {
 			t.Error("tried while it is blocked, or not afterwards")
 		}
 	}
-	if f.unblockQUIC(); !f.offersH3(now) || f.QUICFailures != 0 {
+	if f.unblockQUIC(); !f.h3Usable(now) || f.QUICFailures != 0 {
 		t.Errorf("%+v", f)
 	}
 }

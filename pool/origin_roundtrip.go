@@ -40,9 +40,9 @@ func asksForGzip(c *conn, req *http.Request) bool {
 	return !c.loopback && req.Method != http.MethodHead && req.Header["Accept-Encoding"] == nil && req.Header["Range"] == nil
 }
 
-// isGzip reports whether a content coding is gzip, which x-gzip is, too (RFC 9110 section
+// isGzipCoding reports whether a content coding is gzip, which x-gzip is, too (RFC 9110 section
 // 8.4.1.3).
-func isGzip(coding string) bool {
+func isGzipCoding(coding string) bool {
 	return strings.EqualFold(coding, "gzip") || strings.EqualFold(coding, "x-gzip")
 }
 
@@ -77,7 +77,7 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 		c.draining, c.broken = true, true
 	}
 	if blamesConn(req.Context(), f.reason) {
-		o.faultLocked(c, req.URL.RequestURI())
+		o.recordFailureLocked(c, req.URL.RequestURI())
 	}
 	o.failedH3Locked(c, req.Context(), &f, err)
 	o.releaseLocked(c)
@@ -85,14 +85,14 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 		f.reason = noRetry
 	}
 	if f.reason == RetryRefused && c.shared() {
-		promised, ok := c.announced()
+		promised, ok := c.announcedStreams()
 		if !ok {
 			promised = 0
 		}
 		c.limit.refused(c.inflight, promised)
 		o.refused = true
 		o.learnStreams(c)
-		o.holdLocked(c)
+		o.pauseLocked(c)
 	}
 	if len(o.queue) > 0 && !o.closed {
 		o.dispatchLocked()
@@ -107,7 +107,7 @@ type delivery struct {
 	first       bool
 	retries     int
 	same        int64 // of retries, those on the same connection
-	route       route
+	constraints constraints
 }
 
 // deliver finishes the bookkeeping of a request whose response has begun.
@@ -122,24 +122,24 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	}
 	o.mu.Lock()
 	c.served++
-	o.holds = 0
+	o.pauses = 0
 	if c.limit.n > 0 || c.limit.share > 0 {
 		c.limit.accepted(c.inflight >= c.limit.n)
 	}
 	switch {
-	case o.p.cfg.single():
-		c.draining, c.by = true, ClosedPool
+	case o.p.cfg.noReuse():
+		c.draining, c.closedBy = true, ClosedPool
 	case resp.Close:
 		c.draining = true
 		if c.seq != nil {
 			c.seq.final.Store(true)
 		}
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		c.draining, c.by = true, ClosedPool // it is the caller's
+		c.draining, c.closedBy = true, ClosedPool // it is the caller's
 	}
 	o.stats.answered(c, d.first)
-	o.judgeLocked(c, req, d.route, resp.StatusCode)
-	o.judgeH3Locked(c, resp, early)
+	o.recordStatusLocked(c, req, d.constraints, resp.StatusCode)
+	o.recordH3Locked(c, resp, early)
 	d.same += int64(again)
 	o.stats.RetriesSameConn += d.same
 	o.mu.Unlock()
@@ -149,7 +149,7 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	if t != nil {
 		*t = Trace{
 			ConnID: c.id, Reused: !d.first, Protocol: c.protocol, TLS: c.setup.version,
-			Resumed: c.setup.resumed, FastOpen: c.setup.synDataTaken, RemoteAddr: c.setup.remote, Retries: d.retries + again, RetriesSameConn: int(d.same),
+			Resumed: c.setup.resumed, FastOpen: c.setup.synDataAccepted, RemoteAddr: c.setup.remote, Retries: d.retries + again, RetriesSameConn: int(d.same),
 			EarlyData: early,
 			Wait:      d.sent.Sub(d.start), FirstByte: now.Sub(d.sent), Total: now.Sub(d.start),
 		}
@@ -157,9 +157,9 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 			t.DNS, t.TCP, t.Handshake = c.setup.dns, c.setup.tcp, c.setup.tls
 		}
 	}
-	o.saved.respond(resp.StatusCode)
+	o.savedModel.respond(resp.StatusCode)
 	b := &body{rc: resp.Body, o: o, c: c, trace: t, start: d.start, sent: d.sent, first: d.first}
-	if asksForGzip(c, req) && isGzip(resp.Header.Get("Content-Encoding")) {
+	if asksForGzip(c, req) && isGzipCoding(resp.Header.Get("Content-Encoding")) {
 		resp.Header.Del("Content-Encoding")
 		resp.Header.Del("Content-Length")
 		resp.ContentLength = -1
@@ -172,7 +172,7 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 		return resp
 	}
 	if resp.Body == http.NoBody || resp.ContentLength == 0 || req.Method == http.MethodHead {
-		b.whole.Store(true)
+		b.complete.Store(true)
 		b.finish()
 		b.ended.Store(true)
 	}
@@ -180,9 +180,9 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	return resp
 }
 
-// tell calls the hook of net/http/httptrace for a request that got c. Carriers
+// traceGotConn calls the hook of net/http/httptrace for a request that got c. Carriers
 // call those for what comes after it.
-func (o *origin) tell(c *conn, hooks *httptrace.ClientTrace, u use) {
+func (o *origin) traceGotConn(c *conn, hooks *httptrace.ClientTrace, u connUse) {
 	if hooks.GotConn == nil {
 		return
 	}
@@ -199,9 +199,9 @@ func (o *origin) tell(c *conn, hooks *httptrace.ClientTrace, u use) {
 	hooks.GotConn(info)
 }
 
-// setupOf returns what it took to set c up. Over HTTP/3 that is known when the
+// setupTime returns what it took to set c up. Over HTTP/3 that is known when the
 // handshake has ended, which may be after a response to early data.
-func (o *origin) setupOf(c *conn) time.Duration {
+func (o *origin) setupTime(c *conn) time.Duration {
 	if c.protocol == protoHTTP3 {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -247,16 +247,16 @@ func (o *origin) requireHTTP1Locked() {
 	}
 	for _, c := range o.conns {
 		if c.protocol == protoHTTP2 {
-			c.draining, c.by = true, ClosedPool
+			c.draining, c.closedBy = true, ClosedPool
 		}
 	}
-	o.publishLocked()
+	o.publishPlanLocked()
 }
 
 // countAbandonedLocked notes once that c was given up.
 func (o *origin) countAbandonedLocked(c *conn) {
-	t, ok := c.cc.(*tcpCarrier)
-	if !ok || c.abandoned || !t.gaveUp() {
+	t, ok := c.cc.(*tcpClientConn)
+	if !ok || c.abandoned || !t.abandoned() {
 		return
 	}
 	c.abandoned, c.draining, c.broken = true, true, true
@@ -287,42 +287,42 @@ func (c *conn) requiresHTTP1(err error) bool {
 	if errors.As(err, &stream) && stream.Code == codeHTTP11Required {
 		return true
 	}
-	t, ok := c.cc.(*tcpCarrier)
-	return ok && t.tap.away.Load() && t.tap.awayCode.Load() == codeHTTP11Required
+	t, ok := c.cc.(*tcpClientConn)
+	return ok && t.raw.goAway.Load() && t.raw.goAwayCode.Load() == codeHTTP11Required
 }
 
 // Bounds of the pause in which a connection gets no request after a refusal,
 // unless a response that ends makes room for one.
 const (
-	firstHold    = 10 * time.Millisecond
-	maxHold      = time.Second
-	maxFirstHold = 200 * time.Millisecond // before the first response
+	firstPause    = 10 * time.Millisecond
+	maxPause      = time.Second
+	maxFirstPause = 200 * time.Millisecond // before the first response
 )
 
-// maxFirstHolds is how many such pauses there are without a response. Requests that
+// maxFirstPauses is how many such pauses there are without a response. Requests that
 // are refused after that, on a connection that has answered nothing, fail.
-const maxFirstHolds = 8
+const maxFirstPauses = 8
 
 // refusesAllLocked reports whether c refuses whatever it is sent.
-func (o *origin) refusesAllLocked(c *conn) bool { return c.served == 0 && o.holds >= maxFirstHolds }
+func (o *origin) refusesAllLocked(c *conn) bool { return c.served == 0 && o.pauses >= maxFirstPauses }
 
-// holdLocked keeps requests off c after a refusal.
-func (o *origin) holdLocked(c *conn) {
-	if c.held {
+// pauseLocked keeps requests off c after a refusal.
+func (o *origin) pauseLocked(c *conn) {
+	if c.paused {
 		return
 	}
-	most := maxHold
+	limit := maxPause
 	if c.served == 0 {
-		most = maxFirstHold
+		limit = maxFirstPause
 	}
-	pause := min(firstHold<<min(o.holds, 10), most)
+	pause := min(firstPause<<min(o.pauses, 10), limit)
 	pause = pause/2 + rand.N(pause/2)
-	c.held = true
-	o.holds++
+	c.paused = true
+	o.pauses++
 	time.AfterFunc(pause, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		c.held = false
+		c.paused = false
 		if !o.closed {
 			o.dispatchLocked()
 		}

@@ -15,8 +15,8 @@ const maxOrigins = 4096
 // one request each. Of the others it remembers the counts.
 const maxNewOrigins = 1024
 
-// A pastOrigin is what is remembered of an origin that was of no more use.
-type pastOrigin struct {
+// A originSummary is what is remembered of an origin that was of no more use.
+type originSummary struct {
 	stats     originStats
 	protocol  string
 	evictedAt time.Time // as of the origin
@@ -33,13 +33,13 @@ func (p *Pool) sweepLocked() {
 	for key, o := range p.origins {
 		if o.users.Load() == 0 && o.isNew() && o.retire(false) {
 			o.mu.Lock()
-			past := &pastOrigin{stats: o.stats, protocol: o.proto, evictedAt: o.evictedAt}
+			past := &originSummary{stats: o.stats, protocol: o.proto, evictedAt: o.evictedAt}
 			o.mu.Unlock()
 			name := key.String()
-			if old := p.past[name]; old != nil {
+			if old := p.summaries[name]; old != nil {
 				past.stats.merge(&old.stats)
 			}
-			p.past[name] = past
+			p.summaries[name] = past
 			p.forgetLocked(key, o)
 		}
 	}
@@ -53,24 +53,24 @@ func (p *Pool) sweepLocked() {
 					continue
 				}
 				o.mu.Lock()
-				p.gone.add(o.stats.snapshot())
+				p.forgotten.add(o.stats.snapshot())
 				o.mu.Unlock()
 				p.forgetLocked(key, o)
 			}
 		}
 	}
 	p.sweepAt = len(p.origins) + maxNewOrigins
-	if len(p.past)+p.sweepAt > maxOrigins {
-		for _, past := range p.past {
-			p.gone.add(past.stats.snapshot())
+	if len(p.summaries)+p.sweepAt > maxOrigins {
+		for _, past := range p.summaries {
+			p.forgotten.add(past.stats.snapshot())
 		}
-		clear(p.past)
+		clear(p.summaries)
 	}
 }
 
 func (p *Pool) forgetLocked(key originKey, o *origin) {
 	p.dropLocked(key)
-	p.distrustLocked(o)
+	p.saveFaultsLocked(o)
 	p.dialer.tls.forget(key)
 }
 
@@ -84,35 +84,35 @@ func (p *Pool) dropLocked(key originKey) {
 	}
 }
 
-// A distrust is what is remembered of an origin that was swept.
-type distrust struct {
+// A originFaults is what is remembered of an origin that was swept.
+type originFaults struct {
 	abandoned int
 	onlyHTTP1 bool
 }
 
-// maxDistrusted bounds the origins of which that is remembered.
-const maxDistrusted = 4096
+// maxFaults bounds the origins of which that is remembered.
+const maxFaults = 4096
 
-// distrustLocked keeps what o has shown. The Pool is locked, o is not used.
-func (p *Pool) distrustLocked(o *origin) {
-	d := distrust{o.abandoned, o.onlyHTTP1.Load()}
-	if d == (distrust{}) || len(p.distrusted) >= maxDistrusted {
+// saveFaultsLocked keeps what o has shown. The Pool is locked, o is not used.
+func (p *Pool) saveFaultsLocked(o *origin) {
+	d := originFaults{o.abandoned, o.onlyHTTP1.Load()}
+	if d == (originFaults{}) || len(p.faults) >= maxFaults {
 		return
 	}
-	if p.distrusted == nil {
-		p.distrusted = make(map[originKey]distrust)
+	if p.faults == nil {
+		p.faults = make(map[originKey]originFaults)
 	}
-	p.distrusted[o.key] = d
+	p.faults[o.key] = d
 }
 
-// trustLocked starts an origin with what an earlier one has shown. The Pool is
+// restoreFaultsLocked starts an origin with what an earlier one has shown. The Pool is
 // locked.
-func (p *Pool) trustLocked(o *origin) {
-	d, ok := p.distrusted[o.key]
+func (p *Pool) restoreFaultsLocked(o *origin) {
+	d, ok := p.faults[o.key]
 	if !ok {
 		return
 	}
-	delete(p.distrusted, o.key)
+	delete(p.faults, o.key)
 	o.abandoned = d.abandoned
 	if d.onlyHTTP1 {
 		o.requireHTTP1Locked()

@@ -44,30 +44,30 @@ import (
 // A Pool carries HTTP requests over few connections. Make it with [New]; it is
 // safe for concurrent use, and Close frees all that it holds.
 type Pool struct {
-	cfg      Config
-	dialer   *dialer
-	sessions SessionStore // nil: no resumption
-	facts    FactStore
-	room     room
-	h3       h3Net // nil: no HTTP/3
-	onlyH3   bool
-	lastConn atomic.Int64
-	notices  notices
-	quiet    bool // nothing is logged
+	cfg       Config
+	dialer    *dialer
+	sessions  SessionStore // nil: no resumption
+	store     OriginStore
+	limiter   connLimiter
+	h3        h3Dialer // nil: no HTTP/3
+	onlyH3    bool
+	lastConn  atomic.Int64
+	callbacks callbacks
+	silent    bool // nothing is logged
 
-	mu         sync.Mutex
-	origins    map[originKey]*origin
-	servers    map[string][]*origin   // the same by originKey.String
-	sweepAt    int                    // how many of them there may be before idle ones are forgotten
-	past       map[string]*pastOrigin // by name, of those that are worth no more
-	gone       Stats                  // of all others
-	distrusted map[originKey]distrust
-	closed     bool
-	work       sync.WaitGroup // dials
-	ctx        context.Context
-	cancel     context.CancelFunc
+	mu        sync.Mutex
+	origins   map[originKey]*origin
+	servers   map[string][]*origin      // the same by originKey.String
+	sweepAt   int                       // how many of them there may be before idle ones are forgotten
+	summaries map[string]*originSummary // by name, of those that are worth no more
+	forgotten Stats                     // of all others
+	faults    map[originKey]originFaults
+	closed    bool
+	work      sync.WaitGroup // dials
+	ctx       context.Context
+	cancel    context.CancelFunc
 
-	saved saving // of all origins
+	savedModel timeModel // of all origins
 }
 
 // ErrClosed is the error of requests to a Pool that was closed.
@@ -78,12 +78,12 @@ var ErrClosed = errors.New("pool: closed")
 func New(c Config) (*Pool, error) {
 	quiet := c.Logger == nil
 	c = c.withDefaults()
-	p := &Pool{cfg: c, quiet: quiet, origins: make(map[originKey]*origin), servers: make(map[string][]*origin), past: make(map[string]*pastOrigin), sweepAt: maxNewOrigins}
+	p := &Pool{cfg: c, silent: quiet, origins: make(map[originKey]*origin), servers: make(map[string][]*origin), summaries: make(map[string]*originSummary), sweepAt: maxNewOrigins}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.room.max = c.MaxConns
+	p.limiter.max = c.MaxConns
 	p.sessions = c.sessionStore()
-	if p.facts = c.Facts; p.facts == nil {
-		p.facts = newFactCache()
+	if p.store = c.Origins; p.store == nil {
+		p.store = newMemoryOriginStore()
 	}
 	var err error
 	if p.dialer, err = newDialer(c, p.sessions); err == nil {
@@ -123,29 +123,29 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer o.users.Add(-1)
-	o.saved.enter(start)
-	p.saved.enter(start)
+	o.savedModel.begin(start)
+	p.savedModel.begin(start)
 	hooks := httptrace.ContextClientTrace(req.Context())
 	var again retrier
 	var same, last int64 // repetitions on the connection that had failed; its number
-	way := routeOf(req.Context())
+	way := constraintsOf(req.Context())
 	var trial *h3Trial // over HTTP/3, beside which the request is sent over TCP
 	for {
 		if hooks != nil && hooks.GetConn != nil {
 			hooks.GetConn(o.address)
 		}
-		c, u, err := o.acquire(req.Context(), need{newerThan: again.newerThan, route: way})
+		c, u, err := o.acquire(req.Context(), requirement{newerThan: again.newerThan, constraints: way})
 		if err != nil {
-			if trial.instead() {
+			if trial.fallBack() {
 				return o.deliverTrial(trial, delivery{start: start, retries: again.retries}), nil
 			}
-			trial.leave()
+			trial.abandon()
 			o.countFailed()
 			closeBody(req)
 			return nil, err
 		}
 		if hooks != nil {
-			o.tell(c, hooks, u)
+			o.traceGotConn(c, hooks, u)
 		}
 		if c.id == last {
 			same++
@@ -155,29 +155,29 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		var resp *http.Response
 		if trial == nil && o.onTrial(c, req) {
 			trial = o.startTrial(c, req, u, sent, newest)
-			if !trial.wait() {
+			if !trial.waitResponse() {
 				again.retries++
-				req = req.WithContext(trial.beside(req.Context()))
+				req = req.WithContext(trial.tcpContext(req.Context()))
 				o.countRetry(c, RetryHTTP3)
 				continue
 			}
 			if err = trial.failure(); err == nil {
 				return o.deliverTrial(trial, delivery{start: start, retries: again.retries}), nil
 			}
-			trial.failed()
+			trial.releaseSlot()
 		} else {
 			resp, err = o.send(c, req)
 		}
 		if err == nil {
-			trial.leave()
-			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: u.first, retries: again.retries, same: same, route: way}), nil
+			trial.abandon()
+			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: u.first, retries: again.retries, same: same, constraints: way}), nil
 		}
 		f := o.failed(c, req, err, newest)
-		if p.cfg.single() || !again.allowed(req, u.kept, f) {
-			if trial.instead() {
+		if p.cfg.noReuse() || !again.allowed(req, u.mayBeStale, f) {
+			if trial.fallBack() {
 				return o.deliverTrial(trial, delivery{start: start, retries: again.retries}), nil
 			}
-			trial.leave()
+			trial.abandon()
 			o.countFailed()
 			if t := traceFrom(req.Context()); t != nil {
 				t.FailedConn = c.id
@@ -185,7 +185,7 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 			if cause := context.Cause(req.Context()); cause != nil {
 				err = cause // whatever it did to the request
 			}
-			return nil, c.refusal(err)
+			return nil, c.peerAlert(err)
 		}
 		if req, err = rewind(req); err != nil {
 			o.countFailed()
@@ -204,13 +204,13 @@ func (p *Pool) originFor(req *http.Request) (*origin, error) {
 	if err := checkRequest(req); err != nil {
 		return nil, err
 	}
-	key := keyOf(req.URL)
+	key := originKeyOf(req.URL)
 	var err error
 	if key.proxy, err = proxyFor(&p.cfg, req); err != nil {
 		return nil, &Error{Step: StepProxy, Origin: key.String(), Err: &ProxyError{Err: err}}
 	}
 	key.guarded = !p.cfg.AllowPrivate && guarded(req.Context())
-	if err := key.literal(); err != nil {
+	if err := key.checkLiteral(); err != nil {
 		return nil, &Error{Step: StepConnect, Origin: key.String(), Err: err}
 	}
 	p.mu.Lock()
@@ -222,7 +222,7 @@ func (p *Pool) originFor(req *http.Request) (*origin, error) {
 	if o == nil {
 		p.sweepLocked()
 		o = newOrigin(p, key)
-		if past := p.past[key.String()]; past != nil {
+		if past := p.summaries[key.String()]; past != nil {
 			o.evictedAt = past.evictedAt
 		}
 		p.origins[key] = o
@@ -252,13 +252,13 @@ func (p *Pool) Close() error {
 	for _, o := range p.all() {
 		o.close()
 	}
-	endsWithin(closeBound, func() {
+	waitAtMost(closeBound, func() {
 		p.work.Wait()
-		p.room.close()
+		p.limiter.close()
 		if p.h3 != nil {
 			p.h3.close()
 		}
-		p.notices.wait()
+		p.callbacks.wait()
 	})
 	return nil
 }
@@ -299,17 +299,17 @@ func (p *Pool) enableH3() (err error) {
 	case p.onlyH3 && p.cfg.Dial != nil:
 		return errors.New("pool: HTTP/3 and Dial exclude each other")
 	case named && p.cfg.Dial == nil:
-		p.h3, err = newH3Net(p.cfg, p.dialer, func() int64 { return p.lastConn.Add(1) })
+		p.h3, err = newH3Dialer(p.cfg, p.dialer, func() int64 { return p.lastConn.Add(1) })
 	}
 	return err
 }
 
-// endsWithin waits for f, but not longer than that.
-func endsWithin(limit time.Duration, f func()) { endsWithinSteps(limit, 1, f) }
+// waitAtMost waits for f, but not longer than that.
+func waitAtMost(limit time.Duration, f func()) { waitInSteps(limit, 1, f) }
 
-// endsWithinSteps waits in steps, so that a process that gets no CPU time does not
+// waitInSteps waits in steps, so that a process that gets no CPU time does not
 // find all of the limit gone.
-func endsWithinSteps(limit time.Duration, steps int, f func()) {
+func waitInSteps(limit time.Duration, steps int, f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

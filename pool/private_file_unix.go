@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// private is an error if others could have read a file, or written it: a
+// checkPrivate is an error if others could have read a file, or written it: a
 // session that they put there would let them pass for the server.
-func private(info fs.FileInfo) error {
+func checkPrivate(info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
-		return errNotSessions
+		return errNotSessionFile
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return fmt.Errorf("others may read or write it (mode %#o)", mode)

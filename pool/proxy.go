@@ -77,16 +77,16 @@ func (k originKey) firstHop() (host, port string) {
 	return k.host, k.port
 }
 
-// speaksAtOnce reports whether a new TCP connection is used for an exchange
+// handshakesFirst reports whether a new TCP connection is used for an exchange
 // before it is taken for made.
-func (k originKey) speaksAtOnce() bool {
+func (k originKey) handshakesFirst() bool {
 	return k.scheme == "https" || k.proxy.scheme == "https" || k.proxy.socks()
 }
 
 // forwardProxy is the Proxy of the [http.Transport], which writes requests in
 // absolute form; tunnels are ours.
 func forwardProxy(req *http.Request) (*url.URL, error) {
-	g := req.Context().Value(dialingKey{}).(*dialing)
+	g := req.Context().Value(dialStateKey{}).(*dialState)
 	if !g.key.forwards() {
 		return nil, nil
 	}
@@ -124,8 +124,8 @@ func (e *ProxyError) Timeout() bool {
 	return ok && t.Timeout()
 }
 
-// through leads a line on to the origin by way of the proxy.
-func (d *dialer) through(ctx context.Context, key originKey, l *line) error {
+// connectViaProxy leads a line on to the origin by way of the proxy.
+func (d *dialer) connectViaProxy(ctx context.Context, key originKey, l *rawConn) error {
 	x := key.proxy
 	start := time.Now()
 	defer func() { l.setup.tcp += time.Since(start) }()

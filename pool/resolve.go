@@ -23,20 +23,20 @@ const (
 // those who ask for one name at the same time share one look-up; failures are
 // not kept.
 type resolver struct {
-	network  string // "ip", "ip4" or "ip6"
-	lookup   func(ctx context.Context, network, host string) ([]netip.Addr, error)
-	patience time.Duration // before ask is content with less
+	network   string // "ip", "ip4" or "ip6"
+	lookup    func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	ipv4Delay time.Duration // before ask is content with less
 
 	mu    sync.Mutex
 	fixed map[string][]netip.Addr // by host and port, from the configuration
-	names map[string]*name
+	cache map[string]*cachedName
 
 	demoted demotions
 }
 
-// A name is what is known of a host. Its fields are guarded by the resolver's
+// A cachedName is what is known of a host. Its fields are guarded by the resolver's
 // mutex.
-type name struct {
+type cachedName struct {
 	done  chan struct{} // closed when the look-up is over
 	addrs []netip.Addr
 	err   error
@@ -45,11 +45,11 @@ type name struct {
 
 func newResolver(c Config) *resolver {
 	r := &resolver{
-		network:  "ip",
-		lookup:   net.DefaultResolver.LookupNetIP,
-		patience: min(time.Second, c.ConnectTimeout/4),
-		fixed:    make(map[string][]netip.Addr, len(c.Resolve)),
-		names:    make(map[string]*name),
+		network:   "ip",
+		lookup:    net.DefaultResolver.LookupNetIP,
+		ipv4Delay: min(time.Second, c.ConnectTimeout/4),
+		fixed:     make(map[string][]netip.Addr, len(c.Resolve)),
+		cache:     make(map[string]*cachedName),
 	}
 	switch {
 	case c.Network == "tcp4", c.LocalAddr.Unmap().Is4():
@@ -67,7 +67,7 @@ func newResolver(c Config) *resolver {
 // and the time that finding them took: none if they were known. The slice must
 // not be changed.
 func (r *resolver) addresses(ctx context.Context, host, port string) ([]netip.Addr, time.Duration, error) {
-	if addrs, ok := r.given(host, port); ok {
+	if addrs, ok := r.fixedAddrs(host, port); ok {
 		if len(addrs) == 0 {
 			return nil, 0, &net.AddrError{Err: "no suitable address", Addr: host}
 		}
@@ -77,8 +77,8 @@ func (r *resolver) addresses(ctx context.Context, host, port string) ([]netip.Ad
 	for {
 		n, first := r.name(host)
 		if first {
-			addrs, err := r.ask(ctx, host)
-			r.answered(ctx, host, n, addrs, err)
+			addrs, err := r.lookUp(ctx, host)
+			r.storeResult(ctx, host, n, addrs, err)
 		}
 		select {
 		case <-n.done:
@@ -105,10 +105,10 @@ func (r *resolver) addresses(ctx context.Context, host, port string) ([]netip.Ad
 	}
 }
 
-// ask looks a host up. The system answers when it knows the addresses of both
+// lookUp looks a host up. The system answers when it knows the addresses of both
 // families, and some name servers never answer a question for IPv6: if it takes
 // long, IPv4 alone will do (after RFC 8305 section 3).
-func (r *resolver) ask(ctx context.Context, host string) ([]netip.Addr, error) {
+func (r *resolver) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
 	if r.network != "ip" {
 		return r.lookup(ctx, r.network, host)
 	}
@@ -124,7 +124,7 @@ func (r *resolver) ask(ctx context.Context, host string) ([]netip.Addr, error) {
 		to <- answer{addrs, err}
 	}
 	go look("ip", both)
-	slow := time.NewTimer(r.patience)
+	slow := time.NewTimer(r.ipv4Delay)
 	defer slow.Stop()
 	for {
 		select {
@@ -145,8 +145,8 @@ func (r *resolver) ask(ctx context.Context, host string) ([]netip.Addr, error) {
 // errAbandoned marks a look-up whose caller has gone. Another one's turn.
 var errAbandoned = errors.New("pool: look-up given up")
 
-// given returns the addresses of a host for which nobody need be asked.
-func (r *resolver) given(host, port string) ([]netip.Addr, bool) {
+// fixedAddrs returns the addresses of a host for which nobody need be asked.
+func (r *resolver) fixedAddrs(host, port string) ([]netip.Addr, bool) {
 	r.mu.Lock()
 	addrs, ok := r.fixed[net.JoinHostPort(host, port)]
 	r.mu.Unlock()
@@ -159,22 +159,22 @@ func (r *resolver) given(host, port string) ([]netip.Addr, bool) {
 	return nil, false
 }
 
-// name returns the entry of a host; the first to need it does the look-up.
-func (r *resolver) name(host string) (n *name, first bool) {
+// cachedName returns the entry of a host; the first to need it does the look-up.
+func (r *resolver) name(host string) (n *cachedName, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n = r.names[host]; n != nil && (n.at.IsZero() || wallSince(n.at) < maxNameAge) {
+	if n = r.cache[host]; n != nil && (n.at.IsZero() || sinceWallClock(n.at) < maxNameAge) {
 		return n, false
 	}
-	if len(r.names) >= maxNames {
+	if len(r.cache) >= maxNames {
 		r.evict()
 	}
-	n = &name{done: make(chan struct{})}
-	r.names[host] = n
+	n = &cachedName{done: make(chan struct{})}
+	r.cache[host] = n
 	return n, true
 }
 
-func (r *resolver) answered(ctx context.Context, host string, n *name, addrs []netip.Addr, err error) {
+func (r *resolver) storeResult(ctx context.Context, host string, n *cachedName, addrs []netip.Addr, err error) {
 	addrs = r.usable(addrs)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -185,8 +185,8 @@ func (r *resolver) answered(ctx context.Context, host string, n *name, addrs []n
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n.addrs, n.err, n.at = addrs, err, time.Now()
-	if err != nil && r.names[host] == n {
-		delete(r.names, host)
+	if err != nil && r.cache[host] == n {
+		delete(r.cache, host)
 	}
 	close(n.done)
 }
@@ -194,23 +194,23 @@ func (r *resolver) answered(ctx context.Context, host string, n *name, addrs []n
 // evict makes room: it drops what is too old, and the oldest quarter of the answers
 // if that is not enough. One at a time would look at all of them for each new host.
 func (r *resolver) evict() {
-	oldest := make([]string, 0, len(r.names))
+	oldest := make([]string, 0, len(r.cache))
 	now := time.Now().Round(0)
-	for host, n := range r.names {
+	for host, n := range r.cache {
 		switch {
 		case n.at.IsZero(): // under way
 		case now.Sub(n.at.Round(0)) >= maxNameAge:
-			delete(r.names, host)
+			delete(r.cache, host)
 		default:
 			oldest = append(oldest, host)
 		}
 	}
-	if len(r.names) < maxNames {
+	if len(r.cache) < maxNames {
 		return
 	}
-	slices.SortFunc(oldest, func(a, b string) int { return r.names[a].at.Compare(r.names[b].at) })
+	slices.SortFunc(oldest, func(a, b string) int { return r.cache[a].at.Compare(r.cache[b].at) })
 	for _, host := range oldest[:min(len(oldest), maxNames/4)] {
-		delete(r.names, host)
+		delete(r.cache, host)
 	}
 }
 
@@ -230,7 +230,7 @@ func (r *resolver) prefer(host, port string, a netip.Addr) {
 	}
 	if address := net.JoinHostPort(host, port); r.fixed[address] != nil {
 		r.fixed[address] = move(r.fixed[address])
-	} else if n := r.names[host]; n != nil {
+	} else if n := r.cache[host]; n != nil {
 		n.addrs = move(n.addrs)
 	}
 }
@@ -240,8 +240,8 @@ func (r *resolver) prefer(host, port string, a netip.Addr) {
 func (r *resolver) forget(host string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n := r.names[host]; n != nil && !n.at.IsZero() {
-		delete(r.names, host)
+	if n := r.cache[host]; n != nil && !n.at.IsZero() {
+		delete(r.cache, host)
 	}
 }
 

@@ -167,8 +167,8 @@ func TestFailedLookupsAreNotKept(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if a.hosts["rdap.example"] != 3 || len(r.names) != 0 {
-		t.Errorf("%d look-ups, %d names kept, want 3 and none", a.hosts["rdap.example"], len(r.names))
+	if a.hosts["rdap.example"] != 3 || len(r.cache) != 0 {
+		t.Errorf("%d look-ups, %d names kept, want 3 and none", a.hosts["rdap.example"], len(r.cache))
 	}
 }
 
@@ -182,10 +182,10 @@ func TestNamesAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := len(r.names); n > maxNames || n < maxNames*3/4 {
+		if n := len(r.cache); n > maxNames || n < maxNames*3/4 {
 			t.Errorf("%d names kept, want %d at most and three quarters of that at least", n, maxNames)
 		}
-		if r.names["h0.example"] != nil || r.names[fmt.Sprintf("h%d.example", maxNames/4)] == nil {
+		if r.cache["h0.example"] != nil || r.cache[fmt.Sprintf("h%d.example", maxNames/4)] == nil {
 			t.Error("it wasn't the oldest ones that made room")
 		}
 	})

@@ -10,24 +10,24 @@ import (
 func TestRefusals(t *testing.T) {
 	one, two, three := new(tls.ClientSessionState), new(tls.ClientSessionState), new(tls.ClientSessionState)
 	synctest.Test(t, func(t *testing.T) {
-		var r refusals
+		var r resumptionFailures
 		for range 8 { // dials at once
 			r.count(one)
 		}
-		if r.resting() {
+		if r.backingOff() {
 			t.Error("one session that failed is enough")
 		}
 		r.resumed()
 		r.count(two)
-		if r.resting() {
+		if r.backingOff() {
 			t.Error("two that failed, but not in a row, are enough")
 		}
 		r.count(three)
-		if !r.resting() {
+		if !r.backingOff() {
 			t.Error("two in a row are not enough")
 		}
-		time.Sleep(refusalRest + 1)
-		if r.resting() {
+		time.Sleep(resumptionBackoff + 1)
+		if r.backingOff() {
 			t.Error("sessions are never offered again")
 		}
 	})

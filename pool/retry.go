@@ -48,10 +48,10 @@ func leftOpen(err error) bool {
 	return strings.Contains(text, "server sent GOAWAY and closed the connection") && strings.Contains(text, "ErrCode=NO_ERROR")
 }
 
-// maxBlind bounds the repetitions of a request that a server refuses on
+// maxUnprogressed bounds the repetitions of a request that a server refuses on
 // connections on which it has answered nothing, or leaves open on those that it
 // closes.
-const maxBlind = 10
+const maxUnprogressed = 10
 
 // maxRefused bounds the repetitions of a request that a server refuses while it
 // answers others. There is a pause before each on a connection, see
@@ -62,9 +62,9 @@ const maxRefused = 20
 // response began. Nobody knows whether the server had read it, so there are
 // few; more while the connections answer others before they end.
 const (
-	maxClosedFresh = 1 // on a connection made for it
-	maxClosedKept  = 2 // on one kept from before: once for that, once for a server so quick to close that it did it again
-	maxClosedBusy  = 6 // on one that answered others
+	maxClosedFresh  = 1 // on a connection made for it
+	maxClosedReused = 2 // on one kept from before: once for that, once for a server so quick to close that it did it again
+	maxClosedBusy   = 6 // on one that answered others
 )
 
 // maxFutile bounds the repetitions of a request over HTTP/3 whose connection was
@@ -77,32 +77,32 @@ const maxOverTCP = 2
 
 // A failure is what a failed attempt tells about repeating it.
 type failure struct {
-	reason      Reason
-	unprocessed bool  // the server said that it did nothing about it
-	unsent      bool  // it did not go out
-	progressed  bool  // the connection had answered others
-	abandoned   bool  // the connection was given up, see [Stats].Abandoned
-	overTCP     bool  // HTTP/3 failed where TCP may work
-	doubtful    bool  // the connection was made with what may be the reason
-	futile      bool  // the Pool closed the connection after a second without any use of it
-	newest      int64 // number of the newest connection when it was sent: those made since are fresh
+	reason       Reason
+	unprocessed  bool  // the server said that it did nothing about it
+	unsent       bool  // it did not go out
+	progressed   bool  // the connection had answered others
+	abandoned    bool  // the connection was given up, see [Stats].Abandoned
+	retryOverTCP bool  // HTTP/3 failed where TCP may work
+	doubtful     bool  // the connection was made with what may be the reason
+	futile       bool  // the Pool closed the connection after a second without any use of it
+	newest       int64 // number of the newest connection when it was sent: those made since are fresh
 }
 
 // A retrier keeps count for one request.
 type retrier struct {
-	retries   int
-	blind     int
-	closed    int   // repetitions after RetryClosed
-	overTCP   int   // repetitions after HTTP/3
-	refused   int   // repetitions after RetryRefused
-	abandoned int   // repetitions after connections that were given up
-	futile    int   // repetitions after connections that were of no use for a second
-	newerThan int64 // the next connection must be newer
+	retries      int
+	unprogressed int
+	closed       int   // repetitions after RetryClosed
+	overTCP      int   // repetitions after HTTP/3
+	refused      int   // repetitions after RetryRefused
+	abandoned    int   // repetitions after connections that were given up
+	futile       int   // repetitions after connections that were of no use for a second
+	newerThan    int64 // the next connection must be newer
 }
 
 // allowed reports whether req may be sent again after f, and counts it.
 func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
-	if f.overTCP && r.overTCP < maxOverTCP && repeatable(req) && req.Context().Err() == nil && (f.unsent || f.unprocessed || idempotent(req)) {
+	if f.retryOverTCP && r.overTCP < maxOverTCP && repeatable(req) && req.Context().Err() == nil && (f.unsent || f.unprocessed || idempotent(req)) {
 		r.overTCP++
 		r.retries++
 		return true
@@ -120,7 +120,7 @@ func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
 		}
 		r.newerThan = f.newest
 	case f.reason == RetryHTTP11:
-		if r.blind++; r.blind > maxBlind {
+		if r.unprogressed++; r.unprogressed > maxUnprogressed {
 			return false
 		}
 		r.newerThan = f.newest
@@ -134,13 +134,13 @@ func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
 			r.newerThan = f.newest
 		}
 		if !f.progressed || !f.unprocessed {
-			if r.blind++; r.blind > maxBlind {
+			if r.unprogressed++; r.unprogressed > maxUnprogressed {
 				return false
 			}
 		}
 	case f.futile && r.futile >= maxFutile,
 		f.progressed && r.closed >= maxClosedBusy,
-		!f.progressed && kept && r.closed >= maxClosedKept,
+		!f.progressed && kept && r.closed >= maxClosedReused,
 		!f.progressed && !kept && r.closed >= maxClosedFresh:
 		return false
 	default:

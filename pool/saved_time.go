@@ -84,36 +84,36 @@ type sample struct {
 	reused bool   // an earlier request had paid for that
 }
 
-// A saving is what the model of an origin, or of a Pool, is made of. Its size is
+// A timeModel is what the model of an origin, or of a Pool, is made of. Its size is
 // bounded.
-type saving struct {
+type timeModel struct {
 	mu      sync.Mutex
 	load    load // requests that wait for a connection included
 	samples []sample
 	rest    struct { // requests that are no samples
 		server, paid, avoided time.Duration
 	}
-	trouble SavedUnknown
+	unknown SavedUnknown
 }
 
-// enter and leave tell when a request begins, and when its body or its failure ends
+// begin and leave tell when a request begins, and when its body or its failure ends
 // it.
-func (s *saving) enter(now time.Time) {
+func (s *timeModel) begin(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.load.add(1, now)
 }
 
-// leaveFailed ends a request without a response.
-func (s *saving) leaveFailed(now time.Time) {
+// endFailed ends a request without a response.
+func (s *timeModel) endFailed(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.load.add(-1, now)
-	s.trouble = SavedBroke
+	s.unknown = SavedBroke
 }
 
 // respond notes the status of a response.
-func (s *saving) respond(status int) {
+func (s *timeModel) respond(status int) {
 	if status < 429 {
 		return
 	}
@@ -121,14 +121,14 @@ func (s *saving) respond(status int) {
 	defer s.mu.Unlock()
 	switch {
 	case status == 429 || status == 503:
-		s.trouble = SavedThrottled
-	case status >= 500 && status != 501 && s.trouble == "":
-		s.trouble = SavedBroke
+		s.unknown = SavedThrottled
+	case status >= 500 && status != 501 && s.unknown == "":
+		s.unknown = SavedBroke
 	}
 }
 
-// leave ends a request whose response was read, or closed.
-func (s *saving) leave(sent, now time.Time, setup time.Duration, reused bool) {
+// end ends a request whose response was read, or closed.
+func (s *timeModel) end(sent, now time.Time, setup time.Duration, reused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.load.add(-1, now)
@@ -149,17 +149,17 @@ func micros(d time.Duration) uint32 {
 	return uint32(min(max(d/time.Microsecond, 0), math.MaxUint32))
 }
 
-// A modelled is what a model says about requests.
-type modelled struct {
+// A modelResult is what a model says about requests.
+type modelResult struct {
 	took    time.Duration // with the set-ups that were paid for
 	saved   time.Duration // how much longer with one for each request
 	load    load
-	trouble SavedUnknown
+	unknown SavedUnknown
 }
 
 // model computes how long the requests take. At most atOnce of them have a place on
 // the connections that are reused.
-func (s *saving) model(atOnce int) modelled {
+func (s *timeModel) model(atOnce int) modelResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.load.mean()
@@ -172,7 +172,7 @@ func (s *saving) model(atOnce int) modelled {
 		}
 		kept.add(d + setup)
 	}
-	m := modelled{took: kept.fullest(s.rest.server + s.rest.paid), load: s.load, trouble: s.trouble}
+	m := modelResult{took: kept.fullest(s.rest.server + s.rest.paid), load: s.load, unknown: s.unknown}
 	m.saved = max(fresh.fullest(s.rest.server+s.rest.paid+s.rest.avoided)-m.took, 0)
 	return m
 }
@@ -207,34 +207,34 @@ func (s slots) fullest(more time.Duration) time.Duration {
 
 // A savedSum joins the models of the origins of a Pool.
 type savedSum struct {
-	busiest modelled // origin that took longest
-	most    time.Duration
-	trouble SavedUnknown
+	busiest  modelResult // origin that took longest
+	maxSaved time.Duration
+	unknown  SavedUnknown
 }
 
-func (t *savedSum) add(m *modelled) {
+func (t *savedSum) add(m *modelResult) {
 	if m.took > t.busiest.took {
 		t.busiest = *m
 	}
-	t.most = max(t.most, m.saved)
-	if t.trouble == "" {
-		t.trouble = m.trouble
+	t.maxSaved = max(t.maxSaved, m.saved)
+	if t.unknown == "" {
+		t.unknown = m.unknown
 	}
 }
 
 // of returns what was saved in all, by the model of the whole Pool if that holds,
 // and otherwise by those of the origins: they are used side by side, so that the
 // greatest saving counts.
-func (t *savedSum) of(all *modelled) (time.Duration, SavedUnknown) {
+func (t *savedSum) of(all *modelResult) (time.Duration, SavedUnknown) {
 	switch {
-	case t.trouble != "":
-		return 0, t.trouble
-	case t.most == 0:
+	case t.unknown != "":
+		return 0, t.unknown
+	case t.maxSaved == 0:
 		return 0, ""
 	case all.load.steady():
 		return all.saved, ""
 	case t.busiest.load.steady() && float64(t.busiest.took) >= boundShare*float64(all.load.busy):
-		return t.most, ""
+		return t.maxSaved, ""
 	}
 	return 0, SavedUnbound
 }

@@ -7,8 +7,8 @@ import (
 
 // play replays requests in a model: each begins and ends at a time, was sent at another,
 // and has a connection with that set-up.
-func play(requests []played) *saving {
-	s := new(saving)
+func play(requests []played) *timeModel {
+	s := new(timeModel)
 	type change struct {
 		at    time.Duration
 		begin bool
@@ -30,9 +30,9 @@ func play(requests []played) *saving {
 		c := all[first]
 		all = append(all[:first], all[first+1:]...)
 		if at := epoch.Add(c.at); c.begin {
-			s.enter(at)
+			s.begin(at)
 		} else {
-			s.leave(epoch.Add(c.of.sent), at, c.of.setup, c.of.reused)
+			s.end(epoch.Add(c.of.sent), at, c.of.setup, c.of.reused)
 		}
 	}
 	return s
@@ -102,15 +102,15 @@ func TestSavedUnknown(t *testing.T) {
 		uneven = append(uneven, played{0, 180 * ms, 270 * ms, 180 * ms, i > 0}, played{(270 + i*90) * ms, (270 + i*90) * ms, (360 + i*90) * ms, 180 * ms, true})
 	}
 	for what, tt := range map[string]struct {
-		change func(*saving)
+		change func(*timeModel)
 		want   SavedUnknown
 	}{
-		"uneven":    {func(*saving) {}, SavedUnbound},
-		"429":       {func(s *saving) { s.respond(429) }, SavedThrottled},
-		"503":       {func(s *saving) { s.respond(503) }, SavedThrottled},
-		"500":       {func(s *saving) { s.respond(500) }, SavedBroke},
-		"no answer": {func(s *saving) { s.leaveFailed(time.Now()) }, SavedBroke},
-		"404":       {func(s *saving) { s.respond(404) }, SavedUnbound},
+		"uneven":    {func(*timeModel) {}, SavedUnbound},
+		"429":       {func(s *timeModel) { s.respond(429) }, SavedThrottled},
+		"503":       {func(s *timeModel) { s.respond(503) }, SavedThrottled},
+		"500":       {func(s *timeModel) { s.respond(500) }, SavedBroke},
+		"no answer": {func(s *timeModel) { s.endFailed(time.Now()) }, SavedBroke},
+		"404":       {func(s *timeModel) { s.respond(404) }, SavedUnbound},
 	} {
 		s := play(uneven)
 		tt.change(s)

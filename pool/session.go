@@ -136,7 +136,7 @@ func (k *keyedSessions) Put(_ string, session *tls.ClientSessionState) { k.store
 type sessionOffer struct {
 	*keyedSessions
 	full     bool                    // offer no session, but store those that the server sends
-	spare    int                     // see sessionTaker
+	reserve  int                     // see sessionTaker
 	session  *tls.ClientSessionState // the one that was offered
 	reusable bool
 }
@@ -145,7 +145,7 @@ func (s *sessionOffer) Get(string) (*tls.ClientSessionState, bool) {
 	if s.full {
 		return nil, false
 	}
-	s.session, s.reusable = s.take(s.spare)
+	s.session, s.reusable = s.take(s.reserve)
 	return s.session, s.session != nil
 }
 
@@ -157,8 +157,8 @@ func (s *sessionOffer) Put(name string, session *tls.ClientSessionState) {
 	}
 }
 
-// giveBack stores the offered session again.
-func (s *sessionOffer) giveBack() {
+// returnUnused stores the offered session again.
+func (s *sessionOffer) returnUnused() {
 	if s.session != nil && !s.reusable {
 		s.keyedSessions.Put("", s.session)
 	}

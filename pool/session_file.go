@@ -30,7 +30,7 @@ type SessionFile struct {
 	maxKeys int
 	log     *slog.Logger
 
-	saving sync.Mutex // one save at a time; taken before mu
+	saveMu sync.Mutex // one save at a time; taken before mu
 
 	mu      sync.Mutex
 	table   *sessionTable
@@ -59,9 +59,9 @@ const saveAfter = 15 * time.Second
 // binding, and there is no new key exchange: RFC 5246 appendix F.1.4 suggests
 // a day at most.
 const (
-	maxAgeTLS13 = 7 * 24 * time.Hour
-	maxAgeTLS12 = 24 * time.Hour
-	clockSkew   = time.Hour // a session from further in the future is ignored
+	maxSessionAgeTLS13 = 7 * 24 * time.Hour
+	maxSessionAgeTLS12 = 24 * time.Hour
+	clockSkew          = time.Hour // a session from further in the future is ignored
 )
 
 // OpenSessionFile opens the store at path. A file that does not exist is created,
@@ -148,7 +148,7 @@ func (f *SessionFile) remove(e *savedSession) {
 	f.table.remove(e.key, func(x *savedSession) bool { return x == e })
 	if e.saved || f.writing {
 		f.removed.used[e.id()] = struct{}{}
-		f.change()
+		f.scheduleSave()
 	}
 }
 
@@ -162,11 +162,11 @@ func (f *SessionFile) Put(key SessionKey, session *tls.ClientSessionState) {
 		if newest := f.table.newest(key); newest != nil {
 			f.table.drop(key)
 			f.removed.drop(key, newest.stored, 2*f.maxKeys)
-			f.change()
+			f.scheduleSave()
 		}
 	case e != nil:
 		f.table.add(e)
-		f.change()
+		f.scheduleSave()
 	}
 }
 
@@ -196,7 +196,7 @@ func (r sessionRemovals) apply(t *sessionTable) {
 
 func (r sessionRemovals) empty() bool { return len(r.used)+len(r.dropped) == 0 }
 
-func (f *SessionFile) change() {
+func (f *SessionFile) scheduleSave() {
 	if f.timer == nil && !f.closed {
 		f.timer = time.AfterFunc(saveAfter, func() {
 			if err := f.Flush(); err != nil {
@@ -209,8 +209,8 @@ func (f *SessionFile) change() {
 // Flush writes what has changed since the last write. Changes that cannot be
 // written are written with the next change.
 func (f *SessionFile) Flush() error {
-	f.saving.Lock()
-	defer f.saving.Unlock()
+	f.saveMu.Lock()
+	defer f.saveMu.Unlock()
 	f.mu.Lock()
 	removed, added := f.removed, f.unsaved()
 	if f.timer != nil {

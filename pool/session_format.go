@@ -28,10 +28,10 @@ const (
 )
 
 var (
-	errNotSessions = errors.New("not a file of TLS sessions")
-	errChecksum    = errors.New("the file is damaged")
-	errOtherFormat = errors.New("sessions in the format of another version")
-	errOtherGo     = errors.New("sessions of another Go version")
+	errNotSessionFile = errors.New("not a file of TLS sessions")
+	errChecksum       = errors.New("the file is damaged")
+	errOtherFormat    = errors.New("sessions in the format of another version")
+	errOtherGo        = errors.New("sessions of another Go version")
 
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 )
@@ -119,7 +119,7 @@ func parseSessions(data []byte) ([]*savedSession, error) {
 	r := sessionReader{rest: data}
 	switch head := string(data[:min(len(data), len(sessionMagic))]); {
 	case !strings.HasPrefix(head, sessionFormat):
-		return nil, errNotSessions
+		return nil, errNotSessionFile
 	case head != sessionMagic:
 		return nil, errOtherFormat
 	case len(data) < len(sessionMagic)+crc32.Size:
@@ -131,7 +131,7 @@ func parseSessions(data []byte) ([]*savedSession, error) {
 	}
 	r.rest = body[len(sessionMagic):]
 	if version := r.text(); r.bad {
-		return nil, errNotSessions
+		return nil, errNotSessionFile
 	} else if version != runtime.Version() {
 		return nil, errOtherGo
 	}
@@ -145,7 +145,7 @@ func parseSessions(data []byte) ([]*savedSession, error) {
 		all = append(all, e)
 	}
 	if r.bad || len(r.rest) > 0 {
-		return nil, errNotSessions
+		return nil, errNotSessionFile
 	}
 	return all, nil
 }

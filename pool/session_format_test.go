@@ -200,7 +200,7 @@ func TestQUICSessionsAreCopies(t *testing.T) {
 func TestQUICConfig(t *testing.T) {
 	store := newSessionCache(4)
 	c := Config{TLS: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}}
-	o := newTLSConfigs(c, []string{"h2", "h3"}, store).of(originKey{scheme: "https", host: "rdap.example", port: "443"})
+	o := newTLSConfigs(c, []string{"h2", "h3"}, store).forOrigin(originKey{scheme: "https", host: "rdap.example", port: "443"})
 	if got := o.tcp().NextProtos; len(got) != 1 || got[0] != "h2" {
 		t.Errorf("TCP offers %q", got)
 	}

@@ -12,40 +12,40 @@ import (
 // A server that fails handshakes because of a session that it gave out itself
 // is not asked to resume another one after so many in a row, for a while.
 const (
-	maxRefusals = 2
-	refusalRest = 10 * time.Minute
+	maxResumptionFailures = 2
+	resumptionBackoff     = 10 * time.Minute
 )
 
-// refusals counts the sessions that made handshakes with an origin fail.
-type refusals struct {
+// resumptionFailures counts the sessions that made handshakes with an origin fail.
+type resumptionFailures struct {
 	mu    sync.Mutex
 	last  *tls.ClientSessionState // so that dials that share a session count once
 	inRow int
-	rest  time.Time // no session is offered until then
+	until time.Time // no session is offered until then
 }
 
-func (r *refusals) resting() bool {
+func (r *resumptionFailures) backingOff() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return time.Now().Before(r.rest)
+	return time.Now().Before(r.until)
 }
 
 // count reports whether sessions are left alone from now on.
-func (r *refusals) count(s *tls.ClientSessionState) (rests bool) {
+func (r *resumptionFailures) count(s *tls.ClientSessionState) (rests bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s == r.last {
 		return false
 	}
 	r.last = s
-	if r.inRow++; r.inRow >= maxRefusals {
-		r.rest, r.inRow = time.Now().Add(refusalRest), 0
+	if r.inRow++; r.inRow >= maxResumptionFailures {
+		r.until, r.inRow = time.Now().Add(resumptionBackoff), 0
 		return true
 	}
 	return false
 }
 
-func (r *refusals) resumed() {
+func (r *resumptionFailures) resumed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.inRow = 0
@@ -55,17 +55,17 @@ func (r *refusals) resumed() {
 // one. If the server fails on the session, instead of falling back to a full
 // handshake as it should, dialTLS connects once more without.
 func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
-	g := ctx.Value(dialingKey{}).(*dialing)
-	o := d.tls.of(g.key)
-	if g.dial.full || o.sessions == nil || o.refusals.resting() {
-		return d.handshake(ctx, network, address, o.full())
+	g := ctx.Value(dialStateKey{}).(*dialState)
+	o := d.tls.forOrigin(g.key)
+	if g.dial.fullHandshake || o.sessions == nil || o.resumption.backingOff() {
+		return d.dialOrigin(ctx, network, address, o.full())
 	}
-	nc, err := d.handshake(ctx, network, address, o.resuming())
+	nc, err := d.dialOrigin(ctx, network, address, o.resuming())
 	offer := g.setup.offer
 	g.setup.offer = nil
 	switch {
 	case err == nil && g.setup.resumed:
-		o.refusals.resumed()
+		o.resumption.resumed()
 		return nc, nil
 	case err == nil:
 		return nc, nil
@@ -77,12 +77,12 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 	// The other sessions are as good as this one.
 	o.sessions.Put("", nil)
 	first := g.setup
-	g.dial.refused, g.err = err, nil
-	nc, err = d.handshake(ctx, network, address, o.full())
+	g.dial.sessionErr, g.err = err, nil
+	nc, err = d.dialOrigin(ctx, network, address, o.full())
 	if err != nil {
 		return nil, err
 	}
-	g.dial.rests = o.refusals.count(offer.session)
+	g.dial.stopResuming = o.resumption.count(offer.session)
 	g.setup.dns += first.dns
 	g.setup.tcp += first.tcp
 	g.setup.tls += first.tls

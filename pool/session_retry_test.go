@@ -65,7 +65,7 @@ func TestFailingSessionCostsNoLookup(t *testing.T) {
 				t.Errorf("%d dials, the server saw %d connections", st.Dials, c.Connections)
 			}
 			p.Close() // which waits for the events
-			if len(events) != 2 || events[0].Kind != pool.DialFailed || events[0].Err == nil || events[1].Kind != pool.RequestAgain {
+			if len(events) != 2 || events[0].Kind != pool.DialFailed || events[0].Err == nil || events[1].Kind != pool.RequestRetried {
 				t.Errorf("events: %+v", events)
 			}
 		})

@@ -69,11 +69,11 @@ func readSessions(path string) ([]*savedSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := private(info); err != nil {
+	if err := checkPrivate(info); err != nil {
 		return nil, err
 	}
 	if info.Size() > maxSessionFile {
-		return nil, errNotSessions
+		return nil, errNotSessionFile
 	}
 	data := make([]byte, info.Size()) // for good: files are replaced, never written to
 	if _, err := io.ReadFull(file, data); err != nil {

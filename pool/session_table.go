@@ -107,10 +107,10 @@ func loadSession(ticket, data []byte) (*tls.ClientSessionState, error) {
 // when a session ends, so the time of storing counts.
 func (e *savedSession) expired(now time.Time) bool {
 	age := now.Sub(time.Unix(0, e.stored))
-	if age < -clockSkew || age > maxAgeTLS13 {
+	if age < -clockSkew || age > maxSessionAgeTLS13 {
 		return true
 	}
-	return e.version != tls.VersionTLS13 && age > maxAgeTLS12
+	return e.version != tls.VersionTLS13 && age > maxSessionAgeTLS12
 }
 
 // A sessionID tells sessions apart, also between processes.

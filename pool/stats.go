@@ -10,22 +10,22 @@ import (
 
 // Stats are counts since the Pool was made. The zero value counts nothing.
 type Stats struct {
-	Requests        int64            // requests answered; unseen repetitions count once
-	Failed          int64            // requests that ended in an error
-	Connections     int64            // connections opened
-	Dials           int64            // connections begun: opened, failed, given up, or still on their way
-	DialsFailed     int64            // connections that could not be opened
-	Open            int64            // connections open now
-	Handshakes      Handshakes       // TLS handshakes
-	FastOpen        FastOpen         // connections by TCP Fast Open
-	Retries         map[Reason]int64 // unseen repetitions, by reason
-	RetriesSameConn int64            // of Retries, those on the connection that had refused the request
-	Closed          map[Closer]int64 // connections closed, by whom
-	Abandoned       int64            // HTTP/2 connections given up because calls into net/http did not return, or would not have
-	BytesIn         int64            // bytes received on the wire, TLS included
-	BytesOut        int64            // bytes sent on the wire, TLS included
-	Setup           time.Duration    // spent on opening connections, in all
-	Saved           time.Duration    // how much longer the requests would have taken with a connection for each, by a model; 0 where Unknown says why not
+	Requests        int64              // requests answered; unseen repetitions count once
+	Failed          int64              // requests that ended in an error
+	Connections     int64              // connections opened
+	Dials           int64              // connections begun: opened, failed, given up, or still on their way
+	DialsFailed     int64              // connections that could not be opened
+	Open            int64              // connections open now
+	Handshakes      Handshakes         // TLS handshakes
+	FastOpen        FastOpen           // connections by TCP Fast Open
+	Retries         map[Reason]int64   // unseen repetitions, by reason
+	RetriesSameConn int64              // of Retries, those on the connection that had refused the request
+	Closed          map[ClosedBy]int64 // connections closed, by whom
+	Abandoned       int64              // HTTP/2 connections given up because calls into net/http did not return, or would not have
+	BytesIn         int64              // bytes received on the wire, TLS included
+	BytesOut        int64              // bytes sent on the wire, TLS included
+	Setup           time.Duration      // spent on opening connections, in all
+	Saved           time.Duration      // how much longer the requests would have taken with a connection for each, by a model; 0 where Unknown says why not
 
 	RoundTripsAvoided int64        // round trips that the avoided connections would have taken, name resolution not counted
 	Unknown           SavedUnknown // why Saved is not known; empty if it is
@@ -67,7 +67,7 @@ type originStats struct {
 }
 
 type closerCount struct {
-	by Closer
+	by ClosedBy
 	n  int64
 }
 
@@ -78,7 +78,7 @@ func (s *originStats) opened(c *conn) {
 	if c.setup.synData {
 		s.FastOpen.Sent++
 	}
-	if c.setup.synDataTaken {
+	if c.setup.synDataAccepted {
 		s.FastOpen.Accepted++
 	}
 	switch {
@@ -90,7 +90,7 @@ func (s *originStats) opened(c *conn) {
 	}
 }
 
-func (s *originStats) closed(c *conn, by Closer) bool {
+func (s *originStats) closed(c *conn, by ClosedBy) bool {
 	i := slices.Index(s.alive, c)
 	if i < 0 {
 		return false
@@ -105,7 +105,7 @@ func (s *originStats) closed(c *conn, by Closer) bool {
 	return true
 }
 
-func (s *originStats) countClosed(by Closer, n int64) {
+func (s *originStats) countClosed(by ClosedBy, n int64) {
 	i := slices.IndexFunc(s.closedBy, func(k closerCount) bool { return k.by == by })
 	if i < 0 {
 		i = len(s.closedBy)
@@ -136,7 +136,7 @@ func (s *originStats) snapshot() Stats {
 	out.Open = int64(len(s.alive))
 	out.Retries = maps.Clone(s.Retries)
 	if len(s.closedBy) > 0 {
-		out.Closed = make(map[Closer]int64, len(s.closedBy))
+		out.Closed = make(map[ClosedBy]int64, len(s.closedBy))
 		for _, k := range s.closedBy {
 			out.Closed[k.by] = k.n
 		}
@@ -192,8 +192,8 @@ func (p *Pool) Stats() Stats {
 	var all Stats
 	at := make(map[string]int) // of Origins
 	p.mu.Lock()
-	all.add(p.gone)
-	for name, past := range p.past {
+	all.add(p.forgotten)
+	for name, past := range p.summaries {
 		one := OriginStats{Origin: name, Protocol: past.protocol, Stats: past.stats.snapshot()}
 		at[name] = len(all.Origins)
 		all.Origins = append(all.Origins, one)
@@ -203,14 +203,14 @@ func (p *Pool) Stats() Stats {
 	p.mu.Unlock()
 	var saved savedSum
 	if all.Handshakes.Avoided > 0 {
-		saved.trouble = SavedForgotten
+		saved.unknown = SavedForgotten
 	}
 	for _, o := range origins {
 		o.mu.Lock()
 		one := OriginStats{Origin: o.key.String(), Protocol: o.proto, Stats: o.stats.snapshot()}
 		o.mu.Unlock()
 		m := o.model(&one)
-		one.Saved, one.Unknown = m.saved, m.trouble
+		one.Saved, one.Unknown = m.saved, m.unknown
 		saved.add(&m)
 		all.add(one.Stats)
 		// With a proxy, or behind the guard, an origin has connections apart.
@@ -222,7 +222,7 @@ func (p *Pool) Stats() Stats {
 		at[one.Origin] = len(all.Origins)
 		all.Origins = append(all.Origins, one)
 	}
-	whole := p.saved.model(math.MaxInt)
+	whole := p.savedModel.model(math.MaxInt)
 	all.Saved, all.Unknown = saved.of(&whole)
 	slices.SortFunc(all.Origins, func(a, b OriginStats) int { return cmp.Compare(a.Origin, b.Origin) })
 	return all

@@ -5,21 +5,21 @@ package pool
 // it announced, or announced none. Refusals lower it. It rises again by one
 // after a number of responses, which grows each time the next stream is refused.
 type streamLimit struct {
-	n       int     // 0: nothing was learned
-	assumed bool    // n comes from another connection, and an announcement replaces it
-	share   float64 // of refusals among the last outcomes
-	good    int     // responses since n changed
-	need    int     // responses that raise n
-	probing bool    // n was raised just now
+	n          int     // 0: nothing was learned
+	assumed    bool    // n comes from another connection, and an announcement replaces it
+	share      float64 // of refusals among the last outcomes
+	responses  int     // responses since n changed
+	raiseAfter int     // responses that raise n
+	probing    bool    // n was raised just now
 }
 
 const (
-	shareWeight   = 8   // outcomes that share looks back on, about
-	refusedMuch   = 0.2 // share from which refusals are about the number of streams
-	refusedLittle = 0.05
-	firstNeed     = 16
-	maxNeed       = 1024
-	probeSuccess  = 8 // responses that prove a raised limit
+	shareWeight      = 8   // outcomes that share looks back on, about
+	highRefusalShare = 0.2 // share from which refusals are about the number of streams
+	lowRefusalShare  = 0.05
+	firstRaise       = 16
+	maxRaise         = 1024
+	probeSuccess     = 8 // responses that prove a raised limit
 )
 
 // refused notes a refusal beside other requests in flight. Promised is the limit
@@ -28,11 +28,11 @@ func (l *streamLimit) refused(others, promised int) {
 	l.share += (1 - l.share) / shareWeight
 	switch {
 	case l.probing && others >= l.n-1:
-		l.n, l.probing, l.good = l.n-1, false, 0
-		l.need = min(2*l.need, maxNeed)
-	case l.share > refusedMuch && (l.n == 0 || others < l.n), l.n == 0 && others < promised:
-		l.n, l.probing, l.assumed, l.good = max(others, 1), false, false, 0
-		l.need = max(l.need, firstNeed)
+		l.n, l.probing, l.responses = l.n-1, false, 0
+		l.raiseAfter = min(2*l.raiseAfter, maxRaise)
+	case l.share > highRefusalShare && (l.n == 0 || others < l.n), l.n == 0 && others < promised:
+		l.n, l.probing, l.assumed, l.responses = max(others, 1), false, false, 0
+		l.raiseAfter = max(l.raiseAfter, firstRaise)
 	}
 }
 
@@ -43,48 +43,48 @@ func (l *streamLimit) accepted(full bool) {
 	if l.n == 0 {
 		return
 	}
-	l.good++
-	if l.probing && l.good >= probeSuccess {
-		l.probing, l.need = false, max(l.need/2, firstNeed)
+	l.responses++
+	if l.probing && l.responses >= probeSuccess {
+		l.probing, l.raiseAfter = false, max(l.raiseAfter/2, firstRaise)
 	}
-	if full && !l.probing && l.good >= l.need {
-		l.n, l.probing, l.good = l.n+1, true, 0
+	if full && !l.probing && l.responses >= l.raiseAfter {
+		l.n, l.probing, l.responses = l.n+1, true, 0
 	}
 }
 
-// holds reports whether n is what the server takes, and not only what remained
+// reliable reports whether n is what the server takes, and not only what remained
 // after a few refusals: hardly any came since.
-func (l *streamLimit) holds() bool {
-	return l.n > 0 && !l.assumed && l.good >= firstNeed && l.share < refusedLittle
+func (l *streamLimit) reliable() bool {
+	return l.n > 0 && !l.assumed && l.responses >= firstRaise && l.share < lowRefusalShare
 }
 
-// untried reports whether nothing is known of how many requests c takes.
-func (c *conn) untried() bool {
+// unproven reports whether nothing is known of how many requests c takes.
+func (c *conn) unproven() bool {
 	if c.protocol != protoHTTP2 || c.served > 0 || c.limit.n > 0 && c.limit.assumed {
 		return false
 	}
-	_, announced := c.announced()
+	_, announced := c.announcedStreams()
 	return !announced
 }
 
-// announced is the stream limit that the server announced on c.
-func (c *conn) announced() (n int, ok bool) {
-	if t, is := c.cc.(*tcpCarrier); is {
-		return t.tap.limit()
+// announcedStreams is the stream limit that the server announced on c.
+func (c *conn) announcedStreams() (n int, ok bool) {
+	if t, is := c.cc.(*tcpClientConn); is {
+		return t.raw.limit()
 	}
 	return 0, false
 }
 
-// room is how many requests c takes at a time now; 0 if it takes none.
-func (c *conn) room() int {
+// freeCapacity is how many requests c takes at a time now; 0 if it takes none.
+func (c *conn) freeCapacity() int {
 	n := c.cc.Available()
-	if n == 0 || c.held {
+	if n == 0 || c.paused {
 		return 0
 	}
 	if c.limit.n == 0 && c.protocol != protoHTTP2 {
 		return n
 	}
-	_, announced := c.announced()
+	_, announced := c.announcedStreams()
 	switch {
 	case announced && c.limit.assumed:
 		c.limit = streamLimit{}
@@ -104,8 +104,8 @@ func (c *conn) knownStreams() (int, bool) {
 	if c.protocol != protoHTTP2 {
 		return 0, false
 	}
-	n, ok := c.announced()
-	if c.limit.holds() {
+	n, ok := c.announcedStreams()
+	if c.limit.reliable() {
 		return min(n, c.limit.n), true
 	}
 	return n, ok

@@ -11,30 +11,30 @@ import (
 	"time"
 )
 
-// A tcpCarrier is a connection over HTTP/1.1 or HTTP/2.
+// A tcpClientConn is a connection over HTTP/1.1 or HTTP/2.
 //
 // Over HTTP/2 each request runs in a goroutine of its own, which its caller may
 // leave: what a server sends can make net/http wait for a lock for ever, whatever
 // the context. For the same reason no method of the ClientConn is called for its
 // state: the tap knows that.
-type tcpCarrier struct {
+type tcpClientConn struct {
 	cc  *http.ClientConn
-	tap *tap
+	raw *observedConn
 
-	onGiveUp atomic.Pointer[func()] // called when the connection is given up
+	onAbandon atomic.Pointer[func()] // called when the connection is given up
 
 	lost     chan struct{} // closed when requests under way must be left
 	stuck    atomic.Bool   // net/http does not return
-	doubting atomic.Bool   // whether it returns is being found out
+	checking atomic.Bool   // whether it returns is being found out
 
 	mu     sync.Mutex
-	parked []chan errand // goroutines that wait for a request, the last one first
-	over   bool
+	parked []chan asyncTask // goroutines that wait for a request, the last one first
+	closed bool
 }
 
-// An errand is what a goroutine does for one request.
-type errand struct {
-	a   *apart
+// An asyncTask is what a goroutine does for one request.
+type asyncTask struct {
+	a   *asyncRequest
 	req *http.Request
 }
 
@@ -42,17 +42,17 @@ type errand struct {
 // are kept for their stacks, which take longer to grow than the request does.
 const maxParked = 64
 
-func newTCPCarrier(cc *http.ClientConn, t *tap) *tcpCarrier {
-	c := &tcpCarrier{cc: cc, tap: t, lost: make(chan struct{})}
-	poke := func() { go c.poke() }
-	t.raised.Store(&poke)
+func newTCPClientConn(cc *http.ClientConn, t *observedConn) *tcpClientConn {
+	c := &tcpClientConn{cc: cc, raw: t, lost: make(chan struct{})}
+	poke := func() { go c.wakeWaiters() }
+	t.onLimitRaised.Store(&poke)
 	return c
 }
 
-// poke wakes requests that wait in net/http for a stream. It wakes them when a
+// wakeWaiters wakes requests that wait in net/http for a stream. It wakes them when a
 // stream ends, but not when the limit rises. A request that is cancelled from the
 // beginning does it.
-func (t *tcpCarrier) poke() {
+func (t *tcpClientConn) wakeWaiters() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://poke.invalid/", nil)
@@ -65,65 +65,65 @@ func (t *tcpCarrier) poke() {
 }
 
 var (
-	errLeft   = errors.New("pool: the connection was closed")
-	errWindow = errors.New("pool: the server made a flow-control window larger than there can be (RFC 9113 section 6.9.1)")
+	errConnClosed = errors.New("pool: the connection was closed")
+	errWindow     = errors.New("pool: the server made a flow-control window larger than there can be (RFC 9113 section 6.9.1)")
 )
 
 // Available returns the number of requests at a time that the connection takes.
-func (t *tcpCarrier) Available() int {
+func (t *tcpClientConn) Available() int {
 	switch {
-	case t.Err() != nil, t.doubting.Load():
+	case t.Err() != nil, t.checking.Load():
 		return 0
-	case !t.tap.h2:
+	case !t.raw.h2:
 		return 1
 	}
-	n, _ := t.tap.limit()
+	n, _ := t.raw.limit()
 	return n
 }
 
-func (t *tcpCarrier) Err() error {
+func (t *tcpClientConn) Err() error {
 	switch {
-	case t.tap.ended.Load():
+	case t.raw.ended.Load():
 		return net.ErrClosed
-	case t.tap.away.Load():
+	case t.raw.goAway.Load():
 		return errGoneAway
 	}
 	return nil
 }
 
-func (t *tcpCarrier) OnChange(f func(gone bool)) {
+func (t *tcpClientConn) OnChange(f func(gone bool)) {
 	if f == nil {
-		t.tap.changed.Store(nil)
+		t.raw.onChange.Store(nil)
 		return
 	}
-	t.tap.changed.Store(&f)
+	t.raw.onChange.Store(&f)
 	if t.Err() != nil {
 		f(true) // it happened before
 	}
 }
 
 // Close ends the connection and the requests on it.
-func (t *tcpCarrier) Close() error {
-	if s := t.tap.seq.Load(); s != nil {
+func (t *tcpClientConn) Close() error {
+	if s := t.raw.seq.Load(); s != nil {
 		s.final.Store(true)
 	}
-	t.lose()
-	if t.gaveUp() {
-		return t.tap.Close()
+	t.abandonRequests()
+	if t.abandoned() {
+		return t.raw.Close()
 	}
-	force := time.AfterFunc(closeTime, func() { t.tap.Close() })
+	force := time.AfterFunc(closeTimeout, func() { t.raw.Close() })
 	defer force.Stop()
 	return t.cc.Close()
 }
 
-// lose has all requests left.
-func (t *tcpCarrier) lose() {
+// abandonRequests has all requests left.
+func (t *tcpClientConn) abandonRequests() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over {
+	if t.closed {
 		return
 	}
-	t.over = true
+	t.closed = true
 	close(t.lost)
 	for _, next := range t.parked {
 		close(next)
@@ -132,7 +132,7 @@ func (t *tcpCarrier) lose() {
 }
 
 // run has a goroutine do e.
-func (t *tcpCarrier) run(e errand) {
+func (t *tcpClientConn) run(e asyncTask) {
 	t.mu.Lock()
 	n := len(t.parked)
 	if n == 0 {
@@ -146,13 +146,13 @@ func (t *tcpCarrier) run(e errand) {
 	next <- e
 }
 
-func (t *tcpCarrier) work(e errand) {
-	next := make(chan errand, 1)
+func (t *tcpClientConn) work(e asyncTask) {
+	next := make(chan asyncTask, 1)
 	for ok := true; ok; {
 		e.a.run(e.req)
-		e = errand{}
+		e = asyncTask{}
 		t.mu.Lock()
-		park := !t.over && len(t.parked) < maxParked
+		park := !t.closed && len(t.parked) < maxParked
 		if park {
 			t.parked = append(t.parked, next)
 		}
@@ -164,22 +164,22 @@ func (t *tcpCarrier) work(e errand) {
 	}
 }
 
-// gaveUp reports whether the connection was given up because net/http does not
+// abandoned reports whether the connection was given up because net/http does not
 // return from calls on it, or would not have done so.
-func (t *tcpCarrier) gaveUp() bool { return t.stuck.Load() || t.tap.overflow.Load() }
+func (t *tcpClientConn) abandoned() bool { return t.stuck.Load() || t.raw.overflow.Load() }
 
 // Bounds of what is waited for when a call into net/http should have returned.
 const (
-	doubtAfter = 100 * time.Millisecond
-	lockTime   = time.Second
+	returnCheckAfter = 100 * time.Millisecond
+	lockTimeout      = time.Second
 )
 
-// doubt is called when a call into net/http is about to return. If it does not,
+// checkReturns is called when a call into net/http is about to return. If it does not,
 // the connection gets no more requests until it is known whether its lock is
 // free. If it isn't, the connection is abandoned.
-func (t *tcpCarrier) doubt(returned func() bool) {
-	time.AfterFunc(doubtAfter, func() {
-		if returned() || t.stuck.Load() || !t.doubting.CompareAndSwap(false, true) {
+func (t *tcpClientConn) checkReturns(returned func() bool) {
+	time.AfterFunc(returnCheckAfter, func() {
+		if returned() || t.stuck.Load() || !t.checking.CompareAndSwap(false, true) {
 			return
 		}
 		free := make(chan struct{})
@@ -191,30 +191,30 @@ func (t *tcpCarrier) doubt(returned func() bool) {
 		for range 2 {
 			select {
 			case <-free:
-				t.doubting.Store(false)
-				t.tap.notify(false)
+				t.checking.Store(false)
+				t.raw.notify(false)
 				return
-			case <-time.After(lockTime / 2):
+			case <-time.After(lockTimeout / 2):
 			}
 		}
 		t.stuck.Store(true)
-		t.lose()
-		t.tap.Close()
-		if f := t.onGiveUp.Load(); f != nil {
+		t.abandonRequests()
+		t.raw.Close()
+		if f := t.onAbandon.Load(); f != nil {
 			(*f)()
 		}
 	})
 }
 
-func (t *tcpCarrier) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *tcpClientConn) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent, closeBody := closing(req)
-	if !t.tap.h2 {
+	if !t.raw.h2 {
 		resp, err := t.cc.RoundTrip(sent)
 		if err != nil {
 			closeBody()
 			return nil, err
 		}
-		resp.TLS, resp.Request = t.tap.state, req
+		resp.TLS, resp.Request = t.raw.state, req
 		return resp, nil
 	}
 	if err := checkHTTP2(req.Header); err != nil {
@@ -222,10 +222,10 @@ func (t *tcpCarrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if sent != req {
-		t.tap.uploads.Store(true)
+		t.raw.uploads.Store(true)
 	}
-	a := &apart{carrier: t, ctx: req.Context(), begun: make(chan struct{})}
-	t.run(errand{a, sent})
+	a := &asyncRequest{conn: t, ctx: req.Context(), begun: make(chan struct{})}
+	t.run(asyncTask{a, sent})
 	select {
 	case <-a.begun:
 	case <-a.ctx.Done():
@@ -248,44 +248,44 @@ func (t *tcpCarrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	if a.ctx.Err() != nil {
 		return nil, a.ctx.Err()
 	}
-	return nil, errLeft
+	return nil, errConnClosed
 }
 
-// An apart is a request in a goroutine of its own, and the body of its response.
+// An asyncRequest is a request in a goroutine of its own, and the body of its response.
 // The goroutine reads ahead.
-type apart struct {
-	carrier *tcpCarrier
-	ctx     context.Context
-	begun   chan struct{} // closed when resp or err is there
-	resp    *http.Response
-	err     error
+type asyncRequest struct {
+	conn  *tcpClientConn
+	ctx   context.Context
+	begun chan struct{} // closed when resp or err is there
+	resp  *http.Response
+	err   error
 
 	mu     sync.Mutex
-	rc     io.ReadCloser     // net/http's body; nil before the response
-	wake   chan struct{}     // closed for a Read that waits; nil: none does
-	room   chan struct{}     // closed when run may read on; nil: it does not wait
-	first  *[firstAhead]byte // what buf is at first
+	rc     io.ReadCloser         // net/http's body; nil before the response
+	wake   chan struct{}         // closed for a Read that waits; nil: none does
+	resume chan struct{}         // closed when run may read on; nil: it does not wait
+	first  *[firstReadAhead]byte // what buf is at first
 	buf    []byte
 	r, w   int   // what buf holds
 	end    error // of rc
-	over   bool  // run has returned
+	done   bool  // run has returned
 	closed bool
 }
 
 // Sizes of what is read ahead of a body.
 const (
-	firstAhead = 8 << 10
-	maxAhead   = 64 << 10
+	firstReadAhead = 8 << 10
+	maxReadAhead   = 64 << 10
 )
 
-var aheads = sync.Pool{New: func() any { return new([firstAhead]byte) }}
+var readAheadBuffers = sync.Pool{New: func() any { return new([firstReadAhead]byte) }}
 
-func (a *apart) run(req *http.Request) {
-	resp, err := a.carrier.cc.RoundTrip(req)
+func (a *asyncRequest) run(req *http.Request) {
+	resp, err := a.conn.cc.RoundTrip(req)
 	a.resp, a.err = resp, err
 	if err != nil || resp.Body == http.NoBody {
 		a.mu.Lock()
-		a.over = true
+		a.done = true
 		a.mu.Unlock()
 		close(a.begun)
 		return
@@ -294,7 +294,7 @@ func (a *apart) run(req *http.Request) {
 	resp.Body = a
 	a.mu.Lock()
 	a.rc = rc
-	a.first = aheads.Get().(*[firstAhead]byte)
+	a.first = readAheadBuffers.Get().(*[firstReadAhead]byte)
 	a.buf = a.first[:]
 	closed := a.closed
 	a.mu.Unlock()
@@ -305,20 +305,20 @@ func (a *apart) run(req *http.Request) {
 	a.readAhead(rc)
 }
 
-func (a *apart) readAhead(rc io.Reader) {
+func (a *asyncRequest) readAhead(rc io.Reader) {
 	a.mu.Lock()
 	for !a.closed {
 		if a.w == len(a.buf) {
 			switch {
 			case a.r == a.w:
 				a.r, a.w = 0, 0
-			case len(a.buf) < maxAhead:
-				more := make([]byte, min(2*len(a.buf), maxAhead))
+			case len(a.buf) < maxReadAhead:
+				more := make([]byte, min(2*len(a.buf), maxReadAhead))
 				a.w = copy(more, a.buf[a.r:a.w])
 				a.r, a.buf = 0, more
 			default:
 				room := make(chan struct{})
-				a.room = room
+				a.resume = room
 				a.mu.Unlock()
 				<-room
 				a.mu.Lock()
@@ -353,23 +353,23 @@ func (a *apart) readAhead(rc io.Reader) {
 }
 
 // finishLocked notes that run has no more use for the body.
-func (a *apart) finishLocked() {
-	a.over = true
+func (a *asyncRequest) finishLocked() {
+	a.done = true
 	if a.closed {
-		a.spare()
+		a.recycleLocked()
 	}
 }
 
-// spare gives the buffer to another body. The lock is held, and run has returned.
-func (a *apart) spare() {
+// recycleLocked gives the buffer to another body. The lock is held, and run has returned.
+func (a *asyncRequest) recycleLocked() {
 	if a.first != nil {
-		aheads.Put(a.first)
+		readAheadBuffers.Put(a.first)
 		a.first, a.buf = nil, nil
 		a.r, a.w = 0, 0
 	}
 }
 
-func (a *apart) Read(p []byte) (int, error) {
+func (a *asyncRequest) Read(p []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for {
@@ -383,9 +383,9 @@ func (a *apart) Read(p []byte) (int, error) {
 				return n, nil
 			}
 			if a.end != nil {
-				a.spare()
+				a.recycleLocked()
 			}
-			a.makeRoom()
+			a.resumeReading()
 			return n, a.end
 		case a.end != nil:
 			return 0, a.end
@@ -402,9 +402,9 @@ func (a *apart) Read(p []byte) (int, error) {
 		case <-wake:
 		case <-a.ctx.Done():
 			err = a.ctx.Err()
-			a.carrier.doubt(a.returned)
-		case <-a.carrier.lost:
-			err = errLeft
+			a.conn.checkReturns(a.returned)
+		case <-a.conn.lost:
+			err = errConnClosed
 		}
 		a.mu.Lock()
 		if err != nil {
@@ -413,40 +413,40 @@ func (a *apart) Read(p []byte) (int, error) {
 	}
 }
 
-// makeRoom lets run read on if it waits. The lock is held.
-func (a *apart) makeRoom() {
-	if a.room != nil {
-		close(a.room)
-		a.room = nil
+// resumeReading lets run read on if it waits. The lock is held.
+func (a *asyncRequest) resumeReading() {
+	if a.resume != nil {
+		close(a.resume)
+		a.resume = nil
 	}
 }
 
-func (a *apart) returned() bool {
+func (a *asyncRequest) returned() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.over
+	return a.done
 }
 
 // Close ends the request. It waits for nothing.
-func (a *apart) Close() error {
+func (a *asyncRequest) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return nil
 	}
 	a.closed = true
-	a.makeRoom()
+	a.resumeReading()
 	if a.wake != nil {
 		close(a.wake)
 		a.wake = nil
 	}
-	if a.over {
-		a.spare()
+	if a.done {
+		a.recycleLocked()
 	} else {
 		if a.rc != nil {
 			go a.rc.Close()
 		}
-		a.carrier.doubt(a.returned)
+		a.conn.checkReturns(a.returned)
 	}
 	return nil
 }

@@ -80,16 +80,16 @@ func (c *Config) trustName() (name string, ok bool) {
 
 // A tlsOrigin is the TLS side of one origin.
 type tlsOrigin struct {
-	make     sync.Once
-	configs  *tlsConfigs
-	host     string
-	cert     *tls.Certificate // that the configuration gives for the origin; nil: none
-	sessions *keyedSessions   // over TCP; nil: none are kept
-	refusals refusals
+	make       sync.Once
+	configs    *tlsConfigs
+	host       string
+	cert       *tls.Certificate // that the configuration gives for the origin; nil: none
+	sessions   *keyedSessions   // over TCP; nil: none are kept
+	resumption resumptionFailures
 }
 
-// of returns the TLS side of an origin.
-func (t *tlsConfigs) of(key originKey) *tlsOrigin {
+// forOrigin returns the TLS side of an origin.
+func (t *tlsConfigs) forOrigin(key originKey) *tlsOrigin {
 	t.warm.Do(t.loadRoots)
 	t.mu.Lock()
 	o := t.origins[tlsKey{key.host, key.port}]
@@ -98,7 +98,7 @@ func (t *tlsConfigs) of(key originKey) *tlsOrigin {
 		t.origins[tlsKey{key.host, key.port}] = o
 	}
 	t.mu.Unlock()
-	o.make.Do(func() { o.fill(key) }) // not under mu: it calls what the user gave
+	o.make.Do(func() { o.init(key) }) // not under mu: it calls what the user gave
 	return o
 }
 
@@ -109,7 +109,7 @@ func (t *tlsConfigs) forget(key originKey) {
 	delete(t.origins, tlsKey{key.host, key.port})
 }
 
-func (o *tlsOrigin) fill(key originKey) {
+func (o *tlsOrigin) init(key originKey) {
 	t := o.configs
 	identity := t.identity
 	if t.certificate != nil {
@@ -187,7 +187,7 @@ func (c *clientTLS) config(spare int) (config *tls.Config, offer *sessionOffer) 
 	if c.origin.sessions == nil {
 		return config, nil
 	}
-	offer = &sessionOffer{keyedSessions: c.origin.sessions, full: c.full, spare: spare}
+	offer = &sessionOffer{keyedSessions: c.origin.sessions, full: c.full, reserve: spare}
 	config.ClientSessionCache = offer
 	return config, offer
 }

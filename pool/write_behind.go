@@ -38,8 +38,8 @@ func newWriteBehind(c net.Conn) *writeBehind {
 	return w
 }
 
-// behind starts the gathering.
-func (w *writeBehind) behind() {
+// start starts the gathering.
+func (w *writeBehind) start() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.on && !w.closed {

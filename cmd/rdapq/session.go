@@ -164,8 +164,8 @@ func (s *session) save() error {
 	if s.state.sessions != nil {
 		files = append(files, s.state.sessions)
 	}
-	if s.state.facts != nil {
-		files = append(files, s.state.facts)
+	if s.state.origins != nil {
+		files = append(files, s.state.origins)
 	}
 	errs := make([]error, len(files))
 	var saves sync.WaitGroup

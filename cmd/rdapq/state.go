@@ -40,7 +40,7 @@ func (a *app) makeStateDir() string {
 // A state holds the files of server state. Either may be nil: then it is not saved.
 type state struct {
 	sessions *pool.SessionFile // TLS sessions, so that handshakes resume
-	facts    *pool.FactFile    // supported protocols of servers
+	origins  *pool.OriginFile  // supported protocols of servers
 }
 
 // openState opens the files that the flags allow and configures the pool to use them.
@@ -54,10 +54,10 @@ func (a *app) openState(c *pool.Config) state {
 		return s
 	}
 	var err error
-	if s.facts, err = pool.OpenFactFile(filepath.Join(dir, "hosts")); err != nil {
+	if s.origins, err = pool.OpenOriginFile(filepath.Join(dir, "hosts")); err != nil {
 		a.warn("protocol support is not saved between runs: " + err.Error())
 	} else {
-		c.Facts = s.facts
+		c.Origins = s.origins
 	}
 	if a.opts.net.noSessions {
 		return s

@@ -189,7 +189,7 @@ func fastestTCP(contenders []*contender) time.Duration {
 func (one *contender) run(ctx context.Context, queries []client.Query, jobs int) (run, error) {
 	poolConfig, clientConfig := one.setup.Pool, one.setup.Client
 	one.mode.apply(&poolConfig)
-	poolConfig.Sessions, poolConfig.Facts = nil, nil
+	poolConfig.Sessions, poolConfig.Origins = nil, nil
 	if one.sessions != nil {
 		poolConfig.Sessions = one.sessions
 	}
