@@ -80,6 +80,9 @@ func (p *Pool) coldPlan() connPlan {
 // storedPlan is the growth of an origin without connections, by what is known
 // from earlier ones.
 func (p *Pool) storedPlan(name string) connPlan {
+	if f, ok := p.store.(*originStoreFront); ok {
+		f.loadLater(name) // the caller may hold a lock
+	}
 	f := p.store.Get(name).sanitized(time.Now())
 	if p.dialer.speaksOnlyHTTP1() {
 		f.Protocol = protoHTTP1

@@ -79,7 +79,7 @@ func (n *callbacks) run() {
 		n.queue = nil
 		n.mu.Unlock()
 		for _, f := range all {
-			f()
+			callUser(f)
 		}
 		n.mu.Lock()
 	}

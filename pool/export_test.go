@@ -37,3 +37,6 @@ func (f *SessionFile) Peek(key SessionKey) *tls.ClientSessionState {
 	}
 	return session
 }
+
+// SetCloseLimit replaces the bound of the time that Close waits.
+func (p *Pool) SetCloseLimit(d time.Duration) { p.closeLimit = d }

@@ -202,10 +202,11 @@ func (o *origin) learnAltSvc(c *conn, h http.Header) {
 	}
 	o.altSvc, o.altSvcAt = slices.Clone(fields), now
 	a, ok := parseAltSvc(h, now)
+	local := !publicAddress(c.setup.remote)
 	o.p.store.Update(o.key.String(), func(f *OriginInfo) {
 		f.H3, f.H3Until, f.H3Local = "", time.Time{}, false
 		if ok {
-			f.H3, f.H3Until, f.H3Local = net.JoinHostPort(a.host, a.port), a.until, !publicAddress(c.setup.remote)
+			f.H3, f.H3Until, f.H3Local = net.JoinHostPort(a.host, a.port), a.until, local
 		}
 	})
 }

@@ -49,9 +49,15 @@ type OriginInfo struct {
 	Updated time.Time `json:"updated"` // when it was learned last; set by the store, and for it alone
 }
 
-// A OriginStore keeps [OriginInfo] of origins ("https://rdap.example:8443"; the port
-// only if it isn't the usual one), maybe between runs. It must be safe for
-// concurrent use, and must not block or use the Pool.
+// An OriginStore keeps the [OriginInfo] of origins ("https://rdap.example:8443"; the
+// port only if it isn't the usual one), possibly between runs. It must be safe for
+// concurrent use.
+//
+// The Pool calls it without a lock, so its methods may call Stats, Capacity,
+// CloseIdleConnections and Close, and RoundTrip at another origin. They must not wait
+// for a request to the same origin, which waits for them.
+//
+// The Pool reads an origin on its first request, and at most once a minute after that.
 type OriginStore interface {
 	// Get returns what is known about an origin.
 	Get(origin string) OriginInfo
@@ -90,6 +96,17 @@ func (s *memoryOriginStore) Update(origin string, change func(*OriginInfo)) {
 	f.Updated = time.Now()
 	s.origins[origin] = f
 	trimOrigins(s.origins, maxStoredOrigins+maxStoredOrigins/8) // seldom, and then a good part
+}
+
+// replace stores info for an origin if what is stored is still before.
+func (s *memoryOriginStore) replace(origin string, before, info OriginInfo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.origins[origin] != before {
+		return
+	}
+	s.origins[origin] = info
+	trimOrigins(s.origins, maxStoredOrigins+maxStoredOrigins/8)
 }
 
 // trimOrigins brings origins down to maxStoredOrigins if there are more than most.

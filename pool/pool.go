@@ -55,6 +55,8 @@ type Pool struct {
 	callbacks callbacks
 	silent    bool // nothing is logged
 
+	closeLimit time.Duration // of the wait in Close
+
 	mu        sync.Mutex
 	origins   map[originKey]*origin
 	servers   map[string][]*origin      // the same by originKey.String
@@ -78,13 +80,11 @@ var ErrClosed = errors.New("pool: closed")
 func New(c Config) (*Pool, error) {
 	quiet := c.Logger == nil
 	c = c.withDefaults()
-	p := &Pool{cfg: c, silent: quiet, origins: make(map[originKey]*origin), servers: make(map[string][]*origin), summaries: make(map[string]*originSummary), sweepAt: maxNewOrigins}
+	p := &Pool{cfg: c, silent: quiet, origins: make(map[originKey]*origin), servers: make(map[string][]*origin), summaries: make(map[string]*originSummary), sweepAt: maxNewOrigins, closeLimit: defaultCloseLimit}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.limiter.max = c.MaxConns
 	p.sessions = c.sessionStore()
-	if p.store = c.Origins; p.store == nil {
-		p.store = newMemoryOriginStore()
-	}
+	p.store = frontOf(c.Origins)
 	var err error
 	if p.dialer, err = newDialer(c, p.sessions); err == nil {
 		err = p.enableH3()
@@ -213,6 +213,9 @@ func (p *Pool) originFor(req *http.Request) (*origin, error) {
 	if err := key.checkLiteral(); err != nil {
 		return nil, &Error{Step: StepConnect, Origin: key.String(), Err: err}
 	}
+	if f, ok := p.store.(*originStoreFront); ok && p.ctx.Err() == nil {
+		f.load(key.String())
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -239,11 +242,12 @@ func (p *Pool) CloseIdleConnections() {
 	}
 }
 
-// closeBound bounds what Close waits for.
-const closeBound = 900 * time.Millisecond
+// defaultCloseLimit bounds the time that Close waits.
+const defaultCloseLimit = 900 * time.Millisecond
 
 // Close ends all connections and dials; requests in flight fail. It always
-// returns nil, within a second.
+// returns nil, within a second. It waits for calls of Config.OnEvent, Config.Logger
+// and Config.Origins, unless one of them called it: then it returns without waiting.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -252,14 +256,22 @@ func (p *Pool) Close() error {
 	for _, o := range p.all() {
 		o.close()
 	}
-	waitAtMost(closeBound, func() {
+	finish := func() {
 		p.work.Wait()
 		p.limiter.close()
 		if p.h3 != nil {
 			p.h3.close()
 		}
 		p.callbacks.wait()
-	})
+		if f, ok := p.store.(*originStoreFront); ok {
+			f.calls.wait()
+		}
+	}
+	if calledByUser() {
+		go finish()
+		return nil
+	}
+	waitAtMost(p.closeLimit, finish)
 	return nil
 }
 

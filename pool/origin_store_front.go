@@ -1,0 +1,113 @@
+package pool
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A originStoreFront stands between a Pool and an [OriginStore] of the user. It keeps in
+// memory what it read from the store, so that Get and Update may be called under a
+// lock of the Pool. It calls the store itself without a lock: the store may be slow,
+// and may call back into the Pool.
+type originStoreFront struct {
+	store  OriginStore
+	memory *memoryOriginStore
+	calls  callbacks // updates and reads of the store, in order
+
+	mu     sync.Mutex
+	loaded map[string]time.Time // when an origin was last read from the store
+}
+
+// storeReloadAfter is the age from which what was read from the store of the user is
+// read again: another process may have changed it.
+const storeReloadAfter = time.Minute
+
+// frontOf returns a store that may be called under the locks of a Pool. The stores of
+// this package do no I/O in Get and Update, and call nothing.
+func frontOf(s OriginStore) OriginStore {
+	switch s.(type) {
+	case nil:
+		return newMemoryOriginStore()
+	case *memoryOriginStore, *OriginFile:
+		return s
+	}
+	return &originStoreFront{store: s, memory: newMemoryOriginStore(), loaded: make(map[string]time.Time)}
+}
+
+// Get returns what is known in memory about an origin.
+func (f *originStoreFront) Get(origin string) OriginInfo { return f.memory.Get(origin) }
+
+// Update changes what is known in memory about an origin, and has the store make the
+// same change. change is called twice, the second time from another goroutine.
+func (f *originStoreFront) Update(origin string, change func(*OriginInfo)) {
+	f.memory.Update(origin, change)
+	f.calls.add(func() { f.store.Update(origin, change) })
+}
+
+// load reads an origin from the store on first use. It must be called without a lock.
+func (f *originStoreFront) load(origin string) {
+	switch first, due := f.claim(origin); {
+	case first:
+		callUser(func() { f.read(origin) })
+	case due:
+		f.calls.add(func() { f.read(origin) })
+	}
+}
+
+// loadLater has an origin read from the store on first use, and does not wait.
+func (f *originStoreFront) loadLater(origin string) {
+	if first, due := f.claim(origin); first || due {
+		f.calls.add(func() { f.read(origin) })
+	}
+}
+
+// claim reports whether the caller is the first to read an origin, and whether it has
+// to read the origin again.
+func (f *originStoreFront) claim(origin string) (first, due bool) {
+	now := time.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at, known := f.loaded[origin]
+	if known && now.Sub(at) < storeReloadAfter {
+		return false, false
+	}
+	if len(f.loaded) >= 2*maxStoredOrigins {
+		clear(f.loaded)
+	}
+	f.loaded[origin] = now
+	return !known, known
+}
+
+// read copies what the store knows into memory, unless memory has changed meanwhile:
+// that change is still on its way to the store.
+func (f *originStoreFront) read(origin string) {
+	before := f.memory.Get(origin)
+	info := f.store.Get(origin)
+	f.memory.replace(origin, before, info)
+}
+
+// callUser calls f, which calls a function of the user. See calledByUser.
+//
+//go:noinline
+func callUser(f func()) { f() }
+
+// calledByUser reports whether its caller runs in a callback, which is a function of
+// the user that a Pool called by callUser. Such a caller must not wait for callbacks.
+func calledByUser() bool {
+	var pcs [64]uintptr
+	for skip := 2; ; skip += len(pcs) {
+		n := runtime.Callers(skip, pcs[:])
+		frames := runtime.CallersFrames(pcs[:n])
+		for more := n > 0; more; {
+			var frame runtime.Frame
+			if frame, more = frames.Next(); strings.HasSuffix(frame.Function, "/pool.callUser") {
+				return true
+			}
+		}
+		if n < len(pcs) {
+			return false
+		}
+	}
+}
