@@ -114,7 +114,7 @@ func newClient(dir string, trust *tls.Config, resolver client.Resolver) (*client
 	if err != nil {
 		return nil, nil, err
 	}
-	facts, err := pool.OpenFactFile(filepath.Join(dir, "hosts"))
+	origins, err := pool.OpenOriginFile(filepath.Join(dir, "hosts"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,9 +123,9 @@ func newClient(dir string, trust *tls.Config, resolver client.Resolver) (*client
 		return nil, nil, err
 	}
 	p, err := pool.New(pool.Config{
-		TLS:      trust,                  // nil: the system's certificate authorities
-		Trust:    "private-root-2026",    // a name for them; empty for the system's
-		Sessions: sessions, Facts: facts, // read by the next run
+		TLS:      trust,                      // nil: the system's certificate authorities
+		Trust:    "private-root-2026",        // a name for them; empty for the system's
+		Sessions: sessions, Origins: origins, // read by the next run
 	})
 	if err != nil {
 		return nil, nil, err
@@ -140,7 +140,7 @@ func newClient(dir string, trust *tls.Config, resolver client.Resolver) (*client
 		return nil, nil, err
 	}
 	return c, func() error {
-		return errors.Join(c.Close(), p.Close(), sessions.Close(), facts.Close(), budgets.Close())
+		return errors.Join(c.Close(), p.Close(), sessions.Close(), origins.Close(), budgets.Close())
 	}, nil
 }
 
