@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Bounds of what is remembered of addresses that failed.
+// Limits of what is remembered about addresses that failed.
 const (
 	demotedFor = 10 * time.Minute
 	maxDemoted = 4096
 )
 
-// demotions are addresses that failed before they gave a useful response. They are
+// demotions are addresses that failed before their first useful response. They are
 // tried last for a while.
 type demotions struct {
 	mu    sync.Mutex
-	until map[string]time.Time // by host and port, and address
+	until map[string]time.Time // by host, port and address
 }
 
 func demotionKey(host, port string, a netip.Addr) string {
@@ -36,7 +36,7 @@ func (r *resolver) demote(host, port string, a netip.Addr) {
 		now := time.Now()
 		for k, t := range d.until {
 			if now.After(t) || len(d.until) >= maxDemoted {
-				delete(d.until, k) // any: they only cost a failed attempt
+				delete(d.until, k) // any of them: a lost entry costs one failed attempt
 			}
 		}
 	}
@@ -52,7 +52,8 @@ func (r *resolver) restore(host, port string, a netip.Addr) {
 	}
 }
 
-// order returns addrs with those in avoid and those that failed lately at the end.
+// order returns addrs, with addresses in avoid and addresses that failed lately at
+// the end.
 func (r *resolver) order(host, port string, addrs, avoid []netip.Addr) []netip.Addr {
 	if len(addrs) < 2 {
 		return addrs

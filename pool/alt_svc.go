@@ -9,26 +9,25 @@ import (
 	"time"
 )
 
-// An alternative is where a server says that it speaks HTTP/3 as well
-// (RFC 7838).
+// An alternative is a host and port where an origin offers HTTP/3 (RFC 7838).
 type alternative struct {
 	host  string // empty: the origin's
 	port  string
 	until time.Time
 }
 
-// Bounds of what an Alt-Svc field may say.
+// Limits of an Alt-Svc field.
 const (
-	maxAltSvc        = 4 << 10             // bytes of it that are read
+	maxAltSvc        = 4 << 10             // bytes that are parsed
 	altSvcLifetime   = 24 * time.Hour      // without ma
-	maxAltSvcLife    = 30 * 24 * time.Hour // whatever ma says
+	maxAltSvcLife    = 30 * 24 * time.Hour // maximum of ma
 	maxAltSvcEntries = 32
 )
 
-// parseAltSvc reads the Alt-Svc fields of a response that came at now. It
-// returns the first alternative for HTTP/3 that is in order. There is none if
-// ok is false; then whatever was known of the origin counts no more, since the
-// field replaces it, be it "clear" or a list without HTTP/3.
+// parseAltSvc parses the Alt-Svc fields of a response received at now. It returns
+// the first valid alternative for HTTP/3. If ok is false, there is none, and an
+// earlier alternative is no longer valid: the field replaces it, whether it is
+// "clear" or a list without HTTP/3.
 func parseAltSvc(h http.Header, now time.Time) (a alternative, ok bool) {
 	field := strings.Join(h["Alt-Svc"], ",")
 	if len(field) > maxAltSvc {
@@ -54,8 +53,7 @@ func parseAltSvc(h http.Header, now time.Time) (a alternative, ok bool) {
 	return alternative{}, false
 }
 
-// nextAltValue cuts the first element off a list, of which a quoted string may
-// hold commas.
+// nextAltValue cuts the first element off a list. Quoted strings may contain commas.
 func nextAltValue(list string) (entry, rest string, ok bool) {
 	list = strings.TrimLeft(list, ", \t")
 	if list == "" {
@@ -75,7 +73,7 @@ func nextAltValue(list string) (entry, rest string, ok bool) {
 	return list, "", true
 }
 
-// parseAltValue reads one element: h3="host:port"; ma=3600; persist=1.
+// parseAltValue parses one element: h3="host:port"; ma=3600; persist=1.
 func parseAltValue(entry string) (host, port string, life time.Duration, ok bool) {
 	protocol, rest, found := strings.Cut(entry, "=")
 	if !found || strings.TrimSpace(protocol) != protoHTTP3 {
@@ -115,7 +113,7 @@ func parseAltValue(entry string) (host, port string, life time.Duration, ok bool
 	}
 }
 
-// altToken reads a token or a quoted string from the front of s.
+// altToken cuts a token or a quoted string off the front of s.
 func altToken(s string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		i := strings.IndexAny(s, "; \t")
@@ -139,14 +137,12 @@ func altToken(s string) (value, rest string, ok bool) {
 	return "", "", false
 }
 
-// firstFreePort is the first port that is not reserved for the services of a
-// system (RFC 6335 section 6). HTTPS has one of those; packets to the others could
-// do harm.
+// firstFreePort is the first port that is not reserved for system services (RFC 6335
+// section 6). Packets to those could do harm; 443 is allowed.
 const firstFreePort = 1024
 
-// altAuthority splits the place of an alternative. Only what a connection can
-// be made to passes: a name of letters, digits, hyphens and dots, or an
-// address, and a port: 443 or above 1023.
+// altAuthority splits the authority of an alternative. It accepts an address, or a
+// name of letters, digits, hyphens and dots, with port 443 or a port above 1023.
 func altAuthority(authority string) (host, port string, ok bool) {
 	host, port, err := net.SplitHostPort(authority)
 	if err != nil {

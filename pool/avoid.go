@@ -8,22 +8,21 @@ import (
 
 type constraintsKey struct{}
 
-// A constraints is what a request needs of its connection.
+// constraints are what the caller requires of a request's connection.
 type constraints struct {
-	avoid []int64 // connections that it does not use
+	avoid []int64 // numbers of connections not to be used
 	plain bool
 }
 
-// AvoidConn returns a context for a request that is repeated because the one on
-// connection id ([Trace].ConnID or [Trace].FailedConn) failed: it goes over another
-// connection, to another address of the host if there is one. Calls add up.
+// AvoidConn returns a context for a retry of a request that failed on connection id
+// ([Trace].ConnID or [Trace].FailedConn). The retry goes over another connection, to
+// another address of the host if there is one. Calls add up.
 //
-// For such requests the Pool opens at most one connection per origin beyond those
-// that the queue is worth, and no other one within a second. Where no other
-// connection can be had, the request uses what there is. When a request that avoids
-// a connection gets a useful response, that is any status except 421, 429 and 5xx,
-// the fault is the avoided connection's: after three failed responses in a row, from
-// at least two different URLs, it gets no new request ([ClosedFaulty]).
+// For such requests the Pool opens at most one extra connection per origin and
+// second. If there is no other connection, the request uses an existing one. If a
+// retry gets a useful response (any status except 421, 429 and 5xx), the fault is
+// the avoided connection's: after three failed responses in a row, to at least two
+// URLs, it gets no new request ([ClosedFaulty]).
 func AvoidConn(ctx context.Context, id int64) context.Context {
 	r := constraintsOf(ctx)
 	if id == 0 || slices.Contains(r.avoid, id) {
@@ -33,17 +32,17 @@ func AvoidConn(ctx context.Context, id int64) context.Context {
 	return context.WithValue(ctx, constraintsKey{}, r)
 }
 
-// WithPlain returns a context for the last attempt at a request that failed: it
-// goes over a connection that was made without anything that could be the reason,
-// by TCP, with a full TLS handshake, without Fast Open and without early data. Other
-// requests may have used the connection after it was made for that.
+// WithPlain returns a context for the last attempt at a request that failed. The
+// attempt goes over a connection made without anything that may be the cause: over
+// TCP, with a full TLS handshake, without Fast Open and without early data. Other
+// requests may have used that connection.
 func WithPlain(ctx context.Context) context.Context {
 	r := constraintsOf(ctx)
 	r.plain = true
 	return context.WithValue(ctx, constraintsKey{}, r)
 }
 
-// Plain reports whether ctx is from [WithPlain].
+// Plain reports whether ctx was made by [WithPlain].
 func Plain(ctx context.Context) bool { return constraintsOf(ctx).plain }
 
 func constraintsOf(ctx context.Context) constraints {
@@ -51,19 +50,19 @@ func constraintsOf(ctx context.Context) constraints {
 	return r
 }
 
-// A requirement is what a waiter needs of its connection.
+// A requirement is what a waiter requires of its connection.
 type requirement struct {
-	newerThan int64 // only connections with a greater number will do
+	newerThan int64 // only connections with a greater number
 	constraints
-	addrs       []netip.Addr // of the connections that it avoids, where the host has another one
-	onlyTCP     bool         // a connection that it avoids is over HTTP/3
-	noShortcuts bool         // a connection that it avoids is doubtful
+	addrs       []netip.Addr // addresses of the avoided connections, if the host has another one
+	onlyTCP     bool         // an avoided connection is over HTTP/3
+	noShortcuts bool         // an avoided connection is doubtful
 }
 
-// constrained reports whether n is satisfied by a connection opened for it alone.
+// constrained reports whether n needs a connection opened for it.
 func (n *requirement) constrained() bool { return n.plain || len(n.avoid) > 0 }
 
-// accepts reports whether c will do.
+// accepts reports whether c satisfies n.
 func (n *requirement) accepts(c *conn) bool {
 	return c.id > n.newerThan && (!n.constrained() ||
 		(!n.plain || c.plain) && !slices.Contains(n.avoid, c.id) &&

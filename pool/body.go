@@ -12,41 +12,41 @@ import (
 	"time"
 )
 
-// maxDrain is how much of a body that is closed early is read so that an
-// HTTP/1.1 connection can be kept, and drainTime for how long. Close waits for
-// drainWait of that, in which what has come already is read, so that the caller's
-// next request finds the connection free.
+// Limits of draining a body that is closed early, which keeps its HTTP/1.1
+// connection usable: maxDrain bytes, drainTime in all. Close waits for drainWait of
+// that. It reads what has arrived already, so that the caller's next request finds
+// the connection free.
 const (
 	maxDrain  = 64 << 10
 	drainTime = 500 * time.Millisecond
 	drainWait = 25 * time.Millisecond
 )
 
-// A body frees its connection's place when it has been read or closed. As with
-// net/http, it may be closed beside a Read that waits.
+// A body frees the slot on its connection when it has been read or closed. As with
+// net/http, Close may be called during a Read.
 type body struct {
 	rc        io.ReadCloser
 	o         *origin
 	c         *conn
 	trace     *Trace
 	start     time.Time
-	sent      time.Time // when the request had its place on the connection
-	first     bool      // it paid for the connection
+	sent      time.Time // when the request got its slot
+	first     bool      // it is the first request on the connection
 	zipped    bool
-	switched  bool // of a response 101
+	switched  bool // status 101
 	n         atomic.Int64
-	complete  atomic.Bool // rc came to its end
-	ended     atomic.Bool // rc gave its last byte or an error
+	complete  atomic.Bool // rc returned io.EOF
+	ended     atomic.Bool // rc returned io.EOF or an error
 	closed    atomic.Bool
 	once      sync.Once
-	traceOnce sync.Once // trace is complete
+	traceOnce sync.Once // sets trace.Total and trace.BytesIn
 
 	mu     sync.Mutex
 	gunzip *gunzipper // between calls of Read; nil before the first
-	err    error      // why there is none to be had
+	err    error      // why gunzip cannot be used
 }
 
-// errReading is for a second Read beside one that has not returned.
+// errReading is returned by a Read during another Read.
 var errReading = errors.New("pool: concurrent reads of a response body")
 
 func (b *body) Read(p []byte) (int, error) {
@@ -71,15 +71,15 @@ func (b *body) Read(p []byte) (int, error) {
 		err = GzipError(err, b.complete.Load())
 	}
 	if err == io.EOF && !b.ended.Load() {
-		// Find the end of what carries the gzip stream as well.
+		// Read to the end of the encoded body, too.
 		io.CopyN(io.Discard, (*rawBody)(b), maxDrain)
 	}
 	b.returnGunzipper(z, nil)
 	return n, err
 }
 
-// takeGunzipper gives Read the unzipper to itself: once Close has put it among the
-// spare ones, it serves another body.
+// takeGunzipper gives the gunzipper to one Read: after Close has recycled it,
+// another body uses it.
 func (b *body) takeGunzipper() (*gunzipper, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,8 +94,8 @@ func (b *body) takeGunzipper() (*gunzipper, error) {
 	return z, nil
 }
 
-// returnGunzipper gives it back. It is of no more use if it failed, or if the body
-// was closed meanwhile.
+// returnGunzipper returns the gunzipper after a Read. It is recycled if it failed or
+// if the body was closed meanwhile.
 func (b *body) returnGunzipper(z *gunzipper, failed error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -136,9 +136,8 @@ func (b *body) Close() error {
 	return err
 }
 
-// drain reads on. A connection on which that takes too long is closed: when the
-// time is up twice in a row, since a process that stands still has what came
-// meanwhile unread.
+// drain reads the rest of the body. It closes the connection if drainTime runs out.
+// The time is checked twice: a process that was suspended has unread data.
 func (b *body) drain() {
 	done := make(chan struct{})
 	stop := time.AfterFunc(drainTime/2, func() {
@@ -166,7 +165,8 @@ func (b *body) finish() {
 	})
 }
 
-// completeTrace completes the trace, while the caller is in Read or Close.
+// completeTrace sets the last fields of the trace, during the caller's Read or
+// Close.
 func (b *body) completeTrace() {
 	b.traceOnce.Do(func() {
 		if b.trace != nil {
@@ -175,14 +175,14 @@ func (b *body) completeTrace() {
 	})
 }
 
-// A switchedBody is the body of a response 101 (Switching Protocols): the
-// connection, on which another protocol is spoken.
+// A switchedBody is the body of a response with status 101 (Switching Protocols):
+// the connection, which now carries another protocol.
 type switchedBody struct {
 	*body
 	io.Writer
 }
 
-// rawBody is a body before decompression.
+// rawBody reads a body before decompression.
 type rawBody body
 
 func (w *rawBody) Read(p []byte) (int, error) {
@@ -196,8 +196,7 @@ func (w *rawBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// openBody is what there is to read of a body, which is nothing once it is closed:
-// the rest is for Close to drain.
+// openBody is rawBody until Close; what remains is drained by Close.
 type openBody body
 
 func (o *openBody) Read(p []byte) (int, error) {
@@ -206,15 +205,13 @@ func (o *openBody) Read(p []byte) (int, error) {
 	}
 	n, err := (*rawBody)(o).Read(p)
 	if err == io.EOF && o.closed.Load() {
-		// It may be the end that a server makes of an answer when it sees the
-		// connection closed.
+		// The server may end the response because it saw the connection closed.
 		err = http.ErrBodyReadAfterClose
 	}
 	return n, err
 }
 
-// An gunzipper is what it takes to undo gzip, with the buffer that a gzip.Reader
-// would otherwise make anew for each body.
+// A gunzipper decodes gzip. It is reused for its buffers.
 type gunzipper struct {
 	started bool
 	buf     bufio.Reader
@@ -223,21 +220,21 @@ type gunzipper struct {
 
 var gunzippers = sync.Pool{New: func() any { return new(gunzipper) }}
 
-// recycle keeps z for another body, and nothing of this one.
+// recycle makes z available to another body.
 func (z *gunzipper) recycle() {
 	z.started = false
 	z.buf.Reset(nil)
 	gunzippers.Put(z)
 }
 
-// An EncodingError is returned by the body of a response that cannot be decoded as its
-// Content-Encoding says, and that came whole.
+// An EncodingError is returned by the body of a complete response that cannot be
+// decoded by its Content-Encoding.
 type EncodingError struct {
-	Encoding string // the content coding, such as "gzip" (RFC 9110 section 8.4.1)
-	Err      error  // the decoder's; nil if there is no decoder for it
+	Encoding string // content coding, such as "gzip" (RFC 9110 section 8.4.1)
+	Err      error  // the decoder's error; nil if the coding is not supported
 }
 
-// Error returns the name of the coding and what is wrong.
+// Error returns the coding and the problem.
 func (e *EncodingError) Error() string {
 	switch {
 	case e.Err == nil:
@@ -251,8 +248,8 @@ func (e *EncodingError) Error() string {
 // Unwrap returns the decoder's error.
 func (e *EncodingError) Unwrap() error { return e.Err }
 
-// GzipError returns an [*EncodingError] for an error of gzip about the data that it
-// decodes, and other errors as they are. whole says that the data came to their end.
+// GzipError returns an [*EncodingError] if err shows that gzip data is invalid, and
+// err otherwise. complete reports whether all of the data was received.
 func GzipError(err error, whole bool) error {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
 	switch {

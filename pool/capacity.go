@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// assumedStreams is the stream limit assumed for a connection that has not
-// announced one: what net/http assumes (RFC 9113 section 6.5.2 recommends no less).
+// assumedStreams is the stream limit assumed for a connection that has not announced
+// one, as in net/http (RFC 9113 section 6.5.2 recommends no less).
 const assumedStreams = 100
 
-// demandLifetime is how long a demand counts after the call of [Pool.Capacity] that
-// stated it.
+// demandLifetime is how long the demand stated in a call of [Pool.Capacity] counts.
 const demandLifetime = time.Second
 
-// Capacity returns how many requests to origin ("https://rdap.example:8443") the
-// Pool carries at a time, once the connections that demand justifies are open.
-// Demand is the number of requests that the caller has in flight there or could
-// send now. For a second it counts as the depth of the queue, so that the next
-// request opens as many connections as the demand is worth. The result is at
+// Capacity returns how many concurrent requests to origin
+// ("https://rdap.example:8443") the Pool can carry once the connections that demand
+// justifies are open. Demand is the number of requests that the caller has in flight
+// there or could send now. It counts as the depth of the queue for a second, so the
+// next request opens as many connections as the demand justifies. The result is at
 // least 1 and at most max(demand, 1).
 //
 // A scheduler that starts no more requests than that keeps them out of the Pool's
-// queue, except for those that wait for the first connection: unless the
-// [OriginStore] knows the protocol of an origin without a connection, Capacity
-// assumes HTTP/2.
+// queue, except while the first connection is made: Capacity assumes HTTP/2 for an
+// origin without a connection, unless the [OriginStore] knows its protocol. A store
+// of the user is read in the background, so the first call for an origin may not
+// know it.
 //
 // Capacity sends nothing, and takes no lock that is held during a request.
 func (p *Pool) Capacity(origin string, demand int) int {
@@ -46,7 +46,7 @@ func (p *Pool) Capacity(origin string, demand int) int {
 	if len(same) == 0 {
 		return p.storedPlan(name).capacity(demand)
 	}
-	// With a proxy, or behind the guard, an origin has connections apart.
+	// An origin has separate connections per proxy, and for guarded requests.
 	known, cold := 0, 0
 	for _, o := range same {
 		o.demand.Store(int64(demand))
@@ -64,12 +64,12 @@ func (p *Pool) Capacity(origin string, demand int) int {
 	return min(max(known, 1), demand)
 }
 
-// connPlan is what decides how many connections a load is worth.
+// A connPlan decides how many connections a load justifies.
 type connPlan struct {
-	proto            string // empty: not known yet
-	streams          int    // stream limit of a connection; 0: not known
+	proto            string // empty: unknown
+	streams          int    // stream limit of a connection; 0: unknown
 	maxConns         int
-	observedMax      int // connections that the server was seen to take at most; 0: not known
+	observedMax      int // most connections that the server accepted; 0: unknown
 	observedMaxUntil int64
 }
 
@@ -77,8 +77,8 @@ func (p *Pool) coldPlan() connPlan {
 	return connPlan{maxConns: min(p.cfg.MaxConnsPerHost, p.cfg.MaxHTTP2Conns)}
 }
 
-// storedPlan is the growth of an origin without connections, by what is known
-// from earlier ones.
+// storedPlan returns the plan for an origin without connections, from what was
+// stored about it.
 func (p *Pool) storedPlan(name string) connPlan {
 	if f, ok := p.store.(*originStoreFront); ok {
 		f.loadLater(name) // the caller may hold a lock
@@ -93,7 +93,7 @@ func (p *Pool) storedPlan(name string) connPlan {
 	return p.planFor(f.Protocol, f.Streams)
 }
 
-// planFor is the growth of an origin of that protocol and stream limit.
+// planFor returns the plan for a protocol and a stream limit.
 func (p *Pool) planFor(proto string, streams int) connPlan {
 	g := p.coldPlan()
 	g.proto, g.streams = proto, streams
@@ -106,7 +106,7 @@ func (p *Pool) planFor(proto string, streams int) connPlan {
 	return g
 }
 
-// limit is the number of connections that the origin may have.
+// limit returns the maximum number of connections.
 func (g connPlan) limit() int {
 	if g.observedMax > 0 && time.Now().UnixNano() < g.observedMaxUntil {
 		return min(g.maxConns, g.observedMax)
@@ -114,13 +114,13 @@ func (g connPlan) limit() int {
 	return g.maxConns
 }
 
-// wants is the number of connections that a load of so many requests is worth.
+// wants returns the number of connections that depth requests justify.
 func (g connPlan) wants(depth int) int {
 	if g.proto == protoHTTP1 {
 		return min(depth, g.limit())
 	}
-	// A cold origin is dialed once, to learn what the server speaks; where the
-	// queue is deep, as many connections pay whatever that is.
+	// A cold origin is dialed once, to learn its protocol. A deep queue justifies
+	// several connections with any protocol.
 	want := 1
 	switch {
 	case depth > depthForEight:
@@ -128,15 +128,14 @@ func (g connPlan) wants(depth int) int {
 	case depth > depthForFour:
 		want = 4
 	}
-	// A server that takes few requests at a time on a connection gets as many
-	// connections as they need.
+	// A low stream limit justifies as many connections as the requests need.
 	if g.proto == protoHTTP2 && g.streams > 0 {
 		want = max(want, (depth+g.streams-1)/g.streams)
 	}
 	return min(want, g.limit())
 }
 
-// capacity is how many of so many requests those connections take.
+// capacity returns how many of demand requests the connections carry.
 func (g connPlan) capacity(demand int) int {
 	conns := max(g.wants(demand), 1)
 	if g.proto == protoHTTP1 {

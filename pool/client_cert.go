@@ -16,7 +16,7 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// Errors of [LoadClientCertificate] that somebody can do something about.
+// Errors of [LoadClientCertificate] that the user can fix.
 var (
 	ErrPassword     = errors.New("the password is wrong")
 	ErrKeyEncrypted = errors.New("the PEM key is encrypted: put it into a PKCS#12 file, or take the encryption off")
@@ -25,16 +25,16 @@ var (
 	ErrKeyForeign   = errors.New("the private key belongs to another certificate")
 )
 
-// maxCertFile bounds the files of certificates and keys.
+// maxCertFile limits the size of certificate and key files, in bytes.
 const maxCertFile = 1 << 20
 
-// LoadClientCertificate reads a client certificate with its chain and key: PEM
-// files, or PKCS#12 (.p12, .pfx), which it tells apart by their content.
+// LoadClientCertificate reads a client certificate with its chain and key from PEM
+// or PKCS#12 files (.p12, .pfx). It detects the format by content.
 //
-// keyPath names the PEM file of the key; empty means the same file as the
-// certificate. password decrypts PKCS#12 and is not used for PEM, where an
-// encrypted key is an error. Whether the certificate is still valid is for the
-// server to say. Errors name the file and wrap those above.
+// keyPath names the PEM file of the key; empty means the file of the certificate.
+// password decrypts PKCS#12. It is ignored for PEM, where an encrypted key is an
+// error. The expiry of the certificate is not checked. Errors name the file and wrap
+// those above.
 func LoadClientCertificate(path, keyPath, password string) (*tls.Certificate, error) {
 	data, err := readBounded(path)
 	if err != nil {
@@ -95,7 +95,7 @@ func isKey(b *pem.Block) bool {
 	return b.Type == "PRIVATE KEY" || strings.HasSuffix(b.Type, " PRIVATE KEY")
 }
 
-// blocks returns the PEM blocks of one kind, nil if there is none.
+// blocks returns the PEM blocks that want accepts, or nil.
 func blocks(data []byte, want func(*pem.Block) bool) []byte {
 	var out []byte
 	for {
@@ -125,7 +125,7 @@ func parsePKCS12(data []byte, password string) (*tls.Certificate, error) {
 	if !ok {
 		return nil, fmt.Errorf("a private key of type %T can't sign", key)
 	}
-	// Some programs put the authorities before the certificate.
+	// Some programs put the CA certificates first.
 	chain := append([]*x509.Certificate{leaf}, others...)
 	i := slices.IndexFunc(chain, func(c *x509.Certificate) bool { return sameKey(c.PublicKey, signer.Public()) })
 	if i < 0 {

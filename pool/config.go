@@ -22,157 +22,157 @@ const (
 	DefaultMaxSessions      = 1024
 )
 
-// A Config says how a [Pool] behaves. The zero value is ready to use.
+// A Config configures a [Pool]. The zero value is ready to use.
 type Config struct {
-	// TLS is the configuration of all TLS connections; ServerName, NextProtos
-	// and ClientSessionCache are set by the Pool. Nil means Go's defaults.
+	// TLS is the configuration of all TLS connections. The Pool sets ServerName,
+	// NextProtos and ClientSessionCache itself. Nil means Go's defaults.
 	TLS *tls.Config
 
-	// Trust names what TLS trusts: for RootCAs from a file, a hash of that file.
-	// Sessions are resumed only under the same name, and under settings that
-	// have none they stay in this Pool, whatever Sessions is. Empty is a name of
-	// its own for the system's authorities and for InsecureSkipVerify, but none
-	// where TLS has RootCAs, VerifyPeerCertificate or GetClientCertificate.
+	// Trust names what TLS trusts: for RootCAs from a file, a hash of that file. TLS
+	// sessions are resumed only between Pools with the same Trust. Empty names the
+	// system's authorities, or InsecureSkipVerify. If it is empty and TLS has RootCAs,
+	// VerifyPeerCertificate or GetClientCertificate, sessions are kept in this Pool's
+	// memory and never written to Sessions.
 	Trust string
 
-	// Protocols are the ALPN names to offer: "http/1.1", "h2" and "h3". Empty
-	// means the first two.
+	// Protocols are the ALPN names to offer: "http/1.1", "h2" and "h3". Empty means the
+	// first two.
 	//
-	// With "h3" beside others a new connection is made over HTTP/3 if the
-	// origin's Alt-Svc field has offered that (RFC 7838), the queue is shallow,
-	// and HTTP/3 did not fail lately; TCP is used beside it, see HeadStart.
-	// A request that fails over HTTP/3 is sent over TCP. If TCP gives a useful
-	// response (any status except 421, 429 and 5xx), HTTP/3 is not used for 5
-	// minutes, doubling to 24 hours with each failure in a row; see Facts. An
-	// alternative at another host must prove that it may speak for the origin, and
-	// ports other than 443 and those above 1023 are ignored.
-	// HTTP/3 is never used through a proxy, nor with Dial, NoReuse or FreshConns.
-	// "h3" alone speaks nothing else: http origins, and those behind a proxy,
-	// are an error then, and Dial excludes it.
+	// With "h3" and others, a new connection is made over HTTP/3 if the origin's Alt-Svc
+	// field has offered it (RFC 7838), the queue is shallow, and HTTP/3 has not failed
+	// lately; TCP is dialed after HeadStart. A request that fails over HTTP/3 is sent
+	// over TCP. If TCP gives a useful response (any status except 421, 429 and 5xx),
+	// HTTP/3 is not used for 5 minutes, doubling to 24 hours with each failure in a row;
+	// see Origins. An alternative at another host must prove that it may speak for the
+	// origin. Ports other than 443 and those above 1023 are ignored. HTTP/3 is never
+	// used through a proxy, nor with Dial, NoReuse or FreshConns.
+	//
+	// With "h3" alone, http origins and origins behind a proxy are an error, and Dial
+	// cannot be set.
 	Protocols []string
 
-	// MaxConnsPerHost bounds the HTTP/1.1 connections to one origin.
-	// 0 means DefaultMaxConnsPerHost.
+	// MaxConnsPerHost limits the HTTP/1.1 connections to one origin. 0 means
+	// DefaultMaxConnsPerHost.
 	MaxConnsPerHost int
 
-	// MaxHTTP2Conns bounds the HTTP/2 connections to one origin.
-	// 0 means DefaultMaxHTTP2Conns, 1 means that all requests share one.
+	// MaxHTTP2Conns limits the HTTP/2 connections to one origin. 0 means
+	// DefaultMaxHTTP2Conns; with 1 all requests share one connection.
 	MaxHTTP2Conns int
 
-	// MaxConns bounds the connections to all origins, dials included. When it is
-	// reached, the connection that has been idle for longest is closed, or a new
-	// connection waits. At most a quarter of them is idle. 0 means three quarters of the descriptors that the process
-	// may have (RLIMIT_NOFILE, 8,192 at most). It is at least 16.
+	// MaxConns limits the connections to all origins, dials included. At the limit, the
+	// connection that has been idle longest is closed, or a new connection waits. At
+	// most a quarter of the connections are idle. 0 means three quarters of the file
+	// descriptors that the process may have (RLIMIT_NOFILE, 8,192 at most). The minimum
+	// is 16.
 	MaxConns int
 
-	// NoReuse sends each request on exactly one new connection without
-	// session resumption and closes it afterwards. Such connections are as
-	// many as the requests at once.
+	// NoReuse sends each request on a new connection, without session resumption, and
+	// closes the connection afterwards. There are as many connections as concurrent
+	// requests.
 	NoReuse bool
 
-	// FreshConns is NoReuse with session resumption and early data allowed, so
-	// that the effect of each can be told apart.
+	// FreshConns is NoReuse with session resumption and early data, to measure the
+	// effect of each.
 	FreshConns bool
 
-	// ConnectTimeout bounds the set-up of a connection: name resolution, TCP, the
-	// proxy and TLS. HandshakeTimeout bounds the TLS handshake alone. 0 means the
-	// defaults.
+	// ConnectTimeout limits the set-up of a connection: name resolution, TCP, the proxy
+	// and TLS. HandshakeTimeout limits the TLS handshake alone. 0 means the defaults.
 	ConnectTimeout   time.Duration
 	HandshakeTimeout time.Duration
 
-	// MaxConnAge is the age from which a connection gets no new request; it is
-	// closed when those in flight have ended. 0 means no limit.
+	// MaxConnAge is the age from which a connection gets no new request. It is closed
+	// when the requests in flight have ended. 0 means no limit.
 	MaxConnAge time.Duration
 
-	// IdleTimeout closes a connection that carried nothing for so long.
-	// 0 means DefaultIdleTimeout.
+	// IdleTimeout is how long a connection may be idle before it is closed. 0 means
+	// DefaultIdleTimeout.
 	IdleTimeout time.Duration
 
-	// DeadAfter is the time in which a connection to a peer that has gone without
-	// a word is noticed, and closed: over HTTP/2 by pings, over HTTP/1.1 by the
-	// system, which counts in seconds. A server that is only slow to answer has
-	// not gone. 0 means DefaultDeadAfter.
+	// DeadAfter is how long it takes to detect, and close, a connection whose peer has
+	// disappeared: over HTTP/2 by pings, over HTTP/1.1 by the operating system, in whole
+	// seconds. A server that is slow to answer has not disappeared. 0 means
+	// DefaultDeadAfter.
 	DeadAfter time.Duration
 
-	// Sessions keeps TLS sessions for resumption, for example a [SessionFile].
-	// Nil means a store in memory that holds MaxSessions. The Pool does not
-	// close it. See Trust for when it is left unused.
+	// Sessions stores TLS sessions for resumption, for example a [SessionFile]. Nil
+	// means a store in memory with MaxSessions. The Pool does not close it. See Trust
+	// for when it is not used.
 	Sessions SessionStore
 
-	// MaxSessions bounds the sessions kept in memory, one for each origin.
-	// 0 means DefaultMaxSessions, negative means that none is resumed.
+	// MaxSessions limits the sessions in memory, one per origin. 0 means
+	// DefaultMaxSessions; a negative value turns resumption off.
 	MaxSessions int
 
-	// NoEarlyData keeps requests out of HTTP/3's first flight (0-RTT). Without
-	// it a GET or HEAD without credentials goes out as early data where a
-	// session of the origin permits that: no client certificate, and no field
-	// like Authorization, Cookie or an API key.
+	// NoEarlyData keeps requests out of HTTP/3's first flight (0-RTT). By default a GET
+	// or HEAD without credentials goes out as early data if a session of the origin
+	// permits that: no client certificate, and no field such as Authorization, Cookie or
+	// an API key.
 	NoEarlyData bool
 
-	// HeadStart is how long HTTP/3 is waited for, once its first packet is out,
-	// before TCP is dialed beside it; whichever is there first is used. A request on
-	// a connection over HTTP/3 that gave no useful response yet is sent over TCP as
-	// well after that time. 0 means 300 ms, or one and a half round trips (three for
-	// a response) if that is more and known, and 1 s at most.
+	// HeadStart is how long HTTP/3 may take, from its first packet, before TCP is dialed
+	// as well; the first to connect is used. A request on an HTTP/3 connection without a
+	// useful response so far is sent over TCP as well after that time. 0 means 300 ms,
+	// or one and a half round trips (three for a response) if that is known and longer,
+	// and 1 s at most.
 	HeadStart time.Duration
 
-	// Origins keeps what was learned about origins, for example a [OriginFile]. Nil
+	// Origins stores what was learned about origins, for example an [OriginFile]. Nil
 	// means a store in memory. The Pool does not close it.
 	Origins OriginStore
 
-	// FastOpen asks for TCP Fast Open (RFC 7413) and offers the key exchanges
-	// X25519 and P-256 alone, unless TLS names others, so that the ClientHello
-	// fits into the SYN. A server's cookie is earned by the first connection;
-	// where the kernel or the path refuses, connections are made as usual. Linux
-	// only, and not with Dial: otherwise New fails.
+	// FastOpen enables TCP Fast Open (RFC 7413). It limits the key exchanges to X25519
+	// and P-256, unless TLS names others, so that the ClientHello fits into the SYN. The
+	// first connection to a server gets its cookie. Where the kernel or the path
+	// refuses, connections are made as usual. New fails on systems other than Linux, and
+	// with Dial.
 	FastOpen bool
 
 	// Network restricts the addresses dialed: "tcp4", "tcp6", or empty for both.
 	Network string
 
-	// LocalAddr is the source address of connections; only addresses of its
-	// family are dialed. The zero value leaves the choice to the system. It
-	// can't be had with Dial or with a Network of the other family.
+	// LocalAddr is the source address of connections; only addresses of its family are
+	// dialed. The zero value lets the system choose. It cannot be combined with Dial, or
+	// with a Network of the other family.
 	LocalAddr netip.Addr
 
-	// Resolve gives the addresses of a host and port ("rdap.example:443"),
-	// lower case, in place of name resolution.
+	// Resolve maps a host and port in lower case ("rdap.example:443") to addresses, and
+	// overrides name resolution.
 	Resolve map[string][]netip.Addr
 
-	// AllowPrivate turns the guard of [WithGuard] off, for laboratories.
+	// AllowPrivate turns off the guard of [WithGuard], for test labs.
 	AllowPrivate bool
 
-	// Proxy returns the proxy for a request, as [http.ProxyFromEnvironment]
-	// does: http, https, socks5 or socks5h, with credentials if the proxy asks
-	// for them. Nil, and a nil URL, mean none. Connections are kept for each
-	// origin and proxy. Names are resolved by the proxy; Network, LocalAddr,
-	// Resolve and Dial are about reaching it. There is no HTTP/3 through it.
+	// Proxy returns the proxy for a request, as [http.ProxyFromEnvironment] does: http,
+	// https, socks5 or socks5h, with credentials if the proxy needs them. Nil, or a nil
+	// URL, means no proxy. Each pair of origin and proxy has connections of its own. The
+	// proxy resolves names; Network, LocalAddr, Resolve and Dial apply to the proxy
+	// itself. HTTP/3 is not used through a proxy.
 	Proxy func(*http.Request) (*url.URL, error)
 
 	// ClientCertificate returns the client certificate for an origin
-	// ("https://rdap.example", the port only if it isn't the usual one), and a
-	// name of that identity or "" for the hash of the certificate; nil for none.
-	// It is called once for each origin. See [LoadClientCertificate].
+	// ("https://rdap.example", the port only if it isn't the usual one), or nil, and a
+	// name of that identity; an empty name means the hash of the certificate. It is
+	// called once per origin. See [LoadClientCertificate].
 	ClientCertificate func(origin string) (cert *tls.Certificate, identity string)
 
-	// OnEvent is called for each [Event], in order and one at a time, from a
-	// goroutine that no request waits for. While a call does not return, up to 1,024
-	// events and log records wait for it; more are dropped. Pool.Close waits for the
-	// calls, for less than a second.
+	// OnEvent is called for each [Event], in order and one at a time, from a goroutine
+	// that no request waits for, and without a lock: it may call the Pool. While a call
+	// does not return, up to 1,024 events and log records are queued; more are dropped.
+	// Pool.Close waits for the calls, for less than a second.
 	OnEvent func(Event)
 
-	// WriteThrough sends what HTTP/2 writes piece by piece, as net/http does
-	// it. Without it what several requests write at the same time goes out
-	// together, which takes a third off the CPU of a busy connection.
+	// WriteThrough turns off the write buffer of HTTP/2 connections. By default what
+	// several requests write at the same time is sent together, which saves a third of
+	// the CPU time of a busy connection.
 	WriteThrough bool
 
-	// Dial makes TCP connections in place of a [net.Dialer]. It gets the name of
-	// the host, and looks it up itself, unless Resolve has addresses for it,
-	// which are then dialed in turn as they are without Dial (RFC 8305).
+	// Dial makes TCP connections in place of a [net.Dialer]. It gets a host name and
+	// resolves it itself, unless Resolve has addresses for the name: these are dialed as
+	// they are without Dial (RFC 8305).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Logger logs connections and retries at debug level, as OnEvent is called. Nil
-	// is silent.
+	// Logger logs connections and retries at debug level. It is called as OnEvent is.
+	// Nil logs nothing.
 	Logger *slog.Logger
 }
 

@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// A clientConn is a connection of any protocol. Its methods neither block nor take
-// a lock that a call into net/http holds, but for RoundTrip and Close: these are
-// called without a lock.
+// A clientConn is a connection of any protocol. RoundTrip and Close are called
+// without a lock. The other methods do not block, and take no lock that net/http
+// holds during a call.
 type clientConn interface {
 	RoundTrip(*http.Request) (*http.Response, error)
-	Available() int // requests at a time that it takes; 0 when it is closed or closing
-	Err() error     // not nil once it takes no more requests
+	Available() int // requests that may be in flight; 0 if it is closed or closing
+	Err() error     // not nil once it accepts no more requests
 	Close() error
-	// OnChange arranges for f to be called when more requests may be sent or
-	// the connection has ended (gone); f takes no lock. Nil ends that.
+	// OnChange sets the function that is called when more requests may be sent, or when
+	// the connection has ended (gone). It takes no lock. Nil removes it.
 	OnChange(f func(gone bool))
 }
 
-// A conn is one connection of an origin. Fields without comment never change;
-// the others are guarded by the origin's mutex.
+// A conn is one connection of an origin. Fields before inflight never change; the
+// others are guarded by the origin's mutex, unless noted.
 type conn struct {
 	id       int64
 	cc       clientConn
@@ -34,57 +34,57 @@ type conn struct {
 	protocol string
 	loopback bool
 
-	inflight  int         // requests that hold a place on it
-	served    int         // responses that began on it
-	granted   int         // requests that ever got a place on it
-	limit     streamLimit // what refusals showed
-	paused    bool        // takes no request for a moment, after a refusal
-	lastPick  int64       // the last pick that considered it
+	inflight  int         // requests that hold a slot
+	served    int         // responses that began
+	granted   int         // requests that ever got a slot
+	limit     streamLimit // learned from refusals
+	paused    bool        // accepts no request for a moment, after a refusal
+	lastPick  int64       // the last call of pickLocked that tried it
 	broken    bool        // it failed with an error of its own
 	refused   bool        // the peer closed it with requests unprocessed
-	closedBy  ClosedBy    // who draining is owed to; empty: the server
-	abandoned bool        // it was given up, which is counted
-	confirmed bool        // of HTTP/3: it gave a useful response
-	draining  bool        // takes no more requests: GOAWAY, Connection: close
+	closedBy  ClosedBy    // why it is draining; empty: the server
+	abandoned bool        // it was abandoned and counted
+	confirmed bool        // over HTTP/3: it gave a useful response
+	draining  bool        // accepts no more requests: GOAWAY, Connection: close
 	openedAt  time.Time   // never changes
-	idleAt    time.Time   // since when it carries nothing
-	idleTimer *time.Timer // closes it when it has been idle for long
-	removed   bool        // it is not among the origin's any more
+	idleAt    time.Time   // when it became idle
+	idleTimer *time.Timer // closes it after IdleTimeout
+	removed   bool        // it is no longer in origin.conns
 
 	seq         *sequence     // never changes; nil: not over HTTP/1.1, or never reused
 	o           *origin       // never changes
-	idleElement *list.Element // of the room, guarded by its mutex; nil: not idle
-	evicted     bool          // guarded by the room's mutex
+	idleElement *list.Element // in connLimiter.idle, guarded by its mutex; nil: not idle
+	evicted     bool          // guarded by the mutex of the connLimiter
 	retired     bool          // it drains because it is faulty, and does not count as load
 	plain       bool          // see WithPlain
 	health      health
 
-	successes int // convincing responses on it
+	successes int // successful responses
 }
 
-// setup is what it took to make a connection.
+// setup describes how a connection was made.
 type setup struct {
 	dns, tcp, tls   time.Duration
 	version         uint16
 	resumed         bool
 	alpn            string
-	offer           *sessionOffer // of a handshake that failed
+	offer           *sessionOffer // the session offered in a handshake that failed
 	raw             *countingConn
 	secure          *tls.Conn // nil without TLS
 	remote          string
 	proxied         bool       // remote is a proxy
-	address         int        // which of the addresses that were tried it was
-	addr            netip.Addr // the same; invalid where something else resolved the name
-	addrs           int        // addresses that the host has
+	address         int        // index of the address among those that were tried
+	addr            netip.Addr // that address; invalid if something else resolved the name
+	addrs           int        // number of addresses of the host
 	synData         bool       // the SYN carried data (TCP Fast Open)
-	synDataAccepted bool       // and the peer took it
+	synDataAccepted bool       // the peer accepted that data
 }
 
 func (s setup) total() time.Duration { return s.dns + s.tcp + s.tls }
 
-// roundTrips is how many round trips a connection like this takes with a full
-// handshake: one for TCP or the tunnel of a proxy, one for TLS 1.3 or QUIC, two for
-// older TLS.
+// roundTrips returns how many round trips the set-up takes with a full handshake:
+// one for TCP, one for the tunnel of a proxy, one for TLS 1.3 or QUIC, two for older
+// TLS.
 func (s setup) roundTrips() int64 {
 	n := int64(0)
 	if s.raw != nil {
@@ -114,8 +114,8 @@ func newConn(id int64, cc clientConn, s setup, protocol string) *conn {
 
 func (c *conn) shared() bool { return c.protocol != protoHTTP1 }
 
-// betterThan is the order in which places are given out: the least loaded
-// shared connection, otherwise the idle one that was used last.
+// betterThan orders connections for new requests: the least loaded shared
+// connection, otherwise the most recently used one.
 func (c *conn) betterThan(other *conn) bool {
 	if c.inflight != other.inflight {
 		return c.inflight < other.inflight
@@ -123,9 +123,9 @@ func (c *conn) betterThan(other *conn) bool {
 	return c.idleAt.After(other.idleAt)
 }
 
-// reserve takes a place on c for one request. perConn is the number of
-// requests after which the server is known to close; 0 means no such limit.
-// It notices a connection that can't be used any more.
+// reserve takes a slot on c for one request, and reports whether there was one.
+// perConn is the number of requests after which the server closes a connection; 0
+// means no limit. It marks a connection that can't be used any more as draining.
 func (c *conn) reserve(perConn int) bool {
 	if perConn > 0 && c.granted >= perConn {
 		c.draining = true
@@ -143,7 +143,7 @@ func (c *conn) reserve(perConn int) bool {
 	return true
 }
 
-// endedBy says who ended c, which is dead.
+// endedBy reports who closed the dead connection c.
 func (c *conn) endedBy() ClosedBy {
 	switch {
 	case c.closedBy != "":
@@ -154,15 +154,15 @@ func (c *conn) endedBy() ClosedBy {
 	return ClosedServer
 }
 
-// peerAlert returns what the peer said when it ended the connection, if err does
-// not tell. One that wants a client certificate says so after a handshake of TLS
-// 1.3, when net/http is about to use the connection and reports no more than that
-// it can't. The TLS connection repeats what it was told.
+// peerAlert returns the TLS alert with which the peer ended the connection, or err.
+// A server that requires a client certificate sends the alert after a TLS 1.3
+// handshake. net/http reports only that it cannot use the connection; the TLS
+// connection repeats the alert.
 func (c *conn) peerAlert(err error) error {
 	if c.setup.secure == nil || !strings.Contains(err.Error(), "client conn could not be established") {
 		return err
 	}
-	_ = c.setup.secure.SetReadDeadline(time.Unix(1, 0)) // nothing is waited for
+	_ = c.setup.secure.SetReadDeadline(time.Unix(1, 0)) // do not wait
 	_, cause := c.setup.secure.Read(make([]byte, 1))
 	if op, ok := errors.AsType[*net.OpError](cause); ok && op.Op == "remote error" {
 		return op
@@ -170,12 +170,12 @@ func (c *conn) peerAlert(err error) error {
 	return err
 }
 
-// dead reports whether c carries nothing and never will.
+// dead reports whether c carries no request and will carry none.
 func (c *conn) dead() bool {
 	return c.inflight == 0 && (c.draining || c.cc.Err() != nil)
 }
 
-// bytes are those received and sent on the wire.
+// bytes returns the bytes received and sent on the wire.
 func (c *conn) bytes() (in, out int64) {
 	if h, ok := c.cc.(h3ClientConn); ok {
 		return h.bytes()
@@ -183,7 +183,7 @@ func (c *conn) bytes() (in, out int64) {
 	return c.setup.raw.in.Load(), c.setup.raw.out.Load()
 }
 
-// onClosed has f called once the connection is closed.
+// onClosed arranges for f to be called once the connection is closed.
 func (c *conn) onClosed(f func()) {
 	if h, ok := c.cc.(*h3Conn); ok {
 		context.AfterFunc(h.quic.Context(), f)

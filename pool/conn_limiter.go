@@ -11,63 +11,62 @@ import (
 	"time"
 )
 
-// Bounds of the connections of all origins. Descriptors that the rest of the
-// process needs are left over.
+// Limits of the connections to all origins. They leave descriptors for the rest of
+// the process.
 const (
 	maxDescriptors = 8192
 	minConns       = 16
 
-	// dialWeight is how many descriptors a dial may use: two sockets for the name
-	// look-up, then one for each address that it tries. An open connection uses one.
+	// dialWeight is how many descriptors a dial may use: two sockets for name
+	// resolution, then one per address that it tries. An open connection uses one.
 	dialWeight = 3
 
-	// Out of descriptors, a dial is tried again so many times.
+	// maxDialRetries limits the retries of a dial that ran out of descriptors.
 	maxDialRetries = 6
-	// reducedFor is how long a smaller number of connections is kept then.
+	// reducedFor is how long the limit stays reduced after that.
 	reducedFor = 30 * time.Second
 )
 
-// defaultMaxConns is three quarters of the descriptors that the process may have.
+// defaultMaxConns returns three quarters of the process's descriptor limit.
 func defaultMaxConns() int {
 	return max(minConns, min(descriptorLimit(), maxDescriptors)*3/4)
 }
 
-// A connLimiter bounds the connections and dials of a Pool over all origins. When it is
-// full, a dial waits until the connection that has been idle for longest is
-// closed, or until any other connection ends.
+// A connLimiter limits the connections and dials of a Pool over all origins. At the
+// limit, a dial waits until the connection that has been idle longest is closed, or
+// until another connection ends.
 //
-// The room's mutex is taken after that of an origin, never before it.
+// Its mutex is taken after that of an origin, never before.
 type connLimiter struct {
 	mu           sync.Mutex
 	max          int
-	reduced      int       // what max is until reducedUntil, because descriptors ran out
-	reducedUntil time.Time // zero: they have not
+	reduced      int       // max until reducedUntil, because descriptors ran out
+	reducedUntil time.Time // zero: not reduced
 	used         int
 	closing      int         // evicted connections that are still open
-	idle         list.List   // of *conn, the one that has been idle for longest first
+	idle         list.List   // of *conn, longest idle first
 	waiting      list.List   // of chan struct{}, closed when dialWeight is granted
 	restoreTimer *time.Timer // ends reducedUntil; nil: not running
-	evicted      time.Time   // when a connection was closed to make room for another
-	unusedInRow  int         // connections that became idle since one was used again, or missed
+	evicted      time.Time   // when a connection was last closed to make room for another
+	unusedInRow  int         // connections that became idle since one was reused or missed
 }
 
-// evictingFor is how long a room is crowded after a connection was closed to make
-// room for another.
+// evictingFor is how long evictingNow is true after an eviction.
 const evictingFor = 10 * time.Second
 
-// evictingNow reports whether connections are likely to be closed soon.
+// evictingNow reports whether new connections are likely to be closed soon.
 func (r *connLimiter) evictingNow() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.evicted.IsZero() && time.Since(r.evicted) < evictingFor
 }
 
-// maxUnusedInRow is how many connections may become idle, one after another and none of
-// them used again, before few are kept open: each takes about 50 kB of memory, and
-// requests seem to go to other origins all the time.
+// maxUnusedInRow is how many connections may become idle in a row, none of them
+// reused, before only minConns are kept open: each takes about 50 kB of memory, and
+// requests seem to go to ever new origins.
 const maxUnusedInRow = 512
 
-// lowReuseLocked reports whether requests seem to go to other origins all the time.
+// lowReuseLocked reports whether requests seem to go to ever new origins.
 func (r *connLimiter) lowReuseLocked() bool { return r.unusedInRow > maxUnusedInRow }
 
 func (r *connLimiter) lowReuse() bool {
@@ -76,7 +75,7 @@ func (r *connLimiter) lowReuse() bool {
 	return r.lowReuseLocked()
 }
 
-// markReused is markBusy for a connection that was idle and carries a request again.
+// markReused is markBusy for an idle connection that carries a request again.
 func (r *connLimiter) markReused(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,8 +88,7 @@ func (r *connLimiter) markReused(c *conn) {
 	}
 }
 
-// markMissed is called for a request that would have used a connection again which was
-// closed to make room.
+// markMissed is called for a request whose connection was closed to make room.
 func (r *connLimiter) markMissed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,7 +102,7 @@ func (r *connLimiter) limit() int {
 	return min(r.max, r.reduced)
 }
 
-// acquire waits until there is room for a dial. The caller releases dialWeight.
+// acquire waits until a dial may start. The caller releases dialWeight.
 func (r *connLimiter) acquire(ctx context.Context) error {
 	r.mu.Lock()
 	if r.waiting.Len() == 0 && r.used+dialWeight <= r.limit() {
@@ -134,7 +132,7 @@ func (r *connLimiter) acquire(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// release gives n descriptors back.
+// release returns n descriptors.
 func (r *connLimiter) release(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,7 +147,7 @@ func (r *connLimiter) grantLocked() {
 	}
 }
 
-// closed is called when an open connection no longer has a descriptor.
+// closed is called when an open connection has freed its descriptor.
 func (r *connLimiter) closed(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,8 +159,8 @@ func (r *connLimiter) closed(c *conn) {
 	r.grantLocked()
 }
 
-// markIdle is called when c carries nothing, markBusy when it does or is being
-// closed. The origin's mutex is held.
+// markIdle is called when c becomes idle, markBusy when it gets a request or is
+// being closed. The origin's mutex is held.
 func (r *connLimiter) markIdle(c *conn) {
 	r.mu.Lock()
 	if c.idleElement == nil {
@@ -185,8 +183,8 @@ func (r *connLimiter) markBusy(c *conn) {
 	}
 }
 
-// victimsLocked takes as many idle connections as the waiting dials need, and
-// those beyond a quarter of the room, or beyond minConns if hardly any is used again.
+// victimsLocked takes idle connections off the list: as many as the waiting dials
+// need, and those beyond a quarter of the limit, or beyond minConns if reuse is low.
 func (r *connLimiter) victimsLocked() (victims []*conn) {
 	keep := max(minConns, r.limit()/4)
 	if r.lowReuseLocked() {
@@ -213,7 +211,7 @@ func (r *connLimiter) evict(victims []*conn) {
 			continue
 		}
 		r.mu.Lock()
-		if c.evicted { // it carries a request again, or something else closes it
+		if c.evicted { // it carries a request again, or is being closed
 			c.evicted = false
 			r.closing--
 		}
@@ -223,8 +221,7 @@ func (r *connLimiter) evict(victims []*conn) {
 	}
 }
 
-// reduce is called when the system has no descriptor left: from now on fewer
-// connections are open, for a while.
+// reduce lowers the limit for a while because no descriptors are left.
 func (r *connLimiter) reduce() {
 	r.mu.Lock()
 	r.reduced, r.reducedUntil = max(minConns, r.used-2*dialWeight), time.Now().Add(reducedFor)
@@ -261,13 +258,13 @@ func (r *connLimiter) close() {
 	}
 }
 
-// outOfDescriptors reports whether err means that the process, or the system,
-// has too many open files.
+// outOfDescriptors reports whether err means that the process, or the system, has
+// too many open files.
 func outOfDescriptors(err error) bool {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return true
 	}
-	// The error of a look-up does not unwrap to its cause.
+	// A name resolution error does not unwrap to its cause.
 	dns, ok := errors.AsType[*net.DNSError](err)
 	if !ok || !dns.IsTemporary || dns.IsTimeout {
 		return false

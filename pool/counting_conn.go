@@ -13,10 +13,10 @@ type countingConn struct {
 
 	mu      sync.Mutex
 	closed  bool
-	onClose func() // called once it is closed; may be nil
+	onClose func() // called once when the connection is closed; may be nil
 }
 
-// onClosed has f called when the connection is closed.
+// onClosed sets the function that is called when the connection is closed.
 func (c *countingConn) onClosed(f func()) {
 	c.mu.Lock()
 	closed := c.closed

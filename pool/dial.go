@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// maxHeader bounds the head of a response, in octets.
+// maxHeader limits the size of a response header, in bytes.
 const maxHeader = 256 << 10
 
-// A dialer makes single connections. HTTP/1.1 and HTTP/2 are spoken on them by
-// two [http.Transport]s that are used for nothing else.
+// A dialer makes single connections. Two [http.Transport]s, used for nothing else,
+// speak HTTP/1.1 and HTTP/2 on them.
 type dialer struct {
 	cfg          Config
 	http1        *http.Transport
 	http2        *http.Transport
-	shortLived   *http.Transport // http2 for connections that do not live for long
-	singleUse    *http.Transport // http2 for connections that carry one request, by all experience
+	shortLived   *http.Transport // http2 for connections that are likely to be closed soon
+	singleUse    *http.Transport // http2 for connections that are likely to carry one request
 	network      string          // "tcp", "tcp4" or "tcp6"
 	plain, fast  *net.Dialer     // fast: with TCP Fast Open
 	resolver     *resolver
@@ -49,12 +49,12 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 	d.tls = newTLSConfigs(c, names, sessions)
 	d.http1, d.http2, d.shortLived, d.singleUse = d.transport(), d.transport(), d.transport(), d.transport()
 	d.http1.Protocols.SetHTTP1(true)
-	// A connection on which TLS has negotiated HTTP/2 already.
+	// TLS has already negotiated HTTP/2 on its connections.
 	d.http2.Protocols.SetUnencryptedHTTP2(true)
-	// net/http keeps a closed HTTP/2 connection in memory, about 40 kB, until the
-	// timer of its next ping has run out, and for five seconds or IdleConnTimeout
-	// after its last response. Where hundreds of connections per second are closed
-	// to make room for others, they do without pings and end after a second.
+	// net/http keeps a closed HTTP/2 connection in memory (about 40 kB) until the timer
+	// of its next ping has run out, and for five seconds or IdleConnTimeout after its
+	// last response. If connections are evicted all the time, new ones have no pings and
+	// end after a second.
 	d.shortLived.Protocols.SetUnencryptedHTTP2(true)
 	d.shortLived.IdleConnTimeout = time.Second
 	d.shortLived.HTTP2.SendPingTimeout = 0
@@ -64,7 +64,7 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 	return d, nil
 }
 
-// transport returns what speaks HTTP on connections that are made already.
+// transport returns a transport that speaks HTTP on existing connections.
 func (d *dialer) transport() *http.Transport {
 	made := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return ctx.Value(dialStateKey{}).(*dialState).conn, nil
@@ -74,16 +74,16 @@ func (d *dialer) transport() *http.Transport {
 		DialTLSContext:     made,
 		Proxy:              forwardProxy,
 		DisableKeepAlives:  d.cfg.noReuse(),
-		DisableCompression: true, // the Pool knows better when to ask for it
+		DisableCompression: true, // the Pool decides when to request it
 		Protocols:          new(http.Protocols),
-		// Nobody has use for more.
+		// RDAP needs no more.
 		MaxResponseHeaderBytes: maxHeader,
 		HTTP2: &http.HTTP2Config{
-			// Of each stream; net/http's 4 MB let eight bodies without end take 74 MiB.
+			// Per stream. With net/http's 4 MB, eight endless bodies take 74 MiB.
 			MaxReceiveBufferPerStream: 1 << 20,
-			// A stream that has ended may still be counted for a moment.
+			// A stream that has ended may be counted for a moment.
 			StrictMaxConcurrentRequests: true,
-			// Every request has another path: indexing it costs more than it saves.
+			// Every request has another path: indexing costs more than it saves.
 			MaxEncoderHeaderTableSize: 1,
 			SendPingTimeout:           d.cfg.DeadAfter * 5 / 9,
 			PingTimeout:               d.cfg.DeadAfter * 4 / 9,
@@ -91,18 +91,18 @@ func (d *dialer) transport() *http.Transport {
 	}
 }
 
-// dialState travels in the context to the functions that make the connection, and
-// brings back what they learned.
+// A dialState is passed in the context to the functions that make a connection, and
+// returns what they learned.
 type dialState struct {
 	key   originKey
 	dial  *dial
-	tls   *clientTLS // of an https origin
+	tls   *clientTLS // nil: an http origin
 	setup setup
-	conn  *observedConn // for net/http
+	conn  *observedConn // passed to net/http
 	err   *Error
 }
 
-// setStep says what is being done, for those who give up meanwhile.
+// setStep records the current step, for requests that give up meanwhile.
 func (g *dialState) setStep(s Step) {
 	if g.key.proxy != (proxy{}) && s != StepHandshake {
 		s = StepProxy
@@ -163,13 +163,13 @@ func (p *Pool) makeConn(ctx context.Context, key originKey, d *dial) (*conn, err
 	return newConn(p.lastConn.Add(1), newTCPClientConn(cc, g.conn), g.setup, protocol), nil
 }
 
-// dialPlain, dialTLS and handshake connect to what is in dialing, which may be
-// by way of a proxy.
+// dialPlain, dialTLS and dialOrigin connect to the origin in the dialState, if
+// necessary through its proxy.
 func (d *dialer) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
 	return d.dialOrigin(ctx, "", "", nil)
 }
 
-// dialOrigin connects and, to an https origin, does the handshake that side
+// dialOrigin connects and, to an https origin, performs the handshake that side
 // describes.
 func (d *dialer) dialOrigin(ctx context.Context, _, _ string, side *clientTLS) (net.Conn, error) {
 	g := ctx.Value(dialStateKey{}).(*dialState)
@@ -178,11 +178,11 @@ func (d *dialer) dialOrigin(ctx context.Context, _, _ string, side *clientTLS) (
 	if err != nil {
 		g.setup = err.setup
 		if g.setup.raw == nil {
-			g.setup.raw = &countingConn{} // for who adds up
+			g.setup.raw = &countingConn{} // so that its bytes can be added
 		}
 		cause := err.err
 		if errors.Is(ctx.Err(), context.Canceled) {
-			cause = context.Cause(ctx) // whatever that did to the connection
+			cause = context.Cause(ctx) // the context ended the connection
 		}
 		g.err = &Error{Step: err.step, Origin: g.key.String(), Err: cause}
 		return nil, g.err
@@ -191,7 +191,7 @@ func (d *dialer) dialOrigin(ctx context.Context, _, _ string, side *clientTLS) (
 	return l.Conn, nil
 }
 
-// rawConn makes a connection from end to end.
+// connect makes a connection, including proxy and TLS.
 func (d *dialer) connect(ctx context.Context, g *dialState) (*rawConn, *stepError) {
 	near, cancel := context.WithTimeout(ctx, d.cfg.ConnectTimeout)
 	defer cancel()
@@ -208,8 +208,7 @@ func (d *dialer) connect(ctx context.Context, g *dialState) (*rawConn, *stepErro
 	return l, nil
 }
 
-// handshake leads a line on from its first hop: by way of the proxy, with TLS. It
-// closes what it can't finish.
+// handshake completes l: the proxy's tunnel, then TLS. It closes l if it fails.
 func (d *dialer) handshake(near, far context.Context, g *dialState, l *rawConn) *stepError {
 	fail := func(step Step, err error) *stepError {
 		l.setup.raw.Close()
@@ -269,7 +268,7 @@ func (d *dialer) speaksOnlyHTTP1() bool {
 	return slices.Equal(d.tls.base.NextProtos, []string{protoHTTP1})
 }
 
-// connect makes a connection when there is room for it.
+// connect makes a connection within MaxConns.
 func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, error) {
 	for attempt := 0; ; attempt++ {
 		c, err := p.connectLimited(ctx, key, d)
@@ -306,12 +305,12 @@ func (p *Pool) connectLimited(ctx context.Context, key originKey, d *dial) (*con
 	return c, nil
 }
 
-// abandonAfter is how long a call may go on when the context that should have ended
-// it has: one of ours, of a dependency, or of a function from Config.
+// abandonAfter is how long a call may run after its context ended: a call of this
+// package, of a dependency, or of a function from Config.
 const abandonAfter = 500 * time.Millisecond
 
-// makeConnBounded is makeConn, which it leaves if that does not return when ctx ends,
-// or in its own time.
+// makeConnBounded is makeConn, but does not wait for it when the context or the time
+// for it has ended.
 func (p *Pool) makeConnBounded(ctx context.Context, key originKey, d *dial) (*conn, error) {
 	type result struct {
 		c   *conn

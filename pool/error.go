@@ -2,20 +2,20 @@ package pool
 
 import "fmt"
 
-// A Step is a part of setting up a connection.
+// A Step is a part of connection set-up.
 type Step string
 
 const (
-	StepQueue     Step = "queue"     // waiting for a connection that others use
+	StepQueue     Step = "queue"     // waiting for a connection or a stream
 	StepResolve   Step = "resolve"   // name resolution
 	StepConnect   Step = "connect"   // TCP connection set-up
-	StepProxy     Step = "proxy"     // reaching the proxy, and what it did; the cause is a *ProxyError
+	StepProxy     Step = "proxy"     // connecting through the proxy; the cause is a *ProxyError
 	StepHandshake Step = "handshake" // TLS handshake
 )
 
-// An Error says at which step a request could not get a connection. It wraps
+// An Error reports the step at which a request failed to get a connection. It wraps
 // its cause: a *[net.OpError], *[net.DNSError], *[tls.CertificateVerificationError],
-// [context.DeadlineExceeded] and the like, or several of them where the host has
+// [context.DeadlineExceeded] and the like, or several of them if the host has
 // several addresses.
 type Error struct {
 	Step   Step

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// An EventKind says what happened to a connection.
+// An EventKind is a kind of [Event].
 type EventKind string
 
 const (
 	ConnOpened     EventKind = "opened"
 	ConnClosed     EventKind = "closed"
 	DialFailed     EventKind = "dial_failed"
-	RequestRetried EventKind = "again" // a request is repeated unseen
+	RequestRetried EventKind = "again" // a request was retried transparently
 )
 
-// A ClosedBy says who ended a connection.
+// ClosedBy is the reason for which a connection was closed.
 type ClosedBy string
 
 const (
-	ClosedIdle   ClosedBy = "idle"   // we did: it carried nothing for Config.IdleTimeout
-	ClosedServer ClosedBy = "server" // the server did, or told us to
-	ClosedError  ClosedBy = "error"  // it broke
-	ClosedPool   ClosedBy = "pool"   // we did: Close, CloseIdleConnections, or one request only
-	ClosedAge    ClosedBy = "age"    // we did: it was open for Config.MaxConnAge
-	ClosedFaulty ClosedBy = "faulty" // we did: it brought failures only, while another connection worked
+	ClosedIdle   ClosedBy = "idle"   // by the Pool: it was idle for Config.IdleTimeout
+	ClosedServer ClosedBy = "server" // by the server, or at its request
+	ClosedError  ClosedBy = "error"  // the connection failed
+	ClosedPool   ClosedBy = "pool"   // by the Pool: Close, CloseIdleConnections, or one request only
+	ClosedAge    ClosedBy = "age"    // by the Pool: it was open for Config.MaxConnAge
+	ClosedFaulty ClosedBy = "faulty" // by the Pool: it brought only failures while another connection worked
 )
 
 // An Event is something that happened to a connection, for [Config.OnEvent].
@@ -40,16 +40,13 @@ type Event struct {
 	Err      error    // DialFailed
 }
 
-// The functions below count and report what happens. They are called under the
-// origin's mutex, except for countRetry.
-
-// maxCallbacks bounds the notices that wait while a function of the user's does
-// not return. What comes then is dropped.
+// maxCallbacks limits the calls that are queued while a function of the user does
+// not return. Later ones are dropped.
 const maxCallbacks = 1024
 
-// Notices call [Config.OnEvent] and [Config.Logger], which belong to the user:
-// in order, one at a time, and under no lock, so that one that blocks holds up
-// nothing else.
+// callbacks calls functions of the user ([Config.OnEvent], [Config.Logger],
+// [Config.Origins]) in order, one at a time, and without a lock, so that a function
+// that blocks delays nothing else.
 type callbacks struct {
 	mu      sync.Mutex
 	queue   []func()
@@ -57,7 +54,7 @@ type callbacks struct {
 	idle    chan struct{} // closed when running ends
 }
 
-// add has f called.
+// add queues a call of f.
 func (n *callbacks) add(f func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -87,7 +84,7 @@ func (n *callbacks) run() {
 	close(n.idle)
 }
 
-// wait returns when all have been called.
+// wait returns when the queue is empty.
 func (n *callbacks) wait() {
 	n.mu.Lock()
 	idle, running := n.idle, n.running

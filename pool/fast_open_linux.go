@@ -9,30 +9,30 @@ import (
 
 const fastOpenSupported = true
 
-// fastOpen is a [net.Dialer] Control: connect sends nothing where the kernel
-// has a cookie of the server, and the SYN takes the first data along. Where
-// client Fast Open is off (net.ipv4.tcp_fastopen) the option fails with
-// EOPNOTSUPP and the connection is made as usual.
+// fastOpen is a [net.Dialer] Control. If the kernel has a cookie of the server,
+// connect sends nothing, and the SYN carries the first data. If client Fast Open is
+// off (net.ipv4.tcp_fastopen), the option fails with EOPNOTSUPP and the connection
+// is made as usual.
 func fastOpen(_, _ string, rc syscall.RawConn) error {
 	return rc.Control(func(fd uintptr) {
 		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_FASTOPEN_CONNECT, 1)
 	})
 }
 
-// synPending reports whether the SYN of a connection waits for data to carry.
+// synPending reports whether the SYN of a connection waits for data.
 func synPending(nc net.Conn) bool {
 	info := tcpInfo(nc)
 	return info != nil && info.State != unix.BPF_TCP_ESTABLISHED
 }
 
-// synDataAccepted reports whether the peer took the data that came with the SYN.
+// synDataAccepted reports whether the peer accepted the data in the SYN.
 func synDataAccepted(nc net.Conn) bool {
 	const synData = 0x20 // TCPI_OPT_SYN_DATA
 	info := tcpInfo(nc)
 	return info != nil && info.Options&synData != 0
 }
 
-// tcpInfo returns what the kernel knows of a connection, or nil.
+// tcpInfo returns the kernel's information about a connection, or nil.
 func tcpInfo(nc net.Conn) (info *unix.TCPInfo) {
 	sc, ok := nc.(syscall.Conn)
 	if !ok {

@@ -11,24 +11,22 @@ import (
 
 type guardKey struct{}
 
-// WithGuard returns a context for requests that another server led to: a
-// redirect, a link, an entry of a public registry. Under it RoundTrip connects
-// to public addresses only, so that nobody can make the program ask what only
-// its own machine or network can reach. The address is checked that is
-// connected to, after name resolution. Such requests have connections of their
-// own: none rides on one to an address that the user named.
+// WithGuard returns a context for requests whose URL is from another server: a
+// redirect, a link, an entry of a public registry. Under it RoundTrip connects to
+// public addresses only, so that no server can make the program query hosts that
+// only its own machine or network can reach. The address is checked when it is
+// connected to, after name resolution. Guarded requests have connections of their
+// own and never reuse one to an address that the user specified.
 //
-// Addresses in [Config.Resolve] are the user's word. A proxy resolves names
-// itself; only literal addresses are checked then. [Config.AllowPrivate] turns
-// the guard off.
+// Addresses in [Config.Resolve] are always allowed. A proxy resolves names itself,
+// so only literal addresses are checked. [Config.AllowPrivate] turns the guard off.
 func WithGuard(ctx context.Context) context.Context {
 	return context.WithValue(ctx, guardKey{}, true)
 }
 
 // Guarded returns a RoundTripper that sends every request over the Pool under
-// [WithGuard]: for the transport of an [http.Client] whose URLs come from
-// somebody other than the user, such as the download of IANA's registries.
-// Closing the Pool is left to its owner.
+// [WithGuard]: for the transport of an [http.Client] whose URLs are not from the
+// user, such as the download of IANA's registries. Its owner closes the Pool.
 func (p *Pool) Guarded() http.RoundTripper { return guardedPool{p} }
 
 type guardedPool struct{ *Pool }
@@ -39,8 +37,8 @@ func (g guardedPool) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func guarded(ctx context.Context) bool { return ctx.Value(guardKey{}) != nil }
 
-// An AddressError is the cause of an [Error] where the guard refused an
-// address; see [WithGuard].
+// An AddressError is the cause of an [Error] if the guard refused an address; see
+// [WithGuard].
 type AddressError struct {
 	Host string
 	Addr netip.Addr
@@ -53,7 +51,8 @@ func (e *AddressError) Error() string {
 	return fmt.Sprintf("%s is at %s, which is not a public address", e.Host, e.Addr)
 }
 
-// publicOnly leaves out what the guard refuses. The error says why nothing is left.
+// publicOnly returns the addresses that the guard allows, or an [*AddressError] if
+// there are none.
 func (k originKey) publicOnly(addrs []netip.Addr) ([]netip.Addr, error) {
 	if !k.guarded || len(addrs) == 0 {
 		return addrs, nil
@@ -71,7 +70,7 @@ func (k originKey) publicOnly(addrs []netip.Addr) ([]netip.Addr, error) {
 	return ok, nil
 }
 
-// checkLiteral refuses a host that is itself an address which the guard refuses.
+// checkLiteral returns an error if the host is an address that the guard refuses.
 func (k originKey) checkLiteral() error {
 	if !k.guarded {
 		return nil
@@ -82,7 +81,7 @@ func (k originKey) checkLiteral() error {
 	return nil
 }
 
-// publicAddress is for an address with a port, as it stands in a [Trace].
+// publicAddress reports whether an address with a port, as in a [Trace], is public.
 func publicAddress(address string) bool {
 	a, err := netip.ParseAddrPort(address)
 	return err == nil && publicaddr.Is(a.Addr())

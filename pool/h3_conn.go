@@ -18,48 +18,48 @@ import (
 
 // An h3Conn is a connection over HTTP/3.
 //
-// A connection that resumes a session begins before its handshake is done: it
-// is early until settled is closed. Requests that may go out as early data do
-// so, the others wait. If the server doesn't take the data, the connection
-// goes on without, and the requests go out again.
+// A connection that resumes a session is used before its handshake is done: it is
+// early until handshakeEnded is closed. Requests that may go out as early data do
+// so, the others wait. If the server rejects early data, those requests are sent
+// again on the same connection.
 type h3Conn struct {
 	dialer *quicDialer
 	key    originKey
 	route  *h3Route
-	full   bool       // with a full handshake
-	offer  *quicOffer // nil: no sessions are kept
-	other  netip.Addr // of the host, to be tried if this one is silent; may be none
+	full   bool       // without resuming a session
+	offer  *quicOffer // nil: sessions are not stored
+	other  netip.Addr // another address of the host; invalid if there is none
 	quic   *quic.Conn
 	http   atomic.Pointer[http3.ClientConn]
-	limit  atomic.Int64 // requests at once that the peer allows
+	limit  atomic.Int64 // concurrent requests that the peer allows
 	begun  time.Time
 	hooks  h3Hooks
 	early  bool
 
-	// handshakeEnded is closed when it is known what came of the handshake, which is
-	// when the fields after it are written.
+	// handshakeEnded is closed when the handshake has ended. The fields after it are
+	// written before.
 	handshakeEnded chan struct{}
 	setup          setup
 	handshakeErr   error
-	accepted       bool // early data
+	accepted       bool // the server accepted early data
 
 	mu          sync.Mutex
 	attempts    int          // requests sent as early data; guarded by mu
-	earlyClosed bool         // no more of them; guarded by mu
-	opening     atomic.Int64 // those on their way out
-	dialWon     atomic.Bool  // the dial has a connection
+	earlyClosed bool         // no more early data; guarded by mu
+	opening     atomic.Int64 // early requests that are opening a stream
+	dialWon     atomic.Bool  // the dial has chosen this connection
 
-	done     atomic.Bool  // the handshake is
+	done     atomic.Bool  // the handshake is complete
 	answered atomic.Bool  // it gave a response
 	leaving  atomic.Bool  // it is about to be closed
 	goAway   atomic.Bool  // the server sent GOAWAY
-	futile   atomic.Bool  // it was closed because it was of no use, see h3Watchdog.look
+	futile   atomic.Bool  // it was closed by h3Watchdog.check
 	active   atomic.Int64 // requests without a response
-	unopened atomic.Int64 // of these, those without a stream
+	unopened atomic.Int64 // requests without a stream
 	onChange atomic.Pointer[func(gone bool)]
 
-	writing atomic.Pointer[dataFrames] // of the request whose header is being written
-	streams sync.Map                   // of *dataFrames by quic.StreamID
+	writing atomic.Pointer[dataFrames] // frames of the request whose header is being written
+	streams sync.Map                   // *dataFrames by quic.StreamID
 }
 
 const (
@@ -67,8 +67,8 @@ const (
 	h3InternalError = quic.ApplicationErrorCode(http3.ErrCodeInternalError)
 )
 
-// Requests at once that a connection is given: a few while nobody knows
-// whether it gets through; and never more than what TCP takes over.
+// maxEarly limits concurrent requests on a connection until its handshake is done.
+// Later the limit is depthForH3, unless HTTP/3 is the only protocol.
 const maxEarly = 16
 
 func (h *h3Conn) Available() int {
@@ -158,25 +158,26 @@ func (h *h3Conn) awaitHandshake() {
 	h.changed(false)
 }
 
-// continueWithoutEarly makes the connection usable after its early data was rejected.
+// continueWithoutEarly makes the connection usable after its early data was
+// rejected.
 //
-// The streams of the lost requests are numbered anew, but quic-go, when those
-// requests are cleaned away, still resets streams by the old numbers. So these
-// are taken up by streams that nobody uses.
+// quic-go numbers the streams of the lost requests anew, but resets streams by the
+// old numbers when it cleans up those requests. So the old numbers are given to
+// streams that are not used.
 func (h *h3Conn) continueWithoutEarly(attempts int) error {
 	if _, err := h.quic.NextConnection(h.quic.Context()); err != nil {
 		return err
 	}
 	for range attempts {
 		if _, err := h.quic.OpenStream(); err != nil {
-			break // not so many are allowed, then
+			break // the server allows no more
 		}
 	}
 	h.http.Store(h.dialer.http.NewClientConn(h.quic))
 	return nil
 }
 
-// takeEarly reports whether another request may go out as early data.
+// takeEarly reports whether req may go out as early data, and counts it.
 func (h *h3Conn) takeEarly(req *http.Request) bool {
 	if h.isHandshakeEnded() || !h.hooks.allowEarly(req) {
 		return false
@@ -191,23 +192,23 @@ func (h *h3Conn) takeEarly(req *http.Request) bool {
 	return true
 }
 
-// lost is the error of requests on a connection whose handshake failed. None of
-// them was answered, so they may go again.
+// lost returns the error of the requests on a connection whose handshake failed.
+// None was answered, so they may be retried.
 func (h *h3Conn) lost(cause error) error {
 	err := &Error{Step: StepHandshake, Origin: h.key.String(), Err: cause}
 	again := &h3Error{reason: RetryEarlyData, unsent: true, err: err}
 	app, closed := errors.AsType[*quic.ApplicationError](cause)
 	switch {
-	case closed && !app.Remote: // we did
+	case closed && !app.Remote: // closed by the Pool
 	case err.Timeout() && h.other.IsValid():
-		// Another address was not tried, as this connection was of use at once.
+		// The connection was used at once, so no other address was tried.
 		h.dialer.dialer.resolver.prefer(h.route.host, h.route.port, h.other)
 	case err.Timeout():
 		if h.route.onlyH3 {
 			again.reason = noRetry
 		}
 	default:
-		// The session may be the reason.
+		// The session may be the cause.
 		if s := h.dialer.dialer.tls.forOrigin(h.key).quicSessions(); s != nil {
 			s.Put("", nil)
 		}
@@ -221,7 +222,7 @@ func (h *h3Conn) finishSetup() {
 	h.setup.version, h.setup.resumed = state.Version, state.DidResume
 }
 
-// isHandshakeEnded reports whether the handshake's outcome is known.
+// isHandshakeEnded reports whether the handshake has ended.
 func (h *h3Conn) isHandshakeEnded() bool {
 	select {
 	case <-h.handshakeEnded:
@@ -231,7 +232,7 @@ func (h *h3Conn) isHandshakeEnded() bool {
 	}
 }
 
-// waitHandshake waits for the outcome of the handshake.
+// waitHandshake waits for the end of the handshake.
 func (h *h3Conn) waitHandshake(ctx context.Context) error {
 	select {
 	case <-h.handshakeEnded:
@@ -275,7 +276,7 @@ func (h *h3Conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	return h.finish(req, resp, err, &h3Body{again: 1, frames: w.frames})
 }
 
-// finish turns what came of a request into what the Pool makes of it.
+// finish turns the outcome of a request into the Pool's response or error.
 func (h *h3Conn) finish(req *http.Request, resp *http.Response, err error, b *h3Body) (*http.Response, error) {
 	switch {
 	case err != nil:
@@ -295,7 +296,7 @@ func (h *h3Conn) finish(req *http.Request, resp *http.Response, err error, b *h3
 	return resp, nil
 }
 
-// send puts req on a stream of its own.
+// send sends req on a stream of its own.
 func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, w *h3Watchdog, err error) {
 	w = &h3Watchdog{conn: h, earlyAttempt: early, idle: h.active.Add(1) == 1 && !early && !h.dialer.cfg.noReuse(), frames: &dataFrames{conn: h}}
 	h.unopened.Add(1)
@@ -321,12 +322,12 @@ func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, w *h3
 	return resp, w, err
 }
 
-// An h3Body is the body of a response, with what the Pool wants to know of its
+// An h3Body is the body of a response, with what the Pool needs to know of its
 // request.
 type h3Body struct {
 	io.ReadCloser
-	early bool // it went out as early data
-	again int  // it went out again on the same connection
+	early bool // it was sent as early data
+	again int  // retries on the same connection
 
 	ctx        context.Context
 	bodyFailed func(err error) // called when it is cut off
@@ -369,9 +370,9 @@ var (
 	errMisdirected = errors.New("the alternative does not answer for the origin")
 )
 
-// classify says how an error of HTTP/3 is to be taken. For GOAWAY, and for what
-// is wrong with a header, quic-go exports no errors, so their text decides; a
-// test against a real server notices if it changes.
+// classify turns an error of HTTP/3 into an h3Error. quic-go exports no errors for
+// GOAWAY and for invalid headers, so their text decides; a test against a real
+// server detects a change.
 func (h *h3Conn) classify(err error) error {
 	e := &h3Error{reason: RetryClosed, futile: h.futile.Load(), err: err}
 	text := err.Error()

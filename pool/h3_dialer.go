@@ -16,15 +16,15 @@ import (
 	"github.com/rdapq/rdapq/internal/publicaddr"
 )
 
-// quicDialer makes the QUIC connections of a Pool.
+// A quicDialer makes the QUIC connections of a Pool.
 type quicDialer struct {
 	cfg          Config
 	dialer       *dialer
-	number       func() int64     // the next connection's
-	http         *http3.Transport // only makes connections of HTTP/3 out of those of QUIC
+	number       func() int64     // returns the number of the next connection
+	http         *http3.Transport // turns QUIC connections into HTTP/3 connections
 	quic         *quic.Config
-	shortTimeout *quic.Config   // for early connections to hosts with other addresses to try
-	work         sync.WaitGroup // goroutines that look after a connection
+	shortTimeout *quic.Config   // for early connections, if the host has other addresses
+	work         sync.WaitGroup // goroutines, one per connection
 
 	mu      sync.Mutex
 	sockets map[bool]*quic.Transport // by whether they are for IPv4
@@ -32,16 +32,16 @@ type quicDialer struct {
 	closed  bool
 }
 
-// Address validation tokens (RFC 9000 section 8.1.3) that are kept, of servers
-// and of each.
+// Limits of address validation tokens (RFC 9000 section 8.1.3): servers, and tokens
+// per server.
 const (
 	tokenServers = 256
 	tokensEach   = 4
 )
 
-// Receive windows of a stream and of a connection, in bytes. That of a connection
-// has room for as many streams as requests usually share it: responses that are
-// not read for now must not hold up the others.
+// Receive windows of a stream and of a connection, in bytes. The connection window
+// fits as many streams as usually share it: a response that is not read must not
+// block the others.
 const (
 	streamWindow = 128 << 10
 	connWindow   = 64 * streamWindow
@@ -50,17 +50,17 @@ const (
 func newH3Dialer(c Config, d *dialer, number func() int64) (h3Dialer, error) {
 	n := &quicDialer{
 		cfg: c, dialer: d, number: number,
-		http:    &http3.Transport{DisableCompression: true, MaxResponseHeaderBytes: maxHeader}, // the Pool knows better when to ask for it
+		http:    &http3.Transport{DisableCompression: true, MaxResponseHeaderBytes: maxHeader}, // the Pool decides when to request it
 		sockets: make(map[bool]*quic.Transport),
 		conns:   make(map[*h3Conn]struct{}),
 		quic: &quic.Config{
 			Versions:             []quic.Version{quic.Version1},
 			HandshakeIdleTimeout: min(c.ConnectTimeout, c.HandshakeTimeout),
-			// A ping after a third of the time, and two thirds for its answer.
+			// A ping after a third of the time; its response may take two thirds.
 			MaxIdleTimeout:     c.DeadAfter * 2 / 3,
 			KeepAlivePeriod:    c.DeadAfter / 3,
-			MaxIncomingStreams: -1, // HTTP/3 has no streams that the server begins
-			// Bounds of what is buffered for readers that are slower than the server.
+			MaxIncomingStreams: -1, // HTTP/3 servers open no bidirectional streams
+			// Limits for readers that are slower than the server.
 			InitialStreamReceiveWindow: streamWindow, MaxStreamReceiveWindow: streamWindow,
 			InitialConnectionReceiveWindow: connWindow, MaxConnectionReceiveWindow: connWindow,
 			Tracer: traceConn,
@@ -74,8 +74,8 @@ func newH3Dialer(c Config, d *dialer, number func() int64) (h3Dialer, error) {
 	return n, nil
 }
 
-// connect makes one connection, or one that has early data to offer and goes
-// on with its handshake.
+// connect makes a connection. If there is early data to offer, it returns before the
+// handshake is done.
 func (n *quicDialer) connect(ctx context.Context, key originKey, d *dial) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.ConnectTimeout)
 	defer cancel()
@@ -103,7 +103,7 @@ func (n *quicDialer) connect(ctx context.Context, key originKey, d *dial) (*conn
 		}
 	}
 	if route.otherHost {
-		addrs = addrs[:1] // one attempt
+		addrs = addrs[:1] // a single attempt
 	}
 	n.awaitTickets(ctx, key)
 	d.setStep(StepHandshake)
@@ -137,7 +137,8 @@ func (n *quicDialer) connect(ctx context.Context, key originKey, d *dial) (*conn
 	return newConn(n.number(), h, h.setup, protoHTTP3), nil
 }
 
-// dialAddresses tries addresses in turn, each a while after the one before.
+// dialAddresses tries the addresses one by one, the next one after each delay or
+// failure.
 func (n *quicDialer) dialAddresses(ctx context.Context, h *h3Conn, route *h3Route, addrs []netip.Addr) (*quic.Conn, error) {
 	port, err := net.LookupPort("udp", route.port)
 	if err != nil {
@@ -220,7 +221,7 @@ func (n *quicDialer) dial(ctx context.Context, h *h3Conn, to netip.AddrPort) (*q
 	return c, offer, err
 }
 
-// socket returns the socket of an address family, which it opens on first use.
+// socket returns the socket of an address family and opens it on first use.
 func (n *quicDialer) socket(v4 bool) (*quic.Transport, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -246,7 +247,7 @@ func (n *quicDialer) socket(v4 bool) (*quic.Transport, error) {
 	return t, nil
 }
 
-// track looks after h until it ends, unless the Pool is closed.
+// track watches h until it ends. It returns false if the Pool is closed.
 func (n *quicDialer) track(h *h3Conn) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -276,14 +277,13 @@ func (n *quicDialer) close() {
 	closing.Wait()
 	n.work.Wait()
 	for _, t := range n.sockets {
-		t.Close() // its connections have said goodbye
+		t.Close() // its connections are closed
 		t.Conn.Close()
 	}
 }
 
-// udpSocket keeps quic-go from printing a warning where the system allows only
-// small buffers: it gives access to the buffers' true size once it has been
-// asked to enlarge them.
+// udpSocket keeps quic-go from printing a warning where the system limits buffers:
+// it hides the buffers' size until quic-go has tried to enlarge them.
 type udpSocket struct {
 	*net.UDPConn
 	enlarged bool
@@ -299,7 +299,7 @@ func (s *udpSocket) SyscallConn() (syscall.RawConn, error) {
 var errNotYet = errors.New("not yet")
 
 func (s *udpSocket) SetReadBuffer(bytes int) error {
-	_ = s.UDPConn.SetReadBuffer(bytes) // smaller ones do as well
+	_ = s.UDPConn.SetReadBuffer(bytes) // smaller buffers work as well
 	return nil
 }
 

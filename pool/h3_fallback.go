@@ -10,31 +10,30 @@ import (
 	"time"
 )
 
-// A h3Race is between HTTP/3 and TCP. It ends when one of them can be relied
-// on. Its fields are guarded by the origin's mutex.
+// An h3Race tracks an HTTP/3 dial and its TCP fallback until one is usable. Its
+// fields are guarded by the origin's mutex.
 type h3Race struct {
 	dial   *dial       // over QUIC; nil once it has returned
-	conn   *conn       // what it returned, if its handshake is not done
-	tcp    *dial       // beside it; nil: not begun, or failed
+	conn   *conn       // its result, until the handshake is done
+	tcp    *dial       // the fallback; nil: not started, or failed
 	timer  *time.Timer // the head start
-	tcpDue bool        // the head start is over and TCP was not dialed yet
+	tcpDue bool        // the head start is over and TCP has not been dialed
 	over   bool
 
-	tcpFailed bool // TCP failed, and HTTP/3 has a last moment
+	tcpFailed bool // TCP failed; HTTP/3 gets tcpFailedGrace
 }
 
-// tcpFailedGrace is how long HTTP/3 is waited for after TCP has failed beside it.
+// tcpFailedGrace is how much longer HTTP/3 may take after its TCP fallback failed.
 const tcpFailedGrace = time.Second
 
-// waitForH3Locked reports whether the queue is left to a dial over QUIC that
-// has its head start.
+// waitForH3Locked reports whether the queue waits for a QUIC dial in its head start.
 func (o *origin) waitForH3Locked() bool {
 	r := o.h3Race
 	if r == nil || r.dial == nil {
 		return false
 	}
 	if o.depthLocked() > depthForH3 {
-		// More than HTTP/3 is good for. It has not failed, only lost its point.
+		// The queue is too deep for HTTP/3, which has not failed.
 		d := r.dial
 		o.endH3RaceLocked(false)
 		o.forgetDialLocked(d)
@@ -46,7 +45,7 @@ func (o *origin) waitForH3Locked() bool {
 	return true
 }
 
-// startH3RaceLocked dials over QUIC if that is the first thing to try.
+// startH3RaceLocked starts a QUIC dial if HTTP/3 is worth trying first.
 func (o *origin) startH3RaceLocked() bool {
 	route := o.offeredRouteLocked()
 	if route == nil {
@@ -58,7 +57,7 @@ func (o *origin) startH3RaceLocked() bool {
 	return true
 }
 
-// startHeadStart is called when the first packet goes out.
+// startHeadStart is called when the first QUIC packet is sent.
 func (o *origin) startHeadStart(r *h3Race) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -89,13 +88,13 @@ func (o *origin) dialTCPLocked(r *h3Race) {
 	}
 }
 
-// forgetDialLocked gives up a dial.
+// forgetDialLocked cancels and forgets a dial.
 func (o *origin) forgetDialLocked(d *dial) {
 	d.cancel()
 	o.dials = slices.DeleteFunc(o.dials, func(x *dial) bool { return x == d })
 }
 
-// endH3RaceLocked ends the race. Where HTTP/3 won, TCP is given up.
+// endH3RaceLocked ends the race. If HTTP/3 won, the TCP dial is canceled.
 func (o *origin) endH3RaceLocked(won bool) {
 	r := o.h3Race
 	o.h3Race, r.over = nil, true
@@ -110,8 +109,8 @@ func (o *origin) endH3RaceLocked(won bool) {
 	}
 }
 
-// tcpFailedLocked is for TCP that failed for good beside HTTP/3, which got no response
-// in its head start either: where the server is away, that is the error.
+// tcpFailedLocked is called when TCP failed and HTTP/3 got no response in its head
+// start. If HTTP/3 fails as well, err is the error.
 func (o *origin) tcpFailedLocked(r *h3Race, err error) {
 	r.tcpFailed = true
 	o.dialFailed(err)
@@ -136,20 +135,20 @@ func (o *origin) tcpFailedLocked(r *h3Race, err error) {
 	})
 }
 
-// blockH3Locked leaves HTTP/3 alone for a while.
+// blockH3Locked disables HTTP/3 for a while.
 func (o *origin) blockH3Locked(why error) {
 	o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.blockQUIC(time.Now()) })
 	o.logDebug("HTTP/3 is left alone for a while", "error", why)
 }
 
-// h3RaceDialedLocked is told how a dial ended that may have been part of a race. It
-// reports whether nothing else need be done about it.
+// h3RaceDialedLocked handles the end of a dial that may be part of a race. It
+// reports whether the caller has nothing left to do.
 func (o *origin) h3RaceDialedLocked(d *dial, c *conn, err error) bool {
 	r := o.h3Race
 	switch {
 	case r == nil, d != r.dial && d != r.tcp:
 		if h, ok := asH3(c); ok && !h.handshakeDone() && !o.p.onlyH3 {
-			go c.cc.Close() // it was given up: nothing stands beside it
+			go c.cc.Close() // its race is over and has no fallback
 			o.dispatchLocked()
 			return true
 		}
@@ -159,7 +158,7 @@ func (o *origin) h3RaceDialedLocked(d *dial, c *conn, err error) bool {
 		if errors.Is(err, context.Canceled) || o.closed {
 			return false
 		}
-		// TCP, if it isn't dialed already, is what remains.
+		// Fall back to TCP.
 		o.forgetOtherHostLocked(d.h3)
 		o.doubtH3Locked(err)
 		o.dialFailed(err)
@@ -173,7 +172,7 @@ func (o *origin) h3RaceDialedLocked(d *dial, c *conn, err error) bool {
 		}
 		o.endH3RaceLocked(true)
 	case err != nil:
-		r.tcp = nil // what remains is HTTP/3
+		r.tcp = nil // HTTP/3 remains
 		switch canceled := errors.Is(err, context.Canceled); {
 		case o.closed:
 		case !canceled:
@@ -183,7 +182,7 @@ func (o *origin) h3RaceDialedLocked(d *dial, c *conn, err error) bool {
 			o.dialTCPLocked(r)
 		}
 	default:
-		// Several round trips and a head start were not enough for HTTP/3.
+		// HTTP/3 took longer than its head start and several round trips.
 		o.endH3RaceLocked(false)
 		o.doubtH3Locked(errH3Slower)
 		if r.dial != nil {
@@ -191,7 +190,7 @@ func (o *origin) h3RaceDialedLocked(d *dial, c *conn, err error) bool {
 			o.forgetDialLocked(r.dial)
 		}
 		if r.conn != nil {
-			o.remove(r.conn, ClosedError) // its requests go again
+			o.remove(r.conn, ClosedError) // its requests are retried
 		}
 	}
 	return false
@@ -205,11 +204,11 @@ func asH3(c *conn) (h3ClientConn, bool) {
 	return h, ok
 }
 
-// doubtLifetime bounds a doubt that TCP does not resolve because it brings nothing.
+// doubtLifetime limits a doubt that TCP does not resolve.
 const doubtLifetime = 5 * time.Second
 
-// maxH3Failures is how many failed responses in a row put HTTP/3 in doubt that gave
-// useful ones before.
+// maxH3Failures is the number of failed responses in a row after which HTTP/3 is in
+// doubt, even if it worked before.
 const maxH3Failures = 3
 
 // An h3Health is what an origin knows about its HTTP/3. It is guarded by the
@@ -219,11 +218,11 @@ type h3Health struct {
 	doubtedAt     time.Time // when the doubt arose
 	tcpNoBetter   bool      // TCP gave no better responses
 	failures      int       // failed responses since the last useful one
-	early         bool      // early data failed, and nothing worked without it yet
-	serverAtFault bool      // the handshake beside it did not fail
+	early         bool      // early data failed, and no request without it has succeeded since
+	serverAtFault bool      // the handshake with that early data succeeded
 }
 
-// doubtsH3Locked reports whether requests are to go over TCP.
+// doubtsH3Locked reports whether HTTP/3 is in doubt, so that requests go over TCP.
 func (o *origin) doubtsH3Locked() bool {
 	if o.h3.doubt != nil && time.Since(o.h3.doubtedAt) > doubtLifetime {
 		o.h3.doubt = nil
@@ -231,12 +230,12 @@ func (o *origin) doubtsH3Locked() bool {
 	return o.h3.doubt != nil
 }
 
-// suspendedLocked reports whether c takes no request for now.
+// suspendedLocked reports whether c accepts no requests because HTTP/3 is in doubt.
 func (o *origin) suspendedLocked(c *conn) bool {
 	return c.protocol == protoHTTP3 && o.doubtsH3Locked()
 }
 
-// doubtH3Locked sends requests over TCP until it is known whether that is better.
+// doubtH3Locked sends requests over TCP until it is known whether TCP works better.
 func (o *origin) doubtH3Locked(why error) {
 	if o.closed || !o.maySpeakH3() {
 		return
@@ -247,27 +246,26 @@ func (o *origin) doubtH3Locked(why error) {
 	o.h3.doubt, o.h3.doubtedAt = why, time.Now()
 }
 
-// breakH3Locked is for HTTP/3 that failed where TCP works.
+// breakH3Locked disables HTTP/3, which failed while TCP works.
 func (o *origin) breakH3Locked() {
 	why := o.h3.doubt
 	o.h3 = h3Health{}
 	if f := o.p.store.Get(o.key.String()); !time.Now().Before(f.QUICBlocked) {
-		o.blockH3Locked(why) // once, however many requests were on it
+		o.blockH3Locked(why) // once, however many requests failed
 	}
 	for i := len(o.conns) - 1; i >= 0; i-- {
 		c := o.conns[i]
 		switch {
 		case c.protocol != protoHTTP3:
 		case !c.confirmed || c.inflight == 0:
-			o.remove(c, ClosedError) // its requests are sent again
+			o.remove(c, ClosedError) // its requests are retried
 		default:
 			c.draining, c.closedBy = true, ClosedError
 		}
 	}
 }
 
-// h3WorksLocked is for a useful response over HTTP/3 that was complete, as far as
-// that is known.
+// h3WorksLocked records a useful response over HTTP/3, complete as far as known.
 func (o *origin) h3WorksLocked(c *conn) {
 	c.confirmed = true
 	o.h3.failures = 0
@@ -281,7 +279,7 @@ func (o *origin) h3WorksLocked(c *conn) {
 	}
 }
 
-// recordH3Locked takes note of a response.
+// recordH3Locked records a response for the choice between HTTP/3 and TCP.
 func (o *origin) recordH3Locked(c *conn, resp *http.Response, early bool) {
 	if !o.p.speaksH3() || !o.key.supportsH3() {
 		return
@@ -304,9 +302,8 @@ func (o *origin) recordH3Locked(c *conn, resp *http.Response, early bool) {
 	}
 }
 
-// usefulResponse reports whether a response comes from a server that does its work:
-// it is not 421, 429 or 5xx, nor a refusal of another kind than the JSON that
-// programs are given, which proxies and firewalls send.
+// usefulResponse reports whether a response is from a working server: not 421, 429
+// or 5xx, and no other refusal without JSON, since proxies and firewalls send those.
 func usefulResponse(resp *http.Response) bool {
 	switch s := resp.StatusCode; {
 	case s == http.StatusMisdirectedRequest, s == http.StatusTooManyRequests, s >= 500:
@@ -318,8 +315,8 @@ func usefulResponse(resp *http.Response) bool {
 	return true
 }
 
-// failedH3Locked takes note of a request on c that failed with err. It reports
-// whether it goes out over TCP.
+// failedH3Locked records a request on c that failed with err, and sets
+// f.retryOverTCP.
 func (o *origin) failedH3Locked(c *conn, ctx context.Context, f *failure, err error) {
 	if c.protocol != protoHTTP3 {
 		return
@@ -333,7 +330,7 @@ func (o *origin) failedH3Locked(c *conn, ctx context.Context, f *failure, err er
 	}
 	if !o.maySpeakH3() {
 		if late && c.served == 0 {
-			c.draining, c.broken = true, true // the next attempt has another one
+			c.draining, c.broken = true, true // the next attempt gets another connection
 		}
 		return
 	}
@@ -346,20 +343,20 @@ func (o *origin) failedH3Locked(c *conn, ctx context.Context, f *failure, err er
 	}
 }
 
-// closedAsBrokenLocked reports whether c is one that was closed because HTTP/3 is broken.
+// closedAsBrokenLocked reports whether c was closed because HTTP/3 is broken.
 func (o *origin) closedAsBrokenLocked(c *conn) bool {
 	f := o.p.store.Get(o.key.String())
 	return c.draining && time.Now().Before(f.QUICBlocked)
 }
 
-// failedEarlyLocked notes a failure on a connection with early data, whose
-// handshake is done or not.
+// failedEarlyLocked records a failure on a connection with early data. done reports
+// whether its handshake is complete.
 func (o *origin) failedEarlyLocked(done bool) {
 	o.noEarlyData.Store(true)
 	o.h3.early, o.h3.serverAtFault = true, o.h3.serverAtFault || done
 }
 
-// recordEarlyLocked takes note of a response. Early says that its request went out
+// recordEarlyLocked records a response. early reports whether its request was sent
 // as early data.
 func (o *origin) recordEarlyLocked(c *conn, ok, early bool) {
 	switch {
@@ -382,7 +379,7 @@ func (o *origin) tooEarly() {
 	o.failedEarlyLocked(true)
 }
 
-// h3BodyFailed is for a body over HTTP/3 that failed.
+// h3BodyFailed records that a body over HTTP/3 failed.
 func (o *origin) h3BodyFailed(c *conn, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -399,7 +396,7 @@ var (
 	errH3First     = errors.New("the response came over HTTP/3")
 )
 
-// onTrial reports whether req on c may be sent over TCP, too.
+// onTrial reports whether req on c may be sent over TCP as well.
 func (o *origin) onTrial(c *conn, req *http.Request) bool {
 	if c.protocol != protoHTTP3 || !o.maySpeakH3() || !idempotent(req) || req.Body != nil && req.Body != http.NoBody {
 		return false
@@ -419,8 +416,8 @@ func (o *origin) startTrial(c *conn, req *http.Request, u connUse, sent time.Tim
 	return t
 }
 
-// A trialTimeout is how long a request waits for its response before it is sent over TCP
-// as well.
+// trialTimeout returns how long a request waits for its response before it is sent
+// over TCP as well.
 func (o *origin) trialTimeout() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -7,23 +7,22 @@ import (
 	h3log "github.com/quic-go/quic-go/http3/qlog"
 )
 
-// quic-go takes the end of a stream for the end of a body, also within a DATA frame
-// (RFC 9114 section 7.1 makes that an error). Its log has the lengths of frames, by
-// the number of the stream. The number of a request's stream is that of the HEADERS
-// frame which the log has next after the request's hook for the field that it writes:
-// quic-go does both under one lock.
+// quic-go treats the end of a stream as the end of a body, even within a DATA frame
+// (RFC 9114 section 7.1 makes that an error). Its log has the lengths of frames by
+// stream number. A request's stream is that of the first HEADERS frame in the log
+// after the request's WroteHeaderField hook: quic-go does both under one lock.
 
-// maxFrames bounds the sum of lengths, which servers may make up.
+// maxFrames limits the sum of lengths, which a server can choose freely.
 const maxFrames = 1 << 60
 
-// dataFrames are the DATA frames of one response.
+// dataFrames counts the DATA frames of one response.
 type dataFrames struct {
 	conn           *h3Conn
-	stream         atomic.Int64 // its number and 1; 0: not known
-	announcedBytes atomic.Int64 // bytes of payload that they announced
+	stream         atomic.Int64 // stream number plus 1; 0: unknown
+	announcedBytes atomic.Int64 // sum of their payload lengths
 }
 
-// wrote is called when a frame goes out.
+// wrote is called when a frame is sent.
 func (h *h3Conn) wrote(e h3log.FrameCreated) {
 	if _, ok := e.Frame.Frame.(h3log.HeadersFrame); !ok {
 		return
@@ -34,7 +33,7 @@ func (h *h3Conn) wrote(e h3log.FrameCreated) {
 	}
 }
 
-// parsed is called when the head of a frame has come in.
+// parsed is called when a frame header was received.
 func (h *h3Conn) parsed(e h3log.FrameParsed) {
 	if _, ok := e.Frame.Frame.(h3log.DataFrame); !ok {
 		return
@@ -51,7 +50,7 @@ func (h *h3Conn) parsed(e h3log.FrameParsed) {
 
 func (f *dataFrames) announced() int64 { return f.announcedBytes.Load() }
 
-// forget is for a stream that is over.
+// forget is called when the stream has ended.
 func (f *dataFrames) forget() {
 	if n := f.stream.Load(); n > 0 {
 		f.conn.streams.CompareAndDelete(quic.StreamID(n-1), f)

@@ -10,65 +10,64 @@ import (
 	"time"
 )
 
-// HTTP/3 is used where it wins. With "h3" alone in Config.Protocols that is
-// everywhere. Otherwise the origin must have offered it (RFC 7838) and the
-// queue must be shallow: a deep one is carried faster by several connections
-// over TCP. As nobody knows whether UDP gets through, TCP is dialed beside it
-// after a head start; the one that is there first is used, and if that is TCP,
-// HTTP/3 is left alone for a while.
+// With "h3" alone in Config.Protocols, HTTP/3 is always used. Otherwise the origin
+// must have offered it (RFC 7838), and the queue must be shallow: several TCP
+// connections serve a deep queue faster. UDP may be blocked, so TCP is dialed after
+// a head start, and the first to connect is used. If that is TCP, HTTP/3 is not used
+// for a while.
 
-// h3Dialer makes connections over QUIC, from one UDP socket for each family.
+// An h3Dialer makes connections over QUIC, from one UDP socket per address family.
 type h3Dialer interface {
 	connect(ctx context.Context, key originKey, d *dial) (*conn, error)
-	close() // when no connect runs; ends the connections and frees the sockets
+	close() // ends the connections and closes the sockets, when no connect is running
 }
 
-// An h3ClientConn is HTTP/3.
+// An h3ClientConn is an HTTP/3 connection.
 type h3ClientConn interface {
 	clientConn
-	// setHooks tells of whom to ask, before the first request.
+	// setHooks sets the hooks, before the first request.
 	setHooks(h h3Hooks)
-	// handshakeDone reports whether the handshake is done. Before that it carries only
-	// what may go out as early data, and nobody knows whether it gets through.
+	// handshakeDone reports whether the handshake is done. Before that the connection
+	// carries only early data, and may yet fail.
 	handshakeDone() bool
-	// streamLimit is the number of requests at once that the peer allows.
+	// streamLimit returns the number of concurrent requests that the peer allows.
 	streamLimit() int
 	bytes() (in, out int64)
 }
 
-// h3Hooks are what an h3ClientConn asks of its origin. None may be called under a
-// lock of the carrier.
+// h3Hooks are the functions by which an h3ClientConn informs its origin. None may be
+// called under a lock of the connection.
 type h3Hooks struct {
-	handshakeEnded func(p handshakeResult)      // once, if it was not proven when it joined
-	retried        func(why Reason)             // a request goes out again on it
+	handshakeEnded func(p handshakeResult)      // once, if the handshake was not done in setHooks
+	retried        func(why Reason)             // a request is sent again on the connection
 	tooEarly       func()                       // the server answered 425 (RFC 8470)
 	bodyFailed     func(err error)              // a body was cut off
 	misdirected    func()                       // the server answered 421 (RFC 9110 section 15.5.20)
-	allowEarly     func(req *http.Request) bool // req may go out as early data
+	allowEarly     func(req *http.Request) bool // req may be sent as early data
 }
 
-// handshakeResult is how the handshake of a connection ended that had been used before.
+// A handshakeResult is the outcome of the handshake of an early connection.
 type handshakeResult struct {
-	err           error // nil: it is done
+	err           error // nil: the handshake is complete
 	setup         setup
-	earlySent     bool // requests went out as early data
-	earlyAccepted bool // and the server took them
+	earlySent     bool // requests were sent as early data
+	earlyAccepted bool // the server accepted it
 }
 
-// An h3Route is where to dial over QUIC, and how.
+// An h3Route is a host and port to dial over QUIC.
 type h3Route struct {
 	host, port   string
-	onlyH3       bool // there is nothing else: HTTP/3 was asked for
+	onlyH3       bool // HTTP/3 is the only protocol
 	early        bool // early data is permitted
 	otherHost    bool // the host is not the origin's
-	allowPrivate bool // addresses that are not public are in order
+	allowPrivate bool // private addresses are allowed
 }
 
-// depthForH3 is the number of requests under way or waiting up to which HTTP/3
-// is dialed, and that one connection of it takes at once.
+// depthForH3 is the number of requests in flight or queued up to which HTTP/3 is
+// dialed, and the limit of one HTTP/3 connection.
 const depthForH3 = depthForFour
 
-// Head start of HTTP/3, as far as the configuration leaves that open.
+// Head start of HTTP/3 if Config.HeadStart is 0.
 const (
 	headStart    = 300 * time.Millisecond
 	maxHeadStart = time.Second
@@ -79,17 +78,16 @@ var (
 	errH3Slower      = errors.New("HTTP/3 took longer than TCP")
 )
 
-// supportsH3 reports whether HTTP/3 can be spoken with the origin.
+// supportsH3 reports whether HTTP/3 can be used for the origin.
 func (k originKey) supportsH3() bool { return k.scheme == "https" && k.proxy == proxy{} }
 
-// maySpeakH3 reports whether the origin may be asked over HTTP/3 beside TCP.
-// Not where each request has a connection of its own: it would be no longer
-// exactly one.
+// maySpeakH3 reports whether the origin may be queried over HTTP/3 as well as TCP.
+// That excludes one connection per request, which would no longer be exactly one.
 func (o *origin) maySpeakH3() bool {
 	return o.p.h3 != nil && !o.p.onlyH3 && o.key.supportsH3() && !o.p.cfg.noReuse()
 }
 
-// onlyRoute is the route where HTTP/3 is all there is; nil otherwise.
+// onlyRoute returns the route if HTTP/3 is the only protocol, and nil otherwise.
 func (o *origin) onlyRoute() *h3Route {
 	if !o.p.onlyH3 || !o.key.supportsH3() {
 		return nil
@@ -101,8 +99,8 @@ func (o *origin) earlyAllowed() bool {
 	return !o.p.cfg.NoEarlyData && !o.p.cfg.NoReuse && !o.noEarlyData.Load()
 }
 
-// offeredRouteLocked is the route that the origin offers, if it is worth
-// taking now; nil otherwise.
+// offeredRouteLocked returns the route that the origin offers, or nil if HTTP/3 is
+// not worth trying now.
 func (o *origin) offeredRouteLocked() *h3Route {
 	if !o.maySpeakH3() || o.h3Race != nil || o.doubtsH3Locked() || o.depthLocked() > depthForH3 {
 		return nil
@@ -117,17 +115,17 @@ func (o *origin) offeredRouteLocked() *h3Route {
 		return nil
 	}
 	r := &h3Route{host: host, port: port, early: o.earlyAllowed(), otherHost: elsewhere}
-	// Whether what was learned of a connection to a server inside counts, depends
-	// on who named that server: facts are the same for both.
+	// The stored information is shared by guarded and other requests. A guarded request
+	// does not use an offer that came from a private address.
 	r.allowPrivate = f.H3Local && !o.key.guarded
 	if !elsewhere {
-		r.host, r.allowPrivate = o.key.host, true // where TCP would go as well
+		r.host, r.allowPrivate = o.key.host, true // as for TCP
 	}
 	return r
 }
 
-// forgetOtherHostLocked forgets an alternative at another host that failed: what a
-// server advertises is worth one attempt each time.
+// forgetOtherHostLocked forgets an alternative at another host after a failure: each
+// advertisement is worth one attempt.
 func (o *origin) forgetOtherHostLocked(r *h3Route) {
 	if r != nil && r.otherHost {
 		o.forgetAlternativeLocked()
@@ -138,7 +136,7 @@ func (o *origin) forgetAlternativeLocked() {
 	o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.H3, f.H3Until, f.H3Local = "", time.Time{}, false })
 }
 
-// handshakeEnded takes note of how the handshake ended of a connection that is in use.
+// handshakeEnded records the outcome of the handshake of an early connection.
 func (o *origin) handshakeEnded(c *conn, p handshakeResult) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -160,7 +158,7 @@ func (o *origin) handshakeEnded(c *conn, p handshakeResult) {
 		in, out := c.bytes()
 		o.stats.BytesIn += in
 		o.stats.BytesOut += out
-		ours := !slices.Contains(o.conns, c) // we had closed it
+		ours := !slices.Contains(o.conns, c) // the Pool had closed it
 		if !ours {
 			o.dialFailed(p.err)
 		}
@@ -177,7 +175,7 @@ func (o *origin) handshakeEnded(c *conn, p handshakeResult) {
 	}
 }
 
-// misdirected: what offered HTTP/3 for this origin does not answer for it.
+// misdirected is called when the alternative does not serve this origin.
 func (o *origin) misdirected(c *conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -188,7 +186,7 @@ func (o *origin) misdirected(c *conn) {
 	}
 }
 
-// learnAltSvc notes what a response says about HTTP/3 (RFC 7838).
+// learnAltSvc stores the Alt-Svc field of a response (RFC 7838).
 func (o *origin) learnAltSvc(c *conn, h http.Header) {
 	fields := h["Alt-Svc"]
 	if len(fields) == 0 || !o.maySpeakH3() {
@@ -211,11 +209,11 @@ func (o *origin) learnAltSvc(c *conn, h http.Header) {
 	})
 }
 
-// credentials are in the names of header fields that give somebody away.
+// credentials are parts of the names of header fields that carry credentials.
 var credentials = []string{"auth", "cookie", "token", "secret", "key", "session"}
 
-// allowEarly reports whether whoever records a request and sends it again does
-// no harm (RFC 8470): it changes nothing and shows no credentials.
+// safeAsEarlyData reports whether a replay of req does no harm (RFC 8470): the
+// request changes nothing and carries no credentials.
 func safeAsEarlyData(req *http.Request) bool {
 	if req.Context().Value(noEarlyDataKey{}) != nil {
 		return false
@@ -239,10 +237,10 @@ func safeAsEarlyData(req *http.Request) bool {
 
 type noEarlyDataKey struct{}
 
-// WithoutEarlyData returns a context for requests that must not go out as TLS
-// early data (0-RTT), which whoever records it can send again: those that
-// carry a credential where the Pool can't see it, in the query of the URL for
-// instance. Header fields that look like credentials it sees by itself.
+// WithoutEarlyData returns a context for requests that must not be sent as TLS early
+// data (0-RTT), which an attacker can replay: those with a credential that the Pool
+// cannot recognise, for example in the query of the URL. The Pool recognises header
+// fields by their names.
 func WithoutEarlyData(ctx context.Context) context.Context {
 	return context.WithValue(ctx, noEarlyDataKey{}, true)
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/quic-go/quic-go/qlogwriter"
 )
 
-// defaultStreams is the number of requests at once that a server is taken to
-// allow before it is known (RFC 9114 section 6.1 asks for 100 at least).
+// defaultStreams is the assumed stream limit of a server until it is known (RFC 9114
+// section 6.1 recommends at least 100).
 const defaultStreams = 100
 
-// qlogKey is what a connection is found by while it is made.
+// qlogKey is the context key of the h3Conn during a dial.
 type qlogKey struct{}
 
-// traceConn listens for the server's transport parameters and for the
-// lengths of frames, which quic-go writes to its log alone.
+// traceConn returns a log that reads the server's transport parameters and the
+// lengths of frames. quic-go reports them only in its log.
 func traceConn(ctx context.Context, _ bool, _ quic.ConnectionID) qlogwriter.Trace {
 	if h, ok := ctx.Value(qlogKey{}).(*h3Conn); ok {
 		return &qlogTrace{conn: h, dial: ctx}
@@ -27,15 +27,14 @@ func traceConn(ctx context.Context, _ bool, _ quic.ConnectionID) qlogwriter.Trac
 	return nil
 }
 
-// A qlogTrace is the log of one connection. Several may be tried for an
-// h3Conn.
+// A qlogTrace is the log of one QUIC connection. An h3Conn may try several.
 type qlogTrace struct {
 	conn    *h3Conn
-	dial    context.Context // done when the dial is
-	control atomic.Bool     // HTTP/3 is about to open its control stream early
+	dial    context.Context // done when the dial has ended
+	control atomic.Bool     // HTTP/3 is about to open its control stream before the handshake is done
 }
 
-// AddProducer serves QUIC and HTTP/3.
+// AddProducer returns a recorder for QUIC and HTTP/3.
 func (t *qlogTrace) AddProducer() qlogwriter.Recorder { return qlogRecorder{t} }
 
 type qlogRecorder struct{ trace *qlogTrace }
@@ -43,7 +42,7 @@ type qlogRecorder struct{ trace *qlogTrace }
 func (r qlogRecorder) RecordEvent(e qlogwriter.Event) {
 	t := r.trace
 	switch e := e.(type) {
-	case qlog.ParametersRestored: // those of the session
+	case qlog.ParametersRestored: // from the session
 		t.conn.limit.Store(e.InitialMaxStreamsBidi)
 		t.control.Store(true)
 	case h3log.StreamTypeSet:
@@ -64,17 +63,17 @@ func (r qlogRecorder) RecordEvent(e qlogwriter.Event) {
 
 func (qlogRecorder) Close() error { return nil }
 
-// openWait bounds how long the server's parameters wait for streams that are
-// just being opened early, which takes microseconds if this process gets time.
+// openWait limits how long the server's parameters wait for early streams that are
+// being opened, which takes microseconds if the process gets CPU time.
 const (
 	openWait = time.Second
 	openPoll = 100 * time.Microsecond
 )
 
-// endEarly is called just before the server's parameters come into force.
-// quic-go reads them unguarded when it opens a stream
-// (https://github.com/quic-go/quic-go/issues/4303), so no early request may
-// open one from now on, nor HTTP/3 its control stream.
+// endEarly is called just before the server's parameters take effect. quic-go reads
+// them without a lock when it opens a stream
+// (https://github.com/quic-go/quic-go/issues/4303). So from now on no early request
+// may open a stream, nor HTTP/3 its control stream.
 func (h *h3Conn) endEarly(t *qlogTrace) {
 	h.mu.Lock()
 	h.earlyClosed = true

@@ -8,28 +8,27 @@ import (
 	"time"
 )
 
-// A TLS 1.3 ticket is used once, and a server sends the next one when the handshake
-// is done: a round trip after the response to early data. A connection that is
-// closed with that response would leave no ticket to the next one. So a connection
-// that used a ticket stays open until its server has sent another, for a bounded
-// time.
+// A TLS 1.3 ticket is used once. The server sends the next one when the handshake is
+// done, a round trip after the response to early data. A connection closed at that
+// response would leave no ticket. So a connection that used a ticket stays open, for
+// a limited time, until the server has sent another.
 const (
-	minTicketWait    = 100 * time.Millisecond // the least bound
-	ticketRoundTrips = 3                      // round trips, if they take longer
+	minTicketWait    = 100 * time.Millisecond // minimum
+	ticketRoundTrips = 3                      // round trips to wait, if that is longer
 	maxTicketWait    = 600 * time.Millisecond
 )
 
 // A quicOffer is the [tls.ClientSessionCache] of one QUIC connection.
 type quicOffer struct {
 	*keyedSessions
-	full           bool // offer no session, but store those that the server sends
+	full           bool // offer no session, but store new ones
 	used           atomic.Bool
 	ticketReceived chan struct{} // closed when the server has sent a ticket
 	once           sync.Once
 }
 
-// offerSessions returns the configuration of one handshake. The offer is nil if no
-// sessions are kept.
+// offerSessions returns the configuration of one handshake. The offer is nil if
+// sessions are not stored.
 func offerSessions(base *tls.Config, full bool) (*tls.Config, *quicOffer) {
 	sessions, ok := base.ClientSessionCache.(*keyedSessions)
 	if !ok {
@@ -57,8 +56,8 @@ func (q *quicOffer) Put(name string, session *tls.ClientSessionState) {
 	}
 }
 
-// awaitTicket waits until the server has replaced the ticket that h used. Only
-// connections that gave a response are worth the wait.
+// awaitTicket waits until the server has replaced the ticket that h used. It does
+// not wait if h got no response.
 func (h *h3Conn) awaitTicket(ctx context.Context) {
 	if h.offer == nil || !h.offer.used.Load() || !h.answered.Load() {
 		return
@@ -79,9 +78,8 @@ func (h *h3Conn) awaitTicket(ctx context.Context) {
 	}
 }
 
-// awaitTickets waits for the tickets of connections to key that are being closed,
-// where each request has a connection of its own: they decide how the next one is
-// made, however fast it is made.
+// awaitTickets waits for the tickets of connections to key that are being closed, if
+// each request has its own connection: the next connection uses those tickets.
 func (n *quicDialer) awaitTickets(ctx context.Context, key originKey) {
 	if !n.cfg.noReuse() {
 		return

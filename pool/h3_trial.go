@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// HTTP/3 that an origin offers is on trial until a connection has given a useful
-// response. A request on such a connection is complete when its body is, and is
-// sent over TCP as well if that takes long. A failure puts HTTP/3 in doubt: requests
-// go over TCP then. If TCP gives a useful response, the alternative is broken
-// (RFC 7838 section 2.4) and is left alone for a while, also by later runs.
+// HTTP/3 offered by an origin is on trial until a connection has given a useful
+// response. A request on such a connection is complete when its body is, and is sent
+// over TCP as well if that takes long. After a failure HTTP/3 is in doubt, and
+// requests go over TCP. If TCP gives a useful response, the alternative is broken
+// (RFC 7838 section 2.4) and not used for a while, nor by later runs.
 
-// longBody is how much of a body over HTTP/3 must have been read for it to count as
-// a failure if the rest is not wanted, in bytes.
+// longBody is how much of a body over HTTP/3 must have been read, in bytes, for an
+// early Close to count as a failure.
 const longBody = 1 << 20
 
-// trialBody is how much of a body is read before a response on trial is
-// delivered, in bytes. One that is longer, with no length announced, may have no
-// end: it shows nothing, and TCP is tried. If that brings nothing it is delivered.
+// trialBody is how much of a body is read before a response on trial is delivered,
+// in bytes. A longer body without a length may be endless, so TCP is tried. If TCP
+// gives no response, the long one is delivered.
 const trialBody = 64 << 10
 
 // An h3Trial is a request on a connection that is on trial.
@@ -37,11 +37,11 @@ type h3Trial struct {
 	done       chan struct{} // closed when resp and err are known
 	resp       *http.Response
 	err        error
-	long       bool // only a part of the body is known
+	long       bool // only a part of the body was read
 	newest     int64
 
 	mu        sync.Mutex
-	released  bool                    // the request holds no place on c any more
+	released  bool                    // the request holds no slot on c
 	abandoned bool                    // the response is not wanted
 	cancelTCP context.CancelCauseFunc // ends the request over TCP
 }
@@ -60,7 +60,7 @@ func (t *h3Trial) run() {
 	t.o.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	close(t.done) // under the lock: who delivers the response sets left, too
+	close(t.done) // under the lock, as deliverTrial sets abandoned
 	switch {
 	case t.abandoned:
 		t.dropLocked()
@@ -69,8 +69,8 @@ func (t *h3Trial) run() {
 	}
 }
 
-// waitResponse returns when the response is complete, or false if the request is to be sent
-// over TCP as well.
+// waitResponse returns true when the response is complete, and false if the request
+// should be sent over TCP as well.
 func (t *h3Trial) waitResponse() bool {
 	grace := t.o.trialTimeout()
 	timer, due := time.NewTimer(grace), time.Now().Add(grace)
@@ -85,10 +85,10 @@ func (t *h3Trial) waitResponse() bool {
 		timer.Reset(grace)
 		due = time.Now().Add(grace)
 		if late {
-			continue // this process got no time, and the response may be unread
+			continue // the process got no CPU time; the response may be unread
 		}
 		if h, ok := asH3(t.c); ok && !h.handshakeDone() {
-			continue // the handshake has a clock of its own
+			continue // the handshake has its own timeout
 		}
 		o := t.o
 		o.mu.Lock()
@@ -100,12 +100,12 @@ func (t *h3Trial) waitResponse() bool {
 		if first || waited || t.c.cc.Err() != nil {
 			return false
 		}
-		waited = true // another request finds it out
+		waited = true // another request tries TCP
 	}
 }
 
-// failure is the error of a trial that is over and brought nothing useful; nil if it
-// brought something.
+// failure returns the error of a trial that ended without a useful response, and nil
+// after a useful one.
 func (t *h3Trial) failure() error {
 	switch {
 	case t.err != nil:
@@ -124,11 +124,11 @@ func (t *h3Trial) failure() error {
 	return &h3Error{reason: RetryHTTP3, err: errH3Status}
 }
 
-// useful reports whether the response that came, if any, is useful.
+// useful reports whether a useful response has come.
 func (t *h3Trial) useful() bool { return t.err == nil && !t.long && usefulResponse(t.resp) }
 
-// tcpContext returns the context for the request over TCP, which ends if a useful
-// response comes over HTTP/3 first.
+// tcpContext returns the context of the request over TCP. It is canceled if HTTP/3
+// gives a useful response first.
 func (t *h3Trial) tcpContext(ctx context.Context) context.Context {
 	if t == nil {
 		return ctx
@@ -148,17 +148,17 @@ func (t *h3Trial) tcpContext(ctx context.Context) context.Context {
 	return ctx
 }
 
-// fallBack waits for the response over HTTP/3 if TCP brought none. It reports
+// fallBack waits for the response over HTTP/3 after TCP gave none, and reports
 // whether there is one.
 func (t *h3Trial) fallBack() bool {
 	if t == nil {
 		return false
 	}
-	<-t.done // the request's context bounds it
+	<-t.done // limited by the request's context
 	return t.err == nil
 }
 
-// abandon is for a request that has another response, or none.
+// abandon gives up the trial of a request that has another response, or has failed.
 func (t *h3Trial) abandon() {
 	if t == nil {
 		return
@@ -177,7 +177,7 @@ func (t *h3Trial) abandon() {
 	}
 }
 
-// dropLocked frees the place of the request.
+// dropLocked frees the slot of the request.
 func (t *h3Trial) dropLocked() {
 	if t.resp != nil {
 		t.resp.Body.Close()
@@ -188,16 +188,16 @@ func (t *h3Trial) dropLocked() {
 	}
 }
 
-// failedTrial is for a trial that is over, while its response may still do if TCP
-// brings none. Its place is freed.
+// releaseSlot notes that the slot of a finished trial is free. Its response may be
+// delivered if TCP gives none.
 func (t *h3Trial) releaseSlot() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.released = true
 }
 
-// readAhead reads a body, or the first part of a long one, and reports whether the
-// rest is of unknown length.
+// readAhead reads a body up to trialBody. It reports whether more of unknown length
+// follows.
 func readAhead(resp *http.Response) (long bool, err error) {
 	var buf bytes.Buffer
 	_, err = io.CopyN(&buf, resp.Body, trialBody)
@@ -215,11 +215,11 @@ func readAhead(resp *http.Response) (long bool, err error) {
 
 type earlyBody interface{ earlyData() (sent bool, again int) }
 
-// An aheadBody is a body whose beginning was read.
+// An aheadBody is a body whose beginning has been read.
 type aheadBody struct {
 	io.ReadCloser
 	ahead *bytes.Buffer
-	whole bool // nothing follows
+	whole bool // the rest is empty
 	early earlyBody
 }
 
@@ -239,6 +239,3 @@ func (b *aheadBody) earlyData() (sent bool, again int) {
 	}
 	return b.early.earlyData()
 }
-
-// Early data is an optimisation of its own: where it failed, and requests without
-// it succeed, it is not used for a while.

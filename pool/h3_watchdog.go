@@ -5,26 +5,25 @@ import (
 	"time"
 )
 
-// h3Watchdog is the wait of one request for its response.
+// An h3Watchdog watches the wait of one request for its response.
 type h3Watchdog struct {
 	conn          *h3Conn
-	earlyAttempt  bool // it is to go out as early data
+	earlyAttempt  bool // it should be sent as early data
 	frames        *dataFrames
-	idle          bool   // nothing else was under way, and the handshake was done
-	packetsBefore uint64 // packets that had come when it was sent
+	idle          bool   // no other request was in flight, and the handshake was done
+	packetsBefore uint64 // packets received before the request
 	hasStream     atomic.Bool
-	early         atomic.Bool // it was opened before the handshake was done
+	early         atomic.Bool // it got its stream before the handshake was done
 	timer         *time.Timer
-	due           time.Time // when it runs out
-	rechecked     bool      // a second look will do
+	due           time.Time // when the timer fires
+	rechecked     bool      // the check was repeated
 }
 
-// silenceTimeout is after how long a request on a connection that was idle makes one
-// look whether anything was heard since. Every peer acknowledges in less and a
-// few round trips.
+// silenceTimeout is how long after a request on an idle connection the watchdog
+// checks whether packets have come. Peers acknowledge within a few round trips.
 const silenceTimeout = time.Second
 
-// interval is how often one looks after a request that has no stream.
+// interval returns the time between checks of a request without a stream.
 func (w *h3Watchdog) interval() time.Duration { return w.conn.dialer.cfg.DeadAfter / 3 }
 
 func (w *h3Watchdog) start() {
@@ -35,7 +34,7 @@ func (w *h3Watchdog) start() {
 		d = max(min(silenceTimeout, d), 6*stats.SmoothedRTT)
 	}
 	w.timer = time.AfterFunc(time.Hour, w.check)
-	w.checkIn(d) // which uses timer
+	w.checkIn(d) // uses timer
 }
 
 func (w *h3Watchdog) checkIn(d time.Duration) {
@@ -70,14 +69,14 @@ func (w *h3Watchdog) stop() {
 	w.conn.active.Add(-1)
 }
 
-// check closes a connection that is of no use: its peer has gone without a word,
-// or grants no more streams although it owes nothing on those that it granted.
+// check closes a connection whose peer has disappeared, or grants no streams
+// although none is in use.
 func (w *h3Watchdog) check() {
 	h := w.conn
 	const tolerance = silenceTimeout / 10
 	switch {
 	case time.Since(w.due) > tolerance:
-		// This process gets no time, so that much may lie unread.
+		// The process got no CPU time; packets may be unread.
 		w.checkIn(silenceTimeout)
 	case !w.hasStream.Load() && h.done.Load() && h.unopened.Load() >= h.active.Load():
 		h.futile.Store(true)

@@ -10,14 +10,12 @@ import (
 	"time"
 )
 
-// handshakeDelay is how long a handshake at one address may take before the next
-// address is tried beside it.
+// handshakeDelay is how long a handshake may take before the next address is tried.
 const handshakeDelay = time.Second
 
-// raceHandshakes makes a connection from end to end to one of addrs: the first at which
-// that succeeds. A failure, in the handshake too, leads to the next address at once.
-// The line says which address it was; errs has what those failed at that were tried
-// before, by their place in addrs.
+// raceHandshakes connects to the addresses, handshake included, and returns the
+// first complete connection. After a failure, in the handshake too, the next address
+// is tried at once. errs has the errors of the failed addresses, by index in addrs.
 func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs []netip.Addr, port string) (l *rawConn, errs []*stepError) {
 	start := time.Now()
 	delay := delayFor(d.cfg.ConnectTimeout, len(addrs))
@@ -45,8 +43,8 @@ func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs [
 
 	type reached struct {
 		line   *rawConn
-		failed []*stepError // by place in tried
-		tried  []int        // places in addrs
+		failed []*stepError // by index in tried
+		tried  []int        // indexes in addrs
 	}
 	type finished struct {
 		line    *rawConn
@@ -55,7 +53,7 @@ func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs [
 	}
 	connects, handshakes := make(chan reached, 1), make(chan finished, len(addrs))
 	errs = make([]*stepError, len(addrs))
-	var left []int // places in addrs that were not tried, or are being connected to
+	var left []int // indexes in addrs of addresses without a connection or an error
 	for i := range addrs {
 		left = append(left, i)
 	}
@@ -110,7 +108,7 @@ func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs [
 				next()
 				continue
 			}
-			go func() { // those that come late are of no use
+			go func() { // close connections that complete later
 				if connecting {
 					if late := <-connects; late.line != nil {
 						late.line.Close()
@@ -128,12 +126,12 @@ func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs [
 		}
 	}
 	if !slices.ContainsFunc(errs, func(e *stepError) bool { return e != nil }) {
-		errs[0] = &stepError{step: StepConnect, err: context.Cause(near)} // there was no time for any
+		errs[0] = &stepError{step: StepConnect, err: context.Cause(near)} // no address was tried in time
 	}
 	return nil, errs
 }
 
-// demoteFailed has addresses tried last that failed while another one did not.
+// demoteFailed demotes the addresses that failed while another one worked.
 func (d *dialer) demoteFailed(host, port string, addrs []netip.Addr, errs []*stepError) {
 	for i, err := range errs {
 		if err != nil && !errors.Is(err.err, context.Canceled) {
@@ -142,8 +140,8 @@ func (d *dialer) demoteFailed(host, port string, addrs []netip.Addr, errs []*ste
 	}
 }
 
-// dropCertificateErrors leaves out the addresses that showed a wrong certificate,
-// unless all did: the errors of the others say more about the host.
+// dropCertificateErrors removes errors about wrong certificates, unless all are: the
+// others say more about the host.
 func dropCertificateErrors(failed []*stepError) []*stepError {
 	var rest []*stepError
 	for _, f := range failed {

@@ -15,14 +15,14 @@ import (
 	"github.com/rdapq/rdapq/internal/publicaddr"
 )
 
-// attemptDelay is how long one address gets before the next is tried beside it
-// (RFC 8305 section 8), minAttemptDelay the least of that.
+// attemptDelay is how long one address gets before the next is tried as well (RFC
+// 8305 section 8); minAttemptDelay is its minimum.
 const (
 	attemptDelay    = 250 * time.Millisecond
 	minAttemptDelay = 10 * time.Millisecond
 )
 
-// configure makes what connects to addresses, as the configuration says.
+// configure sets up the dialers for addresses.
 func (d *dialer) configure() error {
 	c := &d.cfg
 	switch c.Network {
@@ -51,7 +51,7 @@ func (d *dialer) configure() error {
 	case local.IsValid() && c.Dial != nil:
 		return errors.New("pool: LocalAddr and Dial exclude each other")
 	}
-	d.plain = &net.Dialer{KeepAlive: -1} // set by watch
+	d.plain = &net.Dialer{KeepAlive: -1} // see setKeepAlive
 	if local.IsValid() {
 		d.plain.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(local, 0))
 	}
@@ -61,22 +61,22 @@ func (d *dialer) configure() error {
 	return nil
 }
 
-// A rawConn is a connection to a server as far as it has been made.
+// A rawConn is a connection to a server that is being set up.
 type rawConn struct {
-	net.Conn // what the next layer speaks over
+	net.Conn // for the next layer
 	setup    setup
-	ready    bool // nothing is left to be made
+	ready    bool // set-up is complete
 }
 
-// A stepError says what a line failed at.
+// A stepError is the step at which a rawConn failed.
 type stepError struct {
 	step  Step
 	err   error
-	setup setup // as far as it came
+	setup setup // the completed part
 }
 
-// dialTCP makes a connection from end to end. Its first hop is within the bounds of
-// ctx, the handshake within those of far.
+// dialTCP makes a connection, handshake included. ctx limits the connection to the
+// first hop, far the handshake.
 func (d *dialer) dialTCP(ctx, far context.Context, g *dialState) (*rawConn, *stepError) {
 	host, port := g.key.firstHop()
 	if _, given := d.resolver.fixedAddrs(host, port); d.cfg.Dial != nil && !given {
@@ -118,8 +118,8 @@ func (d *dialer) dialTCP(ctx, far context.Context, g *dialState) (*rawConn, *ste
 	return l, nil
 }
 
-// dialByName leaves names to Config.Dial, which may know more of them than a
-// resolver.
+// dialByName passes the host name to Config.Dial, which may know names that a
+// resolver does not.
 func (d *dialer) dialByName(ctx context.Context, g *dialState, address string) (*rawConn, *stepError) {
 	var resolving, resolved time.Time
 	g.setStep(StepConnect)
@@ -146,8 +146,8 @@ func (d *dialer) dialByName(ctx context.Context, g *dialState, address string) (
 	return l, nil
 }
 
-// dialAddress connects to one address. The search for one that works began at
-// start, and what that took is part of what the connection took.
+// dialAddress connects to one address. start is when the first address was tried:
+// the set-up time of the connection counts from there.
 func (d *dialer) dialAddress(ctx context.Context, g *dialState, address string, start time.Time) (*rawConn, *stepError) {
 	dial := d.cfg.Dial
 	fast := d.cfg.FastOpen && !g.dial.noFastOpen && g.key.handshakesFirst()
@@ -166,12 +166,12 @@ func (d *dialer) dialAddress(ctx context.Context, g *dialState, address string, 
 	if !fast || !synPending(nc) {
 		return l, nil
 	}
-	// The kernel has a cookie and sends nothing before we do, so this address
-	// may be as dead as any.
+	// The kernel has a cookie and sends nothing before the first data, so the address
+	// may still be dead.
 	l.setup.synData = true
 	if err := d.handshake(ctx, ctx, g, l); err != nil {
 		if l.setup.raw.in.Load() == 0 && err.step != StepConnect {
-			err.step = StepConnect // nobody was there
+			err.step = StepConnect // the address is dead
 		}
 		return nil, err
 	}
@@ -189,31 +189,30 @@ func (d *dialer) newRawConn(nc net.Conn, took time.Duration) *rawConn {
 	return l
 }
 
-// setKeepAlive has the system notice when a peer has gone without a word: what was
-// sent stays unacknowledged, or probes get no answer.
+// setKeepAlive has the operating system detect a peer that has disappeared: sent
+// data stays unacknowledged, or probes get no reply.
 func (d *dialer) setKeepAlive(nc net.Conn) {
 	tc, ok := nc.(*net.TCPConn)
 	if !ok {
 		return
 	}
 	dead := d.cfg.DeadAfter
-	// Errors would only mean that the system can't.
+	// An error means that the system does not support it.
 	_ = tc.SetKeepAliveConfig(net.KeepAliveConfig{
 		Enable: true, Idle: dead * 4 / 9, Interval: dead * 2 / 9, Count: 2,
 	})
 	setUserTimeout(tc, dead*8/9)
 }
 
-// delayFor is the pause between attempts at n addresses that leaves each of
-// them at least half of the time there is.
+// delayFor returns the pause between attempts at n addresses, at most half of the
+// time per address.
 func delayFor(timeout time.Duration, n int) time.Duration {
 	return max(minAttemptDelay, min(attemptDelay, timeout/time.Duration(2*n)))
 }
 
-// raceConnects tries addresses in turn: the next one as soon as an attempt fails, and
-// each time delay has passed without a result. It returns the first line that
-// was made and closes those that come later, and what addresses failed at, in
-// their order.
+// raceConnects tries the addresses one by one, the next one after a failure or after
+// delay. It returns the first connection, and the errors of the failed addresses by
+// index, and closes later connections.
 func raceConnects(ctx context.Context, addrs []netip.Addr, delay time.Duration, attempt func(context.Context, netip.Addr) (*rawConn, *stepError)) (*rawConn, []*stepError) {
 	if len(addrs) == 1 {
 		l, err := attempt(ctx, addrs[0])
@@ -271,8 +270,8 @@ func raceConnects(ctx context.Context, addrs []netip.Addr, delay time.Duration, 
 	return nil, failed
 }
 
-// joinSteps makes one error of what all addresses failed at. Its step is the
-// furthest that one of them came to.
+// joinSteps joins the errors of all addresses. Its step is the furthest that one of
+// them reached.
 func joinSteps(failed []*stepError) *stepError {
 	order := []Step{StepResolve, StepConnect, StepProxy, StepHandshake}
 	out := &stepError{step: StepResolve}
@@ -304,7 +303,7 @@ func (e addressErrors) Error() string {
 
 func (e addressErrors) Unwrap() []error { return e }
 
-// Timeout reports whether any of them took too long.
+// Timeout reports whether any of them is a timeout.
 func (e addressErrors) Timeout() bool {
 	return slices.ContainsFunc(e, func(err error) bool {
 		t, ok := err.(interface{ Timeout() bool })

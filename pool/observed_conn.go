@@ -9,45 +9,44 @@ import (
 	"time"
 )
 
-// A observedConn is the connection that net/http reads from and writes to. It reads
-// along, so that the Pool learns the state of the connection without calling
-// a method of [http.ClientConn]: these take locks that a server can block for
-// ever.
+// An observedConn is the connection that net/http reads from and writes to. It
+// parses what is read, so that the Pool knows the state of the connection without
+// calling a method of [http.ClientConn]: these take locks that a server can block
+// for ever.
 //
-// Over HTTP/2 it follows the frames of the server: SETTINGS, GOAWAY and
-// WINDOW_UPDATE (RFC 9113 section 6).
+// Over HTTP/2 it parses SETTINGS, GOAWAY and WINDOW_UPDATE frames (RFC 9113 section
+// 6).
 //
-// Once it is closed it lets go of the connection underneath. net/http keeps an HTTP/2
-// connection that has ended for up to five seconds; without that it would keep the
-// buffers and keys of TLS as well.
+// Close releases the underlying connection. net/http keeps a closed HTTP/2
+// connection for up to five seconds, and would keep the buffers and keys of TLS.
 type observedConn struct {
-	under atomic.Pointer[netConn] // what is closed in good order
-	raw   net.Conn                // what is closed by force
+	under atomic.Pointer[netConn] // closed in good order
+	raw   net.Conn                // closed by force
 	state *tls.ConnectionState
 
-	ended         atomic.Bool // reading failed, or Close was called
+	ended         atomic.Bool // a read failed, or Close was called
 	onChange      atomic.Pointer[func(gone bool)]
-	onLimitRaised atomic.Pointer[func()] // called when the stream limit was raised
+	onLimitRaised atomic.Pointer[func()] // called when the stream limit rises
 
 	h2         bool
-	goAway     atomic.Bool // GOAWAY came
+	goAway     atomic.Bool // GOAWAY was received
 	goAwayCode atomic.Uint32
-	settings   atomic.Bool  // the first SETTINGS came
+	settings   atomic.Bool  // the first SETTINGS were received
 	streams    atomic.Int64 // SETTINGS_MAX_CONCURRENT_STREAMS; noLimit: not announced
-	overflow   atomic.Bool  // a WINDOW_UPDATE came that no window can hold
+	overflow   atomic.Bool  // a WINDOW_UPDATE overflowed its window
 	uploads    atomic.Bool  // a request with a body was sent, which uses up windows
 
-	seq     atomic.Pointer[sequence]      // over HTTP/1.1, where connections are reused
+	seq     atomic.Pointer[sequence]      // over HTTP/1.1 with reuse
 	reading atomic.Pointer[chan struct{}] // closed by the next Read that returns
 
 	closing atomic.Bool
-	frames  frameReader // used by Read alone
+	frames  frameReader // used by Read only
 }
 
-// A netConn is a struct, as an atomic pointer needs one.
+// A netConn is a struct so that an atomic pointer can point to it.
 type netConn struct{ net.Conn }
 
-// An endedConn is in the place of a connection that has been closed.
+// An endedConn replaces a closed connection.
 type endedConn struct{ net.Conn }
 
 func (endedConn) Read([]byte) (int, error)         { return 0, net.ErrClosed }
@@ -56,11 +55,11 @@ func (endedConn) SetDeadline(time.Time) error      { return net.ErrClosed }
 func (endedConn) SetReadDeadline(time.Time) error  { return net.ErrClosed }
 func (endedConn) SetWriteDeadline(time.Time) error { return net.ErrClosed }
 
-// noLimit stands for a stream limit that the server has not announced.
+// noLimit means that the server has not announced a stream limit.
 const noLimit = -1
 
-// closeTimeout bounds the orderly close of a connection: a TLS alert does not go
-// out to a peer that reads nothing.
+// closeTimeout limits the orderly close of a connection: a TLS alert cannot be sent
+// to a peer that does not read.
 const closeTimeout = 250 * time.Millisecond
 
 func newObservedConn(nc net.Conn, s setup) *observedConn {
@@ -75,12 +74,12 @@ func newObservedConn(nc net.Conn, s setup) *observedConn {
 	return t
 }
 
-// ConnectionState is how net/http learns about TLS over HTTP/2.
+// ConnectionState informs net/http about TLS over HTTP/2.
 func (t *observedConn) ConnectionState() tls.ConnectionState { return *t.state }
 
 func (t *observedConn) Read(p []byte) (int, error) {
 	if t.h2 && t.frames.raised {
-		// net/http reads on when it has handled all that came before.
+		// net/http reads again when it has handled all earlier data.
 		t.frames.raised = false
 		again := t.settings.Swap(true)
 		t.streams.Store(t.frames.streams)
@@ -121,7 +120,7 @@ func (t *observedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// markEnded notes that the connection is of no more use.
+// markEnded marks the connection as unusable.
 func (t *observedConn) markEnded() {
 	if t.ended.CompareAndSwap(false, true) {
 		t.notify(true)
@@ -147,13 +146,13 @@ func (t *observedConn) Close() error {
 		return net.ErrClosed
 	}
 	under := t.under.Load()
-	_ = under.SetReadDeadline(time.Unix(1, 0)) // wakes a Read that waits
+	_ = under.SetReadDeadline(time.Unix(1, 0)) // ends a blocked Read
 	go func() {
 		timer := time.AfterFunc(closeTimeout, func() { t.raw.Close() })
 		defer timer.Stop()
 		under.Close()
 		t.under.Store(&netConn{endedConn{}})
-		t.onLimitRaised.Store(nil) // it knows the connection as well
+		t.onLimitRaised.Store(nil) // it refers to the connection
 	}()
 	return nil
 }
@@ -171,8 +170,7 @@ func (t *observedConn) notify(gone bool) {
 	}
 }
 
-// limit is the number of requests at a time that the server allows, as far as
-// it has said so, and whether it has.
+// limit returns the stream limit, and whether the server announced it.
 func (t *observedConn) limit() (n int, announced bool) {
 	switch n := t.streams.Load(); {
 	case n != noLimit:
@@ -183,8 +181,8 @@ func (t *observedConn) limit() (n int, announced bool) {
 	return firstStreams, false
 }
 
-// Requests at a time that net/http sends before the server's SETTINGS have
-// come, and when they set no limit.
+// Concurrent requests that net/http sends before the server's SETTINGS, and if these
+// set no limit.
 const (
 	firstStreams       = 100
 	unannouncedStreams = 1000
@@ -207,29 +205,28 @@ const (
 
 	frameHead     = 9
 	defaultWindow = 65_535
-	maxWindows    = 4096 // streams with a window of their own
+	maxWindows    = 4096 // streams whose windows are tracked
 )
 
-// A frameReader finds the frames in what a server sends, however it is cut.
+// A frameReader parses the frames that a server sends.
 type frameReader struct {
 	head    [frameHead]byte
 	nhead   int
-	left    int     // bytes of the payload still to come
-	part    [8]byte // of the payload
+	left    int     // bytes of the payload not read so far
+	part    [8]byte // part of the payload
 	npart   int
-	first   bool // part is the first of the payload
+	first   bool // part is at the start of the payload
 	initial int64
-	windows map[uint32]int64 // by stream: what WINDOW_UPDATE has added
-	shared  int64            // the same for the connection
+	windows map[uint32]int64 // sum of WINDOW_UPDATE by stream
+	shared  int64            // sum of WINDOW_UPDATE of the connection
 
-	streams int64 // as announced last
-	raised  bool  // net/http has yet to learn what streams or settings say
+	streams int64 // last announced limit
+	raised  bool  // net/http has not handled new settings so far
 }
 
 func (f *frameReader) init() { f.initial, f.streams = defaultWindow, noLimit }
 
-// readFrames takes note of what the server sent. It reports whether net/http may
-// see it.
+// readFrames parses what the server sent. It reports whether net/http may see it.
 func (t *observedConn) readFrames(p []byte) bool {
 	f := &t.frames
 	for len(p) > 0 {
@@ -271,7 +268,7 @@ func (t *observedConn) readFrames(p []byte) bool {
 	return true
 }
 
-// partSize is how much of the payload of a frame is read at a time; 0: none.
+// partSize returns how much of a frame's payload is parsed at a time; 0: nothing.
 func partSize(kind byte) int {
 	switch kind {
 	case frameSettings:
@@ -286,7 +283,7 @@ func partSize(kind byte) int {
 
 func (f *frameReader) stream() uint32 { return binary.BigEndian.Uint32(f.head[5:]) & math.MaxInt32 }
 
-// handleHead is called when the head of a frame has come.
+// handleHead is called when a frame header is complete.
 func (t *observedConn) handleHead() {
 	f := &t.frames
 	switch f.head[3] {
@@ -305,7 +302,7 @@ func (t *observedConn) handleHead() {
 	}
 }
 
-// handlePart is called when a part of the payload has come that says something.
+// handlePart is called when a part of the payload is complete.
 func (t *observedConn) handlePart() bool {
 	f := &t.frames
 	switch f.head[3] {
@@ -322,7 +319,7 @@ func (t *observedConn) handlePart() bool {
 			}
 			f.raised = true
 		case settingInitialWindow:
-			f.initial = value // net/http refuses what is too large
+			f.initial = value // net/http rejects invalid values
 		}
 	case frameGoAway:
 		t.goAwayCode.Store(binary.BigEndian.Uint32(f.part[4:]))
@@ -334,13 +331,13 @@ func (t *observedConn) handlePart() bool {
 	return true
 }
 
-// windowFits reports whether a window holds more bytes. net/http takes the lock of
-// its connection twice when that of a stream does not, and nothing that needs
-// the lock returns from then on.
+// windowFits reports whether a window can be enlarged by more bytes. If a stream's
+// window overflows, net/http takes the lock of its connection twice, and blocks
+// every call that needs the lock.
 func (t *observedConn) windowFits(stream uint32, more int64) bool {
 	f := &t.frames
 	if t.uploads.Load() {
-		return true // what has been sent is not counted here
+		return true // sent data is not counted here
 	}
 	if stream == 0 {
 		f.shared += more

@@ -17,11 +17,11 @@ const (
 	protoHTTP3 = "h3"
 )
 
-// originKey is what requests must have in common to share a connection.
+// originKey identifies what requests must have in common to share a connection.
 type originKey struct {
 	scheme, host, port string
 	proxy              proxy
-	guarded            bool // only public addresses will do
+	guarded            bool // connects to public addresses only
 }
 
 func originKeyOf(u *url.URL) originKey {
@@ -51,71 +51,71 @@ func (k originKey) String() string {
 	return k.scheme + "://" + host + ":" + k.port
 }
 
-// An origin holds the connections to one server and the requests that wait for
-// a place on them.
+// An origin holds the connections to one server and the requests that wait for a
+// slot on them.
 //
-// No method of a carrier that may block is called under mu. Carriers call kick
-// from goroutines of their own, so it takes no lock: it only starts a dispatch, and
-// only while somebody waits. For no wake-up to be lost, waiting is raised before a
-// request looks for a place.
+// No method of a clientConn that may block is called under mu. Connections call
+// connChanged from goroutines of their own. It takes no lock: it starts a dispatch
+// if a request waits. A request raises waiting before it looks for a slot, so that
+// no wake-up is lost.
 type origin struct {
 	p               *Pool
 	key             originKey
 	address         string       // of key
-	users           atomic.Int64 // requests that have no response yet; raised with the Pool locked
-	waiting         atomic.Int64 // requests that look for a place or wait for one
+	users           atomic.Int64 // requests without a response so far; raised under Pool.mu
+	waiting         atomic.Int64 // requests that look for a slot or wait for one
 	dispatchPending atomic.Bool  // a dispatch is about to run
 
-	plan     atomic.Pointer[connPlan] // for Capacity, which takes no lock of the origin
-	demand   atomic.Int64             // the last that Capacity was called with
-	demandAt atomic.Int64             // when, in ns since 1970
+	plan     atomic.Pointer[connPlan] // for Capacity, which does not take mu
+	demand   atomic.Int64             // argument of the last Capacity
+	demandAt atomic.Int64             // time of the last Capacity, in Unix nanoseconds
 
 	mu             sync.Mutex
 	conns          []*conn
-	dials          []*dial // under way
+	dials          []*dial // running
 	queue          []*waiter
-	proto          string        // what the server last negotiated; empty: not known yet
-	maxConns       int           // connections that the server was seen to take at most; 0: not known
-	maxConnsUntil  time.Time     // until when most counts
-	perConn        int           // requests that a connection was seen to serve at most; 0: not known
-	lastServed     int           // what the last connection cut by the server had served
-	streams        int           // stream limit of the last connection; 0: not known
-	streamsRefused bool          // streams is what refusals showed
+	proto          string        // protocol negotiated last; empty: unknown
+	maxConns       int           // most connections that the server accepted; 0: unknown
+	maxConnsUntil  time.Time     // expiry of maxConns
+	perConn        int           // most requests that the server answered per connection; 0: unknown
+	lastServed     int           // requests on the last connection that the server cut
+	streams        int           // stream limit of the last connection; 0: unknown
+	streamsRefused bool          // streams was learned from refusals
 	refused        bool          // a stream was refused
-	pauses         int           // pauses after refusals since a response began
+	pauses         int           // pauses after refusals since the last response
 	sharing        bool          // connections that were dialed together share the queue
-	grantLimit     int           // requests that each may have got by now; 0: no bound
-	newest         *conn         // while it is given out for the first time
-	pickCount      int64         // counts calls of pick
-	h3Race         *h3Race       // between HTTP/3 and TCP; nil: none
-	rtt            time.Duration // as seen when a connection was made; 0: not known
-	altSvc         []string      // Alt-Svc as it was read last, at altSvcAt
+	grantLimit     int           // requests that each connection may have been given by now; 0: no limit
+	newest         *conn         // set during the first dispatch to it
+	pickCount      int64         // number of calls of pickLocked
+	h3Race         *h3Race       // nil: none is running
+	rtt            time.Duration // measured when a connection was made; 0: unknown
+	altSvc         []string      // last Alt-Svc field, read at altSvcAt
 	altSvcAt       time.Time
 
-	evictedAt         time.Time    // when a connection was last closed to make room for others
-	closedConns       []closedConn // connections that have ended lately
+	evictedAt         time.Time    // when a connection was last closed to make room for another
+	closedConns       []closedConn // connections closed lately
 	extraAt           time.Time    // when a connection was last opened for a request that avoids others
-	plainAt           time.Time    // the same, for one WithPlain
+	plainAt           time.Time    // the same for WithPlain
 	suspicions        int          // calls of Suspect
-	relaxed           bool         // some waiters need less than before
-	resumedSuccesses  int          // convincing responses on connections that resumed a session
+	relaxed           bool         // the requirement of a waiter was lowered
+	resumedSuccesses  int          // successful responses on connections that resumed a session
 	fastOpenSuccesses int          // the same for TCP Fast Open
 
-	stalledSince time.Time // since when nothing will end the wait of the queue; zero: it will end
+	stalledSince time.Time // since when nothing will end the wait of the queue; zero: something will
 
 	h3         h3Health
 	closed     bool
 	stats      originStats
-	savedModel timeModel // has a lock of its own
+	savedModel timeModel // has its own lock
 
-	noEarlyData atomic.Bool  // the server wants no early data
-	desyncNews  atomic.Bool  // a connection was found suspect, and no request knows yet
-	desyncUntil atomic.Int64 // until when a connection gets one HTTP/1.1 request, in Unix nanoseconds
-	onlyHTTP1   atomic.Bool  // HTTP/2 is left alone
-	abandoned   int          // connections that were given up
+	noEarlyData atomic.Bool  // early data failed lately
+	desyncNews  atomic.Bool  // a connection was found suspect, and no request has reported it so far
+	desyncUntil atomic.Int64 // until then a connection gets one HTTP/1.1 request; Unix nanoseconds
+	onlyHTTP1   atomic.Bool  // HTTP/2 is not used any more
+	abandoned   int          // number of abandoned connections
 }
 
-// A waiter is a request that waits for a place.
+// A waiter is a request in the queue.
 type waiter struct {
 	requirement
 	placed chan placement
@@ -127,21 +127,21 @@ type placement struct {
 	err error
 }
 
-// connUse says what a request found a connection like.
+// connUse describes a connection when a request got its slot.
 type connUse struct {
-	first      bool // nobody had used it before
-	mayBeStale bool // it had been open for a while: the server may have closed it since
+	first      bool // no request had used it before
+	mayBeStale bool // it was idle: the server may have closed it since
 }
 
 func newOrigin(p *Pool, key originKey) *origin {
 	o := &origin{p: p, key: key, address: key.address()}
 	o.loadInfo()
 	p.restoreFaultsLocked(o)
-	o.publishPlanLocked() // nobody else has it yet
+	o.publishPlanLocked() // no other goroutine has o
 	return o
 }
 
-// acquire returns a connection with a place reserved on it that satisfies n.
+// acquire returns a connection that satisfies n, with a slot reserved on it.
 func (o *origin) acquire(ctx context.Context, n requirement) (*conn, connUse, error) {
 	if o.p.cfg.noReuse() {
 		return o.dialForOne(ctx, n)
@@ -184,7 +184,7 @@ func (o *origin) acquire(ctx context.Context, n requirement) (*conn, connUse, er
 		}
 		return nil, connUse{}, &Error{Step: step, Origin: o.key.String(), Err: context.Cause(ctx)}
 	}
-	// It was granted a place, or refused one, in the same moment.
+	// The waiter was served or failed at the same moment.
 	if g := <-w.placed; g.c != nil {
 		o.releaseLocked(g.c)
 		o.dispatchLocked()
@@ -192,8 +192,8 @@ func (o *origin) acquire(ctx context.Context, n requirement) (*conn, connUse, er
 	return nil, connUse{}, &Error{Step: StepQueue, Origin: o.key.String(), Err: context.Cause(ctx)}
 }
 
-// pickLocked reserves a place: over HTTP/2 on the least loaded connection, over
-// HTTP/1.1 on the one that was used last.
+// pickLocked reserves a slot: over HTTP/2 on the least loaded connection, over
+// HTTP/1.1 on the most recently used one.
 func (o *origin) pickLocked(n *requirement) *conn {
 	o.pickCount++
 	for {
@@ -214,7 +214,7 @@ func (o *origin) pickLocked(n *requirement) *conn {
 		}
 		best.lastPick = o.pickCount
 		if best.inflight == 0 && !best.idleAt.IsZero() && sinceWallClock(best.idleAt) > o.p.cfg.IdleTimeout {
-			best.draining, best.closedBy = true, ClosedIdle // its timer may have slept with the machine
+			best.draining, best.closedBy = true, ClosedIdle // the timer stops while the machine is suspended
 		} else if age := o.p.cfg.MaxConnAge; age > 0 && best.granted > 0 && sinceWallClock(best.openedAt) >= age {
 			best.draining, best.closedBy = true, ClosedAge
 		} else if o.mayProbeLocked(best) && best.reserve(o.perConnNow()) {
@@ -233,12 +233,12 @@ func (o *origin) pickLocked(n *requirement) *conn {
 	}
 }
 
-// sinceWallClock is the time that passed on the wall clock, which goes on while
+// sinceWallClock returns the time since t by the wall clock, which advances while
 // the machine is suspended.
 func sinceWallClock(t time.Time) time.Duration { return time.Now().Round(0).Sub(t.Round(0)) }
 
-// dispatchLocked gives free places to those who wait, in their order, and
-// dials for the rest as far as that is worth it.
+// dispatchLocked assigns free slots to waiters in FIFO order and dials for the rest
+// if worthwhile.
 func (o *origin) dispatchLocked() {
 	o.grantLimit = o.grantLimitLocked(len(o.queue))
 	kept := o.queue[:0]
@@ -268,8 +268,8 @@ func (o *origin) dispatchLocked() {
 	o.watchQueueLocked()
 }
 
-// connChanged is what carriers call: a place may have become free, or a connection may
-// have ended.
+// connChanged is called by connections when a slot may be free, or when the
+// connection has ended.
 func (o *origin) connChanged(gone bool) {
 	if (gone || o.waiting.Load() > 0) && o.dispatchPending.CompareAndSwap(false, true) {
 		go o.dispatch()
@@ -291,8 +291,8 @@ func (o *origin) dispatch() {
 	o.dispatchLocked()
 }
 
-// A stallError is the cause of an [Error] where the server keeps connections open
-// and takes no request on them.
+// A stallError is the cause of an [Error] if the server keeps connections open and
+// accepts no request on them.
 type stallError struct{}
 
 func (stallError) Error() string {
@@ -303,10 +303,10 @@ func (stallError) Timeout() bool { return true }
 
 var errStalled error = stallError{}
 
-// watchQueueLocked bounds the wait of requests that nothing is going to end: no
-// other request is in flight whose end would make room, and no connection is being
-// made. A server may allow no stream for a moment. One that allows none for
-// Config.ConnectTimeout has no working connection, so those it has are closed.
+// watchQueueLocked limits the wait of requests if no request is in flight and no
+// dial is running: nothing else would end their wait. A server may allow no stream
+// for a moment. If it allows none for Config.ConnectTimeout, its connections do not
+// work and are closed.
 func (o *origin) watchQueueLocked() {
 	if !o.stalledLocked() {
 		o.stalledSince = time.Time{}
@@ -358,16 +358,16 @@ func (o *origin) depthLocked() int {
 	return depth
 }
 
-// Bounds of the requests that are sent while nothing is known of an origin's
-// stream limit: maxUnproven in all, on connections that have answered nothing. On
-// one that has, slowStart and two for each response are in flight.
+// Limits while the stream limit of an origin is unknown: maxUnproven requests in all
+// on connections that have answered nothing. On a connection that has, slowStart and
+// two per response may be in flight.
 const (
 	maxUnproven = 100 // what net/http sends on one connection
 	slowStart   = 8
 )
 
-// mayProbeLocked reports whether c may get a request as far as the origin's
-// other connections are concerned.
+// mayProbeLocked reports whether c may get a request, considering the other
+// connections of the origin.
 func (o *origin) mayProbeLocked(c *conn) bool {
 	if !c.unproven() {
 		return true
@@ -375,18 +375,18 @@ func (o *origin) mayProbeLocked(c *conn) bool {
 	sent, inflight := 0, 0
 	for _, other := range o.conns {
 		if other.paused {
-			return false // it is finding out what this one has to keep to
+			return false // wait for what that one learns
 		}
 		if other.unproven() {
 			sent += other.granted
 			inflight += other.inflight
 		}
 	}
-	// One at a time where they were all refused.
+	// One at a time if all were refused.
 	return sent < maxUnproven && !o.refused || inflight == 0
 }
 
-// failQueueLocked fails all that wait.
+// failQueueLocked fails all waiters.
 func (o *origin) failQueueLocked(err error) {
 	for _, w := range o.queue {
 		w.placed <- placement{err: err}

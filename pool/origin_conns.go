@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// model computes the model of [Stats.Saved] for the origin.
+// model computes [Stats.Saved] for the origin.
 func (o *origin) model(stats *OriginStats) modelResult {
 	atOnce := math.MaxInt
 	if stats.Protocol == protoHTTP1 {
-		atOnce = max(o.p.cfg.MaxConnsPerHost, 1) // one on each connection
+		atOnce = max(o.p.cfg.MaxConnsPerHost, 1) // one per connection
 	}
 	m := o.savedModel.model(atOnce)
 	if stats.DialsFailed > 0 && m.unknown == "" {
@@ -32,7 +32,7 @@ func (o *origin) countFailed() {
 	o.stats.Failed++
 }
 
-// isNew reports whether nothing has happened at an origin that is worth knowing: each
+// isNew reports whether nothing worth keeping is known about an origin: each
 // connection carried one request, and nothing failed.
 func (o *origin) isNew() bool {
 	o.mu.Lock()
@@ -43,8 +43,8 @@ func (o *origin) isNew() bool {
 		!o.onlyHTTP1.Load() && !o.noEarlyData.Load() && o.desyncUntil.Load() == 0 && o.savedModel.model(1).unknown == ""
 }
 
-// retire reports whether nothing is under way at an origin, and there are no
-// connections to it or, if idle ones may go, none any more.
+// retire closes idle connections if idle is set, and reports whether the origin has
+// no request, dial or connection left.
 func (o *origin) retire(idle bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -111,7 +111,7 @@ func (o *origin) countRetry(c *conn, why Reason) {
 	o.emit(Event{Kind: RequestRetried, ConnID: c.id, Protocol: c.protocol, Reason: why})
 }
 
-// logDebug logs for an origin.
+// logDebug logs a message about the origin.
 func (o *origin) logDebug(message string, args ...any) {
 	if !o.p.silent {
 		logger := o.p.cfg.Logger
@@ -120,11 +120,11 @@ func (o *origin) logDebug(message string, args ...any) {
 	}
 }
 
-// release frees the place of a request that is over.
+// release frees the slot of a request that is complete.
 func (o *origin) release(c *conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	c.paused = false // there is room for another
+	c.paused = false // a stream is free
 	o.releaseLocked(c)
 	if len(o.queue) > 0 && !o.closed {
 		o.dispatchLocked()
@@ -157,7 +157,7 @@ func (o *origin) expire(c *conn) {
 	}
 }
 
-// remove closes c and forgets it. Requests on it fail.
+// remove closes c and takes it out of the origin. Requests on it fail.
 func (o *origin) remove(c *conn, by ClosedBy) {
 	if i := slices.Index(o.conns, c); i >= 0 {
 		o.conns = slices.Delete(o.conns, i, i+1)
@@ -175,13 +175,12 @@ func (o *origin) remove(c *conn, by ClosedBy) {
 	o.learnFrom(c)
 	o.rememberClosedLocked(c)
 	o.countClosed(c, by)
-	// Closing sends a TLS alert, which can block on a peer that doesn't read.
+	// Closing sends a TLS alert, which blocks if the peer does not read.
 	go c.cc.Close()
 }
 
-// learnFrom keeps what a connection that ends showed of the server: its stream
-// limit, and how many requests a connection takes if the server cut two in a
-// row after the same number.
+// learnFrom records what a closed connection revealed: its stream limit, and the
+// limit of requests per connection if two in a row were cut at the same count.
 func (o *origin) learnFrom(c *conn) {
 	defer o.saveInfo(c)
 	o.learnStreams(c)
@@ -194,8 +193,8 @@ func (o *origin) learnFrom(c *conn) {
 	o.lastServed = c.served
 }
 
-// learnStreams keeps how many requests at a time c is known to take. It decides
-// how many connections the queue is worth.
+// learnStreams records the stream limit of c, which decides how many connections the
+// queue is worth.
 func (o *origin) learnStreams(c *conn) {
 	if n, ok := c.knownStreams(); ok && n > 0 && (n != o.streams || c.limit.reliable() != o.streamsRefused) {
 		o.streams, o.streamsRefused = n, c.limit.reliable()
@@ -226,11 +225,10 @@ func (o *origin) close() {
 	}
 }
 
-// loadInfo starts an origin with what earlier ones learned, and with what can't be
-// otherwise.
+// loadInfo initialises an origin from the store and from the configuration.
 func (o *origin) loadInfo() {
 	if o.p.dialer.speaksOnlyHTTP1() && o.key.scheme == "https" {
-		o.proto = protoHTTP1 // no connection need go alone to find out
+		o.proto = protoHTTP1 // the protocol is not negotiated
 	}
 	if o.p.cfg.noReuse() || o.key.proxy != (proxy{}) {
 		return
@@ -246,7 +244,7 @@ func (o *origin) loadInfo() {
 	}
 }
 
-// saveInfo keeps what c showed of the origin.
+// saveInfo stores what c revealed about the origin.
 func (o *origin) saveInfo(c *conn) {
 	if o.p.cfg.noReuse() || o.key.proxy != (proxy{}) {
 		return
@@ -274,7 +272,7 @@ func (o *origin) saveInfo(c *conn) {
 	}
 }
 
-// evictLocked closes the connection that has been idle for longest.
+// evictLocked closes the connection that has been idle longest.
 func (o *origin) evictLocked() {
 	var oldest *conn
 	for _, c := range o.conns {
@@ -287,7 +285,7 @@ func (o *origin) evictLocked() {
 	}
 }
 
-// register counts a new connection and tells it whom to ask.
+// register counts a new connection and sets its hooks.
 func (o *origin) register(c *conn) {
 	h, ok := c.cc.(h3ClientConn)
 	if !ok {

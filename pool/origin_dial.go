@@ -9,35 +9,35 @@ import (
 	"time"
 )
 
-// Requests under way or waiting, to one origin over HTTP/2, from which more
-// than one connection pays: a single one is held back by TCP slow start and
-// stops whole when a packet is lost.
+// Depths, in requests in flight or queued, from which one origin over HTTP/2 gets
+// more than one connection. A single connection is slowed by TCP slow start, and
+// stalls when a packet is lost.
 const (
 	depthForFour  = 64
 	depthForEight = 400
 )
 
-// A dial is the making of one connection.
+// A dial is a connection being made.
 type dial struct {
 	cancel     context.CancelFunc
 	h3         *h3Route     // nil: over TCP
 	http1      bool         // offer nothing but HTTP/1.1
-	sent       func()       // called when the first packet of QUIC goes out; may be nil
+	sent       func()       // called when the first QUIC packet is sent; may be nil
 	step       atomic.Value // Step
-	sessionErr error        // of a handshake that failed on a session, and was repeated without
+	sessionErr error        // a handshake failed while resuming a session, and was repeated without
 	origin     *origin
 
 	extra         bool         // for requests that avoid other connections
 	plain         bool         // see WithPlain
-	fullHandshake bool         // with a full handshake
+	fullHandshake bool         // without resuming a session
 	noFastOpen    bool         // without TCP Fast Open
-	stopResuming  bool         // sessions of the origin are left alone after it
-	avoid         []netip.Addr // addresses that are tried last
+	stopResuming  bool         // sessions of the origin are not resumed for a while
+	avoid         []netip.Addr // addresses to try last
 }
 
 func (d *dial) setStep(s Step) { d.step.Store(s) }
 
-// growLocked starts the dials that the queue is worth.
+// growLocked starts the dials that the queue justifies.
 func (o *origin) growLocked() {
 	if len(o.queue) == 0 || o.closed {
 		return
@@ -54,7 +54,7 @@ func (o *origin) growLocked() {
 	}
 	n := o.wantLocked() - have
 	if n <= 0 && len(o.dials) == 0 && !o.canServeLocked() {
-		// Somebody waits for a newer connection than there is.
+		// A request waits for a newer connection than there is.
 		if have >= o.capLocked() {
 			o.evictLocked()
 		}
@@ -68,17 +68,16 @@ func (o *origin) growLocked() {
 	}
 }
 
-// wantLocked is the number of connections that the load is worth: what waits and
-// is in flight, or the demand that a scheduler has stated.
+// wantLocked returns the number of connections that the load justifies. The load is
+// what is queued or in flight, or the demand that a scheduler stated.
 func (o *origin) wantLocked() int {
 	return o.planLocked().wants(max(o.depthLocked(), o.demandNow()))
 }
 
-// capLocked is the number of connections that the origin may have.
+// capLocked returns the maximum number of connections of the origin.
 func (o *origin) capLocked() int { return o.planLocked().limit() }
 
-// canServeLocked reports whether every waiter will do with a connection that
-// is there.
+// canServeLocked reports whether an existing connection satisfies every waiter.
 func (o *origin) canServeLocked() bool {
 	newest := o.newestLocked()
 	for _, w := range o.queue {
@@ -89,8 +88,8 @@ func (o *origin) canServeLocked() bool {
 	return true
 }
 
-// newestLocked is the number of the newest connection that takes requests; -1:
-// there is none.
+// newestLocked returns the number of the newest connection that accepts requests, or
+// -1.
 func (o *origin) newestLocked() int64 {
 	newest := int64(-1)
 	for _, c := range o.conns {
@@ -101,9 +100,9 @@ func (o *origin) newestLocked() int64 {
 	return newest
 }
 
-// failNewerLocked tells those that no connection will do for, if no other one is
-// on its way, that there is none: else they would have it dialed again and again
-// for as long as the others last.
+// failNewerLocked fails the waiters that no connection satisfies, if no dial is
+// running. Otherwise they would cause dials for as long as the other connections
+// last.
 func (o *origin) failNewerLocked(err error) {
 	if len(o.dials) > 0 {
 		return
@@ -118,7 +117,7 @@ func (o *origin) failNewerLocked(err error) {
 	})
 }
 
-// startDialLocked dials over QUIC if route says so. See dial for sent.
+// startDialLocked starts a dial, over QUIC if route is not nil. See dial for sent.
 func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
 	d := &dial{h3: route, sent: sent}
 	o.startLocked(d)
@@ -144,8 +143,7 @@ func (o *origin) startLocked(d *dial) {
 	})
 }
 
-// siblings is the number of connections of the origin beside that of d, and of
-// dials that may become one.
+// siblings returns the number of other connections and dials of the origin.
 func (d *dial) siblings() int {
 	o := d.origin
 	if o == nil {
@@ -167,8 +165,7 @@ func (d *dial) siblings() int {
 	return n
 }
 
-// dialed takes over a new connection or tells those who wait that there is
-// none.
+// dialed registers a new connection, or fails the waiters if the dial failed.
 func (o *origin) dialed(d *dial, c *conn, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -181,7 +178,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 	case err == nil && o.closed:
 		go c.cc.Close()
 	case err == nil && c.protocol == protoHTTP2 && o.onlyHTTP1.Load():
-		go c.cc.Close() // it was on its way when that was learned
+		go c.cc.Close() // HTTP/2 was disabled during the dial
 		o.dispatchLocked()
 	case err == nil:
 		o.proto = c.protocol
@@ -210,7 +207,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 			o.p.limiter.markIdle(c)
 		}
 	case len(o.conns) > 0:
-		// The others go on. Don't ask at once for what was refused just now.
+		// Other connections remain. Do not dial again at once.
 		if !errors.Is(err, context.Canceled) {
 			o.dialFailed(err)
 			if !d.extra {
@@ -221,7 +218,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		}
 		o.dispatchLocked()
 	case errors.Is(err, context.Canceled) && !o.closed:
-		// Its last waiter gave up; some may have come since.
+		// The last waiter of the dial gave up. New ones may have come since.
 		o.dispatchLocked()
 	default:
 		o.dialFailed(err)
@@ -236,16 +233,16 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 	}
 }
 
-// shareLocked keeps the first of several connections that are dialed together
-// from taking more than its part of the queue: its siblings will be there in a
-// moment, and each will learn in the next how many streams it may have. What
-// stays behind of them after two round trips is for those that are there.
+// shareLocked keeps the first of several connections that are dialed together from
+// taking more than its share of the queue. The others follow in a moment, and each
+// learns its stream limit. After two round trips the existing connections take what
+// is left.
 func (o *origin) shareLocked(c *conn) {
 	if len(o.dials) == 0 || !c.shared() || o.sharing {
 		return
 	}
 	o.sharing = true
-	time.AfterFunc(2*max(c.setup.tcp, c.setup.tls), func() { // TCP costs nothing under Fast Open
+	time.AfterFunc(2*max(c.setup.tcp, c.setup.tls), func() { // under Fast Open tcp is 0
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if o.sharing = false; !o.closed {
@@ -254,8 +251,8 @@ func (o *origin) shareLocked(c *conn) {
 	})
 }
 
-// grantLimitLocked is how many requests each connection may have got when those that
-// wait have theirs, too; 0 means no bound.
+// grantLimitLocked returns how many requests each connection may have been given
+// once the waiters are served. 0 means no limit.
 func (o *origin) grantLimitLocked(waiting int) int {
 	if !o.sharing {
 		return 0
@@ -273,7 +270,7 @@ func (o *origin) grantLimitLocked(waiting int) int {
 	return (all + n - 1) / n
 }
 
-// stepLocked is where a request that gives up now was stuck.
+// stepLocked returns the step at which a request that gives up now was waiting.
 func (o *origin) stepLocked() Step {
 	if len(o.dials) == 0 || len(o.conns) > 0 {
 		return StepQueue
@@ -281,7 +278,7 @@ func (o *origin) stepLocked() Step {
 	return o.dials[0].step.Load().(Step)
 }
 
-// dialForOne makes a connection for one request alone.
+// dialForOne makes a connection for a single request.
 func (o *origin) dialForOne(ctx context.Context, n requirement) (*conn, connUse, error) {
 	if o.p.ctx.Err() != nil {
 		return nil, connUse{}, ErrClosed
@@ -311,16 +308,17 @@ func (o *origin) dialForOne(ctx context.Context, n requirement) (*conn, connUse,
 	o.proto = c.protocol
 	o.conns = append(o.conns, c)
 	o.register(c)
-	c.granted, c.inflight, c.draining = 1, 1, true // nobody else gets a place
+	c.granted, c.inflight, c.draining = 1, 1, true // no other request gets a slot
 	return c, connUse{first: true}, nil
 }
 
-// extraPause is the least time between two connections that are opened for
-// requests that avoid others.
+// extraPause is the minimum time between two connections opened for requests that
+// avoid others.
 const extraPause = time.Second
 
-// growExtraLocked opens a connection for the first waiter that none will do for, if
-// that is permitted now. Otherwise such waiters get what there is.
+// growExtraLocked opens a connection for the first waiter that no connection
+// satisfies, if extraPause has passed. Otherwise such waiters use an existing
+// connection.
 func (o *origin) growExtraLocked() {
 	for _, w := range o.queue {
 		if !w.constrained() || o.servesLocked(&w.requirement) {
@@ -348,14 +346,14 @@ func (o *origin) growExtraLocked() {
 	}
 }
 
-// servesLocked reports whether a connection that is there will do.
+// servesLocked reports whether an existing connection satisfies n.
 func (o *origin) servesLocked(n *requirement) bool {
 	return slices.ContainsFunc(o.conns, func(c *conn) bool {
 		return !c.draining && !o.suspendedLocked(c) && (o.perConn == 0 || c.granted < o.perConn) && n.accepts(c)
 	})
 }
 
-// dialsForLocked reports whether a connection that will do is being made.
+// dialsForLocked reports whether a running dial will satisfy n.
 func (o *origin) dialsForLocked(n *requirement) bool {
 	return slices.ContainsFunc(o.dials, func(d *dial) bool {
 		switch {
@@ -364,12 +362,12 @@ func (o *origin) dialsForLocked(n *requirement) bool {
 		case n.plain && !d.plain, n.noShortcuts && !d.fullHandshake:
 			return false
 		}
-		return d.extra || len(n.addrs) == 0 // others may go to an address that is avoided
+		return d.extra || len(n.addrs) == 0 // others may connect to an address that n avoids
 	})
 }
 
-// relaxLocked makes w content with what there is: with any other connection, or
-// with any at all.
+// relaxLocked lowers the requirement of w: to any other connection, or to any at
+// all.
 func (o *origin) relaxLocked(w *waiter) {
 	w.plain, w.onlyTCP, w.noShortcuts, w.addrs = false, false, false, nil
 	if !o.servesLocked(&w.requirement) {
@@ -378,7 +376,7 @@ func (o *origin) relaxLocked(w *waiter) {
 	o.relaxed = true
 }
 
-// relaxAllLocked is for the failure of a connection that was made for a waiter.
+// relaxAllLocked relaxes the waiters whose extra connection failed.
 func (o *origin) relaxAllLocked() {
 	for _, w := range o.queue {
 		if w.constrained() && !o.servesLocked(&w.requirement) && !o.dialsForLocked(&w.requirement) {
@@ -387,7 +385,7 @@ func (o *origin) relaxAllLocked() {
 	}
 }
 
-// planLocked is the growth of o now.
+// planLocked returns the current plan of o.
 func (o *origin) planLocked() connPlan {
 	g := o.p.planFor(o.proto, o.streams)
 	if o.maxConns > 0 {
@@ -396,7 +394,7 @@ func (o *origin) planLocked() connPlan {
 	return g
 }
 
-// publishPlanLocked lets Capacity see what has changed.
+// publishPlanLocked makes a changed plan visible to Capacity.
 func (o *origin) publishPlanLocked() {
 	g := o.planLocked()
 	if now := o.plan.Load(); now == nil || *now != g {
@@ -404,7 +402,7 @@ func (o *origin) publishPlanLocked() {
 	}
 }
 
-// demandNow is the demand that a caller has stated of late.
+// demandNow returns the demand that a caller stated lately, or 0.
 func (o *origin) demandNow() int {
 	n := o.demand.Load()
 	if n > 0 && time.Now().UnixNano()-o.demandAt.Load() < int64(demandLifetime) {
@@ -413,15 +411,15 @@ func (o *origin) demandNow() int {
 	return 0
 }
 
-// countSessionFailure notes that d met a server that failed on a session. It is
-// called under the origin's mutex.
+// countSessionFailure counts a handshake of d that failed while resuming a session.
+// The origin's mutex is held.
 func (o *origin) countSessionFailure(d *dial) {
 	if d.sessionErr == nil {
 		return
 	}
-	o.stats.Dials++ // the one without
+	o.stats.Dials++ // the dial without a session
 	if d.stopResuming {
-		o.blockResumeLocked() // for later runs
+		o.blockResumeLocked() // for later runs as well
 	}
 	o.dialFailed(d.sessionErr)
 	if o.stats.Retries == nil {

@@ -15,9 +15,8 @@ import (
 	"github.com/rdapq/rdapq/internal/statefile"
 )
 
-// A OriginFile is a [OriginStore] that lives in a file between runs. Several
-// processes may share the file: each adds what it learned. Open it with
-// [OpenOriginFile] and save it with Close.
+// An OriginFile is an [OriginStore] in a file. Several processes may share the file:
+// each adds what it learned. Open it with [OpenOriginFile] and save it with Close.
 type OriginFile struct {
 	path string
 
@@ -28,19 +27,19 @@ type OriginFile struct {
 }
 
 const (
-	maxOriginFile     = 4 << 20 // bytes that are read
+	maxOriginFile     = 4 << 20 // maximum size in bytes
 	originFileVersion = 1
 )
 
-// originDocument is what stands in the file.
+// originDocument is the content of the file.
 type originDocument struct {
 	Version int                   `json:"version"`
 	Origins map[string]OriginInfo `json:"origins"`
 }
 
-// OpenOriginFile reads the facts in a file. One that isn't there, that isn't to
-// be understood, or that others could have written is as good as empty; the
-// error is that of a file that can't be read.
+// OpenOriginFile opens the store at path. A file that does not exist, is damaged, or
+// could have been written by other users is treated as empty. An error means that
+// the file cannot be read.
 func OpenOriginFile(path string) (*OriginFile, error) {
 	if path == "" {
 		return nil, errors.New("pool: fact file without a name")
@@ -52,15 +51,15 @@ func OpenOriginFile(path string) (*OriginFile, error) {
 	return &OriginFile{path: path, origins: origins, changed: make(map[string]struct{})}, nil
 }
 
-// Get returns what is known about an origin.
+// Get returns the information about an origin.
 func (s *OriginFile) Get(origin string) OriginInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.origins[origin]
 }
 
-// Update changes what is known about an origin. It reaches the file with Save
-// or Close.
+// Update changes the information about an origin. Save and Close write it to the
+// file.
 func (s *OriginFile) Update(origin string, change func(*OriginInfo)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,9 +77,8 @@ func (s *OriginFile) Update(origin string, change func(*OriginInfo)) {
 	}
 }
 
-// Save writes what changed to the file, beside what other processes wrote
-// there, if anything changed. The file is replaced as a whole and readable by
-// its owner alone; its folder is made if need be.
+// Save merges the changes into the file, if there are any. The file is replaced as a
+// whole and readable by its owner only; its directory is created if necessary.
 func (s *OriginFile) Save() error {
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
@@ -135,13 +133,13 @@ func (s *OriginFile) Save() error {
 	return nil
 }
 
-// Close is Save.
+// Close calls Save.
 func (s *OriginFile) Close() error { return s.Save() }
 
 func readOrigins(path string) (map[string]OriginInfo, error) {
 	none := make(map[string]OriginInfo)
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", path) // opening it might take for ever
+		return nil, fmt.Errorf("%s: not a regular file", path) // opening a pipe could block for ever
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

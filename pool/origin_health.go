@@ -10,24 +10,25 @@ import (
 	"time"
 )
 
-// faultyAfter is how many failed responses in a row make a connection faulty.
+// faultyAfter is the number of failed responses in a row after which a connection
+// may be faulty.
 const faultyAfter = 3
 
-// health is what the responses on a connection say about it.
+// health summarises the responses on a connection.
 type health struct {
-	useful      bool   // one was
+	useful      bool   // one response was useful
 	failures    int    // in a row
-	url         string // of the first of them
-	severalURLs bool   // they are from different URLs
-	disputed    bool   // requests that failed on it succeeded on another one since
+	url         string // of the first failure
+	severalURLs bool   // the failures were for different URLs
+	disputed    bool   // a request that failed on it succeeded on another connection
 }
 
-// useful reports whether a server that responds with status does its work.
+// useful reports whether a status is from a working server.
 func useful(status int) bool {
 	return status != http.StatusMisdirectedRequest && status != http.StatusTooManyRequests && status < 500
 }
 
-// recordStatusLocked takes note of a response on c to a request with the route r.
+// recordStatusLocked records a response on c to a request with the constraints r.
 func (o *origin) recordStatusLocked(c *conn, req *http.Request, r constraints, status int) {
 	if successful(status) {
 		o.recordSuccessLocked(c, r)
@@ -44,12 +45,12 @@ func (o *origin) recordStatusLocked(c *conn, req *http.Request, r constraints, s
 				o.retireLocked(o.conns[i])
 			}
 		}
-	case status != http.StatusTooManyRequests: // that is about the number of requests
+	case status != http.StatusTooManyRequests: // 429 is about the number of requests
 		o.recordFailureLocked(c, req.URL.RequestURI())
 	}
 }
 
-// recordFailureLocked counts a failure on c of a request for url.
+// recordFailureLocked records a failure on c of a request for url.
 func (o *origin) recordFailureLocked(c *conn, url string) {
 	h := &c.health
 	switch h.failures++; {
@@ -64,8 +65,8 @@ func (o *origin) recordFailureLocked(c *conn, url string) {
 	o.retireLocked(c)
 }
 
-// retireLocked takes a faulty connection out of use. Requests that are in flight on
-// it go on, and do not count as load.
+// retireLocked drains a faulty connection. Its requests in flight do not count as
+// load.
 func (o *origin) retireLocked(c *conn) {
 	h := &c.health
 	if h.failures < faultyAfter || !h.severalURLs || !h.disputed || c.draining {
@@ -78,9 +79,8 @@ func (o *origin) retireLocked(c *conn) {
 	}
 }
 
-// Suspect reports that a response on connection id ([Trace].ConnID) was of no use,
-// where the Pool cannot see that by its status. It counts as a failed response; see
-// [AvoidConn].
+// Suspect reports that the response on connection id ([Trace].ConnID) was useless,
+// which its status does not show. It counts as a failed response; see [AvoidConn].
 func (p *Pool) Suspect(id int64) {
 	for _, o := range p.all() {
 		o.mu.Lock()
@@ -101,8 +101,8 @@ func (p *Pool) Suspect(id int64) {
 	}
 }
 
-// addressWorks and addressFails keep which addresses of the host are of use. What
-// a proxy is at says nothing of the origin.
+// addressWorks and addressFails record whether an address of the host works. The
+// address of a proxy says nothing about the origin.
 func (o *origin) addressWorks(c *conn) {
 	if c.setup.addr.IsValid() && !c.setup.proxied && c.setup.addrs > 1 {
 		o.p.dialer.resolver.restore(o.key.host, o.key.port, c.setup.addr)
@@ -115,8 +115,8 @@ func (o *origin) addressFails(c *conn) {
 	}
 }
 
-// blamesConn reports whether an attempt without a response is a fault of the
-// connection: it ended, or gave no response in the time that the caller allows.
+// blamesConn reports whether an attempt without a response is the fault of the
+// connection: it ended, or gave no response before the caller's deadline.
 func blamesConn(ctx context.Context, why Reason) bool {
 	if ctx.Err() != nil {
 		return errors.Is(context.Cause(ctx), context.DeadlineExceeded)
@@ -124,22 +124,22 @@ func blamesConn(ctx context.Context, why Reason) bool {
 	return why == RetryClosed
 }
 
-// maxClosedConns is how many connections that have ended an origin remembers the address
-// of.
+// maxClosedConns is the number of closed connections that an origin remembers.
 const maxClosedConns = 32
 
-// countClosed is what is remembered of a connection that has ended.
+// A closedConn is what is remembered of a closed connection.
 type closedConn struct {
 	id        int64
 	addr      netip.Addr
-	addrs     int // that the host had
+	addrs     int // number of addresses of the host
 	resumed   bool
 	synData   bool // see setup
 	successes int  // see conn
 	h3        bool
 }
 
-// completeLocked completes what a request needs.
+// completeLocked completes a requirement with what is known about the avoided
+// connections.
 func (o *origin) completeLocked(n requirement) requirement {
 	if len(n.avoid) == 0 {
 		return n
@@ -156,14 +156,14 @@ func (o *origin) completeLocked(n requirement) requirement {
 		n.addrs = slices.DeleteFunc(n.addrs, func(a netip.Addr) bool { return a == p.addr })
 		n.addrs = append(n.addrs, p.addr)
 	}
-	// Of a host whose addresses have all failed, the one that failed last is avoided.
+	// If all addresses have failed, only the last one is avoided.
 	if spare := hostAddrs - 1; len(n.addrs) > spare {
 		n.addrs = n.addrs[len(n.addrs)-max(spare, 0):]
 	}
 	return n
 }
 
-// findConnLocked finds a connection of o, or one that has ended lately.
+// findConnLocked returns a connection of o, or one closed lately.
 func (o *origin) findConnLocked(id int64) (closedConn, bool) {
 	for _, c := range o.conns {
 		if c.id == id {
@@ -190,25 +190,25 @@ func (o *origin) rememberClosedLocked(c *conn) {
 	o.closedConns = append(o.closedConns, c.summary())
 }
 
-// A resumed session and TCP Fast Open save round trips. A server can fail on
-// connections made with them alone: a cluster that shares ticket keys with a broken
-// node, for example. Such a connection is doubtful until it has given a convincing
-// response. A request that failed on a doubtful connection is repeated on one made
+// A resumed session and TCP Fast Open save round trips. A server may fail only on
+// connections made with them, for example a cluster in which one node has a wrong
+// ticket key. Such a connection is doubtful until it has given a successful
+// response. A request that failed on a doubtful connection is retried on one made
 // without. If that works, the origin's connections are made without for a while,
 // also by later runs. A server on which one such connection worked is not blamed:
-// there the failure is one of those that happen at random.
+// its failures are random.
 
-// successful reports whether a response with status shows that the connection
-// works. Refusals do not: they may come from something before the server.
+// successful reports whether a status shows that the connection works. Refusals do
+// not: they may come from a proxy or firewall.
 func successful(status int) bool { return status < 400 || status == http.StatusNotFound }
 
-// doubtful reports whether what c was made with may be why requests fail on it.
+// doubtful reports whether resumption or Fast Open may be why requests fail on c.
 func (c *conn) doubtful() bool {
 	return c.successes == 0 && (c.setup.resumed || c.setup.synData)
 }
 
-// recordSuccessLocked takes note of a convincing response on c to a request with the
-// route r.
+// recordSuccessLocked records a successful response on c to a request with the
+// constraints r.
 func (o *origin) recordSuccessLocked(c *conn, r constraints) {
 	c.successes++
 	if c.setup.resumed {
@@ -255,8 +255,8 @@ func (o *origin) recordSuccessLocked(c *conn, r constraints) {
 	}
 }
 
-// undoSuccessLocked takes back what one response counted that was of no use after
-// all, on a connection that resumed a session or was opened with data.
+// undoSuccessLocked takes back one success on a connection with resumption or Fast
+// Open, because the response was useless.
 func (o *origin) undoSuccessLocked(convinced *int, resumed, synData bool) {
 	if *convinced == 0 {
 		return
@@ -270,18 +270,18 @@ func (o *origin) undoSuccessLocked(convinced *int, resumed, synData bool) {
 	}
 }
 
-// blockResumeLocked is for sessions with which requests failed, and did not without.
+// blockResumeLocked disables resumption for a while.
 func (o *origin) blockResumeLocked() {
 	o.logDebug("sessions are not resumed for a while")
 	o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.blockResume(time.Now()) })
 	if o.closed {
 		return
 	}
-	// The store may be the user's, so it is called without a lock.
+	// It calls the store of the user, so it runs without a lock.
 	o.p.work.Go(func() { o.p.dialer.tls.forOrigin(o.key).dropSessions() })
 }
 
-// retireDoubtfulLocked takes the doubtful connections out of use.
+// retireDoubtfulLocked drains the doubtful connections.
 func (o *origin) retireDoubtfulLocked() {
 	for i := len(o.conns) - 1; i >= 0; i-- {
 		c := o.conns[i]
@@ -295,7 +295,7 @@ func (o *origin) retireDoubtfulLocked() {
 	}
 }
 
-// applyBlocks has d leave out what did not work for the origin lately.
+// applyBlocks makes d without what failed for the origin lately.
 func (o *origin) applyBlocks(d *dial) {
 	now, f := time.Now(), o.p.store.Get(o.key.String())
 	d.fullHandshake = d.fullHandshake || now.Before(f.ResumeBlocked)
@@ -303,10 +303,10 @@ func (o *origin) applyBlocks(d *dial) {
 }
 
 // SuspectSession reports that the response on connection id ([Trace].ConnID) was a
-// refusal that seems not to be from the server itself. It returns true if a repeated
-// request may fare better without TLS session resumption and TCP Fast Open: the
-// connection was made with one of these, and has given no successful response and
-// no 404. Repeat the request with [AvoidConn], which uses a connection made without.
+// refusal that is probably not from the server itself. It returns true if a retry
+// without TLS session resumption and TCP Fast Open may work: the connection was made
+// with one of them, and has given no successful response and no 404. Retry with
+// [AvoidConn], which uses a connection made without.
 func (p *Pool) SuspectSession(id int64) bool {
 	for _, o := range p.all() {
 		o.mu.Lock()

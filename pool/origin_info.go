@@ -8,45 +8,45 @@ import (
 	"time"
 )
 
-// OriginInfo are what was learned about an origin. They make its next start faster
-// and nothing else depends on them. The zero value is that nothing is known.
+// OriginInfo is what was learned about an origin. It makes the next start faster;
+// nothing else depends on it. The zero value means that nothing is known.
 type OriginInfo struct {
-	Protocol string `json:"protocol,omitempty"` // ALPN name that TCP connections negotiated last: "h2" or "http/1.1"
+	Protocol string `json:"protocol,omitempty"` // ALPN name negotiated last over TCP: "h2" or "http/1.1"
 
-	// H3 is the host and port at which the origin offers HTTP/3 until H3Until
-	// (RFC 7838); an empty host is the origin's own. H3Local says that the
-	// offer came from an address that is not public, and may lead to such.
+	// H3 is the host and port at which the origin offers HTTP/3 until H3Until (RFC
+	// 7838); an empty host means the origin's own. H3Local reports that the offer came
+	// from a private address, and may lead to one.
 	H3      string    `json:"h3,omitempty"`
 	H3Until time.Time `json:"h3_until,omitzero"`
 	H3Local bool      `json:"h3_local,omitempty"`
 
-	// QUICBlocked is until when HTTP/3 is not tried, because it failed where TCP
-	// worked, QUICFailures times in a row (RFC 7838 section 2.4).
+	// QUICBlocked is when HTTP/3 may be tried again, after it failed while TCP worked
+	// QUICFailures times in a row (RFC 7838 section 2.4).
 	QUICBlocked  time.Time `json:"quic_blocked,omitzero"`
 	QUICFailures int       `json:"quic_failures,omitempty"`
 
-	// EarlyBlocked is until when no early data (0-RTT) is sent, because requests
-	// failed with it and not without, EarlyFailures times in a row.
+	// EarlyBlocked is when early data (0-RTT) may be sent again, after requests failed
+	// only with it EarlyFailures times in a row.
 	EarlyBlocked  time.Time `json:"early_blocked,omitzero"`
 	EarlyFailures int       `json:"early_failures,omitempty"`
 
-	// ResumeBlocked is until when no TLS session is resumed, because requests failed
-	// on connections that resumed one and not on others, ResumeFailures times in a
-	// row. FastOpenBlocked and FastOpenFailures are the same for TCP Fast Open.
+	// ResumeBlocked is when TLS sessions may be resumed again, after requests failed
+	// only on resumed connections ResumeFailures times in a row. FastOpenBlocked and
+	// FastOpenFailures are the same for TCP Fast Open.
 	ResumeBlocked    time.Time `json:"resume_blocked,omitzero"`
 	ResumeFailures   int       `json:"resume_failures,omitempty"`
 	FastOpenBlocked  time.Time `json:"fast_open_blocked,omitzero"`
 	FastOpenFailures int       `json:"fast_open_failures,omitempty"`
 
-	Streams   int `json:"streams,omitempty"`    // requests at once on an HTTP/2 connection; 0: not known
+	Streams   int `json:"streams,omitempty"`    // concurrent requests on an HTTP/2 connection; 0: unknown
 	H3Streams int `json:"h3_streams,omitempty"` // the same for HTTP/3
 
-	// PerConn is the number of requests after which the server closes a
-	// connection; 0: not known. Believed until PerConnUntil.
+	// PerConn is the number of requests after which the server closes a connection; 0:
+	// unknown. It is used until PerConnUntil.
 	PerConn      int       `json:"per_conn,omitempty"`
 	PerConnUntil time.Time `json:"per_conn_until,omitzero"`
 
-	Updated time.Time `json:"updated"` // when it was learned last; set by the store, and for it alone
+	Updated time.Time `json:"updated"` // when it last changed; set and used by the store only
 }
 
 // An OriginStore keeps the [OriginInfo] of origins ("https://rdap.example:8443"; the
@@ -59,20 +59,20 @@ type OriginInfo struct {
 //
 // The Pool reads an origin on its first request, and at most once a minute after that.
 type OriginStore interface {
-	// Get returns what is known about an origin.
+	// Get returns the information about an origin.
 	Get(origin string) OriginInfo
-	// Update lets change work on what is known about an origin, and keeps it.
+	// Update applies change to the information about an origin and stores the result.
 	Update(origin string, change func(*OriginInfo))
 }
 
-// perConnLifetime is how long it is believed that a server takes so many requests
-// on a connection: as long as that, nobody tries whether it takes more.
+// perConnLifetime is how long PerConn is used. Until then no connection gets more
+// requests.
 const perConnLifetime = 24 * time.Hour
 
-// maxStoredOrigins bounds the origins that a store keeps: those updated last.
+// maxStoredOrigins limits the origins in a store, to those updated last.
 const maxStoredOrigins = 4096
 
-// A memoryOriginStore is the store in memory.
+// A memoryOriginStore is a store in memory.
 type memoryOriginStore struct {
 	mu      sync.Mutex
 	origins map[string]OriginInfo
@@ -95,10 +95,10 @@ func (s *memoryOriginStore) Update(origin string, change func(*OriginInfo)) {
 	change(&f)
 	f.Updated = time.Now()
 	s.origins[origin] = f
-	trimOrigins(s.origins, maxStoredOrigins+maxStoredOrigins/8) // seldom, and then a good part
+	trimOrigins(s.origins, maxStoredOrigins+maxStoredOrigins/8) // rarely, and then many at once
 }
 
-// replace stores info for an origin if what is stored is still before.
+// replace stores info for an origin if the store still has before.
 func (s *memoryOriginStore) replace(origin string, before, info OriginInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +109,8 @@ func (s *memoryOriginStore) replace(origin string, before, info OriginInfo) {
 	trimOrigins(s.origins, maxStoredOrigins+maxStoredOrigins/8)
 }
 
-// trimOrigins brings origins down to maxStoredOrigins if there are more than most.
+// trimOrigins removes the oldest origins beyond maxStoredOrigins if there are more
+// than limit.
 func trimOrigins(origins map[string]OriginInfo, limit int) {
 	if len(origins) <= limit {
 		return
@@ -122,15 +123,15 @@ func trimOrigins(origins map[string]OriginInfo, limit int) {
 	}
 }
 
-// Bounds of the time for which HTTP/3 or early data is left alone after it did not get
-// through: it doubles with each failure.
+// Limits of the time for which a feature is not used after a failure; the time
+// doubles with each failure.
 const (
 	firstBlock = 5 * time.Minute
 	maxBlock   = 24 * time.Hour
 )
 
-// blockDuration is how long something is left alone that failed so many times
-// before.
+// blockDuration returns how long a feature is not used after failures earlier
+// failures.
 func blockDuration(failures int) time.Duration {
 	if failures < 9 {
 		return min(maxBlock, firstBlock<<max(failures, 0))
@@ -138,49 +139,49 @@ func blockDuration(failures int) time.Duration {
 	return maxBlock
 }
 
-// blockQUIC notes that HTTP/3 failed where TCP worked.
+// blockQUIC records that HTTP/3 failed while TCP worked.
 func (f *OriginInfo) blockQUIC(now time.Time) {
 	f.QUICBlocked = now.Add(blockDuration(f.QUICFailures))
 	f.QUICFailures = min(f.QUICFailures+1, 9)
 }
 
-// blockEarly notes that requests failed with early data and not without.
+// blockEarly records that requests failed only with early data.
 func (f *OriginInfo) blockEarly(now time.Time) {
 	f.EarlyBlocked = now.Add(blockDuration(f.EarlyFailures))
 	f.EarlyFailures = min(f.EarlyFailures+1, 9)
 }
 
-// unblockEarly notes that early data brought a useful response.
+// unblockEarly records a useful response to early data.
 func (f *OriginInfo) unblockEarly() { f.EarlyBlocked, f.EarlyFailures = time.Time{}, 0 }
 
-// blockResume notes that requests failed on resumed sessions and not without.
+// blockResume records that requests failed only on resumed sessions.
 func (f *OriginInfo) blockResume(now time.Time) {
 	f.ResumeBlocked = now.Add(blockDuration(f.ResumeFailures))
 	f.ResumeFailures = min(f.ResumeFailures+1, 9)
 }
 
-// unblockResume notes that a resumed session brought a convincing response.
+// unblockResume records a successful response on a resumed session.
 func (f *OriginInfo) unblockResume() { f.ResumeBlocked, f.ResumeFailures = time.Time{}, 0 }
 
-// blockFastOpen notes that requests failed with TCP Fast Open and not without.
+// blockFastOpen records that requests failed only with TCP Fast Open.
 func (f *OriginInfo) blockFastOpen(now time.Time) {
 	f.FastOpenBlocked = now.Add(blockDuration(f.FastOpenFailures))
 	f.FastOpenFailures = min(f.FastOpenFailures+1, 9)
 }
 
-// unblockFastOpen notes that TCP Fast Open brought a convincing response.
+// unblockFastOpen records a successful response with TCP Fast Open.
 func (f *OriginInfo) unblockFastOpen() { f.FastOpenBlocked, f.FastOpenFailures = time.Time{}, 0 }
 
-// unblockQUIC notes that HTTP/3 got through.
+// unblockQUIC records that HTTP/3 works.
 func (f *OriginInfo) unblockQUIC() { f.QUICBlocked, f.QUICFailures = time.Time{}, 0 }
 
-// h3Usable reports whether HTTP/3 is worth trying.
+// h3Usable reports whether HTTP/3 is offered and not blocked.
 func (f *OriginInfo) h3Usable(now time.Time) bool {
 	return f.H3 != "" && now.Before(f.H3Until) && !now.Before(f.QUICBlocked)
 }
 
-// sanitized returns f without what no clock in order and no server in its right
-// mind can have written.
+// sanitized returns f without values that only a wrong clock or a broken program can
+// have written.
 func (f OriginInfo) sanitized(now time.Time) OriginInfo {
 	if f.H3Until.After(now.Add(maxAltSvcLife)) {
 		f.H3, f.H3Until = "", time.Time{}

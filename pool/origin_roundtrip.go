@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// send puts req on c, on which a place is reserved.
+// send sends req on c, on which it has a slot.
 func (o *origin) send(c *conn, req *http.Request) (*http.Response, error) {
 	if k, _ := req.Context().Value(checkKey{}).(*Check); k != nil {
 		*k = Check{}
@@ -34,20 +34,20 @@ func (o *origin) send(c *conn, req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// asksForGzip: it saves round trips on real links, and only costs time on
-// loopback.
+// asksForGzip reports whether the Pool requests gzip. It saves round trips on real
+// links and only costs time on loopback.
 func asksForGzip(c *conn, req *http.Request) bool {
 	return !c.loopback && req.Method != http.MethodHead && req.Header["Accept-Encoding"] == nil && req.Header["Range"] == nil
 }
 
-// isGzipCoding reports whether a content coding is gzip, which x-gzip is, too (RFC 9110 section
-// 8.4.1.3).
+// isGzipCoding reports whether a content coding is gzip; x-gzip is the same (RFC
+// 9110 section 8.4.1.3).
 func isGzipCoding(coding string) bool {
 	return strings.EqualFold(coding, "gzip") || strings.EqualFold(coding, "x-gzip")
 }
 
-// failed takes note of an attempt that brought no response. The newest
-// connection when it was sent was numbered newest.
+// failed records an attempt without a response. newest is the number of the newest
+// connection when the request was sent.
 func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) failure {
 	f := failure{reason: reasonOf(req.Context(), err), unsent: unsent(err), newest: newest}
 	f.unprocessed = f.reason.notProcessed(err)
@@ -100,17 +100,17 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 	return f
 }
 
-// delivery is what deliver needs to know of how the response came about.
+// A delivery describes how a response was obtained.
 type delivery struct {
 	start, sent time.Time
 	came        time.Time // when the response began; zero: now
 	first       bool
 	retries     int
-	same        int64 // of retries, those on the same connection
+	same        int64 // retries on the same connection
 	constraints constraints
 }
 
-// deliver finishes the bookkeeping of a request whose response has begun.
+// deliver completes the accounting of a request whose response has begun.
 func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d delivery) *http.Response {
 	now := d.came
 	if now.IsZero() {
@@ -135,7 +135,7 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 			c.seq.final.Store(true)
 		}
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		c.draining, c.closedBy = true, ClosedPool // it is the caller's
+		c.draining, c.closedBy = true, ClosedPool // the caller owns the connection
 	}
 	o.stats.answered(c, d.first)
 	o.recordStatusLocked(c, req, d.constraints, resp.StatusCode)
@@ -180,15 +180,15 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	return resp
 }
 
-// traceGotConn calls the hook of net/http/httptrace for a request that got c. Carriers
-// call those for what comes after it.
+// traceGotConn calls the GotConn hook for a request that got c. The clientConn calls
+// the later hooks.
 func (o *origin) traceGotConn(c *conn, hooks *httptrace.ClientTrace, u connUse) {
 	if hooks.GotConn == nil {
 		return
 	}
 	info := httptrace.GotConnInfo{Reused: !u.first, WasIdle: !u.first && !c.shared()}
 	if c.protocol == protoHTTP3 {
-		o.mu.Lock() // the set-up is known when the handshake has ended, maybe only now
+		o.mu.Lock() // setup may change when the handshake ends
 		address := c.setup.remote
 		o.mu.Unlock()
 		remote, _ := netip.ParseAddrPort(address)
@@ -199,8 +199,8 @@ func (o *origin) traceGotConn(c *conn, hooks *httptrace.ClientTrace, u connUse) 
 	hooks.GotConn(info)
 }
 
-// setupTime returns what it took to set c up. Over HTTP/3 that is known when the
-// handshake has ended, which may be after a response to early data.
+// setupTime returns how long the set-up of c took. Over HTTP/3 it is known after the
+// handshake, which may end after a response to early data.
 func (o *origin) setupTime(c *conn) time.Duration {
 	if c.protocol == protoHTTP3 {
 		o.mu.Lock()
@@ -209,10 +209,10 @@ func (o *origin) setupTime(c *conn) time.Duration {
 	return c.setup.total()
 }
 
-// An h3Error carries how a failed attempt over HTTP/3 is to be taken.
+// An h3Error is a failed attempt over HTTP/3.
 type h3Error struct {
 	reason Reason
-	unsent bool // nothing of the request went out
+	unsent bool // no part of the request was sent
 	futile bool // see h3Conn
 	err    error
 }
@@ -222,22 +222,22 @@ func (e *h3Error) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *h3Error) Unwrap() error { return e.err }
 
-// unsent reports whether nothing of a request went out that failed with err.
+// unsent reports whether no part of a request that failed with err was sent.
 func unsent(err error) bool {
 	e, ok := errors.AsType[*h3Error](err)
 	return ok && e.unsent
 }
 
-// An origin is used over HTTP/1.1 alone, for as long as the Pool lives, after
-// so many connections were given up (see [Stats].Abandoned), or when the server
-// requires it (HTTP_1_1_REQUIRED, RFC 9113 section 7).
+// maxAbandoned is the number of abandoned connections (see [Stats].Abandoned) after
+// which an origin is used over HTTP/1.1 only, until the Pool is closed. The same
+// happens if the server requires it (HTTP_1_1_REQUIRED, RFC 9113 section 7).
 const maxAbandoned = 3
 
 const codeHTTP11Required = 0xd
 
 var errOnlyHTTP1 = errors.New("this server can be used over HTTP/1.1 only, which Protocols does not name")
 
-// requireHTTP1Locked leaves HTTP/2 alone from now on.
+// requireHTTP1Locked disables HTTP/2 for the origin.
 func (o *origin) requireHTTP1Locked() {
 	if o.onlyHTTP1.Swap(true) {
 		return
@@ -253,7 +253,7 @@ func (o *origin) requireHTTP1Locked() {
 	o.publishPlanLocked()
 }
 
-// countAbandonedLocked notes once that c was given up.
+// countAbandonedLocked counts c once if it was abandoned.
 func (o *origin) countAbandonedLocked(c *conn) {
 	t, ok := c.cc.(*tcpClientConn)
 	if !ok || c.abandoned || !t.abandoned() {
@@ -266,7 +266,7 @@ func (o *origin) countAbandonedLocked(c *conn) {
 	}
 }
 
-// abandoned is called when c was given up.
+// abandonedConn is called when c was abandoned.
 func (o *origin) abandonedConn(c *conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -280,8 +280,8 @@ func (o *origin) abandonedConn(c *conn) {
 	o.dispatchLocked()
 }
 
-// requiresHTTP1 reports whether the server said on c, or about a request that
-// failed with err, that it wants HTTP/1.1.
+// requiresHTTP1 reports whether the server requires HTTP/1.1, on c or for a request
+// that failed with err.
 func (c *conn) requiresHTTP1(err error) bool {
 	var stream streamError
 	if errors.As(err, &stream) && stream.Code == codeHTTP11Required {
@@ -291,22 +291,22 @@ func (c *conn) requiresHTTP1(err error) bool {
 	return ok && t.raw.goAway.Load() && t.raw.goAwayCode.Load() == codeHTTP11Required
 }
 
-// Bounds of the pause in which a connection gets no request after a refusal,
-// unless a response that ends makes room for one.
+// Limits of the pause in which a connection gets no request after a refusal. A
+// response that ends also ends the pause.
 const (
 	firstPause    = 10 * time.Millisecond
 	maxPause      = time.Second
 	maxFirstPause = 200 * time.Millisecond // before the first response
 )
 
-// maxFirstPauses is how many such pauses there are without a response. Requests that
-// are refused after that, on a connection that has answered nothing, fail.
+// maxFirstPauses limits the pauses without a response. Requests that are refused
+// after that, on a connection that has answered nothing, fail.
 const maxFirstPauses = 8
 
-// refusesAllLocked reports whether c refuses whatever it is sent.
+// refusesAllLocked reports whether c refuses every request.
 func (o *origin) refusesAllLocked(c *conn) bool { return c.served == 0 && o.pauses >= maxFirstPauses }
 
-// pauseLocked keeps requests off c after a refusal.
+// pauseLocked pauses c after a refusal.
 func (o *origin) pauseLocked(c *conn) {
 	if c.paused {
 		return

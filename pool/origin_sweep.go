@@ -5,27 +5,26 @@ import (
 	"time"
 )
 
-// maxOrigins is how many origins a Pool remembers before it forgets those that
-// nobody is using: more than there are registries and registrars, and few enough
-// for a server that redirects each request to a host of its own, and for a list
-// of a million hosts. What was learned of them is with the facts and sessions.
+// maxOrigins is the number of origins that a Pool remembers before it forgets unused
+// ones. It is more than the number of registries and registrars. What was learned
+// about an origin stays in the stores of origins and sessions.
 const maxOrigins = 4096
 
-// maxNewOrigins is how many origins a Pool remembers whole whose connections carried
-// one request each. Of the others it remembers the counts.
+// maxNewOrigins is the number of origins that a Pool remembers in full although each
+// of their connections carried one request. Of others it keeps the counts.
 const maxNewOrigins = 1024
 
-// A originSummary is what is remembered of an origin that was of no more use.
+// An originSummary is what is remembered of a swept origin.
 type originSummary struct {
 	stats     originStats
 	protocol  string
-	evictedAt time.Time // as of the origin
+	evictedAt time.Time // see origin
 }
 
-// sweepLocked forgets origins if there are many: first those without connections
-// about which there is nothing to know but counts; then, if there are too many all the
-// same, those without connections; and if that is not half of them, those whose
-// connections are idle. The lock of the Pool is held.
+// sweepLocked forgets origins if there are many. First it reduces those without
+// connections to their counts if nothing else is known about them. If there are
+// still too many, it forgets those without connections, and if less than half are
+// left to forget, those with idle connections. The lock of the Pool is held.
 func (p *Pool) sweepLocked() {
 	if len(p.origins) < p.sweepAt {
 		return
@@ -84,16 +83,17 @@ func (p *Pool) dropLocked(key originKey) {
 	}
 }
 
-// A originFaults is what is remembered of an origin that was swept.
+// originFaults are remembered of a swept origin.
 type originFaults struct {
 	abandoned int
 	onlyHTTP1 bool
 }
 
-// maxFaults bounds the origins of which that is remembered.
+// maxFaults limits the origins whose faults are remembered.
 const maxFaults = 4096
 
-// saveFaultsLocked keeps what o has shown. The Pool is locked, o is not used.
+// saveFaultsLocked saves the faults of o, which is not in use. The lock of the Pool
+// is held.
 func (p *Pool) saveFaultsLocked(o *origin) {
 	d := originFaults{o.abandoned, o.onlyHTTP1.Load()}
 	if d == (originFaults{}) || len(p.faults) >= maxFaults {
@@ -105,8 +105,8 @@ func (p *Pool) saveFaultsLocked(o *origin) {
 	p.faults[o.key] = d
 }
 
-// restoreFaultsLocked starts an origin with what an earlier one has shown. The Pool is
-// locked.
+// restoreFaultsLocked restores the faults of an earlier origin. The lock of the Pool
+// is held.
 func (p *Pool) restoreFaultsLocked(o *origin) {
 	d, ok := p.faults[o.key]
 	if !ok {

@@ -1,32 +1,33 @@
-// Package pool is an [http.RoundTripper] that pays for as few connections and
-// TLS handshakes as the servers allow, and says what it paid.
+// Package pool is an [http.RoundTripper] that opens as few connections and TLS
+// handshakes as possible, and reports how many. It knows HTTP, TLS and QUIC, and
+// nothing about RDAP: responses are understood by the caller, rates and retries of a
+// query are the caller's as well.
 //
-// Start with [New] and use the Pool as the Transport of an [http.Client], or
-// call [Pool.RoundTrip]. Each origin (scheme, host and port) gets connections
-// of its own:
+// Start with [New] and use the Pool as the Transport of an [http.Client], or call
+// [Pool.RoundTrip]. Each origin (scheme, host and port) has connections of its own:
 //
-//   - A cold origin is dialed once. Everybody else waits for that connection
-//     and shares what it negotiates.
-//   - Over HTTP/2 requests share a connection, never more at once than the
-//     server's stream limit; a deep queue earns a few connections more.
-//   - HTTP/3 is used where [Config.Protocols] names it, the origin offers it, and
-//     it wins: for a shallow queue. Requests without credentials then go out as
-//     early data. TCP stands by where UDP is blocked.
-//   - Over HTTP/1.1 connections are opened as the queue needs them, up to
-//     [Config.MaxConnsPerHost]; the one used last is used first.
-//   - A kept connection that turns out to be dead costs no request: one that
-//     can be repeated is sent again on a new connection. Requests that the server
-//     says it did not process are sent again too. See [Pool.RoundTrip].
+//   - A cold origin is dialed once. Other requests wait for that connection
+//     and share what it negotiates.
+//   - Over HTTP/2, requests share a connection up to the server's stream limit.
+//     A deep queue opens a few more connections.
+//   - HTTP/3 is used for a shallow queue if [Config.Protocols] names it and the
+//     origin offers it. Requests without credentials go out as early data. TCP is
+//     used where UDP is blocked.
+//   - Over HTTP/1.1, connections are opened as the queue needs them, up to
+//     [Config.MaxConnsPerHost]. The most recently used one is reused first.
+//   - A request whose reused connection turns out to be closed is sent again on a
+//     new connection, if that is safe, and so is a request that the server did not
+//     process. See [Pool.RoundTrip].
 //   - TLS sessions are resumed.
-//   - A connection or an address that only fails is left for another one, if the
-//     caller says which requests are repeated: see [AvoidConn].
+//   - A connection or an address that only fails is avoided, if the caller marks
+//     the requests that it repeats: see [AvoidConn].
 //
-// [Config.NoReuse] turns all of it off, one full handshake for each request,
-// so that the saving can be measured. [WithTrace] tells how one request was
-// carried, [Pool.Stats] how all of them were.
+// [Config.NoReuse] turns all of this off, to measure what it saves: each request has
+// a full handshake. [WithTrace] reports how one request was sent, [Pool.Stats] adds
+// up all of them.
 //
-// A response body that is closed before its end is drained, a bounded amount,
-// so that the connection lives on.
+// A response body that is closed early is drained up to a limit, so that its
+// connection can be reused.
 package pool
 
 import (
@@ -41,8 +42,8 @@ import (
 	"time"
 )
 
-// A Pool carries HTTP requests over few connections. Make it with [New]; it is
-// safe for concurrent use, and Close frees all that it holds.
+// A Pool sends HTTP requests over few connections. Make it with [New]; it is safe
+// for concurrent use. Close frees all resources.
 type Pool struct {
 	cfg       Config
 	dialer    *dialer
@@ -59,10 +60,10 @@ type Pool struct {
 
 	mu        sync.Mutex
 	origins   map[originKey]*origin
-	servers   map[string][]*origin      // the same by originKey.String
-	sweepAt   int                       // how many of them there may be before idle ones are forgotten
-	summaries map[string]*originSummary // by name, of those that are worth no more
-	forgotten Stats                     // of all others
+	servers   map[string][]*origin      // by originKey.String
+	sweepAt   int                       // number of origins from which idle ones are swept
+	summaries map[string]*originSummary // by name: origins that were swept and had nothing but counts
+	forgotten Stats                     // sums over all other swept origins
 	faults    map[originKey]originFaults
 	closed    bool
 	work      sync.WaitGroup // dials
@@ -72,11 +73,11 @@ type Pool struct {
 	savedModel timeModel // of all origins
 }
 
-// ErrClosed is the error of requests to a Pool that was closed.
+// ErrClosed is the error of requests to a closed Pool.
 var ErrClosed = errors.New("pool: closed")
 
-// New returns a Pool. It fails if the configuration names a protocol that the
-// package doesn't speak.
+// New returns a Pool. It fails if the configuration is contradictory or names an
+// unknown protocol.
 func New(c Config) (*Pool, error) {
 	quiet := c.Logger == nil
 	c = c.withDefaults()
@@ -96,25 +97,24 @@ func New(c Config) (*Pool, error) {
 	return p, nil
 }
 
-// RoundTrip sends one request and returns its response. The caller must close
-// the body; reading it to the end or closing it frees the connection.
+// RoundTrip sends one request and returns its response. The caller must close the
+// body; reading it to the end or closing it frees the connection.
 //
-// A request is repeated without the caller seeing it only if it has no body or can
-// make it again ([http.Request.GetBody]), and no byte of a response has arrived. As
-// often as a server that goes on answering others says that it has not processed
-// it (GOAWAY, a refused stream, early data that was not taken), it is sent again,
-// whatever its method. When its connection ended without such a word, it is sent
-// again if its method is GET, HEAD, OPTIONS or TRACE or it has a field
-// Idempotency-Key: on a newer connection, once or twice, and up to six times if
-// those connections had answered others. With NoReuse nothing is repeated.
+// RoundTrip retries a request transparently only if it has no body or can make it
+// again ([http.Request.GetBody]), and no byte of a response has arrived. A request
+// that the server did not process (GOAWAY, a refused stream, rejected early data) is
+// retried whatever its method, as long as the server answers other requests. A
+// request whose connection ended for another reason is retried if its method is GET,
+// HEAD, OPTIONS or TRACE or it has an Idempotency-Key field: on a newer connection,
+// once or twice, and up to six times if those connections had answered others. With
+// NoReuse nothing is retried.
 //
-// An error that comes of making a connection, or of waiting for one, is of type
-// *[Error]. [ErrClosed], and what is wrong with the request itself, come as they
-// are.
+// An error in making a connection, or in waiting for one, is an *[Error].
+// [ErrClosed] and errors in the request itself are returned as they are.
 //
-// Of the hooks of net/http/httptrace it calls GetConn, GotConn and those that are
-// about what goes over the connection. Setting one up may be done for several
-// requests at once, or for none: see [Trace] for how long it took.
+// RoundTrip calls the httptrace hooks GetConn, GotConn and those about what goes
+// over the connection. Hooks about making a connection are not called, since a
+// connection may be made for several requests: see [Trace] for its times.
 func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := time.Now()
 	o, err := p.originFor(req)
@@ -127,9 +127,9 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	p.savedModel.begin(start)
 	hooks := httptrace.ContextClientTrace(req.Context())
 	var again retrier
-	var same, last int64 // repetitions on the connection that had failed; its number
+	var same, last int64 // retries on the connection that had failed; the number of that connection
 	way := constraintsOf(req.Context())
-	var trial *h3Trial // over HTTP/3, beside which the request is sent over TCP
+	var trial *h3Trial // a request over HTTP/3 that is sent over TCP as well
 	for {
 		if hooks != nil && hooks.GetConn != nil {
 			hooks.GetConn(o.address)
@@ -183,7 +183,7 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 				t.FailedConn = c.id
 			}
 			if cause := context.Cause(req.Context()); cause != nil {
-				err = cause // whatever it did to the request
+				err = cause // the context ended the request
 			}
 			return nil, c.peerAlert(err)
 		}
@@ -198,8 +198,8 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// originFor returns the origin of req, which it makes on first use. The caller is
-// one of its users now.
+// originFor returns the origin of req and creates it on first use. It adds the
+// caller to the origin's users.
 func (p *Pool) originFor(req *http.Request) (*origin, error) {
 	if err := checkRequest(req); err != nil {
 		return nil, err
@@ -296,11 +296,11 @@ var _ interface {
 	io.Closer
 } = (*Pool)(nil)
 
-// speaksH3 reports whether HTTP/3 is spoken at all.
+// speaksH3 reports whether HTTP/3 is enabled.
 func (p *Pool) speaksH3() bool { return p.h3 != nil }
 
-// insecure reports whether certificates are not verified, so that another host
-// can't prove that it may speak for an origin (RFC 7838 section 2.1).
+// insecure reports whether certificates are not verified. Another host cannot prove
+// then that it may speak for an origin (RFC 7838 section 2.1).
 func (p *Pool) insecure() bool { return p.cfg.TLS != nil && p.cfg.TLS.InsecureSkipVerify }
 
 // enableH3 sets up HTTP/3 if the configuration names it.
@@ -316,11 +316,11 @@ func (p *Pool) enableH3() (err error) {
 	return err
 }
 
-// waitAtMost waits for f, but not longer than that.
+// waitAtMost waits for f, for limit at most.
 func waitAtMost(limit time.Duration, f func()) { waitInSteps(limit, 1, f) }
 
-// waitInSteps waits in steps, so that a process that gets no CPU time does not
-// find all of the limit gone.
+// waitInSteps waits in steps: a process that got no CPU time would otherwise find
+// all of the limit used up.
 func waitInSteps(limit time.Duration, steps int, f func()) {
 	done := make(chan struct{})
 	go func() {
