@@ -6,37 +6,39 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/gate"
 )
 
 func TestPerHostBounds(t *testing.T) {
-	if g := (Config{PerHost: 3}).withDefaults().gate(); g.start != 3 || g.max != 3 {
-		t.Errorf("PerHost 3: from %d to %d", g.start, g.max)
+	if g := (Config{PerHost: 3}).withDefaults().gate(); g.Start != 3 || g.Max != 3 {
+		t.Errorf("PerHost 3: from %d to %d", g.Start, g.Max)
 	}
 	for jobs, want := range map[int]int{4: 8, 32: 32, 1000: 64} {
-		if g := (Config{Jobs: jobs}).withDefaults().gate(); g.start != DefaultPerHost || g.max != want {
-			t.Errorf("%d jobs: from %d to %d", jobs, g.start, g.max)
+		if g := (Config{Jobs: jobs}).withDefaults().gate(); g.Start != DefaultPerHost || g.Max != want {
+			t.Errorf("%d jobs: from %d to %d", jobs, g.Start, g.Max)
 		}
 	}
 }
 
-// failAt sends one request to h, which fails with e.
-func failAt(t *testing.T, h *host, s sample) {
+// send sends one request to h, with the outcome s.
+func send(t *testing.T, h *gate.Host, s gate.Outcome) {
 	t.Helper()
-	k := h.take(time.Now(), pass{maxWait: time.Hour})
-	if k.grant != granted {
+	k := h.Acquire(time.Now(), gate.Request{MaxWait: time.Hour})
+	if k.Verdict != gate.Allow {
 		t.Fatalf("not granted: %+v", k)
 	}
-	s.ticket, s.now = k, time.Now()
-	h.observe(s)
+	s.Decision, s.Now = k, time.Now()
+	h.Observe(s)
 }
 
 // TestErrorsOfHosts: the errors of requests that are not sent name the reason.
 func TestErrorsOfHosts(t *testing.T) {
-	hosts := newHosts(Config{}.withDefaults().gate())
-	at := func(name string) *host { return hosts.at(&url.URL{Scheme: "https", Host: name}) }
+	hosts := gate.New(Config{}.withDefaults().gate())
+	at := func(name string) *gate.Host { return hosts.At(&url.URL{Scheme: "https", Host: name}) }
 	refused := errors.New("refused")
 	for range 5 {
-		failAt(t, at("dead.example"), sample{effect: unreachable, cause: &Error{Code: CodeRefused, Message: "it refused the connection", Err: refused}})
+		send(t, at("dead.example"), gate.Outcome{Kind: gate.Unreachable, Cause: &Error{Code: CodeRefused, Message: "it refused the connection", Err: refused}})
 	}
 	e := deadError(at("dead.example"))
 	if e.Code != CodeRefused || !strings.HasPrefix(e.Message, "not sent: dead.example failed 5 times") ||
@@ -44,7 +46,7 @@ func TestErrorsOfHosts(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	for range 20 {
-		failAt(t, at("wall.example"), sample{effect: walled, cause: &Error{Code: CodeForbidden, Message: "403 Forbidden"}})
+		send(t, at("wall.example"), gate.Outcome{Kind: gate.Walled, Cause: &Error{Code: CodeForbidden, Message: "403 Forbidden"}})
 	}
 	e = deadError(at("wall.example"))
 	if e.Code != CodeRateLimited || !strings.Contains(e.Message, "refused 20 requests in a row without RDAP, the last with: 403 Forbidden") {
@@ -52,7 +54,7 @@ func TestErrorsOfHosts(t *testing.T) {
 	}
 	now := time.Now()
 	for range 2 {
-		failAt(t, at("busy.example"), sample{effect: throttled, retryAfter: time.Hour})
+		send(t, at("busy.example"), gate.Outcome{Kind: gate.Throttled, RetryAfter: time.Hour})
 	}
 	e = limitError(at("busy.example"), now, now.Add(time.Hour))
 	if e.Code != CodeRateLimited || e.RetryAfter != time.Hour || e.HintCode != HintMaxWait || !strings.Contains(e.Message, "left alone") {
@@ -74,10 +76,10 @@ func TestForgottenHost(t *testing.T) {
 	defer c.Close()
 	b := newBatch(t.Context(), c)
 	b.hostOf("https://rdap.example/")
-	for i := range 2 * maxNewHosts {
-		c.hosts.at(&url.URL{Scheme: "https", Host: "h" + time.Duration(i).String() + ".example"})
+	for i := range 5000 {
+		c.hosts.At(&url.URL{Scheme: "https", Host: "h" + time.Duration(i).String() + ".example"})
 	}
-	if b.hostOf("https://rdap.example/") != c.hosts.at(&url.URL{Scheme: "https", Host: "rdap.example"}) {
+	if b.hostOf("https://rdap.example/") != c.hosts.At(&url.URL{Scheme: "https", Host: "rdap.example"}) {
 		t.Error("a forgotten host is used")
 	}
 	for i := range 2 * maxBases {

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/gate"
 )
 
 // An Input is one line of a [Client.Batch].
@@ -174,8 +176,8 @@ type batch struct {
 	panics panicked
 
 	basesMu    sync.Mutex
-	bases      map[string]*host // servers by base URL
-	basesSweep int64            // of hosts, when bases was begun
+	bases      map[string]*gate.Host // servers by base URL
+	basesSweep int64                 // of hosts, when bases was begun
 }
 
 func newBatch(ctx context.Context, c *Client) *batch {
@@ -185,7 +187,7 @@ func newBatch(ctx context.Context, c *Client) *batch {
 		consumerGone: make(chan struct{}),
 		ending:       make(chan struct{}), queueEnded: make(chan struct{}),
 		panics: panicked{happened: make(chan struct{})},
-		bases:  make(map[string]*host), memory: newBodies(c.cfg.MaxMemory),
+		bases:  make(map[string]*gate.Host), memory: newBodies(c.cfg.MaxMemory),
 		seed: maphash.MakeSeed(), try: c.step,
 	}
 	b.queue = newQueue(queueConfig{
@@ -291,7 +293,7 @@ func (b *batch) add(in Input, err error) bool {
 func (b *batch) push(it *item, failed *Error) {
 	defer b.pushing.Done()
 	if failed == nil {
-		it.readFor.lines.read.Add(1)
+		it.readFor.Lines.Read.Add(1)
 		b.queue.push(it)
 		return
 	}
@@ -333,10 +335,10 @@ func (b *batch) prepare(it *item, err error) *Error {
 const maxBases = 512
 
 // hostOf returns the server that a base URL is at.
-func (b *batch) hostOf(base string) *host {
+func (b *batch) hostOf(base string) *gate.Host {
 	b.basesMu.Lock()
 	// A host that has been forgotten must not be used: there may be another by its name.
-	if swept := b.c.hosts.swept.Load(); swept != b.basesSweep || len(b.bases) >= maxBases {
+	if swept := b.c.hosts.Sweeps(); swept != b.basesSweep || len(b.bases) >= maxBases {
 		clear(b.bases)
 		b.basesSweep = swept
 	}
@@ -349,10 +351,10 @@ func (b *batch) hostOf(base string) *host {
 	if err != nil {
 		u = new(url.URL) // try reports the error
 	}
-	h = b.c.hosts.at(u) // may call the store of the user
+	h = b.c.hosts.At(u) // may call the store of the user
 	b.basesMu.Lock()
 	defer b.basesMu.Unlock()
-	if b.basesSweep == b.c.hosts.swept.Load() {
+	if b.basesSweep == b.c.hosts.Sweeps() {
 		b.bases[base] = h
 	}
 	return h

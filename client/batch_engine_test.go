@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/gate"
 )
 
 // byLabel resolves a domain to a server named after its last label.
@@ -31,7 +32,7 @@ type engine struct {
 }
 
 // play answers a request: it may sleep.
-type play func(t *task, nth int) (Verdict, sample)
+type play func(t *task, nth int) (Verdict, gate.Outcome)
 
 func run(t testing.TB, cfg Config, inputs iter.Seq2[Input, error], answer play, yields ...func(*engine, *Result) bool) *engine {
 	t.Helper()
@@ -50,33 +51,33 @@ func run(t testing.TB, cfg Config, inputs iter.Seq2[Input, error], answer play, 
 	requests := make(chan func(), 1) // a lock that a bubble can see
 	b.try = func(ctx context.Context, k *task) bool {
 		requests <- nil
-		name := k.host.name
+		name := k.host.Name()
 		e.asked[name] = append(e.asked[name], time.Since(e.begin))
 		nth := len(e.asked[name])
 		<-requests
 		k.result.Attempts++
 		k.result.Err = nil
 		k.taken = false
-		s := sample{ticket: k.ticket, beside: k.beside}
+		s := gate.Outcome{Decision: k.decision, InFlight: k.beside}
 		h := k.host
 		verdict, told := answer(k, nth)
-		told.failedAt = k.failedAt
-		told.ticket, told.now, told.beside = s.ticket, time.Now(), s.beside
-		k.ticket = ticket{}
+		told.FailedAt = k.failedAt
+		told.Decision, told.Now, told.InFlight = s.Decision, time.Now(), s.InFlight
+		k.decision = gate.Decision{}
 		k.result.Verdict = verdict
-		if told.effect != answered || told.failed {
-			code := map[effect]string{throttled: CodeRateLimited, unreachable: CodeTimeout, overloaded: CodeServerError, walled: CodeForbidden}[told.effect]
-			k.result.fail(&Error{Code: code, Message: "made up", RetryAfter: told.retryAfter})
-			told.cause = k.result.Err
-			if told.effect == overloaded {
+		if told.Kind != gate.Answered || told.Failed {
+			code := map[gate.Kind]string{gate.Throttled: CodeRateLimited, gate.Unreachable: CodeTimeout, gate.Overloaded: CodeServerError, gate.Walled: CodeForbidden}[told.Kind]
+			k.result.fail(&Error{Code: code, Message: "made up", RetryAfter: told.RetryAfter})
+			told.Cause = k.result.Err
+			if told.Kind == gate.Overloaded {
 				k.result.Status = 503
 			}
 		}
-		if k.walled = told.effect == walled; h.observe(told) {
+		if k.walled = told.Kind == gate.Walled; h.Observe(told) {
 			k.result.blocked()
 		}
 		c.announce(h)
-		return c.decideRetry(ctx, k, told.effect == unreachable)
+		return c.decideRetry(ctx, k, told.Kind == gate.Unreachable)
 	}
 	b.run(cancel, inputs, func(r *Result) bool {
 		if e.seen[r.Line] != nil {
@@ -130,9 +131,9 @@ func numbered(n int, zones ...string) iter.Seq2[Input, error] {
 }
 
 func after(d time.Duration) play {
-	return func(*task, int) (Verdict, sample) {
+	return func(*task, int) (Verdict, gate.Outcome) {
 		time.Sleep(d)
-		return Registered, sample{effect: answered, latency: d}
+		return Registered, gate.Outcome{Kind: gate.Answered, Latency: d}
 	}
 }
 
@@ -169,7 +170,7 @@ func BenchmarkBatchEngine(b *testing.B) {
 			bt.try = func(_ context.Context, k *task) bool {
 				k.result.Verdict = Registered
 				k.taken = false
-				k.host.observe(sample{effect: answered, ticket: ticket{at: now}, now: time.Now(), latency: time.Millisecond, beside: k.beside})
+				k.host.Observe(gate.Outcome{Kind: gate.Answered, Decision: gate.Decision{At: now}, Now: time.Now(), Latency: time.Millisecond, InFlight: k.beside})
 				return false
 			}
 			b.ReportAllocs()

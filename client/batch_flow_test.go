@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/gate"
 )
 
 // TestEngineSpills: the lines of servers that are parked go to a file, so that
@@ -25,11 +27,11 @@ func TestEngineSpills(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var spilled, inMemory int64
-		e := run(t, Config{Jobs: 8, PerHost: 1, SpillDir: t.TempDir()}, inputs, func(k *task, nth int) (Verdict, sample) {
-			if k.host.name == "parked.example" && nth == 1 {
+		e := run(t, Config{Jobs: 8, PerHost: 1, SpillDir: t.TempDir()}, inputs, func(k *task, nth int) (Verdict, gate.Outcome) {
+			if k.host.Name() == "parked.example" && nth == 1 {
 				time.Sleep(time.Hour)
 			}
-			return Registered, sample{effect: answered}
+			return Registered, gate.Outcome{Kind: gate.Answered}
 		}, func(e *engine, _ *Result) bool {
 			p := e.c.Progress()
 			spilled, inMemory = max(spilled, p.Spilled), max(inMemory, p.Read-p.Done-p.Spilled)

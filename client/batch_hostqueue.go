@@ -1,6 +1,10 @@
 package client
 
-import "time"
+import (
+	"time"
+
+	"github.com/rdapq/rdapq/internal/gate"
+)
 
 // An item is one input on its way through a batch.
 type item struct {
@@ -15,9 +19,9 @@ type item struct {
 	queue          *queue      // once it was taken from it
 	hostQueue      *hostQueue  // where it waits, or from which it was taken
 
-	readFor      *host     // which it was read for; nil: it is not known, or none
-	grantedAt    time.Time // when its request under way was granted; zero: none is
-	fromUnserved bool      // it has one of the places for hosts without any
+	readFor      *gate.Host // which it was read for; nil: it is not known, or none
+	grantedAt    time.Time  // when its request under way was granted; zero: none is
+	fromUnserved bool       // it has one of the places for hosts without any
 }
 
 func (it *item) refusedOften() bool {
@@ -26,7 +30,7 @@ func (it *item) refusedOften() bool {
 
 // A hostQueue is where the inputs of one batch stand in line for one server.
 type hostQueue struct {
-	host *host
+	host *gate.Host
 
 	resumed []*item // on their way already: they go before what is fresh
 	fresh   fifo
@@ -165,11 +169,11 @@ type capacityReporter interface {
 // limitOf is how many lookups may be under way at l: what its host may be sent at a
 // time, and no more than its connections carry.
 func (q *queue) limitOf(l *hostQueue) int {
-	n := l.host.adaptive.limit()
+	n := l.host.Limit()
 	if l.inFlight >= n {
 		return n
 	}
-	if carried := l.host.capacity(q.capacity, q.demand(l)); carried > 0 {
+	if carried := l.host.Capacity(q.capacity, q.demand(l)); carried > 0 {
 		return min(n, carried)
 	}
 	return n
@@ -178,7 +182,7 @@ func (q *queue) limitOf(l *hostQueue) int {
 // demand is how many lookups of l would be under way if its connections were no
 // bound.
 func (q *queue) demand(l *hostQueue) int {
-	return int(min(int64(l.inFlight)+l.waiting(), int64(l.host.adaptive.limit()), int64(q.maxWorkers)))
+	return int(min(int64(l.inFlight)+l.waiting(), int64(l.host.Limit()), int64(q.maxWorkers)))
 }
 
 // capacity returns the method Capacity of the Transport; nil if it has none.

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/gate"
 )
 
 // A queue hands the inputs of a batch to its workers: first come, first served
@@ -58,7 +60,7 @@ type queueConfig struct {
 	window     int // bound of inMemory
 	maxWait    time.Duration
 	deadline   time.Time // of the batch; zero: none
-	hosts      *hosts
+	hosts      *gate.Hosts
 	memory     *bodies
 	capacity   func(origin string, demand int) int // nil: the transport does not say what it carries
 	spawn      func()                              // starts a worker
@@ -86,22 +88,22 @@ func newQueue(cfg queueConfig) *queue {
 }
 
 // hostQueueOf returns the line of a host, which is new if nothing stands in it.
-func (q *queue) hostQueueOf(h *host) *hostQueue {
-	l := q.byHost[h.id]
+func (q *queue) hostQueueOf(h *gate.Host) *hostQueue {
+	l := q.byHost[h.ID()]
 	if l == nil {
 		l = &hostQueue{host: h, timerIndex: -1, readyIndex: -1}
-		q.byHost[h.id] = l
-		q.hosts.keep(h)
+		q.byHost[h.ID()] = l
+		q.hosts.Keep(h)
 	}
 	return l
 }
 
 // dropIfEmpty forgets a lane if it is empty.
 func (q *queue) dropIfEmpty(l *hostQueue) {
-	if l.inFlight == 0 && l.steppedAside == 0 && l.readyIndex < 0 && !l.hasFresh() && len(l.retries) == 0 && q.byHost[l.host.id] == l {
+	if l.inFlight == 0 && l.steppedAside == 0 && l.readyIndex < 0 && !l.hasFresh() && len(l.retries) == 0 && q.byHost[l.host.ID()] == l {
 		q.unpark(l)
-		delete(q.byHost, l.host.id)
-		q.hosts.release(l.host)
+		delete(q.byHost, l.host.ID())
+		q.hosts.Release(l.host)
 	}
 }
 
@@ -145,7 +147,7 @@ func (q *queue) startWorker() {
 
 // next returns an input with what may become of it. It waits for one, and is nil
 // when none will come.
-func (q *queue) next() (*item, ticket) {
+func (q *queue) next() (*item, gate.Decision) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
@@ -167,7 +169,7 @@ func (q *queue) next() (*item, ticket) {
 		if q.closed && q.waiting == 0 {
 			q.workers--
 			q.wakeAll()
-			return nil, ticket{}
+			return nil, gate.Decision{}
 		}
 		if q.idleForLackOfHosts() {
 			q.roomFreed.Signal()
@@ -198,7 +200,7 @@ func (q *queue) memoryReleased() {
 }
 
 // noteStarted notes that it is under way.
-func (q *queue) noteStarted(l *hostQueue, it *item, k ticket) {
+func (q *queue) noteStarted(l *hostQueue, it *item, k gate.Decision) {
 	if it.hostQueue == nil { // from the shelf
 		q.inMemory++
 		q.spilledInputs--
@@ -210,8 +212,8 @@ func (q *queue) noteStarted(l *hostQueue, it *item, k ticket) {
 	if q.waiting == q.maxQueued-1 {
 		q.roomFreed.Signal()
 	}
-	if k.grant == granted {
-		it.grantedAt = k.at
+	if k.Verdict == gate.Allow {
+		it.grantedAt = k.At
 	}
 	if it.fromUnserved = l.fromUnserved; it.fromUnserved {
 		q.unservedInFlight++
@@ -220,65 +222,71 @@ func (q *queue) noteStarted(l *hostQueue, it *item, k ticket) {
 	q.makeReady(l)
 }
 
+// Verdicts of a queue, beside those of the gate.
+const (
+	notLoaded   gate.Verdict = -1 - iota // the input is in the temporary file, and has not been resolved
+	rejectEnded                          // the batch ends
+)
+
 // pick decides what to do at a lane: to make a request, to give up an input, or
 // nothing until later.
-func (q *queue) pick(l *hostQueue, now time.Time) (*item, ticket) {
+func (q *queue) pick(l *hostQueue, now time.Time) (*item, gate.Decision) {
 	if !l.hasFresh() && len(l.retries) == 0 {
-		return nil, ticket{}
+		return nil, gate.Decision{}
 	}
 	if q.ended {
-		return q.anyInput(l), ticket{grant: givenUpEnd}
+		return q.anyInput(l), gate.Decision{Verdict: rejectEnded}
 	}
 	if l.exclusive || l.inFlight > 0 && l.inFlight >= q.limitOf(l) {
-		return nil, ticket{}
+		return nil, gate.Decision{}
 	}
-	p := pass{beside: l.inFlight, waiting: int(min(l.waiting(), math.MaxInt32)), maxWait: q.maxWait, others: l.hasAlternates}
+	p := gate.Request{InFlight: l.inFlight, Waiting: int(min(l.waiting(), math.MaxInt32)), MaxWait: q.maxWait, HasAlternates: l.hasAlternates}
 	if !q.deadline.IsZero() {
-		p.maxWait = min(p.maxWait, q.deadline.Sub(now))
+		p.MaxWait = min(p.MaxWait, q.deadline.Sub(now))
 	}
 	due, at := l.dueRetry(now)
-	fresh := l.hasFresh() && len(l.retries) < maxRetriesWaiting(l.host.adaptive.limit())
+	fresh := l.hasFresh() && len(l.retries) < maxRetriesWaiting(l.host.Limit())
 	if due < 0 && !fresh {
-		if k, ok := l.host.hopeless(now, p); ok {
+		if k, ok := l.host.Blocked(now, p); ok {
 			return q.anyInput(l), k
 		}
 		q.park(l, at)
 		l.retriesOnly = !l.hasFresh()
-		return nil, ticket{}
+		return nil, gate.Decision{}
 	}
 	if due < 0 && len(l.resumed) == 0 && l.fresh.len() == 0 {
 		// Its server is found by user code, which must not have the host's place.
-		return q.popSpilled(l), ticket{grant: unready}
+		return q.popSpilled(l), gate.Decision{Verdict: notLoaded}
 	}
-	k := l.host.take(now, p)
-	switch k.grant {
-	case granted:
+	k := l.host.Acquire(now, p)
+	switch k.Verdict {
+	case gate.Allow:
 		// A probe is a query that the server has not failed at, if there is one:
 		// it may be the query that it fails at.
-		if k.probe && due >= 0 && !fresh {
+		if k.Probe && due >= 0 && !fresh {
 			due = l.leastTried(now)
 		}
 		// A server that was asked too much is tried with what has not been
 		// refused. What has been more than once comes first, and by itself:
 		// whatever the server dislikes, it is not the company.
-		if due < 0 || fresh && (k.probe || k.careful && !l.retries[due].refusedOften()) {
+		if due < 0 || fresh && (k.Probe || k.AfterThrottle && !l.retries[due].refusedOften()) {
 			return q.removeFresh(l), k
 		}
 		if l.retries[due].refusedOften() {
 			if l.inFlight > 0 {
-				l.host.unsent(k)
-				return nil, ticket{}
+				l.host.Refund(k)
+				return nil, gate.Decision{}
 			}
 			l.exclusive = true
 		}
 		return l.removeRetry(due), k
-	case later:
-		if k.at.IsZero() && l.inFlight == 0 {
-			k.at = now.Add(recheckAfter)
+	case gate.Wait:
+		if k.At.IsZero() && l.inFlight == 0 {
+			k.At = now.Add(recheckAfter)
 		}
-		if !k.at.IsZero() {
-			q.park(l, k.at)
-			l.untilRequestEnds = k.brief
+		if !k.At.IsZero() {
+			q.park(l, k.At)
+			l.untilRequestEnds = k.UntilRelease
 		}
 		return nil, k
 	default:

@@ -8,12 +8,13 @@ import (
 	"testing/synctest"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/gate"
 )
 
 // testQueue has workers that hold each input until they are told to go on.
 type testQueue struct {
 	*queue
-	hosts   *hosts
+	hosts   *gate.Hosts
 	seed    maphash.Seed
 	running atomic.Int32
 	hold    chan struct{}
@@ -21,7 +22,7 @@ type testQueue struct {
 
 func newTestQueue(cfg Config) *testQueue {
 	cfg = cfg.withDefaults()
-	q := &testQueue{seed: maphash.MakeSeed(), hold: make(chan struct{}), hosts: newHosts(cfg.gate())}
+	q := &testQueue{seed: maphash.MakeSeed(), hold: make(chan struct{}), hosts: gate.New(cfg.gate())}
 	q.queue = newQueue(queueConfig{
 		maxWorkers: cfg.Jobs, window: windowFor(cfg.Jobs), maxWait: cfg.maxWait(true), maxQueued: cfg.MaxQueued, maxSpill: cfg.MaxSpill,
 		hosts: q.hosts, memory: newBodies(cfg.MaxMemory),
@@ -35,8 +36,8 @@ func newTestQueue(cfg Config) *testQueue {
 					q.running.Add(1)
 					<-q.hold
 					q.running.Add(-1)
-					if k.grant == granted {
-						it.hostQueue.host.unsent(k)
+					if k.Verdict == gate.Allow {
+						it.hostQueue.host.Refund(k)
 					}
 					q.finishRequest(it, false)
 					q.takeDuplicates(it)
@@ -59,7 +60,7 @@ func (q *testQueue) add(base, text string) {
 	it.servers = bootstrap.Answer{URLs: []string{base}}
 	it.key = it.result.Query.lookupKey(base)
 	it.hash = it.key.hash(q.seed)
-	it.host = q.hosts.at(u)
+	it.host = q.hosts.At(u)
 	q.push(it)
 }
 

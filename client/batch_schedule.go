@@ -80,7 +80,7 @@ func (q *queue) timeLeft(l *hostQueue) float64 {
 		each = assumedRequestTime
 	}
 	each /= float64(max(l.limit, 1))
-	return float64(l.waiting()) * max(each, l.host.currentRate().Interval().Seconds())
+	return float64(l.waiting()) * max(each, l.host.Rate().Interval().Seconds())
 }
 
 // parkedHeap is a heap of parked lanes.

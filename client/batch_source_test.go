@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/gate"
 )
 
 // endless yields inputs for one server for as long as they are wanted.
@@ -129,12 +131,12 @@ func TestWorkerPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		caught := func() (v any) {
 			defer func() { v = recover() }()
-			run(t, Config{}, numbered(100, "one"), func(k *task, nth int) (Verdict, sample) {
+			run(t, Config{}, numbered(100, "one"), func(k *task, nth int) (Verdict, gate.Outcome) {
 				if nth == 7 {
 					panic("in the transport")
 				}
 				time.Sleep(time.Millisecond)
-				return Registered, sample{effect: answered}
+				return Registered, gate.Outcome{Kind: gate.Answered}
 			})
 			return nil
 		}()

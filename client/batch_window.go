@@ -1,6 +1,10 @@
 package client
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/rdapq/rdapq/internal/gate"
+)
 
 // reservePlace takes in an input that asks for nothing, such as one that is invalid: its
 // result takes a place as well. It is false if its result is not wanted any more.
@@ -125,9 +129,9 @@ const recentHostInputs = 4096
 
 // noteHost notes that an input is for h. It keeps the id alone, as there may be
 // thousands of hosts that nothing else needs in memory.
-func (q *queue) noteHost(h *host) {
+func (q *queue) noteHost(h *gate.Host) {
 	q.inputsRead++
-	q.recentHosts[h.id] = q.inputsRead
+	q.recentHosts[h.ID()] = q.inputsRead
 	if q.inputsRead%recentHostInputs == 0 {
 		maps.DeleteFunc(q.recentHosts, func(_, at int64) bool { return q.inputsRead-at > recentHostInputs })
 	}

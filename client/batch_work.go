@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
@@ -61,9 +62,9 @@ func (b *batch) workOne() (more bool) {
 }
 
 // handle does what the queue decided about an input.
-func (b *batch) handle(it *item, k ticket) itemOutcome {
-	if k.grant == granted {
-		it.taken, it.ticket = true, k
+func (b *batch) handle(it *item, k gate.Decision) itemOutcome {
+	if k.Verdict == gate.Allow {
+		it.taken, it.decision = true, k
 		if it.host == nil {
 			it.host = it.hostQueue.host
 		}
@@ -72,15 +73,15 @@ func (b *batch) handle(it *item, k ticket) itemOutcome {
 		it.giveBack()
 		return f
 	}
-	switch k.grant {
-	case unready:
+	switch k.Verdict {
+	case notLoaded:
 		return outcomeRequeue
-	case granted:
+	case gate.Allow:
 		it.yields, it.queue = it, b.queue
 		if b.try(b.ctx, &it.task) {
 			return outcomeRequeue
 		}
-	case givenUpDead:
+	case gate.RejectDead:
 		e := deadError(it.host)
 		if it.server+1 < len(it.servers.URLs) {
 			it.server++
@@ -90,9 +91,9 @@ func (b *batch) handle(it *item, k ticket) itemOutcome {
 			return outcomeRequeue
 		}
 		b.c.refuse(&it.task, e)
-	case givenUpLimit:
-		b.c.refuse(&it.task, limitError(it.host, time.Now(), k.at))
-	case givenUpEnd:
+	case gate.RejectLimit:
+		b.c.refuse(&it.task, limitError(it.host, time.Now(), k.At))
+	case rejectEnded:
 		b.c.abandon(b.ctx, &it.task)
 	}
 	return outcomeCompleted

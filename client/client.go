@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -53,7 +54,7 @@ type Client struct {
 
 	speakers speakers // servers that have sent an RDAP response
 
-	hosts   *hosts
+	hosts   *gate.Hosts
 	memory  *bodies // of single lookups
 	tallies tallies
 	helps   helps
@@ -78,7 +79,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{cfg: cfg.withDefaults(), closed: make(chan struct{})}
 	c.pieces.New = func() any { return new([pieceSize]byte) }
-	c.hosts, c.memory = newHosts(c.cfg.gate()), newBodies(c.cfg.MaxMemory)
+	c.hosts, c.memory = gate.New(c.cfg.gate()), newBodies(c.cfg.MaxMemory)
 	c.flights.seed = maphash.MakeSeed()
 	if field := acceptLanguage(c.cfg.Languages); field != "" {
 		c.languages = []string{field}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
 )
@@ -29,8 +30,8 @@ type attempt struct {
 	start time.Time
 
 	task *task
-	at   *host     // asked, and not told yet what came of it
-	sent time.Time // when it was
+	at   *gate.Host // asked, and not told yet what came of it
+	sent time.Time  // when it was
 
 	check pool.Check // of the last response
 

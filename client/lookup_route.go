@@ -41,7 +41,7 @@ func (c *Client) blame(ctx context.Context, t *task) {
 		t.avoid = append(t.avoid, id)
 	}
 	if t.host != nil {
-		t.host.faulty.Store(id)
+		t.host.FaultyConn.Store(id)
 	}
 }
 
@@ -88,10 +88,10 @@ func (c *Client) route(ctx context.Context, t *task) context.Context {
 	for _, id := range t.avoid {
 		ctx = pool.AvoidConn(ctx, id)
 	}
-	if t.ticket.probe && t.host != nil {
-		ctx = pool.AvoidConn(ctx, t.host.faulty.Load())
+	if t.decision.Probe && t.host != nil {
+		ctx = pool.AvoidConn(ctx, t.host.FaultyConn.Load())
 	}
-	if t.ticket.probe || t.faults > 0 && t.result.Attempts >= c.cfg.Attempts {
+	if t.decision.Probe || t.faults > 0 && t.result.Attempts >= c.cfg.Attempts {
 		ctx = pool.WithPlain(ctx)
 	}
 	return ctx

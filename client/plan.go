@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/limit"
 )
 
@@ -73,7 +74,7 @@ const (
 func (c *Client) Plan(ctx context.Context, inputs iter.Seq2[Input, error]) (*Plan, error) {
 	p := planner{
 		c: c, b: newBatch(ctx, c), plan: new(Plan),
-		zones: make(map[string]int64), servers: make(map[*host]*PlanServer),
+		zones: make(map[string]int64), servers: make(map[*gate.Host]*PlanServer),
 	}
 	for in, err := range inputs {
 		if ctx.Err() != nil {
@@ -91,7 +92,7 @@ type planner struct {
 	b       *batch // prepares inputs; never runs
 	plan    *Plan
 	zones   map[string]int64
-	servers map[*host]*PlanServer
+	servers map[*gate.Host]*PlanServer
 	seen    hashSet
 }
 
@@ -110,9 +111,9 @@ func (p *planner) add(in Input, err error) bool {
 	}
 	s := p.servers[it.host]
 	if s == nil {
-		s = &PlanServer{Server: it.host.name}
+		s = &PlanServer{Server: it.host.Name()}
 		p.servers[it.host] = s
-		p.c.hosts.keep(it.host)
+		p.c.hosts.Keep(it.host)
 	}
 	s.Lines++
 	switch isNew, known := p.seen.add(it.hash, maxPlanned); {
@@ -158,16 +159,16 @@ func (p *planner) finish() *Plan {
 	p.plan.Latency = planLatency
 	work := time.Duration(0) // time of all responses
 	for h, s := range p.servers {
-		concurrent := min(p.c.hosts.most, p.c.cfg.Jobs)
-		if n := h.capacity(p.c.capacity(), int(min(s.Queries, int64(concurrent)))); n > 0 {
+		concurrent := min(p.c.cfg.gate().Max, p.c.cfg.Jobs)
+		if n := h.Capacity(p.c.capacity(), int(min(s.Queries, int64(concurrent)))); n > 0 {
 			concurrent = min(concurrent, n)
 		}
-		s.Rate, s.Latency, s.Time = estimate(h.status(time.Now()), s.Queries, p.c.hosts.start, concurrent)
+		s.Rate, s.Latency, s.Time = estimate(h.Status(time.Now()), s.Queries, p.c.cfg.gate().Start, concurrent)
 		p.plan.Time = max(p.plan.Time, s.Time)
 		p.plan.Servers = append(p.plan.Servers, *s)
 		work += saturate(s.Queries, cmp.Or(s.Latency, planLatency))
 		work = min(work, math.MaxInt64/4)
-		p.c.hosts.release(h)
+		p.c.hosts.Release(h)
 	}
 	p.plan.Time = max(p.plan.Time, work/time.Duration(max(p.c.cfg.Jobs, 1)))
 	slices.SortFunc(p.plan.Servers, func(a, b PlanServer) int {
@@ -178,18 +179,18 @@ func (p *planner) finish() *Plan {
 
 // estimate returns the limit of a host, the time of a response if that is known, and
 // how long so many queries take.
-func estimate(h hostStatus, queries int64, start, concurrent int) (r limit.Rate, latency, need time.Duration) {
-	need = growing(queries, min(start, concurrent), concurrent, cmp.Or(h.latency, planLatency))
-	r = h.rate
+func estimate(h gate.Status, queries int64, start, concurrent int) (r limit.Rate, latency, need time.Duration) {
+	need = growing(queries, min(start, concurrent), concurrent, cmp.Or(h.Latency, planLatency))
+	r = h.Rate
 	if !r.IsZero() && queries > 0 {
 		// The first span's share goes out at once, then as much in each.
 		spans := (queries - 1) / int64(r.N)
 		need = max(need, saturate(spans, r.Per))
 	}
-	if wait := time.Until(h.until); wait > 0 && queries > 0 {
+	if wait := time.Until(h.Until); wait > 0 && queries > 0 {
 		need += wait
 	}
-	return r, h.latency, need
+	return r, h.Latency, need
 }
 
 // rounds is how long so many responses take, atOnce at a time, each of them took.
@@ -203,8 +204,8 @@ func rounds(queries int64, atOnce int, took time.Duration) time.Duration {
 func growing(queries int64, start, limit int, took time.Duration) time.Duration {
 	need := time.Duration(0)
 	for n, done := start, 0; n < limit && queries > 0; done += n {
-		if done >= growAfter {
-			n = min(n+growBy, limit)
+		if done >= gate.GrowAfter {
+			n = min(n+gate.GrowBy, limit)
 		}
 		queries -= int64(n)
 		need += took

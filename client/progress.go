@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/limit"
 )
 
@@ -45,7 +46,7 @@ func (c *Client) Progress() Progress {
 	p := Progress{Verdicts: make(map[Verdict]int64)}
 	byHost := make(map[string]*ServerProgress)
 	now := time.Now()
-	for _, h := range c.hosts.all() {
+	for _, h := range c.hosts.All() {
 		p.Servers = append(p.Servers, serverProgress(h, now))
 	}
 	for i := range p.Servers {
@@ -79,7 +80,7 @@ func (q *queue) progress(p *Progress, byHost map[string]*ServerProgress) {
 	p.Queued += q.waiting
 	p.Spilled += q.spilledInputs
 	for _, l := range q.byHost {
-		if s := byHost[l.host.name]; s != nil {
+		if s := byHost[l.host.Name()]; s != nil {
 			s.Queued += l.waiting()
 			if l.requestTime > 0 {
 				s.Took = time.Duration(l.requestTime * float64(time.Second))
@@ -164,31 +165,31 @@ type Hold struct {
 	Rate   limit.Rate // the limit that is kept to from now on; zero: none
 }
 
-var holdReasons = map[reason]HoldReason{reasonLimit: HoldLimit, reasonOutage: HoldOutage, reasonBlocked: HoldBlocked}
+var holdReasons = map[gate.Reason]HoldReason{gate.HeldLimit: HoldLimit, gate.HeldOutage: HoldOutage, gate.HeldBlocked: HoldBlocked}
 
 // announce calls Config.OnHold for what the host has to announce.
-func (c *Client) announce(h *host) {
-	for _, e := range h.newHolds() {
+func (c *Client) announce(h *gate.Host) {
+	for _, e := range h.NewHolds() {
 		if c.cfg.OnHold != nil {
-			c.cfg.OnHold(Hold{Server: h.name, Reason: holdReasons[e.reason], Status: e.status, Until: e.until, Rate: e.rate})
+			c.cfg.OnHold(Hold{Server: h.Name(), Reason: holdReasons[e.Reason], Status: e.Status, Until: e.Until, Rate: e.Rate})
 		}
 	}
 }
 
 // countLines counts n inputs for h that have the same result.
-func countLines(h *host, n int64, v Verdict) {
-	h.lines.done.Add(n)
+func countLines(h *gate.Host, n int64, v Verdict) {
+	h.Lines.Done.Add(n)
 	if !v.Answered() {
-		h.lines.failed.Add(n)
+		h.Lines.Failed.Add(n)
 	}
 }
 
 // serverProgress returns the state of h, without what the queues know.
-func serverProgress(h *host, now time.Time) ServerProgress {
-	s := h.status(now)
+func serverProgress(h *gate.Host, now time.Time) ServerProgress {
+	s := h.Status(now)
 	return ServerProgress{
-		Server: h.name, InFlight: int64(s.inFlight), Limit: s.limit, Requests: s.requests, Refused: s.refused,
-		Dead: s.dead, Rate: s.rate, Held: holdReasons[s.held], ParkedUntil: s.until,
-		Lines: h.lines.read.Load(), Done: h.lines.done.Load(), Failed: h.lines.failed.Load(),
+		Server: h.Name(), InFlight: int64(s.InFlight), Limit: s.Limit, Requests: s.Requests, Refused: s.Refused,
+		Dead: s.Dead, Rate: s.Rate, Held: holdReasons[s.Held], ParkedUntil: s.Until,
+		Lines: h.Lines.Read.Load(), Done: h.Lines.Done.Load(), Failed: h.Lines.Failed.Load(),
 	}
 }

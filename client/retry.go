@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
@@ -29,15 +30,15 @@ type task struct {
 	batch    bool
 	memory   *bodies // that account for the answer
 
-	host           *host   // at which the next request goes
-	taken          bool    // host has granted it
-	ticket         ticket  // with which it did
-	clock          *clock  // of the attempt under way; nil: no bound
-	avoid          []int64 // connections that failed; see blame
-	faults         int     // attempts that failed for what may be the connection's fault
-	suspectSession bool    // the last response may be due to a resumed session
-	sessionRetried bool    // that was so of one response, for which there was a repetition
-	beside         int     // lookups of its batch at host, itself included
+	host           *gate.Host    // at which the next request goes
+	taken          bool          // host has granted it
+	decision       gate.Decision // with which it did
+	clock          *clock        // of the attempt under way; nil: no bound
+	avoid          []int64       // connections that failed; see blame
+	faults         int           // attempts that failed for what may be the connection's fault
+	suspectSession bool          // the last response may be due to a resumed session
+	sessionRetried bool          // that was so of one response, for which there was a repetition
+	beside         int           // lookups of its batch at host, itself included
 
 	walled         bool      // the last response was a refusal that is not RDAP
 	outageFailures int       // requests that failed in an outage, and do not count as attempts
@@ -121,7 +122,7 @@ func (c *Client) doRequest(ctx context.Context, t *task) (more bool) {
 	defer cancel()
 	defer func() {
 		if a.at != nil { // the transport panicked
-			a.observe(sample{effect: withdrawn})
+			a.observe(gate.Outcome{Kind: gate.Canceled})
 		}
 	}()
 	warnings := len(r.Warnings)
@@ -174,8 +175,8 @@ func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
 // giveBack returns what the host granted and is not used.
 func (t *task) giveBack() {
 	if t.taken {
-		t.host.unsent(t.ticket)
-		t.taken, t.ticket = false, ticket{}
+		t.host.Refund(t.decision)
+		t.taken, t.decision = false, gate.Decision{}
 	}
 }
 
@@ -235,7 +236,7 @@ func (c *Client) waitsForRestart(t *task, now time.Time) bool {
 	if !t.batch || c.cfg.Attempts == 1 || t.outageFailures >= maxOutageFailures || len(t.servers.URLs) > 1 || t.host == nil {
 		return false
 	}
-	return t.host.outage(now, c.maxWait(t), t.failedAt)
+	return t.host.Recovering(now, c.maxWait(t), t.failedAt)
 }
 
 // patience is how often a query may be sent that is refused as one too many. In

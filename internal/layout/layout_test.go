@@ -24,7 +24,7 @@ var allowed = map[string][]string{
 	"bootstrap": {"bootstrap/internal/ianafile", "internal/statefile", "internal/weburl", "internal/publicaddr", "internal/callback"},
 	"pool":      {"internal/statefile", "internal/publicaddr"},
 	"client": {
-		"rdap", "limit", "bootstrap", "pool", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
+		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
 		"internal/publicaddr", "internal/unshared", "internal/callback",
 	},
 
@@ -33,6 +33,7 @@ var allowed = map[string][]string{
 
 	"internal/callback":   {},
 	"internal/dnsname":    {"internal/safetext"},
+	"internal/gate":       {"limit", "internal/weburl", "internal/callback"}, // hosts are found by URL; stores are user code
 	"internal/histogram":  {},
 	"internal/input":      {},
 	"internal/journal":    {"internal/order", "internal/statefile"},

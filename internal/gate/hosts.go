@@ -1,4 +1,4 @@
-package client
+package gate
 
 import (
 	"maps"
@@ -15,17 +15,17 @@ import (
 )
 
 // hosts are the servers that a Client has to do with.
-type hosts struct {
-	start, most int                   // of a limit on lookups at once
-	groups      map[string]string     // host to group
-	rates       map[string]limit.Rate // what holds whatever servers say
-	store       limit.Store
+type Hosts struct {
+	start, max int                   // of a limit on lookups at once
+	groups     map[string]string     // host to group
+	rates      map[string]limit.Rate // what holds whatever servers say
+	store      limit.Store
 
-	mu     sync.Mutex
-	byName map[string]*host
-	lastID int64
-	sweep  int          // how many there may be before idle ones are forgotten
-	swept  atomic.Int64 // how often that was
+	mu      sync.Mutex
+	byName  map[string]*Host
+	lastID  int64
+	sweepAt int          // how many there may be before idle ones are forgotten
+	sweeps  atomic.Int64 // how often that was
 
 	unmatched map[string]bool // see [Client.Unmatched]
 }
@@ -39,32 +39,32 @@ const (
 )
 
 // A gateConfig configures hosts.
-type gateConfig struct {
-	start, max int                   // of the requests in flight at a host: at first, and at most
-	groups     map[string]string     // host to the name of its group
-	rates      map[string]limit.Rate // of hosts and groups; they replace limit.Builtin and learned limits
-	store      limit.Store           // nil: one in memory
+type Config struct {
+	Start, Max int                   // of the requests in flight at a host: at first, and at most
+	Groups     map[string]string     // host to the name of its group
+	Rates      map[string]limit.Rate // of hosts and groups; they replace limit.Builtin and learned limits
+	Store      limit.Store           // nil: one in memory
 }
 
-func newHosts(cfg gateConfig) *hosts {
-	hs := &hosts{
+func New(cfg Config) *Hosts {
+	hs := &Hosts{
 		groups: make(map[string]string), rates: make(map[string]limit.Rate),
-		start: cfg.start, most: cfg.max,
-		store: cfg.store, byName: make(map[string]*host), sweep: maxNewHosts,
+		start: cfg.Start, max: cfg.Max,
+		store: cfg.Store, byName: make(map[string]*Host), sweepAt: maxNewHosts,
 	}
-	for name, group := range cfg.groups {
+	for name, group := range cfg.Groups {
 		hs.groups[hostKey(name)] = group
 	}
 	for name, r := range limit.Builtin() {
 		hs.rates[name] = r
 	}
-	for name, r := range cfg.rates {
+	for name, r := range cfg.Rates {
 		hs.rates[hostKey(name)] = r
 	}
 	// A group for which nothing is said keeps to the strictest of its hosts.
 	for name, group := range hs.groups {
 		r, ok := hs.rates[name]
-		if _, said := cfg.rates[group]; !ok || said || r.IsZero() {
+		if _, said := cfg.Rates[group]; !ok || said || r.IsZero() {
 			continue
 		}
 		if old, ok := hs.rates[group]; !ok || r.Interval() > old.Interval() {
@@ -74,8 +74,8 @@ func newHosts(cfg gateConfig) *hosts {
 	if hs.store == nil {
 		hs.store = limit.NewMemory()
 	}
-	hs.store = frontOf(hs.store)
-	hs.expect(cfg)
+	hs.store = frontFor(hs.store)
+	hs.expectKeys(cfg)
 	return hs
 }
 
@@ -86,9 +86,9 @@ func hostKey(name string) string {
 
 // at returns the server that u is at. One host may serve many base URLs and
 // counts requests to all of them.
-func (hs *hosts) at(u *url.URL) *host {
+func (hs *Hosts) At(u *url.URL) *Host {
 	key := weburl.Host(u)
-	if front, ok := hs.store.(*storeFront); ok {
+	if front, ok := hs.store.(*front); ok {
 		front.prepare(hs.nameOf(key)) // calls the user's store
 	}
 	hs.mu.Lock()
@@ -99,20 +99,20 @@ func (hs *hosts) at(u *url.URL) *host {
 }
 
 // keep makes hs remember h until it is released.
-func (hs *hosts) keep(h *host) {
+func (hs *Hosts) Keep(h *Host) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	h.held++
+	h.users++
 }
 
-func (hs *hosts) release(h *host) {
+func (hs *Hosts) Release(h *Host) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	h.held--
+	h.users--
 }
 
 // nameOf returns the name of a host, or that of its group.
-func (hs *hosts) nameOf(key string) string {
+func (hs *Hosts) nameOf(key string) string {
 	if len(hs.groups) > 0 {
 		if group, ok := byHost(hs.groups, key); ok {
 			return group
@@ -121,34 +121,34 @@ func (hs *hosts) nameOf(key string) string {
 	return key
 }
 
-func (hs *hosts) get(key string) *host {
+func (hs *Hosts) get(key string) *Host {
 	name := hs.nameOf(key)
 	hs.match(key, name)
 	if h := hs.byName[name]; h != nil {
 		return h
 	}
 	hs.lastID++
-	h := &host{id: hs.lastID, name: name, store: hs.store}
-	h.adaptive.start(hs.start, hs.most)
+	h := &Host{id: hs.lastID, name: name, store: hs.store}
+	h.adaptive.start(hs.start, hs.max)
 	h.rate, h.fixed = byHost(hs.rates, name)
-	h.recall()
-	hs.makeRoom()
+	h.load()
+	hs.sweep()
 	hs.byName[name] = h
 	return h
 }
 
 // makeRoom forgets idle hosts if there are many.
-func (hs *hosts) makeRoom() {
-	if len(hs.byName) < hs.sweep {
+func (hs *Hosts) sweep() {
+	if len(hs.byName) < hs.sweepAt {
 		return
 	}
 	now := time.Now()
-	maps.DeleteFunc(hs.byName, func(_ string, h *host) bool { return h.idle(now, true) })
+	maps.DeleteFunc(hs.byName, func(_ string, h *Host) bool { return h.idle(now, true) })
 	if len(hs.byName) > maxIdleHosts {
-		maps.DeleteFunc(hs.byName, func(_ string, h *host) bool { return h.idle(now, false) })
+		maps.DeleteFunc(hs.byName, func(_ string, h *Host) bool { return h.idle(now, false) })
 	}
-	hs.sweep = len(hs.byName) + maxNewHosts
-	hs.swept.Add(1)
+	hs.sweepAt = len(hs.byName) + maxNewHosts
+	hs.sweeps.Add(1)
 }
 
 // byHost finds what is said of a host, with its port or without.
@@ -163,18 +163,18 @@ func byHost[V any](m map[string]V, key string) (V, bool) {
 }
 
 // recall takes over what the store knows.
-func (h *host) recall() {
-	h.window.grain = unratedGrain
+func (h *Host) load() {
+	h.window.resolution = unratedResolution
 	b, ok := h.store.Load(h.name)
 	if ok {
-		h.until, h.paused, h.took = b.Until, b.Paused, b.Took
+		h.until, h.paused, h.storedLatency = b.Until, b.Paused, b.Took
 		if !h.fixed && !b.Learned.IsZero() {
-			h.learned, h.told = b.Seen, true
+			h.learned, h.stored = b.Seen, true
 			h.quota = recalled(b, time.Now())
 		}
 	}
 	if r := h.known(); !r.IsZero() {
-		h.window.grain = r.Per / windowGrains
+		h.window.resolution = r.Per / windowBuckets
 		h.window.replace(b.Used)
 	}
 }
@@ -194,29 +194,33 @@ func recalled(b limit.Budget, now time.Time) *quota {
 
 // idle reports whether nothing but counts would be lost with h, and how quickly it
 // responds unless it has to be new. The lock of hosts is held.
-func (h *host) idle(now time.Time, isNew bool) bool {
+func (h *Host) idle(now time.Time, isNew bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if isNew && (h.adaptive.useful >= growAfter || !h.adaptive.cut.IsZero()) {
+	if isNew && (h.adaptive.useful >= GrowAfter || !h.adaptive.cut.IsZero()) {
 		return false
 	}
-	return h.held == 0 && h.asking == 0 && !h.until.After(now) && !h.breaker.open && h.limitless()
+	return h.users == 0 && h.inFlight == 0 && !h.until.After(now) && !h.breaker.open && h.limitless()
 }
 
 // flush tells the store what it has not been told.
-func (hs *hosts) flush() error {
-	for _, h := range hs.all() {
+func (hs *Hosts) Flush() error {
+	for _, h := range hs.All() {
 		h.mu.Lock()
-		h.tell()
-		h.tellTook(time.Now())
+		h.syncStore()
+		h.storeLatency(time.Now())
 		h.mu.Unlock()
 	}
 	return hs.store.Flush()
 }
 
 // all returns the hosts, sorted by name.
-func (hs *hosts) all() []*host {
+func (hs *Hosts) All() []*Host {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	return slices.SortedFunc(maps.Values(hs.byName), func(a, b *host) int { return strings.Compare(a.name, b.name) })
+	return slices.SortedFunc(maps.Values(hs.byName), func(a, b *Host) int { return strings.Compare(a.name, b.name) })
 }
+
+// Sweeps returns how often idle hosts were dropped. A caller that stores hosts by
+// URL has to get them from At again when the number changes.
+func (hs *Hosts) Sweeps() int64 { return hs.sweeps.Load() }

@@ -1,4 +1,4 @@
-package client
+package gate
 
 import (
 	"maps"
@@ -8,25 +8,25 @@ import (
 
 // unmatchedKeys returns the keys of rates and groups that apply to no host so far,
 // in the spelling of hosts and sorted.
-func (hs *hosts) unmatchedKeys() []string {
+func (hs *Hosts) Unmatched() []string {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
 	return slices.Sorted(maps.Keys(hs.unmatched))
 }
 
 // expect notes the keys that are to be matched.
-func (hs *hosts) expect(cfg gateConfig) {
+func (hs *Hosts) expectKeys(cfg Config) {
 	hs.unmatched = make(map[string]bool)
-	for name := range cfg.rates {
+	for name := range cfg.Rates {
 		hs.unmatched[hostKey(name)] = true
 	}
-	for name := range cfg.groups {
+	for name := range cfg.Groups {
 		hs.unmatched[hostKey(name)] = true
 	}
 }
 
 // match notes that what is said of a host, or of its group, holds for somebody.
-func (hs *hosts) match(host, group string) {
+func (hs *Hosts) match(host, group string) {
 	if len(hs.unmatched) == 0 {
 		return
 	}

@@ -1,4 +1,4 @@
-package client
+package gate
 
 import (
 	"sync/atomic"
@@ -12,8 +12,8 @@ const (
 
 	// A limit does not grow until a server has accepted so many requests. Until
 	// then a small quota may show, and few requests are refused by it.
-	growAfter = 64
-	growBy    = 2 // for each round of responses
+	GrowAfter = 64
+	GrowBy    = 2 // for each round of responses
 )
 
 // adaptive is how many lookups one server gets at a time. It grows by growBy for
@@ -23,7 +23,7 @@ const (
 type adaptive struct {
 	now    atomic.Int32 // the limit; read without the host's lock
 	first  int          // where it started
-	most   int
+	max    int
 	steady int // below it, each answer makes the limit grow
 	credit int // answers since it grew
 	useful int // answers in all, up to growAfter
@@ -35,7 +35,7 @@ type adaptive struct {
 }
 
 func (a *adaptive) start(at, most int) {
-	a.first, a.most = min(at, most), most
+	a.first, a.max = min(at, most), most
 	a.steady = a.first
 	a.now.Store(int32(a.steady))
 }
@@ -47,7 +47,7 @@ func (a *adaptive) limit() int { return int(a.now.Load()) }
 func (a *adaptive) answered(sent, now time.Time, latency time.Duration, inFlight int) {
 	slow := a.measure(latency)
 	limit := a.limit()
-	a.useful = min(a.useful+1, growAfter)
+	a.useful = min(a.useful+1, GrowAfter)
 	switch {
 	case slow && sent.After(a.cut):
 		if half := max(limit/2, min(gentleFloor, limit)); half < limit {
@@ -60,12 +60,12 @@ func (a *adaptive) answered(sent, now time.Time, latency time.Duration, inFlight
 	case inFlight < limit:
 		// It is not the limit that holds requests back.
 	case limit < a.steady:
-		a.now.Store(int32(min(limit+1, a.most)))
-	case a.useful < growAfter:
+		a.now.Store(int32(min(limit+1, a.max)))
+	case a.useful < GrowAfter:
 	default:
 		if a.credit++; a.credit >= limit {
 			a.credit = 0
-			a.now.Store(int32(min(limit+growBy, a.most)))
+			a.now.Store(int32(min(limit+GrowBy, a.max)))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package client
+package gate
 
 import (
 	"fmt"
@@ -23,14 +23,14 @@ func TestBudgetsOutlive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "budgets.json")
 	for run := range 2 {
 		f := openLimits(t, path)
-		h := testHost(gateConfig{store: f, rates: map[string]limit.Rate{"rdap.example": {N: 10, Per: time.Hour}}})
+		h := testHost(Config{Store: f, Rates: map[string]limit.Rate{"rdap.example": {N: 10, Per: time.Hour}}})
 		for i := range 6 {
-			k := h.take(time.Now(), inBatch)
-			if want := run*6+i < 10; (k.grant == granted) != want {
+			k := h.Acquire(time.Now(), inBatch)
+			if want := run*6+i < 10; (k.Verdict == Allow) != want {
 				t.Errorf("run %d, request %d: %+v", run, i, k)
 			}
-			if k.grant == granted {
-				h.observe(sample{effect: answered, ticket: k, now: time.Now()})
+			if k.Verdict == Allow {
+				h.Observe(Outcome{Kind: Answered, Decision: k, Now: time.Now()})
 			}
 		}
 		if err := h.flushTo(f); err != nil {
@@ -39,23 +39,23 @@ func TestBudgetsOutlive(t *testing.T) {
 	}
 	// A pause is kept as well.
 	f := openLimits(t, path)
-	h := testHost(gateConfig{store: f})
+	h := testHost(Config{Store: f})
 	for range 2 { // one alone would be isolated
-		k := h.take(time.Now(), inBatch)
-		h.observe(sample{effect: throttled, ticket: k, now: time.Now(), retryAfter: time.Hour})
+		k := h.Acquire(time.Now(), inBatch)
+		h.Observe(Outcome{Kind: Throttled, Decision: k, Now: time.Now(), RetryAfter: time.Hour})
 	}
 	if err := h.flushTo(f); err != nil {
 		t.Fatal(err)
 	}
-	h = testHost(gateConfig{store: openLimits(t, path)})
-	if k := h.take(time.Now(), inBatch); k.grant != givenUpLimit {
+	h = testHost(Config{Store: openLimits(t, path)})
+	if k := h.Acquire(time.Now(), inBatch); k.Verdict != RejectLimit {
 		t.Errorf("after a pause was asked for: %+v", k)
 	}
 }
 
-func (h *host) flushTo(f *limit.File) error {
+func (h *Host) flushTo(f *limit.File) error {
 	h.mu.Lock()
-	h.tell()
+	h.syncStore()
 	h.mu.Unlock()
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("%s: %w", h.name, err)

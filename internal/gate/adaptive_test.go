@@ -1,4 +1,4 @@
-package client
+package gate
 
 import (
 	"testing"
@@ -20,12 +20,12 @@ func TestAdaptive(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	var a adaptive
 	a.start(8, 64)
-	now = a.drive(now, growAfter-1, 20*time.Millisecond)
+	now = a.drive(now, GrowAfter-1, 20*time.Millisecond)
 	if a.limit() != 8 {
 		t.Errorf("while a small quota may show: %d", a.limit())
 	}
 	now = a.drive(now, 8, 20*time.Millisecond)
-	if a.limit() != 8+growBy {
+	if a.limit() != 8+GrowBy {
 		t.Errorf("after a round: %d", a.limit())
 	}
 	now = a.drive(now, 10_000, 20*time.Millisecond)
@@ -39,7 +39,7 @@ func TestAdaptive(t *testing.T) {
 		t.Errorf("after another that was on its way already: %d", a.limit())
 	}
 	now = a.drive(now.Add(2*time.Second), 32, 20*time.Millisecond)
-	if a.limit() != 32+growBy {
+	if a.limit() != 32+GrowBy {
 		t.Errorf("a round after it: %d", a.limit())
 	}
 	a.restrain(now, 0)
@@ -48,14 +48,14 @@ func TestAdaptive(t *testing.T) {
 	}
 	a.restrain(now, 0)
 	now = a.drive(now.Add(time.Second), 8, 20*time.Millisecond)
-	if a.limit() != 8+growBy {
+	if a.limit() != 8+GrowBy {
 		t.Errorf("a round after that: %d", a.limit())
 	}
 	// Requests that wait for something else say nothing about the limit.
 	for range 1000 {
 		a.answered(now.Add(time.Nanosecond), now.Add(time.Second), 20*time.Millisecond, 3)
 	}
-	if a.limit() != 8+growBy {
+	if a.limit() != 8+GrowBy {
 		t.Errorf("without need: %d", a.limit())
 	}
 }

@@ -1,4 +1,4 @@
-package client
+package gate
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 // calls without any lock held: the store may be slow, and may call back into the
 // Client. What it knows is in memory, so that its own methods may be called under
 // the lock of a host.
-type storeFront struct {
+type front struct {
 	store limit.Store
 
 	mu      sync.Mutex
@@ -27,21 +27,21 @@ type storeFront struct {
 	flushing bool // flushInBackground runs
 }
 
-// storePatience bounds the wait for a Load that another lookup has begun: it may
+// loadWait bounds the wait for a Load that another lookup has begun: it may
 // be the one that waits which the store has called.
-const storePatience = time.Second
+const loadWait = time.Second
 
-// storeFlush bounds the wait of a Flush for what is pending.
-const storeFlush = 10 * time.Second
+// flushWait bounds the wait of a Flush for what is pending.
+const flushWait = 10 * time.Second
 
 // frontOf returns a store that hosts may call under their lock: those of this
 // package do no I/O in Load and Add.
-func frontOf(s limit.Store) limit.Store {
+func frontFor(s limit.Store) limit.Store {
 	switch s.(type) {
 	case *limit.Memory, *limit.File:
 		return s
 	}
-	return &storeFront{
+	return &front{
 		store: s, known: make(map[string]limit.Budget), loading: make(map[string]chan struct{}),
 		pending: make(map[string]limit.Budget),
 	}
@@ -49,7 +49,7 @@ func frontOf(s limit.Store) limit.Store {
 
 // prepare loads what the store knows of a name, unless it has been loaded. It must
 // be called without a lock, and before Load.
-func (f *storeFront) prepare(name string) {
+func (f *front) prepare(name string) {
 	f.mu.Lock()
 	loaded, begun := f.loading[name]
 	if !begun {
@@ -67,7 +67,7 @@ func (f *storeFront) prepare(name string) {
 			return
 		default:
 		}
-		timer := time.NewTimer(storePatience)
+		timer := time.NewTimer(loadWait)
 		defer timer.Stop()
 		select {
 		case <-loaded:
@@ -87,7 +87,7 @@ func (f *storeFront) prepare(name string) {
 }
 
 // Load returns what is known.
-func (f *storeFront) Load(name string) (limit.Budget, bool) {
+func (f *front) Load(name string) (limit.Budget, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	b, ok := f.known[name]
@@ -95,7 +95,7 @@ func (f *storeFront) Load(name string) (limit.Budget, bool) {
 }
 
 // Add adds to what is known now, and to the store soon.
-func (f *storeFront) Add(name string, b limit.Budget) {
+func (f *front) Add(name string, b limit.Budget) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
@@ -108,7 +108,7 @@ func (f *storeFront) Add(name string, b limit.Budget) {
 }
 
 // pump adds to the store what is pending, and takes over what others added.
-func (f *storeFront) pump() {
+func (f *front) pump() {
 	for {
 		f.mu.Lock()
 		name, b, ok := anyOf(f.pending)
@@ -138,7 +138,7 @@ func anyOf(m map[string]limit.Budget) (name string, b limit.Budget, ok bool) {
 
 // exchange adds to the store, and returns what it has then. A store that panics
 // must not end the program from a goroutine that the caller does not know.
-func (f *storeFront) exchange(name string, b limit.Budget) (all limit.Budget, ok bool) {
+func (f *front) exchange(name string, b limit.Budget) (all limit.Budget, ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			f.mu.Lock()
@@ -155,7 +155,7 @@ func (f *storeFront) exchange(name string, b limit.Budget) (all limit.Budget, ok
 
 // Flush adds what is pending to the store and flushes it. Called by the store, or by
 // other user code that the store may be waiting for, it does so in the background.
-func (f *storeFront) Flush() error {
+func (f *front) Flush() error {
 	if callback.Running() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -168,7 +168,7 @@ func (f *storeFront) Flush() error {
 	return f.flush()
 }
 
-func (f *storeFront) flushInBackground() {
+func (f *front) flushInBackground() {
 	defer func() {
 		v := recover()
 		f.mu.Lock()
@@ -181,12 +181,12 @@ func (f *storeFront) flushInBackground() {
 	_ = f.flush() // the flush at the end of a batch, or another Close, returns the error
 }
 
-func (f *storeFront) flush() (err error) {
+func (f *front) flush() (err error) {
 	f.mu.Lock()
 	pumped := f.pumped
 	f.mu.Unlock()
 	if pumped != nil {
-		timer := time.NewTimer(storeFlush)
+		timer := time.NewTimer(flushWait)
 		defer timer.Stop()
 		select {
 		case <-pumped:

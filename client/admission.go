@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/rdap"
@@ -26,32 +27,32 @@ func (c *Client) await(ctx context.Context, t *task) bool {
 	if err != nil {
 		return true // step reports what is wrong with it
 	}
-	t.host = c.hosts.at(u)
+	t.host = c.hosts.At(u)
 	since := t.limited
 	if since.IsZero() {
 		since = time.Now()
 	}
-	w := newWaiter()
+	w := gate.NewWaiter()
 	var released <-chan struct{} // nil: t is not in line
-	defer t.host.leave(w)
+	defer t.host.Leave(w)
 	for {
 		now := time.Now()
-		p := pass{single: true, waiter: w, maxWait: c.maxWait(t) - now.Sub(since)}
-		k := t.host.take(now, p)
-		if deadline, ok := ctx.Deadline(); ok && k.grant == later && k.at.After(deadline) {
-			k.grant = givenUpLimit
+		p := gate.Request{Single: true, Waiter: w, MaxWait: c.maxWait(t) - now.Sub(since)}
+		k := t.host.Acquire(now, p)
+		if deadline, ok := ctx.Deadline(); ok && k.Verdict == gate.Wait && k.At.After(deadline) {
+			k.Verdict = gate.RejectLimit
 		}
 		switch {
-		case k.grant == granted:
-			t.taken, t.ticket, t.beside = true, k, 0
+		case k.Verdict == gate.Allow:
+			t.taken, t.decision, t.beside = true, k, 0
 			return true
-		case k.grant != later:
-			c.refuse(t, limitError(t.host, now, k.at))
+		case k.Verdict != gate.Wait:
+			c.refuse(t, limitError(t.host, now, k.At))
 			return false
 		case released == nil:
-			released = t.host.whenReleased(w) // and try again, because a request may have ended in between
-		case !c.sleep(ctx, released, k.wait(now, p.maxWait)):
-			c.stop(ctx, t, "waiting for "+visible(t.host.name))
+			released = t.host.WhenReleased(w) // and try again, because a request may have ended in between
+		case !c.sleep(ctx, released, k.Delay(now, p.MaxWait)):
+			c.stop(ctx, t, "waiting for "+visible(t.host.Name()))
 			return false
 		}
 	}
@@ -114,18 +115,18 @@ func (c *Client) refuse(t *task, e *Error) {
 // goes on from there.
 func (a *attempt) enter(u *url.URL, way *redirectChain) bool {
 	t := a.task
-	h := a.c.hosts.at(u)
+	h := a.c.hosts.At(u)
 	if t.taken && t.host != h {
 		t.giveBack()
 	}
 	if !t.taken {
-		k := h.take(time.Now(), pass{single: true, maxWait: a.c.maxWait(t)})
+		k := h.Acquire(time.Now(), gate.Request{Single: true, MaxWait: a.c.maxWait(t)})
 		t.host = h
-		if k.grant != granted {
+		if k.Verdict != gate.Allow {
 			t.redirect = &pendingRedirect{to: u, chain: way}
 			return false
 		}
-		t.ticket, t.beside = k, 0
+		t.decision, t.beside = k, 0
 	}
 	t.taken = false
 	a.at, a.sent = h, time.Now()
@@ -137,7 +138,7 @@ func (a *attempt) observeRedirect(r *Result) {
 	if a.at == nil {
 		return // nobody was asked
 	}
-	a.observe(sample{effect: redirected, latency: latency(r), waited: r.Conn.Wait})
+	a.observe(gate.Outcome{Kind: gate.Redirected, Latency: latency(r), ConnWait: r.Conn.Wait})
 }
 
 // report tells the host asked last what came of it, unless it knows already.
@@ -145,29 +146,29 @@ func (a *attempt) report(r *Result) {
 	if a.at == nil {
 		return
 	}
-	s := sample{effect: answered, failed: r.failure() != nil, latency: latency(r), status: r.Status, waited: r.Conn.Wait}
+	s := gate.Outcome{Kind: gate.Answered, Failed: r.failure() != nil, Latency: latency(r), Status: r.Status, ConnWait: r.Conn.Wait}
 	switch {
-	case !s.failed:
-		s.stated = a.stated(r)
+	case !s.Failed:
+		s.Stated = a.stated(r)
 	case a.outer.Err() != nil || r.Err.Code == CodeNotPublic || r.Err.Code == CodeCanceled:
 		// Nobody was asked. Who is led to a server that others may ask must not
 		// make it pass for dead.
-		s.effect = withdrawn
+		s.Kind = gate.Canceled
 	case r.Verdict == RateLimited:
-		s.effect, s.retryAfter, s.stated = throttled, r.Err.RetryAfter, statedLimit(r)
+		s.Kind, s.RetryAfter, s.Stated = gate.Throttled, r.Err.RetryAfter, statedLimit(r)
 	case r.Status == 0, r.brokeOff():
-		s.effect = unreachable
+		s.Kind = gate.Unreachable
 	case isOutageStatus(r.Status):
-		s.effect = overloaded
+		s.Kind = gate.Overloaded
 	case r.Status/100 == 5 || r.Status == http.StatusMisdirectedRequest:
-		s.effect = useless
+		s.Kind = gate.Useless
 	case a.task.suspectSession:
-		s.effect = useless
+		s.Kind = gate.Useless
 	case r.walled():
-		s.effect = walled
+		s.Kind = gate.Walled
 	}
-	s.cause, s.failedAt = r.Err, a.task.failedAt
-	a.task.walled = s.effect == walled
+	s.Cause, s.FailedAt = r.Err, a.task.failedAt
+	a.task.walled = s.Kind == gate.Walled
 	if a.observe(s) {
 		r.blocked()
 	}
@@ -197,18 +198,18 @@ func (r *Result) blocked() {
 
 // observe tells the host what came of a request, and its first reason to hold
 // lines back to the caller.
-func (a *attempt) observe(s sample) (tooMany bool) {
+func (a *attempt) observe(s gate.Outcome) (tooMany bool) {
 	h := a.at
-	s.ticket, s.now, s.beside = a.task.ticket, time.Now(), a.task.beside
-	tooMany = h.observe(s)
-	a.at, a.task.ticket = nil, ticket{}
+	s.Decision, s.Now, s.InFlight = a.task.decision, time.Now(), a.task.beside
+	tooMany = h.Observe(s)
+	a.at, a.task.decision = nil, gate.Decision{}
 	a.c.announce(h)
 	return tooMany
 }
 
 // stated is a limit that a server speaks of in its first answer.
 func (a *attempt) stated(r *Result) limit.Rate {
-	if !a.at.firstAnswer() {
+	if !a.at.FirstResponse() {
 		return limit.Rate{}
 	}
 	return statedLimit(r)
@@ -231,13 +232,13 @@ func latency(r *Result) time.Duration {
 }
 
 // gate returns the configuration of the hosts.
-func (cfg Config) gate() gateConfig {
-	g := gateConfig{
-		start: DefaultPerHost, max: min(maxPerHost, max(cfg.Jobs, DefaultPerHost)),
-		groups: cfg.Groups, rates: cfg.Rates, store: cfg.Budgets,
+func (cfg Config) gate() gate.Config {
+	g := gate.Config{
+		Start: DefaultPerHost, Max: min(maxPerHost, max(cfg.Jobs, DefaultPerHost)),
+		Groups: cfg.Groups, Rates: cfg.Rates, Store: cfg.Budgets,
 	}
 	if cfg.PerHost > 0 {
-		g.start, g.max = cfg.PerHost, cfg.PerHost
+		g.Start, g.Max = cfg.PerHost, cfg.PerHost
 	}
 	return g
 }
@@ -247,7 +248,7 @@ const maxPerHost = 64
 
 // flushLimits stores what was learned of limits.
 func (c *Client) flushLimits() error {
-	if err := c.hosts.flush(); err != nil {
+	if err := c.hosts.Flush(); err != nil {
 		return errors.Join(errors.New("the budgets are not kept"), err)
 	}
 	return nil
@@ -257,18 +258,18 @@ func (c *Client) flushLimits() error {
 // of hosts and sorted, that hold for no server which lookups, a Batch or a Plan of c
 // had to do with so far: mistyped ones are among them. A key of Groups holds for its
 // host, one of Rates for its host or its group.
-func (c *Client) Unmatched() []string { return c.hosts.unmatchedKeys() }
+func (c *Client) Unmatched() []string { return c.hosts.Unmatched() }
 
 // limitError returns the error of a request to h that would have to wait until at.
-func limitError(h *host, now, at time.Time) *Error {
-	s := h.status(now)
+func limitError(h *gate.Host, now, at time.Time) *Error {
+	s := h.Status(now)
 	why := " asked to be left alone"
-	if s.until.IsZero() && !s.rate.IsZero() {
-		why = " is asked at most " + s.rate.String()
+	if s.Until.IsZero() && !s.Rate.IsZero() {
+		why = " is asked at most " + s.Rate.String()
 	}
 	return &Error{
 		Code: CodeRateLimited, RetryAfter: at.Sub(now),
-		Message: "not asked: " + visible(h.name) + why + ", and the next request may be made " + back(now, at),
+		Message: "not asked: " + visible(h.Name()) + why + ", and the next request may be made " + back(now, at),
 		Hint:    "come back " + back(now, at) + ", or allow a longer wait", HintCode: HintMaxWait,
 	}
 }
@@ -279,19 +280,19 @@ func back(now, at time.Time) string {
 }
 
 // deadError returns the error of an input that is not sent because h is dead.
-func deadError(h *host) *Error {
-	s := h.status(time.Now())
+func deadError(h *gate.Host) *Error {
+	s := h.Status(time.Now())
 	e := &Error{
-		Code: CodeTransport, Server: h.name, Hint: "try again when the server is back",
-		Message: "not sent: " + visible(h.name) + " failed " + strconv.Itoa(s.failures) + " times in a row",
+		Code: CodeTransport, Server: h.Name(), Hint: "try again when the server is back",
+		Message: "not sent: " + visible(h.Name()) + " failed " + strconv.Itoa(s.Failures) + " times in a row",
 	}
-	if s.blocked {
+	if s.Blocked {
 		e.Code, e.Hint = CodeRateLimited, "try again later: the server may block this address"
-		e.Message = "not sent: " + visible(h.name) + " refused " + strconv.Itoa(s.walls) + " requests in a row without RDAP"
+		e.Message = "not sent: " + visible(h.Name()) + " refused " + strconv.Itoa(s.Walls) + " requests in a row without RDAP"
 	}
-	if cause, _ := s.cause.(*Error); cause != nil {
+	if cause, _ := s.Cause.(*Error); cause != nil {
 		e.Err = cause.Err
-		if !s.blocked {
+		if !s.Blocked {
 			e.Code = cause.Code
 		}
 		e.Message += ", the last with: " + cause.Message

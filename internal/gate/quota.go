@@ -1,4 +1,4 @@
-package client
+package gate
 
 import (
 	"math"
@@ -20,16 +20,16 @@ type quota struct {
 	confirmed bool          // a second refusal agrees with it; it is stored then
 	even      bool          // the server does not take n faster than over the whole span
 
-	test   time.Duration // the span that is tested; 0: none is
-	began  time.Time     // when the first request beyond the quota was sent in this test
-	trying int           // of those, the ones in flight
-	passed int           // and the ones that were accepted
-	pause  time.Duration // after the last refusal
-	streak int           // tests passed in a row
-	before time.Duration // the span before the last test that passed, until it has proved itself
-	proved time.Time     // when it will have
-	fails  int           // tests that failed
-	testAt time.Time     // the next test begins then
+	test    time.Duration // the span that is tested; 0: none is
+	began   time.Time     // when the first request beyond the quota was sent in this test
+	testing int           // of those, the ones in flight
+	passed  int           // and the ones that were accepted
+	pause   time.Duration // after the last refusal
+	streak  int           // tests passed in a row
+	before  time.Duration // the span before the last test that passed, until it has proved itself
+	proved  time.Time     // when it will have
+	fails   int           // tests that failed
+	testAt  time.Time     // the next test begins then
 
 	misses   int  // isolated refusals in this test
 	declined bool // the next test is not worth a refusal
@@ -108,7 +108,7 @@ func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, a
 	}
 	q.bound = now
 	if q.test > 0 {
-		if q.trying > q.passed/4 {
+		if q.testing > q.passed/4 {
 			return false, false, time.Time{}
 		}
 		free, then := w.within(now, limit.Rate{N: q.n, Per: q.test + q.slack(q.test)})
@@ -205,7 +205,7 @@ func (q *quota) open() bool {
 // sent notes that a request goes out.
 func (q *quota) sent(now time.Time, excess bool) {
 	if excess {
-		if q.trying++; q.began.IsZero() {
+		if q.testing++; q.began.IsZero() {
 			q.began = now
 		}
 	}
@@ -341,7 +341,7 @@ func (q *quota) resumed(sent time.Time, took time.Duration) {
 
 // odd notes that isolated refusals recur although the quota is kept to: it is
 // spread out, and if it was already, it is lowered.
-func (q *quota) odd(now time.Time) {
+func (q *quota) spreadIsolated(now time.Time) {
 	if q.even {
 		q.span += q.span / 16
 	}

@@ -1,4 +1,4 @@
-package client
+package gate
 
 import (
 	"math/rand/v2"
@@ -25,7 +25,7 @@ func TestWindow(t *testing.T) {
 				took := time.Duration(random.Int64N(int64(rate.Per / 3)))
 				counted = append(counted, now.Add(time.Duration(random.Float64()*float64(took))))
 				flying = append(flying, request{now.Add(took)})
-				w.flying++
+				w.inFlight++
 			} else {
 				// To whatever comes first.
 				next := slices.IndexFunc(flying, func(r request) bool {
@@ -44,8 +44,8 @@ func TestWindow(t *testing.T) {
 					now = at
 				}
 			}
-			if len(w.uses) > 2*windowGrains {
-				t.Fatalf("%v: %d spans", rate, len(w.uses))
+			if len(w.buckets) > 2*windowBuckets {
+				t.Fatalf("%v: %d spans", rate, len(w.buckets))
 			}
 		}
 		slices.SortFunc(counted, time.Time.Compare)
@@ -65,7 +65,7 @@ func TestWindow(t *testing.T) {
 // TestWindowMove: a request that had to wait for its connection counts from when
 // it was sent.
 func TestWindowMove(t *testing.T) {
-	w := window{grain: 10 * time.Millisecond}
+	w := window{resolution: 10 * time.Millisecond}
 	granted, rate := time.Unix(1_700_000_000, 0), limit.Rate{N: 2, Per: time.Second}
 	for range 2 {
 		w.spend(granted)

@@ -1,4 +1,4 @@
-package client
+package gate
 
 import (
 	"container/heap"
@@ -95,11 +95,11 @@ func constant(d time.Duration) func(time.Duration) time.Duration {
 // A simulation sends lines to a simulated server through a host's gate, as a
 // batch does, on a clock of its own.
 type simulation struct {
-	h        *host
+	h        *Host
 	rule     rule
 	latency  time.Duration
 	lines    int
-	effect   effect // of a refusal; 0: throttled
+	effect   Kind // of a refusal; 0: throttled
 	seed     uint64
 	jitter   time.Duration // of responses, at most; 0: 2% of latency
 	setup    time.Duration // until there is a connection
@@ -113,7 +113,7 @@ type simulation struct {
 // An event is a response on its way.
 type event struct {
 	at     time.Time
-	sample sample
+	sample Outcome
 }
 
 type events []event
@@ -134,7 +134,7 @@ func (s *simulation) run(t *testing.T) {
 	random := rand.New(rand.NewPCG(s.seed, 1))
 	s.began = time.Now()
 	if s.effect == 0 {
-		s.effect = throttled
+		s.effect = Throttled
 	}
 	if s.jitter == 0 {
 		s.jitter = s.latency / 50
@@ -142,7 +142,7 @@ func (s *simulation) run(t *testing.T) {
 	var flying events
 	waiting := s.lines
 	var delayed []time.Time // refused lines wait until then
-	patient := pass{maxWait: 24 * time.Hour}
+	patient := Request{MaxWait: 24 * time.Hour}
 	for waiting > 0 || len(delayed) > 0 || len(flying) > 0 {
 		now := time.Now()
 		if len(s.sentAt) > 100*s.lines+1000 || now.Sub(s.began) > 24*time.Hour {
@@ -157,26 +157,26 @@ func (s *simulation) run(t *testing.T) {
 		})
 		next := time.Time{}
 		if waiting > 0 {
-			patient.beside, patient.waiting = len(flying), waiting+len(delayed)
-			switch k := s.h.take(now, patient); {
-			case k.grant == granted:
+			patient.InFlight, patient.Waiting = len(flying), waiting+len(delayed)
+			switch k := s.h.Acquire(now, patient); {
+			case k.Verdict == Allow:
 				waiting--
 				s.sentAt = append(s.sentAt, now.Sub(s.began))
 				half := s.latency / 2
 				jitter := time.Duration(random.Int64N(int64(s.jitter) + 1))
-				e := sample{effect: answered, ticket: k, beside: len(flying) + 1, latency: s.latency}
+				e := Outcome{Kind: Answered, Decision: k, InFlight: len(flying) + 1, Latency: s.latency}
 				if wait := s.began.Add(s.setup).Sub(now); wait > 0 {
-					e.waited, e.latency = wait, 0
+					e.ConnWait, e.Latency = wait, 0
 				}
-				if ok, wait := s.rule(now.Add(e.waited + half)); !ok {
-					e.effect, e.retryAfter, e.status, e.failed = s.effect, wait, 429, true
+				if ok, wait := s.rule(now.Add(e.ConnWait + half)); !ok {
+					e.Kind, e.RetryAfter, e.Status, e.Failed = s.effect, wait, 429, true
 				}
-				heap.Push(&flying, event{now.Add(e.waited + s.latency + jitter), e})
+				heap.Push(&flying, event{now.Add(e.ConnWait + s.latency + jitter), e})
 				continue
-			case k.grant != later:
+			case k.Verdict != Wait:
 				t.Fatalf("given up: %+v", k)
-			case !k.at.IsZero():
-				next = k.at
+			case !k.At.IsZero():
+				next = k.At
 			case len(flying) == 0:
 				t.Fatalf("waits for nothing after %v: %+v", now.Sub(s.began), k)
 			}
@@ -193,17 +193,17 @@ func (s *simulation) run(t *testing.T) {
 		now = time.Now()
 		for len(flying) > 0 && !flying[0].at.After(now) {
 			e := heap.Pop(&flying).(event).sample
-			e.now = now
-			s.h.observe(e)
-			if e.effect == answered {
+			e.Now = now
+			s.h.Observe(e)
+			if e.Kind == Answered {
 				s.accepted = append(s.accepted, now.Sub(s.began))
 				s.took = now.Sub(s.began)
 				continue
 			}
 			s.refused = append(s.refused, now.Sub(s.began))
-			back := now.Add(e.retryAfter)
-			if e.retryAfter == 0 {
-				back = now.Add(jitter(throttledBase, throttledMax, 1))
+			back := now.Add(e.RetryAfter)
+			if e.RetryAfter == 0 {
+				back = now.Add(rand.N(250 * time.Millisecond))
 			}
 			delayed = append(delayed, back)
 		}
@@ -234,7 +234,7 @@ func TestQuotas(t *testing.T) {
 		lines   int
 		later   int     // refused after the first window, at most
 		ratio   float64 // of the time to the least possible one, at most; 0: not checked
-		effect  effect
+		effect  Kind
 		silent  bool // there is no Retry-After
 	}{
 		{name: "10 in 3 s", rule: slidingWindow(10, 3*time.Second, ceil), n: 10, per: 3 * time.Second, latency: 5 * ms, lines: 60, later: 1, ratio: 1.2},
@@ -256,11 +256,11 @@ func TestQuotas(t *testing.T) {
 		{name: "50 per second, silent, sliding", silent: true, rule: slidingWindow(50, time.Second, silent), n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
 		{name: "50 per second, silent, large bucket", silent: true, rule: tokenBucket(50, time.Second, 50, silent), n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
 		{name: "50 per second, silent, small bucket", silent: true, rule: tokenBucket(50, time.Second, 5, silent), n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
-		{name: "30 per second, pages", silent: true, rule: fixedWindow(30, time.Second, false, silent), n: 30, per: time.Second, latency: 50 * ms, lines: 3000, later: 60, effect: walled},
-		{name: "30 per second, pages, sliding", silent: true, rule: slidingWindow(30, time.Second, silent), n: 30, per: time.Second, latency: 50 * ms, lines: 3000, later: 60, effect: walled},
+		{name: "30 per second, pages", silent: true, rule: fixedWindow(30, time.Second, false, silent), n: 30, per: time.Second, latency: 50 * ms, lines: 3000, later: 60, effect: Walled},
+		{name: "30 per second, pages, sliding", silent: true, rule: slidingWindow(30, time.Second, silent), n: 30, per: time.Second, latency: 50 * ms, lines: 3000, later: 60, effect: Walled},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			h := testHost(gateConfig{max: 64})
+			h := testHost(Config{Max: 64})
 			s := &simulation{h: h, rule: tt.rule, latency: tt.latency, lines: tt.lines, effect: tt.effect}
 			s.run(t)
 			full := time.Duration(float64(tt.lines) / float64(tt.n) * float64(tt.per))
@@ -292,7 +292,7 @@ func TestQuotas(t *testing.T) {
 func TestQuotaOfMinute(t *testing.T) {
 	for _, wait := range []func(time.Duration) time.Duration{ceil, constant(time.Minute)} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &simulation{h: testHost(gateConfig{}), rule: fixedWindow(60, time.Minute, false, wait), latency: 50 * time.Millisecond, lines: 75}
+			s := &simulation{h: testHost(Config{}), rule: fixedWindow(60, time.Minute, false, wait), latency: 50 * time.Millisecond, lines: 75}
 			s.run(t)
 			if s.took > 72*time.Second || len(s.refused) > 10 {
 				t.Errorf("%v, %d refused", s.took, len(s.refused))
@@ -317,10 +317,10 @@ func TestQuotaPenalty(t *testing.T) {
 			store := limit.NewMemory()
 			r := penalty(fixedWindow(20, 2*time.Second, false, silent), 15*time.Second, tt.wait)
 			for run := range 2 {
-				h := testHost(gateConfig{store: store})
+				h := testHost(Config{Store: store})
 				s := &simulation{h: h, rule: r, latency: 50 * time.Millisecond, lines: 1000, setup: 500 * time.Millisecond}
 				s.run(t)
-				h.tell()
+				h.syncStore()
 				if s.took > tt.took[run] || len(s.refused) > tt.refused[run] {
 					t.Errorf("run %d: %v, %d refused", run+1, s.took, len(s.refused))
 				}
@@ -348,7 +348,7 @@ func TestQuotaPenaltyLate(t *testing.T) {
 			last = at
 			return r(at)
 		}
-		h := testHost(gateConfig{})
+		h := testHost(Config{})
 		s := &simulation{h: h, rule: late, latency: 50 * time.Millisecond, lines: 1000}
 		s.run(t)
 		if s.took > 145*time.Second || h.quota.n != 20 || h.quota.span > 2200*time.Millisecond {
@@ -379,10 +379,10 @@ func TestQuotaStored(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := limit.NewMemory()
 			for run := range 2 {
-				h := testHost(gateConfig{store: store})
+				h := testHost(Config{Store: store})
 				s := &simulation{h: h, rule: tt.rule, latency: 50 * time.Millisecond, lines: tt.lines}
 				s.run(t)
-				h.tell()
+				h.syncStore()
 				if len(s.refused) > tt.refused[run] || s.took.Seconds() > tt.ratio[run]*tt.least.Seconds() {
 					t.Errorf("%s, run %d: %v, the least possible is %v; %d refused", tt.name, run+1, s.took, tt.least, len(s.refused))
 				}
@@ -401,7 +401,7 @@ func TestIsolatedRefusals(t *testing.T) {
 				store := limit.NewMemory()
 				random := rand.New(rand.NewPCG(seed, 4))
 				chance := func(time.Time) (bool, time.Duration) { return random.Float64() >= share, time.Second }
-				h := testHost(gateConfig{max: 64, store: store})
+				h := testHost(Config{Max: 64, Store: store})
 				s := &simulation{h: h, rule: chance, latency: 50 * time.Millisecond, jitter: 20 * time.Millisecond, lines: 20_000, seed: seed}
 				s.run(t)
 				took[share] = s.took

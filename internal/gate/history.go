@@ -1,4 +1,4 @@
-package client
+package gate
 
 import "time"
 
@@ -16,9 +16,9 @@ type piece struct {
 }
 
 const (
-	historyGrain = 2 * time.Millisecond
-	historyFine  = 16 // a piece is at most this fraction of its age
-	historyMost  = 256
+	historyResolution = 2 * time.Millisecond
+	historyFine       = 16 // a piece is at most this fraction of its age
+	maxPieces         = 256
 )
 
 func (h *history) add(at time.Time) {
@@ -29,13 +29,13 @@ func (h *history) add(at time.Time) {
 	if n := len(h.pieces); n > 0 {
 		last := &h.pieces[n-1]
 		t = max(t, last.to)
-		if t-last.from < historyGrain {
+		if t-last.from < historyResolution {
 			last.to = t
 			last.n++
 			return
 		}
 	}
-	if len(h.pieces) == historyMost {
+	if len(h.pieces) == maxPieces {
 		h.compact(t)
 	}
 	h.pieces = append(h.pieces, piece{t, t, 1})
@@ -54,7 +54,7 @@ func (h *history) compact(now time.Duration) {
 		}
 	}
 	h.pieces = kept
-	if len(kept) <= historyMost*3/4 {
+	if len(kept) <= maxPieces*3/4 {
 		return
 	}
 	half := len(kept) / 2 &^ 1

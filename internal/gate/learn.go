@@ -1,4 +1,4 @@
-package client
+package gate
 
 import (
 	"math/rand/v2"
@@ -9,22 +9,22 @@ import (
 )
 
 // count notes that a request has ended that counts against a limit.
-func (h *host) count(s sample) {
+func (h *Host) count(s Outcome) {
 	switch {
-	case h.counted(s.ticket):
-		if at := s.sent(); at != s.ticket.at {
-			h.window.move(s.ticket.at, at)
+	case h.counted(s.Decision):
+		if at := s.sent(); at != s.Decision.At {
+			h.window.move(s.Decision.At, at)
 		}
-		h.use(s.ticket.at)
+		h.noteUsage(s.Decision.At)
 		h.counting--
 	case h.quota != nil:
-		h.use(s.ticket.at)
-		h.window.answered(s.ticket.at)
+		h.noteUsage(s.Decision.At)
+		h.window.answered(s.Decision.At)
 	case !h.rate.IsZero():
-		h.use(s.now)
-		h.window.answered(s.now)
+		h.noteUsage(s.Now)
+		h.window.answered(s.Now)
 	default:
-		h.window.unsent()
+		h.window.cancel()
 		h.history.add(s.sent())
 	}
 }
@@ -35,49 +35,49 @@ const lateSent = 5 * time.Millisecond
 
 // sent is when the request was sent. With the first ones of a run that is later
 // than when it was granted, by the time that the connection takes.
-func (s sample) sent() time.Time {
-	if s.waited > lateSent {
-		return s.ticket.at.Add(s.waited)
+func (s Outcome) sent() time.Time {
+	if s.ConnWait > lateSent {
+		return s.Decision.At.Add(s.ConnWait)
 	}
-	return s.ticket.at
+	return s.Decision.At
 }
 
 // use notes for the store that a request counts against a limit.
-func (h *host) use(at time.Time) {
-	if h.quota != nil && !h.told {
+func (h *Host) noteUsage(at time.Time) {
+	if h.quota != nil && !h.stored {
 		return
 	}
-	if h.pending.n > 0 && at.Sub(h.pending.from) >= h.window.grain {
-		h.tell()
+	if h.pendingUsage.n > 0 && at.Sub(h.pendingUsage.from) >= h.window.resolution {
+		h.syncStore()
 	}
-	if h.pending.n == 0 {
-		h.pending.from = at
+	if h.pendingUsage.n == 0 {
+		h.pendingUsage.from = at
 	}
-	h.pending.to = at
-	h.pending.n++
+	h.pendingUsage.to = at
+	h.pendingUsage.n++
 }
 
 // tell tells the store of what was used, and takes over what other programs used.
-func (h *host) tell() {
-	if h.pending.n == 0 {
+func (h *Host) syncStore() {
+	if h.pendingUsage.n == 0 {
 		return
 	}
-	u := limit.Usage{At: h.pending.to, N: h.pending.n}
+	u := limit.Usage{At: h.pendingUsage.to, N: h.pendingUsage.n}
 	h.store.Add(h.name, limit.Budget{Used: []limit.Usage{u}})
-	h.pending.n = 0
+	h.pendingUsage.n = 0
 	b, ok := h.store.Load(h.name)
 	if !ok {
 		return
 	}
 	h.extend(b.Until, b.Paused)
-	per := h.window.grain * windowGrains
-	h.mine = append(h.mine, u)
-	h.mine = slices.DeleteFunc(h.mine, func(u limit.Usage) bool { return h.pending.to.Sub(u.At) >= per })
-	known, mine := usedWithin(b.Used, h.pending.to, per), usedWithin(h.mine, h.pending.to, per)
+	per := h.window.resolution * windowBuckets
+	h.ownUsage = append(h.ownUsage, u)
+	h.ownUsage = slices.DeleteFunc(h.ownUsage, func(u limit.Usage) bool { return h.pendingUsage.to.Sub(u.At) >= per })
+	known, mine := usedWithin(b.Used, h.pendingUsage.to, per), usedWithin(h.ownUsage, h.pendingUsage.to, per)
 	if known > mine+max(2, mine/16) { // the store may have joined some of ours
 		h.window.replace(b.Used)
 		if h.counting > 0 {
-			h.window.add(h.pending.to, h.counting)
+			h.window.add(h.pendingUsage.to, h.counting)
 		}
 	}
 }
@@ -86,9 +86,9 @@ func (h *host) tell() {
 const tookSamples = 4
 
 // tellTook tells the store how long responses take.
-func (h *host) tellTook(now time.Time) {
-	if a := &h.adaptive; a.samples >= tookSamples && a.samples > h.measured {
-		h.measured = a.samples
+func (h *Host) storeLatency(now time.Time) {
+	if a := &h.adaptive; a.samples >= tookSamples && a.samples > h.storedSamples {
+		h.storedSamples = a.samples
 		h.store.Add(h.name, limit.Budget{Took: a.recent, Measured: now})
 	}
 }
@@ -104,68 +104,68 @@ func usedWithin(uses []limit.Usage, at time.Time, per time.Duration) (n int) {
 }
 
 // accepted learns from a useful response.
-func (h *host) accepted(s sample) {
+func (h *Host) accepted(s Outcome) {
 	h.count(s)
-	h.lastAnswer = s.now
-	if s.ticket.at.After(h.acceptedSent) {
-		h.acceptedSent = s.ticket.at
+	h.lastAnswer = s.Now
+	if s.Decision.At.After(h.acceptedSent) {
+		h.acceptedSent = s.Decision.At
 	}
-	h.odd -= h.odd / oddMemory
-	h.oddOf = min(h.oddOf+1, oddMemory)
-	if s.ticket.at.After(h.lastThrottle) {
+	h.isolatedRefusals -= h.isolatedRefusals / isolatedWindow
+	h.isolatedOf = min(h.isolatedOf+1, isolatedWindow)
+	if s.Decision.At.After(h.lastThrottle) {
 		if h.throttles > 1 && h.quota != nil {
-			h.quota.resumed(s.ticket.at, s.now.Sub(h.throttledSince))
+			h.quota.resumed(s.Decision.At, s.Now.Sub(h.throttledSince))
 		}
 		h.throttles, h.undo = 0, nil
-		h.settle(s)
-	} else if h.undo != nil && s.ticket.at.Sub(h.undo.sent) > undoAfter {
+		h.finishSearch(s)
+	} else if h.undo != nil && s.Decision.At.Sub(h.undo.sent) > undoAfter {
 		h.revoke(s)
-	} else if h.seek != nil {
-		h.seek.n++ // one more that was let through before it said stop
+	} else if h.search != nil {
+		h.search.n++ // one more that was let through before it said stop
 	} else if h.quota != nil && !h.quota.confirmed && h.learned.Equal(h.lastThrottle) {
 		h.quota.n++
 	}
-	if h.trial.on && s.ticket.at.After(h.trial.sent) {
-		s.ticket.excess = h.trial.excess
+	if h.trial.on && s.Decision.At.After(h.trial.sent) {
+		s.Decision.excess = h.trial.excess
 		h.trial = trial{}
 		h.isolated(s)
 	}
 	if q := h.quota; q != nil {
-		if q.accepted(s.now, s.ticket.excess) && (q.confirmed || q.costly()) {
-			h.keep(s.now) // where a refusal is costly none is sought to confirm it
+		if q.accepted(s.Now, s.Decision.excess) && (q.confirmed || q.costly()) {
+			h.storeQuota(s.Now) // where a refusal is costly none is sought to confirm it
 		}
-		if q.idle(s.now) {
+		if q.idle(s.Now) {
 			h.forget()
 		}
 	}
 }
 
 // settle ends the search for a span: the server accepts requests again.
-func (h *host) settle(s sample) {
-	k := h.seek
+func (h *Host) finishSearch(s Outcome) {
+	k := h.search
 	if k == nil {
 		return
 	}
-	h.seek = nil
-	pause := s.ticket.at.Sub(k.first)
-	q := &quota{n: k.n, span: s.ticket.at.Sub(k.begin), low: k.last.Sub(k.begin)}
+	h.search = nil
+	pause := s.Decision.At.Sub(k.first)
+	q := &quota{n: k.n, span: s.Decision.At.Sub(k.begin), low: k.last.Sub(k.begin)}
 	if k.first.Sub(k.begin) > pause {
 		// The window began somewhen: the pause is all that is known of it.
 		q.span, q.low = pause, k.last.Sub(k.first)
-		q.n = h.history.since(k.first.Add(-pause)) - h.history.since(s.ticket.at)
+		q.n = h.history.since(k.first.Add(-pause)) - h.history.since(s.Decision.At)
 	}
 	if q.n > 0 && q.span <= limit.MaxPer {
-		h.limit(q, s.now)
+		h.setQuota(q, s.Now)
 	}
 }
 
 // limit makes q the limit of the host, which counts what was accepted before.
-func (h *host) limit(q *quota, now time.Time) {
+func (h *Host) setQuota(q *quota, now time.Time) {
 	h.quota, h.learned, h.rate = q, now, limit.Rate{}
 	h.era++
-	h.counting, h.told = 0, false
+	h.counting, h.stored = 0, false
 	h.quota.bound = now
-	h.window.grain = q.span / windowGrains
+	h.window.resolution = q.span / windowBuckets
 	h.window.replace(nil)
 	for _, p := range h.history.pieces {
 		if at := h.history.epoch.Add(p.to); now.Sub(at) < q.span+slack(q.span) {
@@ -177,29 +177,29 @@ func (h *host) limit(q *quota, now time.Time) {
 }
 
 // forget drops what was learned.
-func (h *host) forget() {
-	if h.told {
+func (h *Host) forget() {
+	if h.stored {
 		h.store.Add(h.name, limit.Budget{Seen: time.Now()})
 	}
 	h.quota, h.rate = nil, limit.Rate{}
 	h.era++
-	h.counting, h.told = 0, false
-	h.window.grain = unratedGrain
+	h.counting, h.stored = 0, false
+	h.window.resolution = unratedResolution
 	h.window.replace(nil)
 	h.history.reset()
 	h.since = time.Time{}
 }
 
 // keep stores a learned limit.
-func (h *host) keep(now time.Time) {
+func (h *Host) storeQuota(now time.Time) {
 	h.learned = now
 	b := limit.Budget{Learned: limit.Rate{N: h.quota.n, Per: h.quota.span}, Seen: now, Least: h.quota.low}
 	if h.quota.costly() {
 		b.Penalty = h.quota.pause
 	}
-	if !h.told {
-		b.Used, h.told, h.pending.n = h.window.used(), true, 0
-		h.mine = b.Used
+	if !h.stored {
+		b.Used, h.stored, h.pendingUsage.n = h.window.used(), true, 0
+		h.ownUsage = b.Used
 	}
 	h.store.Add(h.name, b)
 }
@@ -207,70 +207,70 @@ func (h *host) keep(now time.Time) {
 // isolated notes a refusal between successes: it teaches nothing, unless such
 // refusals are so frequent that they are no accident. s.ticket.excess is that of
 // the refused request.
-func (h *host) isolated(s sample) {
-	if h.quota != nil && s.ticket.excess && h.quota.missed(s.now) && h.quota.confirmed {
-		h.keep(s.now)
+func (h *Host) isolated(s Outcome) {
+	if h.quota != nil && s.Decision.excess && h.quota.missed(s.Now) && h.quota.confirmed {
+		h.storeQuota(s.Now)
 	}
-	h.odd++
-	if few := h.odd >= oddFew && h.odd > float64(h.oddOf)*oddShare; h.odd < oddMost && !few || !h.rate.IsZero() {
+	h.isolatedRefusals++
+	if few := h.isolatedRefusals >= fewIsolated && h.isolatedRefusals > float64(h.isolatedOf)*isolatedShare; h.isolatedRefusals < maxIsolated && !few || !h.rate.IsZero() {
 		return
 	}
-	h.odd, h.oddOf = 0, 0
+	h.isolatedRefusals, h.isolatedOf = 0, 0
 	if q := h.quota; q != nil {
-		q.odd(s.now)
-		h.keep(s.now)
+		q.spreadIsolated(s.Now)
+		h.storeQuota(s.Now)
 		return
 	}
-	span := min(max(time.Second, s.retryAfter), s.now.Sub(h.since))
-	if n := h.history.since(s.now.Add(-span)); n > 0 && span > 0 {
-		h.limit(&quota{n: n, span: span, even: true, testAt: s.now.Add(testHold * span)}, s.now)
+	span := min(max(time.Second, s.RetryAfter), s.Now.Sub(h.since))
+	if n := h.history.since(s.Now.Add(-span)); n > 0 && span > 0 {
+		h.setQuota(&quota{n: n, span: span, even: true, testAt: s.Now.Add(testHold * span)}, s.Now)
 		h.quota.confirmed = true
-		h.keep(s.now)
-		h.hold(reasonLimit, s, s.now)
+		h.storeQuota(s.Now)
+		h.hold(HeldLimit, s, s.Now)
 	}
 }
 
 // refused learns from a refusal of the server for too many requests.
-func (h *host) refused(s sample) {
+func (h *Host) refused(s Outcome) {
 	h.refusals++
 	if h.rate.IsZero() {
-		h.refund(s.ticket) // what was refused is not what it allows
+		h.uncount(s.Decision) // what was refused is not what it allows
 	} else {
 		h.count(s)
 	}
-	wait := min(max(s.retryAfter, 0), limit.MaxPause)
-	if !s.ticket.at.After(h.lastThrottle) {
+	wait := min(max(s.RetryAfter, 0), limit.MaxPause)
+	if !s.Decision.At.After(h.lastThrottle) {
 		// It was sent before the pause: it says nothing new, but perhaps a later time.
-		if h.undo != nil && s.ticket.at.After(h.undo.sent) {
-			h.undo.sent = s.ticket.at
+		if h.undo != nil && s.Decision.At.After(h.undo.sent) {
+			h.undo.sent = s.Decision.At
 		}
-		if h.until.After(s.now) && wait > 0 {
-			h.pause(s.now, wait)
+		if h.until.After(s.Now) && wait > 0 {
+			h.pause(s.Now, wait)
 		}
 		return
 	}
 	used, elapsed := 0, time.Duration(0)
 	if h.quota != nil {
-		used, elapsed = h.window.usedIn(s.ticket.at, h.quota.span)
+		used, elapsed = h.window.usedIn(s.Decision.At, h.quota.span)
 	}
-	near := h.quota != nil && (s.ticket.excess || float64(used) >= quotaNear*float64(h.quota.n))
+	near := h.quota != nil && (s.Decision.excess || float64(used) >= quotaNear*float64(h.quota.n))
 	// A quota that is confirmed explains a refusal when it is nearly used up.
 	explained := near && h.quota.confirmed
-	if h.throttles == 0 && s.stated.IsZero() && !explained {
+	if h.throttles == 0 && s.Stated.IsZero() && !explained {
 		switch {
-		case h.acceptedSent.After(s.ticket.at):
+		case h.acceptedSent.After(s.Decision.At):
 			h.isolated(s)
 			return
-		case !h.trial.on && (!near || h.sent.After(s.ticket.at)):
-			h.trial = trial{on: true, sent: s.ticket.at, wait: wait, until: s.now.Add(max(h.adaptive.recent, 5*time.Millisecond))}
-			h.trial.excess = s.ticket.excess
+		case !h.trial.on && (!near || h.sent.After(s.Decision.At)):
+			h.trial = trial{on: true, sent: s.Decision.At, wait: wait, until: s.Now.Add(max(h.adaptive.recent, 5*time.Millisecond))}
+			h.trial.excess = s.Decision.excess
 			if near {
 				h.trial.extra = trialExtra // what is in flight decides
 			}
 			return
 		}
 	}
-	first := s.ticket.at
+	first := s.Decision.At
 	if h.trial.on {
 		wait = max(wait, h.trial.wait)
 		if h.trial.sent.Before(first) {
@@ -280,12 +280,12 @@ func (h *host) refused(s sample) {
 	h.trial = trial{}
 	h.undo = nil
 	if h.throttles++; h.throttles == 1 {
-		h.throttledSince = s.now
+		h.throttledSince = s.Now
 		if !explained {
 			h.undo = h.undoing(s)
 		}
 	}
-	h.lastThrottle = s.now
+	h.lastThrottle = s.Now
 	pause := wait
 	switch {
 	case h.quota != nil:
@@ -293,13 +293,13 @@ func (h *host) refused(s sample) {
 			pause = h.quotaPause(used, elapsed)
 		}
 		if h.throttles == 1 {
-			h.quota.refused(s.now, used, elapsed, wait, pause)
-			h.quota.opened = s.ticket.at.Add(-elapsed)
+			h.quota.refused(s.Now, used, elapsed, wait, pause)
+			h.quota.opened = s.Decision.At.Add(-elapsed)
 		}
-		h.quota.last = s.ticket.at
-		h.quota.bound = s.now.Add(pause)
+		h.quota.last = s.Decision.At
+		h.quota.bound = s.Now.Add(pause)
 		if h.quota.confirmed {
-			h.keep(s.now)
+			h.storeQuota(s.Now)
 		}
 	case !h.rate.IsZero():
 		if pause <= 0 {
@@ -311,8 +311,8 @@ func (h *host) refused(s sample) {
 		}
 		h.discover(first, s, wait)
 	}
-	h.pause(s.now, pause)
-	h.hold(reasonLimit, s, h.until)
+	h.pause(s.Now, pause)
+	h.hold(HeldLimit, s, h.until)
 }
 
 // An undo is what a host was like before refusals were taken for those of a quota.
@@ -324,8 +324,8 @@ type undo struct {
 }
 
 // undoing returns the state of the host.
-func (h *host) undoing(s sample) *undo {
-	u := &undo{sent: s.ticket.at, limit: h.adaptive.limit(), until: h.until, paused: h.paused}
+func (h *Host) undoing(s Outcome) *undo {
+	u := &undo{sent: s.Decision.At, limit: h.adaptive.limit(), until: h.until, paused: h.paused}
 	if h.quota != nil {
 		q := *h.quota
 		u.quota = &q
@@ -335,35 +335,35 @@ func (h *host) undoing(s sample) *undo {
 
 // revoke takes back what was learned from the last refusals: a request that was
 // sent after them, and before the pause, succeeded.
-func (h *host) revoke(s sample) {
+func (h *Host) revoke(s Outcome) {
 	u := h.undo
-	h.undo, h.seek, h.throttles = nil, nil, 0
+	h.undo, h.search, h.throttles = nil, nil, 0
 	h.until, h.paused = u.until, u.paused
 	switch {
 	case u.quota == nil:
 		h.forget()
-		h.since = s.ticket.at
+		h.since = s.Decision.At
 	case h.quota != nil:
-		u.quota.trying, u.quota.slot = h.quota.trying, h.quota.slot
+		u.quota.testing, u.quota.slot = h.quota.testing, h.quota.slot
 		*h.quota = *u.quota
 	}
 	h.adaptive.resume(u.limit)
-	h.odd++ // the first of the refusals; isolated counts the other one
+	h.isolatedRefusals++ // the first of the refusals; isolated counts the other one
 	h.isolated(s)
 }
 
 // discover begins to make out a quota: as many as were accepted since the window
 // began. If the server says when to come back the span is known as well.
-func (h *host) discover(first time.Time, s sample, wait time.Duration) {
+func (h *Host) discover(first time.Time, s Outcome, wait time.Duration) {
 	elapsed := first.Sub(h.since)
 	if wait <= 0 {
-		if h.seek == nil {
-			h.seek = &seek{n: h.history.since(h.since), begin: h.since, first: first}
+		if h.search == nil {
+			h.search = &spanSearch{n: h.history.since(h.since), begin: h.since, first: first}
 		}
-		h.seek.last = s.ticket.at
+		h.search.last = s.Decision.At
 		return
 	}
-	h.seek = nil
+	h.search = nil
 	q := &quota{span: max(wait, time.Second), low: min(elapsed, wait/2), pause: wait}
 	if elapsed <= 8*wait {
 		q.span = max(wait, elapsed+wait-retrySlack)
@@ -372,20 +372,20 @@ func (h *host) discover(first time.Time, s sample, wait time.Duration) {
 		q.n, q.low = h.history.since(first.Add(-q.span)), 0
 	}
 	if q.n > 0 && q.span <= limit.MaxPer {
-		h.limit(q, s.now)
+		h.setQuota(q, s.Now)
 	}
 }
 
 // quotaPause is how long to pause after a refusal without Retry-After.
-func (h *host) quotaPause(used int, elapsed time.Duration) time.Duration {
+func (h *Host) quotaPause(used int, elapsed time.Duration) time.Duration {
 	q := h.quota
 	if h.throttles == 1 && (used >= q.n || float64(used) >= quotaNear*float64(q.n)) && elapsed < q.span {
 		return max(q.span-elapsed, q.span/64)
 	}
 	p := max(q.span/8, 20*time.Millisecond)
 	for range min(h.throttles-1, 20) {
-		if p *= 2; p >= pauseMost {
-			return pauseMost
+		if p *= 2; p >= maxThrottlePause {
+			return maxThrottlePause
 		}
 	}
 	return p
@@ -394,16 +394,16 @@ func (h *host) quotaPause(used int, elapsed time.Duration) time.Duration {
 // backOff is the pause after so many refusals in a row without Retry-After. Its
 // random part keeps several clients apart.
 func backOff(throttles int) time.Duration {
-	d := pauseBase
-	for ; throttles > 1 && d < pauseMost; throttles-- {
+	d := firstThrottlePause
+	for ; throttles > 1 && d < maxThrottlePause; throttles-- {
 		d *= 2
 	}
-	d = min(d, pauseMost)
+	d = min(d, maxThrottlePause)
 	return d - rand.N(d/10)
 }
 
 // pause sends the host nothing for so long.
-func (h *host) pause(now time.Time, d time.Duration) {
+func (h *Host) pause(now time.Time, d time.Duration) {
 	if until := now.Add(d); d > 0 && until.After(h.until) {
 		h.until, h.paused = until, now
 		h.store.Add(h.name, limit.Budget{Until: until, Paused: now})
@@ -411,15 +411,15 @@ func (h *host) pause(now time.Time, d time.Duration) {
 }
 
 // state takes over a limit that the server states.
-func (h *host) state(s sample) {
-	if h.rate == s.stated {
-		h.learned = s.now
+func (h *Host) setStated(s Outcome) {
+	if h.rate == s.Stated {
+		h.learned = s.Now
 		return
 	}
-	h.limit(&quota{n: s.stated.N, span: s.stated.Per}, s.now)
+	h.setQuota(&quota{n: s.Stated.N, span: s.Stated.Per}, s.Now)
 	h.quota = nil
 	h.era++
-	h.rate, h.window.grain = s.stated, s.stated.Per/windowGrains
-	h.mine = h.window.used()
-	h.store.Add(h.name, limit.Budget{Learned: s.stated, Seen: s.now, Used: h.mine})
+	h.rate, h.window.resolution = s.Stated, s.Stated.Per/windowBuckets
+	h.ownUsage = h.window.used()
+	h.store.Add(h.name, limit.Budget{Learned: s.Stated, Seen: s.Now, Used: h.ownUsage})
 }

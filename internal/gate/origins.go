@@ -1,4 +1,4 @@
-package client
+package gate
 
 import (
 	"net/url"
@@ -13,7 +13,7 @@ import (
 const maxOriginsOfHost = 8
 
 // addOrigin notes that requests to u count for h. The lock of hosts is held.
-func (h *host) addOrigin(u *url.URL) {
+func (h *Host) addOrigin(u *url.URL) {
 	old := h.origins.Load()
 	if old != nil && (len(*old) > maxOriginsOfHost || slices.ContainsFunc(*old, func(o string) bool { return isOrigin(o, u) })) {
 		return
@@ -34,7 +34,7 @@ func isOrigin(text string, u *url.URL) bool {
 
 // capacity returns how many of demand requests the connections to h carry at a time,
 // where carried says it of one origin; 0: unknown.
-func (h *host) capacity(carried func(origin string, demand int) int, demand int) (n int) {
+func (h *Host) Capacity(carried func(origin string, demand int) int, demand int) (n int) {
 	origins := h.origins.Load()
 	if carried == nil || origins == nil || len(*origins) > maxOriginsOfHost {
 		return 0

@@ -1,4 +1,4 @@
-package client
+package gate
 
 import "time"
 
@@ -7,10 +7,10 @@ const (
 	breakAfter = 5  // failures in a row that open it
 	blockAfter = 20 // refusals in a row, without RDAP, that open it
 
-	probeFirst = time.Second
-	probeSoon  = 4 * time.Second  // longest interval of probes at first
-	probeMost  = 30 * time.Second // longest interval of probes
-	probeEager = 50 * time.Second // how long probeSoon bounds the intervals
+	probeFirst    = time.Second
+	probeSoon     = 4 * time.Second  // longest interval of probes at first
+	maxProbePause = 30 * time.Second // longest interval of probes
+	probeEager    = 50 * time.Second // how long probeSoon bounds the intervals
 
 	// A server that gave a useful response before is waited for as long as the
 	// caller has patience. One that never did may be gone for good: it gets
@@ -43,18 +43,18 @@ type breaker struct {
 // allow reports whether a request may go to the server: it may not before at, or
 // until the probe under way has ended if at is zero, or the input is to be given
 // up. A request that may go to a server while the breaker is open is the probe.
-func (b *breaker) allow(now time.Time, patience time.Duration) (g grant, at time.Time) {
+func (b *breaker) allow(now time.Time, patience time.Duration) (g Verdict, at time.Time) {
 	switch {
 	case !b.open:
-		return granted, time.Time{}
+		return Allow, time.Time{}
 	case !b.probing && !now.Before(b.probeAt):
-		return granted, time.Time{}
+		return Allow, time.Time{}
 	case b.sure && !b.mayComeBack(now, patience):
-		return givenUpDead, time.Time{}
+		return RejectDead, time.Time{}
 	case b.probing:
-		return later, time.Time{}
+		return Wait, time.Time{}
 	default:
-		return later, b.probeAt
+		return Wait, b.probeAt
 	}
 }
 
@@ -129,7 +129,7 @@ func (b *breaker) note(now time.Time, probe, enough bool) (opened bool) {
 		if now.Sub(b.since) < probeEager {
 			b.pause = min(b.pause, probeSoon)
 		}
-		b.pause = min(b.pause, probeMost)
+		b.pause = min(b.pause, maxProbePause)
 		b.probeAt = now.Add(b.pause)
 	case !b.open && enough:
 		b.open, b.pause = true, probeFirst

@@ -1,4 +1,4 @@
-package client
+package gate
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ func TestBreaker(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	refused := errors.New("it refused the connection")
 	var b breaker
-	want := func(step string, g grant, wait time.Duration) {
+	want := func(step string, g Verdict, wait time.Duration) {
 		t.Helper()
 		got, at := b.allow(now, 0)
-		if got != g || g == later && wait > 0 && !at.Equal(now.Add(wait)) || g == later && wait == 0 && !at.IsZero() {
+		if got != g || g == Wait && wait > 0 && !at.Equal(now.Add(wait)) || g == Wait && wait == 0 && !at.IsZero() {
 			t.Errorf("%s: %v at %v, want %v after %v", step, got, at, g, wait)
 		}
 	}
@@ -26,7 +26,7 @@ func TestBreaker(t *testing.T) {
 			t.Error("not repeated, or opened too early")
 		}
 	}
-	want("four failures", granted, 0)
+	want("four failures", Allow, 0)
 	b.useful(now, false)
 	if b.failures != breakAfter-1 {
 		t.Errorf("%d failures after a response to a request sent before them", b.failures)
@@ -39,44 +39,44 @@ func TestBreaker(t *testing.T) {
 	for range breakAfter - 1 {
 		fail(b.sent())
 	}
-	want("four more after a useful response", granted, 0)
+	want("four more after a useful response", Allow, 0)
 	if _, opened := fail(b.sent()); !opened {
 		t.Error("five in a row do not open it")
 	}
-	want("five in a row", later, probeFirst)
+	want("five in a row", Wait, probeFirst)
 	fail(false) // one that was under way
-	want("one more", later, probeFirst)
+	want("one more", Wait, probeFirst)
 	now = now.Add(probeFirst)
-	want("after a moment", granted, 0)
+	want("after a moment", Allow, 0)
 	if probe := b.sent(); !probe || b.sent() {
 		t.Error("there is one probe")
 	}
-	want("while a probe is under way", later, 0)
+	want("while a probe is under way", Wait, 0)
 	b.forget(true) // the caller gave it up
-	want("a probe without a result", granted, 0)
+	want("a probe without a result", Allow, 0)
 	fail(b.sent())
-	want("the probe has failed", givenUpDead, 0)
+	want("the probe has failed", RejectDead, 0)
 	for wait := probeFirst; now.Sub(b.since) < 10*time.Minute; {
 		if wait += wait / 2; now.Sub(b.since) < probeEager {
 			wait = min(wait, probeSoon)
 		}
-		wait = min(wait, probeMost)
+		wait = min(wait, maxProbePause)
 		now = now.Add(wait - time.Nanosecond)
-		want("not yet", givenUpDead, 0)
+		want("not yet", RejectDead, 0)
 		now = now.Add(time.Nanosecond)
-		want("the next probe", granted, 0)
+		want("the next probe", Allow, 0)
 		if !b.sent() {
 			t.Error("no probe")
 		}
-		want("others meanwhile", givenUpDead, 0)
+		want("others meanwhile", RejectDead, 0)
 		fail(true)
 	}
 	if !errors.Is(b.cause, refused) {
 		t.Errorf("the cause is %v", b.cause)
 	}
-	now = now.Add(probeMost)
+	now = now.Add(maxProbePause)
 	b.useful(now, b.sent())
-	want("it is back", granted, 0)
+	want("it is back", Allow, 0)
 	if b.open || b.failures != 0 || !b.alive {
 		t.Errorf("%+v", b)
 	}
@@ -119,18 +119,18 @@ func TestBreakerPatience(t *testing.T) {
 		now, probes := start, 0
 		for ; ; now = now.Add(50 * time.Millisecond) {
 			g, _ := b.allow(now, tt.patience)
-			if g == givenUpDead {
+			if g == RejectDead {
 				break
 			}
-			if g == granted {
+			if g == Allow {
 				probes++
 				fail(now, b.sent())
 			}
 		}
-		if got := now.Sub(start); got < tt.want || got > tt.want+probeMost {
+		if got := now.Sub(start); got < tt.want || got > tt.want+maxProbePause {
 			t.Errorf("%+v: given up after %v", tt, got)
 		}
-		if most := 15 + int(tt.want/probeMost); probes > most {
+		if most := 15 + int(tt.want/maxProbePause); probes > most {
 			t.Errorf("%+v: %d probes", tt, probes)
 		}
 	}
