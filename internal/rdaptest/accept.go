@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// accept takes connections until the listener closes. Handshakes go on beside
-// it, so that they are counted when they are done and only then.
+// accept accepts connections until the listener closes. Handshakes run concurrently and
+// are counted when they finish.
 func (s *Server) accept() {
 	for {
 		tcp, err := s.listener.Accept()
@@ -18,7 +18,7 @@ func (s *Server) accept() {
 			case <-s.done:
 				return
 			default:
-				time.Sleep(time.Millisecond) // out of descriptors, most likely
+				time.Sleep(time.Millisecond) // most likely out of file descriptors
 				continue
 			}
 		}
@@ -45,7 +45,7 @@ func (s *Server) accept() {
 	}
 }
 
-// greet does the handshake and hands the connection to who serves it.
+// greet performs the handshake and passes the connection to its server.
 func (s *Server) greet(c *conn) {
 	if c.rules.Refuse {
 		c.reset()
@@ -91,7 +91,7 @@ func (s *Server) greet(c *conn) {
 	}
 }
 
-// readyListener gives net/http the connections that are through with TLS.
+// readyListener passes connections to net/http after their TLS handshake.
 type readyListener struct{ s *Server }
 
 func (l readyListener) Accept() (net.Conn, error) {
@@ -114,8 +114,7 @@ func connOf(r *http.Request) *conn {
 	return c
 }
 
-// connState is told by net/http when a connection has work and when it has
-// none.
+// connState is called by net/http when a connection becomes active or idle.
 func connState(nc net.Conn, state http.ConnState) {
 	c, ok := nc.(*conn)
 	if !ok {
@@ -126,10 +125,10 @@ func connState(nc net.Conn, state http.ConnState) {
 		c.setIdle(false)
 	case http.StateIdle:
 		if c.tally.requests.Load() == 0 {
-			return // HTTP/2 says so before the first request, too
+			return // HTTP/2 reports it before the first request, too
 		}
 		if c.frames == nil {
-			c.answer() // HTTP/1.1: the answer is written and flushed
+			c.answer() // HTTP/1.1: the response is written and flushed
 		}
 		c.setIdle(true)
 	}

@@ -9,69 +9,68 @@ import (
 	"time"
 )
 
-// A Behaviour changes how a request is answered. Make them with the functions
-// of this package, and put them into force with [Server.On].
+// A Behaviour changes the response to a request. Create one with the functions of this
+// package, and apply it with [Server.On].
 type Behaviour func(*plan)
 
-// plan is how one request will be answered.
+// plan describes the response to a request.
 type plan struct {
 	path  string
-	query string // of the URL, as it came
+	query string // raw query of the URL
 	conn  *conn
-	prior int64 // requests that came before on the connection
+	prior int64 // earlier requests on the connection
 
 	latency time.Duration
 	until   <-chan struct{}
 
-	status      int // 0: the source's
+	status      int // 0: that of the source
 	body        []byte
-	bodySet     bool // body stands, even when empty
+	bodySet     bool // body is set, possibly empty
 	contentType string
 	header      http.Header
 
 	announce    bool // Connection: close
-	hangUp      bool // close instead of answering
+	hangUp      bool // close instead of responding
 	reset       bool // with RST
 	resetStream bool
-	hang        bool // never answer
+	hang        bool // never respond
 	junk        string
 
 	gzip    bool
-	size    int64 // length that the body is padded to
+	size    int64 // length to pad the body to
 	endless bool
 	cut     int // bytes of body after which the connection breaks; -1: none
 	chunk   int // bytes at a time
 	every   time.Duration
 }
 
-// Latency makes the answer wait for d.
+// Latency delays the response by d.
 func Latency(d time.Duration) Behaviour { return func(p *plan) { p.latency = d } }
 
-// Until makes the answer wait until ch is closed.
+// Until delays the response until ch is closed.
 func Until(ch <-chan struct{}) Behaviour { return func(p *plan) { p.until = ch } }
 
-// Status answers with a status code. Above 299 the body is an RDAP error,
-// unless another behaviour says something else.
+// Status responds with a status code. Above 299 the body is an RDAP error, unless
+// another behaviour sets it.
 func Status(code int) Behaviour { return func(p *plan) { p.status = code } }
 
-// Body answers with a body of any content type; an empty type leaves the
-// header out.
+// Body responds with a body of any content type; an empty type omits the header.
 func Body(contentType, body string) Behaviour {
 	return func(p *plan) { p.contentType, p.body, p.bodySet = contentType, []byte(body), true }
 }
 
-// JSON answers with a body that claims to be RDAP.
+// JSON responds with a body of type application/rdap+json.
 func JSON(body string) Behaviour { return Body(rdapType, body) }
 
-// NoBody answers with an empty body.
+// NoBody responds with an empty body.
 func NoBody() Behaviour {
 	return func(p *plan) { p.contentType, p.body, p.bodySet = "", nil, true }
 }
 
-// ContentType answers with the usual body under another type.
+// ContentType responds with the default body and another content type.
 func ContentType(t string) Behaviour { return Header("Content-Type", t) }
 
-// Header sets a header field of the answer.
+// Header sets a header field of the response.
 func Header(name, value string) Behaviour {
 	return func(p *plan) {
 		if p.header == nil {
@@ -84,7 +83,7 @@ func Header(name, value string) Behaviour {
 // RetryAfter sets the Retry-After field: seconds, a date, or junk.
 func RetryAfter(value string) Behaviour { return Header("Retry-After", value) }
 
-// Redirect answers with a 3xx code, a Location, and no body.
+// Redirect responds with a 3xx code, a Location, and no body.
 func Redirect(code int, location string) Behaviour {
 	return func(p *plan) {
 		Status(code)(p)
@@ -93,38 +92,38 @@ func Redirect(code int, location string) Behaviour {
 	}
 }
 
-// Close says Connection: close with the answer. Over HTTP/2 that is a
-// graceful GOAWAY.
+// Close sends Connection: close with the response. Over HTTP/2 that is a graceful
+// GOAWAY.
 func Close() Behaviour { return func(p *plan) { p.announce = true } }
 
-// HangUp closes the connection instead of answering.
+// HangUp closes the connection instead of responding.
 func HangUp() Behaviour { return func(p *plan) { p.hangUp = true } }
 
 // ResetConn is HangUp with a TCP reset.
 func ResetConn() Behaviour { return func(p *plan) { p.hangUp, p.reset = true, true } }
 
-// ResetStream ends the request with RST_STREAM (INTERNAL_ERROR) instead of
-// answering; over HTTP/1.1 it closes the connection.
+// ResetStream ends the request with RST_STREAM (INTERNAL_ERROR) instead of responding;
+// over HTTP/1.1 it closes the connection.
 func ResetStream() Behaviour { return func(p *plan) { p.resetStream = true } }
 
-// Hang never answers; it ends when the client or the server goes away.
+// Hang never responds; it ends when the client or the server closes the connection.
 func Hang() Behaviour { return func(p *plan) { p.hang = true } }
 
-// Junk sends text in place of an answer, as it is, and closes the connection.
-// It is for HTTP/1.1: half a status line, or something that is no HTTP.
+// Junk sends text unchanged in place of a response and closes the connection. It is for
+// HTTP/1.1: half a status line, or something other than HTTP.
 func Junk(text string) Behaviour { return func(p *plan) { p.junk = text } }
 
-// Gzip compresses the answer if the client accepts that.
+// Gzip compresses the response if the client accepts it.
 func Gzip() Behaviour { return func(p *plan) { p.gzip = true } }
 
-// Size answers with a domain object padded to n bytes before compression.
+// Size responds with a domain object padded to n bytes before compression.
 func Size(n int64) Behaviour { return func(p *plan) { p.size = n } }
 
-// Endless answers with a domain object that never ends.
+// Endless responds with a domain object that never ends.
 func Endless() Behaviour { return func(p *plan) { p.endless = true } }
 
-// Cut announces the whole body, sends n bytes of it, and breaks: over HTTP/1.1
-// the connection, over HTTP/2 the stream.
+// Cut announces the whole body, sends n bytes of it, and breaks the connection
+// (HTTP/1.1) or the stream (HTTP/2).
 func Cut(n int) Behaviour { return func(p *plan) { p.cut = n } }
 
 // Drip sends the body chunk bytes at a time, with a pause before each.
@@ -132,8 +131,7 @@ func Drip(chunk int, every time.Duration) Behaviour {
 	return func(p *plan) { p.chunk, p.every = chunk, every }
 }
 
-// First applies behaviours to the first n requests it sees, all connections
-// taken together.
+// First applies behaviours to its first n requests on all connections.
 func First(n int, behaviours ...Behaviour) Behaviour {
 	var seen atomic.Int64
 	return func(p *plan) {
@@ -143,7 +141,7 @@ func First(n int, behaviours ...Behaviour) Behaviour {
 	}
 }
 
-// Every applies behaviours to each n-th request it sees.
+// Every applies behaviours to every n-th request.
 func Every(n int, behaviours ...Behaviour) Behaviour {
 	var seen atomic.Int64
 	return func(p *plan) {
@@ -172,8 +170,7 @@ func Resumed(behaviours ...Behaviour) Behaviour {
 	}
 }
 
-// OnConn applies behaviours to requests on the connection with that number,
-// counted from 1.
+// OnConn applies behaviours to requests on the n-th connection, counted from 1.
 func OnConn(number int64, behaviours ...Behaviour) Behaviour {
 	return func(p *plan) {
 		if p.conn != nil && p.conn.number == number {
@@ -188,7 +185,7 @@ func (p *plan) apply(behaviours []Behaviour) {
 	}
 }
 
-// ruleBook holds what [Server.On] was told.
+// ruleBook holds the rules of [Server.On].
 type ruleBook struct {
 	mu    sync.Mutex                // serialises writers
 	rules atomic.Pointer[ruleTable] // nil: none; never changed once stored
@@ -204,11 +201,10 @@ type prefixRule struct {
 	behaviours []Behaviour
 }
 
-// On puts behaviours into force for requests whose path, without escapes, is
-// pattern, or begins with it if the pattern ends in "*". More than one may
-// match: prefixes come first, in the order of the calls, then the exact path,
-// and what comes later wins. A second call with the same pattern replaces the
-// first; without behaviours it ends them.
+// On applies behaviours to requests whose unescaped path equals pattern, or begins with
+// it if the pattern ends in "*". If several match, prefixes apply first, in the order
+// of the calls, then the exact path; later ones win. A second call with the same
+// pattern replaces the first; without behaviours it removes it.
 func (s *Server) On(pattern string, behaviours ...Behaviour) {
 	if !strings.HasPrefix(pattern, "/") && pattern != "*" {
 		pattern = "/" + pattern
@@ -236,7 +232,7 @@ func (s *Server) On(pattern string, behaviours ...Behaviour) {
 	s.rules.rules.Store(next)
 }
 
-// Clear ends everything that [Server.On] put into force.
+// Clear removes all rules of [Server.On].
 func (s *Server) Clear() {
 	s.rules.mu.Lock()
 	defer s.rules.mu.Unlock()

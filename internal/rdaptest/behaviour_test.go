@@ -170,8 +170,7 @@ func TestJunk(t *testing.T) {
 }
 
 func TestReusedHangUp(t *testing.T) {
-	// net/http sends a GET again when a connection that it used before dies
-	// without an answer.
+	// net/http retries a GET when a reused connection closes without a response.
 	s := Start(t, Config{Protocols: H1Only})
 	client := s.Client()
 	t.Cleanup(client.CloseIdleConnections)
@@ -200,7 +199,7 @@ func TestHangEndsWithServer(t *testing.T) {
 		}
 		s.Close()
 		if err := <-done; err == nil {
-			t.Error("an answer after all")
+			t.Error("unexpected response")
 		}
 	})
 }
@@ -210,7 +209,7 @@ func TestCloseAnnounced(t *testing.T) {
 		s.On("*", Close())
 		for range 3 {
 			get(t, client, s.URL()+"domain/dom1.com")
-			if err := s.AwaitOpen(t.Context(), 0); err != nil { // the client closes when told
+			if err := s.AwaitOpen(t.Context(), 0); err != nil { // the client closes on request
 				t.Fatal(err)
 			}
 		}
@@ -291,7 +290,8 @@ func TestCertificates(t *testing.T) {
 		if err := s.AwaitOpen(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
-		// In TLS 1.3 the server is done before the client refuses.
+		// In TLS 1.3 the server finishes before the client rejects the
+		// certificate.
 		if n := s.Counts(); n.Requests != 0 || n.Handshakes()+n.FailedHandshakes != 1 {
 			t.Errorf("%s: counts %+v", want, n)
 		}
@@ -331,7 +331,7 @@ func TestResumption(t *testing.T) {
 	want(2, 4, 0)
 	s.FailResumption(true)
 	if err := ask(); err == nil {
-		t.Error("resumed after all")
+		t.Error("unexpected resumption")
 	}
 	if err := s.AwaitOpen(t.Context(), 0); err != nil {
 		t.Fatal(err)

@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// A FileAnswer says how the body in a file is served.
+// A FileAnswer describes how a body from a file is served.
 type FileAnswer struct {
 	Status int    // 0: 200
 	Type   string // media type; empty: application/rdap+json
 }
 
-// Folder is a [Config].Handler that serves each file of a folder as an RDAP
-// server of its own, with one answer to every question: the base URL of that for
-// name is Server.URL() + name + "/". Files that are not in answers are served
-// with the zero FileAnswer.
-func Folder(dir fs.FS, answers map[string]FileAnswer) http.Handler {
+// Dir returns a [Config].Handler that serves each file of a directory as a separate
+// RDAP server with that response to every query. The base URL for a file is
+// Server.URL() + name + "/". Files not in answers are served with the zero FileAnswer.
+func Dir(dir fs.FS, answers map[string]FileAnswer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		body, err := fs.ReadFile(dir, name)

@@ -7,12 +7,12 @@ import (
 	"testing/fstest"
 )
 
-func TestFolder(t *testing.T) {
+func TestDir(t *testing.T) {
 	dir := fstest.MapFS{
 		"a.json": {Data: []byte(`{"objectClassName":"domain"}`)},
 		"b.txt":  {},
 	}
-	s := Start(t, Config{Handler: Folder(dir, map[string]FileAnswer{"b.txt": {Status: 404, Type: "text/plain"}})})
+	s := Start(t, Config{Handler: Dir(dir, map[string]FileAnswer{"b.txt": {Status: 404, Type: "text/plain"}})})
 	c := s.Client()
 	defer c.CloseIdleConnections()
 	for _, tt := range []struct {

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// A CA is a certificate authority that lives in memory and is trusted by
-// nobody but those who are given its [CA.Pool]. It is safe for concurrent use.
+// A CA is a certificate authority in memory. Clients trust it by [CA.Pool]. It is safe
+// for concurrent use.
 type CA struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// NewCA makes a new authority with a fresh P-256 key.
+// NewCA returns a new authority with a fresh P-256 key.
 func NewCA() (*CA, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -48,15 +48,14 @@ func NewCA() (*CA, error) {
 	return &CA{cert: cert, key: key}, nil
 }
 
-// Pool returns a pool that holds the authority's certificate and no other.
+// Pool returns a pool with only the authority's certificate.
 func (ca *CA) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(ca.cert)
 	return pool
 }
 
-// PEM returns the authority's certificate, for a program that reads its trust
-// from a file.
+// PEM returns the authority's certificate in PEM format.
 func (ca *CA) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw})
 }
@@ -67,19 +66,19 @@ func (ca *CA) Certificate(names ...string) (tls.Certificate, error) {
 	return ca.issue(names, now.Add(-24*time.Hour), now.Add(9*24*time.Hour), x509.ExtKeyUsageServerAuth)
 }
 
-// ExpiredCertificate issues a server certificate that ended an hour ago.
+// ExpiredCertificate issues a server certificate that expired an hour ago.
 func (ca *CA) ExpiredCertificate(names ...string) (tls.Certificate, error) {
 	now := time.Now()
 	return ca.issue(names, now.Add(-24*time.Hour), now.Add(-time.Hour), x509.ExtKeyUsageServerAuth)
 }
 
-// WrongHostCertificate issues a valid server certificate for a name that is
-// none of those a test server has.
+// WrongHostCertificate issues a valid server certificate for a name that no test server
+// has.
 func (ca *CA) WrongHostCertificate() (tls.Certificate, error) {
 	return ca.Certificate("elsewhere.example")
 }
 
-// ClientCertificate issues a certificate by which a client proves to be name.
+// ClientCertificate issues a client certificate for name.
 func (ca *CA) ClientCertificate(name string) (tls.Certificate, error) {
 	now := time.Now()
 	return ca.issue([]string{name}, now.Add(-24*time.Hour), now.Add(9*24*time.Hour), x509.ExtKeyUsageClientAuth)
@@ -120,7 +119,7 @@ func (ca *CA) issue(names []string, from, to time.Time, usage x509.ExtKeyUsage) 
 
 func serial() *big.Int {
 	b := make([]byte, 16)
-	rand.Read(b) // never fails, says crypto/rand
+	rand.Read(b) // documented never to fail
 	b[0] &= 0x7f
 	return new(big.Int).SetBytes(b)
 }

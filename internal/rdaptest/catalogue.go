@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// catalogue is a [Source] that knows what it was given and nothing else.
+// catalogue is a [Source] with a fixed set of objects.
 type catalogue struct {
 	shape     Shape
 	domains   map[string]bool
-	referring bool // domain answers point at the registrar's server
+	referring bool // domain objects link to the registrar's server
 	networks  []netip.Prefix
 	autnums   [][2]uint32 // inclusive
-	tag       string      // of entity handles that exist here: "-INVN"
+	tag       string      // suffix of existing entity handles: "-INVN"
 }
 
 func (c *catalogue) Answer(q Question) Answer {
@@ -29,7 +29,7 @@ func (c *catalogue) Answer(q Question) Answer {
 		}
 	}
 	if q.Class == "domain" {
-		name, _ := cleanName(q.Key) // known, so it is one
+		name, _ := cleanName(q.Key) // known, so it is valid
 		if strings.HasSuffix(name, ".arpa") {
 			return found("reverse", nameFacts(q.Base, name))
 		}
@@ -42,7 +42,7 @@ func (c *catalogue) Answer(q Question) Answer {
 	return Invented{tag: c.tag}.Answer(q)
 }
 
-// knows reports whether the object that q asks for exists.
+// knows reports whether the object that q names exists.
 func (c *catalogue) knows(q Question) bool {
 	switch q.Class {
 	case "domain":
@@ -85,8 +85,8 @@ func (c *catalogue) holds(p netip.Prefix) bool {
 	})
 }
 
-// reversePrefix turns an in-addr.arpa or ip6.arpa name into its prefix, as far
-// as it consists of whole octets or nibbles.
+// reversePrefix returns the prefix of an in-addr.arpa or ip6.arpa name that consists of
+// whole octets or nibbles.
 func reversePrefix(name string) (netip.Prefix, bool) {
 	if rest, ok := strings.CutSuffix(name, ".in-addr.arpa"); ok {
 		labels := strings.Split(rest, ".")

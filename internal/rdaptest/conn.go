@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// ConnRules say what a server does to a connection, whatever is asked on it.
-// The zero value leaves it alone. Counts of answers are per connection.
+// ConnRules describe faults of connections, independent of requests. The zero value has
+// none. Responses are counted per connection.
 type ConnRules struct {
 	First int // apply to the next First connections only; 0: to all
 
 	Refuse    bool // close the connection as soon as it is accepted
-	SilentTLS bool // accept, then never answer the handshake
+	SilentTLS bool // accept, then never respond to the handshake
 
-	AnnounceAfter  int           // say Connection: close (HTTP/2: GOAWAY) with the n-th answer; 0 never
-	CloseAfter     int           // close, unannounced, when the n-th answer is out; 0 never
-	CloseDelay     time.Duration // wait so long before CloseAfter closes
-	IdleClose      time.Duration // close, unannounced, so long after the last answer; 0 never
-	HangUpAfter    int           // answer n requests, close instead of answering the next; 0 never
-	BlackHoleAfter int           // stop reading and sending when the n-th answer is out, stay open; 0 never
+	AnnounceAfter  int           // send Connection: close (HTTP/2: GOAWAY) with the n-th response; 0: never
+	CloseAfter     int           // close, unannounced, after the n-th response; 0: never
+	CloseDelay     time.Duration // delay of CloseAfter
+	IdleClose      time.Duration // close, unannounced, this long after the last response; 0: never
+	HangUpAfter    int           // respond to n requests, close at the next; 0: never
+	BlackHoleAfter int           // stop reading and sending after the n-th response, stay open; 0: never
 
 	// Raw, when set, serves the connection if HTTP/2 was negotiated.
 	Raw *RawH2
@@ -47,10 +47,9 @@ func (w wire) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// conn is a connection above TLS: what the HTTP server reads and writes. It
-// has no ConnectionState method on purpose: net/http then takes it for a
-// plain connection and leaves the choice of protocol to its first bytes, and
-// conn sees every frame.
+// conn is a connection above TLS, as used by the HTTP server. It deliberately has no
+// ConnectionState method: net/http then treats it as a plain connection, detects the
+// protocol from its first bytes, and conn sees every frame.
 type conn struct {
 	net.Conn // the *tls.Conn
 
@@ -60,12 +59,12 @@ type conn struct {
 	tally  *connTally
 	state  *tls.ConnectionState // set once, before HTTP
 	rules  ConnRules
-	frames *frameCounter // HTTP/2 only; writes come one after the other there
+	frames *frameCounter // HTTP/2 only, where writes are sequential
 
 	answered atomic.Int64
 	dark     atomic.Bool // black hole
-	deaf     atomic.Bool // what comes in is not for the server any more
-	announce atomic.Bool // say goodbye with the next answer
+	deaf     atomic.Bool // input is discarded
+	announce atomic.Bool // announce the close with the next response
 	gone     chan struct{}
 	once     sync.Once
 
@@ -73,18 +72,18 @@ type conn struct {
 	idle *time.Timer // guarded by mu
 }
 
-// kill ends the connection at once, without TLS's farewell.
+// kill closes the connection immediately, without a TLS close_notify.
 func (c *conn) kill() {
 	c.wire.Close()
 	c.ended()
 }
 
-// linger says goodbye and reads on until the client has heard it: a connection
-// that is closed with something unread is reset, which takes back what was sent.
+// linger sends close_notify and reads until the client has closed. Closing a connection
+// with unread data resets it, which would discard data in flight.
 func (c *conn) linger() {
 	const patience = 5 * time.Second
 	if t, ok := c.Conn.(*tls.Conn); ok {
-		_ = t.CloseWrite() // it may have gone
+		_ = t.CloseWrite() // it may be closed already
 	}
 	if t, ok := c.wire.(wire).Conn.(*net.TCPConn); ok {
 		_ = t.CloseWrite()
@@ -120,7 +119,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		return 0, net.ErrClosed
 	}
 	n, err := c.Conn.Read(p)
-	if c.deaf.Load() { // since it waited
+	if c.deaf.Load() { // changed while waiting
 		<-c.gone
 		return 0, net.ErrClosed
 	}
@@ -134,7 +133,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	if c.frames == nil {
 		return c.Conn.Write(p)
 	}
-	// Nothing may follow an answer that the rules make the last.
+	// Nothing may follow a response that the rules make the last.
 	if c.rules.CloseAfter > 0 || c.rules.BlackHoleAfter > 0 {
 		return c.writeStepwise(p)
 	}
@@ -145,7 +144,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// writeStepwise writes p one answer at a time.
+// writeStepwise writes p one response at a time.
 func (c *conn) writeStepwise(p []byte) (int, error) {
 	for at := 0; at < len(p); {
 		if c.dark.Load() {
@@ -154,7 +153,7 @@ func (c *conn) writeStepwise(p []byte) (int, error) {
 		frames := *c.frames
 		step, ended, _ := frames.next(p[at:])
 		if ended && c.isLast(c.answered.Load()+1) {
-			c.deaf.Store(true) // before the client can know of the answer, and ask on
+			c.deaf.Store(true) // before the client can see the response and send more
 		}
 		n, err := c.Conn.Write(p[at : at+step])
 		if err != nil {
@@ -165,8 +164,7 @@ func (c *conn) writeStepwise(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// pass notes what stands in p up to the first frame of interest, and returns
-// the length of that.
+// pass scans p up to the first frame of interest and returns the length of that part.
 func (c *conn) pass(p []byte) int {
 	n, ended, away := c.frames.next(p)
 	if away {
@@ -178,7 +176,7 @@ func (c *conn) pass(p []byte) int {
 	return n
 }
 
-// answer notes that an answer is out, and does what the rules say then.
+// answer counts a sent response and applies the rules.
 func (c *conn) answer() {
 	switch n := c.answered.Add(1); n {
 	case int64(c.rules.CloseAfter):
@@ -193,7 +191,7 @@ func (c *conn) answer() {
 	}
 }
 
-// isLast reports whether nothing may come after answer n.
+// isLast reports whether response n is the last.
 func (c *conn) isLast(n int64) bool {
 	return n == int64(c.rules.CloseAfter) && c.rules.CloseDelay <= 0 || n == int64(c.rules.BlackHoleAfter)
 }
@@ -217,12 +215,12 @@ func (c *conn) setIdle(idle bool) {
 // frameCounter finds the frames in the bytes that an HTTP/2 server sends.
 type frameCounter struct {
 	head [9]byte
-	have int // bytes of head that are there
-	skip int // bytes of payload still to come
+	have int // bytes of the frame header read
+	skip int // remaining bytes of payload
 }
 
-// next takes bytes from p, up to the end of the first frame that ends a stream
-// with an answer or says GOAWAY. It returns how many it took.
+// next consumes bytes of p, up to the end of the first frame that ends a response or is
+// a GOAWAY. It returns their number.
 func (f *frameCounter) next(p []byte) (n int, ended, away bool) {
 	const (
 		data, headers, goAway = 0, 1, 7

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// awaitClosed waits until the server has closed all connections, and lets the
-// client forget them: it may not have noticed yet.
+// awaitClosed waits until the server has closed all connections, and drops the client's
+// idle ones, since it may not have noticed yet.
 func awaitClosed(t *testing.T, s *Server, client *http.Client) {
 	t.Helper()
 	if err := s.AwaitOpen(t.Context(), 0); err != nil {
@@ -29,7 +29,7 @@ func awaitClosed(t *testing.T, s *Server, client *http.Client) {
 func TestCloseAfter(t *testing.T) {
 	each(t, Config{Conn: ConnRules{CloseAfter: 2}}, func(t *testing.T, s *Server, client *http.Client) {
 		for i := range 6 {
-			resp, body := get(t, client, s.URL()+"domain/dom1.com") // the second answer arrives whole
+			resp, body := get(t, client, s.URL()+"domain/dom1.com") // the second response is complete
 			if resp.StatusCode != 200 || resp.Close {
 				t.Fatalf("request %d: status %d, announced: %v, body %q", i, resp.StatusCode, resp.Close, body)
 			}
@@ -86,7 +86,7 @@ func TestHangUpAfter(t *testing.T) {
 		for range 2 {
 			get(t, client, s.URL()+"domain/dom1.com")
 		}
-		resp, err := client.Get(s.URL() + "domain/dom1.com") // net/http may or may not ask again
+		resp, err := client.Get(s.URL() + "domain/dom1.com") // net/http may or may not retry
 		if err == nil {
 			io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
@@ -130,7 +130,7 @@ func TestRefuseAndSilence(t *testing.T) {
 	}
 	silent.Close()
 	if err := <-done; err == nil {
-		t.Error("a handshake after all")
+		t.Error("unexpected handshake")
 	}
 	if n := silent.Counts(); n.BytesOut != 0 || n.Handshakes() != 0 {
 		t.Errorf("counts %+v", n)
@@ -179,8 +179,8 @@ func TestCloseConnsAndAnnounceClose(t *testing.T) {
 	})
 }
 
-// rawStatuses asks n times at once, on one connection as far as the client
-// goes, and returns how many answers came and the errors.
+// rawStatuses sends n concurrent requests, on one connection if the client permits, and
+// returns the number of responses and the errors.
 func rawStatuses(t *testing.T, client *http.Client, url string, n int) (answers int, errs []error) {
 	t.Helper()
 	var mu sync.Mutex
@@ -219,7 +219,7 @@ func TestRawAnswers(t *testing.T) {
 		t.Errorf("status %d, body %q, header %v", resp.StatusCode, body, resp.Header)
 	}
 	if n, errs := rawStatuses(t, client, s.URL()+"domain/dom2.com", 200); n != 200 {
-		t.Errorf("%d answers, %v", n, errs)
+		t.Errorf("%d responses, %v", n, errs)
 	}
 	log := s.Log()
 	if n := s.Counts(); n.Requests != 202 || len(log) != 202 || log[0].URI != "/domain/dom1.com" || log[0].Host != s.Addr() {
@@ -228,7 +228,7 @@ func TestRawAnswers(t *testing.T) {
 }
 
 func TestRawRefuses(t *testing.T) {
-	// net/http asks again after REFUSED_STREAM.
+	// net/http retries after REFUSED_STREAM.
 	s := Start(t, Config{Protocols: H2Only, Conn: ConnRules{Raw: &RawH2{Refuse: func(n int64) bool { return n == 2 }}}})
 	client := s.Client()
 	t.Cleanup(client.CloseIdleConnections)
@@ -245,10 +245,10 @@ func TestRawCutsBody(t *testing.T) {
 	client := s.Client()
 	t.Cleanup(client.CloseIdleConnections)
 	if n, errs := rawStatuses(t, client, s.URL()+"domain/dom1.com", 1); n != 0 || len(errs) != 1 {
-		t.Errorf("%d answers, %v", n, errs)
+		t.Errorf("%d responses, %v", n, errs)
 	}
 	if n, errs := rawStatuses(t, client, s.URL()+"domain/dom1.com", 1); n != 1 {
-		t.Errorf("%d answers, %v", n, errs)
+		t.Errorf("%d responses, %v", n, errs)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestRawGoAwayBelowWhatIsInFlight(t *testing.T) {
 		}
 	}
 	if last != 3 || code != 11 || !slices.Equal(answered, []uint32{1, 3}) {
-		t.Errorf("last stream %d, code %d, answered %v", last, code, answered)
+		t.Errorf("last stream %d, code %d, responses %v", last, code, answered)
 	}
 	if n := s.Counts(); n.GoAways != 1 || n.Requests != 5 {
 		t.Errorf("counts %+v", n)
@@ -321,7 +321,7 @@ func TestRawLowersLimitAndIgnoresPings(t *testing.T) {
 				limits = append(limits, v)
 			}
 		case *http2.PingFrame:
-			t.Error("a PING was answered")
+			t.Error("PING acknowledged")
 		case *http2.DataFrame:
 			if frame.StreamEnded() {
 				ended++
@@ -349,7 +349,7 @@ func TestBlackHoleCutsBetweenFrames(t *testing.T) {
 	}
 	s.Close()
 	if frame, err := f.ReadFrame(); err == nil {
-		t.Errorf("after the last answer came %v", frame)
+		t.Errorf("after the last response:  %v", frame)
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Counts is what a [Server] saw by itself, whatever its clients believe.
+// Counts are the counts of a [Server], independent of its clients.
 type Counts struct {
 	Connections      int64       `json:"connections"`       // TCP connections accepted
 	Open             int64       `json:"open"`              // of them, open now
-	MaxOpen          int64       `json:"max_open"`          // the most open at once
+	MaxOpen          int64       `json:"max_open"`          // maximum of concurrently open ones
 	FullHandshakes   int64       `json:"full_handshakes"`   // TLS handshakes finished without a session
 	Resumed          int64       `json:"resumed"`           // TLS handshakes finished by resuming a session
 	FailedHandshakes int64       `json:"failed_handshakes"` // TLS handshakes given up, by either side
@@ -63,7 +63,7 @@ type ConnCount struct {
 	Protocol    string `json:"protocol,omitempty"` // "h2", "http/1.1", or empty without a finished handshake
 	Resumed     bool   `json:"resumed,omitempty"`  // the handshake resumed a session
 	Requests    int64  `json:"requests"`
-	MaxInFlight int64  `json:"max_in_flight"` // the most requests unanswered at once
+	MaxInFlight int64  `json:"max_in_flight"` // maximum of concurrent requests
 	Open        bool   `json:"open,omitempty"`
 }
 
@@ -73,7 +73,7 @@ type LogEntry struct {
 	Conn     int64  // number of the connection, from 1
 	Protocol string // "HTTP/1.1" or "HTTP/2.0"
 	Method   string
-	URI      string // as it stood in the request, escapes untouched
+	URI      string // as in the request, with escapes
 	Host     string
 	Header   map[string][]string
 }
@@ -93,7 +93,7 @@ type tally struct {
 	waiting atomic.Int32  // callers of awaitRequests
 	log     []LogEntry    // guarded by mu
 
-	tickets map[[sha256.Size]byte]struct{} // guarded by mu; those that came
+	tickets map[[sha256.Size]byte]struct{} // guarded by mu; tickets received
 }
 
 // once returns an UnwrapSession that accepts each TLS 1.3 ticket once.
@@ -205,7 +205,7 @@ func (t *tally) counts(conns bool) Counts {
 	return n
 }
 
-// awaitOpen returns when no more than n connections are open.
+// awaitOpen waits until at most n connections are open.
 func (t *tally) awaitOpen(ctx context.Context, n int64) error {
 	return t.await(ctx, func() error {
 		if t.open > n {
@@ -215,7 +215,7 @@ func (t *tally) awaitOpen(ctx context.Context, n int64) error {
 	})
 }
 
-// awaitConnections returns when at least n connections have been accepted.
+// awaitConnections waits until at least n connections have been accepted.
 func (t *tally) awaitConnections(ctx context.Context, n int64) error {
 	return t.await(ctx, func() error {
 		if have := int64(len(t.conns)); have < n {
@@ -225,7 +225,7 @@ func (t *tally) awaitConnections(ctx context.Context, n int64) error {
 	})
 }
 
-// awaitRequests returns when at least n requests have begun.
+// awaitRequests waits until at least n requests have begun.
 func (t *tally) awaitRequests(ctx context.Context, n int64) error {
 	t.waiting.Add(1)
 	defer t.waiting.Add(-1)
@@ -259,7 +259,7 @@ func (t *tally) await(ctx context.Context, missing func() error) error {
 	}
 }
 
-// keep gives a request its time, so that the log is in the order of that.
+// keep sets the time of a request and appends it to the log, which is in that order.
 func (t *tally) keep(e LogEntry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

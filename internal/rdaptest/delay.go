@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// delayBuffer bounds the bytes under way in one direction of a delayed
-// connection. It is above what a fast link holds in a long round trip.
+// delayBuffer limits the bytes in flight in one direction of a delayed connection. It
+// exceeds the bandwidth-delay product of a fast link.
 const delayBuffer = 8 << 20
 
-// delayConn is a connection on which everything takes half a round trip, in
-// each direction. Bytes do not wait for one another: what was written at once
-// arrives at once. Order is kept.
+// delayConn is a connection with a delay of half a round trip per direction. It has no
+// bandwidth limit and keeps the order of bytes.
 type delayConn struct {
 	inner  net.Conn
 	half   time.Duration
@@ -27,15 +26,14 @@ type delayConn struct {
 	readDeadline, writeDeadline deadline
 }
 
-// Delay returns a connection that behaves as c does at the end of a line with
-// a round trip of rtt. Closing it closes c when all that was written is out.
-// It owns c from now on.
+// Delay returns a connection that behaves like c over a link with a round trip of rtt.
+// It takes ownership of c; closing it closes c after all written data is sent.
 func Delay(c net.Conn, rtt time.Duration) net.Conn {
 	return newDelay(c, rtt, 0)
 }
 
-// delayAccepted slows a connection at its server's end. The set-up is past
-// there, so its round trip is made up for by the first bytes that come in.
+// delayAccepted delays a connection on the server's side. TCP set-up is over by then,
+// so the first incoming bytes are delayed by its round trip as well.
 func delayAccepted(c net.Conn, rtt time.Duration) net.Conn {
 	return newDelay(c, rtt, rtt)
 }
@@ -122,8 +120,8 @@ func (d *delayConn) wrap(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Source: d.LocalAddr(), Addr: d.RemoteAddr(), Err: err}
 }
 
-// Close returns at once. What was written goes out in its time, as the kernel
-// would see to it, but a peer that does not read is not waited for long.
+// Close returns immediately. Written data is still sent after its delay, as by the
+// kernel, but not for long if the peer does not read.
 func (d *delayConn) Close() error {
 	err := net.ErrClosed
 	d.once.Do(func() {
@@ -156,8 +154,8 @@ func (d *delayConn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// delayLine is a bounded queue of bytes that may not be read before they are
-// due. It has one reader and one writer at a time.
+// delayLine is a bounded queue of bytes that become readable after a delay. It has one
+// reader and one writer at a time.
 type delayLine struct {
 	mu     sync.Mutex
 	chunks []delayChunk // guarded by mu
@@ -187,7 +185,7 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// read waits for bytes that are due, and takes all of them that p holds.
+// read waits for bytes that are due, and returns as many as fit into p.
 func (l *delayLine) read(p []byte, expired, closed <-chan struct{}) (int, error) {
 	for {
 		select {
@@ -222,8 +220,8 @@ func (l *delayLine) read(p []byte, expired, closed <-chan struct{}) (int, error)
 	}
 }
 
-// take moves what is due into p. When nothing is, it says when that will be;
-// the zero time if there is nothing at all.
+// take moves bytes that are due into p. If none are, it returns when the next ones will
+// be, or the zero time if the queue is empty.
 func (l *delayLine) take(p []byte) (n int, due time.Time, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -294,7 +292,7 @@ func (l *delayLine) write(p []byte, due time.Time, expired, closed <-chan struct
 	}
 }
 
-// finish ends the queue: after what is in it, reads return err, from due on.
+// finish ends the queue: after its bytes, reads return err, from due on.
 func (l *delayLine) finish(err error, due time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -304,7 +302,7 @@ func (l *delayLine) finish(err error, due time.Time) {
 	signal(l.filled)
 }
 
-// stop is finish without regard to what is in the queue.
+// stop is like finish, but discards the queue.
 func (l *delayLine) stop(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -314,7 +312,7 @@ func (l *delayLine) stop(err error) {
 	signal(l.drained)
 }
 
-// deadline is a channel that closes when a settable time has come.
+// deadline is a channel that closes at a settable time.
 type deadline struct {
 	mu    sync.Mutex
 	timer *time.Timer   // guarded by mu

@@ -21,8 +21,8 @@ const testRTT = 90 * time.Millisecond
 // since returns the fake time that has passed.
 func since(t time.Time) time.Duration { return time.Since(t) }
 
-// settle lets closed connections send their last bytes: the fake clock stands
-// still once a test returns, and goroutines that are left then fail it.
+// settle lets closed connections send their last bytes. Goroutines left when a test
+// returns would fail it.
 func settle() { time.Sleep(time.Minute) }
 
 func TestDelayTakesHalfARoundTripEachWay(t *testing.T) {
@@ -47,7 +47,7 @@ func TestDelayTakesHalfARoundTripEachWay(t *testing.T) {
 			t.Fatalf("read %q, %v", buf, err)
 		}
 		if d := since(start); d != testRTT {
-			t.Errorf("answered after %v", d)
+			t.Errorf("response after %v", d)
 		}
 		c.Close()
 		far.Close()
@@ -78,7 +78,7 @@ func TestDelayPipelines(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, sent.Bytes()) {
-			t.Error("bytes changed on the way")
+			t.Error("bytes changed")
 		}
 		if d := since(start); d != testRTT {
 			t.Errorf("%d bytes took %v", len(got), d)
@@ -94,7 +94,7 @@ func TestDelayBoundsWhatIsUnderWay(t *testing.T) {
 		near, far := net.Pipe()
 		c := Delay(near, testRTT)
 		c.SetWriteDeadline(time.Now().Add(time.Hour))
-		n, err := c.Write(make([]byte, delayBuffer+200_000)) // nobody reads
+		n, err := c.Write(make([]byte, delayBuffer+200_000)) // not read
 		if !errors.Is(err, os.ErrDeadlineExceeded) || n < delayBuffer || n > delayBuffer+128<<10 {
 			t.Errorf("Write took %d bytes, %v", n, err)
 		}
@@ -116,9 +116,9 @@ func TestDelayDeadlines(t *testing.T) {
 			t.Fatalf("Read gave %v after %v", err, since(start))
 		}
 		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("a deadline passed does not stay: %v", err)
+			t.Errorf("a passed deadline was lost: %v", err)
 		}
-		// A deadline in the past wakes who is waiting, as net/http does it.
+		// A deadline in the past wakes a blocked call, as net/http uses it.
 		c.SetReadDeadline(time.Time{})
 		go func() {
 			synctest.Wait()
@@ -127,7 +127,7 @@ func TestDelayDeadlines(t *testing.T) {
 		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("Read gave %v", err)
 		}
-		// None at all, and data flows.
+		// Without a deadline, data flows.
 		c.SetDeadline(time.Time{})
 		go far.Write([]byte("x"))
 		if _, err := c.Read(make([]byte, 1)); err != nil {
@@ -201,11 +201,11 @@ func (l pipeListener) Accept() (net.Conn, error) {
 func (l pipeListener) Close() error   { return nil }
 func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestDelayCostsOfHTTP2 counts round trips by a clock that only moves when
-// everybody waits: TLS 1.3 costs one, a request one, a hundred at once one.
+// TestDelayCostsOfHTTP2 counts round trips by a fake clock: TLS 1.3 costs one, a
+// request one, a hundred concurrent requests one.
 func TestDelayCostsOfHTTP2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ca, err := NewCA() // in here, for its dates to fit the fake clock
+		ca, err := NewCA() // in the bubble, so that its dates fit the fake clock
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +257,7 @@ func TestDelayCostsOfHTTP2(t *testing.T) {
 			wg.Wait()
 		}
 		if n := rounds(many); n != 1 {
-			t.Errorf("100 requests at once took %v round trips", n)
+			t.Errorf("100 concurrent requests took %v round trips", n)
 		}
 		transport.CloseIdleConnections()
 		close(listener)

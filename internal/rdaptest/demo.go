@@ -14,9 +14,8 @@ import (
 	"time"
 )
 
-// A Demo is a small internet of RDAP servers with their bootstrap registries,
-// all of it invented. Nothing leaves the machine. It is safe for concurrent
-// use.
+// A Demo is a set of invented RDAP servers with bootstrap registries. All its traffic
+// stays on the machine. It is safe for concurrent use.
 type Demo struct {
 	rtt     time.Duration
 	ca      *CA
@@ -35,18 +34,18 @@ type demoServer struct {
 
 // demoSite is one server of a [Demo].
 type demoSite struct {
-	hosts   []string // the first names it
-	tlds    []string // what it is listed for
+	hosts   []string // the first is its name
+	tlds    []string // top-level domains in its registry entry
 	paths   []string // base path for each of tlds; one: for all
-	prefix  []string // address blocks it is listed for
+	prefix  []string // address blocks in its registry entry
 	autnums [2]uint32
-	tag     string // of entity handles
+	tag     string // suffix of entity handles
 	config  Config
 	data    *catalogue
 }
 
-// demoSites describes the servers. Their hosts have names below .example, and
-// are reached by [Demo.DialContext] only.
+// demoSites describes the servers. Their host names end in .example and are reachable
+// only by [Demo.DialContext].
 func demoSites() []demoSite {
 	registrarHosts := make([]string, len(registrars))
 	registrarNames := make(map[string]bool)
@@ -157,8 +156,8 @@ func NewDemo(rtt time.Duration) (*Demo, error) {
 	return d, nil
 }
 
-// loopbackDown reports whether there is a loopback interface that is not up, as
-// in a new network namespace: servers start there and nobody gets to them.
+// loopbackDown reports whether the loopback interface is down, as in a new network
+// namespace. Servers start there but are unreachable.
 func loopbackDown() bool {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -168,8 +167,8 @@ func loopbackDown() bool {
 	return i >= 0 && interfaces[i].Flags&net.FlagUp == 0
 }
 
-// demoRegistries names each server by what authority makes of its first host
-// name.
+// demoRegistries returns the bootstrap entries; authority maps the first host name of a
+// server to the host in its URL.
 func demoRegistries(sites []demoSite, authority func(host string) string) map[string][]byte {
 	services := map[string][]Service{"dns": nil, "ipv4": nil, "ipv6": nil, "asn": nil, "object-tags": nil}
 	for _, site := range sites {
@@ -207,8 +206,8 @@ func demoRegistries(sites []demoSite, authority func(host string) string) map[st
 	return files
 }
 
-// Registries returns the bootstrap files, in IANA's form, by the names that
-// they have there: "dns", "ipv4", "ipv6", "asn" and "object-tags".
+// Registries returns the bootstrap files in IANA's format, by their names: "dns",
+// "ipv4", "ipv6", "asn" and "object-tags".
 func (d *Demo) Registries() map[string][]byte { return maps.Clone(d.files) }
 
 // CAPool returns the certificate pool that a client needs.
@@ -241,10 +240,9 @@ func (d *Demo) Counts() (total Counts, servers map[string]Counts) {
 	return total, servers
 }
 
-// DialContext connects to a server by its host name and port 443, whatever
-// port it really has. The connection behaves as if the server were a round
-// trip away, and so does its set-up. Names that are no server's do not
-// resolve, and nothing else is ever connected to.
+// DialContext connects to a server by its host name and port 443, independent of its
+// real port. The connection and its set-up are delayed by the round-trip time. Other
+// names do not resolve, and other addresses are never dialed.
 func (d *Demo) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -277,7 +275,7 @@ func (d *Demo) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	}
 }
 
-// errDialTimeout is what package net says when a dial takes too long.
+// errDialTimeout is the error of package net for a dial timeout.
 type errDialTimeout struct{}
 
 func (errDialTimeout) Error() string        { return "i/o timeout" }

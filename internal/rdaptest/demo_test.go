@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write testdata/domains.txt anew")
 
 const domainsFile = "../../testdata/domains.txt"
 
-// demoLines makes the lines of domains.txt.
+// demoLines returns the lines of domains.txt.
 func demoLines() []string {
 	lines := []string{"# Names, addresses and AS numbers that the demonstration's servers are asked for, all invented.", "courbu.re", "nic.re", "copacabana.re"}
 	for i := range 72 {
@@ -81,7 +81,7 @@ func registryOf(t *testing.T, d *Demo, kind string) map[string]string {
 	return out
 }
 
-// demoURL finds the URL for a line by the registries, the simplest way.
+// demoURL returns the URL for a line, by the registries.
 func demoURL(t *testing.T, dns, ip, asn map[string]string, line string) (base, class, key string) {
 	t.Helper()
 	if number, ok := strings.CutPrefix(line, "AS"); ok {
@@ -120,7 +120,7 @@ func TestDomainsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Fatal("testdata/domains.txt is not what the demonstration's data say; go test -run TestDomainsFile -update writes it")
+		t.Fatal("testdata/domains.txt does not match the demo data; go test -run TestDomainsFile -update writes it")
 	}
 	d, err := NewDemo(0)
 	if err != nil {
@@ -141,7 +141,7 @@ func TestDomainsFile(t *testing.T) {
 			continue
 		}
 		if seen[line] {
-			t.Errorf("%s stands twice", line)
+			t.Errorf("duplicate %s", line)
 		}
 		seen[line] = true
 		base, class, key := demoURL(t, dns, ip, asn, line)
@@ -165,7 +165,7 @@ func TestDomainsFile(t *testing.T) {
 	}
 	for name, n := range servers {
 		if n.Connections > 1 {
-			t.Errorf("%s: %d connections for lookups one after the other", name, n.Connections)
+			t.Errorf("%s: %d connections for sequential lookups", name, n.Connections)
 		}
 	}
 	if n := servers["rdap.re.example"]; n.Connections != 1 || n.FullHandshakes != 1 {
@@ -173,7 +173,7 @@ func TestDomainsFile(t *testing.T) {
 	}
 }
 
-// TestDemoAnswersTogether checks that what servers point at is there.
+// TestDemoAnswersTogether checks that the targets of links exist.
 func TestDemoAnswersTogether(t *testing.T) {
 	d, err := NewDemo(0)
 	if err != nil {
@@ -232,7 +232,7 @@ func TestDemoDials(t *testing.T) {
 		t.Errorf("unknown host: %v", err)
 	}
 	if _, err := d.DialContext(t.Context(), "tcp", "rdap.re.example:80"); err == nil {
-		t.Error("port 80 answers")
+		t.Error("port 80 responds")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// OfferH3 starts HTTP/3 beside the servers of a [Demo], each at a port of its
-// own. It is not reached by [Demo.DialContext], but by the host name with that
-// port, on loopback: see H3Registries and H3Addresses. Call it once, before
-// anybody asks.
+// OfferH3 starts HTTP/3 for the servers of a [Demo], each on its own port. It is
+// reachable on loopback by host name and port, not by [Demo.DialContext]: see
+// H3Registries and H3Addresses. Call it once, before the first request.
 func (d *Demo) OfferH3() error {
 	ports := make(map[string]string)
 	for i := range d.servers {
@@ -28,10 +27,10 @@ func (d *Demo) OfferH3() error {
 	return nil
 }
 
-// H3Registries are the bootstrap files that lead to the servers over HTTP/3.
+// H3Registries returns the bootstrap files with the HTTP/3 ports of the servers.
 func (d *Demo) H3Registries() map[string][]byte { return maps.Clone(d.h3Files) }
 
-// H3Addresses are where the servers are over HTTP/3, by host and port.
+// H3Addresses returns the HTTP/3 addresses of the servers, by host and port.
 func (d *Demo) H3Addresses() map[string][]netip.Addr {
 	out := make(map[string][]netip.Addr)
 	for _, s := range d.servers {
@@ -56,18 +55,17 @@ func (d *Demo) H3Counts() H3Counts {
 	return total
 }
 
-// closeAfterClients closes h once it has read the goodbyes of clients that are
-// gone, whose handshakes it would count as failed otherwise. Others, which there are
-// none of usually, are not waited for much longer than a slow machine takes.
+// closeAfterClients closes h after it has read the CONNECTION_CLOSE of its clients,
+// whose handshakes would otherwise count as failed. It does not wait long for others.
 func (h *H3) closeAfterClients() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_ = h.AwaitOpen(ctx, 0) // those that stay are closed
+	_ = h.AwaitOpen(ctx, 0) // remaining ones are closed
 	h.Close()
 }
 
-// DemoQueries returns names that a [Demo] knows, of two registries by turns; up
-// to 163 of them.
+// DemoQueries returns up to 163 names that exist in a [Demo], alternating between two
+// registries.
 func DemoQueries(n int) []string {
 	re, fr := demoNames("re"), demoNames("fr")
 	var out []string

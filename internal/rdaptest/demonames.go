@@ -1,11 +1,11 @@
 package rdaptest
 
-// demoTLDs are the top-level domains of a [Demo] whose names are made by
-// demoNames. There is .example besides.
+// demoTLDs are the top-level domains of a [Demo] with names from demoNames. The other
+// one is .example.
 var demoTLDs = [...]string{"re", "com", "net", "org", "fr", "eu", "dev"}
 
-// demoSize is how many made names a top-level domain has. Names that demoName
-// makes beyond it are not registered.
+// demoSize is the number of registered names per top-level domain. Further names of
+// demoName are not registered.
 const demoSize = 80
 
 // demoNames returns the names that exist below a top-level domain.
@@ -20,8 +20,8 @@ func demoNames(tld string) []string {
 	return names
 }
 
-// demoName makes name number i of a top-level domain, up to 440. Numbers are
-// far apart in the words, so that neighbours don't look alike.
+// demoName returns name number i of a top-level domain, up to 440. Consecutive numbers
+// yield dissimilar names.
 func demoName(tld string, i int) string {
 	shift := 0
 	for k, other := range demoTLDs {

@@ -17,25 +17,25 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// H3Config is how an [H3] starts. The zero value accepts early data.
+// H3Config configures an [H3]. The zero value accepts early data.
 type H3Config struct {
-	MaxStreams  int64              // requests at once on a connection; 0: 100; negative: none at all
-	IdleTimeout time.Duration      // announced; 0: 30 s
-	NoEarlyData bool               // sessions permit none
-	Validate    bool               // make every client prove its address first (Retry), unless it has a token
-	Reject      func(n int64) bool // answer request n of a connection with H3_REQUEST_REJECTED; nil: none
+	MaxStreams  int64              // concurrent requests per connection; 0: 100; negative: none
+	IdleTimeout time.Duration      // announced idle timeout; 0: 30 s
+	NoEarlyData bool               // sessions permit no early data
+	Validate    bool               // validate the address of clients without a token (Retry)
+	Reject      func(n int64) bool // respond to request n of a connection with H3_REQUEST_REJECTED; nil: none
 	Addr        string             // address to listen on; empty: that of the server
-	RTT         time.Duration      // round trip that packets are slowed to; 0: that of the server
+	RTT         time.Duration      // emulated round-trip time; 0: that of the server
 
-	// AwaitEarly holds back the handshake of a client that offers early data
-	// until a request has come as such, 10 s at most: whether a request is early
-	// is then no matter of who is faster.
+	// AwaitEarly delays the handshake of a client that offers early data until a
+	// request has arrived in it, for at most 10 s. Whether a request is early then
+	// does not depend on timing.
 	AwaitEarly bool
 }
 
-// An H3 is the HTTP/3 side of a [Server]: the same source, behaviours and
-// certificate, at the same port over UDP, with counts of its own. [ConnRules],
-// and what breaks TCP connections, are not for it. Start it with [StartH3].
+// An H3 is the HTTP/3 side of a [Server]: the same source, behaviours and certificate,
+// on the same port over UDP, with separate counts. [ConnRules] and faults of TCP
+// connections do not apply. Start it with [StartH3].
 type H3 struct {
 	config H3Config
 	server *Server
@@ -55,11 +55,11 @@ type H3 struct {
 	http      *http3.Server
 }
 
-// H3Counts is what an [H3] saw.
+// H3Counts are the counts of an [H3].
 type H3Counts struct {
 	Counts              // of QUIC connections; bytes are those of UDP payload
-	EarlyAccepted int64 // connections whose early data was taken
-	EarlyRejected int64 // handshakes that offered early data in vain
+	EarlyAccepted int64 // connections with accepted early data
+	EarlyRejected int64 // handshakes with rejected early data
 }
 
 // StartH3 starts a server with HTTP/3 that is closed when the test ends.
@@ -86,7 +86,7 @@ func NewH3(config Config, h3 H3Config) (*Server, *H3, error) {
 			return s, h, nil
 		}
 		s.Close()
-		if attempt == 20 { // the port is free for TCP and taken for UDP, now and then
+		if attempt == 20 { // sometimes the port is free for TCP and in use for UDP
 			return nil, nil, err
 		}
 	}
@@ -196,7 +196,7 @@ type h3PeerKey struct{}
 type h3Peer struct {
 	quic    *quic.Conn
 	from    net.Addr
-	conn    *conn // as behaviours know it
+	conn    *conn // as seen by behaviours
 	tally   *connTally
 	offered atomic.Bool   // early data
 	early   sync.Once     // its early data is counted
@@ -208,14 +208,14 @@ func (h *H3) newPeer() *h3Peer {
 	p.conn = &conn{
 		server: h.server, wire: wire{h3Wire{peer: p}, &h.tally},
 		tally:  new(connTally),
-		frames: new(frameCounter), // what breaks breaks by the stream
+		frames: new(frameCounter), // faults apply per stream
 		gone:   make(chan struct{}),
 	}
-	p.conn.tally.closed.Store(true) // the counts of TCP don't hear of it
+	p.conn.tally.closed.Store(true) // not in the counts of TCP
 	return p
 }
 
-// h3Wire is what closing a connection means.
+// h3Wire implements closing a connection.
 type h3Wire struct {
 	net.Conn
 	peer *h3Peer
@@ -237,7 +237,7 @@ func (h *H3) greet(c *quic.Conn) {
 		case <-c.Context().Done():
 		}
 		select {
-		case <-c.HandshakeComplete(): // whether or not it has ended since
+		case <-c.HandshakeComplete(): // even if it has ended since
 			state := c.ConnectionState()
 			if state.TLS.DidResume {
 				h.tally.resumed.Add(1)
@@ -257,8 +257,8 @@ func (h *H3) greet(c *quic.Conn) {
 	})
 }
 
-// tookEarly reports whether the connection's early data was taken, and counts
-// that once: with a request, or else when the handshake is done.
+// tookEarly reports whether the connection's early data was accepted. It counts that
+// once: with a request, or else at the end of the handshake.
 func (h *H3) tookEarly(p *h3Peer) bool {
 	if !p.quic.ConnectionState().Used0RTT {
 		return false
@@ -278,7 +278,7 @@ func (h *H3) counted(next http.Handler) http.Handler {
 		defer s.work.Done()
 		select {
 		case <-p.quic.HandshakeComplete():
-			<-p.noted // who has an answer finds the handshake counted, unless both are early
+			<-p.noted // count the handshake before the response, unless both are early
 		default:
 		}
 		if s.config.Log {
@@ -305,22 +305,22 @@ func (h *H3) counted(next http.Handler) http.Handler {
 	})
 }
 
-// Counts returns what was counted until now.
+// Counts returns the current counts.
 func (h *H3) Counts() H3Counts {
 	return H3Counts{h.tally.counts(true), h.accepted.Load(), h.rejected.Load()}
 }
 
-// AwaitOpen returns when no more than n connections are open, or with an error
-// when ctx is done.
+// AwaitOpen waits until at most n connections are open. It returns an error when ctx is
+// done.
 func (h *H3) AwaitOpen(ctx context.Context, n int) error { return h.tally.awaitOpen(ctx, int64(n)) }
 
-// AwaitRequests returns when at least n requests have reached a handler, or
-// with an error when ctx is done.
+// AwaitRequests waits until at least n requests have reached a handler. It returns an
+// error when ctx is done.
 func (h *H3) AwaitRequests(ctx context.Context, n int) error {
 	return h.tally.awaitRequests(ctx, int64(n))
 }
 
-// Announce makes answers over TCP offer HTTP/3 for so long; 0 ends that.
+// Announce makes responses over TCP advertise HTTP/3 with this max-age; 0 removes that.
 func (h *H3) Announce(life time.Duration) {
 	if life <= 0 {
 		h.server.SetAltSvc("")
@@ -329,32 +329,31 @@ func (h *H3) Announce(life time.Duration) {
 	h.server.SetAltSvc(fmt.Sprintf(`h3=":%d"; ma=%d`, h.udp.LocalAddr().(*net.UDPAddr).Port, int(life.Seconds())))
 }
 
-// Block drops all that comes in and goes out over UDP, as a firewall does.
+// Block drops all UDP packets in both directions, as a firewall does.
 func (h *H3) Block(block bool) { h.udp.blocked.Store(block) }
 
-// Heard is the number of packets that reached the server's port, dropped or
-// not.
+// Heard returns the number of packets that reached the server's port, dropped or not.
 func (h *H3) Heard() int64 { return h.udp.heard.Load() }
 
-// RefuseEarlyData makes handshakes resume sessions without their early data.
+// RefuseEarlyData makes the server resume sessions but reject early data.
 func (h *H3) RefuseEarlyData(refuse bool) { h.refuseEarly.Store(refuse) }
 
-// AnswerTooEarly answers the first request of connections with early data by
-// 425 (RFC 8470).
+// AnswerTooEarly responds with 425 (RFC 8470) to the first request of connections with
+// early data.
 func (h *H3) AnswerTooEarly(answer bool) { h.tooEarly.Store(answer) }
 
-// DropTickets gives new session ticket keys: sessions of before can't be
-// resumed, and their early data is lost.
+// DropTickets replaces the session ticket keys: earlier sessions cannot be resumed, and
+// their early data is rejected.
 func (h *H3) DropTickets() {
 	var key [32]byte
-	rand.Read(key[:]) // never fails, says crypto/rand
+	rand.Read(key[:]) // documented never to fail
 	keys := new(tls.Config)
 	keys.SetSessionTicketKeys([][32]byte{key})
 	h.keys.Store(keys)
 }
 
-// Forget loses all connections without a word, as a restart does: what comes
-// in for them gets no answer any more.
+// Forget drops all connections silently, as a restart does: their packets get no
+// response.
 func (h *H3) Forget() error {
 	h.mu.Lock()
 	t, srv := h.transport, h.http
@@ -364,8 +363,8 @@ func (h *H3) Forget() error {
 	return h.listen()
 }
 
-// GoAway closes all connections gracefully: GOAWAY, and the end when their
-// requests are answered. New ones are served.
+// GoAway closes all connections gracefully: it sends GOAWAY and closes them after their
+// responses. New ones are served.
 func (h *H3) GoAway() {
 	h.mu.Lock()
 	old := h.http

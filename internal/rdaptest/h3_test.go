@@ -14,7 +14,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// h3Client asks over HTTP/3 with a connection of its own for each call, and
+// h3Client returns a function that sends a request over a new HTTP/3 connection, and
 // resumes sessions.
 func h3Client(t *testing.T, s *Server) func(ctx context.Context, method, path string) (*http.Response, error) {
 	t.Helper()
@@ -61,7 +61,7 @@ func TestH3Counts(t *testing.T) {
 	}
 }
 
-// A ticketCache tells when a session has come.
+// A ticketCache signals when a session has been stored.
 type ticketCache struct {
 	tls.ClientSessionCache
 	came chan struct{}
@@ -97,7 +97,7 @@ func TestH3TicketsAndEarlyData(t *testing.T) {
 					t.Fatal(err)
 				}
 				<-cache.came // which is after the handshake
-				// The server takes the connection in when it gets to it: one
+				// The server accepts connections asynchronously: one
 				// that is closed before is not counted.
 				for h.Counts().Connections <= int64(i) && t.Context().Err() == nil {
 					runtime.Gosched()
@@ -128,13 +128,13 @@ func TestH3Faults(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		for h.Heard() == heard && ctx.Err() == nil {
-			time.Sleep(time.Millisecond) // until something has come in
+			time.Sleep(time.Millisecond) // until a packet has arrived
 		}
-		time.Sleep(50 * time.Millisecond) // in which an answer would come
+		time.Sleep(50 * time.Millisecond) // a response would arrive within this time
 		cancel()
 	}()
 	if _, err := ask(ctx, http.MethodGet, "domain/a.example"); err == nil {
-		t.Error("answered through a block")
+		t.Error("response despite Block")
 	}
 	cancel()
 	h.Block(false)
@@ -153,7 +153,7 @@ func TestH3IsAnnounced(t *testing.T) {
 		return resp.Header.Get("Alt-Svc")
 	}
 	if got := get(); got != "" {
-		t.Errorf("announced unasked: %s", got)
+		t.Errorf("unexpectedly announced: %s", got)
 	}
 	_, port, _ := strings.Cut(s.Addr(), ":")
 	h.Announce(time.Hour)

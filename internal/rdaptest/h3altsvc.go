@@ -2,8 +2,7 @@ package rdaptest
 
 import "net/http"
 
-// SetAltSvc makes answers over TCP carry an Alt-Svc field (RFC 7838); empty
-// ends that.
+// SetAltSvc sets the Alt-Svc field (RFC 7838) of responses over TCP; empty removes it.
 func (s *Server) SetAltSvc(value string) { s.altSvc.Store(&value) }
 
 func (s *Server) writeAltSvc(h http.Header) {

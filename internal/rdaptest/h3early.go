@@ -10,8 +10,8 @@ import (
 	"github.com/quic-go/quic-go/quicvarint"
 )
 
-// Early data of more than this is a request: what an HTTP/3 client opens a
-// connection with (its settings) is shorter, even if sent twice.
+// More early data than this contains a request: the settings of an HTTP/3 client are
+// shorter, even if sent twice.
 const earlyRequest = 60
 
 // An earlyWatch counts the bytes of the 0-RTT packets that clients send, by
@@ -51,8 +51,8 @@ func (w *earlyWatch) saw(from net.Addr, datagram []byte) {
 	b.n += n
 }
 
-// await returns when a request has come from that address, and forgets it: the
-// next connection from there is another one.
+// await waits for a request from that address, then removes the address, which the next
+// connection may reuse.
 func (w *earlyWatch) await(ctx context.Context, from net.Addr) {
 	w.mu.Lock()
 	enough := w.ofLocked(from).enough

@@ -11,7 +11,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// The handshake waits for a request, and for nothing less.
+// The handshake waits for a request; settings alone are not enough.
 func TestH3AwaitsEarlyRequests(t *testing.T) {
 	s, h := StartH3(t, Config{}, H3Config{AwaitEarly: true})
 	cache := ticketCache{tls.NewLRUClientSessionCache(1), make(chan struct{}, 8)}

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// A udpFilter is a UDP socket that may drop everything, and that delays what
-// goes out by a round trip.
+// A udpFilter is a UDP socket that may drop all packets and delays outgoing ones by a
+// round trip.
 type udpFilter struct {
 	net.PacketConn
 	tally   *tally
 	rtt     time.Duration
 	blocked atomic.Bool
 	heard   atomic.Int64
-	early   *earlyWatch // nil: nobody waits for early data
+	early   *earlyWatch // nil without AwaitEarly
 	late    chan latePacket
 	done    chan struct{}
 	once    sync.Once
@@ -37,7 +37,7 @@ func newUDPFilter(c net.PacketConn, t *tally, rtt time.Duration) *udpFilter {
 	return f
 }
 
-// SetReadBuffer and SetWriteBuffer are what quic-go asks for.
+// SetReadBuffer and SetWriteBuffer are used by quic-go.
 func (f *udpFilter) SetReadBuffer(n int) error { return f.PacketConn.(*net.UDPConn).SetReadBuffer(n) }
 
 func (f *udpFilter) SetWriteBuffer(n int) error { return f.PacketConn.(*net.UDPConn).SetWriteBuffer(n) }
@@ -69,7 +69,7 @@ func (f *udpFilter) WriteTo(p []byte, to net.Addr) (int, error) {
 	}
 	select {
 	case f.late <- latePacket{time.Now().Add(f.rtt), append([]byte(nil), p...), to}:
-	default: // full: lost, as on any link
+	default: // full: dropped, as on any link
 	}
 	return len(p), nil
 }

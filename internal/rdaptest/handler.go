@@ -12,8 +12,7 @@ import (
 
 const rdapType = "application/rdap+json"
 
-// counted wraps a handler with the counts and the rules that hold for
-// connections.
+// counted wraps a handler with counts and ConnRules.
 func (s *Server) counted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := connOf(r)
@@ -46,7 +45,7 @@ func (s *Server) counted(next http.Handler) http.Handler {
 
 type priorKey struct{}
 
-// enter notes that a handler runs, unless the server is closing.
+// enter counts a running handler, unless the server is closing.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +56,7 @@ func (s *Server) enter() bool {
 	return true
 }
 
-// serveRDAP answers by the source and by what [Server.On] says.
+// serveRDAP responds according to the source and [Server.On].
 func (s *Server) serveRDAP(w http.ResponseWriter, r *http.Request) {
 	prior, _ := r.Context().Value(priorKey{}).(int64)
 	p := &plan{path: r.URL.Path, query: r.URL.RawQuery, conn: connOf(r), prior: prior, latency: s.config.Latency, gzip: s.config.Gzip, cut: -1}
@@ -72,7 +71,7 @@ func (s *Server) serveRDAP(w http.ResponseWriter, r *http.Request) {
 	s.deliver(w, r, p)
 }
 
-// pause does all that comes before an answer, and reports whether one is due.
+// pause applies delays and hang-ups, and reports whether to respond.
 func (s *Server) pause(ctx context.Context, p *plan) bool {
 	if p.latency > 0 && !s.sleep(ctx, p.latency) {
 		return false
@@ -120,7 +119,7 @@ func (s *Server) sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// compose decides on status, content type and body.
+// compose determines status, content type and body.
 func (s *Server) compose(p *plan, host string) {
 	if p.bodySet && p.status != 0 {
 		return
@@ -146,7 +145,7 @@ func (s *Server) compose(p *plan, host string) {
 	}
 }
 
-// deliver writes the answer, as well or as badly as the plan says.
+// deliver writes the response according to the plan.
 func (s *Server) deliver(w http.ResponseWriter, r *http.Request, p *plan) {
 	h := w.Header()
 	if p.contentType != "" {
@@ -225,7 +224,7 @@ const (
 	padTail = `"]}]}`
 )
 
-// pad writes a domain object of n bytes, or one without end if n is negative.
+// pad writes a domain object of n bytes, or an endless one if n is negative.
 func pad(w io.Writer, n int64) {
 	if _, err := io.WriteString(w, padHead); err != nil {
 		return

@@ -12,23 +12,22 @@ import (
 	"time"
 )
 
-// A Hostile is one way in which a server breaks or abuses a protocol below RDAP.
-// No client gets a record from it; a good one reports that in bounded time, and
-// with bounded memory.
+// A Hostile is one way to break or abuse a protocol below RDAP. No client gets a record
+// from it; a good one fails in bounded time and memory.
 type Hostile struct {
 	Name string
 
 	// ALPN is what the server negotiates after a good TLS handshake; with "" it
 	// negotiates nothing. Nil means that Serve gets the TCP connection as it is.
 	ALPN []string
-	// TLS is the last word on the configuration of TLS; it may be nil.
+	// TLS may modify the TLS configuration; nil leaves it unchanged.
 	TLS func(*tls.Config, *CA) error
-	// Serve has the connection to itself, and returns when it is done with it.
+	// Serve owns the connection until it returns.
 	Serve func(*HostileConn)
 }
 
-// SomeHostile returns one in n of the hostile servers for a plain test run, the first
-// of them and so on, and all of them where RDAPQ_HOSTILE is set.
+// SomeHostile returns every n-th hostile server, or all of them if RDAPQ_HOSTILE is
+// set.
 func SomeHostile[H Hostile | HostileH3](all []H, n int) (some []H) {
 	if os.Getenv("RDAPQ_HOSTILE") != "" {
 		return all
@@ -46,7 +45,7 @@ type HostileConn struct {
 	done <-chan struct{} // closed when the server is
 }
 
-// A HostileServer is a server that does nothing but misbehave.
+// A HostileServer is a server that misbehaves on every connection.
 type HostileServer struct {
 	listener net.Listener
 	config   *tls.Config // nil: no TLS
@@ -59,8 +58,8 @@ type HostileServer struct {
 	conns map[net.Conn]bool
 }
 
-// StartHostile starts a server with a certificate of ca, on loopback. It ends with
-// the test.
+// StartHostile starts a server on loopback with a certificate of ca. It is closed when
+// the test ends.
 func StartHostile(t TB, ca *CA, h Hostile) *HostileServer {
 	t.Helper()
 	s := &HostileServer{serve: h.Serve, done: make(chan struct{}), conns: make(map[net.Conn]bool)}
@@ -91,8 +90,8 @@ func StartHostile(t TB, ca *CA, h Hostile) *HostileServer {
 // URL returns the base URL of the server.
 func (s *HostileServer) URL() string { return "https://" + s.listener.Addr().String() + "/" }
 
-// Served returns the number of connections on which the server misbehaved: with
-// TLS those whose handshake was good.
+// Served returns the number of connections on which the server misbehaved. With TLS,
+// these are those with a successful handshake.
 func (s *HostileServer) Served() int64 { return s.served.Load() }
 
 // Close ends the server and all its connections.
@@ -106,7 +105,7 @@ func (s *HostileServer) Close() {
 	}
 	close(s.done)
 	for c := range s.conns {
-		_ = c.Close() // nobody reads from it any more
+		_ = c.Close() // it is no longer read
 	}
 	s.mu.Unlock()
 	_ = s.listener.Close()
@@ -149,7 +148,7 @@ func (s *HostileServer) remove(c net.Conn) {
 	delete(s.conns, c)
 }
 
-// hostileLife bounds a connection, for clients that never give up.
+// hostileLife limits the lifetime of a connection.
 const hostileLife = time.Minute
 
 func (s *HostileServer) handle(c net.Conn) {
@@ -165,7 +164,7 @@ func (s *HostileServer) handle(c net.Conn) {
 	s.serve(&HostileConn{Conn: c, In: bufio.NewReader(c), done: s.done})
 }
 
-// send writes b and reports whether that worked.
+// send writes b and reports whether it succeeded.
 func (c *HostileConn) send(b ...byte) bool {
 	_, err := c.Write(b)
 	return err == nil
@@ -173,7 +172,7 @@ func (c *HostileConn) send(b ...byte) bool {
 
 func (c *HostileConn) text(s string) bool { return c.send([]byte(s)...) }
 
-// flood writes b over and over, many at a time, until the client has gone.
+// flood writes b repeatedly, many copies at a time, until the client closes.
 func (c *HostileConn) flood(b []byte) {
 	const block = 16 << 10
 	many := make([]byte, 0, block+len(b))
@@ -184,7 +183,7 @@ func (c *HostileConn) flood(b []byte) {
 	}
 }
 
-// drip writes b byte by byte, one in each pause.
+// drip writes b byte by byte, with pauses.
 func (c *HostileConn) drip(b []byte, pause time.Duration) bool {
 	for _, x := range b {
 		if !c.send(x) || !c.wait(pause) {
@@ -194,7 +193,7 @@ func (c *HostileConn) drip(b []byte, pause time.Duration) bool {
 	return true
 }
 
-// dripForever writes x again and again, one in each pause.
+// dripForever writes x repeatedly, with pauses.
 func (c *HostileConn) dripForever(x []byte, pause time.Duration) {
 	for c.send(x...) && c.wait(pause) {
 	}
@@ -212,7 +211,7 @@ func (c *HostileConn) wait(d time.Duration) bool {
 	}
 }
 
-// hold reads all that comes, and says nothing more.
+// hold reads and discards all input, and sends nothing.
 func (c *HostileConn) hold() { _, _ = io.Copy(io.Discard, c.In) }
 
 // reset closes the connection with a TCP RST.
@@ -227,8 +226,8 @@ func (c *HostileConn) reset() {
 	_ = under.Close()
 }
 
-// HostileTCP returns all ways to misbehave over TCP: in TCP and TLS, HTTP/1.1 and
-// HTTP/2. The names tell them apart.
+// HostileTCP returns all hostile servers over TCP: in TCP and TLS, HTTP/1.1 and HTTP/2.
+// Their names are unique.
 func HostileTCP() []Hostile {
 	var all []Hostile
 	for _, list := range [][]Hostile{hostileTLS(), hostileHTTP1(), hostileHTTP2()} {
@@ -237,7 +236,7 @@ func HostileTCP() []Hostile {
 	return all
 }
 
-// hostileTLS are servers with which no HTTP request is made, or none answered.
+// hostileTLS are servers that fail before an HTTP request, or before its response.
 func hostileTLS() []Hostile {
 	tcp := func(name string, serve func(*HostileConn)) Hostile {
 		return Hostile{Name: "TCP: " + name, Serve: serve}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// hostileHTTP1 are servers that get requests by HTTP/1.1.
+// hostileHTTP1 are servers that negotiate HTTP/1.1.
 func hostileHTTP1() []Hostile {
 	const (
 		head    = "HTTP/1.1 200 OK\r\nContent-Type: application/rdap+json\r\n"
@@ -29,7 +29,8 @@ func hostileHTTP1() []Hostile {
 			}
 		}}
 	}
-	// says is a server that sends a text for each request and then waits for the next.
+	// says returns a server that sends text for each request and waits for the
+	// next.
 	says := func(name, text string) Hostile { return h1(name, func(c *HostileConn) { c.text(text) }) }
 	// breaksOff closes the connection after the text.
 	breaksOff := func(name, text string) Hostile {
@@ -149,13 +150,13 @@ func hostileHTTP1() []Hostile {
 	return list
 }
 
-// gzipBomb returns so many zeros, compressed.
+// gzipBomb returns n zeros, compressed.
 func gzipBomb(size int) []byte {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level exists
 	block := make([]byte, 1<<20)
 	for range size / len(block) {
-		_, _ = z.Write(block) // memory takes it
+		_, _ = z.Write(block) // a memory buffer does not fail
 	}
 	_ = z.Close()
 	return b.Bytes()

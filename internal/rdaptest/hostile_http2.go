@@ -20,7 +20,8 @@ type hostileH2 struct {
 	seen  int // requests
 }
 
-// A script says what a hostile server does on a connection. All may be nil.
+// A script defines the actions of a hostile server on a connection. All fields may be
+// nil.
 type script struct {
 	settings []http2.Setting
 	first    []byte                        // in place of the server's SETTINGS
@@ -29,7 +30,7 @@ type script struct {
 	request  func(h *hostileH2, id uint32) // for each request
 }
 
-// frame returns the bytes of a frame, whatever its length says of its payload.
+// frame returns the bytes of a frame; its length field may differ from the payload.
 func frame(kind http2.FrameType, flags http2.Flags, stream uint32, payload ...byte) []byte {
 	b := []byte{byte(len(payload) >> 16), byte(len(payload) >> 8), byte(len(payload)), byte(kind), byte(flags)}
 	return append(binary.BigEndian.AppendUint32(b, stream), payload...)
@@ -45,7 +46,7 @@ func setting(id http2.SettingID, v uint32) []byte {
 func (h *hostileH2) fields(pairs ...string) []byte {
 	h.block.Reset()
 	for i := 0; i < len(pairs); i += 2 {
-		_ = h.hpack.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]}) // memory takes it
+		_ = h.hpack.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]}) // a memory buffer does not fail
 	}
 	return bytes.Clone(h.block.Bytes())
 }
@@ -107,15 +108,15 @@ func (s script) serve(c *HostileConn) {
 	}
 }
 
-// hostileHTTP2 are servers that agree on HTTP/2.
+// hostileHTTP2 are servers that negotiate HTTP/2.
 func hostileHTTP2() []Hostile {
 	var list []Hostile
 	add := func(name string, s script) {
 		list = append(list, Hostile{Name: "HTTP/2: " + name, ALPN: []string{"h2"}, Serve: s.serve})
 	}
-	// on is a server that does something about each request.
+	// on returns a server that acts on each request.
 	on := func(name string, do func(h *hostileH2, id uint32)) { add(name, script{request: do}) }
-	// at is one that does something as soon as the connection is there.
+	// at returns a server that acts at the start of a connection.
 	at := func(name string, do func(h *hostileH2)) { add(name, script{start: do}) }
 	const pause = 200 * time.Millisecond
 

@@ -17,18 +17,17 @@ import (
 	"github.com/quic-go/quic-go/quicvarint"
 )
 
-// A quicHostility is what a [HostileH3] does. Without anything it serves
-// well.
+// A quicHostility defines the faults of a [HostileH3]. The zero value has none.
 type quicHostility struct {
 	name string
-	good int // of the first connections, those served well
+	good int // number of first connections served correctly
 
-	packets func(p *packetFilter)      // what it does to packets
-	tls     func(c *tls.Config)        // to the TLS configuration
-	quic    func(c *quic.Config)       // to the transport parameters
-	handler http.HandlerFunc           // what it serves over HTTP/3 that is in order
-	conn    func(c *quicConn)          // what it does on a connection, before request runs
-	request func(r *quicRequest)       // what it does with a request
+	packets func(p *packetFilter)      // changes packets
+	tls     func(c *tls.Config)        // changes the TLS configuration
+	quic    func(c *quic.Config)       // changes the transport parameters
+	handler http.HandlerFunc           // handler, if HTTP/3 itself is correct
+	conn    func(c *quicConn)          // acts on a connection, before request
+	request func(r *quicRequest)       // acts on a request
 	raw     func(u *net.UDPConn) error // reads and writes packets itself, until u is closed
 }
 
@@ -36,14 +35,15 @@ type quicHostility struct {
 type HostileH3 struct {
 	Name string
 
-	// Good is how many of the first connections the server serves well.
+	// Good returns the number of first connections that the server serves
+	// correctly.
 	Good int
 
 	kind quicHostility
 }
 
-// StartHostileH3 starts a server that works over TCP, and h at the same port over
-// UDP. Responses over TCP offer HTTP/3. Both are closed when the test ends.
+// StartHostileH3 starts a correct server over TCP, and h on the same port over UDP.
+// Responses over TCP advertise HTTP/3. Both are closed when the test ends.
 func StartHostileH3(t TB, config Config, h HostileH3) *Server {
 	t.Helper()
 	for attempt := 0; ; attempt++ {
@@ -60,15 +60,14 @@ func StartHostileH3(t TB, config Config, h HostileH3) *Server {
 			return s
 		}
 		s.Close()
-		if attempt == 20 { // the port is free for TCP and taken for UDP, now and then
+		if attempt == 20 { // sometimes the port is free for TCP and in use for UDP
 			t.Fatal("rdaptest: ", err)
 		}
 	}
 }
 
-// HostileQUIC returns the ways in which a server can misbehave over QUIC and
-// HTTP/3. None of them ever gives a useful response over HTTP/3, but for the first
-// connections where Good says so.
+// HostileQUIC returns all hostile servers over QUIC and HTTP/3. None sends a valid
+// response over HTTP/3, except on the first Good connections.
 func HostileQUIC() []HostileH3 {
 	var all []HostileH3
 	for _, q := range slices.Concat(hostilePackets(), hostileConnections(), hostileControl(), hostileResponses()) {
@@ -185,14 +184,14 @@ func (s *quicServer) serve(c *quic.Conn, n int) {
 	}
 }
 
-// serveInvented serves any domain.
+// serveInvented responds with a record for any domain.
 func serveInvented(w http.ResponseWriter, r *http.Request) {
 	class, key, _ := strings.Cut(strings.Trim(r.URL.Path, "/"), "/")
 	w.Header().Set("Content-Type", rdapType)
 	_, _ = w.Write(Invented{}.Answer(Question{Base: "https://" + r.Host + "/", Class: class, Key: key}).Body)
 }
 
-// A quicConn is a QUIC connection, with what it takes to write HTTP/3 by hand.
+// A quicConn is a QUIC connection with helpers to write HTTP/3 frames.
 type quicConn struct {
 	*quic.Conn
 	server *quicServer
@@ -213,7 +212,7 @@ func (c *quicConn) end(code http3.ErrCode) {
 	c.CloseWithError(quic.ApplicationErrorCode(code), "")
 }
 
-// stream opens a unidirectional stream of a type and writes what follows.
+// stream opens a unidirectional stream of a type and writes data to it.
 func (c *quicConn) stream(kind uint64, content ...[]byte) *quic.SendStream {
 	str, err := c.OpenUniStreamSync(c.Context())
 	if err != nil {
@@ -247,12 +246,12 @@ func (c *quicConn) settings() *quic.SendStream {
 	return c.stream(streamControl, h3Frame(frameSettings, nil))
 }
 
-// h3Frame is a frame with its payload.
+// h3Frame returns a frame with its payload.
 func h3Frame(kind uint64, payload []byte) []byte {
 	return append(h3FrameHead(kind, uint64(len(payload))), payload...)
 }
 
-// h3FrameHead is a frame without its payload, of which it says to have n bytes.
+// h3FrameHead returns the header of a frame with n bytes of payload.
 func h3FrameHead(kind, n uint64) []byte {
 	return quicvarint.Append(quicvarint.Append(nil, kind), n)
 }
@@ -270,7 +269,7 @@ func fieldSection(fields ...string) []byte {
 	return b
 }
 
-// appendPrefixed appends an integer with a prefix of so many bits (RFC 7541 section
+// appendPrefixed appends an integer with a prefix of that many bits (RFC 7541 section
 // 5.1).
 func appendPrefixed(b []byte, first byte, bits, n int) []byte {
 	most := 1<<bits - 1
@@ -284,7 +283,7 @@ func appendPrefixed(b []byte, first byte, bits, n int) []byte {
 	return append(b, byte(n))
 }
 
-// A quicRequest is a request that was read to its end.
+// A quicRequest is a completely read request.
 type quicRequest struct {
 	*quic.Stream
 	conn *quicConn
@@ -308,7 +307,7 @@ func (r *quicRequest) drip(b []byte, pause time.Duration) {
 	}
 }
 
-// repeat writes b until that fails.
+// repeat writes b until an error.
 func (r *quicRequest) repeat(b []byte) {
 	for r.write(b) {
 	}
@@ -319,11 +318,11 @@ func okHeaders(more ...string) []byte {
 	return h3Frame(frameHeaders, fieldSection(append([]string{":status", "200", "content-type", rdapType}, more...)...))
 }
 
-// A packetFilter is a UDP socket that may drop packets, or send more of them.
+// A packetFilter is a UDP socket that may drop or add packets.
 type packetFilter struct {
 	*net.UDPConn
-	blocked atomic.Bool                      // nothing comes in or goes out
-	sent    func(packet []byte, to net.Addr) // called for each packet that goes out
+	blocked atomic.Bool                      // drops all packets
+	sent    func(packet []byte, to net.Addr) // called for each outgoing packet
 }
 
 func (f *packetFilter) ReadFrom(p []byte) (int, net.Addr, error) {
@@ -345,7 +344,6 @@ func (f *packetFilter) WriteTo(p []byte, to net.Addr) (int, error) {
 	return f.UDPConn.WriteTo(p, to)
 }
 
-// SyscallConn and the like of the embedded socket would let quic-go pass by the
-// filter.
+// With SyscallConn of the embedded socket, quic-go would bypass the filter.
 func (f *packetFilter) ReadMsgUDP()  {}
 func (f *packetFilter) WriteMsgUDP() {}

@@ -16,7 +16,7 @@ import (
 	"github.com/quic-go/quic-go/quicvarint"
 )
 
-// hostilePackets are about packets and the handshake.
+// hostilePackets misuse packets and the handshake.
 func hostilePackets() []quicHostility {
 	return []quicHostility{
 		{name: "silent", packets: func(f *packetFilter) { f.blocked.Store(true) }},
@@ -52,7 +52,7 @@ func hostilePackets() []quicHostility {
 	}
 }
 
-// hostileConnections are about connections after the handshake.
+// hostileConnections misuse connections after the handshake.
 func hostileConnections() []quicHostility {
 	quiet := func(c *quicConn) { c.settings() }
 	return []quicHostility{
@@ -98,7 +98,7 @@ func hostileConnections() []quicHostility {
 	}
 }
 
-// hostileControl are about the control stream, settings, GOAWAY and QPACK.
+// hostileControl misuse the control stream, settings, GOAWAY and QPACK.
 func hostileControl() []quicHostility {
 	goAway := func(id uint64) []byte { return h3Frame(frameGoAway, quicvarint.Append(nil, id)) }
 	control := func(content ...[]byte) func(c *quicConn) {
@@ -117,7 +117,7 @@ func hostileControl() []quicHostility {
 	return []quicHostility{
 		{name: "sends GOAWAY 0", conn: control(settings, goAway(0))},
 		{name: "sends GOAWAY 0 when a request comes", conn: quiet, request: func(r *quicRequest) {
-			// The frame would have to be on the control stream: this one is an error.
+			// The frame belongs on the control stream; here it is an error.
 			r.write(goAway(0))
 		}},
 		{name: "sends increasing GOAWAYs", conn: control(settings, goAway(4), goAway(8), goAway(12))},
@@ -155,7 +155,7 @@ func hostileControl() []quicHostility {
 	}
 }
 
-// hostileResponses are about what follows a request.
+// hostileResponses misuse responses.
 func hostileResponses() []quicHostility {
 	quiet := func(c *quicConn) { c.settings() }
 	body := Invented{}.Answer(Question{Base: "https://rdap.example/", Class: "domain", Key: "x.example"}).Body
@@ -255,7 +255,7 @@ func hostileResponses() []quicHostility {
 	return all
 }
 
-// strangerCertificate is of another authority.
+// strangerCertificate returns a certificate of another authority.
 func strangerCertificate() []tls.Certificate {
 	ca, err := NewCA()
 	if err != nil {
@@ -269,13 +269,13 @@ func strangerCertificate() []tls.Certificate {
 	return s.tls.Certificates
 }
 
-// An initialPacket is what the first packets of a client say.
+// An initialPacket holds the header of a client's first packet.
 type initialPacket struct {
 	version   []byte
 	dest, src []byte // connection identifiers
 }
 
-// eachInitial sends a packet for each one with a long header that comes in.
+// eachInitial sends a packet for each incoming packet with a long header.
 func eachInitial(respond func(p initialPacket) []byte) func(u *net.UDPConn) error {
 	return func(u *net.UDPConn) error {
 		b := make([]byte, 2048)
@@ -327,7 +327,7 @@ func retryPacket(p initialPacket) []byte {
 	b = append(b, "token"...)
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		panic(err) // of a constant key
+		panic(err) // for a constant key
 	}
 	aead, err := cipher.NewGCM(block)
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// There are enough of each kind, and each has a name of its own.
+// There are enough of each kind, with unique names.
 func TestHostileTCP(t *testing.T) {
 	kinds, names := make(map[string]int), make(map[string]bool)
 	for _, h := range HostileTCP() {
 		kind, _, _ := strings.Cut(h.Name, ":")
 		kinds[kind]++
 		if names[h.Name] || h.Serve == nil {
-			t.Errorf("%s is there twice, or does nothing", h.Name)
+			t.Errorf("%s is a duplicate, or does nothing", h.Name)
 		}
 		names[h.Name] = true
 	}

@@ -16,43 +16,41 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// RawH2 is an HTTP/2 server written frame by frame, for what net/http's own
-// would never do. Put it into [ConnRules].Raw. It answers in the order of the
-// requests, with what the server's source and [Server.On] say about status,
-// header and body; bodies are cut at 60,000 bytes. Requests are numbered per
-// connection, from 1. Black holes, hanging up and the like are in [ConnRules].
+// RawH2 is an HTTP/2 server at the level of frames, for behaviour that net/http does
+// not offer. Set it as [ConnRules].Raw. It responds in the order of the requests, with
+// status, header and body from the server's source and [Server.On]; bodies are cut at
+// 60,000 bytes. Requests are numbered per connection, from 1. For black holes, hang-ups
+// and so on see [ConnRules].
 type RawH2 struct {
 	MaxStreams uint32             // SETTINGS_MAX_CONCURRENT_STREAMS of the first SETTINGS; 0: 100; Unannounced: none
-	Refuse     func(n int64) bool // answer request n with RST_STREAM (REFUSED_STREAM); nil: none
+	Refuse     func(n int64) bool // respond to request n with RST_STREAM (REFUSED_STREAM); nil: none
 	CutBody    func(n int64) bool // send request n half its body, then RST_STREAM (INTERNAL_ERROR); nil: none
-	Hold       int64              // answer nothing until so many requests have come
+	Hold       int64              // hold responses until this many requests have arrived
 
-	// When request LowerOn comes, lower the stream limit to LowerTo. 0: never.
+	// On request LowerOn, lower the stream limit to LowerTo. 0: never.
 	LowerOn int64
 	LowerTo uint32
 
-	// When request GoAwayOn comes, send GOAWAY with the stream of request
-	// GoAwayLast as the last (0: none) and GoAwayCode. Requests above
-	// GoAwayLast are never answered, the others are, also when they are held.
-	// 0: never.
+	// On request GoAwayOn, send GOAWAY with the stream of request GoAwayLast as the
+	// last (0: none) and GoAwayCode. Requests above GoAwayLast get no response; the
+	// others do, even if held. 0: never.
 	GoAwayOn    int64
 	GoAwayLast  int64
 	GoAwayCode  uint32 // 0: NO_ERROR; 11: ENHANCE_YOUR_CALM
-	GoAwayClose bool   // close when all that will be answered is answered
-	GoAwayVague bool   // name the highest stream there can be instead, which says nothing (RFC 9113 section 6.8)
+	GoAwayClose bool   // close after the last response
+	GoAwayVague bool   // send the highest possible stream instead (RFC 9113 section 6.8)
 
-	IgnorePings bool // no PING gets its ACK
+	IgnorePings bool // do not acknowledge PING
 
-	// Accept returns how many requests the server works on at a time on a
-	// connection of such an age when request n has come. It refuses those beyond
-	// with RST_STREAM (REFUSED_STREAM), which [RawH2.Refused] counts. Nil means no
-	// bound.
+	// Accept returns the limit of concurrent requests on a connection of the given
+	// age, called for request n. The server refuses those beyond it with RST_STREAM
+	// (REFUSED_STREAM), which [RawH2.Refused] counts. Nil means no limit.
 	Accept  func(age time.Duration, n int64) int
 	Latency time.Duration // between a request and its response
 
 	// First writes frames in place of the server's first SETTINGS. Request writes
-	// frames when request n has come, and returns false if the server does nothing
-	// else about it. After does so when the connection is so old. Nil means nothing.
+	// frames on request n, and returns false if the server sends no other response.
+	// After returns frames to write at an age of the connection. Nil means none.
 	First   func(c *RawConn)
 	Request func(c *RawConn, n int64) bool
 	After   map[time.Duration]func(c *RawConn)
@@ -63,7 +61,7 @@ type RawH2 struct {
 // Unannounced is a MaxStreams that the server does not announce.
 const Unannounced = math.MaxUint32
 
-// Refused returns the number of requests that were refused because of Accept.
+// Refused returns the number of requests refused because of Accept.
 func (r *RawH2) Refused() int64 { return r.refused.Load() }
 
 // A RawConn is a connection of a [RawH2], to write frames on.
@@ -84,13 +82,13 @@ type rawConn struct {
 	conn   *conn
 	mu     sync.Mutex // held while frames are handled and written
 	start  time.Time
-	open   int // requests that wait for Latency to pass
+	open   int // requests delayed by Latency
 	out    *bufio.Writer
 	framer *http2.Framer
 	block  bytes.Buffer // of headers
 	hpack  *hpack.Encoder
 
-	window  int64 // bytes the client takes on the connection
+	window  int64 // flow-control window of the connection
 	seen    int64 // requests
 	streams map[int64]uint32
 	due     []rawAnswer
@@ -160,7 +158,7 @@ func (rc *rawConn) first() error {
 	return rc.framer.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: limit})
 }
 
-// later writes what f does from another goroutine.
+// later runs f, called from another goroutine, and flushes its frames.
 func (rc *rawConn) later(f func()) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
@@ -168,7 +166,7 @@ func (rc *rawConn) later(f func()) {
 	rc.out.Flush()
 }
 
-// handle does what a frame asks for, and reports whether to go on.
+// handle processes a frame, and reports whether to continue.
 func (rc *rawConn) handle(frame http2.Frame) bool {
 	switch f := frame.(type) {
 	case *http2.SettingsFrame:
@@ -225,7 +223,7 @@ func (rc *rawConn) request(f *http2.MetaHeadersFrame) bool {
 			return false
 		}
 	case rc.GoAwayOn > 0 && n > rc.GoAwayLast:
-		// Never answered: above the last stream that GOAWAY names.
+		// No response: above the last stream of GOAWAY.
 	case rc.Refuse != nil && rc.Refuse(n):
 		s.tally.end(c.tally)
 		if rc.framer.WriteRSTStream(f.StreamID, http2.ErrCodeRefusedStream) != nil {
@@ -264,7 +262,7 @@ func (rc *rawConn) request(f *http2.MetaHeadersFrame) bool {
 	return rc.answerDue()
 }
 
-// answerDue sends the answers that nothing holds back.
+// answerDue sends the responses that are not held.
 func (rc *rawConn) answerDue() bool {
 	for len(rc.due) > 0 && rc.seen >= rc.Hold {
 		a := rc.due[0]

@@ -2,15 +2,14 @@ package rdaptest
 
 import "encoding/json"
 
-// A Service is a line of a bootstrap registry: who answers for what.
+// A Service is an entry of a bootstrap registry.
 type Service struct {
 	Entries []string // top-level domains, prefixes, ranges of AS numbers, tags
 	URLs    []string // base URLs, each ending in "/"
 }
 
-// Registry writes a bootstrap file in the form of IANA's (RFC 9224 section 3,
-// RFC 8521 section 3). Kind is the file's name there: "dns", "ipv4", "ipv6",
-// "asn" or "object-tags".
+// Registry returns a bootstrap file in IANA's format (RFC 9224 section 3, RFC 8521
+// section 3). kind is its name: "dns", "ipv4", "ipv6", "asn" or "object-tags".
 func Registry(kind string, services []Service) []byte {
 	file := struct {
 		Description string       `json:"description"`

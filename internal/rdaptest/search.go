@@ -11,53 +11,53 @@ import (
 	"strings"
 )
 
-// Searches is what a [Server] finds in searches (RFC 9082 section 3.2, RFC 9910,
-// RFC 9536), and how it answers them. It is not changed once a server has it.
+// Searches holds the searchable objects of a [Server] (RFC 9082 section 3.2, RFC 9910,
+// RFC 9536) and its options. It must not be changed once a server uses it.
 type Searches struct {
 	Objects  []Object
-	PageSize int // results on a page (RFC 8977); 0: all on one
+	PageSize int // results per page (RFC 8977); 0: all on one
 
-	// Announce is the conformance that the server's help and its answers name;
-	// nil: all that it can do. What is not named is refused (501) or not looked at.
+	// Announce is the rdapConformance of help and responses; nil: everything
+	// supported. Features not announced are rejected (501) or ignored.
 	Announce []string
 
-	// Next changes the URL of the page after the given one, which counts from 1,
-	// before an answer points to it. Nil: it is right.
+	// Next changes the URL of the page after the given one, counted from 1. Nil: no
+	// change.
 	Next func(page int, href string) string
 
-	// Refuse is a status for a page, in place of its results; 0: none. Nil: never.
+	// Refuse returns an error status for a page; 0: none. Nil: never.
 	Refuse func(page int) int
 
-	// Alone answers searches up and to the top with the object itself, as ARIN
-	// does, and not with a list of one.
+	// Alone returns the object itself for rdap-up and rdap-top, as ARIN does, and
+	// not a list of one.
 	Alone bool
 }
 
-// An Object is something to be found.
+// An Object is a searchable object.
 type Object struct {
 	Class       string   // "domain", "nameserver", "entity", "ip network" or "autnum"
 	Name        string   // ldhName, name of a network or AS number, or the full name of an entity
 	Unicode     string   // unicodeName
-	Handle      string   // empty: made of Name
+	Handle      string   // empty: derived from Name
 	Created     string   // date of registration
 	Status      string   // empty: "active"
 	Addresses   []string // of a nameserver
 	Nameservers []string // of a domain
 	Prefix      string   // of a network, or of a reverse domain
 	First, Last uint32   // of a block of AS numbers
-	Entity      Contact  // who has it; of an entity, itself
+	Entity      Contact  // its contact; for an entity, itself
 }
 
-// A Contact is what reverse searches go by.
+// A Contact holds the properties for reverse searches.
 type Contact struct{ Handle, FN, Email, Role string }
 
-// abilities is the conformance of a server that announces all.
+// abilities is the rdapConformance of a server that announces all features.
 var abilities = []string{
 	"rdap_level_0", "paging", "sorting", "subsetting", "reverse_search",
 	"rirSearch1", "ips", "autnums", "ipSearchResults", "autnumSearchResults",
 }
 
-// searchClasses tells what is found by the first segment of a path.
+// searchClasses maps the first segment of a path to the class it searches.
 var searchClasses = map[string]struct{ class, results string }{
 	"domains":     {"domain", "domainSearchResults"},
 	"nameservers": {"nameserver", "nameserverSearchResults"},
@@ -66,8 +66,8 @@ var searchClasses = map[string]struct{ class, results string }{
 	"autnums":     {"autnum", "autnumSearchResults"},
 }
 
-// reverseProperties are those of [Contact] that there is a reverse search by, for
-// all classes.
+// reverseProperties are the properties of [Contact] for reverse searches, for all
+// classes.
 var reverseProperties = []string{"fn", "handle", "email", "role"}
 
 func (s *Searches) can(extension string) bool {
@@ -81,7 +81,7 @@ func (s *Searches) conformance() []string {
 	return s.Announce
 }
 
-// Answer answers help and searches, and reports whether q is one of them.
+// Answer returns the response to help and searches, and whether q is one of them.
 func (s *Searches) Answer(q Question) (a Answer, ok bool) {
 	if s == nil {
 		return Answer{}, false
@@ -145,8 +145,8 @@ func (s *Searches) help(base string) Answer {
 	return s.page(members)
 }
 
-// matching returns the objects of a class for which all conditions hold; nil if
-// there is none among params.
+// matching returns the objects of a class that match all conditions; nil if params has
+// none.
 func (s *Searches) matching(class string, params url.Values, value func(o *Object, property string) []string, properties []string) []Object {
 	var found []Object
 	conditions := 0
@@ -174,8 +174,8 @@ func (s *Searches) matching(class string, params url.Values, value func(o *Objec
 	return found
 }
 
-// matches reports whether a value fits a pattern with at most one "*", letter
-// case aside.
+// matches reports whether a value matches a pattern with at most one "*", ignoring
+// case.
 func matches(pattern, value string) bool {
 	pattern, value = strings.ToLower(pattern), strings.ToLower(value)
 	before, after, open := strings.Cut(pattern, "*")
@@ -185,7 +185,7 @@ func matches(pattern, value string) bool {
 	return len(value) >= len(before)+len(after) && strings.HasPrefix(value, before) && strings.HasSuffix(value, after)
 }
 
-// results makes a page of what was found.
+// results returns a page of results.
 func (s *Searches) results(q Question, params url.Values, member string, found []Object) Answer {
 	s.sort(found, params.Get("sort"))
 	from := 0
@@ -291,7 +291,7 @@ func (s *Searches) sort(found []Object, by string) {
 	})
 }
 
-// page writes an answer with these members.
+// page returns a response with these members.
 func (s *Searches) page(members ...map[string]any) Answer {
 	all := map[string]any{"rdapConformance": s.conformance()}
 	for _, m := range members {
@@ -299,12 +299,12 @@ func (s *Searches) page(members ...map[string]any) Answer {
 			all[name] = value
 		}
 	}
-	body, _ := json.Marshal(all) // strings, numbers and lists of them: can't fail
+	body, _ := json.Marshal(all) // strings, numbers and lists of them cannot fail
 	return Answer{http.StatusOK, body}
 }
 
-// related returns the objects that lie to the one named as the relation says
-// (RFC 9910 section 4), or a status.
+// related returns the objects with this relation to the named one (RFC 9910 section 4),
+// or a status.
 func (s *Searches) related(class, relation, key, status string) ([]Object, int) {
 	from, ok := extentOf(class, key)
 	if !ok {
@@ -351,7 +351,7 @@ func (s *Searches) related(class, relation, key, status string) ([]Object, int) 
 	return nil, http.StatusNotImplemented
 }
 
-// An extent is the numbers that an object is about.
+// An extent is the range of addresses or AS numbers of an object.
 type extent struct {
 	prefix      netip.Prefix
 	first, last uint32
@@ -389,7 +389,7 @@ func (x extent) holds(y extent) bool {
 	return x.first <= y.first && y.last <= x.last
 }
 
-// compare has the smaller one first.
+// compare orders smaller extents first.
 func (x extent) compare(y extent) int {
 	if x.prefix.IsValid() {
 		return y.prefix.Bits() - x.prefix.Bits()

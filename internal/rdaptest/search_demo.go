@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// demoPage is how many results a demo server puts on a page.
+// demoPage is the number of results per page of a demo server.
 const demoPage = 25
 
-// searches makes what a catalogue knows searchable.
+// searches returns the searchable objects of a catalogue.
 func (c *catalogue) searches() *Searches {
 	s := &Searches{PageSize: demoPage}
 	for _, name := range slices.Sorted(maps.Keys(c.domains)) {
@@ -36,8 +36,8 @@ func (c *catalogue) searches() *Searches {
 	return s
 }
 
-// DemoSearches returns what the servers of a [Demo] know, for a server of its own to
-// search.
+// DemoSearches returns the objects of all servers of a [Demo], for a separate search
+// server.
 func DemoSearches() *Searches {
 	all := &Searches{PageSize: demoPage}
 	for _, site := range demoSites() {

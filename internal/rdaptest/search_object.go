@@ -15,7 +15,7 @@ func (o *Object) handle() string {
 	return "H-" + strings.ToUpper(strings.NewReplacer(".", "-", "/", "-", ":", "-").Replace(o.Name))
 }
 
-// property returns what a search by that parameter goes by.
+// property returns the value that a search parameter is compared with.
 func (o *Object) property(name string) []string {
 	switch name {
 	case "name":
@@ -51,8 +51,8 @@ func (c Contact) property(name string) []string {
 	return nil
 }
 
-// members returns the object as an answer has it, with as much as the field set
-// says (RFC 8982 section 4).
+// members returns the members of the object in a response, limited by the field set
+// (RFC 8982 section 4).
 func (o *Object) members(set string, alone bool) map[string]any {
 	m := map[string]any{"objectClassName": o.Class}
 	switch o.Class {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// someObjects is a directory with something of each class.
+// someObjects returns objects of every class.
 func someObjects() []Object {
 	alice := Contact{"ALICE-EX", "Alice Example", "alice@holders.example", "registrant"}
 	return []Object{
@@ -27,14 +27,14 @@ func someObjects() []Object {
 	}
 }
 
-// ask returns status, names of the results, and the answer.
+// ask returns status, names of the results, and the response.
 func ask(t *testing.T, s *Searches, path string) (int, []string, map[string]any) {
 	t.Helper()
 	path, query, _ := strings.Cut(path, "?")
 	class, key, _ := strings.Cut(path, "/")
 	a, ok := s.Answer(Question{Base: "https://rdap.example/", Class: class, Key: key, Query: query})
 	if !ok {
-		t.Fatalf("%s is no search", path)
+		t.Fatalf("%s is not a search", path)
 	}
 	var all map[string]any
 	if err := json.Unmarshal(a.Body, &all); err != nil {
@@ -96,7 +96,7 @@ func TestSearches(t *testing.T) {
 		}
 	}
 	if _, ok := s.Answer(Question{Class: "domain", Key: "exam1.example"}); ok {
-		t.Error("a lookup was taken for a search")
+		t.Error("lookup treated as a search")
 	}
 	s.Alone = true
 	if _, _, all := ask(t, s, "ips/rirSearch1/rdap-up/192.0.2.0/25"); all["name"] != "UP" || all["rdapConformance"] == nil {
@@ -123,7 +123,7 @@ func TestSearchPages(t *testing.T) {
 		t.Fatal(names, meta)
 	}
 
-	// What is not announced does not happen.
+	// Features that are not announced are not available.
 	s.Announce = []string{"rdap_level_0"}
 	_, names, all = ask(t, s, "domains?name=exam*.example&count=true&fieldSet=id")
 	if len(names) != 3 || all["paging_metadata"] != nil || all["subsetting_metadata"] != nil {
@@ -137,7 +137,7 @@ func TestSearchPages(t *testing.T) {
 	}
 }
 
-// TestServerSearches asks over the wire, where a path may have escapes.
+// TestServerSearches sends requests over HTTPS, where a path may have escapes.
 func TestServerSearches(t *testing.T) {
 	srv := Start(t, Config{Searches: &Searches{Objects: someObjects()}})
 	c := srv.Client()
@@ -156,8 +156,8 @@ func TestServerSearches(t *testing.T) {
 	}
 }
 
-// A server of its own finds what those of a demo find together, and lets web pages
-// read its answers (RFC 7480 section 5.6).
+// A separate server finds the objects of all demo servers, and sends CORS headers (RFC
+// 7480 section 5.6).
 func TestSearchesAlone(t *testing.T) {
 	s := Start(t, Config{Searches: DemoSearches()})
 	for path, want := range map[string]string{

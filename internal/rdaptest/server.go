@@ -1,11 +1,9 @@
-// Package rdaptest is a real RDAP server in process: TLS on loopback, HTTP/1.1
-// and HTTP/2, with faults and latency on demand and counts of its own. It
-// serves the tests of every other package, the demonstration mode of the
-// command, and benchmarks.
+// Package rdaptest is an RDAP server in this process: TLS on loopback, HTTP/1.1 and
+// HTTP/2, with configurable faults and latency and its own counts. It is used by tests,
+// by the demo mode of the command, and by benchmarks.
 //
-// Start with [Start] in a test, with [New] elsewhere, and with [NewDemo] for a
-// small internet of servers with its bootstrap registries. Everything that a
-// server answers is invented.
+// Use [Start] in a test, [New] elsewhere, and [NewDemo] for a set of servers with
+// bootstrap registries. All data is invented.
 package rdaptest
 
 import (
@@ -26,7 +24,7 @@ import (
 	"time"
 )
 
-// Protocols says which versions of HTTP a server offers.
+// Protocols are the HTTP versions that a server offers.
 type Protocols uint8
 
 const (
@@ -35,30 +33,29 @@ const (
 	H2Only                   // HTTP/2; a client that does not offer it fails in the handshake
 )
 
-// Config is how a [Server] starts. The zero value is a server that knows
-// [Invented] names and answers at once.
+// Config configures a [Server]. The zero value serves [Invented] without delay.
 type Config struct {
-	CA          *CA              // nil: an authority of its own
+	CA          *CA              // nil: a new authority
 	Certificate *tls.Certificate // nil: one of CA for Names, 127.0.0.1, ::1 and localhost
-	Names       []string         // host names that the certificate covers as well
+	Names       []string         // additional host names of the certificate
 	Protocols   Protocols
 	MinTLS      uint16 // tls.VersionTLS12 and so on; 0: Go's default
 	MaxTLS      uint16
-	TLS         func(*tls.Config) // last word on the TLS configuration; may be nil
+	TLS         func(*tls.Config) // modifies the TLS configuration; may be nil
 	Addr        string            // address to listen on; empty: 127.0.0.1:0
-	MaxStreams  uint32            // HTTP/2 requests in flight on a connection; 0: net/http's default
-	IdleTimeout time.Duration     // announced as HTTP/2 does it, unannounced with HTTP/1.1; 0: none
-	RTT         time.Duration     // round trip that every connection is slowed to, its set-up included
-	Latency     time.Duration     // of every answer; see [Latency] for single ones
-	Gzip        bool              // compress answers for clients that accept it
+	MaxStreams  uint32            // concurrent HTTP/2 requests per connection; 0: net/http's default
+	IdleTimeout time.Duration     // idle timeout, announced with HTTP/2 only; 0: none
+	RTT         time.Duration     // emulated round-trip time, including connection set-up
+	Latency     time.Duration     // of every response; see [Latency] for single ones
+	Gzip        bool              // compress responses for clients that accept it
 	Conn        ConnRules         // see [Server.SetConnRules]
-	Source      Source            // what there is to know; nil: [Invented]
-	Searches    *Searches         // what there is to find; nil: every search is answered 501
-	Handler     http.Handler      // in place of the RDAP service; connections are counted and ruled all the same
+	Source      Source            // data; nil: [Invented]
+	Searches    *Searches         // searchable objects; nil: respond to searches with 501
+	Handler     http.Handler      // replaces the RDAP service; counts and ConnRules still apply
 	Log         bool              // keep requests for [Server.Log]
 
-	// SingleUseTickets accepts each TLS 1.3 ticket once, and counts those that come
-	// again: the handshake is full then.
+	// SingleUseTickets accepts each TLS 1.3 ticket once, and counts reused ones,
+	// which cause a full handshake.
 	SingleUseTickets bool
 }
 
@@ -69,7 +66,7 @@ type Server struct {
 	listener net.Listener
 	tls      *tls.Config
 	http     *http.Server
-	ready    chan net.Conn // connections whose handshake is done, for http
+	ready    chan net.Conn // connections after their handshake, for net/http
 	tally    tally
 	source   Source
 	rules    ruleBook
@@ -84,7 +81,7 @@ type Server struct {
 	closed    bool               // guarded by mu
 	conns     map[*conn]struct{} // guarded by mu
 	connRules ConnRules          // guarded by mu
-	applied   int                // guarded by mu; connections that connRules were given to
+	applied   int                // guarded by mu; connections with connRules
 	refuse    bool               // guarded by mu; fail handshakes that offer a session
 }
 
@@ -144,8 +141,7 @@ func New(config Config) (*Server, error) {
 	if handler == nil {
 		handler = http.HandlerFunc(s.serveRDAP)
 	}
-	// TLS is done before net/http sees a connection: to it, HTTP/2 is
-	// unencrypted.
+	// net/http gets connections after TLS, so HTTP/2 is unencrypted to it.
 	var protocols http.Protocols
 	protocols.SetHTTP1(config.Protocols != H2Only)
 	protocols.SetUnencryptedHTTP2(config.Protocols != H1Only)
@@ -210,7 +206,7 @@ func (s *Server) CA() *CA { return s.ca }
 // Pool returns the certificate pool that a client of the server needs.
 func (s *Server) Pool() *x509.CertPool { return s.ca.Pool() }
 
-// Counts returns what the server has counted until now.
+// Counts returns the current counts.
 func (s *Server) Counts() Counts { return s.tally.counts(true) }
 
 // Totals is Counts without Conns, which is cheaper after many connections.
@@ -223,25 +219,25 @@ func (s *Server) Log() []LogEntry {
 	return append([]LogEntry(nil), s.tally.log...)
 }
 
-// AwaitOpen returns when no more than n connections are open, or with an error
-// when ctx is done.
+// AwaitOpen waits until at most n connections are open. It returns an error when ctx is
+// done.
 func (s *Server) AwaitOpen(ctx context.Context, n int) error {
 	return s.tally.awaitOpen(ctx, int64(n))
 }
 
-// AwaitConnections returns when at least n connections have been accepted, or
-// with an error when ctx is done.
+// AwaitConnections waits until at least n connections have been accepted. It returns an
+// error when ctx is done.
 func (s *Server) AwaitConnections(ctx context.Context, n int) error {
 	return s.tally.awaitConnections(ctx, int64(n))
 }
 
-// AwaitRequests returns when at least n requests have reached a handler, or
-// with an error when ctx is done.
+// AwaitRequests waits until at least n requests have reached a handler. It returns an
+// error when ctx is done.
 func (s *Server) AwaitRequests(ctx context.Context, n int) error {
 	return s.tally.awaitRequests(ctx, int64(n))
 }
 
-// SetConnRules makes rules hold for connections accepted from now on.
+// SetConnRules applies rules to connections accepted from now on.
 func (s *Server) SetConnRules(rules ConnRules) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,31 +245,31 @@ func (s *Server) SetConnRules(rules ConnRules) {
 	s.applied = 0
 }
 
-// CloseConns closes all connections that are open, unannounced, as a server
-// or a middlebox does that lost its state.
+// CloseConns closes all open connections, unannounced, like a server or middlebox that
+// lost its state.
 func (s *Server) CloseConns() {
 	for _, c := range s.open() {
 		c.kill()
 	}
 }
 
-// AnnounceClose makes the next answer on each connection that is open now say
-// Connection: close (HTTP/2: GOAWAY).
+// AnnounceClose sends Connection: close (HTTP/2: GOAWAY) with the next response on each
+// open connection.
 func (s *Server) AnnounceClose() {
 	for _, c := range s.open() {
 		c.announce.Store(true)
 	}
 }
 
-// DropTickets gives the server new session ticket keys: sessions of before
-// can't be resumed, and cost a full handshake instead.
+// DropTickets replaces the session ticket keys: earlier sessions cannot be resumed and
+// need a full handshake.
 func (s *Server) DropTickets() {
 	var key [32]byte
-	rand.Read(key[:]) // never fails, says crypto/rand
+	rand.Read(key[:]) // documented never to fail
 	s.tls.SetSessionTicketKeys([][32]byte{key})
 }
 
-// FailResumption makes handshakes fail that offer to resume a TLS 1.3 session.
+// FailResumption fails handshakes that offer a TLS 1.3 session.
 func (s *Server) FailResumption(fail bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,7 +284,7 @@ var (
 func (s *Server) checkHello(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	const preSharedKey = 41
 	if s.config.Protocols == H2Only && !slices.Contains(hello.SupportedProtos, "h2") {
-		return nil, errNoH2 // crypto/tls would let HTTP/1.1 pass for lack of an answer
+		return nil, errNoH2 // without ALPN, crypto/tls would accept HTTP/1.1
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -346,8 +342,7 @@ func (s *Server) forget(c *conn) {
 	s.tally.close(c.tally)
 }
 
-// endpoint splits a request's path at the RDAP path segment: whatever comes
-// before is the base URL's business.
+// endpoint splits a request's path into base path and RDAP path segments.
 func endpoint(path string) (base, class, rest string) {
 	for at := 0; at < len(path); {
 		segment, after, more := strings.Cut(path[at+1:], "/")

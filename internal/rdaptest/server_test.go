@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// get asks for a path and returns status, header and body.
+// get sends a GET request and returns the response and its body.
 func get(t *testing.T, client *http.Client, url string) (*http.Response, string) {
 	t.Helper()
 	resp, err := client.Get(url)

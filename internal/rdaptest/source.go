@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// A Question is a request taken apart.
+// A Question is a parsed request.
 type Question struct {
-	Base  string // base URL that the client used, ending in "/"
+	Base  string // base URL of the request, ending in "/"
 	Class string // "domain", "ip", "autnum", "entity", "nameserver", "help", the first segment of a search, or empty
 	Key   string // the rest of the path, without escapes
-	Query string // the query of the URL, as it came
+	Query string // raw query of the URL
 }
 
 // An Answer is a status and an RDAP body.
@@ -21,20 +21,19 @@ type Answer struct {
 	Body   []byte // not changed by the server, may be shared
 }
 
-// A Source knows what a server has to say. It is safe for concurrent use.
+// A Source returns the data of a server. It must be safe for concurrent use.
 type Source interface {
 	Answer(Question) Answer
 }
 
-// Invented is a [Source] that knows an answer to everything: all domains,
-// nameservers and entities exist but those whose first label begins with
-// "free", all addresses lie in a /24 or a /48 of their own, all AS numbers are
-// somebody's. The zero value is ready.
+// Invented is a [Source] with a record for every query. All domains, nameservers and
+// entities exist, except those whose first label begins with "free". Each address is in
+// its own /24 or /48, and all AS numbers are assigned. The zero value is ready to use.
 type Invented struct {
 	Shape     Shape  // of domains; empty: Thin
-	Registrar string // base URL that domain answers name as related; empty: none
+	Registrar string // base URL of the related link in domain objects; empty: none
 
-	tag string // end of the entity handles in answers about numbers
+	tag string // suffix of entity handles in address and AS number objects
 }
 
 // Answer implements [Source].
@@ -111,7 +110,7 @@ func nameFacts(base, name string) *facts {
 	return f
 }
 
-// networkAnswer describes the /24 or /48 around p, or p itself if that is
+// networkAnswer returns the network of the /24 or /48 around p, or p itself if it is
 // wider.
 func networkAnswer(base string, p netip.Prefix, tag string) Answer {
 	bits, parent, ver := min(p.Bits(), 24), 16, "v4"
@@ -139,11 +138,11 @@ func lastAddr(p netip.Prefix) netip.Addr {
 	for i := p.Bits(); i < len(b)*8; i++ {
 		b[i/8] |= 0x80 >> (i % 8)
 	}
-	a, _ := netip.AddrFromSlice(b) // as long as it was
+	a, _ := netip.AddrFromSlice(b) // same length
 	return a
 }
 
-// cleanName lower-cases a name in A-labels, and reports whether it is one.
+// cleanName lower-cases a name of A-labels, and reports whether it is valid.
 func cleanName(s string) (string, bool) {
 	s = strings.TrimSuffix(strings.ToLower(s), ".")
 	if s == "" || len(s) > 253 {
@@ -157,7 +156,7 @@ func cleanName(s string) (string, bool) {
 	return s, true
 }
 
-// clean reports whether s can stand in JSON as it is.
+// clean reports whether s needs no escapes in JSON.
 func clean(s string) bool {
 	for _, b := range []byte(s) {
 		if b < ' ' || b > '~' || b == '"' || b == '\\' {

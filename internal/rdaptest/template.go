@@ -16,7 +16,7 @@ import (
 //go:embed templates/*.json
 var templateFiles embed.FS
 
-// A Shape names the form of a domain answer.
+// A Shape is the form of a domain object.
 type Shape string
 
 const (
@@ -25,11 +25,11 @@ const (
 	Minimal Shape = "minimal" // the least that is still a domain
 )
 
-// template is an answer's text cut at its placeholders: text, name, text,
+// template is the text of a response, split at its placeholders: text, name, text,
 // name, … text.
 type template []string
 
-// templates returns the embedded templates by name, white space removed.
+// templates returns the embedded templates by name, without white space.
 var templates = sync.OnceValue(func() map[string]template {
 	out := make(map[string]template)
 	entries, _ := templateFiles.ReadDir("templates") // embedded: there
@@ -40,8 +40,8 @@ var templates = sync.OnceValue(func() map[string]template {
 	return out
 })
 
-// compact removes the white space between tokens. The placeholders outside of
-// strings keep encoding/json from doing it.
+// compact removes white space between tokens. encoding/json cannot, because of
+// placeholders outside of strings.
 func compact(text []byte) string {
 	var out bytes.Buffer
 	quoted, escaped := false, false
@@ -75,8 +75,8 @@ func parseTemplate(text string) template {
 	}
 }
 
-// facts are what an answer says about its object. All follow from the key, so
-// that the same question always has the same answer.
+// facts are the values in a response. All are derived from the key, so a query always
+// has the same response.
 type facts struct {
 	base, key, related      string
 	name, tld               string
@@ -87,8 +87,7 @@ type facts struct {
 	tag                     string // of entity handles at address registries
 }
 
-// render appends the answer to dst. Every value is free of characters that
-// JSON would want escaped.
+// render appends the response to dst. No value needs escapes in JSON.
 func (t template) render(dst []byte, f *facts) []byte {
 	for i, part := range t {
 		if i%2 == 0 {
@@ -179,7 +178,8 @@ func (f *facts) date(dst []byte, year int) []byte {
 
 type registrar struct{ name, id, slug string }
 
-// registrars sell all the names there are. The numbers are outside of IANA's.
+// registrars are the registrars of invented domains. Their numbers are not assigned by
+// IANA.
 var registrars = [...]registrar{
 	{"Ferme des Palmes Registrar", "990001", "palmes"},
 	{"Heron and Reed Names", "990002", "heronreed"},
@@ -208,7 +208,7 @@ func errorBody(status int, words ...string) []byte {
 	if title == "" {
 		title = "Error " + strconv.Itoa(status)
 	}
-	body, _ := json.Marshal(struct { // strings and numbers: can't fail
+	body, _ := json.Marshal(struct { // strings and numbers cannot fail
 		Conformance []string `json:"rdapConformance"`
 		Code        int      `json:"errorCode"`
 		Title       string   `json:"title"`

@@ -77,7 +77,7 @@ func serveFolder(t *testing.T, dir, expected string) {
 	for name, want := range all {
 		answers[name] = rdaptest.FileAnswer{Status: want.Status, Type: want.Type}
 	}
-	s := rdaptest.Start(t, rdaptest.Config{Handler: rdaptest.Folder(os.DirFS(dir), answers)})
+	s := rdaptest.Start(t, rdaptest.Config{Handler: rdaptest.Dir(os.DirFS(dir), answers)})
 	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: s.Pool()}, AllowPrivate: true})
 	if err != nil {
 		t.Fatal(err)
