@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -127,9 +126,12 @@ func TestEncodings(t *testing.T) {
 					q.Server = s.URL()
 					r := a.lookup(t, q)
 					where := how + ", " + tt.name + ", " + name
-					message := fmt.Sprint(r.Warnings)
+					var message string
+					for _, w := range r.Warnings {
+						message += w.Message + "; "
+					}
 					if r.Err != nil {
-						message += "; " + r.Err.Message
+						message += r.Err.Message
 					}
 					if strings.ContainsAny(message, "\ufffd\x00") || strings.Contains(message, "garbage") {
 						t.Errorf("%s: %q shows bytes of the body", where, message)
