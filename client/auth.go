@@ -17,7 +17,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// An AuthScheme is a way to tell a server who asks (RFC 7481 section 3.2).
+// An AuthScheme is a method of authentication (RFC 7481 section 3.2).
 type AuthScheme string
 
 const (
@@ -27,21 +27,21 @@ const (
 	AuthAPIKey AuthScheme = "apikey" // a query parameter of the server's own
 )
 
-// A Credential is what one server is told of who asks. It goes to its origin
-// alone, over TLS alone, and into no message, log or Result.
+// A Credential authenticates the client to one server. It is sent only to its
+// origin and only over TLS, and occurs in no message, log or Result.
 type Credential struct {
 	Scheme AuthScheme
 	Name   string // basic, digest: the user; apikey: the query parameter
 	Secret string // the password, token or key
 }
 
-// String keeps the secret to itself.
+// String omits the secret.
 func (c Credential) String() string { return string(c.Scheme) + " credential" }
 
-// GoString keeps the secret to itself.
+// GoString omits the secret.
 func (c Credential) GoString() string { return c.String() }
 
-// LogValue keeps the secret to itself.
+// LogValue omits the secret.
 func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // ParseCredentials reads lines of an origin, a scheme, and what goes with it:
@@ -51,8 +51,8 @@ func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) 
 //	https://rdap.example       bearer  token
 //	https://rdap.example       apikey  parameter=key
 //
-// Blank lines and those that begin with # are skipped. Errors name the line,
-// and never what stands in it.
+// Blank lines and those that begin with # are skipped. Errors name the line
+// but not its content.
 func ParseCredentials(r io.Reader) (map[string]*Credential, error) {
 	out := make(map[string]*Credential)
 	lines := bufio.NewScanner(r)
@@ -64,13 +64,13 @@ func ParseCredentials(r io.Reader) (map[string]*Credential, error) {
 		fail := func(what string) error { return fmt.Errorf("line %d: %s", n, what) }
 		fields := strings.Fields(line)
 		if len(fields) < 3 {
-			return nil, fail("an origin, a scheme and a credential are due")
+			return nil, fail("expected an origin, a scheme and a credential")
 		}
 		origin, err := url.Parse(fields[0])
 		if err != nil || origin.Scheme != "https" || origin.Host == "" || strings.Trim(origin.Path, "/") != "" || origin.User != nil || origin.RawQuery != "" {
 			return nil, fail("the origin must look like https://rdap.example or https://rdap.example:8443")
 		}
-		// A password may hold blanks: it goes on to the end of the line.
+		// A password may contain blanks: it ends at the end of the line.
 		rest := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(strings.TrimPrefix(line, fields[0])), fields[1]))
 		c := &Credential{Scheme: AuthScheme(strings.ToLower(fields[1])), Secret: rest}
 		between := ""
@@ -107,7 +107,7 @@ type authenticator struct {
 	challenges map[string]*challenge // of digest, by origin
 }
 
-// A challenge is what a server asked for last, and how often it was answered.
+// A challenge is the last digest challenge of a server, with the number of its uses.
 type challenge struct {
 	*digest.Challenge
 	count int
@@ -126,9 +126,9 @@ func newAuthenticator(of map[string]*Credential) *authenticator {
 	return a
 }
 
-// stripKeys returns a URL without the parameters that hold a key of ours: many
-// servers repeat the query of a request in what they redirect to or link to, be
-// that another origin. The key's own origin gets it anew.
+// stripKeys removes the parameters with a key of the user from a URL: many servers
+// repeat the query of a request in redirects and links, also to other origins. apply
+// adds the key again for its own origin.
 func (a *authenticator) stripKeys(link string) string {
 	before, query, found := strings.Cut(link, "?")
 	if a == nil || len(a.keys) == 0 || !found {
@@ -154,7 +154,7 @@ func (a *authenticator) stripKeys(link string) string {
 	return before
 }
 
-// minEmbeddedKey is how long a key has to be to be looked for inside a value.
+// minEmbeddedKey is the length from which keys are searched for inside values.
 const minEmbeddedKey = 8
 
 // apply adds the credential for the request's origin, if there is one. Digest
@@ -204,9 +204,8 @@ func (a *authenticator) respond(req *http.Request, origin string, c *Credential)
 	return nil
 }
 
-// noteChallenge takes note of a 401 and reports whether the request is worth
-// sending again: a digest credential that had no challenge yet, or whose
-// challenge has run out.
+// noteChallenge stores the challenge of a 401 and reports whether to send the request
+// again: if a digest credential had no challenge yet, or its challenge has expired.
 func (a *authenticator) noteChallenge(req *http.Request, resp *http.Response) bool {
 	if a == nil || resp.StatusCode != http.StatusUnauthorized || req.URL.Scheme != "https" {
 		return false
@@ -229,8 +228,8 @@ func (a *authenticator) noteChallenge(req *http.Request, resp *http.Response) bo
 	return !sent || asked.Stale || before != nil && before.Nonce != asked.Nonce
 }
 
-// send sends a request with the credential of its origin, and once more where
-// that takes a challenge.
+// send sends a request with the credential of its origin, and again if that requires
+// a challenge.
 func (c *Client) send(req *http.Request) (*http.Response, error) {
 	if c.auth != nil && req.URL.RawQuery != "" {
 		u := *req.URL
@@ -240,7 +239,7 @@ func (c *Client) send(req *http.Request) (*http.Response, error) {
 	if c.auth == nil || c.auth.credentials[weburl.Origin(req.URL)] == nil {
 		return c.cfg.Transport.RoundTrip(req)
 	}
-	// A credential is nothing for a first flight, which anybody may replay.
+	// Early data can be replayed, so it must not contain a credential.
 	req = req.WithContext(pool.WithoutEarlyData(req.Context()))
 	for again := false; ; again = true {
 		if err := c.auth.apply(req); err != nil {

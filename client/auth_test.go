@@ -147,7 +147,7 @@ func TestCredentialsStayWithTheirOrigin(t *testing.T) {
 
 func TestParseCredentialsErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"https://a.example":                                                  "line 1: an origin, a scheme and a credential are due",
+		"https://a.example":                                                  "line 1: expected an origin, a scheme and a credential",
 		"# fine\n\nhttp://a.example basic me:" + secret:                      "line 3: the origin must look like",
 		"https://a.example/path basic me:" + secret:                          "line 1: the origin must look like",
 		"https://a.example kerberos " + secret:                               "line 1: the scheme must be",

@@ -39,7 +39,7 @@ func (q *queue) fileHasRoom() bool {
 	if q.diskBytes+spillChunk <= q.maxSpill {
 		return true
 	}
-	q.warnPaused("the temporary file for inputs that wait for their servers is full: reading pauses until some were sent", "bytes", q.maxSpill)
+	q.warnPaused("the temporary file for queued inputs is full: reading pauses until some are sent", "bytes", q.maxSpill)
 	return false
 }
 
@@ -81,7 +81,7 @@ func (q *queue) flushPending() {
 		case err != nil:
 			if q.spillErr == nil {
 				q.spillErr = err
-				q.warn("no temporary file for inputs that wait: one slow server may delay all others", "error", err)
+				q.warn("cannot write the temporary file for queued inputs: one slow server may delay all others", "error", err)
 			}
 		case c.readFromMemory:
 			q.spill.free(at, c.size)
@@ -271,7 +271,7 @@ func (s *diskQueue) push(in Input) (full *chunk) {
 	return full
 }
 
-var errSpill = errors.New("the temporary file with this input cannot be read any more")
+var errSpill = errors.New("this input cannot be read back from the temporary file")
 
 // nextOnDisk returns the chunk that has to be read from the file before the next input
 // can be taken; nil if there is none.

@@ -42,7 +42,7 @@ func (q *queue) tryPush(it *item) bool {
 		return true
 	}
 	if q.waiting >= q.maxQueued {
-		q.warnPaused("so many inputs wait for their servers: reading pauses until some were sent", "inputs", q.maxQueued)
+		q.warnPaused("the queue is full: reading pauses until some inputs are sent", "inputs", q.maxQueued)
 		q.waitForRoom()
 		return false
 	}

@@ -164,8 +164,8 @@ func (c *Client) abandon(ctx context.Context, t *task) {
 		}
 		c.stop(ctx, t, "waiting for "+visible(r.Server))
 	case c.isClosed():
-		r.fail(&Error{Code: CodeCanceled, Message: "not asked: the client was closed", Err: ErrClosed})
+		r.fail(&Error{Code: CodeCanceled, Message: "not sent: the client was closed", Err: ErrClosed})
 	default:
-		r.fail(&Error{Code: CodeCanceled, Message: "not asked: the batch was ended before", Err: context.Canceled})
+		r.fail(&Error{Code: CodeCanceled, Message: "not sent: the batch was ended", Err: context.Canceled})
 	}
 }

@@ -10,83 +10,81 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
+
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/pool"
 	"github.com/rdapq/rdapq/rdap"
-	"golang.org/x/net/http/httpproxy"
 )
 
-// A Config says how a [Client] behaves. The zero value is ready to use. Where
-// nothing else is said of them, negative numbers mean what 0 does. What it points to
-// must not be changed once a Client has it.
+// A Config configures a [Client]. The zero value is ready to use. Unless stated
+// otherwise, negative numbers mean the same as 0. Values that it points to must not
+// be changed after New.
 type Config struct {
-	// Transport carries the requests. Nil means a *[pool.Pool] of the Client's
-	// own, made from [Config.PoolConfig], which Close closes; one given here stays
-	// the caller's. Make a Pool for a [pool.SessionFile], for authorities other
-	// than the system's, and to read [pool.Pool.Stats].
+	// Transport sends the requests. Nil means a *[pool.Pool] made from
+	// [Config.PoolConfig], which Close closes. Close does not close a Transport
+	// given here. Pass a Pool to use a [pool.SessionFile] or other certificate
+	// authorities than the system's, and to read [pool.Pool.Stats].
 	//
-	// Give a RoundTripper and not what an [http.Client] makes of it: the Client
-	// follows redirects itself.
+	// It must not follow redirects: the Client does.
 	//
-	// Servers that the user did not name are asked at public addresses only, by a
-	// Pool: those of IANA's registries and of BuiltinRegistrarURLs, and what answers
-	// redirect or link to, unless a server that the user named is inside the user's
-	// own network and leads there. [pool.Config.AllowPrivate] turns that off.
-	// Other transports connect to what they are told to, and have to look after
-	// that themselves.
+	// A Pool connects to public addresses only, except to servers that the user
+	// named. This applies to servers from IANA's registries and
+	// BuiltinRegistrarURLs, and to targets of redirects and links, unless a server
+	// that the user named is inside the user's own network and refers to them.
+	// [pool.Config.AllowPrivate] turns that off. Other transports have to check
+	// addresses themselves.
 	Transport http.RoundTripper
 
-	// Proxy returns the proxy of a request; nil means the proxy of
-	// the environment, as [http.ProxyFromEnvironment] returns it.
-	// For no proxy, pass a function that returns nil. It applies where Transport
-	// is nil; another Transport has a proxy setting of its own, which New does not
-	// change.
+	// Proxy returns the proxy of a request. Nil means the proxy of the
+	// environment, as [http.ProxyFromEnvironment] returns it. For no proxy, pass a
+	// function that returns nil. It applies only if Transport is nil: a Transport
+	// has its own proxy setting.
 	Proxy func(*http.Request) (*url.URL, error)
 
-	// Resolver finds the servers. Nil means a *[bootstrap.Resolver] of the
-	// Client's own, which downloads IANA's files over Transport and keeps them in
-	// memory, so that each process downloads them anew: see [bootstrap.Config.Dir]. Answers whose Source is
-	// SourceOverride or SourceServer are the user's own words: see Transport.
+	// Resolver finds the servers. Nil means a *[bootstrap.Resolver] that downloads
+	// IANA's files over Transport in each process and keeps them in memory; see
+	// [bootstrap.Config.Dir] to share them. Servers whose Source is SourceOverride
+	// or SourceServer count as named by the user: see Transport.
 	Resolver Resolver
 
-	// UserAgent names the program to the servers. Empty means DefaultUserAgent.
+	// UserAgent is the User-Agent field of requests. Empty means DefaultUserAgent.
 	UserAgent string
 
-	// Languages are the languages that servers are asked for, best first (RFC 7480
-	// section 9.3); see ParseLanguages. Nil leaves it to them.
+	// Languages are the preferred languages, best first (RFC 7480 section 9.3); see
+	// rdap.ParseLanguages. Nil sends no Accept-Language field.
 	Languages []string
 
-	// Timeout bounds one attempt, from the moment when the request has its
-	// connection or stream to the end of the body, redirects included. Waiting for
-	// a connection does not count against it: see ConnectTimeout. 0 means
-	// DefaultTimeout, negative no bound but that of the context.
+	// Timeout limits one attempt, from when the request has its connection or
+	// stream to the end of the body, redirects included. Waiting for a connection
+	// does not count: see ConnectTimeout. 0 means DefaultTimeout, negative no limit
+	// other than the context.
 	//
 	// A Transport other than a *[pool.Pool] must call the hooks GetConn and
 	// GotConn of net/http/httptrace, as [http.Transport] does; the wait for its
-	// connections is bounded by the sum of Timeout and ConnectTimeout. Where it
-	// does not call them, Timeout bounds all of the attempt.
+	// connections is limited by the sum of Timeout and ConnectTimeout. If it does
+	// not call them, Timeout limits the whole attempt.
 	Timeout time.Duration
 
-	// ConnectTimeout bounds the set-up of a connection: name resolution, TCP and
-	// TLS. It does not apply to a *[pool.Pool] passed as Transport, which has a
-	// [pool.Config.ConnectTimeout] of its own, and to other transports only if they
+	// ConnectTimeout limits the set-up of a connection: name resolution, TCP and
+	// TLS. It does not apply to a *[pool.Pool] passed as Transport, which has its
+	// own [pool.Config.ConnectTimeout]. It applies to other transports only if they
 	// call the hooks of net/http/httptrace. 0 means DefaultConnectTimeout, or
 	// Timeout if that is less.
 	ConnectTimeout time.Duration
 
-	// Jobs bounds the lookups of one Batch that run at once. 0 means DefaultJobs.
+	// Jobs limits the concurrent lookups of one Batch. 0 means DefaultJobs.
 	Jobs int
 
-	// PerHost bounds the requests of the Client that are in flight at a time to one
-	// server, or one group of hosts, whoever started them: Lookup, Search or Batch.
-	// 0 means that the bound starts at DefaultPerHost and adapts to the server, up
-	// to Jobs and at most 64. Any other value is a ceiling, where the bound starts.
+	// PerHost limits the requests that all of Lookup, Search and Batch have in
+	// flight at one server or group of hosts. 0 starts at DefaultPerHost and adapts
+	// to the server, up to Jobs and at most 64. Any other value is both the start
+	// and the maximum.
 	PerHost int
 
-	// Groups names hosts that count requests together, as those of one operator
-	// may: it maps a host to the name of its group. Bounds and rates hold for
-	// the group as a whole.
+	// Groups maps a host to the name of its group. The hosts of a group, such as
+	// those of one operator, share their limits and rates.
 	Groups map[string]string
 
 	// Rates limits the requests to hosts, or to groups by their name. Its entries
@@ -98,109 +96,106 @@ type Config struct {
 	// Nil means that this Client keeps it in memory. The caller closes the store.
 	Budgets limit.Store
 
-	// MaxWait bounds how long a lookup waits for a server that limits requests;
-	// what would have to wait longer ends as RateLimited at once, with the time
-	// to come back. In a Batch the wait of an input begins when it is the first in
-	// line for its server: being behind others does not count. It also bounds how
-	// long a Batch waits for a server that is away. 0 means DefaultMaxWait for
-	// Lookup and DefaultBatchMaxWait for Batch, negative that none waits.
+	// MaxWait limits how long a lookup waits for a rate-limited server. A lookup
+	// that would wait longer ends immediately as RateLimited, with the time to retry
+	// after. In a Batch, the wait of an input starts when it is first in the queue
+	// of its server. MaxWait also limits how long a Batch waits for a server that is
+	// down. 0 means DefaultMaxWait for Lookup and DefaultBatchMaxWait for Batch,
+	// negative no wait.
 	//
 	// A refusal (429, 503 with Retry-After, or a 403 that is not RDAP from a server
-	// that gave useful responses) delays its own query only, if a request sent after
+	// that gave useful responses) delays only its own query if a request sent after
 	// it succeeds before another one is refused. Two in a row are a quota: the
-	// server is paused, and then gets as many requests as it accepted in the time
-	// that it stated or that was estimated, until tests show that it accepts more.
+	// server is paused, and then gets as many requests as it accepted per stated or
+	// estimated interval, until tests show that it accepts more.
 	MaxWait time.Duration
 
-	// Attempts bounds the requests for one query, redirects not counted: the
-	// first one, those to the other servers of a service, and repetitions after
-	// failures that may pass. In a Batch one that is refused because it is one too
-	// many is sent up to ten times as often while MaxWait lasts, unless this is 1.
+	// Attempts limits the requests for one query, redirects not counted: the first
+	// one, those to other servers of the service, and retries after transient
+	// failures. In a Batch, a query that is refused by a rate limit is sent up to
+	// ten times as often within MaxWait, unless Attempts is 1.
 	// 0 means DefaultAttempts.
 	Attempts int
 
-	// MaxMemory bounds the bodies of answers that are in memory at once, in
-	// octets: those of one Batch, until its loop is done with them, and together
-	// those that calls of Lookup and Search read. One body always has room. 0 means
-	// DefaultMaxMemory.
+	// MaxMemory limits the bytes of response bodies in memory: for each Batch, the
+	// bodies of results that its loop has not finished with; and for all calls of
+	// Lookup and Search together, the bodies being read. One body is always
+	// accepted. 0 means DefaultMaxMemory.
 	MaxMemory int64
 
-	// MaxQueued bounds the inputs that a Batch has read and not yet sent, in memory
-	// and in its temporary file. Beyond that its sequence waits, and a warning to
-	// Logger says so once. 0 means DefaultMaxQueued.
+	// MaxQueued limits the inputs that a Batch has read and not yet sent, in memory
+	// and in its temporary file. At the limit, reading pauses, and Logger gets one
+	// warning. 0 means DefaultMaxQueued.
 	MaxQueued int64
 
-	// MaxSpill bounds the temporary file of a Batch, in bytes. When it is full, the
-	// sequence waits as with MaxQueued. 0 means DefaultMaxSpill.
+	// MaxSpill limits the temporary file of a Batch, in bytes. When it is full,
+	// reading pauses as with MaxQueued. 0 means DefaultMaxSpill.
 	MaxSpill int64
 
-	// SpillDir is where Batch makes a temporary file for inputs that wait for a
-	// slow server, if there are many. Empty means os.TempDir.
+	// SpillDir is the directory of the temporary file to which a Batch spills
+	// inputs for slow servers. Empty means os.TempDir.
 	SpillDir string
 
-	// Registrable makes Lookup, Batch and Plan ask for the registrable domain of
-	// a host name: example.co.uk for www.example.co.uk. Query.Text stays what was
-	// written, and Query.From says what the name was.
+	// Registrable makes Lookup, Batch and Plan query the registrable domain of a
+	// host name: example.co.uk for www.example.co.uk. Query.Text is unchanged, and
+	// Query.From is the host name.
 	Registrable bool
 
-	// Search says how searches are done.
+	// Search configures searches.
 	Search SearchConfig
 
-	// Credentials are what servers are told of who asks, by origin
-	// ("https://rdap.example", the port only if it is not the usual one). See
-	// [ParseCredentials].
+	// Credentials maps an origin ("https://rdap.example", with the port if it is
+	// not the default) to the credential sent to it. See [ParseCredentials].
 	Credentials map[string]*Credential
 
-	// MaxBody bounds a body in octets, after decompression. 0 means
-	// DefaultMaxBody.
+	// MaxBody limits a body in bytes, after decompression. 0 means DefaultMaxBody.
 	MaxBody int64
 
-	// MaxRedirects bounds how many redirects in a row are followed. 0 means
-	// DefaultMaxRedirects, negative that none is.
+	// MaxRedirects limits the redirects followed in a row. 0 means
+	// DefaultMaxRedirects, negative none.
 	MaxRedirects int
 
 	// AllowHTTP permits servers, redirects and links without TLS.
 	AllowHTTP bool
 
-	// Referral says whether the registrar of a domain is asked after the registry,
-	// by queries that don't say so themselves. Empty means ReferralNone.
+	// Referral applies to queries whose Query.Referral is empty: whether the
+	// registrar of a domain is queried after the registry. Empty means ReferralNone.
 	Referral Referral
 
-	// ReferralDepth bounds how many links in a row are followed, from a registry
-	// to a registrar and from there on. 0 means DefaultReferralDepth.
+	// ReferralDepth limits the links followed in a row, from a registry to a
+	// registrar and further. 0 means DefaultReferralDepth.
 	ReferralDepth int
 
-	// ReferralTimeout bounds one attempt to ask a registrar, which the registry's
-	// answer waits for: one that hangs must not keep that from who wants to see
-	// it. 0, and more than Timeout, mean Timeout.
+	// ReferralTimeout limits one attempt at a registrar, so that one that hangs does
+	// not delay the registry's response for long. 0, and more than Timeout, mean
+	// Timeout.
 	ReferralTimeout time.Duration
 
-	// RegistrarURLs are base URLs of registrars by their IANA numbers, before
-	// those of BuiltinRegistrarURLs, for registries that don't link to the
-	// registrar's record; an empty one means that there is none. See
-	// ParseRegistrars.
+	// RegistrarURLs maps IANA registrar numbers to base URLs, for registries that do
+	// not link to the registrar's record. It overrides BuiltinRegistrarURLs; an
+	// empty URL means that the registrar has none. See ParseRegistrars.
 	RegistrarURLs map[string]string
 
-	// Related are the relations whose links in answers about networks, AS numbers
-	// and domains are followed: what they lead to is Result.Related. One that an
-	// answer lacks is among Result.Warnings.
+	// Related lists the relations whose links in responses about networks, AS
+	// numbers and domains are followed to fill Result.Related. Result.Warnings has
+	// those that a response lacks.
 	Related []Relation
 
-	// Cache says which answers are kept in memory to be used again. Empty means
+	// Cache selects the responses that are cached in memory. Empty means
 	// CacheReferrals.
 	Cache CacheMode
 
-	// CacheEntries and CacheBytes bound what is kept: how many answers, and their
-	// bodies in octets. 0 means DefaultCacheEntries and DefaultCacheBytes.
+	// CacheEntries and CacheBytes limit the cache: the number of responses, and the
+	// bytes of their bodies. 0 means DefaultCacheEntries and DefaultCacheBytes.
 	CacheEntries int
 	CacheBytes   int64
 
-	// OnHold is called when the requests to a server are held back for the first
-	// time for a reason: in the goroutine of a lookup, so it has to be quick. It
-	// must be safe for concurrent use. Nil: it is not called.
+	// OnHold is called when requests to a server are held back for a reason for the
+	// first time. The goroutine of a lookup calls it, so it must be fast. It must be
+	// safe for concurrent use. Nil means no calls.
 	OnHold func(Hold)
 
-	// Logger tells about requests and redirects at debug level. Nil is silent.
+	// Logger gets requests and redirects at debug level. Nil is silent.
 	Logger *slog.Logger
 
 	secrets *secretsByOrigin // of Credentials
@@ -238,35 +233,35 @@ func positive[T int | int64 | time.Duration](v, d T) T {
 	return v
 }
 
-// check says what of a configuration makes no sense. Left alone, most of that
-// would do nothing, without a word.
+// check returns an error for values that make no sense. Most of them would
+// otherwise be ignored silently.
 func (c Config) check() error {
 	bad := func(field, format string, args ...any) error {
 		return fmt.Errorf("client: %s: %s", field, fmt.Sprintf(format, args...))
 	}
 	if !slices.Contains([]CacheMode{"", CacheReferrals, CacheAll, CacheNone}, c.Cache) {
-		return bad("Cache", "%q is none of the modes", c.Cache)
+		return bad("Cache", "invalid value %q", c.Cache)
 	}
 	if !slices.Contains([]Referral{"", ReferralNone, ReferralRegistrar}, c.Referral) {
-		return bad("Referral", "%q is none of the values", c.Referral)
+		return bad("Referral", "invalid value %q", c.Referral)
 	}
 	for _, r := range c.Related {
 		if !slices.Contains(Relations(), r) {
-			return bad("Related", "%q is none of the relations", r)
+			return bad("Related", "invalid relation %q", r)
 		}
 	}
 	if strings.ContainsFunc(c.UserAgent, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-		return bad("UserAgent", "it has control characters in it")
+		return bad("UserAgent", "it contains control characters")
 	}
 	if list, err := rdap.ParseLanguages(strings.Join(c.Languages, ",")); err != nil || len(list) != len(c.Languages) {
-		return bad("Languages", "%q are no language tags, or too many", c.Languages)
+		return bad("Languages", "invalid language tags %q, or too many", c.Languages)
 	}
 	if err := c.Search.Check(); err != nil {
 		return fmt.Errorf("client: Search: %w", err)
 	}
 	for host, r := range c.Rates {
 		if r.IsZero() && r != (limit.Rate{}) {
-			return bad("Rates", "%d requests in %v are no rate of %s", r.N, r.Per, host)
+			return bad("Rates", "invalid rate for %s: %d requests per %v", host, r.N, r.Per)
 		}
 	}
 	for id, base := range c.RegistrarURLs {
@@ -280,20 +275,20 @@ func (c Config) check() error {
 	for origin, cred := range c.Credentials {
 		u, err := url.Parse(origin)
 		if err != nil || u.Scheme != "https" || u.Host == "" || weburl.Origin(u) != origin {
-			return bad("Credentials", "%q is no origin as in https://rdap.example", weburl.Redact(origin))
+			return bad("Credentials", "%q is not an origin such as https://rdap.example", weburl.Redact(origin))
 		}
 		if cred == nil || !slices.Contains([]AuthScheme{AuthBasic, AuthDigest, AuthBearer, AuthAPIKey}, cred.Scheme) {
-			return bad("Credentials", "that of %s has none of the schemes", origin)
+			return bad("Credentials", "invalid scheme for %s", origin)
 		}
 	}
 	return nil
 }
 
-// PoolConfig returns the configuration of the Pool that a Client makes for
-// itself when Transport is nil: HTTP/1.1, HTTP/2 and HTTP/3, the timeouts and
-// the proxy of c, TLS sessions and facts about servers in memory. A program
-// that needs one more setting, such as a [pool.SessionFile], changes it there
-// and passes the Pool it makes as Transport.
+// PoolConfig returns the configuration of the Pool that New makes if Transport is
+// nil: HTTP/1.1, HTTP/2 and HTTP/3, the timeouts and the proxy of c, TLS sessions
+// and what is known of servers in memory. To change a setting, such as a
+// [pool.SessionFile], change the returned value and pass a Pool made from it as
+// Transport.
 func (c Config) PoolConfig() pool.Config {
 	d := c.withDefaults()
 	proxy := c.Proxy
@@ -309,8 +304,8 @@ func (c Config) PoolConfig() pool.Config {
 	}
 }
 
-// environmentProxy returns what [http.ProxyFromEnvironment] does, but nil where
-// the environment names no proxy: most lookups then skip the question.
+// environmentProxy returns a function like [http.ProxyFromEnvironment], or nil if
+// the environment names no proxy, so that most lookups skip the check.
 func environmentProxy() func(*http.Request) (*url.URL, error) {
 	env := httpproxy.FromEnvironment()
 	if env.HTTPProxy == "" && env.HTTPSProxy == "" {
@@ -321,9 +316,9 @@ func environmentProxy() func(*http.Request) (*url.URL, error) {
 }
 
 // bootstrapClient returns the client that downloads IANA's registries over the
-// Transport of c, so that the proxy, addresses, authorities and timeouts of
-// lookups apply to the download too. A Pool connects to public addresses only
-// for it: see [pool.WithGuard].
+// Transport of c, so that the proxy, certificate authorities and timeouts of
+// lookups apply to downloads. A Pool connects only to public addresses for it: see
+// [pool.WithGuard].
 func (c Config) bootstrapClient() *http.Client {
 	transport := c.Transport
 	if p, ok := transport.(*pool.Pool); ok {

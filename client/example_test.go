@@ -79,5 +79,5 @@ func ExampleParse() {
 	// domain example.com domain/example.com
 	// ip 192.0.2.7/24 ip/192.0.2.7/24
 	// autnum AS65546 autnum/65546
-	// invalid "10.0.1": this is no IPv4 address: it has fewer than four parts
+	// invalid "10.0.1": not a valid IPv4 address: fewer than four octets
 }

@@ -11,13 +11,12 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// rdapType is the media type of RDAP answers (RFC 9083 section 3).
+// rdapType is the media type of RDAP responses (RFC 9083 section 3).
 const rdapType = "application/rdap+json"
 
-// resolveHref returns the URL that the href of a link means in an answer that
-// came from base. Servers leave out the scheme, or write relative references,
-// spaces and line breaks; user and fragment are dropped. It is false for what
-// is not on the web.
+// resolveHref resolves the href of a link in a response from base. Servers omit the
+// scheme, or send relative references, spaces and line breaks. User and fragment are
+// removed. It returns false for other schemes than http and https.
 func resolveHref(href string, base *url.URL) (*url.URL, bool) {
 	href = strings.TrimSpace(lineBreaks.Replace(href))
 	if href == "" {
@@ -45,7 +44,7 @@ func resolveHref(href string, base *url.URL) (*url.URL, bool) {
 	return u, true
 }
 
-// asciiHost returns the host of a URL by its A-labels, and its port.
+// asciiHost returns the host of a URL as A-labels, with its port.
 func asciiHost(u *url.URL) (string, bool) {
 	name := u.Hostname()
 	if !utf8.ValidString(name) {
@@ -81,7 +80,7 @@ func startsWithHost(href string, base *url.URL) bool {
 	return !strings.EqualFold(name, path[strings.LastIndexByte(path, '/')+1:])
 }
 
-// isNumeric says that s has nothing but digits, if anything.
+// isNumeric reports whether s has only digits, or is empty.
 func isNumeric(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
@@ -90,9 +89,8 @@ func notInHost(r rune) bool {
 	return r < 0x80 && !isAlnum(byte(r)) && r != '-' && r != '.' && r != '_'
 }
 
-// sameLink spells a URL so that two links to one object are the same. Besides
-// what normalURL does, neither percent-encoding nor a final slash makes a
-// difference, and letter case none either, since names are read so.
+// sameLink normalizes a URL for comparing links. In addition to weburl.Normalize it
+// ignores percent-encoding, a final slash and letter case, as names do.
 func sameLink(u *url.URL) string {
 	c := *u
 	c.RawPath = ""
@@ -100,30 +98,30 @@ func sameLink(u *url.URL) string {
 	return weburl.Normalize(&c)
 }
 
-// A linkPath is what the path of a URL says about an object at an RDAP server.
+// A linkPath is the parsed path of the URL of an object at an RDAP server.
 type linkPath struct {
 	base  string // base URL of the server, which ends in "/"
 	class string // the path segment: "domain", "ips"; empty if the URL is a base only
-	key   string // what follows it, without escapes
+	key   string // the path after it, unescaped
 }
 
-// lookupSegments are the path segments of RFC 9082 section 3.1, and how many
-// follow them at most. searchSegments are those of section 3.2 and of RFC 9910,
-// which stand at the end or before one of searchWords, and help.
+// lookupSegments maps the path segments of RFC 9082 section 3.1 to the maximum number
+// of segments after them. searchSegments are those of section 3.2 and of RFC 9910,
+// which are last or precede one of searchWords, and help.
 var (
 	lookupSegments = map[string]int{"domain": 1, "ip": 2, "autnum": 1, "nameserver": 1, "entity": 1}
 	searchSegments = []string{"domains", "nameservers", "entities", "ips", "autnums", "help"}
 	searchWords    = []string{"rirsearch1", "reverse_search"}
 )
 
-// splitLink takes a URL apart at its last RDAP path segment: a base URL may have
-// such a word in it too.
+// splitLink splits a URL at its last RDAP path segment: the base URL may contain such
+// a segment too.
 func splitLink(u *url.URL) linkPath {
 	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
 	for i, segment := range slices.Backward(segments) {
 		word, after := strings.ToLower(segment), segments[i+1:]
-		most, ok := lookupSegments[word]
-		if ok && len(after) <= most || slices.Contains(searchSegments, word) &&
+		limit, ok := lookupSegments[word]
+		if ok && len(after) <= limit || slices.Contains(searchSegments, word) &&
 			(len(after) == 0 || slices.Contains(searchWords, strings.ToLower(after[0]))) {
 			return linkPath{baseOf(u, segments[:i]), word, unescapePath(strings.Join(after, "/"))}
 		}
@@ -140,7 +138,7 @@ func baseOf(u *url.URL, segments []string) string {
 	return base
 }
 
-// selfLinks returns what an answer that came from base calls itself.
+// selfLinks returns the self links of a response from base.
 func selfLinks(links []rdap.Link, base *url.URL) []*url.URL {
 	var list []*url.URL
 	for _, l := range links {
@@ -156,9 +154,9 @@ func selfLinks(links []rdap.Link, base *url.URL) []*url.URL {
 
 // registrarLinks returns the URLs of the registrar's record of a domain that a
 // record links to (RFC 9083 section 4.2, ICANN's technical guide section 3.2),
-// in order and each once. A link that leads to the base URL of a server means
-// the domain there. Those to web pages, to objects of other classes and to other
-// domains are none.
+// in order and without duplicates. A link to the base URL of a server means the domain
+// there. Links to web pages, to objects of other classes and to other domains are
+// skipped.
 func registrarLinks(rec *rdap.Record, q Query, base *url.URL) []*url.URL {
 	var list []*url.URL
 	var seen []string
@@ -184,8 +182,8 @@ func registrarLinks(rec *rdap.Record, q Query, base *url.URL) []*url.URL {
 	return list
 }
 
-// domainURL returns the URL of the domain that u leads to, or nil if it leads
-// elsewhere. If it is strict, only the whole URL of a domain will do.
+// domainURL returns the URL of the domain that u refers to, or nil if u refers to
+// something else. If strict, u must be the complete URL of a domain.
 func domainURL(u *url.URL, rec *rdap.Record, q Query, strict bool) *url.URL {
 	p := splitLink(u)
 	switch {
@@ -194,7 +192,7 @@ func domainURL(u *url.URL, rec *rdap.Record, q Query, strict bool) *url.URL {
 	case strict:
 		return nil
 	case p.class == "" && u.RawQuery != "":
-		return u // where it is may stand there
+		return u // the query may contain the domain
 	case p.class == "domain" && p.key != "" && !strings.Contains(p.key, "."):
 		p.base += "domain/" + p.key + "/" // words of a base URL
 	case p.class != "" && (p.class != "domain" || p.key != ""):
@@ -203,8 +201,7 @@ func domainURL(u *url.URL, rec *rdap.Record, q Query, strict bool) *url.URL {
 	return joinURL(p.base, q.Path())
 }
 
-// isNameOf says that a name is the one asked for or the one that the record is
-// about.
+// isNameOf reports whether a name is that of the query or that of the record.
 func isNameOf(name string, rec *rdap.Record, q Query) bool {
 	ascii, err := dnsname.ToASCII(strings.TrimSuffix(strings.TrimSpace(name), "."))
 	if err != nil || ascii == "" {
@@ -215,7 +212,7 @@ func isNameOf(name string, rec *rdap.Record, q Query) bool {
 
 // relationLinks returns the URLs that a record links to with a relation such as
 // "up", which registries of numbers also call "rdap-up" (RFC 9910 section 5),
-// in order and each once.
+// in order and without duplicates.
 func relationLinks(rec *rdap.Record, relation Relation, base *url.URL) []*url.URL {
 	var list []*url.URL
 	var seen []string
@@ -227,7 +224,7 @@ func relationLinks(rec *rdap.Record, relation Relation, base *url.URL) []*url.UR
 		if !ok {
 			continue
 		}
-		// One without a type has to look like RDAP, so that no web page is asked.
+		// A link without a type must look like RDAP, so that no web page is requested.
 		if typ := mediaType(l.Type); typ != rdapType && (typ != "" || splitLink(u).class == "") {
 			continue
 		}
@@ -238,7 +235,7 @@ func relationLinks(rec *rdap.Record, relation Relation, base *url.URL) []*url.UR
 	return list
 }
 
-// unescapePath returns s as it is if its escapes are malformed.
+// unescapePath returns s unchanged if its escapes are malformed.
 func unescapePath(s string) string {
 	if out, err := url.PathUnescape(s); err == nil {
 		return out

@@ -8,30 +8,30 @@ import (
 	"github.com/rdapq/rdapq/internal/dnsname"
 )
 
-// Parse makes a [Query] of what a person wrote and finds its type by its shape:
+// Parse converts text to a [Query] and detects its type from its shape:
 // an IPv4 or IPv6 address or prefix, an AS number ("AS64496", "AS1.10" or a
 // bare number), and otherwise a domain name. A name below in-addr.arpa or
 // ip6.arpa is a domain too, and so is "." for the root. The URL of an RDAP object is
-// requested as it is, and so is the path of a search, "domains?name=exam*.com", at
-// the server responsible.
+// requested unchanged, and so is the path of a search, "domains?name=exam*.com", at
+// the responsible server.
 //
-// Text copied from elsewhere is read where its meaning is certain: of an http or
-// https URL and of "host:port" the host is looked up, of an e-mail address the
-// domain; quotation marks, brackets and punctuation around a name are removed, and
-// "hxxps://courbu[.]re" is read as a URL of courbu.re. [Query.Note] says so. Other
-// text is an error: lists, ranges, URLs of other schemes, names with invisible
-// characters. Entities, nameservers and help have no shape of their own and are
-// never guessed: use [ParseAs] for them.
+// Pasted text is accepted if its meaning is unambiguous: the host of an http or
+// https URL and of "host:port", and the domain of an e-mail address, are looked up;
+// quotation marks, brackets and punctuation around a name are removed; and
+// "hxxps://courbu[.]re" is read as a URL of courbu.re. [Query.Note] describes the
+// change. Other text is an error: lists, ranges, URLs with other schemes, names with
+// invisible characters. Entities, nameservers and help have no distinct shape: use
+// [ParseAs] for them.
 //
 // The error is an [*Error] with [CodeInvalid].
 func Parse(text string) (Query, error) { return parseShape(text, "") }
 
-// ParseAs makes a [Query] of the given type; with an empty type it does as
-// [Parse] does. White space around the text does not count. The error is an
-// [*Error] with [CodeInvalid].
+// ParseAs converts text to a [Query] of the given type; with an empty type it is
+// [Parse]. It ignores surrounding white space. The error is an [*Error] with
+// [CodeInvalid].
 func ParseAs(typ Type, text string) (Query, error) { return parseAt(typ, text, "") }
 
-// parseAt does what ParseAs does. A URL at the origin of server is a URL of RDAP.
+// parseAt is ParseAs, except that a URL at the origin of server is an RDAP URL.
 func parseAt(typ Type, text, server string) (Query, error) {
 	if typ == "" {
 		return parseShape(text, server)
@@ -53,7 +53,7 @@ func parseAt(typ Type, text, server string) (Query, error) {
 	return q, err
 }
 
-// parseShape does what Parse does. A URL at the origin of server is a URL of RDAP.
+// parseShape is Parse, except that a URL at the origin of server is an RDAP URL.
 func parseShape(text, server string) (Query, error) {
 	s := strings.TrimSpace(text)
 	if looksLikeSearchPath(s) {
@@ -75,7 +75,7 @@ func parseShape(text, server string) (Query, error) {
 	return q, err
 }
 
-// noteRewrite says in Note that only a part of the text was read.
+// noteRewrite sets Note if only a part of the text was used.
 func (q *Query) noteRewrite(text, read string) {
 	if text == read || q.Type == "" {
 		return
@@ -122,7 +122,7 @@ func findObject(s string) (object string, typ Type, err error) {
 	return s, typ, err
 }
 
-// parseObject makes a query of the text of one object, or of a search.
+// parseObject converts the text of one object, or of a search, to a query.
 func parseObject(typ Type, s string) (Query, error) {
 	q := Query{Text: s, Type: typ}
 	var err error
@@ -156,18 +156,18 @@ func parseObject(typ Type, s string) (Query, error) {
 			q.Autnum, err = parseAutnum(s)
 		}
 	case TypeEntity:
-		// A handle is the server's own word: its spelling is not ours to touch.
+		// The spelling of a handle is up to the server.
 		q.Name, err = s, checkHandle(s)
 	case TypeHelp:
 		if s != "" && !strings.EqualFold(s, "help") {
-			e := invalid(s, "help takes no object", "name the server whose help you want, and nothing else")
+			e := invalid(s, "help takes no object", "specify the server, and no object")
 			e.HintCode = HintServer
 			err = e
 		}
 	case TypeDomains, TypeNameservers, TypeEntities, TypeIPs, TypeAutnums:
 		err = parseSearch(&q, s)
 	default:
-		err = invalid(string(typ), "this is no type of query", "types are domain, ip, autnum, nameserver, entity and help, and to search: domains, nameservers, entities, ips and autnums")
+		err = invalid(string(typ), "not a query type", "lookup types are domain, ip, autnum, nameserver, entity and help; search types are domains, nameservers, entities, ips and autnums")
 	}
 	if err != nil {
 		return Query{}, err
@@ -180,11 +180,11 @@ func isRoot(s string) bool {
 	return s == "." || !dnsname.IsASCII(s) && dnsname.FullStops.Replace(s) == "."
 }
 
-// detectType tells the type of s by its shape alone.
+// detectType returns the type of s from its shape.
 func detectType(s string) (Type, error) {
 	switch {
 	case s == "":
-		return "", invalid(s, "there is nothing to ask for", "")
+		return "", invalid(s, "the query is empty", "")
 	case looksLikeAutnum(s):
 		return TypeAutnum, nil
 	case looksLikeIP(s):
@@ -194,8 +194,8 @@ func detectType(s string) (Type, error) {
 	}
 }
 
-// looksLikeAutnum: "AS" and a digit with nothing but digits and dots after it,
-// or digits alone.
+// looksLikeAutnum reports whether s is "AS" followed by digits and dots only, or
+// only digits.
 func looksLikeAutnum(s string) bool {
 	digits, prefixed := cutAS(s)
 	if digits == "" {
@@ -206,8 +206,8 @@ func looksLikeAutnum(s string) bool {
 			return false
 		}
 	}
-	// "as1.2.3" cannot be asdot and may be a name, but no name ends in a
-	// numeric label: calling it an AS number gives the better message.
+	// "as1.2.3" is not asdot, but no name ends in a numeric label either: treating it
+	// as an AS number gives the better message.
 	return isDigit(digits[0])
 }
 
@@ -229,41 +229,40 @@ func parseAutnum(s string) (uint32, error) {
 		h, errHi := parseDigits(hi, 16)
 		l, errLo := parseDigits(lo, 16)
 		if errHi != nil || errLo != nil {
-			return 0, invalid(s, "this is no AS number in asdot notation", "write two numbers up to 65535, such as AS1.10, or the plain number")
+			return 0, invalid(s, "not a valid AS number in asdot notation", "write two numbers up to 65535, such as AS1.10, or the plain number")
 		}
 		return h<<16 | l, nil
 	}
 	n, err := parseDigits(digits, 32)
 	if err != nil {
-		return 0, invalid(s, "this is no AS number", hint)
+		return 0, invalid(s, "not a valid AS number", hint)
 	}
 	return n, nil
 }
 
-// parseDigits is ParseUint without the sign it would refuse anyway, the
-// underscores and the base prefixes.
+// parseDigits is ParseUint for decimal digits.
 func parseDigits(s string, bits int) (uint32, error) {
 	n, err := strconv.ParseUint(s, 10, bits)
 	return uint32(n), err
 }
 
 // maxHandle is far above any handle in use and keeps a URL within what servers
-// take.
+// accept.
 const maxHandle = 1000
 
 func checkHandle(s string) error {
 	switch {
 	case s == "":
-		return invalid(s, "there is no handle to ask for", "")
+		return invalid(s, "the handle is empty", "")
 	case strings.Contains(s, "://"):
-		// A server must not get to see what is in a URL of another one.
-		return invalid(s, "this is a URL, of no entity that is known by it, and no handle", "write the handle alone")
+		// A server must not see a URL of another server.
+		return invalid(s, "not a handle, but a URL of something else", "write the handle alone")
 	case len(s) > maxHandle:
-		return invalid(s, fmt.Sprintf("the handle is longer than %d octets", maxHandle), "")
+		return invalid(s, fmt.Sprintf("the handle is longer than %d bytes", maxHandle), "")
 	}
 	for _, r := range s {
 		if r < 0x20 || r == 0x7f {
-			return invalid(s, "the handle has a control character in it", "")
+			return invalid(s, "the handle contains a control character", "")
 		}
 	}
 	return nil

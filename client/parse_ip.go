@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// looksLikeIP: IPv6 by two colons, or by one between nothing but hexadecimal
-// digits; IPv4, short and malformed forms included, by
-// having nothing but digits and dots. No domain name looks like that, because
-// no top-level domain is a number.
+// looksLikeIP reports whether s has the shape of an address or prefix. IPv6 has two
+// colons, or one among hexadecimal digits only. IPv4, short and malformed forms
+// included, has only digits and dots; no domain name has, because no top-level
+// domain is a number.
 func looksLikeIP(s string) bool {
 	addr, _, _ := strings.Cut(s, "/")
-	addr, _, _ = strings.Cut(addr, "%") // a zone, which is refused
+	addr, _, _ = strings.Cut(addr, "%") // a zone, which is invalid
 	if n := strings.Count(addr, ":"); n > 0 {
 		return n > 1 || strings.Trim(strings.ToLower(addr), "0123456789abcdef:.[]") == ""
 	}
@@ -28,8 +28,8 @@ func looksLikeIP(s string) bool {
 	return addr != "" && isDigit(addr[0]) && (dots > 0 || strings.Contains(s, "/"))
 }
 
-// parsePrefix reads an address or a prefix. Host bits stay: "192.0.2.1/24" asks
-// for that, and the server answers for the network that holds it.
+// parsePrefix parses an address or a prefix and keeps host bits: for "192.0.2.1/24"
+// the server returns the network that contains it.
 func parsePrefix(s string) (netip.Prefix, error) {
 	text, length, hasLength := strings.Cut(s, "/")
 	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
@@ -44,38 +44,38 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	}
 	bits, err := strconv.ParseUint(length, 10, 8)
 	if err != nil || int(bits) > addr.BitLen() || length != strconv.FormatUint(bits, 10) {
-		return netip.Prefix{}, invalid(s, "the prefix length is not a number from 0 to "+strconv.Itoa(addr.BitLen()), "")
+		return netip.Prefix{}, invalid(s, "the prefix length must be a number from 0 to "+strconv.Itoa(addr.BitLen()), "")
 	}
 	return netip.PrefixFrom(addr, int(bits)), nil
 }
 
 func parseAddr(whole, text string) (netip.Addr, error) {
 	if strings.Contains(text, "%") {
-		return netip.Addr{}, invalid(whole, "an address with a zone has a meaning on one machine only", "leave out the part from the % on")
+		return netip.Addr{}, invalid(whole, "scoped (zone) addresses cannot be looked up", "remove the zone, from the % on")
 	}
 	addr, err := netip.ParseAddr(text)
 	switch {
 	case err == nil && addr.Is4In6():
-		// Registries know the address under its IPv4 name only.
+		// Registries list the address only as IPv4.
 		return addr.Unmap(), nil
 	case err == nil:
 		return addr, nil
 	case strings.Contains(text, ":"):
 		hint := ""
 		if host, port, _ := strings.Cut(text, ":"); strings.Contains(host, ".") && strings.Trim(port, "0123456789") == "" {
-			hint = "leave out the port: " + visible(host)
+			hint = "remove the port: " + visible(host)
 		}
 		if _, err := netip.ParseAddr(text + "::"); err == nil && strings.Contains(whole, "/") {
-			hint = "write " + visible(strings.Replace(whole, "/", "::/", 1)) + ", with two colons in place of what is zero"
+			hint = "write " + visible(strings.Replace(whole, "/", "::/", 1)) + ", with :: for the groups that are zero"
 		}
-		return netip.Addr{}, invalid(whole, "this is no IPv6 address", hint)
+		return netip.Addr{}, invalid(whole, "not a valid IPv6 address", hint)
 	default:
 		return netip.Addr{}, invalid(whole, whyNotIPv4(text), "write four numbers from 0 to 255, such as 192.0.2.1")
 	}
 }
 
-// whyNotIPv4 says what keeps text from being an IPv4 address. Short forms and
-// leading zeros are refused, because programs disagree on what they mean.
+// whyNotIPv4 returns why text is not a valid IPv4 address. Short forms and leading
+// zeros are invalid, because programs disagree on their meaning.
 func whyNotIPv4(text string) string {
 	parts := strings.Split(text, ".")
 	for _, p := range parts {
@@ -83,22 +83,22 @@ func whyNotIPv4(text string) string {
 			continue
 		}
 		if n, err := strconv.ParseUint(p, 10, 32); err != nil || n > 255 {
-			return "this is no IPv4 address: " + quote(p) + " is not a number from 0 to 255"
+			return "not a valid IPv4 address: " + quote(p) + " is not a number from 0 to 255"
 		}
 		if len(p) > 1 && p[0] == '0' {
-			return "this is no IPv4 address: " + quote(p) + " has a leading zero, which some programs read as octal"
+			return "not a valid IPv4 address: " + quote(p) + " has a leading zero, which some programs read as octal"
 		}
 	}
 	if len(parts) < 4 {
-		return "this is no IPv4 address: it has fewer than four parts"
+		return "not a valid IPv4 address: fewer than four octets"
 	}
-	return "this is no IPv4 address"
+	return "not a valid IPv4 address"
 }
 
-// expandShortPrefix reads an IPv4 prefix whose last octets are left out: "10/8" and
-// "192.0.2/24". They are zero, and that is sure only if the prefix ends before
-// them; a short form without a length, which programs read in different ways, is
-// none at all. ok is false if s is not short.
+// expandShortPrefix parses an IPv4 prefix without its last octets, such as "10/8"
+// and "192.0.2/24". They are zero, which is certain only if the prefix ends before
+// them. A short form without a length is ambiguous and invalid. ok is false if s is
+// not a short prefix.
 func expandShortPrefix(s string) (p netip.Prefix, ok bool, err error) {
 	text, length, has := strings.Cut(s, "/")
 	if !has || strings.Count(text, ".") > 2 {
@@ -116,7 +116,7 @@ func expandShortPrefix(s string) (p netip.Prefix, ok bool, err error) {
 	}
 	whole := text + strings.Repeat(".0", 4-len(octets))
 	if int(bits) > 8*len(octets) {
-		return netip.Prefix{}, true, invalid(s, "the prefix is longer than the octets that are written", "write all four, such as "+whole+"/"+length)
+		return netip.Prefix{}, true, invalid(s, "the prefix is longer than the octets given", "write all four, such as "+whole+"/"+length)
 	}
 	addr, e := netip.ParseAddr(whole)
 	return netip.PrefixFrom(addr, int(bits)), e == nil, nil

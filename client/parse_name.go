@@ -17,12 +17,11 @@ const (
 	maxName  = 253
 )
 
-// parseName turns a domain or host name into lower-case A-labels without a
-// final dot. It refuses what cannot be a name at all and leaves it to the
-// server to say what it does not register.
+// parseName converts a domain or host name to lower-case A-labels without a final
+// dot. It rejects only what cannot be a name: the server decides what it registers.
 func parseName(s string) (string, error) {
 	if !utf8.ValidString(s) {
-		return "", invalid(s, "the name is not in UTF-8", "")
+		return "", invalid(s, "the name is not valid UTF-8", "")
 	}
 	if !dnsname.IsASCII(s) {
 		if e := checkVisible(s); e != nil {
@@ -31,23 +30,23 @@ func parseName(s string) (string, error) {
 	}
 	name, err := dnsname.ToASCII(s)
 	if err != nil {
-		return "", invalid(s, "the name cannot be written in A-labels: "+err.Error(), "")
+		return "", invalid(s, "the name cannot be converted to A-labels: "+err.Error(), "")
 	}
 	// After the conversion, because that maps some characters to these.
 	for i := range len(name) {
 		switch c := name[i]; {
 		case c <= 0x20 || c == 0x7f:
-			return "", invalid(s, "the name has a space or a control character in it", "write one name at a time")
+			return "", invalid(s, "the name contains a space or control character", "write one name at a time")
 		case strings.IndexByte(`/?#@\:`, c) >= 0:
-			return "", invalid(s, "this is no domain name", "write the name alone, without a path, a port or a user")
+			return "", invalid(s, "not a valid domain name", "remove the path, port or user part")
 		}
 	}
 	name = strings.TrimSuffix(name, ".")
 	if name == "" {
-		return "", invalid(s, "there is no name to ask for", "")
+		return "", invalid(s, "the name is empty", "")
 	}
 	if len(name) > maxName {
-		return "", invalid(s, fmt.Sprintf("the name has %d octets, and %d is the limit", len(name), maxName), "")
+		return "", invalid(s, fmt.Sprintf("the name has %d bytes; the maximum is %d", len(name), maxName), "")
 	}
 	for label := range strings.SplitSeq(name, ".") {
 		if err := checkLabel(s, label); err != nil {
@@ -60,7 +59,7 @@ func parseName(s string) (string, error) {
 	return name, nil
 }
 
-// checkHyphens refuses labels that no name can have: those that start or end with a
+// checkHyphens rejects labels that no name can have: those that start or end with a
 // hyphen (RFC 1123 section 2.1), and those with the prefix of A-labels that are not
 // encoded in Punycode (RFC 5890 section 2.3.2.1).
 func checkHyphens(text, label string) error {
@@ -77,25 +76,25 @@ func checkHyphens(text, label string) error {
 	return nil
 }
 
-// hasReservedHyphens reports whether a label has hyphens in its third and fourth
-// place without being an A-label (RFC 5890 section 2.3.1).
+// hasReservedHyphens reports whether a label has hyphens in positions 3 and 4
+// without being an A-label (RFC 5890 section 2.3.1).
 func hasReservedHyphens(label string) bool {
 	return len(label) >= 4 && label[2:4] == "--" && !strings.HasPrefix(label, "xn--")
 }
 
-// checkLabel finds what is wrong with the length of a label of the name in text.
+// checkLabel checks the length of a label of the name in text.
 func checkLabel(text, label string) error {
 	switch {
 	case label == "":
 		return invalid(text, "the name has an empty label", "write one dot between labels")
 	case len(label) > maxLabel:
-		return invalid(text, fmt.Sprintf("the label %s has %d octets, and %d is the limit", quote(label), len(label), maxLabel), "")
+		return invalid(text, fmt.Sprintf("the label %s has %d bytes; the maximum is %d", quote(label), len(label), maxLabel), "")
 	}
 	return nil
 }
 
-// noteOnName says what is unusual about a name that is looked up: registries have
-// names that IDNA does not allow. name is text in A-labels.
+// noteOnName returns a note on a name that IDNA does not allow, "" otherwise:
+// registries have such names. name is text in A-labels.
 func noteOnName(text, name string) string {
 	if dnsname.IsASCII(text) && !strings.Contains(name, "--") {
 		return ""
@@ -106,15 +105,15 @@ func noteOnName(text, name string) string {
 			if note != "" {
 				note += "; "
 			}
-			return note + "the label " + quote(label) + " has hyphens in its third and fourth place, which are reserved (RFC 5890)"
+			return note + "the label " + quote(label) + " has hyphens in positions 3 and 4, which are reserved (RFC 5890)"
 		}
 	}
 	return note
 }
 
-// checkReverse refuses names below in-addr.arpa and ip6.arpa that stand for no
-// address or prefix on an octet or nibble boundary, the ranges of RFC 2317
-// included: the address registries cannot be asked for them.
+// checkReverse rejects names below in-addr.arpa and ip6.arpa that are no address or
+// prefix on an octet or nibble boundary, such as the ranges of RFC 2317: address
+// registries have no record of them.
 func checkReverse(text, name string) error {
 	if rest, ok := strings.CutSuffix(name, ".in-addr.arpa"); ok {
 		return checkReverse4(text, rest)

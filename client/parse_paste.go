@@ -11,8 +11,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// refang undoes what reports do to host names and URLs so that nobody follows them
-// by accident: "courbu[.]re", "hxxps://", "user[at]example.com".
+// refang reverses the defanging of host names and URLs in security reports: "courbu[.]re", "hxxps://", "user[at]example.com".
 func refang(s string) string {
 	if strings.ContainsAny(s, `[({\`) {
 		s = defangedMarks.ReplaceAllStringFunc(s, func(mark string) string {
@@ -36,11 +35,11 @@ func refang(s string) string {
 
 var (
 	defangedMarks = regexp.MustCompile(`(?i)[\[({] ?(?:\.|dot|@|at|://|//|:|/) ?[\])}]|\[\.|\.\]|\\\.`)
-	// At least one letter of http is replaced; "http" itself is no match.
+	// At least one letter of http is replaced; "http" itself does not match.
 	defangedScheme = regexp.MustCompile(`(?i)^h(?:xx|x\*|\*x|xt|tx|\*\*|\*t|t\*)p(s?)(?:://|:/|:\\\\)`)
 )
 
-// Characters that surround a name in running text and are part of no name.
+// Characters that surround names in running text and occur in no name.
 const (
 	openers = "<\"'`(\u2018\u201c\u00ab\u2039\u201e"
 	closers = ">\"'`)]},;!?\u2019\u201d\u00bb\u203a\u2026"
@@ -87,8 +86,8 @@ func isBareName(s string) bool {
 	return s == "" || s[0] != '.' && !strings.HasSuffix(s, "..")
 }
 
-// cleanPaste returns s without what a report, a message or a log put around or
-// into it, as far as that is certain.
+// cleanPaste removes what reports, messages or logs add to a name, where that is
+// unambiguous.
 func cleanPaste(s string) string {
 	if isBareName(s) {
 		return s
@@ -101,8 +100,8 @@ func cleanPaste(s string) string {
 }
 
 // cutHost returns the host of text such as "host:port", "host/path" and
-// "//host/path". It is false for other text, and where the host may be something
-// else: a path of RDAP, a prefix, an IPv6 address.
+// "//host/path". ok is false for other text, and if the host may be something
+// else: an RDAP path, a prefix, an IPv6 address.
 func cutHost(s string) (host string, ok bool) {
 	rest := strings.TrimPrefix(s, "//")
 	host, path, hasPath := strings.Cut(rest, "/")
@@ -135,21 +134,21 @@ func isPort(s string) bool {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// checkSingle refuses text that holds several queries.
+// checkSingle returns an error for text with more than one query.
 func checkSingle(s string) *Error {
 	if i := strings.IndexAny(s, ",;|"); i >= 0 && s[:i] != "" {
-		return invalid(s, "it holds more than one query, or other text", "write one query for each argument or line")
+		return invalid(s, "more than one query, or additional text", "write one query per argument or line")
 	}
 	return nil
 }
 
-// checkVisible refuses text with characters that cannot be seen or that reorder
-// what is around them. Joiners, which some scripts need, and variation selectors
-// are left to IDNA.
+// checkVisible returns an error for text with invisible or text-reordering
+// characters. Joiners, which some scripts need, and variation selectors are left to
+// IDNA.
 func checkVisible(s string) *Error {
 	for _, r := range s {
 		if r >= 0x80 && safetext.Unsafe(r) && !safetext.IsSelector(r) && r != '\u200c' && r != '\u200d' {
-			return invalid(s, "the name has an invisible character or one that reorders text: "+visible(string(r)), "type the name instead of pasting it")
+			return invalid(s, "the name contains an invisible or text-reordering character: "+visible(string(r)), "type the name instead of pasting it")
 		}
 	}
 	return nil
@@ -171,7 +170,7 @@ func cutRange(s string) (first, last string, ok bool) {
 	return first, last, isAutnumText(first) && isAutnumText(last)
 }
 
-// dashes are what word processors make of hyphens and of "..".
+// dashes replaces the dashes that word processors insert for hyphens.
 var dashes = strings.NewReplacer("\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2212", "-")
 
 func isAutnumText(s string) bool {
@@ -180,10 +179,10 @@ func isAutnumText(s string) bool {
 	return err == nil
 }
 
-// parseAddressRange returns the prefix that is exactly the range. Other ranges are
-// refused, with the prefixes that make them up.
+// parseAddressRange returns the prefix that equals the range. For other ranges, the
+// error lists the prefixes that cover them.
 func parseAddressRange(whole, first, last string) (netip.Prefix, error) {
-	const what = "this is a range of addresses"
+	const what = "the address range"
 	from, _ := netip.ParseAddr(first)
 	if isDigits(last) { // 192.0.2.1-5
 		if i := strings.LastIndexByte(first, '.'); i >= 0 {
@@ -193,26 +192,26 @@ func parseAddressRange(whole, first, last string) (netip.Prefix, error) {
 	to, err := netip.ParseAddr(last)
 	switch {
 	case err != nil || from.BitLen() != to.BitLen() || from.Zone() != "" || to.Zone() != "":
-		return netip.Prefix{}, invalid(whole, what+" whose ends do not match", "write a prefix, such as 192.0.2.0/24")
+		return netip.Prefix{}, invalid(whole, what+" has ends that do not match", "write a prefix, such as 192.0.2.0/24")
 	case to.Less(from):
-		return netip.Prefix{}, invalid(whole, what+" that ends before it begins", "")
+		return netip.Prefix{}, invalid(whole, what+" ends before it starts", "")
 	}
 	list := rdap.RangePrefixes(from, to)
 	switch {
 	case len(list) == 1:
 		return list[0], nil
 	case len(list) == 0 || len(list) > 4:
-		return netip.Prefix{}, invalid(whole, what+", which is no single prefix", "look up one address of it, such as "+from.String())
+		return netip.Prefix{}, invalid(whole, what+" is not a single prefix", "look up one address in it, such as "+from.String())
 	}
 	text := make([]string, len(list))
 	for i, p := range list {
 		text[i] = p.String()
 	}
-	return netip.Prefix{}, invalid(whole, what+", which is no single prefix", "look up its prefixes: "+strings.Join(text, ", "))
+	return netip.Prefix{}, invalid(whole, what+" is not a single prefix", "look up its prefixes: "+strings.Join(text, ", "))
 }
 
-// parseAutnumRange returns the number of a range that has only one. Other ranges
-// are refused: RDAP looks up single AS numbers (RFC 9082 section 3.1.2).
+// parseAutnumRange returns the number of a range with only one. Other ranges are an
+// error: RDAP looks up single AS numbers (RFC 9082 section 3.1.2).
 func parseAutnumRange(whole, first, last string) (uint32, error) {
 	from, err := parseAutnum(first)
 	if err != nil {
@@ -225,11 +224,10 @@ func parseAutnumRange(whole, first, last string) (uint32, error) {
 	case from == to:
 		return from, nil
 	}
-	return 0, invalid(whole, "this is a range of AS numbers", "look up one AS number of it, such as "+Query{Type: TypeAutnum, Autnum: from}.String())
+	return 0, invalid(whole, "ranges of AS numbers cannot be looked up", "look up one AS number in it, such as "+Query{Type: TypeAutnum, Autnum: from}.String())
 }
 
-// isURLOrMail says that s is no name but something that has one in it: a URL or an
-// e-mail address.
+// isURLOrMail reports whether s looks like a URL or an e-mail address.
 func isURLOrMail(s string) bool { return strings.Contains(s, "://") || strings.Contains(s, "@") }
 
 // hostOf returns the host of a URL, or the domain of an e-mail address.
@@ -240,8 +238,7 @@ func hostOf(s string) (string, error) {
 	return domainOfMail(s)
 }
 
-// hostOfURL cuts the host out of a URL, which need not be a good one otherwise:
-// nothing else of it counts.
+// hostOfURL returns the host of a URL. The rest of the URL need not be valid.
 func hostOfURL(s string) (string, error) {
 	scheme, rest, _ := strings.Cut(s, "://")
 	if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
@@ -256,10 +253,10 @@ func hostOfURL(s string) (string, error) {
 		rest, _, _ = strings.Cut(rest, ":")
 	}
 	if rest == "" || scheme == "" || strings.ContainsFunc(scheme, notInScheme) {
-		return "", invalid(s, "this is no URL with a host in it", "write https://www.example.com/, or the name alone")
+		return "", invalid(s, "the URL has no host", "write https://www.example.com/, or the name alone")
 	}
 	if !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
-		return "", invalid(s, "a URL of the scheme "+quote(scheme)+" is not looked up", "write the host name alone: "+visible(rest))
+		return "", invalid(s, "URLs with the scheme "+quote(scheme)+" cannot be looked up", "write the host name alone: "+visible(rest))
 	}
 	return rest, nil
 }
@@ -275,7 +272,7 @@ func domainOfMail(s string) (string, error) {
 	at := strings.LastIndexByte(s, '@')
 	user, domain := s[:max(at, 0)], s[at+1:]
 	if user == "" || domain == "" || strings.ContainsAny(user, "@ \t") {
-		return "", invalid(s, "this is neither a name nor an e-mail address", "write user@example.com, or the domain alone")
+		return "", invalid(s, "not a valid name or e-mail address", "write user@example.com, or the domain alone")
 	}
 	return domain, nil
 }

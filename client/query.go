@@ -9,7 +9,7 @@ import (
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// A Type is the kind of object a [Query] asks for.
+// A Type is the type of object that a [Query] looks up.
 type Type string
 
 // Types of a [Query]: the path segments of RFC 9082 section 3.1.
@@ -22,28 +22,28 @@ const (
 	TypeHelp       Type = "help"
 )
 
-// A Query is one question to RDAP (RFC 9082). Make it with [Parse] or
-// [ParseAs]; set Server afterwards to ask a server of your own choice.
+// A Query is an RDAP query (RFC 9082). Make it with [Parse] or [ParseAs]; then set
+// Server to query a particular server.
 type Query struct {
 	Text   string       // as the user wrote it
-	Type   Type         // what is asked for
+	Type   Type         // type of the object
 	Name   string       // domain and nameserver: lower-case A-labels without final dot, "." for the root; entity: the handle byte for byte
 	Prefix netip.Prefix // ip: the address with all its bits, or the prefix, host bits kept
 	Autnum uint32       // autnum
-	Server string       // base URL of the server to ask; empty: bootstrap finds it
-	Search *Search      // searches: what is looked for; nil for lookups
-	URL    string       // asked as it is, in place of Path at a server: the query is the URL of an RDAP object; empty otherwise
-	Note   string       // what is not plain about how Text was read, one sentence; goes into Result.Warnings
-	From   string       // the host name that Name is the registrable domain of, see Config.Registrable; empty: Name is what was written
+	Server string       // base URL of the server; empty: found by the Resolver
+	Search *Search      // parameters of a search; nil for lookups
+	URL    string       // requested unchanged, instead of Path at a server, if the query is an RDAP URL; otherwise empty
+	Note   string       // how Text was interpreted, if that is not obvious: one sentence, which becomes one of Result.Warnings
+	From   string       // host name of which Name is the registrable domain, see Config.Registrable; empty: Name is as in Text
 
-	Referral Referral // whether the registrar of a domain is asked, too; empty: as Config.Referral says
+	Referral Referral // whether the registrar of a domain is queried too; empty: Config.Referral
 }
 
 // Path returns the path of the query relative to a server's base URL (RFC 9082
 // section 3.1), percent-encoded and without a leading slash:
 // "domain/xn--bcher-kva.example", "ip/2001:db8::/32", "autnum/64496",
-// "domains?name=exam*.com". It is empty for a Query that asks for nothing: the
-// zero Query, a domain without a name, a zero Prefix.
+// "domains?name=exam*.com". It is empty for an empty Query: the zero Query, a
+// domain without a name, a zero Prefix.
 func (q Query) Path() string {
 	switch q.Type {
 	case TypeHelp:
@@ -56,7 +56,7 @@ func (q Query) Path() string {
 		if !q.Prefix.IsValid() {
 			return ""
 		}
-		// The slash of a prefix is a separator of its own (section 3.1.1).
+		// The slash of a prefix separates segments (section 3.1.1).
 		return "ip/" + q.object()
 	case TypeDomain:
 		if q.Name == "." {
@@ -72,7 +72,7 @@ func (q Query) Path() string {
 	}
 }
 
-// String returns the object asked for in its normal spelling: the name in
+// String returns the object in its normal spelling: the name in
 // A-labels, the address in RFC 5952 text, "AS64496", the handle, or "help".
 func (q Query) String() string {
 	switch q.Type {
@@ -92,9 +92,9 @@ func (q Query) String() string {
 	}
 }
 
-// Question returns what to ask bootstrap for the query's server. It is false
-// for help, which is about a server and not about an object, and for searches
-// that may find something at any registry, so that Query.Server must say which.
+// Question returns the question that a Resolver answers with the servers of the
+// query. It returns false if Query.Server is required: for help, which is about a
+// server, and for searches for which no registry is authoritative.
 func (q Query) Question() (bootstrap.Question, bool) {
 	switch q.Type {
 	case TypeDomain:
@@ -126,10 +126,9 @@ func (q Query) object() string {
 	}
 }
 
-// escapeSegment percent-encodes what RFC 3986 does not allow in a path segment.
-// It is stricter than url.PathEscape, which leaves "&", "=", "+" and "$" alone:
-// some servers read those as a form, so a handle with them would arrive changed.
-// A segment of dots only would be taken for "here" or "up" and is encoded too.
+// escapeSegment percent-encodes a path segment (RFC 3986). Unlike url.PathEscape, it
+// encodes "&", "=", "+" and "$", which some servers decode as a form, and a segment
+// of dots only, which means the current or the parent directory.
 func escapeSegment(s string) string {
 	const hex = "0123456789ABCDEF"
 	dots := s == "." || s == ".."

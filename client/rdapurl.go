@@ -9,7 +9,7 @@ import (
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// A rdapURL is a URL of RDAP taken apart (RFC 9082 section 3).
+// An rdapURL is a parsed RDAP URL (RFC 9082 section 3).
 type rdapURL struct {
 	url    *url.URL // without user and fragment
 	base   string   // of the server, ending in "/"
@@ -18,11 +18,10 @@ type rdapURL struct {
 	search string // the search, as a path relative to base
 }
 
-// splitURL finds out what a URL requests. It is false for a URL that is not one of
-// RDAP. Pages of web sites have similar paths. So only the URLs of domains, hosts,
-// addresses and AS numbers are known by their paths alone; others must have "rdap"
-// in their host or path, or be at a server that the user named, or want says what
-// they are.
+// splitURL parses an RDAP URL. It returns false for other URLs. Web sites have similar
+// paths, so the path alone identifies only URLs of domains, hosts, addresses and AS
+// numbers. Other URLs must contain "rdap" in their host or path, or be at a server
+// that the user named, or have the type want.
 func splitURL(text string, want Type, named bool) (rdapURL, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http") {
@@ -63,8 +62,8 @@ func splitURL(text string, want Type, named bool) (rdapURL, bool) {
 	return rdapURL{}, false
 }
 
-// parseRest takes what follows the type in the path. It is false if that is not what
-// comes after such a type.
+// parseRest parses the path after the type. It returns false if that does not fit the
+// type.
 func (r *rdapURL) parseRest(rest []string) bool {
 	path := strings.Join(rest, "/")
 	switch r.typ {
@@ -95,7 +94,8 @@ func (r *rdapURL) parseRest(rest []string) bool {
 	return err == nil
 }
 
-// isUnambiguous says that the object leaves no doubt about what it is.
+// isUnambiguous reports whether the object is valid for the type, which alone
+// identifies an RDAP URL.
 func (r *rdapURL) isUnambiguous() bool {
 	var err error
 	switch r.typ {
@@ -114,9 +114,8 @@ func (r *rdapURL) isUnambiguous() bool {
 
 func namesRDAP(u *url.URL) bool { return strings.Contains(strings.ToLower(u.Host+u.Path), "rdap") }
 
-// parseURL makes a query of a URL of RDAP, which is asked as it is. ok is false if
-// text is something else.
-// A URL at the origin of server is one of RDAP whatever its path looks like.
+// parseURL converts an RDAP URL to a query that requests it unchanged. ok is false for
+// other text. Any URL at the origin of server must be an RDAP URL.
 func parseURL(text string, want Type, server string) (q Query, ok bool, err error) {
 	if !strings.Contains(text, "://") {
 		return Query{}, false, nil
@@ -126,7 +125,7 @@ func parseURL(text string, want Type, server string) (q Query, ok bool, err erro
 	switch {
 	case ok:
 	case named:
-		return Query{}, true, invalid(text, "this is no URL of an RDAP query"+ofType(want), "write the base URL of the server, a type and an object, such as /domain/example.com")
+		return Query{}, true, invalid(text, "not an RDAP query URL"+ofType(want), "write the base URL of the server, a type and an object, such as /domain/example.com")
 	default:
 		return Query{}, false, nil
 	}
@@ -159,8 +158,8 @@ func isAtOrigin(text, server string) bool {
 	return err1 == nil && err2 == nil && strings.EqualFold(u.Scheme, named.Scheme) && weburl.Host(u) == weburl.Host(named)
 }
 
-// setName replaces a name in the URL that is not in ASCII by its A-labels, which is
-// what servers compare (RFC 9082 section 3.1.3).
+// setName replaces a name in the URL that is not ASCII by its A-labels, which servers
+// compare (RFC 9082 section 3.1.3).
 func (r *rdapURL) setName(name string) {
 	if dnsname.IsASCII(r.object) {
 		return
@@ -172,23 +171,23 @@ func (r *rdapURL) setName(name string) {
 	r.url.Path, _ = url.PathUnescape(r.url.RawPath) // it was taken from a path
 }
 
-// searchQuery says what the URL of a search looks for, as far as that is known:
-// the server knows what the rest means.
+// searchQuery returns the query of a search URL. Parameters that cannot be parsed are
+// sent, but not part of Query.Search.
 func (r *rdapURL) searchQuery() Query {
 	q := Query{Type: r.typ}
 	if parseSearchPath(&q, r.search) == nil {
 		return q
 	}
 	_, query, _ := strings.Cut(r.search, "?")
-	params, _ := parseQueryString(r.search, query) // what cannot be read is not shown
+	params, _ := parseQueryString(r.search, query) // invalid parameters are not shown
 	return Query{Type: r.typ, Search: &Search{Params: params}}
 }
 
-// serverOfURL is the server of a query that is a URL.
+// serverOfURL returns the server of a query that is a URL.
 func (q Query) serverOfURL() (bootstrap.Answer, *Error) {
 	r, ok := splitURL(q.URL, q.Type, true)
 	if !ok {
-		return bootstrap.Answer{}, invalid(q.URL, "this is no URL of RDAP for "+string(q.Type), "make the query with Parse")
+		return bootstrap.Answer{}, invalid(q.URL, "not an RDAP URL for "+string(q.Type), "make the query with Parse")
 	}
 	if q.Server != "" {
 		base, err := baseURL(q.Server)
@@ -196,13 +195,13 @@ func (q Query) serverOfURL() (bootstrap.Answer, *Error) {
 			return bootstrap.Answer{}, err
 		}
 		if named, err := url.Parse(base); err != nil || weburl.Host(named) != weburl.Host(r.url) || named.Scheme != r.url.Scheme {
-			return bootstrap.Answer{}, invalid(weburl.Redact(q.URL), "the URL is of another server than the one to ask, "+visible(weburl.Redact(base)), "leave one of them out")
+			return bootstrap.Answer{}, invalid(weburl.Redact(q.URL), "the URL is at another server than "+visible(weburl.Redact(base)), "omit one of them")
 		}
 	}
 	return bootstrap.Answer{URLs: []string{r.base}, Source: bootstrap.SourceServer}, nil
 }
 
-// escapeIRI percent-encodes what a URL cannot have as it is (RFC 3987 section
+// escapeIRI percent-encodes characters that are invalid in a URL (RFC 3987 section
 // 3.1).
 func escapeIRI(s string) string {
 	const hex = "0123456789ABCDEF"

@@ -13,15 +13,15 @@ import (
 	"strings"
 )
 
-// builtinRegistrars is what go generate makes of IANA's list. A copy without
-// entries is one that nobody has generated yet.
+// builtinRegistrars is generated from IANA's list. It is empty until go generate has
+// been run.
 //
 //go:generate go run ./internal/genregistrars -from https://www.iana.org/assignments/registrar-ids/registrar-ids-1.csv -o registrars.tsv
 //go:embed registrars.tsv
 var builtinRegistrars string
 
-// BuiltinRegistrarURLs returns the base URLs of registrars that are built in, by
-// their IANA numbers; Config.RegistrarURLs comes first.
+// BuiltinRegistrarURLs returns the built-in base URLs of registrars by their IANA
+// numbers. Config.RegistrarURLs overrides them.
 func BuiltinRegistrarURLs() map[string]string {
 	urls, _ := parseRegistrarTable(strings.NewReader(builtinRegistrars)) // tested
 	return urls
@@ -37,15 +37,16 @@ func (c *Client) registrarURL(id string) (base string, own bool) {
 	return c.registrars()[id], false
 }
 
-// maxRegistrars bounds a list of registrars in octets. IANA's has a quarter of a
+// maxRegistrars limits a list of registrars in bytes. IANA's has a quarter of a
 // million.
 const maxRegistrars = 16 << 20
 
-// ParseRegistrars reads base URLs of registrars' RDAP servers by their IANA
-// numbers, for Config.RegistrarURLs: lines of number, URL and whatever else, with
-// white space between, in which "#" begins a comment; or IANA's registry of registrar ids as it publishes it, in
-// CSV or XML. Of IANA's list, entries without a usable URL are left out; in a
-// table they are errors. A list without any entry is an error.
+// ParseRegistrars reads a list of registrars for Config.RegistrarURLs: base URLs by
+// IANA numbers. The list is a table, or IANA's registry of registrar IDs in CSV or
+// XML. A line of a table has a number and a URL, separated by white space; further
+// fields, and comments that start with "#", are ignored. Entries of IANA's list
+// without a usable URL are skipped; in a table they are errors. A list without
+// entries is an error.
 func ParseRegistrars(r io.Reader) (map[string]string, error) {
 	in := bufio.NewReader(io.LimitReader(r, maxRegistrars+1))
 	parse := parseRegistrarTable
@@ -63,7 +64,7 @@ func ParseRegistrars(r io.Reader) (map[string]string, error) {
 		return nil, fmt.Errorf("list of registrars: %w", err)
 	}
 	if len(urls) == 0 {
-		return nil, errors.New("list of registrars: there is no registrar with a URL in it")
+		return nil, errors.New("list of registrars: no registrar with a URL")
 	}
 	return urls, nil
 }
@@ -78,7 +79,7 @@ func parseRegistrarTable(r io.Reader) (map[string]string, error) {
 			continue
 		}
 		if len(fields) < 2 {
-			return nil, fmt.Errorf("line %d: a number and a URL are due", n)
+			return nil, fmt.Errorf("line %d: expected a number and a URL", n)
 		}
 		id, base, err := registrarEntry(fields[0], fields[1])
 		if err != nil {
@@ -89,8 +90,7 @@ func parseRegistrarTable(r io.Reader) (map[string]string, error) {
 	return urls, lines.Err()
 }
 
-// csvURLColumn is the head of the column with the URLs in IANA's list, in lower
-// case.
+// csvURLColumn is the heading of the URL column in IANA's list, in lower case.
 const csvURLColumn = "rdap base url"
 
 func parseRegistrarCSV(r io.Reader) (map[string]string, error) {
@@ -155,15 +155,15 @@ func parseRegistrarXML(r io.Reader) (map[string]string, error) {
 	}
 }
 
-// registrarEntry checks a number and a base URL.
+// registrarEntry checks and normalizes a number and a base URL.
 func registrarEntry(id, base string) (string, string, error) {
 	id = strings.TrimLeft(strings.TrimSpace(id), "0")
 	if id == "" || !isNumeric(id) {
-		return "", "", errors.New("no IANA number of a registrar")
+		return "", "", errors.New("not an IANA registrar number")
 	}
 	u, err := url.Parse(strings.TrimSpace(base))
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil {
-		return "", "", errors.New("no base URL of a server")
+		return "", "", errors.New("not the base URL of a server")
 	}
 	return id, u.String(), nil
 }

@@ -390,7 +390,7 @@ func namePattern(whole, value string) (string, error) {
 		}
 		ascii, err := dnsname.LabelToASCII(label)
 		if err != nil {
-			return "", invalid(whole, "the name cannot be written in A-labels: "+err.Error(), "")
+			return "", invalid(whole, "the name cannot be converted to A-labels: "+err.Error(), "")
 		}
 		labels[i] = ascii
 	}
