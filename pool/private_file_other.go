@@ -4,7 +4,7 @@ package pool
 
 import "io/fs"
 
-// private leaves access to the directory's own list: a user's profile is
+// checkPrivate relies on the access list of the directory: a user's profile is
 // closed to others.
 func private(info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// checkPrivate is an error if others could have read a file, or written it: a
-// session that they put there would let them pass for the server.
+// checkPrivate returns an error if other users could have read or written a file. A
+// session that they wrote would let them impersonate the server.
 func checkPrivate(info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return errNotSessionFile

@@ -17,18 +17,17 @@ import (
 	socks "golang.org/x/net/proxy"
 )
 
-// A proxy is what the connections of an origin go through; the zero value
-// stands for none.
+// A proxy is the proxy of an origin's connections; the zero value means none.
 type proxy struct {
 	scheme, host, port string
 	user, password     string
-	login              bool // user and password are to be given
+	login              bool // send user and password
 }
 
-// String leaves the credentials out.
+// String omits the credentials.
 func (x proxy) String() string { return x.scheme + "://" + net.JoinHostPort(x.host, x.port) }
 
-// proxyFor asks the configuration which proxy a request goes through.
+// proxyFor returns the configured proxy for a request.
 func proxyFor(c *Config, req *http.Request) (proxy, error) {
 	if c.Proxy == nil {
 		return proxy{}, nil
@@ -36,7 +35,7 @@ func proxyFor(c *Config, req *http.Request) (proxy, error) {
 	u, err := c.Proxy(req)
 	switch {
 	case err != nil:
-		if strings.Contains(err.Error(), "@") { // it may show a password
+		if strings.Contains(err.Error(), "@") { // it may contain a password
 			err = errors.New("invalid proxy URL")
 		}
 		return proxy{}, err
@@ -63,13 +62,13 @@ func proxyFor(c *Config, req *http.Request) (proxy, error) {
 
 func (x proxy) socks() bool { return x.scheme == "socks5" || x.scheme == "socks5h" }
 
-// forwards reports whether x is sent the requests themselves, in absolute
-// form (RFC 9112 section 3.2.2), rather than asked for a tunnel.
+// forwards reports whether requests are sent to the proxy in absolute form (RFC 9112
+// section 3.2.2), instead of through a tunnel.
 func (k originKey) forwards() bool {
 	return k.proxy != proxy{} && k.scheme == "http" && !k.proxy.socks()
 }
 
-// firstHop is the host that a connection is made to.
+// firstHop returns the host and port to connect to.
 func (k originKey) firstHop() (host, port string) {
 	if k.proxy != (proxy{}) {
 		return k.proxy.host, k.proxy.port
@@ -77,14 +76,14 @@ func (k originKey) firstHop() (host, port string) {
 	return k.host, k.port
 }
 
-// handshakesFirst reports whether a new TCP connection is used for an exchange
-// before it is taken for made.
+// handshakesFirst reports whether a handshake follows the TCP connection before it
+// is used.
 func (k originKey) handshakesFirst() bool {
 	return k.scheme == "https" || k.proxy.scheme == "https" || k.proxy.socks()
 }
 
 // forwardProxy is the Proxy of the [http.Transport], which writes requests in
-// absolute form; tunnels are ours.
+// absolute form. Tunnels are made by the dialer.
 func forwardProxy(req *http.Request) (*url.URL, error) {
 	g := req.Context().Value(dialStateKey{}).(*dialState)
 	if !g.key.forwards() {
@@ -101,8 +100,8 @@ func forwardProxy(req *http.Request) (*url.URL, error) {
 // A ProxyError is the cause of an [Error] at [StepProxy].
 type ProxyError struct {
 	Proxy  string // "http://proxy.example:3128", without credentials
-	Status int    // HTTP status by which it refused a tunnel; 0 if it didn't come to that
-	Err    error  // what else went wrong; nil with Status
+	Status int    // HTTP status of a refused tunnel; 0: no response
+	Err    error  // another error; nil with Status
 }
 
 func (e *ProxyError) Error() string {
@@ -124,7 +123,7 @@ func (e *ProxyError) Timeout() bool {
 	return ok && t.Timeout()
 }
 
-// connectViaProxy leads a line on to the origin by way of the proxy.
+// connectViaProxy connects l to the origin through the proxy.
 func (d *dialer) connectViaProxy(ctx context.Context, key originKey, l *rawConn) error {
 	x := key.proxy
 	start := time.Now()
@@ -145,8 +144,8 @@ func (d *dialer) connectViaProxy(ctx context.Context, key originKey, l *rawConn)
 	return connectTunnel(ctx, l.Conn, x, key.address())
 }
 
-// proxyTLS is the TLS configuration for a proxy: the trust is the same as for
-// origins, but client certificates are theirs alone.
+// proxyTLS returns the TLS configuration for a proxy: the trust of origins, without
+// their client certificates.
 func (d *dialer) proxyTLS(x proxy) *tls.Config {
 	c := d.tls.base.Clone()
 	c.ServerName, c.NextProtos = x.host, []string{protoHTTP1}
@@ -154,7 +153,7 @@ func (d *dialer) proxyTLS(x proxy) *tls.Config {
 	return c
 }
 
-// connectTunnel asks for a tunnel with CONNECT (RFC 9110 section 9.3.6).
+// connectTunnel requests a tunnel with CONNECT (RFC 9110 section 9.3.6).
 func connectTunnel(ctx context.Context, nc net.Conn, x proxy, target string) error {
 	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: target}, Host: target, Header: make(http.Header)}
 	if x.login {
@@ -186,8 +185,8 @@ func connectTunnel(ctx context.Context, nc net.Conn, x proxy, target string) err
 	return nil
 }
 
-// socksTunnel asks for a tunnel with SOCKS5 (RFC 1928, RFC 1929). Names are
-// resolved by the proxy, as net/http has it for socks5 and socks5h alike.
+// socksTunnel requests a tunnel with SOCKS5 (RFC 1928, RFC 1929). The proxy resolves
+// names, as with net/http for both socks5 and socks5h.
 func socksTunnel(ctx context.Context, nc net.Conn, x proxy, target string) error {
 	var login *socks.Auth
 	if x.login {
@@ -199,7 +198,7 @@ func socksTunnel(ctx context.Context, nc net.Conn, x proxy, target string) error
 	}
 	_, err = s.(socks.ContextDialer).DialContext(ctx, "tcp", target)
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
-		err = op.Err // the rest of it says where, which the caller does
+		err = op.Err // the caller adds the address
 	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -207,7 +206,7 @@ func socksTunnel(ctx context.Context, nc net.Conn, x proxy, target string) error
 	return err
 }
 
-// openConn is a dialer that has already connected.
+// An openConn is a dialer that returns an existing connection.
 type openConn struct{ nc net.Conn }
 
 func (o openConn) Dial(string, string) (net.Conn, error) { return o.nc, nil }

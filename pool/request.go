@@ -11,8 +11,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// A requestError says what is wrong with a request. No server gets to see it, and
-// sending it again does not help.
+// A requestError is an error in a request, which is not sent. A retry does not help.
 type requestError struct{ error }
 
 func (e requestError) Unwrap() error { return e.error }
@@ -21,7 +20,8 @@ func badRequest(format string, a ...any) error {
 	return requestError{fmt.Errorf("pool: "+format, a...)}
 }
 
-// checkRequest finds what [http.Transport] refuses before it makes a connection.
+// checkRequest returns the errors that [http.Transport] returns before it makes a
+// connection.
 func checkRequest(req *http.Request) error {
 	switch {
 	case req.URL == nil:
@@ -30,7 +30,7 @@ func checkRequest(req *http.Request) error {
 		return requestError{errors.New("pool: nil Request.Header")}
 	case req.URL.Scheme != "https" && req.URL.Scheme != "http":
 		return badRequest("unsupported scheme %q", req.URL.Scheme)
-	case req.Method != "" && !httpguts.ValidHeaderFieldName(req.Method): // both are tokens
+	case req.Method != "" && !httpguts.ValidHeaderFieldName(req.Method): // methods and field names are tokens
 		return badRequest("invalid method %q", req.Method)
 	case req.URL.Host == "":
 		return requestError{errors.New("pool: request without a host")}
@@ -52,15 +52,15 @@ func checkFields(what string, h http.Header) error {
 		}
 		for _, v := range values {
 			if !httpguts.ValidHeaderFieldValue(v) {
-				return badRequest("invalid %s field value for %q", what, name) // it may be secret
+				return badRequest("invalid %s field value for %q", what, name) // the value may be secret
 			}
 		}
 	}
 	return nil
 }
 
-// checkHTTP2 finds the fields that HTTP/2 does not permit (RFC 9113 section
-// 8.2.2) and net/http refuses.
+// checkHTTP2 returns an error for fields that HTTP/2 does not permit (RFC 9113
+// section 8.2.2).
 func checkHTTP2(h http.Header) error {
 	one := func(name string, permitted ...string) bool {
 		values := h[name]
@@ -86,14 +86,14 @@ func checkHTTP2(h http.Header) error {
 	return nil
 }
 
-// A closeOnce is the body of a request, which both net/http and the Pool close.
+// A closeOnce is a request body, which both net/http and the Pool close.
 type closeOnce struct {
 	io.Reader
 	close func() error
 }
 
-// closing returns req with a body that may be closed more than once, and what
-// closes it.
+// closing returns req with a body that may be closed more than once, and a function
+// that closes it.
 func closing(req *http.Request) (*http.Request, func()) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, func() {}

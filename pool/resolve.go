@@ -11,36 +11,35 @@ import (
 	"time"
 )
 
-// Bounds of what is kept of the answers to name look-ups. The resolver doesn't
-// say how long an answer may be kept; for a minute hardly any may not.
+// Limits of the cache of addresses. The resolver does not report how long a result
+// is valid; a minute is safe for nearly all.
 const (
 	maxNameAge = time.Minute
 	maxNames   = 1024
-	maxAddrs   = 32 // of a name
+	maxAddrs   = 32 // per name
 )
 
-// A resolver finds the addresses of hosts. Answers are kept for a minute and
-// those who ask for one name at the same time share one look-up; failures are
-// not kept.
+// A resolver resolves host names. Results are cached for a minute, concurrent
+// lookups of a name are coalesced, and failures are not cached.
 type resolver struct {
 	network   string // "ip", "ip4" or "ip6"
 	lookup    func(ctx context.Context, network, host string) ([]netip.Addr, error)
-	ipv4Delay time.Duration // before ask is content with less
+	ipv4Delay time.Duration // before lookUp accepts IPv4 alone
 
 	mu    sync.Mutex
-	fixed map[string][]netip.Addr // by host and port, from the configuration
+	fixed map[string][]netip.Addr // from the configuration, by host and port
 	cache map[string]*cachedName
 
 	demoted demotions
 }
 
-// A cachedName is what is known of a host. Its fields are guarded by the resolver's
+// A cachedName is the result for a host. Its fields are guarded by the resolver's
 // mutex.
 type cachedName struct {
-	done  chan struct{} // closed when the look-up is over
+	done  chan struct{} // closed when the lookup has ended
 	addrs []netip.Addr
 	err   error
-	at    time.Time // when the answer came; zero before that
+	at    time.Time // when the result came; zero before that
 }
 
 func newResolver(c Config) *resolver {
@@ -63,9 +62,8 @@ func newResolver(c Config) *resolver {
 	return r
 }
 
-// addresses returns the addresses of a host in the order in which to try them,
-// and the time that finding them took: none if they were known. The slice must
-// not be changed.
+// addresses returns the addresses of a host in the order in which to try them, and
+// how long the lookup took; 0 if they were cached. The slice must not be modified.
 func (r *resolver) addresses(ctx context.Context, host, port string) ([]netip.Addr, time.Duration, error) {
 	if addrs, ok := r.fixedAddrs(host, port); ok {
 		if len(addrs) == 0 {
@@ -105,9 +103,9 @@ func (r *resolver) addresses(ctx context.Context, host, port string) ([]netip.Ad
 	}
 }
 
-// lookUp looks a host up. The system answers when it knows the addresses of both
-// families, and some name servers never answer a question for IPv6: if it takes
-// long, IPv4 alone will do (after RFC 8305 section 3).
+// lookUp resolves a host name. The system waits for the addresses of both families,
+// and some name servers never answer queries for IPv6: after ipv4Delay, IPv4 alone
+// is accepted (after RFC 8305 section 3).
 func (r *resolver) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
 	if r.network != "ip" {
 		return r.lookup(ctx, r.network, host)
@@ -142,10 +140,11 @@ func (r *resolver) lookUp(ctx context.Context, host string) ([]netip.Addr, error
 	}
 }
 
-// errAbandoned marks a look-up whose caller has gone. Another one's turn.
+// errAbandoned is the error of a lookup whose caller gave up. Another caller repeats
+// the lookup.
 var errAbandoned = errors.New("pool: look-up given up")
 
-// fixedAddrs returns the addresses of a host for which nobody need be asked.
+// fixedAddrs returns the addresses of a host that needs no lookup.
 func (r *resolver) fixedAddrs(host, port string) ([]netip.Addr, bool) {
 	r.mu.Lock()
 	addrs, ok := r.fixed[net.JoinHostPort(host, port)]
@@ -159,7 +158,8 @@ func (r *resolver) fixedAddrs(host, port string) ([]netip.Addr, bool) {
 	return nil, false
 }
 
-// cachedName returns the entry of a host; the first to need it does the look-up.
+// name returns the cache entry of a host. first reports whether the caller has to
+// look it up.
 func (r *resolver) name(host string) (n *cachedName, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,14 +191,14 @@ func (r *resolver) storeResult(ctx context.Context, host string, n *cachedName, 
 	close(n.done)
 }
 
-// evict makes room: it drops what is too old, and the oldest quarter of the answers
-// if that is not enough. One at a time would look at all of them for each new host.
+// evict removes expired results, and the oldest quarter if that is not enough:
+// removing one at a time would scan all of them for each new host.
 func (r *resolver) evict() {
 	oldest := make([]string, 0, len(r.cache))
 	now := time.Now().Round(0)
 	for host, n := range r.cache {
 		switch {
-		case n.at.IsZero(): // under way
+		case n.at.IsZero(): // lookup is running
 		case now.Sub(n.at.Round(0)) >= maxNameAge:
 			delete(r.cache, host)
 		default:
@@ -214,8 +214,8 @@ func (r *resolver) evict() {
 	}
 }
 
-// prefer puts the address that has just worked in front, so that the next
-// connection need not find out again which of them are dead.
+// prefer moves the address that worked to the front, so that the next connection
+// does not try dead addresses first.
 func (r *resolver) prefer(host, port string, a netip.Addr) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -235,8 +235,8 @@ func (r *resolver) prefer(host, port string, a netip.Addr) {
 	}
 }
 
-// forget drops what is known of a host none of whose addresses worked: they
-// may have changed.
+// forget removes the result of a host if none of its addresses worked: they may have
+// changed.
 func (r *resolver) forget(host string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -245,8 +245,8 @@ func (r *resolver) forget(host string) {
 	}
 }
 
-// usable returns the addresses of the families that may be dialed, those of
-// both in turn (RFC 8305 section 4), beginning with the first one's.
+// usable returns the addresses that may be dialed. It interleaves the families (RFC
+// 8305 section 4), the family of the first address first.
 func (r *resolver) usable(addrs []netip.Addr) []netip.Addr {
 	var first, second []netip.Addr
 	for _, a := range addrs {

@@ -7,100 +7,97 @@ import (
 	"strings"
 )
 
-// A Reason says why a request was sent again.
+// A Reason is the reason for a transparent retry.
 type Reason string
 
 const (
-	// RetryClosed: a kept connection ended before the response began.
+	// RetryClosed: a reused connection ended before the response began.
 	RetryClosed Reason = "closed"
-	// RetryGoAway: the server closed the connection (GOAWAY) and had not
-	// processed the request, or did not say whether it had.
+	// RetryGoAway: the server closed the connection (GOAWAY) and did not process the
+	// request, or did not report whether it did.
 	RetryGoAway Reason = "goaway"
 	// RetryRefused: the server refused the stream before processing it.
 	RetryRefused Reason = "refused_stream"
-	// RetrySession: the handshake failed because of the session that it was to
-	// resume. The connection is made again without, before the request goes out.
+	// RetrySession: the handshake failed while resuming a session. The connection is
+	// made again without, before the request is sent.
 	RetrySession Reason = "session"
-	// RetryHTTP11: the server requires HTTP/1.1 (RFC 9113 section 7), over which the
-	// request and those after it are sent.
+	// RetryHTTP11: the server requires HTTP/1.1 (RFC 9113 section 7). Later requests use
+	// it, too.
 	RetryHTTP11 Reason = "http_1_1_required"
-	// RetryEarlyData: the server did not take early data (0-RTT), or nothing
-	// came back from it that would tell.
+	// RetryEarlyData: the server rejected early data (0-RTT), or its connection failed
+	// before that was known.
 	RetryEarlyData Reason = "early_data"
 
-	// RetryHTTP3: HTTP/3 failed, or took long, and the request goes out over TCP.
+	// RetryHTTP3: HTTP/3 failed or was slow, and the request is sent over TCP.
 	RetryHTTP3 Reason = "http3"
 
 	noRetry Reason = ""
 )
 
-// notProcessed reports whether the server said that it did nothing about the
-// request that failed with err.
+// notProcessed reports whether the server stated that it did not process the
+// request.
 func (r Reason) notProcessed(err error) bool {
 	return r == RetryGoAway && !leftOpen(err) || r == RetryRefused || r == RetryEarlyData
 }
 
-// leftOpen reports whether err is from a connection that the server closed
-// after it had said so, without a word about which requests it had processed.
-// A server that restarts may do so to several connections in a row.
+// leftOpen reports whether err is from a connection closed after a GOAWAY that did
+// not state which requests were processed. A server that restarts may send that on
+// several connections in a row.
 func leftOpen(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "server sent GOAWAY and closed the connection") && strings.Contains(text, "ErrCode=NO_ERROR")
 }
 
-// maxUnprogressed bounds the repetitions of a request that a server refuses on
-// connections on which it has answered nothing, or leaves open on those that it
-// closes.
+// maxUnprogressed limits the retries of a request that is refused on connections
+// that have answered nothing, or whose fate is unknown after GOAWAY.
 const maxUnprogressed = 10
 
-// maxRefused bounds the repetitions of a request that a server refuses while it
-// answers others. There is a pause before each on a connection, see
-// [origin.holdLocked].
+// maxRefused limits the retries of a request that is refused while others are
+// answered. There is a pause before each, see [origin.pauseLocked].
 const maxRefused = 20
 
-// Bounds of the repetitions of a request whose connection ended before the
-// response began. Nobody knows whether the server had read it, so there are
-// few; more while the connections answer others before they end.
+// Limits of the retries of a request whose connection ended before the response. The
+// server may have read the request, so they are few; more if the connections
+// answered other requests.
 const (
-	maxClosedFresh  = 1 // on a connection made for it
-	maxClosedReused = 2 // on one kept from before: once for that, once for a server so quick to close that it did it again
-	maxClosedBusy   = 6 // on one that answered others
+	maxClosedFresh  = 1 // on a new connection
+	maxClosedReused = 2 // on a reused connection: one for that, one for a server that closes again at once
+	maxClosedBusy   = 6 // on a connection that answered others
 )
 
-// maxFutile bounds the repetitions of a request over HTTP/3 whose connection was
-// closed because nothing was heard on it, or because the server granted no stream. Each
-// takes a second, and the caller's own attempts come on top.
+// maxFutile limits the retries of a request over HTTP/3 whose connection was closed
+// as useless. Each takes a second, and the caller has its own retries.
 const maxFutile = 1
 
-// maxOverTCP bounds the repetitions of a request over TCP after HTTP/3 failed.
+// maxOverTCP limits the retries over TCP after HTTP/3 failed.
 const maxOverTCP = 2
 
-// A failure is what a failed attempt tells about repeating it.
+// A failure describes a failed attempt, for the decision to retry.
 type failure struct {
 	reason       Reason
-	unprocessed  bool  // the server said that it did nothing about it
-	unsent       bool  // it did not go out
-	progressed   bool  // the connection had answered others
-	abandoned    bool  // the connection was given up, see [Stats].Abandoned
-	retryOverTCP bool  // HTTP/3 failed where TCP may work
-	doubtful     bool  // the connection was made with what may be the reason
-	futile       bool  // the Pool closed the connection after a second without any use of it
-	newest       int64 // number of the newest connection when it was sent: those made since are fresh
+	unprocessed  bool  // the server stated that it did not process the request
+	unsent       bool  // it was not sent
+	progressed   bool  // the connection had answered other requests
+	abandoned    bool  // see [Stats].Abandoned
+	retryOverTCP bool  // HTTP/3 failed; TCP may work
+	doubtful     bool  // see [conn.doubtful]
+	futile       bool  // the Pool closed the connection as useless, see [h3Watchdog.check]
+	newest       int64 // number of the newest connection when it was sent
 }
 
-// A retrier keeps count for one request.
+// A retrier counts the retries of one request.
 type retrier struct {
 	retries      int
 	unprogressed int
-	closed       int   // repetitions after RetryClosed
-	overTCP      int   // repetitions after HTTP/3
-	refused      int   // repetitions after RetryRefused
-	abandoned    int   // repetitions after connections that were given up
-	futile       int   // repetitions after connections that were of no use for a second
+	closed       int   // after RetryClosed
+	overTCP      int   // after HTTP/3 failed
+	refused      int   // after RetryRefused
+	abandoned    int   // after abandoned connections
+	futile       int   // after useless connections
 	newerThan    int64 // the next connection must be newer
 }
 
-// allowed reports whether req may be sent again after f, and counts it.
+// allowed reports whether req may be retried after f, and counts the retry.
 func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
 	if f.retryOverTCP && r.overTCP < maxOverTCP && repeatable(req) && req.Context().Err() == nil && (f.unsent || f.unprocessed || idempotent(req)) {
 		r.overTCP++
@@ -154,8 +151,8 @@ func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
 	return true
 }
 
-// idempotent reports whether it does no harm if the server processes req twice
-// (RFC 9110 section 9.2.2).
+// idempotent reports whether the server may process req twice (RFC 9110 section
+// 9.2.2).
 func idempotent(req *http.Request) bool {
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
@@ -169,7 +166,7 @@ func repeatable(req *http.Request) bool {
 	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
 }
 
-// rewind returns req with its body at the start.
+// rewind returns req with a new body.
 func rewind(req *http.Request) (*http.Request, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, nil
@@ -183,9 +180,9 @@ func rewind(req *http.Request) (*http.Request, error) {
 	return &again, nil
 }
 
-// reasonOf classifies the error of an attempt whose response had not begun.
-// net/http's own errors for GOAWAY are not exported, so their text decides; a
-// test against a real server notices if it changes.
+// reasonOf classifies the error of an attempt without a response. net/http exports
+// no errors for GOAWAY, so their text decides; a test against a real server detects
+// a change.
 func reasonOf(ctx context.Context, err error) Reason {
 	if ctx.Err() != nil {
 		return noRetry

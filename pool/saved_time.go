@@ -7,52 +7,52 @@ import (
 	"time"
 )
 
-// A SavedUnknown says why [Stats.Saved] is not known. It is empty where it is.
+// A SavedUnknown is the reason why [Stats.Saved] is unknown. It is empty if Saved is
+// known.
 type SavedUnknown string
 
-// Reasons why the time saved is not known.
+// Reasons why the time saved is unknown.
 const (
-	SavedThrottled SavedUnknown = "throttled" // a server refused requests as too many (429, 503)
-	SavedBroke     SavedUnknown = "broken"    // requests failed, connections could not be opened, or a server failed (another 5xx)
-	SavedUnbound   SavedUnknown = "unbound"   // how many requests were under way varied, and so did what decided how long they took
-	SavedForgotten SavedUnknown = "forgotten" // the requests of servers that were not used for long were no longer known one by one
+	SavedThrottled SavedUnknown = "throttled" // a server limited the rate (429, 503)
+	SavedBroke     SavedUnknown = "broken"    // requests or connections failed, or a server failed (another 5xx)
+	SavedUnbound   SavedUnknown = "unbound"   // the number of concurrent requests varied, and so did the bottleneck
+	SavedForgotten SavedUnknown = "forgotten" // the single requests of servers not used for long were forgotten
 )
 
 // Saved is computed by a model. Requests are served in as many slots as there were
-// requests under way on average. Each takes the slot that becomes free first, for the
-// time that the server took and the time to set up a connection. The difference
-// between the fullest slot with a set-up for every request and the fullest slot with
-// those that were paid for is what reuse saved. Requests that wait for the same
-// set-up at the same time do not count it twice.
+// concurrent requests on average. Each takes the slot that is free first, for the
+// server's time and the time to set up a connection. What reuse saved is the
+// difference between the fullest slot with a set-up for each request, and the
+// fullest slot with the set-ups that took place. Requests that wait for the same
+// set-up do not count it twice.
 //
-// The model needs a number of requests under way that hardly varies. The Pool is
-// one model, which holds where the caller makes so many requests at a time. Each
-// origin is another one, which holds where one of them is busy for most of the time
-// with as many requests as its caller allows.
+// The model needs a nearly constant number of concurrent requests. There is one
+// model of the Pool, which holds if the caller keeps that number constant, and one
+// of each origin, which holds if one origin is busy most of the time.
 
-// maxSamples is how many requests of an origin are known one by one. Those after them
+// maxSamples limits the requests of an origin that are kept as samples. Later ones
 // are spread evenly over the slots.
 const maxSamples = 64
 
-// boundShare is the share of the time with requests under way that the busiest
-// origin needs at least for its time to decide on that of all.
+// boundShare is the minimum share of the busy time for which the busiest origin must
+// be busy, to be the bottleneck.
 const boundShare = 0.75
 
-// steadyShare is the share of the most requests under way that the mean needs for
-// the number to count as steady.
+// steadyShare is the minimum ratio of the mean number of requests to the peak for
+// the number to be steady.
 const steadyShare = 0.9
 
-// A load integrates how many requests are under way.
+// A load integrates the number of concurrent requests.
 type load struct {
 	n     int
 	peak  int
-	since time.Time     // when n changed
+	since time.Time     // when n last changed
 	busy  time.Duration // with n > 0
 	sum   time.Duration // of n over time
 }
 
 func (l *load) add(delta int, now time.Time) {
-	// Goroutines may come out of order.
+	// Goroutines may report out of order.
 	if d := now.Sub(l.since); d > 0 {
 		if l.n > 0 {
 			l.busy += d
@@ -64,8 +64,8 @@ func (l *load) add(delta int, now time.Time) {
 	l.peak = max(l.peak, l.n)
 }
 
-// mean is how many requests were under way on average while there were any, at
-// least 1.
+// mean returns the mean number of concurrent requests while there were any, at least
+// 1.
 func (l *load) mean() int {
 	if l.busy <= 0 {
 		return 1
@@ -73,31 +73,29 @@ func (l *load) mean() int {
 	return max(int(math.Round(float64(l.sum)/float64(l.busy))), 1)
 }
 
-// steady reports whether about the same number of requests was under way all the
-// time.
+// steady reports whether the number of requests was nearly constant.
 func (l *load) steady() bool { return float64(l.sum) >= steadyShare*float64(l.peak)*float64(l.busy) }
 
-// A sample is what one request took, in microseconds.
+// A sample is the time of one request, in microseconds.
 type sample struct {
-	server uint32 // from a place on a connection to the end of the body
+	server uint32 // from the slot to the end of the body
 	setup  uint32 // of the connection
-	reused bool   // an earlier request had paid for that
+	reused bool   // an earlier request had opened the connection
 }
 
-// A timeModel is what the model of an origin, or of a Pool, is made of. Its size is
+// A timeModel collects the data of the model of an origin or a Pool. Its size is
 // bounded.
 type timeModel struct {
 	mu      sync.Mutex
-	load    load // requests that wait for a connection included
+	load    load // includes requests that wait for a connection
 	samples []sample
-	rest    struct { // requests that are no samples
+	rest    struct { // requests beyond maxSamples
 		server, paid, avoided time.Duration
 	}
 	unknown SavedUnknown
 }
 
-// begin and leave tell when a request begins, and when its body or its failure ends
-// it.
+// begin records the start of a request.
 func (s *timeModel) begin(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +110,7 @@ func (s *timeModel) endFailed(now time.Time) {
 	s.unknown = SavedBroke
 }
 
-// respond notes the status of a response.
+// respond records the status of a response.
 func (s *timeModel) respond(status int) {
 	if status < 429 {
 		return
@@ -127,7 +125,7 @@ func (s *timeModel) respond(status int) {
 	}
 }
 
-// end ends a request whose response was read, or closed.
+// end records the end of a response body.
 func (s *timeModel) end(sent, now time.Time, setup time.Duration, reused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,16 +147,16 @@ func micros(d time.Duration) uint32 {
 	return uint32(min(max(d/time.Microsecond, 0), math.MaxUint32))
 }
 
-// A modelResult is what a model says about requests.
+// A modelResult is the result of a model.
 type modelResult struct {
-	took    time.Duration // with the set-ups that were paid for
-	saved   time.Duration // how much longer with one for each request
+	took    time.Duration // with the set-ups that took place
+	saved   time.Duration // additional time with one set-up per request
 	load    load
 	unknown SavedUnknown
 }
 
-// model computes how long the requests take. At most atOnce of them have a place on
-// the connections that are reused.
+// model computes the time that the requests take, with atOnce slots on reused
+// connections at most.
 func (s *timeModel) model(atOnce int) modelResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +175,7 @@ func (s *timeModel) model(atOnce int) modelResult {
 	return m
 }
 
-// slots are a heap of when each becomes free.
+// slots is a heap of the times at which slots become free.
 type slots []time.Duration
 
 func (s slots) Len() int           { return len(s) }
@@ -186,13 +184,13 @@ func (s slots) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
 func (s *slots) Push(x any)        { *s = append(*s, x.(time.Duration)) }
 func (s *slots) Pop() any          { panic("pool: slots are never removed") }
 
-// add takes the slot that becomes free first for d.
+// add uses the slot that is free first for d.
 func (s slots) add(d time.Duration) {
 	s[0] += d
 	heap.Fix(&s, 0)
 }
 
-// fullest is when the last slot becomes free, if more is spread evenly over all.
+// fullest returns when the last slot becomes free, with more spread evenly over all.
 func (s slots) fullest(more time.Duration) time.Duration {
 	last, sum := time.Duration(0), more
 	for _, d := range s {
@@ -205,9 +203,9 @@ func (s slots) fullest(more time.Duration) time.Duration {
 	return max(last, sum/time.Duration(len(s)))
 }
 
-// A savedSum joins the models of the origins of a Pool.
+// A savedSum combines the models of the origins of a Pool.
 type savedSum struct {
-	busiest  modelResult // origin that took longest
+	busiest  modelResult // the origin that took longest
 	maxSaved time.Duration
 	unknown  SavedUnknown
 }
@@ -222,9 +220,8 @@ func (t *savedSum) add(m *modelResult) {
 	}
 }
 
-// of returns what was saved in all, by the model of the whole Pool if that holds,
-// and otherwise by those of the origins: they are used side by side, so that the
-// greatest saving counts.
+// of returns the time saved: by the model of the whole Pool if that holds, otherwise
+// the maximum of the origins, as these are used concurrently.
 func (t *savedSum) of(all *modelResult) (time.Duration, SavedUnknown) {
 	switch {
 	case t.unknown != "":

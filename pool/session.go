@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A SessionStore keeps TLS sessions between connections, and possibly between
-// runs. It must be safe for concurrent use, and must not use the Pool.
+// A SessionStore stores TLS sessions, possibly between runs. It must be safe for
+// concurrent use, and must not use the Pool.
 type SessionStore interface {
 	// Get removes the newest session of key from the store and returns it, or
 	// returns nil. The Pool offers each TLS 1.3 ticket to a server once (RFC 8446
@@ -19,27 +19,26 @@ type SessionStore interface {
 	Put(key SessionKey, session *tls.ClientSessionState)
 }
 
-// A SessionKey is what connections must have in common to resume a session. No
-// session is used under another key.
+// A SessionKey identifies connections that may resume each other's sessions. A
+// session is used under its own key only.
 type SessionKey struct {
 	Host, Port string
-	QUIC       bool   // sessions of TCP and QUIC differ
+	QUIC       bool   // TCP and QUIC have different sessions
 	Trust      string // names the certificate authorities, or that nothing is verified
 	Identity   string // names the client certificate; empty: none
 }
 
-// A sessionTaker is a store of this package. Its take leaves a reusable session
-// in the store, so that connections made at the same time can all resume it.
+// A sessionTaker is a store of this package. take leaves a reusable session in the
+// store, so that concurrent dials can all resume it.
 //
-// A store that outlives the run keeps as many of this run's tickets as spare
-// says, one for each connection: the next run opens as many connections, and
-// opens them at the same time, before any of them brings a ticket. A ticket saves
-// as much then as it would save now.
+// A store that outlives the run keeps spare tickets of this run, one per connection:
+// the next run opens as many connections at the same time, before any of them gets a
+// ticket.
 type sessionTaker interface {
 	take(key SessionKey, spare int) (session *tls.ClientSessionState, reusable bool)
 }
 
-// A sessionCache is the store in memory.
+// A sessionCache is a store in memory.
 type sessionCache struct {
 	mu    sync.Mutex
 	table *sessionTable
@@ -88,7 +87,7 @@ func (s *sessionCache) Put(key SessionKey, session *tls.ClientSessionState) {
 	}
 }
 
-// sessionStore returns what keeps the Pool's sessions, nil for nothing.
+// sessionStore returns the store of the Pool's sessions, or nil.
 func (c *Config) sessionStore() SessionStore {
 	if c.NoReuse || c.MaxSessions < 0 {
 		return nil
@@ -102,14 +101,14 @@ func (c *Config) sessionStore() SessionStore {
 	return newSessionCache(c.MaxSessions)
 }
 
-// keyedSessions are the sessions of one key. As a [tls.ClientSessionCache] it
-// serves QUIC; crypto/tls passes it a server name, which is not enough.
+// keyedSessions are the sessions of one key. As a [tls.ClientSessionCache] it serves
+// QUIC; the server name passed by crypto/tls is not a sufficient key.
 type keyedSessions struct {
 	store SessionStore
 	key   SessionKey
 }
 
-// take returns a session to be offered on one connection, or nil.
+// take returns a session to offer on one connection, or nil.
 func (k *keyedSessions) take(spare int) (session *tls.ClientSessionState, reusable bool) {
 	if t, ok := k.store.(sessionTaker); ok {
 		return t.take(k.key, spare)
@@ -131,13 +130,13 @@ func (k *keyedSessions) Get(string) (*tls.ClientSessionState, bool) {
 
 func (k *keyedSessions) Put(_ string, session *tls.ClientSessionState) { k.store.Put(k.key, session) }
 
-// A sessionOffer is the [tls.ClientSessionCache] of one connection. It records
-// which session the handshake offered.
+// A sessionOffer is the [tls.ClientSessionCache] of one connection. It records the
+// offered session.
 type sessionOffer struct {
 	*keyedSessions
-	full     bool                    // offer no session, but store those that the server sends
+	full     bool                    // offer no session, but store new ones
 	reserve  int                     // see sessionTaker
-	session  *tls.ClientSessionState // the one that was offered
+	session  *tls.ClientSessionState // the offered session
 	reusable bool
 }
 
@@ -149,8 +148,8 @@ func (s *sessionOffer) Get(string) (*tls.ClientSessionState, bool) {
 	return s.session, s.session != nil
 }
 
-// Put stores a session that the server sent. crypto/tls passes nil after a
-// failed handshake; [dialer.dialTLS] decides what that means for the others.
+// Put stores a session from the server. crypto/tls passes nil after a failed
+// handshake; dialTLS decides whether to drop the other sessions.
 func (s *sessionOffer) Put(name string, session *tls.ClientSessionState) {
 	if session != nil {
 		s.keyedSessions.Put(name, session)

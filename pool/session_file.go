@@ -40,11 +40,11 @@ type SessionFile struct {
 	closed  bool
 }
 
-// sessionRemovals are the sessions that must leave the file. Sessions to be added
+// sessionRemovals are the sessions to be removed from the file. Sessions to be added
 // are those of the table that are not saved.
 type sessionRemovals struct {
 	used    map[sessionID]struct{}
-	dropped map[SessionKey]int64 // sessions of the key that were stored until then
+	dropped map[SessionKey]int64 // sessions stored up to that time
 }
 
 func newSessionRemovals() sessionRemovals {
@@ -54,10 +54,9 @@ func newSessionRemovals() sessionRemovals {
 // saveAfter is how long a change waits to be written, unless Flush comes first.
 const saveAfter = 15 * time.Second
 
-// Lifetimes. RFC 8446 section 4.6.1 allows seven days, and crypto/tls keeps to
-// what the server said if that is less. For TLS 1.2 the server says nothing
-// binding, and there is no new key exchange: RFC 5246 appendix F.1.4 suggests
-// a day at most.
+// Lifetimes. RFC 8446 section 4.6.1 allows seven days, and crypto/tls applies the
+// server's lifetime if that is less. TLS 1.2 has no binding lifetime and no new key
+// exchange: RFC 5246 appendix F.1.4 suggests a day at most.
 const (
 	maxSessionAgeTLS13 = 7 * 24 * time.Hour
 	maxSessionAgeTLS12 = 24 * time.Hour
@@ -106,9 +105,8 @@ func (f *SessionFile) take(key SessionKey, spare int) (*tls.ClientSessionState, 
 	return session, session != nil && e.reusable()
 }
 
-// pop returns the newest session of key, nil if there is none. For spare see
-// sessionTaker. A session that can be reused stays in the store unless always is
-// set.
+// pop returns the newest session of key, or nil. For spare see sessionTaker. A
+// reusable session stays in the store unless always is set.
 func (f *SessionFile) pop(key SessionKey, spare int, always bool) *savedSession {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -143,7 +141,7 @@ func (f *SessionFile) parse(e *savedSession) *tls.ClientSessionState {
 	return session
 }
 
-// remove removes e, also from the file if it is there or is being written there.
+// remove removes e, also from the file if it is or will be there.
 func (f *SessionFile) remove(e *savedSession) {
 	f.table.remove(e.key, func(x *savedSession) bool { return x == e })
 	if e.saved || f.writing {
@@ -170,8 +168,8 @@ func (f *SessionFile) Put(key SessionKey, session *tls.ClientSessionState) {
 	}
 }
 
-// drop adds a key, and forgets another one beyond maxKeys: its sessions stay in
-// the file, where a full handshake replaces them.
+// drop adds a key. Beyond maxKeys it forgets another one, whose sessions stay in the
+// file until a full handshake replaces them.
 func (r sessionRemovals) drop(key SessionKey, until int64, maxKeys int) {
 	r.dropped[key] = max(r.dropped[key], until)
 	for other := range r.dropped {
@@ -184,7 +182,7 @@ func (r sessionRemovals) drop(key SessionKey, until int64, maxKeys int) {
 	}
 }
 
-// apply removes what r says from a table.
+// apply removes the sessions from a table.
 func (r sessionRemovals) apply(t *sessionTable) {
 	for key, until := range r.dropped {
 		t.remove(key, func(e *savedSession) bool { return e.stored <= until })
@@ -238,8 +236,7 @@ func (f *SessionFile) Flush() error {
 		}
 		return fmt.Errorf("pool: session file: %w", err)
 	}
-	// The table has what other processes stored. What changed here meanwhile is
-	// still to come.
+	// The table has the sessions of other processes. Add what changed here meanwhile.
 	for _, e := range added {
 		e.saved = true
 	}

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// The file is: a magic line that ends in the version of the format, the Go
-// version, the number of sessions, the sessions, and a checksum of all that.
-// The length of each text and byte string precedes it.
+// The file has: a magic line that ends in the version of the format, the Go version,
+// the number of sessions, the sessions, and a checksum. Texts and byte strings are
+// preceded by their length.
 //
-// A session is mostly the server's certificates, twice, and the sessions of one
-// key share them. So the state of a session may refer to that of the first
-// session of its key: the bytes from one offset to another are the same.
+// A session is mostly the server's certificates, twice, which the sessions of one
+// key share. So the state of a session may refer to a range of bytes in the state of
+// the first session of its key.
 const (
 	sessionFormat = "rdapq TLS sessions "
 	sessionMagic  = sessionFormat + "2\n"
 )
 
-// Bounds.
+// Limits in bytes.
 const (
 	maxSessionSize = 128 << 10
 	maxSessionFile = 32 << 20
@@ -36,7 +36,7 @@ var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// appendSessions encodes the sessions of a table as far as the file has room.
+// appendSessions encodes the sessions of a table, up to the maximum file size.
 func appendSessions(b []byte, table *sessionTable) []byte {
 	b = append(b, sessionMagic...)
 	b = appendText(b, runtime.Version())
@@ -65,8 +65,8 @@ func appendSessions(b []byte, table *sessionTable) []byte {
 	return appendChecksum(append(b, sessions...))
 }
 
-// appendSession encodes e. base is the state of the first session of the key, nil
-// if e is the first.
+// appendSession encodes e. base is the state of the first session of the key, nil if
+// that is e.
 func appendSession(b []byte, e *savedSession, base, state []byte) []byte {
 	if base == nil {
 		b = append(b, 1)
@@ -92,8 +92,7 @@ func appendSession(b []byte, e *savedSession, base, state []byte) []byte {
 	return appendText(b, state[to:])
 }
 
-// sameRun returns the bounds of the longest run of bytes that a and b have in
-// common at the same offsets.
+// sameRun returns the bounds of the longest run of equal bytes at equal offsets.
 func sameRun(a, b []byte) (from, to int) {
 	start := 0
 	for i := range min(len(a), len(b)) {
@@ -114,7 +113,7 @@ func appendText[T string | []byte](b []byte, s T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// parseSessions is the reverse.
+// parseSessions decodes what appendSessions encoded.
 func parseSessions(data []byte) ([]*savedSession, error) {
 	r := sessionReader{rest: data}
 	switch head := string(data[:min(len(data), len(sessionMagic))]); {
@@ -150,7 +149,7 @@ func parseSessions(data []byte) ([]*savedSession, error) {
 	return all, nil
 }
 
-// session reads a session. first is the first one of the last key, or nil.
+// session decodes a session. first is the first session of the last key, or nil.
 func (r *sessionReader) session(first *savedSession) *savedSession {
 	e := &savedSession{saved: true}
 	var base []byte
@@ -179,8 +178,8 @@ func (r *sessionReader) session(first *savedSession) *savedSession {
 	return e
 }
 
-// A sessionReader takes values off the front of rest. Once it is bad it gives
-// zeros.
+// A sessionReader decodes values from the front of rest. After an error (bad) it
+// returns zero values.
 type sessionReader struct {
 	rest []byte
 	bad  bool

@@ -9,17 +9,18 @@ import (
 	"time"
 )
 
-// A server that fails handshakes because of a session that it gave out itself
-// is not asked to resume another one after so many in a row, for a while.
+// If this many handshakes in a row fail because of a session from the server itself,
+// no session is offered for a while.
 const (
 	maxResumptionFailures = 2
 	resumptionBackoff     = 10 * time.Minute
 )
 
-// resumptionFailures counts the sessions that made handshakes with an origin fail.
+// resumptionFailures counts the sessions with which handshakes with an origin
+// failed.
 type resumptionFailures struct {
 	mu    sync.Mutex
-	last  *tls.ClientSessionState // so that dials that share a session count once
+	last  *tls.ClientSessionState // dials that share a session count once
 	inRow int
 	until time.Time // no session is offered until then
 }
@@ -30,7 +31,7 @@ func (r *resumptionFailures) backingOff() bool {
 	return time.Now().Before(r.until)
 }
 
-// count reports whether sessions are left alone from now on.
+// count reports whether no session is offered from now on.
 func (r *resumptionFailures) count(s *tls.ClientSessionState) (rests bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,9 +52,9 @@ func (r *resumptionFailures) resumed() {
 	r.inRow = 0
 }
 
-// dialTLS connects and does a handshake, with a session of the origin if there is
-// one. If the server fails on the session, instead of falling back to a full
-// handshake as it should, dialTLS connects once more without.
+// dialTLS connects and performs a handshake, with a session of the origin if there
+// is one. If the server fails on the session instead of falling back to a full
+// handshake, dialTLS connects once more without.
 func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
 	g := ctx.Value(dialStateKey{}).(*dialState)
 	o := d.tls.forOrigin(g.key)
@@ -74,7 +75,7 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 	case ctx.Err() != nil || !blamesSession(err):
 		return nil, err
 	}
-	// The other sessions are as good as this one.
+	// The other sessions are likely to fail as well.
 	o.sessions.Put("", nil)
 	first := g.setup
 	g.dial.sessionErr, g.err = err, nil
@@ -91,9 +92,9 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 	return nc, nil
 }
 
-// blamesSession reports whether a handshake with a session may have failed
-// because of that: not if the server was too slow, or had gone on to a full
-// handshake and showed a certificate that is no good.
+// blamesSession reports whether a handshake may have failed because of the session:
+// not after a timeout, and not if the server did a full handshake with an invalid
+// certificate.
 func blamesSession(err error) bool {
 	if e, ok := errors.AsType[*Error](err); !ok || e.Step != StepHandshake || e.Timeout() {
 		return false

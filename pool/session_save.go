@@ -12,12 +12,12 @@ import (
 	"github.com/rdapq/rdapq/internal/statefile"
 )
 
-// lockWait is how long a save waits for other processes to finish theirs, which
-// take milliseconds. A process that holds the lock for longer must not delay the
-// end of this one: what is not saved is learned again.
+// lockWait is how long a save waits for other processes, whose saves take
+// milliseconds. A process that holds the lock for longer must not delay the end of
+// this one.
 const lockWait = 200 * time.Millisecond
 
-// save changes the file, and returns what it holds then, with the sessions of
+// save updates the file and returns its new content, which includes sessions of
 // other processes.
 func (f *SessionFile) save(removed sessionRemovals, added []*savedSession) (*sessionTable, error) {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
@@ -39,8 +39,8 @@ func (f *SessionFile) save(removed sessionRemovals, added []*savedSession) (*ses
 	return table, statefile.Replace(f.path, appendSessions(nil, table))
 }
 
-// read returns the sessions of the file that have not expired: none if the file
-// is not used.
+// read returns the sessions of the file that have not expired, none if the file is
+// not used.
 func (f *SessionFile) read() *sessionTable {
 	all, err := readSessions(f.path)
 	switch {
@@ -75,7 +75,7 @@ func readSessions(path string) ([]*savedSession, error) {
 	if info.Size() > maxSessionFile {
 		return nil, errNotSessionFile
 	}
-	data := make([]byte, info.Size()) // for good: files are replaced, never written to
+	data := make([]byte, info.Size()) // stays in memory: files are replaced, never overwritten
 	if _, err := io.ReadFull(file, data); err != nil {
 		return nil, err
 	}

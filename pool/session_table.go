@@ -10,29 +10,29 @@ import (
 	"time"
 )
 
-// maxTickets is how many TLS 1.3 tickets are kept for one key: as many as the
-// largest number of connections that a deep queue dials.
+// maxTickets is the number of TLS 1.3 tickets stored per key: the largest number of
+// connections that a deep queue opens.
 const maxTickets = 8
 
 // A savedSession is one session. Only saved changes, under the lock of its store.
 type savedSession struct {
 	key     SessionKey
-	stored  int64 // nanoseconds of Unix time
+	stored  int64 // Unix time in nanoseconds
 	version uint16
 	ticket  []byte
 
-	// The session itself, or its encoding in three parts, of which sessions of one
-	// key may share the middle one. A session of QUIC is kept encoded, because the
-	// connection that resumes it writes to it.
+	// The session, or its encoding in three parts; sessions of one key may share the
+	// middle part. A QUIC session is stored encoded, because the connection that resumes
+	// it modifies it.
 	live  *tls.ClientSessionState
 	state [3][]byte
 
-	fresh bool // it came in this run
-	saved bool // it is in the file
+	fresh bool // created in this run
+	saved bool // written to the file
 }
 
-// newSavedSession returns nil for a nil session, and for a session that cannot be
-// encoded or is too large.
+// newSavedSession returns nil for a nil session, and for one that cannot be encoded
+// or is too large.
 func newSavedSession(key SessionKey, session *tls.ClientSessionState) *savedSession {
 	ticket, state, err := session.ResumptionState()
 	if err != nil || state == nil {
@@ -71,7 +71,7 @@ func (e *savedSession) reusable() bool {
 	return e.version >= tls.VersionTLS10 && e.version <= tls.VersionTLS12
 }
 
-// encoded returns the state of e as crypto/tls encodes it, or nil.
+// encoded returns the state of e in the encoding of crypto/tls, or nil.
 func (e *savedSession) encoded() []byte {
 	if e.live == nil {
 		return slices.Concat(e.state[:]...)
@@ -87,7 +87,7 @@ func (e *savedSession) encoded() []byte {
 	return b
 }
 
-// session returns e for a connection to resume.
+// session returns e in the form that a connection can resume.
 func (e *savedSession) session() (*tls.ClientSessionState, error) {
 	if e.live != nil {
 		return e.live, nil
@@ -103,8 +103,8 @@ func loadSession(ticket, data []byte) (*tls.ClientSessionState, error) {
 	return tls.NewResumptionState(ticket, session)
 }
 
-// expired reports whether e is too old to be offered. crypto/tls does not say
-// when a session ends, so the time of storing counts.
+// expired reports whether e is too old to be offered. crypto/tls does not report
+// when a session expires, so the time of storing counts.
 func (e *savedSession) expired(now time.Time) bool {
 	age := now.Sub(time.Unix(0, e.stored))
 	if age < -clockSkew || age > maxSessionAgeTLS13 {
@@ -113,7 +113,7 @@ func (e *savedSession) expired(now time.Time) bool {
 	return e.version != tls.VersionTLS13 && age > maxSessionAgeTLS12
 }
 
-// A sessionID tells sessions apart, also between processes.
+// A sessionID identifies a session, also between processes.
 type sessionID struct {
 	key    SessionKey
 	ticket [sha256.Size]byte
@@ -121,12 +121,12 @@ type sessionID struct {
 
 func (e *savedSession) id() sessionID { return sessionID{e.key, sha256.Sum256(e.ticket)} }
 
-// A sessionTable holds the sessions of the keys that were used most recently.
-// Its owner locks it.
+// A sessionTable holds the sessions of the most recently used keys. Its owner locks
+// it.
 type sessionTable struct {
 	maxKeys int
 	keys    map[SessionKey]*list.Element
-	recent  list.List // of *keySessions, the most recently used first
+	recent  list.List // of *keySessions, most recently used first
 }
 
 // keySessions are the sessions of one key, newest first: at most maxTickets, and
@@ -140,8 +140,8 @@ func newSessionTable(maxKeys int) *sessionTable {
 	return &sessionTable{maxKeys: maxKeys, keys: make(map[SessionKey]*list.Element)}
 }
 
-// add inserts e by its age. It replaces an equal session, and the oldest ones
-// beyond the bounds.
+// add inserts e by its age. It replaces an equal session, and the oldest ones beyond
+// the limits.
 func (t *sessionTable) add(e *savedSession) {
 	at, ok := t.keys[e.key]
 	if !ok {
@@ -175,7 +175,7 @@ func (t *sessionTable) add(e *savedSession) {
 // being replaced.
 func (t *sessionTable) newest(key SessionKey) *savedSession { return t.newestBeyond(key, 0) }
 
-// newestBeyond is newest, but leaves spare tickets of this run alone.
+// newestBeyond is newest, but keeps spare tickets of this run.
 func (t *sessionTable) newestBeyond(key SessionKey, spare int) *savedSession {
 	at, ok := t.keys[key]
 	if !ok {
@@ -191,7 +191,7 @@ func (t *sessionTable) newestBeyond(key SessionKey, spare int) *savedSession {
 	return nil
 }
 
-// remove removes the sessions of key for which gone returns true.
+// remove removes the sessions of key that gone accepts.
 func (t *sessionTable) remove(key SessionKey, gone func(*savedSession) bool) {
 	at, ok := t.keys[key]
 	if !ok {
@@ -211,9 +211,8 @@ func (t *sessionTable) drop(key SessionKey) {
 	}
 }
 
-// each yields the sessions key by key, the most recently used key first, and
-// for each key the newest session first. Sessions of the current key may be
-// removed meanwhile.
+// each yields the sessions by key, most recently used first, and for each key the
+// newest session first. Sessions of the current key may be removed meanwhile.
 func (t *sessionTable) each() iter.Seq[*savedSession] {
 	return func(yield func(*savedSession) bool) {
 		for at := t.recent.Front(); at != nil; {

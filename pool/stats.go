@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// Stats are counts since the Pool was made. The zero value counts nothing.
+// Stats are counts since the Pool was created. The zero value counts nothing.
 type Stats struct {
-	Requests        int64              // requests answered; unseen repetitions count once
+	Requests        int64              // requests answered; transparent retries are not counted
 	Failed          int64              // requests that ended in an error
 	Connections     int64              // connections opened
-	Dials           int64              // connections begun: opened, failed, given up, or still on their way
+	Dials           int64              // connections started: opened, failed, canceled, or still being made
 	DialsFailed     int64              // connections that could not be opened
 	Open            int64              // connections open now
 	Handshakes      Handshakes         // TLS handshakes
-	FastOpen        FastOpen           // connections by TCP Fast Open
-	Retries         map[Reason]int64   // unseen repetitions, by reason
+	FastOpen        FastOpen           // connections with TCP Fast Open
+	Retries         map[Reason]int64   // transparent retries, by reason
 	RetriesSameConn int64              // of Retries, those on the connection that had refused the request
-	Closed          map[ClosedBy]int64 // connections closed, by whom
-	Abandoned       int64              // HTTP/2 connections given up because calls into net/http did not return, or would not have
+	Closed          map[ClosedBy]int64 // connections closed, by reason
+	Abandoned       int64              // HTTP/2 connections abandoned because calls into net/http did not return, or would not have
 	BytesIn         int64              // bytes received on the wire, TLS included
 	BytesOut        int64              // bytes sent on the wire, TLS included
-	Setup           time.Duration      // spent on opening connections, in all
-	Saved           time.Duration      // how much longer the requests would have taken with a connection for each, by a model; 0 where Unknown says why not
+	Setup           time.Duration      // total time spent on opening connections
+	Saved           time.Duration      // additional time that one connection per request would have taken, by a model; 0 if Unknown is not empty
 
-	RoundTripsAvoided int64        // round trips that the avoided connections would have taken, name resolution not counted
-	Unknown           SavedUnknown // why Saved is not known; empty if it is
+	RoundTripsAvoided int64        // round trips that the avoided connections would have taken, without name resolution
+	Unknown           SavedUnknown // why Saved is unknown; empty if it is known
 
-	// The same for each origin, sorted by name; nil in the stats of an origin. Of
-	// thousands, those that were not used for long are in the sums alone.
+	// The same per origin, sorted by name; nil in the stats of an origin. Of thousands
+	// of origins, those not used for long are in the sums only.
 	Origins []OriginStats
 }
 
@@ -39,30 +39,30 @@ type Stats struct {
 type Handshakes struct {
 	Full    int64
 	Resumed int64
-	Avoided int64 // requests on a connection that another request had paid for
+	Avoided int64 // requests on a connection that another request had opened
 
-	// Handshakes beside which requests went out as early data (0-RTT).
-	EarlyData     int64 // the server took it
-	EarlyRejected int64 // it didn't, and the requests went out again
+	// Handshakes during which requests were sent as early data (0-RTT).
+	EarlyData     int64 // the server accepted it
+	EarlyRejected int64 // the server rejected it, and the requests were sent again
 }
 
 // FastOpen counts connections whose SYN carried data (see [Config.FastOpen]).
 type FastOpen struct {
 	Sent     int64 // all of them
-	Accepted int64 // those on which the peer took the data, which saved a round trip
+	Accepted int64 // those where the peer accepted the data, which saved a round trip
 }
 
 // OriginStats are the [Stats] of one origin.
 type OriginStats struct {
 	Origin   string // "https://rdap.example:8443"
-	Protocol string // what its last connection negotiated, see [Trace]
+	Protocol string // protocol of its last connection, see [Trace]
 	Stats
 }
 
 // originStats is guarded by the origin's mutex.
 type originStats struct {
 	Stats            // its Closed is nil: see closedBy
-	alive    []*conn // slices, as a map takes 250 bytes for one entry
+	alive    []*conn // slices, because a map takes 250 bytes for one entry
 	closedBy []closerCount
 }
 
@@ -114,7 +114,7 @@ func (s *originStats) countClosed(by ClosedBy, n int64) {
 	s.closedBy[i].n += n
 }
 
-// merge adds the counts of an origin of which no connection is open.
+// merge adds the counts of an origin without open connections.
 func (s *originStats) merge(o *originStats) {
 	s.add(o.Stats)
 	for _, k := range o.closedBy {
@@ -130,7 +130,7 @@ func (s *originStats) answered(c *conn, first bool) {
 	}
 }
 
-// snapshot returns the counts with those of open connections.
+// snapshot returns the counts, including those of open connections.
 func (s *originStats) snapshot() Stats {
 	out := s.Stats
 	out.Open = int64(len(s.alive))
@@ -187,10 +187,10 @@ func (s *Stats) add(o Stats) {
 	}
 }
 
-// Stats returns the counts of all origins and of each.
+// Stats returns the counts of the Pool and of each origin.
 func (p *Pool) Stats() Stats {
 	var all Stats
-	at := make(map[string]int) // of Origins
+	at := make(map[string]int) // indexes in Origins
 	p.mu.Lock()
 	all.add(p.forgotten)
 	for name, past := range p.summaries {
@@ -199,7 +199,7 @@ func (p *Pool) Stats() Stats {
 		all.Origins = append(all.Origins, one)
 		all.add(one.Stats)
 	}
-	origins := slices.Collect(maps.Values(p.origins)) // under the same lock: a sweep moves them
+	origins := slices.Collect(maps.Values(p.origins)) // under the same lock, because a sweep moves them
 	p.mu.Unlock()
 	var saved savedSum
 	if all.Handshakes.Avoided > 0 {
@@ -213,7 +213,7 @@ func (p *Pool) Stats() Stats {
 		one.Saved, one.Unknown = m.saved, m.unknown
 		saved.add(&m)
 		all.add(one.Stats)
-		// With a proxy, or behind the guard, an origin has connections apart.
+		// An origin has separate connections per proxy, and for guarded requests.
 		if i, ok := at[one.Origin]; ok {
 			all.Origins[i].add(one.Stats)
 			all.Origins[i].Protocol = cmp.Or(one.Protocol, all.Origins[i].Protocol)
@@ -228,7 +228,7 @@ func (p *Pool) Stats() Stats {
 	return all
 }
 
-// RetriesTotal is the number of unseen repetitions for all reasons.
+// RetriesTotal returns the number of transparent retries for all reasons.
 func (s Stats) RetriesTotal() int64 {
 	var n int64
 	for _, k := range s.Retries {

@@ -1,29 +1,29 @@
 package pool
 
-// A streamLimit is how many requests at a time a connection was seen to take,
-// where the server refuses streams (RFC 9113 section 8.7) below the limit that
-// it announced, or announced none. Refusals lower it. It rises again by one
-// after a number of responses, which grows each time the next stream is refused.
+// A streamLimit is the number of concurrent requests that a connection is known to
+// accept, if the server refuses streams (RFC 9113 section 8.7) below its announced
+// limit or announced none. Refusals lower it. It rises by one after raiseAfter
+// responses, and raiseAfter doubles if that stream is refused.
 type streamLimit struct {
-	n          int     // 0: nothing was learned
-	assumed    bool    // n comes from another connection, and an announcement replaces it
-	share      float64 // of refusals among the last outcomes
+	n          int     // 0: unknown
+	assumed    bool    // n is from another connection; an announcement replaces it
+	share      float64 // of refusals among recent outcomes
 	responses  int     // responses since n changed
-	raiseAfter int     // responses that raise n
-	probing    bool    // n was raised just now
+	raiseAfter int     // responses after which n rises
+	probing    bool    // n was just raised
 }
 
 const (
-	shareWeight      = 8   // outcomes that share looks back on, about
-	highRefusalShare = 0.2 // share from which refusals are about the number of streams
+	shareWeight      = 8   // number of outcomes that share covers, approximately
+	highRefusalShare = 0.2 // from here, refusals are about the number of streams
 	lowRefusalShare  = 0.05
 	firstRaise       = 16
 	maxRaise         = 1024
-	probeSuccess     = 8 // responses that prove a raised limit
+	probeSuccess     = 8 // responses that confirm a raised limit
 )
 
-// refused notes a refusal beside other requests in flight. Promised is the limit
-// that the server announced, 0 if it did not.
+// refused records a refusal while other requests were in flight. promised is the
+// announced limit, or 0.
 func (l *streamLimit) refused(others, promised int) {
 	l.share += (1 - l.share) / shareWeight
 	switch {
@@ -36,8 +36,8 @@ func (l *streamLimit) refused(others, promised int) {
 	}
 }
 
-// accepted notes a response. The connection is full if it carries as many
-// requests as it takes.
+// accepted records a response. full reports whether the connection carried n
+// requests.
 func (l *streamLimit) accepted(full bool) {
 	l.share -= l.share / shareWeight
 	if l.n == 0 {
@@ -52,13 +52,13 @@ func (l *streamLimit) accepted(full bool) {
 	}
 }
 
-// reliable reports whether n is what the server takes, and not only what remained
-// after a few refusals: hardly any came since.
+// reliable reports whether n is the server's limit and not what a few refusals left:
+// there were hardly any refusals lately.
 func (l *streamLimit) reliable() bool {
 	return l.n > 0 && !l.assumed && l.responses >= firstRaise && l.share < lowRefusalShare
 }
 
-// unproven reports whether nothing is known of how many requests c takes.
+// unproven reports whether the number of requests that c accepts is unknown.
 func (c *conn) unproven() bool {
 	if c.protocol != protoHTTP2 || c.served > 0 || c.limit.n > 0 && c.limit.assumed {
 		return false
@@ -67,7 +67,7 @@ func (c *conn) unproven() bool {
 	return !announced
 }
 
-// announcedStreams is the stream limit that the server announced on c.
+// announcedStreams returns the stream limit that the server announced on c.
 func (c *conn) announcedStreams() (n int, ok bool) {
 	if t, is := c.cc.(*tcpClientConn); is {
 		return t.raw.limit()
@@ -75,7 +75,7 @@ func (c *conn) announcedStreams() (n int, ok bool) {
 	return 0, false
 }
 
-// freeCapacity is how many requests c takes at a time now; 0 if it takes none.
+// freeCapacity returns the number of concurrent requests that c accepts now.
 func (c *conn) freeCapacity() int {
 	n := c.cc.Available()
 	if n == 0 || c.paused {
@@ -98,8 +98,7 @@ func (c *conn) freeCapacity() int {
 	return n
 }
 
-// knownStreams is how many requests at a time c is known to take. It is false if
-// that is not known.
+// knownStreams returns the number of concurrent requests that c is known to accept.
 func (c *conn) knownStreams() (int, bool) {
 	if c.protocol != protoHTTP2 {
 		return 0, false

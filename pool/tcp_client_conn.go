@@ -13,33 +13,33 @@ import (
 
 // A tcpClientConn is a connection over HTTP/1.1 or HTTP/2.
 //
-// Over HTTP/2 each request runs in a goroutine of its own, which its caller may
-// leave: what a server sends can make net/http wait for a lock for ever, whatever
-// the context. For the same reason no method of the ClientConn is called for its
-// state: the tap knows that.
+// Over HTTP/2 each request runs in its own goroutine, so that its caller can give
+// up: a server can make net/http wait for a lock for ever, whatever the context. For
+// the same reason the state of the connection is read from the observedConn and not
+// from the [http.ClientConn].
 type tcpClientConn struct {
 	cc  *http.ClientConn
 	raw *observedConn
 
-	onAbandon atomic.Pointer[func()] // called when the connection is given up
+	onAbandon atomic.Pointer[func()] // called when the connection is abandoned
 
-	lost     chan struct{} // closed when requests under way must be left
-	stuck    atomic.Bool   // net/http does not return
-	checking atomic.Bool   // whether it returns is being found out
+	lost     chan struct{} // closed when requests in flight must give up
+	stuck    atomic.Bool   // a call into net/http does not return
+	checking atomic.Bool   // checkReturns is running
 
 	mu     sync.Mutex
-	parked []chan asyncTask // goroutines that wait for a request, the last one first
+	parked []chan asyncTask // idle goroutines, most recently used first
 	closed bool
 }
 
-// An asyncTask is what a goroutine does for one request.
+// An asyncTask is the work of a goroutine for one request.
 type asyncTask struct {
 	a   *asyncRequest
 	req *http.Request
 }
 
-// maxParked bounds the goroutines that wait for a request on a connection. They
-// are kept for their stacks, which take longer to grow than the request does.
+// maxParked limits the idle goroutines of a connection. They are reused for their
+// stacks, which take longer to grow than the request takes.
 const maxParked = 64
 
 func newTCPClientConn(cc *http.ClientConn, t *observedConn) *tcpClientConn {
@@ -49,9 +49,9 @@ func newTCPClientConn(cc *http.ClientConn, t *observedConn) *tcpClientConn {
 	return c
 }
 
-// wakeWaiters wakes requests that wait in net/http for a stream. It wakes them when a
-// stream ends, but not when the limit rises. A request that is cancelled from the
-// beginning does it.
+// wakeWaiters wakes requests that wait in net/http for a stream. net/http wakes them
+// when a stream ends, but not when the limit rises. A request that is already
+// canceled has the same effect.
 func (t *tcpClientConn) wakeWaiters() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -69,7 +69,7 @@ var (
 	errWindow     = errors.New("pool: the server made a flow-control window larger than there can be (RFC 9113 section 6.9.1)")
 )
 
-// Available returns the number of requests at a time that the connection takes.
+// Available returns the number of concurrent requests that the connection accepts.
 func (t *tcpClientConn) Available() int {
 	switch {
 	case t.Err() != nil, t.checking.Load():
@@ -98,11 +98,11 @@ func (t *tcpClientConn) OnChange(f func(gone bool)) {
 	}
 	t.raw.onChange.Store(&f)
 	if t.Err() != nil {
-		f(true) // it happened before
+		f(true) // it ended before
 	}
 }
 
-// Close ends the connection and the requests on it.
+// Close closes the connection and ends its requests.
 func (t *tcpClientConn) Close() error {
 	if s := t.raw.seq.Load(); s != nil {
 		s.final.Store(true)
@@ -116,7 +116,7 @@ func (t *tcpClientConn) Close() error {
 	return t.cc.Close()
 }
 
-// abandonRequests has all requests left.
+// abandonRequests ends the wait of all requests.
 func (t *tcpClientConn) abandonRequests() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,7 +131,7 @@ func (t *tcpClientConn) abandonRequests() {
 	t.parked = nil
 }
 
-// run has a goroutine do e.
+// run runs e in a parked or new goroutine.
 func (t *tcpClientConn) run(e asyncTask) {
 	t.mu.Lock()
 	n := len(t.parked)
@@ -164,19 +164,19 @@ func (t *tcpClientConn) work(e asyncTask) {
 	}
 }
 
-// abandoned reports whether the connection was given up because net/http does not
-// return from calls on it, or would not have done so.
+// abandoned reports whether the connection was abandoned because net/http does not
+// return from calls on it, or would not have.
 func (t *tcpClientConn) abandoned() bool { return t.stuck.Load() || t.raw.overflow.Load() }
 
-// Bounds of what is waited for when a call into net/http should have returned.
+// Limits of the wait for a call into net/http that should have returned.
 const (
 	returnCheckAfter = 100 * time.Millisecond
 	lockTimeout      = time.Second
 )
 
-// checkReturns is called when a call into net/http is about to return. If it does not,
-// the connection gets no more requests until it is known whether its lock is
-// free. If it isn't, the connection is abandoned.
+// checkReturns is called when a call into net/http should return. If it does not
+// return, the connection gets no requests until its lock is known to be free. If the
+// lock is not free, the connection is abandoned.
 func (t *tcpClientConn) checkReturns(returned func() bool) {
 	time.AfterFunc(returnCheckAfter, func() {
 		if returned() || t.stuck.Load() || !t.checking.CompareAndSwap(false, true) {
@@ -187,7 +187,7 @@ func (t *tcpClientConn) checkReturns(returned func() bool) {
 			t.cc.Available()
 			close(free)
 		}()
-		// Twice, since a process that stands still finds all its time gone.
+		// Twice: a process that was suspended finds its timer expired.
 		for range 2 {
 			select {
 			case <-free:
@@ -243,7 +243,7 @@ func (t *tcpClientConn) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	a.Close()
 	if sent != req {
-		go closeBody() // it may be read just now
+		go closeBody() // net/http may be reading it
 	}
 	if a.ctx.Err() != nil {
 		return nil, a.ctx.Err()
@@ -251,28 +251,28 @@ func (t *tcpClientConn) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, errConnClosed
 }
 
-// An asyncRequest is a request in a goroutine of its own, and the body of its response.
+// An asyncRequest is a request in its own goroutine, and the body of its response.
 // The goroutine reads ahead.
 type asyncRequest struct {
 	conn  *tcpClientConn
 	ctx   context.Context
-	begun chan struct{} // closed when resp or err is there
+	begun chan struct{} // closed when resp or err is set
 	resp  *http.Response
 	err   error
 
 	mu     sync.Mutex
 	rc     io.ReadCloser         // net/http's body; nil before the response
-	wake   chan struct{}         // closed for a Read that waits; nil: none does
-	resume chan struct{}         // closed when run may read on; nil: it does not wait
-	first  *[firstReadAhead]byte // what buf is at first
+	wake   chan struct{}         // closed to wake a Read; nil: none waits
+	resume chan struct{}         // closed to let run read on; nil: it does not wait
+	first  *[firstReadAhead]byte // initial buf
 	buf    []byte
-	r, w   int   // what buf holds
+	r, w   int   // the unread part of buf
 	end    error // of rc
 	done   bool  // run has returned
 	closed bool
 }
 
-// Sizes of what is read ahead of a body.
+// Sizes of the read-ahead buffer.
 const (
 	firstReadAhead = 8 << 10
 	maxReadAhead   = 64 << 10
@@ -327,7 +327,7 @@ func (a *asyncRequest) readAhead(rc io.Reader) {
 		}
 		free := a.buf[a.w:]
 		a.mu.Unlock()
-		n, err := rc.Read(free) // only run writes to buf, and Read reads what is before free
+		n, err := rc.Read(free) // only run writes to buf; Read uses the part before free
 		a.mu.Lock()
 		a.w += n
 		var wake chan struct{}
@@ -338,7 +338,7 @@ func (a *asyncRequest) readAhead(rc io.Reader) {
 			a.end = err
 			a.finishLocked()
 		}
-		// Whoever waits runs at once, and takes the lock.
+		// The Read runs at once, and takes the lock.
 		a.mu.Unlock()
 		if wake != nil {
 			close(wake)
@@ -352,7 +352,7 @@ func (a *asyncRequest) readAhead(rc io.Reader) {
 	a.mu.Unlock()
 }
 
-// finishLocked notes that run has no more use for the body.
+// finishLocked marks the body as complete for run.
 func (a *asyncRequest) finishLocked() {
 	a.done = true
 	if a.closed {
@@ -360,7 +360,7 @@ func (a *asyncRequest) finishLocked() {
 	}
 }
 
-// recycleLocked gives the buffer to another body. The lock is held, and run has returned.
+// recycleLocked returns the buffer to the pool. run has returned.
 func (a *asyncRequest) recycleLocked() {
 	if a.first != nil {
 		readAheadBuffers.Put(a.first)
@@ -427,7 +427,7 @@ func (a *asyncRequest) returned() bool {
 	return a.done
 }
 
-// Close ends the request. It waits for nothing.
+// Close ends the request and does not wait.
 func (a *asyncRequest) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,23 +9,23 @@ import (
 	"sync"
 )
 
-// tlsConfigs holds the TLS side of each origin: its client identity, its sessions,
-// and how it fared with them. Configurations are made for each handshake, as one of
-// half a kilobyte for each of thousands of origins would be idle nearly always.
+// tlsConfigs holds the TLS state of each origin: client identity, sessions, and
+// resumption failures. Configurations are made per handshake: half a kilobyte for
+// each of thousands of origins would be idle nearly always.
 type tlsConfigs struct {
 	base        *tls.Config
 	trust       string
 	identity    string       // of the certificates in base; empty: none
 	sessions    SessionStore // nil: no resumption
 	certificate func(origin string) (*tls.Certificate, string)
-	warm        sync.Once // loads the system's authorities
+	warm        sync.Once // loads the system's root certificates
 
 	mu      sync.Mutex
 	origins map[tlsKey]*tlsOrigin
 }
 
-// tlsKey is what origins have in common whose TLS side is the same: a proxy, or the
-// guard, makes no other server of an origin.
+// A tlsKey identifies origins with the same TLS state: a proxy or the guard does not
+// change the server.
 type tlsKey struct{ host, port string }
 
 func newTLSConfigs(c Config, alpn []string, sessions SessionStore) *tlsConfigs {
@@ -48,8 +48,8 @@ func newTLSConfigs(c Config, alpn []string, sessions SessionStore) *tlsConfigs {
 	return t
 }
 
-// trustName names whom the configuration trusts. It is false if nobody can
-// tell, so that sessions must not leave the Pool.
+// trustName names what the configuration trusts. ok is false if that cannot be
+// named; sessions must stay in the Pool then.
 func (c *Config) trustName() (name string, ok bool) {
 	tc := c.TLS
 	if tc == nil {
@@ -59,8 +59,8 @@ func (c *Config) trustName() (name string, ok bool) {
 	case c.Trust != "":
 		name, ok = "named "+c.Trust, true
 	case tc.VerifyPeerCertificate != nil, tc.GetClientCertificate != nil:
-		// The first is not called when a session is resumed, the second chooses
-		// an identity that nobody sees.
+		// VerifyPeerCertificate is not called when a session is resumed, and
+		// GetClientCertificate chooses an unknown identity.
 		name = "private"
 	case tc.InsecureSkipVerify:
 		name, ok = "insecure", true
@@ -78,17 +78,17 @@ func (c *Config) trustName() (name string, ok bool) {
 	return name, ok
 }
 
-// A tlsOrigin is the TLS side of one origin.
+// A tlsOrigin is the TLS state of one origin.
 type tlsOrigin struct {
 	make       sync.Once
 	configs    *tlsConfigs
 	host       string
-	cert       *tls.Certificate // that the configuration gives for the origin; nil: none
-	sessions   *keyedSessions   // over TCP; nil: none are kept
+	cert       *tls.Certificate // from Config.ClientCertificate; nil: none
+	sessions   *keyedSessions   // over TCP; nil: not stored
 	resumption resumptionFailures
 }
 
-// forOrigin returns the TLS side of an origin.
+// forOrigin returns the TLS state of an origin.
 func (t *tlsConfigs) forOrigin(key originKey) *tlsOrigin {
 	t.warm.Do(t.loadRoots)
 	t.mu.Lock()
@@ -98,11 +98,11 @@ func (t *tlsConfigs) forOrigin(key originKey) *tlsOrigin {
 		t.origins[tlsKey{key.host, key.port}] = o
 	}
 	t.mu.Unlock()
-	o.make.Do(func() { o.init(key) }) // not under mu: it calls what the user gave
+	o.make.Do(func() { o.init(key) }) // not under mu, as it calls a function of the user
 	return o
 }
 
-// forget drops the TLS side of an origin, which is made again if need be.
+// forget drops the TLS state of an origin, which can be made again.
 func (t *tlsConfigs) forget(key originKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,8 +132,8 @@ func (o *tlsOrigin) tcp() *tls.Config {
 		c.ServerName = o.host
 	}
 	if cert := o.cert; cert != nil {
-		// Not Certificates, of which crypto/tls sends one only if the server's
-		// list of authorities names its issuer. This one is meant for it.
+		// Not Certificates: crypto/tls sends one of those only if the server's list of
+		// authorities has its issuer.
 		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			return cert, nil
 		}
@@ -151,7 +151,7 @@ func (o *tlsOrigin) quic() *tls.Config {
 	return c
 }
 
-// quicSessions returns the sessions over QUIC, nil if none are kept.
+// quicSessions returns the sessions over QUIC, or nil.
 func (o *tlsOrigin) quicSessions() *keyedSessions {
 	if o.sessions == nil {
 		return nil
@@ -161,7 +161,8 @@ func (o *tlsOrigin) quicSessions() *keyedSessions {
 	return &s
 }
 
-// dropSessions removes the sessions over TCP and QUIC, as the server failed on one.
+// dropSessions removes the sessions over TCP and QUIC, because the server failed on
+// one.
 func (o *tlsOrigin) dropSessions() {
 	if o.sessions != nil {
 		o.sessions.Put("", nil)
@@ -178,10 +179,9 @@ type clientTLS struct {
 func (o *tlsOrigin) resuming() *clientTLS { return &clientTLS{origin: o} }
 func (o *tlsOrigin) full() *clientTLS     { return &clientTLS{origin: o, full: true} }
 
-// config returns the configuration of one handshake. A dial may do several, for
-// several addresses, and each offers another session: the session is taken when
-// the handshake begins. For spare see sessionTaker. offer is nil if no sessions
-// are kept.
+// config returns the configuration of one handshake. A dial may do several
+// handshakes, one per address, and each takes another session when it begins. For
+// spare see sessionTaker. offer is nil if sessions are not stored.
 func (c *clientTLS) config(spare int) (config *tls.Config, offer *sessionOffer) {
 	config = c.origin.tcp()
 	if c.origin.sessions == nil {
@@ -192,18 +192,17 @@ func (c *clientTLS) config(spare int) (config *tls.Config, offer *sessionOffer) 
 	return config, offer
 }
 
-// loadRoots has the system's authorities loaded beside the first dial, which
-// takes 8 to 24 ms once in a process. Without that crypto/tls does it when it
-// needs them: with a new session in the middle of the handshake, with a saved
-// one before its first byte. The first lookup of a process over a round trip of
-// 90 ms took 274 ms with it, 285 ms without (medians of 7).
+// loadRoots loads the system's root certificates during the first dial, which takes
+// 8 to 24 ms once in a process. Otherwise crypto/tls does it during the handshake.
+// The first lookup over a round trip of 90 ms took 274 ms with it, 285 ms without
+// (medians of 7).
 func (t *tlsConfigs) loadRoots() {
 	if t.base.RootCAs == nil && !t.base.InsecureSkipVerify {
-		go x509.SystemCertPool() // kept by crypto/x509; its error comes up again in the handshake
+		go x509.SystemCertPool() // cached by crypto/x509; the handshake returns the error again
 	}
 }
 
-// identityOf is the hash of the certificate by which a client is known.
+// identityOf returns the hash of a client certificate.
 func identityOf(cert *tls.Certificate) string {
 	if len(cert.Certificate) == 0 {
 		return ""

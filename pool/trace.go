@@ -6,35 +6,34 @@ import (
 	"time"
 )
 
-// A Trace tells how one request was carried. Ask for it with [WithTrace].
-// Durations of steps that a request did not pay for (because its connection
-// was there already) are zero.
+// A Trace describes how one request was sent; see [WithTrace]. Times of steps are
+// zero if the request reused a connection.
 type Trace struct {
 	ConnID          int64         // number of the connection in its Pool, from 1
 	FailedConn      int64         // number of the connection on which the request failed; 0 if it got a response, or no connection
-	Reused          bool          // an earlier request paid for the connection
+	Reused          bool          // an earlier request opened the connection
 	Protocol        string        // ALPN name: "http/1.1", "h2" or "h3"
 	TLS             uint16        // TLS version (tls.VersionTLS13); 0 without TLS
-	Resumed         bool          // the connection's handshake resumed a session
-	EarlyData       bool          // the request went out as early data (0-RTT) and was taken
-	FastOpen        bool          // the connection's first data went with its SYN, and was taken
+	Resumed         bool          // the handshake resumed a session
+	EarlyData       bool          // the request was sent as early data (0-RTT), and accepted
+	FastOpen        bool          // the SYN carried data, and the peer accepted it
 	RemoteAddr      string        // address and port of the peer, which may be a proxy
-	Retries         int           // unseen retries that this request needed
+	Retries         int           // transparent retries of this request
 	RetriesSameConn int           // of these, retries on the connection that had refused the request
-	Wait            time.Duration // in the queue for a connection, set-up included
-	DNS             time.Duration // name resolution; zero if the answer was known
-	TCP             time.Duration // TCP connection set-up (none for HTTP/3), and that of the tunnel through a proxy
-	Handshake       time.Duration // TLS handshake, or QUIC's, which early data doesn't wait for
-	FirstByte       time.Duration // from sending the request to the response's header
-	Total           time.Duration // from RoundTrip's start to the end of the body (so far, to the header)
+	Wait            time.Duration // for a connection, its set-up included
+	DNS             time.Duration // name resolution; zero if the result was cached
+	TCP             time.Duration // TCP connection (none for HTTP/3), and the tunnel through a proxy
+	Handshake       time.Duration // TLS or QUIC handshake; early data does not wait for it
+	FirstByte       time.Duration // from sending the request to the response header
+	Total           time.Duration // from RoundTrip's start to the end of the body; until then, to the header
 	BytesIn         int64         // bytes of the body as received, before decompression
 }
 
 type traceKey struct{}
 
-// WithTrace returns a context under which [Pool.RoundTrip] fills in t: all but
-// Total and BytesIn when it returns, those when the body has been read or
-// closed. One Trace serves one request at a time.
+// WithTrace returns a context under which [Pool.RoundTrip] fills in t: Total and
+// BytesIn when the body has been read or closed, the rest before it returns. A Trace
+// serves one request at a time.
 func WithTrace(ctx context.Context, t *Trace) context.Context {
 	return context.WithValue(ctx, traceKey{}, t)
 }
@@ -44,8 +43,8 @@ func traceFrom(ctx context.Context) *Trace {
 	return t
 }
 
-// A udpPeer stands for a QUIC connection where a hook wants a [net.Conn], which
-// hooks must neither read, write nor close.
+// A udpPeer represents a QUIC connection in a hook that takes a [net.Conn]. Hooks
+// must not read, write or close it.
 type udpPeer struct {
 	net.Conn
 	remote net.Addr

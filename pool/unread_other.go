@@ -4,6 +4,5 @@ package pool
 
 import "net"
 
-// unread cannot be found out here. What comes unasked is noticed when net/http
-// reads it.
+// unread is not supported here. Unexpected data is noticed when net/http reads it.
 func unread(net.Conn) bool { return false }

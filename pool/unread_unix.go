@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unread reports whether something has come on a connection that nobody has read,
-// or whether it has ended.
+// unread reports whether a connection has unread data or has ended.
 func unread(nc net.Conn) (some bool) {
 	sc, ok := nc.(syscall.Conn)
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setUserTimeout bounds how long sent data may stay unacknowledged (RFC 5482;
-// tcp(7), TCP_USER_TIMEOUT). The system's own bound is a quarter of an hour.
+// setUserTimeout limits how long sent data may stay unacknowledged (RFC 5482;
+// tcp(7), TCP_USER_TIMEOUT). The system's default is 15 minutes.
 func setUserTimeout(tc *net.TCPConn, d time.Duration) {
 	if rc, err := tc.SyscallConn(); err == nil {
 		_ = rc.Control(func(fd uintptr) {

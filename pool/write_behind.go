@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// A writeBehind gathers what is written to a connection while other goroutines
-// are ready to run, and sends it with one system call. net/http writes every
-// HTTP/2 request and window update by itself, which costs more than all the
-// rest of sending it.
+// A writeBehind buffers writes while other goroutines are ready to run, and sends
+// them with one system call. net/http writes every HTTP/2 request and window update
+// separately, which costs more than the rest of sending it.
 //
-// It passes everything through until behind is called. From then on Write
-// waits only while much is pending; a send that fails, or takes too long,
-// closes the connection and is the error of the next Write.
+// It is unbuffered until start is called. Then Write waits only while much is
+// pending. A send that fails or takes too long closes the connection, and its error
+// is returned by the next Write.
 type writeBehind struct {
 	net.Conn
 
@@ -28,8 +27,8 @@ type writeBehind struct {
 
 const (
 	maxPending = 256 << 10
-	sendTime   = 8 * time.Second // for one send; a peer that takes nothing for so long is gone
-	lastTime   = time.Second     // for what is pending when the connection is closed
+	sendTime   = 8 * time.Second // for one send; a peer that accepts nothing for so long is dead
+	lastTime   = time.Second     // for pending data when the connection is closed
 )
 
 func newWriteBehind(c net.Conn) *writeBehind {
@@ -38,7 +37,7 @@ func newWriteBehind(c net.Conn) *writeBehind {
 	return w
 }
 
-// start starts the gathering.
+// start turns on buffering.
 func (w *writeBehind) start() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,8 +82,7 @@ func (w *writeBehind) send() {
 			}
 			w.changed.Wait()
 		}
-		// Whoever is woken runs next. Step back, so that those who are about
-		// to write come first.
+		// Yield, so that goroutines that are about to write run first.
 		w.mu.Unlock()
 		runtime.Gosched()
 		w.mu.Lock()
@@ -106,8 +104,7 @@ func (w *writeBehind) send() {
 	}
 }
 
-// Close ends the connection when what is pending has been sent; reading ends
-// at once.
+// Close sends what is pending and closes the connection. Reading ends at once.
 func (w *writeBehind) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,8 +122,7 @@ func (w *writeBehind) Close() error {
 	return w.err
 }
 
-// SetWriteDeadline has no meaning once writes don't wait: sends have a limit
-// of their own.
+// SetWriteDeadline has no effect on buffered writes: sends have their own limit.
 func (w *writeBehind) SetWriteDeadline(t time.Time) error {
 	w.mu.Lock()
 	on := w.on
