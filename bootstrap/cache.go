@@ -79,7 +79,7 @@ func (r *Resolver) readCache(reg Registry) *download {
 	if err != nil || d.meta.BaseURL != r.baseURL {
 		// Without its sidecar nobody knows where a file comes from.
 		if !errors.Is(err, fs.ErrNotExist) {
-			r.log.Debug("cached registry left unused", "registry", reg, "err", err, "base_url", d.meta.BaseURL)
+			r.log.Debug("cached registry ignored", "registry", reg, "err", err, "base_url", d.meta.BaseURL)
 		}
 		return nil
 	}

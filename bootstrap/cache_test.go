@@ -66,7 +66,7 @@ func TestUnusableCache(t *testing.T) {
 		wantResolve(t, r, domain("a.zz"), "iana zz https://zz.invalid/")
 		wantResolve(t, r, autnum(64500), "iana 64496-64511 https://as.invalid/")
 	}
-	if got := l.heard(); len(got) != 1 || !strings.Contains(got[0], "memory serves instead") {
+	if got := l.heard(); len(got) != 1 || !strings.Contains(got[0], "continuing in memory") {
 		t.Errorf("warnings: %q", got)
 	}
 	if n := p.count(); n["dns.json"] != 1 || n["asn.json"] != 1 {

@@ -153,7 +153,7 @@ func (r *Resolver) setURLs(c Config) error {
 	}
 	r.baseURL = base
 	if u, err := url.Parse(base); err != nil || !isHTTPS && !c.AllowHTTP && !isLoopback(u) {
-		return errors.New("base URL: registries come over https only (RFC 9224 section 8)")
+		return errors.New("base URL: registries must be fetched over https (RFC 9224 section 8)")
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (r *Resolver) setURLs(c Config) error {
 func (r *Resolver) setFiles(files map[Registry][]byte) error {
 	for reg := range files {
 		if int(reg) >= len(r.holders) {
-			return fmt.Errorf("files: there is no %v", reg)
+			return fmt.Errorf("files: unknown registry %v", reg)
 		}
 	}
 	for i := range r.holders {

@@ -56,7 +56,7 @@ func newer(iana, snap *edition, now time.Time) *edition {
 func checkShrunk(old, now *table) error {
 	const handful = 4
 	if old.entries >= handful && 2*now.entries < old.entries {
-		return fmt.Errorf("it has %d entries where the copy before had %d", now.entries, old.entries)
+		return fmt.Errorf("%d entries, but the previous copy had %d", now.entries, old.entries)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ var ErrNoService = errors.New("no RDAP service known")
 var ErrHTTPOnly = errors.New("RDAP service over plain http only")
 
 // errOffline says why a copy was not refreshed.
-var errOffline = errors.New("offline: nothing is fetched")
+var errOffline = errors.New("offline mode")
 
 // A NoServiceError says that no registry names a server. That is no statement
 // about the object: it may well exist.
@@ -91,7 +91,7 @@ func (e *HTTPOnlyError) Error() string {
 	if len(e.URLs) > 0 {
 		server = e.URLs[0]
 	}
-	return fmt.Sprintf("the RDAP service for %s is plain http only: %s is not asked without AllowHTTP (--allow-http)", e.Looked, server)
+	return fmt.Sprintf("the RDAP service for %s is plain http only: %s is not queried without AllowHTTP (--allow-http)", e.Looked, server)
 }
 
 // Is reports whether target is [ErrHTTPOnly].

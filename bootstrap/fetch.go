@@ -56,7 +56,7 @@ func (e *fetchError) Error() string {
 		reason = failed.Err
 	}
 	if dns, ok := errors.AsType[*net.DNSError](e.err); ok {
-		return fmt.Sprintf("%s: the name %s could not be looked up: %s", e.url, dns.Name, dns.Err)
+		return fmt.Sprintf("%s: cannot resolve %s: %s", e.url, dns.Name, dns.Err)
 	}
 	return fmt.Sprintf("%s: %v", e.url, reason)
 }

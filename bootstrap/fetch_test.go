@@ -83,7 +83,7 @@ func TestFetchError(t *testing.T) {
 	}{
 		{
 			&url.Error{Op: "Get", URL: DefaultBaseURL, Err: &net.OpError{Op: "dial", Net: "tcp", Err: lookup}},
-			DefaultBaseURL + ": the name data.iana.org could not be looked up: no such host",
+			DefaultBaseURL + ": cannot resolve data.iana.org: no such host",
 		},
 		{&url.Error{Op: "Get", URL: DefaultBaseURL, Err: io.ErrUnexpectedEOF}, DefaultBaseURL + ": unexpected EOF"},
 	} {

@@ -26,7 +26,7 @@ func suffixKey(text string) (key, error) {
 	if name != "" {
 		for label := range strings.SplitSeq(name, ".") {
 			if !isLabel(label) {
-				return key{}, fmt.Errorf("%q is no domain name in A-labels", text)
+				return key{}, fmt.Errorf("%q is not a domain name in A-labels", text)
 			}
 		}
 	}
@@ -52,13 +52,13 @@ func prefixKey(text string) (key, error) {
 	if err != nil {
 		a, errAddr := netip.ParseAddr(text)
 		if errAddr != nil || a.Zone() != "" {
-			return key{}, fmt.Errorf("%q is no address prefix", text)
+			return key{}, fmt.Errorf("%q is not an address prefix", text)
 		}
 		p = netip.PrefixFrom(a, a.BitLen())
 	}
 	p = unmapped(p)
 	if p != p.Masked() {
-		return key{}, fmt.Errorf("%q has bits behind its prefix; %s is meant?", text, p.Masked())
+		return key{}, fmt.Errorf("%q has bits set after its prefix; did you mean %s?", text, p.Masked())
 	}
 	return key{registry: addressRegistry(p), text: p.String(), prefix: p}, nil
 }
@@ -88,7 +88,7 @@ func autnumKey(text string) (key, error) {
 	first, err1 := strconv.ParseUint(from, 10, 32)
 	last, err2 := strconv.ParseUint(to, 10, 32)
 	if errors.Join(err1, err2) != nil {
-		return key{}, fmt.Errorf("%q is no range of AS numbers", text)
+		return key{}, fmt.Errorf("%q is not a range of AS numbers", text)
 	}
 	if first > last {
 		return key{}, fmt.Errorf("%q ends before it starts", text)
@@ -100,7 +100,7 @@ func autnumKey(text string) (key, error) {
 func tagKey(text string) (key, error) {
 	tag := strings.ToUpper(text)
 	if tag == "" || strings.ContainsAny(tag, "- \t") {
-		return key{}, fmt.Errorf("%q is no service provider tag", text)
+		return key{}, fmt.Errorf("%q is not a service provider tag", text)
 	}
 	return key{registry: RegistryObjectTags, text: tag}, nil
 }

@@ -96,11 +96,11 @@ func overrideKey(text string) (key, error) {
 	}
 	name, err := idna.Lookup.ToASCII(strings.TrimSuffix(name, "."))
 	if err == nil && name == "" && text != "." {
-		return key{}, errors.New(`an empty key; "." is the root`)
+		return key{}, errors.New(`empty key; the root is "."`)
 	}
 	k, errKey := suffixKey(name)
 	if err != nil || errKey != nil {
-		return key{}, fmt.Errorf("%q is no domain suffix, prefix, AS number or tag", text)
+		return key{}, fmt.Errorf("%q is not a domain suffix, prefix, AS number or tag", text)
 	}
 	return k, nil
 }

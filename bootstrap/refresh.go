@@ -28,7 +28,7 @@ const (
 // cache meanwhile, or else from IANA. It runs at most once at a time for each
 // registry and, where there are locks, for each cache.
 func (r *Resolver) update(h *holder) {
-	ctx, cancel := context.WithTimeoutCause(r.ctx, refreshLimit, errors.New("no answer within "+refreshLimit.String()))
+	ctx, cancel := context.WithTimeoutCause(r.ctx, refreshLimit, errors.New("no response within "+refreshLimit.String()))
 	defer cancel()
 	unlock, err := r.cache.lock(func() error { return sleep(ctx, lockPoll) }, h.registry)
 	switch {
@@ -40,7 +40,7 @@ func (r *Resolver) update(h *holder) {
 		h.postpone(r.now().Add(minInterval))
 		return
 	default:
-		r.trouble(troubleCache, fmt.Sprintf("the bootstrap cache is not usable, memory serves instead: %v", err))
+		r.trouble(troubleCache, fmt.Sprintf("cannot use the bootstrap cache, continuing in memory: %v", err))
 	}
 
 	old := h.iana.Load()
@@ -60,7 +60,7 @@ func (r *Resolver) update(h *holder) {
 		next = r.failed(h, old, err)
 	}
 	if errWrite := r.cache.write(h.registry, &next.meta, data); errWrite != nil {
-		r.trouble(troubleCache, fmt.Sprintf("the bootstrap cache is not written, memory serves instead: %v", errWrite))
+		r.trouble(troubleCache, fmt.Sprintf("cannot write the bootstrap cache, continuing in memory: %v", errWrite))
 	}
 	r.adopt(h, next)
 	if err != nil {
@@ -138,7 +138,7 @@ func (r *Resolver) failed(h *holder, old *download, err error) *download {
 	if ed := h.current.Load(); ed != nil && ed.source == SourceIANA {
 		kept = "the cached copy"
 	}
-	r.trouble(troubleRefresh, fmt.Sprintf("IANA's %s was not refreshed, %s serves on: %v", h.registry.file(), kept, err))
+	r.trouble(troubleRefresh, fmt.Sprintf("cannot refresh IANA's %s, using %s: %v", h.registry.file(), kept, err))
 	return next
 }
 

@@ -140,7 +140,7 @@ func TestSnapshotIsNotReplacedByLess(t *testing.T) {
 	}
 	wantResolve(t, r, entity("X-ARIN"), "snapshot ARIN https://rdap.arin.net/registry/")
 	wantResolve(t, r, domain("a.com"), "snapshot com https://rdap.verisign.com/com/v1/")
-	if got := l.heard(); len(got) != 1 || !strings.HasPrefix(got[0], "IANA's object-tags.json was not refreshed, the built-in snapshot serves on: object-tags.json: it has 2 entries") {
+	if got := l.heard(); len(got) != 1 || !strings.HasPrefix(got[0], "cannot refresh IANA's object-tags.json, using the built-in snapshot: object-tags.json: 2 entries") {
 		t.Errorf("warnings: %q", got)
 	}
 	if d := cmp.Diff(map[string]int{"rdap/object-tags.json": 1, "rdap/dns.json": 1}, p.count()); d != "" {
@@ -240,7 +240,7 @@ func TestBadDownloadKeepsTheCopy(t *testing.T) {
 				wantResolve(t, r, domain("a.zz"), "iana zz https://oldzz.invalid/")
 				wait(t, r)
 			}
-			if got := l.heard(); len(got) != 1 || !strings.HasPrefix(got[0], "IANA's dns.json was not refreshed, the cached copy serves on: ") {
+			if got := l.heard(); len(got) != 1 || !strings.HasPrefix(got[0], "cannot refresh IANA's dns.json, using the cached copy: ") {
 				t.Errorf("warnings: %q", got)
 			}
 			if info := r.Info()[RegistryDNS]; info.Err == nil || info.Fresh {

@@ -69,7 +69,7 @@ func (reg Registry) edition(f *ianafile.File, allowHTTP bool) (*edition, error) 
 	}
 	t := b.table()
 	if t.entries == 0 {
-		return nil, fmt.Errorf("%s: %w: none of its entries is usable", reg.file(), ianafile.ErrMalformed)
+		return nil, fmt.Errorf("%s: %w: no usable entries", reg.file(), ianafile.ErrMalformed)
 	}
 	return &edition{table: t, published: f.Published}, nil
 }
@@ -82,7 +82,7 @@ func (reg Registry) key(text string) (key, error) {
 	case RegistryIPv4, RegistryIPv6:
 		k, err := prefixKey(text)
 		if err == nil && k.registry != reg {
-			err = fmt.Errorf("%q is of the other address family", text)
+			err = fmt.Errorf("%q has the wrong address family", text)
 		}
 		return k, err
 	case RegistryASN:

@@ -231,7 +231,7 @@ func (r *Resolver) adopt(h *holder, d *download) {
 		// The files of another publisher are no older or newer than IANA's.
 		var err error
 		if snap, err = snapshot(h.registry, r.allowHTTP); err != nil {
-			r.trouble(troubleSnapshot, fmt.Sprintf("the built-in snapshot is unusable: %v", err))
+			r.trouble(troubleSnapshot, fmt.Sprintf("the built-in snapshot is invalid: %v", err))
 			snap = &edition{table: new(table), source: SourceSnapshot}
 		}
 	}

@@ -35,11 +35,11 @@ func reverse4(labels string) (netip.Prefix, error) {
 	n := 0
 	for label := range labelsFromRight(labels) {
 		if n == len(ip) {
-			return netip.Prefix{}, errors.New("has more than 4 octets")
+			return netip.Prefix{}, errors.New("has more than 4 labels")
 		}
 		octet, err := strconv.ParseUint(label, 10, 8)
 		if err != nil || len(label) > 1 && label[0] == '0' {
-			return netip.Prefix{}, fmt.Errorf("has %q where an octet is due", label)
+			return netip.Prefix{}, fmt.Errorf("has %q instead of a number from 0 to 255", label)
 		}
 		ip[n] = byte(octet)
 		n++
@@ -52,11 +52,11 @@ func reverse6(labels string) (netip.Prefix, error) {
 	n := 0
 	for label := range labelsFromRight(labels) {
 		if n == 2*len(ip) {
-			return netip.Prefix{}, errors.New("has more than 32 digits")
+			return netip.Prefix{}, errors.New("has more than 32 labels")
 		}
 		digit, err := strconv.ParseUint(label, 16, 4)
 		if err != nil || len(label) != 1 {
-			return netip.Prefix{}, fmt.Errorf("has %q where a hexadecimal digit is due", label)
+			return netip.Prefix{}, fmt.Errorf("has %q instead of a hexadecimal digit", label)
 		}
 		ip[n/2] |= byte(digit) << (4 * (1 - n%2))
 		n++

@@ -30,7 +30,7 @@ func newTarget(q Question) (target, error) {
 		return target{registry: RegistryDNS, name: name}, nil
 	case Address:
 		if !q.Prefix.IsValid() {
-			return target{}, errors.New("bootstrap: the question has no valid address")
+			return target{}, errors.New("bootstrap: no valid address in the question")
 		}
 		p := unmapped(q.Prefix)
 		return target{registry: addressRegistry(p), prefix: p}, nil

@@ -238,11 +238,11 @@ type EncodingError struct {
 func (e *EncodingError) Error() string {
 	switch {
 	case e.Err == nil:
-		return "pool: the body is encoded as " + e.Encoding
+		return "pool: unsupported content encoding " + e.Encoding
 	case errors.Is(e.Err, io.ErrUnexpectedEOF):
-		return "pool: the " + e.Encoding + " data of the body end too early"
+		return "pool: truncated " + e.Encoding + " body"
 	}
-	return "pool: the body is not " + e.Encoding + ": " + e.Err.Error()
+	return "pool: invalid " + e.Encoding + " body: " + e.Err.Error()
 }
 
 // Unwrap returns the decoder's error.

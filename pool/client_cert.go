@@ -18,11 +18,11 @@ import (
 
 // Errors of [LoadClientCertificate] that the user can fix.
 var (
-	ErrPassword     = errors.New("the password is wrong")
-	ErrKeyEncrypted = errors.New("the PEM key is encrypted: put it into a PKCS#12 file, or take the encryption off")
-	ErrKeyMissing   = errors.New("it holds no private key")
-	ErrNoCert       = errors.New("it holds no certificate")
-	ErrKeyForeign   = errors.New("the private key belongs to another certificate")
+	ErrPassword     = errors.New("wrong password")
+	ErrKeyEncrypted = errors.New("the PEM key is encrypted; convert it to PKCS#12 or decrypt it")
+	ErrKeyMissing   = errors.New("no private key found")
+	ErrNoCert       = errors.New("no certificate found")
+	ErrKeyForeign   = errors.New("the private key does not match the certificate")
 )
 
 // maxCertFile limits the size of certificate and key files, in bytes.
@@ -42,7 +42,7 @@ func LoadClientCertificate(path, keyPath, password string) (*tls.Certificate, er
 	}
 	if !bytes.Contains(data, []byte("-----BEGIN ")) {
 		if keyPath != "" {
-			return nil, fmt.Errorf("client certificate %s: no PEM, so the key %s can't belong to it", path, keyPath)
+			return nil, fmt.Errorf("client certificate %s: not PEM, so the key %s cannot be used with it", path, keyPath)
 		}
 		cert, err := parsePKCS12(data, password)
 		if err != nil {
@@ -86,7 +86,7 @@ func readBounded(path string) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxCertFile+1))
 	if err == nil && len(data) > maxCertFile {
-		err = fmt.Errorf("%s: more than %d bytes", path, maxCertFile)
+		err = fmt.Errorf("%s: larger than %d bytes", path, maxCertFile)
 	}
 	return data, err
 }
@@ -123,7 +123,7 @@ func parsePKCS12(data []byte, password string) (*tls.Certificate, error) {
 	}
 	signer, ok := key.(crypto.Signer)
 	if !ok {
-		return nil, fmt.Errorf("a private key of type %T can't sign", key)
+		return nil, fmt.Errorf("private key of type %T cannot sign", key)
 	}
 	// Some programs put the CA certificates first.
 	chain := append([]*x509.Certificate{leaf}, others...)

@@ -367,7 +367,7 @@ func (b *h3Body) earlyData() (sent bool, again int) { return b.early, b.again }
 
 var (
 	errGoneAway    = errors.New("the server has closed the connection")
-	errMisdirected = errors.New("the alternative does not answer for the origin")
+	errMisdirected = errors.New("the alternative service does not serve the origin")
 )
 
 // classify turns an error of HTTP/3 into an h3Error. quic-go exports no errors for

@@ -138,7 +138,7 @@ func (o *origin) tcpFailedLocked(r *h3Race, err error) {
 // blockH3Locked disables HTTP/3 for a while.
 func (o *origin) blockH3Locked(why error) {
 	o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.blockQUIC(time.Now()) })
-	o.logDebug("HTTP/3 is left alone for a while", "error", why)
+	o.logDebug("HTTP/3 disabled for a while", "error", why)
 }
 
 // h3RaceDialedLocked handles the end of a dial that may be part of a race. It

@@ -74,7 +74,7 @@ const (
 )
 
 var (
-	errH3Unsupported = errors.New("HTTP/3 reaches neither http origins nor through a proxy")
+	errH3Unsupported = errors.New("HTTP/3 cannot be used for http origins or through a proxy")
 	errH3Slower      = errors.New("HTTP/3 took longer than TCP")
 )
 

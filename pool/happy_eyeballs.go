@@ -39,7 +39,7 @@ func (d *dialer) configure() error {
 			network = "tcp4"
 		}
 		if c.Network != "" && c.Network != "tcp" && c.Network != network {
-			return fmt.Errorf("pool: no %s connection can come from %s", c.Network, local)
+			return fmt.Errorf("pool: LocalAddr %s does not match network %s", local, c.Network)
 		}
 		d.network = network
 	}
@@ -47,9 +47,9 @@ func (d *dialer) configure() error {
 	case c.FastOpen && !fastOpenSupported:
 		return fmt.Errorf("pool: TCP Fast Open is not supported on %s", runtime.GOOS)
 	case c.FastOpen && c.Dial != nil:
-		return errors.New("pool: FastOpen and Dial exclude each other")
+		return errors.New("pool: FastOpen and Dial cannot be used together")
 	case local.IsValid() && c.Dial != nil:
-		return errors.New("pool: LocalAddr and Dial exclude each other")
+		return errors.New("pool: LocalAddr and Dial cannot be used together")
 	}
 	d.plain = &net.Dialer{KeepAlive: -1} // see setKeepAlive
 	if local.IsValid() {
@@ -298,7 +298,7 @@ func (e addressErrors) Error() string {
 	for i, err := range e {
 		texts[i] = err.Error()
 	}
-	return fmt.Sprintf("none of %d addresses: %s", len(e), strings.Join(texts, "; "))
+	return fmt.Sprintf("all %d addresses failed: %s", len(e), strings.Join(texts, "; "))
 }
 
 func (e addressErrors) Unwrap() []error { return e }

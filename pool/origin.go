@@ -296,7 +296,7 @@ func (o *origin) dispatch() {
 type stallError struct{}
 
 func (stallError) Error() string {
-	return "the server takes no request on the connections that it keeps open"
+	return "the server accepts no requests on its open connections"
 }
 
 func (stallError) Timeout() bool { return true }

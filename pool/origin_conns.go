@@ -107,7 +107,7 @@ func (o *origin) countRetry(c *conn, why Reason) {
 		o.stats.Retries = make(map[Reason]int64)
 	}
 	o.stats.Retries[why]++
-	o.logDebug("request is sent again", "connection", c.id, "why", string(why))
+	o.logDebug("request retried", "connection", c.id, "reason", string(why))
 	o.emit(Event{Kind: RequestRetried, ConnID: c.id, Protocol: c.protocol, Reason: why})
 }
 

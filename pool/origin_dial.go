@@ -426,6 +426,6 @@ func (o *origin) countSessionFailure(d *dial) {
 		o.stats.Retries = make(map[Reason]int64)
 	}
 	o.stats.Retries[RetrySession]++
-	o.logDebug("connection is made again without the session")
+	o.logDebug("dial repeated without the session")
 	o.emit(Event{Kind: RequestRetried, Reason: RetrySession})
 }

@@ -42,11 +42,11 @@ type originDocument struct {
 // the file cannot be read.
 func OpenOriginFile(path string) (*OriginFile, error) {
 	if path == "" {
-		return nil, errors.New("pool: fact file without a name")
+		return nil, errors.New("pool: origin file: empty path")
 	}
 	origins, err := readOrigins(path)
 	if err != nil {
-		return nil, fmt.Errorf("pool: fact file: %w", err)
+		return nil, fmt.Errorf("pool: origin file: %w", err)
 	}
 	return &OriginFile{path: path, origins: origins, changed: make(map[string]struct{})}, nil
 }

@@ -73,7 +73,7 @@ func (o *origin) retireLocked(c *conn) {
 		return
 	}
 	c.draining, c.retired, c.closedBy = true, true, ClosedFaulty
-	o.logDebug("connection gets no more requests", "connection", c.id, "failures", h.failures)
+	o.logDebug("faulty connection retired", "connection", c.id, "failures", h.failures)
 	if c.inflight == 0 {
 		o.remove(c, ClosedFaulty)
 	}
@@ -235,7 +235,7 @@ func (o *origin) recordSuccessLocked(c *conn, r constraints) {
 		o.blockResumeLocked()
 	}
 	if fast && !now.Before(f.FastOpenBlocked) {
-		o.logDebug("TCP Fast Open is left alone for a while")
+		o.logDebug("TCP Fast Open disabled for a while")
 		o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.blockFastOpen(time.Now()) })
 	}
 	if session || fast {
@@ -272,7 +272,7 @@ func (o *origin) undoSuccessLocked(convinced *int, resumed, synData bool) {
 
 // blockResumeLocked disables resumption for a while.
 func (o *origin) blockResumeLocked() {
-	o.logDebug("sessions are not resumed for a while")
+	o.logDebug("session resumption disabled for a while")
 	o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.blockResume(time.Now()) })
 	if o.closed {
 		return

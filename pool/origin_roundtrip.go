@@ -235,7 +235,7 @@ const maxAbandoned = 3
 
 const codeHTTP11Required = 0xd
 
-var errOnlyHTTP1 = errors.New("this server can be used over HTTP/1.1 only, which Protocols does not name")
+var errOnlyHTTP1 = errors.New("the server supports only HTTP/1.1, which Protocols does not include")
 
 // requireHTTP1Locked disables HTTP/2 for the origin.
 func (o *origin) requireHTTP1Locked() {

@@ -309,7 +309,7 @@ func (p *Pool) enableH3() (err error) {
 	p.onlyH3 = named && !slices.ContainsFunc(p.cfg.Protocols, func(name string) bool { return name != protoHTTP3 })
 	switch {
 	case p.onlyH3 && p.cfg.Dial != nil:
-		return errors.New("pool: HTTP/3 and Dial exclude each other")
+		return errors.New("pool: HTTP/3 and Dial cannot be used together")
 	case named && p.cfg.Dial == nil:
 		p.h3, err = newH3Dialer(p.cfg, p.dialer, func() int64 { return p.lastConn.Add(1) })
 	}

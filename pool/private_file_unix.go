@@ -16,10 +16,10 @@ func checkPrivate(info fs.FileInfo) error {
 		return errNotSessionFile
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return fmt.Errorf("others may read or write it (mode %#o)", mode)
+		return fmt.Errorf("other users can read or write it (mode %#o)", mode)
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Geteuid() {
-		return fmt.Errorf("it belongs to user %d", stat.Uid)
+		return fmt.Errorf("owned by user %d", stat.Uid)
 	}
 	return nil
 }

@@ -168,7 +168,7 @@ func connectTunnel(ctx context.Context, nc net.Conn, x proxy, target string) err
 		in := bufio.NewReader(io.LimitReader(nc, 64<<10))
 		resp, err := http.ReadResponse(in, req)
 		if err == nil && resp.StatusCode/100 == 2 && in.Buffered() > 0 {
-			err = errors.New("sent data of its own into the tunnel")
+			err = errors.New("sent unexpected data into the tunnel")
 		}
 		return resp, err
 	}()

@@ -80,7 +80,7 @@ func checkHTTP2(h http.Header) error {
 			permitted = []string{"close", "keep-alive"}
 		}
 		if !one(name, permitted...) {
-			return badRequest("HTTP/2 permits no field %s: %q", name, h[name])
+			return badRequest("field %s is not permitted in HTTP/2: %q", name, h[name])
 		}
 	}
 	return nil

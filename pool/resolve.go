@@ -142,7 +142,7 @@ func (r *resolver) lookUp(ctx context.Context, host string) ([]netip.Addr, error
 
 // errAbandoned is the error of a lookup whose caller gave up. Another caller repeats
 // the lookup.
-var errAbandoned = errors.New("pool: look-up given up")
+var errAbandoned = errors.New("pool: lookup abandoned")
 
 // fixedAddrs returns the addresses of a host that needs no lookup.
 func (r *resolver) fixedAddrs(host, port string) ([]netip.Addr, bool) {

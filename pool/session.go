@@ -96,7 +96,7 @@ func (c *Config) sessionStore() SessionStore {
 		if _, named := c.trustName(); named {
 			return c.Sessions
 		}
-		c.Logger.Debug("sessions stay in the pool: nothing names what it trusts")
+		c.Logger.Debug("TLS sessions are kept in memory: Trust is empty")
 	}
 	return newSessionCache(c.MaxSessions)
 }

@@ -81,7 +81,7 @@ func OpenSessionFile(path string, maxKeys int, log *slog.Logger) (*SessionFile, 
 	info, err := os.Stat(path)
 	switch {
 	case path == "":
-		return nil, errors.New("pool: session file without a name")
+		return nil, errors.New("pool: session file: empty path")
 	case err == nil && !info.Mode().IsRegular():
 		return nil, fmt.Errorf("pool: session file %s: not a regular file", path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -132,7 +132,7 @@ func (f *SessionFile) parse(e *savedSession) *tls.ClientSessionState {
 	}
 	session, err := e.session()
 	if err != nil {
-		f.log.Warn("saved TLS session is broken", "file", f.path, "server", e.key.Host, "error", err)
+		f.log.Warn("saved TLS session is invalid", "file", f.path, "server", e.key.Host, "error", err)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.remove(e)

@@ -66,7 +66,7 @@ func (t *tcpClientConn) wakeWaiters() {
 
 var (
 	errConnClosed = errors.New("pool: the connection was closed")
-	errWindow     = errors.New("pool: the server made a flow-control window larger than there can be (RFC 9113 section 6.9.1)")
+	errWindow     = errors.New("pool: the server increased a flow-control window beyond its maximum (RFC 9113 section 6.9.1)")
 )
 
 // Available returns the number of concurrent requests that the connection accepts.
