@@ -11,41 +11,40 @@ import (
 	"github.com/rdapq/rdapq/internal/statefile"
 )
 
-// A cache is a folder with, for each registry, the file as IANA sent it, a
-// sidecar with its meta data and a lock file. An empty dir keeps nothing.
+// A cache is a directory. For each registry it has the file as IANA sent it, a
+// sidecar with metadata, and a lock file. Without a dir nothing is stored.
 type cache struct{ dir string }
 
-// A meta is what the sidecar says.
+// A meta is the content of the sidecar.
 type meta struct {
-	BaseURL      string    `json:"base_url"` // the file of another place is no copy of this one
+	BaseURL      string    `json:"base_url"` // a file from another URL is not a copy of this one
 	ETag         string    `json:"etag,omitempty"`
 	LastModified string    `json:"last_modified,omitempty"`
 	Fetched      time.Time `json:"fetched,omitzero"` // when IANA last confirmed the file
 	Expires      time.Time `json:"expires,omitzero"`
-	Size         int64     `json:"size,omitempty"` // of the file that this belongs to, in bytes
+	Size         int64     `json:"size,omitempty"` // of the file, in bytes
 
-	Failures int       `json:"failures,omitempty"` // refreshes in a row that failed
-	Failure  string    `json:"failure,omitempty"`  // why the last one did
-	Retry    time.Time `json:"retry,omitzero"`     // when to try again after that
+	Failures int       `json:"failures,omitempty"` // failed refreshes in a row
+	Failure  string    `json:"failure,omitempty"`  // error of the last one
+	Retry    time.Time `json:"retry,omitzero"`     // when to try again
 }
 
-// A download is the file that IANA sent last, with what is known about it. A
-// nil download is none at all.
+// A download is the last file from IANA with its metadata. It may be nil.
 type download struct {
 	meta    meta
 	edition *edition // nil: nothing usable was ever received
 }
 
-// remembered is why the last refresh failed, here or in another process.
-func (m *meta) remembered() *failure {
+// lastFailure returns the error of the last refresh, by this or another process.
+func (m *meta) lastFailure() *failure {
 	if m.Failures == 0 {
 		return nil
 	}
 	return &failure{errors.New(m.Failure)}
 }
 
-// due is when to fetch next; the zero time is at once. Times that no clock in
-// order can have written count as none.
+// due returns when to download next; the zero time means now. Times that only a
+// wrong clock can have written are ignored.
 func (d *download) due(now time.Time) time.Time {
 	switch {
 	case d == nil:
@@ -65,8 +64,8 @@ func (c cache) path(reg Registry, ending string) string {
 func (c cache) file(reg Registry) string    { return c.path(reg, ".json") }
 func (c cache) sidecar(reg Registry) string { return c.path(reg, ".meta.json") }
 
-// readCache reads what the cache has of a registry, nil if that is nothing.
-// What is broken there is no trouble: it is fetched anew.
+// readCache returns the cached copy of a registry, or nil. A damaged file is ignored
+// and downloaded again.
 func (r *Resolver) readCache(reg Registry) *download {
 	if r.cache.dir == "" {
 		return nil
@@ -77,7 +76,7 @@ func (r *Resolver) readCache(reg Registry) *download {
 		err = json.Unmarshal(side, &d.meta)
 	}
 	if err != nil || d.meta.BaseURL != r.baseURL {
-		// Without its sidecar nobody knows where a file comes from.
+		// Without the sidecar the origin of a file is unknown.
 		if !errors.Is(err, fs.ErrNotExist) {
 			r.log.Debug("cached registry ignored", "registry", reg, "err", err, "base_url", d.meta.BaseURL)
 		}
@@ -95,20 +94,20 @@ func (r *Resolver) readCache(reg Registry) *download {
 		return d
 	}
 	if int64(len(data)) != d.meta.Size {
-		// A newer file with an older sidecar, between the two renames of a
-		// writer or after a crash there: usable, but to be confirmed.
+		// A newer file with an older sidecar: another process is between its two renames, or
+		// crashed there. Use the file, and revalidate it.
 		d.meta.ETag, d.meta.LastModified, d.meta.Expires = "", "", time.Time{}
 	}
-	d.stamp()
+	d.setTimes()
 	return d
 }
 
-// stamp gives the edition the times of the meta data.
-func (d *download) stamp() {
+// setTimes copies the times of the metadata to the edition.
+func (d *download) setTimes() {
 	ed := *d.edition
 	ed.source, ed.fetched, ed.expires = SourceIANA, d.meta.Fetched, d.meta.Expires
 	if ed.expires.IsZero() {
-		ed.expires = ed.fetched // stale, where zero would mean for ever
+		ed.expires = ed.fetched // stale; zero would mean that it never expires
 		if ed.expires.IsZero() {
 			ed.expires = time.Unix(0, 0)
 		}
@@ -116,9 +115,9 @@ func (d *download) stamp() {
 	d.edition = &ed
 }
 
-// write stores the meta data and, unless it is nil, the file. The file goes
-// first: an older sidecar beside it costs one download, a newer one would
-// make an old file pass for new.
+// write stores the metadata and, unless data is nil, the file. The file goes first:
+// with an older sidecar it is downloaded once more; with a newer one an old file
+// would pass for new.
 func (c cache) write(reg Registry, m *meta, data []byte) error {
 	if c.dir == "" {
 		return nil
@@ -135,8 +134,8 @@ func (c cache) write(reg Registry, m *meta, data []byte) error {
 	return statefile.Replace(c.sidecar(reg), side)
 }
 
-// lock makes this process the only one that refreshes a registry in this
-// folder. It waits for whoever does it at the moment.
+// lock takes the lock for refreshing a registry in this directory. It waits for the
+// process that holds it.
 func (c cache) lock(wait func() error, reg Registry) (unlock func() error, err error) {
 	if c.dir == "" {
 		return func() error { return nil }, nil

@@ -12,94 +12,88 @@ import (
 	"time"
 )
 
-// DefaultBaseURL is where IANA publishes the registries.
+// DefaultBaseURL is IANA's URL of the registries.
 const DefaultBaseURL = "https://data.iana.org/rdap/"
 
-// A Config says how a [Resolver] works. The zero value answers from the
-// snapshot, fetches IANA's files beside that, and keeps them in memory.
+// A Config configures a [Resolver]. With the zero value it answers from the
+// snapshot, downloads IANA's files in the background and keeps them in memory.
 type Config struct {
-	// Dir is the folder of the cache; it is made when needed, and may be
-	// shared by any number of processes. Empty: memory only.
+	// Dir is the cache directory. It is created when needed and may be shared by any
+	// number of processes. Empty means memory only.
 	Dir string
 
-	// BaseURL is where the files are, in place of [DefaultBaseURL]. Plain
-	// http is refused unless it is on loopback or AllowHTTP is set.
+	// BaseURL overrides [DefaultBaseURL]. Plain http is an error unless the host is a
+	// loopback address or AllowHTTP is set.
 	BaseURL string
 
-	// Client fetches IANA's files. Nil means a client of the resolver's own,
-	// with bounded times, that connects to public addresses only (see
-	// AllowPrivate) and uses the proxy of the environment. A program whose
-	// connections are configured elsewhere passes that configuration here, for
-	// example &http.Client{Transport: p.Guarded()} for a *pool.Pool p.
+	// Client downloads IANA's files. Nil means a client with time limits that connects
+	// to public addresses only (see AllowPrivate) and uses the proxy of the environment.
+	// To use the connections of a *pool.Pool p, pass &http.Client{Transport:
+	// p.Guarded()}.
 	Client *http.Client
 
-	// UserAgent is the User-Agent field of the requests for IANA's files.
-	// Empty means the name of this library.
+	// UserAgent is the User-Agent field of downloads. Empty means the name of this
+	// library.
 	UserAgent string
 
-	// AllowPrivate fetches the files also where only this machine or its
-	// network gets to, when a redirect or the name of [DefaultBaseURL] leads
-	// there. BaseURL is asked wherever it is. (Which of the servers that the
-	// files name may be asked is not decided here: that depends on
-	// [Answer.Source].)
+	// AllowPrivate also downloads files from private addresses, if a redirect or the
+	// name of [DefaultBaseURL] leads there. BaseURL may always be private. Whether a
+	// client may query private servers does not depend on this, but on [Answer.Source].
 	AllowPrivate bool
 
-	// Server is a base URL that answers everything. Nothing is looked up or
-	// fetched then.
+	// Server is a base URL that is the answer to all questions. Nothing is looked up or
+	// downloaded.
 	Server string
 
-	// Overrides go before the registries.
+	// Overrides take precedence over the registries.
 	Overrides Overrides
 
-	// IANAOnly turns off the built-in list of servers that IANA's file lacks, and with
-	// it IANA's server for top-level domains.
+	// IANAOnly turns off the built-in list of servers that IANA does not list, and
+	// IANA's server for top-level domains.
 	IANAOnly bool
 
-	// Offline never fetches: answers come from the cache, however old, and
+	// Offline turns off downloads: answers come from the cache, however old, and from
 	// the snapshot.
 	Offline bool
 
-	// AllowHTTP lets services be used that speak plain http only; https URLs
-	// still come first.
+	// AllowHTTP allows services with plain http URLs only. https URLs still come first.
 	AllowHTTP bool
 
-	// Files, when not nil, stand for all of IANA's files: nothing is fetched,
-	// the cache and the snapshot are not read, and a registry without a file
-	// knows no server; top-level domains are looked up where the names below them
-	// are. They are taken for IANA's words and not for yours, so
-	// that a client asks no private address because of them; name such servers
-	// in Overrides.
+	// Files, if not nil, replace all of IANA's files: nothing is downloaded, and the
+	// cache and the snapshot are not read. A registry without a file has no servers.
+	// Top-level domains are looked up like names below them. Answers have SourceIANA, so
+	// a client does not query private addresses from them; put such servers into
+	// Overrides.
 	Files map[Registry][]byte
 
-	// Logger is told of downloads, and of trouble that Warn is not told of. Nil:
-	// nobody is.
+	// Logger logs downloads, and problems that are not passed to Warn. Nil logs nothing.
 	Logger *slog.Logger
 
-	// Warn is told what the user should know, one sentence without a final
-	// dot, once for each kind of trouble. Calls come one at a time, maybe
-	// from another goroutine. Nil: nobody is told.
+	// Warn is called with a warning for the user: one sentence without a final dot, once
+	// per kind of problem. Calls are not concurrent, but may come from another
+	// goroutine. Nil means no warnings.
 	Warn func(string)
 
-	// Now is the clock. Nil: [time.Now].
+	// Now is the clock. Nil means [time.Now].
 	Now func() time.Time
 }
 
-// New makes a resolver. It reads and fetches nothing yet; an error means that
-// the configuration makes no sense. Call [Resolver.Close] when done.
+// New returns a Resolver. It does not read or download anything yet; an error means
+// that the configuration is invalid. Call [Resolver.Close] when done.
 func New(c Config) (*Resolver, error) {
 	r := &Resolver{
-		offline:   c.Offline || c.Files != nil,
-		given:     c.Files != nil,
-		allowHTTP: c.AllowHTTP,
-		patience:  fallbackWait,
-		cache:     cache{dir: c.Dir},
-		client:    c.Client,
-		userAgent: cmp.Or(c.UserAgent, defaultUserAgent),
-		log:       c.Logger,
-		warn:      c.Warn,
-		now:       c.Now,
-		warned:    make(map[trouble]bool),
-		taken:     sync.OnceValue(snapshotTaken),
+		offline:       c.Offline || c.Files != nil,
+		filesGiven:    c.Files != nil,
+		allowHTTP:     c.AllowHTTP,
+		fallbackWait:  defaultFallbackWait,
+		cache:         cache{dir: c.Dir},
+		client:        c.Client,
+		userAgent:     cmp.Or(c.UserAgent, defaultUserAgent),
+		log:           c.Logger,
+		warn:          c.Warn,
+		now:           c.Now,
+		warned:        make(map[warningKind]bool),
+		snapshotTaken: sync.OnceValue(snapshotTaken),
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
@@ -120,8 +114,8 @@ func New(c Config) (*Resolver, error) {
 	if !c.IANAOnly {
 		r.unlisted = unlistedTable(c.AllowHTTP)
 	}
-	for i := range r.holders {
-		r.holders[i].registry = Registry(i)
+	for i := range r.states {
+		r.states[i].registry = Registry(i)
 	}
 	if c.Files != nil {
 		if err := r.setFiles(c.Files); err != nil {
@@ -160,11 +154,11 @@ func (r *Resolver) setURLs(c Config) error {
 
 func (r *Resolver) setFiles(files map[Registry][]byte) error {
 	for reg := range files {
-		if int(reg) >= len(r.holders) {
+		if int(reg) >= len(r.states) {
 			return fmt.Errorf("files: unknown registry %v", reg)
 		}
 	}
-	for i := range r.holders {
+	for i := range r.states {
 		ed := &edition{table: new(table)}
 		if data, ok := files[Registry(i)]; ok {
 			var err error
@@ -173,7 +167,7 @@ func (r *Resolver) setFiles(files map[Registry][]byte) error {
 			}
 		}
 		ed.source = SourceIANA
-		r.holders[i].current.Store(ed)
+		r.states[i].current.Store(ed)
 	}
 	return nil
 }

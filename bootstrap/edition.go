@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// An edition is one immutable copy of a registry and what is known of its age.
+// An edition is an immutable copy of a registry with its source and age.
 type edition struct {
 	table     *table
 	source    Source
-	published time.Time // what the file says of itself; may be zero
+	published time.Time // stated in the file; may be zero
 	fetched   time.Time // when IANA last confirmed it; zero for the snapshot
-	expires   time.Time // when it is to be confirmed again; zero: never
+	expires   time.Time // when to revalidate it; zero: never
 }
 
-// fresh tells whether the copy still counts as what IANA says.
+// fresh reports whether the copy is within its lifetime.
 func (ed *edition) fresh(now time.Time) bool {
 	if ed.source == SourceSnapshot {
 		return false
@@ -22,24 +22,24 @@ func (ed *edition) fresh(now time.Time) bool {
 	if ed.expires.IsZero() {
 		return true
 	}
-	// A fetch in the future means that a clock was wrong then or is now.
+	// If it was fetched in the future, a clock was or is wrong.
 	return now.Before(ed.expires) && !ed.fetched.After(now.Add(clockSkew))
 }
 
-// clockSkew is by how much the clocks of processes that share a cache may
-// differ.
+// clockSkew is the tolerated difference between the clocks of processes that share a
+// cache.
 const clockSkew = 5 * time.Minute
 
-// since is the time up to which the copy is known to be right.
-func (ed *edition) since() time.Time {
+// confirmedAt returns when the copy was last known to be current.
+func (ed *edition) confirmedAt() time.Time {
 	if ed.fetched.IsZero() {
 		return ed.published
 	}
 	return ed.fetched
 }
 
-// newer picks the copy to answer from: the snapshot only where it was
-// published later than what IANA sent once and has not confirmed since.
+// newer returns the copy to answer from. That is the snapshot if there is no other,
+// or if the other is stale and was published earlier.
 func newer(iana, snap *edition, now time.Time) *edition {
 	switch {
 	case iana == nil:
@@ -50,9 +50,9 @@ func newer(iana, snap *edition, now time.Time) *edition {
 	return snap
 }
 
-// checkShrunk refuses a file that lost more than half of its entries: that is
-// an accident at the source or on the way, not a change of the registry. A
-// handful of entries may change as they like.
+// checkShrunk returns an error if a file lost more than half of its entries: that is
+// an accident and not a change of the registry. Files with fewer than four entries
+// may change freely.
 func checkShrunk(old, now *table) error {
 	const handful = 4
 	if old.entries >= handful && 2*now.entries < old.entries {

@@ -7,30 +7,29 @@ import (
 	"time"
 )
 
-// ErrNoService is what a [*NoServiceError] is.
+// ErrNoService matches every [*NoServiceError].
 var ErrNoService = errors.New("no RDAP service known")
 
-// ErrHTTPOnly is what an [*HTTPOnlyError] is.
+// ErrHTTPOnly matches every [*HTTPOnlyError].
 var ErrHTTPOnly = errors.New("RDAP service over plain http only")
 
-// errOffline says why a copy was not refreshed.
+// errOffline is the reason why a copy was not refreshed.
 var errOffline = errors.New("offline mode")
 
-// A NoServiceError says that no registry names a server. That is no statement
-// about the object: it may well exist.
+// A NoServiceError means that no registry lists a server. The object may exist.
 type NoServiceError struct {
 	Class     Class
-	Name      string        // what the question was about: "alpha.zz", "192.0.2.0/24", "AS64495", "X-FOO"
-	Looked    string        // what the registry was searched for: ".zz", "192.0.2.0/24", "AS64495", "tag FOO"
-	Registry  Registry      // where it was searched for
-	Source    Source        // where that copy of the registry came from
+	Name      string        // subject of the question: "alpha.zz", "192.0.2.0/24", "AS64495", "X-FOO"
+	Looked    string        // key that was searched: ".zz", "192.0.2.0/24", "AS64495", "tag FOO"
+	Registry  Registry      // registry that was searched
+	Source    Source        // source of that copy of the registry
 	Published time.Time     // publication date of that copy; may be zero
 	Fresh     bool          // the copy was downloaded or confirmed within its lifetime
 	Age       time.Duration // since IANA last confirmed the copy; for the snapshot, since the newest of its registries was published
 	Err       error         // why an old copy could not be refreshed; nil for a fresh one
 }
 
-// Error says what was looked for and how old the copy is that lacks it.
+// Error returns what was searched and how old the copy is.
 func (e *NoServiceError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "no RDAP service known for %s", e.Looked)
@@ -57,7 +56,7 @@ func (e *NoServiceError) Is(target error) bool { return target == ErrNoService }
 // Unwrap returns why the copy could not be refreshed.
 func (e *NoServiceError) Unwrap() error { return e.Err }
 
-// age writes a duration in the largest unit that gives a whole number.
+// age returns a duration in the largest unit with a whole number.
 func age(d time.Duration) string {
 	const day = 24 * time.Hour
 	count := func(n int64, unit string) string {
@@ -75,17 +74,17 @@ func age(d time.Duration) string {
 	return count(int64(max(d, 0)/time.Minute), "minute")
 }
 
-// An HTTPOnlyError says that a registry names only plain http servers, which
-// [Config.AllowHTTP] would have to allow: anybody on the way can read and
-// change such answers.
+// An HTTPOnlyError means that a registry lists only plain http servers and
+// [Config.AllowHTTP] is not set. An attacker on the path can read and change such
+// responses.
 type HTTPOnlyError struct {
-	Looked string   // what was searched for: ".zz"
-	Entry  string   // the entry that matched: "zz"
+	Looked string   // key that was searched: ".zz"
+	Entry  string   // matching entry: "zz"
 	URLs   []string // the plain http base URLs, never empty
 	Source Source
 }
 
-// Error names the server that was refused, and how to allow it.
+// Error returns the refused server, and how to allow it.
 func (e *HTTPOnlyError) Error() string {
 	server := "it"
 	if len(e.URLs) > 0 {

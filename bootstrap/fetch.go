@@ -15,29 +15,29 @@ import (
 )
 
 const (
-	// maxFile is the largest file accepted, in bytes after decompression. IANA's
-	// are below 100,000; what is read of one takes thirty times its size.
+	// maxFile is the maximum size of a file, in bytes after decompression. IANA's are
+	// below 100,000; parsing takes thirty times the size.
 	maxFile = 1 << 20
-	// maxRedirects is how many redirects a download follows.
+	// maxRedirects is the maximum number of redirects of a download.
 	maxRedirects = 5
-	// defaultLifetime is for files that do not say; IANA's say the same.
+	// defaultLifetime is the lifetime of files without one; IANA uses the same.
 	defaultLifetime = 24 * time.Hour
-	// maxLifetime bounds what a server may say.
+	// maxLifetime limits the lifetime set by a server.
 	maxLifetime = 30 * 24 * time.Hour
 
 	defaultUserAgent = "rdapq (+https://github.com/rdapq/rdapq)"
 )
 
-// A fetched is what came back; data is nil for 304.
+// A fetched is a response; data is nil for 304.
 type fetched struct {
 	data   []byte
 	header http.Header
 }
 
-// A statusError is a response that brings no file.
+// A statusError is a response without a file.
 type statusError struct {
 	url, status string
-	retryAfter  time.Duration // 0 unless the server asked for a pause
+	retryAfter  time.Duration // 0 unless the server sent Retry-After
 }
 
 func (e *statusError) Error() string { return fmt.Sprintf("%s: %s", e.url, e.status) }
@@ -48,8 +48,8 @@ type fetchError struct {
 	err error
 }
 
-// Error says in one breath what net/http and net say in several, each with the
-// address before it.
+// Error returns one cause, where net/http and net wrap several that repeat the
+// address.
 func (e *fetchError) Error() string {
 	reason := e.err
 	if failed, ok := errors.AsType[*url.Error](e.err); ok {
@@ -63,7 +63,7 @@ func (e *fetchError) Error() string {
 
 func (e *fetchError) Unwrap() error { return e.err }
 
-// fetch asks for one file, conditionally when before says what is at hand.
+// fetch downloads one registry file, conditionally if a cached copy exists.
 func (r *Resolver) fetch(ctx context.Context, reg Registry, before meta) (*fetched, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, JoinURL(r.baseURL, reg.file()), nil)
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *Resolver) fetch(ctx context.Context, reg Registry, before meta) (*fetch
 		}
 		return nil, &fetchError{req.URL.Redacted(), err}
 	}
-	defer func() { _ = resp.Body.Close() }() // the body was read or is not wanted
+	defer func() { _ = resp.Body.Close() }() // the body was read, or is not needed
 	if !r.mayFetch(resp.Request) {
 		return nil, fmt.Errorf("%s: redirected to plain http", req.URL.Redacted())
 	}
@@ -122,14 +122,14 @@ func (r *Resolver) checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// mayFetch tells whether a request keeps to the scheme of the base URL or
-// better: what begins with https stays with it.
+// mayFetch reports whether the scheme of a request is as secure as that of the base
+// URL.
 func (r *Resolver) mayFetch(req *http.Request) bool {
 	return req.URL.Scheme == "https" || strings.HasPrefix(r.baseURL, "http:")
 }
 
-// lifetime is how long a response stays fresh (RFC 9111 section 4.2), and
-// whether it says so itself.
+// lifetime returns how long a response stays fresh (RFC 9111 section 4.2), and
+// whether the response states it.
 func lifetime(h http.Header, now time.Time) (life time.Duration, stated bool) {
 	life = defaultLifetime
 	for _, line := range h.Values("Cache-Control") {
@@ -151,7 +151,7 @@ func lifetime(h http.Header, now time.Time) (life time.Duration, stated bool) {
 			life -= min(age, life)
 		}
 	case expires != "":
-		// A date that is none means "already expired".
+		// An invalid date means "already expired".
 		life, stated = 0, true
 		if t, err := http.ParseTime(expires); err == nil {
 			if date, err := http.ParseTime(h.Get("Date")); err == nil {
@@ -163,7 +163,7 @@ func lifetime(h http.Header, now time.Time) (life time.Duration, stated bool) {
 	return min(max(life, 0), maxLifetime), stated
 }
 
-// retryAfter reads the header of that name: seconds or a date.
+// retryAfter returns the Retry-After field: seconds or a date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
 	if d, ok := secondsOf(text); ok {
@@ -175,8 +175,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// secondsOf reads a number of seconds. What is too large counts as the largest
-// there is (RFC 9111 section 1.2.2).
+// secondsOf parses a number of seconds. Larger numbers are reduced to the maximum
+// (RFC 9111 section 1.2.2).
 func secondsOf(text string) (d time.Duration, ok bool) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {

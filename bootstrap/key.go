@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// A key is the left side of an entry: what it answers for.
+// A key is the key of a registry entry.
 type key struct {
 	registry Registry
-	text     string       // as it is shown: "com", "192.0.2.0/24", "64496-64511", "ARIN"
+	text     string       // as shown: "com", "192.0.2.0/24", "64496-64511", "ARIN"
 	prefix   netip.Prefix // RegistryIPv4, RegistryIPv6: masked
 	first    uint32       // RegistryASN
 	last     uint32       // RegistryASN, inclusive
 }
 
-// suffixKey reads a domain suffix in A-labels; "" is the root.
+// suffixKey parses a domain suffix in A-labels; "" is the root.
 func suffixKey(text string) (key, error) {
 	name := canonicalName(text)
 	if len(name) > 253 {
@@ -46,7 +46,7 @@ func isLabel(s string) bool {
 	return true
 }
 
-// prefixKey reads an address prefix or a single address.
+// prefixKey parses an address prefix or a single address.
 func prefixKey(text string) (key, error) {
 	p, err := netip.ParsePrefix(text)
 	if err != nil {
@@ -70,8 +70,8 @@ func addressRegistry(p netip.Prefix) Registry {
 	return RegistryIPv6
 }
 
-// unmapped turns a prefix of IPv4 addresses written as IPv6 ones
-// (::ffff:192.0.2.0/120) into the IPv4 prefix that it means.
+// unmapped converts a prefix of IPv4-mapped IPv6 addresses (::ffff:192.0.2.0/120) to
+// the IPv4 prefix.
 func unmapped(p netip.Prefix) netip.Prefix {
 	if p.Addr().Is4In6() && p.Bits() >= 96 {
 		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
@@ -79,7 +79,7 @@ func unmapped(p netip.Prefix) netip.Prefix {
 	return p
 }
 
-// autnumKey reads "64496-64511" or "64500"; both numbers are part of it.
+// autnumKey parses "64496-64511", both ends included, or "64500".
 func autnumKey(text string) (key, error) {
 	from, to, isRange := strings.Cut(text, "-")
 	if !isRange {
@@ -96,7 +96,7 @@ func autnumKey(text string) (key, error) {
 	return key{registry: RegistryASN, text: text, first: uint32(first), last: uint32(last)}, nil
 }
 
-// tagKey reads a service provider tag without its hyphen.
+// tagKey parses a service provider tag without its hyphen.
 func tagKey(text string) (key, error) {
 	tag := strings.ToUpper(text)
 	if tag == "" || strings.ContainsAny(tag, "- \t") {
@@ -105,8 +105,8 @@ func tagKey(text string) (key, error) {
 	return key{registry: RegistryObjectTags, text: tag}, nil
 }
 
-// canonicalName lower-cases a name and removes its final dot. It allocates
-// only where there is something to lower.
+// canonicalName returns a name in lower case without its final dot. It allocates
+// only if the name has upper case letters.
 func canonicalName(name string) string {
 	return strings.ToLower(strings.TrimSuffix(name, "."))
 }

@@ -13,23 +13,23 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Overrides name servers that go before those of every registry. A key is
+// Overrides map keys to servers, and take precedence over every registry. A key is
 //
 //   - a domain suffix: "example", "co.example", "." for every name;
 //   - an address prefix or an address: "192.0.2.0/24", "2001:db8::1";
 //   - AS numbers: "AS64496", "AS64496-64511", both ends included;
 //   - a service provider tag with its hyphen: "-ARIN".
 //
-// The most specific key counts. For a reverse name (in-addr.arpa, ip6.arpa)
-// that is a prefix before a suffix. The values are base URLs; those with plain
-// http are answers here without [Config.AllowHTTP], for whoever asks to decide:
-// package client asks them only if its own configuration allows http.
+// The most specific key is used; for a reverse name (in-addr.arpa, ip6.arpa),
+// prefixes come before suffixes. The values are base URLs. Plain http URLs are
+// returned even without [Config.AllowHTTP]; package client queries them only if its
+// own configuration allows http.
 type Overrides map[string][]string
 
-// ParseOverrides reads overrides, one a line: a key as in [Overrides], white
-// space, and one or more base URLs in the order in which to try them. Lines
-// with the same key add up. What follows "#" at the start of a line or after
-// white space is a comment. An error names the line, counted from 1.
+// ParseOverrides parses overrides, one per line: a key as in [Overrides], white
+// space, and one or more base URLs in the order in which to try them. Lines with the
+// same key add up. A comment starts with "#" at the start of a line or after white
+// space. Errors include the line number, counted from 1.
 func ParseOverrides(r io.Reader) (Overrides, error) {
 	o := make(Overrides)
 	lines := bufio.NewScanner(r)
@@ -76,7 +76,7 @@ func checkOverride(text string, urls []string) error {
 	return nil
 }
 
-// overrideKey tells from its looks what kind of key a text is.
+// overrideKey detects the kind of a key and parses it.
 func overrideKey(text string) (key, error) {
 	if tag, ok := strings.CutPrefix(text, "-"); ok {
 		return tagKey(tag)
@@ -105,8 +105,8 @@ func overrideKey(text string) (key, error) {
 	return k, nil
 }
 
-// cutAS removes "AS" from before each number of AS64496-AS64511. What holds
-// anything but numbers then is a name: "as", "asia".
+// cutAS removes "AS" before each number of AS64496-AS64511. If anything but numbers
+// is left, the text is a name: "as", "asia".
 func cutAS(text string) (numbers string, ok bool) {
 	numbers = strings.ToUpper(text)
 	numbers = strings.TrimPrefix(numbers, "AS")
@@ -117,7 +117,7 @@ func cutAS(text string) (numbers string, ok bool) {
 	return numbers, true
 }
 
-// table checks and freezes the overrides.
+// table validates the overrides and returns them as a table.
 func (o Overrides) table() (*table, error) {
 	b := tableBuilder{allowHTTP: true}
 	for _, text := range slices.Sorted(maps.Keys(o)) {

@@ -10,67 +10,66 @@ import (
 )
 
 const (
-	// refreshLimit bounds a refresh, waiting for another process included.
+	// refreshLimit limits a refresh, including the wait for another process.
 	refreshLimit = 30 * time.Second
-	// lockPoll is how often a process that waits for another one looks again.
+	// lockPoll is how often a process that waits for another one checks the lock.
 	lockPoll = 25 * time.Millisecond
-	// minInterval keeps one process from asking again and again for a file
-	// that expires at once.
+	// minInterval is the minimum time between downloads of a file that expires at once.
 	minInterval = time.Minute
-	// The first pause after a failure; doubled for each one that follows.
+	// Pause after a failure, doubled for each further one.
 	minBackoff = time.Minute
 	maxBackoff = time.Hour
-	// maxRetryAfter bounds what a server may ask for.
+	// maxRetryAfter limits Retry-After.
 	maxRetryAfter = 24 * time.Hour
 )
 
-// update brings a registry up to date: from what another process put into the
-// cache meanwhile, or else from IANA. It runs at most once at a time for each
-// registry and, where there are locks, for each cache.
-func (r *Resolver) update(h *holder) {
+// update refreshes a registry, from what another process has put into the cache, or
+// from IANA. It does not run concurrently for a registry and, if files can be
+// locked, for a cache.
+func (r *Resolver) update(h *registryState) {
 	ctx, cancel := context.WithTimeoutCause(r.ctx, refreshLimit, errors.New("no response within "+refreshLimit.String()))
 	defer cancel()
 	unlock, err := r.cache.lock(func() error { return sleep(ctx, lockPoll) }, h.registry)
 	switch {
 	case err == nil:
-		defer func() { _ = unlock() }() // closing a file that was only locked loses nothing
+		defer func() { _ = unlock() }() // closing a lock file loses no data
 	case ctx.Err() != nil:
-		// Somebody else is at it, and stuck; that is not IANA's failure.
+		// Another process holds the lock for too long. That is not IANA's failure.
 		h.failure.Store(&failure{err})
 		h.postpone(r.now().Add(minInterval))
 		return
 	default:
-		r.trouble(troubleCache, fmt.Sprintf("cannot use the bootstrap cache, continuing in memory: %v", err))
+		r.warnOnce(warnCache, fmt.Sprintf("cannot use the bootstrap cache, continuing in memory: %v", err))
 	}
 
 	old := h.iana.Load()
 	if stored := r.readCache(h.registry); stored != nil && (old == nil || !old.meta.Fetched.After(stored.meta.Fetched)) {
 		if now := r.now(); stored.due(now).After(now) {
 			r.log.Debug("registry refreshed by another process", "registry", h.registry)
-			r.adopt(h, stored)
+			r.setCurrent(h, stored)
 			return
 		}
 		old = stored
 	}
 	next, data, err := r.download(ctx, h.registry, old)
 	if r.ctx.Err() != nil {
-		return // closed: nobody failed
+		return // the Resolver was closed; nothing failed
 	}
 	if err != nil {
 		next = r.failed(h, old, err)
 	}
 	if errWrite := r.cache.write(h.registry, &next.meta, data); errWrite != nil {
-		r.trouble(troubleCache, fmt.Sprintf("cannot write the bootstrap cache, continuing in memory: %v", errWrite))
+		r.warnOnce(warnCache, fmt.Sprintf("cannot write the bootstrap cache, continuing in memory: %v", errWrite))
 	}
-	r.adopt(h, next)
+	r.setCurrent(h, next)
 	if err != nil {
 		h.failure.Store(&failure{err})
 	}
 	h.postpone(r.now().Add(minInterval))
 }
 
-// download asks IANA for a file and checks what comes. The data is nil when
-// the file has not changed.
+// download downloads and validates a file. The data is nil if the file has not
+// changed.
 func (r *Resolver) download(ctx context.Context, reg Registry, old *download) (*download, []byte, error) {
 	var before meta
 	if old != nil {
@@ -92,7 +91,7 @@ func (r *Resolver) download(ctx context.Context, reg Registry, old *download) (*
 	if got.data == nil {
 		next.edition = old.edition
 		if !stated && before.Expires.After(before.Fetched) {
-			life = before.Expires.Sub(before.Fetched) // a 304 may leave out what it confirms
+			life = before.Expires.Sub(before.Fetched) // a 304 may omit the lifetime
 		}
 	} else {
 		next.meta.ETag, next.meta.LastModified = got.header.Get("ETag"), got.header.Get("Last-Modified")
@@ -105,13 +104,13 @@ func (r *Resolver) download(ctx context.Context, reg Registry, old *download) (*
 		}
 	}
 	next.meta.Expires = now.Add(life)
-	next.stamp()
+	next.setTimes()
 	r.log.Info("registry refreshed", "registry", reg, "published", next.edition.published, "changed", got.data != nil, "expires", next.meta.Expires)
 	return next, got.data, nil
 }
 
-// lastGood is what a new file has to be compared with. The snapshot is no
-// measure for the files of another publisher than IANA.
+// lastGood returns the table to compare a new file with. The snapshot cannot be
+// compared with the files of another publisher than IANA.
 func (r *Resolver) lastGood(reg Registry, old *download) *table {
 	if old != nil && old.edition != nil {
 		return old.edition.table
@@ -124,8 +123,8 @@ func (r *Resolver) lastGood(reg Registry, old *download) *table {
 	return new(table)
 }
 
-// failed notes that a refresh failed. The copy at hand stays what it was.
-func (r *Resolver) failed(h *holder, old *download, err error) *download {
+// failed records that a refresh failed, and keeps the current copy.
+func (r *Resolver) failed(h *registryState, old *download, err error) *download {
 	next := &download{meta: meta{BaseURL: r.baseURL}}
 	if old != nil {
 		*next = *old
@@ -138,12 +137,12 @@ func (r *Resolver) failed(h *holder, old *download, err error) *download {
 	if ed := h.current.Load(); ed != nil && ed.source == SourceIANA {
 		kept = "the cached copy"
 	}
-	r.trouble(troubleRefresh, fmt.Sprintf("cannot refresh IANA's %s, using %s: %v", h.registry.file(), kept, err))
+	r.warnOnce(warnRefresh, fmt.Sprintf("cannot refresh IANA's %s, using %s: %v", h.registry.file(), kept, err))
 	return next
 }
 
-// backoff is the pause after so many failures in a row, with jitter so that
-// the processes of many machines do not come back as one.
+// backoff returns the pause after failures in a row. It has jitter, so that many
+// machines do not retry at the same time.
 func backoff(failures int, err error) time.Duration {
 	d := min(minBackoff<<min(failures-1, 10), maxBackoff)
 	d += rand.N(d / 4)

@@ -199,7 +199,7 @@ func TestUnlistedIsTheLast(t *testing.T) {
 	p = newPublisher(t, nil)
 	p.set(func() { p.gate = make(chan struct{}) }) // never answers
 	r = newResolver(t, Config{BaseURL: p.URL})
-	r.patience = 0
+	r.fallbackWait = 0
 	wantResolve(t, r, domain("a.de"), "unlisted de https://rdap.denic.de/")
 	wantResolve(t, r, domain("a.com"), "snapshot com https://rdap.verisign.com/com/v1/")
 }

@@ -20,7 +20,7 @@ const (
 	registries = int(iota)
 )
 
-// String returns the name of the registry's file without its ending: "dns",
+// String returns the name of the registry's file without its extension: "dns",
 // "ipv4", "ipv6", "asn", "object-tags".
 func (reg Registry) String() string {
 	switch reg {
@@ -38,11 +38,11 @@ func (reg Registry) String() string {
 	return fmt.Sprintf("Registry(%d)", uint8(reg))
 }
 
-// file is the name of the registry's file at IANA and in the cache.
+// file returns the name of the registry's file at IANA and in the cache.
 func (reg Registry) file() string { return reg.String() + ".json" }
 
-// parse reads a file of this registry. A file without a single entry that
-// makes sense in this registry is refused, so that a mix-up of files is too.
+// parse parses a file of this registry. A file without a valid entry is an error,
+// which also detects files that were mixed up.
 func (reg Registry) parse(data []byte, allowHTTP bool) (*edition, error) {
 	f, err := ianafile.Parse(data, reg == RegistryObjectTags)
 	if err != nil {
@@ -74,7 +74,7 @@ func (reg Registry) edition(f *ianafile.File, allowHTTP bool) (*edition, error) 
 	return &edition{table: t, published: f.Published}, nil
 }
 
-// key reads an entry of this registry.
+// key parses the key of an entry.
 func (reg Registry) key(text string) (key, error) {
 	switch reg {
 	case RegistryDNS:
@@ -92,26 +92,26 @@ func (reg Registry) key(text string) (key, error) {
 	}
 }
 
-// A RegistryInfo says what a [Resolver] has of one registry.
+// A RegistryInfo describes a [Resolver]'s copy of one registry.
 type RegistryInfo struct {
 	Registry  Registry
 	Source    Source    // SourceIANA or SourceSnapshot
 	Entries   int       // usable entries
-	URL       string    // where the file comes from; empty when nothing is fetched
-	Published time.Time // what the file says of itself; may be zero
+	URL       string    // URL of the file; empty if nothing is downloaded
+	Published time.Time // stated in the file; may be zero
 	Fetched   time.Time // when IANA last confirmed it; zero for the snapshot
-	Expires   time.Time // until when that counts; zero for the snapshot
-	Fresh     bool      // it counts at the moment
-	Err       error     // why the last refresh failed, maybe in another process; nil when it did not
+	Expires   time.Time // end of its lifetime; zero for the snapshot
+	Fresh     bool      // it is within its lifetime
+	Err       error     // error of the last refresh, maybe in another process; nil if it succeeded
 }
 
-// Info describes the five registries in the order of their constants. It reads
-// the cache where no lookup did so yet, and fetches nothing.
+// Info describes the five registries in the order of their constants. It reads the
+// cache if no lookup has done so, and downloads nothing.
 func (r *Resolver) Info() []RegistryInfo {
 	infos := make([]RegistryInfo, 0, registries)
 	now := r.now()
-	for i := range r.holders {
-		h := &r.holders[i]
+	for i := range r.states {
+		h := &r.states[i]
 		ed := r.edition(h)
 		info := RegistryInfo{
 			Registry:  h.registry,

@@ -14,76 +14,74 @@ import (
 
 // A Resolver finds servers. It is safe for concurrent use; make it with [New].
 type Resolver struct {
-	server    []string // nil unless one server answers everything
-	overrides *table   // nil without
-	unlisted  *table   // nil when turned off
-	holders   [registries]holder
-	taken     func() time.Time // see snapshotTaken
+	server        []string // nil unless one server is the answer to everything
+	overrides     *table   // nil: none
+	unlisted      *table   // nil: turned off
+	states        [registries]registryState
+	snapshotTaken func() time.Time // see snapshotTaken
 
-	baseURL   string
-	offline   bool
-	given     bool // the files were given: see Config.Files
-	allowHTTP bool
-	patience  time.Duration // fallbackWait, but in tests
-	cache     cache
-	client    *http.Client
-	userAgent string
-	closeIdle func() // nil when the client is the caller's
-	log       *slog.Logger
-	now       func() time.Time
+	baseURL      string
+	offline      bool
+	filesGiven   bool // from Config.Files
+	allowHTTP    bool
+	fallbackWait time.Duration // defaultFallbackWait, except in tests
+	cache        cache
+	client       *http.Client
+	userAgent    string
+	closeIdle    func() // nil: the client is the caller's
+	log          *slog.Logger
+	now          func() time.Time
 
-	ctx    context.Context // of the refreshes; they outlive the lookup that began them
+	ctx    context.Context // of the refreshes, which outlive the lookup that started them
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	mu     sync.Mutex // guards closed and the start of refreshes
+	mu     sync.Mutex // guards closed, and the start of refreshes
 	closed bool
 
 	warnMu   sync.Mutex // guards what follows, but not warn
-	warned   map[trouble]bool
+	warned   map[warningKind]bool
 	warnings []string // for which warn is to be called
 	warning  bool     // a goroutine calls warn
 	warn     func(string)
 }
 
-// A holder keeps what is known of one registry.
-type holder struct {
+// A registryState holds the copy of one registry.
+type registryState struct {
 	registry Registry
 	load     sync.Mutex                // held while current is set for the first time
-	current  atomic.Pointer[edition]   // what lookups use; nil until the first
-	retry    atomic.Pointer[time.Time] // when to fetch next; set with current
-	flight   atomic.Pointer[flight]    // the refresh that runs; nil without
-	failure  atomic.Pointer[failure]   // why the last refresh failed; nil when it did not
-	iana     atomic.Pointer[download]  // what IANA sent last; nil before
+	current  atomic.Pointer[edition]   // used by lookups; nil until the first
+	retry    atomic.Pointer[time.Time] // when to download next; set with current
+	flight   atomic.Pointer[flight]    // running refresh, or nil
+	failure  atomic.Pointer[failure]   // of the last refresh; nil if it succeeded
+	iana     atomic.Pointer[download]  // last file from IANA, or nil
 }
 
-// A flight is a refresh that runs, for everybody who waits for it.
+// A flight is a running refresh.
 type flight struct{ done chan struct{} }
 
-// A failure is why the last refresh came to nothing.
+// A failure is the error of a refresh.
 type failure struct{ err error }
 
-// fallbackWait bounds the wait for a file when there is an answer without it,
-// if not the best one.
-const fallbackWait = 5 * time.Second
+// defaultFallbackWait limits the wait for a file if there is another, less reliable answer.
+const defaultFallbackWait = 5 * time.Second
 
-// Resolve names the servers for a question. The user's word counts first
-// ([Config.Server], then [Config.Overrides]), then IANA's file, then the
-// snapshot where there is no file or an older one, then the built-in list of
-// what IANA lacks; [Answer.Source] says which it was.
+// Resolve returns the servers for a question. In this order it uses [Config.Server],
+// [Config.Overrides], IANA's file, the snapshot if there is no file or an older one,
+// and the built-in list of servers that IANA does not list. [Answer.Source] is the
+// one that was used.
 //
-// It waits for the network only when the copy at hand knows no server and is
-// due to be refreshed; ctx bounds that wait, not the refresh. An old copy that
-// knows a server answers at once and is refreshed beside it. The snapshot is an
-// old copy of IANA's files only: where [Config.BaseURL] names others, it serves
-// when these cannot be had.
+// Resolve waits for the network only if its copy lists no server and is due to be
+// refreshed; ctx limits the wait, not the refresh. An old copy with a server answers
+// at once and is refreshed in the background. The snapshot is a copy of IANA's files
+// only: if [Config.BaseURL] is another URL, it is used only if that fails.
 //
-// The root and top-level domains themselves have their records at IANA's own server,
+// The records of the root and of the top-level domains are at IANA's own server,
 // which IANA's files do not list: the answer has SourceUnlisted. Config.Server,
-// Config.Overrides and Config.Files go before that rule.
+// Config.Overrides and Config.Files take precedence.
 //
 // Errors are a [*NoServiceError], a [*HTTPOnlyError], a [*NotTopLevelError],
-// [ErrBadReverseName], the error of ctx, or about a question that is none.
+// [ErrBadReverseName], the error of ctx, or about an invalid question.
 func (r *Resolver) Resolve(ctx context.Context, q Question) (Answer, error) {
 	if r.server != nil {
 		return Answer{URLs: r.server, Source: SourceServer}, nil
@@ -97,9 +95,9 @@ func (r *Resolver) Resolve(ctx context.Context, q Question) (Answer, error) {
 			return Answer{Entry: e.key, URLs: e.urls, Source: SourceOverride}, nil
 		}
 	}
-	h := &r.holders[to.registry]
+	h := &r.states[to.registry]
 	ed := r.edition(h)
-	if !r.given && q.isTopLevel(&to) {
+	if !r.filesGiven && q.isTopLevel(&to) {
 		if r.isDelegated(to.name, ed.table) || specialUse[to.name] {
 			r.refresh(h)
 			return r.topLevelAnswer(h, ed, &to, q)
@@ -107,16 +105,15 @@ func (r *Resolver) Resolve(ctx context.Context, q Question) (Answer, error) {
 		return r.resolveFresh(ctx, h, &to, q, false)
 	}
 	e := ed.table.find(&to)
-	if e == nil || r.standsIn(ed) {
+	if e == nil || r.isSubstitute(ed) {
 		return r.resolveFresh(ctx, h, &to, q, e != nil)
 	}
 	r.refresh(h)
 	return ed.answer(&to, e)
 }
 
-// standsIn tells whether a copy is the snapshot in the place of files that it
-// is no copy of.
-func (r *Resolver) standsIn(ed *edition) bool {
+// isSubstitute reports whether ed is the snapshot although BaseURL is not IANA's.
+func (r *Resolver) isSubstitute(ed *edition) bool {
 	return ed.source == SourceSnapshot && r.baseURL != DefaultBaseURL && !r.offline
 }
 
@@ -128,7 +125,7 @@ func (r *Resolver) override(to *target) *entry {
 	return e
 }
 
-// answer turns a match into an answer.
+// answer returns the answer for a match.
 func (ed *edition) answer(to *target, e *entry) (Answer, error) {
 	if len(e.urls) == 0 {
 		return Answer{}, &HTTPOnlyError{Looked: to.String(), Entry: e.key, URLs: e.httpOnly, Source: ed.source}
@@ -136,9 +133,9 @@ func (ed *edition) answer(to *target, e *entry) (Answer, error) {
 	return Answer{Entry: e.key, URLs: e.urls, Source: ed.source, Published: ed.published}, nil
 }
 
-// resolveFresh goes on where the copy at hand knows no server, or none that
-// counts: it looks again after the refresh that is due, if one is.
-func (r *Resolver) resolveFresh(ctx context.Context, h *holder, to *target, q Question, hasFallback bool) (Answer, error) {
+// resolveFresh is called if the copy has no server, or is not authoritative. It
+// searches again after the refresh that is due, if there is one.
+func (r *Resolver) resolveFresh(ctx context.Context, h *registryState, to *target, q Question, hasFallback bool) (Answer, error) {
 	var other *entry
 	if to.registry == RegistryDNS && r.unlisted != nil {
 		other = r.unlisted.suffix(to.name)
@@ -147,7 +144,7 @@ func (r *Resolver) resolveFresh(ctx context.Context, h *holder, to *target, q Qu
 		bound := ctx
 		if hasFallback || other != nil {
 			var cancel context.CancelFunc
-			bound, cancel = context.WithTimeout(ctx, r.patience)
+			bound, cancel = context.WithTimeout(ctx, r.fallbackWait)
 			defer cancel()
 		}
 		select {
@@ -159,7 +156,7 @@ func (r *Resolver) resolveFresh(ctx context.Context, h *holder, to *target, q Qu
 		}
 	}
 	ed := r.edition(h)
-	if !r.given && q.isTopLevel(to) {
+	if !r.filesGiven && q.isTopLevel(to) {
 		return r.topLevelAnswer(h, ed, to, q)
 	}
 	if e := ed.table.find(to); e != nil {
@@ -171,7 +168,7 @@ func (r *Resolver) resolveFresh(ctx context.Context, h *holder, to *target, q Qu
 	return Answer{}, r.noService(h, ed, to, q)
 }
 
-func (r *Resolver) noService(h *holder, ed *edition, to *target, q Question) error {
+func (r *Resolver) noService(h *registryState, ed *edition, to *target, q Question) error {
 	now := r.now()
 	e := &NoServiceError{
 		Class:     q.Class,
@@ -185,25 +182,25 @@ func (r *Resolver) noService(h *holder, ed *edition, to *target, q Question) err
 	if e.Name == "" {
 		e.Name = e.Looked
 	}
-	since := ed.since()
+	since := ed.confirmedAt()
 	if ed.source == SourceSnapshot {
-		since = r.taken()
+		since = r.snapshotTaken()
 	}
 	if !since.IsZero() {
 		e.Age = max(now.Sub(since), 0)
 	}
 	switch f := h.failure.Load(); {
-	case e.Fresh: // the copy is as good as a new one
+	case e.Fresh: // a refresh would change nothing
 	case r.offline:
-		e.Err = errOffline // whatever happened when somebody did fetch
+		e.Err = errOffline // whatever an earlier refresh failed with
 	case f != nil:
 		e.Err = f.err
 	}
 	return e
 }
 
-// edition returns what is known of a registry, reading it first if needed.
-func (r *Resolver) edition(h *holder) *edition {
+// edition returns the current copy of a registry, and reads it on first use.
+func (r *Resolver) edition(h *registryState) *edition {
 	if ed := h.current.Load(); ed != nil {
 		return ed
 	}
@@ -213,25 +210,25 @@ func (r *Resolver) edition(h *holder) *edition {
 		return ed
 	}
 	stored := r.readCache(h.registry)
-	r.adopt(h, stored)
+	r.setCurrent(h, stored)
 	return h.current.Load()
 }
 
-// adopt makes a download, which may be none, what the registry is from now on.
-func (r *Resolver) adopt(h *holder, d *download) {
+// setCurrent replaces the current copy by a download, which may be nil.
+func (r *Resolver) setCurrent(h *registryState, d *download) {
 	now := r.now()
 	var iana *edition
 	if d != nil {
 		h.iana.Store(d)
 		iana = d.edition
-		h.failure.Store(d.meta.remembered())
+		h.failure.Store(d.meta.lastFailure())
 	}
 	var snap *edition
 	if iana == nil || !iana.fresh(now) && r.baseURL == DefaultBaseURL {
-		// The files of another publisher are no older or newer than IANA's.
+		// Files of another publisher cannot be compared with IANA's by age.
 		var err error
 		if snap, err = snapshot(h.registry, r.allowHTTP); err != nil {
-			r.trouble(troubleSnapshot, fmt.Sprintf("the built-in snapshot is invalid: %v", err))
+			r.warnOnce(warnSnapshot, fmt.Sprintf("the built-in snapshot is invalid: %v", err))
 			snap = &edition{table: new(table), source: SourceSnapshot}
 		}
 	}
@@ -239,24 +236,22 @@ func (r *Resolver) adopt(h *holder, d *download) {
 	h.current.Store(newer(iana, snap, now))
 }
 
-// postpone puts off the next fetch until t at least.
-func (h *holder) postpone(t time.Time) {
+// postpone delays the next download until t at least.
+func (h *registryState) postpone(t time.Time) {
 	if h.retry.Load().Before(t) {
 		h.retry.Store(&t)
 	}
 }
 
-// due reports whether it is time to fetch.
-func (r *Resolver) due(h *holder) bool { return !r.now().Before(*h.retry.Load()) }
+// due reports whether it is time to download.
+func (r *Resolver) due(h *registryState) bool { return !r.now().Before(*h.retry.Load()) }
 
-// refresh starts a refresh if it is time for one. It returns the refresh that
-// runs, or nil if there is none to wait for.
+// refresh starts a refresh if one is due. It returns the running refresh, or nil.
 //
-// A refresh that ends sets the time of the next one, then the edition, and only
-// then clears flight. The flight is therefore read after the time: a caller for
-// which it is not time to fetch either gets the refresh that set the time, or
-// finds its edition in place.
-func (r *Resolver) refresh(h *holder) *flight {
+// A refresh that ends sets the time of the next one, then the edition, and then
+// clears flight. So flight is read after the time: a caller that is not due either
+// gets the refresh that set the time, or finds its edition.
+func (r *Resolver) refresh(h *registryState) *flight {
 	if r.offline {
 		return nil
 	}
@@ -278,13 +273,12 @@ func (r *Resolver) refresh(h *holder) *flight {
 	return f
 }
 
-// Wait returns when no refresh runs any more, or with the error of ctx. A
-// process that ends right after its lookups calls it, with a short bound,
-// before [Resolver.Close]: otherwise it would abandon the same download on
-// every run.
+// Wait waits until no refresh is running, or ctx is done. A process that ends right
+// after its lookups should call it with a short limit before [Resolver.Close].
+// Otherwise every run abandons the same download.
 func (r *Resolver) Wait(ctx context.Context) error {
-	for i := range r.holders {
-		if f := r.holders[i].flight.Load(); f != nil {
+	for i := range r.states {
+		if f := r.states[i].flight.Load(); f != nil {
 			select {
 			case <-f.done:
 			case <-ctx.Done():
@@ -312,18 +306,18 @@ func (r *Resolver) Close() error {
 	return nil
 }
 
-// A trouble is a kind of warning, given once.
-type trouble uint8
+// A warningKind is a kind of warning, which is given once.
+type warningKind uint8
 
 const (
-	troubleRefresh trouble = iota
-	troubleCache
-	troubleSnapshot
+	warnRefresh warningKind = iota
+	warnCache
+	warnSnapshot
 )
 
-// trouble warns of it, or has the log tell what nobody is warned of, so that who
-// reads both reads it once.
-func (r *Resolver) trouble(kind trouble, message string) {
+// warnOnce passes a warning to Warn, or to the log if there is no Warn or it has had
+// a warning of this kind.
+func (r *Resolver) warnOnce(kind warningKind, message string) {
 	r.warnMu.Lock()
 	if r.warn == nil || r.warned[kind] {
 		r.warnMu.Unlock()

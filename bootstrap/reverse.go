@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// ErrBadReverseName is wrapped when a name under in-addr.arpa or ip6.arpa
-// stands for no address prefix: a label that is no octet (IPv4) or no single
-// hexadecimal digit (IPv6), or more labels than an address has.
+// ErrBadReverseName is wrapped in the error for a name under in-addr.arpa or
+// ip6.arpa that is not an address prefix: a label is not a number from 0 to 255
+// (IPv4) or not a single hexadecimal digit (IPv6), or there are too many labels.
 var ErrBadReverseName = errors.New("not a reverse name")
 
-// reversePrefix turns a reverse name, in canonical form, into the prefix that
-// it stands for. The zones in-addr.arpa and ip6.arpa themselves are names like
-// any other.
+// reversePrefix returns the prefix of a reverse name in canonical form. The zones
+// in-addr.arpa and ip6.arpa themselves are ordinary names.
 func reversePrefix(name string) (p netip.Prefix, isReverse bool, err error) {
 	if labels, ok := strings.CutSuffix(name, ".in-addr.arpa"); ok {
 		p, err = reverse4(labels)

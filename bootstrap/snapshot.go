@@ -15,8 +15,8 @@ import (
 //go:embed snapshot.json
 var snapshotFile []byte
 
-// snapshotTaken is the publication of the newest registry in the snapshot: all
-// are of one day, that one or a later one, however long ago the others changed.
+// snapshotTaken returns the publication date of the newest registry in the snapshot,
+// the earliest day on which it can have been taken.
 func snapshotTaken() time.Time {
 	var taken time.Time
 	for i := range registries {
@@ -28,7 +28,7 @@ func snapshotTaken() time.Time {
 	return taken
 }
 
-// snapshot reads one registry of the snapshot.
+// snapshot returns one registry of the snapshot.
 func snapshot(reg Registry, allowHTTP bool) (*edition, error) {
 	f, err := ianafile.ReadMember(snapshotFile, reg.String(), reg == RegistryObjectTags)
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// A target is a [Question] made ready for the tables.
+// A target is a [Question] prepared for the tables.
 type target struct {
 	registry Registry
-	name     string // RegistryDNS: the canonical name; RegistryObjectTags: the tag; a reverse name keeps its name here
+	name     string // RegistryDNS: canonical name; RegistryObjectTags: tag; a reverse name is stored here, too
 	prefix   netip.Prefix
 	autnum   uint32
 }
 
-// newTarget says in which registry to look, and for what.
+// newTarget returns the registry and the key to search.
 func newTarget(q Question) (target, error) {
 	switch q.Class {
 	case Domain, Nameserver:
@@ -37,7 +37,7 @@ func newTarget(q Question) (target, error) {
 	case Autnum:
 		return target{registry: RegistryASN, autnum: q.Autnum}, nil
 	case Entity:
-		// Only what follows the last hyphen is the tag (RFC 8521 section 2).
+		// The tag follows the last hyphen (RFC 8521 section 2).
 		i := strings.LastIndexByte(q.Name, '-')
 		if i < 0 {
 			return target{registry: RegistryObjectTags}, nil
@@ -47,8 +47,8 @@ func newTarget(q Question) (target, error) {
 	return target{}, fmt.Errorf("bootstrap: unknown class %d", uint8(q.Class))
 }
 
-// String is the target as a message names it: ".zz", "192.0.2.0/24",
-// "AS64495", "tag ARIN".
+// String returns the target for messages: ".zz", "192.0.2.0/24", "AS64495", "tag
+// ARIN".
 func (to *target) String() string {
 	switch to.registry {
 	case RegistryDNS:

@@ -8,22 +8,22 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// rootServer is IANA's RDAP server, which has the records of the root and of the
-// top-level domains. IANA's files do not list it: they name the servers for the
-// names below the top-level domains.
+// rootServer is IANA's RDAP server, with the records of the root and of the
+// top-level domains. IANA's files do not list it: they list the servers for the
+// names below.
 const rootServer = "https://rdap.iana.org/"
 
-// ErrNotTopLevel is what a [*NotTopLevelError] is.
+// ErrNotTopLevel matches every [*NotTopLevelError].
 var ErrNotTopLevel = errors.New("not a top-level domain")
 
-// A NotTopLevelError says that a name has one label and is not a top-level domain:
-// neither IANA's file nor the public suffix list has it. No server of the registries
-// has a record of such a name.
+// A NotTopLevelError means that a name with one label is not a top-level domain:
+// neither IANA's file nor the public suffix list has it, so no server has a record
+// of it.
 type NotTopLevelError struct {
 	Name string // in A-labels
 }
 
-// Error returns the name and what is wrong with it.
+// Error returns the name and the problem.
 func (e *NotTopLevelError) Error() string {
 	return fmt.Sprintf("%q is not a top-level domain", e.Name)
 }
@@ -32,13 +32,13 @@ func (e *NotTopLevelError) Error() string {
 func (e *NotTopLevelError) Is(target error) bool { return target == ErrNotTopLevel }
 
 // specialUse are names that are never top-level domains in the DNS (RFC 6761, RFC
-// 6762, RFC 7686), even where a list has them.
+// 6762, RFC 7686), even if a list has them.
 var specialUse = map[string]bool{
 	"example": true, "invalid": true, "local": true, "localhost": true, "onion": true, "test": true,
 }
 
-// isTopLevel reports whether a question is about the root or a name with one label,
-// which the servers for the names below it have no record of.
+// isTopLevel reports whether a question is about the root or a name with one label.
+// The servers for the names below it have no record of it.
 func (q Question) isTopLevel(to *target) bool {
 	return q.Class == Domain && !q.Below && to.registry == RegistryDNS && !strings.Contains(to.name, ".")
 }
@@ -55,13 +55,14 @@ func (r *Resolver) isDelegated(name string, t *table) bool {
 	if t.suffixes[name] != nil || r.unlisted != nil && r.unlisted.suffixes[name] != nil {
 		return true
 	}
-	// Some top-level domains are in the list only with names below them.
+	// Some top-level domains are listed only through names below them.
 	suffix, icann := publicsuffix.PublicSuffix("nic." + name)
 	return icann && (suffix == name || strings.HasSuffix(suffix, "."+name))
 }
 
-// topLevelAnswer names IANA's server, or says that a name is not a top-level domain.
-func (r *Resolver) topLevelAnswer(h *holder, ed *edition, to *target, q Question) (Answer, error) {
+// topLevelAnswer returns IANA's server, or an error if the name is not a top-level
+// domain.
+func (r *Resolver) topLevelAnswer(h *registryState, ed *edition, to *target, q Question) (Answer, error) {
 	switch {
 	case !r.isDelegated(to.name, ed.table):
 		return Answer{}, &NotTopLevelError{Name: to.name}

@@ -13,23 +13,23 @@ import (
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// A carrier fetches files for resolvers that are given no client. The server
-// that the user named is asked wherever it is, and so is the user's proxy; else
-// connections are made to public addresses only, checked when they are dialed.
-// The two kinds share none.
-type carrier struct {
-	own              string // origin that the user named; empty: none
+// A transport downloads files for resolvers without a client. It connects to public
+// addresses only, checked when they are dialed, except to the server that the user
+// specified and to the user's proxy. Guarded and other requests share no
+// connections.
+type transport struct {
+	userOrigin       string // origin that the user specified; empty: none
 	trusted, guarded *http.Transport
 	proxy            func(*http.Request) (*url.URL, error)
 }
 
-// ownClient makes a client for a few small downloads a day, and what closes
-// its idle connections. Named is the URL that the user named, if any.
+// ownClient returns a client for a few small downloads per day, and a function that
+// closes its idle connections. named is the URL that the user specified, or empty.
 func ownClient(named string, allowPrivate bool) (*http.Client, func()) {
-	c := &carrier{trusted: newTransport(nil), guarded: newTransport(refusePrivate), proxy: http.ProxyFromEnvironment}
+	c := &transport{trusted: newTransport(nil), guarded: newTransport(refusePrivate), proxy: http.ProxyFromEnvironment}
 	c.trusted.Proxy = c.proxy
 	if u, err := url.Parse(named); err == nil && named != "" {
-		c.own = weburl.Origin(u)
+		c.userOrigin = weburl.Origin(u)
 	}
 	if allowPrivate {
 		c.guarded = c.trusted
@@ -50,16 +50,16 @@ func newTransport(control func(network, address string, c syscall.RawConn) error
 	}
 }
 
-// RoundTrip makes a request in the way that its URL deserves.
-func (c *carrier) RoundTrip(req *http.Request) (*http.Response, error) {
-	if weburl.Origin(req.URL) == c.own || c.guarded == c.trusted {
+// RoundTrip sends a request by the transport that its URL permits.
+func (c *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if weburl.Origin(req.URL) == c.userOrigin || c.guarded == c.trusted {
 		return c.trusted.RoundTrip(req)
 	}
 	switch proxy, err := c.proxy(req); {
 	case err != nil:
 		return nil, err
 	case proxy != nil:
-		// It resolves names itself, so only addresses can be checked.
+		// The proxy resolves names, so only literal addresses can be checked.
 		if a, ok := publicaddr.OfHost(req.URL.Hostname()); !ok {
 			return nil, errPrivate(a)
 		}
@@ -68,7 +68,7 @@ func (c *carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.guarded.RoundTrip(req)
 }
 
-// refusePrivate is called with each address before it is connected to.
+// refusePrivate is called with each address before the connection.
 func refusePrivate(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -82,4 +82,4 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 
 func errPrivate(a netip.Addr) error { return fmt.Errorf("%s is not a public address", a) }
 
-var _ http.RoundTripper = (*carrier)(nil)
+var _ http.RoundTripper = (*transport)(nil)

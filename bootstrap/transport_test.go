@@ -66,7 +66,7 @@ func TestDownloadOfIANAGuarded(t *testing.T) {
 	if resp, err := client.Get(inside.URL); err == nil || !strings.Contains(err.Error(), "not a public address") {
 		t.Errorf("%v, %v", resp, err)
 	}
-	c := client.Transport.(*carrier)
+	c := client.Transport.(*transport)
 	c.proxy = http.ProxyURL(mustURL(t, inside.URL))
 	c.trusted.Proxy = c.proxy
 	if resp, err := client.Get("http://10.0.0.5/"); err == nil || !strings.Contains(err.Error(), "not a public address") {

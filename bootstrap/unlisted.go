@@ -2,11 +2,10 @@ package bootstrap
 
 import "strings"
 
-// unlisted are top-level domains whose registry runs RDAP without being in
-// IANA's file, most of them country codes, which need not be. Several public
-// lists of such servers were compared; none of them is official, which is why
-// an answer from here says so and [Config.IANAOnly] turns the list off. What
-// IANA lists by now is simply not looked up here any more.
+// unlisted are top-level domains whose registry runs RDAP but is not in IANA's file,
+// most of them country codes, for which that is optional. They were compared with
+// several public lists, none of which is official. So their answers have a source of
+// their own, and [Config.IANAOnly] turns the list off. IANA's file takes precedence.
 var unlisted = [...]struct{ url, suffixes string }{
 	{"https://rdap.identitydigital.services/rdap/", "ac ag bz gi io lc me mn pr sc sh tm vc"},
 	{"https://rdap.nic.ae/", "ae"},
@@ -39,7 +38,7 @@ var unlisted = [...]struct{ url, suffixes string }{
 	{"https://rdap.website.ws/", "ws"},
 }
 
-// unlistedTable builds the table of the list; reverse names never get to it.
+// unlistedTable returns the list as a table. Reverse names are not looked up in it.
 func unlistedTable(allowHTTP bool) *table {
 	b := tableBuilder{allowHTTP: allowHTTP}
 	for _, u := range unlisted {

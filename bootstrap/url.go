@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// JoinURL appends a path segment like "domain/example.com", which may carry a
-// query, to a base URL with or without final slash (RFC 9224 section 3). A
-// query of the base URL is kept, behind that of path. Nothing is escaped:
-// path must be in its escaped form.
+// JoinURL appends a path such as "domain/example.com", which may have a query, to a
+// base URL with or without a final slash (RFC 9224 section 3). The query of the base
+// URL is appended to that of path. Nothing is escaped: path must be escaped already.
 func JoinURL(base, path string) string {
 	base, _, _ = strings.Cut(base, "#")
 	base, baseQuery, _ := strings.Cut(base, "?")
@@ -29,12 +28,11 @@ func JoinURL(base, path string) string {
 	return joined
 }
 
-// baseURL checks a base URL and gives it a final slash, unless it carries a
-// query.
+// baseURL validates a base URL and adds a final slash, unless the URL has a query.
 func baseURL(text string) (canonical string, isHTTPS bool, err error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil {
-		// The cause repeats the text, which may hold a password.
+		// The cause repeats the text, which may contain a password.
 		return "", false, errors.New("not a URL")
 	}
 	switch {
@@ -53,8 +51,8 @@ func baseURL(text string) (canonical string, isHTTPS bool, err error) {
 	return u.String(), u.Scheme == "https", nil
 }
 
-// isLoopback tells whether a URL names this very machine, where plain http
-// crosses no network.
+// isLoopback reports whether a URL is on this machine, where plain http crosses no
+// network.
 func isLoopback(u *url.URL) bool {
 	if u.Hostname() == "localhost" {
 		return true

@@ -25,16 +25,16 @@ const (
 // A body frees the slot on its connection when it has been read or closed. As with
 // net/http, Close may be called during a Read.
 type body struct {
-	rc        io.ReadCloser
-	o         *origin
-	c         *conn
+	raw       io.ReadCloser
+	origin    *origin
+	conn      *conn
 	trace     *Trace
 	start     time.Time
 	sent      time.Time // when the request got its slot
 	first     bool      // it is the first request on the connection
 	zipped    bool
 	switched  bool // status 101
-	n         atomic.Int64
+	bytesRead atomic.Int64
 	complete  atomic.Bool // rc returned io.EOF
 	ended     atomic.Bool // rc returned io.EOF or an error
 	closed    atomic.Bool
@@ -123,15 +123,15 @@ func (b *body) Close() error {
 	b.err = http.ErrBodyReadAfterClose
 	b.mu.Unlock()
 	b.completeTrace()
-	if !b.ended.Load() && !b.c.shared() && !b.o.p.cfg.noReuse() && !b.switched {
+	if !b.ended.Load() && !b.conn.shared() && !b.origin.pool.cfg.noReuse() && !b.switched {
 		waitInSteps(drainWait, 5, func() {
 			b.drain()
-			b.rc.Close()
+			b.raw.Close()
 			b.finish()
 		})
 		return nil
 	}
-	err := b.rc.Close()
+	err := b.raw.Close()
 	b.finish()
 	return err
 }
@@ -144,7 +144,7 @@ func (b *body) drain() {
 		select {
 		case <-done:
 		case <-time.After(drainTime / 2):
-			b.c.cc.Close()
+			b.conn.cc.Close()
 		}
 	})
 	io.CopyN(io.Discard, (*rawBody)(b), maxDrain)
@@ -155,13 +155,13 @@ func (b *body) drain() {
 func (b *body) finish() {
 	b.once.Do(func() {
 		b.completeTrace()
-		now, setup := time.Now(), b.o.setupTime(b.c)
-		b.o.savedModel.end(b.sent, now, setup, !b.first)
-		b.o.p.savedModel.end(b.sent, now, setup, !b.first)
-		if b.c.seq != nil {
-			b.c.seq.ended(b.complete.Load())
+		now, setup := time.Now(), b.origin.setupTime(b.conn)
+		b.origin.savedModel.end(b.sent, now, setup, !b.first)
+		b.origin.pool.savedModel.end(b.sent, now, setup, !b.first)
+		if b.conn.seq != nil {
+			b.conn.seq.ended(b.complete.Load())
 		}
-		b.o.release(b.c)
+		b.origin.release(b.conn)
 	})
 }
 
@@ -170,7 +170,7 @@ func (b *body) finish() {
 func (b *body) completeTrace() {
 	b.traceOnce.Do(func() {
 		if b.trace != nil {
-			b.trace.Total, b.trace.BytesIn = time.Since(b.start), b.n.Load()
+			b.trace.Total, b.trace.BytesIn = time.Since(b.start), b.bytesRead.Load()
 		}
 	})
 }
@@ -186,8 +186,8 @@ type switchedBody struct {
 type rawBody body
 
 func (w *rawBody) Read(p []byte) (int, error) {
-	n, err := w.rc.Read(p)
-	w.n.Add(int64(n))
+	n, err := w.raw.Read(p)
+	w.bytesRead.Add(int64(n))
 	if err != nil {
 		w.complete.Store(err == io.EOF)
 		w.ended.Store(true)

@@ -52,7 +52,7 @@ type conn struct {
 	removed   bool        // it is no longer in origin.conns
 
 	seq         *sequence     // never changes; nil: not over HTTP/1.1, or never reused
-	o           *origin       // never changes
+	origin      *origin       // never changes
 	idleElement *list.Element // in connLimiter.idle, guarded by its mutex; nil: not idle
 	evicted     bool          // guarded by the mutex of the connLimiter
 	retired     bool          // it drains because it is faulty, and does not count as load
@@ -73,7 +73,7 @@ type setup struct {
 	secure          *tls.Conn // nil without TLS
 	remote          string
 	proxied         bool       // remote is a proxy
-	address         int        // index of the address among those that were tried
+	index           int        // index of the address among those that were tried
 	addr            netip.Addr // that address; invalid if something else resolved the name
 	addrs           int        // number of addresses of the host
 	synData         bool       // the SYN carried data (TCP Fast Open)

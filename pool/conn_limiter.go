@@ -207,7 +207,7 @@ func (r *connLimiter) victimsLocked() (victims []*conn) {
 // evict closes connections that were idle a moment ago. No mutex is held.
 func (r *connLimiter) evict(victims []*conn) {
 	for _, c := range victims {
-		if c.o.evict(c) {
+		if c.origin.evict(c) {
 			continue
 		}
 		r.mu.Lock()

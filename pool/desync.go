@@ -124,7 +124,7 @@ func newSequence(o *origin, c *conn) *sequence {
 
 // errUnasked is the error of a request whose connection has brought something
 // that no request asked for, or has ended.
-var errUnasked = errors.New("pool: the connection has unread data")
+var errUnreadData = errors.New("pool: the connection has unread data")
 
 // begin is called before a request is sent. It reports whether the connection may
 // carry it.
@@ -307,7 +307,7 @@ func (o *origin) desynced(c *conn) {
 	if o.desyncUntil.Swap(now.Add(desyncFor).UnixNano()) < now.UnixNano() {
 		o.desyncNews.Store(true)
 	}
-	o.p.cfg.Logger.Debug("HTTP/1.1 responses do not belong to their requests", "origin", o.key.String(), "conn", c.id)
+	o.pool.cfg.Logger.Debug("HTTP/1.1 responses do not belong to their requests", "origin", o.key.String(), "conn", c.id)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if c.removed {

@@ -296,8 +296,8 @@ func (p *Pool) connectLimited(ctx context.Context, key originKey, d *dial) (*con
 		p.limiter.release(dialWeight)
 		return nil, err
 	}
-	if c.o = d.origin; c.protocol == protoHTTP1 && !p.cfg.noReuse() {
-		c.seq = newSequence(c.o, c)
+	if c.origin = d.origin; c.protocol == protoHTTP1 && !p.cfg.noReuse() {
+		c.seq = newSequence(c.origin, c)
 		c.cc.(*tcpClientConn).raw.seq.Store(c.seq)
 	}
 	p.limiter.release(dialWeight - 1)

@@ -273,7 +273,7 @@ func (h *h3Conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	h.hooks.retried(RetryEarlyData)
 	resp, w, err = h.send(req, false)
-	return h.finish(req, resp, err, &h3Body{again: 1, frames: w.frames})
+	return h.finish(req, resp, err, &h3Body{retries: 1, frames: w.frames})
 }
 
 // finish turns the outcome of a request into the Pool's response or error.
@@ -326,8 +326,8 @@ func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, w *h3
 // request.
 type h3Body struct {
 	io.ReadCloser
-	early bool // it was sent as early data
-	again int  // retries on the same connection
+	early   bool // it was sent as early data
+	retries int  // retries on the same connection
 
 	ctx        context.Context
 	bodyFailed func(err error) // called when it is cut off
@@ -363,7 +363,7 @@ func (b *h3Body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-func (b *h3Body) earlyData() (sent bool, again int) { return b.early, b.again }
+func (b *h3Body) earlyData() (sent bool, again int) { return b.early, b.retries }
 
 var (
 	errGoneAway    = errors.New("the server has closed the connection")

@@ -64,7 +64,7 @@ func (o *origin) startHeadStart(r *h3Race) {
 	if r.over || r.timer != nil {
 		return
 	}
-	d := o.p.cfg.HeadStart
+	d := o.pool.cfg.HeadStart
 	if d <= 0 {
 		d = min(max(headStart, o.rtt*3/2), maxHeadStart)
 	}
@@ -137,7 +137,7 @@ func (o *origin) tcpFailedLocked(r *h3Race, err error) {
 
 // blockH3Locked disables HTTP/3 for a while.
 func (o *origin) blockH3Locked(why error) {
-	o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.blockQUIC(time.Now()) })
+	o.pool.store.Update(o.key.String(), func(f *OriginInfo) { f.blockQUIC(time.Now()) })
 	o.logDebug("HTTP/3 disabled for a while", "error", why)
 }
 
@@ -147,7 +147,7 @@ func (o *origin) h3RaceDialedLocked(d *dial, c *conn, err error) bool {
 	r := o.h3Race
 	switch {
 	case r == nil, d != r.dial && d != r.tcp:
-		if h, ok := asH3(c); ok && !h.handshakeDone() && !o.p.onlyH3 {
+		if h, ok := asH3(c); ok && !h.handshakeDone() && !o.pool.onlyH3 {
 			go c.cc.Close() // its race is over and has no fallback
 			o.dispatchLocked()
 			return true
@@ -250,7 +250,7 @@ func (o *origin) doubtH3Locked(why error) {
 func (o *origin) breakH3Locked() {
 	why := o.h3.doubt
 	o.h3 = h3Health{}
-	if f := o.p.store.Get(o.key.String()); !time.Now().Before(f.QUICBlocked) {
+	if f := o.pool.store.Get(o.key.String()); !time.Now().Before(f.QUICBlocked) {
 		o.blockH3Locked(why) // once, however many requests failed
 	}
 	for i := len(o.conns) - 1; i >= 0; i-- {
@@ -273,15 +273,15 @@ func (o *origin) h3WorksLocked(c *conn) {
 		o.h3.doubt = nil
 		o.dispatchLocked()
 	}
-	f := o.p.store.Get(o.key.String())
+	f := o.pool.store.Get(o.key.String())
 	if f.QUICFailures > 0 && !time.Now().Before(f.QUICBlocked) {
-		o.p.store.Update(o.key.String(), (*OriginInfo).unblockQUIC)
+		o.pool.store.Update(o.key.String(), (*OriginInfo).unblockQUIC)
 	}
 }
 
 // recordH3Locked records a response for the choice between HTTP/3 and TCP.
 func (o *origin) recordH3Locked(c *conn, resp *http.Response, early bool) {
-	if !o.p.speaksH3() || !o.key.supportsH3() {
+	if !o.pool.speaksH3() || !o.key.supportsH3() {
 		return
 	}
 	ok := usefulResponse(resp)
@@ -345,7 +345,7 @@ func (o *origin) failedH3Locked(c *conn, ctx context.Context, f *failure, err er
 
 // closedAsBrokenLocked reports whether c was closed because HTTP/3 is broken.
 func (o *origin) closedAsBrokenLocked(c *conn) bool {
-	f := o.p.store.Get(o.key.String())
+	f := o.pool.store.Get(o.key.String())
 	return c.draining && time.Now().Before(f.QUICBlocked)
 }
 
@@ -362,12 +362,12 @@ func (o *origin) recordEarlyLocked(c *conn, ok, early bool) {
 	switch {
 	case !ok:
 	case early:
-		if f := o.p.store.Get(o.key.String()); f.EarlyFailures > 0 {
-			o.p.store.Update(o.key.String(), (*OriginInfo).unblockEarly)
+		if f := o.pool.store.Get(o.key.String()); f.EarlyFailures > 0 {
+			o.pool.store.Update(o.key.String(), (*OriginInfo).unblockEarly)
 		}
 	case o.h3.early:
 		if o.h3.serverAtFault || c.protocol == protoHTTP3 {
-			o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.blockEarly(time.Now()) })
+			o.pool.store.Update(o.key.String(), func(f *OriginInfo) { f.blockEarly(time.Now()) })
 		}
 		o.h3.early, o.h3.serverAtFault = false, false
 	}
@@ -408,7 +408,7 @@ func (o *origin) onTrial(c *conn, req *http.Request) bool {
 
 // startTrial sends req on c.
 func (o *origin) startTrial(c *conn, req *http.Request, u connUse, sent time.Time, newest int64) *h3Trial {
-	t := &h3Trial{o: o, c: c, use: u, sent: sent, newest: newest, done: make(chan struct{})}
+	t := &h3Trial{origin: o, conn: c, use: u, sent: sent, newest: newest, done: make(chan struct{})}
 	var ctx context.Context
 	ctx, t.cancel = context.WithCancelCause(req.Context())
 	t.req = req.WithContext(ctx)
@@ -421,7 +421,7 @@ func (o *origin) startTrial(c *conn, req *http.Request, u connUse, sent time.Tim
 func (o *origin) trialTimeout() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if d := o.p.cfg.HeadStart; d > 0 {
+	if d := o.pool.cfg.HeadStart; d > 0 {
 		return d
 	}
 	return min(max(headStart, 3*o.rtt), maxHeadStart)
@@ -433,10 +433,10 @@ func (o *origin) deliverTrial(t *h3Trial, d delivery) *http.Response {
 	t.abandoned = true
 	if t.released {
 		o.mu.Lock()
-		t.c.inflight++
+		t.conn.inflight++
 		o.mu.Unlock()
 	}
 	t.mu.Unlock()
-	d.sent, d.came, d.first = t.sent, t.responseAt, t.use.first
-	return o.deliver(t.c, t.req, t.resp, d)
+	d.sent, d.responseAt, d.first = t.sent, t.responseAt, t.use.first
+	return o.deliver(t.conn, t.req, t.resp, d)
 }

@@ -84,19 +84,19 @@ func (k originKey) supportsH3() bool { return k.scheme == "https" && k.proxy == 
 // maySpeakH3 reports whether the origin may be queried over HTTP/3 as well as TCP.
 // That excludes one connection per request, which would no longer be exactly one.
 func (o *origin) maySpeakH3() bool {
-	return o.p.h3 != nil && !o.p.onlyH3 && o.key.supportsH3() && !o.p.cfg.noReuse()
+	return o.pool.h3 != nil && !o.pool.onlyH3 && o.key.supportsH3() && !o.pool.cfg.noReuse()
 }
 
 // onlyRoute returns the route if HTTP/3 is the only protocol, and nil otherwise.
 func (o *origin) onlyRoute() *h3Route {
-	if !o.p.onlyH3 || !o.key.supportsH3() {
+	if !o.pool.onlyH3 || !o.key.supportsH3() {
 		return nil
 	}
 	return &h3Route{host: o.key.host, port: o.key.port, onlyH3: true, early: o.earlyAllowed(), allowPrivate: true}
 }
 
 func (o *origin) earlyAllowed() bool {
-	return !o.p.cfg.NoEarlyData && !o.p.cfg.NoReuse && !o.noEarlyData.Load()
+	return !o.pool.cfg.NoEarlyData && !o.pool.cfg.NoReuse && !o.noEarlyData.Load()
 }
 
 // offeredRouteLocked returns the route that the origin offers, or nil if HTTP/3 is
@@ -105,13 +105,13 @@ func (o *origin) offeredRouteLocked() *h3Route {
 	if !o.maySpeakH3() || o.h3Race != nil || o.doubtsH3Locked() || o.depthLocked() > depthForH3 {
 		return nil
 	}
-	f := o.p.store.Get(o.key.String())
+	f := o.pool.store.Get(o.key.String())
 	if !f.h3Usable(time.Now()) {
 		return nil
 	}
 	host, port, ok := altAuthority(f.H3)
 	elsewhere := host != "" && host != o.key.host
-	if !ok || elsewhere && o.p.insecure() {
+	if !ok || elsewhere && o.pool.insecure() {
 		return nil
 	}
 	r := &h3Route{host: host, port: port, early: o.earlyAllowed(), otherHost: elsewhere}
@@ -133,7 +133,7 @@ func (o *origin) forgetOtherHostLocked(r *h3Route) {
 }
 
 func (o *origin) forgetAlternativeLocked() {
-	o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.H3, f.H3Until, f.H3Local = "", time.Time{}, false })
+	o.pool.store.Update(o.key.String(), func(f *OriginInfo) { f.H3, f.H3Until, f.H3Local = "", time.Time{}, false })
 }
 
 // handshakeEnded records the outcome of the handshake of an early connection.
@@ -201,7 +201,7 @@ func (o *origin) learnAltSvc(c *conn, h http.Header) {
 	o.altSvc, o.altSvcAt = slices.Clone(fields), now
 	a, ok := parseAltSvc(h, now)
 	local := !publicAddress(c.setup.remote)
-	o.p.store.Update(o.key.String(), func(f *OriginInfo) {
+	o.pool.store.Update(o.key.String(), func(f *OriginInfo) {
 		f.H3, f.H3Until, f.H3Local = "", time.Time{}, false
 		if ok {
 			f.H3, f.H3Until, f.H3Local = net.JoinHostPort(a.host, a.port), a.until, local

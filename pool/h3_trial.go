@@ -27,8 +27,8 @@ const trialBody = 64 << 10
 
 // An h3Trial is a request on a connection that is on trial.
 type h3Trial struct {
-	o          *origin
-	c          *conn
+	origin     *origin
+	conn       *conn
 	req        *http.Request
 	use        connUse
 	sent       time.Time
@@ -47,17 +47,17 @@ type h3Trial struct {
 }
 
 func (t *h3Trial) run() {
-	t.resp, t.err = t.o.send(t.c, t.req)
+	t.resp, t.err = t.origin.send(t.conn, t.req)
 	t.responseAt = time.Now()
 	if t.err == nil {
 		t.long, t.err = readAhead(t.resp)
 	}
-	t.o.mu.Lock()
+	t.origin.mu.Lock()
 	works := t.useful()
 	if works {
-		t.o.h3WorksLocked(t.c)
+		t.origin.h3WorksLocked(t.conn)
 	}
-	t.o.mu.Unlock()
+	t.origin.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	close(t.done) // under the lock, as deliverTrial sets abandoned
@@ -72,7 +72,7 @@ func (t *h3Trial) run() {
 // waitResponse returns true when the response is complete, and false if the request
 // should be sent over TCP as well.
 func (t *h3Trial) waitResponse() bool {
-	grace := t.o.trialTimeout()
+	grace := t.origin.trialTimeout()
 	timer, due := time.NewTimer(grace), time.Now().Add(grace)
 	defer timer.Stop()
 	for waited := false; ; {
@@ -87,17 +87,17 @@ func (t *h3Trial) waitResponse() bool {
 		if late {
 			continue // the process got no CPU time; the response may be unread
 		}
-		if h, ok := asH3(t.c); ok && !h.handshakeDone() {
+		if h, ok := asH3(t.conn); ok && !h.handshakeDone() {
 			continue // the handshake has its own timeout
 		}
-		o := t.o
+		o := t.origin
 		o.mu.Lock()
-		first := !o.doubtsH3Locked() && !t.c.draining
+		first := !o.doubtsH3Locked() && !t.conn.draining
 		if first {
 			o.doubtH3Locked(errH3Slow)
 		}
 		o.mu.Unlock()
-		if first || waited || t.c.cc.Err() != nil {
+		if first || waited || t.conn.cc.Err() != nil {
 			return false
 		}
 		waited = true // another request tries TCP
@@ -113,9 +113,9 @@ func (t *h3Trial) failure() error {
 	case t.useful(), t.resp.StatusCode == http.StatusTooManyRequests:
 		return nil
 	}
-	t.o.mu.Lock()
-	defer t.o.mu.Unlock()
-	if t.o.h3.tcpNoBetter {
+	t.origin.mu.Lock()
+	defer t.origin.mu.Unlock()
+	if t.origin.h3.tcpNoBetter {
 		return nil
 	}
 	if t.long {
@@ -184,7 +184,7 @@ func (t *h3Trial) dropLocked() {
 	}
 	if !t.released {
 		t.released = true
-		t.o.release(t.c)
+		t.origin.release(t.conn)
 	}
 }
 

@@ -57,7 +57,7 @@ func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs [
 	for i := range addrs {
 		left = append(left, i)
 	}
-	connecting, shaking := false, 0
+	connecting, handshaking := false, 0
 	slow := time.NewTimer(handshakeDelay)
 	defer slow.Stop()
 	next := func() {
@@ -76,7 +76,7 @@ func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs [
 		}()
 	}
 	gone := func(at int) { left = slices.DeleteFunc(left, func(i int) bool { return i == at }) }
-	for next(); connecting || shaking > 0; {
+	for next(); connecting || handshaking > 0; {
 		select {
 		case r := <-connects:
 			connecting = false
@@ -89,10 +89,10 @@ func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs [
 			if r.line == nil {
 				continue
 			}
-			at := r.tried[r.line.setup.address]
-			r.line.setup.address = at
+			at := r.tried[r.line.setup.index]
+			r.line.setup.index = at
 			gone(at)
-			shaking++
+			handshaking++
 			if r.line.ready {
 				handshakes <- finished{r.line, at, nil}
 				continue
@@ -102,7 +102,7 @@ func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs [
 				handshakes <- finished{r.line, at, d.handshake(near, far, g, r.line)}
 			}()
 		case r := <-handshakes:
-			shaking--
+			handshaking--
 			if r.err != nil {
 				errs[r.address] = r.err
 				next()
@@ -114,7 +114,7 @@ func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs [
 						late.line.Close()
 					}
 				}
-				for range shaking {
+				for range handshaking {
 					if late := <-handshakes; late.err == nil {
 						late.line.Close()
 					}

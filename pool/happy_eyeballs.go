@@ -261,7 +261,7 @@ func raceConnects(ctx context.Context, addrs []netip.Addr, delay time.Duration, 
 					}
 				}
 			}()
-			r.line.setup.address = r.address
+			r.line.setup.index = r.address
 			return r.line, failed
 		case <-next.C:
 			start()

@@ -59,7 +59,7 @@ func (k originKey) String() string {
 // if a request waits. A request raises waiting before it looks for a slot, so that
 // no wake-up is lost.
 type origin struct {
-	p               *Pool
+	pool            *Pool
 	key             originKey
 	address         string       // of key
 	users           atomic.Int64 // requests without a response so far; raised under Pool.mu
@@ -134,7 +134,7 @@ type connUse struct {
 }
 
 func newOrigin(p *Pool, key originKey) *origin {
-	o := &origin{p: p, key: key, address: key.address()}
+	o := &origin{pool: p, key: key, address: key.address()}
 	o.loadInfo()
 	p.restoreFaultsLocked(o)
 	o.publishPlanLocked() // no other goroutine has o
@@ -143,7 +143,7 @@ func newOrigin(p *Pool, key originKey) *origin {
 
 // acquire returns a connection that satisfies n, with a slot reserved on it.
 func (o *origin) acquire(ctx context.Context, n requirement) (*conn, connUse, error) {
-	if o.p.cfg.noReuse() {
+	if o.pool.cfg.noReuse() {
 		return o.dialForOne(ctx, n)
 	}
 	o.waiting.Add(1)
@@ -213,14 +213,14 @@ func (o *origin) pickLocked(n *requirement) *conn {
 			return nil
 		}
 		best.lastPick = o.pickCount
-		if best.inflight == 0 && !best.idleAt.IsZero() && sinceWallClock(best.idleAt) > o.p.cfg.IdleTimeout {
+		if best.inflight == 0 && !best.idleAt.IsZero() && sinceWallClock(best.idleAt) > o.pool.cfg.IdleTimeout {
 			best.draining, best.closedBy = true, ClosedIdle // the timer stops while the machine is suspended
-		} else if age := o.p.cfg.MaxConnAge; age > 0 && best.granted > 0 && sinceWallClock(best.openedAt) >= age {
+		} else if age := o.pool.cfg.MaxConnAge; age > 0 && best.granted > 0 && sinceWallClock(best.openedAt) >= age {
 			best.draining, best.closedBy = true, ClosedAge
 		} else if o.mayProbeLocked(best) && best.reserve(o.perConnNow()) {
 			o.learnStreams(best)
 			if best.inflight == 1 {
-				o.p.limiter.markReused(best)
+				o.pool.limiter.markReused(best)
 				if best.idleTimer != nil {
 					best.idleTimer.Stop()
 				}
@@ -317,7 +317,7 @@ func (o *origin) watchQueueLocked() {
 	}
 	since := time.Now()
 	o.stalledSince = since
-	time.AfterFunc(o.p.cfg.ConnectTimeout, func() {
+	time.AfterFunc(o.pool.cfg.ConnectTimeout, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if !o.stalledSince.Equal(since) || !o.stalledLocked() || o.closed {

@@ -11,7 +11,7 @@ import (
 func (o *origin) model(stats *OriginStats) modelResult {
 	atOnce := math.MaxInt
 	if stats.Protocol == protoHTTP1 {
-		atOnce = max(o.p.cfg.MaxConnsPerHost, 1) // one per connection
+		atOnce = max(o.pool.cfg.MaxConnsPerHost, 1) // one per connection
 	}
 	m := o.savedModel.model(atOnce)
 	if stats.DialsFailed > 0 && m.unknown == "" {
@@ -26,7 +26,7 @@ func (o *origin) model(stats *OriginStats) modelResult {
 func (o *origin) countFailed() {
 	now := time.Now()
 	o.savedModel.endFailed(now)
-	o.p.savedModel.endFailed(now)
+	o.pool.savedModel.endFailed(now)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.stats.Failed++
@@ -75,9 +75,9 @@ func (o *origin) evict(c *conn) bool {
 }
 
 func (o *origin) emit(e Event) {
-	if o.p.cfg.OnEvent != nil {
+	if o.pool.cfg.OnEvent != nil {
 		e.Time, e.Origin = time.Now(), o.key.String()
-		o.p.callbacks.add(func() { o.p.cfg.OnEvent(e) })
+		o.pool.callbacks.add(func() { o.pool.cfg.OnEvent(e) })
 	}
 }
 
@@ -113,10 +113,10 @@ func (o *origin) countRetry(c *conn, why Reason) {
 
 // logDebug logs a message about the origin.
 func (o *origin) logDebug(message string, args ...any) {
-	if !o.p.silent {
-		logger := o.p.cfg.Logger
+	if !o.pool.silent {
+		logger := o.pool.cfg.Logger
 		args = append([]any{"origin", o.key.String()}, args...)
-		o.p.callbacks.add(func() { logger.Debug(message, args...) })
+		o.pool.callbacks.add(func() { logger.Debug(message, args...) })
 	}
 }
 
@@ -142,17 +142,17 @@ func (o *origin) releaseLocked(c *conn) {
 	}
 	c.idleAt = time.Now()
 	if c.idleTimer == nil {
-		c.idleTimer = time.AfterFunc(o.p.cfg.IdleTimeout, func() { o.expire(c) })
+		c.idleTimer = time.AfterFunc(o.pool.cfg.IdleTimeout, func() { o.expire(c) })
 	} else {
-		c.idleTimer.Reset(o.p.cfg.IdleTimeout)
+		c.idleTimer.Reset(o.pool.cfg.IdleTimeout)
 	}
-	o.p.limiter.markIdle(c)
+	o.pool.limiter.markIdle(c)
 }
 
 func (o *origin) expire(c *conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if c.inflight == 0 && time.Since(c.idleAt) >= o.p.cfg.IdleTimeout {
+	if c.inflight == 0 && time.Since(c.idleAt) >= o.pool.cfg.IdleTimeout {
 		o.remove(c, ClosedIdle)
 	}
 }
@@ -166,7 +166,7 @@ func (o *origin) remove(c *conn, by ClosedBy) {
 	if c.idleTimer != nil {
 		c.idleTimer.Stop()
 	}
-	o.p.limiter.markBusy(c)
+	o.pool.limiter.markBusy(c)
 	c.cc.OnChange(nil)
 	if h, ok := c.cc.(*h3Conn); ok {
 		h.leaving.Store(true)
@@ -227,14 +227,14 @@ func (o *origin) close() {
 
 // loadInfo initialises an origin from the store and from the configuration.
 func (o *origin) loadInfo() {
-	if o.p.dialer.speaksOnlyHTTP1() && o.key.scheme == "https" {
+	if o.pool.dialer.speaksOnlyHTTP1() && o.key.scheme == "https" {
 		o.proto = protoHTTP1 // the protocol is not negotiated
 	}
-	if o.p.cfg.noReuse() || o.key.proxy != (proxy{}) {
+	if o.pool.cfg.noReuse() || o.key.proxy != (proxy{}) {
 		return
 	}
-	f := o.p.store.Get(o.key.String()).sanitized(time.Now())
-	if o.p.dialer.offers(f.Protocol) {
+	f := o.pool.store.Get(o.key.String()).sanitized(time.Now())
+	if o.pool.dialer.offers(f.Protocol) {
 		o.proto = f.Protocol
 	}
 	o.streams = f.Streams
@@ -246,10 +246,10 @@ func (o *origin) loadInfo() {
 
 // saveInfo stores what c revealed about the origin.
 func (o *origin) saveInfo(c *conn) {
-	if o.p.cfg.noReuse() || o.key.proxy != (proxy{}) {
+	if o.pool.cfg.noReuse() || o.key.proxy != (proxy{}) {
 		return
 	}
-	now := o.p.store.Get(o.key.String())
+	now := o.pool.store.Get(o.key.String())
 	then := now
 	if c.protocol == protoHTTP3 {
 		if h, ok := c.cc.(h3ClientConn); ok && h.handshakeDone() {
@@ -265,7 +265,7 @@ func (o *origin) saveInfo(c *conn) {
 		now.PerConn, now.PerConnUntil = o.perConn, time.Now().Add(perConnLifetime)
 	}
 	if now != then {
-		o.p.store.Update(o.key.String(), func(f *OriginInfo) {
+		o.pool.store.Update(o.key.String(), func(f *OriginInfo) {
 			f.Protocol, f.Streams, f.H3Streams = now.Protocol, now.Streams, now.H3Streams
 			f.PerConn, f.PerConnUntil = now.PerConn, now.PerConnUntil
 		})

@@ -126,19 +126,19 @@ func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
 
 // startLocked starts a dial.
 func (o *origin) startLocked(d *dial) {
-	if !o.evictedAt.IsZero() && time.Since(o.evictedAt) < o.p.cfg.IdleTimeout {
+	if !o.evictedAt.IsZero() && time.Since(o.evictedAt) < o.pool.cfg.IdleTimeout {
 		o.evictedAt = time.Time{}
-		o.p.limiter.markMissed()
+		o.pool.limiter.markMissed()
 	}
-	ctx, cancel := context.WithCancel(o.p.ctx)
+	ctx, cancel := context.WithCancel(o.pool.ctx)
 	d.cancel, d.origin, d.http1 = cancel, o, o.onlyHTTP1.Load()
 	o.applyBlocks(d)
 	d.setStep(StepConnect)
 	o.dials = append(o.dials, d)
 	o.stats.Dials++
-	o.p.work.Go(func() {
+	o.pool.work.Go(func() {
 		defer cancel()
-		c, err := o.p.connect(ctx, o.key, d)
+		c, err := o.pool.connect(ctx, o.key, d)
 		o.dialed(d, c, err)
 	})
 }
@@ -158,7 +158,7 @@ func (d *dial) siblings() int {
 		}
 	}
 	for _, c := range o.conns {
-		if !c.draining || o.p.cfg.noReuse() {
+		if !c.draining || o.pool.cfg.noReuse() {
 			n++
 		}
 	}
@@ -194,7 +194,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		o.conns = append(o.conns, c)
 		o.register(c)
 		c.idleAt = time.Now()
-		c.idleTimer = time.AfterFunc(o.p.cfg.IdleTimeout, func() { o.expire(c) })
+		c.idleTimer = time.AfterFunc(o.pool.cfg.IdleTimeout, func() { o.expire(c) })
 		c.cc.OnChange(o.connChanged)
 		o.shareLocked(c)
 		o.newest = c
@@ -204,7 +204,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		o.dispatchLocked()
 		o.newest = nil
 		if c.inflight == 0 && !c.removed {
-			o.p.limiter.markIdle(c)
+			o.pool.limiter.markIdle(c)
 		}
 	case len(o.conns) > 0:
 		// Other connections remain. Do not dial again at once.
@@ -280,7 +280,7 @@ func (o *origin) stepLocked() Step {
 
 // dialForOne makes a connection for a single request.
 func (o *origin) dialForOne(ctx context.Context, n requirement) (*conn, connUse, error) {
-	if o.p.ctx.Err() != nil {
+	if o.pool.ctx.Err() != nil {
 		return nil, connUse{}, ErrClosed
 	}
 	d := &dial{h3: o.onlyRoute(), http1: o.onlyHTTP1.Load(), origin: o}
@@ -292,7 +292,7 @@ func (o *origin) dialForOne(ctx context.Context, n requirement) (*conn, connUse,
 		d.fullHandshake, d.noFastOpen = n.plain || n.noShortcuts, n.plain || n.noShortcuts
 	}
 	o.applyBlocks(d)
-	c, err := o.p.connect(ctx, o.key, d)
+	c, err := o.pool.connect(ctx, o.key, d)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.stats.Dials++
@@ -357,7 +357,7 @@ func (o *origin) servesLocked(n *requirement) bool {
 func (o *origin) dialsForLocked(n *requirement) bool {
 	return slices.ContainsFunc(o.dials, func(d *dial) bool {
 		switch {
-		case d.h3 != nil && !o.p.onlyH3:
+		case d.h3 != nil && !o.pool.onlyH3:
 			return false
 		case n.plain && !d.plain, n.noShortcuts && !d.fullHandshake:
 			return false
@@ -387,7 +387,7 @@ func (o *origin) relaxAllLocked() {
 
 // planLocked returns the current plan of o.
 func (o *origin) planLocked() connPlan {
-	g := o.p.planFor(o.proto, o.streams)
+	g := o.pool.planFor(o.proto, o.streams)
 	if o.maxConns > 0 {
 		g.observedMax, g.observedMaxUntil = o.maxConns, o.maxConnsUntil.UnixNano()
 	}

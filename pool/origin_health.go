@@ -105,13 +105,13 @@ func (p *Pool) Suspect(id int64) {
 // address of a proxy says nothing about the origin.
 func (o *origin) addressWorks(c *conn) {
 	if c.setup.addr.IsValid() && !c.setup.proxied && c.setup.addrs > 1 {
-		o.p.dialer.resolver.restore(o.key.host, o.key.port, c.setup.addr)
+		o.pool.dialer.resolver.restore(o.key.host, o.key.port, c.setup.addr)
 	}
 }
 
 func (o *origin) addressFails(c *conn) {
 	if c.setup.addr.IsValid() && !c.setup.proxied && c.setup.addrs > 1 {
-		o.p.dialer.resolver.demote(o.key.host, o.key.port, c.setup.addr)
+		o.pool.dialer.resolver.demote(o.key.host, o.key.port, c.setup.addr)
 	}
 }
 
@@ -147,7 +147,7 @@ func (o *origin) completeLocked(n requirement) requirement {
 	hostAddrs := 0
 	for _, id := range n.avoid {
 		p, ok := o.findConnLocked(id)
-		n.onlyTCP = n.onlyTCP || p.h3 && !o.p.onlyH3
+		n.onlyTCP = n.onlyTCP || p.h3 && !o.pool.onlyH3
 		n.noShortcuts = n.noShortcuts || ok && p.successes == 0 && (p.resumed || p.synData)
 		if !ok || !p.addr.IsValid() {
 			continue
@@ -230,13 +230,13 @@ func (o *origin) recordSuccessLocked(c *conn, r constraints) {
 		return
 	}
 	now := time.Now()
-	f := o.p.store.Get(o.key.String())
+	f := o.pool.store.Get(o.key.String())
 	if session && !now.Before(f.ResumeBlocked) {
 		o.blockResumeLocked()
 	}
 	if fast && !now.Before(f.FastOpenBlocked) {
 		o.logDebug("TCP Fast Open disabled for a while")
-		o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.blockFastOpen(time.Now()) })
+		o.pool.store.Update(o.key.String(), func(f *OriginInfo) { f.blockFastOpen(time.Now()) })
 	}
 	if session || fast {
 		o.retireDoubtfulLocked()
@@ -244,7 +244,7 @@ func (o *origin) recordSuccessLocked(c *conn, r constraints) {
 	resumes := f.ResumeFailures > 0 && c.setup.resumed && !now.Before(f.ResumeBlocked)
 	opens := f.FastOpenFailures > 0 && c.setup.synDataAccepted && !now.Before(f.FastOpenBlocked)
 	if resumes || opens {
-		o.p.store.Update(o.key.String(), func(f *OriginInfo) {
+		o.pool.store.Update(o.key.String(), func(f *OriginInfo) {
 			if resumes {
 				f.unblockResume()
 			}
@@ -273,12 +273,12 @@ func (o *origin) undoSuccessLocked(convinced *int, resumed, synData bool) {
 // blockResumeLocked disables resumption for a while.
 func (o *origin) blockResumeLocked() {
 	o.logDebug("session resumption disabled for a while")
-	o.p.store.Update(o.key.String(), func(f *OriginInfo) { f.blockResume(time.Now()) })
+	o.pool.store.Update(o.key.String(), func(f *OriginInfo) { f.blockResume(time.Now()) })
 	if o.closed {
 		return
 	}
 	// It calls the store of the user, so it runs without a lock.
-	o.p.work.Go(func() { o.p.dialer.tls.forOrigin(o.key).dropSessions() })
+	o.pool.work.Go(func() { o.pool.dialer.tls.forOrigin(o.key).dropSessions() })
 }
 
 // retireDoubtfulLocked drains the doubtful connections.
@@ -297,7 +297,7 @@ func (o *origin) retireDoubtfulLocked() {
 
 // applyBlocks makes d without what failed for the origin lately.
 func (o *origin) applyBlocks(d *dial) {
-	now, f := time.Now(), o.p.store.Get(o.key.String())
+	now, f := time.Now(), o.pool.store.Get(o.key.String())
 	d.fullHandshake = d.fullHandshake || now.Before(f.ResumeBlocked)
 	d.noFastOpen = d.noFastOpen || now.Before(f.FastOpenBlocked)
 }

@@ -18,9 +18,9 @@ func (o *origin) send(c *conn, req *http.Request) (*http.Response, error) {
 		*k = Check{}
 	}
 	if c.seq != nil && !c.seq.begin(req, int64(c.granted)) {
-		return nil, &h3Error{reason: RetryClosed, unsent: true, err: errUnasked}
+		return nil, &h3Error{reason: RetryClosed, unsent: true, err: errUnreadData}
 	}
-	if !asksForGzip(c, req) {
+	if !requestsGzip(c, req) {
 		return c.cc.RoundTrip(req)
 	}
 	zipped := *req
@@ -36,7 +36,7 @@ func (o *origin) send(c *conn, req *http.Request) (*http.Response, error) {
 
 // asksForGzip reports whether the Pool requests gzip. It saves round trips on real
 // links and only costs time on loopback.
-func asksForGzip(c *conn, req *http.Request) bool {
+func requestsGzip(c *conn, req *http.Request) bool {
 	return !c.loopback && req.Method != http.MethodHead && req.Header["Accept-Encoding"] == nil && req.Header["Range"] == nil
 }
 
@@ -65,7 +65,7 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 	f.abandoned = c.abandoned
 	if f.reason != noRetry && c.requiresHTTP1(err) {
 		f.reason, f.unprocessed = noRetry, false
-		if o.p.dialer.offers(protoHTTP1) {
+		if o.pool.dialer.offers(protoHTTP1) {
 			f.reason = RetryHTTP11
 			o.requireHTTP1Locked()
 		}
@@ -102,17 +102,17 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 
 // A delivery describes how a response was obtained.
 type delivery struct {
-	start, sent time.Time
-	came        time.Time // when the response began; zero: now
-	first       bool
-	retries     int
-	same        int64 // retries on the same connection
-	constraints constraints
+	start, sent     time.Time
+	responseAt      time.Time // when the response began; zero: now
+	first           bool
+	retries         int
+	retriesSameConn int64 // retries on the same connection
+	constraints     constraints
 }
 
 // deliver completes the accounting of a request whose response has begun.
 func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d delivery) *http.Response {
-	now := d.came
+	now := d.responseAt
 	if now.IsZero() {
 		now = time.Now()
 	}
@@ -127,7 +127,7 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 		c.limit.accepted(c.inflight >= c.limit.n)
 	}
 	switch {
-	case o.p.cfg.noReuse():
+	case o.pool.cfg.noReuse():
 		c.draining, c.closedBy = true, ClosedPool
 	case resp.Close:
 		c.draining = true
@@ -140,8 +140,8 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	o.stats.answered(c, d.first)
 	o.recordStatusLocked(c, req, d.constraints, resp.StatusCode)
 	o.recordH3Locked(c, resp, early)
-	d.same += int64(again)
-	o.stats.RetriesSameConn += d.same
+	d.retriesSameConn += int64(again)
+	o.stats.RetriesSameConn += d.retriesSameConn
 	o.mu.Unlock()
 
 	o.learnAltSvc(c, resp.Header)
@@ -149,7 +149,7 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	if t != nil {
 		*t = Trace{
 			ConnID: c.id, Reused: !d.first, Protocol: c.protocol, TLS: c.setup.version,
-			Resumed: c.setup.resumed, FastOpen: c.setup.synDataAccepted, RemoteAddr: c.setup.remote, Retries: d.retries + again, RetriesSameConn: int(d.same),
+			Resumed: c.setup.resumed, FastOpen: c.setup.synDataAccepted, RemoteAddr: c.setup.remote, Retries: d.retries + again, RetriesSameConn: int(d.retriesSameConn),
 			EarlyData: early,
 			Wait:      d.sent.Sub(d.start), FirstByte: now.Sub(d.sent), Total: now.Sub(d.start),
 		}
@@ -158,8 +158,8 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 		}
 	}
 	o.savedModel.respond(resp.StatusCode)
-	b := &body{rc: resp.Body, o: o, c: c, trace: t, start: d.start, sent: d.sent, first: d.first}
-	if asksForGzip(c, req) && isGzipCoding(resp.Header.Get("Content-Encoding")) {
+	b := &body{raw: resp.Body, origin: o, conn: c, trace: t, start: d.start, sent: d.sent, first: d.first}
+	if requestsGzip(c, req) && isGzipCoding(resp.Header.Get("Content-Encoding")) {
 		resp.Header.Del("Content-Encoding")
 		resp.Header.Del("Content-Length")
 		resp.ContentLength = -1
@@ -242,7 +242,7 @@ func (o *origin) requireHTTP1Locked() {
 	if o.onlyHTTP1.Swap(true) {
 		return
 	}
-	if o.proto == protoHTTP2 && o.p.dialer.offers(protoHTTP1) {
+	if o.proto == protoHTTP2 && o.pool.dialer.offers(protoHTTP1) {
 		o.proto = protoHTTP1
 	}
 	for _, c := range o.conns {

@@ -170,7 +170,7 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		if err == nil {
 			trial.abandon()
-			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: u.first, retries: again.retries, same: same, constraints: way}), nil
+			return o.deliver(c, req, resp, delivery{start: start, sent: sent, first: u.first, retries: again.retries, retriesSameConn: same, constraints: way}), nil
 		}
 		f := o.failed(c, req, err, newest)
 		if p.cfg.noReuse() || !again.allowed(req, u.mayBeStale, f) {

@@ -98,7 +98,7 @@ type retrier struct {
 }
 
 // allowed reports whether req may be retried after f, and counts the retry.
-func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
+func (r *retrier) allowed(req *http.Request, reused bool, f failure) bool {
 	if f.retryOverTCP && r.overTCP < maxOverTCP && repeatable(req) && req.Context().Err() == nil && (f.unsent || f.unprocessed || idempotent(req)) {
 		r.overTCP++
 		r.retries++
@@ -137,8 +137,8 @@ func (r *retrier) allowed(req *http.Request, kept bool, f failure) bool {
 		}
 	case f.futile && r.futile >= maxFutile,
 		f.progressed && r.closed >= maxClosedBusy,
-		!f.progressed && kept && r.closed >= maxClosedReused,
-		!f.progressed && !kept && r.closed >= maxClosedFresh:
+		!f.progressed && reused && r.closed >= maxClosedReused,
+		!f.progressed && !reused && r.closed >= maxClosedFresh:
 		return false
 	default:
 		if f.futile {
