@@ -3,6 +3,8 @@ package pool
 import (
 	"sync"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/callback"
 )
 
 // An EventKind is a kind of [Event].
@@ -76,7 +78,7 @@ func (n *callbacks) run() {
 		n.queue = nil
 		n.mu.Unlock()
 		for _, f := range all {
-			callUser(f)
+			callback.Do(f)
 		}
 		n.mu.Lock()
 	}

@@ -1,13 +1,13 @@
 package pool
 
 import (
-	"runtime"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/callback"
 )
 
-// A originStoreFront stands between a Pool and an [OriginStore] of the user. It keeps in
+// An originStoreFront stands between a Pool and an [OriginStore] of the user. It keeps in
 // memory what it read from the store, so that Get and Update may be called under a
 // lock of the Pool. It calls the store itself without a lock: the store may be slow,
 // and may call back into the Pool.
@@ -50,7 +50,7 @@ func (f *originStoreFront) Update(origin string, change func(*OriginInfo)) {
 func (f *originStoreFront) load(origin string) {
 	switch first, due := f.claim(origin); {
 	case first:
-		callUser(func() { f.read(origin) })
+		callback.Do(func() { f.read(origin) })
 	case due:
 		f.calls.add(func() { f.read(origin) })
 	}
@@ -86,28 +86,4 @@ func (f *originStoreFront) read(origin string) {
 	before := f.memory.Get(origin)
 	info := f.store.Get(origin)
 	f.memory.replace(origin, before, info)
-}
-
-// callUser calls f, which calls a function of the user. See calledByUser.
-//
-//go:noinline
-func callUser(f func()) { f() }
-
-// calledByUser reports whether its caller runs in a callback, which is a function of
-// the user that a Pool called by callUser. Such a caller must not wait for callbacks.
-func calledByUser() bool {
-	var pcs [64]uintptr
-	for skip := 2; ; skip += len(pcs) {
-		n := runtime.Callers(skip, pcs[:])
-		frames := runtime.CallersFrames(pcs[:n])
-		for more := n > 0; more; {
-			var frame runtime.Frame
-			if frame, more = frames.Next(); strings.HasSuffix(frame.Function, "/pool.callUser") {
-				return true
-			}
-		}
-		if n < len(pcs) {
-			return false
-		}
-	}
 }

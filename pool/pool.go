@@ -40,6 +40,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/callback"
 )
 
 // A Pool sends HTTP requests over few connections. Make it with [New]; it is safe
@@ -267,7 +269,7 @@ func (p *Pool) Close() error {
 			f.calls.wait()
 		}
 	}
-	if calledByUser() {
+	if callback.Running() {
 		go finish()
 		return nil
 	}

@@ -22,7 +22,7 @@ var allowed = map[string][]string{
 	"openrdap":  {"rdap"},
 	"limit":     {"internal/statefile"},
 	"bootstrap": {"bootstrap/internal/ianafile", "internal/statefile", "internal/weburl", "internal/publicaddr", "internal/callback"},
-	"pool":      {"internal/statefile", "internal/publicaddr"},
+	"pool":      {"internal/statefile", "internal/publicaddr", "internal/callback"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
 		"internal/publicaddr", "internal/unshared", "internal/callback",
