@@ -9,7 +9,7 @@ import (
 )
 
 // fetch sends one request and returns its trace and status.
-func fetch(ctx context.Context, t *testing.T, p *pool.Pool, url string) answer {
+func fetch(ctx context.Context, t *testing.T, p *pool.Pool, url string) response {
 	t.Helper()
 	a, err := get(ctx, p, url)
 	if err != nil {

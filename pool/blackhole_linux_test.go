@@ -23,12 +23,12 @@ func unacknowledged(t *testing.T, protocols rdaptest.Protocols) {
 		t.Fatalf("answered by %s, %v", a.trace.RemoteAddr, err)
 	}
 	digHole(t)
-	checkRepeated(t, p, s, func() (answer, error) { return get(t.Context(), p, namedURL(port, 2)) })
+	checkRepeated(t, p, s, func() (response, error) { return get(t.Context(), p, namedURL(port, 2)) })
 }
 
 // The request is at the server, which is lost before it answers.
-func TestLostBeforeTheAnswerHTTP1(t *testing.T) { lostBeforeTheAnswer(t, rdaptest.H1Only) }
-func TestLostBeforeTheAnswerHTTP2(t *testing.T) { lostBeforeTheAnswer(t, rdaptest.H2Only) }
+func TestLostBeforeTheResponseHTTP1(t *testing.T) { lostBeforeTheAnswer(t, rdaptest.H1Only) }
+func TestLostBeforeTheResponseHTTP2(t *testing.T) { lostBeforeTheAnswer(t, rdaptest.H2Only) }
 
 func lostBeforeTheAnswer(t *testing.T, protocols rdaptest.Protocols) {
 	if !inNamespace(t) {
@@ -37,7 +37,7 @@ func lostBeforeTheAnswer(t *testing.T, protocols rdaptest.Protocols) {
 	p, s, port := startDoomed(t, protocols)
 	s.On("*", rdaptest.First(1, rdaptest.Hang()))
 	type result struct {
-		a   answer
+		a   response
 		err error
 	}
 	done := make(chan result)
@@ -49,7 +49,7 @@ func lostBeforeTheAnswer(t *testing.T, protocols rdaptest.Protocols) {
 		t.Fatal(err)
 	}
 	digHole(t)
-	checkRepeated(t, p, s, func() (answer, error) {
+	checkRepeated(t, p, s, func() (response, error) {
 		r := <-done
 		return r.a, r.err
 	})
@@ -65,7 +65,7 @@ func startDoomed(t *testing.T, protocols rdaptest.Protocols) (*pool.Pool, *rdapt
 	return p, s, port
 }
 
-func checkRepeated(t *testing.T, p *pool.Pool, s *rdaptest.Server, answered func() (answer, error)) {
+func checkRepeated(t *testing.T, p *pool.Pool, s *rdaptest.Server, answered func() (response, error)) {
 	t.Helper()
 	a, err := answered()
 	if err != nil {

@@ -45,7 +45,7 @@ func TestBlackHoleHTTP2(t *testing.T) {
 
 // A connection is found dead while nothing is asked, so that the next request
 // doesn't have to.
-func TestUnansweredPings(t *testing.T) {
+func TestUnacknowledgedPings(t *testing.T) {
 	t.Parallel()
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{First: 1, Raw: &rdaptest.RawH2{IgnorePings: true}})
@@ -68,7 +68,7 @@ func TestUnansweredPings(t *testing.T) {
 }
 
 // A server that thinks for longer than DeadAfter isn't dead.
-func TestSlowIsNotDead(t *testing.T) {
+func TestSlowServerIsNotDead(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		t.Parallel()
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})

@@ -52,7 +52,7 @@ func TestCapacity(t *testing.T) {
 
 // The connections that a stated demand is worth are opened with the first request.
 // What an earlier run learned about an origin bounds its first requests.
-func TestCapacityRecalled(t *testing.T) {
+func TestCapacityFromStore(t *testing.T) {
 	facts, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts"))
 	if err != nil {
 		t.Fatal(err)

@@ -198,7 +198,7 @@ func TestClientCertificateOfEachOrigin(t *testing.T) {
 	})
 }
 
-func TestMissingClientCertificateIsATLSError(t *testing.T) {
+func TestMissingClientCertificateIsTLSError(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{MaxTLS: tls.VersionTLS12, TLS: func(c *tls.Config) {
 		c.ClientAuth = tls.RequireAnyClientCert
 	}})

@@ -30,7 +30,7 @@ func together(n int64) func(ctx context.Context, network, address string) (net.C
 
 // Where it is known that the server speaks HTTP/1.1, no dial goes alone to find
 // that out: as many as the cap allows are under way at once.
-func TestKnownHTTP1IsDialedAtOnce(t *testing.T) {
+func TestKnownHTTP1IsDialedConcurrently(t *testing.T) {
 	const most, atOnce = 6, 100
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	facts, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))

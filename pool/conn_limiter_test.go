@@ -98,7 +98,7 @@ func TestMaxConnsClosesTheOldest(t *testing.T) {
 
 // A request whose dial waits for a busy connection can be cancelled, and its
 // place goes to the next.
-func TestMaxConnsOfBusyConnections(t *testing.T) {
+func TestMaxConnsWithBusyConnections(t *testing.T) {
 	const most = 16
 	s, port, c := hosts(t, 40, rdaptest.Config{})
 	c.MaxConns = most
@@ -214,7 +214,7 @@ func TestOutOfDescriptors(t *testing.T) {
 
 // Where each request goes to another host few idle connections are kept open, and
 // many again once hosts are used again.
-func TestIdleConnectionsOfStrangers(t *testing.T) {
+func TestIdleConnectionsWithoutReuse(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		const n, few, again = 700, 16, 60
 		s, port, c := hosts(t, n, rdaptest.Config{Protocols: protocols})

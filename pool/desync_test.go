@@ -28,7 +28,7 @@ func (c lateConn) Write(p []byte) (int, error) {
 // net/http closes a connection if the goroutine that wrote the request has not got
 // on 50 ms after the response, as on a busy machine. That says nothing about the
 // server.
-func TestLateWriterIsNoDesync(t *testing.T) {
+func TestLateWriterIsNotDesync(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	late, release := new(atomic.Bool), make(chan struct{})
 	p := newPool(t, s, pool.Config{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Functions for events and logs that do not return hold up nothing else.
-func TestEventsThatDoNotReturn(t *testing.T) {
+func TestBlockedCallbacks(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{})
 	s.On("*", rdaptest.Close())
@@ -33,7 +33,7 @@ func (w stuckWriter) Write(p []byte) (int, error) {
 }
 
 // Connections that wait for others to end are not late in connecting.
-func TestWaitForRoomIsNotConnecting(t *testing.T) {
+func TestLimiterWaitIsNotConnectTimeout(t *testing.T) {
 	t.Parallel()
 	const most = 16
 	s, port, c := hosts(t, 20, rdaptest.Config{})
@@ -55,7 +55,7 @@ func TestWaitForRoomIsNotConnecting(t *testing.T) {
 
 // A function from the Config that does not return when its context ends holds up
 // neither requests nor Close.
-func TestDialThatDoesNotReturn(t *testing.T) {
+func TestBlockedDial(t *testing.T) {
 	for name, c := range map[string]pool.Config{"kept": {}, "one each": {NoReuse: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

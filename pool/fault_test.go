@@ -38,7 +38,7 @@ func TestClosedByServerBetweenRequests(t *testing.T) {
 	})
 }
 
-func TestUnannouncedCloseAfterEachAnswer(t *testing.T) {
+func TestUnannouncedCloseAfterEachResponse(t *testing.T) {
 	t.Parallel() // it mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		for _, delay := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond} {
@@ -63,7 +63,7 @@ func TestIdleCloseRace(t *testing.T) {
 	})
 }
 
-func TestAlwaysHangsUp(t *testing.T) {
+func TestServerAlwaysCloses(t *testing.T) {
 	t.Parallel() // it mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
@@ -78,7 +78,7 @@ func TestAlwaysHangsUp(t *testing.T) {
 	})
 }
 
-func TestConnectionCloseOnEveryAnswer(t *testing.T) {
+func TestConnectionCloseOnEveryResponse(t *testing.T) {
 	t.Parallel() // it mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
@@ -118,7 +118,7 @@ func TestCloseAfterHundredRequests(t *testing.T) {
 	})
 }
 
-func TestGoAwayInMidBatch(t *testing.T) {
+func TestGoAwayDuringBatch(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{AnnounceAfter: 7})
@@ -152,7 +152,7 @@ func TestGoAwayWithUnprocessedRequests(t *testing.T) {
 
 // A server that restarts takes connections and closes them with a GOAWAY that
 // does not say what it has processed.
-func TestGoAwayThatSaysNothing(t *testing.T) {
+func TestGoAwayWithoutLastStream(t *testing.T) {
 	t.Parallel() // it mostly waits
 	rules := rdaptest.ConnRules{Raw: &rdaptest.RawH2{GoAwayOn: 1, GoAwayVague: true, GoAwayClose: true}}
 	const bad = 4
@@ -259,7 +259,7 @@ func TestStreamLimitIsLowered(t *testing.T) {
 	}
 }
 
-func TestCutBodiesAreTheCallersToRepeat(t *testing.T) {
+func TestTruncatedBodiesAreNotRetried(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{CutBody: func(n int64) bool { return n%4 == 2 }}})
 	p := newPool(t, s, pool.Config{})
@@ -269,7 +269,7 @@ func TestCutBodiesAreTheCallersToRepeat(t *testing.T) {
 	}
 }
 
-func TestErrorsKeepTheConnection(t *testing.T) {
+func TestErrorResponsesKeepTheConnection(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 		s.On("/domain/dom1.example", rdaptest.Status(404), rdaptest.NoBody())
@@ -291,7 +291,7 @@ func TestErrorsKeepTheConnection(t *testing.T) {
 	})
 }
 
-func TestCancelledRequestsFreeTheirPlaces(t *testing.T) {
+func TestCanceledRequestsFreeTheirSlots(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols, MaxStreams: 4})
 		s.On("/domain/slow.example", rdaptest.Hang())
@@ -316,7 +316,7 @@ func TestCancelledRequestsFreeTheirPlaces(t *testing.T) {
 	})
 }
 
-func TestFailedDialReachesAllWhoWait(t *testing.T) {
+func TestFailedDialFailsAllWaiters(t *testing.T) {
 	address := "127.0.0.1:" + nobody
 	p, err := pool.New(pool.Config{})
 	if err != nil {
@@ -337,7 +337,7 @@ func TestFailedDialReachesAllWhoWait(t *testing.T) {
 }
 
 // The first dials of an origin fail, later ones work.
-func TestDialsThatFailAtFirst(t *testing.T) {
+func TestFirstDialsFail(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 		s.SetConnRules(rdaptest.ConnRules{First: 2, Refuse: true})
@@ -375,7 +375,7 @@ func TestSessionsAreResumed(t *testing.T) {
 // A request that no connection will do for, while others go on and new ones are
 // refused, fails with that: it does not go on dialing for as long as the others
 // last.
-func TestRefusedWhileOthersGoOn(t *testing.T) {
+func TestDialRefusedWhileConnectionsRemain(t *testing.T) {
 	for name, test := range map[string]struct {
 		protocols rdaptest.Protocols
 		prepare   func(s *rdaptest.Server, p *pool.Pool)

@@ -17,7 +17,7 @@ import (
 // A server at a public address offers HTTP/3 at each kind of address inside, as it
 // is and behind a name: no packet gets there. Where the server that offers it is
 // itself inside, one does, which shows that it is the guard that keeps it.
-func TestAlternativesInside(t *testing.T) {
+func TestPrivateAlternatives(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 
 // Each way to a place that a server must not lead us to, by address and by
 // name; nothing may reach the server that listens there.
-func TestGuardRefusesWhatIsNotPublic(t *testing.T) {
+func TestGuardRefusesPrivateAddresses(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	_, port, _ := net.SplitHostPort(s.Addr())
 	for _, a := range []string{
@@ -58,7 +58,7 @@ func TestGuardPassesPublicAddresses(t *testing.T) {
 
 // The address that was checked is the one that is dialed: a second look-up
 // would give a name's owner the chance to change it.
-func TestGuardChecksWhatItDials(t *testing.T) {
+func TestGuardChecksDialedAddress(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	p := newPool(t, s, pool.Config{Network: "tcp4"}) // where one question is all there is
 	asked := 0
@@ -76,7 +76,7 @@ func TestGuardChecksWhatItDials(t *testing.T) {
 }
 
 // A dialer of the caller's own resolves names itself: what it reached counts.
-func TestGuardChecksWhatDialReached(t *testing.T) {
+func TestGuardChecksAddressFromDial(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Names: []string{"inside.example"}})
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, s.Addr())
@@ -96,7 +96,7 @@ func TestGuardChecksWhatDialReached(t *testing.T) {
 
 // What the user named is trusted, and nothing that a server points to rides on
 // the connection to it.
-func TestGuardedRequestsDoNotRideOnTrustedConnections(t *testing.T) {
+func TestGuardedRequestsDoNotShareConnections(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	p := newPool(t, s, pool.Config{})
 	if _, err := get(t.Context(), p, domain(s, 1)); err != nil {

@@ -44,7 +44,7 @@ func besideSilence(t *testing.T) (s *rdaptest.Server, h *rdaptest.H3, port strin
 }
 
 // The first address is silent, the second answers.
-func TestH3TriesAddressesInTurn(t *testing.T) {
+func TestH3TriesEachAddress(t *testing.T) {
 	s, h, port := besideSilence(t)
 	p := newPool(t, s, pool.Config{Protocols: onlyH3, Resolve: map[string][]netip.Addr{
 		net.JoinHostPort(named, port): {netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")},
@@ -70,7 +70,7 @@ func TestH3AddressValidation(t *testing.T) {
 
 // The address that early data goes to is silent. Another one is tried after a
 // while, and first from then on.
-func TestEarlyDataToASilentAddress(t *testing.T) {
+func TestEarlyDataToSilentAddress(t *testing.T) {
 	t.Parallel()
 	s, h, port := besideSilence(t)
 	addr := netip.MustParseAddr("127.0.0.1")
@@ -110,7 +110,7 @@ func TestH3SourceAndFamily(t *testing.T) {
 }
 
 // What a server led to is not asked at private addresses, over QUIC either.
-func TestH3KeepsToTheGuard(t *testing.T) {
+func TestH3AppliesGuard(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	p := newPool(t, s, pool.Config{Protocols: onlyH3})
 	p.SetLookup(func(context.Context, string, string) ([]netip.Addr, error) {

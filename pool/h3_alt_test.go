@@ -52,7 +52,7 @@ func TestAlternativeHost(t *testing.T) {
 }
 
 // An offer that came from a public address does not lead to one that isn't.
-func TestAlternativeIsNotPrivate(t *testing.T) {
+func TestAlternativeAtPrivateAddress(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
 	_, port, _ := net.SplitHostPort(s.Addr())
 	facts, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))
@@ -96,7 +96,7 @@ func TestMisdirectedRequest(t *testing.T) {
 
 // What was learned of an origin that the user named, inside, is known by the
 // same name when somebody else leads there: it opens no way in.
-func TestAlternativeIsNotTrustedByOthers(t *testing.T) {
+func TestAlternativeIsNotSharedWithGuarded(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
 	_, port, _ := net.SplitHostPort(s.Addr())
 	origin := "https://" + net.JoinHostPort(named, port)
@@ -126,7 +126,7 @@ func TestAlternativeIsNotTrustedByOthers(t *testing.T) {
 
 // An alternative is as bad a way in as any other, whatever kind of address it
 // names, as it is or behind a name.
-func TestAlternativeOfEachKind(t *testing.T) {
+func TestAlternativeAddressKinds(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
 	_, port, _ := net.SplitHostPort(s.Addr())
 	origin := "https://" + net.JoinHostPort(named, port)

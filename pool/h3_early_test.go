@@ -23,7 +23,7 @@ func earlyServer(t *testing.T, c rdaptest.H3Config) (*rdaptest.Server, *rdaptest
 	return s, h, m
 }
 
-func TestEarlyDataInALaterRun(t *testing.T) {
+func TestEarlyDataInLaterRun(t *testing.T) {
 	s, h, m := earlyServer(t, rdaptest.H3Config{AwaitEarly: true})
 	before, tcp := h.Counts(), s.Counts()
 	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
@@ -58,7 +58,7 @@ func TestEarlyDataInALaterRun(t *testing.T) {
 }
 
 // Many requests go out as early data, and those that may not wait.
-func TestEarlyDataForSeveral(t *testing.T) {
+func TestConcurrentEarlyData(t *testing.T) {
 	s, h, m := earlyServer(t, rdaptest.H3Config{AwaitEarly: true})
 	before := h.Counts()
 	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
@@ -233,7 +233,7 @@ func TestCertificatesAreNeverEarly(t *testing.T) {
 }
 
 // A request that is given up while early data is under way ends at once.
-func TestEarlyRequestIsCancelled(t *testing.T) {
+func TestCanceledEarlyRequest(t *testing.T) {
 	s, h, m := earlyServer(t, rdaptest.H3Config{})
 	h.Block(true)
 	p, end := m.run(t, s, pool.Config{Protocols: onlyH3})
@@ -246,7 +246,7 @@ func TestEarlyRequestIsCancelled(t *testing.T) {
 }
 
 // Where there is nothing but HTTP/3, and it is blocked, the error says so.
-func TestEarlyDataIntoNothing(t *testing.T) {
+func TestEarlyDataToBlockedUDP(t *testing.T) {
 	s, h, m := earlyServer(t, rdaptest.H3Config{})
 	h.Block(true)
 	p, end := m.run(t, s, pool.Config{Protocols: onlyH3, HandshakeTimeout: 100 * time.Millisecond})

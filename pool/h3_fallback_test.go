@@ -156,7 +156,7 @@ func TestBlockedQUICWithCredentials(t *testing.T) {
 }
 
 // TCP is refused, so that HTTP/3 remains, however long it takes.
-func TestTCPFailsBesideH3(t *testing.T) {
+func TestTCPFailsDuringH3(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
 	m.prime(t, s, h)
@@ -168,7 +168,7 @@ func TestTCPFailsBesideH3(t *testing.T) {
 	getAll(t, p, s, 4, 4)
 }
 
-func TestNeitherTCPNorH3(t *testing.T) {
+func TestTCPAndH3Fail(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
 	m.prime(t, s, h)
@@ -188,7 +188,7 @@ func TestNeitherTCPNorH3(t *testing.T) {
 	wg.Wait()
 }
 
-func TestProxyTurnsH3Off(t *testing.T) {
+func TestProxyDisablesH3(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
 	h.Announce(time.Hour)
 	_, port, _ := net.SplitHostPort(s.Addr())
@@ -282,7 +282,7 @@ func TestDeepQueueStaysOnTCP(t *testing.T) {
 }
 
 // A queue that becomes deep while HTTP/3 is dialed doesn't wait for it.
-func TestDeepQueueGivesUpOnH3(t *testing.T) {
+func TestDeepQueueAbandonsH3(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	h.Announce(time.Hour)
 	m := memory{t.TempDir()}
@@ -301,7 +301,7 @@ func TestDeepQueueGivesUpOnH3(t *testing.T) {
 	}
 }
 
-func TestNoReuseLeavesAltSvcAlone(t *testing.T) {
+func TestNoReuseIgnoresAltSvc(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
 	m.prime(t, s, h)

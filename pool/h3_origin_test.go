@@ -127,7 +127,7 @@ func TestH3StreamLimitIsKept(t *testing.T) {
 
 // A server that grants no stream at all fails the request, and fast: it is sent
 // again once.
-func TestH3ServerWithoutStreams(t *testing.T) {
+func TestH3ServerAllowsNoStreams(t *testing.T) {
 	s, _ := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{MaxStreams: -1})
 	p := newPool(t, s, pool.Config{Protocols: onlyH3, DeadAfter: 90 * time.Millisecond})
 	const requests = 8
@@ -145,7 +145,7 @@ func TestH3ServerWithoutStreams(t *testing.T) {
 	}
 }
 
-func TestH3CancelledRequestsFreeTheirPlaces(t *testing.T) {
+func TestH3CanceledRequestsFreeTheirSlots(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{MaxStreams: 4})
 	s.On("/domain/slow.example", rdaptest.Hang())
 	p := newPool(t, s, pool.Config{Protocols: onlyH3, MaxHTTP2Conns: 1})
@@ -172,7 +172,7 @@ func TestH3CancelledRequestsFreeTheirPlaces(t *testing.T) {
 	}
 }
 
-func TestH3NoReuseIsOneHandshakeEach(t *testing.T) {
+func TestH3NoReuseHandshakes(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
 	m.prime(t, s, h)
@@ -297,7 +297,7 @@ func TestH3BodiesAndErrors(t *testing.T) {
 	}
 }
 
-func TestH3CloseLeavesNothing(t *testing.T) {
+func TestH3CloseFreesResources(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s, h, err := rdaptest.NewH3(rdaptest.Config{}, rdaptest.H3Config{})
 	if err != nil {
@@ -372,7 +372,7 @@ func TestH3CloseEndsRequests(t *testing.T) {
 
 // A path that goes silent in the middle of a request is noticed, and the
 // request goes elsewhere.
-func TestH3SilenceInMidRequest(t *testing.T) {
+func TestH3SilenceDuringRequest(t *testing.T) {
 	t.Parallel()
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	s.On("/domain/dom1.example", rdaptest.First(1, rdaptest.Hang()))
@@ -397,7 +397,7 @@ func TestH3SilenceInMidRequest(t *testing.T) {
 }
 
 // A server that is only slow is waited for.
-func TestH3SlowIsNotDead(t *testing.T) {
+func TestH3SlowServerIsNotDead(t *testing.T) {
 	t.Parallel()
 	s, _ := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	s.On("*", rdaptest.Latency(soon*5/4))

@@ -50,7 +50,7 @@ func TestSlowH3WithoutTCP(t *testing.T) {
 
 // HTTP/3 that fails again is left alone for longer, although its handshakes succeed.
 // One useful response resets that.
-func TestBrokenH3DoublesUntilItWorks(t *testing.T) {
+func TestBrokenH3BackoffDoubles(t *testing.T) {
 	past := func(p *pool.Pool, facts *pool.OriginFile, s *rdaptest.Server) {
 		facts.Update("https://"+s.Addr(), func(f *pool.OriginInfo) { f.QUICBlocked, f.QUICFailures = time.Now().Add(-time.Second), 3 })
 	}
@@ -86,7 +86,7 @@ func TestBrokenH3DoublesUntilItWorks(t *testing.T) {
 }
 
 // While the server is away, its refusal is the error, not the silence of UDP.
-func TestServerIsAway(t *testing.T) {
+func TestServerRefusesTCPAndH3(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
@@ -110,7 +110,7 @@ func TestServerIsAway(t *testing.T) {
 }
 
 // A body that ends within a DATA frame is not complete.
-func TestCutFrameOverH3(t *testing.T) {
+func TestTruncatedFrameOverH3(t *testing.T) {
 	s := hostileH3(t, "cuts a body frame")
 	p := newPool(t, s, pool.Config{Protocols: onlyH3})
 	_, err := get(t.Context(), p, domain(s, 1))
@@ -138,7 +138,7 @@ func TestMisdirectedAlternativeIsForgotten(t *testing.T) {
 
 // An alternative at another host that fails is tried once for each advertisement,
 // and not at all where certificates are not verified.
-func TestAlternativeElsewhereIsTriedOnce(t *testing.T) {
+func TestAlternativeAtOtherHostIsTriedOnce(t *testing.T) {
 	s, _ := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
 	other, there := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{}) // of another authority
 	_, port, _ := net.SplitHostPort(s.Addr())
@@ -178,7 +178,7 @@ func TestAlternativeElsewhereIsTriedOnce(t *testing.T) {
 
 // Early data that the server refuses, and that is not needed, is left out by later
 // runs.
-func TestRefusedEarlyDataIsLeftOut(t *testing.T) {
+func TestRejectedEarlyDataIsNotRepeated(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{RTT: rtt, AwaitEarly: true})
 	m := memory{t.TempDir()}
 	m.prime(t, s, h)

@@ -83,7 +83,7 @@ func TestHandshakeRace(t *testing.T) {
 }
 
 // A wrong certificate is what went wrong only if every address has one.
-func TestCertificatesOfAddresses(t *testing.T) {
+func TestWrongCertificateOfOneAddress(t *testing.T) {
 	ca, err := rdaptest.NewCA()
 	if err != nil {
 		t.Fatal(err)

@@ -46,9 +46,9 @@ func namedURL(port string, n int) string {
 	return fmt.Sprintf("https://%s/domain/dom%d.example", net.JoinHostPort(named, port), n)
 }
 
-// A blackHole dials like a net.Dialer, but for the address 100::1, where
+// A blackHoleDialer dials like a net.Dialer, but for the address 100::1, where
 // nothing is ever heard of.
-type blackHole struct {
+type blackHoleDialer struct {
 	dials, cancelled atomic.Int64
 	late             chan net.Conn // if set, what the dial ends in however late
 
@@ -56,14 +56,14 @@ type blackHole struct {
 	order []string // the addresses that were dialed
 }
 
-func (b *blackHole) dialed() (order []string) {
+func (b *blackHoleDialer) dialed() (order []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	order, b.order = b.order, nil
 	return order
 }
 
-func (b *blackHole) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (b *blackHoleDialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	b.mu.Lock()
 	b.order = append(b.order, address)
 	b.mu.Unlock()
@@ -79,9 +79,9 @@ func (b *blackHole) dial(ctx context.Context, network, address string) (net.Conn
 	return nil, ctx.Err()
 }
 
-func TestDeadAddressIsPassedOver(t *testing.T) {
+func TestDeadAddressIsSkipped(t *testing.T) {
 	s, port := startNamed(t, rdaptest.Config{})
-	var hole blackHole
+	var hole blackHoleDialer
 	p := newPool(t, s, pool.Config{Dial: hole.dial, NoReuse: true, Resolve: resolve(port, "100::1", "127.0.0.1")})
 	dead, alive := "[100::1]:"+port, "127.0.0.1:"+port
 	for i := range 3 {
@@ -114,7 +114,7 @@ func TestDeadAddressIsPassedOver(t *testing.T) {
 
 func TestLosingDialIsClosed(t *testing.T) {
 	s, port := startNamed(t, rdaptest.Config{})
-	hole := blackHole{late: make(chan net.Conn)}
+	hole := blackHoleDialer{late: make(chan net.Conn)}
 	p := newPool(t, s, pool.Config{Dial: hole.dial, Resolve: resolve(port, "100::1", "127.0.0.1")})
 	if _, err := get(t.Context(), p, namedURL(port, 1)); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestAllAddressesFail(t *testing.T) {
 }
 
 func TestDeadAddressesTimeOut(t *testing.T) {
-	var hole blackHole
+	var hole blackHoleDialer
 	p, err := pool.New(pool.Config{
 		Dial: hole.dial, ConnectTimeout: 50 * time.Millisecond, Resolve: resolve("443", "100::1"),
 	})
@@ -170,7 +170,7 @@ func TestDeadAddressesTimeOut(t *testing.T) {
 
 func TestNetworkRestrictsAddresses(t *testing.T) {
 	s, port := startNamed(t, rdaptest.Config{})
-	var hole blackHole
+	var hole blackHoleDialer
 	p := newPool(t, s, pool.Config{Dial: hole.dial, Network: "tcp4", Resolve: resolve(port, "100::1", "127.0.0.1")})
 	if _, err := get(t.Context(), p, namedURL(port, 1)); err != nil {
 		t.Fatal(err)
@@ -228,8 +228,8 @@ func TestLocalAddr(t *testing.T) {
 	}
 }
 
-func TestContradictionsAreRefused(t *testing.T) {
-	dial := new(blackHole).dial
+func TestContradictoryConfig(t *testing.T) {
+	dial := new(blackHoleDialer).dial
 	for _, c := range []pool.Config{
 		{Network: "udp"},
 		{Network: "tcp6", LocalAddr: netip.MustParseAddr("127.0.0.1")},

@@ -33,7 +33,7 @@ func within(t *testing.T, what string, limit time.Duration, f func()) {
 
 // Where HTTP/3 fails in whatever way and HTTP/2 works, every request succeeds, and
 // later runs leave HTTP/3 alone.
-func TestHostileQUICBesideGoodTCP(t *testing.T) {
+func TestHostileQUICWithGoodTCP(t *testing.T) {
 	for _, h := range rdaptest.SomeHostile(rdaptest.HostileQUIC(), hostileSample) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()
@@ -105,7 +105,7 @@ func TestHostileQUICAlone(t *testing.T) {
 }
 
 // lookupIn is lookup with three attempts, each of which has so much time.
-func lookupIn(ctx context.Context, limit time.Duration, p *pool.Pool, url string) (a answer, err error) {
+func lookupIn(ctx context.Context, limit time.Duration, p *pool.Pool, url string) (a response, err error) {
 	for range 3 {
 		within, cancel := context.WithTimeout(ctx, limit)
 		a, err = get(within, p, url)

@@ -14,7 +14,7 @@ import (
 )
 
 // All connections of a batch, and of each origin on a host, share one look-up.
-func TestOneLookupForAHost(t *testing.T) {
+func TestOneNameResolutionPerHost(t *testing.T) {
 	s, port := startNamed(t, rdaptest.Config{})
 	var lookups atomic.Int64
 	p := newPool(t, s, pool.Config{NoReuse: true, Network: "tcp4"}) // where one question is all there is
@@ -37,7 +37,7 @@ func TestOneLookupForAHost(t *testing.T) {
 	}
 }
 
-func TestNameThatDoesNotExist(t *testing.T) {
+func TestUnknownHostName(t *testing.T) {
 	p, err := pool.New(pool.Config{})
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 // A closed tap lets go of the connection underneath, and nothing is written there
 // any more, where what was encrypted would go out in the clear.
-func TestClosedTap(t *testing.T) {
+func TestClosedObservedConn(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
 	tp := newObservedConn(near, setup{raw: &countingConn{Conn: near}})

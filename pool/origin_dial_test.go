@@ -4,7 +4,7 @@ import "testing"
 
 // Connections that were dialed together get equal parts of a queue, even where
 // the first had some of its responses before the last was there.
-func TestDialedTogetherShare(t *testing.T) {
+func TestConcurrentDialsShareQueue(t *testing.T) {
 	conns := func(granted, served int, n int) (list []*conn) {
 		for range n {
 			list = append(list, &conn{granted: granted, served: served})

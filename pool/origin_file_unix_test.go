@@ -11,7 +11,7 @@ import (
 )
 
 // Opening a pipe that nobody writes to would take for ever.
-func TestFactFileIsNoPipe(t *testing.T) {
+func TestOriginFileIsPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hosts")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip(err)

@@ -19,7 +19,7 @@ func openFacts(t *testing.T, path string) *OriginFile {
 	return f
 }
 
-func TestFactsAreKeptBetweenRuns(t *testing.T) {
+func TestOriginFileKeepsInfo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "hosts.json")
 	f := openFacts(t, path)
 	if got := f.Get("https://a.example"); got != (OriginInfo{}) {
@@ -49,7 +49,7 @@ func TestFactsAreKeptBetweenRuns(t *testing.T) {
 
 // Several stores on one file, as several processes have them: nothing that one
 // learned gets lost, and what is newer wins.
-func TestFactsOfSeveralRunsAtOnce(t *testing.T) {
+func TestConcurrentOriginFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hosts.json")
 	var wg sync.WaitGroup
 	for i := range 12 {
@@ -89,7 +89,7 @@ func TestFactsOfSeveralRunsAtOnce(t *testing.T) {
 	}
 }
 
-func TestFactsThatAreNotBelieved(t *testing.T) {
+func TestInvalidOriginInfo(t *testing.T) {
 	now := time.Now()
 	dir := t.TempDir()
 	for name, content := range map[string]string{
@@ -143,7 +143,7 @@ func TestFactsThatAreNotBelieved(t *testing.T) {
 	}
 }
 
-func TestFactsAreBounded(t *testing.T) {
+func TestOriginFileIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hosts.json")
 	f := openFacts(t, path)
 	cache := newMemoryOriginStore()

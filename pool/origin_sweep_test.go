@@ -62,7 +62,7 @@ func TestManyOrigins(t *testing.T) {
 
 // Origins that were of use once are counted each by itself, although the pool
 // remembers nothing else of most of them.
-func TestPastOrigins(t *testing.T) {
+func TestSweptOriginsAreCounted(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "here")
 	}))

@@ -30,15 +30,15 @@ func newPool(t testing.TB, s *rdaptest.Server, c pool.Config) *pool.Pool {
 	return p
 }
 
-// answer is what one request brought.
-type answer struct {
+// response is what one request brought.
+type response struct {
 	status int
 	body   string
 	trace  pool.Trace
 }
 
-func get(ctx context.Context, p *pool.Pool, url string) (answer, error) {
-	var a answer
+func get(ctx context.Context, p *pool.Pool, url string) (response, error) {
+	var a response
 	req, err := http.NewRequestWithContext(pool.WithTrace(ctx, &a.trace), http.MethodGet, url, nil)
 	if err != nil {
 		return a, err
@@ -62,7 +62,7 @@ type bodyError struct{ error }
 
 // lookup is get, with the caller's part: again if the body was cut off, three
 // times in all.
-func lookup(ctx context.Context, p *pool.Pool, url string) (a answer, err error) {
+func lookup(ctx context.Context, p *pool.Pool, url string) (a response, err error) {
 	for range 3 {
 		a, err = get(ctx, p, url)
 		if _, cut := err.(bodyError); !cut {
@@ -130,7 +130,7 @@ func TestStreamLimitIsKept(t *testing.T) {
 	}
 }
 
-func TestDeepQueueEarnsConnections(t *testing.T) {
+func TestDeepQueueOpensConnections(t *testing.T) {
 	hold := make(chan struct{})
 	s := rdaptest.Start(t, rdaptest.Config{})
 	s.On("*", rdaptest.Until(hold))
@@ -158,7 +158,7 @@ func TestDeepQueueEarnsConnections(t *testing.T) {
 	}
 }
 
-func TestHTTP1StaysUnderItsCap(t *testing.T) {
+func TestHTTP1ConnectionLimit(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	p := newPool(t, s, pool.Config{MaxConnsPerHost: 5})
 	getAll(t, p, s, 300, 64)
@@ -167,7 +167,7 @@ func TestHTTP1StaysUnderItsCap(t *testing.T) {
 	}
 }
 
-func TestNoReuseIsOneHandshakeEach(t *testing.T) {
+func TestNoReuseHandshakes(t *testing.T) {
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H1AndH2} {
 		t.Run(name, func(t *testing.T) {
 			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
@@ -226,7 +226,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-func TestCloseLeavesNothing(t *testing.T) {
+func TestCloseFreesResources(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, protocols := range []rdaptest.Protocols{rdaptest.H1Only, rdaptest.H2Only} {
 		s, err := rdaptest.New(rdaptest.Config{Protocols: protocols})

@@ -22,7 +22,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-func TestOneTunnelForABatch(t *testing.T) {
+func TestOneTunnelPerBatch(t *testing.T) {
 	s, port := startNamed(t, rdaptest.Config{})
 	far := net.JoinHostPort(named, port)
 	for _, kind := range []string{"http", "https", "socks5", "socks5h"} {
@@ -86,7 +86,7 @@ func TestTunnelsOverHTTP1(t *testing.T) {
 	}
 }
 
-func TestTunnelsAreForOneOriginAndProxy(t *testing.T) {
+func TestTunnelsPerOriginAndProxy(t *testing.T) {
 	ca, err := rdaptest.NewCA()
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestRefusedTunnel(t *testing.T) {
 	}
 }
 
-func TestProxyThatIsNotThere(t *testing.T) {
+func TestUnreachableProxy(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func TestProxyThatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestGivingUpAtTheProxy(t *testing.T) {
+func TestCancelDuringProxyConnect(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -267,7 +267,7 @@ func TestSOCKSFailure(t *testing.T) {
 
 // Plain HTTP goes through an HTTP proxy in absolute form, and through SOCKS in
 // a tunnel.
-func TestPlainHTTPByProxy(t *testing.T) {
+func TestPlainHTTPThroughProxy(t *testing.T) {
 	var credentials atomic.Int64
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Proxy-Authorization") != "" {

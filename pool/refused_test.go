@@ -41,7 +41,7 @@ func opening(announced bool) *rdaptest.RawH2 {
 
 // A server that refuses streams gets fewer of them at a time. However its limit
 // becomes known, 256 lookups meet few refusals.
-func TestRefusalsAreFew(t *testing.T) {
+func TestFewRefusals(t *testing.T) {
 	const lookups, atATime, most = 256, 64, 100
 	late := map[time.Duration]func(*rdaptest.RawConn){100 * time.Millisecond: announce(4)}
 	for name, server := range map[string]func() *rdaptest.RawH2{

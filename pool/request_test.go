@@ -71,7 +71,7 @@ func TestInvalidRequests(t *testing.T) {
 }
 
 // Fields that HTTP/2 does not permit spoil the request alone.
-func TestFieldsNotForHTTP2(t *testing.T) {
+func TestFieldsNotPermittedInHTTP2(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	p := newPool(t, s, pool.Config{})
 	for range 5 {
@@ -130,7 +130,7 @@ func TestBodiesOfFailedRequestsAreClosed(t *testing.T) {
 
 // Closing a body early does not wait for the rest, and its connection
 // is used again once the rest has come.
-func TestCloseDoesNotWaitForTheRest(t *testing.T) {
+func TestCloseDoesNotWaitForBody(t *testing.T) {
 	goOn := make(chan struct{})
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "some")
@@ -216,7 +216,7 @@ func TestSwitchingProtocols(t *testing.T) {
 
 // A body without a length ends when its server closes the connection (RFC 9112
 // section 6.3). That a server closes because we gave up does not complete it.
-func TestBodyThatNeverEnds(t *testing.T) {
+func TestEndlessBody(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := rawHTTP1(t, func(rw *bufio.ReadWriter, c net.Conn) {
 		fmt.Fprint(rw, "HTTP/1.1 200 OK\r\nContent-Type: application/rdap+json\r\n\r\n{\"objectClassName\":\"domain\"}")

@@ -47,7 +47,7 @@ func newAskedResolver(c Config, a *asked) *resolver {
 	return r
 }
 
-func TestAnswersAreKeptForAMinute(t *testing.T) {
+func TestResultsAreCachedForAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &asked{addrs: addrs("192.0.2.1")}
 		r := newAskedResolver(Config{}, a)
@@ -132,7 +132,7 @@ func TestAbandonedLookup(t *testing.T) {
 
 // A name server that never answers a question for IPv6 costs a second, not the
 // connection.
-func TestNoAnswerForIPv6(t *testing.T) {
+func TestNoIPv6Response(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, four := range map[string]error{
 			"IPv4":    nil,
@@ -159,7 +159,7 @@ func TestNoAnswerForIPv6(t *testing.T) {
 	})
 }
 
-func TestFailedLookupsAreNotKept(t *testing.T) {
+func TestFailedLookupsAreNotCached(t *testing.T) {
 	a := &asked{err: &net.DNSError{Err: "no such host", Name: "rdap.example", IsNotFound: true}}
 	r := newAskedResolver(Config{}, a)
 	for range 3 {
@@ -246,7 +246,7 @@ func TestFixedAndLiteralAddresses(t *testing.T) {
 	}
 }
 
-func TestWorkingAddressComesFirst(t *testing.T) {
+func TestWorkingAddressIsTriedFirst(t *testing.T) {
 	list := addrs("2001:db8::1", "192.0.2.1", "2001:db8::2")
 	a := &asked{addrs: list}
 	r := newAskedResolver(Config{Resolve: map[string][]netip.Addr{"fixed.example:443": list}}, a)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestRefusals(t *testing.T) {
+func TestResumptionFailures(t *testing.T) {
 	one, two, three := new(tls.ClientSessionState), new(tls.ClientSessionState), new(tls.ClientSessionState)
 	synctest.Test(t, func(t *testing.T) {
 		var r resumptionFailures

@@ -129,7 +129,7 @@ func TestSessionsDoNotCross(t *testing.T) {
 }
 
 // Trust that has no name keeps its sessions within its Pool.
-func TestNamelessTrustSharesNothing(t *testing.T) {
+func TestUnnamedTrustIsNotShared(t *testing.T) {
 	for name, config := range map[string]func(*rdaptest.Server) *tls.Config{
 		"RootCAs": func(s *rdaptest.Server) *tls.Config { return &tls.Config{RootCAs: s.Pool()} },
 		"VerifyPeerCertificate": func(*rdaptest.Server) *tls.Config {

@@ -235,7 +235,7 @@ func TestBrokenSessionFileIsReplaced(t *testing.T) {
 	}
 }
 
-func TestNoSessionFileThere(t *testing.T) {
+func TestMissingSessionFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -137,7 +137,7 @@ func sealed(body []byte) []byte {
 	return appendChecksum(data)
 }
 
-func TestSessionsOfAnotherGo(t *testing.T) {
+func TestSessionsOfOtherGoVersion(t *testing.T) {
 	data := appendSessions(nil, table(shake(t, tls.VersionTLS13)))
 	body := data[len(sessionMagic) : len(data)-4]
 	if _, err := parseSessions(sealed(body)); err != nil {
@@ -149,7 +149,7 @@ func TestSessionsOfAnotherGo(t *testing.T) {
 	}
 }
 
-func TestSessionFileHasRoomForSoMuch(t *testing.T) {
+func TestSessionFileSizeLimit(t *testing.T) {
 	all := make([]*savedSession, maxSessionFile/maxSessionSize+10)
 	for i := range all {
 		all[i] = &savedSession{state: [3][]byte{make([]byte, maxSessionSize-64)}}

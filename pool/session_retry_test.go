@@ -30,7 +30,7 @@ func refuser(t *testing.T, protocols rdaptest.Protocols, version uint16) (*rdapt
 	}}), refuse
 }
 
-func TestFailingSessionCostsNoLookup(t *testing.T) {
+func TestFailingSessionIsRetried(t *testing.T) {
 	versions(t, func(t *testing.T, version uint16) {
 		both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 			s, refuse := refuser(t, protocols, version)
@@ -94,7 +94,7 @@ func TestServerThatFailsAllSessions(t *testing.T) {
 
 // Dials that share the session which fails are each repeated, and count as one
 // failure of the server.
-func TestParallelDialsWithAFailingSession(t *testing.T) {
+func TestConcurrentDialsWithFailingSession(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 		p := newPool(t, s, pool.Config{FreshConns: true})
@@ -110,7 +110,7 @@ func TestParallelDialsWithAFailingSession(t *testing.T) {
 
 // A TLS 1.2 session serves connections that are made at the same time; a TLS 1.3
 // ticket serves one of them, and the others do a full handshake.
-func TestParallelDialsWithOneSession(t *testing.T) {
+func TestConcurrentDialsWithOneSession(t *testing.T) {
 	versions(t, func(t *testing.T, version uint16) {
 		hold := make(chan struct{})
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only, MaxTLS: version, SingleUseTickets: true})
@@ -140,7 +140,7 @@ func TestParallelDialsWithOneSession(t *testing.T) {
 
 // A caller that gives up in the middle of a handshake uses a TLS 1.3 ticket up,
 // since the server has seen it. A TLS 1.2 session stays.
-func TestCancelledHandshake(t *testing.T) {
+func TestCanceledHandshake(t *testing.T) {
 	versions(t, func(t *testing.T, version uint16) {
 		// Where the caller gives up, the server waits: it would be done before that is
 		// noticed, now and then.

@@ -136,7 +136,7 @@ func TestSessionFilesMerge(t *testing.T) {
 	sameSession(t, newer, c.Peek(host(0)))
 }
 
-func TestSessionFileAtOnce(t *testing.T) {
+func TestConcurrentSessionFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions")
 	session := newSession(t, tls.VersionTLS13)
 	f, _ := openSessions(t, path, 50)

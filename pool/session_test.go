@@ -130,7 +130,7 @@ func TestFreshConnsAndNoReuse(t *testing.T) {
 }
 
 // NoReuse leaves a store alone that it is given.
-func TestNoReuseTakesNoSession(t *testing.T) {
+func TestNoReuseUsesNoSession(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	saw := handshakes(t, s)
 	file := filepath.Join(t.TempDir(), "sessions")

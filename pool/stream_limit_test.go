@@ -11,7 +11,7 @@ import (
 
 // A server that takes 5 requests at once on a connection gets more connections
 // for 50, up to the cap.
-func TestSmallStreamLimitEarnsConnections(t *testing.T) {
+func TestSmallStreamLimitOpensConnections(t *testing.T) {
 	const limit, atOnce, rest = 5, 50, 400
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only, MaxStreams: limit})
 	facts, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))
@@ -49,7 +49,7 @@ func TestSmallStreamLimitEarnsConnections(t *testing.T) {
 }
 
 // However small the limit, connections are no more than was asked for.
-func TestSmallStreamLimitKeepsTheCap(t *testing.T) {
+func TestSmallStreamLimitRespectsMaxConns(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only, MaxStreams: 2})
 	p := newPool(t, s, pool.Config{MaxHTTP2Conns: 1})
 	getAll(t, p, s, 100, 50)

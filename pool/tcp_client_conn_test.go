@@ -129,7 +129,7 @@ func TestLockedClientConn(t *testing.T) {
 }
 
 // Requests without a deadline on such a connection go again when it is given up.
-func TestLockedClientConnFreesTheOthers(t *testing.T) {
+func TestLockedClientConnReleasesOtherRequests(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -183,7 +183,7 @@ func TestCloseEndsRequestsOnALockedClientConn(t *testing.T) {
 
 // The windows of a request with a body shrink as it is sent, so a server may
 // make them larger by as much.
-func TestUploadsKeepTheirWindows(t *testing.T) {
+func TestUploadWindows(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	p := newPool(t, s, pool.Config{})
 	for range 3 {

@@ -10,7 +10,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-func TestTLSVersionsAreKept(t *testing.T) {
+func TestTLSVersionLimits(t *testing.T) {
 	for _, test := range []struct {
 		name             string
 		server           uint16
@@ -70,7 +70,7 @@ func TestMinVersionHoldsForSessions(t *testing.T) {
 }
 
 // The caller's configuration is copied, and its session cache left alone.
-func TestTLSConfigIsNotTheCallers(t *testing.T) {
+func TestTLSConfigIsCloned(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	c := &tls.Config{RootCAs: s.Pool(), ClientSessionCache: tls.NewLRUClientSessionCache(4)}
 	p, err := pool.New(pool.Config{TLS: c})
