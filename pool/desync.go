@@ -9,28 +9,27 @@ import (
 	"time"
 )
 
-// Over HTTP/1.1 the order alone says which response belongs to which request. A
-// server or a proxy on the way that sends one response too many shifts all that
-// follow: each request gets the response to another one. The Pool cannot see that
-// in a response, and whoever understands responses cannot see the connection, so
-// both work together by a [Check].
+// Over HTTP/1.1 only the order says which response belongs to which request. If a
+// server or proxy sends one response too many, each later request gets the response
+// to another one. The Pool does not understand responses, and its caller does not
+// see connections, so they detect this together, with a [Check].
 
-// desyncFor is how long an origin gets one request per connection after a
-// connection was found suspect.
+// desyncFor is how long an origin gets one request per connection after a connection
+// was found suspect.
 const desyncFor = 10 * time.Minute
 
-// minSilence is the least time for which a connection must stay silent before a
-// doubtful response is believed; the most is two round trips.
+// minSilence is the minimum time for which a connection must be silent before a
+// doubtful response is accepted.
 const minSilence = 20 * time.Millisecond
 
-// ErrDesync says that a response may belong to another request: its HTTP/1.1
-// connection brought more responses than requests, or the response to another
+// ErrDesync means that a response may belong to another request: its HTTP/1.1
+// connection delivered more responses than requests, or the response to another
 // request.
 var ErrDesync = errors.New("pool: the connection's responses do not belong to its requests")
 
-// A Check finds out whether the response to one request belongs to it. The zero
-// value is ready to use; see [WithCheck]. Its methods may be called once RoundTrip
-// has returned a response.
+// A Check determines whether a response belongs to its request. The zero value is
+// ready to use; see [WithCheck]. Its methods may be called once RoundTrip has
+// returned a response.
 type Check struct {
 	s      *sequence // nil: the response belongs to the request
 	n      int64     // number of the request on its connection, from 1
@@ -40,7 +39,7 @@ type Check struct {
 
 type checkKey struct{}
 
-// WithCheck returns a context with which RoundTrip fills in c.
+// WithCheck returns a context under which RoundTrip fills in c.
 func WithCheck(ctx context.Context, c *Check) context.Context {
 	return context.WithValue(ctx, checkKey{}, c)
 }
@@ -49,43 +48,42 @@ func WithCheck(ctx context.Context, c *Check) context.Context {
 // carried another request before.
 func (c *Check) Doubtful() bool { return c.s != nil && c.reused }
 
-// News reports whether a connection to the origin has been found suspect since
-// the last request. It is true for one request each time, so that somebody
-// mentions it even if no response had to be doubted.
+// News reports whether a connection to the origin has been found suspect since the
+// last request. It is true for one request each time, so that it can be reported
+// even if no response was doubtful.
 func (c *Check) News() bool { return c.news }
 
-// Match says that the response is about what the request asked for. So were the
-// earlier ones on its connection.
+// Match states that the response is about the object of its request. This confirms
+// the earlier responses on its connection.
 func (c *Check) Match() {
 	if c.s != nil {
 		c.s.matched(c.n)
 	}
 }
 
-// Mismatch says that the response is about something else. A connection that had
-// carried another request before is not used any more, and for ten minutes its
-// origin gets one request per connection.
+// Mismatch states that the response is about another object. If the connection had
+// carried another request before, it is not used any more, and its origin gets one
+// request per connection for ten minutes.
 func (c *Check) Mismatch() {
 	if c.Doubtful() {
 		c.s.suspect()
 	}
 }
 
-// Agree says that a fresh connection brought the same response as the one that
-// was found to be a mismatch: this is how the server answers, and connections to
-// it are reused again.
+// Agree states that a new connection delivered the same response as the mismatch.
+// The server answers like that, so its connections are reused again.
 func (c *Check) Agree() {
 	if c.s != nil {
 		c.s.o.agreed()
 	}
 }
 
-// Settle waits until a doubtful response that says nothing about its request, such
-// as a 404 without a body, may be believed: until a later response on the
-// connection matches its own request, or until the connection has been silent for
-// two round trips, 20 ms at least, and longer than any response on it took. It
-// returns [ErrDesync] if the response may
-// belong to another request, or the cause why ctx is done.
+// Settle waits until a doubtful response that does not identify its request, such as
+// a 404 without a body, can be accepted: until a later response on the connection
+// matches its own request, or until the connection has been silent for two round
+// trips, at least 20 ms and one and a half times as long as its slowest response. It
+// returns [ErrDesync] if the response may belong to another request, or the cause if
+// ctx is done.
 func (c *Check) Settle(ctx context.Context) error {
 	if !c.Doubtful() {
 		return nil
@@ -99,17 +97,17 @@ type sequence struct {
 	c       *conn
 	silence time.Duration
 
-	awaiting atomic.Bool  // a response, or its end, is still to come
-	last     atomic.Int64 // when a byte came, in Unix nanoseconds
-	begun    atomic.Int64 // when the request under way was sent; 0: its response has begun
-	wrote    atomic.Int64 // when the last call of Write returned, in Unix nanoseconds; 0: it has not
+	awaiting atomic.Bool  // a response, or the rest of one, is expected
+	last     atomic.Int64 // when data last came, in Unix nanoseconds
+	begun    atomic.Int64 // when the current request was sent, in Unix nanoseconds; 0: its response has begun
+	wrote    atomic.Int64 // when the last Write returned, in Unix nanoseconds; 0: it has not
 	slowest  atomic.Int64 // the longest time to a first byte
-	final    atomic.Bool  // the end of the connection is announced, or is our doing
+	final    atomic.Bool  // the end of the connection was announced, or the Pool closes it
 
 	mu      sync.Mutex
 	broken  bool
-	lost    bool // it was closed before it could be silent
-	read    bool // lost is due to something that net/http read
+	lost    bool // it was closed before it had been silent long enough
+	read    bool // it was lost because net/http read something
 	pending []pendingCheck
 }
 
@@ -122,8 +120,8 @@ func newSequence(o *origin, c *conn) *sequence {
 	return &sequence{o: o, c: c, silence: max(minSilence, 2*c.setup.tcp)}
 }
 
-// errUnasked is the error of a request whose connection has brought something
-// that no request asked for, or has ended.
+// errUnreadData is the error of a request whose connection has unexpected data, or
+// has ended.
 var errUnreadData = errors.New("pool: the connection has unread data")
 
 // begin is called before a request is sent. It reports whether the connection may
@@ -140,7 +138,7 @@ func (s *sequence) begin(req *http.Request, n int64) bool {
 	return true
 }
 
-// quiet reports whether nothing has come that no request asked for.
+// quiet reports whether the connection has no unexpected data.
 func (s *sequence) quiet(ctx context.Context) bool {
 	s.mu.Lock()
 	broken := s.broken
@@ -152,8 +150,8 @@ func (s *sequence) quiet(ctx context.Context) bool {
 	if !unread(s.c.setup.raw.Conn) {
 		return true
 	}
-	// Over TLS this may be a ticket, or the end of the connection. Its reader is
-	// about to tell.
+	// Over TLS this may be a ticket or a close alert. The reader of the connection will
+	// decide.
 	next := t.nextRead()
 	if !unread(s.c.setup.raw.Conn) {
 		return !t.ended.Load()
@@ -168,8 +166,8 @@ func (s *sequence) quiet(ctx context.Context) bool {
 	return false
 }
 
-// came is called with each read, before net/http sees what was read. It reports
-// whether net/http may see it: what no request asked for it would log.
+// came is called after each read, before net/http sees the data. It returns false
+// for unexpected data, which net/http would log.
 func (s *sequence) came() bool {
 	now := time.Now().UnixNano()
 	s.last.Store(now)
@@ -183,21 +181,20 @@ func (s *sequence) came() bool {
 	return false
 }
 
-// writerWait is how long net/http waits, after a response, for its goroutine that
-// wrote the request to get on. Then it closes the connection.
+// writerWait is how long net/http waits, after a response, for the goroutine that
+// writes the request. Then it closes the connection.
 const writerWait = 50 * time.Millisecond
 
-// wroteLate reports whether net/http may have closed the connection for that
-// reason, which happens on a busy machine.
+// wroteLate reports whether net/http may have closed the connection because the
+// write took too long, which happens on a busy machine.
 func (s *sequence) wroteLate() bool {
 	wrote, last := s.wrote.Load(), s.last.Load()
 	return (wrote == 0 || wrote > last) && time.Since(time.Unix(0, last)) >= writerWait*9/10 // the clock may be set
 }
 
-// closed is called when net/http closes the connection although the server did
-// not. While no request is under way it does so because it read something, or
-// because the request was written late. Otherwise nobody will learn whether more
-// would have come.
+// closed is called when net/http closes the connection although the server did not.
+// If no request is in flight, it read something, or the write was late. Otherwise it
+// stays unknown whether more data would have come.
 func (s *sequence) closed() {
 	late := s.wroteLate()
 	switch {
@@ -215,14 +212,15 @@ func (s *sequence) closed() {
 	}
 }
 
-// ended is called when a response has been read to its end (whole), or given up.
+// ended is called when a response has been read completely (whole), or was
+// abandoned.
 func (s *sequence) ended(whole bool) {
 	s.awaiting.Store(false)
 	s.mu.Lock()
 	early := s.lost && s.read
 	s.mu.Unlock()
 	if whole && early {
-		s.suspect() // net/http had read on, and closed the connection for it
+		s.suspect() // net/http had read more, and closed the connection
 	}
 }
 
@@ -237,7 +235,7 @@ func (s *sequence) suspect() {
 		p.done <- ErrDesync
 	}
 	if !was {
-		go s.o.desynced(s.c) // not under the locks of net/http
+		go s.o.desynced(s.c) // not under a lock of net/http
 	}
 }
 
@@ -268,7 +266,7 @@ func (s *sequence) settle(ctx context.Context, n int64) error {
 	s.pending = append(s.pending, p)
 	s.mu.Unlock()
 	start := time.Now()
-	// A slow server would send the true response later than that.
+	// A slow server may send the right response later than silence.
 	silence := max(s.silence, time.Duration(s.slowest.Load())*3/2)
 	for {
 		quiet := min(time.Since(start), time.Since(time.Unix(0, s.last.Load())))
@@ -288,7 +286,7 @@ func (s *sequence) settle(ctx context.Context, n int64) error {
 	}
 }
 
-// forget removes p. It returns err unless p has been decided meanwhile.
+// forget removes p. It returns err, unless p has been decided meanwhile.
 func (s *sequence) forget(p pendingCheck, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -301,7 +299,7 @@ func (s *sequence) forget(p pendingCheck, err error) error {
 	return <-p.done
 }
 
-// desynced closes c, which is suspect.
+// desynced closes the suspect connection c.
 func (o *origin) desynced(c *conn) {
 	now := time.Now()
 	if o.desyncUntil.Swap(now.Add(desyncFor).UnixNano()) < now.UnixNano() {
@@ -327,7 +325,7 @@ func (o *origin) agreed() {
 	o.desyncNews.Store(false)
 }
 
-// perConnNow is how many requests a connection takes now; 0: no limit.
+// perConnNow returns how many requests a connection may carry; 0: no limit.
 func (o *origin) perConnNow() int {
 	if til := o.desyncUntil.Load(); til != 0 && o.proto == protoHTTP1 && time.Now().UnixNano() < til {
 		return 1
