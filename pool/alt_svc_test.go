@@ -85,7 +85,7 @@ func TestAltSvcAges(t *testing.T) {
 	}
 }
 
-// Whatever a server says, what comes out is a place that can be dialed.
+// Whatever a server sends, an accepted alternative can be dialed.
 func FuzzAltSvc(f *testing.F) {
 	for _, s := range []string{
 		`h3=":443"; ma=3600, h2=":443"`, `clear`, `h3="alt.example:443"`, `h3="[2001:db8::1]:443";persist=1`,

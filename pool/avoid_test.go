@@ -35,7 +35,7 @@ func TestAvoidConn(t *testing.T) {
 					t.Errorf("connection %d, want %d again", id, second)
 				}
 			}
-			// One more connection within a second would be one too many.
+			// A second connection within a second would be too many.
 			fetch(pool.AvoidConn(other, second), t, p, s.URL())
 			if n := p.Stats().Connections; n != 2 {
 				t.Errorf("%d connections", n)
@@ -45,7 +45,7 @@ func TestAvoidConn(t *testing.T) {
 	}
 }
 
-// The plainest connection resumes no session, and serves others that need one.
+// A plain connection resumes no session, and may serve other requests.
 func TestWithPlain(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	p := newPool(t, s, pool.Config{})
@@ -65,8 +65,8 @@ func TestWithPlain(t *testing.T) {
 	}
 }
 
-// A connection is taken out of use after three failures in a row of at least two
-// queries, one of which succeeded elsewhere.
+// A connection is not used after three failures in a row of at least two queries, if
+// one of them succeeded on another connection.
 func TestFaultyConnection(t *testing.T) {
 	t.Parallel() // it mostly waits
 	bad := func(s *rdaptest.Server, urls ...string) {
@@ -76,7 +76,7 @@ func TestFaultyConnection(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name     string
-		requests string // b fails, c fails too, g does not, B is b again elsewhere, where it does not fail
+		requests string // b and c fail, g does not, B is b on another connection, where it does not fail
 		want     int64  // faulty connections
 	}{
 		{"three failures", "bcbB", 1},
@@ -113,7 +113,7 @@ func TestFaultyConnection(t *testing.T) {
 	}
 }
 
-// What the caller finds useless counts as a failed response.
+// A response that the caller finds useless counts as a failure.
 func TestSuspect(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	p := newPool(t, s, pool.Config{})

@@ -21,8 +21,8 @@ func mustParse(s string) *url.URL {
 	return u
 }
 
-// BenchmarkRoundTrip compares kept connections with one for each request, and
-// with net/http, on the same server. The server runs in the same process.
+// BenchmarkRoundTrip compares reused connections with one connection per request,
+// and with net/http, on the same server. The server runs in the same process.
 func BenchmarkRoundTrip(b *testing.B) {
 	for _, protocol := range []rdaptest.Protocols{rdaptest.H1Only, rdaptest.H2Only} {
 		name := map[rdaptest.Protocols]string{rdaptest.H1Only: "HTTP1", rdaptest.H2Only: "HTTP2"}[protocol]

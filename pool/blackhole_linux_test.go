@@ -8,8 +8,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// The network loses a server, with a second address that can be reached. What
-// is sent then is never acknowledged.
+// The network loses a server. Its second address can be reached. Data sent to the
+// first is never acknowledged.
 func TestUnacknowledgedRequestsHTTP1(t *testing.T) { unacknowledged(t, rdaptest.H1Only) }
 func TestUnacknowledgedRequestsHTTP2(t *testing.T) { unacknowledged(t, rdaptest.H2Only) }
 
@@ -26,7 +26,7 @@ func unacknowledged(t *testing.T, protocols rdaptest.Protocols) {
 	checkRepeated(t, p, s, func() (response, error) { return get(t.Context(), p, namedURL(port, 2)) })
 }
 
-// The request is at the server, which is lost before it answers.
+// The server has the request and disappears before it responds.
 func TestLostBeforeTheResponseHTTP1(t *testing.T) { lostBeforeTheAnswer(t, rdaptest.H1Only) }
 func TestLostBeforeTheResponseHTTP2(t *testing.T) { lostBeforeTheAnswer(t, rdaptest.H2Only) }
 

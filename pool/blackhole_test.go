@@ -10,13 +10,13 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// soon is a DeadAfter for tests: as short as may be where a process that stands
-// still for a second must not take a server for dead whose answer to a ping, or
-// whose next packet, it has not read. Tests that wait for it run in parallel.
+// soon is a DeadAfter for tests: as short as possible, but so long that a process
+// that is suspended for a second does not take a server for dead. Tests that wait
+// for it run in parallel.
 const soon = 3 * time.Second
 
-// The server stops reading and answering in the middle of a batch and leaves
-// the connection up.
+// The server stops reading and responding during a batch and keeps the connection
+// open.
 func TestBlackHoleHTTP2(t *testing.T) {
 	t.Parallel()
 	for name, rules := range map[string]rdaptest.ConnRules{
@@ -34,8 +34,8 @@ func TestBlackHoleHTTP2(t *testing.T) {
 			if st.Failed != 0 || st.Requests != 45 || st.Retries[pool.RetryClosed] != 20 {
 				t.Errorf("stats: %+v, want 45 requests of which 20 were repeated", st)
 			}
-			// One that learns late of the end asks for a connection newer than those
-			// that were made meanwhile.
+			// A request that learns of the end late requires a newer connection than those made
+			// meanwhile.
 			if n := s.Counts().Connections; n < 2 || n > 4 || n != st.Connections {
 				t.Errorf("%d connections, the server saw %d, want 2 to 4", st.Connections, n)
 			}
@@ -43,8 +43,8 @@ func TestBlackHoleHTTP2(t *testing.T) {
 	}
 }
 
-// A connection is found dead while nothing is asked, so that the next request
-// doesn't have to.
+// A dead connection is detected while it is idle, so that the next request need not
+// detect it.
 func TestUnacknowledgedPings(t *testing.T) {
 	t.Parallel()
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
@@ -67,7 +67,7 @@ func TestUnacknowledgedPings(t *testing.T) {
 	}
 }
 
-// A server that thinks for longer than DeadAfter isn't dead.
+// A server that responds after more than DeadAfter is not dead.
 func TestSlowServerIsNotDead(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		t.Parallel()
@@ -81,8 +81,8 @@ func TestSlowServerIsNotDead(t *testing.T) {
 	})
 }
 
-// HTTP/1.1 can't ask whether a server that is there will answer. What timed
-// out costs the connection, and nobody after it.
+// HTTP/1.1 cannot detect whether a server will respond. A timeout costs the
+// connection, and no later request.
 func TestSilentServerHTTP1(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	s.SetConnRules(rdaptest.ConnRules{First: 2, BlackHoleAfter: 1})

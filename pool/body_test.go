@@ -18,8 +18,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// farConn says that its peer is not on this machine, from which the Pool wants no
-// compression.
+// farConn pretends that its peer is on another machine, so that the Pool requests
+// gzip.
 type farConn struct{ net.Conn }
 
 func (farConn) RemoteAddr() net.Addr {
@@ -34,8 +34,8 @@ func dialFar(ctx context.Context, network, address string) (net.Conn, error) {
 	return farConn{c}, nil
 }
 
-// haltingHandler answers with the path, many times over. What is asked of it under
-// /halt/ breaks off in the middle without coming to an end.
+// haltingHandler responds with the path, repeated. Under /halt/ the response stops
+// in the middle and does not end.
 func haltingHandler(zip bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body := []byte(strings.Repeat(r.URL.Path+"\n", 1000))
@@ -52,12 +52,13 @@ func haltingHandler(zip bool) http.HandlerFunc {
 			return
 		}
 		w.Write(body[:len(body)/2])
-		_ = http.NewResponseController(w).Flush() // who has closed it already needs no more
+		_ = http.NewResponseController(w).Flush() // if it is closed, no more is needed
 		<-r.Context().Done()
 	}
 }
 
-// A body may be closed beside a Read, as with net/http, and no other body suffers.
+// Close may be called during a Read, as with net/http, and does not affect other
+// bodies.
 func TestBodyClosedWhileRead(t *testing.T) {
 	for _, protocol := range []string{"http/1.1", "h2"} {
 		for _, zip := range []bool{false, true} {
@@ -66,7 +67,7 @@ func TestBodyClosedWhileRead(t *testing.T) {
 				p := newPool(t, s, pool.Config{Protocols: []string{protocol}, MaxConnsPerHost: 16, Dial: dialFar})
 				var wg sync.WaitGroup
 				for i := range 8 {
-					wg.Go(func() { // one after another, so that unzippers go round
+					wg.Go(func() { // sequentially, so that gunzippers are reused
 						for j := range 4 {
 							want := i*10 + j
 							if a, err := get(t.Context(), p, domain(s, want)); err != nil || a.body != strings.Repeat(fmt.Sprintf("/domain/dom%d.example\n", want), 1000) {
@@ -108,8 +109,8 @@ func TestBodyClosedWhileRead(t *testing.T) {
 	}
 }
 
-// What is left of a body that is closed early is drained, and what an unzipper
-// can't read is an error that stays.
+// A body that is closed early is drained, and an error of gzip is returned by later
+// Reads too.
 func TestBodyNotGzip(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")

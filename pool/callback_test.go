@@ -94,8 +94,8 @@ func TestUserCodeMayCallBack(t *testing.T) {
 	}
 }
 
-// TestCloseInCallback: Close that a callback calls does not wait for callbacks. The
-// bound of its wait is out of reach, so that a wait would hang the test.
+// TestCloseInCallback: Close does not wait for callbacks if a callback calls it. The
+// limit of its wait is so high that a wait would hang the test.
 func TestCloseInCallback(t *testing.T) {
 	t.Parallel() // it mostly waits
 	for _, from := range []string{"Get", "Update", "OnEvent"} {

@@ -35,7 +35,7 @@ func TestCapacity(t *testing.T) {
 			if n := p.Capacity(origin, 24); n != 24 && !c.config.NoReuse {
 				t.Errorf("%d before there is a connection", n)
 			}
-			for range 5 { // so that the stream limit is known
+			for range 5 { // until the stream limit is known
 				if _, err := get(t.Context(), p, s.URL()); err != nil {
 					t.Fatal(err)
 				}
@@ -50,8 +50,8 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// The connections that a stated demand is worth are opened with the first request.
-// What an earlier run learned about an origin bounds its first requests.
+// The first request opens the connections that a stated demand justifies. What an
+// earlier run learned about an origin limits its first requests.
 func TestCapacityFromStore(t *testing.T) {
 	facts, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts"))
 	if err != nil {
@@ -101,7 +101,7 @@ func TestCapacityDemand(t *testing.T) {
 	}
 }
 
-// A connection that has reached its maximum age takes no new request.
+// A connection of the maximum age gets no new request.
 func TestMaxConnAge(t *testing.T) {
 	t.Parallel() // it mostly waits
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
@@ -120,8 +120,8 @@ func TestMaxConnAge(t *testing.T) {
 	}
 }
 
-// A server that allows no stream any more makes requests fail, which wait for as
-// long as a connection may take, and not for ever. The next one gets a new connection.
+// If a server allows no more streams, requests fail after the connect timeout. The
+// next one gets a new connection.
 func TestNoStreamAllowed(t *testing.T) {
 	t.Parallel()
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})

@@ -142,7 +142,7 @@ func TestLoadClientCertificate(t *testing.T) {
 
 var errAny = errors.New("any")
 
-// Each origin gets its own certificate, asked for once.
+// Each origin has its own certificate, and the function is called once.
 func TestClientCertificateOfEachOrigin(t *testing.T) {
 	versions(t, func(t *testing.T, version uint16) {
 		var mu sync.Mutex
@@ -150,7 +150,7 @@ func TestClientCertificateOfEachOrigin(t *testing.T) {
 		server := func(name string) *rdaptest.Server {
 			return rdaptest.Start(t, rdaptest.Config{MaxTLS: version, TLS: func(c *tls.Config) {
 				c.ClientAuth = tls.RequireAnyClientCert
-				// Authorities that issued none of the clients' certificates.
+				// CAs that issued none of the clients' certificates.
 				c.ClientCAs = x509.NewCertPool()
 				c.ClientCAs.AddCert(clientCert(t, "nobody").Leaf)
 				c.VerifyConnection = func(cs tls.ConnectionState) error {
@@ -209,9 +209,9 @@ func TestMissingClientCertificateIsTLSError(t *testing.T) {
 	}
 }
 
-// A server that misses a certificate says so, by TLS 1.3 when the handshake is
-// over already. If that came before we had written, it is what the error says; if
-// it was lost as the connection broke, the error is about that.
+// A server that requires a certificate sends an alert; with TLS 1.3 that is after
+// the handshake. The error is that alert, or the broken connection if the alert was
+// lost.
 func TestMissingClientCertificate(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{TLS: func(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert }})

@@ -11,7 +11,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// together returns a Dial of which none ends before n have begun.
+// together returns a Dial that returns after n calls have begun.
 func together(n int64) func(ctx context.Context, network, address string) (net.Conn, error) {
 	var begun atomic.Int64
 	all := make(chan struct{})
@@ -28,8 +28,8 @@ func together(n int64) func(ctx context.Context, network, address string) (net.C
 	}
 }
 
-// Where it is known that the server speaks HTTP/1.1, no dial goes alone to find
-// that out: as many as the cap allows are under way at once.
+// If the server is known to use HTTP/1.1, the first dials are concurrent, up to the
+// limit.
 func TestKnownHTTP1IsDialedConcurrently(t *testing.T) {
 	const most, atOnce = 6, 100
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})

@@ -17,8 +17,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// hosts starts a server with n host names. It returns its port, and the
-// configuration that finds it under each name.
+// hosts starts a server with n host names. It returns its port, and a Config.Resolve
+// for the names.
 func hosts(t *testing.T, n int, config rdaptest.Config) (s *rdaptest.Server, port string, c pool.Config) {
 	t.Helper()
 	for i := range n {
@@ -37,8 +37,8 @@ func hostURL(i int, port string) string {
 	return fmt.Sprintf("https://h%d.example:%s/domain/d1.example", i, port)
 }
 
-// A Pool never has more connections open than MaxConns, over all origins.
-// Requests to further origins close idle connections, or wait for busy ones.
+// A Pool has at most MaxConns connections open over all origins. Requests to further
+// origins close idle connections, or wait for busy ones.
 func TestMaxConns(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		const most, origins = 20, 60
@@ -66,20 +66,20 @@ func TestMaxConns(t *testing.T) {
 				t.Errorf("%d connections open, want %d at most", open, most)
 			}
 		}
-		// The server sees an end a moment later than the Pool.
+		// The server sees the close later than the Pool.
 		if c := s.Counts(); c.MaxOpen > most+3 {
 			t.Errorf("server saw %d connections at a time, want %d", c.MaxOpen, most)
 		}
 	})
 }
 
-// The connection that is closed is the one that has been idle for longest.
+// The connection that has been idle longest is closed.
 func TestMaxConnsClosesTheOldest(t *testing.T) {
 	s, port, c := hosts(t, 30, rdaptest.Config{})
 	c.MaxConns = 16
 	p := newPool(t, s, c)
 	for i := range 30 {
-		for _, host := range []int{0, i} { // the first is used again and again
+		for _, host := range []int{0, i} { // the first is reused each time
 			if _, err := get(t.Context(), p, hostURL(host, port)); err != nil {
 				t.Fatal(err)
 			}
@@ -96,8 +96,8 @@ func TestMaxConnsClosesTheOldest(t *testing.T) {
 	}
 }
 
-// A request whose dial waits for a busy connection can be cancelled, and its
-// place goes to the next.
+// A request that waits for a busy connection can be canceled, and the next one in
+// the queue is served.
 func TestMaxConnsWithBusyConnections(t *testing.T) {
 	const most = 16
 	s, port, c := hosts(t, 40, rdaptest.Config{})
@@ -128,13 +128,13 @@ func TestMaxConnsWithBusyConnections(t *testing.T) {
 	}
 }
 
-// childServerEnv makes the test binary a process that a test starts, so that the
-// server is not part of it: the server's port, how many names it has, and the
-// file of its authority.
+// childServerEnv makes the test binary a child process of a test, with the server's
+// port, the number of its names, and the file of its CA. The server runs in the
+// parent.
 const childServerEnv = "RDAPQ_POOL_TEST_SERVER"
 
-// inChild runs f in a process of its own with a Pool that reaches a server under n
-// names. It reports what the process printed, and whether this is not it.
+// inChild runs f in a child process with a Pool that reaches a server under n names.
+// It returns the output, and whether this is the parent.
 func inChild(t *testing.T, n int, config rdaptest.Config, f func(p *pool.Pool, port string)) (s *rdaptest.Server, out string, parent bool) {
 	t.Helper()
 	if args := os.Getenv(childServerEnv); args != "" {
@@ -181,8 +181,8 @@ func inChild(t *testing.T, n int, config rdaptest.Config, f func(p *pool.Pool, p
 	return s, string(text), true
 }
 
-// A process that runs out of descriptors, because something else has taken them,
-// closes idle connections and tries again.
+// A process whose descriptors are used by something else closes idle connections and
+// retries.
 func TestOutOfDescriptors(t *testing.T) {
 	const n = 60
 	s, _, parent := inChild(t, n, rdaptest.Config{}, func(p *pool.Pool, port string) {
@@ -212,8 +212,8 @@ func TestOutOfDescriptors(t *testing.T) {
 	}
 }
 
-// Where each request goes to another host few idle connections are kept open, and
-// many again once hosts are used again.
+// If each request goes to a new host, few idle connections are kept open, and many
+// again once hosts are reused.
 func TestIdleConnectionsWithoutReuse(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		const n, few, again = 700, 16, 60
@@ -250,8 +250,8 @@ func TestIdleConnectionsWithoutReuse(t *testing.T) {
 	})
 }
 
-// An idle connection takes the 45 to 50 kB that docs/pool.md states, and not many
-// times as much. The race detector adds to it.
+// An idle connection takes the 45 to 50 kB that docs/pool.md states, within a
+// factor. The race detector adds to it.
 func TestMemoryOfIdleConnections(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		const n, most = 300, 128 << 10

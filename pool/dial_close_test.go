@@ -12,7 +12,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Functions for events and logs that do not return hold up nothing else.
+// Functions for events and logs that do not return block nothing else.
 func TestBlockedCallbacks(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{})
@@ -32,7 +32,7 @@ func (w stuckWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Connections that wait for others to end are not late in connecting.
+// The wait for a free connection slot does not count as connect time.
 func TestLimiterWaitIsNotConnectTimeout(t *testing.T) {
 	t.Parallel()
 	const most = 16
@@ -53,7 +53,7 @@ func TestLimiterWaitIsNotConnectTimeout(t *testing.T) {
 	all.Wait()
 }
 
-// A function from the Config that does not return when its context ends holds up
+// A function from the Config that does not return after its context ended blocks
 // neither requests nor Close.
 func TestBlockedDial(t *testing.T) {
 	for name, c := range map[string]pool.Config{"kept": {}, "one each": {NoReuse: true}} {

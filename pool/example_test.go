@@ -16,7 +16,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// exampleServer stands for a server in the world.
+// exampleServer stands for a server on the Internet.
 func exampleServer() *rdaptest.Server {
 	s, err := rdaptest.New(rdaptest.Config{})
 	if err != nil {
@@ -50,7 +50,7 @@ func Example() {
 	// Output: 3 requests, 1 connection, 2 handshakes avoided
 }
 
-// WithTrace tells how one request was carried.
+// WithTrace describes how one request was sent.
 func ExampleWithTrace() {
 	server := exampleServer()
 	defer server.Close()
@@ -78,7 +78,7 @@ func ExampleWithTrace() {
 	// h2 TLS 1.3 reused: true handshake paid: false
 }
 
-// A Pool serves openrdap's client as well.
+// A Pool can be the transport of openrdap's client.
 func Example_openrdap() {
 	server := exampleServer()
 	defer server.Close()
@@ -105,9 +105,9 @@ func Example_openrdap() {
 	// 1 connection
 }
 
-// The next run of a program resumes the sessions of this one, and knows what each
-// server speaks. Trust says under which authorities the sessions came about; it can
-// be left out where those are the system's.
+// The next run of a program resumes the sessions of this one, and knows the protocol
+// of each server. Trust names the certificate authorities; it is not needed for
+// those of the system.
 func ExampleOpenSessionFile() {
 	server := exampleServer()
 	defer server.Close()

@@ -7,23 +7,22 @@ import (
 	"time"
 )
 
-// InfoOf returns what a Pool knows of an origin.
+// InfoOf returns the information about an origin.
 func (p *Pool) InfoOf(origin string) OriginInfo { return p.store.Get(origin) }
 
 // TrustWindows lets net/http see the WINDOW_UPDATE frames that make it take the
 // lock of its connection twice.
 func (p *Pool) TrustWindows() { p.dialer.trustWindows = true }
 
-// AbandonTime is what it takes, at most, to find out that net/http does not
-// return.
+// AbandonTime is the maximum time to detect that net/http does not return.
 const AbandonTime time.Duration = returnCheckAfter + lockTimeout
 
-// SetLookup replaces the resolver of a Pool that has not been used yet.
+// SetLookup replaces the resolver of a Pool that has not been used.
 func (p *Pool) SetLookup(f func(ctx context.Context, network, host string) ([]netip.Addr, error)) {
 	p.dialer.resolver.lookup = f
 }
 
-// Peek returns the session that Get would return, and leaves it in the store.
+// Peek returns the session that Get would return, and does not remove it.
 func (f *SessionFile) Peek(key SessionKey) *tls.ClientSessionState {
 	f.mu.Lock()
 	e := f.table.newest(key)
@@ -38,5 +37,5 @@ func (f *SessionFile) Peek(key SessionKey) *tls.ClientSessionState {
 	return session
 }
 
-// SetCloseLimit replaces the bound of the time that Close waits.
+// SetCloseLimit replaces the limit of the time that Close waits.
 func (p *Pool) SetCloseLimit(d time.Duration) { p.closeLimit = d }

@@ -14,7 +14,7 @@ import (
 const (
 	fastOpenOff      = 0
 	fastOpenClients  = 1
-	fastOpenEveryone = 0x403 // all listeners, whether they ask for it or not
+	fastOpenEveryone = 0x403 // all listeners, without the socket option
 )
 
 func TestFastOpen(t *testing.T) {
@@ -33,7 +33,7 @@ func TestFastOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The first connection earns the cookie.
+			// The first connection gets the cookie.
 			if a.trace.FastOpen != (i > 0) || a.trace.Resumed != (i > 0) {
 				t.Errorf("lookup %d: Fast Open %v, resumed %v", i, a.trace.FastOpen, a.trace.Resumed)
 			}
@@ -55,18 +55,18 @@ func TestFastOpen(t *testing.T) {
 			}
 			return p.Stats().FastOpen
 		}
-		// The server takes no data with SYNs any more.
+		// The server no longer accepts data with SYNs.
 		if st := three(fastOpenClients); st.Accepted != 0 || st.Sent == 0 {
 			t.Errorf("the server refuses: %+v", st)
 		}
-		// The kernel won't hear of it.
+		// Client Fast Open is disabled in the kernel.
 		if st := three(fastOpenOff); st != (pool.FastOpen{}) {
 			t.Errorf("switched off: %+v", st)
 		}
 	})
 }
 
-// With a cookie connect succeeds wherever it goes, so it proves nothing.
+// With a cookie connect always succeeds, so it proves nothing.
 func TestFastOpenToDeadAddress(t *testing.T) {
 	if !inNamespace(t) {
 		return

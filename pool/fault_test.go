@@ -20,12 +20,12 @@ func both(t *testing.T, f func(t *testing.T, protocols rdaptest.Protocols)) {
 	t.Run("HTTP2", func(t *testing.T) { f(t, rdaptest.H2Only) })
 }
 
-// The server closes a kept connection just when the next request goes out.
+// The server closes a reused connection while the next request is sent.
 func TestClosedByServerBetweenRequests(t *testing.T) {
 	t.Parallel() // it mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
-		// One request a connection; the second is read and not answered.
+		// One request per connection; the second is read and not answered.
 		s.SetConnRules(rdaptest.ConnRules{HangUpAfter: 1})
 		p := newPool(t, s, pool.Config{})
 		getAll(t, p, s, 20, 1)
@@ -58,7 +58,7 @@ func TestIdleCloseRace(t *testing.T) {
 		p := newPool(t, s, pool.Config{})
 		for range 10 {
 			getAll(t, p, s, 16, 8)
-			time.Sleep(20 * time.Millisecond) // as long as the server waits: the race is what is tested
+			time.Sleep(20 * time.Millisecond) // as long as the server waits: this tests the race
 		}
 	})
 }
@@ -105,11 +105,11 @@ func TestCloseAfterHundredRequests(t *testing.T) {
 				p := newPool(t, s, pool.Config{MaxConnsPerHost: 4, MaxHTTP2Conns: 4})
 				getAll(t, p, s, 1000, 32)
 				c, st := s.Counts(), p.Stats()
-				// Answers that were on their way when a connection closed count as well.
+				// Responses that were in flight when a connection closed count as well.
 				if c.Connections < 8 || c.Connections > 24 {
 					t.Errorf("server saw %d connections for 1000 requests at 100 each", c.Connections)
 				}
-				// A connection may be on its way when the last answer comes.
+				// A connection may be in the making when the last response comes.
 				if st.Failed != 0 || st.Connections > c.Connections || c.Connections > st.Dials {
 					t.Errorf("stats: %+v; server saw %d connections", st, c.Connections)
 				}
@@ -133,8 +133,8 @@ func TestGoAwayDuringBatch(t *testing.T) {
 	}
 }
 
-// A GOAWAY that leaves requests unprocessed: the server answers those up to
-// the last stream it names.
+// GOAWAY leaves requests unprocessed: the server answers those up to its last
+// stream.
 func TestGoAwayWithUnprocessedRequests(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
@@ -150,8 +150,8 @@ func TestGoAwayWithUnprocessedRequests(t *testing.T) {
 	}
 }
 
-// A server that restarts takes connections and closes them with a GOAWAY that
-// does not say what it has processed.
+// A server that restarts accepts connections and closes them with a GOAWAY that does
+// not state what was processed.
 func TestGoAwayWithoutLastStream(t *testing.T) {
 	t.Parallel() // it mostly waits
 	rules := rdaptest.ConnRules{Raw: &rdaptest.RawH2{GoAwayOn: 1, GoAwayVague: true, GoAwayClose: true}}
@@ -165,8 +165,8 @@ func TestGoAwayWithoutLastStream(t *testing.T) {
 		t.Errorf("stats: %+v", st)
 	}
 
-	// One that goes on like that is left alone in the end, and what may have been
-	// processed is never sent again if that could do harm.
+	// If that goes on, the request fails, and a request that may have been processed is
+	// not sent again if that could do harm.
 	rules.First = 0
 	s.SetConnRules(rules)
 	p = newPool(t, s, pool.Config{})
@@ -201,8 +201,7 @@ func TestRefusedStreams(t *testing.T) {
 	}
 }
 
-// A trace says how many retries went over the connection that had refused the
-// request.
+// A trace counts the retries on the connection that had refused the request.
 func TestTraceOfRefusedStream(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Refuse: func(n int64) bool { return n == 1 }}})
@@ -211,7 +210,7 @@ func TestTraceOfRefusedStream(t *testing.T) {
 	if err != nil || a.trace.Retries != 1 || a.trace.RetriesSameConn != 1 {
 		t.Errorf("%+v, %v", a.trace, err)
 	}
-	// A connection that ends takes its requests elsewhere.
+	// After a connection ends its requests are sent on another one.
 	s.SetConnRules(rdaptest.ConnRules{HangUpAfter: 1, First: 1})
 	p = newPool(t, s, pool.Config{})
 	getAll(t, p, s, 1, 1)
@@ -220,8 +219,8 @@ func TestTraceOfRefusedStream(t *testing.T) {
 	}
 }
 
-// What the server says it did nothing about is sent again whatever its method,
-// as long as its body can be made again.
+// Requests that the server did not process are sent again whatever their method, if
+// their body can be made again.
 func TestRefusedPost(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
@@ -263,7 +262,7 @@ func TestTruncatedBodiesAreNotRetried(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{CutBody: func(n int64) bool { return n%4 == 2 }}})
 	p := newPool(t, s, pool.Config{})
-	getAll(t, p, s, 100, 1) // one after another: no lookup is cut twice
+	getAll(t, p, s, 100, 1) // sequentially: no lookup is cut twice
 	if c := s.Counts(); c.Connections != 1 {
 		t.Errorf("server saw %d connections: a stream that broke took its connection with it", c.Connections)
 	}
@@ -372,9 +371,8 @@ func TestSessionsAreResumed(t *testing.T) {
 	})
 }
 
-// A request that no connection will do for, while others go on and new ones are
-// refused, fails with that: it does not go on dialing for as long as the others
-// last.
+// A request that no connection satisfies fails if new ones are refused. It does not
+// dial for as long as the other connections last.
 func TestDialRefusedWhileConnectionsRemain(t *testing.T) {
 	for name, test := range map[string]struct {
 		protocols rdaptest.Protocols
@@ -406,7 +404,7 @@ func TestDialRefusedWhileConnectionsRemain(t *testing.T) {
 			test.prepare(s, p)
 			s.SetConnRules(rdaptest.ConnRules{Refuse: true})
 			for {
-				// The goodbye may take a moment to arrive.
+				// The GOAWAY may take a moment to arrive.
 				a, err := get(t.Context(), p, domain(s, 2))
 				if err == nil && a.trace.Reused && test.protocols == rdaptest.H2Only {
 					continue

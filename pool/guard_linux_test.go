@@ -14,9 +14,9 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A server at a public address offers HTTP/3 at each kind of address inside, as it
-// is and behind a name: no packet gets there. Where the server that offers it is
-// itself inside, one does, which shows that it is the guard that keeps it.
+// A server at a public address offers HTTP/3 at each kind of private address,
+// literally and by name: no packet is sent there. If the server itself has a private
+// address, one is sent, which shows that the guard makes the difference.
 func TestPrivateAlternatives(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
@@ -60,7 +60,7 @@ func TestPrivateAlternatives(t *testing.T) {
 		<-done
 	})
 	_, udpPort, _ := net.SplitHostPort(pc.LocalAddr().String())
-	// arrived is the number of packets that were sent since it was called last.
+	// arrived returns the number of packets since its last call.
 	arrived := func() int64 {
 		t.Helper()
 		nc, err := net.Dial("udp", net.JoinHostPort("127.0.0.1", udpPort))
@@ -116,7 +116,7 @@ func TestPrivateAlternatives(t *testing.T) {
 		ask("alt.example", netip.MustParseAddr(a), true, false)
 		n := arrived()
 		for end := time.Now().Add(10 * time.Second); n == 0 && time.Now().Before(end); n = arrived() {
-			time.Sleep(time.Millisecond) // until the packet has been taken in
+			time.Sleep(time.Millisecond) // until the packet is counted
 		}
 		if n == 0 {
 			t.Errorf("%s: no packet gets there without the guard either", a)

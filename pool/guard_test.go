@@ -12,8 +12,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Each way to a place that a server must not lead us to, by address and by
-// name; nothing may reach the server that listens there.
+// Each kind of address that a server must not redirect to, literally and by name. No
+// request may reach the server that listens there.
 func TestGuardRefusesPrivateAddresses(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	_, port, _ := net.SplitHostPort(s.Addr())
@@ -56,11 +56,11 @@ func TestGuardPassesPublicAddresses(t *testing.T) {
 	}
 }
 
-// The address that was checked is the one that is dialed: a second look-up
-// would give a name's owner the chance to change it.
+// The checked address is the one that is dialed: with a second name resolution the
+// owner of the name could change it.
 func TestGuardChecksDialedAddress(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
-	p := newPool(t, s, pool.Config{Network: "tcp4"}) // where one question is all there is
+	p := newPool(t, s, pool.Config{Network: "tcp4"}) // with one query per resolution
 	asked := 0
 	p.SetLookup(func(context.Context, string, string) ([]netip.Addr, error) {
 		asked++
@@ -75,7 +75,7 @@ func TestGuardChecksDialedAddress(t *testing.T) {
 	}
 }
 
-// A dialer of the caller's own resolves names itself: what it reached counts.
+// Config.Dial resolves names itself: the connected address is checked.
 func TestGuardChecksAddressFromDial(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Names: []string{"inside.example"}})
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -94,8 +94,8 @@ func TestGuardChecksAddressFromDial(t *testing.T) {
 	}
 }
 
-// What the user named is trusted, and nothing that a server points to rides on
-// the connection to it.
+// A connection to an address that the user specified is not used for guarded
+// requests.
 func TestGuardedRequestsDoNotShareConnections(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	p := newPool(t, s, pool.Config{})

@@ -15,7 +15,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// An alternative at another host proves to be the origin.
+// An alternative at another host has a certificate of the origin.
 func TestAlternativeHost(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
 	elsewhere, there := rdaptest.StartH3(t, rdaptest.Config{CA: s.CA()}, rdaptest.H3Config{}) // no certificate for named
@@ -124,8 +124,8 @@ func TestAlternativeIsNotSharedWithGuarded(t *testing.T) {
 	}
 }
 
-// An alternative is as bad a way in as any other, whatever kind of address it
-// names, as it is or behind a name.
+// An alternative is subject to the guard, whatever kind of address it is, literally
+// or by name.
 func TestAlternativeAddressKinds(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
 	_, port, _ := net.SplitHostPort(s.Addr())

@@ -14,7 +14,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// earlyServer returns a server and a memory with all that early data takes.
+// earlyServer returns a server and a memory with everything that early data needs.
 func earlyServer(t *testing.T, c rdaptest.H3Config) (*rdaptest.Server, *rdaptest.H3, memory) {
 	t.Helper()
 	s, h := rdaptest.StartH3(t, rdaptest.Config{RTT: rtt, Log: true}, c)
@@ -57,7 +57,7 @@ func TestEarlyDataInLaterRun(t *testing.T) {
 	}
 }
 
-// Many requests go out as early data, and those that may not wait.
+// Many requests are sent as early data; those that must not be wait.
 func TestConcurrentEarlyData(t *testing.T) {
 	s, h, m := earlyServer(t, rdaptest.H3Config{AwaitEarly: true})
 	before := h.Counts()
@@ -69,7 +69,7 @@ func TestConcurrentEarlyData(t *testing.T) {
 	}
 }
 
-// What the server doesn't take goes out again, unseen.
+// Rejected early data is sent again transparently.
 func TestRejectedEarlyData(t *testing.T) {
 	for name, reject := range map[string]func(h *rdaptest.H3){
 		"new ticket keys": (*rdaptest.H3).DropTickets,
@@ -115,7 +115,7 @@ func TestRejectedEarlyData(t *testing.T) {
 	}
 }
 
-// A server that wants no early data is not sent any again.
+// A server that rejects early data gets none for a while.
 func TestTooEarlyIsRemembered(t *testing.T) {
 	s, h, m := earlyServer(t, rdaptest.H3Config{AwaitEarly: true})
 	h.AnswerTooEarly(true)
@@ -184,7 +184,7 @@ func TestCredentialsAreNeverEarly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, h, m := earlyServer(t, rdaptest.H3Config{})
-			h.AnswerTooEarly(true) // by which it shows what came early
+			h.AnswerTooEarly(true) // this shows which requests were early
 			p, end := m.run(t, s, pool.Config{Protocols: onlyH3})
 			defer end()
 			var tr pool.Trace
@@ -232,7 +232,7 @@ func TestCertificatesAreNeverEarly(t *testing.T) {
 	}
 }
 
-// A request that is given up while early data is under way ends at once.
+// A request that is canceled during early data ends at once.
 func TestCanceledEarlyRequest(t *testing.T) {
 	s, h, m := earlyServer(t, rdaptest.H3Config{})
 	h.Block(true)
@@ -245,7 +245,7 @@ func TestCanceledEarlyRequest(t *testing.T) {
 	}
 }
 
-// Where there is nothing but HTTP/3, and it is blocked, the error says so.
+// If HTTP/3 is the only protocol and is blocked, the error states it.
 func TestEarlyDataToBlockedUDP(t *testing.T) {
 	s, h, m := earlyServer(t, rdaptest.H3Config{})
 	h.Block(true)

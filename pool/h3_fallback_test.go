@@ -13,7 +13,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// facts returns what the runs of m know of s.
+// facts returns what the runs of m know about s.
 func (m memory) facts(t *testing.T, s *rdaptest.Server) pool.OriginInfo {
 	t.Helper()
 	f, err := pool.OpenOriginFile(filepath.Join(m.dir, "hosts.json"))
@@ -39,7 +39,7 @@ func TestAltSvcIsLearned(t *testing.T) {
 	h.Announce(time.Hour)
 	p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
 	getAll(t, p, s, 10, 1)
-	// What is there is used as long as it is there.
+	// An open connection is used as long as it lasts.
 	if c := s.Counts(); c.Connections != 1 || c.Requests != 10 || h.Heard() != 0 {
 		t.Errorf("%d connections, %d requests over TCP", c.Connections, c.Requests)
 	}
@@ -91,7 +91,7 @@ func TestAltSvcExpires(t *testing.T) {
 	}
 }
 
-// What drops UDP costs a head start once; then HTTP/3 is left alone.
+// A network that drops UDP costs one head start; then HTTP/3 is not used.
 func TestBlockedQUIC(t *testing.T) {
 	for name, primed := range map[string]bool{"with a session": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestBlockedQUIC(t *testing.T) {
 	}
 }
 
-// Requests that may not go out early wait for HTTP/3, and then for TCP.
+// Requests that must not be early wait for HTTP/3, and then for TCP.
 func TestBlockedQUICWithCredentials(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
@@ -155,7 +155,7 @@ func TestBlockedQUICWithCredentials(t *testing.T) {
 	}
 }
 
-// TCP is refused, so that HTTP/3 remains, however long it takes.
+// TCP is refused, so HTTP/3 is used however long it takes.
 func TestTCPFailsDuringH3(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
@@ -252,7 +252,7 @@ func TestH3AndDial(t *testing.T) {
 	}
 }
 
-// A deep queue is carried faster by several connections over TCP.
+// Several TCP connections serve a deep queue faster.
 func TestDeepQueueStaysOnTCP(t *testing.T) {
 	hold := make(chan struct{})
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
@@ -281,7 +281,7 @@ func TestDeepQueueStaysOnTCP(t *testing.T) {
 	}
 }
 
-// A queue that becomes deep while HTTP/3 is dialed doesn't wait for it.
+// A queue that becomes deep during the HTTP/3 dial does not wait for it.
 func TestDeepQueueAbandonsH3(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	h.Announce(time.Hour)
@@ -320,7 +320,7 @@ func TestNoReuseIgnoresAltSvc(t *testing.T) {
 	}
 }
 
-// now is what p knows of s.
+// now returns what p knows about s.
 func (m memory) now(p *pool.Pool, s *rdaptest.Server) pool.OriginInfo {
 	return p.InfoOf("https://" + s.Addr())
 }

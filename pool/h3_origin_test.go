@@ -20,21 +20,20 @@ var (
 	autoH3 = []string{"h3", "h2", "http/1.1"}
 )
 
-// patient is a head start that HTTP/3 never exceeds on loopback, short one
-// that it exceeds at once.
+// Head starts: HTTP/3 never exceeds patient on loopback, and always exceeds short.
 const (
 	patient = time.Minute
 	short   = 20 * time.Millisecond
 )
 
-// rtt is a round trip in which a request goes out before the handshake that was
-// begun with it can be done.
+// rtt is long enough that a request is sent before the handshake that was started
+// with it is done.
 const rtt = 30 * time.Millisecond
 
-// A memory is what runs of a program hand on to each other.
+// A memory is what runs of a program leave to later runs.
 type memory struct{ dir string }
 
-// run returns a Pool with what earlier runs left, and how to end the run.
+// run returns a Pool with what earlier runs left, and a function that ends the run.
 func (m memory) run(t *testing.T, s *rdaptest.Server, c pool.Config) (*pool.Pool, func()) {
 	t.Helper()
 	sessions, err := pool.OpenSessionFile(filepath.Join(m.dir, "sessions"), 0, nil)
@@ -59,7 +58,7 @@ func (m memory) run(t *testing.T, s *rdaptest.Server, c pool.Config) (*pool.Pool
 	}
 }
 
-// prime leaves a session for HTTP/3, and that the server offers it.
+// prime stores a session for HTTP/3, and the server's offer of it.
 func (m memory) prime(t *testing.T, s *rdaptest.Server, h *rdaptest.H3) {
 	t.Helper()
 	h.Announce(time.Hour)
@@ -125,8 +124,7 @@ func TestH3StreamLimitIsKept(t *testing.T) {
 	}
 }
 
-// A server that grants no stream at all fails the request, and fast: it is sent
-// again once.
+// A server that allows no stream fails the request quickly, after one retry.
 func TestH3ServerAllowsNoStreams(t *testing.T) {
 	s, _ := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{MaxStreams: -1})
 	p := newPool(t, s, pool.Config{Protocols: onlyH3, DeadAfter: 90 * time.Millisecond})
@@ -203,8 +201,7 @@ func TestH3FreshConnsResume(t *testing.T) {
 	}
 	c, st := h.Counts(), p.Stats().Handshakes
 	// The response to early data may be read, and the connection closed, before the
-	// server has heard the end of the handshake and sent a new ticket. Then the next
-	// connection has none.
+	// server has sent a new ticket. Then the next connection has none.
 	if c.Connections != 20 || c.Handshakes()+c.FailedHandshakes != 20 || c.FullHandshakes > 10 || c.TicketsReused != 0 || c.EarlyRejected != 0 || c.Requests != 20 {
 		t.Errorf("server saw %+v", c)
 	}
@@ -251,7 +248,7 @@ func TestH3ClosedByServer(t *testing.T) {
 	}
 }
 
-// A server forgets its connections; a request on one of them goes elsewhere.
+// A server forgets its connections; requests on them are sent on another one.
 func TestH3DeadConnection(t *testing.T) {
 	t.Parallel()
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
@@ -316,11 +313,11 @@ func TestH3CloseFreesResources(t *testing.T) {
 			t.Errorf("after Close: %v, want ErrClosed", err)
 		}
 	}
-	// The server hears of it at once.
+	// The server is notified at once.
 	if err := h.AwaitOpen(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
-	// With a dial under way, early and not, and requests without an answer.
+	// With a dial in progress, early or not, and requests without a response.
 	s.On("/domain/slow.example", rdaptest.Hang())
 	p := newPool(t, s, pool.Config{Protocols: onlyH3, MaxHTTP2Conns: 1})
 	for _, block := range []bool{false, true, true} {
@@ -341,7 +338,7 @@ func TestH3CloseFreesResources(t *testing.T) {
 	}
 	h.Close()
 	s.Close()
-	// The runtime needs a moment to take away goroutines that have ended.
+	// Ended goroutines take a moment to disappear.
 	deadline := time.Now().Add(10 * time.Second)
 	for runtime.NumGoroutine() > before {
 		if time.Now().After(deadline) {
@@ -370,8 +367,8 @@ func TestH3CloseEndsRequests(t *testing.T) {
 	}
 }
 
-// A path that goes silent in the middle of a request is noticed, and the
-// request goes elsewhere.
+// A path that becomes silent during a request is detected, and the request is sent
+// on another connection.
 func TestH3SilenceDuringRequest(t *testing.T) {
 	t.Parallel()
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
@@ -396,7 +393,7 @@ func TestH3SilenceDuringRequest(t *testing.T) {
 	}
 }
 
-// A server that is only slow is waited for.
+// A slow server is waited for.
 func TestH3SlowServerIsNotDead(t *testing.T) {
 	t.Parallel()
 	s, _ := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
@@ -423,8 +420,8 @@ func TestH3Gzip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// On loopback the Pool doesn't ask for it, and what the caller asks for
-		// is the caller's to unpack.
+		// On loopback the Pool does not request gzip, and a coding that the caller requests
+		// is decoded by the caller.
 		if got := resp.Header.Get("Content-Encoding"); got != asked || resp.Uncompressed {
 			t.Errorf("asked for %q, got %q, unpacked: %v", asked, got, resp.Uncompressed)
 		}

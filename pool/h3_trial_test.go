@@ -17,7 +17,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// hostileH3 starts the hostile server of that name.
+// hostileH3 starts the hostile server with that name.
 func hostileH3(t *testing.T, name string) *rdaptest.Server {
 	t.Helper()
 	all := rdaptest.HostileQUIC()
@@ -28,7 +28,7 @@ func hostileH3(t *testing.T, name string) *rdaptest.Server {
 	return rdaptest.StartHostileH3(t, rdaptest.Config{}, all[i])
 }
 
-// The response over HTTP/3 is used if TCP brings none, however long it takes.
+// The response over HTTP/3 is used if TCP gives none, however long it takes.
 func TestSlowH3WithoutTCP(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
@@ -48,8 +48,8 @@ func TestSlowH3WithoutTCP(t *testing.T) {
 	}
 }
 
-// HTTP/3 that fails again is left alone for longer, although its handshakes succeed.
-// One useful response resets that.
+// HTTP/3 that fails again is blocked for longer, although its handshakes succeed. A
+// useful response resets that.
 func TestBrokenH3BackoffDoubles(t *testing.T) {
 	past := func(p *pool.Pool, facts *pool.OriginFile, s *rdaptest.Server) {
 		facts.Update("https://"+s.Addr(), func(f *pool.OriginInfo) { f.QUICBlocked, f.QUICFailures = time.Now().Add(-time.Second), 3 })
@@ -85,7 +85,7 @@ func TestBrokenH3BackoffDoubles(t *testing.T) {
 	}
 }
 
-// While the server is away, its refusal is the error, not the silence of UDP.
+// If the server is down, its TCP refusal is the error, not the silence of UDP.
 func TestServerRefusesTCPAndH3(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
@@ -119,12 +119,12 @@ func TestTruncatedFrameOverH3(t *testing.T) {
 	}
 }
 
-// An alternative that answers 421 is left alone, also by later runs, however often
-// the server advertises it.
+// An alternative that responds with 421 is not used again, by later runs either,
+// however often the server advertises it.
 func TestMisdirectedAlternativeIsForgotten(t *testing.T) {
 	s := hostileH3(t, "is misdirected")
 	m := memory{t.TempDir()}
-	for i, want := range []int64{1, 2, 1} { // learned; tried; left alone
+	for i, want := range []int64{1, 2, 1} { // learned; tried; not used
 		p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
 		if a, err := get(t.Context(), p, domain(s, i)); err != nil || a.status != http.StatusOK {
 			t.Errorf("run %d: status %d, %v", i, a.status, err)
@@ -136,8 +136,8 @@ func TestMisdirectedAlternativeIsForgotten(t *testing.T) {
 	}
 }
 
-// An alternative at another host that fails is tried once for each advertisement,
-// and not at all where certificates are not verified.
+// An alternative at another host that fails is tried once per advertisement, and not
+// at all if certificates are not verified.
 func TestAlternativeAtOtherHostIsTriedOnce(t *testing.T) {
 	s, _ := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
 	other, there := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{}) // of another authority
@@ -176,8 +176,7 @@ func TestAlternativeAtOtherHostIsTriedOnce(t *testing.T) {
 	}
 }
 
-// Early data that the server refuses, and that is not needed, is left out by later
-// runs.
+// Later runs send no early data to a server that failed only with it.
 func TestRejectedEarlyDataIsNotRepeated(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{RTT: rtt, AwaitEarly: true})
 	m := memory{t.TempDir()}
@@ -202,13 +201,13 @@ func TestRejectedEarlyDataIsNotRepeated(t *testing.T) {
 	}
 }
 
-// A body without end that comes at once says nothing for HTTP/3: TCP gives the
-// response, and later runs leave HTTP/3 alone.
+// An endless body is no success of HTTP/3: TCP gives the response, and later runs do
+// not use HTTP/3.
 func TestEndlessBodyOnTrial(t *testing.T) {
 	t.Parallel()
 	s := hostileH3(t, "sends a body without end")
 	m := memory{t.TempDir()}
-	for i, want := range []int64{1, 2, 1} { // learned; tried; left alone
+	for i, want := range []int64{1, 2, 1} { // learned; tried; not used
 		p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
 		var trace pool.Trace
 		req, err := http.NewRequestWithContext(pool.WithTrace(t.Context(), &trace), http.MethodGet, domain(s, i), nil)

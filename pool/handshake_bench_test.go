@@ -11,9 +11,9 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// BenchmarkHandshake connects, shakes hands and closes, without a request, by 1
-// and by 8 at once. Time and allocations are those of both sides, as the server
-// runs in the same process.
+// BenchmarkHandshake connects, performs the handshake and closes, without a request,
+// 1 or 8 at a time. Time and allocations include the server, which runs in the same
+// process.
 func BenchmarkHandshake(b *testing.B) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		for _, kind := range []string{"full", "resumed"} {
@@ -76,8 +76,8 @@ func benchHandshake(b *testing.B, version uint16, resumed bool, workers int) {
 	}
 }
 
-// A pinnedStore keeps what it learns until it is frozen, and offers that to
-// all.
+// A pinnedStore stores what it learns until it is frozen, and then offers that each
+// time.
 type pinnedStore struct {
 	frozen  atomic.Bool
 	session atomic.Pointer[tls.ClientSessionState]

@@ -14,8 +14,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// twoAddresses is a host with two addresses, at which there are two servers; a nil
-// one refuses connections.
+// twoAddresses is a host with two addresses and a server at each; a nil server
+// refuses connections.
 type twoAddresses struct {
 	servers [2]*rdaptest.Server
 
@@ -54,7 +54,7 @@ func (a *twoAddresses) pool(t *testing.T, ca *rdaptest.CA) *pool.Pool {
 	return p
 }
 
-// An address that fails in the handshake costs no request, and is tried last the
+// An address that fails in the handshake fails no request, and is tried last the
 // next time.
 func TestHandshakeRace(t *testing.T) {
 	for name, rules := range map[string]rdaptest.ConnRules{"silent": {SilentTLS: true}, "closes": {Refuse: true}} {
@@ -82,7 +82,7 @@ func TestHandshakeRace(t *testing.T) {
 	}
 }
 
-// A wrong certificate is what went wrong only if every address has one.
+// A wrong certificate is the error only if every address has one.
 func TestWrongCertificateOfOneAddress(t *testing.T) {
 	ca, err := rdaptest.NewCA()
 	if err != nil {
@@ -111,8 +111,8 @@ func TestWrongCertificateOfOneAddress(t *testing.T) {
 	}
 }
 
-// A request that is repeated goes to the other address, and the address that gave no
-// useful response is tried last.
+// A retry goes to the other address, and the address without a useful response is
+// tried last.
 func TestAvoidedAddress(t *testing.T) {
 	ca, err := rdaptest.NewCA()
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// fullListener makes an address of which nothing is heard: its queue is full,
-// so that the kernel drops the SYNs.
+// fullListener makes a silent address: its queue is full, so the kernel drops SYNs.
 func fullListener(t *testing.T, ip [4]byte, port int) {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -30,7 +29,7 @@ func fullListener(t *testing.T, ip [4]byte, port int) {
 		t.Fatal(err)
 	}
 	address := net.JoinHostPort(net.IP(ip[:]).String(), strconv.Itoa(port))
-	silent := 0 // dials in a row: one alone may be a machine that stood still
+	silent := 0 // dials in a row: a single one may be a suspended machine
 	for range 8 {
 		nc, err := net.DialTimeout("tcp", address, 200*time.Millisecond)
 		if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {

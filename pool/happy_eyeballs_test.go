@@ -18,7 +18,7 @@ import (
 
 const named = "rdap.example"
 
-// nobody is a port on which nobody listens: it is assigned, and in use nowhere.
+// nobody is a port without a listener: it is assigned, but used nowhere.
 const nobody = "1"
 
 // startNamed starts a server with a name, and returns the port.
@@ -33,7 +33,7 @@ func startNamed(t *testing.T, c rdaptest.Config) (*rdaptest.Server, string) {
 	return s, port
 }
 
-// resolve is a Config.Resolve with the addresses of the named server.
+// resolve returns a Config.Resolve with the addresses of the named server.
 func resolve(port string, addrs ...string) map[string][]netip.Addr {
 	var all []netip.Addr
 	for _, a := range addrs {
@@ -46,11 +46,10 @@ func namedURL(port string, n int) string {
 	return fmt.Sprintf("https://%s/domain/dom%d.example", net.JoinHostPort(named, port), n)
 }
 
-// A blackHoleDialer dials like a net.Dialer, but for the address 100::1, where
-// nothing is ever heard of.
+// A blackHoleDialer is a net.Dialer for which the address 100::1 is silent.
 type blackHoleDialer struct {
 	dials, cancelled atomic.Int64
-	late             chan net.Conn // if set, what the dial ends in however late
+	late             chan net.Conn // if set, receives the result of late dials
 
 	mu    sync.Mutex
 	order []string // the addresses that were dialed
@@ -92,13 +91,12 @@ func TestDeadAddressIsSkipped(t *testing.T) {
 		if a.trace.RemoteAddr != alive {
 			t.Errorf("answered by %s", a.trace.RemoteAddr)
 		}
-		// The first connection paid for the dead address, for as long as one is
-		// waited for.
+		// The first connection waits for the dead address once.
 		const lost = 250 * time.Millisecond
 		if a.trace.DNS != 0 || a.trace.TCP <= 0 || i == 0 && a.trace.TCP < lost {
 			t.Errorf("trace: %v for DNS, %v for TCP of which %v were lost", a.trace.DNS, a.trace.TCP, lost)
 		}
-		// Once known to be dead, it isn't asked first again.
+		// A dead address is not tried first again.
 		want := alive
 		if i == 0 {
 			want = dead
@@ -120,7 +118,7 @@ func TestLosingDialIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	ours, theirs := net.Pipe()
-	hole.late <- theirs // cancelled, it connects all the same
+	hole.late <- theirs // it connects although it was canceled
 	if _, err := ours.Read(make([]byte, 1)); err == nil {
 		t.Error("the other connection is used")
 	}
@@ -129,8 +127,8 @@ func TestLosingDialIsClosed(t *testing.T) {
 	}
 }
 
-// A refused connection doesn't wait for the delay: with none of the addresses
-// there, the whole timeout would be too little for it.
+// A refused connection does not wait for the delay. With delays, the timeout would
+// be too short for all addresses.
 func TestAllAddressesFail(t *testing.T) {
 	const port = nobody
 	p, err := pool.New(pool.Config{Resolve: resolve(port, "127.0.0.1", "127.0.0.2", "127.0.0.3")})
@@ -214,7 +212,7 @@ func TestLocalAddr(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	// The listener closes at once, which is in the middle of the handshake.
+	// The listener closes at once, during the handshake.
 	_, err = get(t.Context(), p, namedURL(port, 1))
 	if e, ok := errors.AsType[*pool.Error](err); ok && e.Step == pool.StepConnect && strings.Contains(err.Error(), "assign requested address") {
 		t.Skip("the system has no other loopback address:", err)

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	hostileSample = 8 // one in so many is tried without RDAPQ_HOSTILE
+	hostileSample = 8 // fraction that is tested without RDAPQ_HOSTILE
 
-	// hang is far longer than anything here takes, and far shorter than for ever.
+	// hang is far longer than any call here takes.
 	hang = 20 * time.Second
 )
 
@@ -31,8 +31,8 @@ func within(t *testing.T, what string, limit time.Duration, f func()) {
 	}
 }
 
-// Where HTTP/3 fails in whatever way and HTTP/2 works, every request succeeds, and
-// later runs leave HTTP/3 alone.
+// If HTTP/3 fails in any way and HTTP/2 works, every request succeeds, and later
+// runs do not use HTTP/3.
 func TestHostileQUICWithGoodTCP(t *testing.T) {
 	for _, h := range rdaptest.SomeHostile(rdaptest.HostileQUIC(), hostileSample) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestHostileQUICWithGoodTCP(t *testing.T) {
 	}
 }
 
-// Nothing that a server does over HTTP/3 makes a request or Close hang.
+// No server can hang a request or Close over HTTP/3.
 func TestHostileQUICAlone(t *testing.T) {
 	for _, h := range rdaptest.SomeHostile(rdaptest.HostileQUIC(), hostileSample) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestHostileQUICAlone(t *testing.T) {
 	}
 }
 
-// lookupIn is lookup with three attempts, each of which has so much time.
+// lookupIn is lookup with three attempts and a timeout for each.
 func lookupIn(ctx context.Context, limit time.Duration, p *pool.Pool, url string) (a response, err error) {
 	for range 3 {
 		within, cancel := context.WithTimeout(ctx, limit)

@@ -13,14 +13,15 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// All connections of a batch, and of each origin on a host, share one look-up.
+// All connections of a batch, and of each origin on a host, share one name
+// resolution.
 func TestOneNameResolutionPerHost(t *testing.T) {
 	s, port := startNamed(t, rdaptest.Config{})
 	var lookups atomic.Int64
-	p := newPool(t, s, pool.Config{NoReuse: true, Network: "tcp4"}) // where one question is all there is
+	p := newPool(t, s, pool.Config{NoReuse: true, Network: "tcp4"}) // with one query per resolution
 	p.SetLookup(func(context.Context, string, string) ([]netip.Addr, error) {
 		lookups.Add(1)
-		time.Sleep(time.Millisecond) // so that it takes a time that can be told
+		time.Sleep(time.Millisecond) // a measurable time
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 	})
 	for i := range 20 {
@@ -55,7 +56,7 @@ func TestUnknownHostName(t *testing.T) {
 	}
 }
 
-// A resolver that doesn't answer is told from a server that doesn't.
+// Errors distinguish a silent name server from a silent server.
 func TestSilentResolver(t *testing.T) {
 	p, err := pool.New(pool.Config{ConnectTimeout: 50 * time.Millisecond})
 	if err != nil {

@@ -26,10 +26,10 @@ func inNamespace(t *testing.T) bool {
 	return true
 }
 
-// digHole makes holeAddr an address from which nothing is heard any more.
+// digHole makes holeAddr silent.
 func digHole(t *testing.T) {
 	t.Helper()
-	// What leaves by one end is for nobody at the other.
+	// Packets that leave at one end are for no address at the other.
 	namespace.IP(t, "link add hole0 type veth peer name hole1")
 	namespace.IP(t, "link set hole0 up")
 	namespace.IP(t, "link set hole1 up")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A closed tap lets go of the connection underneath, and nothing is written there
-// any more, where what was encrypted would go out in the clear.
+// A closed observedConn releases its connection, and nothing is written to that any
+// more, where it would be sent unencrypted.
 func TestClosedObservedConn(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()

@@ -2,8 +2,8 @@ package pool
 
 import "testing"
 
-// Connections that were dialed together get equal parts of a queue, even where
-// the first had some of its responses before the last was there.
+// Connections that are dialed together share a queue equally, even if the first got
+// responses before the last was open.
 func TestConcurrentDialsShareQueue(t *testing.T) {
 	conns := func(granted, served int, n int) (list []*conn) {
 		for range n {

@@ -47,8 +47,8 @@ func TestOriginFileKeepsInfo(t *testing.T) {
 	}
 }
 
-// Several stores on one file, as several processes have them: nothing that one
-// learned gets lost, and what is newer wins.
+// Several stores use one file, as several processes would: no information is lost,
+// and newer information wins.
 func TestConcurrentOriginFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hosts.json")
 	var wg sync.WaitGroup

@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A server that sends each request on to another host makes a pool remember
-// neither all of them nor their connections, and the sums stay whole.
+// If a server redirects each request to another host, the Pool forgets origins and
+// their connections, and the sums are right.
 func TestManyOrigins(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "here")
@@ -49,8 +49,8 @@ func TestManyOrigins(t *testing.T) {
 	if len(st.Origins) > most || max(open, st.Open) > most {
 		t.Errorf("%d origins, at most %d connections open", len(st.Origins), max(open, st.Open))
 	}
-	// net/http gives a connection up now and then, where the goroutine that has
-	// written a request gets no time.
+	// net/http sometimes abandons a connection if the goroutine that wrote the request
+	// gets no CPU time.
 	all := st.Open
 	for _, n := range st.Closed {
 		all += n
@@ -60,8 +60,8 @@ func TestManyOrigins(t *testing.T) {
 	}
 }
 
-// Origins that were of use once are counted each by itself, although the pool
-// remembers nothing else of most of them.
+// Origins that were used once are counted separately, although the Pool forgets most
+// of them otherwise.
 func TestSweptOriginsAreCounted(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "here")
@@ -83,7 +83,7 @@ func TestSweptOriginsAreCounted(t *testing.T) {
 	for i := range hosts {
 		lookup(i)
 	}
-	lookup(0) // an origin that is remembered by its counts
+	lookup(0) // an origin of which only the counts remain
 	st := p.Stats()
 	if len(st.Origins) != hosts || st.Requests != hosts+1 {
 		t.Errorf("%d requests to %d origins, want %d to %d", st.Requests, len(st.Origins), hosts+1, hosts)

@@ -30,7 +30,7 @@ func newPool(t testing.TB, s *rdaptest.Server, c pool.Config) *pool.Pool {
 	return p
 }
 
-// response is what one request brought.
+// A response is what get returns.
 type response struct {
 	status int
 	body   string
@@ -56,12 +56,12 @@ func get(ctx context.Context, p *pool.Pool, url string) (response, error) {
 	return a, err
 }
 
-// A bodyError came after the response had begun, where a pool can't repeat
-// the request unseen any more.
+// A bodyError occurred after the response had begun, when the Pool cannot retry any
+// more.
 type bodyError struct{ error }
 
-// lookup is get, with the caller's part: again if the body was cut off, three
-// times in all.
+// lookup is get with the retries of a caller: up to three attempts if the body was
+// truncated.
 func lookup(ctx context.Context, p *pool.Pool, url string) (a response, err error) {
 	for range 3 {
 		a, err = get(ctx, p, url)
@@ -72,13 +72,13 @@ func lookup(ctx context.Context, p *pool.Pool, url string) (a response, err erro
 	return a, err
 }
 
-// domain is the URL of the n-th name at s.
+// domain returns the URL of the n-th name at s.
 func domain(s *rdaptest.Server, n int) string {
 	return fmt.Sprintf("%sdomain/dom%d.example", s.URL(), n)
 }
 
-// getAll asks for n names at once, or as many at once as workers, and fails
-// the test if one is lost.
+// getAll looks up n names with the given number of workers, and fails the test if a
+// lookup fails.
 func getAll(t *testing.T, p *pool.Pool, s *rdaptest.Server, n, workers int) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -143,8 +143,8 @@ func TestDeepQueueOpensConnections(t *testing.T) {
 			}
 		})
 	}
-	// All are at the server together, so the queue was as deep as that. They may
-	// have been carried before the last connection was there.
+	// All requests reach the server together, so the queue was that deep. They may have
+	// been served before the last connection was open.
 	if err := s.AwaitRequests(t.Context(), 300); err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestCloseFreesResources(t *testing.T) {
 		}
 		s.Close()
 	}
-	// The runtime needs a moment to take away goroutines that have ended.
+	// Ended goroutines take a moment to disappear.
 	deadline := time.Now().Add(10 * time.Second)
 	for runtime.NumGoroutine() > before {
 		if time.Now().After(deadline) {

@@ -36,8 +36,8 @@ type httpProxy struct {
 	*httptest.Server
 	tunnels, forwarded atomic.Int64
 	conns              atomic.Int64
-	status             int               // if set, the answer to everything
-	login              string            // if set, the Proxy-Authorization asked for
+	status             int               // if set, the status of all responses
+	login              string            // if set, the required Proxy-Authorization
 	hosts              map[string]string // addresses of names, as the proxy resolves them
 
 	mu      sync.Mutex
@@ -67,10 +67,10 @@ func newHTTPProxy(t *testing.T, ca *rdaptest.CA) *httpProxy {
 	return p
 }
 
-// use is a Config.Proxy.
+// use returns a Config.Proxy.
 func (p *httpProxy) use(*http.Request) (*url.URL, error) { return url.Parse(p.URL) }
 
-// as is a Config.Proxy with credentials.
+// as returns a Config.Proxy with credentials.
 func (p *httpProxy) as(user *url.Userinfo) func(*http.Request) (*url.URL, error) {
 	return func(*http.Request) (*url.URL, error) {
 		u, err := url.Parse(p.URL)
@@ -124,11 +124,11 @@ func (p *httpProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	join(in, out)
 }
 
-// A socksProxy is a SOCKS5 server (RFC 1928) that knows CONNECT alone.
+// A socksProxy is a SOCKS5 server (RFC 1928) with CONNECT only.
 type socksProxy struct {
 	addr    string
 	login   string            // if set, "user:password" (RFC 1929)
-	reply   byte              // if set, the failure that answers everything
+	reply   byte              // if set, the failure code of all responses
 	hosts   map[string]string // addresses of names
 	tunnels atomic.Int64
 

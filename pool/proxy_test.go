@@ -67,7 +67,7 @@ func TestOneTunnelPerBatch(t *testing.T) {
 			if n := tunnels.Load(); n != 1 || after.Handshakes()-before.Handshakes() != 1 {
 				t.Errorf("%d tunnels, %d handshakes for 50 lookups, want 1 and 1", n, after.Handshakes()-before.Handshakes())
 			}
-			// The name goes to the proxy, which resolves it.
+			// The proxy resolves the name.
 			if !slices.Equal(*targets, []string{far}) {
 				t.Errorf("tunnels to %v, want one to %s", *targets, far)
 			}
@@ -173,11 +173,11 @@ func TestUnreachableProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := l.Addr().String()
-	silent := l // it accepts nothing, but its queue does
+	silent := l // its kernel accepts connections
 	defer silent.Close()
 	for _, c := range []struct {
 		name, proxy string
-		timeout     time.Duration // 0: it need not run out
+		timeout     time.Duration // 0: no timeout
 	}{
 		{"silent", "http://" + address, 100 * time.Millisecond},
 		{"silent SOCKS", "socks5://" + address, 100 * time.Millisecond},
@@ -217,7 +217,7 @@ func TestCancelDuringProxyConnect(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		defer cancel() // when it has come as far as the proxy
+		defer cancel() // once the proxy has the request
 		if nc, err := l.Accept(); err != nil {
 			t.Error(err)
 		} else {
@@ -265,8 +265,8 @@ func TestSOCKSFailure(t *testing.T) {
 	}
 }
 
-// Plain HTTP goes through an HTTP proxy in absolute form, and through SOCKS in
-// a tunnel.
+// Plain HTTP goes through an HTTP proxy in absolute form, and through SOCKS in a
+// tunnel.
 func TestPlainHTTPThroughProxy(t *testing.T) {
 	var credentials atomic.Int64
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -346,7 +346,7 @@ func TestBadProxy(t *testing.T) {
 	}
 }
 
-// A client certificate is for the origin, whatever a proxy asks for.
+// A proxy gets no client certificate, even if it requests one.
 func TestProxyGetsNoClientCertificate(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	ca, err := rdaptest.NewCA()

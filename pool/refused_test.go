@@ -20,8 +20,8 @@ func announce(n int) func(*rdaptest.RawConn) {
 	}
 }
 
-// opening returns a server that takes no request for half a second after its first
-// connection, then four on each.
+// opening returns a server that accepts no request for half a second after its first
+// connection, then four per connection.
 func opening(announced bool) *rdaptest.RawH2 {
 	const closed = 500 * time.Millisecond
 	begun := sync.OnceValue(time.Now)
@@ -39,8 +39,8 @@ func opening(announced bool) *rdaptest.RawH2 {
 	return r
 }
 
-// A server that refuses streams gets fewer of them at a time. However its limit
-// becomes known, 256 lookups meet few refusals.
+// A server that refuses streams gets fewer concurrent requests. However its limit is
+// announced, 256 lookups get few refusals.
 func TestFewRefusals(t *testing.T) {
 	const lookups, atATime, most = 256, 64, 100
 	late := map[time.Duration]func(*rdaptest.RawConn){100 * time.Millisecond: announce(4)}
@@ -97,8 +97,7 @@ func TestFewRefusals(t *testing.T) {
 	}
 }
 
-// Refusals that have nothing to do with the number of streams cost little more
-// than the requests themselves.
+// Random refusals cost little more than the retries.
 func TestRandomRefusals(t *testing.T) {
 	t.Parallel() // it mostly waits
 	const lookups, atATime = 500, 64

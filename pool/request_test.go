@@ -30,8 +30,8 @@ func (b *countedBody) Close() error {
 	return nil
 }
 
-// What http.Transport refuses, a Pool refuses as well: without a connection, and
-// with the body closed.
+// The Pool returns the errors of http.Transport for invalid requests, without a
+// connection, and closes their bodies.
 func TestInvalidRequests(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	transport := new(http.Transport)
@@ -70,7 +70,7 @@ func TestInvalidRequests(t *testing.T) {
 	}
 }
 
-// Fields that HTTP/2 does not permit spoil the request alone.
+// Fields that HTTP/2 does not permit fail only their request.
 func TestFieldsNotPermittedInHTTP2(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	p := newPool(t, s, pool.Config{})
@@ -95,7 +95,7 @@ func TestFieldsNotPermittedInHTTP2(t *testing.T) {
 	}
 }
 
-// The body of every request that fails is closed, whatever it fails of.
+// The body of every failed request is closed, whatever the error.
 func TestBodiesOfFailedRequestsAreClosed(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
@@ -128,8 +128,8 @@ func TestBodiesOfFailedRequestsAreClosed(t *testing.T) {
 	})
 }
 
-// Closing a body early does not wait for the rest, and its connection
-// is used again once the rest has come.
+// Closing a body early does not wait for the rest, and its connection is reused once
+// the rest has come.
 func TestCloseDoesNotWaitForBody(t *testing.T) {
 	goOn := make(chan struct{})
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -159,8 +159,8 @@ func TestCloseDoesNotWaitForBody(t *testing.T) {
 	}
 }
 
-// rawHTTP1 is a server that does what serve does on each connection, after the
-// head of a request has come.
+// rawHTTP1 is a server that calls serve on each connection, after the header of a
+// request.
 func rawHTTP1(t *testing.T, serve func(*bufio.ReadWriter, net.Conn)) *httptest.Server {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		c, rw, err := w.(http.Hijacker).Hijack()
@@ -215,13 +215,13 @@ func TestSwitchingProtocols(t *testing.T) {
 }
 
 // A body without a length ends when its server closes the connection (RFC 9112
-// section 6.3). That a server closes because we gave up does not complete it.
+// section 6.3). A close in reaction to the client's does not complete it.
 func TestEndlessBody(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := rawHTTP1(t, func(rw *bufio.ReadWriter, c net.Conn) {
 		fmt.Fprint(rw, "HTTP/1.1 200 OK\r\nContent-Type: application/rdap+json\r\n\r\n{\"objectClassName\":\"domain\"}")
 		rw.Flush()
-		_, _ = io.Copy(io.Discard, c) // until we close
+		_, _ = io.Copy(io.Discard, c) // until the client closes
 	})
 	p, err := pool.New(pool.Config{TLS: s.Client().Transport.(*http.Transport).TLSClientConfig, Protocols: []string{"http/1.1"}})
 	if err != nil {

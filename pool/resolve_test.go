@@ -92,7 +92,7 @@ func TestLookupsAreShared(t *testing.T) {
 	})
 }
 
-// The one who asks for all gives up: another one asks again.
+// The caller that runs the shared lookup gives up: another one repeats it.
 func TestAbandonedLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lookups int
@@ -130,8 +130,8 @@ func TestAbandonedLookup(t *testing.T) {
 	})
 }
 
-// A name server that never answers a question for IPv6 costs a second, not the
-// connection.
+// A name server that never answers queries for IPv6 delays the connection by a
+// second.
 func TestNoIPv6Response(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, four := range map[string]error{

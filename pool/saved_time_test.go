@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// play replays requests in a model: each begins and ends at a time, was sent at another,
-// and has a connection with that set-up.
+// play replays requests in a model. Each has a start, a time when it was sent, an
+// end, and the set-up time of its connection.
 func play(requests []played) *timeModel {
 	s := new(timeModel)
 	type change struct {
@@ -22,7 +22,7 @@ func play(requests []played) *timeModel {
 	for len(all) > 0 {
 		first := 0
 		for i, c := range all {
-			// What ends makes room before another begins.
+			// Requests that end free their slots before others begin.
 			if c.at < all[first].at || c.at == all[first].at && !c.begin && all[first].begin {
 				first = i
 			}
@@ -43,7 +43,7 @@ type played struct {
 	reused                bool
 }
 
-// TestSavedByModel has runs of which it is plain how long they take without reuse.
+// TestSavedByModel checks runs whose time without reuse is obvious.
 func TestSavedByModel(t *testing.T) {
 	const ms = time.Millisecond
 	var one, three, many []played
@@ -57,7 +57,7 @@ func TestSavedByModel(t *testing.T) {
 			sent += 180 * ms
 		}
 		one = append(one, played{from, sent, sent + 90*ms, 180 * ms, i > 0})
-		three = append(three, played{0, 180 * ms, 270 * ms, 180 * ms, i > 0}) // side by side
+		three = append(three, played{0, 180 * ms, 270 * ms, 180 * ms, i > 0}) // concurrent
 	}
 	for lane := range time.Duration(4) { // 4 at a time, 250 rounds, more than there are samples of
 		for i := range time.Duration(250) {
@@ -94,10 +94,10 @@ func TestSavedByModel(t *testing.T) {
 	}
 }
 
-// TestSavedUnknown: no time is claimed where the model does not hold.
+// TestSavedUnknown: no time is reported if the model does not hold.
 func TestSavedUnknown(t *testing.T) {
 	const ms = time.Millisecond
-	var uneven []played // ten side by side, then ten one after another
+	var uneven []played // ten concurrently, then ten one after another
 	for i := range time.Duration(10) {
 		uneven = append(uneven, played{0, 180 * ms, 270 * ms, 180 * ms, i > 0}, played{(270 + i*90) * ms, (270 + i*90) * ms, (360 + i*90) * ms, 180 * ms, true})
 	}

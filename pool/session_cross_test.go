@@ -11,7 +11,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// otherRoots returns the server's authority beside one that is not.
+// otherRoots returns a pool with the server's CA and another one.
 func otherRoots(t *testing.T, s *rdaptest.Server) *x509.CertPool {
 	t.Helper()
 	other, err := rdaptest.NewCA()
@@ -23,8 +23,8 @@ func otherRoots(t *testing.T, s *rdaptest.Server) *x509.CertPool {
 	return roots
 }
 
-// Of two settings each has to shake hands in full, and neither takes the
-// other's session away.
+// With each of two configurations the first handshake is full, and neither uses the
+// other's session.
 func TestSessionsDoNotCross(t *testing.T) {
 	alice, bob := clientCert(t, "alice"), clientCert(t, "bob")
 	as := func(c *tls.Certificate) func(string) (*tls.Certificate, string) {
@@ -128,7 +128,7 @@ func TestSessionsDoNotCross(t *testing.T) {
 	}
 }
 
-// Trust that has no name keeps its sessions within its Pool.
+// Without a name for its trust a Pool keeps its sessions to itself.
 func TestUnnamedTrustIsNotShared(t *testing.T) {
 	for name, config := range map[string]func(*rdaptest.Server) *tls.Config{
 		"RootCAs": func(s *rdaptest.Server) *tls.Config { return &tls.Config{RootCAs: s.Pool()} },
@@ -172,8 +172,8 @@ func TestUnnamedTrustIsNotShared(t *testing.T) {
 	}
 }
 
-// Servers that share their ticket keys, as those behind a balancer do, would
-// resume each other's sessions.
+// Servers that share ticket keys, as behind a load balancer, would resume each
+// other's sessions.
 func TestSessionsDoNotCrossPorts(t *testing.T) {
 	versions(t, func(t *testing.T, version uint16) {
 		ca, err := rdaptest.NewCA()
@@ -205,7 +205,7 @@ func TestSessionsDoNotCrossPorts(t *testing.T) {
 	})
 }
 
-// rekeyed gives a store's sessions out under other keys.
+// rekeyed returns a store's sessions under other keys.
 type rekeyed struct {
 	pool.SessionStore
 	rekey func(pool.SessionKey) pool.SessionKey
@@ -226,7 +226,7 @@ func TestSessionsDoNotCrossToQUIC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// All that the first Pool learns is stored as if it came by QUIC.
+	// All sessions of the first Pool are stored as QUIC sessions.
 	quic := rekeyed{f, func(k pool.SessionKey) pool.SessionKey { k.QUIC = true; return k }}
 	for _, r := range []struct {
 		what          string
@@ -245,7 +245,8 @@ func TestSessionsDoNotCrossToQUIC(t *testing.T) {
 	}
 }
 
-// Even under a wrong key no session gets around the check of the certificate.
+// Even under a wrong key a session does not bypass the verification of the
+// certificate.
 func TestResumedSessionsAreVerified(t *testing.T) {
 	other, err := rdaptest.NewCA()
 	if err != nil {

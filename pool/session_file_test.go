@@ -19,7 +19,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// newSession shakes hands over a pipe and returns the session.
+// newSession performs a handshake over a pipe and returns the session.
 func newSession(t testing.TB, version uint16) *tls.ClientSessionState {
 	t.Helper()
 	ca, err := rdaptest.NewCA()
@@ -54,7 +54,7 @@ type lastSession struct{ session *tls.ClientSessionState }
 func (l *lastSession) Get(string) (*tls.ClientSessionState, bool)    { return nil, false }
 func (l *lastSession) Put(_ string, session *tls.ClientSessionState) { l.session = session }
 
-// openSessions opens a session file; said is what it logs from Warn up.
+// openSessions opens a session file; said returns its log from Warn up.
 func openSessions(t testing.TB, path string, most int) (f *pool.SessionFile, said *bytes.Buffer) {
 	t.Helper()
 	said = new(bytes.Buffer)
@@ -100,7 +100,8 @@ func sameSession(t *testing.T, a, b *tls.ClientSessionState) {
 	}
 }
 
-// What quic-go adds to a session, and the permission of early data, survive.
+// The data that quic-go adds to a session, and the permission of early data, are
+// stored.
 func TestSessionFileRoundTrip(t *testing.T) {
 	versions(t, func(t *testing.T, version uint16) {
 		path := filepath.Join(t.TempDir(), "sessions")
@@ -164,7 +165,7 @@ func TestSessionFileIsPrivate(t *testing.T) {
 		t.Errorf("in the directory: %v, %v", left, err)
 	}
 
-	// Others could have read it, or put something in.
+	// Other users could have read or written it.
 	for _, mode := range []os.FileMode{0o644, 0o660, 0o602} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
@@ -267,7 +268,7 @@ func TestSessionFileIsBounded(t *testing.T) {
 	if got := has(h, 25); len(got) != 3 || got[0] != 22 {
 		t.Errorf("read %v, want the newest three", got)
 	}
-	// A session that is out of all proportion isn't kept.
+	// A session that is much too large is not stored.
 	ticket, state, _ := session.ResumptionState()
 	state.Extra = [][]byte{make([]byte, 1<<20)}
 	large, err := tls.NewResumptionState(ticket, state)
@@ -292,7 +293,7 @@ func TestSavedSessionsExpire(t *testing.T) {
 		{tls.VersionTLS13, 6*24*time.Hour + 23*time.Hour, true},
 		{tls.VersionTLS13, 7*24*time.Hour + time.Hour, false},
 		{tls.VersionTLS13, -time.Hour / 2, true},
-		{tls.VersionTLS13, -2 * time.Hour, false}, // the clock was wrong then, or is now
+		{tls.VersionTLS13, -2 * time.Hour, false}, // the clock was or is wrong
 	} {
 		t.Run(fmt.Sprintf("%s after %v", tls.VersionName(test.version), test.age), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "sessions")
@@ -324,7 +325,7 @@ func TestSavedSessionsExpire(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// One of two, or the only one, was dropped from the file.
+				// One of two sessions, or the only one, was removed from the file.
 				if left := after.Size() > 200; left != test.want || after.Size() >= before.Size() {
 					t.Errorf("file of %d bytes, then %d; want the session in it: %v", before.Size(), after.Size(), test.want)
 				}

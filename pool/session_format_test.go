@@ -13,7 +13,7 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// shake shakes hands over a pipe and returns the session as it is saved.
+// shake performs a handshake over a pipe and returns the session as it is stored.
 func shake(t testing.TB, version uint16) *savedSession {
 	t.Helper()
 	ca, err := rdaptest.NewCA()
@@ -76,7 +76,7 @@ func FuzzSessionFile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		parseSessions(body)
-		// With the magic line and the checksum in order, which no fuzzer guesses.
+		// With a valid magic line and checksum, which a fuzzer does not guess.
 		all, err := parseSessions(sealed(body))
 		if err != nil {
 			return
@@ -105,8 +105,7 @@ func FuzzSessionFile(f *testing.F) {
 	})
 }
 
-// The sessions of one key share what they have in common, in the file and in
-// memory.
+// The sessions of one key share equal parts, in the file and in memory.
 func TestSimilarSessionsAreStoredOnce(t *testing.T) {
 	one := shake(t, tls.VersionTLS13)
 	all := []*savedSession{one}
@@ -131,7 +130,7 @@ func TestSimilarSessionsAreStoredOnce(t *testing.T) {
 	}
 }
 
-// sealed makes a file of what stands between magic line and checksum.
+// sealed returns a file with the given content between magic line and checksum.
 func sealed(body []byte) []byte {
 	data := append([]byte(sessionMagic), body...)
 	return appendChecksum(data)
@@ -164,8 +163,8 @@ func TestSessionFileSizeLimit(t *testing.T) {
 	}
 }
 
-// A QUIC connection writes to the session that it resumes. A session that is
-// being saved must not change.
+// A QUIC connection modifies the session that it resumes. A session that is being
+// saved must not change.
 func TestQUICSessionsAreCopies(t *testing.T) {
 	e := shake(t, tls.VersionTLS13)
 	session, err := e.session()
@@ -196,7 +195,7 @@ func TestQUICSessionsAreCopies(t *testing.T) {
 	}
 }
 
-// HTTP/3 differs from TCP in its sessions and in ALPN, in nothing else.
+// HTTP/3 differs from TCP only in its sessions and in ALPN.
 func TestQUICConfig(t *testing.T) {
 	store := newSessionCache(4)
 	c := Config{TLS: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}}

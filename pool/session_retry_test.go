@@ -14,8 +14,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// refuser is a server that can be told to fail handshakes which resume a
-// session, over TLS 1.2 as well.
+// A refuser is a server that can fail handshakes which resume a session, over TLS
+// 1.2 as well.
 func refuser(t *testing.T, protocols rdaptest.Protocols, version uint16) (*rdaptest.Server, *atomic.Bool) {
 	refuse := new(atomic.Bool)
 	return rdaptest.Start(t, rdaptest.Config{Protocols: protocols, MaxTLS: version, TLS: func(c *tls.Config) {
@@ -45,7 +45,7 @@ func TestFailingSessionIsRetried(t *testing.T) {
 			if c := s.Counts(); c.FullHandshakes != 1 || c.Resumed != 4 {
 				t.Fatalf("server saw %d full handshakes and %d resumed, want 1 and 4", c.FullHandshakes, c.Resumed)
 			}
-			// Once: the session is dropped, and the next one works again.
+			// Once: the session is dropped, and the next one works.
 			refuse.Store(true)
 			getAll(t, p, s, 1, 1)
 			refuse.Store(false)
@@ -72,7 +72,7 @@ func TestFailingSessionIsRetried(t *testing.T) {
 	})
 }
 
-// A server that goes on failing is not asked again and again.
+// A server that keeps failing is offered no more sessions.
 func TestServerThatFailsAllSessions(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
@@ -92,8 +92,8 @@ func TestServerThatFailsAllSessions(t *testing.T) {
 	})
 }
 
-// Dials that share the session which fails are each repeated, and count as one
-// failure of the server.
+// Dials that share the failing session are each repeated, and count as one failure
+// of the server.
 func TestConcurrentDialsWithFailingSession(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
@@ -108,8 +108,8 @@ func TestConcurrentDialsWithFailingSession(t *testing.T) {
 	})
 }
 
-// A TLS 1.2 session serves connections that are made at the same time; a TLS 1.3
-// ticket serves one of them, and the others do a full handshake.
+// A TLS 1.2 session serves concurrent dials; a TLS 1.3 ticket serves one of them,
+// and the others do a full handshake.
 func TestConcurrentDialsWithOneSession(t *testing.T) {
 	versions(t, func(t *testing.T, version uint16) {
 		hold := make(chan struct{})
@@ -130,7 +130,7 @@ func TestConcurrentDialsWithOneSession(t *testing.T) {
 		}
 		close(hold)
 		wg.Wait()
-		// A connection that is ready early brings a ticket for a later one.
+		// An early connection gets a ticket for a later one.
 		c := s.Counts()
 		if c.Handshakes() != 9 || c.TicketsReused != 0 || version == tls.VersionTLS12 && c.Resumed != 8 || c.Resumed == 0 {
 			t.Errorf("server saw %d full handshakes, %d resumed, %d tickets twice", c.FullHandshakes, c.Resumed, c.TicketsReused)
@@ -138,12 +138,11 @@ func TestConcurrentDialsWithOneSession(t *testing.T) {
 	})
 }
 
-// A caller that gives up in the middle of a handshake uses a TLS 1.3 ticket up,
-// since the server has seen it. A TLS 1.2 session stays.
+// A caller that gives up during a handshake has used a TLS 1.3 ticket, as the server
+// has seen it. A TLS 1.2 session stays.
 func TestCanceledHandshake(t *testing.T) {
 	versions(t, func(t *testing.T, version uint16) {
-		// Where the caller gives up, the server waits: it would be done before that is
-		// noticed, now and then.
+		// The server waits for the caller to give up, as the handshake might be done before.
 		var waits atomic.Bool
 		gaveUp, begun := make(chan struct{}), make(chan struct{})
 		s := rdaptest.Start(t, rdaptest.Config{MaxTLS: version, TLS: func(c *tls.Config) {
@@ -203,7 +202,7 @@ func TestConnectionThatFailsBeforeTheHandshake(t *testing.T) {
 	}
 }
 
-// mute is a connection that sends nothing.
+// A mute connection sends nothing.
 type mute struct{ net.Conn }
 
 func (mute) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

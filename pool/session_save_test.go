@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// What can't be written is kept, and written when it can.
+// Sessions that cannot be written are kept, and written later.
 func TestSessionsThatCannotBeSaved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	path := filepath.Join(dir, "sessions")
@@ -43,7 +43,7 @@ func TestSessionsThatCannotBeSaved(t *testing.T) {
 	}
 }
 
-// A process that ended while it wrote leaves its file behind.
+// A process that ended during a write leaves its temporary file.
 func TestLeftOverTemporaryFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions")
 	if err := os.WriteFile(path+".tmp", []byte("half"), 0o644); err != nil {
@@ -60,7 +60,7 @@ func TestLeftOverTemporaryFile(t *testing.T) {
 	}
 }
 
-// Changes are written together some time later, not one by one.
+// Changes are written together after a while, not one by one.
 func TestSessionsAreSavedInTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions")
 	session := newSession(t, tls.VersionTLS13)
@@ -78,7 +78,7 @@ func TestSessionsAreSavedInTime(t *testing.T) {
 		if got := has(g, 3); len(got) != 2 {
 			t.Errorf("saved %v after 16 seconds, want 1 and 2", got)
 		}
-		// And again, with what comes later.
+		// The same again for later changes.
 		f.Put(host(0), session)
 		time.Sleep(16 * time.Second)
 		synctest.Wait()
@@ -99,8 +99,8 @@ func TestSessionFilesMerge(t *testing.T) {
 	flush(t, a)
 	b, _ := openSessions(t, path, 0)
 
-	// Nothing that another process stored is lost, and the newest wins,
-	// whoever writes last.
+	// No session of another process is lost, and the newest wins, whichever process
+	// writes last.
 	b.Put(host(3), old)
 	a.Put(host(1), old)
 	b.Put(host(1), newer)
@@ -112,13 +112,13 @@ func TestSessionFilesMerge(t *testing.T) {
 		t.Errorf("saved %v, want 0 to 4", got)
 	}
 	sameSession(t, newer, c.Peek(host(1)))
-	// Who saves learns what the others have.
+	// A save also reads the sessions of others.
 	sameSession(t, newer, a.Peek(host(1)))
 	if got := has(a, 6); len(got) != 5 {
 		t.Errorf("one process has %v, want 0 to 4", got)
 	}
 
-	// A session that the server refused goes, and others don't bring it back.
+	// A session that the server refused is removed, and no other process restores it.
 	b.Put(host(2), nil)
 	flush(t, b)
 	a.Put(host(5), old)
@@ -127,7 +127,7 @@ func TestSessionFilesMerge(t *testing.T) {
 	if c.Peek(host(2)) != nil {
 		t.Error("a refused session is back")
 	}
-	// But not one that is newer than that.
+	// A newer session is not removed.
 	a.Put(host(0), newer)
 	flush(t, a)
 	b.Put(host(0), nil)
@@ -161,8 +161,8 @@ func TestConcurrentSessionFile(t *testing.T) {
 	}
 }
 
-// childEnv, when set, makes the test binary one of the processes that
-// TestSessionFileOfManyProcesses starts: number and path.
+// childEnv makes the test binary a child of TestSessionFileOfManyProcesses, with its
+// number and the path.
 const childEnv = "RDAPQ_POOL_TEST_SESSIONS"
 
 const childSessions = 20
@@ -198,8 +198,8 @@ func TestSessionFileOfManyProcesses(t *testing.T) {
 	}
 }
 
-// sessionChild stores sessions of its own, one a save, and drops the one that
-// all processes began with.
+// sessionChild stores sessions, one per save, and drops the one that all processes
+// began with.
 func sessionChild(t *testing.T, args string) {
 	number, path, _ := strings.Cut(args, " ")
 	n, err := strconv.Atoi(number)
@@ -211,7 +211,7 @@ func sessionChild(t *testing.T, args string) {
 	for i := range childSessions {
 		f.Put(host(n*childSessions+i), session)
 		for f.Flush() != nil {
-			// Another process had the lock for too long. The session is still to be saved.
+			// Another process held the lock for too long. The session is still to be saved.
 		}
 	}
 	f.Put(host(4*childSessions), nil)

@@ -20,8 +20,8 @@ func versions(t *testing.T, f func(t *testing.T, version uint16)) {
 	t.Run("TLS13", func(t *testing.T) { f(t, tls.VersionTLS13) })
 }
 
-// run is a run of a program that asks s once with a Pool of its own. file is
-// where it keeps its sessions; empty: nowhere.
+// run runs a program that sends one query to s with its own Pool. file stores its
+// sessions; empty: none.
 func run(t *testing.T, s *rdaptest.Server, file string, c pool.Config) error {
 	t.Helper()
 	if file != "" {
@@ -51,8 +51,8 @@ func run(t *testing.T, s *rdaptest.Server, file string, c pool.Config) error {
 	return err
 }
 
-// handshakes returns a function that tells what a server has seen since it was
-// called last.
+// handshakes returns a function that counts the server's handshakes since its last
+// call.
 func handshakes(t *testing.T, s *rdaptest.Server) func(what string, full, resumed int64) {
 	var last rdaptest.Counts
 	return func(what string, full, resumed int64) {
@@ -129,7 +129,7 @@ func TestFreshConnsAndNoReuse(t *testing.T) {
 	})
 }
 
-// NoReuse leaves a store alone that it is given.
+// NoReuse does not use the given store.
 func TestNoReuseUsesNoSession(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	saw := handshakes(t, s)
@@ -176,7 +176,7 @@ func ExampleSessionFile() {
 		fmt.Println(h.Full, "full,", h.Resumed, "resumed")
 
 		p.Close()
-		if err := sessions.Close(); err != nil { // after the Pool, which learns to the end
+		if err := sessions.Close(); err != nil { // after the Pool, which stores sessions until it is closed
 			log.Fatal(err)
 		}
 	}
@@ -185,8 +185,8 @@ func ExampleSessionFile() {
 	// 0 full, 1 resumed
 }
 
-// A server that accepts each ticket once gets each ticket once, from connections
-// made at the same time as well as from later runs.
+// A server that accepts each ticket once gets each ticket once, from concurrent
+// connections and from later runs.
 func TestTicketsAreUsedOnce(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only, SingleUseTickets: true})
 	hold := make(chan struct{})

@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A server that takes 5 requests at once on a connection gets more connections
-// for 50, up to the cap.
+// A server that accepts 5 concurrent requests per connection gets more connections
+// for 50, up to the limit.
 func TestSmallStreamLimitOpensConnections(t *testing.T) {
 	const limit, atOnce, rest = 5, 50, 400
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only, MaxStreams: limit})
@@ -26,7 +26,7 @@ func TestSmallStreamLimitOpensConnections(t *testing.T) {
 	before := p.Stats().Retries[pool.RetryRefused]
 	getAll(t, p, s, rest, atOnce)
 	st := p.Stats()
-	// The server may be so cross with the first burst that it closes.
+	// The server may close the connection because of the first burst.
 	if st.Open < 2 || st.Open > pool.DefaultMaxHTTP2Conns || st.Failed != 0 {
 		t.Errorf("%d connections, %d failed, want 2 to %d and 0; retries %v, closed %v", st.Open, st.Failed, pool.DefaultMaxHTTP2Conns, st.Retries, st.Closed)
 	}
@@ -35,7 +35,7 @@ func TestSmallStreamLimitOpensConnections(t *testing.T) {
 	}
 	p.Close()
 
-	// The next time it is known from the beginning.
+	// The next time the limit is known from the start.
 	p = newPool(t, s, pool.Config{Origins: facts})
 	getAll(t, p, s, rest, atOnce)
 	if st := p.Stats(); st.Connections < 2 || st.Connections-lost(st) > pool.DefaultMaxHTTP2Conns || st.Retries[pool.RetryRefused] != 0 {
@@ -48,7 +48,7 @@ func TestSmallStreamLimitOpensConnections(t *testing.T) {
 	}
 }
 
-// However small the limit, connections are no more than was asked for.
+// However small the limit, MaxHTTP2Conns is not exceeded.
 func TestSmallStreamLimitRespectsMaxConns(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only, MaxStreams: 2})
 	p := newPool(t, s, pool.Config{MaxHTTP2Conns: 1})
@@ -58,7 +58,7 @@ func TestSmallStreamLimitRespectsMaxConns(t *testing.T) {
 	}
 }
 
-// lost is the number of connections that the server ended. That of net/http does
-// now and then where streams are few: when it reads of a stream before it has
-// noted that the answer of another, which made room for it, is out.
+// lost returns the number of connections that the server closed. net/http's server
+// sometimes does that if the stream limit is low: it reads a new stream before it
+// has noted that the response of an earlier one, which made room for it, was sent.
 func lost(st pool.Stats) int64 { return st.Closed[pool.ClosedServer] + st.Closed[pool.ClosedError] }

@@ -16,7 +16,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// hangBound is how long a call may take before a test calls it hung.
+// hangBound is the time after which a call counts as hung.
 const hangBound = 20 * time.Second
 
 // returns fails the test if f does not return.
@@ -34,22 +34,22 @@ func returns(t *testing.T, what string, f func()) {
 	}
 }
 
-// overflow makes the flow-control window of a stream larger than there can be.
+// overflow enlarges the flow-control window of a stream beyond its maximum.
 func overflow(c *rdaptest.RawConn, _ int64) bool {
 	_ = c.WriteWindowUpdate(c.Stream, 1<<31-1)
 	_ = c.WriteWindowUpdate(c.Stream, 1<<31-1)
 	return false
 }
 
-// overflowLate sends the head of a response and a part of its body first.
+// overflowLate first sends the header of a response and a part of its body.
 func overflowLate(c *rdaptest.RawConn, n int64) bool {
 	_ = c.WriteHeaders(http2.HeadersFrameParam{StreamID: c.Stream, BlockFragment: []byte{0x88}, EndHeaders: true})
 	_ = c.WriteData(c.Stream, false, []byte("{"))
 	return overflow(c, n)
 }
 
-// A server whose windows overflow costs three connections. From then on it is
-// used over HTTP/1.1.
+// A server whose windows overflow costs three connections. Then it is used over
+// HTTP/1.1.
 func TestOverflowingWindows(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Request: overflow}})
@@ -64,8 +64,7 @@ func TestOverflowingWindows(t *testing.T) {
 	returns(t, "Close", func() { p.Close() })
 }
 
-// The same where HTTP/1.1 is not to be had: the requests fail, and HTTP/2 is left
-// alone too.
+// Without HTTP/1.1 the requests fail, and HTTP/2 is not used any more.
 func TestOverflowingWindowsOverHTTP2Alone(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Request: overflow}})
@@ -82,8 +81,8 @@ func TestOverflowingWindowsOverHTTP2Alone(t *testing.T) {
 	}
 }
 
-// A connection whose ClientConn does not return from any call is left by those
-// who use it, and does not hold up others, Stats or Close.
+// If no call of a ClientConn returns, its users abandon it, and it blocks no other
+// request, Stats or Close.
 func TestLockedClientConn(t *testing.T) {
 	for name, request := range map[string]func(*rdaptest.RawConn, int64) bool{
 		"before the response": overflow, "within the body": overflowLate,
@@ -113,7 +112,7 @@ func TestLockedClientConn(t *testing.T) {
 			returns(t, "Stats", func() { p.Stats() })
 			returns(t, "a lookup whose context has ended", hung.Wait)
 
-			// The connection is found out, and the next request has another.
+			// The connection is detected, and the next request uses another one.
 			returns(t, "a later lookup", func() { getAll(t, p, s, 8, 8) })
 			st := p.Stats()
 			if st.Abandoned != 1 || st.Connections != 2 {
@@ -128,7 +127,7 @@ func TestLockedClientConn(t *testing.T) {
 	}
 }
 
-// Requests without a deadline on such a connection go again when it is given up.
+// Requests without a deadline on such a connection are retried when it is abandoned.
 func TestLockedClientConnReleasesOtherRequests(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{})
@@ -138,7 +137,7 @@ func TestLockedClientConnReleasesOtherRequests(t *testing.T) {
 		if n < 8 {
 			return false
 		}
-		time.AfterFunc(500*time.Millisecond, cancel) // all are on the connection
+		time.AfterFunc(500*time.Millisecond, cancel) // once all are on the connection
 		return overflow(c, n)
 	}}})
 	p := newPool(t, s, pool.Config{MaxHTTP2Conns: 1})
@@ -160,7 +159,7 @@ func TestLockedClientConnReleasesOtherRequests(t *testing.T) {
 	returns(t, "Close", func() { p.Close() })
 }
 
-// Close ends requests on a connection that was not found out yet.
+// Close ends requests on a connection that has not been detected yet.
 func TestCloseEndsRequestsOnALockedClientConn(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	locked := make(chan struct{})
@@ -181,8 +180,8 @@ func TestCloseEndsRequestsOnALockedClientConn(t *testing.T) {
 	returns(t, "a lookup", hung.Wait)
 }
 
-// The windows of a request with a body shrink as it is sent, so a server may
-// make them larger by as much.
+// A request with a body uses up the windows, so a server may enlarge them by as
+// much.
 func TestUploadWindows(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	p := newPool(t, s, pool.Config{})
@@ -203,7 +202,7 @@ func TestUploadWindows(t *testing.T) {
 	}
 }
 
-// A server that requires HTTP/1.1 is used over that, also for what comes later.
+// A server that requires HTTP/1.1 is used over HTTP/1.1 from then on.
 func TestHTTP11Required(t *testing.T) {
 	for name, raw := range map[string]*rdaptest.RawH2{
 		"stream": {Request: func(c *rdaptest.RawConn, _ int64) bool {

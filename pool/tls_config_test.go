@@ -47,7 +47,7 @@ func TestTLSVersionLimits(t *testing.T) {
 	}
 }
 
-// A session of a version that is not allowed any more is not resumed.
+// A session of a version that is no longer allowed is not resumed.
 func TestMinVersionHoldsForSessions(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	saw := handshakes(t, s)
@@ -69,7 +69,7 @@ func TestMinVersionHoldsForSessions(t *testing.T) {
 	}
 }
 
-// The caller's configuration is copied, and its session cache left alone.
+// The caller's configuration is copied, and its session cache is not used.
 func TestTLSConfigIsCloned(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	c := &tls.Config{RootCAs: s.Pool(), ClientSessionCache: tls.NewLRUClientSessionCache(4)}

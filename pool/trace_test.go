@@ -10,8 +10,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Whoever watches http.Transport by the hooks of net/http/httptrace can watch a
-// Pool.
+// The hooks of net/http/httptrace work as with http.Transport.
 func TestHTTPTrace(t *testing.T) {
 	for _, protocol := range []string{"http/1.1", "h2", "h3"} {
 		t.Run(protocol, func(t *testing.T) {
@@ -41,7 +40,7 @@ func TestHTTPTrace(t *testing.T) {
 					t.Errorf("request %d: to %s, by the trace %s", i, remote, a.trace.RemoteAddr)
 				}
 			}
-			// No hook has to be there.
+			// Hooks may be nil.
 			if _, err := get(httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{}), p, domain(s, 2)); err != nil {
 				t.Error(err)
 			}
