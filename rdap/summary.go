@@ -30,6 +30,38 @@ type Summary struct {
 	Country     string   `json:"country,omitempty"` // networks and AS numbers
 }
 
+// A SummaryField is one field of a [Summary]: a string or a list of strings.
+type SummaryField struct {
+	Name string                   // as in JSON
+	Text func(*Summary) *string   // nil for a list
+	List func(*Summary) *[]string // nil for a string
+}
+
+// summaryFields are the fields of a Summary, in order. Output formats follow them.
+var summaryFields = []SummaryField{
+	{Name: "handle", Text: func(s *Summary) *string { return &s.Handle }},
+	{Name: "name", Text: func(s *Summary) *string { return &s.Name }},
+	{Name: "unicode_name", Text: func(s *Summary) *string { return &s.UnicodeName }},
+	{Name: "registrar", Text: func(s *Summary) *string { return &s.Registrar }},
+	{Name: "registrar_id", Text: func(s *Summary) *string { return &s.RegistrarID }},
+	{Name: "created", Text: func(s *Summary) *string { return &s.Created }},
+	{Name: "updated", Text: func(s *Summary) *string { return &s.Updated }},
+	{Name: "expires", Text: func(s *Summary) *string { return &s.Expires }},
+	{Name: "statuses", List: func(s *Summary) *[]string { return &s.Statuses }},
+	{Name: "nameservers", List: func(s *Summary) *[]string { return &s.Nameservers }},
+	{Name: "dnssec", Text: func(s *Summary) *string { return &s.DNSSEC }},
+	{Name: "abuse_email", Text: func(s *Summary) *string { return &s.AbuseEmail }},
+	{Name: "abuse_phone", Text: func(s *Summary) *string { return &s.AbusePhone }},
+	{Name: "start", Text: func(s *Summary) *string { return &s.Start }},
+	{Name: "end", Text: func(s *Summary) *string { return &s.End }},
+	{Name: "cidrs", List: func(s *Summary) *[]string { return &s.CIDRs }},
+	{Name: "holder", Text: func(s *Summary) *string { return &s.Holder }},
+	{Name: "country", Text: func(s *Summary) *string { return &s.Country }},
+}
+
+// SummaryFields returns the fields of a Summary in the order of its JSON form.
+func SummaryFields() []SummaryField { return slices.Clone(summaryFields) }
+
 // Summarize reads the summary of an RDAP response in one pass, without decoding the
 // rest. It accepts the same deviations as [Read] and fails if Read does. Search
 // results, help and errors have an empty Summary. It returns at most 100 problems,
@@ -61,46 +93,34 @@ func (d *document) summarize() (Summary, []Problem) {
 	return out, problems
 }
 
-// fields returns the string fields of s.
-func (s *Summary) fields() [15]*string {
-	return [...]*string{
-		&s.Handle, &s.Name, &s.UnicodeName, &s.Registrar, &s.RegistrarID, &s.Created, &s.Updated, &s.Expires,
-		&s.DNSSEC, &s.AbuseEmail, &s.AbusePhone, &s.Start, &s.End, &s.Holder, &s.Country,
-	}
-}
-
-func (s *Summary) lists() [3][]string { return [...][]string{s.Statuses, s.Nameservers, s.CIDRs} }
-
 // copyStrings replaces all strings with copies. Those of the Summary share one
 // allocation.
 func copyStrings(s *Summary, problems []Problem) {
-	fields, lists := s.fields(), s.lists()
 	size := 0
-	for _, p := range fields {
-		size += len(*p)
-	}
-	for _, list := range lists {
-		for _, text := range list {
-			size += len(text)
-		}
-	}
+	s.eachString(func(p *string) { size += len(*p) })
 	var b strings.Builder
 	b.Grow(size)
-	own := func(text string) string {
-		b.WriteString(text)
-		return b.String()[b.Len()-len(text):]
-	}
-	for _, p := range fields {
-		*p = own(*p)
-	}
-	for _, list := range lists {
-		for i, text := range list {
-			list[i] = own(text)
-		}
-	}
+	s.eachString(func(p *string) {
+		b.WriteString(*p)
+		*p = b.String()[b.Len()-len(*p):]
+	})
 	for i := range problems {
 		p := &problems[i]
 		p.Path, p.Message = strings.Clone(p.Path), strings.Clone(p.Message)
+	}
+}
+
+// eachString calls f for all strings of s, those of lists, too.
+func (s *Summary) eachString(f func(*string)) {
+	for _, field := range summaryFields {
+		if field.Text != nil {
+			f(field.Text(s))
+			continue
+		}
+		list := *field.List(s)
+		for i := range list {
+			f(&list[i])
+		}
 	}
 }
 

@@ -12,13 +12,13 @@ import (
 
 // csvHeader names the columns: those of a row, those of a [rdap.Summary], then the
 // duration, the error, and for searches the number of results and the server's total.
-var csvHeader = [...]string{
-	"line", "query", "type", "verdict", "status", "server",
-	"handle", "name", "unicode_name", "registrar", "registrar_id",
-	"created", "updated", "expires", "statuses", "nameservers", "dnssec",
-	"abuse_email", "abuse_phone", "start", "end", "cidrs", "holder", "country",
-	"ms", "error", "results", "total",
-}
+var csvHeader = func() []string {
+	names := []string{"line", "query", "type", "verdict", "status", "server"}
+	for _, f := range summaryFields {
+		names = append(names, f.Name)
+	}
+	return append(names, "ms", "error", "results", "total")
+}()
 
 // csvShape writes RFC 4180 lines that end with LF. The error column also reports a
 // response about another object. Lists within a cell are joined with "; ". Cells are
@@ -26,7 +26,7 @@ var csvHeader = [...]string{
 // spreadsheet would run them as a formula: see [defuse]. The columns of the input come
 // last, with inputPrefix before their names.
 func csvShape(o Options) (shape, error) {
-	names := csvHeader[:]
+	names := csvHeader
 	row := appendCSV
 	if o.Fields != nil {
 		fields, err := lookUp(o.Fields)
@@ -81,16 +81,21 @@ func appendCSV(dst []byte, r *client.Result) []byte {
 	if p := r.Paging; p != nil {
 		results, total = strconv.Itoa(p.Results), number(int64(p.Total))
 	}
-	for _, c := range [...]string{
-		number(r.Line), cell(ShownQuery(r.Query.Text)), cell(string(r.Query.Type)), cell(string(r.Verdict)),
-		number(int64(r.Status)), cell(weburl.Redact(r.Server)),
-		cell(s.Handle), cell(s.Name), cell(s.UnicodeName), cell(s.Registrar), cell(s.RegistrarID),
-		cell(s.Created), cell(s.Updated), cell(s.Expires), cell(join(s.Statuses)), cell(join(s.Nameservers)), cell(s.DNSSEC),
-		cell(s.AbuseEmail), cell(s.AbusePhone), cell(s.Start), cell(s.End), cell(join(s.CIDRs)), cell(s.Holder), cell(s.Country),
-		millis(r), cell(firstOf(errorText(r.Err), otherObjectNote(r), desyncNote(r))), results, total,
-	} {
-		dst = appendCell(dst, c)
+	cells := func(texts ...string) {
+		for _, c := range texts {
+			dst = appendCell(dst, c)
+		}
 	}
+	cells(number(r.Line), cell(ShownQuery(r.Query.Text)), cell(string(r.Query.Type)), cell(string(r.Verdict)),
+		number(int64(r.Status)), cell(weburl.Redact(r.Server)))
+	for i := range summaryFields {
+		if f := &summaryFields[i]; f.Text != nil {
+			cells(cell(*f.Text(&s)))
+		} else {
+			cells(cell(join(*f.List(&s))))
+		}
+	}
+	cells(millis(r), cell(firstOf(errorText(r.Err), otherObjectNote(r), desyncNote(r))), results, total)
 	return dst
 }
 

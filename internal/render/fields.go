@@ -96,10 +96,6 @@ func text1(f func(*client.Result) string) func(*view) value {
 	return func(v *view) value { return value{str: f(v.r)} }
 }
 
-func summarised(f func(*rdap.Summary) string) func(*view) value {
-	return func(v *view) value { return value{str: f(v.gist())} }
-}
-
 func integer(f func(*client.Result) int64) func(*view) value {
 	return func(v *view) value {
 		if n := f(v.r); n != 0 {
@@ -124,7 +120,6 @@ func boolean(b bool) value { return value{json: strconv.AppendBool(nil, b)} }
 // knownFields returns the fields of a row, in order, and of its summary.
 func knownFields() []field {
 	type r = client.Result
-	type s = rdap.Summary
 	fields := []field{
 		{name: "line", value: integer(func(r *r) int64 { return r.Line })},
 		{name: "query", value: text1(func(r *r) string { return ShownQuery(r.Query.Text) })},
@@ -159,24 +154,16 @@ func knownFields() []field {
 			}
 			return value{}
 		}},
-		{name: "handle", value: summarised(func(s *s) string { return s.Handle })},
-		{name: "name", value: summarised(func(s *s) string { return s.Name })},
-		{name: "unicode_name", value: summarised(func(s *s) string { return s.UnicodeName })},
-		{name: "registrar", value: summarised(func(s *s) string { return s.Registrar })},
-		{name: "registrar_id", value: summarised(func(s *s) string { return s.RegistrarID })},
-		{name: "created", value: summarised(func(s *s) string { return s.Created })},
-		{name: "updated", value: summarised(func(s *s) string { return s.Updated })},
-		{name: "expires", value: summarised(func(s *s) string { return s.Expires })},
-		{name: "statuses", value: func(v *view) value { return value{list: v.gist().Statuses} }},
-		{name: "nameservers", value: func(v *view) value { return value{list: v.gist().Nameservers} }},
-		{name: "dnssec", value: summarised(func(s *s) string { return s.DNSSEC })},
-		{name: "abuse_email", value: summarised(func(s *s) string { return s.AbuseEmail })},
-		{name: "abuse_phone", value: summarised(func(s *s) string { return s.AbusePhone })},
-		{name: "start", value: summarised(func(s *s) string { return s.Start })},
-		{name: "end", value: summarised(func(s *s) string { return s.End })},
-		{name: "cidrs", value: func(v *view) value { return value{list: v.gist().CIDRs} }},
-		{name: "holder", value: summarised(func(s *s) string { return s.Holder })},
-		{name: "country", value: summarised(func(s *s) string { return s.Country })},
+	}
+	for _, f := range summaryFields {
+		fields = append(fields, field{name: f.Name, value: func(v *view) value {
+			if f.Text != nil {
+				return value{str: *f.Text(v.gist())}
+			}
+			return value{list: *f.List(v.gist())}
+		}})
+	}
+	fields = append(fields, []field{
 		{name: "rdap", value: func(v *view) value { return value{json: v.answer()} }},
 		{name: "paging", value: paged(func(p *client.Paging) value { return value{json: appendPaging(nil, p)} })},
 		{name: "paging.results", value: paged(func(p *client.Paging) value { return value{json: appendInt(nil, int64(p.Results))} })},
@@ -205,7 +192,7 @@ func knownFields() []field {
 		{name: "error.message", value: failure(func(e *client.Error) string { return e.Message })},
 		{name: "error.hint", value: failure(func(e *client.Error) string { return e.Hint })},
 		{name: "shared", value: integer(func(r *r) int64 { return r.SharedLine })},
-	}
+	}...)
 	return fields
 }
 
@@ -319,10 +306,7 @@ func OfRegistrar(name string) bool { return strings.HasPrefix(name, "registrar."
 
 // inSummary reports whether a summary has the member.
 func inSummary(name string) bool {
-	known := knownFields()
-	from := slices.IndexFunc(known, func(f field) bool { return f.name == "handle" })
-	to := slices.IndexFunc(known, func(f field) bool { return f.name == "country" })
-	return slices.ContainsFunc(known[from:to+1], func(f field) bool { return f.name == name })
+	return slices.ContainsFunc(summaryFields, func(f rdap.SummaryField) bool { return f.Name == name })
 }
 
 // plainValue returns a JSON string as text, so that cells have it without quotes.

@@ -116,26 +116,18 @@ func (o *object) answer(r *client.Result) (warnings []string) {
 	return append(warnings, changed...)
 }
 
+// summaryFields are the fields of a summary, for all formats that have columns.
+var summaryFields = rdap.SummaryFields()
+
 func appendSummary(dst []byte, s *rdap.Summary) []byte {
 	o := object{dst: append(dst, '{')}
-	o.str("handle", s.Handle)
-	o.str("name", s.Name)
-	o.str("unicode_name", s.UnicodeName)
-	o.str("registrar", s.Registrar)
-	o.str("registrar_id", s.RegistrarID)
-	o.str("created", s.Created)
-	o.str("updated", s.Updated)
-	o.str("expires", s.Expires)
-	o.list("statuses", s.Statuses)
-	o.list("nameservers", s.Nameservers)
-	o.str("dnssec", s.DNSSEC)
-	o.str("abuse_email", s.AbuseEmail)
-	o.str("abuse_phone", s.AbusePhone)
-	o.str("start", s.Start)
-	o.str("end", s.End)
-	o.list("cidrs", s.CIDRs)
-	o.str("holder", s.Holder)
-	o.str("country", s.Country)
+	for i := range summaryFields {
+		if f := &summaryFields[i]; f.Text != nil {
+			o.str(f.Name, *f.Text(s))
+		} else {
+			o.list(f.Name, *f.List(s))
+		}
+	}
 	return append(o.dst, '}')
 }
 
