@@ -314,11 +314,11 @@ func TestSummaryCopiesStrings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range got.fields() {
+		got.eachString(func(s *string) {
 			if *s != "" {
 				strs++
 			}
-		}
+		})
 		problems += len(gotProblems)
 		for i := range raw {
 			raw[i] = '#'
@@ -336,11 +336,24 @@ func TestSummaryCopiesStrings(t *testing.T) {
 	}
 }
 
-// copyStrings copies each field of a Summary.
+// The table has the fields of a Summary in their order, by their names in JSON.
 func TestSummaryFields(t *testing.T) {
 	var s Summary
-	if n := len(s.fields()) + len(s.lists()); n != reflect.TypeOf(s).NumField() {
-		t.Errorf("%d of %d fields", n, reflect.TypeOf(s).NumField())
+	typ := reflect.TypeOf(s)
+	if len(summaryFields) != typ.NumField() {
+		t.Fatalf("%d of %d fields", len(summaryFields), typ.NumField())
+	}
+	v := reflect.ValueOf(&s).Elem()
+	for i, f := range summaryFields {
+		var at any
+		if f.Text != nil {
+			at = f.Text(&s)
+		} else {
+			at = f.List(&s)
+		}
+		if name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); name != f.Name || at != v.Field(i).Addr().Interface() {
+			t.Errorf("field %d is %s, %s in the table", i, name, f.Name)
+		}
 	}
 }
 
