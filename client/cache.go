@@ -16,49 +16,48 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A CacheMode says which answers a [Client] keeps in memory, to use them again
-// for as long as their servers say that they are fresh (RFC 9111), and to ask
-// after that whether they still hold.
+// A CacheMode selects the responses that a [Client] caches in memory. It reuses a
+// response while it is fresh, and then revalidates it (RFC 9111).
 type CacheMode string
 
 const (
-	// CacheReferrals keeps what links led to: records of registrars and related
-	// objects. It is what an empty CacheMode means.
+	// CacheReferrals caches targets of links: records of registrars and related
+	// objects. An empty CacheMode means the same.
 	CacheReferrals CacheMode = "referrals"
-	// CacheAll keeps all answers.
+	// CacheAll caches all responses.
 	CacheAll CacheMode = "all"
-	// CacheNone keeps none.
+	// CacheNone caches none.
 	CacheNone CacheMode = "none"
 )
 
-// Bounds of a cache: see Config.CacheEntries and Config.CacheBytes.
+// Default limits of a cache: see Config.CacheEntries and Config.CacheBytes.
 const (
 	DefaultCacheEntries = 4096
 	DefaultCacheBytes   = 32 << 20
 )
 
-// A cache keeps answers by their URLs. It is safe for concurrent use.
+// A cache stores responses by their URLs. It is safe for concurrent use.
 type cache struct {
 	entries int
 	bytes   int64
 
 	mu    sync.Mutex
-	byURL map[string]*recency.Element // of *kept
-	used  recency.List                // the one used last in front
+	byURL map[string]*recency.Element // of *cacheEntry
+	used  recency.List                // most recently used first
 	size  int64
 }
 
-// cacheEntry is an answer in a cache. It does not change while it is there.
+// cacheEntry is a cached response. It does not change.
 type cacheEntry struct {
-	keys      []string // URLs that lead to it; the first one was asked
+	keys      []string // URLs that find it; the first one was requested
 	status    int
 	header    http.Header
 	raw       []byte
 	expires   time.Time // fresh before
-	generated time.Time // when it would have been made by its age
+	generated time.Time // when it was generated, by its Age
 }
 
-// entryOverhead is about what an entry takes besides its body.
+// entryOverhead is the estimated memory of an entry without its body, in bytes.
 const entryOverhead = 1 << 10
 
 func newCache(cfg Config) *cache {
@@ -68,7 +67,7 @@ func newCache(cfg Config) *cache {
 	return &cache{entries: cfg.CacheEntries, bytes: cfg.CacheBytes, byURL: make(map[string]*recency.Element)}
 }
 
-// get returns what is kept for u, nil if there is nothing, and whether it is
+// get returns what is cached for u, nil if nothing is, and whether it is
 // fresh.
 func (c *cache) get(u *url.URL, now time.Time) (e *cacheEntry, fresh bool) {
 	c.mu.Lock()
@@ -82,8 +81,8 @@ func (c *cache) get(u *url.URL, now time.Time) (e *cacheEntry, fresh bool) {
 	return e, now.Before(e.expires)
 }
 
-// put takes in the answer of u if its header permits, and forgets what it was
-// before. others are keys that it is to be found by, too, where nothing else is.
+// put replaces the entry of u by a response, if its header permits. others are further
+// keys that find it, unless they find another entry.
 func (c *cache) put(u *url.URL, others []string, status int, header http.Header, raw []byte, sent, received time.Time) {
 	f := freshnessOf(header, sent, received)
 	key := weburl.Normalize(u)
@@ -114,8 +113,8 @@ func (c *cache) put(u *url.URL, others []string, status int, header http.Header,
 	}
 }
 
-// update is what a 304 does to an answer: its fields replace those kept, and it is
-// fresh again by them (RFC 9111 section 4.3.4).
+// update applies a 304 response to an entry: its header fields replace those stored,
+// and set the freshness anew (RFC 9111 section 4.3.4).
 func (c *cache) update(u *url.URL, e *cacheEntry, header http.Header, sent, received time.Time) *cacheEntry {
 	merged := maps.Clone(e.header)
 	for name, values := range header {
@@ -141,15 +140,15 @@ func (c *cache) remove(at *recency.Element) {
 	c.size -= int64(len(e.raw)) + entryOverhead
 }
 
-// isCacheable says which kinds of answers are kept: those that say what there is, or
-// where.
+// isCacheable reports whether responses with a status are cached: objects, their
+// absence, and redirects.
 func isCacheable(status int) bool {
 	return status == http.StatusOK || status == http.StatusNotFound || isRedirect(status)
 }
 
 func hasValidator(h http.Header) bool { return h.Get("Etag") != "" || h.Get("Last-Modified") != "" }
 
-// response makes e a response again.
+// response returns e as a response.
 func (e *cacheEntry) response(now time.Time) *http.Response {
 	h := maps.Clone(e.header)
 	h.Set("Age", strconv.FormatInt(int64(now.Sub(e.generated)/time.Second), 10))
@@ -159,8 +158,8 @@ func (e *cacheEntry) response(now time.Time) *http.Response {
 	}
 }
 
-// makeConditional makes a request one for an answer that is newer than e (RFC 9110
-// section 13.1).
+// makeConditional makes the request conditional on e: If-None-Match,
+// If-Modified-Since (RFC 9110 section 13.1).
 func (e *cacheEntry) makeConditional(h http.Header) {
 	if tag := e.header.Get("Etag"); tag != "" {
 		h.Set("If-None-Match", tag)
@@ -170,8 +169,8 @@ func (e *cacheEntry) makeConditional(h http.Header) {
 	}
 }
 
-// cacheFor returns the cache for a request of the task, nil if there is none for
-// it.
+// cacheFor returns the cache for a request of the task, nil if its responses are not
+// cached.
 func (c *Client) cacheFor(t *task) *cache {
 	if c.cache == nil || c.cfg.Cache != CacheAll && t.walk == nil {
 		return nil
@@ -179,7 +178,7 @@ func (c *Client) cacheFor(t *task) *cache {
 	return c.cache
 }
 
-// fromCache returns a response that is kept for u, nil if it has to be asked for.
+// fromCache returns a fresh response to u from the cache, nil if there is none.
 func (a *attempt) fromCache(r *Result, u *url.URL) *http.Response {
 	a.stale, a.cached = nil, false
 	c := a.c.cacheFor(a.task)
@@ -199,8 +198,8 @@ func (a *attempt) fromCache(r *Result, u *url.URL) *http.Response {
 	return a.useCached(u, e.response(now))
 }
 
-// revalidate is what follows from the answer to a request for u: if the one that
-// is kept still holds, that is it.
+// revalidate returns the cached response if resp is a 304 that confirms it, and
+// otherwise resp.
 func (a *attempt) revalidate(u *url.URL, resp *http.Response) *http.Response {
 	if a.stale == nil || resp.StatusCode != http.StatusNotModified {
 		return resp
@@ -216,7 +215,7 @@ func (a *attempt) useCached(u *url.URL, resp *http.Response) *http.Response {
 	return resp
 }
 
-// storeInCache keeps the answer to a request for u, unless it comes from there.
+// storeInCache caches the response to a request for u, unless it is from the cache.
 func (a *attempt) storeInCache(u *url.URL, resp *http.Response, raw []byte) {
 	c := a.c.cacheFor(a.task)
 	if c == nil || a.cached {
@@ -229,9 +228,9 @@ func (a *attempt) storeInCache(u *url.URL, resp *http.Response, raw []byte) {
 	c.put(u, own, resp.StatusCode, resp.Header, raw, a.sent, time.Now())
 }
 
-// selfKeys are the self links of an answer that are at the server which gave it,
-// as keys: a server can speak for itself only (RFC 9083 section 10). One that bears
-// another name than the object is a mistake, and would answer for that name.
+// selfKeys returns the keys of the self links of a response that are at its own server:
+// a server is authoritative only for itself (RFC 9083 section 10). A self link with
+// another name than the object is skipped, or it would be found for that name.
 func selfKeys(u *url.URL, raw []byte) []string {
 	rec, err := rdap.Read(raw)
 	if err != nil {
@@ -250,19 +249,18 @@ func selfKeys(u *url.URL, raw []byte) []string {
 	return own
 }
 
-// maxLifetime bounds for how long an answer is believed to be fresh.
+// maxLifetime limits how long a response is fresh.
 const maxLifetime = 30 * 24 * time.Hour
 
-// A freshness is what the header of an answer says about keeping it, for a cache
-// of one user (RFC 9111). Nothing is guessed: without the server's word an answer
-// is never fresh.
+// A freshness is what the header of a response permits a private cache (RFC 9111).
+// There is no heuristic: a response without explicit freshness is never fresh.
 type freshness struct {
-	storable bool          // it may be kept at all
-	lifetime time.Duration // for so long from when it came; 0: it has to be asked about each time
+	storable bool          // it may be stored
+	lifetime time.Duration // since it was received; 0: it is revalidated for each use
 }
 
-// freshnessOf reads the header of an answer that was asked for and came at these
-// times.
+// freshnessOf returns the freshness of a response by its header and the times of
+// request and response.
 func freshnessOf(h http.Header, sent, received time.Time) freshness {
 	f := freshness{storable: true}
 	stated, noCache := time.Duration(-1), false
@@ -273,10 +271,10 @@ func freshnessOf(h http.Header, sent, received time.Time) freshness {
 			case "no-store":
 				f.storable = false
 			case "no-cache":
-				noCache = true // with field names, too: that is allowed, and rare
+				noCache = true // field names are ignored, which is allowed: they are rare
 			case "max-age":
-				// Of two the shorter one, and one that is no number is none at
-				// all (section 4.2.1).
+				// The shorter of two applies, and an invalid number means 0
+				// (section 4.2.1).
 				if d := deltaSeconds(strings.Trim(strings.TrimSpace(value), `"`)); stated < 0 || d < stated {
 					stated = d
 				}
@@ -295,7 +293,7 @@ func freshnessOf(h http.Header, sent, received time.Time) freshness {
 		date = received
 	}
 	if expires := h.Values("Expires"); stated < 0 && len(expires) > 0 {
-		stated = 0 // what is no date, "0" in particular, lies in the past (section 5.3)
+		stated = 0 // an invalid date, such as "0", is in the past (section 5.3)
 		if at, err := http.ParseTime(expires[0]); err == nil {
 			stated = at.Sub(date)
 		}
@@ -303,7 +301,7 @@ func freshnessOf(h http.Header, sent, received time.Time) freshness {
 	if noCache {
 		stated = 0
 	}
-	// Its age when it came (section 4.2.3).
+	// The age when it was received (section 4.2.3).
 	age := received.Sub(sent)
 	if values := h.Values("Age"); len(values) > 0 {
 		age += deltaSeconds(strings.TrimSpace(values[0]))
@@ -313,20 +311,19 @@ func freshnessOf(h http.Header, sent, received time.Time) freshness {
 	return f
 }
 
-// deltaSeconds reads a number of seconds (section 1.2.2); what is none is 0.
+// deltaSeconds parses a number of seconds (section 1.2.2). An invalid one is 0.
 func deltaSeconds(s string) time.Duration {
 	if s == "" || !isNumeric(s) {
 		return 0
 	}
 	n, err := strconv.ParseUint(s, 10, 31)
 	if err != nil {
-		n = 1 << 31 // so it says of numbers that are too large
+		n = 1 << 31 // as the section defines for numbers that are too large
 	}
 	return time.Duration(n) * time.Second
 }
 
-// splitList splits a list of directives at its commas, but not at those inside
-// quotes.
+// splitList splits a list of directives at commas outside quotes.
 func splitList(line string) []string {
 	var list []string
 	quoted, escaped, start := false, false, 0

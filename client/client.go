@@ -15,7 +15,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Version is the version of this module, as the default User-Agent tells it.
+// Version is the version of this module in the default User-Agent.
 const Version = "0.1.0"
 
 // Defaults of a [Config].
@@ -35,20 +35,20 @@ const (
 	DefaultMaxSpill       = 4 << 30
 )
 
-// A Resolver finds the servers responsible for a question;
-// *[bootstrap.Resolver] is one. It must be safe for concurrent use, and quick: a
-// Batch asks it about one input after another, and reads no further meanwhile. An
-// error that wraps [bootstrap.ErrNoService] means that no server is known, one
-// that wraps [bootstrap.ErrHTTPOnly] that only unencrypted ones are.
+// A Resolver finds the servers responsible for a question; *[bootstrap.Resolver] is
+// one. It must be safe for concurrent use, and fast: a Batch resolves its inputs one
+// after another. An error that wraps [bootstrap.ErrNoService] means that no server is
+// known; one that wraps [bootstrap.ErrHTTPOnly] means that only unencrypted servers
+// are known.
 type Resolver interface {
 	Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error)
 }
 
-// A Client asks RDAP servers. Make it with [New]; it is safe for concurrent
-// use, and one serves a whole program.
+// A Client sends queries to RDAP servers. Make it with [New]. It is safe for
+// concurrent use; a program needs only one.
 type Client struct {
 	cfg    Config
-	own    []io.Closer // what Close closes
+	own    []io.Closer // closed by Close
 	pieces sync.Pool   // of *[pieceSize]byte, for bodies of unknown length
 	named  namedServer
 
@@ -60,8 +60,8 @@ type Client struct {
 	helps   helps
 	flights flights
 
-	auth       *authenticator // nil: no server is told who asks
-	cache      *cache         // nil: nothing is kept
+	auth       *authenticator // nil: no credentials
+	cache      *cache         // nil: no cache
 	registrars func() map[string]string
 	parked     atomic.Int64 // octets of bodies that follow waits with
 
@@ -71,8 +71,8 @@ type Client struct {
 	languages []string      // the Accept-Language field; nil without
 }
 
-// New returns a Client. An error means that the configuration makes no sense, and
-// names the field. Nothing is sent yet.
+// New returns a Client. It sends nothing. The error names an invalid field of the
+// configuration.
 func New(cfg Config) (*Client, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -109,14 +109,14 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// ErrClosed is what the errors of a [Client] that was closed wrap.
+// ErrClosed is wrapped by the errors of a closed [Client].
 var ErrClosed = errors.New("client: closed")
 
-// Close ends what the Client does and closes what it made for itself. Batches
-// come to their end as with [Client.Drain], lookups that wait end at once, and
-// nothing more is asked, now or later: what is not asked is [CodeCanceled], with
-// an error that wraps [ErrClosed]. So are requests under way if the connections are
-// the Client's own. A Transport, Resolver or Store of limits given in the [Config] is
+// Close ends all lookups and closes what New made. Batches end as with
+// [Client.Drain], waiting lookups end immediately, and no further request is sent:
+// lookups that were not sent end with [CodeCanceled] and an error that wraps
+// [ErrClosed]. Requests in flight end in the same way on a Pool that New made. A
+// Transport, Resolver or Store of limits given in the [Config] is
 // left alone, and requests under way on that Transport go on to their end; redirects
 // that they lead to are not followed.
 //

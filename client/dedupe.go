@@ -13,26 +13,27 @@ import (
 	"github.com/rdapq/rdapq/internal/unshared"
 )
 
-// lookupKey is what makes two inputs ask the same.
+// lookupKey identifies the object and the server of a query. Queries with equal keys are
+// duplicates.
 type lookupKey struct {
 	typ    Type
 	name   string
 	prefix netip.Prefix
 	autnum uint32
 	server string
-	source bootstrap.Source // servers that the user named may be at private addresses
+	source bootstrap.Source // because servers that the user named may have private addresses
 }
 
 func (q *Query) lookupKey(server string) lookupKey {
 	if q.Search != nil || q.URL != "" || q.Referral != "" {
-		// Whatever else makes a difference.
+		// The path has all other differences.
 		return lookupKey{typ: q.Type, name: q.Path() + " " + q.URL + " " + string(q.Referral), server: server}
 	}
 	return lookupKey{typ: q.Type, name: q.Name, prefix: q.Prefix, autnum: q.Autnum, server: server}
 }
 
-// hash makes a number of the key. Tables by number are cheaper than tables by
-// key; the key is looked at to be sure.
+// hash hashes the key. Maps keyed by uint64 are cheaper; callers compare keys on a
+// hit.
 func (k *lookupKey) hash(seed maphash.Seed) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -55,7 +56,7 @@ type duplicate struct {
 	extra []byte
 }
 
-// resultOf returns a result like r for the twin.
+// resultOf returns a copy of r for the duplicate.
 func (t duplicate) resultOf(r *Result) *Result {
 	c := *r
 	c.Line, c.Query, c.Extra, c.memoryOwner = t.line, t.query, t.extra, nil
@@ -67,8 +68,7 @@ func (t duplicate) resultOf(r *Result) *Result {
 	return &c
 }
 
-// replaceNote replaces the note on how the text of another query was read by the
-// note of this one.
+// replaceNote replaces the note of another query in the warnings by that of this one.
 func (r *Result) replaceNote(other string) {
 	if r.Query.Note == other {
 		return
@@ -85,8 +85,8 @@ func (r *Result) replaceNote(other string) {
 	r.Warnings = list
 }
 
-// watchFirstByte returns a context under which the transport notes in t that the
-// first byte of a response has come: from then on no other query may share it.
+// watchFirstByte returns a context under which the transport notes in t when the first
+// byte of a response arrives: from then on no other query may share it.
 // The transport calls the hook in a goroutine of its own, possibly under a lock.
 func (t *task) watchFirstByte(ctx context.Context) context.Context {
 	if t.hooks == nil {
@@ -97,19 +97,18 @@ func (t *task) watchFirstByte(ctx context.Context) context.Context {
 
 func (t *task) noteFirstByte() { t.responseStarted.Store(true) }
 
-// isJoinable reports whether another query may still share the result of t.
+// isJoinable reports whether another query may share the result of t.
 func (t *task) isJoinable() bool { return !t.responseStarted.Load() }
 
-// restart lets others join t again if its next request is for the same object as
-// the last one, whose response counts for nothing. It does not after the first
-// page of a search, or for what a response links or redirects to.
+// restart lets others join t again if it retries the last request. It does nothing
+// for further pages of a search, links and redirects.
 func (t *task) restart() {
 	if t.redirect == nil && t.walk == nil && (t.search == nil || t.search.stage != stageMore) {
 		t.responseStarted.Store(false)
 	}
 }
 
-// flights are the single lookups under way that others may join.
+// flights are the lookups in flight that others may join, batches aside.
 type flights struct {
 	seed maphash.Seed
 
@@ -117,7 +116,7 @@ type flights struct {
 	byHash map[uint64]*flight
 }
 
-// A flight is a lookup under way and those that wait for its result.
+// A flight is a lookup in flight with those that wait for its result.
 type flight struct {
 	key   lookupKey
 	hash  uint64
@@ -125,7 +124,7 @@ type flight struct {
 	done  chan struct{} // closed when the lookup has ended
 
 	// result is what the others share, set before done is closed. It is nil if the
-	// lookup ended for a reason of its own caller: the others go on by themselves.
+	// lookup ended because of its caller: the others then continue by themselves.
 	result *Result
 }
 
@@ -159,8 +158,7 @@ func (f *flights) finish(one *flight, r *Result) {
 	close(one.done)
 }
 
-// lookupShared is ask, except that identical lookups under way at the same time
-// make one request.
+// lookupShared runs a lookup. Identical lookups at the same time share one request.
 func (c *Client) lookupShared(ctx context.Context, r *Result, servers bootstrap.Answer) *Result {
 	t := c.newTask(r, servers)
 	if unshared.Is(ctx) {
@@ -193,14 +191,14 @@ func (c *Client) lookupShared(ctx context.Context, r *Result, servers bootstrap.
 }
 
 // runShared runs t and shares its result with those that joined f, unless the result
-// depends on ctx: another caller's deadline may permit more.
+// depends on ctx: another caller may have a later deadline.
 func (c *Client) runShared(ctx context.Context, t *task, f *flight) {
 	var shared *Result
-	defer func() { c.flights.finish(f, shared) }() // also if the transport panics
+	defer func() { c.flights.finish(f, shared) }() // even if the transport panics
 	c.run(ctx, t)
 	if r := t.result; ctx.Err() == nil {
 		if _, limited := ctx.Deadline(); !limited || r.Verdict.Answered() || r.Err == nil || r.Err.Code != CodeTimeout && r.Err.Code != CodeRateLimited {
-			own := *r // the caller may change what it got
+			own := *r // the caller may change its Result
 			own.Header = r.Header.Clone()
 			shared = &own
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A Party is one of those who say something about a domain.
+// A Party is the source of a [Claim].
 type Party string
 
 // Parties of a [Claim].
@@ -28,58 +28,57 @@ const (
 	FactAbuse       = "abuse"
 )
 
-// A Claim is what one party says of one fact about a domain.
+// A Claim is the statement of one party about one fact of a domain.
 type Claim struct {
 	Fact    string   // see the Fact constants
-	Party   Party    // who says it
+	Party   Party    // source of the claim
 	Values  []string // statuses in RDAP's words, names in lower case, dates and contacts as sent; never empty
-	Differs bool     // the other party says something else
+	Differs bool     // the other party's claim differs
 
-	Time time.Time // of dates that could be read
+	Time time.Time // of valid dates
 }
 
-// A Merged is what the registry and the registrar of a domain say, put together.
+// A Merged combines the responses of the registry and of the registrar of a domain.
 type Merged struct {
-	// Record is the registry's, but for contacts, the registrar's expiration and
-	// the address for complaints, which the registrar knows better, and for what
-	// the registry is silent about. Claims tell who said what.
+	// Record is the registry's record, with contacts, the registrar's expiration, the
+	// abuse contact and data that the registry lacks from the registrar's record.
+	// Claims has the sources.
 	Record *rdap.Record
 
 	Registry  *rdap.Record // as the registry sent it
-	Registrar *rdap.Record // as the registrar sent it; nil if there is no such record
-	Claims    []Claim      // by facts, the registry's first
+	Registrar *rdap.Record // as the registrar sent it; nil if there is none
+	Claims    []Claim      // by fact, the registry's first
 }
 
-// Merged puts the answers of the registry and of the registrar together; see
-// Result.Registrar. The error is that of Record, about the registry's answer; one
-// of the registrar that is no record, or about another domain, counts as none.
+// Merged combines the responses of the registry and of the registrar; see
+// Result.Registrar. The error is that of Record, for the registry's response. A
+// registrar's response that is invalid, or about another domain, is ignored.
 func (r *Result) Merged() (*Merged, error) {
 	registry, err := r.Record()
 	if err != nil {
 		return nil, err
 	}
 	m := &Merged{Record: registry, Registry: registry}
-	said := claimsOf(registry, r.Summary())
-	var other []fact
+	registryFacts := claimsOf(registry, r.Summary())
+	var registrarFacts []fact
 	if g := r.registrarRecord(); g != nil {
 		if rec, err := g.Record(); err == nil && sameDomain(rec, registry, r.Query) {
-			other = claimsOf(rec, g.Summary())
+			registrarFacts = claimsOf(rec, g.Summary())
 			m.Registrar, m.Record = rec, merge(registry, rec)
 		}
 	}
-	m.Claims = compareClaims(said, other)
+	m.Claims = compareClaims(registryFacts, registrarFacts)
 	return m, nil
 }
 
-// sameDomain reports whether a registrar's record is about the domain that was
-// asked for, or that the registry's record is about. One without a name is given
-// the benefit of the doubt.
+// sameDomain reports whether a registrar's record is about the domain of the query or
+// of the registry's record. A record without a name is accepted.
 func sameDomain(rec, registry *rdap.Record, q Query) bool {
 	name := cmp.Or(rec.LDHName, rec.UnicodeName)
 	return name == "" || isNameOf(name, registry, q)
 }
 
-// registrarRecord is the first registrar's answer that is a record.
+// registrarRecord returns the first registrar's response with a record.
 func (r *Result) registrarRecord() *Result {
 	for g := r.Registrar; g != nil; g = g.Registrar {
 		if g.Verdict == Registered {
@@ -96,7 +95,7 @@ type fact struct {
 	at     time.Time // of dates that could be read
 }
 
-// claimsOf lists what a record says.
+// claimsOf returns the facts in a record.
 func claimsOf(rec *rdap.Record, s rdap.Summary) []fact {
 	var list []fact
 	add := func(name string, at time.Time, values ...string) {
@@ -127,8 +126,8 @@ func claimsOf(rec *rdap.Record, s rdap.Summary) []fact {
 	return list
 }
 
-// allEvents are the events of a domain, and the registrar's expiration where it
-// stands with the registrar. Their actions are in lower case.
+// allEvents returns the events of a domain, and the registrar's expiration if it is in
+// the registrar's entity. The actions are in lower case.
 func allEvents(rec *rdap.Record) []rdap.Event {
 	var list []rdap.Event
 	add := func(events []rdap.Event, only string) {
@@ -146,10 +145,10 @@ func allEvents(rec *rdap.Record) []rdap.Event {
 	return list
 }
 
-// eventDatabase is of a copy of the record, and not of the domain.
+// eventDatabase is about the copy of the record, not about the domain.
 const eventDatabase = "last update of rdap database"
 
-// contactDetails says who a contact is and how to reach it.
+// contactDetails returns the names and addresses of a contact.
 func contactDetails(e *rdap.Entity) []string {
 	c := e.Contact()
 	values := []string{c.Name}
@@ -163,17 +162,17 @@ func contactDetails(e *rdap.Entity) []string {
 	return append(values, c.ContactURIs...)
 }
 
-// isReachable says that more is known of a contact than its handle.
+// isReachable reports whether a contact has more than a handle.
 func isReachable(e *rdap.Entity) bool {
 	return slices.ContainsFunc(contactDetails(e), func(v string) bool { return v != "" })
 }
 
 func roleOf(role string) string { return strings.ToLower(strings.TrimSpace(role)) }
 
-// isContact says that a role is one that the registrar knows the holder of.
+// isContact reports whether the registrar is the source for contacts of a role.
 func isContact(role string) bool { return role != "registrar" && role != "abuse" && role != "" }
 
-// compareClaims puts the claims of both side by side.
+// compareClaims returns the claims of both parties, fact by fact.
 func compareClaims(registry, registrar []fact) []Claim {
 	var claims []Claim
 	other := slices.Clone(registrar)
@@ -195,9 +194,9 @@ func compareClaims(registry, registrar []fact) []Claim {
 	return claims
 }
 
-// differs compares two claims about one fact. Of dates, hours don't count: many
-// registrars keep days, in their own time zone. When a record was last changed
-// is another thing for each of the two.
+// differs compares two claims about one fact. Dates may differ by a day: many
+// registrars store days, in their own time zone. The last change is a different fact
+// for each of the two records.
 func (f fact) differs(o fact) bool {
 	switch {
 	case f.name == rdap.EventLastChanged:
@@ -205,7 +204,7 @@ func (f fact) differs(o fact) bool {
 	case !f.at.IsZero() && !o.at.IsZero():
 		return f.at.Sub(o.at).Abs() > 24*time.Hour
 	case f.name == FactRegistrar && len(f.values) == 2 && len(o.values) == 2:
-		return f.values[1] != o.values[1] // its number, whatever it is called
+		return f.values[1] != o.values[1] // its number; names vary
 	}
 	return !slices.Equal(sortedFold(f.values), sortedFold(o.values))
 }
@@ -219,7 +218,7 @@ func sortedFold(values []string) []string {
 	return slices.Compact(out)
 }
 
-// merge makes one record of two.
+// merge returns the combined record.
 func merge(registry, registrar *rdap.Record) *rdap.Record {
 	out := *registry
 	if len(out.Status) == 0 {
@@ -264,7 +263,7 @@ func mergeEvents(registry, registrar *rdap.Record) []rdap.Event {
 }
 
 func mergeEntities(registry, registrar []rdap.Entity) []rdap.Entity {
-	known := make(map[string]bool) // roles that the registrar has somebody for
+	known := make(map[string]bool) // roles for which the registrar has a contact
 	for i := range registrar {
 		e := &registrar[i]
 		if !isReachable(e) {
@@ -296,8 +295,8 @@ func mergeEntities(registry, registrar []rdap.Entity) []rdap.Entity {
 	return out
 }
 
-// withAbuseContacts returns the registrar e with the contacts for complaints that the
-// registrar itself names.
+// withAbuseContacts returns the registrar e with the abuse contacts of its own
+// record.
 func withAbuseContacts(e rdap.Entity, itself *rdap.Entity) rdap.Entity {
 	if itself == nil {
 		return e

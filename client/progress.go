@@ -10,38 +10,38 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// A Progress is where the batches of a [Client] stand.
+// A Progress is the progress of the batches of a [Client].
 type Progress struct {
-	Read     int64 // inputs taken
-	Done     int64 // results handed out or ready to be
-	InFlight int64 // lookups under way
+	Read     int64 // inputs read
+	Done     int64 // results returned or ready
+	InFlight int64 // lookups in flight
 	Queued   int64 // inputs that wait for their server, in memory and spilled
 	Spilled  int64 // of them, those in the temporary file
 
 	Verdicts map[Verdict]int64 // of Done
-	Servers  []ServerProgress  // one for each server that was asked, by name
+	Servers  []ServerProgress  // one per server that was sent a request, by name
 }
 
-// A ServerProgress is where one server, or one group of hosts, stands.
+// A ServerProgress is the progress at one server, or one group of hosts.
 type ServerProgress struct {
 	Server      string        // host, with its port if that is unusual, or name of the group
 	Queued      int64         // inputs that wait for it
 	InFlight    int64         // requests in flight
-	Limit       int           // requests that may be in flight now; a limit that was lowered may be below InFlight for a while
+	Limit       int           // maximum of InFlight; below InFlight for a while after it was lowered
 	Lines       int64         // inputs read for it
 	Done        int64         // of them, those that have a result; single lookups are not counted
-	Failed      int64         // of Done, those that were not answered
+	Failed      int64         // of Done, those without a useful response
 	Took        time.Duration // moving average of the time of a request in a batch; zero: not known
-	Requests    int64         // requests that ended, retries and those for linked records included
-	ParkedUntil time.Time     // when it may be asked again; zero: now
-	Dead        bool          // it fails, and is only probed
-	Rate        limit.Rate    // the limit that is kept to; zero: none known
-	Refused     int64         // requests that it refused as too many
-	Held        HoldReason    // why it was held back last; empty: it was not
+	Requests    int64         // completed requests, including retries and linked records
+	ParkedUntil time.Time     // no request is sent before; zero: not paused
+	Dead        bool          // it is down, and only probed
+	Rate        limit.Rate    // the limit; zero: none known
+	Refused     int64         // requests refused by its rate limit
+	Held        HoldReason    // why requests were held back last; empty: never
 }
 
-// Progress returns where the batches of c stand, those that have ended included.
-// It is cheap enough for a display that is renewed several times a second.
+// Progress returns the progress of all batches of c, including those that have ended.
+// It is cheap enough for a display that is updated several times per second.
 func (c *Client) Progress() Progress {
 	p := Progress{Verdicts: make(map[Verdict]int64)}
 	byHost := make(map[string]*ServerProgress)
@@ -72,7 +72,7 @@ func (p *Progress) add(t *tally) {
 	}
 }
 
-// progress adds what the queue knows.
+// progress adds the counts of the queue.
 func (q *queue) progress(p *Progress, byHost map[string]*ServerProgress) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -92,11 +92,10 @@ func (q *queue) progress(p *Progress, byHost map[string]*ServerProgress) {
 	}
 }
 
-// Drain makes the batches that run come to their end: no more inputs are taken,
-// lookups under way go on, those that wait to be repeated end with what came of
-// them so far, and inputs that wait for their server end at once as [Failed]
-// with [CodeCanceled], not asked. It returns at once. A Batch that starts
-// afterwards is not touched.
+// Drain ends the running batches and returns immediately. They read no more inputs.
+// Lookups in flight complete. Lookups that wait for a retry end with their last
+// result, and inputs that wait for their server end as [Failed] with [CodeCanceled].
+// Drain does not affect a Batch that starts afterwards.
 func (c *Client) Drain() {
 	c.tallies.mu.Lock()
 	defer c.tallies.mu.Unlock()
@@ -105,10 +104,10 @@ func (c *Client) Drain() {
 	}
 }
 
-// verdicts are all there are, in the order in which a tally counts them.
+// verdicts lists all verdicts, in the order of the counts of a tally.
 var verdicts = [...]Verdict{Registered, Found, NotFound, NoService, RateLimited, Rejected, Failed, Invalid}
 
-// A tally counts what goes through a batch.
+// A tally counts the inputs and results of a batch.
 type tally struct {
 	read     atomic.Int64
 	verdicts [len(verdicts)]atomic.Int64
@@ -146,23 +145,23 @@ func (t *tallies) remove(b *batch) {
 	}
 }
 
-// A HoldReason is why a server gets no requests for a while, or fewer.
+// A HoldReason is why requests to a server are held back.
 type HoldReason string
 
 // Reasons to hold requests to a server back.
 const (
-	HoldLimit   HoldReason = "rate_limit" // it refuses requests as too many
-	HoldOutage  HoldReason = "outage"     // it fails, refuses connections or is silent
-	HoldBlocked HoldReason = "blocked"    // it refuses every request, and not in RDAP
+	HoldLimit   HoldReason = "rate_limit" // its rate limit was exceeded
+	HoldOutage  HoldReason = "outage"     // it fails, refuses connections or does not respond
+	HoldBlocked HoldReason = "blocked"    // it refuses every request with a response that is not RDAP
 )
 
-// A Hold is an event: the requests to a server are held back.
+// A Hold reports that requests to a server are held back.
 type Hold struct {
 	Server string     // host, with its port if that is unusual, or name of the group
 	Reason HoldReason // why
-	Status int        // HTTP status of the response that led to it; 0: there was none
+	Status int        // HTTP status of the response that caused it; 0: no response
 	Until  time.Time  // no request is sent before
-	Rate   limit.Rate // the limit that is kept to from now on; zero: none
+	Rate   limit.Rate // the limit from now on; zero: none
 }
 
 var holdReasons = map[gate.Reason]HoldReason{gate.HeldLimit: HoldLimit, gate.HeldOutage: HoldOutage, gate.HeldBlocked: HoldBlocked}
