@@ -8,42 +8,41 @@ import (
 // Bounds of an [adaptive] limit.
 const (
 	slackMin    = 50 * time.Millisecond
-	gentleFloor = 4 // slow answers alone do not take the limit below
+	gentleFloor = 4 // slow responses alone do not lower the limit below it
 
-	// A limit does not grow until a server has accepted so many requests. Until
-	// then a small quota may show, and few requests are refused by it.
+	// A limit does not grow until the host has accepted GrowAfter requests. A small
+	// quota shows before that, while few requests are in flight.
 	GrowAfter = 64
 	GrowBy    = 2 // for each round of responses
 )
 
-// adaptive is how many lookups one server gets at a time. It grows by growBy for
-// each full round of responses that come quickly, and is halved when the server
-// fails repeatedly or when responses slow down: additive increase, multiplicative
-// decrease.
+// An adaptive is the limit on the requests in flight at a host. It grows by GrowBy
+// for each full round of fast responses, and is halved when the host fails
+// repeatedly or when responses slow down: additive increase, multiplicative decrease.
 type adaptive struct {
-	now    atomic.Int32 // the limit; read without the host's lock
-	first  int          // where it started
+	now    atomic.Int32 // the limit; read without Host.mu
+	first  int          // the initial limit
 	max    int
-	steady int // below it, each answer makes the limit grow
-	credit int // answers since it grew
-	useful int // answers in all, up to growAfter
+	steady int // below it, each response makes the limit grow
+	credit int // responses since it grew
+	useful int // responses, up to GrowAfter
 
-	recent  time.Duration // moving average of the time to an answer
-	best    time.Duration // the lowest that recent has been, forgotten slowly
+	recent  time.Duration // moving average of the time to a response
+	best    time.Duration // the lowest value of recent; it rises slowly
 	samples int
-	cut     time.Time // when it was lowered; what was sent before says nothing new
+	cut     time.Time // when the limit was lowered; requests sent before are not counted again
 }
 
-func (a *adaptive) start(at, most int) {
-	a.first, a.max = min(at, most), most
+func (a *adaptive) start(at, limit int) {
+	a.first, a.max = min(at, limit), limit
 	a.steady = a.first
 	a.now.Store(int32(a.steady))
 }
 
 func (a *adaptive) limit() int { return int(a.now.Load()) }
 
-// answered learns from an answer to a request of the time sent, when so many
-// were in flight. A latency of 0 is not known.
+// answered learns from a response to a request that was sent at the time sent, when
+// inFlight requests were in flight. A latency of 0 is unknown.
 func (a *adaptive) answered(sent, now time.Time, latency time.Duration, inFlight int) {
 	slow := a.measure(latency)
 	limit := a.limit()
@@ -53,12 +52,12 @@ func (a *adaptive) answered(sent, now time.Time, latency time.Duration, inFlight
 		if half := max(limit/2, min(gentleFloor, limit)); half < limit {
 			a.set(half, half, now)
 		}
-		// Whatever was best may be no longer to be had: the limit must not
-		// go down for ever.
+		// The host may have become slower for good. The limit must not fall
+		// for ever.
 		a.best += a.best / 4
 	case slow, !sent.After(a.cut):
 	case inFlight < limit:
-		// It is not the limit that holds requests back.
+		// The limit does not hold requests back.
 	case limit < a.steady:
 		a.now.Store(int32(min(limit+1, a.max)))
 	case a.useful < GrowAfter:
@@ -70,7 +69,7 @@ func (a *adaptive) answered(sent, now time.Time, latency time.Duration, inFlight
 	}
 }
 
-// measure reports whether answers have become slow.
+// measure reports whether responses have become slow.
 func (a *adaptive) measure(latency time.Duration) bool {
 	if latency <= 0 {
 		return false
@@ -90,7 +89,7 @@ func (a *adaptive) measure(latency time.Duration) bool {
 	return a.recent > 2*a.best+slackMin
 }
 
-// overloaded halves the limit, once for all that was sent before it knew. It
+// overloaded halves the limit, once for all requests that were sent before. It
 // reports whether it did.
 func (a *adaptive) overloaded(sent, now time.Time) bool {
 	if !sent.After(a.cut) {
@@ -101,15 +100,15 @@ func (a *adaptive) overloaded(sent, now time.Time) bool {
 	return true
 }
 
-// restrain returns to where the limit started, or to need if that is more: a quota
-// bounds the requests from now on, and few are to be in flight when it is exceeded.
+// restrain lowers the limit to its initial value, or to need if that is more. A quota
+// bounds the requests from now on, and few should be in flight when it is exceeded.
 func (a *adaptive) restrain(now time.Time, need int) {
 	if to := max(a.first, need); a.limit() > to {
 		a.set(to, to, now)
 	}
 }
 
-// resume returns to a limit that it was taken from without need.
+// resume restores a limit that was lowered without need.
 func (a *adaptive) resume(limit int) {
 	if limit > a.limit() {
 		a.now.Store(int32(limit))

@@ -4,52 +4,52 @@ import "time"
 
 // Settings of a [breaker].
 const (
-	breakAfter = 5  // failures in a row that open it
-	blockAfter = 20 // refusals in a row, without RDAP, that open it
+	breakAfter = 5  // failures in a row that open the breaker
+	blockAfter = 20 // refusals in a row that are not RDAP and open it
 
 	probeFirst    = time.Second
-	probeSoon     = 4 * time.Second  // longest interval of probes at first
-	maxProbePause = 30 * time.Second // longest interval of probes
-	probeEager    = 50 * time.Second // how long probeSoon bounds the intervals
+	probeSoon     = 4 * time.Second  // longest interval of probes during probeEager
+	maxProbePause = 30 * time.Second // longest interval of probes after it
+	probeEager    = 50 * time.Second // since the first failure
 
-	// A server that gave a useful response before is waited for as long as the
-	// caller has patience. One that never did may be gone for good: it gets
-	// graceUnseen, and graceBlocked if all it does is refuse.
+	// The wait for a host that sent a useful response before is bounded by the
+	// caller. Others may be gone for good: graceUnseen bounds the wait for them,
+	// and graceBlocked that for hosts that only refuse.
 	graceUnseen  = time.Minute
 	graceBlocked = 10 * time.Second
 )
 
-// breaker notices an outage: failures in a row, without a useful response to a
+// A breaker detects an outage: failures in a row, without a useful response to a
 // request that was sent after the first of them. A failure is 502, 503 or 504
-// without Retry-After, a refused or reset connection, silence, or a response whose
-// body breaks off or does not end in time. While it is open, the server's queue pauses and single requests probe the server at
-// growing intervals. The first useful response closes it. Inputs are given up
-// only when the server stays away for longer than it is waited for.
+// without Retry-After, a refused or reset connection, a timeout, or an incomplete
+// body. While the breaker is open, the queue of the host pauses and single requests
+// probe the host at growing intervals. The first useful response closes it. Inputs
+// are rejected only if the outage lasts longer than the wait.
 type breaker struct {
-	alive    bool      // there was a useful response
+	alive    bool      // the host has sent a useful response
 	failures int       // in a row
-	walls    int       // refusals without RDAP in a row
-	first    time.Time // when the first of them was sent
-	since    time.Time // when it failed
+	walls    int       // refusals in a row that are not RDAP
+	first    time.Time // when the first of the failures was sent
+	since    time.Time // when the first of them failed
 	cause    error
 	open     bool
-	blocked  bool // by refusals without RDAP
-	sure     bool // a probe has failed as well
-	probing  bool // one is under way
+	blocked  bool // walls opened it, not failures
+	sure     bool // a probe has failed
+	probing  bool // a probe is in flight
 	probeAt  time.Time
 	pause    time.Duration
 }
 
-// allow reports whether a request may go to the server: it may not before at, or
-// until the probe under way has ended if at is zero, or the input is to be given
-// up. A request that may go to a server while the breaker is open is the probe.
-func (b *breaker) allow(now time.Time, patience time.Duration) (g Verdict, at time.Time) {
+// allow decides about a request. After Wait, at is when to try again; zero: when the
+// probe in flight has ended. A request that is allowed while the breaker is open is
+// the probe.
+func (b *breaker) allow(now time.Time, maxWait time.Duration) (g Verdict, at time.Time) {
 	switch {
 	case !b.open:
 		return Allow, time.Time{}
 	case !b.probing && !now.Before(b.probeAt):
 		return Allow, time.Time{}
-	case b.sure && !b.mayComeBack(now, patience):
+	case b.sure && !b.mayComeBack(now, maxWait):
 		return RejectDead, time.Time{}
 	case b.probing:
 		return Wait, time.Time{}
@@ -58,19 +58,19 @@ func (b *breaker) allow(now time.Time, patience time.Duration) (g Verdict, at ti
 	}
 }
 
-// mayComeBack reports whether the server is still waited for.
-func (b *breaker) mayComeBack(now time.Time, patience time.Duration) bool {
+// mayComeBack reports whether the outage is shorter than the wait.
+func (b *breaker) mayComeBack(now time.Time, maxWait time.Duration) bool {
 	switch {
 	case b.alive:
 	case b.blocked:
-		patience = min(patience, graceBlocked)
+		maxWait = min(maxWait, graceBlocked)
 	default:
-		patience = min(patience, graceUnseen)
+		maxWait = min(maxWait, graceUnseen)
 	}
-	return now.Sub(b.since) < patience
+	return now.Sub(b.since) < maxWait
 }
 
-// sent notes that a request goes out, and reports whether it is the probe.
+// sent notes that a request is sent, and reports whether it is the probe.
 func (b *breaker) sent() (probe bool) {
 	if b.open && !b.probing {
 		b.probing = true
@@ -86,8 +86,8 @@ func (b *breaker) forget(probe bool) {
 	}
 }
 
-// useful notes a useful response to a request of the time sent. A response to a
-// request that was sent before the first failure says nothing about the outage.
+// useful notes a useful response to a request that was sent at the time sent. It does
+// not end the outage if that was before the first failure.
 func (b *breaker) useful(sent time.Time, probe bool) {
 	if (b.failures > 0 || b.walls > 0) && (probe || sent.After(b.first)) {
 		*b = breaker{}
@@ -95,7 +95,7 @@ func (b *breaker) useful(sent time.Time, probe bool) {
 	b.alive = true
 }
 
-// failed notes a failure. It reports whether it is not an isolated one, and
+// failed notes a failure. It reports whether there was another one before, and
 // whether it opened the breaker.
 func (b *breaker) failed(sent, now time.Time, probe bool, cause error) (repeated, opened bool) {
 	if b.failures++; b.failures == 1 {

@@ -10,15 +10,14 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// A storeFront is between the hosts and a [limit.Store] of the user, which it
-// calls without any lock held: the store may be slow, and may call back into the
-// Client. What it knows is in memory, so that its own methods may be called under
-// the lock of a host.
+// A front stands between the hosts and a [limit.Store] of the user. It keeps the
+// content in memory, so that its methods may be called under Host.mu. It calls the
+// store under no lock: the store may be slow, and may call back into the Client.
 type front struct {
 	store limit.Store
 
 	mu      sync.Mutex
-	known   map[string]limit.Budget  // what the store is known to have, and what is to be added
+	known   map[string]limit.Budget  // content of the store, and what is to be added
 	loading map[string]chan struct{} // names whose first Load has begun; closed when it has ended
 	pending map[string]limit.Budget  // to be added to the store
 	pumped  chan struct{}            // closed when nothing is pending; nil: nothing is
@@ -27,15 +26,15 @@ type front struct {
 	flushing bool // flushInBackground runs
 }
 
-// loadWait bounds the wait for a Load that another lookup has begun: it may
-// be the one that waits which the store has called.
+// loadWait bounds the wait for a Load that another lookup has begun. The store may
+// wait for the lookup that waits here.
 const loadWait = time.Second
 
 // flushWait bounds the wait of a Flush for what is pending.
 const flushWait = 10 * time.Second
 
-// frontOf returns a store that hosts may call under their lock: those of this
-// package do no I/O in Load and Add.
+// frontFor returns a store that may be called under Host.mu. Those of package limit
+// do no I/O in Load and Add.
 func frontFor(s limit.Store) limit.Store {
 	switch s.(type) {
 	case *limit.Memory, *limit.File:
@@ -47,8 +46,8 @@ func frontFor(s limit.Store) limit.Store {
 	}
 }
 
-// prepare loads what the store knows of a name, unless it has been loaded. It must
-// be called without a lock, and before Load.
+// prepare loads the budget of a name once. It must be called before Load, and
+// without a lock.
 func (f *front) prepare(name string) {
 	f.mu.Lock()
 	loaded, begun := f.loading[name]
@@ -86,7 +85,7 @@ func (f *front) prepare(name string) {
 	}
 }
 
-// Load returns what is known.
+// Load returns the budget in memory.
 func (f *front) Load(name string) (limit.Budget, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,7 +93,7 @@ func (f *front) Load(name string) (limit.Budget, bool) {
 	return b.Merge(limit.Budget{}, time.Now()), ok
 }
 
-// Add adds to what is known now, and to the store soon.
+// Add merges b into the budget in memory now, and into the store soon.
 func (f *front) Add(name string, b limit.Budget) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,7 +106,7 @@ func (f *front) Add(name string, b limit.Budget) {
 	}
 }
 
-// pump adds to the store what is pending, and takes over what others added.
+// pump adds what is pending to the store, and loads what others added.
 func (f *front) pump() {
 	for {
 		f.mu.Lock()
@@ -136,8 +135,8 @@ func anyOf(m map[string]limit.Budget) (name string, b limit.Budget, ok bool) {
 	return "", limit.Budget{}, false
 }
 
-// exchange adds to the store, and returns what it has then. A store that panics
-// must not end the program from a goroutine that the caller does not know.
+// exchange adds b to the store and returns the new content. It recovers from a panic
+// of the store, which would end the program in a goroutine unknown to the caller.
 func (f *front) exchange(name string, b limit.Budget) (all limit.Budget, ok bool) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -2,14 +2,14 @@ package gate
 
 import "time"
 
-// A history counts the accepted requests of a server for which no limit is
-// known: finely for the recent past, more coarsely the longer ago.
+// A history counts the accepted requests of a host without a known limit, with a
+// resolution that falls with their age.
 type history struct {
 	epoch  time.Time
 	pieces []piece // oldest first
 }
 
-// A piece is a number of requests that are kept as one. Times are since the epoch.
+// A piece is a number of requests that are counted together. Times are since epoch.
 type piece struct {
 	from, to time.Duration
 	n        int
@@ -17,7 +17,7 @@ type piece struct {
 
 const (
 	historyResolution = 2 * time.Millisecond
-	historyFine       = 16 // a piece is at most this fraction of its age
+	historyFine       = 16 // the length of a piece is at most its age divided by this
 	maxPieces         = 256
 )
 
@@ -41,8 +41,8 @@ func (h *history) add(at time.Time) {
 	h.pieces = append(h.pieces, piece{t, t, 1})
 }
 
-// compact joins neighbours that are old enough, and if that is not sufficient,
-// pairs of the older half.
+// compact merges neighbours that are old enough, and pairs of the older half if that
+// is not sufficient.
 func (h *history) compact(now time.Duration) {
 	kept := h.pieces[:1]
 	for _, p := range h.pieces[1:] {
@@ -65,7 +65,7 @@ func (h *history) compact(now time.Duration) {
 	h.pieces = append(kept[:half/2], kept[half:]...)
 }
 
-// since returns how many requests were accepted from then on.
+// since returns how many requests were accepted at from and later.
 func (h *history) since(from time.Time) (n int) {
 	t := from.Sub(h.epoch)
 	for i := len(h.pieces) - 1; i >= 0 && h.pieces[i].to >= t; i-- {

@@ -8,43 +8,43 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// A host is what the Client knows of one server, or one group of hosts: whether
-// it may be asked now, and how often. All lookups share it.
+// A Host is what is known of one server, or of one group of hosts: whether it may
+// get a request now, and how many. All lookups of a Client share it.
 type Host struct {
 	FaultyConn atomic.Int64 // for the caller: the connection that failed last; 0: none
 	Lines      LineCount    // for the caller: inputs of batches, which end before a host does
 
-	id    int64 // of this host and no other of its Client
+	id    int64 // unique within Hosts
 	name  string
 	store limit.Store
 
-	adaptive     adaptive                 // its limit may be read without mu
+	adaptive     adaptive                 // its limit can be read without mu
 	origins      atomic.Pointer[[]string] // see addOrigin
-	responseRead atomic.Bool              // an answer has been read for what it says about limits
-	hasEvents    atomic.Bool              // there are announcements
+	responseRead atomic.Bool              // a response has been searched for a stated limit
+	hasEvents    atomic.Bool              // events is not empty
 
 	mu               sync.Mutex
 	breaker          breaker
 	window           window
 	rate             limit.Rate // published, configured or stated by the server; zero: none
-	fixed            bool       // rate is published or configured: the server teaches us no other
+	fixed            bool       // rate is published or configured, and is not changed by responses
 	learned          time.Time
 	quota            *quota        // learned from refusals; nil: none
 	era              int           // counts quotas: a request belongs to the one that granted it
 	counting         int           // requests in flight that the quota granted
-	stored           bool          // the store knows of the quota, and what was used of it
-	ownUsage         []limit.Usage // uses of the last span, as the store has them
-	trial            trial         // of what a refusal means
-	search           *spanSearch   // a quota whose span is not known yet; nil: none
-	undo             *undo         // what the last refusals changed; nil: that is certain
-	isolatedRefusals float64       // isolated refusals among the recent responses
-	isolatedOf       int           // those responses
+	stored           bool          // the store has the quota and its usage
+	ownUsage         []limit.Usage // usage in the last span that this host has stored
+	trial            trial         // whether the last refusal was isolated
+	search           *spanSearch   // for the span of a quota; nil: none
+	undo             *undo         // of the last refusals; nil: they are confirmed
+	isolatedRefusals float64       // moving count of isolated refusals among isolatedOf responses
+	isolatedOf       int
 	history          history       // of accepted requests while there is neither rate nor quota
-	storedLatency    time.Duration // to a response, as the store had it; 0: not known
-	storedSamples    int           // samples of latency that the store knows of
-	pendingUsage     bucket        // answers that the store has not been told of
+	storedLatency    time.Duration // to a response, as loaded from the store; 0: unknown
+	storedSamples    int           // samples of latency in the latency last stored
+	pendingUsage     bucket        // usage that has not been stored
 
-	until     time.Time // nothing is asked before
+	until     time.Time // no request is sent before
 	paused    time.Time // when until was set
 	throttles int       // in a row
 	throttledSince,
@@ -52,27 +52,27 @@ type Host struct {
 	lastAnswer,
 	sent, // when the newest request was sent
 	acceptedSent, // when the newest of those that were accepted was
-	since time.Time // sending of the first request that history knows
+	since time.Time // when the first request in history was sent
 
-	users        int // lines of batches that it has, under the lock of hosts
-	inFlight     int // requests under way
+	users        int // see Hosts.Keep; guarded by Hosts.mu
+	inFlight     int // requests
 	done, failed int64
 	refusals     int64   // requests refused as too many
 	lastHold     Reason  // why it was held back last
-	announced    [4]bool // reasons that were announced
-	events       []Hold  // to be announced when the lock is free
+	announced    [4]bool // by Reason: it is in events, or was
+	events       []Hold  // for NewHolds
 	turns        turns
 }
 
-// A trial finds out whether a refusal is isolated. Until a request that was sent
-// after the refused one succeeds, or another one is refused, only the requests in
-// flight and two more are sent.
+// A trial finds out whether a refusal is isolated. It ends when a request that was
+// sent after the refused one succeeds, or another one is refused. Until then only the
+// requests in flight and trialExtra more are sent.
 type trial struct {
 	on    bool
 	sent  time.Time     // when the refused request was sent
 	wait  time.Duration // its Retry-After
-	until time.Time     // the responses to what is in flight are awaited first
-	extra int           // requests sent since
+	until time.Time     // no extra request is sent before, so that those in flight can end
+	extra int           // requests sent in the trial
 
 	excess bool // the refused request tested a quota
 }
@@ -80,53 +80,53 @@ type trial struct {
 // trialExtra is how many requests are sent in a trial beyond those in flight.
 const trialExtra = 2
 
-// A seek is the search for the span of a quota by a server that does not say
-// when to come back: the pauses grow until a request is accepted.
+// A spanSearch finds the span of a quota if the server sends no Retry-After: the
+// pauses grow until a request is accepted.
 type spanSearch struct {
-	n     int       // accepted since the window began
-	begin time.Time // of the window, as far as known
-	first time.Time // sending of the first request that was refused
-	last  time.Time // and of the last one
+	n     int       // requests accepted since the window began
+	begin time.Time // of the window, as far as it is known
+	first time.Time // when the first refused request was sent
+	last  time.Time // when the last one was
 }
 
-// Bounds of what is believed and done about throttling.
+// Settings for refusals.
 const (
-	firstThrottlePause = time.Second     // without its word: so long, doubled each time
-	maxThrottlePause   = time.Minute     // at most
-	forgetAfter        = 5 * time.Minute // of silence: earlier requests have no bearing on a limit
+	firstThrottlePause = time.Second     // without Retry-After; doubled with each refusal
+	maxThrottlePause   = time.Minute     // upper bound of it
+	forgetAfter        = 5 * time.Minute // without a response: earlier requests no longer show a limit
 	unratedResolution  = 50 * time.Millisecond
 
 	isolatedWindow = 256 // responses among which isolated refusals are counted
-	fewIsolated    = 4   // so many are none either if they are a larger share than oddShare
+	fewIsolated    = 4   // that many are a limit if their share is above isolatedShare
 	isolatedShare  = 0.125
-	maxIsolated    = 10 // so many are no accident: 4%, where a server that limits a rate refuses more
+	maxIsolated    = 10 // that many are a limit: 4% of isolatedWindow
 )
 
-// undoAfter is how much later than a refused request one has to be sent for its
-// success to mean something: some arrive in another order.
+// undoAfter is how much later than a refused request another one must be sent for
+// its success to count. Requests may arrive in another order.
 const undoAfter = 10 * time.Millisecond
 
-// A grant says what may become of a request.
+// A Verdict is whether a request may be sent.
 type Verdict int
 
 const (
 	Allow       Verdict = iota
-	Wait                // not now
-	RejectDead          // never: the server is dead
-	RejectLimit         // never: it would have to wait too long
+	Wait                // not now; see Decision.At
+	RejectDead          // the host is dead
+	RejectLimit         // it would have to wait for longer than Request.MaxWait
 )
 
-// A pass is what a request has to show at a host's gate.
+// A Request is a request that the caller wants to send.
 type Request struct {
-	Single        bool          // one lookup by itself
-	Waiter        *Waiter       // its place among those that wait; nil: it has none
-	InFlight      int           // lookups of its batch under way there
-	Waiting       int           // lookups that wait for the host; 0: not known
-	MaxWait       time.Duration // see Config.MaxWait
-	HasAlternates bool          // another server could be asked instead
+	Single        bool          // of a lookup that is not in a batch
+	Waiter        *Waiter       // its place in the line; nil: it has none
+	InFlight      int           // lookups of its batch in flight at the host
+	Waiting       int           // lookups that wait for the host; 0: unknown
+	MaxWait       time.Duration // the longest wait
+	HasAlternates bool          // another server could get it instead
 }
 
-// patience is how long a server that may be starting again is waited for.
+// restartWait returns how long to wait for a host that is in an outage.
 func (p Request) restartWait() time.Duration {
 	if p.HasAlternates {
 		return 0
@@ -134,18 +134,19 @@ func (p Request) restartWait() time.Duration {
 	return p.MaxWait
 }
 
-// A ticket is a host's answer to one who wants to make a request.
+// A Decision is whether and when a request may be sent.
 type Decision struct {
 	Verdict       Verdict
-	At            time.Time // of later and givenUpLimit: when to ask again; zero: when another request has ended; of granted: the time of that
-	UntilRelease  bool      // of later: or when another request has ended
-	Probe         bool      // the request finds out whether a dead server is back
-	AfterThrottle bool      // the request finds out whether a server that was asked too much has had enough of a rest
-	excess        bool      // the request tests a quota
-	era           int       // see host
+	At            time.Time // of Wait and RejectLimit: when to call Acquire again, zero: when another request has ended; of Allow: now
+	UntilRelease  bool      // of Wait: or when another request has ended, if that is earlier
+	Probe         bool      // the request finds out whether a dead host is back
+	AfterThrottle bool      // it is the first request after the pause that followed a refusal
+	excess        bool      // the request tests the quota
+	era           int       // see Host.era
 }
 
-// take asks for one request, which observe has to follow, or unsent.
+// Acquire decides about one request. After Allow, the caller must call Observe or
+// Refund once.
 func (h *Host) Acquire(now time.Time, p Request) Decision {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -177,10 +178,10 @@ func (h *Host) Acquire(now time.Time, p Request) Decision {
 	return k
 }
 
-// limitless reports whether no limit on requests is known.
+// limitless reports whether no limit is known.
 func (h *Host) limitless() bool { return h.rate.IsZero() && h.quota == nil }
 
-// hopeless reports whether there is no point in waiting for the host, and why.
+// Blocked reports whether Acquire would reject p now. It takes no request.
 func (h *Host) Blocked(now time.Time, p Request) (Decision, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -188,16 +189,17 @@ func (h *Host) Blocked(now time.Time, p Request) (Decision, bool) {
 	return k, k.Verdict == RejectDead || k.Verdict == RejectLimit
 }
 
-// outage reports whether the host is not well but still waited for, and a failure
-// has nothing to do with the query, which failed before at the time failed if that
-// is not zero.
-func (h *Host) Recovering(now time.Time, patience time.Duration, failed time.Time) bool {
+// Recovering reports whether the host is in an outage and may come back within
+// maxWait. If the query failed at the time failed and the host has sent a useful
+// response since, the failure is that of the query, and Recovering returns false.
+func (h *Host) Recovering(now time.Time, maxWait time.Duration, failed time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.breaker.open && h.breaker.mayComeBack(now, patience) && !h.respondedSince(failed)
+	return h.breaker.open && h.breaker.mayComeBack(now, maxWait) && !h.respondedSince(failed)
 }
 
-// wellSince reports whether the host gave a useful response after a query failed.
+// respondedSince reports whether the host sent a useful response after a query
+// failed.
 func (h *Host) respondedSince(failed time.Time) bool {
 	return !failed.IsZero() && h.lastAnswer.After(failed)
 }
@@ -213,18 +215,18 @@ func (h *Host) admit(now time.Time, p Request) Decision {
 	}
 	until := h.until
 	if p.Single && until.Sub(h.paused) > p.MaxWait {
-		// A server's word of days or years is no more than a reason to wait
-		// as long as the caller wants to, and to ask again.
+		// A Retry-After of days does not keep a single lookup from trying again
+		// once it has waited for MaxWait.
 		until = h.paused.Add(p.MaxWait)
 	}
 	if now.Before(until) {
 		if !p.Single && h.throttles > 0 && until.Sub(h.throttledSince) > p.MaxWait {
-			return Decision{Verdict: RejectLimit, At: until} // it has refused all that time
+			return Decision{Verdict: RejectLimit, At: until} // it has refused everything for that long
 		}
 		return waitUntil(now, until, p.MaxWait)
 	}
 	if h.throttles > 0 && h.inFlight > 0 {
-		return Decision{Verdict: Wait} // one goes ahead and finds out
+		return Decision{Verdict: Wait} // one request finds out whether the pause was long enough
 	}
 	if h.trial.on && h.inFlight > 0 {
 		if h.trial.extra >= trialExtra {
@@ -274,7 +276,7 @@ func (h *Host) withinRate(now time.Time, p Request) Decision {
 	}
 }
 
-// patience bounds a wait.
+// waitUntil returns Wait, or RejectLimit if that is longer than maxWait.
 func waitUntil(now, at time.Time, maxWait time.Duration) Decision {
 	if at.Sub(now) > maxWait {
 		return Decision{Verdict: RejectLimit, At: at}
@@ -282,7 +284,7 @@ func waitUntil(now, at time.Time, maxWait time.Duration) Decision {
 	return Decision{Verdict: Wait, At: at}
 }
 
-// unsent gives back a request that was granted and not made.
+// Refund returns a request that was allowed and not sent.
 func (h *Host) Refund(k Decision) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -293,7 +295,7 @@ func (h *Host) Refund(k Decision) {
 	h.release(k.Probe)
 }
 
-// refund takes back what a request counts against a limit.
+// uncount takes a request out of the count against a limit.
 func (h *Host) uncount(k Decision) {
 	if h.counted(k) {
 		h.window.refund(k.At)
@@ -303,7 +305,7 @@ func (h *Host) uncount(k Decision) {
 	}
 }
 
-// counted reports whether a request was counted when it was sent.
+// counted reports whether a request was counted when it was allowed.
 func (h *Host) counted(k Decision) bool { return h.quota != nil && k.era == h.era }
 
 func (h *Host) release(probe bool) {
@@ -312,43 +314,42 @@ func (h *Host) release(probe bool) {
 	h.turns.wake()
 }
 
-// firstAnswer reports whether no answer has been read for what it says about
-// limits, and that this one is.
+// FirstResponse returns true once: for the response that is searched for a stated
+// limit.
 func (h *Host) FirstResponse() bool { return !h.responseRead.Swap(true) }
 
-// An effect is what a request did to the host that it went to.
+// A Kind is what a response shows about its host.
 type Kind int
 
 const (
-	Answered    Kind = iota
-	Redirected       // an answer that is not the end of a lookup
-	Overloaded       // 502, 503 or 504 without Retry-After
-	Throttled        // too many requests
-	Walled           // refused, and not in RDAP
-	Useless          // another response that says nothing about the query
-	Unreachable      // no response, or half of one
-	Canceled         // the caller gave up
+	Answered    Kind = iota // useful
+	Redirected              // useful, and not the end of a lookup
+	Overloaded              // 502, 503 or 504 without Retry-After
+	Throttled               // too many requests
+	Walled                  // 403 that is not RDAP
+	Useless                 // another response that does not answer the query
+	Unreachable             // no response, or an incomplete one
+	Canceled                // the caller canceled it
 )
 
-// A sample is what a request tells about its host.
+// An Outcome is the result of one request.
 type Outcome struct {
 	Kind       Kind
-	Failed     bool      // the question was not answered
-	Decision   Decision  // with which the request was granted
-	FailedAt   time.Time // when the same query failed before; zero: it did not
-	InFlight   int       // lookups under way there with it
+	Failed     bool      // the query was not answered
+	Decision   Decision  // that allowed it
+	FailedAt   time.Time // when the same query failed last; zero: it did not
+	InFlight   int       // lookups of its batch in flight at the host, this one included
 	Now        time.Time
-	Latency    time.Duration // to the answer, set-up of connections not counted; 0 if not known
-	ConnWait   time.Duration // for a connection, before the request was sent
-	Status     int           // of the response
-	RetryAfter time.Duration // of throttled
-	Stated     limit.Rate    // a limit that the answer speaks of
-	Cause      error         // of what failed
+	Latency    time.Duration // to the response, without connection set-up; 0: unknown
+	ConnWait   time.Duration // wait for a connection before the request was sent
+	Status     int           // HTTP status; 0: none
+	RetryAfter time.Duration // of Throttled; 0: none
+	Stated     limit.Rate    // limit that the response states; zero: none
+	Cause      error         // error of a failure
 }
 
-// observe learns from a request that take granted. It reports whether a walled
-// one was refused because there were too many, as far as can be known, and so is
-// worth to be sent again.
+// Observe learns from the outcome of a request that Acquire allowed. It reports
+// whether a Walled one was probably refused as one too many: it is worth a retry.
 func (h *Host) Observe(s Outcome) (tooMany bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -389,11 +390,11 @@ func (h *Host) Observe(s Outcome) (tooMany bool) {
 	return false
 }
 
-// fail notes a failure of the server. Repeated ones halve how many requests it
-// gets at a time; isolated ones do not.
+// fail notes a failure of the host. Repeated ones halve the requests in flight,
+// isolated ones do not.
 func (h *Host) fail(s Outcome) {
 	if !h.breaker.open && h.respondedSince(s.FailedAt) {
-		return // it may be the query
+		return // the query may be the cause
 	}
 	repeated, opened := h.breaker.failed(s.Decision.At, s.Now, s.Decision.Probe, s.Cause)
 	if repeated && s.Kind == Overloaded {
@@ -404,8 +405,8 @@ func (h *Host) fail(s Outcome) {
 	}
 }
 
-// wall notes a refusal that is not RDAP. From a server that gave a useful response
-// before it counts as too many requests.
+// wall notes a refusal that is not RDAP. It counts as one for too many requests if
+// the host sent a useful response before.
 func (h *Host) wall(s Outcome) (tooMany bool) {
 	alive := h.breaker.alive
 	if !alive || s.Decision.Probe {
@@ -427,7 +428,7 @@ func (h *Host) extend(until, paused time.Time) {
 	}
 }
 
-// known is the limit that is kept to; zero: none.
+// known returns the limit that applies; zero: none.
 func (h *Host) known() limit.Rate {
 	if h.quota != nil {
 		return limit.Rate{N: h.quota.n, Per: h.quota.span}
@@ -435,7 +436,7 @@ func (h *Host) known() limit.Rate {
 	return h.rate
 }
 
-// A reason is why a host gets no requests for a while, or fewer.
+// A Reason is why a host gets no requests for a while, or fewer.
 type Reason int
 
 const (
@@ -445,10 +446,10 @@ const (
 	HeldBlocked        // it refuses every request, and not in RDAP
 )
 
-// A holdEvent is the first time that a host is held back for a reason.
+// A Hold is an event: a host is held back for a reason, for the first time.
 type Hold struct {
 	Reason Reason
-	Status int        // of the response that led to it; 0: there was none
+	Status int        // HTTP status of the response that caused it; 0: none
 	Until  time.Time  // no request is sent before
 	Rate   limit.Rate // the limit that applies from now on; zero: none
 }
@@ -464,7 +465,7 @@ func (h *Host) hold(why Reason, s Outcome, until time.Time) {
 	h.events = append(h.events, Hold{Reason: why, Status: s.Status, Until: until, Rate: h.known()})
 }
 
-// newHolds returns the events since the last call.
+// NewHolds returns the events since the last call.
 func (h *Host) NewHolds() []Hold {
 	if !h.hasEvents.Swap(false) {
 		return nil
@@ -476,13 +477,13 @@ func (h *Host) NewHolds() []Hold {
 	return list
 }
 
-// A lineCount counts the inputs of batches for one host: lines, not requests.
+// A LineCount counts the inputs of batches for one host: lines, not requests.
 type LineCount struct{ Read, Done, Failed atomic.Int64 }
 
-// A hostStatus is the state of a host at one time.
+// A Status is the state of a host at one time.
 type Status struct {
 	InFlight int           // requests
-	Limit    int           // of inFlight
+	Limit    int           // of InFlight
 	Requests int64         // that have ended
 	Refused  int64         // of them, those refused as too many
 	Rate     limit.Rate    // that applies; zero: none is known
@@ -497,7 +498,7 @@ type Status struct {
 	Cause    error // of the last failure
 }
 
-// status returns the state of the host.
+// Status returns the state of the host.
 func (h *Host) Status(now time.Time) Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -515,7 +516,7 @@ func (h *Host) Status(now time.Time) Status {
 	return s
 }
 
-// currentRate returns the limit that applies; zero: none is known.
+// Rate returns the limit that applies; zero: none is known.
 func (h *Host) Rate() limit.Rate {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,33 +14,33 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// hosts are the servers that a Client has to do with.
+// Hosts are the hosts of one Client.
 type Hosts struct {
-	start, max int                   // of a limit on lookups at once
+	start, max int                   // see Config
 	groups     map[string]string     // host to group
-	rates      map[string]limit.Rate // what holds whatever servers say
+	rates      map[string]limit.Rate // published or configured; responses do not change them
 	store      limit.Store
 
 	mu      sync.Mutex
 	byName  map[string]*Host
 	lastID  int64
-	sweepAt int          // how many there may be before idle ones are forgotten
-	sweeps  atomic.Int64 // how often that was
+	sweepAt int          // number of hosts at which idle ones are dropped
+	sweeps  atomic.Int64 // how often they were
 
-	unmatched map[string]bool // see [Client.Unmatched]
+	unmatched map[string]bool // see Unmatched
 }
 
-// maxIdleHosts is how many servers are remembered about which there is nothing
-// to know but counts, and how quickly they respond. Servers that were sent less
-// than growAfter requests showed neither, and maxNewHosts of them are remembered.
+// maxIdleHosts bounds the hosts that are kept only for their counts and latency. Of
+// those with fewer than GrowAfter requests, which have shown no latency,
+// maxNewHosts are kept.
 const (
 	maxIdleHosts = 4096
 	maxNewHosts  = 1024
 )
 
-// A gateConfig configures hosts.
+// A Config configures Hosts.
 type Config struct {
-	Start, Max int                   // of the requests in flight at a host: at first, and at most
+	Start, Max int                   // requests in flight at a host: at first, and at most
 	Groups     map[string]string     // host to the name of its group
 	Rates      map[string]limit.Rate // of hosts and groups; they replace limit.Builtin and learned limits
 	Store      limit.Store           // nil: one in memory
@@ -61,7 +61,7 @@ func New(cfg Config) *Hosts {
 	for name, r := range cfg.Rates {
 		hs.rates[hostKey(name)] = r
 	}
-	// A group for which nothing is said keeps to the strictest of its hosts.
+	// A group without a rate has the strictest one of its hosts.
 	for name, group := range hs.groups {
 		r, ok := hs.rates[name]
 		if _, said := cfg.Rates[group]; !ok || said || r.IsZero() {
@@ -79,17 +79,17 @@ func New(cfg Config) *Hosts {
 	return hs
 }
 
-// hostKey spells what a user calls a host as origin does.
+// hostKey returns the name of a host in the spelling of weburl.Host.
 func hostKey(name string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), ":443")
 }
 
-// at returns the server that u is at. One host may serve many base URLs and
-// counts requests to all of them.
+// At returns the host of u. One host may serve many base URLs, and counts the
+// requests to all of them.
 func (hs *Hosts) At(u *url.URL) *Host {
 	key := weburl.Host(u)
 	if front, ok := hs.store.(*front); ok {
-		front.prepare(hs.nameOf(key)) // calls the user's store
+		front.prepare(hs.nameOf(key)) // calls the store
 	}
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -98,7 +98,7 @@ func (hs *Hosts) At(u *url.URL) *Host {
 	return h
 }
 
-// keep makes hs remember h until it is released.
+// Keep makes hs keep h until Release is called as often.
 func (hs *Hosts) Keep(h *Host) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -137,7 +137,7 @@ func (hs *Hosts) get(key string) *Host {
 	return h
 }
 
-// makeRoom forgets idle hosts if there are many.
+// sweep drops idle hosts if there are many.
 func (hs *Hosts) sweep() {
 	if len(hs.byName) < hs.sweepAt {
 		return
@@ -151,7 +151,7 @@ func (hs *Hosts) sweep() {
 	hs.sweeps.Add(1)
 }
 
-// byHost finds what is said of a host, with its port or without.
+// byHost returns the value of a host, with or without its port.
 func byHost[V any](m map[string]V, key string) (V, bool) {
 	v, ok := m[key]
 	if !ok {
@@ -162,7 +162,7 @@ func byHost[V any](m map[string]V, key string) (V, bool) {
 	return v, ok
 }
 
-// recall takes over what the store knows.
+// load starts from what is stored.
 func (h *Host) load() {
 	h.window.resolution = unratedResolution
 	b, ok := h.store.Load(h.name)
@@ -179,12 +179,11 @@ func (h *Host) load() {
 	}
 }
 
-// recalled is the quota that a store knows of. The search for its span goes on
-// where it was.
+// recalled returns the quota of a stored budget. The tests of its span resume.
 func recalled(b limit.Budget, now time.Time) *quota {
 	q := &quota{n: b.Learned.N, span: b.Learned.Per, low: min(b.Least, b.Learned.Per), confirmed: true, pause: b.Penalty, testAt: now}
 	if q.low == 0 && q.costly() {
-		q.streak = 1 // tests passed, or it would be longer
+		q.streak = 1 // an earlier run passed tests: its span would be longer otherwise
 	}
 	if !q.open() {
 		q.testAt = now.Add(testHold * q.span)
@@ -192,8 +191,8 @@ func recalled(b limit.Budget, now time.Time) *quota {
 	return q
 }
 
-// idle reports whether nothing but counts would be lost with h, and how quickly it
-// responds unless it has to be new. The lock of hosts is held.
+// idle reports whether h holds nothing but counts and its latency, or only counts if
+// isNew is true. Hosts.mu is held.
 func (h *Host) idle(now time.Time, isNew bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -203,7 +202,7 @@ func (h *Host) idle(now time.Time, isNew bool) bool {
 	return h.users == 0 && h.inFlight == 0 && !h.until.After(now) && !h.breaker.open && h.limitless()
 }
 
-// flush tells the store what it has not been told.
+// Flush stores what has not been stored, and flushes the store.
 func (hs *Hosts) Flush() error {
 	for _, h := range hs.All() {
 		h.mu.Lock()
@@ -214,7 +213,7 @@ func (hs *Hosts) Flush() error {
 	return hs.store.Flush()
 }
 
-// all returns the hosts, sorted by name.
+// All returns the hosts, sorted by name.
 func (hs *Hosts) All() []*Host {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// count notes that a request has ended that counts against a limit.
+// count counts a request that has ended against the limit.
 func (h *Host) count(s Outcome) {
 	switch {
 	case h.counted(s.Decision):
@@ -29,12 +29,12 @@ func (h *Host) count(s Outcome) {
 	}
 }
 
-// lateSent is how much later than it was granted a request has to be sent to count
-// from then.
+// lateSent is the least delay between Acquire and sending that changes when a
+// request counts.
 const lateSent = 5 * time.Millisecond
 
-// sent is when the request was sent. With the first ones of a run that is later
-// than when it was granted, by the time that the connection takes.
+// sent returns when the request was sent. The first ones of a run wait for their
+// connection after Acquire.
 func (s Outcome) sent() time.Time {
 	if s.ConnWait > lateSent {
 		return s.Decision.At.Add(s.ConnWait)
@@ -42,7 +42,7 @@ func (s Outcome) sent() time.Time {
 	return s.Decision.At
 }
 
-// use notes for the store that a request counts against a limit.
+// noteUsage notes a request for the store.
 func (h *Host) noteUsage(at time.Time) {
 	if h.quota != nil && !h.stored {
 		return
@@ -57,7 +57,7 @@ func (h *Host) noteUsage(at time.Time) {
 	h.pendingUsage.n++
 }
 
-// tell tells the store of what was used, and takes over what other programs used.
+// syncStore stores the usage of this host, and loads that of other programs.
 func (h *Host) syncStore() {
 	if h.pendingUsage.n == 0 {
 		return
@@ -74,7 +74,7 @@ func (h *Host) syncStore() {
 	h.ownUsage = append(h.ownUsage, u)
 	h.ownUsage = slices.DeleteFunc(h.ownUsage, func(u limit.Usage) bool { return h.pendingUsage.to.Sub(u.At) >= per })
 	known, mine := usedWithin(b.Used, h.pendingUsage.to, per), usedWithin(h.ownUsage, h.pendingUsage.to, per)
-	if known > mine+max(2, mine/16) { // the store may have joined some of ours
+	if known > mine+max(2, mine/16) { // the store may have merged some of ours
 		h.window.replace(b.Used)
 		if h.counting > 0 {
 			h.window.add(h.pendingUsage.to, h.counting)
@@ -82,10 +82,10 @@ func (h *Host) syncStore() {
 	}
 }
 
-// tookSamples is how many responses have to be measured before their time is stored.
+// tookSamples is how many responses must be measured before the latency is used.
 const tookSamples = 4
 
-// tellTook tells the store how long responses take.
+// storeLatency stores the average latency.
 func (h *Host) storeLatency(now time.Time) {
 	if a := &h.adaptive; a.samples >= tookSamples && a.samples > h.storedSamples {
 		h.storedSamples = a.samples
@@ -93,7 +93,7 @@ func (h *Host) storeLatency(now time.Time) {
 	}
 }
 
-// usedWithin counts the requests in the span before a time.
+// usedWithin returns the number of requests in the span before at.
 func usedWithin(uses []limit.Usage, at time.Time, per time.Duration) (n int) {
 	for _, u := range uses {
 		if at.Sub(u.At) < per {
@@ -121,7 +121,7 @@ func (h *Host) accepted(s Outcome) {
 	} else if h.undo != nil && s.Decision.At.Sub(h.undo.sent) > undoAfter {
 		h.revoke(s)
 	} else if h.search != nil {
-		h.search.n++ // one more that was let through before it said stop
+		h.search.n++ // accepted before the first refusal
 	} else if h.quota != nil && !h.quota.confirmed && h.learned.Equal(h.lastThrottle) {
 		h.quota.n++
 	}
@@ -132,7 +132,7 @@ func (h *Host) accepted(s Outcome) {
 	}
 	if q := h.quota; q != nil {
 		if q.accepted(s.Now, s.Decision.excess) && (q.confirmed || q.costly()) {
-			h.storeQuota(s.Now) // where a refusal is costly none is sought to confirm it
+			h.storeQuota(s.Now) // where refusals are costly, none is provoked to confirm it
 		}
 		if q.idle(s.Now) {
 			h.forget()
@@ -140,7 +140,8 @@ func (h *Host) accepted(s Outcome) {
 	}
 }
 
-// settle ends the search for a span: the server accepts requests again.
+// finishSearch sets the quota when a server without Retry-After accepts requests
+// again.
 func (h *Host) finishSearch(s Outcome) {
 	k := h.search
 	if k == nil {
@@ -150,7 +151,7 @@ func (h *Host) finishSearch(s Outcome) {
 	pause := s.Decision.At.Sub(k.first)
 	q := &quota{n: k.n, span: s.Decision.At.Sub(k.begin), low: k.last.Sub(k.begin)}
 	if k.first.Sub(k.begin) > pause {
-		// The window began somewhen: the pause is all that is known of it.
+		// It is unknown when the window began: only the pause shows its length.
 		q.span, q.low = pause, k.last.Sub(k.first)
 		q.n = h.history.since(k.first.Add(-pause)) - h.history.since(s.Decision.At)
 	}
@@ -159,7 +160,7 @@ func (h *Host) finishSearch(s Outcome) {
 	}
 }
 
-// limit makes q the limit of the host, which counts what was accepted before.
+// setQuota makes q the limit of the host. Requests in history count against it.
 func (h *Host) setQuota(q *quota, now time.Time) {
 	h.quota, h.learned, h.rate = q, now, limit.Rate{}
 	h.era++
@@ -176,7 +177,7 @@ func (h *Host) setQuota(q *quota, now time.Time) {
 	h.adaptive.restrain(now, q.occupied(h.adaptive.recent))
 }
 
-// forget drops what was learned.
+// forget drops what was learned of a limit.
 func (h *Host) forget() {
 	if h.stored {
 		h.store.Add(h.name, limit.Budget{Seen: time.Now()})
@@ -190,7 +191,7 @@ func (h *Host) forget() {
 	h.since = time.Time{}
 }
 
-// keep stores a learned limit.
+// storeQuota stores the quota.
 func (h *Host) storeQuota(now time.Time) {
 	h.learned = now
 	b := limit.Budget{Learned: limit.Rate{N: h.quota.n, Per: h.quota.span}, Seen: now, Least: h.quota.low}
@@ -204,9 +205,8 @@ func (h *Host) storeQuota(now time.Time) {
 	h.store.Add(h.name, b)
 }
 
-// isolated notes a refusal between successes: it teaches nothing, unless such
-// refusals are so frequent that they are no accident. s.ticket.excess is that of
-// the refused request.
+// isolated notes a refusal between successes. It changes nothing unless such
+// refusals are frequent. s.Decision.excess is that of the refused request.
 func (h *Host) isolated(s Outcome) {
 	if h.quota != nil && s.Decision.excess && h.quota.missed(s.Now) && h.quota.confirmed {
 		h.storeQuota(s.Now)
@@ -230,17 +230,18 @@ func (h *Host) isolated(s Outcome) {
 	}
 }
 
-// refused learns from a refusal of the server for too many requests.
+// refused learns from a refusal for too many requests. The package comment shows
+// where that leads.
 func (h *Host) refused(s Outcome) {
 	h.refusals++
 	if h.rate.IsZero() {
-		h.uncount(s.Decision) // what was refused is not what it allows
+		h.uncount(s.Decision) // a refused request uses nothing of the quota
 	} else {
 		h.count(s)
 	}
 	wait := min(max(s.RetryAfter, 0), limit.MaxPause)
 	if !s.Decision.At.After(h.lastThrottle) {
-		// It was sent before the pause: it says nothing new, but perhaps a later time.
+		// It was sent before the pause, which its Retry-After may extend.
 		if h.undo != nil && s.Decision.At.After(h.undo.sent) {
 			h.undo.sent = s.Decision.At
 		}
@@ -254,7 +255,7 @@ func (h *Host) refused(s Outcome) {
 		used, elapsed = h.window.usedIn(s.Decision.At, h.quota.span)
 	}
 	near := h.quota != nil && (s.Decision.excess || float64(used) >= quotaNear*float64(h.quota.n))
-	// A quota that is confirmed explains a refusal when it is nearly used up.
+	// A confirmed quota that is nearly used up explains the refusal.
 	explained := near && h.quota.confirmed
 	if h.throttles == 0 && s.Stated.IsZero() && !explained {
 		switch {
@@ -265,7 +266,7 @@ func (h *Host) refused(s Outcome) {
 			h.trial = trial{on: true, sent: s.Decision.At, wait: wait, until: s.Now.Add(max(h.adaptive.recent, 5*time.Millisecond))}
 			h.trial.excess = s.Decision.excess
 			if near {
-				h.trial.extra = trialExtra // what is in flight decides
+				h.trial.extra = trialExtra // the requests in flight decide
 			}
 			return
 		}
@@ -315,7 +316,7 @@ func (h *Host) refused(s Outcome) {
 	h.hold(HeldLimit, s, h.until)
 }
 
-// An undo is what a host was like before refusals were taken for those of a quota.
+// An undo is the state of a host before its last refusals.
 type undo struct {
 	sent          time.Time // when the newest refused request was sent
 	quota         *quota    // a copy; nil: there was none
@@ -323,7 +324,7 @@ type undo struct {
 	until, paused time.Time
 }
 
-// undoing returns the state of the host.
+// undoing returns the state of the host for a later revoke.
 func (h *Host) undoing(s Outcome) *undo {
 	u := &undo{sent: s.Decision.At, limit: h.adaptive.limit(), until: h.until, paused: h.paused}
 	if h.quota != nil {
@@ -333,8 +334,8 @@ func (h *Host) undoing(s Outcome) *undo {
 	return u
 }
 
-// revoke takes back what was learned from the last refusals: a request that was
-// sent after them, and before the pause, succeeded.
+// revoke restores the state before the last refusals: a request that was sent after
+// them and before the pause succeeded.
 func (h *Host) revoke(s Outcome) {
 	u := h.undo
 	h.undo, h.search, h.throttles = nil, nil, 0
@@ -348,12 +349,12 @@ func (h *Host) revoke(s Outcome) {
 		*h.quota = *u.quota
 	}
 	h.adaptive.resume(u.limit)
-	h.isolatedRefusals++ // the first of the refusals; isolated counts the other one
+	h.isolatedRefusals++ // the first refusal; isolated counts the second one
 	h.isolated(s)
 }
 
-// discover begins to make out a quota: as many as were accepted since the window
-// began. If the server says when to come back the span is known as well.
+// discover estimates a quota: the number of requests accepted since the window
+// began. With Retry-After the span is known as well; without it a search begins.
 func (h *Host) discover(first time.Time, s Outcome, wait time.Duration) {
 	elapsed := first.Sub(h.since)
 	if wait <= 0 {
@@ -376,7 +377,7 @@ func (h *Host) discover(first time.Time, s Outcome, wait time.Duration) {
 	}
 }
 
-// quotaPause is how long to pause after a refusal without Retry-After.
+// quotaPause returns how long to pause after a refusal without Retry-After.
 func (h *Host) quotaPause(used int, elapsed time.Duration) time.Duration {
 	q := h.quota
 	if h.throttles == 1 && (used >= q.n || float64(used) >= quotaNear*float64(q.n)) && elapsed < q.span {
@@ -391,8 +392,8 @@ func (h *Host) quotaPause(used int, elapsed time.Duration) time.Duration {
 	return p
 }
 
-// backOff is the pause after so many refusals in a row without Retry-After. Its
-// random part keeps several clients apart.
+// backOff returns the pause after a number of refusals in a row without Retry-After.
+// A random part keeps clients from returning at the same time.
 func backOff(throttles int) time.Duration {
 	d := firstThrottlePause
 	for ; throttles > 1 && d < maxThrottlePause; throttles-- {
@@ -402,7 +403,7 @@ func backOff(throttles int) time.Duration {
 	return d - rand.N(d/10)
 }
 
-// pause sends the host nothing for so long.
+// pause stops requests to the host for d, and stores that.
 func (h *Host) pause(now time.Time, d time.Duration) {
 	if until := now.Add(d); d > 0 && until.After(h.until) {
 		h.until, h.paused = until, now
@@ -410,7 +411,7 @@ func (h *Host) pause(now time.Time, d time.Duration) {
 	}
 }
 
-// state takes over a limit that the server states.
+// setStated makes the limit that a response states that of the host.
 func (h *Host) setStated(s Outcome) {
 	if h.rate == s.Stated {
 		h.learned = s.Now

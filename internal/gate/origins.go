@@ -8,11 +8,11 @@ import (
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// maxOriginsOfHost bounds the origins of a host whose capacity counts: http and
-// https of one name, or the hosts of a group. With more, capacity is no bound.
+// maxOriginsOfHost bounds the origins of a host, such as http and https of one name,
+// or the hosts of a group. The capacity of a host with more is unknown.
 const maxOriginsOfHost = 8
 
-// addOrigin notes that requests to u count for h. The lock of hosts is held.
+// addOrigin notes the origin of u. Hosts.mu is held.
 func (h *Host) addOrigin(u *url.URL) {
 	old := h.origins.Load()
 	if old != nil && (len(*old) > maxOriginsOfHost || slices.ContainsFunc(*old, func(o string) bool { return isOrigin(o, u) })) {
@@ -26,14 +26,14 @@ func (h *Host) addOrigin(u *url.URL) {
 	h.origins.Store(&list)
 }
 
-// isOrigin reports whether text is the origin of u, as addOrigin writes it.
+// isOrigin reports whether text is the origin of u in the form of addOrigin.
 func isOrigin(text string, u *url.URL) bool {
 	scheme, host, ok := strings.Cut(text, "://")
 	return ok && strings.EqualFold(scheme, u.Scheme) && (strings.EqualFold(host, u.Host) || host == weburl.Host(u))
 }
 
-// capacity returns how many of demand requests the connections to h carry at a time,
-// where carried says it of one origin; 0: unknown.
+// Capacity returns how many of demand requests the connections to h carry at a time;
+// 0: unknown. carried returns that number for one origin.
 func (h *Host) Capacity(carried func(origin string, demand int) int, demand int) (n int) {
 	origins := h.origins.Load()
 	if carried == nil || origins == nil || len(*origins) > maxOriginsOfHost {

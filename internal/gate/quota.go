@@ -7,51 +7,50 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// A quota is a limit that was learned from a server's refusals: n requests are
-// accepted in any span. It is used fully from the start, paced, and tested with
-// shorter spans: a test sends single requests beyond what the quota allows. If
-// they are accepted the shorter span becomes the quota, and the next test
-// follows; a refusal ends the test and confirms the quota. Tests that fail become
-// rarer.
+// A quota is a limit that was learned from refusals: n requests are accepted in any
+// span. Requests are paced to use it fully. Tests of shorter spans send single
+// requests beyond it. If they are accepted, the shorter span becomes the quota and
+// the next test follows. A refusal ends the test and confirms the quota. After
+// failures the tests become rarer.
 type quota struct {
 	n         int
 	span      time.Duration
-	low       time.Duration // n in this span were refused; 0: not known
-	confirmed bool          // a second refusal agrees with it; it is stored then
-	even      bool          // the server does not take n faster than over the whole span
+	low       time.Duration // n requests in this span were refused; 0: unknown
+	confirmed bool          // by a second refusal; it is stored then
+	even      bool          // requests are spread over the whole span
 
-	test    time.Duration // the span that is tested; 0: none is
-	began   time.Time     // when the first request beyond the quota was sent in this test
-	testing int           // of those, the ones in flight
-	passed  int           // and the ones that were accepted
+	test    time.Duration // the span under test; 0: no test
+	began   time.Time     // when the test sent its first request beyond the quota
+	testing int           // requests beyond the quota in flight
+	passed  int           // requests beyond the quota that were accepted
 	pause   time.Duration // after the last refusal
 	streak  int           // tests passed in a row
-	before  time.Duration // the span before the last test that passed, until it has proved itself
-	proved  time.Time     // when it will have
+	before  time.Duration // the span before the last passed test, until proved
+	proved  time.Time     // when the new span counts as proved
 	fails   int           // tests that failed
-	testAt  time.Time     // the next test begins then
+	testAt  time.Time     // when the next test begins
 
 	misses   int  // isolated refusals in this test
-	declined bool // the next test is not worth a refusal
+	declined bool // the next test was not worth the cost of a refusal
 
-	opened time.Time // when the window began in which the last refusal came
-	last   time.Time // sending of the last refused request
-	slot   time.Time // the next request is not sent before
+	opened time.Time // when the window of the last refusal began
+	last   time.Time // when the last refused request was sent
+	slot   time.Time // no request is sent before
 	bound  time.Time // when the quota last held a request back
 }
 
 // Settings of a [quota].
 const (
-	testFirst  = 4    // the first test divides the span by this
-	testNext   = 1.5  // later ones
-	testCostly = 1.35 // later ones where a refusal is costly
-	testNarrow = 1.2  // a span is known well enough when it is this many times low
-	testRare   = 0.85 // tests of a span that is known well enough multiply it by this
-	testOdd    = 16   // one isolated refusal in so many requests does not fail a test
-	testEnough = 64   // requests beyond the quota that pass a test, at most
-	testPause  = 16   // the span is hardly shorter than the pause after a refusal divided by this
-	testChance = 0.1  // that a test passes, at least
-	testHold   = 8    // spans and pauses between tests, doubled with each that failed
+	testFirst    = 4    // the first test divides the span by this
+	testNext     = 1.5  // later ones
+	testCostly   = 1.35 // later ones where a refusal is costly
+	testNarrow   = 1.2  // a span is known well enough when it is this many times low
+	testRare     = 0.85 // tests of a span that is known well enough multiply it by this
+	testIsolated = 16   // one isolated refusal in so many requests does not fail a test
+	testEnough   = 64   // requests beyond the quota that pass a test, at most
+	testPause    = 16   // the span is hardly shorter than the pause after a refusal divided by this
+	testChance   = 0.1  // that a test passes, at least
+	testHold     = 8    // spans and pauses between tests, doubled with each that failed
 
 	spreadOver = 4 // requests are spread over the span divided by this
 	spreadOpen = 2 // the same while the span is known only roughly
@@ -60,13 +59,13 @@ const (
 	retrySlack = time.Second / 2
 )
 
-// slack is added to the span, so that requests that take different times to the
-// server do not exceed the quota there.
+// slack returns what is added to the span. Requests with different latency must not
+// exceed the quota at the server.
 func slack(span time.Duration) time.Duration {
 	return min(max(50*time.Millisecond, span/100), span/20)
 }
 
-// slack is larger where a refusal is costly: a busy server takes in requests late.
+// slack is larger if a refusal is costly: a busy server counts requests late.
 func (q *quota) slack(span time.Duration) time.Duration {
 	if q.costly() {
 		return min(span*3/40, time.Second/2)
@@ -76,7 +75,7 @@ func (q *quota) slack(span time.Duration) time.Duration {
 
 func (q *quota) rate() limit.Rate { return limit.Rate{N: q.n, Per: q.span + q.slack(q.span)} }
 
-// interval is the time between two requests that are sent at the quota's pace.
+// interval returns the time between two paced requests.
 func (q *quota) interval() time.Duration {
 	over := q.span / spreadOver
 	if q.confirmed && q.open() {
@@ -93,8 +92,9 @@ func (q *quota) interval() time.Duration {
 	return over / time.Duration(q.n)
 }
 
-// allow decides about a request when so many wait. An excess request goes beyond the quota, to test it. If the request may
-// not be sent, at is when it may; zero: when another request has ended.
+// allow decides about a request when a number of lookups wait. An excess request goes
+// beyond the quota, to test it. If the request may not be sent, at is when it may;
+// zero: when another request has ended.
 func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, at time.Time) {
 	q.begin(now, waiting)
 	r := q.rate()
@@ -125,7 +125,7 @@ func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, a
 	return false, false, at
 }
 
-// begin starts a test if it is time for one, when so many requests wait.
+// begin starts a test if one is due and worth it, when a number of lookups wait.
 func (q *quota) begin(now time.Time, waiting int) {
 	if q.test > 0 || now.Before(q.testAt) {
 		return
@@ -139,7 +139,7 @@ func (q *quota) begin(now time.Time, waiting int) {
 	q.test = next
 }
 
-// next is the span that is tested next.
+// next returns the span of the next test.
 func (q *quota) next() time.Duration {
 	if !q.open() {
 		return time.Duration(float64(q.span) * testRare)
@@ -149,7 +149,7 @@ func (q *quota) next() time.Duration {
 	case q.streak == 0 && q.fails == 0:
 		factor, shortest = testFirst, 0
 	case q.low > 0 && float64(q.span) <= testNarrow*float64(q.low):
-		shortest = 0 // what refused that may have been something else
+		shortest = 0 // the refusals at low may have had another cause
 	case q.costly():
 		factor = testCostly
 	}
@@ -160,8 +160,8 @@ func (q *quota) next() time.Duration {
 	return next
 }
 
-// wholeSeconds rounds a span that is to be shorter than another one to seconds,
-// which most limits are stated in.
+// wholeSeconds rounds d to seconds, below another span: most limits are stated in
+// seconds.
 func wholeSeconds(d, below time.Duration) time.Duration {
 	if d < time.Second {
 		return d
@@ -177,10 +177,10 @@ func ceilTo(d, unit time.Duration) time.Duration { return (d + unit - 1).Truncat
 // costly reports whether a refusal costs more than two spans.
 func (q *quota) costly() bool { return q.pause > 2*q.span }
 
-// worth reports whether a test of a shorter span is expected to gain more time
-// than a refusal costs, when so many requests wait. The true span is taken to be
-// anywhere between the one known and the shortest possible one, on a scale of
-// ratios: a server that refuses for a long time counts over no short one.
+// worth reports whether a test is expected to save more time than a refusal costs,
+// when a number of lookups wait. The logarithm of the true span is assumed to be
+// uniform between those of the known span and of the shortest possible one. A
+// server with a long penalty has no short span.
 func (q *quota) worth(test time.Duration, waiting int) bool {
 	if waiting <= 0 {
 		return true // not known
@@ -202,7 +202,7 @@ func (q *quota) open() bool {
 	return !q.confirmed || float64(q.span) > testNarrow*float64(q.low)
 }
 
-// sent notes that a request goes out.
+// sent notes that a request is sent.
 func (q *quota) sent(now time.Time, excess bool) {
 	if excess {
 		if q.testing++; q.began.IsZero() {
@@ -223,7 +223,7 @@ func (q *quota) accepted(now time.Time, excess bool) (raised bool) {
 	}
 	long := q.test
 	if q.confirmed {
-		long = 2 * q.span // the beginning of a window of the server must not decide
+		long = 2 * q.span // so that it covers more than the start of a window of the server
 	}
 	if q.passed++; q.passed < min(max(2, q.n/2), testEnough) || now.Sub(q.began) < long {
 		return false
@@ -237,13 +237,13 @@ func (q *quota) accepted(now time.Time, excess bool) (raised bool) {
 	return true
 }
 
-// missed notes that a request beyond the quota was refused between successes. One
-// such refusal may be an accident. It reports whether the test has failed.
+// missed notes that a request beyond the quota was refused between successes. A
+// single such refusal may be chance. It reports whether the test has failed.
 func (q *quota) missed(now time.Time) bool {
 	if q.test == 0 {
 		return false
 	}
-	if q.misses++; q.misses < 2 || q.misses <= q.passed/testOdd {
+	if q.misses++; q.misses < 2 || q.misses <= q.passed/testIsolated {
 		return false
 	}
 	q.low = max(q.low, min(q.test, q.span))
@@ -252,30 +252,28 @@ func (q *quota) missed(now time.Time) bool {
 	return true
 }
 
-// occupied is how many requests that take so long are in flight while the quota is
-// tested.
+// occupied returns how many requests of that latency are in flight during a test.
 func (q *quota) occupied(latency time.Duration) int {
 	return int(1.5 * float64(q.n) * float64(latency) / float64(q.span))
 }
 
-// idle reports whether an unconfirmed quota does not hold anything back.
+// idle reports whether an unconfirmed quota has held no request back lately.
 func (q *quota) idle(now time.Time) bool {
 	return !q.confirmed && now.Sub(q.bound) > 4*q.span+time.Second
 }
 
-// refused learns from a refusal when used requests had been accepted in the span,
-// the first of them elapsed ago. wait is the server's Retry-After, pause how long
-// the host pauses.
+// refused learns from a refusal. In the span, used requests had been accepted, the
+// first of them elapsed ago. wait is the Retry-After, pause the pause of the host.
 func (q *quota) refused(now time.Time, used int, elapsed, wait, pause time.Duration) {
 	q.pause, q.bound = pause, now.Add(pause)
-	window := time.Duration(0) // as long as the server says
+	window := time.Duration(0) // as stated by Retry-After
 	if wait > 0 {
 		window = elapsed + wait - retrySlack
 	}
 	if q.test > 0 && used >= q.n {
 		q.low = max(q.low, min(q.test, q.span))
 		if !q.confirmed && window > q.span*3/4 && window < q.span*13/10 {
-			q.span = min(q.span, max(window, q.low)) // the server's word agrees
+			q.span = min(q.span, max(window, q.low)) // Retry-After agrees
 			q.low = q.span
 		}
 		q.confirmed = true
@@ -323,24 +321,23 @@ func (q *quota) over(now time.Time, pause time.Duration) {
 // maxHold bounds the time between two tests.
 const maxHold = 15 * time.Minute
 
-// resumed notes that a request is accepted after several refusals in a row, which
-// took so long.
+// resumed notes that a request is accepted after refusals in a row that lasted took.
 func (q *quota) resumed(sent time.Time, took time.Duration) {
 	elapsed := sent.Sub(q.opened)
 	switch {
 	case elapsed <= q.span:
 	case elapsed <= 2*q.span:
-		// The server's window may have begun after the requests that count here.
+		// The window of the server may have begun later than assumed.
 		q.span = min(elapsed, q.span*5/4)
-	default: // the server punished the refusal
+	default: // the server has a penalty
 		q.pause = took
 		q.testAt = sent.Add(min(testHold*4*took, maxHold))
 		q.test = 0
 	}
 }
 
-// odd notes that isolated refusals recur although the quota is kept to: it is
-// spread out, and if it was already, it is lowered.
+// spreadIsolated notes that isolated refusals recur within the quota. It spreads the
+// requests, and lowers the quota if they were spread already.
 func (q *quota) spreadIsolated(now time.Time) {
 	if q.even {
 		q.span += q.span / 16
@@ -349,8 +346,8 @@ func (q *quota) spreadIsolated(now time.Time) {
 	q.over(now, 0)
 }
 
-// spread makes the requests evenly spaced: the server does not take as many in a
-// part of the span.
+// spread spaces the requests evenly: the server accepts fewer of them in a part of
+// the span.
 func (q *quota) spread() {
 	q.even, q.confirmed = true, true
 	if q.span < time.Second {

@@ -5,24 +5,22 @@ import (
 	"time"
 )
 
-// turns are the single lookups that wait for a host, in the order in which they
-// came. The lock of the host guards them.
+// turns is the line of single lookups that wait for a host. Host.mu guards it.
 type turns struct {
 	waiting   []*Waiter
-	batchLast bool // a batch had the last request that was granted
+	batchLast bool // the last request that was allowed is that of a batch
 }
 
-// A waiter is one of them.
+// A Waiter is the place of a lookup in the line.
 type Waiter struct {
-	ready  chan struct{} // has a value when it is its turn to try
+	ready  chan struct{} // has a value when the lookup should call Acquire
 	joined bool
 }
 
 func NewWaiter() *Waiter { return &Waiter{ready: make(chan struct{}, 1)} }
 
-// room reports whether one more request may be in flight besides n, of at most
-// limit, and whether it is the turn of p. Batches and single lookups take turns
-// where both wait, so that neither keeps the other from the host.
+// room reports whether n is below limit and it is the turn of p. If batches and
+// single lookups wait, they alternate.
 func (t *turns) room(p Request, n, limit int) bool {
 	switch {
 	case n >= limit:
@@ -36,7 +34,7 @@ func (t *turns) room(p Request, n, limit int) bool {
 	}
 }
 
-// granted notes that p has got its request.
+// granted notes that p is allowed.
 func (t *turns) granted(p Request) {
 	t.batchLast = !p.Single
 	if p.Waiter != nil {
@@ -44,7 +42,7 @@ func (t *turns) granted(p Request) {
 	}
 }
 
-// join puts w at the end of those that wait, unless it is among them.
+// join puts w at the end of the line, unless it is in it.
 func (t *turns) join(w *Waiter) {
 	if !w.joined {
 		w.joined = true
@@ -52,7 +50,7 @@ func (t *turns) join(w *Waiter) {
 	}
 }
 
-// leave gives up the place of w, if it has one.
+// leave removes w from the line.
 func (t *turns) leave(w *Waiter) {
 	if !w.joined {
 		return
@@ -67,20 +65,19 @@ func (t *turns) leave(w *Waiter) {
 	t.wake()
 }
 
-// wake lets the first one try.
+// wake wakes the first in line.
 func (t *turns) wake() {
 	if len(t.waiting) == 0 {
 		return
 	}
 	select {
 	case t.waiting[0].ready <- struct{}{}:
-	default: // it has been woken
+	default: // it is awake
 	}
 }
 
-// queued is the ticket of p, for which there is no room now. A lookup that has
-// waited for longer than it may is given up if the host limits requests: its turn
-// is not awaited.
+// decideQueued decides about p when there is no room. It rejects a single lookup
+// that has waited for MaxWait, if a limit would make it wait longer.
 func (h *Host) decideQueued(now time.Time, p Request) Decision {
 	if p.Single && p.MaxWait <= 0 && (!h.limitless() || now.Before(h.until)) {
 		if k := h.admit(now, p); k.Verdict == RejectLimit {
@@ -90,7 +87,7 @@ func (h *Host) decideQueued(now time.Time, p Request) Decision {
 	return Decision{Verdict: Wait}
 }
 
-// whenReleased puts w in the line for the host. The channel has a value when w is the
+// WhenReleased puts w in the line for the host. The channel has a value when w is the
 // first in line and a request may have become possible.
 func (h *Host) WhenReleased(w *Waiter) <-chan struct{} {
 	h.mu.Lock()
@@ -99,15 +96,15 @@ func (h *Host) WhenReleased(w *Waiter) <-chan struct{} {
 	return w.ready
 }
 
-// leave gives up the place of w.
+// Leave removes w from the line for the host.
 func (h *Host) Leave(w *Waiter) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.turns.leave(w)
 }
 
-// wait is how long to wait before the host is tried again, unless it wakes who
-// waits: until the time that it gave, or else until nothing more may be waited for.
+// Delay returns how long to wait for the channel of WhenReleased before the next
+// call of Acquire: until k.At, or maxWait if that is zero.
 func (k Decision) Delay(now time.Time, maxWait time.Duration) time.Duration {
 	if k.At.IsZero() {
 		return maxWait

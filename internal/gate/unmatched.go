@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// unmatchedKeys returns the keys of rates and groups that apply to no host so far,
+// Unmatched returns the keys of rates and groups that apply to no host so far,
 // in the spelling of hosts and sorted.
 func (hs *Hosts) Unmatched() []string {
 	hs.mu.Lock()
@@ -14,7 +14,7 @@ func (hs *Hosts) Unmatched() []string {
 	return slices.Sorted(maps.Keys(hs.unmatched))
 }
 
-// expect notes the keys that are to be matched.
+// expectKeys notes the keys of cfg as unmatched.
 func (hs *Hosts) expectKeys(cfg Config) {
 	hs.unmatched = make(map[string]bool)
 	for name := range cfg.Rates {
@@ -25,7 +25,7 @@ func (hs *Hosts) expectKeys(cfg Config) {
 	}
 }
 
-// match notes that what is said of a host, or of its group, holds for somebody.
+// match notes that the keys of a host and its group apply.
 func (hs *Hosts) match(host, group string) {
 	if len(hs.unmatched) == 0 {
 		return

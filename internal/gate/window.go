@@ -8,28 +8,27 @@ import (
 
 // A window counts the requests to one server over a sliding span of time.
 //
-// A request counts from the moment it is sent, and until the span has passed
-// since its answer: the server counted it somewhere in between. So there are
-// never more than Rate.N in any span as the server sees it, however long they
-// are on the way. (A bucket of tokens that fills up as time goes by would let
-// nearly twice as many through: a full bucket, and what drips in.)
+// A request counts from when it is sent until the span has passed since its
+// response, because the server counts it at some time in between. The server never
+// sees more than Rate.N requests in any span, whatever their latency. A token bucket
+// would let nearly twice as many through: a full bucket and its refill.
 type window struct {
-	inFlight   int      // sent and not answered
-	buckets    []bucket // answered, oldest first
-	total      int      // requests in uses
+	inFlight   int      // requests without a response
+	buckets    []bucket // requests with a response, oldest first
+	total      int      // requests in buckets
 	resolution time.Duration
 }
 
-// A span is a number of requests that are kept as one.
+// A bucket is a number of requests that are counted together.
 type bucket struct {
-	from, to time.Time // answers of the first and the last
+	from, to time.Time // responses to the first and the last one
 	n        int
 }
 
-// windowGrains is how finely a window is divided.
+// windowBuckets is the number of buckets in the span of a window.
 const windowBuckets = 64
 
-// answered moves a request from those in flight to those that were answered.
+// answered moves a request from inFlight to a bucket.
 func (w *window) answered(now time.Time) {
 	w.inFlight--
 	w.total++
@@ -44,18 +43,18 @@ func (w *window) answered(now time.Time) {
 	w.buckets = append(w.buckets, bucket{now, now, 1})
 }
 
-// unsent takes back a request that was not sent after all.
+// cancel removes a request that was not sent.
 func (w *window) cancel() { w.inFlight-- }
 
-// free returns how many more requests r allows now, and if it allows none, when
-// it will: the zero time if that depends on answers still to come.
+// free returns how many more requests r allows now. If it allows none, at is when it
+// will, or zero if that depends on responses to come.
 func (w *window) free(now time.Time, r limit.Rate) (n int, at time.Time) {
 	w.resolution = r.Per / windowBuckets
 	w.expire(now, r.Per)
 	if n = r.N - w.inFlight - w.total; n > 0 {
 		return n, time.Time{}
 	}
-	// Each span that ends gives its requests back, until there is one to give.
+	// Find the bucket whose expiry makes room for one request.
 	for _, u := range w.buckets {
 		if n += u.n; n > 0 {
 			return 0, u.to.Add(r.Per)
@@ -64,7 +63,7 @@ func (w *window) free(now time.Time, r limit.Rate) (n int, at time.Time) {
 	return 0, time.Time{}
 }
 
-// within is free for a shorter span than the window is kept for.
+// within is free for a span that is shorter than that of the window.
 func (w *window) within(now time.Time, r limit.Rate) (n int, at time.Time) {
 	n = r.N - w.inFlight
 	for i := len(w.buckets) - 1; i >= 0 && now.Sub(w.buckets[i].to) < r.Per; i-- {
@@ -76,13 +75,13 @@ func (w *window) within(now time.Time, r limit.Rate) (n int, at time.Time) {
 	return n, at
 }
 
-// spend counts a request from when it is sent.
+// spend counts a request from when it was sent.
 func (w *window) spend(sent time.Time) {
 	w.inFlight++
 	w.answered(sent)
 }
 
-// refund takes back a request that was counted when it was sent.
+// refund removes a request that was counted when it was sent.
 func (w *window) refund(sent time.Time) {
 	for i := len(w.buckets) - 1; i >= 0; i-- {
 		if u := &w.buckets[i]; u.n > 0 && !u.from.After(sent) {
@@ -93,7 +92,7 @@ func (w *window) refund(sent time.Time) {
 	}
 }
 
-// move counts a request later than from when it was granted.
+// move counts a request from when it was sent, not from when it was allowed.
 func (w *window) move(granted, sent time.Time) {
 	before := w.total
 	w.refund(granted)
@@ -113,7 +112,7 @@ func (w *window) expire(now time.Time, per time.Duration) {
 	}
 }
 
-// replace takes over what a store knows to have been used.
+// replace replaces the content by the usage in a store.
 func (w *window) replace(used []limit.Usage) {
 	w.buckets, w.total = w.buckets[:0], 0
 	for _, u := range used {
@@ -122,13 +121,13 @@ func (w *window) replace(used []limit.Usage) {
 	}
 }
 
-// add counts n requests at a time that is not before any other.
+// add counts n requests at the time at, which is not before any other.
 func (w *window) add(at time.Time, n int) {
 	w.buckets = append(w.buckets, bucket{at, at, n})
 	w.total += n
 }
 
-// used returns the uses of the window for a store.
+// used returns the content for a store.
 func (w *window) used() []limit.Usage {
 	uses := make([]limit.Usage, 0, len(w.buckets))
 	for _, u := range w.buckets {
@@ -137,8 +136,8 @@ func (w *window) used() []limit.Usage {
 	return uses
 }
 
-// usedIn counts the requests in the span before now, and returns how long ago the
-// first of them was.
+// usedIn returns the number of requests in the span before now, and the age of the
+// first of them.
 func (w *window) usedIn(now time.Time, per time.Duration) (n int, elapsed time.Duration) {
 	for i := len(w.buckets) - 1; i >= 0 && now.Sub(w.buckets[i].from) <= per; i-- {
 		n += w.buckets[i].n

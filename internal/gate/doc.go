@@ -1,0 +1,19 @@
+// Package gate decides whether a request may go to a host now, and learns from the
+// outcome how many requests the host accepts.
+//
+// A caller gets a [Host] from [Hosts.At], asks [Host.Acquire] for a [Decision], and
+// after Allow sends one request and reports its [Outcome] to [Host.Observe], or
+// returns it with [Host.Refund]. The package sends no requests, and words no errors:
+// it returns reasons and times.
+//
+// A response with status 429 becomes a stored limit on this path:
+//
+//	client: attempt.report        Outcome{Kind: Throttled, RetryAfter: …}
+//	Host.Observe, Host.refused    a trial: is this one refusal isolated?
+//	Host.discover                 two in a row: pause; with Retry-After the span is known
+//	Host.finishSearch             without it: the pause shows the span
+//	Host.setQuota                 the host has a quota, in memory only
+//	quota.refused, quota.accepted tests confirm the quota, or raise it
+//	Host.storeQuota               a confirmed quota goes to limit.Store, as Budget.Learned
+//	Host.load                     the next run, or another Client, starts from there
+package gate
