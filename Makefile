@@ -2,9 +2,9 @@
 GO ?= go
 FUZZTIME ?= 2m
 
-.PHONY: long fuzz stress bench internet hosts hostile crosstalk
+.PHONY: long fuzz stress bench internet hosts hostile crosstalk docs
 
-long: fuzz stress bench internet hosts hostile crosstalk
+long: fuzz stress bench internet hosts hostile crosstalk docs
 
 # Each fuzz target by itself, as go test runs only one.
 fuzz:
@@ -37,3 +37,7 @@ hostile:
 # several connections whose responses are out of step.
 crosstalk:
 	RDAPQ_CROSSTALK=1 $(GO) test -v -count=1 -timeout 30m -run 'TestResponses(MatchQueries|OutOfStep)' ./client
+
+# The commands of the documents that take long, shortened.
+docs:
+	RDAPQ_DOCS=1 $(GO) test -v -count=1 -timeout 30m -run TestDocsOtherCommands ./cmd/rdapq
