@@ -162,7 +162,7 @@ type batch struct {
 	workers      sync.WaitGroup
 	tally        tally
 	seed         maphash.Seed                              // of the hashes of keys
-	try          func(context.Context, *task) (again bool) // Client.try
+	try          func(context.Context, *task) (again bool) // Client.step
 
 	endOnce    sync.Once
 	ending     chan struct{} // closed when nothing more is to be begun

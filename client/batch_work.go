@@ -45,8 +45,7 @@ func (b *batch) workOne() (more bool) {
 	}
 	f := b.handle(it, k)
 	if f == outcomeCompleted {
-		it.finishSearch()
-		if b.c.follow(b.ctx, &it.task) {
+		if b.c.finish(b.ctx, &it.task) {
 			f = outcomeRequeue
 		}
 	}
@@ -137,7 +136,6 @@ func (b *batch) setHost(it *item) {
 // finish hands out the result of an item, and those of its twins. The last of
 // them accounts for the body.
 func (b *batch) finish(it *item) {
-	it.finishSearch()
 	r := it.result
 	twins := b.queue.takeDuplicates(it)
 	if it.readFor != nil {

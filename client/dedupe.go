@@ -103,7 +103,7 @@ func (t *task) isJoinable() bool { return !t.responseStarted.Load() }
 // restart lets others join t again if it retries the last request. It does nothing
 // for further pages of a search, links and redirects.
 func (t *task) restart() {
-	if t.redirect == nil && t.walk == nil && (t.search == nil || t.search.stage != stageMore) {
+	if t.redirect == nil && t.walk == nil && t.stage != stage(pageStage{}) {
 		t.responseStarted.Store(false)
 	}
 }

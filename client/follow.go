@@ -12,28 +12,35 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A chase follows the links of an answer. The task of the lookup becomes, one
-// after another, that of each record that is pointed to, so that it waits for
-// their servers as it did for the first one; in the end it is the lookup's again.
+// A linkWalk follows the links of a record, one after another. Each link is a stage of
+// the lookup's task, so that it waits for its server like any other request.
 type linkWalk struct {
-	root    *Result          // of the lookup
-	origin  bootstrap.Answer // the server that it is from, first of URLs
-	current linkTarget       // what the task asks for; its of is nil at first
-	pending []linkTarget     // the next one in front
-	seen    map[string]bool  // URLs by sameLink: each is asked once
-	parked  int64            // octets of bodies, see park
+	origin  bootstrap.Answer // the server that the root is from: one URL
+	current linkTarget       // link of the stage; its from is nil at first
+	pending []linkTarget     // links to follow, in this order
+	seen    map[string]bool  // URLs by sameLink: each is requested once
+	parked  int64            // bytes of bodies, see park
 }
 
-// follow is asked when the result of a task is complete, and reports whether
-// there is something more to ask: the task is ready for it then.
-func (c *Client) follow(ctx context.Context, t *task) (more bool) {
-	if t.walk == nil {
-		if !c.startWalk(ctx, t) {
-			return false
-		}
-	} else {
-		c.recordLink(t)
-	}
+// linkStage requests one link of a record.
+type linkStage struct{}
+
+func (linkStage) requestURL(t *task, base string) string {
+	return t.result.Query.requestURL(base, SearchOptions{})
+}
+
+func (linkStage) complete(_ context.Context, c *Client, t *task) (more bool) {
+	c.recordLink(t)
+	return c.nextLink(t)
+}
+
+// interrupt goes on with the other links, which may be at other servers.
+func (s linkStage) interrupt(ctx context.Context, c *Client, t *task) (more bool) {
+	return s.complete(ctx, c, t)
+}
+
+// nextLink reports whether it has prepared the stage of another link.
+func (c *Client) nextLink(t *task) (more bool) {
 	walk := t.walk
 	for len(walk.pending) > 0 {
 		p := walk.pending[0]
@@ -45,8 +52,6 @@ func (c *Client) follow(ctx context.Context, t *task) (more bool) {
 			}
 		}
 	}
-	// All that the lookup is about has been asked.
-	t.result, t.search = walk.root, nil
 	t.servers, t.server = walk.origin, 0
 	c.unpark(t)
 	return false
@@ -63,7 +68,7 @@ func (c *Client) startWalk(ctx context.Context, t *task) bool {
 	if rec == nil {
 		return false
 	}
-	walk := &linkWalk{root: r, seen: make(map[string]bool), origin: t.servers}
+	walk := &linkWalk{seen: make(map[string]bool), origin: t.servers}
 	walk.origin.URLs = []string{t.servers.URLs[t.server]}
 	own := r.selfURLs(rec, base)
 	if registrar {
@@ -119,19 +124,20 @@ func (c *Client) startLink(t *task, p linkTarget) bool {
 	if u, err := url.Parse(c.auth.stripKeys(p.to.String())); err == nil {
 		p.to = u
 	}
-	r := &Result{Line: walk.root.Line, Query: p.query(), Relation: p.relation, Source: p.source, Entry: p.entry}
+	r := &Result{Line: t.root.Line, Query: p.query(), Relation: p.relation, Source: p.source, Entry: p.entry}
 	r.Server, r.URL = weburl.Redact(splitLink(p.to).base), weburl.Redact(p.to.String())
 	r.FinalURL = r.URL
 	if e := c.checkLink(t, p); e != nil {
 		r.Time = time.Now()
 		e.Server, e.URL = r.Server, r.URL
 		r.fail(e)
-		walk.attach(p, r)
+		t.attach(p, r)
 		return false
 	}
-	walk.current, t.result, t.search = p, r, nil
+	walk.current = p
 	t.servers = bootstrap.Answer{URLs: []string{r.Server}, Source: p.source, Entry: p.entry}
-	t.server, t.redirect, t.at, t.limited = 0, nil, time.Time{}, time.Time{}
+	t.server = 0
+	t.nextStage(linkStage{}, r)
 	return true
 }
 
@@ -182,7 +188,7 @@ func (c *Client) recordLink(t *task) {
 		r.Time = time.Now() // it was not asked
 	}
 	walk.rejectSeen(r)
-	walk.attach(p, r)
+	t.attach(p, r)
 	if r.Err != nil && r.Err.Code == CodeCanceled {
 		walk.pending = nil
 		return
@@ -199,14 +205,14 @@ func (c *Client) recordLink(t *task) {
 	own := r.selfURLs(rec, base)
 	more := slices.DeleteFunc(c.registrarTargets(r, rec, base, own, p.depth+1), func(m linkTarget) bool {
 		if walk.seen[sameLink(m.to)] {
-			walk.root.warn(WarnLinksCut, "related links lead round in a circle, which is cut: "+visible(r.URL)+" points back to "+visible(weburl.Redact(m.to.String())))
+			t.root.warn(WarnLinksCut, "related links lead round in a circle, which is cut: "+visible(r.URL)+" points back to "+visible(weburl.Redact(m.to.String())))
 			return true
 		}
 		return false
 	})
 	walk.markSeen(own)
 	if len(more) > 0 && p.depth >= c.cfg.ReferralDepth {
-		walk.root.warn(WarnLinksCut, "related links go on after "+strconv.Itoa(p.depth)+" and are not followed: "+visible(weburl.Redact(more[0].to.String())))
+		t.root.warn(WarnLinksCut, "related links go on after "+strconv.Itoa(p.depth)+" and are not followed: "+visible(weburl.Redact(more[0].to.String())))
 		more = nil
 	}
 	walk.pending = append(more, walk.pending...)
@@ -232,18 +238,11 @@ func (walk *linkWalk) rejectSeen(r *Result) {
 
 // attach puts a result where it belongs. Of several ways to the registrar the
 // last one tried counts that led there, or else the first.
-func (walk *linkWalk) attach(p linkTarget, r *Result) {
+func (t *task) attach(p linkTarget, r *Result) {
 	switch {
 	case p.relation != "":
-		walk.root.Related = append(walk.root.Related, r)
+		t.root.Related = append(t.root.Related, r)
 	case p.from.Registrar == nil || r.Verdict == Registered:
 		p.from.Registrar = r
 	}
-}
-
-// chaseAgain decides whether what was pointed to is asked once more: only after
-// a failure of the connection, and only once. The lookup has its answer already,
-// and a registrar that is not well must not be stormed.
-func (t *task) mayRetryLink(attempts int) bool {
-	return t.result.Err.Code == CodeTransport && t.result.Attempts < min(attempts, 2)
 }

@@ -18,9 +18,9 @@ type suspecter interface {
 	Suspect(id int64)
 }
 
-// blame keeps which connection failed, so that the next attempt goes over another
+// noteFailedConn keeps which connection failed, so that the next attempt goes over another
 // one, and so that a probe of the host does.
-func (c *Client) blame(ctx context.Context, t *task) {
+func (c *Client) noteFailedConn(ctx context.Context, t *task) {
 	r := t.result
 	if ctx.Err() != nil {
 		return

@@ -124,16 +124,14 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
 		}
 		gone := false
 		t := c.newTask(r, servers)
+		t.noLinks = true
 		if q.Search != nil {
 			t.search = &search{each: func(p *Page) bool {
 				gone = !yield(p, nil)
 				return !gone
 			}}
 		}
-		func() {
-			defer t.memory.release(t) // also when the consumer panics
-			c.complete(ctx, t)
-		}()
+		c.run(ctx, t)
 		switch {
 		case gone:
 		case r.failure() != nil || r.Err != nil:

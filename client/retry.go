@@ -5,278 +5,216 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptrace"
-	"net/url"
-	"sync/atomic"
 	"time"
-
-	"github.com/rdapq/rdapq/bootstrap"
-	"github.com/rdapq/rdapq/internal/gate"
-	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// A task is a lookup on its way to its result. It is made of single requests, so
-// that it can wait between them without holding anything up.
-type task struct {
-	result   *Result
-	servers  bootstrap.Answer
-	server   int              // index of the server to ask
-	redirect *pendingRedirect // a redirect that is still to be followed; nil: ask the server
-	search   *search          // of searches; nil before the first request
-	walk     *linkWalk        // of what the lookup's answer links to; nil before
-	batch    bool
-	memory   *bodies // that account for the answer
-
-	host           *gate.Host    // at which the next request goes
-	taken          bool          // host has granted it
-	decision       gate.Decision // with which it did
-	clock          *clock        // of the attempt under way; nil: no bound
-	avoid          []int64       // connections that failed; see blame
-	faults         int           // attempts that failed for what may be the connection's fault
-	suspectSession bool          // the last response may be due to a resumed session
-	sessionRetried bool          // that was so of one response, for which there was a repetition
-	beside         int           // lookups of its batch at host, itself included
-
-	walled         bool      // the last response was a refusal that is not RDAP
-	outageFailures int       // requests that failed in an outage, and do not count as attempts
-	failedAt       time.Time // when a request failed last as it does in an outage
-
-	at       time.Time // not before: back-off
-	limited  time.Time // when a server first said that it is too much
-	reserved int64     // octets of its body that are accounted for
-
-	yields      yielder // of a batch; nil: nobody else could start meanwhile
-	desyncs     int     // requests sent again because of what the connection brought
-	otherObject string  // what the response to the last of them was about, if something else
-
-	responseStarted atomic.Bool            // the response has begun: no other query may share it
-	hooks           *httptrace.ClientTrace // see watchFirstByte; nil before the first request
-}
-
-// A hop is a redirect that is to be followed when its host allows it.
-type pendingRedirect struct {
-	to    *url.URL
-	chain *redirectChain
-}
-
-// Back-off between requests for one query.
+// Back-off after a failure.
 const (
 	retryBase = 500 * time.Millisecond
 	retryMax  = 30 * time.Second
 )
 
-// newTask makes the task of asking servers for r.Query.
-func (c *Client) newTask(r *Result, servers bootstrap.Answer) *task {
-	r.Source, r.Entry = servers.Source, servers.Entry
-	return &task{result: r, servers: servers, memory: c.memory}
-}
-
-// run takes a task to its end, and what its answer links to.
-func (c *Client) run(ctx context.Context, t *task) {
-	defer t.memory.release(t)
-	for more := true; more; more = c.follow(ctx, t) {
-		c.complete(ctx, t)
-	}
-	t.result.Time = time.Now()
-}
-
-// complete makes the requests of a task until its result is complete.
-func (c *Client) complete(ctx context.Context, t *task) {
-	for c.await(ctx, t) && c.step(ctx, t) {
-		t.memory.rest(t)
-		t.restart()
-	}
-	t.finishSearch()
-}
-
-// request makes one request, with the redirects that it leads to, and reports
-// whether it has to be made again: at t.host, not before t.at. If not, the result
-// says what came of it.
-func (c *Client) doRequest(ctx context.Context, t *task) (more bool) {
-	r := t.result
-	start := time.Now()
-	defer func() {
-		r.Time = time.Now()
-		r.Elapsed += r.Time.Sub(start)
-	}()
-	base := t.servers.URLs[t.server]
-	r.Server = weburl.Redact(base)
-	if ctx.Err() != nil || c.isClosed() {
-		t.giveBack()
-		c.stop(ctx, t, "waiting for "+visible(r.Server))
-		return false
-	}
-	u := (*url.URL)(nil)
-	if t.redirect == nil {
-		var e *Error
-		if u, e = c.begin(t, base); e != nil {
-			t.giveBack()
-			r.fail(e)
-			return c.decideRetry(ctx, t, true)
-		}
-	}
-	a, cancel := c.newAttempt(ctx, t, c.alternatives(t))
-	defer cancel()
-	defer func() {
-		if a.at != nil { // the transport panicked
-			a.observe(gate.Outcome{Kind: gate.Canceled})
-		}
-	}()
-	warnings := len(r.Warnings)
-	got, e := a.fetch(r, u)
-	if t.redirect != nil {
-		return true
-	}
-	unreachable := false
-	if e != nil {
-		e.Server, e.URL, e.Status = r.Server, r.URL, r.Status
-		r.fail(e)
-		unreachable = r.Status == 0
-	} else {
-		r.judge(got, c.speakers.has(base))
-		if saysRDAP(got, r.parsed) && (r.Verdict.Answered() || got.status/100 != 2) {
-			c.speakers.add(base)
-		}
-	}
-	c.blame(ctx, t)
-	a.report(r)
-	if e == nil && c.checkDesync(ctx, a, got.status) {
-		t.resend(warnings)
-		return true
-	}
-	if more = c.decideRetry(ctx, t, unreachable); more && !unreachable {
-		r.Warnings = r.Warnings[:warnings] // they are about what is asked again
-	}
-	return more
-}
-
-// begin clears what came of an earlier request and returns the URL to ask.
-func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
-	r := t.result
-	r.Attempts++
-	if r.Query.Note != "" && r.Attempts == 1 {
-		r.warn(WarnQuery, r.Query.Note)
-	}
-	target := t.requestURL(base)
-	r.URL = weburl.Redact(target)
-	r.FinalURL = r.URL
-	r.Status, r.Header, r.Raw, r.Err, r.Other, r.namesObject, r.otherHandle = 0, nil, nil, nil, "", false, ""
-	t.memory.release(t)
-	u, err := url.Parse(target)
-	if err != nil || u.Host == "" {
-		return nil, &Error{Code: CodeTransport, Message: "the server's URL cannot be used: " + quote(weburl.Redact(target)), Server: r.Server, Err: err}
-	}
-	return u, nil
-}
-
-// giveBack returns what the host granted and is not used.
-func (t *task) giveBack() {
-	if t.taken {
-		t.host.Refund(t.decision)
-		t.taken, t.decision = false, gate.Decision{}
-	}
-}
-
-// alternatives is how many more servers there are to ask after this one.
-func (c *Client) alternatives(t *task) int {
-	return max(min(len(t.servers.URLs)-1-t.server, c.cfg.Attempts-t.result.Attempts), 0)
-}
-
-// next decides what to do after a request: to ask another server if this one
-// cannot be reached, to ask again later if the failure may pass, or nothing.
-func (c *Client) decideRetry(ctx context.Context, t *task, unreachable bool) (more bool) {
-	r := t.result
-	if r.Err == nil || r.Verdict.Answered() || ctx.Err() != nil {
-		return false
-	}
-	left := r.Attempts-t.outageFailures < c.cfg.Attempts
-	if unreachable && left && t.server+1 < len(t.servers.URLs) {
-		t.server++
-		t.at = time.Time{}
-		r.warn(WarnOtherServer, "asked another server: "+r.Err.Message)
-		return true
-	}
-	now := time.Now()
-	switch {
-	case t.walk != nil:
-		if !t.mayRetryLink(c.cfg.Attempts) {
-			return false
-		}
-	case r.Verdict == RateLimited:
-		return r.Attempts < c.maxThrottledAttempts(t) && c.mayWait(ctx, t, now)
-	case t.suspectSession && left:
-		t.at = time.Time{}
-		return true
-	case !transient(r) && !(t.walled && t.batch):
-		return false
-	case c.waitsForRestart(t, now):
-		t.outageFailures++
-	case !left:
-		return false
-	}
-	t.failedAt = now
-	if unreachable {
-		t.server = (t.server + 1) % len(t.servers.URLs)
-	}
-	t.at = now.Add(jitter(retryBase, retryMax, r.Attempts))
-	deadline, ok := ctx.Deadline()
-	return !ok || t.at.Before(deadline)
-}
-
-// maxSpared bounds the requests for one query of a batch that fail while its
-// server is away.
-const maxOutageFailures = 200
-
-// waitsForRestart reports whether a query of a batch is repeated beyond its
-// number, because its only server is away: the query has nothing to do with it.
-func (c *Client) waitsForRestart(t *task, now time.Time) bool {
-	if !t.batch || c.cfg.Attempts == 1 || t.outageFailures >= maxOutageFailures || len(t.servers.URLs) > 1 || t.host == nil {
-		return false
-	}
-	return t.host.Recovering(now, c.maxWait(t), t.failedAt)
-}
-
-// patience is how often a query may be sent that is refused as one too many. In
-// a batch that is how server and queue find out how much is not too much, and no
-// fault of the query.
-func (c *Client) maxThrottledAttempts(t *task) int {
-	if t.batch && c.cfg.Attempts > 1 {
-		return 10 * c.cfg.Attempts
-	}
-	return c.cfg.Attempts
-}
-
-// Back-off of a query that was refused as one too many by a server that does not
-// say when to come back. The host pauses beside that if it has to.
+// Back-off after a refusal as one request too many, if the server sent no Retry-After.
+// The host pauses in addition if it has to.
 const (
 	throttledBase = 250 * time.Millisecond
 	throttledMax  = 2 * time.Second
 )
 
-// mayWait decides whether a query that was refused as one too many is sent again,
-// and sets when: as the server says, even if the refusal means nothing to others.
-func (c *Client) mayWait(ctx context.Context, t *task, now time.Time) bool {
-	t.at = now.Add(t.result.Err.RetryAfter)
-	if t.result.Err.RetryAfter <= 0 {
-		t.at = now.Add(jitter(throttledBase, throttledMax, t.result.Attempts))
-	}
-	if t.limited.IsZero() {
-		t.limited = now
-	}
-	wait := t.result.Err.RetryAfter
-	if c.maxWait(t) == 0 {
-		return false
-	}
-	if deadline, ok := ctx.Deadline(); ok && wait > deadline.Sub(now) {
-		return false
-	}
-	return wait <= c.maxWait(t)-now.Sub(t.limited)
+// maxOutageFailures limits the requests for one query of a batch that fail while its
+// server is down.
+const maxOutageFailures = 200
+
+// maxLinkAttempts limits the requests for one link. The lookup has its response
+// already, and a registrar in trouble must not get more load.
+const maxLinkAttempts = 2
+
+// An outcome describes a failed request, as far as a retry depends on it. The zero value
+// is a failure that a retry cannot change.
+type outcome struct {
+	final       bool          // the query was answered, or its caller gave up
+	unreachable bool          // the server sent no response
+	throttled   bool          // the server refused the request as one too many
+	retryAfter  time.Duration // from the response; 0 without
+	session     bool          // a resumed TLS session may be the cause
+	transient   bool          // it may succeed later; see transient
+	connection  bool          // CodeTransport
+	outage      bool          // the server is down, and was before this query failed
 }
 
-// maxWait bounds how long t waits for a server that limits requests.
+// A retryBudget holds what a query may still spend on retries.
+type retryBudget struct {
+	attempts       int  // requests sent
+	outageFailures int  // those of them that failed in an outage, which do not count
+	maxAttempts    int  // Config.Attempts
+	untried        int  // servers of the service after this one
+	servers        int  // servers of the service
+	link           bool // the request is for a link of a record
+	batch          bool
+
+	waited   time.Duration // since the first refusal as one request too many
+	maxWait  time.Duration // bound of waited; 0: no wait
+	deadline time.Duration // until the caller's deadline; math.MaxInt64 without one
+
+	backOff          time.Duration // after a failure, with jitter
+	throttledBackOff time.Duration // after a refusal without Retry-After, with jitter
+}
+
+// An action is what to do after a request.
+type action struct {
+	retry  retryKind
+	wait   time.Duration // before the request
+	rotate bool          // send it to the next server of the service, or the first again
+	outage bool          // the failed request does not count as an attempt
+}
+
+// A retryKind says why a request is sent again.
+type retryKind string
+
+const (
+	giveUp         retryKind = ""             // it is not: the result stands
+	retryElsewhere retryKind = "other server" // at the next server of the service, now
+	retryThrottled retryKind = "throttled"    // when the server permits
+	retrySession   retryKind = "session"      // over a connection without a resumed session, now
+	retryFailed    retryKind = "failed"       // after a back-off
+)
+
+// decide returns what to do after a request with that outcome: send it to another server
+// if this one is unreachable, wait as long as a server that limits requests demands,
+// back off after a failure that may pass, or give up.
+//
+// Requests are also sent again without decide: by checkDesync if the response belongs to
+// another request, by a batch for a query whose server turns out to be down before the
+// request is sent, and by the pool if a connection ended before the server processed the
+// request. Those of the pool do not count as attempts.
+func decide(o outcome, b retryBudget) action {
+	left := b.attempts-b.outageFailures < b.maxAttempts
+	a := action{retry: retryFailed, wait: b.backOff, rotate: o.unreachable}
+	switch {
+	case o.final:
+		return action{}
+	case o.unreachable && left && b.untried > 0:
+		return action{retry: retryElsewhere, rotate: true}
+	case b.link:
+		if !o.connection || b.attempts >= min(b.maxAttempts, maxLinkAttempts) {
+			return action{}
+		}
+	case o.throttled:
+		return decideThrottled(o, b)
+	case o.session && left:
+		return action{retry: retrySession}
+	case !o.transient:
+		return action{}
+	case o.outage && b.batch && b.maxAttempts > 1 && b.servers == 1 && b.outageFailures < maxOutageFailures:
+		a.outage = true // that the only server is down has nothing to do with the query
+	case !left:
+		return action{}
+	}
+	if a.wait >= b.deadline {
+		return action{}
+	}
+	return a
+}
+
+// decideThrottled is decide after a refusal as one request too many. In a batch, such
+// refusals are how the client learns the server's limit and say nothing about the query,
+// so more of them are allowed.
+func decideThrottled(o outcome, b retryBudget) action {
+	limit := b.maxAttempts
+	if b.batch && limit > 1 {
+		limit *= 10
+	}
+	a := action{retry: retryThrottled, wait: o.retryAfter}
+	if o.retryAfter <= 0 {
+		a.wait = b.throttledBackOff
+	}
+	if b.attempts >= limit || b.maxWait == 0 || o.retryAfter > b.deadline || b.waited+o.retryAfter > b.maxWait {
+		return action{}
+	}
+	return a
+}
+
+// decideRetry decides whether t sends its request again, and prepares t for that.
+func (c *Client) decideRetry(ctx context.Context, t *task, unreachable bool) (more bool) {
+	r, now := t.result, time.Now()
+	if r.Err == nil {
+		return false
+	}
+	a := decide(c.outcome(ctx, t, unreachable, now), c.retryBudget(ctx, t, now))
+	switch a.retry {
+	case giveUp:
+		return false
+	case retryElsewhere:
+		r.warn(WarnOtherServer, "asked another server: "+r.Err.Message)
+	case retryThrottled:
+		if t.limited.IsZero() {
+			t.limited = now
+		}
+	case retryFailed:
+		t.failedAt = now
+		if a.outage {
+			t.outageFailures++
+		}
+	}
+	t.at = time.Time{}
+	if a.wait > 0 {
+		t.at = now.Add(a.wait)
+	}
+	if a.rotate {
+		t.server = (t.server + 1) % len(t.servers.URLs)
+	}
+	return true
+}
+
+// outcome describes the failed request of t for decide.
+func (c *Client) outcome(ctx context.Context, t *task, unreachable bool, now time.Time) outcome {
+	r := t.result
+	o := outcome{
+		final:       r.Verdict.Answered() || ctx.Err() != nil,
+		unreachable: unreachable,
+		throttled:   r.Verdict == RateLimited,
+		retryAfter:  r.Err.RetryAfter,
+		session:     t.suspectSession,
+		transient:   transient(r) || t.walled && t.batch,
+		connection:  r.Err.Code == CodeTransport,
+	}
+	if t.batch && t.host != nil && o.transient {
+		o.outage = t.host.Recovering(now, c.maxWait(t), t.failedAt)
+	}
+	return o
+}
+
+// retryBudget returns what t may still spend on retries.
+func (c *Client) retryBudget(ctx context.Context, t *task, now time.Time) retryBudget {
+	b := retryBudget{
+		attempts:       t.result.Attempts,
+		outageFailures: t.outageFailures,
+		maxAttempts:    c.cfg.Attempts,
+		untried:        len(t.servers.URLs) - 1 - t.server,
+		servers:        len(t.servers.URLs),
+		link:           t.walk != nil,
+		batch:          t.batch,
+
+		maxWait:  c.maxWait(t),
+		deadline: math.MaxInt64,
+
+		backOff:          jitter(retryBase, retryMax, t.result.Attempts),
+		throttledBackOff: jitter(throttledBase, throttledMax, t.result.Attempts),
+	}
+	if !t.limited.IsZero() {
+		b.waited = now.Sub(t.limited)
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		b.deadline = deadline.Sub(now)
+	}
+	return b
+}
+
+// maxWait returns how long t may wait for a server that limits requests; 0: not at all.
 func (c *Client) maxWait(t *task) time.Duration {
 	return c.cfg.maxWait(t.batch)
 }
@@ -294,13 +232,13 @@ func (c Config) maxWait(batch bool) time.Duration {
 	}
 }
 
-// transient reports whether a failure may pass by itself, by what it is: of the
-// connection, of time, a response that broke off, or a server or gateway that
-// failed (RFC 9110 section 15.6): over another connection it may not.
+// transient reports whether a request that failed like this may succeed later or over
+// another connection: the connection failed, the time ran out, the response broke off, or
+// the server or a gateway failed (RFC 9110 section 15.6).
 func transient(r *Result) bool {
 	switch r.Err.Code {
 	case CodeTransport, CodeRefused, CodeTimeout:
-		// With a status that is no success its body does not matter.
+		// The body of a response that is not a success does not matter.
 		return r.Status == 0 || r.Status/100 == 2
 	case CodeDNS:
 		dns, ok := errors.AsType[*net.DNSError](r.Err.Err)
@@ -315,12 +253,13 @@ func transient(r *Result) bool {
 	return false
 }
 
+// isOutageStatus reports whether a status says that the server itself is unavailable.
 func isOutageStatus(status int) bool {
 	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 
-// settled reports whether a handshake failed by what the two sides are, and
-// would again.
+// isPermanentTLS reports whether a handshake failed for a reason that a retry does not
+// change: the server's certificate, or the protocol versions and ciphers of the two sides.
 func isPermanentTLS(err error) bool {
 	if _, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
 		return true
@@ -339,23 +278,6 @@ func isPermanentTLS(err error) bool {
 	}
 	_, ok := tlsText(err)
 	return ok
-}
-
-// stop makes the result that of a caller who gave up, or who closed the Client.
-func (c *Client) stop(ctx context.Context, t *task, doing string) {
-	e := new(Error)
-	if ctx.Err() != nil {
-		stopped(ctx, e, doing)
-	} else {
-		e = closedWhile(doing, nil)
-	}
-	e.Server = t.result.Server
-	t.result.fail(e)
-}
-
-// closedWhile is the error of what Close put an end to.
-func closedWhile(doing string, cause error) *Error {
-	return &Error{Code: CodeCanceled, Message: "the client was closed while " + doing, Err: errors.Join(ErrClosed, cause)}
 }
 
 // jitter returns an exponential back-off with full jitter: a random time up to base,

@@ -28,124 +28,67 @@ type SearchConfig struct {
 // DefaultMaxResults is the default of SearchConfig.MaxResults.
 const DefaultMaxResults = 1000
 
-// A search is how the task of a search gets from one request to the next: the
-// server's help if it is needed, the first page, and those after it. Each has a
-// result of its own while it is being asked, so that repetition and limits work as
-// for any other request; main is what becomes of them all.
+// A search is the state of the task of a search: see the stages of a task.
 type search struct {
-	main     *Result
 	options  SearchOptions
-	stage    stage
-	base     string // of the server whose help is asked
-	next     string // URL of the page to ask for; empty: the first
+	base     string // of the server whose help is needed
+	next     string // URL of the page to request
 	seen     map[string]bool
 	empty    int   // pages without results in a row
-	reserved int64 // octets of pages that are accounted for
+	reserved int64 // bytes of pages that are accounted for
 	each     func(*Page) bool
 }
 
-type stage int
-
-const (
-	stageHelp stage = iota + 1
-	stageFirst
-	stageMore
-)
-
-// try makes one request, with the redirects that it leads to, and reports whether
-// there is another one to make: at t.host, not before t.at. If not, the result is
-// complete.
-func (c *Client) step(ctx context.Context, t *task) (more bool) {
-	if t.search == nil && t.result.Query.Search == nil {
-		return c.doRequest(ctx, t)
-	}
-	if t.search == nil || t.search.stage == 0 {
-		if e := c.beginSearch(t); e != nil {
-			t.giveBack()
-			t.search.refuse(e)
-			return false
-		}
-		if t.search.stage == 0 { // another search asks for the help that this one needs
-			t.giveBack()
-			t.at = time.Now().Add(helpPoll)
-			return true
-		}
-	}
-	return c.doRequest(ctx, t) || c.advanceSearch(ctx, t)
-}
-
-// requestURL is the URL of the next request to the server with that base.
-func (t *task) requestURL(base string) string {
-	switch s := t.search; {
-	case s == nil || s.stage == stageHelp:
-		return t.result.Query.requestURL(base, SearchOptions{})
-	case s.next != "":
-		return s.next
-	default:
-		return t.result.Query.requestURL(base, s.options)
-	}
-}
-
-// beginSearch decides what is asked first.
-func (c *Client) beginSearch(t *task) *Error {
+// startSearch prepares the first stage of a search. The task has to wait if another
+// search is waiting for the help that it needs.
+func (c *Client) startSearch(t *task) (wait bool, e *Error) {
 	s := t.search
 	if s == nil {
 		s = &search{}
 		t.search = s
 	}
-	s.main, s.stage = t.result, stageFirst
-	q := s.main.Query
+	q := t.root.Query
 	s.base = t.servers.URLs[t.server]
 	if e := q.requireTLS(s.base); e != nil {
-		return e
+		return false, e
 	}
+	t.stage = lookupStage{}
 	if q.URL != "" {
-		return nil // as it is
+		return false, nil // its parameters are not changed
 	}
 	s.options = q.Search.SearchOptions.withDefaults(c.cfg.Search.SearchOptions)
 	if c.cfg.Search.Unannounced || q.Search.Reverse == "" && s.options == (SearchOptions{}) {
-		return nil
+		return false, nil
 	}
 	if h, ok := c.helps.get(s.base); ok {
-		return s.settleOptions(h)
+		if e = s.checkOptions(t.root, h); e != nil {
+			t.stage = nil
+		}
+		return false, e
 	}
 	if !c.helps.claim(s.base, time.Now()) {
-		s.stage = 0
-		return nil
+		t.stage = nil
+		return true, nil
 	}
-	s.stage = stageHelp
+	t.stage = helpStage{}
 	t.result = &Result{Query: Query{Text: "help", Type: TypeHelp, Server: q.Server}}
-	return nil
+	return false, nil
 }
 
-// goOn decides what to do when a request has led to something.
-func (c *Client) advanceSearch(ctx context.Context, t *task) (more bool) {
+// helpStage reads the help of a search's server, which announces the searches and
+// options that it supports.
+type helpStage struct{}
+
+func (helpStage) requestURL(t *task, base string) string {
+	return t.result.Query.requestURL(base, SearchOptions{})
+}
+
+// complete continues with the search itself if the server supports it.
+func (helpStage) complete(_ context.Context, c *Client, t *task) (more bool) {
 	s, got := t.search, t.result
-	switch {
-	case s.stage == stageHelp:
-		return c.afterHelp(t, got)
-	case s.main.Verdict != Found:
-		return false
-	case s.stage == stageFirst:
-		return c.nextPage(t, got)
-	case got.Verdict != Found:
-		t.result = s.main
-		s.pageFailed(got)
-		return false
-	}
-	t.result = s.main
-	s.main.Elapsed += got.Elapsed
-	s.main.Time = got.Time
-	return c.nextPage(t, got)
-}
-
-// helped goes on to the search itself, if the server can do it.
-func (c *Client) afterHelp(t *task, got *Result) (more bool) {
-	s := t.search
-	s.leaveHelp(t)
-	s.stage = stageFirst
-	t.at, t.limited = time.Time{}, time.Time{}
+	t.root.Elapsed += got.Elapsed
 	s.base = t.servers.URLs[t.server]
+	t.nextStage(lookupStage{}, t.root)
 	var h *rdap.Help
 	switch got.Verdict {
 	case Found:
@@ -158,36 +101,58 @@ func (c *Client) afterHelp(t *task, got *Result) (more bool) {
 	default:
 		c.helps.failed(s.base, time.Now())
 		if got.Verdict != Failed || got.Status == 0 || got.Err.Code == CodeCanceled {
-			s.refuse(got.Err)
+			s.refuse(t, got.Err)
 			return false
 		}
 	}
-	if e := s.settleOptions(h); e != nil {
-		s.refuse(e)
+	if e := s.checkOptions(t.root, h); e != nil {
+		s.refuse(t, e)
 		return false
 	}
 	return true
 }
 
-// leave makes the search's own result that of the task again, after its help.
-func (s *search) leaveHelp(t *task) {
-	s.main.Elapsed += t.result.Elapsed
-	t.result = s.main
+func (helpStage) interrupt(_ context.Context, _ *Client, t *task) (more bool) {
+	if got := t.result; got.Err != nil {
+		t.root.Elapsed += got.Elapsed
+		t.search.refuse(t, got.Err)
+	}
+	return false
 }
 
-// refuse ends a search that was not asked.
-func (s *search) refuse(e *Error) {
-	s.main.Server = weburl.Redact(s.base)
-	e.Server = s.main.Server
-	s.main.Time = time.Now()
-	s.main.fail(e)
+// pageStage reads a page of results after the first one.
+type pageStage struct{}
+
+func (pageStage) requestURL(t *task, _ string) string { return t.search.next }
+
+func (p pageStage) complete(ctx context.Context, c *Client, t *task) (more bool) {
+	got := t.result
+	if got.Verdict != Found {
+		return p.interrupt(ctx, c, t)
+	}
+	t.root.Elapsed += got.Elapsed
+	t.root.Time = got.Time
+	return c.nextPage(t, got)
 }
 
-// settleOptions keeps to what the server announces: a reverse search that it does
-// not is refused, options that it does not are left out, since the results are
-// the same without them.
-func (s *search) settleOptions(h *rdap.Help) *Error {
-	q := s.main.Query
+func (pageStage) interrupt(_ context.Context, _ *Client, t *task) (more bool) {
+	t.search.pageFailed(t.root, t.result)
+	return false
+}
+
+// refuse ends a search without a request for it.
+func (s *search) refuse(t *task, e *Error) {
+	t.root.Server = weburl.Redact(s.base)
+	e.Server = t.root.Server
+	t.root.Time = time.Now()
+	t.root.fail(e)
+}
+
+// checkOptions compares a search with the server's help h. It refuses a reverse search
+// that the server does not announce, and omits options that it does not announce, because
+// the results are the same without them.
+func (s *search) checkOptions(root *Result, h *rdap.Help) *Error {
+	q := root.Query
 	server := weburl.Redact(s.base)
 	if q.Search.Reverse != "" {
 		if e := q.checkReverseSearch(h, server); e != nil {
@@ -196,7 +161,7 @@ func (s *search) settleOptions(h *rdap.Help) *Error {
 		}
 	}
 	omit := func(what, extension string) {
-		s.main.warn(WarnNotAnnounced, server+" does not announce "+extension+", so "+what+" was left out")
+		root.warn(WarnNotAnnounced, server+" does not announce "+extension+", so "+what+" was omitted")
 	}
 	if s.options.Sort != "" && !h.Announces("sorting") {
 		omit("sort="+visible(s.options.Sort), "sorting")
@@ -213,24 +178,25 @@ func (s *search) settleOptions(h *rdap.Help) *Error {
 	return nil
 }
 
-// turnPage takes a page and decides whether another one is asked for.
+// nextPage adds a page to the root and reports whether it has prepared the stage of the
+// page after it.
 func (c *Client) nextPage(t *task, page *Result) (more bool) {
-	s, main := t.search, t.search.main
+	s, root := t.search, t.root
 	var found rdap.PageInfo
 	if resp, err := page.Response(); err == nil {
 		found = resp.Paging()
 	}
 	if !found.IsList {
-		if page != main {
-			s.pageFailed(&Result{Err: &Error{Code: CodeNotRDAP, Message: "it is no list of results"}})
+		if page != root {
+			s.pageFailed(root, &Result{Err: &Error{Code: CodeNotRDAP, Message: "it is not a list of results"}})
 		}
 		return false
 	}
 	s.keep(t, page, found)
-	p := main.Paging
-	next := s.follow(c, page, found)
+	p := root.Paging
+	next := s.follow(c, root, page, found)
 	if s.each != nil {
-		t.memory.release(t) // the page is the consumer's now
+		t.memory.release(t) // the page belongs to the consumer now
 		if !s.each(&Page{Number: len(s.seen) + 1, URL: page.URL, Raw: page.Raw, Paging: *p}) {
 			return false
 		}
@@ -238,23 +204,23 @@ func (c *Client) nextPage(t *task, page *Result) (more bool) {
 	if next == nil {
 		return false
 	}
-	s.stage, s.next = stageMore, next.String()
+	s.next = next.String()
 	s.seen[weburl.Normalize(next)] = true
-	t.at, t.limited, t.redirect = time.Time{}, time.Time{}, nil
-	q := main.Query
-	q.Note = ""                                   // it has been told
-	t.result = &Result{Query: q, Conn: page.Conn} // where the page before it came from
+	q := root.Query
+	q.Note = "" // the root has the warning
+	// Until the response has come, Conn is where the page before it came from.
+	t.nextStage(pageStage{}, &Result{Query: q, Conn: page.Conn})
 	return true
 }
 
 // keep adds a page to the result.
 func (s *search) keep(t *task, page *Result, found rdap.PageInfo) {
-	main := s.main
-	if main.Paging == nil {
-		main.Paging = &Paging{}
+	root := t.root
+	if root.Paging == nil {
+		root.Paging = &Paging{}
 		s.seen = make(map[string]bool)
 	}
-	p := main.Paging
+	p := root.Paging
 	p.Results += found.Results
 	p.Total = max(p.Total, found.Total)
 	if found.Results == 0 {
@@ -263,35 +229,35 @@ func (s *search) keep(t *task, page *Result, found rdap.PageInfo) {
 		s.empty = 0
 	}
 	for _, w := range page.Warnings {
-		if page != main {
-			main.Warnings = append(main.Warnings, w)
+		if page != root {
+			root.Warnings = append(root.Warnings, w)
 		}
 	}
 	if s.each != nil {
-		return // whoever reads page by page keeps what is wanted
+		return // the consumer keeps the pages that it needs
 	}
 	s.reserved += t.reserved
 	t.reserved = 0
-	if page != main {
+	if page != root {
 		p.Pages = append(p.Pages, Page{Number: len(p.Pages) + 2, URL: page.URL, Raw: page.Raw})
 	}
 }
 
-// follow is the URL of the page after this one; nil if there is none, or none to
-// be read.
-func (s *search) follow(c *Client, page *Result, found rdap.PageInfo) *url.URL {
-	main, p := s.main, s.main.Paging
+// follow returns the URL of the page after this one. It returns nil if there is none or
+// if a limit is reached.
+func (s *search) follow(c *Client, root, page *Result, found rdap.PageInfo) *url.URL {
+	p := root.Paging
 	p.Next, p.Complete, p.Stopped = found.Next, found.Next == "", ""
 	if p.Complete {
 		if p.Total > p.Results {
 			p.Complete, p.Stopped = false, "the server has "+strconv.Itoa(p.Total)+" and gave no link to the next page"
-			main.warn(WarnIncomplete, "the results are not complete: after "+counted(p.Results)+" "+p.Stopped)
+			root.warn(WarnIncomplete, "the results are not complete: after "+counted(p.Results)+" "+p.Stopped)
 		}
 		return nil
 	}
 	stop := func(why string) *url.URL {
 		p.Stopped = "the next page was not read: " + why
-		main.warn(WarnIncomplete, "the results are not complete: after "+counted(p.Results)+" "+p.Stopped)
+		root.warn(WarnIncomplete, "the results are not complete: after "+counted(p.Results)+" "+p.Stopped)
 		return nil
 	}
 	next, why := c.nextURL(page.FinalURL, found.Next)
@@ -301,7 +267,7 @@ func (s *search) follow(c *Client, page *Result, found rdap.PageInfo) *url.URL {
 	p.Next = next.String()
 	limit := cmp.Or(c.cfg.Search.MaxResults, DefaultMaxResults)
 	switch normal := weburl.Normalize(next); {
-	case s.seen[normal] || normal == normalOf(page.FinalURL) || normal == normalOf(main.FinalURL) || normal == normalOf(main.URL):
+	case s.seen[normal] || normal == normalOf(page.FinalURL) || normal == normalOf(root.FinalURL) || normal == normalOf(root.URL):
 		return stop("it has been read already, so the pages go round in a circle")
 	case limit > 0 && p.Results >= limit:
 		return stop("no more than " + strconv.Itoa(limit) + " were wanted")
@@ -323,35 +289,14 @@ func normalOf(text string) string {
 	return weburl.Normalize(u)
 }
 
-// broken keeps what was read when the page after it could not be.
-func (s *search) pageFailed(got *Result) {
-	main, p := s.main, s.main.Paging
-	main.Elapsed += got.Elapsed
+// pageFailed marks the results as incomplete because the next page could not be read.
+func (s *search) pageFailed(root, got *Result) {
+	p := root.Paging
+	root.Elapsed += got.Elapsed
 	why := "nothing came"
 	if got.Err != nil {
 		why, p.Err = got.Err.Message, got.Err
 	}
 	p.Complete, p.Stopped = false, "page "+strconv.Itoa(len(s.seen)+1)+" could not be read: "+why
-	main.warn(WarnIncomplete, "the results are not complete: after "+counted(p.Results)+" "+p.Stopped)
-}
-
-// settle makes the result of a search that has come to its end, or was ended, the
-// result of its task.
-func (t *task) finishSearch() {
-	s := t.search
-	if s == nil || s.main == nil {
-		return
-	}
-	if got := t.result; got != s.main {
-		t.result = s.main
-		switch {
-		case s.stage == stageMore:
-			s.pageFailed(got)
-		case got.Err != nil:
-			s.main.Elapsed += got.Elapsed
-			s.refuse(got.Err)
-		}
-	}
-	t.reserved += s.reserved
-	s.reserved = 0
+	root.warn(WarnIncomplete, "the results are not complete: after "+counted(p.Results)+" "+p.Stopped)
 }

@@ -1,0 +1,298 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http/httptrace"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/gate"
+	"github.com/rdapq/rdapq/internal/weburl"
+)
+
+// A task is a lookup on its way to its result. It advances one request at a time, so
+// that no worker blocks while it waits. Its life:
+//
+//	resolve  find the servers (lookup.go)
+//	await    wait for the host and take a place from it; a batch parks the task instead
+//	step     send one request (doRequest) and follow its redirects (fetch); judge the
+//	         response; then one of
+//	         - send it again: decide (retry.go), checkDesync (desync.go); back to await
+//	         - wait for the host of a redirect; back to await
+//	         - complete the stage: it starts another one, or the task is complete
+//	finish   attach what an interrupted stage has: the caller gave up, the host refuses
+//	         more requests, the batch was ended
+//
+// The stages in the order in which they can follow each other:
+//
+//	stage        sends                   its result becomes                    then
+//	helpStage    the help of the server  known to all searches at the server;  lookupStage
+//	             of a search             if it cannot be had, the root's Err
+//	lookupStage  the query               the root itself                       pageStage, linkStage
+//	pageStage    the URL of a next page  a Page of the root; if it fails,      pageStage
+//	                                     Paging.Stopped
+//	linkStage    a link of a record      Registrar or an element of Related    linkStage
+//
+// The root is the caller's Result from the beginning to the end.
+type task struct {
+	root    *Result // of the lookup; nil before the first step
+	result  *Result // of the stage: the root, or what is attached to it
+	stage   stage   // nil before the first step, and when the task is complete
+	servers bootstrap.Answer
+	server  int       // index of the server to send the request to
+	search  *search   // of searches; nil before the first step
+	walk    *linkWalk // nil before links are followed
+	memory  *bodies   // that account for the body
+	batch   bool      // it is an item of a batch
+	noLinks bool      // links are not followed
+
+	redirect *pendingRedirect // nil: the next request goes to the server
+	host     *gate.Host       // of the next request
+	taken    bool             // the host has admitted it
+	decision gate.Decision    // of that admission
+	beside   int              // lookups of its batch at the host, itself included
+	at       time.Time        // do not send it before
+	limited  time.Time        // when a server first refused a request as one too many
+
+	clock          *clock    // of the attempt under way; nil: no bound
+	avoid          []int64   // connections that failed; see noteFailedConn
+	faults         int       // attempts whose connection may be why they failed
+	suspectSession bool      // a resumed session may be why the last response was a refusal
+	sessionRetried bool      // a request was sent again for that reason
+	walled         bool      // the last response was a refusal that is not RDAP
+	outageFailures int       // requests that failed in an outage and do not count as attempts
+	failedAt       time.Time // of the last failure that was retried
+
+	reserved int64 // bytes of its body that are accounted for
+
+	yields      yielder // of a batch; nil: no other lookup could start meanwhile
+	desyncs     int     // requests sent again by checkDesync
+	otherObject string  // what the response to the last of them was about, if another object
+
+	responseStarted atomic.Bool            // no other query may share the response any more
+	hooks           *httptrace.ClientTrace // see watchFirstByte; nil before the first request
+}
+
+// A stage is a part of a task whose requests have a result of their own, so that retries
+// and limits work the same for all.
+type stage interface {
+	// requestURL returns the URL of the stage's request to the server with that base.
+	requestURL(t *task, base string) string
+	// complete attaches the stage's result, which is final, to the root. It reports
+	// whether it has prepared another stage.
+	complete(ctx context.Context, c *Client, t *task) (more bool)
+	// interrupt attaches the result of a stage that is ended before its time. It
+	// reports whether it has prepared another stage.
+	interrupt(ctx context.Context, c *Client, t *task) (more bool)
+}
+
+// lookupStage sends the query itself. Its result is the root.
+type lookupStage struct{}
+
+func (lookupStage) requestURL(t *task, base string) string {
+	if t.search != nil {
+		return t.root.Query.requestURL(base, t.search.options)
+	}
+	return t.root.Query.requestURL(base, SearchOptions{})
+}
+
+func (lookupStage) complete(ctx context.Context, c *Client, t *task) (more bool) {
+	if t.search != nil && t.root.Verdict == Found && c.nextPage(t, t.root) {
+		return true
+	}
+	return !t.noLinks && c.startWalk(ctx, t) && c.nextLink(t)
+}
+
+func (lookupStage) interrupt(context.Context, *Client, *task) (more bool) { return false }
+
+// A pendingRedirect waits until its host admits a request.
+type pendingRedirect struct {
+	to    *url.URL
+	chain *redirectChain
+}
+
+// newTask returns the task of sending r.Query to servers.
+func (c *Client) newTask(r *Result, servers bootstrap.Answer) *task {
+	r.Source, r.Entry = servers.Source, servers.Entry
+	return &task{result: r, servers: servers, memory: c.memory}
+}
+
+// run completes a task outside of a batch.
+func (c *Client) run(ctx context.Context, t *task) {
+	defer t.memory.release(t)
+	for more := true; more; more = c.finish(ctx, t) {
+		for c.await(ctx, t) && c.step(ctx, t) {
+			t.memory.rest(t)
+			t.restart()
+		}
+	}
+	t.result.Time = time.Now()
+}
+
+// step sends one request, with the redirects that it leads to. It reports whether there
+// is another one to send, to t.host and not before t.at. If not, the task is complete.
+func (c *Client) step(ctx context.Context, t *task) (more bool) {
+	if t.stage == nil {
+		if wait, e := c.start(t); e != nil {
+			t.giveBack()
+			t.search.refuse(t, e)
+			return false
+		} else if wait {
+			t.giveBack()
+			t.at = time.Now().Add(helpPoll)
+			return true
+		}
+	}
+	if c.doRequest(ctx, t) {
+		return true
+	}
+	return t.completed(t.stage.complete(ctx, c, t))
+}
+
+// finish attaches what a task has whose stage was interrupted. It reports whether the
+// task goes on: of several links, others may still be followed.
+func (c *Client) finish(ctx context.Context, t *task) (more bool) {
+	return t.stage != nil && t.completed(t.stage.interrupt(ctx, c, t))
+}
+
+// start chooses the first stage. The task has to wait if another search is waiting for
+// the help that it needs.
+func (c *Client) start(t *task) (wait bool, e *Error) {
+	t.root = t.result
+	if t.root.Query.Search == nil {
+		t.stage = lookupStage{}
+		return false, nil
+	}
+	return c.startSearch(t)
+}
+
+// completed ends a task that has no other stage.
+func (t *task) completed(more bool) bool {
+	if more {
+		return true
+	}
+	t.stage, t.result = nil, t.root
+	if t.search != nil {
+		t.reserved += t.search.reserved
+		t.search.reserved = 0
+	}
+	return false
+}
+
+// nextStage prepares a task for the first request of another stage.
+func (t *task) nextStage(s stage, r *Result) {
+	t.stage, t.result = s, r
+	t.redirect, t.at, t.limited = nil, time.Time{}, time.Time{}
+}
+
+// doRequest sends one request, with the redirects that it leads to, and judges the
+// response. It reports whether it has to be sent again, to t.host and not before t.at.
+func (c *Client) doRequest(ctx context.Context, t *task) (more bool) {
+	r := t.result
+	start := time.Now()
+	defer func() {
+		r.Time = time.Now()
+		r.Elapsed += r.Time.Sub(start)
+	}()
+	base := t.servers.URLs[t.server]
+	r.Server = weburl.Redact(base)
+	if ctx.Err() != nil || c.isClosed() {
+		t.giveBack()
+		c.stop(ctx, t, "waiting for "+visible(r.Server))
+		return false
+	}
+	u := (*url.URL)(nil)
+	if t.redirect == nil {
+		var e *Error
+		if u, e = c.begin(t, base); e != nil {
+			t.giveBack()
+			r.fail(e)
+			return c.decideRetry(ctx, t, true)
+		}
+	}
+	a, cancel := c.newAttempt(ctx, t, c.alternatives(t))
+	defer cancel()
+	defer func() {
+		if a.at != nil { // the transport panicked
+			a.observe(gate.Outcome{Kind: gate.Canceled})
+		}
+	}()
+	warnings := len(r.Warnings)
+	got, e := a.fetch(r, u)
+	if t.redirect != nil {
+		return true
+	}
+	unreachable := false
+	if e != nil {
+		e.Server, e.URL, e.Status = r.Server, r.URL, r.Status
+		r.fail(e)
+		unreachable = r.Status == 0
+	} else {
+		r.judge(got, c.speakers.has(base))
+		if saysRDAP(got, r.parsed) && (r.Verdict.Answered() || got.status/100 != 2) {
+			c.speakers.add(base)
+		}
+	}
+	c.noteFailedConn(ctx, t)
+	a.report(r)
+	if e == nil && c.checkDesync(ctx, a, got.status) {
+		t.resend(warnings)
+		return true
+	}
+	if more = c.decideRetry(ctx, t, unreachable); more && !unreachable {
+		r.Warnings = r.Warnings[:warnings] // the next response gets its own
+	}
+	return more
+}
+
+// begin clears the result of an earlier request and returns the URL of the next one.
+func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
+	r := t.result
+	r.Attempts++
+	if r.Query.Note != "" && r.Attempts == 1 {
+		r.warn(WarnQuery, r.Query.Note)
+	}
+	target := t.stage.requestURL(t, base)
+	r.URL = weburl.Redact(target)
+	r.FinalURL = r.URL
+	r.Status, r.Header, r.Raw, r.Err, r.Other, r.namesObject, r.otherHandle = 0, nil, nil, nil, "", false, ""
+	t.memory.release(t)
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" {
+		return nil, &Error{Code: CodeTransport, Message: "the server's URL cannot be used: " + quote(weburl.Redact(target)), Server: r.Server, Err: err}
+	}
+	return u, nil
+}
+
+// giveBack returns an unused admission to the host.
+func (t *task) giveBack() {
+	if t.taken {
+		t.host.Refund(t.decision)
+		t.taken, t.decision = false, gate.Decision{}
+	}
+}
+
+// alternatives returns how many more servers can be tried after this one.
+func (c *Client) alternatives(t *task) int {
+	return max(min(len(t.servers.URLs)-1-t.server, c.cfg.Attempts-t.result.Attempts), 0)
+}
+
+// stop sets the error of a caller that gave up or closed the Client.
+func (c *Client) stop(ctx context.Context, t *task, doing string) {
+	e := new(Error)
+	if ctx.Err() != nil {
+		stopped(ctx, e, doing)
+	} else {
+		e = closedWhile(doing, nil)
+	}
+	e.Server = t.result.Server
+	t.result.fail(e)
+}
+
+// closedWhile returns the error of a lookup that Close ended.
+func closedWhile(doing string, cause error) *Error {
+	return &Error{Code: CodeCanceled, Message: "the client was closed while " + doing, Err: errors.Join(ErrClosed, cause)}
+}
