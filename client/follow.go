@@ -57,7 +57,7 @@ func (c *Client) nextLink(t *task) (more bool) {
 	return false
 }
 
-// chases begins a chase if there is something to follow.
+// startWalk collects the links to follow from a result. It reports whether there are any.
 func (c *Client) startWalk(ctx context.Context, t *task) bool {
 	registrar, relations := c.linksWanted(t.result)
 	if !registrar && !relations || ctx.Err() != nil {
@@ -87,7 +87,7 @@ func (c *Client) startWalk(ctx context.Context, t *task) bool {
 	return true
 }
 
-// reread returns the record of an answer and where it came from.
+// decodeRecord returns the record of a response and the URL that it came from.
 func (r *Result) decodeRecord() (base *url.URL, rec *rdap.Record) {
 	base, err := url.Parse(r.FinalURL)
 	if err != nil {
@@ -100,15 +100,15 @@ func (r *Result) decodeRecord() (base *url.URL, rec *rdap.Record) {
 	return base, rec
 }
 
-// see notes what a record was asked for as, and what it calls itself: neither is
-// asked for again (RFC 9083 section 4.2).
+// markSeen notes the URL of a record and its own links to itself, so that none is
+// requested again (RFC 9083 section 4.2).
 func (walk *linkWalk) markSeen(own []*url.URL) {
 	for _, u := range own {
 		walk.seen[sameLink(u)] = true
 	}
 }
 
-// names are all URLs of a record.
+// selfURLs returns all URLs of a record.
 func (r *Result) selfURLs(rec *rdap.Record, base *url.URL) []*url.URL {
 	list := append(selfLinks(rec.Links, base), base)
 	if u, err := url.Parse(r.URL); err == nil {
@@ -117,8 +117,8 @@ func (r *Result) selfURLs(rec *rdap.Record, base *url.URL) []*url.URL {
 	return list
 }
 
-// turn makes the task one for p. It is false if p can't be asked; the result
-// that says why stands in its place then.
+// startLink prepares the stage of p. It returns false if p cannot be requested, after it
+// has attached a result with the reason.
 func (c *Client) startLink(t *task, p linkTarget) bool {
 	walk := t.walk
 	if u, err := url.Parse(c.auth.stripKeys(p.to.String())); err == nil {
@@ -141,26 +141,27 @@ func (c *Client) startLink(t *task, p linkTarget) bool {
 	return true
 }
 
+// checkLink returns an error if a link must not be followed.
 func (c *Client) checkLink(t *task, p linkTarget) *Error {
 	if p.to.Scheme == "http" && !c.cfg.AllowHTTP {
 		return &Error{
 			Code: CodeHTTPOnly, Err: bootstrap.ErrHTTPOnly,
-			Message: "the link leads to plain http and is not followed: " + visible(weburl.Redact(p.to.String())),
-			Hint:    "allow http if an answer that anybody on the way may change is of use",
+			Message: "link to plain http not followed: " + visible(weburl.Redact(p.to.String())),
+			Hint:    hintPlainHTTP,
 		}
 	}
 	if c.leaksTo(t, p.to) {
-		return &Error{Code: CodeRedirect, Message: "the link leads to another server, " + visible(p.to.Host) + ", with a credential that is not for it, and is not followed"}
+		return &Error{Code: CodeRedirect, Message: "link not followed: it would send a credential to another server, " + visible(p.to.Host)}
 	}
 	if !c.park(t) {
-		return &Error{Code: CodeTooLarge, Message: "not asked: too many answers are in memory", Hint: "run fewer lookups at once", HintCode: HintJobs}
+		return &Error{Code: CodeTooLarge, Message: "link not followed: too many responses are in memory", Hint: "run fewer lookups at a time", HintCode: HintJobs}
 	}
 	return nil
 }
 
-// park takes the body of what was answered out of the account of bodies in
-// memory: it stays there until the chase ends, and those who read bodies must
-// not wait for that. What is parked has a bound of its own.
+// park moves the body of the last response from the account of bodies in memory to that
+// of parked bodies, which has a limit of its own. The body stays in memory until the walk
+// ends, and readers of other bodies must not wait for that.
 func (c *Client) park(t *task) bool {
 	n := t.reserved
 	if c.parked.Add(n) > c.cfg.MaxMemory/4 {
@@ -172,20 +173,20 @@ func (c *Client) park(t *task) bool {
 	return true
 }
 
-// unpark gives the task all bodies of its results to account for.
+// unpark charges the parked bodies to the task again.
 func (c *Client) unpark(t *task) {
 	n := t.walk.parked
 	t.walk.parked = 0
 	c.parked.Add(-n)
-	t.memory.used.Add(n) // it is there, whether there is room or not
+	t.memory.used.Add(n) // even above the limit: the bodies are in memory already
 	t.reserved += n
 }
 
-// settle does what follows from the result of what was pointed to.
+// recordLink attaches the result of a link and collects the links of its record.
 func (c *Client) recordLink(t *task) {
 	walk, r, p := t.walk, t.result, t.walk.current
 	if r.Time.IsZero() {
-		r.Time = time.Now() // it was not asked
+		r.Time = time.Now() // no request was sent
 	}
 	walk.rejectSeen(r)
 	t.attach(p, r)
@@ -196,7 +197,7 @@ func (c *Client) recordLink(t *task) {
 	if p.relation != "" || r.Verdict != Registered {
 		return
 	}
-	// The others were other ways to the same.
+	// The other links of the record lead to the same registrar.
 	walk.pending = slices.DeleteFunc(walk.pending, func(other linkTarget) bool { return other.relation == "" && other.from == p.from })
 	base, rec := r.decodeRecord()
 	if rec == nil {
@@ -205,21 +206,21 @@ func (c *Client) recordLink(t *task) {
 	own := r.selfURLs(rec, base)
 	more := slices.DeleteFunc(c.registrarTargets(r, rec, base, own, p.depth+1), func(m linkTarget) bool {
 		if walk.seen[sameLink(m.to)] {
-			t.root.warn(WarnLinksCut, "related links lead round in a circle, which is cut: "+visible(r.URL)+" points back to "+visible(weburl.Redact(m.to.String())))
+			t.root.warn(WarnLinksCut, "loop in related links, stopped: "+visible(r.URL)+" links back to "+visible(weburl.Redact(m.to.String())))
 			return true
 		}
 		return false
 	})
 	walk.markSeen(own)
 	if len(more) > 0 && p.depth >= c.cfg.ReferralDepth {
-		t.root.warn(WarnLinksCut, "related links go on after "+strconv.Itoa(p.depth)+" and are not followed: "+visible(weburl.Redact(more[0].to.String())))
+		t.root.warn(WarnLinksCut, "chain of related links longer than "+strconv.Itoa(p.depth)+", not followed further: "+visible(weburl.Redact(more[0].to.String())))
 		more = nil
 	}
 	walk.pending = append(more, walk.pending...)
 }
 
-// refuseKnown refuses an answer that a redirect led to and that has been had
-// before: the registrar that sends on to the registry's record has none.
+// rejectSeen rejects a response if a redirect led to a record that was read before: a
+// registrar that redirects to the registry's record has none of its own.
 func (walk *linkWalk) rejectSeen(r *Result) {
 	if r.FinalURL == r.URL || r.Err != nil {
 		return
@@ -232,12 +233,12 @@ func (walk *linkWalk) rejectSeen(r *Result) {
 	r.Raw = nil
 	r.fail(&Error{
 		Code: CodeRedirect, Server: r.Server, URL: r.URL, Status: r.Status,
-		Message: "the redirect of " + visible(r.URL) + " leads back to what was asked before: " + visible(r.FinalURL),
+		Message: "redirect loop: " + visible(r.URL) + " redirects to a record that was read before: " + visible(r.FinalURL),
 	})
 }
 
-// attach puts a result where it belongs. Of several ways to the registrar the
-// last one tried counts that led there, or else the first.
+// attach adds the result of a link to the record that has the link. Of several links to
+// the registrar, the last one with a record counts, or else the first.
 func (t *task) attach(p linkTarget, r *Result) {
 	switch {
 	case p.relation != "":

@@ -120,7 +120,7 @@ func TestReferralModes(t *testing.T) {
 }
 
 // Records that point at each other are asked for once each.
-func TestReferralCircle(t *testing.T) {
+func TestReferralLoop(t *testing.T) {
 	for _, back := range []string{"domain/alpha.example/", "domain/ALPHA.EXAMPLE", "domain/%61lpha.example", "../domain/alpha.example"} {
 		ca := newCA(t)
 		s := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
@@ -139,7 +139,7 @@ func TestReferralCircle(t *testing.T) {
 		if r.Verdict != client.Registered || r.Registrar == nil || r.Registrar.Verdict != client.Registered || r.Registrar.Registrar != nil {
 			t.Errorf("%s: %s, registrar %+v", back, describe(r), r.Registrar)
 		}
-		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "circle") {
+		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "loop in related links") {
 			t.Errorf("%s: warnings %q", back, r.Warnings)
 		}
 	}
@@ -310,7 +310,7 @@ func TestReferralDepth(t *testing.T) {
 		for g := r.Registrar; g != nil; g = g.Registrar {
 			records++
 		}
-		if records != want || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "go on after") {
+		if records != want || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "chain of related links longer than ") {
 			t.Errorf("depth %d: %d records, warnings %q", depth, records, r.Warnings)
 		}
 	}

@@ -18,48 +18,43 @@ import (
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// Lookup asks the server responsible for q, or q.Server if that is set.
+// Lookup sends q to the server that is authoritative for it, or to q.Server if that is
+// set.
 //
-// The Result is never nil. The error is nil if the question was answered, that
-// is for Registered, Found and NotFound; otherwise it is Result.Err, an
-// *[Error], and the Result says all the same what happened. errors.Is finds
-// context.Canceled, context.DeadlineExceeded, [bootstrap.ErrNoService] and
-// other causes in it.
+// The Result is never nil. The error is nil if the verdict is Registered, Found or
+// NotFound. Otherwise it is Result.Err, an *[Error], and the other fields describe what
+// happened. errors.Is finds context.Canceled, context.DeadlineExceeded,
+// [bootstrap.ErrNoService] and other causes in it.
 //
-// If a server cannot be reached, the next one of its service is asked; an
-// answer of any kind, a 404 included, ends the search. What may pass by itself is
-// tried again, after a while that grows: failures of the connection, no answer in
-// time, one that breaks off in its middle, 408, 421, 425, any 5xx except 501; see
-// Config.Attempts. A repeated attempt goes over another connection than those that
-// failed, and to another address of the host if there is one; the last one goes over
-// a connection made without a resumed session, early data, HTTP/3 or Fast Open. A
-// server that limits requests is waited for; see Config.MaxWait.
+// If a server is unreachable, Lookup uses the next one of its service; any response, a
+// 404 included, is final. Lookup retries transient failures with exponential back-off:
+// failed connections, timeouts, truncated responses, 408, 421, 425, any 5xx except 501;
+// see Config.Attempts. A retry uses another connection than those that failed, and
+// another address of the host if there is one. The last one uses a new connection
+// without a resumed session, early data, HTTP/3 or Fast Open. Lookup waits for
+// rate-limited servers; see Config.MaxWait.
 //
-// A Lookup joins an identical one of the same Client until the first byte of the
-// response to that one's last attempt has come; its Result then has Shared set.
+// A Lookup shares the response of an identical one of the same Client, up to the first
+// byte of the response to the last attempt of that one. Its Result has Shared set.
 func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
 	q = c.registrable(q)
 	r := &Result{Query: q}
 	start := time.Now()
 	if servers, err := c.resolve(ctx, q); err != nil {
 		r.fail(err)
-		r.end(start)
+		r.Time = time.Now()
+		r.Elapsed = r.Time.Sub(start)
 	} else {
 		r = c.lookupShared(ctx, r, servers)
 	}
 	return r, r.failure()
 }
 
-func (r *Result) end(start time.Time) {
-	r.Time = time.Now()
-	r.Elapsed = r.Time.Sub(start)
-}
-
-// resolve finds the servers to ask. Those without TLS are left out unless the
-// configuration permits them.
+// resolve finds the servers for q. It omits those without TLS unless Config.AllowHTTP is
+// set.
 func (c *Client) resolve(ctx context.Context, q Query) (bootstrap.Answer, *Error) {
 	if q.Path() == "" {
-		return bootstrap.Answer{}, invalid(q.Text, "this is no query", "make one with Parse")
+		return bootstrap.Answer{}, invalid(q.Text, "empty query", "make a Query with Parse")
 	}
 	if q.URL != "" {
 		a, err := q.serverOfURL()
@@ -92,6 +87,8 @@ func (c *Client) resolve(ctx context.Context, q Query) (bootstrap.Answer, *Error
 	return c.permitted(q, answer)
 }
 
+// permitted returns a without the servers that Config.AllowHTTP forbids, and an error if
+// none is left.
 func (c *Client) permitted(q Query, a bootstrap.Answer) (bootstrap.Answer, *Error) {
 	if len(a.URLs) == 0 {
 		return a, resolveError(context.Background(), q, bootstrap.ErrNoService)
@@ -108,8 +105,8 @@ func (c *Client) permitted(q Query, a bootstrap.Answer) (bootstrap.Answer, *Erro
 	if len(urls) == 0 {
 		return a, &Error{
 			Code: CodeHTTPOnly, Server: weburl.Redact(a.URLs[0]), Err: bootstrap.ErrHTTPOnly,
-			Message: "the only server known for " + visible(q.String()) + " speaks plain http: " + visible(weburl.Redact(a.URLs[0])),
-			Hint:    "allow http if an answer that anybody on the way may change is of use",
+			Message: "the only server known for " + visible(q.String()) + " uses plain http: " + visible(weburl.Redact(a.URLs[0])),
+			Hint:    hintPlainHTTP,
 		}
 	}
 	a.URLs = urls
@@ -124,13 +121,13 @@ func resolveError(ctx context.Context, q Query, err error) *Error {
 	case errors.Is(err, bootstrap.ErrHTTPOnly):
 		e.Code = CodeHTTPOnly
 		e.Message = visible(err.Error())
-		e.Hint = "allow http if an answer that anybody on the way may change is of use"
+		e.Hint = hintPlainHTTP
 	case errors.Is(err, bootstrap.ErrNoService):
 		e.Code = CodeNoService
 		e.Message = visible(err.Error())
 		switch _, ok := errors.AsType[*bootstrap.NoServiceError](err); {
 		case q.Type == TypeIP && !publicaddr.Is(q.Prefix.Addr()):
-			e.Message = "no RDAP service known for " + q.String() + ", which is for private, local or special use"
+			e.Message = "no RDAP service known for " + q.String() + ", a private, loopback or special-purpose address"
 		case !ok:
 			e.Message = "no RDAP service known for " + visible(noServiceFor(q))
 		}
@@ -147,19 +144,20 @@ func resolveError(ctx context.Context, q Query, err error) *Error {
 }
 
 const (
-	hintEntity = "look up a handle as an entity, or name the server that has this name"
-	hintServer = "if you know the RDAP server for it, name that server"
+	hintEntity    = "look up a handle as an entity, or specify the server for this name"
+	hintServer    = "if you know its RDAP server, specify it"
+	hintPlainHTTP = "allow http if you accept a response that can be tampered with in transit"
 )
 
-// noServiceHint is what to do about a query that no server is known for, which may
-// be none of the kind that it was taken for.
+// noServiceHint returns the hint for a query that no server is known for. Its type may
+// have been recognized wrongly.
 func noServiceHint(q Query) (string, HintCode) {
 	if q.Type == TypeDomain {
 		switch top := q.Name[strings.LastIndexByte(q.Name, '.')+1:]; {
 		case strings.Trim(top, "0123456789") == "" && strings.Contains(q.Name, "-"):
-			return "write a range of addresses as a prefix, such as 192.0.2.0/24", ""
+			return "write the range as a CIDR prefix, such as 192.0.2.0/24", ""
 		case isAddress(q.Name):
-			return "this is an address: look it up as one, not as a domain", HintAddress
+			return "look it up as an address, not as a domain", HintAddress
 		case isASBlock(q.Name):
 			return "look up one AS number of the block", ""
 		case top == q.Name && top != ".":
@@ -169,7 +167,7 @@ func noServiceHint(q Query) (string, HintCode) {
 	return hintServer, HintServer
 }
 
-// isASBlock reports whether s is written as a block of AS numbers, "as64500-as64510".
+// isASBlock reports whether s is a block of AS numbers, such as "as64500-as64510".
 func isASBlock(s string) bool {
 	first, last, ok := strings.Cut(s, "-")
 	_, err1 := strconv.ParseUint(strings.TrimPrefix(first, "as"), 10, 32)
@@ -182,7 +180,7 @@ func isAddress(s string) bool {
 	return err == nil
 }
 
-// noServiceFor names what the registries do not list.
+// noServiceFor describes what the bootstrap registries do not list.
 func noServiceFor(q Query) string {
 	switch q.Type {
 	case TypeDomain, TypeNameserver:
@@ -194,8 +192,8 @@ func noServiceFor(q Query) string {
 	}
 }
 
-// baseURL makes a base URL of the server that a user named: a bare host gets
-// https, and a path its final slash.
+// baseURL returns the base URL of the server that a user specified: it adds https to a
+// bare host, and a slash to the path.
 func baseURL(server string) (string, *Error) {
 	s := strings.TrimSpace(server)
 	if !strings.Contains(s, "://") {
@@ -203,11 +201,11 @@ func baseURL(server string) (string, *Error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || u.Fragment != "" {
-		return "", invalid(server, "this is no URL of a server", "write https://rdap.example/")
+		return "", invalid(server, "not a valid server URL", "write https://rdap.example/")
 	}
 	u.Scheme = strings.ToLower(u.Scheme)
 	if u.Scheme != "https" && u.Scheme != "http" {
-		return "", invalid(server, "the server's URL has the scheme "+quote(u.Scheme), "write https://rdap.example/")
+		return "", invalid(server, "unsupported scheme "+quote(u.Scheme)+" in the server's URL", "write https://rdap.example/")
 	}
 	if !strings.HasSuffix(u.Path, "/") && u.RawQuery == "" {
 		u = u.JoinPath("/")
@@ -215,15 +213,15 @@ func baseURL(server string) (string, *Error) {
 	return u.String(), nil
 }
 
-// A namedServer remembers the base URL of the server that a user named last,
-// which all queries of a batch have in common.
+// A namedServer caches the base URL of the last Query.Server, which usually is the same
+// for all queries of a batch.
 type namedServer struct {
 	last atomic.Pointer[named]
 }
 
 type named struct {
 	server string
-	urls   []string // one, not to be changed
+	urls   []string // one; shared, do not modify
 }
 
 func (n *namedServer) urls(server string) ([]string, *Error) {
@@ -239,8 +237,7 @@ func (n *namedServer) urls(server string) ([]string, *Error) {
 	return urls, nil
 }
 
-// registrable turns a question about a host name into one about the domain that
-// a registry registers, if the configuration says so.
+// registrable returns the query for the registrable domain if Config.Registrable is set.
 func (c *Client) registrable(q Query) Query {
 	if !c.cfg.Registrable {
 		return q
@@ -260,13 +257,12 @@ func (q Query) Registrable() Query {
 	return q
 }
 
-// registrableName returns the part of a name that a registry registers: one
-// label more than its public suffix. A name that is a public suffix itself, or
-// lies in the reverse trees, is returned as it is.
+// registrableName returns the part of a name that a registry registers: its public suffix
+// and one label. It returns public suffixes and reverse names unchanged.
 //
-// Only the suffixes of registries count. The list has others, of companies that
-// let others use names below a domain that they have registered: the registry
-// knows github.io, and nobody.github.io as little as www.example.com.
+// Only the suffixes of registries count (the ICANN section of the list). The private ones
+// are domains below which companies let others use names: the registry knows github.io,
+// but neither nobody.github.io nor www.example.com.
 func registrableName(name string) string {
 	if strings.HasSuffix(name, ".arpa") || name == "." {
 		return name
@@ -275,7 +271,7 @@ func registrableName(name string) string {
 	for !icann {
 		_, parent, ok := strings.Cut(suffix, ".")
 		if !ok {
-			break // a top-level domain that the list does not know
+			break // a top-level domain that is not in the list
 		}
 		suffix, icann = publicsuffix.PublicSuffix(parent)
 	}

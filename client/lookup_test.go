@@ -144,7 +144,7 @@ func TestLookupSpecialAddress(t *testing.T) {
 		if !errors.Is(err, bootstrap.ErrNoService) || r.Verdict != client.NoService {
 			t.Fatalf("%s: %s, error %v", text, describe(r), err)
 		}
-		want := "no RDAP service known for " + text + ", which is for private, local or special use"
+		want := "no RDAP service known for " + text + ", a private, loopback or special-purpose address"
 		if told := err.Error() == want; told != special {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -74,7 +74,7 @@ func TestPagesBounded(t *testing.T) {
 		requests int64
 		want     string // in the last warning
 	}{
-		{"enough", rdaptest.Searches{PageSize: 2}, 3, 4, 2, "no more than 3 were wanted"},
+		{"enough", rdaptest.Searches{PageSize: 2}, 3, 4, 2, "limit of 3 results reached"},
 		{"all is wanted", rdaptest.Searches{PageSize: 2}, -1, 7, 4, ""},
 		{"just enough", rdaptest.Searches{PageSize: 7}, 7, 7, 1, ""},
 		{"round in a circle", rdaptest.Searches{PageSize: 2, Next: func(page int, href string) string {

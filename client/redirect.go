@@ -19,22 +19,22 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// A trail is the chain of redirects of one request (RFC 7480 section 5.2).
+// A redirectChain holds the redirects of one request (RFC 7480 section 5.2).
 type redirectChain struct {
 	max       int
 	allowHTTP bool
 	secrets   *secretsByOrigin
-	keys      *secret.Set // of the URL asked first, which are for its origin alone
-	urls      []string    // in normal spelling, the one asked first in front; empty before the first redirect
+	keys      *secret.Set // of the first URL; only its origin may get them
+	urls      []string    // normalized, in the order of the requests; empty before the first redirect
 }
 
 func newRedirectChain(cfg *Config) *redirectChain {
 	return &redirectChain{max: cfg.MaxRedirects, allowHTTP: cfg.AllowHTTP, secrets: cfg.secrets}
 }
 
-// next returns where resp, the answer of from, says to go. The Location is used
-// as it stands but for its fragment and any user in it: nothing that was meant
-// for one origin goes to another, and no parameters are added.
+// next returns the URL that the response of from redirects to. The Location is used
+// unchanged except for its fragment and user: no secret of one origin is sent to another,
+// and no parameters are added.
 func (t *redirectChain) next(from *url.URL, resp *http.Response) (*url.URL, *Error) {
 	if len(t.urls) == 0 {
 		t.urls = append(t.urls, weburl.Normalize(from))
@@ -50,28 +50,28 @@ func (t *redirectChain) next(from *url.URL, resp *http.Response) (*url.URL, *Err
 	}
 	to, err := from.Parse(location)
 	if err != nil {
-		return refuse(" leads to what is no URL: "+quote(weburl.Redact(location)), "")
+		return refuse(" has a Location that is not a valid URL: "+quote(weburl.Redact(location)), "")
 	}
 	to.User, to.Fragment, to.RawFragment = nil, "", ""
 	to.Scheme = strings.ToLower(to.Scheme)
 	shown := visible(weburl.Redact(to.String()))
 	switch {
 	case to.Scheme != "https" && to.Scheme != "http" || to.Hostname() == "":
-		return refuse(" leads to "+shown+", which is not on the web", "")
+		return refuse(" not followed: "+shown+" is not an http or https URL", "")
 	case to.Scheme == "http" && from.Scheme == "https" && !t.allowHTTP:
-		return refuse(" leads from https to http and is not followed: "+shown, "allow http if an answer that anybody on the way may change is of use")
+		return refuse(" from https to http not followed: "+shown, hintPlainHTTP)
 	}
 	if weburl.Origin(to) != weburl.Origin(from) && (t.keys.InURL(to) || t.secrets.leak(to)) {
-		return refuse(" leads to another server, "+visible(to.Host)+", with a credential that is not for it, and is not followed", "")
+		return refuse(" not followed: it would send a credential to another server, "+visible(to.Host), "")
 	}
 	normal := weburl.Normalize(to)
 	for i, seen := range t.urls {
 		if seen == normal {
-			return refuse(" closes a loop: "+visible(strings.Join(append(t.urls[i:], normal), " → ")), "the server is misconfigured, and only its operator can change that")
+			return refuse(" is a loop: "+visible(strings.Join(append(t.urls[i:], normal), " → ")), "the server is misconfigured; its operator has to fix it")
 		}
 	}
 	if len(t.urls) > t.max {
-		return refuse(" is one more than the "+strconv.Itoa(t.max)+" that are followed, to "+shown, "")
+		return refuse(" to "+shown+" not followed: more than "+strconv.Itoa(t.max)+" redirects", "")
 	}
 	t.urls = append(t.urls, normal)
 	return to, nil

@@ -60,16 +60,16 @@ func TestRedirectRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, location, want string
 	}{
-		{"self", "https://HOST/domain/alpha.example", "closes a loop"},
-		{"self relative", "alpha.example", "closes a loop"},
-		{"loop", "/a", "closes a loop"},
+		{"self", "https://HOST/domain/alpha.example", "is a loop"},
+		{"self relative", "alpha.example", "is a loop"},
+		{"loop", "/a", "is a loop"},
 		{"to http", "http://HOST/domain/alpha.example", "from https to http"},
-		{"file", "file:///etc/passwd", "not on the web"},
-		{"gopher", "gopher://127.0.0.1:70/", "not on the web"},
-		{"no URL", "https://[::1", "no URL"},
-		{"no host", "https:///domain/alpha.example", "not on the web"},
+		{"file", "file:///etc/passwd", "not an http or https URL"},
+		{"gopher", "gopher://127.0.0.1:70/", "not an http or https URL"},
+		{"not a URL", "https://[::1", "not a valid URL"},
+		{"no host", "https:///domain/alpha.example", "not an http or https URL"},
 		{"nowhere", "", "no Location"},
-		{"too many", "/hop1", "one more than the 5"},
+		{"too many", "/hop1", "more than 5 redirects"},
 		{"escape", "http://HOST/\u009b31m", "from https to http"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestRedirectOdd(t *testing.T) {
 	}{
 		{"spaces", []rdaptest.Behaviour{rdaptest.Redirect(302, " /x/domain/alpha example ")}, client.Registered, "", "", 2},
 		{"to a page", []rdaptest.Behaviour{rdaptest.Redirect(302, "/page")}, client.Failed, client.CodeNotRDAP, "/page gave (200) labelled text/html", 2},
-		{"percent signs that mean nothing", []rdaptest.Behaviour{rdaptest.Redirect(302, "/x/domain/%zz")}, client.Failed, client.CodeRedirect, "no URL", 1},
+		{"percent signs that mean nothing", []rdaptest.Behaviour{rdaptest.Redirect(302, "/x/domain/%zz")}, client.Failed, client.CodeRedirect, "not a valid URL", 1},
 		{"blank", []rdaptest.Behaviour{rdaptest.Redirect(302, "  ")}, client.Failed, client.CodeRedirect, "no Location", 1},
 		{"with a body", []rdaptest.Behaviour{rdaptest.Redirect(301, "/x/domain/alpha.example"), html}, client.Registered, "", "", 2},
 		{"300", []rdaptest.Behaviour{rdaptest.Redirect(300, "/x/domain/alpha.example")}, client.Failed, client.CodeNotRDAP, "(300)", 1},

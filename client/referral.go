@@ -10,41 +10,41 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A Referral says whether the registrar of a domain is asked for its record
-// after the registry.
+// A Referral selects whether the registrar's record of a domain is looked up after the
+// registry's.
 type Referral string
 
 const (
-	// ReferralNone asks the registry only. It is what an empty Referral means.
+	// ReferralNone queries the registry only. An empty Referral means the same.
 	ReferralNone Referral = "none"
-	// ReferralRegistrar asks the registry, and then the registrar that its answer
-	// links to (rel "related") or, where there is no such link, the one that
-	// Config.RegistrarURLs has for its IANA number. What comes of that is
-	// Result.Registrar; nothing of it changes the registry's Result. A batch that
-	// comes to its end before asks no more registrars: theirs are CodeCanceled.
+	// ReferralRegistrar queries the registry, and then the registrar that the record
+	// links to (rel "related") or, without such a link, the URL that
+	// Config.RegistrarURLs has for the registrar's IANA ID. The result is
+	// Result.Registrar and does not change the registry's Result. When a batch is
+	// ended, registrars not queried yet get CodeCanceled.
 	ReferralRegistrar Referral = "registrar"
 )
 
-// DefaultReferralDepth is how many links of a chain are followed: from a
-// registry to a registrar, and from there on.
+// DefaultReferralDepth is the default maximum length of a chain of links from a registry
+// to a registrar and beyond.
 const DefaultReferralDepth = 3
 
-// maxLinks bounds the links of one answer that are followed: a network may list
-// thousands below it.
+// maxLinks limits the links of one record that are followed: a network may have
+// thousands of links to smaller ones.
 const maxLinks = 16
 
-// A pointer is what a record points to.
+// A linkTarget is a link of a record that may be followed.
 type linkTarget struct {
 	to       *url.URL
-	relation Relation         // empty: it is the registrar's record of a domain
-	from     *Result          // which points there
-	depth    int              // 1: of is the registry's
-	source   bootstrap.Source // how to was found
+	relation Relation         // empty: to the registrar's record of a domain
+	from     *Result          // whose record has the link
+	depth    int              // 1: from is the registry's
+	source   bootstrap.Source // of to
 	entry    string
 }
 
-// wants reports whether links of a result are to be followed: to the registrar,
-// and by relations.
+// linksWanted reports which links of a result are followed: to the registrar, and those
+// of Config.Related.
 func (c *Client) linksWanted(r *Result) (registrar, relations bool) {
 	if r.Verdict != Registered && r.Verdict != Found || r.Registrar != nil || r.Related != nil {
 		return false, false
@@ -63,8 +63,8 @@ func (c *Client) linksWanted(r *Result) (registrar, relations bool) {
 	return false, false
 }
 
-// registrarPointers returns where the registrar's record of r's domain is said
-// to be, which is under none of its own names.
+// registrarTargets returns links to the registrar's record of r's domain, except those
+// to the record itself.
 func (c *Client) registrarTargets(r *Result, rec *rdap.Record, base *url.URL, own []*url.URL, depth int) []linkTarget {
 	var list []linkTarget
 	for _, u := range registrarLinks(rec, r.Query, base) {
@@ -95,7 +95,7 @@ func (c *Client) registrarTargets(r *Result, rec *rdap.Record, base *url.URL, ow
 	return []linkTarget{p}
 }
 
-// relationPointers returns what r is related to.
+// relationTargets returns the links of Config.Related.
 func (c *Client) relationTargets(r *Result, rec *rdap.Record, base *url.URL) []linkTarget {
 	var list []linkTarget
 	for _, relation := range c.cfg.Related {
@@ -107,18 +107,18 @@ func (c *Client) relationTargets(r *Result, rec *rdap.Record, base *url.URL) []l
 	return list
 }
 
-// warnUnlinked warns of relations that were asked for and that lead nowhere: who
-// sees nothing of them would take that for no answer at all.
+// warnUnlinked warns of relations of Config.Related without a link, because a missing
+// element of Result.Related could also be a failure.
 func (c *Client) warnUnlinked(r *Result, related []linkTarget, own []*url.URL) {
 	for i, relation := range c.cfg.Related {
 		linked := func(p linkTarget) bool { return p.relation == relation && !isAmong(p.to, own) }
 		if !slices.ContainsFunc(related, linked) && !slices.Contains(c.cfg.Related[:i], relation) {
-			r.warn(WarnNoLink, "the answer has no link "+string(relation)+" to follow")
+			r.warn(WarnNoLink, "the record has no link with relation "+string(relation))
 		}
 	}
 }
 
-// query returns what is asked at p.
+// query returns the query of the record at p.
 func (p linkTarget) query() Query {
 	if p.relation == "" {
 		q := p.from.Query
@@ -131,7 +131,7 @@ func (p linkTarget) query() Query {
 	return Query{Text: weburl.Redact(p.to.String()), Type: p.from.Query.Type, URL: p.to.String()}
 }
 
-// joinURL returns the URL of a query at a server, nil if that has no URL.
+// joinURL returns the URL of a query at a server, nil if base is not a valid URL.
 func joinURL(base, path string) *url.URL {
 	u, err := url.Parse(bootstrap.JoinURL(base, path))
 	if err != nil || u.Host == "" {
@@ -140,25 +140,25 @@ func joinURL(base, path string) *url.URL {
 	return u
 }
 
-// isAmong reports whether u is one of these, however it is spelled.
+// isAmong reports whether list has a URL that is equivalent to u.
 func isAmong(u *url.URL, list []*url.URL) bool {
 	key := sameLink(u)
 	return slices.ContainsFunc(list, func(other *url.URL) bool { return sameLink(other) == key })
 }
 
-// A Relation is one between objects of a registry of numbers: a network and
-// those around it or inside it.
+// A Relation relates a network, block of AS numbers or reverse domain to those that
+// contain it or that it contains.
 type Relation string
 
-// Relations (RFC 9910). Links have them with "rdap-" in front or without.
+// Relations (RFC 9910). In links they are written with or without the prefix "rdap-".
 const (
-	RelationUp     Relation = "up"     // the next wider one
+	RelationUp     Relation = "up"     // the next larger one
 	RelationDown   Relation = "down"   // the next smaller ones
-	RelationTop    Relation = "top"    // the widest one
+	RelationTop    Relation = "top"    // the largest one
 	RelationBottom Relation = "bottom" // the smallest ones
 )
 
-// Relations returns all there are.
+// Relations returns all relations.
 func Relations() []Relation {
 	return []Relation{RelationUp, RelationDown, RelationTop, RelationBottom}
 }

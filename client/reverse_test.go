@@ -37,7 +37,7 @@ func TestReverseSearch(t *testing.T) {
 	}
 	s, a = newPair(t, rdaptest.Config{Log: true, Searches: &rdaptest.Searches{Announce: []string{"rdap_level_0"}}}, client.Config{})
 	r = ask(client.TypeDomains, "entity:fn=Alice*")
-	if r.Verdict != client.Rejected || !strings.Contains(r.Err.Message, "announces no reverse search") || strings.Contains(strings.Join(asked(s), " "), "Alice") {
+	if r.Verdict != client.Rejected || !strings.Contains(r.Err.Message, "does not announce a reverse search") || strings.Contains(strings.Join(asked(s), " "), "Alice") {
 		t.Errorf("%s, asked %q", describe(r), asked(s))
 	}
 

@@ -22,8 +22,8 @@ const (
 	TypeAutnums     Type = "autnums"
 )
 
-// IsSearch reports whether queries of the type search, so that their answer is a
-// list and [Query.Search] says for what.
+// IsSearch reports whether queries of the type are searches: their result is a list, and
+// [Query.Search] is set.
 func (t Type) IsSearch() bool {
 	switch t {
 	case TypeDomains, TypeNameservers, TypeEntities, TypeIPs, TypeAutnums:
@@ -32,27 +32,27 @@ func (t Type) IsSearch() bool {
 	return false
 }
 
-// A Search says what a [Query] of one of the search types looks for. [Parse] and
-// [ParseAs] make it; a Query made of another shares it, so it must not be changed.
+// A Search holds the parameters of a [Query] of one of the search types. [Parse] and
+// [ParseAs] make it. Copies of a Query share it, so it must not be modified.
 type Search struct {
-	// Params are what is searched by: one, as "name" and "exam*.com"; with
-	// Reverse any number that have to hold together.
+	// Params are the conditions: one, such as "name" and "exam*.com"; with Reverse any
+	// number, all of which must hold.
 	Params []Param
 
-	// Reverse is the class of the related objects that Params are about:
-	// "entity" (RFC 9536). Empty: they are about the objects looked for.
+	// Reverse is the class of the related objects to which Params apply: "entity"
+	// (RFC 9536). If empty, Params apply to the objects searched for.
 	Reverse string
 
-	// Relation looks for the networks, AS numbers or reverse domains around or
-	// inside of the one that the Query names (RFC 9910 section 4). There are no
-	// Params then.
+	// Relation searches for the networks, AS numbers or reverse domains that contain
+	// the one in the Query, or that it contains (RFC 9910 section 4). Params is empty
+	// then.
 	Relation Relation
 
-	// AutnumTo is the last of a range of AS numbers that Relation starts from,
-	// which begins with Query.Autnum. 0: that is the only one.
+	// AutnumTo is the last of a range of AS numbers that Relation starts from; the
+	// first is Query.Autnum. 0 means that there is only one.
 	AutnumTo uint32
 
-	// Active leaves out, with Relation, what is not active.
+	// Active, with Relation, omits objects that are not active.
 	Active bool
 
 	SearchOptions
@@ -60,20 +60,20 @@ type Search struct {
 
 // A Param is a condition of a [Search].
 type Param struct {
-	Name  string // "name", "nsLdhName", "nsIp", "ip", "fn", "handle"; with Search.Reverse also "email", "role" and what servers have of their own
-	Value string // in Unicode's form NFC, not percent-encoded; at most one "*", which stands for any text
+	Name  string // "name", "nsLdhName", "nsIp", "ip", "fn", "handle"; with Search.Reverse also "email", "role" and properties of the server's own
+	Value string // in Unicode normalization form C, not percent-encoded; at most one "*", which matches any text
 }
 
-// SearchOptions are what may be wished of the answer to a search. The zero value
-// wishes nothing. What a server does not announce in its help is not sent to it:
-// see SearchConfig.Unannounced.
+// SearchOptions select how a server returns results. The zero value leaves that to the
+// server. Options that a server does not announce in its help are not sent to it: see
+// SearchConfig.Unannounced.
 type SearchOptions struct {
 	Sort     string // properties with ":a" or ":d" for the direction, separated by commas: "registrationDate:d,name" (RFC 8977)
-	Count    bool   // that the server says how many results there are in all (RFC 8977)
-	FieldSet string // how much of each object: "id", "brief" or "full" (RFC 8982)
+	Count    bool   // request the total number of results (RFC 8977)
+	FieldSet string // members of each object: "id", "brief" or "full" (RFC 8982)
 }
 
-// or returns o with what it leaves open from more.
+// withDefaults returns o with its empty options from more.
 func (o SearchOptions) withDefaults(more SearchOptions) SearchOptions {
 	o.Sort = cmp.Or(o.Sort, more.Sort)
 	o.FieldSet = cmp.Or(o.FieldSet, more.FieldSet)
@@ -81,7 +81,7 @@ func (o SearchOptions) withDefaults(more SearchOptions) SearchOptions {
 	return o
 }
 
-// searchParams are what each type is searched by.
+// searchParams are the parameters of each type (RFC 9082 section 3.2).
 var searchParams = map[Type][]string{
 	TypeDomains:     {"name", "nsLdhName", "nsIp"},
 	TypeNameservers: {"name", "ip"},
@@ -90,18 +90,18 @@ var searchParams = map[Type][]string{
 	TypeAutnums:     {"handle", "name"},
 }
 
-// lookupType is the type of a single one of what a search of type t finds.
+// lookupType maps a search type to the type of the objects that it finds.
 var lookupType = map[Type]Type{
 	TypeDomains: TypeDomain, TypeNameservers: TypeNameserver, TypeEntities: TypeEntity, TypeIPs: TypeIP, TypeAutnums: TypeAutnum,
 }
 
-// foundOne says that an object of that class answers the search: those up and at
-// the top are single objects, which servers send as such (RFC 9910 section 4.2).
+// foundSingle reports whether an object of that class is a response to the search: for the
+// relations up and top servers send a single object (RFC 9910 section 4.2).
 func (q Query) foundSingle(class string) bool {
 	return q.Search != nil && q.Search.Relation != "" && class == classOfType[lookupType[q.Type]]
 }
 
-// searchOptions are those that the query itself has.
+// searchOptions returns the options of the query itself.
 func (q Query) searchOptions() SearchOptions {
 	if q.Search == nil {
 		return SearchOptions{}
@@ -109,7 +109,7 @@ func (q Query) searchOptions() SearchOptions {
 	return q.Search.SearchOptions
 }
 
-// requestURL is the URL that asks the server with that base.
+// requestURL returns the URL of the query at the server with that base.
 func (q Query) requestURL(base string, o SearchOptions) string {
 	switch {
 	case q.URL != "":
@@ -120,12 +120,12 @@ func (q Query) requestURL(base string, o SearchOptions) string {
 	return bootstrap.JoinURL(base, q.Path())
 }
 
-// related is the lookup of the object that a search by relation starts from.
+// related returns the lookup of the object that a search by relation starts from.
 func (q Query) related() Query {
 	return Query{Type: lookupType[q.Type], Name: q.Name, Prefix: q.Prefix, Autnum: q.Autnum}
 }
 
-// searchPath is Path for searches, with the given options.
+// searchPath implements Path for searches, with the given options.
 func (q Query) searchPath(o SearchOptions) string {
 	s := q.Search
 	if s == nil {
@@ -167,8 +167,7 @@ func (q Query) searchPath(o SearchOptions) string {
 	return b.String()
 }
 
-// rangeEnd is the end of the range that a search by relation starts from, with what
-// joins it to the beginning; empty if there is no range.
+// rangeEnd returns joint and the last AS number, or "" if the search has no range.
 func (s *Search) rangeEnd(joint string) string {
 	if s.AutnumTo == 0 {
 		return ""
@@ -176,7 +175,7 @@ func (s *Search) rangeEnd(joint string) string {
 	return joint + strconv.FormatUint(uint64(s.AutnumTo), 10)
 }
 
-// searchText says what a search looks for, for people: "domains name=exam*.com".
+// searchText formats a search for people: "domains name=exam*.com".
 func (q Query) searchText() string {
 	s := q.Search
 	var b strings.Builder
@@ -205,9 +204,9 @@ func (q Query) searchText() string {
 	return b.String()
 }
 
-// searchQuestion is Question for searches: the registry of the names that are
-// looked for, or that of the object which others lie around. Other searches may
-// find something at any registry.
+// searchQuestion implements Question for searches: the registry of the names searched
+// for, or of the object that Relation starts from. For other searches no registry is
+// authoritative.
 func (q Query) searchQuestion() (bootstrap.Question, bool) {
 	s := q.Search
 	switch {
@@ -218,7 +217,7 @@ func (q Query) searchQuestion() (bootstrap.Question, bool) {
 	case len(s.Params) != 1:
 		return bootstrap.Question{}, false
 	case q.Type == TypeEntities && s.Params[0].Name == "handle":
-		// The tag behind the last hyphen names the registry (RFC 8521 section 3).
+		// The tag after the last hyphen identifies the registry (RFC 8521 section 3).
 		handle := s.Params[0].Value
 		tag := handle[strings.LastIndexByte(handle, '-')+1:]
 		if tag == handle || tag == "" || strings.Contains(tag, "*") {
@@ -239,9 +238,9 @@ func (q Query) searchQuestion() (bootstrap.Question, bool) {
 	return bootstrap.Question{}, false
 }
 
-// patternSuffix is what all names that match a pattern end in: whole labels, as
-// A-labels; all of it where there is no "*". It is empty when the pattern leaves
-// the top-level domain open.
+// patternSuffix returns the suffix that all names matching a pattern have in common:
+// whole labels, as A-labels; the whole name if there is no "*". It is empty if the
+// top-level domain is not fixed.
 func patternSuffix(pattern string) string {
 	if i := strings.LastIndexByte(pattern, '*'); i >= 0 {
 		_, pattern, _ = strings.Cut(pattern[i:], ".")
@@ -253,23 +252,23 @@ func patternSuffix(pattern string) string {
 	return name
 }
 
-// noServer is the error of a query that does not tell which server to send it to.
+// noServer returns the error of a query for which no server is authoritative.
 func (q Query) noServer() *Error {
-	const hint = "name the server to ask"
+	const hint = "specify the server"
 	s := q.Search
-	e := invalid(q.String(), "any registry may have results of this search, and none is responsible for it", hint)
+	e := invalid(q.String(), "no registry is authoritative for this search", hint)
 	switch {
 	case s == nil:
-		e = invalid(q.String(), "no server is responsible for "+string(q.Type), hint)
+		e = invalid(q.String(), "no server is authoritative for "+string(q.Type)+" queries", hint)
 	case s.Reverse == "" && len(s.Params) == 1 && s.Params[0].Name == "name" && (q.Type == TypeDomains || q.Type == TypeNameservers):
-		e = invalid(q.String(), "the pattern leaves the top-level domain open, so no registry is responsible for it", "write the top-level domain, as in exam*.com, or "+hint)
+		e = invalid(q.String(), "the pattern has no fixed top-level domain, so there is no registry to query", "write the top-level domain, as in exam*.com, or "+hint)
 	}
 	e.HintCode = HintServer
 	return e
 }
 
-// escapeValue percent-encodes a name or value of a query string. The "*" of a
-// pattern and the marks of a sort property stay: servers look for them.
+// escapeValue percent-encodes a name or value of a query string. It keeps the "*" of a
+// pattern and the ":" and "," of sort properties, which servers expect unescaped.
 func escapeValue(s string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
@@ -286,18 +285,18 @@ func escapeValue(s string) string {
 	return b.String()
 }
 
-// checkReverseSearch refuses a reverse search that the server does not announce
-// (RFC 9536 section 5): it would send somebody's address or name to a server that
-// has no use for it.
+// checkReverseSearch returns an error for a reverse search that the server does not
+// announce (RFC 9536 section 5): it would send personal data, such as a name or an
+// address, to a server that cannot use it.
 func (q Query) checkReverseSearch(h *rdap.Help, server string) *Error {
 	s := q.Search
 	known := h.Reverses(string(q.Type), s.Reverse)
 	refuse := func(what string) *Error {
-		e := &Error{Code: CodeUnsupported, Message: visible(server) + " announces no reverse search for " + what}
+		e := &Error{Code: CodeUnsupported, Message: visible(server) + " does not announce a reverse search for " + what}
 		if len(known) > 0 {
-			e.Hint = "it searches " + string(q.Type) + " by these of an " + s.Reverse + ": " + visible(strings.Join(known, ", "))
+			e.Hint = "it supports searches for " + string(q.Type) + " by these properties of an " + s.Reverse + ": " + visible(strings.Join(known, ", "))
 		} else if list := reverseSearches(h); list != "" {
-			e.Hint = "it announces these: " + visible(list)
+			e.Hint = "it announces: " + visible(list)
 		}
 		return e
 	}
@@ -312,8 +311,8 @@ func (q Query) checkReverseSearch(h *rdap.Help, server string) *Error {
 	return nil
 }
 
-// reverseSearches lists all that a server announces: "domains by entity fn, ips by entity
-// handle".
+// reverseSearches lists the reverse searches that a server announces: "domains by entity
+// fn, ips by entity handle".
 func reverseSearches(h *rdap.Help) string {
 	if h == nil {
 		return ""
@@ -325,14 +324,14 @@ func reverseSearches(h *rdap.Help) string {
 	return strings.Join(list, ", ")
 }
 
-// secured refuses to send a reverse search to a server without TLS, whatever is
-// permitted otherwise: it bears personal data (RFC 9536 section 12).
+// requireTLS returns an error for a reverse search at a server without TLS, even with
+// Config.AllowHTTP: it contains personal data (RFC 9536 section 12).
 func (q Query) requireTLS(server string) *Error {
 	if q.Search == nil || q.Search.Reverse == "" || !isPlainHTTP(server) {
 		return nil
 	}
 	return &Error{
 		Code: CodeHTTPOnly, Server: weburl.Redact(server), Err: bootstrap.ErrHTTPOnly,
-		Message: "a reverse search goes over https only, and " + visible(weburl.Redact(server)) + " speaks plain http",
+		Message: "a reverse search requires https, but " + visible(weburl.Redact(server)) + " uses plain http",
 	}
 }

@@ -14,18 +14,18 @@ import (
 	"github.com/rdapq/rdapq/internal/dnsname"
 )
 
-// parseSearch makes a search of what a person wrote, which is one of
+// parseSearch parses a search in one of these forms:
 //
 //	name=exam*.com             a parameter of the type and a pattern
-//	exam*.com                  the same by name, where that goes without saying
-//	entity:email=x@a.example   by what a related entity is (RFC 9536); several with "&" between
-//	rdap-up:192.0.2.0/24       by relation (RFC 9910); "up" will do, and "?status=active" may follow
+//	exam*.com                  the same, for types whose default parameter is name
+//	entity:email=x@a.example   by properties of a related entity (RFC 9536), separated by "&"
+//	rdap-up:192.0.2.0/24       by relation (RFC 9910); "rdap-" is optional, "?status=active" may follow
 //
-// or the path of RFC 9082, which begins with the type: see parseSearchPath. All
-// but that is taken as it is written, without percent-encoding.
+// or the path of RFC 9082, which begins with the type: see parseSearchPath. Only the
+// path is percent-decoded.
 func parseSearch(q *Query, s string) error {
 	if s == "" {
-		return invalid(s, "there is nothing to search for", searchHint(q.Type))
+		return invalid(s, "empty search", searchHint(q.Type))
 	}
 	if looksLikeSearchPath(s) {
 		return parseSearchPath(q, s)
@@ -40,13 +40,13 @@ func parseSearch(q *Query, s string) error {
 	name, value, named := strings.Cut(s, "=")
 	if !named {
 		if q.Type != TypeDomains && q.Type != TypeNameservers {
-			return invalid(s, "the search does not say by what", searchHint(q.Type))
+			return invalid(s, "missing search parameter", searchHint(q.Type))
 		}
 		name, value = "name", s
 	}
 	param, ok := paramNamed(q.Type, name)
 	if !ok {
-		return invalid(s, "there is no search for "+string(q.Type)+" by "+quote(name), searchHint(q.Type))
+		return invalid(s, "no search for "+string(q.Type)+" by "+quote(name)+" exists", searchHint(q.Type))
 	}
 	value, err := searchValue(s, param, q.Type, value)
 	if err != nil {
@@ -56,7 +56,7 @@ func parseSearch(q *Query, s string) error {
 	return nil
 }
 
-// searchHint shows how searches of a type are written.
+// searchHint returns examples of searches of a type.
 func searchHint(t Type) string {
 	return map[Type]string{
 		TypeDomains:     "write name=exam*.com, nsLdhName=ns1.example.com, nsIp=192.0.2.1 or entity:handle=ABC",
@@ -67,7 +67,7 @@ func searchHint(t Type) string {
 	}[t]
 }
 
-// paramNamed finds a parameter, however its letters are written.
+// paramNamed finds a parameter by its name in any case.
 func paramNamed(t Type, name string) (string, bool) {
 	for _, p := range searchParams[t] {
 		if strings.EqualFold(p, strings.TrimSpace(name)) {
@@ -77,15 +77,15 @@ func paramNamed(t Type, name string) (string, bool) {
 	return "", false
 }
 
-// cutReverse cuts off what makes a reverse search: "entity:" with a condition
-// behind. What else has a colon, such as an address, has no such beginning.
+// cutReverse removes the prefix of a reverse search, a word and a colon before a
+// condition. Other texts with a colon, such as addresses, have no such prefix.
 func cutReverse(s string) (conditions string, ok bool) {
 	related, conditions, ok := strings.Cut(s, ":")
 	return conditions, ok && isWord(related) && !strings.Contains(related, "=") && strings.Contains(conditions, "=")
 }
 
-// splitConditions cuts at each "&" that a name and "=" follow. Others belong to
-// the value: "fn=Smith & Sons".
+// splitConditions splits s at each "&" that is followed by a name and "=". Any other "&"
+// is part of a value: "fn=Smith & Sons".
 func splitConditions(s string) []string {
 	var list []string
 	for from, i := 0, 0; ; i++ {
@@ -101,7 +101,7 @@ func splitConditions(s string) []string {
 	}
 }
 
-// isWord says that s may be the name of a property or a class.
+// isWord reports whether s can be the name of a property or a class.
 func isWord(s string) bool {
 	for i := range len(s) {
 		if !isAlnum(s[i]) && s[i] != '_' && s[i] != '-' {
@@ -111,21 +111,21 @@ func isWord(s string) bool {
 	return s != ""
 }
 
-// parseReverse makes a reverse search of the class of the related objects and of
+// parseReverse makes a reverse search from the class of the related objects and
 // conditions "property=value".
 func parseReverse(q *Query, whole, related string, conditions []string) error {
 	if related = strings.ToLower(related); related != "entity" {
-		return invalid(whole, "there is no reverse search by "+quote(related), "the only class of related objects is entity: write entity:handle=ABC")
+		return invalid(whole, "no reverse search by "+quote(related)+" exists", "the only class of related objects is entity: write entity:handle=ABC")
 	}
 	s := &Search{Reverse: related}
 	for _, c := range conditions {
 		name, value, ok := strings.Cut(c, "=")
 		name = strings.TrimSpace(name)
 		if !ok || !isWord(name) {
-			return invalid(whole, quote(c)+" is no condition of a reverse search", "write fn=, handle=, email= or role= and what to look for")
+			return invalid(whole, quote(c)+" is not a valid condition of a reverse search", "write fn=, handle=, email= or role= and a value")
 		}
 		if slices.ContainsFunc(s.Params, func(p Param) bool { return p.Name == name }) {
-			return invalid(whole, "the condition "+quote(name)+" stands twice", "")
+			return invalid(whole, "the condition "+quote(name)+" is given twice", "")
 		}
 		value, err := searchValue(whole, name, "", value)
 		if err != nil {
@@ -145,8 +145,8 @@ func relationNamed(s string) (Relation, bool) {
 	return "", false
 }
 
-// parseRelation makes a search by relation. The object may have "?status=active"
-// behind it.
+// parseRelation makes a search by relation. The object may be followed by
+// "?status=active".
 func parseRelation(q *Query, whole string, relation Relation, object string) error {
 	object, condition, _ := strings.Cut(object, "?")
 	s := &Search{Relation: relation}
@@ -154,11 +154,11 @@ func parseRelation(q *Query, whole string, relation Relation, object string) err
 	case condition == "status=active":
 		s.Active = true
 	case condition != "":
-		return invalid(whole, "a search by relation knows no condition "+quote(condition), "write ?status=active, or nothing")
+		return invalid(whole, "a search by relation does not support the condition "+quote(condition), "write ?status=active, or nothing")
 	}
 	typ := lookupType[q.Type]
 	if q.Type != TypeIPs && q.Type != TypeAutnums && q.Type != TypeDomains {
-		return invalid(whole, "there is no search for "+string(q.Type)+" by relation", "search for ips, autnums or domains")
+		return invalid(whole, "no search for "+string(q.Type)+" by relation exists", "search for ips, autnums or domains")
 	}
 	first, last, isRange := strings.Cut(object, "-")
 	if typ != TypeAutnum || !isRange {
@@ -174,36 +174,35 @@ func parseRelation(q *Query, whole string, relation Relation, object string) err
 		case err != nil:
 			return err
 		case to.Autnum < from.Autnum:
-			return invalid(whole, "the range "+quote(object)+" ends before it begins", "")
+			return invalid(whole, "the range "+quote(object)+" ends before its start", "")
 		case to.Autnum > from.Autnum:
 			s.AutnumTo = to.Autnum
 		}
 	}
 	if typ == TypeDomain && !strings.HasSuffix(from.Name, ".arpa") {
-		return invalid(whole, "only reverse names have relations", "write a name below in-addr.arpa or ip6.arpa")
+		return invalid(whole, "only reverse domain names have relations", "write a name below in-addr.arpa or ip6.arpa")
 	}
 	q.Name, q.Prefix, q.Autnum, q.Note = from.Name, from.Prefix, from.Autnum, from.Note
 	q.Search = s
 	return nil
 }
 
-// looksLikeSearchPath: the path of a search, as RFC 9082 writes it. No name has a
-// slash or a question mark in it.
+// looksLikeSearchPath reports whether s is the path of a search (RFC 9082 section 3.2).
+// No name contains a slash or a question mark.
 func looksLikeSearchPath(s string) bool {
 	i := strings.IndexAny(s, "/?")
 	return i > 0 && Type(strings.ToLower(s[:i])).IsSearch()
 }
 
-// parseSearchPath makes a search of the path that asks for it: "domains?name=
-// exam*.com", "ips/rirSearch1/rdap-up/192.0.2.0/24", "domains/reverse_search/
-// entity?handle=ABC". Values are percent-encoded there, which what needs none
-// may do without.
+// parseSearchPath parses the path of a search: "domains?name=exam*.com",
+// "ips/rirSearch1/rdap-up/192.0.2.0/24", "domains/reverse_search/entity?handle=ABC".
+// Values in it are percent-decoded.
 func parseSearchPath(q *Query, s string) error {
 	path, query, _ := strings.Cut(s, "?")
 	segments := strings.SplitN(path, "/", 4)
 	typ := Type(strings.ToLower(segments[0]))
 	if q.Type != "" && q.Type != typ {
-		return invalid(s, "this is a search for "+string(typ)+", not for "+string(q.Type), "")
+		return invalid(s, "the path is a search for "+string(typ)+", not for "+string(q.Type), "")
 	}
 	q.Type = typ
 	params, err := parseQueryString(s, query)
@@ -227,9 +226,9 @@ func parseSearchPath(q *Query, s string) error {
 		}
 		err = parseReverse(q, s, segments[2], conditions)
 	case len(segments) > 1 && segments[1] != "":
-		return invalid(s, "this is no path of a search", searchHint(typ))
+		return invalid(s, "not a valid search path", searchHint(typ))
 	case len(params) != 1:
-		return invalid(s, "a search has one condition", searchHint(typ))
+		return invalid(s, "a search needs exactly one condition", searchHint(typ))
 	default:
 		err = parseSearch(q, params[0].Name+"="+params[0].Value)
 	}
@@ -242,7 +241,7 @@ func parseSearchPath(q *Query, s string) error {
 func parseRelationPath(q *Query, whole string, segments []string, params []Param) error {
 	relation, ok := relationNamed(segments[2])
 	if !ok {
-		return invalid(whole, quote(segments[2])+" is no relation", "the relations are rdap-up, rdap-down, rdap-top and rdap-bottom")
+		return invalid(whole, quote(segments[2])+" is not a valid relation", "the relations are rdap-up, rdap-down, rdap-top and rdap-bottom")
 	}
 	object, err := url.PathUnescape(segments[3])
 	if err != nil {
@@ -254,7 +253,7 @@ func parseRelationPath(q *Query, whole string, segments []string, params []Param
 	return parseRelation(q, whole, relation, object)
 }
 
-// parseQueryString reads "name=value&…". A plus sign is one: this is no form.
+// parseQueryString parses "name=value&…". Unlike in forms, a plus sign is not a space.
 func parseQueryString(whole, query string) ([]Param, error) {
 	var list []Param
 	for part := range strings.SplitSeq(query, "&") {
@@ -273,10 +272,10 @@ func parseQueryString(whole, query string) ([]Param, error) {
 }
 
 func badEscape(whole string) *Error {
-	return invalid(whole, "a % in it does not begin a percent-encoded octet", "write %25 for a percent sign")
+	return invalid(whole, "invalid percent-encoding", "write %25 for a percent sign")
 }
 
-// takeOptions takes what is about the answer out of params.
+// takeOptions separates the SearchOptions from the other parameters.
 func takeOptions(whole string, params []Param) (SearchOptions, []Param, error) {
 	var o SearchOptions
 	var rest []Param
@@ -289,7 +288,7 @@ func takeOptions(whole string, params []Param) (SearchOptions, []Param, error) {
 		case "fieldSet":
 			o.FieldSet = p.Value
 		case "cursor":
-			return o, nil, invalid(whole, "a cursor means something to the server that gave it only", "give the whole URL as the query")
+			return o, nil, invalid(whole, "a cursor is valid only at the server that sent it", "use the whole URL as the query")
 		default:
 			rest = append(rest, p)
 		}
@@ -297,10 +296,10 @@ func takeOptions(whole string, params []Param) (SearchOptions, []Param, error) {
 	return o, rest, o.check(whole)
 }
 
-// check refuses options that can stand in no query.
+// check returns an error for malformed options.
 func (o SearchOptions) check(whole string) error {
 	if o.FieldSet != "" && !isWord(o.FieldSet) {
-		return invalid(whole, quote(o.FieldSet)+" is no name of a field set", "write id, brief or full")
+		return invalid(whole, quote(o.FieldSet)+" is not a valid field set", "write id, brief or full")
 	}
 	if o.Sort == "" {
 		return nil
@@ -308,7 +307,7 @@ func (o SearchOptions) check(whole string) error {
 	for property := range strings.SplitSeq(o.Sort, ",") {
 		name, direction, has := strings.Cut(property, ":")
 		if !isWord(name) || has && direction != "a" && direction != "d" {
-			return invalid(whole, quote(property)+" is nothing to sort by", "write a property, and :a or :d behind it if you like, such as registrationDate:d")
+			return invalid(whole, quote(property)+" is not a valid sort property", "write a property, optionally followed by :a or :d, such as registrationDate:d")
 		}
 	}
 	return nil
@@ -317,12 +316,12 @@ func (o SearchOptions) check(whole string) error {
 // Check returns an [*Error] with [CodeInvalid] for options that are malformed.
 func (o SearchOptions) Check() error { return o.check(o.Sort + o.FieldSet) }
 
-// searchValue checks what to look for and brings it into the form that is sent.
-// typ is empty in reverse searches, whose values are the server's to judge.
+// searchValue checks a value and returns it in the form that is sent. typ is empty in
+// reverse searches, whose values only the server checks.
 func searchValue(whole, param string, typ Type, value string) (string, error) {
 	value = strings.TrimSpace(value)
 	if !utf8.ValidString(value) {
-		return "", invalid(whole, "the pattern is not in UTF-8", "")
+		return "", invalid(whole, "the pattern is not valid UTF-8", "")
 	}
 	value = norm.NFC.String(value)
 	isName := param == "nsLdhName" || param == "name" && (typ == TypeDomains || typ == TypeNameservers)
@@ -341,40 +340,40 @@ func searchValue(whole, param string, typ Type, value string) (string, error) {
 	return value, nil
 }
 
-// asterisks are what UTS 46 maps to one.
+// asterisks replaces the characters that UTS 46 maps to an asterisk.
 var asterisks = strings.NewReplacer("\uff0a", "*", "\ufe61", "*")
 
-// checkPattern keeps to RFC 9082 section 4.1: one "*" at most, and it does not
-// stand between a letter and what is put on it.
+// checkPattern checks a pattern by RFC 9082 section 4.1: at most one "*", and not before a
+// combining character.
 func checkPattern(whole, value string) error {
 	if value == "" || value == "*" {
 		return emptyPattern(whole)
 	}
 	if len(value) > maxHandle {
-		return invalid(whole, fmt.Sprintf("the pattern is longer than %d octets", maxHandle), "")
+		return invalid(whole, fmt.Sprintf("the pattern is longer than %d bytes", maxHandle), "")
 	}
 	for _, r := range value {
 		if r < 0x20 || r == 0x7f {
-			return invalid(whole, "the pattern has a control character in it", "")
+			return invalid(whole, "the pattern contains a control character", "")
 		}
 	}
 	_, after, _ := strings.Cut(value, "*")
 	if strings.Contains(after, "*") {
-		return invalid(whole, "a pattern has one * at most", "leave one of them out")
+		return invalid(whole, "the pattern contains more than one *", "use only one *")
 	}
 	if r, _ := utf8.DecodeRuneInString(after); after != "" && unicode.In(r, unicode.M) {
-		return invalid(whole, "the * stands before a combining character, which belongs to the letter before it", "put the * behind a whole character")
+		return invalid(whole, "the * is followed by a combining character, which belongs to the letter before it", "put the * after a whole character")
 	}
 	return nil
 }
 
 func emptyPattern(whole string) *Error {
-	return invalid(whole, "the pattern says nothing", "write a part of what you look for and a * for the rest")
+	return invalid(whole, "the pattern is empty", "write a part of the value and a * for the rest")
 }
 
-// namePattern brings a pattern for names into lower case, and into A-labels
-// unless the part of a label that it has is in no ASCII: then into U-labels, for
-// the two are never mixed (RFC 9082 section 3.2.1).
+// namePattern returns a pattern for names in lower case, in A-labels or, if the label
+// with the "*" is not ASCII, in U-labels: the two are never mixed (RFC 9082 section
+// 3.2.1).
 func namePattern(whole, value string) (string, error) {
 	value = strings.TrimSuffix(dnsname.FullStops.Replace(value), ".")
 	if value == "" || value == "*" {
@@ -396,7 +395,7 @@ func namePattern(whole, value string) (string, error) {
 	}
 	for i, label := range labels {
 		if unicodeOnly && strings.HasPrefix(label, "xn--") {
-			// One that is no A-label of anything stays what it is.
+			// Keep it if it is not a valid A-label.
 			if u, err := dnsname.ToUnicode(label); err == nil && !dnsname.IsASCII(u) {
 				if back, err := dnsname.LabelToASCII(u); err == nil && back == label {
 					labels[i] = norm.NFC.String(u)
@@ -404,25 +403,25 @@ func namePattern(whole, value string) (string, error) {
 			}
 		}
 	}
-	// Now, because the conversion maps some characters to these, or to none.
+	// Check the result, because the conversion maps some characters to these or to nothing.
 	name := strings.Join(labels, ".")
 	for label := range strings.SplitSeq(name, ".") {
 		if err := checkLabel(whole, label); err != nil {
 			return "", err
 		}
 		if strings.ContainsAny(label, " "+`/?#@\&=%:`) {
-			return "", invalid(whole, "this is no pattern for names", "write letters, digits, hyphens, dots and one *, such as exam*.com")
+			return "", invalid(whole, "not a valid pattern for names", "use letters, digits, hyphens, dots and one *, such as exam*.com")
 		}
 	}
 	return name, nil
 }
 
-// addressPattern brings an address into its one spelling (RFC 5952). A part of
-// one with a "*" behind it is the server's to judge.
+// addressPattern returns an address in canonical form (RFC 5952). Only the server checks
+// a part of an address with a "*".
 func addressPattern(whole, value string) (string, error) {
 	if strings.Contains(value, "*") {
 		if strings.Trim(strings.ToLower(value), "0123456789abcdef.:*") != "" {
-			return "", invalid(whole, "this is no pattern for addresses", "write 192.0.2.* or 2001:db8:*")
+			return "", invalid(whole, "not a valid pattern for addresses", "write 192.0.2.* or 2001:db8:*")
 		}
 		return strings.ToLower(value), nil
 	}
@@ -431,7 +430,7 @@ func addressPattern(whole, value string) (string, error) {
 		return "", err
 	}
 	if !p.IsSingleIP() {
-		return "", invalid(whole, "a nameserver has addresses, not prefixes", "write one address")
+		return "", invalid(whole, "nameservers are searched for by one address, not by a prefix", "write one address")
 	}
 	return netip.Addr.String(p.Addr()), nil
 }

@@ -13,15 +13,15 @@ import (
 
 // A SearchConfig says how a [Client] searches. The zero value is ready to use.
 type SearchConfig struct {
-	SearchOptions // for all searches that don't say otherwise themselves
+	SearchOptions // defaults of the options of a search
 
-	// MaxResults bounds how many results of a search are read: no page is asked
-	// for once there are so many. 0 means DefaultMaxResults, negative that only
-	// other bounds hold.
+	// MaxResults limits the results of a search: no other page is requested once
+	// there are that many. 0 means DefaultMaxResults; with a negative number only
+	// the other limits apply.
 	MaxResults int
 
-	// Unannounced sends reverse searches and SearchOptions to servers whose help
-	// does not announce them, without asking for it.
+	// Unannounced sends reverse searches and SearchOptions without reading the
+	// server's help, even if that would not announce them.
 	Unannounced bool
 }
 
@@ -250,7 +250,7 @@ func (s *search) follow(c *Client, root, page *Result, found rdap.PageInfo) *url
 	p.Next, p.Complete, p.Stopped = found.Next, found.Next == "", ""
 	if p.Complete {
 		if p.Total > p.Results {
-			p.Complete, p.Stopped = false, "the server has "+strconv.Itoa(p.Total)+" and gave no link to the next page"
+			p.Complete, p.Stopped = false, "the server reports "+strconv.Itoa(p.Total)+" in total and sent no link to the next page"
 			root.warn(WarnIncomplete, "the results are not complete: after "+counted(p.Results)+" "+p.Stopped)
 		}
 		return nil
@@ -268,15 +268,15 @@ func (s *search) follow(c *Client, root, page *Result, found rdap.PageInfo) *url
 	limit := cmp.Or(c.cfg.Search.MaxResults, DefaultMaxResults)
 	switch normal := weburl.Normalize(next); {
 	case s.seen[normal] || normal == normalOf(page.FinalURL) || normal == normalOf(root.FinalURL) || normal == normalOf(root.URL):
-		return stop("it has been read already, so the pages go round in a circle")
+		return stop("it was read before (loop)")
 	case limit > 0 && p.Results >= limit:
-		return stop("no more than " + strconv.Itoa(limit) + " were wanted")
+		return stop("limit of " + strconv.Itoa(limit) + " results reached")
 	case s.empty >= maxEmptyPages:
-		return stop("the last " + strconv.Itoa(s.empty) + " pages have none")
+		return stop("the last " + strconv.Itoa(s.empty) + " pages had no results")
 	case s.reserved > c.cfg.MaxMemory/memoryShare:
-		return stop("they take up too much memory")
+		return stop("memory limit of a search reached")
 	case len(s.seen)+1 >= maxPages:
-		return stop("there have been " + strconv.Itoa(maxPages) + " pages")
+		return stop("limit of " + strconv.Itoa(maxPages) + " pages reached")
 	}
 	return next
 }
@@ -293,7 +293,7 @@ func normalOf(text string) string {
 func (s *search) pageFailed(root, got *Result) {
 	p := root.Paging
 	root.Elapsed += got.Elapsed
-	why := "nothing came"
+	why := "no response"
 	if got.Err != nil {
 		why, p.Err = got.Err.Message, got.Err
 	}

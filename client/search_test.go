@@ -133,7 +133,7 @@ func TestSearchServer(t *testing.T) {
 	}
 	for typ, text := range map[client.Type]string{client.TypeDomains: "exam*", client.TypeEntities: "fn=A*", client.TypeNameservers: "ip=192.0.2.1"} {
 		r := a.lookup(t, mustParse(t, typ, text))
-		if r.Verdict != client.Invalid || !strings.Contains(r.Err.Hint, "name the server") {
+		if r.Verdict != client.Invalid || !strings.Contains(r.Err.Hint, "specify the server") {
 			t.Error(describe(r))
 		}
 	}

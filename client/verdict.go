@@ -67,7 +67,7 @@ func (r *Result) judge(a response, speaks bool) {
 func (r *Result) classifyStatus(status int, w rdap.ErrorBody, wait time.Duration) (code, what, hint string) {
 	switch {
 	case r.noServiceForName(status, w):
-		return CodeNoService, "no RDAP service known for " + visible(noServiceFor(r.Query)) + ", says a server that only sends on", hintServer
+		return CodeNoService, "no RDAP service known for " + visible(noServiceFor(r.Query)) + ", according to a redirect-only server", hintServer
 	case status == http.StatusNotFound:
 		return CodeNotFound, "not found", r.nameHint(false)
 	case status == http.StatusTooManyRequests,
