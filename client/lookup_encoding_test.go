@@ -84,7 +84,7 @@ func TestEncodings(t *testing.T) {
 		{"zstd without a label", "", "", "\x28\xb5\x2f\xfd" + noise, "it is zstd data", ""},
 		{"UTF-16", "", "application/rdap+json; charset=utf-16", inUTF16(object, binary.LittleEndian), "it is in UTF-16, and JSON has to be in UTF-8", ""},
 		{"UTF-16 with a mark", "", "", "\xfe\xff" + inUTF16(object, binary.BigEndian), "it is in UTF-16, and JSON has to be in UTF-8", ""},
-		{"Latin-1", "", "application/rdap+json; charset=ISO-8859-1", latin, "", `the answer is in the charset "ISO-8859-1"`},
+		{"Latin-1", "", "application/rdap+json; charset=ISO-8859-1", latin, "", `the response is in the charset "ISO-8859-1"`},
 		{"wrong label", "", "application/rdap+json; charset=ISO-8859-1", object, "", ""},
 	}
 	for _, protocols := range []rdaptest.Protocols{rdaptest.H1Only, rdaptest.H2Only} {

@@ -77,7 +77,7 @@ func TestPagesBounded(t *testing.T) {
 		{"enough", rdaptest.Searches{PageSize: 2}, 3, 4, 2, "limit of 3 results reached"},
 		{"all is wanted", rdaptest.Searches{PageSize: 2}, -1, 7, 4, ""},
 		{"just enough", rdaptest.Searches{PageSize: 7}, 7, 7, 1, ""},
-		{"round in a circle", rdaptest.Searches{PageSize: 2, Next: func(page int, href string) string {
+		{"loop", rdaptest.Searches{PageSize: 2, Next: func(page int, href string) string {
 			if page == 1 {
 				second = href
 			}
@@ -85,8 +85,8 @@ func TestPagesBounded(t *testing.T) {
 				return second
 			}
 			return href
-		}}, 0, 6, 3, "circle"},
-		{"to itself", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return "?name=exam*.example" }}, 0, 2, 1, "circle"},
+		}}, 0, 6, 3, "read before (loop)"},
+		{"to itself", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return "?name=exam*.example" }}, 0, 2, 1, "read before (loop)"},
 		{"elsewhere", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return "https://rdap.other.example/domains?cursor=x" }}, 0, 2, 1, "another server"},
 		{"without TLS", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return strings.Replace(href, "https:", "http:", 1) }}, 0, 2, 1, "another server"},
 		{"relative", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return "?" + strings.SplitN(href, "?", 2)[1] }}, 0, 7, 4, ""},

@@ -119,7 +119,7 @@ func TestRedirectOdd(t *testing.T) {
 		requests int
 	}{
 		{"spaces", []rdaptest.Behaviour{rdaptest.Redirect(302, " /x/domain/alpha example ")}, client.Registered, "", "", 2},
-		{"to a page", []rdaptest.Behaviour{rdaptest.Redirect(302, "/page")}, client.Failed, client.CodeNotRDAP, "/page gave (200) labelled text/html", 2},
+		{"to a page", []rdaptest.Behaviour{rdaptest.Redirect(302, "/page")}, client.Failed, client.CodeNotRDAP, "/page returned (200) labelled text/html", 2},
 		{"percent signs that mean nothing", []rdaptest.Behaviour{rdaptest.Redirect(302, "/x/domain/%zz")}, client.Failed, client.CodeRedirect, "not a valid URL", 1},
 		{"blank", []rdaptest.Behaviour{rdaptest.Redirect(302, "  ")}, client.Failed, client.CodeRedirect, "no Location", 1},
 		{"with a body", []rdaptest.Behaviour{rdaptest.Redirect(301, "/x/domain/alpha.example"), html}, client.Registered, "", "", 2},

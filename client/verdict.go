@@ -19,9 +19,8 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// judge sets the verdict of a response: the HTTP status decides, and where it
-// says success the body has to be the answer.
-// speaks reports whether the server with that base URL has sent an RDAP response.
+// judge sets the verdict of a response by its HTTP status and, if that is a success, its
+// body. speaks is set if the server with that base URL has sent an RDAP response before.
 func (r *Result) judge(a response, speaks bool) {
 	if a.status/100 == 2 {
 		r.judgeSuccess(a)
@@ -36,10 +35,10 @@ func (r *Result) judge(a response, speaks bool) {
 		e.HintCode = HintServer
 	}
 	if e.Code == CodeNotFound && r.redirectedElsewhere(a, resp) {
-		e.Code, what = CodeNotRDAP, "the response is not RDAP: a redirect led to "+visible(r.FinalURL)+" and there to"
+		e.Code, what = CodeNotRDAP, "the response is not RDAP: a redirect led to "+visible(r.FinalURL)+", which returned"
 	}
 	if e.Code == CodeRateLimited && e.RetryAfter > 0 {
-		e.Hint = "the server says to come back in " + shortSpan(e.RetryAfter.Round(time.Second))
+		e.Hint = "retry after " + shortSpan(e.RetryAfter.Round(time.Second))
 	}
 	refused := false
 	if e.Code == CodeNotFound && !saysRDAP(a, resp) {
@@ -48,22 +47,22 @@ func (r *Result) judge(a response, speaks bool) {
 	}
 	r.explain(e, what, a, w)
 	if r.fail(e); refused {
-		r.Verdict = Rejected // the server answered; only the base URL may be wrong
+		r.Verdict = Rejected // the server works; only the base URL may be wrong
 	}
 	switch {
 	case a.cut != "":
-		r.warn(WarnErrorBody, "the body of the error is not whole: "+a.cut)
+		r.warn(WarnErrorBody, "the body of the error is truncated: "+a.cut)
 	case w.Broken:
-		r.warn(WarnErrorBody, "the body of the error is broken JSON")
+		r.warn(WarnErrorBody, "the body of the error is not valid JSON")
 	case w.Foreign:
 		r.warn(WarnErrorBody, "the body of the error is not RDAP"+contentTypeNote(a.contentType))
 	case w.Code != 0 && w.Code != a.status:
-		r.warn(WarnErrorBody, "the body says errorCode "+strconv.Itoa(w.Code)+", the HTTP status is "+strconv.Itoa(a.status)+" and counts")
+		r.warn(WarnErrorBody, "the body has errorCode "+strconv.Itoa(w.Code)+", but the HTTP status is "+strconv.Itoa(a.status)+", which is used")
 	}
 }
 
-// refusal tells codes apart (RFC 7480 section 5, RFC 9082 section 4.3) and
-// names each in words.
+// classifyStatus returns the error code of a status (RFC 7480 section 5, RFC 9082 section
+// 4.3), its description and a hint.
 func (r *Result) classifyStatus(status int, w rdap.ErrorBody, wait time.Duration) (code, what, hint string) {
 	switch {
 	case r.noServiceForName(status, w):
@@ -73,17 +72,17 @@ func (r *Result) classifyStatus(status int, w rdap.ErrorBody, wait time.Duration
 	case status == http.StatusTooManyRequests,
 		(status == http.StatusForbidden || status == http.StatusUnprocessableEntity) && w.MentionsRateLimit(),
 		status == http.StatusServiceUnavailable && wait > 0:
-		return CodeRateLimited, "rate limited", "ask this server less often"
+		return CodeRateLimited, "rate limited", "send fewer requests to this server"
 	case status == http.StatusBadRequest:
 		return CodeBadRequest, "the query was rejected", r.nameHint(true)
 	case status == http.StatusUnauthorized:
-		return CodeUnauthorized, "the server wants to know who asks", ""
+		return CodeUnauthorized, "authentication required", ""
 	case status == http.StatusForbidden:
-		return CodeForbidden, "the server refused", ""
+		return CodeForbidden, "access denied", ""
 	case status == http.StatusUnprocessableEntity, status == http.StatusNotImplemented:
 		return CodeUnsupported, "the server does not support this query", ""
 	case isConnectionStatus(status):
-		return CodeServerError, "the server did not take the request", "try again later"
+		return CodeServerError, "the server is temporarily unavailable", "try again later"
 	case status/100 == 4:
 		return CodeRejected, "the query was rejected", ""
 	case status/100 == 5:
@@ -93,16 +92,16 @@ func (r *Result) classifyStatus(status int, w rdap.ErrorBody, wait time.Duration
 	}
 }
 
-// notTaken says of a status that it is about how a request came, not about what it
-// asks (RFC 9110 sections 15.5.9 and 15.5.20, RFC 8470 section 5.2). Servers that
-// close an idle connection say 408 on it, just as the next request may go out.
+// isConnectionStatus reports whether a status is about the connection of a request, not
+// about the query (RFC 9110 sections 15.5.9 and 15.5.20, RFC 8470 section 5.2). Servers
+// send 408 before they close an idle connection, possibly while a request is on its way.
 func isConnectionStatus(status int) bool {
 	return status == http.StatusRequestTimeout || status == http.StatusMisdirectedRequest || status == http.StatusTooEarly
 }
 
-// strayed says of a 404 that it is not about the object: a redirect led to what is
-// no URL of it, a page of a web site for instance, and who answered there does not
-// speak RDAP.
+// redirectedElsewhere reports whether a 404 is not about the object: a redirect led to a
+// URL that is not the object's, such as a page of a web site, and the response is not
+// RDAP.
 func (r *Result) redirectedElsewhere(a response, resp *rdap.Response) bool {
 	asked, err := url.Parse(r.URL)
 	if err != nil || r.FinalURL == r.URL || resp != nil && resp.IsExact() {
@@ -116,15 +115,15 @@ func (r *Result) redirectedElsewhere(a response, resp *rdap.Response) bool {
 	return path == "" || !strings.HasSuffix(final, "/"+strings.ToLower(path))
 }
 
-// nameHint is what may be meant by a name that a registry refuses or does not
-// know: registries know the names that they register, and none below those.
+// nameHint returns a hint for a name that a registry rejects or does not have: registries
+// have the names that they register, but none below those.
 func (r *Result) nameHint(refused bool) string {
 	name := r.Query.Name
 	if r.Query.Type != TypeDomain || r.Query.URL != "" || strings.HasSuffix(name, ".arpa") {
 		return ""
 	}
 	if strings.Contains(name, "*") {
-		return "a search for such names is written domains?name=" + name
+		return "to search, use domains?name=" + name
 	}
 	registered := registrableName(name)
 	if _, parent, _ := strings.Cut(name, "."); registered == name && refused && strings.Contains(parent, ".") {
@@ -133,7 +132,7 @@ func (r *Result) nameHint(refused bool) string {
 	if registered == name {
 		return ""
 	}
-	return "if " + name + " is a host below a registered name, ask for that: " + registered
+	return "if " + name + " is a host name, query the domain instead: " + registered
 }
 
 // judgeSuccess decides on a body that came with a 2xx status.
@@ -145,7 +144,7 @@ func (r *Result) judgeSuccess(a response) {
 	}
 	empty := err == nil && class == rdap.ClassHelp && resp.HasConformance() && !resp.HasNotices() && r.Query.Type.IsSearch()
 	if empty {
-		r.warn(WarnErrorBody, "the response has no list of results: it counts as 0 results")
+		r.warn(WarnErrorBody, "the response has no list of results; treated as 0 results")
 	}
 	if err == nil && (empty || r.answers(class)) {
 		r.Verdict = Found
@@ -156,37 +155,36 @@ func (r *Result) judgeSuccess(a response) {
 		return
 	}
 	w := rdap.ReadErrorBody(a.raw)
-	if err == nil && w.Code == http.StatusNotFound { // one that breaks off may not be what it begins as
+	if err == nil && w.Code == http.StatusNotFound { // not if the body is truncated: it may be another object
 		e := &Error{Title: w.Title, Detail: w.Description}
 		var what string
 		e.Code, what, e.Hint = r.classifyStatus(w.Code, w, 0)
 		r.explain(e, what, response{status: w.Code, url: a.url}, w)
 		r.fail(e)
-		r.warn(WarnErrorBody, "the server says errorCode 404 in an answer with HTTP status "+strconv.Itoa(a.status))
+		r.warn(WarnErrorBody, "the body has errorCode 404, but the HTTP status is "+strconv.Itoa(a.status))
 		return
 	}
-	why := "an object that is no answer to this query"
+	why := "an object of the wrong class for this query"
 	if broken, ok := errors.AsType[*rdap.FormatError](err); ok {
 		why = broken.Reason
 	} else if w.Code != 0 {
 		why = "an error with errorCode " + strconv.Itoa(w.Code)
 	}
 	e := &Error{Code: CodeNotRDAP, Err: err, Title: w.Title, Detail: w.Description}
-	e.Message = "the response is not RDAP: " + visible(r.FinalURL) + " gave " + statusText(a.status) + contentTypeNote(a.contentType) + ", " + visible(why)
+	e.Message = "the response is not RDAP: " + visible(r.FinalURL) + " returned " + statusText(a.status) + contentTypeNote(a.contentType) + ", " + visible(why)
 	if text := w.Text(); text != "" && err == nil {
 		e.Message += ": " + text
 	}
 	if err != nil && r.Source == bootstrap.SourceServer && r.Query.URL == "" {
-		e.Hint = "check the base URL of the server: it is what stands before " + visible(r.Query.Path())
+		e.Hint = "check the base URL of the server: the part before " + visible(r.Query.Path())
 	}
 	r.locate(e)
 	r.fail(e)
 }
 
-// answers says whether an object of that class can answer the query. Notices
-// alone are an answer to help only: servers send them in place of an object
-// when they are busy. A list, which may be empty, says of no object that it is
-// there.
+// answers reports whether an object of that class can answer the query. Notices alone
+// answer only a help query: busy servers send them instead of an object. A list of
+// results, which may be empty, does not answer a lookup.
 func (r *Result) answers(class string) bool {
 	switch class {
 	case rdap.ClassError:
@@ -197,17 +195,17 @@ func (r *Result) answers(class string) bool {
 	return r.Query.Type.IsSearch() || !strings.HasSuffix(class, "SearchResults")
 }
 
-// compare warns where the answer is not about what was asked.
+// compare compares the object in a response with the query, and warns of differences.
 func (r *Result) compare(resp *rdap.Response, class string, a response) {
 	if t := mediaType(a.contentType); t != "application/rdap+json" && t != "application/json" {
-		r.warn(WarnMediaType, "the answer is RDAP"+contentTypeNote(a.contentType))
+		r.warn(WarnMediaType, "the response is RDAP"+contentTypeNote(a.contentType))
 	}
 	if charset := foreignCharset(a.contentType, a.raw); charset != "" {
-		r.warn(WarnMediaType, "the answer is in the charset "+quote(charset)+", and JSON has to be in UTF-8: characters beyond ASCII are lost")
+		r.warn(WarnMediaType, "the response is in the charset "+quote(charset)+", but JSON must be UTF-8: non-ASCII characters are lost")
 	}
 	if want, ok := classOfType[r.Query.Type]; ok && class != want && !r.Query.foundSingle(class) && !(class == rdap.ClassHelp && r.Query.Type.IsSearch()) {
 		r.Other = "an object of class " + visible(class)
-		r.warn(WarnOtherObject, "asked for "+string(r.Query.Type)+", the answer is of class "+quote(class))
+		r.warn(WarnOtherObject, "queried "+string(r.Query.Type)+", the response is of class "+quote(class))
 		return
 	}
 	r.warnTruncations(resp)
@@ -232,11 +230,11 @@ func (r *Result) compare(resp *rdap.Response, class string, a response) {
 	} else {
 		r.namesObject = resp.HasVariant(func(s string) bool { return sameName(r.Query.Name, s, "") })
 		r.Other = visible(rdap.DisplayName(cmp.Or(ldh, unicode)))
-		r.warn(WarnOtherObject, "asked for "+quote(r.Query.Name)+", the answer is about "+quote(cmp.Or(ldh, unicode)))
+		r.warn(WarnOtherObject, "queried "+quote(r.Query.Name)+", the response is about "+quote(cmp.Or(ldh, unicode)))
 	}
 }
 
-// warnTruncations adds a warning for each way in which the response is not whole.
+// warnTruncations adds a warning for each truncation that the response states.
 func (r *Result) warnTruncations(resp *rdap.Response) {
 	for _, t := range resp.Truncations() {
 		if t.More > 0 {
@@ -253,14 +251,14 @@ var classOfType = map[Type]string{
 	TypeIPs: rdap.ClassIPSearch, TypeAutnums: rdap.ClassAutnumSearch,
 }
 
-// sameName compares the names that an answer bears with the one asked for. An
-// answer without a name is given the benefit of the doubt.
+// sameName compares the names in a response with the one queried. A response without a
+// name matches.
 func sameName(asked, ldh, unicode string) bool {
 	if ldh == "" && unicode == "" {
 		return true
 	}
 	if ldh != "" && unicode != "" && !rdap.IsUnicodeForm(unicode, ldh) {
-		unicode = "" // which names another object
+		unicode = "" // it is the name of another object
 	}
 	for _, name := range []string{ldh, unicode} {
 		ascii, err := dnsname.ToASCII(name)
@@ -271,8 +269,7 @@ func sameName(asked, ldh, unicode string) bool {
 	return false
 }
 
-// explain puts the message together: what, status, where, and what the server
-// itself said.
+// explain composes the message: what, status, server, and the server's own text.
 func (r *Result) explain(e *Error, what string, a response, w rdap.ErrorBody) {
 	e.Message = what + " " + statusText(a.status) + " at " + visible(r.where(a))
 	text := w.Text()
@@ -285,7 +282,8 @@ func (r *Result) explain(e *Error, what string, a response, w rdap.ErrorBody) {
 	r.locate(e)
 }
 
-// where names the server that answered: the one asked, or where it sent us.
+// where returns the server that sent the response: that of the query, or the target of
+// its redirects.
 func (r *Result) where(a response) string {
 	if asked, err := url.Parse(r.Server); err == nil && asked.Scheme == a.url.Scheme && weburl.Host(asked) == weburl.Host(a.url) {
 		return r.Server
@@ -313,12 +311,11 @@ func verdictOf(e *Error) Verdict {
 	}
 }
 
-// maxRetryAfter bounds what is believed of a Retry-After; a date centuries away
-// would not fit a Duration.
+// maxRetryAfter limits a Retry-After: a date centuries away would overflow a Duration.
 const maxRetryAfter = 10 * 365 * 24 * time.Hour
 
-// retryAfter reads the header of that name (RFC 9110 section 10.2.3): seconds
-// or a date. 0 means that the server did not say, or nothing of use.
+// retryAfter parses a Retry-After field (RFC 9110 section 10.2.3), seconds or a date. It
+// returns 0 if the field is missing or invalid.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseUint(value, 10, 63); err == nil {
@@ -334,13 +331,13 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return min(max(at.Sub(now), 0), maxRetryAfter)
 }
 
-// redirectors are hosts that answer for nothing themselves: they send clients to
-// the server responsible, and say 404 when they know none.
+// redirectors are hosts that have no objects themselves: they redirect to the
+// authoritative server, and send 404 if they know none.
 var redirectors = []string{"rdap.org", "www.rdap.org", "rdap-bootstrap.arin.net"}
 
-// unserved says that a 404 is not about the object: whoever sent it looked for a
-// server to pass the question on to and found none. The answer must be the
-// redirector's own; once it has sent the client on, the 404 is the server's.
+// noServiceForName reports whether a 404 is not about the object, because a redirector
+// that knows no server for it has sent the 404. After a redirect, the 404 is that of the
+// authoritative server.
 func (r *Result) noServiceForName(status int, w rdap.ErrorBody) bool {
 	if status != http.StatusNotFound {
 		return false
@@ -355,7 +352,7 @@ func (r *Result) noServiceForName(status int, w rdap.ErrorBody) bool {
 }
 
 func isRedirector(address string) bool {
-	// Not found is a common answer: most are told by a look.
+	// Most URLs need no parsing for this.
 	if !strings.Contains(address, "rdap.org") && !strings.Contains(address, "rdap-bootstrap") {
 		return false
 	}
@@ -363,8 +360,7 @@ func isRedirector(address string) bool {
 	return err == nil && slices.Contains(redirectors, strings.ToLower(u.Hostname()))
 }
 
-// speaksOfService says that text is about there being no server rather than no
-// object.
+// saysNoService reports whether text says that there is no server, rather than no object.
 func saysNoService(text string) bool {
 	if !strings.Contains(text, "RDAP") && !strings.Contains(text, "rdap") {
 		return false
@@ -373,9 +369,9 @@ func saysNoService(text string) bool {
 	return strings.Contains(text, "no rdap service") || strings.Contains(text, "no rdap server")
 }
 
-// compareExtent warns of a network that is not all of what was asked for, or
-// that is everything, and of a block of AS numbers. A network that is wider than
-// what was asked for is what RFC 9082 section 3.1.1 promises, and no warning.
+// compareExtent warns of a network that does not contain all of the queried one, or that
+// is the whole address space, and of a block of AS numbers. A larger network is a normal
+// response (RFC 9082 section 3.1.1).
 func (r *Result) compareExtent(resp *rdap.Response) {
 	about := resp.Extent()
 	switch r.Query.Type {
@@ -398,20 +394,20 @@ func (r *Result) compareNetwork(about rdap.Extent) {
 	switch {
 	case first.BitLen() != from.BitLen() || to.Less(first) || last.Less(from):
 		r.Other = whole
-		r.warn(WarnOtherObject, "asked for "+r.Query.String()+", the answer is about "+whole)
+		r.warn(WarnOtherObject, "queried "+r.Query.String()+", the response is about "+whole)
 	case from.Less(first) || last.Less(to):
-		r.warn(WarnExtent, "the answer is about "+whole+", which is not all of "+r.Query.String())
+		r.warn(WarnExtent, "the response is about "+whole+", which covers only a part of "+r.Query.String())
 	case isEverything(first, last) && asked.Bits() > 0:
 		version := "IPv4"
 		if first.Is6() {
 			version = "IPv6"
 		}
-		r.warn(WarnExtent, "the answer is about "+whole+", which is all of "+version)
+		r.warn(WarnExtent, "the response is about "+whole+", which is all of "+version)
 	}
 }
 
-// compareBlock: some registries answer with the block around a number that
-// nobody holds, and that is no registration of the number.
+// compareBlock warns of a block of AS numbers: for an unassigned number some registries
+// return the block that contains it, which is not a registration of the number.
 func (r *Result) compareBlock(about rdap.Extent) {
 	if about.FirstAutnum == nil || about.LastAutnum == nil {
 		return
@@ -425,9 +421,9 @@ func (r *Result) compareBlock(about rdap.Extent) {
 	switch {
 	case asked < first || last < asked:
 		r.Other = block
-		r.warn(WarnOtherObject, "asked for "+r.Query.String()+", the answer is about "+block)
+		r.warn(WarnOtherObject, "queried "+r.Query.String()+", the response is about "+block)
 	case first != last:
-		r.warn(WarnExtent, "the answer is about "+block+", a block that "+r.Query.String()+" lies in")
+		r.warn(WarnExtent, "the response is about "+block+", a block that contains "+r.Query.String())
 	}
 }
 
@@ -443,12 +439,11 @@ func isEverything(first, last netip.Addr) bool {
 	return first.IsUnspecified() && netip.PrefixFrom(first, 0).Contains(last) && rdap.LastAddr(netip.PrefixFrom(first, 0)) == last
 }
 
-// warnForeign is the warning of a 404 that is not RDAP and still counts as one about
-// the object. It begins with a stable word.
+// warnForeign is the warning of a 404 that is not RDAP and still is about the object. It
+// begins with a stable word.
 const warnForeign = "not_found_without_rdap: the response with status 404 is not RDAP"
 
-// saysRDAP reports whether a response is recognizably from an RDAP server: by its
-// body, or by its media type.
+// saysRDAP reports whether the body or the media type of a response is RDAP.
 func saysRDAP(a response, resp *rdap.Response) bool {
 	raw := bytes.TrimSpace(withoutBOM(a.raw))
 	if mediaType(a.contentType) == "application/rdap+json" && (len(raw) == 0 || raw[0] == '{') {
@@ -461,39 +456,39 @@ func saysRDAP(a response, resp *rdap.Response) bool {
 	return err == nil || resp.HasConformance()
 }
 
-// judgeForeign decides what a 404 that is not RDAP means. A server that the user
-// named may have another base URL, so its 404 is not about the object unless the
-// server has sent RDAP before. Other servers are responsible for the object.
+// judgeForeign404 decides what a 404 that is not RDAP means. A server that the user
+// specified may have another base URL, so its 404 is not about the object unless the
+// server has sent RDAP before. Other servers are authoritative for the object.
 func (r *Result) judgeForeign404(e *Error, what string, a response, speaks bool) string {
 	switch r.Source {
 	case bootstrap.SourceServer, bootstrap.SourceOverride:
 		if !speaks {
 			e.Code = CodeNotRDAP
-			e.Hint = "no response of this server was RDAP; is the base URL right?"
+			e.Hint = "check the base URL: the server has not sent any RDAP response"
 			return "the response is not RDAP"
 		}
 	case bootstrap.SourceIANA, bootstrap.SourceSnapshot:
 		if len(a.raw) == 0 && a.cut == "" {
-			return what // registries do that
+			return what // some registries send an empty body
 		}
 	}
 	if len(a.raw) > 0 || a.cut != "" || !speaks {
 		r.warn(WarnNotFoundWithoutRDAP, warnForeign)
-		return "not found, by a response that is not RDAP"
+		return "not found, in a response that is not RDAP"
 	}
 	return what
 }
 
-// IsNotFoundWithoutRDAP reports whether a result is not_found because of a response
-// that was not RDAP, as a warning says.
+// IsNotFoundWithoutRDAP reports whether the verdict is NotFound because of a 404 that was
+// not RDAP. A warning says so too.
 func (r *Result) IsNotFoundWithoutRDAP() bool {
 	return r.Verdict == NotFound && slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == WarnNotFoundWithoutRDAP })
 }
 
-// maxSpeakers bounds the servers that are known to send RDAP.
+// maxSpeakers limits the servers that are remembered to send RDAP.
 const maxSpeakers = 4096
 
-// speakers are the base URLs of servers that have sent an RDAP response.
+// speakers holds the base URLs of servers that have sent an RDAP response.
 type speakers struct {
 	mu    sync.RWMutex
 	bases map[string]struct{}

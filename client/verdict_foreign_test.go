@@ -82,7 +82,7 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 		if r.Verdict != tt.want || r.IsNotFoundWithoutRDAP() != tt.warned {
 			t.Errorf("%s, %s: %s, warnings %q", tt.source, tt.names, describe(r), r.Warnings)
 		}
-		if tt.want == client.Rejected && (r.Err.Code != client.CodeNotRDAP || !strings.Contains(r.Err.Hint, "is the base URL right?")) {
+		if tt.want == client.Rejected && (r.Err.Code != client.CodeNotRDAP || !strings.Contains(r.Err.Hint, "check the base URL")) {
 			t.Errorf("%s, %s: %s: %s", tt.source, tt.names, r.Err.Code, r.Err.Hint)
 		}
 		c.Close()

@@ -61,11 +61,11 @@ func TestVerdict(t *testing.T) {
 
 		{"half an error 404 in a 200", all(json(`{"errorCode":404,"title":"no such na`)), client.Failed, client.CodeNotRDAP, "", 0},
 		{"no service in a 200", all(json(`{"errorCode":404,"title":"No RDAP service for this name"}`)), client.NoService, client.CodeNoService, "no RDAP service known", 1},
-		{"no search results", all(json(`{"domainSearchResults":[]}`)), client.Failed, client.CodeNotRDAP, "no answer to this query", 0},
+		{"no search results", all(json(`{"domainSearchResults":[]}`)), client.Failed, client.CodeNotRDAP, "an object of the wrong class for this query", 0},
 
-		{"408", all(status(408), rdaptest.NoBody()), client.Failed, client.CodeServerError, "did not take the request (408)", 0},
-		{"421", all(status(421), rdaptest.NoBody()), client.Failed, client.CodeServerError, "did not take the request (421)", 0},
-		{"425", all(status(425), rdaptest.NoBody()), client.Failed, client.CodeServerError, "did not take the request (425)", 0},
+		{"408", all(status(408), rdaptest.NoBody()), client.Failed, client.CodeServerError, "the server is temporarily unavailable (408)", 0},
+		{"421", all(status(421), rdaptest.NoBody()), client.Failed, client.CodeServerError, "the server is temporarily unavailable (421)", 0},
+		{"425", all(status(425), rdaptest.NoBody()), client.Failed, client.CodeServerError, "the server is temporarily unavailable (425)", 0},
 
 		{"404", all(status(404), json(`{"errorCode":404,"title":"Gone fishing","description":["Reserved","by registry"]}`)), client.NotFound, client.CodeNotFound, "Gone fishing: Reserved; by registry", 0},
 		{"404 with one line", all(status(404), json(`{"errorCode":"404","description":"Reserved"}`)), client.NotFound, client.CodeNotFound, "Reserved", 0},
