@@ -24,8 +24,8 @@ func BenchmarkResolve(b *testing.B) {
 	}
 }
 
-// BenchmarkResolveDomain is the path of every domain lookup with a cache: the
-// clock is read, too.
+// BenchmarkResolveDomain is the path of every domain lookup with a cache, which
+// includes reading the clock.
 func BenchmarkResolveDomain(b *testing.B) {
 	p := newPublisher(b, map[string]string{"dns.json": dns("", "zz", "yy")})
 	benchmark(b, newResolver(b, Config{BaseURL: p.URL}), domain("example.zz"))
@@ -58,7 +58,7 @@ func benchmark(b *testing.B, r *Resolver, q Question) {
 	}
 }
 
-// BenchmarkStart is what the first domain lookup of a process costs.
+// BenchmarkStart measures the first domain lookup of a process.
 func BenchmarkStart(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
@@ -75,8 +75,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// The usual lookup allocates nothing; this fails where a benchmark would only
-// show it.
+// The usual lookup does not allocate. A test fails; a benchmark would only show it.
 func TestResolveAllocates(t *testing.T) {
 	r := newResolver(t, Config{Offline: true})
 	ctx := t.Context()

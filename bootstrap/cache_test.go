@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What is broken in the cache is fetched anew, unconditionally.
+// Damaged cache files are downloaded again, without conditions.
 func TestBrokenCache(t *testing.T) {
 	for name, spoil := range map[string]func(dir string) error{
 		"file gone":     func(dir string) error { return os.Remove(filepath.Join(dir, "dns.json")) },
@@ -36,14 +36,14 @@ func TestBrokenCache(t *testing.T) {
 				t.Errorf("%d GETs, want 2", n)
 			}
 			if got := p.last().Get("If-None-Match"); got != "" {
-				t.Errorf("asked with %s for a file that is not there", got)
+				t.Errorf("conditional request (%s) for a file that is not cached", got)
 			}
 		})
 	}
 }
 
-// The file of one publisher is no copy of another's.
-func TestCacheOfAnotherPlace(t *testing.T) {
+// A cached file from another base URL is ignored.
+func TestCacheOfOtherBaseURL(t *testing.T) {
 	dir := t.TempDir()
 	one := newPublisher(t, map[string]string{"dns.json": dns("one", "zz")})
 	two := newPublisher(t, map[string]string{"dns.json": dns("two", "zz")})
@@ -53,7 +53,7 @@ func TestCacheOfAnotherPlace(t *testing.T) {
 	}
 }
 
-// A folder that cannot be made: memory serves, and the user is told once.
+// If the cache directory cannot be created, files stay in memory, with one warning.
 func TestUnusableCache(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -74,7 +74,7 @@ func TestUnusableCache(t *testing.T) {
 	}
 }
 
-// A clock that was wrong does not keep a copy for ever.
+// A wrong clock in the past does not keep a copy for ever.
 func TestFutureFetch(t *testing.T) {
 	dir := t.TempDir()
 	p := newPublisher(t, wholeSet())

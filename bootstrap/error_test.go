@@ -7,8 +7,8 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 )
 
-// Resolvers of others may make these errors, and not fill in all of them.
-func TestErrorsWithLittleInThem(t *testing.T) {
+// Other resolvers may create these errors with some fields unset.
+func TestErrorsWithUnsetFields(t *testing.T) {
 	for _, err := range []error{
 		&bootstrap.HTTPOnlyError{Looked: ".zz"},
 		&bootstrap.NoServiceError{Looked: ".zz"},

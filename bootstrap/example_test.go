@@ -12,7 +12,7 @@ import (
 )
 
 func Example() {
-	r, err := bootstrap.New(bootstrap.Config{Offline: true}) // with Dir set and online, IANA's newest
+	r, err := bootstrap.New(bootstrap.Config{Offline: true}) // with Dir set and online: IANA's newest files
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -30,7 +30,7 @@ func Example() {
 	// https://rdap.verisign.com/com/v1/domain/example.com
 }
 
-// A name that no registry lists is no statement about the name.
+// A name that no registry lists may exist.
 func ExampleNoServiceError() {
 	const file = `{"publication":"2026-01-01T00:00:00Z","services":[[["example"],["https://rdap.example/"]]]}`
 	r, err := bootstrap.New(bootstrap.Config{
@@ -77,7 +77,7 @@ func ExampleParseOverrides() {
 	// override 192.0.2.0/24 [https://rdap.rir.example/] <nil>
 }
 
-// A process that ends right after its lookups gives a refresh a moment.
+// A process that ends right after its lookups waits for a refresh, for a short time.
 func ExampleResolver_Wait() {
 	r, err := bootstrap.New(bootstrap.Config{Offline: true})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// childEnv, when set, makes the test binary one of the processes that
-// TestProcesses starts: "base URL" and "folder", separated by a space.
+// childEnv makes the test binary a child process of TestProcesses: "base URL" and
+// "directory", separated by a space.
 const childEnv = "RDAPQ_BOOTSTRAP_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -39,8 +39,8 @@ func child(args string) int {
 	return 0
 }
 
-// Processes that start at the same moment share one download through the lock
-// file; the first one's request is held until all of them run.
+// Processes that start at the same moment share one download through the lock file.
+// The first one's request is held until all are running.
 func TestProcesses(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// A publisher serves registry files on loopback, as IANA does, and counts what
-// it is asked for.
+// A publisher serves registry files on loopback, as IANA does, and counts the
+// requests.
 type publisher struct {
 	*httptest.Server
 
-	mu     sync.Mutex
-	files  map[string]string
-	header map[string]string
-	status int
-	gate   chan struct{} // requests wait for it when it is not nil
-	gets   map[string]int
-	asked  []http.Header
+	mu       sync.Mutex
+	files    map[string]string
+	header   map[string]string
+	status   int
+	gate     chan struct{} // requests wait for it when it is not nil
+	gets     map[string]int
+	requests []http.Header
 }
 
 func newPublisher(t testing.TB, files map[string]string) *publisher {
@@ -36,14 +36,14 @@ func newPublisher(t testing.TB, files map[string]string) *publisher {
 	return p
 }
 
-// newIANA is a publisher that stands for IANA, and a client for which
-// [DefaultBaseURL] is there.
+// newIANA returns a publisher that stands for IANA, and a client that connects to it
+// for [DefaultBaseURL].
 func newIANA(t testing.TB, files map[string]string) (*publisher, *http.Client) {
 	p := &publisher{header: map[string]string{"Cache-Control": "max-age=3600"}, gets: make(map[string]int), files: files}
 	p.Server = httptest.NewTLSServer(p)
 	t.Cleanup(p.Close)
 	tr := p.Client().Transport.(*http.Transport).Clone()
-	tr.TLSClientConfig.ServerName = "example.com" // what the certificate of httptest is for
+	tr.TLSClientConfig.ServerName = "example.com" // the name in httptest's certificate
 	tr.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, p.Listener.Addr().String())
 	}
@@ -55,7 +55,7 @@ func (p *publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	p.mu.Lock()
 	name := strings.TrimPrefix(req.URL.Path, "/")
 	p.gets[name]++
-	p.asked = append(p.asked, req.Header.Clone())
+	p.requests = append(p.requests, req.Header.Clone())
 	gate, status, body := p.gate, p.status, p.files[path.Base(name)]
 	for k, v := range p.header {
 		w.Header().Set(k, v)
@@ -91,10 +91,10 @@ func (p *publisher) count() map[string]int {
 func (p *publisher) last() http.Header {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.asked[len(p.asked)-1]
+	return p.requests[len(p.requests)-1]
 }
 
-// A clock is one that tests move.
+// A clock is a clock that tests set.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -132,7 +132,7 @@ func (l *listener) heard() []string {
 	return append([]string(nil), l.all...)
 }
 
-// dns writes a dns.json with one service for each suffix, at
+// dns returns a dns.json with one service per suffix, at
 // https://<label><suffix>.invalid/.
 func dns(label string, suffixes ...string) string {
 	var b strings.Builder
@@ -146,7 +146,7 @@ func dns(label string, suffixes ...string) string {
 	return b.String() + "]}"
 }
 
-// tags writes an object-tags.json with a service for each tag.
+// tags returns an object-tags.json with a service per tag.
 func tags(all ...string) string {
 	var list []string
 	for _, tag := range all {
@@ -155,12 +155,12 @@ func tags(all ...string) string {
 	return services(strings.Join(list, ","))
 }
 
-// services writes a registry file from the text of its services.
+// services returns a registry file with the given services.
 func services(text string) string {
 	return `{"version":"1.0","publication":"2026-01-01T00:00:00Z","services":[` + text + `]}`
 }
 
-// wholeSet is a file for each registry, with entries that the snapshot lacks.
+// wholeSet returns a file per registry, with entries that the snapshot lacks.
 func wholeSet() map[string]string {
 	return map[string]string{
 		"dns.json":         dns("", "zz"),

@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// kinds are questions that the snapshot cannot answer, one for each registry.
+// kinds are questions that the snapshot cannot answer, one per registry.
 var kinds = map[string]struct {
 	q    Question
 	want string
@@ -33,8 +33,8 @@ var kinds = map[string]struct {
 	"object-tags.json": {entity("X-TESTRIR"), "iana TESTRIR https://tag.invalid/"},
 }
 
-// Case bs08: each registry is fetched once in its lifetime by all processes
-// together, and only the one that the question needs; then it is revalidated.
+// Case bs08: all processes together download each registry once per lifetime, and
+// only if a question needs it; then it is revalidated.
 func TestCache(t *testing.T) {
 	for file, kind := range kinds {
 		t.Run(file, func(t *testing.T) {
@@ -63,15 +63,15 @@ func TestCache(t *testing.T) {
 			if last.Get("If-None-Match") != `"v1"` || last.Get("If-Modified-Since") != p.header["Last-Modified"] {
 				t.Errorf("no conditional request: %v", last)
 			}
-			// The 304 counted as fresh for another hour.
+			// The 304 was fresh for another hour.
 			c.add(59 * time.Minute)
 			run(2)
 		})
 	}
 }
 
-// A lifetime of nothing means revalidation by the next process, not by every
-// lookup of this one.
+// With a lifetime of 0 the next process revalidates, but not every lookup of this
+// one.
 func TestExpiresAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	p := newPublisher(t, wholeSet())
@@ -90,7 +90,7 @@ func TestExpiresAtOnce(t *testing.T) {
 }
 
 // A lookup that the old copy answers does not wait for the new one.
-func TestStaleAnswersAtOnce(t *testing.T) {
+func TestStaleCopyDoesNotWait(t *testing.T) {
 	p := newPublisher(t, map[string]string{"dns.json": dns("old", "zz")})
 	c := newClock()
 	r := newResolver(t, Config{BaseURL: p.URL, Now: c.now})
@@ -112,7 +112,7 @@ func TestStaleAnswersAtOnce(t *testing.T) {
 	}
 }
 
-// The snapshot answers at once too, and is replaced by what IANA sends.
+// The snapshot answers without a wait, too, and is replaced by IANA's file.
 func TestSnapshotIsRefreshed(t *testing.T) {
 	p, iana := newIANA(t, map[string]string{"object-tags.json": tags("arin", "b", "c", "d")})
 	p.set(func() { p.gate = make(chan struct{}) })
@@ -129,8 +129,8 @@ func TestSnapshotIsRefreshed(t *testing.T) {
 	}
 }
 
-// A file that lacks most of what the snapshot has is an accident.
-func TestSnapshotIsNotReplacedByLess(t *testing.T) {
+// A file that lacks most entries of the snapshot is an error.
+func TestSnapshotIsNotReplacedBySmallerFile(t *testing.T) {
 	var l listener
 	p, iana := newIANA(t, map[string]string{"object-tags.json": tags("arin", "b"), "dns.json": dns("new", "com")})
 	r := newResolver(t, Config{Client: iana, Warn: l.warn})
@@ -148,8 +148,7 @@ func TestSnapshotIsNotReplacedByLess(t *testing.T) {
 	}
 }
 
-// A cached file that was published before the snapshot, and is not confirmed,
-// does not stand in its way.
+// A stale cached file that is older than the snapshot does not hide it.
 func TestSnapshotIsNewerThanCache(t *testing.T) {
 	dir := t.TempDir()
 	p, iana := newIANA(t, map[string]string{"object-tags.json": tags("arin", "b", "c", "d")})
@@ -169,14 +168,14 @@ func TestSnapshotIsNewerThanCache(t *testing.T) {
 	run(snap, cached)
 	run(cached, cached)
 	c.add(2 * time.Hour)
-	run(snap, cached) // after a 304 it is IANA's word again
+	run(snap, cached) // after a 304 the cached file is current again
 	if d := cmp.Diff(map[string]int{"rdap/object-tags.json": 2}, p.count()); d != "" {
 		t.Error(d)
 	}
 }
 
-// The files of another publisher come first where the snapshot has another
-// answer; without them the snapshot serves.
+// The files of another publisher take precedence over the snapshot, which is used
+// without them.
 func TestOtherPublisher(t *testing.T) {
 	p := newPublisher(t, map[string]string{"ipv4.json": services(`[["192.0.2.0/24"],["https://rir4.invalid/rdap/"]]`)})
 	r := newResolver(t, Config{BaseURL: p.URL})
@@ -189,24 +188,23 @@ func TestOtherPublisher(t *testing.T) {
 	}
 }
 
-// What IANA does not list is waited for only so long when the built-in list
-// has it.
-func TestUnlistedIsTheLast(t *testing.T) {
+// For a name in the built-in list the wait for IANA's file is limited.
+func TestUnlistedIsUsedLast(t *testing.T) {
 	p := newPublisher(t, map[string]string{"dns.json": dns("new", "de")})
 	r := newResolver(t, Config{BaseURL: p.URL})
 	wantResolve(t, r, domain("a.de"), "iana de https://newde.invalid/")
 	wantResolve(t, r, domain("a.ch"), "unlisted ch https://rdap.nic.ch/")
 	p = newPublisher(t, nil)
-	p.set(func() { p.gate = make(chan struct{}) }) // never answers
+	p.set(func() { p.gate = make(chan struct{}) }) // never responds
 	r = newResolver(t, Config{BaseURL: p.URL})
 	r.fallbackWait = 0
 	wantResolve(t, r, domain("a.de"), "unlisted de https://rdap.denic.de/")
 	wantResolve(t, r, domain("a.com"), "snapshot com https://rdap.verisign.com/com/v1/")
 }
 
-// Whatever comes instead of a good file: the old copy stays, one warning is
-// given, and the next try waits, in other processes too.
-func TestBadDownloadKeepsTheCopy(t *testing.T) {
+// After an invalid download the old copy stays, there is one warning, and the next
+// try waits, in other processes too.
+func TestInvalidDownloadKeepsCopy(t *testing.T) {
 	many := []string{"zz", "a", "b", "c", "d", "e"}
 	for name, spoil := range map[string]func(p *publisher){
 		"empty":       func(p *publisher) { p.files["dns.json"] = "" },
@@ -250,7 +248,7 @@ func TestBadDownloadKeepsTheCopy(t *testing.T) {
 			if err != nil || string(after) != string(before) {
 				t.Errorf("the cached file changed: %v", err)
 			}
-			// Another process remembers it.
+			// Other processes know about the failure.
 			other := newResolver(t, Config{Dir: dir, BaseURL: p.URL, Now: c.now})
 			wantResolve(t, other, domain("a.zz"), "iana zz https://oldzz.invalid/")
 			var none *NoServiceError
@@ -272,7 +270,7 @@ func TestBadDownloadKeepsTheCopy(t *testing.T) {
 	}
 }
 
-// After the pause it is tried again, and a good file ends the trouble.
+// After the pause the download is tried again, and a valid file clears the failure.
 func TestRecovers(t *testing.T) {
 	dir := t.TempDir()
 	p := newPublisher(t, map[string]string{"dns.json": dns("", "zz")})
@@ -307,7 +305,7 @@ func TestRecovers(t *testing.T) {
 	}
 }
 
-// Any number of goroutines and two resolvers on one folder: one request.
+// Many goroutines and two resolvers on one directory send one request.
 func TestSingleFlight(t *testing.T) {
 	dir := t.TempDir()
 	p := newPublisher(t, wholeSet())
@@ -331,8 +329,8 @@ func TestSingleFlight(t *testing.T) {
 	}
 }
 
-// Close ends a download at once, which is nobody's failure, and leaves no
-// goroutine; the resolver answers on from what it has.
+// Close cancels a download, which does not count as a failure, and leaves no
+// goroutine. The resolver still answers from its copies.
 func TestClose(t *testing.T) {
 	before := runtime.NumGoroutine()
 	dir := t.TempDir()
@@ -367,19 +365,19 @@ func TestClose(t *testing.T) {
 		t.Errorf("warnings: %q", got)
 	}
 	p.Close()
-	// The server's and the transport's own goroutines end in their own time.
+	// Goroutines of the server and the transport end later.
 	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			stacks := make([]byte, 1<<20)
 			t.Fatalf("goroutines left:\n%s", stacks[:runtime.Stack(stacks, true)])
 		}
 	}
-	// The next process is not kept from trying.
+	// The next process may try at once.
 	open := newPublisher(t, wholeSet())
 	wantResolve(t, newResolver(t, Config{Dir: dir, BaseURL: open.URL}), domain("a.zz"), "iana zz https://zz.invalid/")
 }
 
-// https never becomes http on the way.
+// A redirect never changes https to http.
 func TestRedirects(t *testing.T) {
 	plain := newPublisher(t, wholeSet())
 	var to string
@@ -391,7 +389,7 @@ func TestRedirects(t *testing.T) {
 			fmt.Fprint(w, dns("", "zz"))
 		}
 	}))
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // one handshake is meant to fail
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // one handshake fails on purpose
 	secure.StartTLS()
 	defer secure.Close()
 	base := secure.URL + "/moved/"
@@ -412,7 +410,7 @@ func TestRedirects(t *testing.T) {
 				t.Errorf("to %s: %s", to, got)
 			}
 			if check == nil && plain.count()["dns.json"] != before {
-				t.Error("plain http was asked")
+				t.Error("a request went out over plain http")
 			}
 		}
 	}

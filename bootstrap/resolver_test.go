@@ -39,7 +39,7 @@ func TestSnapshot(t *testing.T) {
 }
 
 // TestSnapshotAge: a registry that has not changed for years does not make the
-// snapshot years old.
+// snapshot look years old.
 func TestSnapshotAge(t *testing.T) {
 	taken := snapshotTaken()
 	c := &clock{t: taken.Add(49 * time.Hour)}
@@ -68,7 +68,7 @@ func TestSourceOrder(t *testing.T) {
 	wantResolve(t, r, autnum(15169), "override 15169 http://mine.invalid/")
 	wantResolve(t, r, entity("x-arin"), "override ARIN https://mine.invalid/")
 
-	// One server answers everything, what nobody else would answer too.
+	// One server is the answer to everything, even to questions without another answer.
 	p := newPublisher(t, wholeSet())
 	r = newResolver(t, Config{Server: "http://127.0.0.1:1/rdap", Overrides: o, BaseURL: p.URL})
 	for _, q := range []Question{domain("example.com"), domain("a.nosuch"), autnum(0), domain("0/25.2.0.192.in-addr.arpa")} {
@@ -101,7 +101,7 @@ func TestNoService(t *testing.T) {
 	}
 }
 
-// An old copy says its age, and why it is old.
+// An error from an old copy has its age, and the reason.
 func TestNoServiceFromOldCopy(t *testing.T) {
 	dir := t.TempDir()
 	p := newPublisher(t, map[string]string{"dns.json": dns("", "example")})
@@ -133,7 +133,7 @@ func TestNoServiceFromOldCopy(t *testing.T) {
 	}
 }
 
-// The caller's context bounds the wait, not the refresh.
+// The caller's context limits the wait, not the refresh.
 func TestCanceledWait(t *testing.T) {
 	p, iana := newIANA(t, map[string]string{"object-tags.json": tags("arin", "b", "c", "new")})
 	p.set(func() { p.gate = make(chan struct{}) })
@@ -181,7 +181,7 @@ func TestBadConfig(t *testing.T) {
 	}
 }
 
-// Files stand for everything that IANA publishes.
+// Files replace everything that IANA publishes.
 func TestFiles(t *testing.T) {
 	p := newPublisher(t, wholeSet())
 	r := newResolver(t, Config{Dir: t.TempDir(), BaseURL: p.URL, Files: map[Registry][]byte{RegistryDNS: []byte("\xef\xbb\xbf" + dns("", "zz"))}})

@@ -22,7 +22,7 @@ func TestReverse(t *testing.T) {
 		"8.B.D.0.1.0.0.2.IP6.ARPA":  "iana 2001:db8::/32 https://rir6.invalid/rdap/",
 		"0.4.2.ip6.arpa":            "iana 2400::/12 https://wide.invalid/",
 		full6:                       "iana 2001:db8::/32 https://rir6.invalid/rdap/",
-		// The zones themselves and their neighbours are ordinary names.
+		// The zones themselves and names next to them are ordinary names.
 		"in-addr.arpa":                   "unlisted arpa https://rdap.iana.org/",
 		"ip6.arpa":                       "unlisted arpa https://rdap.iana.org/",
 		"2.0.192.xin-addr.arpa":          "unlisted arpa https://rdap.iana.org/",
@@ -33,8 +33,8 @@ func TestReverse(t *testing.T) {
 	} {
 		wantResolve(t, r, domain(name), want)
 	}
-	// Wider than the entry, or in none: the list of unlisted servers with its
-	// "arpa" must not answer for the address registries.
+	// Wider than the entry, or in none: the built-in list with its "arpa" must not
+	// answer for the address registries.
 	for _, name := range []string{"192.in-addr.arpa", "0.192.in-addr.arpa", "3.0.192.in-addr.arpa", "2.ip6.arpa", "9.b.d.0.1.0.0.2.ip6.arpa"} {
 		var none *NoServiceError
 		if a, err := r.Resolve(t.Context(), domain(name)); !errors.As(err, &none) || none.Name != name {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// shared reads a file of the case collection that RDAPQ_SHARED points to.
+// shared returns a file of the case collection at RDAPQ_SHARED.
 func shared(t *testing.T, name string) []byte {
 	t.Helper()
 	dir := os.Getenv("RDAPQ_SHARED")
@@ -47,7 +47,7 @@ func TestSharedCases(t *testing.T) {
 	}
 }
 
-// What the snapshot says is what IANA's files said when it was made.
+// The snapshot has the content of IANA's files when it was made.
 func TestSharedRegistries(t *testing.T) {
 	for i := range registries {
 		reg := Registry(i)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// files makes a resolver that knows only what the test says.
+// files returns a resolver with the given files only.
 func files(t testing.TB, m map[Registry]string) *Resolver {
 	raw := make(map[Registry][]byte)
 	for reg, text := range m {
@@ -14,7 +14,7 @@ func files(t testing.TB, m map[Registry]string) *Resolver {
 	return newResolver(t, Config{Files: raw, IANAOnly: true})
 }
 
-// Case bs03, and names at the edge.
+// Case bs03, and boundary cases of names.
 func TestDomain(t *testing.T) {
 	r := files(t, map[Registry]string{RegistryDNS: dns("", "zz", "co.zz", "qq", "XN--P1AI", "a.b.c.yy")})
 	for name, entry := range map[string]string{
@@ -65,7 +65,7 @@ func TestAddress(t *testing.T) {
 	} {
 		wantResolve(t, r, address(in), want)
 	}
-	// Wider than the entry, beside it, of the other family.
+	// Wider than the entry, next to it, or of the other family.
 	for _, in := range []string{"192.0.2.0/23", "192.0.0.0/8", "192.0.3.0", "11.0.0.0", "2001:db8::/31", "2001:db9::", "::"} {
 		if a, err := r.Resolve(t.Context(), address(in)); !errors.Is(err, ErrNoService) {
 			t.Errorf("%s: %+v, %v; want no service", in, a, err)
@@ -124,7 +124,7 @@ func TestEntity(t *testing.T) {
 	}
 }
 
-// Case bs09: the order in which servers are to be tried.
+// Case bs09: the order in which to try servers.
 func TestURLOrder(t *testing.T) {
 	const text = `[["zz"],["https://192.0.2.1:9/","https://127.0.0.1:8080/"]],
 		[["yy"],["http://a.invalid/","https://b.invalid/x","http://c.invalid","https://d.invalid/?key=1","https://b.invalid/x/"]],
@@ -149,7 +149,7 @@ func TestURLOrder(t *testing.T) {
 	wantResolve(t, r, domain("x.plain"), "iana plain http://a.invalid/")
 }
 
-// Members and values that RFC 9224 section 10 leaves to the future are passed over.
+// Members and values that RFC 9224 section 10 reserves for the future are ignored.
 func TestUnknownMembers(t *testing.T) {
 	r := files(t, map[Registry]string{RegistryDNS: `{"version":"1.0","colour":"blue","publication":"2024-01-01T00:00:00Z","more":{"services":[[["yy"],["https://no.invalid/"]]]},
 		"services":[[["zz"],["https://zz.invalid/","tel:+1-555-0100"],["something new"]],[["ww"]],[],[["vv"],["https://vv.invalid/"]]],"notes":[1,null]}`})

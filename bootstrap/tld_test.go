@@ -28,7 +28,7 @@ func TestTopLevelDomains(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	// Names below, and questions about them all, are the registry's.
+	// Names below, and questions about all of them, are in the registry.
 	for _, q := range []Question{{Class: Domain, Name: "alpha.com"}, {Class: Domain, Name: "com", Below: true}, {Class: Nameserver, Name: "ns1.alpha.com"}} {
 		if a, err := resolve(r, q); err != nil || a.Entry != "com" || a.Source != SourceSnapshot {
 			t.Errorf("%+v: %+v, %v", q, a, err)
@@ -39,7 +39,8 @@ func TestTopLevelDomains(t *testing.T) {
 	}
 }
 
-// TestTopLevelDomainsOfUser: what the user configured goes before IANA's server.
+// TestTopLevelDomainsOfUser: the user's configuration takes precedence over IANA's
+// server.
 func TestTopLevelDomainsOfUser(t *testing.T) {
 	const mine = "https://rdap.example/"
 	dns := []byte(`{"version":"1.0","publication":"2026-01-01T00:00:00Z","services":[[["com","example"],["` + mine + `"]]]}`)

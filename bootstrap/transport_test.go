@@ -25,11 +25,11 @@ func counting(t *testing.T, h http.Handler) (s *httptest.Server, accepted *atomi
 	return s, accepted
 }
 
-// A publisher that sends us elsewhere does not send us inside; the one that the
-// user named is asked where it is.
+// A redirect of a publisher must not lead to a private address. The server that the
+// user specified may have one.
 func TestDownloadGuarded(t *testing.T) {
 	inside, accepted := counting(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(dns("", "zz"))) // who went away has refused it
+		_, _ = w.Write([]byte(dns("", "zz"))) // the client may have refused and closed
 	}))
 	port := inside.URL[strings.LastIndexByte(inside.URL, ':'):]
 	for _, place := range []string{inside.URL, "http://localhost" + port, "http://0.0.0.0" + port, "http://[::ffff:127.0.0.1]" + port} {
@@ -39,13 +39,13 @@ func TestDownloadGuarded(t *testing.T) {
 			t.Errorf("%s: %s", place, got)
 		}
 		if asked.Load() == 0 || accepted.Load() != 0 {
-			t.Errorf("%s: %d connections to the publisher, %d inside", place, asked.Load(), accepted.Load())
+			t.Errorf("%s: %d connections to the publisher, %d to private addresses", place, asked.Load(), accepted.Load())
 		}
 	}
 	publisher, _ := counting(t, http.RedirectHandler(inside.URL+"/dns.json", http.StatusFound))
 	r := newResolver(t, Config{BaseURL: publisher.URL + "/", AllowPrivate: true})
 	wantResolve(t, r, domain("a.zz"), "iana zz https://zz.invalid/")
-	// Going round within what the user named is in order.
+	// A redirect within the origin that the user specified is allowed.
 	round, _ := counting(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if !strings.HasPrefix(req.URL.Path, "/files/") {
 			http.Redirect(w, req, "/files"+req.URL.Path, http.StatusFound)
@@ -57,8 +57,8 @@ func TestDownloadGuarded(t *testing.T) {
 	wantResolve(t, r, domain("a.zz"), "iana zz https://zz.invalid/")
 }
 
-// Where nobody named a place, the name of IANA's must not lead inside either; a
-// proxy is the user's, and is asked where it is, but not for a private address.
+// Without a base URL from the user, IANA's name must not lead to a private address.
+// The user's proxy may have one, but must not be used to reach one.
 func TestDownloadOfIANAGuarded(t *testing.T) {
 	inside, accepted := counting(t, http.NotFoundHandler())
 	client, closeIdle := ownClient("", false)

@@ -59,7 +59,7 @@ func TestUnacknowledgedPings(t *testing.T) {
 	select {
 	case <-closed:
 	case <-time.After(20 * time.Second):
-		t.Fatal("the connection was never given up")
+		t.Fatal("the connection was never closed")
 	}
 	getAll(t, p, s, 3, 1)
 	if st := p.Stats(); st.Connections != 2 || st.RetriesTotal() != 0 {

@@ -114,7 +114,7 @@ func TestBodyClosedWhileRead(t *testing.T) {
 func TestBodyNotGzip(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
-		io.WriteString(w, "this is no gzip")
+		io.WriteString(w, "this is not gzip")
 	})})
 	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: s.Pool()}, Dial: dialFar})
 	if err != nil {

@@ -111,7 +111,7 @@ func TestLoadClientCertificate(t *testing.T) {
 		{"junk", file("junk.bin", []byte("junk")), "", "", 0, errAny},
 		{"PKCS#12 and a key", file("both.p12", p12(pkcs12.Modern, alice, alice.Leaf)), crt, "geheim", 0, errAny},
 		{"too large", file("large.pem", make([]byte, 2<<20)), "", "", 0, errAny},
-		{"a folder", dir, "", "", 0, errAny},
+		{"a directory", dir, "", "", 0, errAny},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			cert, err := pool.LoadClientCertificate(test.path, test.key, test.password)
@@ -189,11 +189,11 @@ func TestClientCertificateOfEachOrigin(t *testing.T) {
 		}
 		for origin := range certs {
 			if asked[origin] != 1 {
-				t.Errorf("asked %d times for the certificate of %s", asked[origin], origin)
+				t.Errorf("%d calls for the certificate of %s", asked[origin], origin)
 			}
 		}
 		if len(asked) != 2 {
-			t.Errorf("asked for %v", asked)
+			t.Errorf("certificates of %v", asked)
 		}
 	})
 }
@@ -227,6 +227,6 @@ func TestMissingClientCertificate(t *testing.T) {
 		}
 	}
 	if told == 0 {
-		t.Error("no error tells what is missing")
+		t.Error("no error mentions the missing certificate")
 	}
 }

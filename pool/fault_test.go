@@ -316,7 +316,7 @@ func TestCanceledRequestsFreeTheirSlots(t *testing.T) {
 }
 
 func TestFailedDialFailsAllWaiters(t *testing.T) {
-	address := "127.0.0.1:" + nobody
+	address := "127.0.0.1:" + unusedPort
 	p, err := pool.New(pool.Config{})
 	if err != nil {
 		t.Fatal(err)

@@ -124,6 +124,6 @@ func TestH3AppliesGuard(t *testing.T) {
 		}
 	}
 	if h.Heard() != 0 {
-		t.Error("the server was asked")
+		t.Error("the server got a request")
 	}
 }

@@ -33,7 +33,7 @@ func TestAlternativeHost(t *testing.T) {
 	}{"its certificate": {port, "h3"}, "another": {otherPort, "h2"}} {
 		t.Run(name, func(t *testing.T) {
 			s.SetAltSvc(fmt.Sprintf(`h3="alt.example:%s"`, test.port))
-			p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: patient, Resolve: resolve})
+			p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart, Resolve: resolve})
 			for _, want := range []string{"h2", test.want} {
 				a, err := get(t.Context(), p, namedURL(port, 1))
 				if err != nil {
@@ -64,7 +64,7 @@ func TestAlternativeAtPrivateAddress(t *testing.T) {
 		f.H3, f.H3Until = net.JoinHostPort("alt.example", port), time.Now().Add(time.Hour)
 	})
 	loopback := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
-	p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: patient, Origins: facts, Resolve: map[string][]netip.Addr{
+	p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart, Origins: facts, Resolve: map[string][]netip.Addr{
 		net.JoinHostPort(named, port): loopback, net.JoinHostPort("alt.example", port): loopback,
 	}})
 	a, err := get(t.Context(), p, origin+"/domain/a.example")
@@ -72,16 +72,16 @@ func TestAlternativeAtPrivateAddress(t *testing.T) {
 		t.Errorf("%s, %v", a.trace.Protocol, err)
 	}
 	if h.Heard() != 0 {
-		t.Error("loopback was asked for the sake of a public offer")
+		t.Error("a public offer led to a request to loopback")
 	}
 }
 
-// An alternative that does not answer for the origin is asked no more.
+// An alternative that does not serve the origin gets no more requests.
 func TestMisdirectedRequest(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
 	m.prime(t, s, h)
-	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart})
 	s.On("*", rdaptest.First(1, rdaptest.Status(http.StatusMisdirectedRequest)))
 	s.SetAltSvc("")
 	a, err := get(t.Context(), p, domain(s, 1))
@@ -112,7 +112,7 @@ func TestAlternativeIsNotSharedWithGuarded(t *testing.T) {
 		facts.Update(origin, func(f *pool.OriginInfo) {
 			f.H3, f.H3Until, f.H3Local = s.Addr(), time.Now().Add(time.Hour), true
 		})
-		p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: patient, Origins: facts, Resolve: map[string][]netip.Addr{
+		p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart, Origins: facts, Resolve: map[string][]netip.Addr{
 			net.JoinHostPort(named, port): {netip.MustParseAddr("127.0.0.1")},
 		}})
 		before := h.Heard()
@@ -144,7 +144,7 @@ func TestAlternativeAddressKinds(t *testing.T) {
 			})
 			var looked atomic.Int64
 			p := newPool(t, s, pool.Config{
-				Protocols: autoH3, HeadStart: patient, Origins: facts,
+				Protocols: autoH3, HeadStart: longHeadStart, Origins: facts,
 				Resolve: map[string][]netip.Addr{net.JoinHostPort(named, port): {netip.MustParseAddr("127.0.0.1")}},
 			})
 			p.SetLookup(func(context.Context, string, string) ([]netip.Addr, error) {

@@ -26,7 +26,7 @@ func earlyServer(t *testing.T, c rdaptest.H3Config) (*rdaptest.Server, *rdaptest
 func TestEarlyDataInLaterRun(t *testing.T) {
 	s, h, m := earlyServer(t, rdaptest.H3Config{AwaitEarly: true})
 	before, tcp := h.Counts(), s.Counts()
-	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart})
 	a, err := get(t.Context(), p, domain(s, 2))
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestEarlyDataInLaterRun(t *testing.T) {
 func TestConcurrentEarlyData(t *testing.T) {
 	s, h, m := earlyServer(t, rdaptest.H3Config{AwaitEarly: true})
 	before := h.Counts()
-	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart})
 	getAll(t, p, s, 40, 40)
 	end()
 	if c := h.Counts(); c.Connections-before.Connections != 1 || c.Requests-before.Requests != 40 {
@@ -82,7 +82,7 @@ func TestRejectedEarlyData(t *testing.T) {
 				s, h, m := earlyServer(t, rdaptest.H3Config{AwaitEarly: true})
 				before := h.Counts()
 				reject(h)
-				c := pool.Config{Protocols: autoH3, HeadStart: patient}
+				c := pool.Config{Protocols: autoH3, HeadStart: longHeadStart}
 				if single {
 					c = pool.Config{Protocols: onlyH3, FreshConns: true}
 				}

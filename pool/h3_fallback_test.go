@@ -37,7 +37,7 @@ func TestH3IsNotUsedUnlessOffered(t *testing.T) {
 func TestAltSvcIsLearned(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	h.Announce(time.Hour)
-	p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+	p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart})
 	getAll(t, p, s, 10, 1)
 	// An open connection is used as long as it lasts.
 	if c := s.Counts(); c.Connections != 1 || c.Requests != 10 || h.Heard() != 0 {
@@ -58,7 +58,7 @@ func TestAltSvcIsForgotten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 			h.Announce(time.Hour)
-			p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+			p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart})
 			getAll(t, p, s, 1, 1)
 			s.SetAltSvc(field)
 			getAll(t, p, s, 1, 1)
@@ -107,7 +107,7 @@ func TestBlockedQUIC(t *testing.T) {
 			}
 			h.Block(true)
 			before := h.Heard()
-			p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: short})
+			p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: shortHeadStart})
 			getAll(t, p, s, 8, 8)
 			if h.Heard() == before {
 				t.Error("QUIC was not tried")
@@ -121,7 +121,7 @@ func TestBlockedQUIC(t *testing.T) {
 			}
 			end()
 
-			p, end = m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: short})
+			p, end = m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: shortHeadStart})
 			getAll(t, p, s, 8, 8)
 			p.CloseIdleConnections()
 			getAll(t, p, s, 8, 8)
@@ -139,7 +139,7 @@ func TestBlockedQUICWithCredentials(t *testing.T) {
 	m := memory{t.TempDir()}
 	m.prime(t, s, h)
 	h.Block(true)
-	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: short})
+	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: shortHeadStart})
 	defer end()
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		req, err := http.NewRequestWithContext(t.Context(), method, domain(s, 1), nil)
@@ -163,7 +163,7 @@ func TestTCPFailsDuringH3(t *testing.T) {
 	s.SetConnRules(rdaptest.ConnRules{Refuse: true})
 	h.Block(true)
 	time.AfterFunc(200*time.Millisecond, func() { h.Block(false) })
-	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: short})
+	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: shortHeadStart})
 	defer end()
 	getAll(t, p, s, 4, 4)
 }
@@ -174,7 +174,7 @@ func TestTCPAndH3Fail(t *testing.T) {
 	m.prime(t, s, h)
 	s.SetConnRules(rdaptest.ConnRules{Refuse: true})
 	h.Block(true)
-	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: short, HandshakeTimeout: 200 * time.Millisecond})
+	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: shortHeadStart, HandshakeTimeout: 200 * time.Millisecond})
 	defer end()
 	var wg sync.WaitGroup
 	for i := range 5 {
@@ -257,7 +257,7 @@ func TestDeepQueueStaysOnTCP(t *testing.T) {
 	hold := make(chan struct{})
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	h.Announce(time.Hour)
-	p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+	p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart})
 	getAll(t, p, s, 1, 1)
 	s.On("*", rdaptest.Until(hold))
 	var wg sync.WaitGroup
@@ -290,10 +290,10 @@ func TestDeepQueueAbandonsH3(t *testing.T) {
 	getAll(t, p, s, 1, 1)
 	end()
 	h.Block(true)
-	p, end = m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+	p, end = m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart})
 	getAll(t, p, s, 200, 200)
 	if f := m.now(p, s); f.QUICFailures != 0 {
-		t.Errorf("QUIC is marked although it was only given up: %+v", f)
+		t.Errorf("QUIC is blocked although its dial was only canceled: %+v", f)
 	}
 	end()
 	if st := p.Stats(); st.Failed != 0 {

@@ -20,10 +20,10 @@ var (
 	autoH3 = []string{"h3", "h2", "http/1.1"}
 )
 
-// Head starts: HTTP/3 never exceeds patient on loopback, and always exceeds short.
+// Head starts: HTTP/3 never exceeds longHeadStart on loopback, and always exceeds shortHeadStart.
 const (
-	patient = time.Minute
-	short   = 20 * time.Millisecond
+	longHeadStart  = time.Minute
+	shortHeadStart = 20 * time.Millisecond
 )
 
 // rtt is long enough that a request is sent before the handshake that was started
@@ -63,7 +63,7 @@ func (m memory) prime(t *testing.T, s *rdaptest.Server, h *rdaptest.H3) {
 	t.Helper()
 	h.Announce(time.Hour)
 	for i := range 2 {
-		p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+		p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart})
 		a, err := get(t.Context(), p, domain(s, 1))
 		if err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func TestH3StreamLimitIsKept(t *testing.T) {
 	}
 	for i, conn := range c.Conns {
 		if conn.MaxInFlight > 7 {
-			t.Errorf("connection %d had %d requests at once, want at most 7", i, conn.MaxInFlight)
+			t.Errorf("connection %d had %d concurrent requests, want at most 7", i, conn.MaxInFlight)
 		}
 	}
 	facts, err := pool.OpenOriginFile(filepath.Join(m.dir, "hosts.json"))
@@ -302,7 +302,7 @@ func TestH3CloseFreesResources(t *testing.T) {
 	}
 	h.Announce(time.Hour)
 	for _, c := range []pool.Config{
-		{Protocols: onlyH3}, {Protocols: onlyH3, NoReuse: true}, {Protocols: onlyH3, FreshConns: true}, {Protocols: autoH3, HeadStart: patient},
+		{Protocols: onlyH3}, {Protocols: onlyH3, NoReuse: true}, {Protocols: onlyH3, FreshConns: true}, {Protocols: autoH3, HeadStart: longHeadStart},
 	} {
 		p := newPool(t, s, c)
 		getAll(t, p, s, 50, 10)
@@ -423,7 +423,7 @@ func TestH3Gzip(t *testing.T) {
 		// On loopback the Pool does not request gzip, and a coding that the caller requests
 		// is decoded by the caller.
 		if got := resp.Header.Get("Content-Encoding"); got != asked || resp.Uncompressed {
-			t.Errorf("asked for %q, got %q, unpacked: %v", asked, got, resp.Uncompressed)
+			t.Errorf("requested %q, got %q, decoded: %v", asked, got, resp.Uncompressed)
 		}
 		resp.Body.Close()
 	}

@@ -33,12 +33,12 @@ func TestSlowH3WithoutTCP(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
 	m.prime(t, s, h)
-	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: short, NoEarlyData: true})
+	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: shortHeadStart, NoEarlyData: true})
 	defer end()
 	s.SetConnRules(rdaptest.ConnRules{Refuse: true})
 	hold := make(chan struct{})
 	s.On("*", rdaptest.Until(hold))
-	time.AfterFunc(10*short, func() { close(hold) })
+	time.AfterFunc(10*shortHeadStart, func() { close(hold) })
 	a, err := get(t.Context(), p, domain(s, 1))
 	if err != nil || a.status != http.StatusOK || a.trace.Protocol != "h3" {
 		t.Errorf("status %d over %q, %v", a.status, a.trace.Protocol, err)
@@ -79,7 +79,7 @@ func TestBrokenH3BackoffDoubles(t *testing.T) {
 				}
 			}
 			if f := facts.Get("https://" + s.Addr()); f.QUICFailures != want || want > 0 && !f.QUICBlocked.After(time.Now().Add(39*time.Minute)) {
-				t.Errorf("%d failures, want %d; left alone until %v", f.QUICFailures, want, f.QUICBlocked)
+				t.Errorf("%d failures, want %d; blocked until %v", f.QUICFailures, want, f.QUICBlocked)
 			}
 		})
 	}
@@ -95,7 +95,7 @@ func TestServerRefusesTCPAndH3(t *testing.T) {
 	s.Close()
 	for name, noEarly := range map[string]bool{"early data": false, "no early data": true} {
 		t.Run(name, func(t *testing.T) {
-			p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: short, NoEarlyData: noEarly})
+			p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: shortHeadStart, NoEarlyData: noEarly})
 			defer end()
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 			defer cancel()
@@ -125,7 +125,7 @@ func TestMisdirectedAlternativeIsForgotten(t *testing.T) {
 	s := hostileH3(t, "is misdirected")
 	m := memory{t.TempDir()}
 	for i, want := range []int64{1, 2, 1} { // learned; tried; not used
-		p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+		p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart})
 		if a, err := get(t.Context(), p, domain(s, i)); err != nil || a.status != http.StatusOK {
 			t.Errorf("run %d: status %d, %v", i, a.status, err)
 		}
@@ -147,7 +147,7 @@ func TestAlternativeAtOtherHostIsTriedOnce(t *testing.T) {
 	for _, insecure := range []bool{true, false} {
 		p, err := pool.New(pool.Config{
 			TLS:       &tls.Config{RootCAs: s.Pool(), InsecureSkipVerify: insecure},
-			Protocols: autoH3, HeadStart: patient,
+			Protocols: autoH3, HeadStart: longHeadStart,
 			Resolve: map[string][]netip.Addr{
 				net.JoinHostPort(named, port):              loopback,
 				net.JoinHostPort("alt.example", otherPort): loopback,
@@ -183,7 +183,7 @@ func TestRejectedEarlyDataIsNotRepeated(t *testing.T) {
 	m.prime(t, s, h)
 	h.AnswerTooEarly(true)
 	for i := range 2 {
-		p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+		p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart})
 		a, err := get(t.Context(), p, domain(s, 1))
 		if err != nil || a.status != http.StatusOK || a.trace.Protocol != "h3" {
 			t.Errorf("run %d: status %d over %q, %v", i, a.status, a.trace.Protocol, err)
@@ -208,7 +208,7 @@ func TestEndlessBodyOnTrial(t *testing.T) {
 	s := hostileH3(t, "sends a body without end")
 	m := memory{t.TempDir()}
 	for i, want := range []int64{1, 2, 1} { // learned; tried; not used
-		p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: patient})
+		p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart})
 		var trace pool.Trace
 		req, err := http.NewRequestWithContext(pool.WithTrace(t.Context(), &trace), http.MethodGet, domain(s, i), nil)
 		if err != nil {

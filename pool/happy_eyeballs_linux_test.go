@@ -44,7 +44,7 @@ func fullListener(t *testing.T, ip [4]byte, port int) {
 		silent = 0
 		t.Cleanup(func() { nc.Close() })
 	}
-	t.Skip("the kernel takes connections that nobody accepts")
+	t.Skip("the kernel accepts connections beyond the backlog")
 }
 
 // The race with real sockets, between addresses of one family.

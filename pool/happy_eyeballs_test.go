@@ -18,8 +18,8 @@ import (
 
 const named = "rdap.example"
 
-// nobody is a port without a listener: it is assigned, but used nowhere.
-const nobody = "1"
+// unusedPort is a port without a listener: it is assigned, but used nowhere.
+const unusedPort = "1"
 
 // startNamed starts a server with a name, and returns the port.
 func startNamed(t *testing.T, c rdaptest.Config) (*rdaptest.Server, string) {
@@ -49,7 +49,7 @@ func namedURL(port string, n int) string {
 // A blackHoleDialer is a net.Dialer for which the address 100::1 is silent.
 type blackHoleDialer struct {
 	dials, cancelled atomic.Int64
-	late             chan net.Conn // if set, receives the result of late dials
+	lateConns        chan net.Conn // if set, receives the result of late dials
 
 	mu    sync.Mutex
 	order []string // the addresses that were dialed
@@ -72,8 +72,8 @@ func (b *blackHoleDialer) dial(ctx context.Context, network, address string) (ne
 	b.dials.Add(1)
 	<-ctx.Done()
 	b.cancelled.Add(1)
-	if b.late != nil {
-		return <-b.late, nil
+	if b.lateConns != nil {
+		return <-b.lateConns, nil
 	}
 	return nil, ctx.Err()
 }
@@ -112,13 +112,13 @@ func TestDeadAddressIsSkipped(t *testing.T) {
 
 func TestLosingDialIsClosed(t *testing.T) {
 	s, port := startNamed(t, rdaptest.Config{})
-	hole := blackHoleDialer{late: make(chan net.Conn)}
+	hole := blackHoleDialer{lateConns: make(chan net.Conn)}
 	p := newPool(t, s, pool.Config{Dial: hole.dial, Resolve: resolve(port, "100::1", "127.0.0.1")})
 	if _, err := get(t.Context(), p, namedURL(port, 1)); err != nil {
 		t.Fatal(err)
 	}
 	ours, theirs := net.Pipe()
-	hole.late <- theirs // it connects although it was canceled
+	hole.lateConns <- theirs // it connects although it was canceled
 	if _, err := ours.Read(make([]byte, 1)); err == nil {
 		t.Error("the other connection is used")
 	}
@@ -130,7 +130,7 @@ func TestLosingDialIsClosed(t *testing.T) {
 // A refused connection does not wait for the delay. With delays, the timeout would
 // be too short for all addresses.
 func TestAllAddressesFail(t *testing.T) {
-	const port = nobody
+	const port = unusedPort
 	p, err := pool.New(pool.Config{Resolve: resolve(port, "127.0.0.1", "127.0.0.2", "127.0.0.3")})
 	if err != nil {
 		t.Fatal(err)

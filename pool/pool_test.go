@@ -125,7 +125,7 @@ func TestStreamLimitIsKept(t *testing.T) {
 	}
 	for i, conn := range c.Conns {
 		if conn.MaxInFlight > 10 {
-			t.Errorf("connection %d had %d requests at once, want at most 10", i, conn.MaxInFlight)
+			t.Errorf("connection %d had %d concurrent requests, want at most 10", i, conn.MaxInFlight)
 		}
 	}
 }

@@ -182,7 +182,7 @@ func TestUnreachableProxy(t *testing.T) {
 		{"silent", "http://" + address, 100 * time.Millisecond},
 		{"silent SOCKS", "socks5://" + address, 100 * time.Millisecond},
 		{"silent HTTPS", "https://" + address, 100 * time.Millisecond},
-		{"refusing", "http://127.0.0.1:" + nobody, 0},
+		{"refusing", "http://127.0.0.1:" + unusedPort, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u, err := url.Parse(c.proxy)

@@ -21,8 +21,8 @@ func addrs(list ...string) []netip.Addr {
 	return out
 }
 
-// An asked resolver answers at once and counts.
-type asked struct {
+// A countingLookup returns its result without delay and counts the calls.
+type countingLookup struct {
 	mu      sync.Mutex
 	network []string
 	hosts   map[string]int
@@ -30,7 +30,7 @@ type asked struct {
 	err     error
 }
 
-func (a *asked) lookup(_ context.Context, network, host string) ([]netip.Addr, error) {
+func (a *countingLookup) lookup(_ context.Context, network, host string) ([]netip.Addr, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.hosts == nil {
@@ -41,7 +41,7 @@ func (a *asked) lookup(_ context.Context, network, host string) ([]netip.Addr, e
 	return a.addrs, a.err
 }
 
-func newAskedResolver(c Config, a *asked) *resolver {
+func newCountingResolver(c Config, a *countingLookup) *resolver {
 	r := newResolver(c.withDefaults())
 	r.lookup = a.lookup
 	return r
@@ -49,8 +49,8 @@ func newAskedResolver(c Config, a *asked) *resolver {
 
 func TestResultsAreCachedForAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &asked{addrs: addrs("192.0.2.1")}
-		r := newAskedResolver(Config{}, a)
+		a := &countingLookup{addrs: addrs("192.0.2.1")}
+		r := newCountingResolver(Config{}, a)
 		for i, wait := range []time.Duration{0, 30 * time.Second, 29 * time.Second, 2 * time.Second, time.Hour} {
 			time.Sleep(wait)
 			got, dns, err := r.addresses(t.Context(), "rdap.example", "443")
@@ -160,8 +160,8 @@ func TestNoIPv6Response(t *testing.T) {
 }
 
 func TestFailedLookupsAreNotCached(t *testing.T) {
-	a := &asked{err: &net.DNSError{Err: "no such host", Name: "rdap.example", IsNotFound: true}}
-	r := newAskedResolver(Config{}, a)
+	a := &countingLookup{err: &net.DNSError{Err: "no such host", Name: "rdap.example", IsNotFound: true}}
+	r := newCountingResolver(Config{}, a)
 	for range 3 {
 		if _, _, err := r.addresses(t.Context(), "rdap.example", "443"); !errors.Is(err, a.err) {
 			t.Errorf("got %v", err)
@@ -174,8 +174,8 @@ func TestFailedLookupsAreNotCached(t *testing.T) {
 
 func TestNamesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &asked{addrs: addrs("192.0.2.1")}
-		r := newAskedResolver(Config{}, a)
+		a := &countingLookup{addrs: addrs("192.0.2.1")}
+		r := newCountingResolver(Config{}, a)
 		for i := range maxNames + 100 {
 			time.Sleep(time.Millisecond)
 			if _, _, err := r.addresses(t.Context(), fmt.Sprintf("h%d.example", i), "443"); err != nil {
@@ -208,26 +208,26 @@ func TestAddressOrder(t *testing.T) {
 		{Config{LocalAddr: netip.MustParseAddr("2001:db8::9")}, addrs("2001:db8::1", "192.0.2.1"), addrs("2001:db8::1")},
 		{Config{}, many, many[:maxAddrs]},
 	} {
-		a := &asked{addrs: c.in}
-		r := newAskedResolver(c.config, a)
+		a := &countingLookup{addrs: c.in}
+		r := newCountingResolver(c.config, a)
 		got, _, err := r.addresses(t.Context(), "rdap.example", "443")
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v, %v, want %v", c.in, got, err, c.want)
 		}
 		want := map[string]string{"tcp4": "ip4", "tcp6": "ip6"}[c.config.Network]
 		if want != "" && a.network[0] != want {
-			t.Errorf("asked for %s, want %s", a.network[0], want)
+			t.Errorf("network %s, want %s", a.network[0], want)
 		}
 	}
-	r := newAskedResolver(Config{Network: "tcp6"}, &asked{addrs: addrs("192.0.2.1")})
+	r := newCountingResolver(Config{Network: "tcp6"}, &countingLookup{addrs: addrs("192.0.2.1")})
 	if got, _, err := r.addresses(t.Context(), "rdap.example", "443"); err == nil {
 		t.Errorf("tcp6 got %v", got)
 	}
 }
 
 func TestFixedAndLiteralAddresses(t *testing.T) {
-	a := &asked{addrs: addrs("192.0.2.1")}
-	r := newAskedResolver(Config{Resolve: map[string][]netip.Addr{"rdap.example:8443": addrs("192.0.2.7", "2001:db8::7")}}, a)
+	a := &countingLookup{addrs: addrs("192.0.2.1")}
+	r := newCountingResolver(Config{Resolve: map[string][]netip.Addr{"rdap.example:8443": addrs("192.0.2.7", "2001:db8::7")}}, a)
 	for _, c := range []struct {
 		host, port, want string
 	}{
@@ -248,8 +248,8 @@ func TestFixedAndLiteralAddresses(t *testing.T) {
 
 func TestWorkingAddressIsTriedFirst(t *testing.T) {
 	list := addrs("2001:db8::1", "192.0.2.1", "2001:db8::2")
-	a := &asked{addrs: list}
-	r := newAskedResolver(Config{Resolve: map[string][]netip.Addr{"fixed.example:443": list}}, a)
+	a := &countingLookup{addrs: list}
+	r := newCountingResolver(Config{Resolve: map[string][]netip.Addr{"fixed.example:443": list}}, a)
 	for _, host := range []string{"rdap.example", "fixed.example"} {
 		before, _, err := r.addresses(t.Context(), host, "443")
 		if err != nil {

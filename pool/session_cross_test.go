@@ -273,7 +273,7 @@ func TestResumedSessionsAreVerified(t *testing.T) {
 				saw("before", 1, 1)
 				err = run(t, s, "", pool.Config{Sessions: same, TLS: &tls.Config{RootCAs: other.Pool()}, Trust: "x"})
 				if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
-					t.Errorf("got %v, want that the certificate is no good", err)
+					t.Errorf("got %v, want a certificate error", err)
 				}
 				if err := s.AwaitOpen(t.Context(), 0); err != nil {
 					t.Fatal(err)

@@ -22,7 +22,7 @@ func refuser(t *testing.T, protocols rdaptest.Protocols, version uint16) (*rdapt
 		own := c.Clone()
 		c.UnwrapSession = func(id []byte, cs tls.ConnectionState) (*tls.SessionState, error) {
 			if refuse.Load() && len(id) > 0 {
-				return nil, errors.New("told to fail")
+				return nil, errors.New("fails on purpose")
 			}
 			return own.DecryptTicket(id, cs)
 		}

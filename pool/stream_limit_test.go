@@ -43,7 +43,7 @@ func TestSmallStreamLimitOpensConnections(t *testing.T) {
 	}
 	for i, conn := range s.Counts().Conns {
 		if conn.MaxInFlight > limit {
-			t.Errorf("connection %d had %d requests at once", i, conn.MaxInFlight)
+			t.Errorf("connection %d had %d concurrent requests", i, conn.MaxInFlight)
 		}
 	}
 }
