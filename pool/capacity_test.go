@@ -53,13 +53,13 @@ func TestCapacity(t *testing.T) {
 // The first request opens the connections that a stated demand justifies. What an
 // earlier run learned about an origin limits its first requests.
 func TestCapacityFromStore(t *testing.T) {
-	facts, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts"))
+	origins, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts.Update("https://old.example", func(f *pool.OriginInfo) { f.Protocol = "http/1.1" })
-	facts.Update("https://new.example", func(f *pool.OriginInfo) { f.Protocol, f.Streams = "h2", 2 })
-	p, err := pool.New(pool.Config{Origins: facts})
+	origins.Update("https://old.example", func(f *pool.OriginInfo) { f.Protocol = "http/1.1" })
+	origins.Update("https://new.example", func(f *pool.OriginInfo) { f.Protocol, f.Streams = "h2", 2 })
+	p, err := pool.New(pool.Config{Origins: origins})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestCapacityFromStore(t *testing.T) {
 			t.Errorf("%s: %d, want %d", origin, n, want)
 		}
 	}
-	only, err := pool.New(pool.Config{Origins: facts, Protocols: []string{"http/1.1"}})
+	only, err := pool.New(pool.Config{Origins: origins, Protocols: []string{"http/1.1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,18 +33,18 @@ func together(n int64) func(ctx context.Context, network, address string) (net.C
 func TestKnownHTTP1IsDialedConcurrently(t *testing.T) {
 	const most, atOnce = 6, 100
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
-	facts, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))
+	origins, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer facts.Close()
-	before := newPool(t, s, pool.Config{Origins: facts})
+	defer origins.Close()
+	before := newPool(t, s, pool.Config{Origins: origins})
 	getAll(t, before, s, 1, 1)
 	before.Close()
 
 	for name, c := range map[string]pool.Config{
 		"it is all that is spoken": {Protocols: []string{"http/1.1"}},
-		"from a former run":        {Origins: facts},
+		"from a former run":        {Origins: origins},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.MaxConnsPerHost, c.Dial = most, together(most)

@@ -122,13 +122,13 @@ func ExampleOpenSessionFile() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		facts, err := pool.OpenOriginFile(filepath.Join(dir, "facts"))
+		origins, err := pool.OpenOriginFile(filepath.Join(dir, "hosts"))
 		if err != nil {
 			log.Fatal(err)
 		}
 		p, err := pool.New(pool.Config{
 			TLS: &tls.Config{RootCAs: server.Pool()}, Trust: "our own authority",
-			Sessions: sessions, Origins: facts,
+			Sessions: sessions, Origins: origins,
 		})
 		if err != nil {
 			log.Fatal(err)
@@ -141,7 +141,7 @@ func ExampleOpenSessionFile() {
 		resp.Body.Close()
 		h := p.Stats().Handshakes
 		fmt.Printf("run %d: %d full, %d resumed\n", run+1, h.Full, h.Resumed)
-		if err := errors.Join(p.Close(), sessions.Close(), facts.Close()); err != nil {
+		if err := errors.Join(p.Close(), sessions.Close(), origins.Close()); err != nil {
 			log.Fatal(err)
 		}
 	}

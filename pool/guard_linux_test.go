@@ -80,14 +80,14 @@ func TestPrivateAlternatives(t *testing.T) {
 	origin := "https://" + net.JoinHostPort(named, port)
 	ask := func(host string, addr netip.Addr, local, guarded bool) {
 		t.Helper()
-		facts, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))
+		origins, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		facts.Update(origin, func(f *pool.OriginInfo) {
+		origins.Update(origin, func(f *pool.OriginInfo) {
 			f.H3, f.H3Until, f.H3Local = net.JoinHostPort(host, udpPort), time.Now().Add(time.Hour), local
 		})
-		p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: 50 * time.Millisecond, Origins: facts})
+		p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: 50 * time.Millisecond, Origins: origins})
 		defer p.Close()
 		p.SetLookup(func(_ context.Context, _, name string) ([]netip.Addr, error) {
 			if name == named {

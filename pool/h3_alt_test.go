@@ -55,16 +55,16 @@ func TestAlternativeHost(t *testing.T) {
 func TestAlternativeAtPrivateAddress(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
 	_, port, _ := net.SplitHostPort(s.Addr())
-	facts, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))
+	origins, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	origin := "https://" + net.JoinHostPort(named, port)
-	facts.Update(origin, func(f *pool.OriginInfo) {
+	origins.Update(origin, func(f *pool.OriginInfo) {
 		f.H3, f.H3Until = net.JoinHostPort("alt.example", port), time.Now().Add(time.Hour)
 	})
 	loopback := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
-	p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart, Origins: facts, Resolve: map[string][]netip.Addr{
+	p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart, Origins: origins, Resolve: map[string][]netip.Addr{
 		net.JoinHostPort(named, port): loopback, net.JoinHostPort("alt.example", port): loopback,
 	}})
 	a, err := get(t.Context(), p, origin+"/domain/a.example")
@@ -105,14 +105,14 @@ func TestAlternativeIsNotSharedWithGuarded(t *testing.T) {
 		if want == "h2" {
 			ctx = pool.WithGuard(ctx)
 		}
-		facts, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))
+		origins, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		facts.Update(origin, func(f *pool.OriginInfo) {
+		origins.Update(origin, func(f *pool.OriginInfo) {
 			f.H3, f.H3Until, f.H3Local = s.Addr(), time.Now().Add(time.Hour), true
 		})
-		p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart, Origins: facts, Resolve: map[string][]netip.Addr{
+		p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart, Origins: origins, Resolve: map[string][]netip.Addr{
 			net.JoinHostPort(named, port): {netip.MustParseAddr("127.0.0.1")},
 		}})
 		before := h.Heard()
@@ -135,16 +135,16 @@ func TestAlternativeAddressKinds(t *testing.T) {
 		"::", "::1", "fe80::1", "fd00:ec2::254", "ff02::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::1",
 	} {
 		for _, host := range []string{text, "alt.example"} {
-			facts, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))
+			origins, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			facts.Update(origin, func(f *pool.OriginInfo) {
+			origins.Update(origin, func(f *pool.OriginInfo) {
 				f.H3, f.H3Until = net.JoinHostPort(host, port), time.Now().Add(time.Hour)
 			})
 			var looked atomic.Int64
 			p := newPool(t, s, pool.Config{
-				Protocols: autoH3, HeadStart: longHeadStart, Origins: facts,
+				Protocols: autoH3, HeadStart: longHeadStart, Origins: origins,
 				Resolve: map[string][]netip.Addr{net.JoinHostPort(named, port): {netip.MustParseAddr("127.0.0.1")}},
 			})
 			p.SetLookup(func(context.Context, string, string) ([]netip.Addr, error) {

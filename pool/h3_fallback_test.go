@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// facts returns what the runs of m know about s.
-func (m memory) facts(t *testing.T, s *rdaptest.Server) pool.OriginInfo {
+// info returns what the runs of m know about s.
+func (m memory) info(t *testing.T, s *rdaptest.Server) pool.OriginInfo {
 	t.Helper()
 	f, err := pool.OpenOriginFile(filepath.Join(m.dir, "hosts.json"))
 	if err != nil {
@@ -78,7 +78,7 @@ func TestAltSvcExpires(t *testing.T) {
 	p, end := m.run(t, s, pool.Config{Protocols: autoH3})
 	getAll(t, p, s, 1, 1)
 	end()
-	f := m.facts(t, s)
+	f := m.info(t, s)
 	if left := time.Until(f.H3Until); f.H3 == "" || left > time.Second {
 		t.Fatalf("learned %+v", f)
 	}
@@ -126,7 +126,7 @@ func TestBlockedQUIC(t *testing.T) {
 			p.CloseIdleConnections()
 			getAll(t, p, s, 8, 8)
 			end()
-			if f := m.facts(t, s); f.QUICFailures != 1 || p.Stats().DialsFailed != 0 {
+			if f := m.info(t, s); f.QUICFailures != 1 || p.Stats().DialsFailed != 0 {
 				t.Errorf("QUIC was tried again: %+v", f)
 			}
 		})

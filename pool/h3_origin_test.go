@@ -40,11 +40,11 @@ func (m memory) run(t *testing.T, s *rdaptest.Server, c pool.Config) (*pool.Pool
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts, err := pool.OpenOriginFile(filepath.Join(m.dir, "hosts.json"))
+	origins, err := pool.OpenOriginFile(filepath.Join(m.dir, "hosts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Sessions, c.Origins, c.Trust = sessions, facts, "test"
+	c.Sessions, c.Origins, c.Trust = sessions, origins, "test"
 	p := newPool(t, s, c)
 	return p, func() {
 		t.Helper()
@@ -52,7 +52,7 @@ func (m memory) run(t *testing.T, s *rdaptest.Server, c pool.Config) (*pool.Pool
 		if err := sessions.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := facts.Close(); err != nil {
+		if err := origins.Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -115,11 +115,11 @@ func TestH3StreamLimitIsKept(t *testing.T) {
 			t.Errorf("connection %d had %d concurrent requests, want at most 7", i, conn.MaxInFlight)
 		}
 	}
-	facts, err := pool.OpenOriginFile(filepath.Join(m.dir, "hosts.json"))
+	origins, err := pool.OpenOriginFile(filepath.Join(m.dir, "hosts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := facts.Get("https://" + s.Addr()); f.H3Streams != 7 {
+	if f := origins.Get("https://" + s.Addr()); f.H3Streams != 7 {
 		t.Errorf("learned %+v, want 7 streams", f)
 	}
 }

@@ -51,8 +51,8 @@ func TestSlowH3WithoutTCP(t *testing.T) {
 // HTTP/3 that fails again is blocked for longer, although its handshakes succeed. A
 // useful response resets that.
 func TestBrokenH3BackoffDoubles(t *testing.T) {
-	past := func(p *pool.Pool, facts *pool.OriginFile, s *rdaptest.Server) {
-		facts.Update("https://"+s.Addr(), func(f *pool.OriginInfo) { f.QUICBlocked, f.QUICFailures = time.Now().Add(-time.Second), 3 })
+	past := func(p *pool.Pool, origins *pool.OriginFile, s *rdaptest.Server) {
+		origins.Update("https://"+s.Addr(), func(f *pool.OriginInfo) { f.QUICBlocked, f.QUICFailures = time.Now().Add(-time.Second), 3 })
 	}
 	for name, want := range map[string]int{"is silent after its settings": 4, "works": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -64,21 +64,21 @@ func TestBrokenH3BackoffDoubles(t *testing.T) {
 				h.Announce(time.Hour)
 				s = good
 			}
-			facts, err := pool.OpenOriginFile(t.TempDir() + "/hosts.json")
+			origins, err := pool.OpenOriginFile(t.TempDir() + "/hosts.json")
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i := range 2 {
-				p := newPool(t, s, pool.Config{Protocols: autoH3, Origins: facts})
+				p := newPool(t, s, pool.Config{Protocols: autoH3, Origins: origins})
 				if _, err := lookupIn(t.Context(), 10*time.Second, p, domain(s, i)); err != nil {
 					t.Fatal(err)
 				}
 				p.Close()
 				if i == 0 {
-					past(p, facts, s)
+					past(p, origins, s)
 				}
 			}
-			if f := facts.Get("https://" + s.Addr()); f.QUICFailures != want || want > 0 && !f.QUICBlocked.After(time.Now().Add(39*time.Minute)) {
+			if f := origins.Get("https://" + s.Addr()); f.QUICFailures != want || want > 0 && !f.QUICBlocked.After(time.Now().Add(39*time.Minute)) {
 				t.Errorf("%d failures, want %d; blocked until %v", f.QUICFailures, want, f.QUICBlocked)
 			}
 		})
@@ -196,7 +196,7 @@ func TestRejectedEarlyDataIsNotRepeated(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if f := m.facts(t, s); f.EarlyFailures != 1 || !f.EarlyBlocked.After(time.Now()) {
+	if f := m.info(t, s); f.EarlyFailures != 1 || !f.EarlyBlocked.After(time.Now()) {
 		t.Errorf("learned %+v", f)
 	}
 }

@@ -42,12 +42,12 @@ func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs [
 	defer stopFar()
 
 	type reached struct {
-		line   *rawConn
+		conn   *rawConn
 		failed []*stepError // by index in tried
 		tried  []int        // indexes in addrs
 	}
 	type finished struct {
-		line    *rawConn
+		conn    *rawConn
 		address int
 		err     *stepError
 	}
@@ -86,20 +86,20 @@ func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs [
 					gone(r.tried[i])
 				}
 			}
-			if r.line == nil {
+			if r.conn == nil {
 				continue
 			}
-			at := r.tried[r.line.setup.index]
-			r.line.setup.index = at
+			at := r.tried[r.conn.setup.index]
+			r.conn.setup.index = at
 			gone(at)
 			handshaking++
-			if r.line.ready {
-				handshakes <- finished{r.line, at, nil}
+			if r.conn.ready {
+				handshakes <- finished{r.conn, at, nil}
 				continue
 			}
 			slow.Reset(handshakeDelay)
 			go func() {
-				handshakes <- finished{r.line, at, d.handshake(near, far, g, r.line)}
+				handshakes <- finished{r.conn, at, d.handshake(near, far, g, r.conn)}
 			}()
 		case r := <-handshakes:
 			handshaking--
@@ -110,17 +110,17 @@ func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs [
 			}
 			go func() { // close connections that complete later
 				if connecting {
-					if late := <-connects; late.line != nil {
-						late.line.Close()
+					if late := <-connects; late.conn != nil {
+						late.conn.Close()
 					}
 				}
 				for range handshaking {
 					if late := <-handshakes; late.err == nil {
-						late.line.Close()
+						late.conn.Close()
 					}
 				}
 			}()
-			return r.line, errs
+			return r.conn, errs
 		case <-slow.C:
 			next()
 		}

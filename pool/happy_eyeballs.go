@@ -222,7 +222,7 @@ func raceConnects(ctx context.Context, addrs []netip.Addr, delay time.Duration, 
 	defer cancel()
 	type result struct {
 		address int
-		line    *rawConn
+		conn    *rawConn
 		err     *stepError
 	}
 	results := make(chan result, len(addrs))
@@ -256,13 +256,13 @@ func raceConnects(ctx context.Context, addrs []netip.Addr, delay time.Duration, 
 			cancel()
 			go func() {
 				for range pending {
-					if late := <-results; late.line != nil {
-						late.line.Close()
+					if late := <-results; late.conn != nil {
+						late.conn.Close()
 					}
 				}
 			}()
-			r.line.setup.index = r.address
-			return r.line, failed
+			r.conn.setup.index = r.address
+			return r.conn, failed
 		case <-next.C:
 			start()
 		}

@@ -295,7 +295,7 @@ func (o *origin) register(c *conn) {
 		o.opened(c)
 		return
 	}
-	proven := h.handshakeDone()
+	done := h.handshakeDone()
 	h.setHooks(h3Hooks{
 		handshakeEnded: func(p handshakeResult) { o.handshakeEnded(c, p) },
 		retried:        func(why Reason) { o.countRetry(c, why) },
@@ -304,7 +304,7 @@ func (o *origin) register(c *conn) {
 		misdirected:    func() { o.misdirected(c) },
 		allowEarly:     func(req *http.Request) bool { return !o.noEarlyData.Load() && safeAsEarlyData(req) },
 	})
-	if proven {
+	if done {
 		o.opened(c)
 	}
 }

@@ -14,14 +14,14 @@ import (
 func TestSmallStreamLimitOpensConnections(t *testing.T) {
 	const limit, atOnce, rest = 5, 50, 400
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only, MaxStreams: limit})
-	facts, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))
+	origins, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer facts.Close()
+	defer origins.Close()
 
 	s.On("*", rdaptest.Latency(2*time.Millisecond)) // so that a queue forms
-	p := newPool(t, s, pool.Config{Origins: facts})
+	p := newPool(t, s, pool.Config{Origins: origins})
 	getAll(t, p, s, atOnce, atOnce)
 	before := p.Stats().Retries[pool.RetryRefused]
 	getAll(t, p, s, rest, atOnce)
@@ -36,7 +36,7 @@ func TestSmallStreamLimitOpensConnections(t *testing.T) {
 	p.Close()
 
 	// The next time the limit is known from the start.
-	p = newPool(t, s, pool.Config{Origins: facts})
+	p = newPool(t, s, pool.Config{Origins: origins})
 	getAll(t, p, s, rest, atOnce)
 	if st := p.Stats(); st.Connections < 2 || st.Connections-lost(st) > pool.DefaultMaxHTTP2Conns || st.Retries[pool.RetryRefused] != 0 {
 		t.Errorf("known: %d connections, retries %v, closed %v", st.Connections, st.Retries, st.Closed)
