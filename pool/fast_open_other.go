@@ -11,6 +11,6 @@ const fastOpenSupported = false
 
 func fastOpen(_, _ string, _ syscall.RawConn) error { return nil }
 
-func synWaits(net.Conn) bool { return false }
+func synPending(net.Conn) bool { return false }
 
-func synDataTaken(net.Conn) bool { return false }
+func synDataAccepted(net.Conn) bool { return false }

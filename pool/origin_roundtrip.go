@@ -34,7 +34,7 @@ func (o *origin) send(c *conn, req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// asksForGzip reports whether the Pool requests gzip. It saves round trips on real
+// requestsGzip reports whether the Pool requests gzip. It saves round trips on real
 // links and only costs time on loopback.
 func requestsGzip(c *conn, req *http.Request) bool {
 	return !c.loopback && req.Method != http.MethodHead && req.Header["Accept-Encoding"] == nil && req.Header["Range"] == nil

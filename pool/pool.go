@@ -1,7 +1,6 @@
 // Package pool is an [http.RoundTripper] that opens as few connections and TLS
-// handshakes as possible, and reports how many. It knows HTTP, TLS and QUIC, and
-// nothing about RDAP: responses are understood by the caller, rates and retries of a
-// query are the caller's as well.
+// handshakes as possible, and reports how many. It knows HTTP, TLS and QUIC but nothing
+// about RDAP: its caller understands responses, limits rates and repeats queries.
 //
 // Start with [New] and use the Pool as the Transport of an [http.Client], or call
 // [Pool.RoundTrip]. Each origin (scheme, host and port) has connections of its own:

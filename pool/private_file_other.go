@@ -6,9 +6,9 @@ import "io/fs"
 
 // checkPrivate relies on the access list of the directory: a user's profile is
 // closed to others.
-func private(info fs.FileInfo) error {
+func checkPrivate(info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
-		return errNotSessions
+		return errNotSessionFile
 	}
 	return nil
 }
