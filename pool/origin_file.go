@@ -78,7 +78,9 @@ func (s *OriginFile) Update(origin string, change func(*OriginInfo)) {
 }
 
 // Save merges the changes into the file, if there are any. The file is replaced as a
-// whole and readable by its owner only; its directory is created if necessary.
+// whole and readable by its owner only; its directory is created if necessary. Save
+// fails if another process holds the lock of the file for 200 ms. Changes that could
+// not be written are written by the next Save.
 func (s *OriginFile) Save() error {
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
