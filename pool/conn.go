@@ -135,7 +135,7 @@ func (c *conn) reserve(perConn int) bool {
 		c.draining = true
 		return false
 	}
-	if c.inflight >= c.freeCapacity() {
+	if c.inflight >= c.capacity() {
 		return false
 	}
 	c.inflight++

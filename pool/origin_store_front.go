@@ -7,10 +7,9 @@ import (
 	"github.com/rdapq/rdapq/internal/callback"
 )
 
-// An originStoreFront stands between a Pool and an [OriginStore] of the user. It keeps in
-// memory what it read from the store, so that Get and Update may be called under a
-// lock of the Pool. It calls the store itself without a lock: the store may be slow,
-// and may call back into the Pool.
+// An originStoreFront is the copy in memory of an [OriginStore] of the user. Its Get and
+// Update may be called under a lock of the Pool. It calls the store without a lock: the
+// store may be slow, and may call back into the Pool.
 type originStoreFront struct {
 	store  OriginStore
 	memory *memoryOriginStore
@@ -20,8 +19,8 @@ type originStoreFront struct {
 	loaded map[string]time.Time // when an origin was last read from the store
 }
 
-// storeReloadAfter is the age from which what was read from the store of the user is
-// read again: another process may have changed it.
+// storeReloadAfter is the age at which information from the store is read again, as
+// another process may have changed it.
 const storeReloadAfter = time.Minute
 
 // frontOf returns a store that may be called under the locks of a Pool. The stores of
@@ -80,8 +79,8 @@ func (f *originStoreFront) claim(origin string) (first, due bool) {
 	return !known, known
 }
 
-// read copies what the store knows into memory, unless memory has changed meanwhile:
-// that change is still on its way to the store.
+// read copies the information of the store into memory, unless memory has changed
+// meanwhile: that change has not reached the store.
 func (f *originStoreFront) read(origin string) {
 	before := f.memory.Get(origin)
 	info := f.store.Get(origin)

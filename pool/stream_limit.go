@@ -75,8 +75,8 @@ func (c *conn) announcedStreams() (n int, ok bool) {
 	return 0, false
 }
 
-// freeCapacity returns the number of concurrent requests that c accepts now.
-func (c *conn) freeCapacity() int {
+// capacity returns the number of concurrent requests that c accepts now.
+func (c *conn) capacity() int {
 	n := c.cc.Available()
 	if n == 0 || c.paused {
 		return 0
