@@ -6,69 +6,68 @@ import (
 	"github.com/rdapq/rdapq/internal/gate"
 )
 
-// An item is one input on its way through a batch.
+// An item is one input of a batch.
 type item struct {
 	task
 	input          Input
-	loaded         bool   // it has been parsed and its server is known
-	readError      *Error // it could not be read back from the temporary file
+	loaded         bool   // its input has been parsed and its servers are known
+	readError      *Error // of its input in the temporary file
 	key            lookupKey
 	hash           uint64      // of key
-	maybeDuplicate bool        // another one that asks the same was in memory when it came
-	duplicates     []duplicate // later inputs that ask the same
-	queue          *queue      // once it was taken from it
-	hostQueue      *hostQueue  // where it waits, or from which it was taken
+	maybeDuplicate bool        // an item with the same key was in memory when it was read
+	duplicates     []duplicate // later inputs with the same key
+	queue          *queue      // nil before it was taken from it
+	hostQueue      *hostQueue  // in which it waits, or from which it was taken
 
-	readFor      *gate.Host // which it was read for; nil: it is not known, or none
-	grantedAt    time.Time  // when its request under way was granted; zero: none is
-	fromUnserved bool       // it has one of the places for hosts without any
+	readFor      *gate.Host // host of its first server; nil: not known, or none
+	grantedAt    time.Time  // when its request in flight was admitted; zero: none is in flight
+	fromUnserved bool       // it was taken from queue.unserved
 }
 
 func (it *item) refusedOften() bool {
 	return it.result.Verdict == RateLimited && it.result.Attempts > 1
 }
 
-// A hostQueue is where the inputs of one batch stand in line for one server.
+// A hostQueue has the items of a batch that wait for one host.
 type hostQueue struct {
 	host *gate.Host
 
-	resumed []*item // on their way already: they go before what is fresh
+	resumed []*item // sent before, not retries: they precede fresh
 	fresh   fifo
-	disk    diskQueue // fresh ones that came later than those in memory
-	retries []*item   // to be asked again, in no order
+	disk    diskQueue // inputs read after those of fresh
+	retries []*item   // to be retried, in no order
 
-	loading          bool // a chunk of its shelf is being read
-	hasAlternates    bool // some have another server that could be asked
+	loading          bool // a chunk of disk is being read
+	hasAlternates    bool // some items have another server
 	inFlight         int
-	steppedAside     int       // lookups that wait beside it, see item.stepAside
-	limit            int       // how many may be in flight, as of the last offer
+	steppedAside     int       // lookups that are not counted while they wait, see item.stepAside
+	limit            int       // maximum of inFlight, as of the last makeReady
 	requestTime      float64   // seconds, moving average of the time of a request; 0: not known
-	timeLeft         float64   // seconds until nothing is left, as of the last offer
-	inUnserved       bool      // it is among queue.unserved
+	timeLeft         float64   // estimated seconds until it is empty, as of the last makeReady
+	inUnserved       bool      // it is in queue.unserved
 	fromUnserved     bool      // it was taken from there
-	exclusive        bool      // what is in flight is to have no company
-	readyIndex       int       // among those that are ready; -1: it is not
+	exclusive        bool      // the lookup in flight must be the only one
+	readyIndex       int       // index in queue.ready; -1: not ready
 	readySince       uint64    // when it became ready
-	parkedUntil      time.Time // until when it is not looked at
-	retriesOnly      bool      // because all that it has is to be repeated later
-	untilRequestEnds bool      // or until one of its requests has ended
-	timerIndex       int       // its place among the timers; -1: none
+	parkedUntil      time.Time // it is ignored until then; zero: not parked
+	retriesOnly      bool      // it is parked because it has only retries that are not due
+	untilRequestEnds bool      // it is parked until then, or until one of its requests ends
+	timerIndex       int       // index in queue.timers; -1: not parked
 }
 
-// maxRetriesWaiting is how many inputs may wait for repetition at a server that is
-// asked for so many at once, before no others are asked.
+// maxRetriesWaiting returns the number of waiting retries from which no fresh inputs
+// are sent to a host with a limit on concurrent requests.
 func maxRetriesWaiting(limit int) int { return max(2*limit, 16) }
 
-// waiting is how many inputs wait.
+// waiting returns the number of waiting inputs.
 func (l *hostQueue) waiting() int64 {
 	return int64(len(l.resumed)+l.fresh.len()+len(l.retries)) + l.disk.n
 }
 
 func (l *hostQueue) hasFresh() bool { return len(l.resumed) > 0 || l.fresh.len() > 0 || l.disk.n > 0 }
 
-// dueRetry returns the index of the input to be repeated that has been asked for most
-// often already, of those whose back-off is over; -1 if there is none. Then at is
-// when there will be one, or zero.
+// dueRetry returns the index of the due retry with the most attempts. It returns -1 if
+// none is due; then at is when one will be, or zero.
 func (l *hostQueue) dueRetry(now time.Time) (i int, at time.Time) {
 	i = -1
 	for k, it := range l.retries {
@@ -84,8 +83,8 @@ func (l *hostQueue) dueRetry(now time.Time) (i int, at time.Time) {
 	return i, at
 }
 
-// leastTried returns the index of the input to be repeated that has been sent
-// least often, of those whose back-off is over; -1 if there is none.
+// leastTried returns the index of the due retry with the fewest attempts; -1 if none
+// is due.
 func (l *hostQueue) leastTried(now time.Time) int {
 	i := -1
 	for k, it := range l.retries {
@@ -104,7 +103,7 @@ func (l *hostQueue) removeRetry(i int) *item {
 	return it
 }
 
-// removeFresh takes the next input that is not a repetition.
+// removeFresh removes the next item that is not a retry.
 func (q *queue) removeFresh(l *hostQueue) *item {
 	if len(l.resumed) > 0 {
 		it := l.resumed[0]
@@ -118,8 +117,8 @@ func (q *queue) removeFresh(l *hostQueue) *item {
 	return q.popSpilled(l)
 }
 
-// nextOnDisk returns the chunk of the temporary file that has to be read before the
-// next fresh input can be taken; nil if there is none.
+// nextOnDisk returns the chunk that must be read from the temporary file before
+// removeFresh; nil if none must.
 func (l *hostQueue) nextOnDisk() *chunk {
 	if len(l.resumed) > 0 || l.fresh.len() > 0 {
 		return nil
@@ -153,21 +152,21 @@ func (f *fifo) pop() *item {
 	return it
 }
 
-// cutTail removes and returns all but the first n.
+// cutTail removes and returns all items but the first n.
 func (f *fifo) cutTail(n int) []*item {
 	tail := f.items[f.head+n:]
 	f.items = f.items[:f.head+n]
 	return tail
 }
 
-// A capacityReporter is a transport that knows how many requests to an origin it carries
-// at a time; see [pool.Pool.Capacity].
+// A capacityReporter is a transport that reports how many concurrent requests to an
+// origin it carries; see [pool.Pool.Capacity].
 type capacityReporter interface {
 	Capacity(origin string, demand int) int
 }
 
-// limitOf is how many lookups may be under way at l: what its host may be sent at a
-// time, and no more than its connections carry.
+// limitOf returns the maximum of concurrent lookups of l: the limit of its host, and
+// what its connections carry.
 func (q *queue) limitOf(l *hostQueue) int {
 	n := l.host.Limit()
 	if l.inFlight >= n {
@@ -179,8 +178,8 @@ func (q *queue) limitOf(l *hostQueue) int {
 	return n
 }
 
-// demand is how many lookups of l would be under way if its connections were no
-// bound.
+// demand returns the number of concurrent lookups of l without the limit of its
+// connections.
 func (q *queue) demand(l *hostQueue) int {
 	return int(min(int64(l.inFlight)+l.waiting(), int64(l.host.Limit()), int64(q.maxWorkers)))
 }

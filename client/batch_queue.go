@@ -9,72 +9,70 @@ import (
 	"github.com/rdapq/rdapq/internal/gate"
 )
 
-// A queue hands the inputs of a batch to its workers: first come, first served
-// at each server, and of the servers the one next that has the fewest workers, so
-// that slow ones do not end up with them all. A server that may not be asked now
-// leaves those that are ready, until one of its lookups has ended or its time has
-// come, so that no worker ever waits for it.
+// A queue passes the items of a batch to its workers, in FIFO order per host; see
+// popReady for the order of hosts. A host that may not be queried now is not ready until
+// one of its lookups ends or its time comes, so no worker waits for a host.
 type queue struct {
 	queueConfig
 	spill          spillFile
-	waitsForMemory atomic.Bool // somebody waits for room for bodies
+	waitsForMemory atomic.Bool // workers wait for memory for bodies
 	spillErr       error
 
-	unwritten []*chunk // to be written by settle
-	warnings  []func() // to be printed by settle
-	diskBytes int64    // bytes of chunks that are in the file, or to be written
-	paused    bool     // a warning has said that the source waits
+	unwritten []*chunk // for flushPending
+	warnings  []func() // for flushPending
+	diskBytes int64    // bytes of chunks in the file or in unwritten
+	paused    bool     // the warning that reading pauses was given
 
 	mu        sync.Mutex
-	workReady sync.Cond            // a lane became ready, or the queue ended
-	roomFreed sync.Cond            // the reader may go on
+	workReady sync.Cond            // a host queue became ready, or the queue ended
+	roomFreed sync.Cond            // there may be room for the reader
 	byHost    map[int64]*hostQueue // by the ids of their hosts
 	ready     readyHeap
-	readySeq  uint64 // counts lanes becoming ready
+	readySeq  uint64 // sequence number of the last host queue that became ready
 
-	unserved         []*hostQueue // lanes of ready without a lookup under way, those first that became ready first
-	unservedInFlight int          // lookups that were taken from there
+	unserved         []*hostQueue // host queues of ready without a lookup in flight, in the order in which they became ready
+	unservedInFlight int          // lookups in flight that were taken from unserved
 	timers           parkedHeap
 	timer            *time.Timer // nil: none is set
 
-	inMemory      int   // inputs between reading and the consumer, those on shelves not counted
-	waiting       int64 // in all lanes
-	spilledInputs int64 // of them, those on shelves
+	inMemory      int   // inputs between reading and the consumer, without spilled ones
+	waiting       int64 // in all host queues
+	spilledInputs int64 // of them, those in disk queues
 	inFlight      int
 	workers       int
 	idle          int // workers that wait and have not been woken
 	closed        bool
-	ended         bool // what waits is given up
-	abandoned     bool // nobody wants results any more
+	ended         bool // waiting items are ended without being sent
+	abandoned     bool // the consumer is gone
 
-	joinable  map[uint64]*item // by hash of their keys: in memory, and others may join
-	coalesced int              // inputs that wait for the result of another
+	joinable  map[uint64]*item // items in memory that others may join, by the hash of their keys
+	coalesced int              // inputs that wait for the result of an item
 
 	inputsRead  int64           // inputs
-	recentHosts map[int64]int64 // ids of the hosts that some of the last inputs were for, and the last of those
+	recentHosts map[int64]int64 // number of the last input by host ID, for hosts of recent inputs
 }
 
-// queueConfig is what a queue needs of its batch.
+// queueConfig has the parameters of a queue.
 type queueConfig struct {
 	maxWorkers int
-	window     int // bound of inMemory
+	window     int // maximum of inMemory
 	maxWait    time.Duration
 	deadline   time.Time // of the batch; zero: none
 	hosts      *gate.Hosts
 	memory     *bodies
-	capacity   func(origin string, demand int) int // nil: the transport does not say what it carries
+	capacity   func(origin string, demand int) int // nil: the transport does not report its capacity
 	spawn      func()                              // starts a worker
-	log        func(message string, args ...any)   // prints a warning; may be nil
-	maxQueued  int64                               // bound of waiting
-	maxSpill   int64                               // bound of onDisk
+	log        func(message string, args ...any)   // logs a warning; may be nil
+	maxQueued  int64                               // maximum of waiting
+	maxSpill   int64                               // maximum of diskBytes
 }
 
 const (
-	// minInMemory is how many inputs of a lane stay in memory when the rest of
-	// it goes to the temporary file.
+	// minInMemory is how many items of a host queue stay in memory when the rest is
+	// spilled.
 	minInMemory = 16
-	// recheckAfter is when a lane is looked at again that waits for the end of a
-	// request which is not its own.
+	// recheckAfter is when a host queue is checked again that waits for the end of a
+	// request of another batch or lookup.
 	recheckAfter = 50 * time.Millisecond
 )
 
@@ -87,7 +85,7 @@ func newQueue(cfg queueConfig) *queue {
 	return q
 }
 
-// hostQueueOf returns the line of a host, which is new if nothing stands in it.
+// hostQueueOf returns the queue of a host, and creates it if necessary.
 func (q *queue) hostQueueOf(h *gate.Host) *hostQueue {
 	l := q.byHost[h.ID()]
 	if l == nil {
@@ -98,7 +96,7 @@ func (q *queue) hostQueueOf(h *gate.Host) *hostQueue {
 	return l
 }
 
-// dropIfEmpty forgets a lane if it is empty.
+// dropIfEmpty removes l if it is empty.
 func (q *queue) dropIfEmpty(l *hostQueue) {
 	if l.inFlight == 0 && l.steppedAside == 0 && l.readyIndex < 0 && !l.hasFresh() && len(l.retries) == 0 && q.byHost[l.host.ID()] == l {
 		q.unpark(l)
@@ -107,7 +105,7 @@ func (q *queue) dropIfEmpty(l *hostQueue) {
 	}
 }
 
-// makeReady puts l on the list if it has something to do, and finds a worker.
+// makeReady adds l to the ready queues if a lookup may start, and wakes a worker.
 func (q *queue) makeReady(l *hostQueue) {
 	if l.readyIndex >= 0 || l.loading || !l.hasFresh() && len(l.retries) == 0 {
 		return
@@ -124,8 +122,8 @@ func (q *queue) makeReady(l *hostQueue) {
 	q.startWorker()
 }
 
-// wakeHost offers a lane that has got something fresh, which need not wait for the
-// time of those to be repeated.
+// wakeHost makes a queue ready that got a fresh item, which need not wait until a retry
+// is due.
 func (q *queue) wakeHost(l *hostQueue) {
 	if l.retriesOnly {
 		q.unpark(l)
@@ -133,11 +131,11 @@ func (q *queue) wakeHost(l *hostQueue) {
 	q.makeReady(l)
 }
 
-// startWorker finds a worker for a lane that became ready.
+// startWorker wakes or spawns a worker for a queue that became ready.
 func (q *queue) startWorker() {
 	switch {
 	case q.idle > 0:
-		q.idle-- // here and not by the woken one, or it would be counted on twice
+		q.idle-- // here, not in the woken worker, which would be counted twice until it runs
 		q.workReady.Signal()
 	case q.workers < q.maxWorkers:
 		q.workers++
@@ -145,8 +143,8 @@ func (q *queue) startWorker() {
 	}
 }
 
-// next returns an input with what may become of it. It waits for one, and is nil
-// when none will come.
+// next waits for an item and returns it with the decision about it. It returns nil if
+// there are no more.
 func (q *queue) next() (*item, gate.Decision) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -179,16 +177,16 @@ func (q *queue) next() (*item, gate.Decision) {
 	}
 }
 
-// memoryFull says that the bodies of what is under way need all the memory there is.
+// memoryFull reports whether the bodies of lookups in flight use the memory.
 func (q *queue) memoryFull() bool {
 	if q.inFlight == 0 || q.ended || !q.memory.tight() {
 		return false
 	}
 	q.waitsForMemory.Store(true)
-	return q.memory.tight() // again: it may have become free before that was seen
+	return q.memory.tight() // again: it may have been released before waitsForMemory was set
 }
 
-// memoryReleased tells the queue that bodies have been given back.
+// memoryReleased wakes workers that wait for memory.
 func (q *queue) memoryReleased() {
 	if !q.waitsForMemory.Load() || q.memory.tight() {
 		return
@@ -199,9 +197,9 @@ func (q *queue) memoryReleased() {
 	q.wakeAll()
 }
 
-// noteStarted notes that it is under way.
+// noteStarted records that it is in flight.
 func (q *queue) noteStarted(l *hostQueue, it *item, k gate.Decision) {
-	if it.hostQueue == nil { // from the shelf
+	if it.hostQueue == nil { // from disk
 		q.inMemory++
 		q.spilledInputs--
 	}
@@ -228,8 +226,8 @@ const (
 	rejectEnded                          // the batch ends
 )
 
-// pick decides what to do at a lane: to make a request, to give up an input, or
-// nothing until later.
+// pick removes the next item of l and returns it with the decision about it: to send it,
+// or to end it. It returns nil if l has to wait.
 func (q *queue) pick(l *hostQueue, now time.Time) (*item, gate.Decision) {
 	if !l.hasFresh() && len(l.retries) == 0 {
 		return nil, gate.Decision{}
@@ -255,20 +253,20 @@ func (q *queue) pick(l *hostQueue, now time.Time) (*item, gate.Decision) {
 		return nil, gate.Decision{}
 	}
 	if due < 0 && len(l.resumed) == 0 && l.fresh.len() == 0 {
-		// Its server is found by user code, which must not have the host's place.
+		// Resolving it calls user code, which must not hold a place of the host.
 		return q.popSpilled(l), gate.Decision{Verdict: notLoaded}
 	}
 	k := l.host.Acquire(now, p)
 	switch k.Verdict {
 	case gate.Allow:
-		// A probe is a query that the server has not failed at, if there is one:
-		// it may be the query that it fails at.
+		// A probe is preferably a query that the server has not failed at: the query
+		// may be the cause of the failure.
 		if k.Probe && due >= 0 && !fresh {
 			due = l.leastTried(now)
 		}
-		// A server that was asked too much is tried with what has not been
-		// refused. What has been more than once comes first, and by itself:
-		// whatever the server dislikes, it is not the company.
+		// After a throttle, the server is first sent an input that was not refused. An
+		// input refused more than once is retried first and alone, so another refusal
+		// can only be about that input.
 		if due < 0 || fresh && (k.Probe || k.AfterThrottle && !l.retries[due].refusedOften()) {
 			return q.removeFresh(l), k
 		}
@@ -294,7 +292,7 @@ func (q *queue) pick(l *hostQueue, now time.Time) (*item, gate.Decision) {
 	}
 }
 
-// anyInput takes whatever waits at l, those first that have been asked for.
+// anyInput removes any item of l, retries first.
 func (q *queue) anyInput(l *hostQueue) *item {
 	if n := len(l.retries); n > 0 {
 		return l.removeRetry(n - 1)
@@ -302,8 +300,8 @@ func (q *queue) anyInput(l *hostQueue) *item {
 	return q.removeFresh(l)
 }
 
-// finishRequest frees the item's place at its server. If it is to be asked for again it
-// stands in line for its next host.
+// finishRequest releases the item's place at its host. If again, it adds the item to the
+// queue of its next host.
 func (q *queue) finishRequest(it *item, again bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -326,7 +324,7 @@ func (q *queue) finishRequest(it *item, again bool) {
 		} else {
 			to.retries = append(to.retries, it)
 			if !to.parkedUntil.IsZero() && it.at.Before(to.parkedUntil) {
-				q.unpark(to) // to see what it has to wait for
+				q.unpark(to) // to compute anew how long it waits
 			}
 		}
 		if to != l {
@@ -337,7 +335,7 @@ func (q *queue) finishRequest(it *item, again bool) {
 	q.dropIfEmpty(l)
 }
 
-// takeDuplicates takes it from those that others may join and returns who has.
+// takeDuplicates ends the joining of it and returns the inputs that have joined.
 func (q *queue) takeDuplicates(it *item) []duplicate {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -348,9 +346,8 @@ func (q *queue) takeDuplicates(it *item) []duplicate {
 	return it.duplicates
 }
 
-// coalesce attaches an input that has waited to one under way that asks for the same
-// and whose response has not begun. The result of that one is then its own, and
-// nothing more has to be done about it.
+// coalesce attaches an item that has waited to one with the same key whose response has
+// not started. It then shares the result of that one.
 func (q *queue) coalesce(it *item) (joined bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -366,7 +363,7 @@ func (q *queue) coalesce(it *item) (joined bool) {
 	return false
 }
 
-// joinableFor returns the input that it may join, nil if there is none.
+// joinableFor returns the item that it may join, nil if there is none.
 func (q *queue) joinableFor(it *item) *item {
 	if first := q.joinable[it.hash]; first != nil && first.key == it.key && first.isJoinable() {
 		return first
@@ -374,7 +371,7 @@ func (q *queue) joinableFor(it *item) *item {
 	return nil
 }
 
-// releasePlace gives the place of a result back that the consumer has taken.
+// releasePlace releases the place of a result that the consumer has taken.
 func (q *queue) releasePlace() {
 	q.mu.Lock()
 	q.inMemory--
@@ -389,7 +386,7 @@ func (q *queue) wakeAll() {
 	q.workReady.Broadcast()
 }
 
-// close says that no more inputs come. Those that wait are still handed out.
+// close notes that there are no more inputs. Waiting items are still processed.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -397,7 +394,7 @@ func (q *queue) close() {
 	q.wakeAll()
 }
 
-// end gives up all that waits: it is handed out at once, to be ended.
+// end has all waiting items returned by next immediately, to be ended.
 func (q *queue) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -410,7 +407,7 @@ func (q *queue) end() {
 	q.roomFreed.Broadcast()
 }
 
-// clear forgets all that waits.
+// clear drops all waiting items.
 func (q *queue) clear() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// Which lane a worker takes from: the one with the most time left, so that no host
-// is still at work when all others are done. A part of the places goes to lanes
-// without a lookup under way, in turn, so that every host makes progress.
+// A worker takes from the host queue with the most time left, so that no host is still
+// busy when all others are done. A share of the workers serves queues without a lookup
+// in flight, in FIFO order, so that every host makes progress.
 
-// unservedShare is the part of the workers that serve lanes in turn.
+// unservedShare: one in so many workers serves queue.unserved.
 const unservedShare = 4
 
-// assumedRequestTime is the time of a request to a host from which none has returned.
+// assumedRequestTime is the assumed time of a request, in seconds, before the first
+// response of a host.
 const assumedRequestTime = 0.1
 
-// addReady puts l among the lanes that are ready.
+// addReady adds l to the queues that are ready.
 func (q *queue) addReady(l *hostQueue) {
 	q.readySeq++
 	l.readySince = q.readySeq
@@ -35,7 +36,7 @@ func (q *queue) addReady(l *hostQueue) {
 	q.unserved = append(q.unserved, l)
 }
 
-// popReady takes the lane whose turn it is from those that are ready.
+// popReady removes the next of the queues that are ready.
 func (q *queue) popReady() *hostQueue {
 	for len(q.unserved) > 0 && q.unservedInFlight < max(q.maxWorkers/unservedShare, 1) {
 		l := q.unserved[0]
@@ -53,7 +54,7 @@ func (q *queue) popReady() *hostQueue {
 	return l
 }
 
-// noteEnded notes that a lookup of l has ended.
+// noteEnded records the end of a lookup of l.
 func (q *queue) noteEnded(l *hostQueue, it *item) {
 	if it.fromUnserved {
 		it.fromUnserved = false
@@ -73,7 +74,7 @@ func (q *queue) noteEnded(l *hostQueue, it *item) {
 	}
 }
 
-// timeLeft is how many seconds the inputs of l take, at the limit that it has now.
+// timeLeft estimates how many seconds the items of l take at its current limit.
 func (q *queue) timeLeft(l *hostQueue) float64 {
 	each := l.requestTime
 	if each == 0 {
@@ -83,7 +84,7 @@ func (q *queue) timeLeft(l *hostQueue) float64 {
 	return float64(l.waiting()) * max(each, l.host.Rate().Interval().Seconds())
 }
 
-// parkedHeap is a heap of parked lanes.
+// parkedHeap is a heap of parked host queues, by the time at which they end.
 type parkedHeap []*hostQueue
 
 func (t parkedHeap) Len() int           { return len(t) }
@@ -108,7 +109,7 @@ func (t *parkedHeap) Pop() any {
 	return l
 }
 
-// park takes l off until at.
+// park has l ignored until at.
 func (q *queue) park(l *hostQueue, at time.Time) {
 	l.parkedUntil = at
 	if l.timerIndex >= 0 {
@@ -128,7 +129,7 @@ func (q *queue) unpark(l *hostQueue) {
 	}
 }
 
-// setTimer arranges for tick at the time of the first parked lane.
+// setTimer has tick called at the time of the first parked queue.
 func (q *queue) setTimer() {
 	if len(q.timers) == 0 || q.abandoned {
 		return
@@ -141,7 +142,7 @@ func (q *queue) setTimer() {
 	}
 }
 
-// tick offers the lanes whose time has come.
+// tick makes the queues ready whose time has come.
 func (q *queue) tick() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -154,8 +155,8 @@ func (q *queue) tick() {
 	q.setTimer()
 }
 
-// readyHeap is a heap of the lanes from which a lookup may start: those with the
-// most time left come first, and of them those that have waited longest.
+// readyHeap is a heap of the host queues from which a lookup may start: the one with the
+// most time left is first, and of equal ones the one that has been ready longest.
 type readyHeap []*hostQueue
 
 func (r readyHeap) Len() int { return len(r) }

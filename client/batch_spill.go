@@ -8,12 +8,11 @@ import (
 	"sync"
 )
 
-// Reading and writing the temporary file takes place outside the lock of the
-// queue, as do warnings: a Logger may call back into the Client, and a disk may be
-// slow.
+// The temporary file is read and written without the lock of the queue, and warnings
+// are logged without it: a disk may be slow, and a Logger may call back into the Client.
 
-// spillInput puts a new input on its lane's shelf. It is false if the file may not
-// grow any more.
+// spillInput appends a new input to the disk queue of its host. It returns false if
+// the file is full.
 func (q *queue) spillInput(l *hostQueue, it *item) bool {
 	if !q.fileHasRoom() {
 		return false
@@ -25,7 +24,7 @@ func (q *queue) spillInput(l *hostQueue, it *item) bool {
 	return true
 }
 
-// noteChunk notes a chunk that has to be written, if there is one.
+// noteChunk adds a chunk to those to be written, unless it is nil.
 func (q *queue) noteChunk(c *chunk) {
 	if c != nil {
 		q.unwritten = append(q.unwritten, c)
@@ -33,8 +32,7 @@ func (q *queue) noteChunk(c *chunk) {
 	}
 }
 
-// fileHasRoom reports whether there is room in the file for one more chunk. If there
-// is not, a warning says so once.
+// fileHasRoom reports whether the file may grow by one chunk. If not, it warns once.
 func (q *queue) fileHasRoom() bool {
 	if q.diskBytes+spillChunk <= q.maxSpill {
 		return true
@@ -43,7 +41,7 @@ func (q *queue) fileHasRoom() bool {
 	return false
 }
 
-// warnPaused notes that the source waits, and warns of it once.
+// warnPaused warns once that reading pauses.
 func (q *queue) warnPaused(message string, args ...any) {
 	if !q.paused {
 		q.paused = true
@@ -51,15 +49,15 @@ func (q *queue) warnPaused(message string, args ...any) {
 	}
 }
 
-// warn notes a warning, for when the lock is free.
+// warn queues a warning for flushPending.
 func (q *queue) warn(message string, args ...any) {
 	if q.log != nil {
 		q.warnings = append(q.warnings, func() { q.log(message, args...) })
 	}
 }
 
-// flushPending does what is to be done outside the lock, which is held when it begins
-// and when it ends: it writes chunks and prints warnings.
+// flushPending writes chunks and logs warnings. The lock is held on entry and on return,
+// and released for that.
 func (q *queue) flushPending() {
 	for len(q.unwritten) > 0 || len(q.warnings) > 0 {
 		if len(q.warnings) > 0 {
@@ -71,7 +69,7 @@ func (q *queue) flushPending() {
 		c := q.unwritten[0]
 		q.unwritten = q.unwritten[1:]
 		if c.readFromMemory || q.spillErr != nil {
-			continue // it stays in memory, where it is read from
+			continue // it is read from memory
 		}
 		var at int64
 		var err error
@@ -91,14 +89,14 @@ func (q *queue) flushPending() {
 	}
 }
 
-// unlocked calls f without the lock, also if f panics.
+// unlocked calls f with the lock released, and locks again even if f panics.
 func (q *queue) unlocked(f func()) {
 	q.mu.Unlock()
 	defer q.mu.Lock()
 	f()
 }
 
-// loadChunk reads the next chunk of a lane. The lane is not offered meanwhile.
+// loadChunk reads the next chunk of l, which is not made ready meanwhile.
 func (q *queue) loadChunk(l *hostQueue, c *chunk) {
 	l.loading = true
 	at, size, buf := c.offset, c.size, l.disk.buf
@@ -116,7 +114,7 @@ func (q *queue) loadChunk(l *hostQueue, c *chunk) {
 	q.makeReady(l)
 }
 
-// popSpilled takes the next input from the shelf of a lane.
+// popSpilled removes the next input from the disk queue of l.
 func (q *queue) popSpilled(l *hostQueue) *item {
 	in, begun, err := l.disk.pop()
 	if begun != nil {
@@ -131,39 +129,38 @@ func (q *queue) popSpilled(l *hostQueue) *item {
 	return it
 }
 
-// A spillFile is the temporary file of one batch, for inputs that wait for a slow
-// server. It is private, and on Unix it has no name any more once it is open, so
-// that nothing is left of it whatever becomes of the program.
+// A spillFile is the temporary file of one batch, for inputs of slow servers. It is
+// private. On Unix it is unlinked once it is open, so that nothing remains after a
+// crash.
 type spillFile struct {
 	dir string
 
 	mu    sync.Mutex
 	file  *os.File
-	named bool    // it has to be removed when it is closed
-	err   error   // why there is none
-	spare []int64 // where chunks were that have been read
+	named bool    // it must be removed on close
+	err   error   // why it cannot be used
+	spare []int64 // offsets of chunks that have been read
 	end   int64
 }
 
 const (
-	spillChunk = 8 << 10  // bytes that are written at a time
-	maxSpill   = 64 << 30 // bytes of the file, whatever Config.MaxSpill says
+	spillChunk = 8 << 10  // bytes of a chunk
+	maxSpill   = 64 << 30 // bytes of the file, even if Config.MaxSpill is greater
 )
 
-// A chunk is a piece of a shelf: in memory until it has been written, and in the
-// file afterwards. What could not be written stays in memory. The lock of the
-// queue guards it.
+// A chunk is a part of a disk queue: in memory until it has been written, and then in
+// the file. If writing fails it stays in memory. The lock of the queue guards it.
 type chunk struct {
 	data           []byte // nil: it is in the file
-	offset         int64  // where
+	offset         int64  // in the file
 	size, n        int    // bytes, inputs
 	readFromMemory bool   // it was read before it was written
 }
 
-// fileSize is how many bytes of the file a chunk takes.
+// fileSize returns the bytes that a chunk takes in the file.
 func (c *chunk) fileSize() int64 { return int64(max(c.size, spillChunk)) }
 
-// write writes a chunk and returns where it is.
+// write writes a chunk and returns its offset.
 func (s *spillFile) write(data []byte) (at int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,13 +178,13 @@ func (s *spillFile) write(data []byte) (at int64, err error) {
 		return 0, s.err
 	}
 	if _, err := s.file.WriteAt(data, at); err != nil {
-		s.err = err // the disk is full, most likely: what is in the file stays readable
+		s.err = err // probably a full disk: chunks in the file remain readable
 		return 0, err
 	}
 	return at, nil
 }
 
-// free gives the place of a chunk back that is not read from the file.
+// free frees the space of a chunk that was read from memory.
 func (s *spillFile) free(at int64, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,7 +199,7 @@ func (s *spillFile) open() {
 	}
 }
 
-// read returns a chunk in buf, or in place of it, and gives its place back.
+// read returns a chunk, in buf if it fits, and frees its space.
 func (s *spillFile) read(at int64, size int, buf []byte) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,21 +233,21 @@ func (s *spillFile) close() error {
 	return err
 }
 
-// A diskQueue is a queue of inputs of which only the two ends are in memory. It does
-// no I/O itself: see queue.writeOut and queue.load.
+// A diskQueue is a FIFO queue of inputs with only its two ends in memory. It does no I/O
+// itself: see queue.flushPending and queue.loadChunk.
 type diskQueue struct {
-	n          int64    // inputs on it
+	n          int64    // inputs
 	head       []byte   // being read
-	buf        []byte   // what head is a part of
+	buf        []byte   // backing array of head
 	chunks     []*chunk // between head and tail
 	tail       []byte   // being written
 	tailN      int
-	unreadable int   // inputs of a chunk that could not be read; they come before head
+	unreadable int   // inputs of a chunk that could not be read; they precede head
 	err        error // why
 }
 
-// push puts an input at the end of the shelf. If that fills a chunk, it returns it
-// to be written.
+// push appends an input. If that fills a chunk, push returns the chunk, which is to be
+// written.
 func (s *diskQueue) push(in Input) (full *chunk) {
 	was := len(s.tail)
 	s.tail = appendInput(s.tail, in)
@@ -259,8 +256,8 @@ func (s *diskQueue) push(in Input) (full *chunk) {
 	if len(s.tail) < spillChunk {
 		return nil
 	}
-	// The input that made it too long begins the next chunk, so that chunks
-	// fit into one another's places.
+	// The input that exceeds the size starts the next chunk, so that a chunk fits into
+	// the space of another one.
 	size, n := len(s.tail), s.tailN
 	if was > 0 && size > spillChunk {
 		size, n = was, n-1
@@ -273,8 +270,8 @@ func (s *diskQueue) push(in Input) (full *chunk) {
 
 var errSpill = errors.New("this input cannot be read back from the temporary file")
 
-// nextOnDisk returns the chunk that has to be read from the file before the next input
-// can be taken; nil if there is none.
+// nextOnDisk returns the chunk that must be read from the file before pop; nil if none
+// must.
 func (s *diskQueue) nextOnDisk() *chunk {
 	if s.n == 0 || s.unreadable > 0 || len(s.head) > 0 || len(s.chunks) == 0 || s.chunks[0].data != nil {
 		return nil
@@ -282,7 +279,7 @@ func (s *diskQueue) nextOnDisk() *chunk {
 	return s.chunks[0]
 }
 
-// loaded takes over what was read of the chunk that it needs.
+// loaded adds the content of the chunk that nextOnDisk returned.
 func (s *diskQueue) loaded(c *chunk, data []byte, err error) {
 	s.chunks = s.chunks[1:]
 	if err != nil {
@@ -292,9 +289,9 @@ func (s *diskQueue) loaded(c *chunk, data []byte, err error) {
 	s.buf, s.head = data, data
 }
 
-// pop takes the first input from the shelf, which is not empty and needs nothing
-// from the file. The input of an error has nothing in it. It returns the chunk
-// that it began to read from memory, if it did.
+// pop removes the first input. The queue must not be empty, and nextOnDisk must be nil.
+// With an error the input is empty. begun is the chunk in memory of which pop read the
+// first input, or nil.
 func (s *diskQueue) pop() (in Input, begun *chunk, err error) {
 	s.n--
 	if s.unreadable > 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/rdapq/rdapq/internal/gate"
 )
 
-// reservePlace takes in an input that asks for nothing, such as one that is invalid: its
-// result takes a place as well. It is false if its result is not wanted any more.
+// reservePlace waits for a place in the window for an input that is not sent, such as an
+// invalid one. It returns false if its result is not needed any more.
 func (q *queue) reservePlace() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -23,9 +23,9 @@ func (q *queue) reservePlace() bool {
 	return !q.abandoned
 }
 
-// push puts a new input at the end of the lane of its server. It waits for a
-// place in the window, and so paces the reader. An input that joins an earlier one
-// has a place, but waits in no lane.
+// push adds a new item to the queue of its host. It waits for a place in the window, and
+// so paces the reader. An item that joins an earlier one takes a place, but is in no
+// host queue.
 func (q *queue) push(it *item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -36,7 +36,8 @@ func (q *queue) push(it *item) {
 	q.flushPending()
 }
 
-// tryPush takes in a new input, or makes room or waits before that is tried again.
+// tryPush adds a new item. If there is no room, it spills others or waits, and returns
+// false.
 func (q *queue) tryPush(it *item) bool {
 	if q.joinEarlier(it) {
 		return true
@@ -49,7 +50,7 @@ func (q *queue) tryPush(it *item) bool {
 	l := q.hostQueueOf(it.host)
 	l.hasAlternates = l.hasAlternates || len(it.servers.URLs) > 1
 	switch {
-	case l.disk.n > 0 && q.spillErr == nil: // it goes behind those on the shelf
+	case l.disk.n > 0 && q.spillErr == nil: // it goes behind those on disk
 		if q.shouldReadAhead() && q.spillInput(l, it) {
 			return true
 		}
@@ -71,8 +72,8 @@ func (q *queue) tryPush(it *item) bool {
 	return false
 }
 
-// waitForRoom waits until the reader may go on, after what there is to write and to warn
-// of: then the reader looks again before it waits.
+// waitForRoom waits until there may be room. If chunks or warnings are pending, it
+// flushes these instead, and the caller checks again.
 func (q *queue) waitForRoom() {
 	if len(q.unwritten) > 0 || len(q.warnings) > 0 {
 		q.flushPending()
@@ -81,11 +82,10 @@ func (q *queue) waitForRoom() {
 	q.roomFreed.Wait()
 }
 
-// joinEarlier attaches it to an input that asks for the same and whose response has not
-// begun.
+// joinEarlier attaches it to an item with the same key whose response has not started.
 func (q *queue) joinEarlier(it *item) (joined bool) {
 	first := q.joinableFor(it)
-	// Not so many that they fill the window: that would hold up all others.
+	// Duplicates must not fill the window, or all others would wait.
 	if first == nil || q.inMemory >= q.window || q.coalesced >= q.window/4 {
 		return false
 	}
@@ -99,15 +99,15 @@ func (it *item) asDuplicate() duplicate {
 	return duplicate{line: it.result.Line, query: it.result.Query, extra: it.result.Extra}
 }
 
-// idleForLackOfHosts says that workers are idle for want of servers that may be asked.
+// idleForLackOfHosts reports whether workers are idle because no host may be queried
+// now.
 func (q *queue) idleForLackOfHosts() bool {
 	return len(q.ready) == 0 && q.inFlight < q.maxWorkers && !q.ended && !q.memory.tight()
 }
 
-// shouldReadAhead says that reading should go on although there is no room: because
-// workers are idle, or because nothing is left to ask of a server that some of the
-// last inputs were for. There may be more for it behind those that fill the
-// window, and it must not wait for the servers of these.
+// shouldReadAhead reports whether to read on although the window is full: because
+// workers are idle, or because the queue of a recent host is empty. Further inputs may
+// be for that host, which must not wait for the hosts of those that fill the window.
 func (q *queue) shouldReadAhead() bool {
 	if q.ended || q.memory.tight() {
 		return false
@@ -123,12 +123,11 @@ func (q *queue) shouldReadAhead() bool {
 	return false
 }
 
-// recentHostInputs is about how many inputs ago a server was last heard of that still
-// counts.
+// recentHostInputs is the approximate number of inputs for which a host stays recent.
 const recentHostInputs = 4096
 
-// noteHost notes that an input is for h. It keeps the id alone, as there may be
-// thousands of hosts that nothing else needs in memory.
+// noteHost records that an input is for h. It stores only the ID, so that thousands of
+// hosts can be forgotten.
 func (q *queue) noteHost(h *gate.Host) {
 	q.inputsRead++
 	q.recentHosts[h.ID()] = q.inputsRead
@@ -137,7 +136,7 @@ func (q *queue) noteHost(h *gate.Host) {
 	}
 }
 
-// spillOne makes room in the window: most of the longest lane goes to its shelf.
+// spillOne makes room in the window: it spills most of the longest host queue.
 func (q *queue) spillOne() bool {
 	if q.spillErr != nil || !q.fileHasRoom() {
 		return false
@@ -156,7 +155,7 @@ func (q *queue) spillOne() bool {
 	tail := longest.fresh.cutTail(min(minInMemory, longest.fresh.len()/2))
 	for _, it := range tail {
 		if len(it.duplicates) > 0 {
-			stay = append(stay, it) // others count on it
+			stay = append(stay, it) // its duplicates need it
 			continue
 		}
 		q.noteChunk(longest.disk.push(it.input))

@@ -8,14 +8,14 @@ import (
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// An itemOutcome is what becomes of an input after a worker has had it.
+// An itemOutcome is what a worker does with an item next.
 type itemOutcome int
 
 const (
-	outcomeCompleted itemOutcome = iota // its result may lead to something else to ask
+	outcomeCompleted itemOutcome = iota // its result may have links to follow
 	outcomeDone                         // its result is complete
 	outcomeRequeue                      // it goes back to the queue
-	outcomeCoalesced                    // another input brings its result
+	outcomeCoalesced                    // it shares the result of another item
 )
 
 // work takes inputs from the queue until there are none left.
@@ -27,8 +27,8 @@ func (b *batch) work() {
 	}
 }
 
-// workOne takes one input from the queue. It is false when there are none left,
-// and after a panic, which the loop over the results repeats.
+// workOne processes one item of the queue. It returns false if there are no more, and
+// after a panic, which the loop over the results repeats.
 func (b *batch) workOne() (more bool) {
 	var it *item
 	defer func() {
@@ -60,7 +60,7 @@ func (b *batch) workOne() (more bool) {
 	return true
 }
 
-// handle does what the queue decided about an input.
+// handle carries out the decision of the queue about an item.
 func (b *batch) handle(it *item, k gate.Decision) itemOutcome {
 	if k.Verdict == gate.Allow {
 		it.taken, it.decision = true, k
@@ -98,9 +98,9 @@ func (b *batch) handle(it *item, k gate.Decision) itemOutcome {
 	return outcomeCompleted
 }
 
-// loadItem makes an input that comes from the temporary file ready, and finds out
-// whether the same has been asked for while it waited. It is asked if something
-// is to be done still.
+// loadItem parses and resolves an input from the temporary file, and coalesces it with a
+// duplicate that was read while it waited. It returns outcomeCompleted if the item is
+// ready to be sent.
 func (b *batch) loadItem(it *item) itemOutcome {
 	if it.loaded && !it.maybeDuplicate {
 		return outcomeCompleted
@@ -120,12 +120,12 @@ func (b *batch) loadItem(it *item) itemOutcome {
 	case b.queue.coalesce(it):
 		return outcomeCoalesced
 	case it.host != it.hostQueue.host:
-		return outcomeRequeue // it belongs to another server by now
+		return outcomeRequeue // its server has changed
 	}
 	return outcomeCompleted
 }
 
-// setHost sees to it that an item knows the host of its next request.
+// setHost sets the host of the next request of an item.
 func (b *batch) setHost(it *item) {
 	if it.redirect != nil {
 		return // enter has set it
@@ -133,8 +133,8 @@ func (b *batch) setHost(it *item) {
 	it.host = b.hostOf(it.servers.URLs[it.server])
 }
 
-// finish hands out the result of an item, and those of its twins. The last of
-// them accounts for the body.
+// finish emits the results of an item and of its duplicates. The last one emitted holds
+// the memory of the body.
 func (b *batch) finish(it *item) {
 	r := it.result
 	twins := b.queue.takeDuplicates(it)
@@ -150,8 +150,8 @@ func (b *batch) finish(it *item) {
 	b.emit(r)
 }
 
-// abandon ends a task because its batch comes to its end. What came of it so far
-// stands; what was not asked is canceled.
+// abandon ends a task because its batch ends. An error of an earlier request remains; a
+// task that was not sent is canceled.
 func (c *Client) abandon(ctx context.Context, t *task) {
 	r := t.result
 	switch {
