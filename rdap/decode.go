@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -230,4 +232,282 @@ func (r *reader) reserve(bytes int) bool {
 		r.discard("record too large: the rest is omitted")
 	}
 	return false
+}
+
+// maxProblems limits the problems recorded for one response.
+const maxProblems = 100
+
+// A Problem is a defect of a response that could be read nevertheless.
+type Problem struct {
+	Path      string // location, such as "entities[0].publicIds"; empty for the whole document
+	Message   string // what is wrong
+	Discarded bool   // the value was discarded; false if its meaning was clear and it was read
+	More      int    // number of further places with the same problem
+	InRow     bool   // the value was read, but the problem is reported among the warnings of a row
+}
+
+// mergeProblems merges problems that differ only in their path. It may modify list.
+func mergeProblems(list []Problem) []Problem {
+	out := list[:0]
+next:
+	for _, p := range list {
+		for i := range out {
+			if o := &out[i]; o.Message == p.Message && o.Discarded == p.Discarded && o.InRow == p.InRow {
+				o.More += 1 + p.More
+				continue next
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// String returns path and message on one line.
+func (p Problem) String() string {
+	switch {
+	case p.Path == "":
+		return p.Message
+	case p.More > 0:
+		return p.Path + " and " + strconv.Itoa(p.More) + " more: " + p.Message
+	}
+	return p.Path + ": " + p.Message
+}
+
+// warn records that the last value has the wrong form but was read.
+func (r *reader) warn(message string) { r.problem(message, false) }
+
+// discard records that the last value was discarded.
+func (r *reader) discard(message string) { r.problem(message, true) }
+
+// warnRow records that the last value was read although other programs will not accept
+// its form.
+func (r *reader) warnRow(message string) {
+	n := len(r.problems)
+	if r.warn(message); len(r.problems) > n {
+		r.problems[n].InRow = true
+	}
+}
+
+// duplicate records a duplicate member if seen is true.
+func (r *reader) duplicate(seen bool) {
+	if seen {
+		r.warn("duplicate member; the last one is used")
+	}
+}
+
+func (r *reader) problem(message string, discarded bool) {
+	if r.err == nil && len(r.problems) < maxProblems {
+		r.problems = append(r.problems, Problem{Path: r.path(), Message: message, Discarded: discarded})
+	}
+}
+
+// expected returns the message for a value of the wrong kind.
+func expected(want string, found jsontext.Kind) string {
+	return "expected " + want + ", found " + kindName(found)
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case jsontext.KindNull:
+		return "null"
+	case jsontext.KindTrue, jsontext.KindFalse:
+		return "true or false"
+	case jsontext.KindString:
+		return "a string"
+	case jsontext.KindNumber:
+		return "a number"
+	case jsontext.KindBeginObject:
+		return "an object"
+	case jsontext.KindBeginArray:
+		return "an array"
+	}
+	return "nothing"
+}
+
+// memberName returns the member name of RFC 9083 or its extensions that name stands
+// for, since servers write some in another case ("secureDns", "nameServers"). It
+// returns other names unchanged.
+func memberName(name string) string {
+	switch name {
+	case "objectClassName", "handle", "status", "entities", "events", "links", "remarks", "publicIds", "port43", "lang",
+		"name", "type", "country", "ldhName", "unicodeName", "nameservers", "secureDNS", "variants", "network",
+		"startAddress", "endAddress", "ipVersion", "parentHandle", "cidr0_cidrs", "v4prefix", "v6prefix", "length",
+		"startAutnum", "endAutnum", "arin_originas0_originautnums", "roles", "vcardArray", "jscard", "contact_URI",
+		"asEventActor", "networks", "autnums", "ipAddresses", "v4", "v6", "redacted", "notices", "rdapConformance",
+		"title", "description", "detail", "errorCode", "eventAction", "eventActor", "eventDate", "identifier",
+		"href", "rel", "media", "value", "hreflang", "zoneSigned", "delegationSigned", "maxSigLife", "dsData", "keyData",
+		"keyTag", "algorithm", "digestType", "digest", "flags", "protocol", "publicKey",
+		"relation", "relations", "idnTable", "variantNames", "reason", "method", "prePath", "postPath", "replacementPath", "pathLang",
+		"domainSearchResults", "nameserverSearchResults", "entitySearchResults", "ipSearchResults", "autnumSearchResults":
+		return name
+	}
+	if known, ok := membersByFold[strings.ToLower(name)]; ok {
+		return known
+	}
+	return name
+}
+
+// membersByFold maps lower-case names, and other common misspellings, to member names.
+var membersByFold = func() map[string]string {
+	names := strings.Fields(`
+		objectClassName handle status entities events links remarks publicIds port43 lang
+		name type country ldhName unicodeName nameservers secureDNS variants network
+		startAddress endAddress ipVersion parentHandle cidr0_cidrs v4prefix v6prefix length
+		startAutnum endAutnum arin_originas0_originautnums roles vcardArray jscard contact_URI
+		asEventActor networks autnums ipAddresses v4 v6 redacted notices rdapConformance
+		title description detail errorCode eventAction eventActor eventDate identifier
+		href rel media value hreflang zoneSigned delegationSigned maxSigLife dsData keyData
+		keyTag algorithm digestType digest flags protocol publicKey
+		relation relations idnTable variantNames reason method prePath postPath replacementPath pathLang
+		domainSearchResults nameserverSearchResults entitySearchResults ipSearchResults autnumSearchResults`)
+	out := map[string]string{"statuses": "status"}
+	for _, name := range names {
+		out[strings.ToLower(name)] = name
+	}
+	return out
+}()
+
+const (
+	// maxRespelled limits the number of misspelled names that a reader reports.
+	maxRespelled = 20
+	// maxDuplicateSearch limits the bytes searched for correctly spelled members.
+	// Beyond it, misspelled members are ignored.
+	maxDuplicateSearch = 1 << 20
+)
+
+// member reads the name of a member of RFC 9083 in any case. A correctly spelled member
+// takes precedence over a misspelled one. Each misspelling is reported once.
+func (r *reader) member() string {
+	name := r.name()
+	known := memberName(name)
+	if known == name || r.err != nil {
+		return known
+	}
+	if r.hasMember(known) {
+		return name
+	}
+	if name != "contact_uri" && !slices.Contains(r.spellings, name) && len(r.spellings) < maxRespelled {
+		r.spellings = append(r.spellings, name)
+		r.warnRow("read as " + known + ": member name is not spelled as in RFC 9083")
+	}
+	return known
+}
+
+// hasMember reports whether the current object has a member of that name.
+func (r *reader) hasMember(name string) bool {
+	r.locator.advance(r.raw, r.pos)
+	if len(r.locator.frames) == 0 {
+		return false
+	}
+	for i := r.locator.frames[len(r.locator.frames)-1].start + 1; i < len(r.raw); {
+		switch kind := jsonscan.KindOf[r.raw[i]]; kind {
+		case jsonscan.Separator:
+			i++
+			continue
+		case jsontext.KindString:
+		default: // end of the object
+			return false
+		}
+		start := i
+		i = jsonscan.StringEnd(r.raw, i)
+		if r.unquote(r.text[start:i]) == name {
+			return true
+		}
+		for i < len(r.raw) && jsonscan.KindOf[r.raw[i]] == jsonscan.Separator {
+			i++
+		}
+		i = jsonscan.ValueEnd(r.raw, i)
+		if r.searched += i - start; r.searched > maxDuplicateSearch {
+			return true
+		}
+	}
+	return false
+}
+
+// A locator computes the path of a position in a document. It does so only on demand,
+// so reading a well-formed document costs nothing; successive positions are found in
+// one pass over the document.
+type locator struct {
+	pos    int
+	frames []frame
+}
+
+// A frame is an object or array that encloses the position.
+type frame struct {
+	start    int  // offset of its opening bracket
+	from, to int  // object: offsets of the last member name
+	named    bool // object: the name has been read, its value has not
+	array    bool
+	count    int // items or members started
+}
+
+// advance moves to the position to.
+func (p *locator) advance(raw []byte, to int) {
+	if to < p.pos {
+		p.pos, p.frames = 0, p.frames[:0]
+	}
+	for p.pos < to {
+		kind := jsonscan.KindOf[raw[p.pos]]
+		if kind == jsonscan.Separator {
+			p.pos++
+			continue
+		}
+		var in *frame
+		if len(p.frames) > 0 {
+			in = &p.frames[len(p.frames)-1]
+		}
+		start := p.pos
+		switch kind {
+		case jsontext.KindEndObject, jsontext.KindEndArray:
+			p.pos++
+			p.frames = p.frames[:max(len(p.frames)-1, 0)]
+			continue
+		case jsontext.KindBeginObject, jsontext.KindBeginArray:
+			p.pos++
+		default:
+			p.pos = jsonscan.ValueEnd(raw, p.pos)
+		}
+		if in != nil {
+			in.observe(start, p.pos)
+		}
+		if kind == jsontext.KindBeginObject || kind == jsontext.KindBeginArray {
+			p.frames = append(p.frames, frame{start: start, array: kind == jsontext.KindBeginArray})
+		}
+	}
+}
+
+// observe records a member name or the start of a value.
+func (l *frame) observe(from, to int) {
+	switch {
+	case l.array:
+		l.count++
+	case l.named:
+		l.named = false
+	default:
+		l.from, l.to, l.named = from, to, true
+		l.count++
+	}
+}
+
+// path returns the path of the last value read.
+func (r *reader) path() string {
+	r.locator.advance(r.raw, r.pos)
+	var b strings.Builder
+	b.WriteString(r.base)
+	for i := range r.locator.frames {
+		l := &r.locator.frames[i]
+		switch {
+		case l.count == 0:
+		case l.array:
+			b.WriteByte('[')
+			b.WriteString(strconv.Itoa(l.count - 1))
+			b.WriteByte(']')
+		default:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(r.unquote(r.text[l.from:l.to]))
+		}
+	}
+	return b.String()
 }

@@ -40,11 +40,11 @@ func ReadHelp(raw []byte) (*Help, error) {
 
 func (d *document) help() *Help {
 	h := new(Help)
-	newReader(d.object, "").help(h)
+	readHelp(newReader(d.object, ""), h)
 	return h
 }
 
-func (r *reader) help(h *Help) {
+func readHelp(r *reader, h *Help) {
 	if !r.enterObject() {
 		return
 	}
@@ -54,7 +54,7 @@ func (r *reader) help(h *Help) {
 			r.strings(&h.Conformance)
 		case "reverse_search_properties":
 			for l := r.list(); l.more(r); {
-				h.ReverseSearch = append(h.ReverseSearch, r.reverseProperty())
+				h.ReverseSearch = append(h.ReverseSearch, readReverseProperty(r))
 			}
 		case "farv1_openidcConfiguration":
 			if r.peek() != jsontext.KindBeginObject {
@@ -62,14 +62,14 @@ func (r *reader) help(h *Help) {
 				continue
 			}
 			h.OpenID = new(OpenIDSupport)
-			r.openID(h.OpenID)
+			readOpenID(r, h.OpenID)
 		default:
 			r.skip()
 		}
 	}
 }
 
-func (r *reader) reverseProperty() ReverseProperty {
+func readReverseProperty(r *reader) ReverseProperty {
 	var p ReverseProperty
 	r.token()
 	for r.next() {
@@ -87,7 +87,7 @@ func (r *reader) reverseProperty() ReverseProperty {
 	return p
 }
 
-func (r *reader) openID(o *OpenIDSupport) {
+func readOpenID(r *reader, o *OpenIDSupport) {
 	r.token()
 	for r.next() {
 		switch r.name() {

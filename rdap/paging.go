@@ -27,7 +27,7 @@ func (r *Response) Paging() PageInfo {
 		switch name := memberName(walk.name()); {
 		case name == "paging_metadata" && walk.peek() == jsontext.KindBeginObject:
 			hasMeta = true
-			meta = walk.pagingMetadata(&p)
+			meta = readPagingMetadata(walk, &p)
 		case name == "links":
 			walk.links(&top)
 		case strings.HasSuffix(name, "SearchResults"):
@@ -58,7 +58,7 @@ func (r *Response) Paging() PageInfo {
 	return p
 }
 
-func (r *reader) pagingMetadata(p *PageInfo) (links []Link) {
+func readPagingMetadata(r *reader, p *PageInfo) (links []Link) {
 	r.token()
 	for r.next() {
 		switch r.name() {
