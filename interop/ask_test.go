@@ -48,16 +48,16 @@ func (s *server) newPool(c pool.Config) *pool.Pool {
 	return p
 }
 
-// name is the i-th name to ask for.
+// name returns the i-th name to query.
 func name(i int64) string { return fmt.Sprintf("dom%d.example", i) }
 
-// An answer is what came of one lookup.
+// An answer is the result of one lookup.
 type answer struct {
-	worker int // process that answered, or generation of the configuration
+	worker int // process that responded, or generation of the configuration
 	trace  pool.Trace
 }
 
-// lookup asks for a domain and checks that the answer is about it.
+// lookup queries a domain and checks the name in the response.
 func lookup(ctx context.Context, rt http.RoundTripper, base, domain string) (a answer, err error) {
 	req, err := http.NewRequestWithContext(pool.WithTrace(ctx, &a.trace), http.MethodGet, base+"domain/"+domain, nil)
 	if err != nil {
@@ -77,17 +77,16 @@ func lookup(ctx context.Context, rt http.RoundTripper, base, domain string) (a a
 	if resp.StatusCode != http.StatusOK || object.LDHName != domain {
 		return a, fmt.Errorf("status %s, name %q", resp.Status, object.LDHName)
 	}
-	// Who says so: which process answered, or under which configuration.
+	// A header names the process that responded, or its configuration.
 	a.worker, _ = strconv.Atoi(resp.Header.Get("X-Worker"))
 	return a, nil
 }
 
-// A bodyError came after the response had begun, where a pool can't repeat the
-// request unseen any more.
+// A bodyError is a failure after the response headers, when a pool can no longer retry
+// the request.
 type bodyError struct{ error }
 
-// patiently is lookup, with the caller's part: again if the body broke off, three
-// times in all.
+// patiently is lookup with up to three attempts if the body is truncated.
 func patiently(ctx context.Context, rt http.RoundTripper, base, domain string) (a answer, err error) {
 	for range 3 {
 		a, err = lookup(ctx, rt, base, domain)
@@ -98,9 +97,8 @@ func patiently(ctx context.Context, rt http.RoundTripper, base, domain string) (
 	return a, err
 }
 
-// askUntil looks names up, so many at once, until enough reports that an
-// answer is the last that is needed. It returns how many names were asked for,
-// all of which must have been answered.
+// askUntil looks up names concurrently until enough reports that no more are needed. It
+// returns the number of names, all of which must have been answered.
 func askUntil(t *testing.T, rt http.RoundTripper, base string, atOnce int, enough func(i int64, a answer) bool) int64 {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -126,7 +124,7 @@ func askUntil(t *testing.T, rt http.RoundTripper, base string, atOnce int, enoug
 	return next.Load()
 }
 
-// ask looks n names up, so many at once.
+// ask looks up n names concurrently.
 func ask(t *testing.T, rt http.RoundTripper, base string, n int64, atOnce int) {
 	t.Helper()
 	var next atomic.Int64

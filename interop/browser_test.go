@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// A browser is headless Chromium, spoken to over a pipe (the Chrome DevTools
-// Protocol): messages of JSON with a NUL behind each.
+// A browser is headless Chromium, controlled over a pipe by the Chrome DevTools
+// Protocol: JSON messages terminated by NUL.
 type browser struct {
 	t       *testing.T
 	to      io.Writer
 	from    *bufio.Reader
 	last    int
 	session string          // of the page
-	loaded  map[string]bool // documents that are there as a whole
+	loaded  map[string]bool // completely loaded documents
 }
 
-// startBrowser starts it with an empty page. It ends with the test.
+// startBrowser starts a browser with an empty page. It is closed when the test ends.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
 	path := need(t, "chromium")
@@ -56,7 +56,7 @@ func startBrowser(t *testing.T) *browser {
 		to.Close()
 		from.Close()
 	})
-	watch := time.AfterFunc(4*patience, func() { cmd.Process.Kill() }) // whatever waits for it then fails
+	watch := time.AfterFunc(4*patience, func() { cmd.Process.Kill() }) // pending calls then fail
 	t.Cleanup(func() { watch.Stop() })
 	target := b.call("Target.createTarget", map[string]any{"url": "about:blank"})["targetId"]
 	b.session = b.call("Target.attachToTarget", map[string]any{"targetId": target, "flatten": true})["sessionId"].(string)
@@ -81,7 +81,7 @@ func (b *browser) send(method string, params map[string]any) error {
 	return err
 }
 
-// A message is an answer to a call, or tells of an event.
+// A message is a response to a call, or an event.
 type message struct {
 	ID     int
 	Method string
@@ -124,7 +124,7 @@ func (b *browser) call(method string, params map[string]any) map[string]any {
 	}
 }
 
-// look is how a page is looked at.
+// look is a viewport and media setting.
 type look struct {
 	width int
 	dark  bool
@@ -156,8 +156,7 @@ func (b *browser) open(url string, l look) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{
 		"media": media, "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}},
 	})
-	// Nothing is evaluated before the document is there: it would be in the one that
-	// is about to go.
+	// Evaluate only after the document has loaded, not in the previous one.
 	document, _ := b.call("Page.navigate", map[string]any{"url": url})["loaderId"].(string)
 	if document == "" {
 		b.t.Fatalf("%s is no document", url)
@@ -177,7 +176,7 @@ func (b *browser) value(expression string) any {
 	return r["result"].(map[string]any)["value"]
 }
 
-// picture is the whole page as PNG.
+// picture returns the whole page as PNG.
 func (b *browser) picture() []byte {
 	b.t.Helper()
 	r := b.call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true, "format": "png"})

@@ -16,8 +16,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A caddy is a server with HTTP/3 that answers for any domain. It makes new
-// keys for session tickets when it starts.
+// A caddy is a server with HTTP/3 that has a record for any domain. It creates new
+// session ticket keys when it starts.
 type caddy struct {
 	*server
 	path string
@@ -45,7 +45,7 @@ https://localhost:%[2]d {
 }
 `
 
-// startCaddy starts a server that ends with the test.
+// startCaddy starts a server that is stopped when the test ends.
 func startCaddy(t *testing.T) *caddy {
 	t.Helper()
 	c := &caddy{path: need(t, "caddy"), server: newServer(t)}
@@ -63,8 +63,8 @@ func startCaddy(t *testing.T) *caddy {
 	return c
 }
 
-// start starts the server and waits until it answers over TCP, which it does
-// after it listens for QUIC.
+// start starts the server and waits until it responds over TCP. It listens for QUIC
+// before that.
 func (c *caddy) start() {
 	c.t.Helper()
 	cmd := exec.Command(c.path, "run", "--config", filepath.Join(c.dir, "Caddyfile"), "--adapter", "caddyfile")
@@ -84,7 +84,7 @@ type caddyRequest struct {
 	Status int
 }
 
-// log ends the server and reads the log of what it was asked over HTTP/3.
+// log stops the server and reads its log of HTTP/3 requests.
 func (c *caddy) log() map[string][]caddyRequest {
 	c.t.Helper()
 	c.closePools()
@@ -123,7 +123,7 @@ func TestHTTP3(t *testing.T) {
 	}
 }
 
-// TestAltSvc learns from an answer over TCP that there is HTTP/3.
+// A response over TCP advertises HTTP/3.
 func TestAltSvc(t *testing.T) {
 	c := startCaddy(t)
 	p := c.newPool(pool.Config{Protocols: []string{http3, http2, http1}, HeadStart: patience})
@@ -144,8 +144,8 @@ func TestAltSvc(t *testing.T) {
 	}
 }
 
-// TestEarlyData sends the first request of a second visit as 0-RTT data. After
-// a restart the server can't read it any more; that costs no lookup.
+// The first request of a second visit is sent as 0-RTT data. After a restart the server
+// rejects it, and no lookup fails.
 func TestEarlyData(t *testing.T) {
 	c := startCaddy(t)
 	p := c.newPool(pool.Config{Protocols: []string{http3}})
@@ -159,7 +159,8 @@ func TestEarlyData(t *testing.T) {
 		if a.trace.Protocol != http3 {
 			t.Errorf("visit %d: %+v", asked, a.trace)
 		}
-		// The session may come behind the answer, but not behind the next.
+		// The session ticket may arrive after the first response, but not after
+		// the next.
 		if _, err := lookup(t.Context(), p, c.base, name(1000+asked)); err != nil {
 			t.Fatal(err)
 		}
@@ -167,8 +168,8 @@ func TestEarlyData(t *testing.T) {
 		asked++
 		return a.trace
 	}
-	// There is next to no way to the server: the handshake can be over before the
-	// request is ready, which is not early then. So several visits are made.
+	// On loopback the handshake can end before the request is ready, which is then
+	// not sent early. So the test makes several visits.
 	early := func() {
 		t.Helper()
 		for range 20 {
@@ -195,21 +196,21 @@ func TestEarlyData(t *testing.T) {
 	early()
 	paths := c.log()
 	for i := range asked {
-		// Whether the session was resumed is not logged right for early data:
-		// the handshake hasn't ended when such a request is handled.
+		// For early data the log may say that the session was not resumed: the
+		// handshake has not ended when the request is handled.
 		if got := paths["/domain/"+name(i)]; len(got) != 1 || got[0].Status != http.StatusOK {
 			t.Errorf("visit %d: the server logged %+v", i, got)
 		}
 	}
 }
 
-// TestHTTP3Restart restarts the server under a kept connection: the next
-// lookup finds out, and is answered all the same.
+// The server restarts while a connection is open. The next lookup notices that and
+// succeeds.
 func TestHTTP3Restart(t *testing.T) {
 	c := startCaddy(t)
 	p := c.newPool(pool.Config{Protocols: []string{http3}})
 	ask(t, p, c.base, 20, 4)
-	c.stop(syscall.SIGKILL) // no goodbye
+	c.stop(syscall.SIGKILL) // without CONNECTION_CLOSE
 	c.start()
 	ask(t, p, c.base, 20, 4)
 	s := p.Stats()

@@ -25,8 +25,8 @@ func buildCommand(t *testing.T) string {
 	return file
 }
 
-// TestCommand looks names up from a pipe, and has the server reloaded meanwhile:
-// each line has one row, and the receipt is what the server saw.
+// TestCommand looks up names from a pipe during a reload of the server: each line has
+// one row, and the receipt matches the server's counts.
 func TestCommand(t *testing.T) {
 	each(t, func(t *testing.T, protocol string) {
 		n := startNginx(t, nginxConfig{HTTP2: protocol == http2})
@@ -47,8 +47,8 @@ func TestCommand(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// Names come until both processes have answered, then some more, for which
-		// there are connections when the last of them are asked for.
+		// Names are written until both processes have responded, then some
+		// more, whose connections exist by then.
 		names := n.feed(in, 0, 2*middle)
 		n.until("a batch is under way", func() bool { return n.lines() >= middle })
 		n.reload()
@@ -86,7 +86,7 @@ func TestCommand(t *testing.T) {
 	})
 }
 
-// feed writes so many more names, and returns how many that makes.
+// feed writes n more names and returns their total number.
 func (n *nginx) feed(to io.Writer, names, more int) int {
 	n.t.Helper()
 	var list strings.Builder
@@ -99,8 +99,7 @@ func (n *nginx) feed(to io.Writer, names, more int) int {
 	return names + more
 }
 
-// readRows returns how often each verdict is in an NDJSON file, and how often
-// each line of the input.
+// readRows returns the number of rows per verdict and per line in an NDJSON file.
 func readRows(t *testing.T, file string) (verdicts map[string]int, lines map[int]int) {
 	t.Helper()
 	f, err := os.Open(file)

@@ -18,10 +18,10 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// protocolName is how people call what ALPN names.
+// protocolName maps ALPN names to common names.
 var protocolName = map[string]string{http1: "HTTP/1.1", http2: "HTTP/2", http3: "HTTP/3"}
 
-// Names of features, where a product has to say why it can't do one.
+// Names of features that a product may lack, with a reason.
 const (
 	featureHTTP3  = "HTTP/3"
 	featureTFO    = "TCP Fast Open"
@@ -38,11 +38,11 @@ type feature struct {
 	test func(t *testing.T, s *instance) outcome
 }
 
-// An outcome is a cell of the table. What was asked for and not answered has
-// failed the test already.
+// An outcome is a cell of the table. Lookups without a response have already failed the
+// test.
 type outcome struct {
 	asked, answered int64
-	full, resumed   int64 // handshakes, as the link counted them if it could
+	full, resumed   int64 // handshakes, counted on the link if possible
 	note            string
 }
 
@@ -64,7 +64,7 @@ func features() []feature {
 	}
 }
 
-// pool returns a Pool that finds the server by its name at one address.
+// pool returns a Pool that resolves the server's name to one address.
 func (s *instance) pool(c pool.Config) *pool.Pool {
 	s.t.Helper()
 	here := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
@@ -74,7 +74,7 @@ func (s *instance) pool(c pool.Config) *pool.Pool {
 	return s.newPool(c)
 }
 
-// A tally compares what a pool says with what the link and the server saw.
+// A tally compares the counts of a pool with those of the link and the server.
 type tally struct {
 	s      *instance
 	before linkCounts
@@ -85,15 +85,14 @@ func (s *instance) tally() tally {
 	return tally{s, s.link.counts(s.t), len(s.logs(s))}
 }
 
-// check ends a cell in which n names were asked for over the pool. In a calm
-// one nothing but the pool's own connections can have been there, and dials that
-// it did not wait for.
+// check completes a cell in which n names were queried over the pool. If calm, there
+// were only the pool's connections and its unfinished dials.
 func (c tally) check(t *testing.T, p *pool.Pool, n int64, protocol string, calm bool) outcome {
 	t.Helper()
 	s := p.Stats()
-	p.Close() // dials that nobody waits for any more are given up
+	p.Close() // unneeded dials are abandoned
 	out := outcome{asked: n, answered: min(s.Requests, n), full: s.Handshakes.Full, resumed: s.Handshakes.Resumed}
-	// What broke off in its body was answered twice.
+	// A truncated body was requested twice.
 	if s.Requests < n || calm && (s.Requests != n || s.Failed != 0) {
 		t.Errorf("%d requests answered and %d failed of %d", s.Requests, s.Failed, n)
 	}
@@ -119,7 +118,7 @@ func (c tally) check(t *testing.T, p *pool.Pool, n int64, protocol string, calm 
 	return out
 }
 
-// checkLog wants every name in the server's log.
+// checkLog checks that every name is in the server's log.
 func (c tally) checkLog(t *testing.T, s pool.Stats, n int64, protocol string) {
 	t.Helper()
 	if c.s.logs == nil {
@@ -141,7 +140,7 @@ func (c tally) checkLog(t *testing.T, s pool.Stats, n int64, protocol string) {
 	}
 }
 
-// plain asks for a few hundred names.
+// plain looks up a few hundred names.
 func plain(protocol string) func(t *testing.T, s *instance) outcome {
 	return func(t *testing.T, s *instance) outcome {
 		const names, atOnce = 300, 32
@@ -155,7 +154,7 @@ func plain(protocol string) func(t *testing.T, s *instance) outcome {
 	}
 }
 
-// resumption comes back again and again.
+// resumption makes repeated visits.
 func resumption(version uint16) func(t *testing.T, s *instance) outcome {
 	return func(t *testing.T, s *instance) outcome {
 		const visits = 5
@@ -175,8 +174,7 @@ func resumption(version uint16) func(t *testing.T, s *instance) outcome {
 	}
 }
 
-// fastOpen makes a connection for each lookup, the first of which may have to
-// earn the cookie.
+// fastOpen makes a connection per lookup; the first may have to request the cookie.
 func fastOpen(t *testing.T, s *instance) outcome {
 	if s.link == nil {
 		s.skip(t, "it takes a network of its own")
@@ -198,7 +196,7 @@ func fastOpen(t *testing.T, s *instance) outcome {
 	return out
 }
 
-// limits asks a server that ends its connections.
+// limits queries a server that closes its connections.
 func limits(protocol string) func(t *testing.T, s *instance) outcome {
 	return func(t *testing.T, s *instance) outcome {
 		p := s.pool(pool.Config{Protocols: []string{protocol}})
@@ -221,7 +219,8 @@ func limits(protocol string) func(t *testing.T, s *instance) outcome {
 				before := p.Stats().Closed[pool.ClosedServer]
 				ask(t, p, s.limited(), requests, atOnce)
 				names += requests
-				// Perhaps not all: one that was never used is not idle to each server.
+				// Perhaps not all: to some servers a connection without
+				// requests is not idle.
 				s.until("the server has closed connections", func() bool { return p.Stats().Closed[pool.ClosedServer] > before })
 			}
 		default:
@@ -234,7 +233,7 @@ func limits(protocol string) func(t *testing.T, s *instance) outcome {
 	}
 }
 
-// retries says how many requests the pool sent again.
+// retries formats the number of retries of the pool.
 func retries(st pool.Stats) string {
 	if n := st.RetriesTotal(); n != 1 {
 		return fmt.Sprintf("%d retries", n)
@@ -250,16 +249,15 @@ func (c tally) withoutLog() tally {
 	return c
 }
 
-// newGeneration changes the configuration, so that answers say which one made
-// them.
+// newGeneration changes the configuration, so that responses name its generation.
 func (s *instance) newGeneration() {
 	s.t.Helper()
 	s.Generation++
 	s.configure()
 }
 
-// gracefully restarts the server while lookups are under way, until the new
-// processes have answered many. The pool alone has to cope.
+// gracefully reloads the server during lookups, until the new processes have sent many
+// responses. Only the pool retries.
 func gracefully(protocol string) func(t *testing.T, s *instance) outcome {
 	return func(t *testing.T, s *instance) outcome {
 		p := s.pool(pool.Config{Protocols: []string{protocol}})
@@ -275,8 +273,8 @@ func gracefully(protocol string) func(t *testing.T, s *instance) outcome {
 	}
 }
 
-// throughReload asks until the server's new processes have answered for a
-// while, and returns how many names.
+// throughReload looks up names until the new processes have responded for a while, and
+// returns their number.
 func (s *instance) throughReload(t *testing.T, p *pool.Pool) int64 {
 	const atOnce, before, after = 16, 200, 500
 	var newer atomic.Int64
@@ -301,9 +299,8 @@ func (s *instance) throughReload(t *testing.T, p *pool.Pool) int64 {
 	return names
 }
 
-// refused ends the server in the middle of a batch, and starts it when
-// connections to it were refused. What the pool can't hide the client's
-// repetitions do.
+// refused stops the server during a batch and restarts it after refused connections.
+// The client retries what the pool cannot.
 func refused(protocol string) func(t *testing.T, s *instance) outcome {
 	return func(t *testing.T, s *instance) outcome {
 		p := s.pool(pool.Config{Protocols: []string{protocol}, AllowPrivate: true})
@@ -314,14 +311,14 @@ func refused(protocol string) func(t *testing.T, s *instance) outcome {
 			s.begin()
 		})
 		st := p.Stats()
-		// What was answered last before the end may not be in the log.
+		// The last responses before the stop may not be in the log.
 		out := c.withoutLog().check(t, p, names, protocol, false)
 		out.note = fmt.Sprintf("%d refused, %d retried by the client", st.DialsFailed, repeated)
 		return out
 	}
 }
 
-// batch has the client look names up, and something happen in the middle.
+// batch looks up names with the client and calls a function in the middle.
 func (s *server) batch(t *testing.T, p *pool.Pool, happen func()) (names, repeated int64) {
 	t.Helper()
 	resolver, err := bootstrap.New(bootstrap.Config{Server: s.base})
@@ -381,7 +378,7 @@ func (s *server) batch(t *testing.T, p *pool.Pool, happen func()) (names, repeat
 	return names, repeated
 }
 
-// paced yields names as there are places for them, until it is enough.
+// paced yields names at the pace of their results until enough.
 func paced(ctx context.Context, places chan<- struct{}, enough <-chan struct{}) iter.Seq2[client.Input, error] {
 	return func(yield func(client.Input, error) bool) {
 		for i := int64(0); ; i++ {

@@ -20,8 +20,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A witness is an HTTP/2 connection beside those of the pool, which shows the
-// frames that it gets.
+// A witness is an additional HTTP/2 connection that shows the frames it receives.
 type witness struct {
 	nc     net.Conn
 	framer *frames.Framer
@@ -29,7 +28,7 @@ type witness struct {
 	stream uint32 // the last one; odd
 }
 
-// witness connects, and asks for a name.
+// witness connects and queries a name.
 func (s *instance) witness(t *testing.T) *witness {
 	t.Helper()
 	nc, err := tls.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port)), &tls.Config{
@@ -59,11 +58,11 @@ func (s *instance) witness(t *testing.T) *witness {
 	return w
 }
 
-// ask asks for a name.
+// ask queries a name.
 func (w *witness) ask() error {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
-	encoder.SetMaxDynamicTableSize(0) // each block stands for itself
+	encoder.SetMaxDynamicTableSize(0) // no dynamic table
 	for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", w.host}, {":path", "/domain/witness.example"}} {
 		if err := encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
 			return err
@@ -73,14 +72,14 @@ func (w *witness) ask() error {
 	return w.framer.WriteHeaders(frames.HeadersFrameParam{StreamID: w.stream, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true})
 }
 
-// answered reports whether a frame ends the answer.
+// answered reports whether a frame ends the response.
 func (w *witness) answered(f frames.Frame) bool {
 	h := f.Header()
 	return h.StreamID == w.stream && (h.Type == frames.FrameData || h.Type == frames.FrameHeaders) && h.Flags.Has(frames.FlagDataEndStream)
 }
 
-// untilGoAway asks again and again until the server says goodbye, which some do
-// only when they are asked.
+// untilGoAway repeats requests until the server sends GOAWAY, since some servers send
+// it only with a response.
 func (w *witness) untilGoAway() error {
 	if err := w.ask(); err != nil {
 		return err
@@ -121,9 +120,8 @@ func (w *witness) until(found func(f frames.Frame) bool) error {
 	}
 }
 
-// goAway makes the server say goodbye to HTTP/2 connections in the middle of
-// many lookups, and sees that it did: not to each, as some are in a hurry at the
-// end. The log has the witnesses, too.
+// goAway makes the server send GOAWAY during many lookups, and checks that it did so on
+// some connection. The log contains the witnesses, too.
 func goAway(t *testing.T, s *instance) outcome {
 	const witnesses = 5
 	said := make(chan error, witnesses)

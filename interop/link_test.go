@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// A link counts what passes over loopback, whatever client and server say.
+// A link counts the packets on loopback, independent of client and server.
 type link struct {
 	in  io.WriteCloser
 	out *bufio.Scanner
 }
 
-// linkCounts are what the tap prints, see bench/lab.
+// linkCounts is the output of the tap, see bench/lab.
 type linkCounts struct {
 	SYN        int64 `json:"syn"`
 	SYNData    int64 `json:"syn_data"`
@@ -39,8 +39,7 @@ func (c linkCounts) since(before linkCounts) linkCounts {
 	}
 }
 
-// tapLink starts counting. It returns nil where the network is not the tests'
-// own.
+// tapLink starts counting. It returns nil outside a namespace of the tests.
 func tapLink(t *testing.T) *link {
 	t.Helper()
 	if !isolated() {
@@ -76,7 +75,7 @@ func tapLink(t *testing.T) *link {
 	return l
 }
 
-// counts returns what has passed so far.
+// counts returns the current counts.
 func (l *link) counts(t *testing.T) linkCounts {
 	t.Helper()
 	if l == nil {

@@ -13,16 +13,16 @@ import (
 // A logged request is a line of nginx's access log.
 type logged struct {
 	worker     int
-	connection int64 // unique among all that this server has had
-	requests   int   // on the connection so far, this one included
+	connection int64 // unique for this server
+	requests   int   // on the connection, including this one
 	protocol   string
 	resumed    bool // the connection's TLS session
 	status     int
 	path       string
 }
 
-// log ends the server, so that everything is written, and reads its log. The
-// pools end first: nginx waits a minute for a first request on a connection.
+// log stops the server, to flush its log, and reads it. It closes the pools first:
+// nginx waits a minute for the first request on a connection.
 func (n *nginx) log() []logged {
 	n.t.Helper()
 	n.closePools()
@@ -52,7 +52,7 @@ func (n *nginx) log() []logged {
 	return all
 }
 
-// workers returns the processes that have logged something so far.
+// workers returns the processes in the log.
 func (n *nginx) workers() map[string]bool {
 	n.t.Helper()
 	text, err := os.ReadFile(filepath.Join(n.dir, "access.log"))
@@ -68,7 +68,7 @@ func (n *nginx) workers() map[string]bool {
 	return all
 }
 
-// lines counts what is in the log so far.
+// lines returns the number of lines in the log.
 func (n *nginx) lines() int {
 	n.t.Helper()
 	text, err := os.ReadFile(filepath.Join(n.dir, "access.log"))
@@ -88,7 +88,7 @@ func usedConns(all []logged) map[int64]bool {
 	return conns
 }
 
-// times returns how often each path was asked for.
+// times returns the number of requests per path.
 func times(all []logged) map[string]int {
 	paths := make(map[string]int)
 	for _, l := range all {

@@ -10,12 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inNamespace is set where the tests run in a network namespace of their own.
+// inNamespace is set if the tests run in a separate network namespace.
 const inNamespace = "RDAPQ_INTEROP_NAMESPACE"
 
-// TestMain runs the tests in a network namespace of their own, if that is to be
-// had: nothing there but loopback, whose packets can be counted and whose
-// settings be changed.
+// TestMain runs the tests in a separate network namespace if possible. It has only
+// loopback, whose packets can be counted and settings changed.
 func TestMain(m *testing.M) {
 	if os.Getenv("RDAPQ_INTEROP") == "1" {
 		if err := isolate(); err != nil {
@@ -25,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// isolate begins the program anew in a namespace, or sets up the one it is in.
+// isolate restarts the program in a namespace, or sets up the current one.
 func isolate() error {
 	if os.Getenv(inNamespace) != "" {
 		return loopbackUp()
@@ -34,7 +33,7 @@ func isolate() error {
 	if err != nil {
 		return err
 	}
-	runtime.LockOSThread() // what is executed stays in the namespace of its thread
+	runtime.LockOSThread() // exec keeps the namespace of its thread
 	defer runtime.UnlockOSThread()
 	if err := syscall.Unshare(syscall.CLONE_NEWNET); err != nil {
 		return err
@@ -56,17 +55,16 @@ func loopbackUp() error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
 }
 
-// isolated reports whether the network is the tests' own.
+// isolated reports whether the tests run in their own namespace.
 func isolated() bool { return os.Getenv(inNamespace) != "" }
 
-// Values of net.ipv4.tcp_fastopen, for clients and servers: listeners ask for
-// it, or all have it.
+// Values of net.ipv4.tcp_fastopen for clients and servers: per listener, or for all.
 const (
 	fastOpenOnRequest = 0x3
 	fastOpenForAll    = 0x403
 )
 
-// setFastOpen is for listeners that are made from now on.
+// setFastOpen applies to new listeners.
 func setFastOpen(v int) error {
 	return os.WriteFile("/proc/sys/net/ipv4/tcp_fastopen", fmt.Append(nil, v), 0o644)
 }

@@ -19,7 +19,7 @@ import (
 	"text/template"
 )
 
-// An nginx is a server that answers for any domain.
+// An nginx is a server that has a record for any domain.
 type nginx struct {
 	*server
 	path   string
@@ -72,7 +72,7 @@ http {
 }
 `))
 
-// startNginx starts a server that ends with the test.
+// startNginx starts a server that is stopped when the test ends.
 func startNginx(t *testing.T, c nginxConfig) *nginx {
 	t.Helper()
 	n := &nginx{path: need(t, "nginx"), server: newServer(t), config: c}
@@ -92,7 +92,7 @@ func startNginx(t *testing.T, c nginxConfig) *nginx {
 	return n
 }
 
-// newTicketKey puts a new key for session tickets into a file.
+// newTicketKey writes a new session ticket key to a file.
 func (n *nginx) newTicketKey(file string) {
 	n.t.Helper()
 	key := make([]byte, 80)
@@ -111,7 +111,7 @@ func (n *nginx) writeConfig() {
 	n.write("nginx.conf", text.Bytes())
 }
 
-// start starts the server and waits until it answers.
+// start starts the server and waits until it responds.
 func (n *nginx) start() {
 	n.t.Helper()
 	cmd := exec.Command(n.path, "-e", filepath.Join(n.dir, "error.log"), "-p", n.dir, "-c", filepath.Join(n.dir, "nginx.conf"))
@@ -121,8 +121,7 @@ func (n *nginx) start() {
 	})
 }
 
-// reload makes the server read its configuration again. Workers of before
-// finish what they have begun.
+// reload makes the server reread its configuration. Old workers finish their requests.
 func (n *nginx) reload() {
 	n.t.Helper()
 	if err := n.cmd.Process.Signal(syscall.SIGHUP); err != nil {
@@ -130,8 +129,7 @@ func (n *nginx) reload() {
 	}
 }
 
-// status asks for the number of connections that were accepted, without those
-// that asked for it.
+// status returns the number of accepted connections, without those of status requests.
 func (n *nginx) status() (accepted int64, err error) {
 	tr := &http.Transport{
 		DisableKeepAlives: true,
@@ -160,7 +158,7 @@ func (n *nginx) status() (accepted int64, err error) {
 	return 0, fmt.Errorf("status says %q", body)
 }
 
-// accepts is status for a server that runs.
+// accepts is status for a running server.
 func (n *nginx) accepts() int64 {
 	n.t.Helper()
 	accepted, err := n.status()

@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// startNPM starts the RDAP server of the npm package rdap, which knows ten objects
-// of each class: see npm/server.js.
+// startNPM starts the RDAP server of the npm package rdap, with ten objects of each
+// class: see npm/server.js.
 func startNPM(t *testing.T, protocol string) *server {
 	t.Helper()
 	node := need(t, "node")
@@ -51,7 +51,7 @@ func startNPM(t *testing.T, protocol string) *server {
 	}
 	t.Cleanup(func() {
 		in.Close()
-		_ = cmd.Wait() // by our wish, or said tells why
+		_ = cmd.Wait() // intended, or said has the reason
 		if t.Failed() {
 			t.Logf("the server says: %s", said.Bytes())
 		}
@@ -64,7 +64,7 @@ func startNPM(t *testing.T, protocol string) *server {
 	return s
 }
 
-// A npmRow is what is looked at of a row.
+// A npmRow holds the checked members of a row.
 type npmRow struct {
 	Query, Type, Verdict string
 	Status               int
@@ -117,7 +117,7 @@ func TestNPM(t *testing.T) {
 		for _, tt := range []struct {
 			name, typ, verdict string
 			query              func(i int) string
-			summary            func(i int) map[string]any // what must be in it
+			summary            func(i int) map[string]any // required content
 		}{
 			{"domain", "", "registered", func(i int) string { return fmt.Sprintf("name%d.example", i) }, func(i int) map[string]any {
 				return map[string]any{
@@ -184,7 +184,7 @@ func TestNPM(t *testing.T) {
 			{"entity", "FREE-NPM", "not_found 404 not_found"},
 			{"", "AS64511", "not_found 404 not_found"},
 			{"", "secret.example", "rejected 401 unauthorized"},
-			// It has no searches, and fails over the question.
+			// It has no searches, and fails on them.
 			{"domains", "name=name*.example", "failed 500 server_error"},
 			{"nameservers", "ip=192.0.2.1", "failed 500 server_error"},
 			{"entities", "fn=Person*", "failed 500 server_error"},

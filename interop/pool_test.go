@@ -9,14 +9,14 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// checkLog compares what the pool says with what the server has accepted since, and
-// logged for n names.
+// checkLog compares the counts of the pool with the connections that the server
+// accepted, and its log for n names.
 func checkLog(t *testing.T, all []logged, n int64, accepted int64, s pool.Stats, protocol string) {
 	t.Helper()
 	if s.Requests != n || s.Failed != 0 {
 		t.Errorf("%d requests answered and %d failed of %d", s.Requests, s.Failed, n)
 	}
-	// A dial that nobody needs any more may still be on its way, or was given up.
+	// An unneeded dial may be unfinished or abandoned.
 	if accepted < s.Connections || accepted > s.Dials {
 		t.Errorf("the pool counts %d connections of %d begun, the server accepted %d", s.Connections, s.Dials, accepted)
 	}
@@ -63,7 +63,7 @@ func TestKeepsConnections(t *testing.T) {
 	})
 }
 
-// TestNoReuse is the other extreme: a full handshake for each lookup.
+// Without reuse each lookup needs a full handshake.
 func TestNoReuse(t *testing.T) {
 	each(t, func(t *testing.T, protocol string) {
 		n := startNginx(t, nginxConfig{HTTP2: protocol == http2})
@@ -81,8 +81,8 @@ func TestNoReuse(t *testing.T) {
 	})
 }
 
-// TestKeepaliveRequests has a server that ends each connection after 7
-// requests, over HTTP/2 while others are on their way.
+// The server closes each connection after 7 requests, over HTTP/2 with others in
+// flight.
 func TestKeepaliveRequests(t *testing.T) {
 	each(t, func(t *testing.T, protocol string) {
 		n := startNginx(t, nginxConfig{HTTP2: protocol == http2, Directives: "keepalive_requests 7;"})
@@ -101,7 +101,7 @@ func TestKeepaliveRequests(t *testing.T) {
 	})
 }
 
-// TestStreamLimit has a server that takes 5 requests at once on a connection.
+// The server accepts 5 concurrent requests per connection.
 func TestStreamLimit(t *testing.T) {
 	n := startNginx(t, nginxConfig{HTTP2: true, Directives: "http2_max_concurrent_streams 5;"})
 	p := n.newPool(pool.Config{Protocols: []string{http2}})
@@ -111,16 +111,16 @@ func TestStreamLimit(t *testing.T) {
 	s := p.Stats()
 	accepted := n.accepts() - before - 1
 	checkLog(t, n.log(), names, accepted, s, http2)
-	// Few at once on a connection justify several, and once the limit is known
-	// it is kept to: only the first ones can be refused, once or twice.
+	// A low limit justifies several connections. Once it is known it is observed:
+	// only the first requests can be refused, once or twice.
 	if s.Connections < 2 || s.Connections > pool.DefaultMaxHTTP2Conns || s.Retries[pool.RetryRefused] > 2*atOnce {
 		t.Errorf("%d connections, retries %v", s.Connections, s.Retries)
 	}
 	t.Logf("%d connections, retries %v", accepted, s.Retries)
 }
 
-// TestReload reloads the server while lookups are under way, until the new
-// process has answered many of them. The old one ends its connections.
+// The server is reloaded during lookups, until the new process has sent many responses.
+// The old one closes its connections.
 func TestReload(t *testing.T) {
 	each(t, func(t *testing.T, protocol string) {
 		n := startNginx(t, nginxConfig{HTTP2: protocol == http2})

@@ -20,33 +20,33 @@ import (
 //go:embed testdata
 var testdata embed.FS
 
-// A product is a server program, as its operators know it.
+// A product is a server program with its operations.
 type product struct {
 	name    string
-	program string // to be found in the path
+	program string // name of the executable
 	version func(path string) string
-	// files are made from templates in testdata, and again when it is to start
-	// with what they say then.
-	files   map[string]string // its name in the directory: the template's
-	prepare func(s *instance) // what else it takes, once; may be nil
+	// files are created from templates in testdata, and again before a start with
+	// other parameters.
+	files   map[string]string // name of the template and of the file
+	prepare func(s *instance) // further set-up, once; may be nil
 	command func(s *instance) *exec.Cmd
 	logs    func(s *instance) []line
-	// reload makes new processes take over from old ones, which end their
-	// connections, while somebody always listens.
+	// reload starts new processes that replace old ones without closing the
+	// listener. The old ones close their connections.
 	reload func(s *instance)
-	// limits says how connections to the second port end.
+	// limits describes when connections to the second port are closed.
 	limits map[string]limit // by protocol
-	// fastOpen: it asks for TCP Fast Open itself. Else the kernel does it for
-	// those who don't ask, if it is told to.
+	// fastOpen: it enables TCP Fast Open itself. Otherwise the kernel can enable it
+	// for all listeners.
 	fastOpen bool
 	quic     bool
-	// wakes is how many connections it makes to itself when it ends.
+	// wakes is the number of connections it makes to itself on exit.
 	wakes  int64
-	remark string            // what else the table says about it
-	lacks  map[string]string // why it can't do a feature, by the feature's name
+	remark string            // note for the table
+	lacks  map[string]string // reason for a missing feature, by its name
 }
 
-// A limit says after what a server ends a connection.
+// A limit describes when a server closes a connection.
 type limit int
 
 const (
@@ -55,15 +55,15 @@ const (
 	beingIdle
 )
 
-// A line is one of a server's log.
+// A line is a line of a server's log.
 type line struct {
-	port     string // of the client: tells connections apart
+	port     string // of the client, identifies the connection
 	protocol string
 	status   string
 	path     string
 }
 
-// An instance is a product that runs.
+// An instance is a running product.
 type instance struct {
 	*server
 	product
@@ -76,14 +76,14 @@ type instance struct {
 	why             string // the last cell was skipped
 }
 
-// start starts a product that ends with the test.
+// start starts a product that is stopped when the test ends.
 func (p product) start(t *testing.T, l *link) *instance {
 	t.Helper()
 	s := &instance{path: need(t, p.program), server: newServer(t), product: p, link: l, Generation: 1, Extra: make(map[string]any)}
 	ports := freePorts(t, 2)
 	s.Dir, s.Port, s.LimitPort = s.dir, ports[0], ports[1]
 	s.base = "https://localhost:" + strconv.Itoa(s.Port) + "/"
-	// Some give up their privileges, and must be able to get there all the same.
+	// Some drop their privileges, but still need access.
 	for _, dir := range []string{filepath.Dir(s.dir), s.dir} {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -131,7 +131,7 @@ func (s *instance) configure() {
 	}
 }
 
-// writeFor writes a file that everybody may read.
+// writeFor writes a world-readable file.
 func (s *instance) writeFor(file string, content []byte) {
 	s.t.Helper()
 	path := filepath.Join(s.dir, file)
@@ -143,7 +143,7 @@ func (s *instance) writeFor(file string, content []byte) {
 	}
 }
 
-// begin starts the program and waits until both ports listen.
+// begin starts the program and waits until it listens on both ports.
 func (s *instance) begin() {
 	s.t.Helper()
 	s.run(s.command(s), func() bool {
@@ -156,7 +156,7 @@ func (s *instance) begin() {
 	})
 }
 
-// listens looks a port up where that disturbs nobody, if possible.
+// listens reports whether a port is in use, if possible without a connection.
 func listens(port int) bool {
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
@@ -177,8 +177,8 @@ func listens(port int) bool {
 	return false
 }
 
-// freePorts returns ports on which nobody listens just now, below those that
-// clients get: one that a server leaves for a moment is still there for it then.
+// freePorts returns unused ports below the ephemeral range, so that a restarted server
+// gets its port again.
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for port := 20000; len(ports) < n; port++ {
@@ -213,7 +213,7 @@ func readLog(file string) func(s *instance) []line {
 
 var versionNumber = regexp.MustCompile(`\d+(\.\d+)+`)
 
-// says returns the first version number of what a program says with arguments.
+// says returns the first version number in the output of a program.
 func says(arguments ...string) func(path string) string {
 	return func(path string) string {
 		out, err := exec.Command(path, arguments...).CombinedOutput()

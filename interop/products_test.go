@@ -16,13 +16,13 @@ func products() []product {
 	return []product{nginxProduct(), apacheProduct(), haproxyProduct(), trafficServerProduct(), tomcatProduct(), caddyProduct()}
 }
 
-// Why servers can't do what others can.
+// Reasons for missing features.
 const (
 	noQUIC     = "this build does not support QUIC"
 	noGraceful = "no graceful restart; the rows below stop and start the server"
 )
 
-// signals returns a reload that takes no more than a signal.
+// signals returns a reload that sends a signal.
 func signals(sig syscall.Signal) func(s *instance) {
 	return func(s *instance) {
 		if err := s.cmd.Process.Signal(sig); err != nil {

@@ -11,18 +11,17 @@ import (
 	"testing"
 )
 
-// looks are how a report is looked at.
+// looks are the viewports and media for reports.
 var looks = []look{
 	{width: 1280},
 	{width: 1280, dark: true},
 	{width: 390},
 	{width: 390, dark: true},
-	{width: 718, print: true}, // A4 at 96 dots an inch, without margins
+	{width: 718, print: true}, // A4 at 96 dpi, without margins
 }
 
-// cut is what of a page is not to be seen whole: text and bars outside their
-// chart, texts of a chart that stand on one another, and anything wider than the
-// window or its own box.
+// cut returns clipped content of a page: text and bars outside their chart, overlapping
+// text, and anything wider than the window or its box.
 const cut = `(() => {
   const problems = [];
   const say = (what, e) => problems.push(what + ': ' + (e.textContent || e.outerHTML).trim().slice(0, 80));
@@ -53,9 +52,9 @@ const cut = `(() => {
   return problems;
 })()`
 
-// TestReport looks at reports in a browser: nothing is cut at the width of a desk
-// and of a phone, light, dark and printed. With RDAPQ_SCREENSHOTS the pictures
-// are kept in that folder.
+// TestReport opens reports in a browser: nothing is clipped at the width of a desktop
+// and a phone, in light, dark and print mode. RDAPQ_SCREENSHOTS names a directory for
+// screenshots.
 func TestReport(t *testing.T) {
 	need(t, "chromium")
 	rdapq := buildCommand(t)

@@ -9,9 +9,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// TestRestart ends the server in the middle of a batch, with requests under
-// way, and starts it again: what the pool can't hide, because nobody listens
-// for a moment, the client's repetitions do.
+// The server is restarted during a batch, with requests in flight. The client retries
+// what the pool cannot, since the port is closed for a moment.
 func TestRestart(t *testing.T) {
 	each(t, func(t *testing.T, protocol string) {
 		n := startNginx(t, nginxConfig{HTTP2: protocol == http2})

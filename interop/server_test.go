@@ -1,17 +1,16 @@
 //go:build unix
 
-// Package interop_test asks servers that others wrote, as they come with
-// Debian, and does to them what their operators do: limits, reloads, restarts,
-// new ticket keys. No lookup may be lost, and what the servers counted must be
-// what we say.
+// Package interop_test tests against third-party servers from Debian packages, with the
+// operations of their operators: limits, reloads, restarts, new ticket keys. No lookup
+// may fail, and our counts must match those of the servers.
 //
-// The tests run if RDAPQ_INTEROP is set to 1, and skip where a server is not
-// installed. Every server has a configuration of its own in a temporary
-// directory, listens on loopback, and ends with its test. As root on Linux all of
-// it is in a network namespace of its own, where the packets are counted.
+// The tests run if RDAPQ_INTEROP is 1, and skip servers that are not installed. Every
+// server has its own configuration in a temporary directory, listens on loopback, and
+// stops with its test. As root on Linux the tests run in a separate network namespace,
+// in which packets are counted.
 //
-// TestServers has every server do everything it can, and writes docs/interop.md
-// if RDAPQ_INTEROP_TABLE names that.
+// TestServers tests every feature of every server, and writes the table to the file in
+// RDAPQ_INTEROP_TABLE (docs/interop.md).
 package interop_test
 
 import (
@@ -30,10 +29,10 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// patience bounds what a server takes to do as it is told, on a slow machine.
+// patience is the timeout for operations of a server, enough for a slow machine.
 const patience = time.Minute
 
-// need skips a test that can't run here, and returns where the program is.
+// need returns the path of a program, or skips the test if it is missing.
 func need(t *testing.T, program string) string {
 	t.Helper()
 	if os.Getenv("RDAPQ_INTEROP") != "1" {
@@ -46,7 +45,7 @@ func need(t *testing.T, program string) string {
 	return path
 }
 
-// A server is a program that serves from a directory of its own.
+// A server is a server program with its own directory.
 type server struct {
 	t     *testing.T
 	dir   string
@@ -59,7 +58,7 @@ type server struct {
 	done chan struct{}
 }
 
-// newServer makes the directory, with a certificate in it.
+// newServer creates the directory, with a certificate.
 func newServer(t *testing.T) *server {
 	t.Helper()
 	s := &server{t: t, dir: t.TempDir()}
@@ -94,7 +93,7 @@ func (s *server) write(file string, content []byte) {
 	}
 }
 
-// tail returns the end of a file, for what a test that failed has to say.
+// tail returns the end of a file, for messages of a failed test.
 func (s *server) tail(file string) []byte {
 	const enough = 4000
 	text, err := os.ReadFile(filepath.Join(s.dir, file))
@@ -115,7 +114,7 @@ func (s *server) run(cmd *exec.Cmd, ready func() bool) {
 	done := make(chan struct{})
 	s.done = done
 	go func() {
-		_ = cmd.Wait() // by a signal, or said tells why
+		_ = cmd.Wait() // by a signal, or said has the reason
 		close(done)
 	}()
 	s.until("it answers", func() bool {
@@ -141,7 +140,7 @@ func (s *server) stop(sig syscall.Signal) {
 	}
 }
 
-// until waits for what a server does by itself.
+// until waits for a condition.
 func (s *server) until(what string, reached func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -152,7 +151,7 @@ func (s *server) until(what string, reached func() bool) {
 	s.t.Fatalf("waited %v until %s", patience, what)
 }
 
-// closePools ends what the test has of pools.
+// closePools closes all pools of the test.
 func (s *server) closePools() {
 	for _, p := range s.pools {
 		p.Close()

@@ -11,9 +11,9 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// TestTicketKeys replaces the keys of session tickets, as servers do every few
-// hours: a ticket under a key that is still known resumes, one under a key that
-// is gone costs a full handshake and no lookup.
+// TestTicketKeys rotates session ticket keys, as servers do every few hours: a ticket
+// with a known key resumes; one with a dropped key costs a full handshake, but no
+// lookup fails.
 func TestTicketKeys(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		t.Run(tls.VersionName(version), func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestTicketKeys(t *testing.T) {
 	}
 }
 
-// worker returns the process that answers now.
+// worker returns the current process.
 func (n *nginx) worker(p *pool.Pool) int {
 	n.t.Helper()
 	a, err := lookup(n.t.Context(), p, n.base, "worker.example")
@@ -82,7 +82,7 @@ func (n *nginx) worker(p *pool.Pool) int {
 	return a.worker
 }
 
-// TestSessionFile resumes in a second run what the first left in a file.
+// A second run resumes the sessions that the first saved in a file.
 func TestSessionFile(t *testing.T) {
 	n := startNginx(t, nginxConfig{HTTP2: true, TicketKeys: []string{"first.key"}})
 	file := filepath.Join(t.TempDir(), "sessions")

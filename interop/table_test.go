@@ -20,7 +20,7 @@ type table struct {
 	remarks  []string
 }
 
-// TestServers has each server do each thing that it can. No lookup may be lost.
+// TestServers tests every feature of every server. No lookup may fail.
 func TestServers(t *testing.T) {
 	if os.Getenv("RDAPQ_INTEROP") != "1" {
 		t.Skip("RDAPQ_INTEROP=1 runs it")
@@ -63,14 +63,14 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// skip skips a cell with the reason that the table gives.
+// skip skips a cell with a reason for the table.
 func (s *instance) skip(t *testing.T, why string) {
 	t.Helper()
 	s.why = why
 	t.Skip(why)
 }
 
-// lend makes the server that of another test until the function is called.
+// lend assigns the server to another test until the returned function is called.
 func (s *instance) lend(t *testing.T) (giveBack func()) {
 	owner := s.t
 	s.t = t

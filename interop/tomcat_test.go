@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// tomcatHome is where Debian has what all instances of Tomcat share. There is
-// no program in the path: java is.
+// tomcatHome is the directory of Debian's Tomcat, shared by all instances. Its
+// executable is java.
 const tomcatHome = "/usr/share/tomcat10"
 
 func tomcatProduct() product {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// trafficServerProduct is a proxy: what answers is a plain server behind it.
+// trafficServerProduct is a proxy in front of a plain server.
 func trafficServerProduct() product {
 	return product{
 		name: "Apache Traffic Server", program: "traffic_server", version: says("-V"),

@@ -80,7 +80,7 @@ func main() {
 type bench struct {
 	options
 	dir     string
-	ordered bool // rows come in the order of the lines
+	ordered bool // rows are in input order
 }
 
 func run(o options, scenario func(*bench) error) error {

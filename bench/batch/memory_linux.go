@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// peak is the most memory that a process had, in KiB.
+// peak returns the peak memory of a process in KiB.
 func peak(p *os.ProcessState) int {
 	if usage, ok := p.SysUsage().(*syscall.Rusage); ok {
 		return int(usage.Maxrss)

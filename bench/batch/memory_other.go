@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// peak is not known: systems do not agree on its unit.
+// peak returns 0: the unit differs between systems.
 func peak(*os.ProcessState) int { return 0 }

@@ -10,10 +10,10 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// Bounds of the scenarios.
+// Limits of the scenarios.
 const (
-	leastThroughput = 0.8 // of that without refusals at random
-	mostTime        = 1.2 // times the least possible one
+	leastThroughput = 0.8 // of the throughput without random refusals
+	mostTime        = 1.2 // times the minimum
 	mostDiscovery   = 10  // refusals when a quota is discovered
 )
 
@@ -96,7 +96,7 @@ func (b *bench) quotas() error {
 	return errors.Join(errs...)
 }
 
-// divide counts the refusals in the span after the first one, and later ones.
+// divide returns the number of refusals within the span after the first one, and later.
 func divide(at []time.Duration, per time.Duration) (discovery, later int) {
 	for _, t := range at {
 		if t < at[0]+per {

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// A load is how many lines a server gets, and what comes of them.
+// A load is the number of lines for a server and their expected results.
 type load struct {
 	server  string
 	lines   int
 	verdict string
 }
 
-// input writes the names, mixed, and returns the server of each line as an index
-// into loads, whose numbers of lines it scales.
+// input writes the names in mixed order and scales the numbers of lines. It returns the
+// server of each line as an index into loads.
 func (b *bench) input(loads []load) ([]uint8, error) {
 	var order []uint8
 	for i := range loads {
@@ -45,23 +45,23 @@ func (b *bench) input(loads []load) ([]uint8, error) {
 
 func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
 
-// An outcome is what a run has left.
+// An outcome is the result of a run.
 type outcome struct {
 	end    listing
 	last   map[string]last
 	took   time.Duration
 	cpu    time.Duration
-	memory int   // KiB at the most; 0: not known
-	err    error // what is wrong with the rows
+	memory int   // peak in KiB; 0: unknown
+	err    error // errors in the rows
 }
 
-// A last is the last row of a server.
+// A last describes the last row of a server.
 type last struct {
 	row int           // counted from 1
 	at  time.Duration // after the start
 }
 
-// A process is that of the servers.
+// A process is the process with the servers.
 type process struct {
 	cmd      *exec.Cmd
 	stdin    io.WriteCloser
@@ -69,7 +69,7 @@ type process struct {
 	begin    listing
 }
 
-// startServers starts the servers of some loads in a process of their own.
+// startServers starts the servers of loads in a separate process.
 func startServers(loads []load) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -99,7 +99,7 @@ func startServers(loads []load) (*process, error) {
 	return p, nil
 }
 
-// report returns what the servers saw since the last report.
+// report returns the counts of the servers since the last report.
 func (p *process) report() (l listing, err error) {
 	if _, err := io.WriteString(p.stdin, "report\n"); err != nil {
 		return l, err
@@ -112,7 +112,7 @@ func (p *process) stop() {
 	_ = p.cmd.Wait() // its reports have been read
 }
 
-// lookUp runs rdapq on the input against servers in a process of their own.
+// lookUp runs rdapq on the input against servers in a separate process.
 func (b *bench) lookUp(servers *process, loads []load, order []uint8, flags ...string) (*outcome, error) {
 	out := &outcome{last: map[string]last{}}
 	if err := b.command(servers.begin, loads, order, flags, out); err != nil {
@@ -165,7 +165,7 @@ func (b *bench) command(servers listing, loads []load, order []uint8, flags []st
 	return nil
 }
 
-// check reads rows and compares them with what is due.
+// check compares rows with the expected results.
 func (b *bench) check(rows io.Reader, loads []load, order []uint8, start time.Time, lasts map[string]last) error {
 	seen := make([]bool, len(order))
 	counts := map[string]map[string]int{}

@@ -59,7 +59,7 @@ func (b *bench) order() error {
 	return b.parked(800_000, 100_000, 100_000)
 }
 
-// parked is a run with a server that refuses everything at first.
+// parked runs with a server that refuses all requests at first.
 func (b *bench) parked(fast, slow, parked int) error {
 	out, err := b.run([]load{
 		{"fast", fast, "registered"},
@@ -76,7 +76,7 @@ func (b *bench) parked(fast, slow, parked int) error {
 	return out.err
 }
 
-// growth shows that time and memory go with the number of lines.
+// growth measures time and memory for different numbers of lines.
 func (b *bench) growth() error {
 	table := "\n| lines | s | lookups/s | µs of CPU a line | MiB at the most |\n| ---: | ---: | ---: | ---: | ---: |\n"
 	for _, n := range []int{10_000, 100_000, 1_000_000} {

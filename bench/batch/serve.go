@@ -15,7 +15,7 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// behaviours are the servers there can be, by name.
+// behaviours are the available servers, by name.
 var behaviours = map[string]func(*rdaptest.Config) func(*rdaptest.Server){
 	"fast":  func(*rdaptest.Config) func(*rdaptest.Server) { return nil },
 	"other": func(*rdaptest.Config) func(*rdaptest.Server) { return nil },
@@ -72,11 +72,11 @@ type limiter struct {
 
 	mu      sync.Mutex
 	first   time.Time
-	allowed []time.Time // those of the present window or span
+	allowed []time.Time // those of the current window or span
 	report  limiterReport
 }
 
-// A limiterReport is what a limiter has seen. Times are since its first request.
+// A limiterReport holds the counts of a limiter. Times are since its first request.
 type limiterReport struct {
 	Allowed int             `json:"allowed"`
 	Refused int             `json:"refused"`
@@ -84,7 +84,7 @@ type limiterReport struct {
 	At      []time.Duration `json:"at_ns,omitempty"` // of the first refusals
 }
 
-// maxRefusals bounds limiterReport.At.
+// maxRefusals limits limiterReport.At.
 const maxRefusals = 1000
 
 func (l *limiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -145,8 +145,7 @@ func (l *limiter) wait(now time.Time) time.Duration {
 	return 0
 }
 
-// reset returns what was seen since the last reset. What counts against the limit
-// goes on to count.
+// reset returns the counts since the last reset. It does not reset the limit itself.
 func (l *limiter) reset() limiterReport {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,8 +154,8 @@ func (l *limiter) reset() limiterReport {
 	return r
 }
 
-// A listing describes the servers, by name: their URLs at the beginning, and what
-// they saw since the listing before.
+// A listing describes the servers, by name: their URLs at the start, and their counts
+// since the previous listing.
 type listing struct {
 	CA       string                   `json:"ca"`
 	URLs     map[string]string        `json:"urls"`

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A quirk is how a server differs from one that only responds.
+// A quirk is the special behaviour of a server.
 type quirk string
 
 const (
@@ -29,10 +29,10 @@ const (
 	penalty    quirk = "20 per 2 s, 15 s penalty"
 	wafAlways  quirk = "403 in HTML always"
 	dead       quirk = "never responds"
-	largeShare       = 0.02 // of all lines: such a host is plain, or no bound would be worth its name
+	largeShare       = 0.02 // share of all lines from which a host has no quirk, so that bounds stay meaningful
 )
 
-// A profile is what a host is like.
+// A profile is the behaviour of a host.
 type profile struct {
 	Host    string
 	HTTP1   bool
@@ -60,7 +60,7 @@ func (p *profile) quota() (n int, period time.Duration) {
 // dies reports whether lookups at the host may fail.
 func (p *profile) dies() bool { return p.Quirk == dead || p.Quirk == wafAlways }
 
-// least is the time that n lookups at the host take at least.
+// least returns the minimum time for n lookups at the host.
 func (p *profile) least(n int) time.Duration {
 	if n == 0 || p.dies() {
 		return 0
@@ -86,7 +86,7 @@ func profileOf(host string, share float64) profile {
 	f := fnv.New64a()
 	f.Write([]byte(host))
 	h := f.Sum64()
-	h ^= h >> 29 // FNV's low bits alone are poor
+	h ^= h >> 29 // the low bits of FNV alone are poorly mixed
 	p := profile{Host: host, Latency: 15*time.Millisecond + time.Duration(h>>8%181)*time.Millisecond, Quirk: plain}
 	if share >= largeShare {
 		return p
@@ -120,7 +120,7 @@ func profileOf(host string, share float64) profile {
 	return p
 }
 
-// A world is all hosts, and which TLD is at which.
+// A world holds all hosts and their TLDs.
 type world struct {
 	TLDs     []string            // in the order of IANA's file
 	HostOf   map[string]string   // by TLD
@@ -171,8 +171,8 @@ func readWorld(path string) (*world, error) {
 
 const dnsAddress = "11.255.255.53"
 
-// addressOf returns the address of a host: one that is public, so that rdapq goes
-// there because of IANA's word.
+// addressOf returns the address of a host: a public one, since rdapq accepts no private
+// ones from bootstrap files.
 func addressOf(host string) netip.Addr {
 	f := fnv.New32a()
 	f.Write([]byte(host))
@@ -180,7 +180,7 @@ func addressOf(host string) netip.Addr {
 	return netip.AddrFrom4([4]byte{11, byte(h>>16) % 255, byte(h >> 8), byte(h)})
 }
 
-// bound returns the time that the slowest host needs for its lines, and which.
+// bound returns the slowest host and its time.
 func (w *world) bound(lines map[string]int) (host string, least time.Duration) {
 	least = -1
 	for h, n := range lines {
@@ -191,5 +191,5 @@ func (w *world) bound(lines map[string]int) (host string, least time.Duration) {
 	return host, least
 }
 
-// ratio is a over b.
+// ratio returns a/b.
 func ratio(a, b time.Duration) float64 { return math.Round(float64(a)/float64(b)*100) / 100 }

@@ -72,7 +72,7 @@ func main() {
 	}
 }
 
-// enter runs this program again in a network of its own.
+// enter reruns this program in a new network namespace.
 func enter() error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -84,8 +84,8 @@ func enter() error {
 	return cmd.Run()
 }
 
-// network sets up the namespace: every address of 11.0.0.0/8 is on this machine,
-// and names are resolved by the server at dnsAddress. Nothing leads out.
+// network sets up the namespace: all addresses of 11.0.0.0/8 are local, and the server
+// at dnsAddress resolves names. There is no route outside.
 func network(dir string) error {
 	for _, args := range []string{
 		"link set lo up",

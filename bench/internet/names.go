@@ -25,19 +25,19 @@ const (
 	freeShare    = 0.25 // of names that are not registered
 )
 
-// noService are TLDs that no RDAP server is known for.
+// noService are TLDs without a known RDAP server.
 var noService = []string{"aq", "ax", "bb", "bd", "bt"}
 
 var garbage = []string{"", "not a name", "..", "-", "@", "a..b", "999.999.999.999", "\"quoted", "_", "a b c.example d"}
 
-// A line is one of the input, and what is to come of it.
+// A line is a line of the input with its expected result.
 type line struct {
 	text    string
-	host    string // empty: none is asked
+	host    string // empty: none
 	verdict string // registered, not_found, no_service; empty: any without a request
 }
 
-// isFree reports whether a name is not registered; the servers go by it too.
+// isFree reports whether a name is not registered; the servers use it, too.
 func isFree(name string) bool {
 	h := uint32(2166136261)
 	for i := range len(name) {

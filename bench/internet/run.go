@@ -125,7 +125,7 @@ func run(o options) error {
 	return nil
 }
 
-// A result is what a run of rdapq came to.
+// A result is the result of a run of rdapq.
 type result struct {
 	start     time.Time
 	last      time.Time // of the last row of a host that responds
@@ -142,7 +142,7 @@ func (o *options) lookups(dir, input string, n int) (*result, error) {
 	r := &result{out: filepath.Join(dir, fmt.Sprintf("out%d.ndjson", n+1))}
 	home := filepath.Join(dir, "home")
 	args := []string{"-f", input, "--column", "domain", "--offline", "--ca", filepath.Join(dir, "ca.pem"), "--format", "ndjson", "--max-wait", o.maxWait}
-	// The stand-ins do not have the limits that the real servers are known for.
+	// The stand-ins do not have the built-in limits of the real servers.
 	for _, host := range slices.Sorted(maps.Keys(limit.Builtin())) {
 		args = append(args, "--rate", host+"=1000000/1s")
 	}
@@ -183,8 +183,7 @@ func (o *options) lookups(dir, input string, n int) (*result, error) {
 	return r, nil
 }
 
-// read reads the messages of a run to their end, and notes what it said about the
-// time left.
+// read reads the messages of a run and collects its estimates of the time left.
 func (r *result) read(stderr io.Reader) []byte {
 	var all bytes.Buffer
 	for in := bufio.NewScanner(io.TeeReader(stderr, &all)); in.Scan(); {
@@ -198,19 +197,19 @@ func (r *result) read(stderr io.Reader) []byte {
 	return all.Bytes()
 }
 
-// timeLeft is what a line of progress says: "about 1 m 6 s left".
+// timeLeft parses a line of progress: "about 1 m 6 s left".
 var timeLeft = regexp.MustCompile(`about ((?:\d+ [hms] ?)+)left`)
 
-// An estimate is the time left that a run stated at a time.
+// An estimate is the time left that a run printed at a time.
 type estimate struct {
 	at   time.Time
 	left time.Duration
 }
 
-// estimateFactor is how far predictions may be off.
+// estimateFactor is the permitted error factor of predictions.
 const estimateFactor = 1.5
 
-// settled is when estimates are to be good.
+// settled is the time after which estimates must be accurate.
 const settled = 20 * time.Second
 
 // worst returns the estimate that was furthest from what came, of those that were
@@ -230,7 +229,7 @@ func (r *result) worst() (worst estimate, times float64) {
 	return worst, times
 }
 
-// A tally is what came of the lines of one host, or of one kind of line.
+// A tally counts the results of one host, or of one kind of line.
 type tally struct {
 	lines, lost, wrong int
 	verdicts           map[string]int
@@ -305,7 +304,7 @@ func check(w *world, lines []line, perHost map[string]int, r *result, counts map
 	return append(faults, report(w, perHost, hosts, counts)...)
 }
 
-// report prints what came of each kind of host, and returns what must not be.
+// report prints the results per kind of host and returns the violations.
 func report(w *world, perHost map[string]int, hosts map[string]*tally, counts map[string]count) (faults []string) {
 	type sum struct {
 		hosts, lines, requests, refused, conns, lost, wrong int
@@ -363,7 +362,7 @@ func report(w *world, perHost map[string]int, hosts map[string]*tally, counts ma
 	return faults
 }
 
-// A standProcess is the process of the servers.
+// A standProcess is the process with the servers.
 type standProcess struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser

@@ -27,12 +27,12 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// A count is what a server saw of one host.
+// A count holds the counts of one host.
 type count struct {
 	Requests int           // in all
-	Answered int           // with a record, or a 404 that is RDAP
-	Refused  int           // because they were too many
-	Faults   int           // answered by 503 or 403 at random
+	Answered int           // with a record, or an RDAP 404
+	Refused  int           // over the limit
+	Faults   int           // randomly answered by 503 or 403
 	Conns    int           //
 	First    time.Duration // since the start of counting
 	Last     time.Duration
@@ -43,9 +43,9 @@ type site struct {
 	*profile
 	mu      sync.Mutex
 	count   count
-	start   time.Time // of the present window
+	start   time.Time // of the current window
 	used    int
-	blocked time.Time // until when all is refused
+	blocked time.Time // refuse all requests until this time
 }
 
 // A stand is the server of all hosts.
@@ -133,7 +133,7 @@ func (st *stand) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, erro
 	return &c, nil
 }
 
-// counts returns what was counted, and begins anew.
+// counts returns and resets the counts.
 func (st *stand) counts() map[string]count {
 	out := make(map[string]count)
 	for host, s := range st.sites {
@@ -149,7 +149,7 @@ func (st *stand) counts() map[string]count {
 	return out
 }
 
-// A fate is what becomes of a request.
+// A fate is the decision about a request.
 type fate int
 
 const (
@@ -159,8 +159,8 @@ const (
 	silent
 )
 
-// admit decides what becomes of a request that has come in, and when the host
-// takes requests again if it refuses.
+// admit returns the decision about a request, and if refused, when the host accepts
+// requests again.
 func (s *site) admit(began, now time.Time) (f fate, retry time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,7 +258,7 @@ func (st *stand) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, record, name, name)
 }
 
-// record is what the servers say of a name: as much as a registry does.
+// record returns the record of a name, as large as a registry's.
 var record = `{"objectClassName":"domain","handle":"D-%s","ldhName":"%s","status":["client transfer prohibited"],
 "events":[{"eventAction":"registration","eventDate":"2019-01-02T03:04:05Z"},{"eventAction":"expiration","eventDate":"2029-01-02T03:04:05Z"}],
 "entities":[{"objectClassName":"entity","handle":"9999","roles":["registrar"],"publicIds":[{"type":"IANA Registrar ID","identifier":"9999"}],

@@ -14,15 +14,15 @@ import (
 	"github.com/rdapq/rdapq/internal/journal"
 )
 
-// A snapshot is what was in the files when the command was killed.
+// A snapshot is the content of the files when the command was killed.
 type snapshot struct {
 	rows    map[string]bool // names with a row
 	waiting int
 	asked   int // requests until then
 }
 
-// check compares what is in the files, and what was asked since the snapshot
-// before. killed is when the command was, zero if it ended by itself.
+// check compares the files, and the requests since the previous snapshot. killed is the
+// time of the kill, zero if the command exited by itself.
 func (t *trial) check(before *snapshot, killed time.Time) (*snapshot, error) {
 	now := &snapshot{rows: make(map[string]bool)}
 	for i, name := range t.files() {
@@ -79,8 +79,7 @@ type row struct {
 	name string
 }
 
-// read reads the whole rows of a file. Half a row at its end is as good as
-// none.
+// read reads the complete rows of a file. An incomplete row at its end is ignored.
 func (t *trial) read(name string, header bool) ([]row, error) {
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -126,8 +125,8 @@ func (t *trial) parse(text []byte) (row, bool) {
 	return row{r.Line, r.Query}, err == nil && r.Verdict == "registered"
 }
 
-// checkWhole wants one row for each line, no file beside the output and its
-// sidecar, and order if that was asked for.
+// checkWhole checks that each line has one row, that there are no other files than the
+// output and its sidecar, and the order if --ordered was given.
 func (t *trial) checkWhole() error {
 	rows, err := t.read(t.output, true)
 	if err != nil {

@@ -1,8 +1,7 @@
-// Command kill shows that a batch that is killed loses nothing and does nothing
-// twice. For each kind of output it runs rdapq on a list of names against
-// servers of its own, kills it with SIGKILL over and over while it is at work,
-// runs the same command again each time, and compares what the servers were
-// asked with what stood in the files when it was killed:
+// Command kill checks that a killed batch loses no rows and repeats none. For each kind
+// of output it runs rdapq on a list of names against its own servers, kills it
+// repeatedly with SIGKILL, resumes it with the same command, and compares the requests
+// of the servers with the files at the time of the kill:
 //
 //   - no line is asked again whose row was there,
 //   - every answer is there that was given longer ago than the flush interval,

@@ -21,7 +21,7 @@ import (
 	"github.com/rdapq/rdapq/internal/journal"
 )
 
-// A trial is one kind of output.
+// A trial tests one kind of output.
 type trial struct {
 	o       options
 	name    string
@@ -38,8 +38,8 @@ type trial struct {
 	control string
 
 	asked      int   // requests of all runs so far
-	killedAt   []int // rows that were there, in percent
-	again      int   // lines asked more than once
+	killedAt   []int // existing rows, in percent
+	again      int   // lines queried more than once
 	violations []string
 }
 
@@ -61,7 +61,7 @@ func newTrial(o options, dir, format string, ordered bool) (*trial, error) {
 	return t, nil
 }
 
-// writeInput writes a list with comments and blank lines in it.
+// writeInput writes a list with comments and blank lines.
 func (t *trial) writeInput() error {
 	var b strings.Builder
 	t.names = []string{""}
@@ -174,8 +174,7 @@ func (t *trial) command() *exec.Cmd {
 	return cmd
 }
 
-// runUntil runs the command until so many rows are there, kills it, and returns
-// when that was.
+// runUntil runs the command until n rows exist, kills it, and returns the time.
 func (t *trial) runUntil(rows int) (time.Time, error) {
 	cmd := t.command()
 	var stderr bytes.Buffer
@@ -204,12 +203,12 @@ func (t *trial) runUntil(rows int) (time.Time, error) {
 	return at, nil
 }
 
-// files are where rows may be.
+// files returns the files that may contain rows.
 func (t *trial) files() []string {
 	return []string{t.output, t.output + journal.SidecarSuffix + "-waiting"}
 }
 
-// count counts rows, those that are in both files twice.
+// count returns the number of rows; rows in both files count twice.
 func (t *trial) count() int {
 	n := 0
 	for _, name := range t.files() {
@@ -221,7 +220,7 @@ func (t *trial) count() int {
 	return n
 }
 
-// A request is what a server was asked.
+// A request is a request received by a server.
 type request struct {
 	at   time.Time
 	name string

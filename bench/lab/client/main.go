@@ -1,6 +1,5 @@
-// Client is what rdapq is measured against: the least that a Go program needs
-// for one way of connecting, without any policy, made to order for the lab.
-// It looks names up and prints what that took as JSON.
+// Client is the reference for rdapq: a minimal Go program for one mode of connecting,
+// without any policy. It looks up names and prints its measurements as JSON.
 package main
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// options say how to connect, and what for.
+// options are the flags.
 type options struct {
 	url      string
 	ca       string
@@ -37,7 +36,7 @@ type options struct {
 	prime    bool
 }
 
-// A report is what the client prints.
+// A report is the output of the client.
 type report struct {
 	Lookups int     `json:"lookups"`
 	Failed  int     `json:"failed"`
@@ -86,7 +85,7 @@ func run(o options) (r report, err error) {
 		start := time.Now()
 		rt, closeAll := newTransport(o, conf)
 		err := lookup(rt, o, 0)
-		time.Sleep(20 * time.Millisecond) // the ticket may come after the answer
+		time.Sleep(20 * time.Millisecond) // the ticket may arrive after the response
 		closeAll()
 		if err != nil {
 			return r, err
@@ -136,7 +135,7 @@ func tlsConfig(o options) (*tls.Config, error) {
 	return c, nil
 }
 
-// lookup makes one request and reads the whole answer.
+// lookup sends one request and reads the whole response.
 func lookup(rt http.RoundTripper, o options, i int) error {
 	method := http.MethodGet
 	if o.early {

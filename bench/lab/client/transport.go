@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newTransport returns the transport that the options ask for, and what closes
-// its connections.
+// newTransport returns the transport for the options, and a function that closes its
+// connections.
 func newTransport(o options, conf *tls.Config) (rt http.RoundTripper, closeAll func()) {
 	switch {
 	case o.http == "3":
@@ -37,7 +37,7 @@ func newTransport(o options, conf *tls.Config) (rt http.RoundTripper, closeAll f
 		TLSClientConfig:     conf.Clone(),
 		DialContext:         dialer(o),
 		DisableKeepAlives:   o.noReuse,
-		DisableCompression:  true, // the lookups ask for it themselves
+		DisableCompression:  true, // the lookups request compression themselves
 		MaxIdleConnsPerHost: o.c,
 		Protocols:           new(http.Protocols),
 		HTTP2:               &http.HTTP2Config{MaxEncoderHeaderTableSize: 1},
@@ -67,8 +67,8 @@ func dialer(o options) func(ctx context.Context, network, addr string) (net.Conn
 	return d.DialContext
 }
 
-// shardStreams bounds the requests at once on a connection, so that none is
-// dialed for want of streams.
+// shardStreams limits concurrent requests per connection, so that no connection is
+// dialed for lack of streams.
 const shardStreams = 100
 
 // shards spreads requests over transports with one connection each, least busy
@@ -127,7 +127,7 @@ func (s *shards) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// A releasing body gives its place back when it is closed.
+// A releasing body releases its slot when closed.
 type releasing struct {
 	io.ReadCloser
 	release func()

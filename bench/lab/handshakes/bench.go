@@ -18,9 +18,9 @@ import (
 
 const (
 	host    = "rdap.example"
-	answers = 1000 // that setup wrote
+	answers = 1000 // written by setup
 
-	// runLimit ends a run, enough stops repeating runs that take long.
+	// runLimit is the timeout of a run; enough stops the repetition of long runs.
 	runLimit = 3 * time.Minute
 	enough   = 30 * time.Second
 )
@@ -36,15 +36,15 @@ type bench struct {
 // A sample is one run of a client.
 type sample struct {
 	wall time.Duration // from starting the process to its end
-	link wire.Counts   // what passed the link meanwhile
-	said *receipt      // what rdapq says of itself
+	link wire.Counts   // counts of the link
+	said *receipt      // counts of rdapq
 }
 
-// A row is what was measured for one mode and size.
+// A row holds the measurements of a mode and size.
 type row struct {
 	mode      mode
 	size      size
-	missing   string   // flag that this build doesn't have
+	missing   string   // flag that this build lacks
 	samples   []sample // of rdapq, or of the mode's other client
 	reference []time.Duration
 	problems  []string
@@ -64,7 +64,7 @@ func (r row) referenceMedian() (time.Duration, bool) {
 	return slices.Sorted(slices.Values(r.reference))[len(r.reference)/2], true
 }
 
-// row measures in a lab of its own, rdapq and the reference by turns.
+// row measures rdapq and the reference in a new lab, interleaved.
 func (b *bench) row(m mode, s size) (r row, err error) {
 	r = row{mode: m, size: s, missing: b.missing(m.rdapq)}
 	if r.missing != "" {
@@ -111,14 +111,14 @@ func (b *bench) serve(which server) error {
 	}, "tcp:80", "tcp:443", "tcp:2443")
 }
 
-// missing returns the first of the flags, or the value of --http, that this
-// build of rdapq doesn't have.
+// missing returns the first flag, or the value of --http, that this build of rdapq
+// lacks.
 func (b *bench) missing(flags []string) string {
 	for i, flag := range flags {
 		if !strings.HasPrefix(flag, "--") {
 			continue
 		}
-		// A flag's help goes on to the next flag.
+		// The help of a flag extends to the next flag.
 		about := regexp.MustCompile(`(?s) ` + flag + `[ \n].*?(\n[^\n]* --|$)`).FindString(b.help)
 		switch {
 		case about == "":
@@ -135,8 +135,7 @@ func (b *bench) rdapqHelp() (string, error) {
 	return string(out), err
 }
 
-// A command is how a client is run: several times, where one process can't do
-// all.
+// A command runs a client, several times if one process cannot do all lookups.
 type command struct {
 	argv  [][]string
 	env   []string

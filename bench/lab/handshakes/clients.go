@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// baseURL is where a mode's server is.
+// baseURL returns the base URL of a mode's server.
 func (m mode) baseURL() string {
 	switch {
 	case m.plain:
@@ -24,7 +24,7 @@ func (m mode) baseURL() string {
 
 func domain(i int) string { return fmt.Sprintf("dom%d.example", i) }
 
-// A receipt is what is checked of rdapq's --stats-file.
+// A receipt holds the checked members of --stats-file.
 type receipt struct {
 	Lookups     int `json:"lookups"`
 	Connections int `json:"connections"`
@@ -36,8 +36,8 @@ type receipt struct {
 	Verdicts map[string]int `json:"verdicts"`
 }
 
-// rdapq measures the built command, in a home of its own. Problems are where
-// what it says is not what the link counted.
+// rdapq measures the built command, with a new home directory. It returns differences
+// between its counts and those of the link as problems.
 func (b *bench) rdapq(m mode, s size) (one sample, problems []string, err error) {
 	home, err := os.MkdirTemp("", "rdapq-bench")
 	if err != nil {
@@ -59,7 +59,7 @@ func (b *bench) rdapq(m mode, s size) (one sample, problems []string, err error)
 }
 
 func (b *bench) rdapqOnce(m mode, s size, home string) (one sample, err error) {
-	// A former run's rows would be taken for the beginning of this one's.
+	// The command would resume an earlier output.
 	dir, err := os.MkdirTemp(home, "run")
 	if err != nil {
 		return one, err
@@ -96,7 +96,7 @@ func (b *bench) rdapqOnce(m mode, s size, home string) (one sample, err error) {
 	return one, json.Unmarshal(text, one.said)
 }
 
-// checkRows finds out whether each name was answered once.
+// checkRows checks that each name has one answered row.
 func checkRows(file string, n int) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -125,7 +125,7 @@ func checkRows(file string, n int) error {
 	return in.Err()
 }
 
-// compare says where rdapq's receipt and the link differ.
+// compare returns the differences between rdapq's receipt and the link.
 func compare(s size, one sample) (problems []string) {
 	for _, c := range []struct {
 		what       string
@@ -144,8 +144,7 @@ func compare(s size, one sample) (problems []string) {
 	return problems
 }
 
-// reference measures the lab's own client, with as many HTTP/2 connections as
-// rdapq would use.
+// reference measures the lab's client, with as many HTTP/2 connections as rdapq.
 func (b *bench) reference(m mode, s size) (time.Duration, error) {
 	if err := b.lab.Forget(); err != nil {
 		return 0, err
@@ -170,8 +169,8 @@ func (b *bench) reference(m mode, s size) (time.Duration, error) {
 	return one.wall - time.Duration(said.PrimeMS*float64(time.Millisecond)), err
 }
 
-// others measures a client that is not ours; done is false if it is not meant
-// for so many lookups.
+// others measures a third-party client; done is false if it is not suited for that many
+// lookups.
 func (b *bench) others(m mode, s size) (one sample, done bool, err error) {
 	c, ok := m.other(b, s)
 	if !ok {

@@ -1,6 +1,6 @@
-// Handshakes measures what each way of connecting costs over the lab's link,
-// and checks what rdapq says of its connections against what the link counted.
-// bench/handshakes.sh builds what it needs and runs it.
+// Handshakes measures the cost of each mode of connecting over the lab's link, and
+// compares the counts of rdapq with those of the link. bench/handshakes.sh builds its
+// programs and runs it.
 package main
 
 import (
@@ -19,12 +19,12 @@ import (
 	"github.com/rdapq/rdapq/bench/lab/internal/lab"
 )
 
-// A size is a number of lookups and how many of them may be under way at once.
+// A size is a number of lookups and the limit of concurrent ones.
 type size struct{ n, atOnce int }
 
 func (s size) String() string { return fmt.Sprintf("%d/%d", s.n, s.atOnce) }
 
-// rounds is how often lookups have to be sent, if as many go at once as may.
+// rounds returns the number of sequential rounds of lookups at full concurrency.
 func (s size) rounds() int { return (s.n + s.atOnce - 1) / s.atOnce }
 
 // settings are the flags.

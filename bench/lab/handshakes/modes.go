@@ -6,26 +6,26 @@ import (
 	"slices"
 )
 
-// A mode is one way of looking names up.
+// A mode is a configuration of connections.
 type mode struct {
 	name  string
 	title string
 
 	rdapq     []string // flags
-	reference []string // flags of the lab's own client; empty: it can't
+	reference []string // flags of the lab's client; empty: not supported
 	other     func(b *bench, s size) (command, bool)
 
 	server server
-	tls12  bool // ask the port with TLS 1.2 only
-	plain  bool // ask over http, without TLS
+	tls12  bool // use the port with TLS 1.2 only
+	plain  bool // use http, without TLS
 	primed bool // after a run that left a session and a cookie
 
-	// trips is the least number of round trips, one after another, with
-	// windows that are never too small.
+	// trips returns the minimum number of sequential round trips, without limits by
+	// windows.
 	trips func(s size) int
 }
 
-// A server is a program to ask.
+// A server is a server program.
 type server int
 
 const (
@@ -33,7 +33,7 @@ const (
 	quic                // HTTP/3
 )
 
-// usualModes are those that are measured if none is named.
+// usualModes are the default modes.
 var usualModes = []string{"tls12", "tls13", "resumed", "fastopen", "h1", "h2", "h2-again", "h3", "h3-0rtt", "curl", "openrdap"}
 
 // Trips for each round of lookups, and before the first.

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// columns of the table. What rdapq says is in the order of the columns before.
+// columns of the table. The counts of rdapq are in the order of the columns before.
 var columns = []string{
 	"lookups", "way", "trips", "theory ms", "ms", "reference ms", "SYN", "Fast Open", "QUIC", "full", "resumed", "0-RTT",
 	"rdapq says", "",
 }
 
-// A table prints rows, at once or when all are there and their widths known.
+// A table prints rows, immediately or when all widths are known.
 type table struct {
 	out      io.Writer
 	markdown bool
@@ -71,7 +71,7 @@ func (t *table) add(r row) {
 	case r.failed:
 		cells = append(cells, "failed")
 	case len(r.samples) == 0:
-		return // not for so many lookups
+		return // not for that many lookups
 	default:
 		cells = append(cells, t.measured(r)...)
 	}

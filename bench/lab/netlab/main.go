@@ -1,11 +1,11 @@
-// Netlab runs a server and a client in two network namespaces of their own,
-// joined by a link with a chosen round-trip time.
+// Netlab runs a server and a client in two new network namespaces, joined by a link
+// with a given round-trip time.
 //
 //	netlab -rtt 90ms -server 'nginx -c /tmp/lab/nginx.conf' -ready tcp:443 -- curl https://rdap.example/
 //
-// The client finds the server under the names given with -names. Netlab ends
-// with the client's exit status and removes all that it made, also on a
-// signal. TCP uses cubic in it, whatever the machine uses.
+// The names given with -names resolve to the server. Netlab exits with the client's
+// exit status and removes everything it created, also on a signal. TCP uses cubic in
+// it, whatever the default of the machine.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Server serves the answers that setup wrote over HTTP/3, with session
-// resumption and 0-RTT.
+// Server serves the responses written by setup over HTTP/3, with session resumption and
+// 0-RTT.
 package main
 
 import (
@@ -51,10 +51,10 @@ func serve(dir, addr string, streams int64) error {
 	return s.Serve(pc)
 }
 
-// An answer is a body, and the same compressed.
+// An answer is a body, plain and compressed.
 type answer struct{ plain, gzipped []byte }
 
-// answers go by their paths.
+// answers maps paths to responses.
 type answers map[string]answer
 
 func load(www string) (answers, error) {
@@ -93,5 +93,5 @@ func (a answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		body = found.gzipped
 	}
-	_, _ = w.Write(body) // the client may have gone
+	_, _ = w.Write(body) // the client may have closed
 }

@@ -1,6 +1,5 @@
-// Servers measures clients that look names up at many servers over the lab's
-// link, and counts what each takes. bench/servers.sh builds what it needs and
-// runs it.
+// Servers measures clients that query many servers over the lab's link.
+// bench/servers.sh builds its programs and runs it.
 package main
 
 import (
@@ -31,11 +30,11 @@ type settings struct {
 	bin, dir         string
 }
 
-// A client is a program, or a shell's loop over one, that looks all names up.
+// A client is a program, or a shell loop over one, that looks up all names.
 type client struct {
 	title string
 	argv  []string
-	// check tells from what it printed how many names were answered.
+	// check returns the number of answered names in the output.
 	check func(out string) int
 }
 
@@ -93,7 +92,7 @@ func run(s settings) error {
 	return t.Flush()
 }
 
-// measure runs a client in a lab of its own.
+// measure runs a client in a new lab.
 func (s settings) measure(c client, stop <-chan os.Signal, line func(...any)) (err error) {
 	config := lab.Config{RTT: s.rtt}
 	for i := range s.servers {
@@ -130,7 +129,7 @@ func (s settings) measure(c client, stop <-chan os.Signal, line func(...any)) (e
 	return nil
 }
 
-// clients writes what they read.
+// clients returns the clients and writes their inputs.
 func (s settings) clients() ([]client, error) {
 	var names, overrides, urls, pairs, config strings.Builder
 	for i := range s.lookups {

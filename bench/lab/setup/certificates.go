@@ -20,8 +20,8 @@ type issuer struct {
 	key  *ecdsa.PrivateKey
 }
 
-// issue fills in the template and signs it, by itself if by is nil. The
-// addresses in it are those that public certificates carry, for their size.
+// issue completes the template and signs it; it is self-signed if by is nil. It has the
+// URLs of public certificates, for a realistic size.
 func issue(t *x509.Certificate, by *issuer) (*issuer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Setup writes what a lab's servers need into a directory: a certificate
+// Setup writes the files for the servers of a lab to a directory: a certificate
 // authority (ca.pem), a server certificate with an intermediate (server.pem,
-// server.key), RDAP answers of 4 kB (www/domain/dom0.example and so on) and a
-// configuration for nginx, which answers by itself for as many names more as
-// one likes: any0.example and so on.
+// server.key), RDAP responses of 4 kB (www/domain/dom0.example and so on) and a
+// configuration for nginx, which generates responses for any number of further names:
+// any0.example and so on.
 package main
 
 import (
@@ -67,8 +67,8 @@ func fill(dir, name string, count int) error {
 	return err
 }
 
-// nginxStrings splits an answer into strings that nginx takes: one must not be
-// longer than 4 kB. The name is a variable in them.
+// nginxStrings splits a response into strings of at most 4 kB, the limit of nginx. The
+// name is a variable in them.
 func nginxStrings(answer string) []string {
 	const most = 3500
 	var parts []string

@@ -1,6 +1,6 @@
-// Sizes measures what answers of different sizes cost over HTTP/1.1 and HTTP/2,
-// of both sides' processors, with many lookups at once and no delay.
-// bench/sizes.sh builds what it needs and runs it in a namespace.
+// Sizes measures the CPU time of client and server for responses of different sizes
+// over HTTP/1.1 and HTTP/2, with many concurrent lookups and no delay. bench/sizes.sh
+// builds its programs and runs it in a namespace.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 
 type settings struct {
 	atOnce   int
-	bytes    int64 // that all answers of a run have together, at most
+	bytes    int64 // maximum total size of the responses of a run
 	runs     int
 	bin, dir string
 	out      string
@@ -47,7 +47,7 @@ func main() {
 	}
 }
 
-// A way is a way to ask.
+// A way is a mode of connecting.
 type way struct {
 	title string
 	flags []string
@@ -77,7 +77,7 @@ func run(s settings) error {
 		}
 		measured := make([][]sample, len(ways))
 		for range s.runs {
-			for i, w := range ways { // by turns, so that what else happens befalls all
+			for i, w := range ways { // interleaved, so that other load affects all
 				one, err := s.measure(w, kib, n, stop)
 				if err != nil {
 					return fmt.Errorf("%d KiB, %s: %w", kib, w.title, err)
@@ -96,7 +96,7 @@ func run(s settings) error {
 	return nil
 }
 
-// prepare writes an answer of that size and the queries.
+// prepare writes a response of that size and the queries.
 func (s settings) prepare(kib, n int) error {
 	const head, tail = `{"objectClassName":"domain","handle":"SIZE","remarks":[{"description":["`, `"]}]}`
 	var body strings.Builder
@@ -119,7 +119,7 @@ func (s settings) prepare(kib, n int) error {
 		os.WriteFile(filepath.Join(s.out, "queries"), []byte(queries.String()), 0o644))
 }
 
-// measure runs rdapq against a server of its own.
+// measure runs rdapq against a new server.
 func (s settings) measure(w way, kib, n int, stop <-chan os.Signal) (one sample, err error) {
 	server := pinned.Command(pinned.Server, "nginx", "-e", filepath.Join(s.dir, "error.log"), "-c", filepath.Join(s.dir, "nginx.conf"))
 	if err := server.Start(); err != nil {
@@ -127,7 +127,7 @@ func (s settings) measure(w way, kib, n int, stop <-chan os.Signal) (one sample,
 	}
 	defer func() {
 		_ = server.Process.Signal(unix.SIGQUIT)
-		_ = server.Wait() // how it ends doesn't matter
+		_ = server.Wait() // its exit status is irrelevant
 		one.server = server.ProcessState.UserTime() + server.ProcessState.SystemTime()
 	}()
 	if err := pinned.Await("127.0.0.1:3443"); err != nil {

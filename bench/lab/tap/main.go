@@ -1,10 +1,9 @@
-// Tap counts the connections and handshakes that pass over the loopback
-// interface of the network namespace it is started in: for each line that it
-// reads it prints what it has seen so far, as a line of JSON. Whatever has been
-// answered when the line is written is counted. It ends with its input.
+// Tap counts the connections and handshakes on the loopback interface of its network
+// namespace. For each line of input it prints the current counts as a line of JSON,
+// including all exchanges completed before. It exits at the end of its input.
 //
-// Servers are known by their ports, which are below those that the system
-// gives to clients. It needs Linux and the permission to see packets.
+// It recognizes servers by their ports, which are below the ephemeral range. It needs
+// Linux and permission to capture packets.
 package main
 
 import (
@@ -34,7 +33,7 @@ func main() {
 	}
 }
 
-// A report is what is printed.
+// A report is one line of output.
 type report struct {
 	wire.Counts
 	Missed uint32 `json:"missed"` // packets that came too fast
@@ -76,7 +75,7 @@ func run(below uint16) error {
 	}
 }
 
-// open returns a socket that gets a copy of what passes over loopback.
+// open returns a socket that receives a copy of all packets on loopback.
 func open() (int, error) {
 	lo, err := net.InterfaceByName("lo")
 	if err != nil {
@@ -87,7 +86,7 @@ func open() (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("packets can't be seen: %w", err)
 	}
-	// As much room as there is to be had; Missed tells if it was too little.
+	// The largest possible buffer; Missed shows whether it was too small.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20)
 	return fd, unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: lo.Index})
 }
@@ -100,7 +99,7 @@ type tap struct {
 	packet  [1 << 16]byte
 }
 
-// wait takes what comes in a little while.
+// wait takes packets for a short time.
 func (t *tap) wait() error {
 	const while = 5 // ms
 	if _, err := unix.Poll([]unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}}, while); err != nil && !errors.Is(err, unix.EINTR) {
@@ -109,7 +108,7 @@ func (t *tap) wait() error {
 	return t.drain()
 }
 
-// drain takes what is there.
+// drain takes all pending packets.
 func (t *tap) drain() error {
 	for {
 		n, from, err := unix.Recvfrom(t.fd, t.packet[:], 0)
@@ -121,7 +120,7 @@ func (t *tap) drain() error {
 		case err != nil:
 			return err
 		}
-		// Everything on loopback is seen as it leaves, and as it comes.
+		// Every packet on loopback is seen twice, outgoing and incoming.
 		if a, ok := from.(*unix.SockaddrLinklayer); ok && a.Pkttype != unix.PACKET_OUTGOING {
 			t.take(t.packet[:n])
 		}

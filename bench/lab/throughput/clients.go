@@ -14,14 +14,14 @@ const (
 	base   = "https://localhost/"
 )
 
-// A client is a program that looks all names up.
+// A client is a program that looks up all names.
 type client struct {
 	title string
 	argv  []string
 	check func(out string) error
 }
 
-// clients writes their inputs. The first is what the others are compared with.
+// clients returns the clients and writes their inputs. The first is the reference.
 func (s settings) clients() ([]client, error) {
 	var queries, urls, config strings.Builder
 	files := filepath.Join(s.out, "curl")

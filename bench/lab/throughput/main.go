@@ -1,5 +1,5 @@
-// Throughput measures clients that look names up on loopback as fast as they
-// can. bench/throughput.sh builds what it needs and runs it in a namespace.
+// Throughput measures clients that look up names on loopback as fast as possible.
+// bench/throughput.sh builds its programs and runs it in a namespace.
 package main
 
 import (
@@ -52,7 +52,7 @@ func run(s settings) error {
 	}
 	defer func() {
 		_ = server.Process.Signal(unix.SIGTERM) // it may have ended
-		_ = server.Wait()                       // and how doesn't matter now
+		_ = server.Wait()                       // how is irrelevant
 	}()
 	if err := pinned.Await("127.0.0.1:443"); err != nil {
 		return err
@@ -61,7 +61,7 @@ func run(s settings) error {
 	if err != nil {
 		return err
 	}
-	// By turns, so that what else the machine does befalls all of them.
+	// Interleaved, so that other load affects all of them.
 	measured := make([][]sample, len(clients))
 	for range s.runs {
 		for i, c := range clients {
@@ -75,7 +75,7 @@ func run(s settings) error {
 	return s.print(clients, measured)
 }
 
-// A sample is one run of a client, of which all processor time counts.
+// A sample is one run of a client, with all its CPU time.
 type sample struct{ wall, cpu time.Duration }
 
 func (s settings) measure(c client, stop <-chan os.Signal) (one sample, err error) {

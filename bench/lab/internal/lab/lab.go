@@ -1,10 +1,9 @@
-// Package lab puts a server and a client into network namespaces of their own,
-// joined by a link with a chosen round-trip time. It needs Linux and root.
+// Package lab runs a server and a client in separate network namespaces, joined by a
+// link with a given round-trip time. It needs Linux and root.
 //
-// Processes that it starts end with the thread that started them, so that a
-// lab that is killed leaves none behind. Therefore a program calls
-// [runtime.LockOSThread] at the beginning of main, and Start, Serve and Run
-// from there only.
+// Its processes end with the thread that started them, so that a killed lab leaves none
+// behind. Therefore a program must call [runtime.LockOSThread] at the beginning of
+// main, and Start, Serve and Run only from there.
 package lab
 
 import (
@@ -39,7 +38,7 @@ type Config struct {
 	RTT   time.Duration // round-trip time of the link
 	Loss  float64       // percent of the packets lost in each direction
 	Seed  uint64        // of the losses
-	Names []string      // hosts that both sides find at ServerIP
+	Names []string      // host names that resolve to ServerIP on both sides
 }
 
 // A Lab is a pair of namespaces and the link between them.
@@ -51,8 +50,8 @@ type Lab struct {
 	servers        []*process
 }
 
-// Start makes a lab, of which a process has one at a time. It first removes what labs left behind that were killed.
-// The caller must Close it.
+// Start creates a lab; a process has one at a time. It first removes the remains of
+// killed labs. The caller must Close it.
 func Start(c Config) (*Lab, error) {
 	removeStale()
 	l := &Lab{
@@ -67,7 +66,7 @@ func Start(c Config) (*Lab, error) {
 
 func (l *Lab) start(c Config) error {
 	for _, side := range []struct{ ns, ip string }{{l.client, ClientIP}, {l.server, ServerIP}} {
-		// Unsegmented packets would be lost as a whole.
+		// An unsegmented packet would be lost as a whole.
 		fd, err := setUp(side.ns, side.ip, c.Loss == 0)
 		if fd >= 0 {
 			l.fds = append(l.fds, fd)
@@ -94,11 +93,11 @@ func (l *Lab) start(c Config) error {
 	return err
 }
 
-// Counts returns what has passed the link so far.
+// Counts returns the current counts of the link.
 func (l *Lab) Counts() wire.Counts { return l.counter.Counts() }
 
-// Forget makes both kernels forget what they learned of each other: Fast Open
-// cookies, round-trip times, congestion windows.
+// Forget clears the state of both kernels: Fast Open cookies, round-trip times,
+// congestion windows.
 func (l *Lab) Forget() error {
 	return errors.Join(
 		netns.IP("-n", l.client, "tcp_metrics", "flush", "all"),
@@ -116,11 +115,11 @@ func (l *Lab) Serve(cmd []string, ports ...string) error {
 	return waitReady(l.server, ports, p)
 }
 
-// ErrStopped is the error of a Run that was told to stop.
+// ErrStopped is the error of a Run that was stopped.
 var ErrStopped = errors.New("stopped")
 
-// Run runs cmd on the client's side, in a process group of its own, and waits
-// for its end. It is ended after the limit, or when something comes from stop.
+// Run runs cmd on the client's side, in a new process group, and waits for it. It is
+// killed after the limit, or on a receive from stop.
 func (l *Lab) Run(cmd *exec.Cmd, limit time.Duration, stop <-chan os.Signal) error {
 	p, err := startIn(l.client, cmd)
 	if err != nil {
@@ -137,7 +136,7 @@ func (l *Lab) Run(cmd *exec.Cmd, limit time.Duration, stop <-chan os.Signal) err
 	}
 }
 
-// Close ends the servers, and removes the namespaces and all that is in them.
+// Close stops the servers and removes the namespaces.
 func (l *Lab) Close() error {
 	for _, p := range l.servers {
 		p.end()
@@ -161,12 +160,12 @@ func removeStale() {
 	for _, ns := range netns.Names(prefix) {
 		pid, err := strconv.Atoi(strings.TrimLeft(strings.TrimPrefix(ns, prefix), "cs"))
 		if err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
-			_ = remove(ns) // the lab does without it
+			_ = remove(ns) // not required by the lab
 		}
 	}
 }
 
-// setUp makes a namespace with its end of the link, which it returns.
+// setUp creates a namespace and returns its end of the link.
 func setUp(ns, ip string, offload bool) (fd int, err error) {
 	if err := netns.Add(ns); err != nil {
 		return -1, err
@@ -198,10 +197,10 @@ func setUp(ns, ip string, offload bool) (fd int, err error) {
 	return fd, setCubic(ns)
 }
 
-// setCubic makes cubic the namespace's congestion control: bbr, the default of
-// some machines, slows traffic without a real link by up to 25 times. Outside
-// the first namespace only an algorithm on the machine's list of allowed ones
-// may be a default, so it is put on that list if need be.
+// setCubic sets the namespace's congestion control to cubic: bbr, the default of some
+// machines, slows traffic without a real link by up to 25 times. Outside the initial
+// namespace the default must be an allowed algorithm, so cubic is added to that list if
+// necessary.
 func setCubic(ns string) error {
 	const setting, cubic = "ipv4/tcp_congestion_control", "cubic"
 	err := netns.Sysctl(ns, setting, cubic)

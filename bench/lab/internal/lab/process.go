@@ -15,15 +15,14 @@ import (
 	"github.com/rdapq/rdapq/bench/lab/internal/netns"
 )
 
-// A process is one that the lab started.
+// A process is a process started by the lab.
 type process struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 	err  error // after done
 }
 
-// startIn starts cmd inside the namespace. What it does not set of its output
-// goes to this process's.
+// startIn starts cmd inside the namespace. Unset outputs are those of this process.
 func startIn(ns string, cmd *exec.Cmd) (*process, error) {
 	inside := netns.Command(ns, cmd.Args...)
 	inside.Env, inside.Dir = cmd.Env, cmd.Dir
@@ -46,7 +45,7 @@ func startIn(ns string, cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// end ends the process and its group, first politely.
+// end stops the process and its group, first with SIGTERM.
 func (p *process) end() {
 	group := -p.cmd.Process.Pid
 	for _, s := range []unix.Signal{unix.SIGTERM, unix.SIGKILL} {
@@ -61,7 +60,7 @@ func (p *process) end() {
 	<-p.done
 }
 
-// endAll ends the processes that are left in a namespace of ours.
+// endAll kills the remaining processes in a namespace.
 func endAll(ns string) {
 	for _, signal := range []unix.Signal{unix.SIGTERM, unix.SIGKILL} {
 		for range 20 {
@@ -77,7 +76,7 @@ func endAll(ns string) {
 	}
 }
 
-// readyLimit is the longest that a server may take to listen.
+// readyLimit is the timeout for a server to listen.
 const readyLimit = 15 * time.Second
 
 // waitReady waits until the server listens on the ports.
@@ -110,8 +109,8 @@ func waitReady(ns string, ports []string, server *process) error {
 	return nil
 }
 
-// portOpen looks the port up in the socket tables of the calling thread's
-// namespace, which disturbs neither the server nor the counts.
+// portOpen looks for the port in the socket tables of the calling thread's namespace,
+// which affects neither the server nor the counts.
 func portOpen(protocol string, port int) bool {
 	suffix := fmt.Sprintf(":%04X", port)
 	state := map[string]string{"tcp": "0A", "udp": "07"}[protocol]

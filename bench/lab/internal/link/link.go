@@ -1,6 +1,5 @@
-// Package link is a network link in user space: it carries packets between two
-// TUN devices and delays each of them by a fixed one-way time, with random loss
-// if asked for. Order is kept.
+// Package link is a network link in user space: it carries packets between two TUN
+// devices with a fixed one-way delay and optional random loss. It keeps their order.
 //
 // One operating-system thread serves both directions. It sleeps in ppoll with
 // a nanosecond timeout, reads packets in batches straight into a ring buffer,
@@ -32,11 +31,11 @@ type Config struct {
 	Loss  float64       // probability that a packet is lost, 0 to 1
 	Ring  int           // bytes in flight before packets are dropped; 0 means 64 MiB
 	Seed  uint64        // of the loss generator
-	Trace Tracer        // if not nil, is shown every packet that is not lost
+	Trace Tracer        // if not nil, called with every packet that is not lost
 }
 
-// A Tracer is shown packets as they enter the link, by the link's thread. It
-// must not keep pkt.
+// A Tracer is called with packets as they enter the link, by the link's thread. It must
+// not keep pkt.
 type Tracer interface {
 	Packet(dir Dir, pkt []byte)
 }
@@ -49,13 +48,13 @@ const (
 	Down            // server to client
 )
 
-// Stats count what happened in one direction.
+// Stats are the counts of one direction.
 type Stats struct {
-	Packets  uint64        // carried, or on their way
+	Packets  uint64        // carried, or in flight
 	Bytes    uint64        // of those packets
 	Lost     uint64        // by Config.Loss
 	Overflow uint64        // lost by a full ring
-	Late     time.Duration // the longest that a packet came after it was due
+	Late     time.Duration // maximum delay of a packet beyond its due time
 }
 
 type entry struct {
@@ -101,7 +100,7 @@ func New(client, server int, cfg Config) (*Link, error) {
 
 // Close stops the link and returns what it counted for Up and Down.
 func (l *Link) Close() [2]Stats {
-	// A pipe with nothing in it takes a byte.
+	// An empty pipe accepts a byte.
 	_, _ = unix.Write(l.stop[1], []byte{0})
 	<-l.done
 	unix.Close(l.stop[0])
@@ -112,8 +111,8 @@ func (l *Link) Close() [2]Stats {
 func (l *Link) run() {
 	defer close(l.done)
 	runtime.LockOSThread() // never unlocked: the thread's priority ends with it
-	// Neither the timer slack of 50 µs nor a busy machine may shift packets.
-	// Where that isn't allowed, packets are a little late.
+	// Avoid delays by the timer slack of 50 µs and by other load. Without
+	// permission, packets are slightly late.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	prio := int32(10)
 	_, _, _ = unix.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, 0, unix.SCHED_FIFO, uintptr(unsafe.Pointer(&prio)))
@@ -220,8 +219,8 @@ func (d *direction) push(n int, due int64) {
 	d.head += n
 }
 
-// deliver writes out the packets that are due. A device that refuses one has
-// lost it, as a full queue in a network does.
+// deliver writes the packets that are due. A packet that the device does not accept is
+// lost, as in a full queue.
 func (d *direction) deliver(t int64) {
 	for d.qn > 0 {
 		e := &d.q[d.qh]
@@ -237,6 +236,6 @@ func (d *direction) deliver(t int64) {
 
 func now() int64 {
 	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // this clock is always there
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // this clock always exists
 	return ts.Nano()
 }

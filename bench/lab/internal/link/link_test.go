@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pair returns two connected descriptors that keep packets apart, as TUN
+// pair returns two connected descriptors that preserve packet boundaries, as TUN
 // devices do.
 func pair(t *testing.T) (device, test int) {
 	t.Helper()
@@ -39,7 +39,7 @@ func receive(t *testing.T, fd int, buf []byte) []byte {
 	return nil
 }
 
-// awaitTaken returns when the link has read all that was written to a device.
+// awaitTaken waits until the link has read everything written to a device.
 func awaitTaken(t *testing.T, device int) {
 	t.Helper()
 	fds := []unix.PollFd{{Fd: int32(device), Events: unix.POLLIN}}

@@ -29,8 +29,7 @@ func Add(name string) error {
 	return IP("-n", name, "link", "set", "lo", "up")
 }
 
-// Del removes the namespace and its /etc/netns files. It is safe to call for
-// a namespace that is gone already.
+// Del removes the namespace and its /etc/netns files. The namespace need not exist.
 func Del(name string) error {
 	if err := os.RemoveAll(filepath.Join(etcDir, name)); err != nil {
 		return err
@@ -95,9 +94,8 @@ func Names(prefix string) []string {
 	return names
 }
 
-// Do runs fn on an operating-system thread which is inside the namespace.
-// The thread is thrown away afterwards. Sockets and files which fn opens keep
-// belonging to the namespace.
+// Do runs fn on an operating-system thread inside the namespace. The thread ends
+// afterwards. Sockets and files that fn opens stay in the namespace.
 func Do(name string, fn func() error) error {
 	errc := make(chan error, 1)
 	go func() {

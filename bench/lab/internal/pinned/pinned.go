@@ -1,5 +1,4 @@
-// Package pinned runs a client and a server on a core of their own each, without
-// a link between them.
+// Package pinned runs a client and a server on one core each, without a link.
 package pinned
 
 import (
@@ -19,7 +18,8 @@ const (
 	Client = "1"
 )
 
-// Command returns one that runs on a core and ends with the thread that starts it.
+// Command returns a command that runs on a core and ends with the thread that starts
+// it.
 func Command(core string, argv ...string) *exec.Cmd {
 	cmd := exec.Command("taskset", append([]string{"-c", core}, argv...)...)
 	cmd.Stderr = os.Stderr
@@ -27,7 +27,7 @@ func Command(core string, argv ...string) *exec.Cmd {
 	return cmd
 }
 
-// Await waits until somebody listens at an address.
+// Await waits until an address accepts connections.
 func Await(addr string) error {
 	var err error
 	for range 500 {
@@ -40,8 +40,8 @@ func Await(addr string) error {
 	return err
 }
 
-// Run runs cmd to its end, or kills it when something comes from stop. It returns
-// what it took by the clock and of the processor.
+// Run runs cmd to its end, or kills it on a receive from stop. It returns its elapsed
+// and CPU time.
 func Run(cmd *exec.Cmd, stop <-chan os.Signal) (wall, cpu time.Duration, err error) {
 	start := time.Now()
 	if err := cmd.Start(); err != nil {

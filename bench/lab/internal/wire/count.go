@@ -1,5 +1,5 @@
-// Package wire counts connections and handshakes by looking at packets, so
-// that what a client says it did can be checked against what it sent.
+// Package wire counts connections and handshakes in packets, to check the counts of a
+// client.
 package wire
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/bench/lab/internal/link"
 )
 
-// Counts are what passed over a link. Handshakes count when the server's hello
-// passes, which says whether it resumed a session.
+// Counts are the counts of a link. A handshake counts at the ServerHello, which shows
+// whether it resumes a session.
 type Counts struct {
 	SYN        int `json:"syn"`          // TCP connections attempted
 	SYNRetrans int `json:"syn_retrans"`  // repeated SYNs
@@ -30,8 +30,7 @@ type Counts struct {
 	QUICResumed int `json:"quic_resumed"`
 }
 
-// Since returns what was counted after before was. The largest ClientHello is
-// that of all time.
+// Since returns the counts since before. The largest ClientHello is the overall one.
 func (c Counts) Since(before Counts) Counts {
 	c.SYN -= before.SYN
 	c.SYNRetrans -= before.SYNRetrans
@@ -50,8 +49,8 @@ func (c Counts) Since(before Counts) Counts {
 	return c
 }
 
-// A Counter counts packets; its Packet method makes it a link.Tracer. The zero
-// Counter is ready, and it serves several goroutines.
+// A Counter counts packets; its Packet method makes it a link.Tracer. The zero Counter
+// is ready to use. It is safe for concurrent use.
 type Counter struct {
 	mu     sync.Mutex
 	counts Counts
@@ -59,14 +58,14 @@ type Counter struct {
 	quic   map[quicKey]*quicConn
 }
 
-// Counts returns what has passed so far.
+// Counts returns the current counts.
 func (c *Counter) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counts
 }
 
-// A flow names the two ends of packets in one direction.
+// A flow is the source and destination of packets.
 type flow struct {
 	src, dst     [16]byte
 	sport, dport uint16
@@ -76,7 +75,7 @@ func (f flow) reversed() flow {
 	return flow{src: f.dst, dst: f.src, sport: f.dport, dport: f.sport}
 }
 
-// Packet looks at one IP packet.
+// Packet counts one IP packet.
 func (c *Counter) Packet(dir link.Dir, p []byte) {
 	const protoTCP, protoUDP = 6, 17
 	var f flow
@@ -104,7 +103,7 @@ func (c *Counter) Packet(dir link.Dir, p []byte) {
 	}
 	f.sport, f.dport = binary.BigEndian.Uint16(p), binary.BigEndian.Uint16(p[2:])
 	if dir == link.Down {
-		f = f.reversed() // connections go by the client's view
+		f = f.reversed() // connections are keyed by the client's flow
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,17 +8,17 @@ const (
 	typeServerHello = 2
 )
 
-// Extensions that matter here (RFC 8446, 4.2).
+// Extensions used here (RFC 8446, 4.2).
 const (
 	extPreSharedKey      = 41
 	extSupportedVersions = 43
 )
 
-// retryRandom begins the random value that makes a ServerHello a
-// HelloRetryRequest (RFC 8446, 4.1.3).
+// retryRandom is the start of the random value of a HelloRetryRequest (RFC 8446,
+// 4.1.3).
 var retryRandom = [8]byte{0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11}
 
-// helloHead is a hello's type, length, version and random.
+// helloHead is the size of a hello's type, length, version and random.
 const helloHead = 1 + 3 + 2 + 32
 
 type clientHello struct {
@@ -26,8 +26,8 @@ type clientHello struct {
 	sessionID []byte
 }
 
-// parseClientHello reads as much of a ClientHello as is needed; it may be cut
-// off after the session ID.
+// parseClientHello parses the needed part of a ClientHello, which may be truncated
+// after the session ID.
 func parseClientHello(b []byte) (h clientHello, ok bool) {
 	if len(b) < helloHead {
 		return h, false
@@ -44,7 +44,7 @@ type serverHello struct {
 	sessionID []byte
 }
 
-// parseServerHello reads a ServerHello, which may be cut off in its extensions.
+// parseServerHello parses a ServerHello, which may be truncated in its extensions.
 func parseServerHello(b []byte) (h serverHello, ok bool) {
 	if len(b) < helloHead {
 		return h, false
@@ -89,8 +89,8 @@ func vector(b []byte, n int) (v, rest []byte, ok bool) {
 	return b[n : n+size], b[n+size:], true
 }
 
-// extensions calls fn for each extension whose beginning is in b. What follows
-// the list in b, other messages and records, has nothing to do with it.
+// extensions calls fn for each extension that starts in b. It ignores data after the
+// list: other messages and records.
 func extensions(b []byte, fn func(id uint16)) {
 	if len(b) < 2 {
 		return

@@ -10,8 +10,8 @@ import (
 	"iter"
 )
 
-// initialSalt is of QUIC version 1 (RFC 9001, 5.2). Initial packets are
-// encrypted with keys that anybody on the way can derive.
+// initialSalt is the salt of QUIC version 1 (RFC 9001, 5.2). The keys of Initial
+// packets can be derived by any observer.
 var initialSalt = []byte{
 	0x38, 0x76, 0x2c, 0xf7, 0xf5, 0x59, 0x34, 0xb3, 0x4d, 0x17,
 	0x9a, 0xe6, 0xa4, 0xc8, 0x0c, 0xad, 0xcc, 0xbb, 0x7f, 0x0a,
@@ -29,7 +29,7 @@ func openInitial(original, label string, packet []byte, offset int) (payload []b
 	if key == nil {
 		return nil, false
 	}
-	// RFC 9001, 5.4: the header is masked with a sample of what is encrypted.
+	// RFC 9001, 5.4: the header is masked with a sample of the ciphertext.
 	packet = bytes.Clone(packet)
 	var m [aes.BlockSize]byte
 	mask.Encrypt(m[:], packet[offset+sampleAt:])
@@ -88,16 +88,16 @@ func expandLabel(secret []byte, label string, size int) ([]byte, error) {
 	return hkdf.Expand(sha256.New, secret, string(info), size)
 }
 
-// A cryptoStream puts the handshake messages of Initial packets together.
+// A cryptoStream assembles the handshake messages of Initial packets.
 type cryptoStream struct {
 	pieces map[int][]byte // by offset
 }
 
-// maxCrypto bounds a stream; a ServerHello is far smaller.
+// maxCrypto limits a stream; a ServerHello is much smaller.
 const maxCrypto = 16 << 10
 
-// frames takes the CRYPTO frames out of a packet's payload. The other frames
-// that Initial packets may have end it or are skipped (RFC 9000, 12.4).
+// frames extracts the CRYPTO frames from a packet's payload. Other frames of Initial
+// packets end it or are skipped (RFC 9000, 12.4).
 func (s *cryptoStream) frames(b []byte) {
 	const padding, ping, ack, ackECN, crypto = 0, 1, 2, 3, 6
 	next := func() (v int, ok bool) {

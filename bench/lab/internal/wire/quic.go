@@ -13,13 +13,13 @@ type quicKey struct {
 	id string
 }
 
-// A quicConn is what is known of a QUIC connection.
+// A quicConn is the state of a QUIC connection.
 type quicConn struct {
 	original string // connection ID that the client first wrote to; its Initial keys come from it
-	first    string // what it was before a Retry packet: some may still be on their way there
+	first    string // the value before a Retry packet, for packets still in flight
 	begun    bool   // an Initial packet was seen
 	early    bool   // a 0-RTT packet was seen
-	retried  bool   // a Retry packet was seen; clients take one at most
+	retried  bool   // a Retry packet was seen; clients accept at most one
 	answered bool   // the ServerHello was seen
 	crypto   cryptoStream
 }
@@ -76,10 +76,9 @@ func (c *Counter) datagram(dir link.Dir, f flow, b []byte) {
 	}
 }
 
-// clientInitial counts a connection at its first Initial packet. A port, and
-// an empty connection ID, are used again; and a client may soon write to other
-// connection IDs that the server chose. What tells a new connection is that
-// its keys come from the ID it writes to.
+// clientInitial counts a connection at its first Initial packet. Ports and empty
+// connection IDs are reused, and a client may switch to connection IDs of the server.
+// The keys of a new connection are derived from its destination ID.
 func (c *Counter) clientInitial(key quicKey, to string, packet []byte, number int) {
 	conn := c.quic[key]
 	if conn != nil && conn.begun {
@@ -118,8 +117,8 @@ func (c *Counter) newQUIC(key quicKey, to string) *quicConn {
 	return c.quic[key]
 }
 
-// quicRetry takes in that the client's next Initial packets have keys from the
-// connection ID that a server's Retry packet comes from.
+// quicRetry records the connection ID of a Retry packet: the client's next Initial
+// packets have keys derived from it.
 func (c *Counter) quicRetry(dir link.Dir, key quicKey, from string) {
 	if conn := c.quic[key]; conn != nil && dir == link.Down && !conn.retried {
 		c.counts.QUICRetry++
@@ -127,8 +126,8 @@ func (c *Counter) quicRetry(dir link.Dir, key quicKey, from string) {
 	}
 }
 
-// serverInitial reads what an Initial packet of the server carries of the TLS
-// handshake, until that says whether it resumes a session.
+// serverInitial reads the TLS handshake in Initial packets of the server, up to the
+// ServerHello.
 func (c *Counter) serverInitial(key quicKey, packet []byte, number int) {
 	conn := c.quic[key]
 	if conn == nil || conn.answered {
@@ -157,8 +156,8 @@ func (c *Counter) serverInitial(key quicKey, packet []byte, number int) {
 	}
 }
 
-// varint reads a variable-length integer (RFC 9000, 16) and its own length,
-// which is 0 if there is none. Values beyond 32 bits don't occur in packets.
+// varint reads a variable-length integer (RFC 9000, 16) and returns its length, 0 if
+// there is none. Values beyond 32 bits do not occur in packets.
 func varint(b []byte) (v, n int) {
 	if len(b) == 0 {
 		return 0, 0

@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/bench/lab/internal/link"
 )
 
-// A tappedUDP shows the datagrams that pass it to a counter. Those that come wait
-// until they may: an answer ends the time for early data.
+// A tappedUDP passes datagrams to a counter. It can hold incoming ones, since a
+// response ends the time for early data.
 type tappedUDP struct {
 	net.PacketConn
 	seen func(dir link.Dir, b []byte)
@@ -49,8 +49,8 @@ func datagram(dir link.Dir, data []byte) []byte {
 	return append(p, data...)
 }
 
-// TestQUIC counts real connections, all from one port as far as the counter
-// can see: a full handshake, resumed ones, and one that sends 0-RTT.
+// TestQUIC counts real connections, all from the same port as seen by the counter: a
+// full handshake, resumed ones, and one with 0-RTT.
 func TestQUIC(t *testing.T) {
 	for _, retry := range []bool{false, true} {
 		name := "at once"
@@ -104,7 +104,7 @@ func testQUIC(t *testing.T, retry bool) {
 		defer udp.Close()
 		may := make(chan struct{})
 		answer := sync.OnceFunc(func() { close(may) })
-		defer time.AfterFunc(20*time.Second, answer).Stop() // then the counts tell
+		defer time.AfterFunc(20*time.Second, answer).Stop() // then check the counts
 		seen := func(dir link.Dir, b []byte) {
 			if c.Packet(dir, datagram(dir, b)); !early || c.Counts().QUIC0RTT > 0 {
 				answer()
@@ -146,7 +146,7 @@ func testQUIC(t *testing.T, retry bool) {
 	}
 }
 
-// TestCutOffQUIC gives the counter the beginnings of a packet.
+// TestCutOffQUIC passes truncated packets to the counter.
 func TestCutOffQUIC(t *testing.T) {
 	var c Counter
 	initial := []byte{0xc0, 0, 0, 0, 1, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 4, 1, 2, 3, 4}

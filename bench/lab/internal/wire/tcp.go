@@ -7,8 +7,8 @@ import (
 	"github.com/rdapq/rdapq/bench/lab/internal/link"
 )
 
-// A tcpConn is what is known of a TCP connection. Ports are used again, so a
-// SYN with another sequence number begins another one.
+// A tcpConn is the state of a TCP connection. Ports are reused, so a SYN with another
+// sequence number begins another one.
 type tcpConn struct {
 	isn, end  uint32 // sequence numbers of the SYN, and after it and its data
 	fastOpen  bool   // the SYN carried data

@@ -38,7 +38,7 @@ const (
 	flagACK    = 0x10
 )
 
-// A tapped connection shows what is written to it.
+// A tapped connection passes written data to a counter.
 type tapped struct {
 	net.Conn
 	seen func([]byte)
@@ -66,7 +66,7 @@ func loopback(t *testing.T) (near, far net.Conn) {
 	return near, far
 }
 
-// connect makes one TLS connection that the counter sees as a TCP connection.
+// connect makes one TLS connection and passes it to the counter as a TCP connection.
 func connect(t *testing.T, c *Counter, port uint16, server, client *tls.Config) {
 	t.Helper()
 	show := func(dir link.Dir) func([]byte) {
@@ -82,7 +82,7 @@ func connect(t *testing.T, c *Counter, port uint16, server, client *tls.Config) 
 		tc := tls.Server(tapped{far, show(link.Down)}, server)
 		defer tc.Close()
 		if err := tc.Handshake(); err != nil {
-			return // the client tells
+			return // the client reports errors
 		}
 		if _, err := tc.Write([]byte("x")); err != nil {
 			t.Error(err)
@@ -146,14 +146,14 @@ func TestFastOpen(t *testing.T) {
 	up := func(port uint16, seq uint32, flags byte, data []byte) {
 		c.Packet(link.Up, segment(link.Up, port, seq, 0, flags, data))
 	}
-	// A SYN with data, acknowledged without it: the hello comes again.
+	// A SYN with data, acknowledged without it: the hello is repeated.
 	up(1001, 1, flagSYN, hello)
 	c.Packet(link.Down, segment(link.Down, 1001, 7, 2, flagSYNACK, nil))
 	up(1001, 2, flagACK, hello)
 	// One that is lost, and repeated without data.
 	up(1002, 1, flagSYN, hello)
 	up(1002, 1, flagSYN, nil)
-	// One that is taken.
+	// One that is accepted.
 	up(1003, 1, flagSYN, hello)
 	c.Packet(link.Down, segment(link.Down, 1003, 7, 2+uint32(len(hello)), flagSYNACK, nil))
 	// And the port is used again.
@@ -165,7 +165,7 @@ func TestFastOpen(t *testing.T) {
 	}
 }
 
-// TestCutOff gives the counter the beginnings of packets: it must not fail.
+// TestCutOff passes truncated packets to the counter: it must not fail.
 func TestCutOff(t *testing.T) {
 	var c Counter
 	hello := segment(link.Up, 1, 0, 0, flagACK, firstFlight(t))
