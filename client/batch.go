@@ -15,16 +15,16 @@ import (
 
 // An Input is one line of a [Client.Batch].
 type Input struct {
-	Line   int64  // number of the line, from 1; comes back in the Result
-	Text   string // what to ask for
-	Type   Type   // its type; empty: found by its shape, see Parse
-	Server string // base URL of the server to ask; empty: bootstrap finds it
-	Extra  []byte // whatever the caller wants back in the Result; not looked at
+	Line   int64  // number of the line, from 1; copied to the Result
+	Text   string // the query, see Parse
+	Type   Type   // its type; empty: detected from its shape, see Parse
+	Server string // base URL of the server; empty: found by the Resolver
+	Extra  []byte // data of the caller, copied to the Result
 }
 
-// Inputs makes inputs for [Client.Batch] and [Client.Plan] of texts, and numbers
-// them from 1: client.Inputs(slices.Values(names)). A sequence that can fail, and
-// inputs with more to them than a text, need one of the caller's own.
+// Inputs converts texts to inputs for [Client.Batch] and [Client.Plan], numbered from
+// 1: client.Inputs(slices.Values(names)). For a sequence that can fail, or inputs with
+// other fields, write a sequence of Inputs.
 func Inputs(texts iter.Seq[string]) iter.Seq2[Input, error] {
 	return func(yield func(Input, error) bool) {
 		line := int64(0)
@@ -37,59 +37,53 @@ func Inputs(texts iter.Seq[string]) iter.Seq2[Input, error] {
 	}
 }
 
-// Batch asks for all inputs and yields exactly one Result for each, as answers
-// come: see Result.Line for whose it is. What is no query yields a Result too
-// ([Invalid]), and so does an error of the sequence ([Failed] with
-// [CodeInput]); reading goes on afterwards for as long as the sequence does.
+// Batch looks up all inputs and yields exactly one Result for each, in the order in
+// which they complete; Result.Line identifies the input. An invalid query yields an
+// [Invalid] Result. An error of the sequence yields a [Failed] Result with [CodeInput],
+// and does not end the batch.
 //
-// At most Config.Jobs lookups run at once, and of them at most as many at one
-// server as Config.PerHost says. A server that is slow, that limits requests or
-// that is dead holds up its own queue only. What is read and waits is bounded in
-// memory, to about 16 × Jobs inputs, however long the sequence: when the inputs
-// for one server fill that, they go to a temporary file (see Config.SpillDir), and
-// the others go on. When so many wait as Config.MaxQueued says, or so many bytes as
-// Config.MaxSpill says, the sequence waits as well.
+// At most Config.Jobs lookups are concurrent, and at most Config.PerHost at one server.
+// A server that is slow, rate-limited or down delays only its own inputs. About 16 ×
+// Jobs inputs wait in memory, however long the sequence: when the inputs for one server
+// fill that, they are spilled to a temporary file (see Config.SpillDir). Reading pauses
+// when Config.MaxQueued inputs wait or the file has Config.MaxSpill bytes.
 //
-// A server that fails several times in a row (502, 503 or 504 without Retry-After,
-// a refused or reset connection, or silence) is paused and probed at growing
-// intervals. Its inputs wait, within Config.MaxWait, and are retried when it is
-// back. A server that never gave a useful response is waited for at most a minute.
-// What waits longer ends without being sent. Refusals for too many requests are
-// described at Config.MaxWait.
+// A server that fails several times in a row (502, 503 or 504 without Retry-After, a
+// refused or reset connection, or no response) is paused and probed at growing
+// intervals. Its inputs wait, within Config.MaxWait, and are retried when it recovers.
+// The wait is at most a minute for a server that never gave a useful response. Inputs
+// that would wait longer end without being sent. Config.MaxWait describes refusals by a
+// rate limit.
 //
-// An input joins an earlier one that asks for the same until the first byte of the
-// response to that one's last attempt has come. Each has a Result of its own; that
-// of the input that joined has Shared set and SharedLine, and shares what its
-// Result points to: Raw, Header, Err and more. A response is never used for an
-// input that came after it, except through [Config].Cache.
+// A duplicate of an earlier input shares its lookup until the first byte of the response
+// to the last attempt arrives. Each has its own Result; that of the duplicate has Shared
+// and SharedLine set, and shares Raw, Header, Err and other data. A response is never
+// used for an input read after it, except through [Config].Cache.
 //
-// When ctx ends, reading stops, lookups under way are given up, and every input
-// read so far still yields its Result, with [CodeCanceled] (or [CodeTimeout])
-// where nothing else came of it. To let lookups under way finish instead, use
-// [Client.Drain], or end the sequence and wait for all that was read. Breaking
-// out of the loop stops everything at once.
+// When ctx ends, reading stops, lookups in flight are canceled, and every input read so
+// far still yields its Result, with [CodeCanceled] or [CodeTimeout] unless it has
+// another error. To let lookups in flight complete, use [Client.Drain], or end the
+// sequence. Breaking out of the loop stops everything immediately.
 //
-// The sequence runs in a goroutine of its own. If it panics, the loop over the
-// results panics with the same value, and so it does for a Transport or another
-// part of the Config that panics. Batch waits for the end of the sequence, except
-// that after ctx or the batch has been ended, or the loop was left, it waits only
-// briefly for a sequence that blocks, in a read of a terminal for instance.
+// The sequence runs in its own goroutine. If it panics, or a Transport or another part
+// of the Config, the loop over the results panics with the same value. Batch waits for
+// the sequence to return. After the end of ctx, a Drain or a break it waits only briefly
+// for a sequence that blocks, for example in a read of a terminal.
 func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) iter.Seq[*Result] {
 	return func(yield func(*Result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		b := newBatch(ctx, c)
 		b.run(cancel, inputs, yield)
-		b.panics.repanic() // in what the sequence did after the loop was left
+		b.panics.repanic() // if the sequence panicked after the loop ended
 	}
 }
 
-// run yields the results of inputs. Whatever ends it, a panic of yield included,
-// nothing is left running.
+// run yields the results of inputs. No goroutine is left running, even if yield panics.
 func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], yield func(*Result) bool) {
 	b.c.tallies.add(b)
 	if b.c.isClosed() {
-		b.end() // Close may have looked before
+		b.end() // Close may have run before add
 	}
 	stop := context.AfterFunc(b.ctx, b.end)
 	go b.read(inputs)
@@ -105,7 +99,7 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 		}
 		b.c.tallies.remove(b)
 		if err := errors.Join(b.queue.spill.close(), b.c.flushLimits()); err != nil {
-			b.c.cfg.Logger.Warn("after a batch", "error", err)
+			b.c.cfg.Logger.Warn("cannot finish a batch", "error", err)
 		}
 	}()
 	for {
@@ -125,8 +119,8 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 	}
 }
 
-// receive returns the next result; there is none after the last one. It panics
-// if the sequence or a worker has.
+// receive returns the next result; ok is false after the last one. It panics if the
+// sequence or a worker did.
 func (b *batch) receive() (r *Result, ok bool) {
 	b.panics.repanic()
 	select {
@@ -139,8 +133,7 @@ func (b *batch) receive() (r *Result, ok bool) {
 	return r, ok
 }
 
-// windowPerJob times the jobs is how many inputs may be on their way in memory,
-// but with many jobs no more than maxWindow.
+// windowPerJob times the jobs is the maximum of inputs in memory, up to maxWindow.
 const (
 	windowPerJob = 16
 	maxWindow    = 2048
@@ -148,7 +141,7 @@ const (
 
 func windowFor(jobs int) int { return max(min(windowPerJob*jobs, maxWindow), 4*jobs) }
 
-// sequenceGrace is how long an ended batch waits for its sequence to return.
+// sequenceGrace limits how long an ended batch waits for its sequence to return.
 const sequenceGrace = 250 * time.Millisecond
 
 // A batch is one run of [Client.Batch].
@@ -161,12 +154,12 @@ type batch struct {
 	memory       *bodies
 	workers      sync.WaitGroup
 	tally        tally
-	seed         maphash.Seed                              // of the hashes of keys
+	seed         maphash.Seed                              // of hashes of keys
 	try          func(context.Context, *task) (again bool) // Client.step
 
 	endOnce    sync.Once
-	ending     chan struct{} // closed when nothing more is to be begun
-	queueEnded chan struct{} // closed when the queue knows
+	ending     chan struct{} // closed when no lookup may start any more
+	queueEnded chan struct{} // closed when the queue has ended
 
 	mu        sync.Mutex
 	abandoned bool           // the sequence did not return in time
@@ -201,7 +194,7 @@ func newBatch(ctx context.Context, c *Client) *batch {
 	return b
 }
 
-// end makes the batch begin nothing more.
+// end starts no more lookups.
 func (b *batch) end() {
 	b.endOnce.Do(func() {
 		close(b.ending)
@@ -235,8 +228,8 @@ func (b *batch) read(inputs iter.Seq2[Input, error]) {
 	close(b.results)
 }
 
-// abandon gives up waiting for the sequence. If it is in the Resolver, its input
-// still has a result.
+// abandon stops waiting for the sequence. If the Resolver has not returned, its input
+// still gets a result.
 func (b *batch) abandon() {
 	b.mu.Lock()
 	b.abandoned = true
@@ -254,7 +247,7 @@ func (b *batch) abandon() {
 	}
 }
 
-// add takes in one input and reports whether more are wanted. It waits for a
+// add adds one input and reports whether the sequence should go on. It waits for a
 // place in the window, and so paces the sequence.
 func (b *batch) add(in Input, err error) bool {
 	it := &item{input: in, loaded: true}
@@ -272,7 +265,7 @@ func (b *batch) add(in Input, err error) bool {
 	b.mu.Lock()
 	if b.abandoned {
 		b.mu.Unlock()
-		return false // its result has been handed out
+		return false // abandon has emitted its result
 	}
 	b.preparing = nil
 	b.pushing.Add(1)
@@ -308,7 +301,7 @@ func (b *batch) prepare(it *item, err error) *Error {
 	in, r := it.input, it.result
 	if err != nil {
 		r.Query.Text = in.Text
-		return &Error{Code: CodeInput, Message: "the input cannot be read: " + visible(err.Error()), Err: err}
+		return &Error{Code: CodeInput, Message: "cannot read the input: " + visible(err.Error()), Err: err}
 	}
 	q, err := parseAt(in.Type, in.Text, in.Server)
 	if err != nil {
@@ -331,7 +324,7 @@ func (b *batch) prepare(it *item, err error) *Error {
 	return nil
 }
 
-// maxBases is how many base URLs a batch remembers the servers of.
+// maxBases limits the base URLs for which a batch caches the host.
 const maxBases = 512
 
 // hostOf returns the server that a base URL is at.
@@ -360,7 +353,7 @@ func (b *batch) hostOf(base string) *gate.Host {
 	return h
 }
 
-// emit hands a result to the consumer, unless there is none any more.
+// emit sends a result to the consumer, unless the consumer is gone.
 func (b *batch) emit(r *Result) {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
@@ -373,15 +366,15 @@ func (b *batch) emit(r *Result) {
 	}
 }
 
-// panicked keeps what ended a goroutine of a batch, for the loop over its results.
+// panicked has the panic of a goroutine of a batch, for the loop over its results.
 type panicked struct {
 	once     sync.Once
-	happened chan struct{} // closed when there is something
+	happened chan struct{} // closed when there was a panic
 	value    any           // of the panic; nil: the goroutine called runtime.Goexit
 	ok       bool          // the sequence returned
 }
 
-// noteReturned notes that the sequence has returned, before catch is called.
+// noteReturned records that the sequence has returned. It must be called before catch.
 func (p *panicked) noteReturned() { p.ok = true }
 
 // catch is to be deferred in the goroutine that calls the sequence.
@@ -391,7 +384,7 @@ func (p *panicked) catch() {
 	}
 }
 
-// set notes a panic. Only the first one counts.
+// set records a panic. Only the first one counts.
 func (p *panicked) set(v any) {
 	p.once.Do(func() {
 		p.value = v
@@ -399,7 +392,7 @@ func (p *panicked) set(v any) {
 	})
 }
 
-// repanic panics as the goroutine did, or ends this one as it did.
+// repanic panics with the value of the goroutine, or calls Goexit if it did.
 func (p *panicked) repanic() {
 	select {
 	case <-p.happened:

@@ -69,7 +69,7 @@ func TestEngineNoSpill(t *testing.T) {
 	})
 }
 
-func TestEngineTwins(t *testing.T) {
+func TestEngineDuplicates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inputs := func(yield func(Input, error) bool) {
 			for i := range 3000 {

@@ -137,14 +137,14 @@ func (b *batch) setHost(it *item) {
 // the memory of the body.
 func (b *batch) finish(it *item) {
 	r := it.result
-	twins := b.queue.takeDuplicates(it)
+	duplicates := b.queue.takeDuplicates(it)
 	if it.readFor != nil {
-		countLines(it.readFor, int64(1+len(twins)), r.Verdict)
+		countLines(it.readFor, int64(1+len(duplicates)), r.Verdict)
 	}
-	for _, t := range twins {
-		twin := t.resultOf(r)
+	for _, d := range duplicates {
+		shared := d.resultOf(r)
 		b.emit(r)
-		r = twin
+		r = shared
 	}
 	r.memoryOwner = &it.task
 	b.emit(r)

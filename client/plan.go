@@ -17,60 +17,60 @@ import (
 // A Plan is what a Batch of the same inputs would do.
 type Plan struct {
 	Lines       int64         // inputs
-	Queries     int64         // of them, those that a server is known for: all are sent, duplicates included
-	Duplicates  int64         // inputs that ask for what an earlier one asks for; see [Client.Batch] for when they share a response
-	Approximate bool          // there were too many inputs to know all duplicates: Duplicates may be too low
-	Invalid     int64         // inputs that are no query, that could not be read, or whose server could not be found out
-	Errors      []PlanError   // the first of Invalid, at most 100
-	Unsupported []PlanZone    // what no server is known for, most lines first
-	Servers     []PlanServer  // what is asked where, most lines first
-	Time        time.Duration // how long it takes, see PlanServer.Time; Config.Jobs bounds all servers together
-	Latency     time.Duration // assumed time of a response of servers for which PlanServer.Latency is zero
+	Queries     int64         // of them, those with a known server: all are sent, duplicates included
+	Duplicates  int64         // inputs that repeat an earlier one; see [Client.Batch] for when they share a response
+	Approximate bool          // Duplicates may be too low, because there were too many inputs
+	Invalid     int64         // inputs that are invalid, could not be read, or could not be resolved
+	Errors      []PlanError   // errors of the first of Invalid, at most 100
+	Unsupported []PlanZone    // inputs without a known server, most lines first
+	Servers     []PlanServer  // what is sent to each server, most lines first
+	Time        time.Duration // estimated duration, see PlanServer.Time; Config.Jobs limits all servers together
+	Latency     time.Duration // assumed response time of servers for which PlanServer.Latency is zero
 }
 
-// A PlanError is an input that is no query.
+// A PlanError is the error of an invalid input.
 type PlanError struct {
 	Line int64
 	Text string
 	Err  *Error
 }
 
-// A PlanZone counts the inputs that no server is known for.
+// A PlanZone counts inputs without a known server.
 type PlanZone struct {
 	Zone  string // ".zz" for names, otherwise the type of the query
 	Lines int64
 }
 
-// A PlanServer is what one server, or one group of hosts, would be asked.
+// A PlanServer is the part of a Plan for one server or group of hosts.
 type PlanServer struct {
 	Server  string     // host, or name of the group
 	Lines   int64      // inputs
-	Queries int64      // of them, those that are sent: all
-	Rate    limit.Rate // the limit that is kept to; zero: none known
-	// Latency is the time of a response as measured in an earlier run; zero: not
-	// known, and Plan.Latency is assumed.
+	Queries int64      // of them, those sent: all
+	Rate    limit.Rate // the limit; zero: none known
+	// Latency is the response time measured in an earlier run; zero: not known, and
+	// Plan.Latency is assumed.
 	Latency time.Duration
-	// Time is how long the queries take: by the limit if there is one, otherwise
-	// at Latency per response and as many at a time as are allowed and as the
-	// connections carry, growing as they do in a Batch. Over which protocol that is
-	// comes from an earlier run, or HTTP/2 is assumed. Retries and records that
-	// responses link to do not count.
+	// Time is the estimated duration of the queries. It follows from the limit if
+	// there is one, and otherwise from Latency and the number of concurrent requests,
+	// which grows as in a Batch up to what is allowed and the connections carry. The
+	// protocol is that of an earlier run, or HTTP/2. Retries and linked records are
+	// not included.
 	Time time.Duration
 }
 
-// Assumptions of a [Plan] about what it cannot know.
+// Assumptions and limits of a [Plan].
 const (
 	planLatency   = 100 * time.Millisecond
 	maxPlanErrors = 100
-	maxPlanned    = 12_000_000 // queries that are remembered to find duplicates, at 8 octets and some
+	maxPlanned    = 12_000_000 // queries stored to find duplicates, at about 8 bytes each
 )
 
-// Plan reads inputs to their end and returns what a Batch would do with them. It
-// sends nothing to any of the servers; the Resolver may fetch its files. The
-// error is that of ctx, or [ErrClosed], and the Plan is of what was read until then.
+// Plan reads all inputs and returns what a Batch would do with them. It sends no
+// queries; the Resolver may download its files. The error is that of ctx, or
+// [ErrClosed]; the Plan is then of the inputs read so far.
 //
 // A Plan counts duplicates as sent: in a Batch they share a response only while
-// they are under way at the same time.
+// they are in flight at the same time.
 func (c *Client) Plan(ctx context.Context, inputs iter.Seq2[Input, error]) (*Plan, error) {
 	p := planner{
 		c: c, b: newBatch(ctx, c), plan: new(Plan),
@@ -96,7 +96,7 @@ type planner struct {
 	seen    hashSet
 }
 
-// add is false if the Client was closed before in had its server.
+// add returns false if the Client was closed before in was resolved.
 func (p *planner) add(in Input, err error) bool {
 	it := &item{input: in, loaded: true}
 	it.result = new(Result)
@@ -146,7 +146,8 @@ func (p *planner) addFailed(in Input, q Query, e *Error) {
 	}
 }
 
-// maxZones bounds the zones that are told apart: junk has no end of them.
+// maxZones limits the zones that are counted apart, since invalid input may have any
+// number of them.
 const maxZones = 10_000
 
 func (p *planner) finish() *Plan {
@@ -193,13 +194,13 @@ func estimate(h gate.Status, queries int64, start, concurrent int) (r limit.Rate
 	return r, h.Latency, need
 }
 
-// rounds is how long so many responses take, atOnce at a time, each of them took.
+// rounds returns how long queries take, atOnce at a time, each of them took.
 func rounds(queries int64, atOnce int, took time.Duration) time.Duration {
 	n := int64(atOnce)
 	return saturate((queries+n-1)/n, took)
 }
 
-// growing is how long so many responses take when the number at a time grows as
+// growing returns how long queries take when the number at a time grows as
 // [adaptive] does.
 func growing(queries int64, start, limit int, took time.Duration) time.Duration {
 	need := time.Duration(0)
@@ -220,14 +221,14 @@ func saturate(n int64, d time.Duration) time.Duration {
 	return time.Duration(n) * d
 }
 
-// hashSet is a set of 64-bit hashes in little more than 8 octets for each.
+// hashSet is a set of 64-bit hashes that uses little more than 8 bytes for each.
 type hashSet struct {
 	slots []uint64 // 0: empty
 	n     int
 }
 
-// add puts h into the set unless it has most elements already: known is false
-// then, and whether h is new cannot be told.
+// add adds h unless the set has limit elements; then known is false if h is not in it,
+// and it may have been seen before.
 func (s *hashSet) add(h uint64, limit int) (isNew, known bool) {
 	h = max(h, 1)
 	if s.n >= len(s.slots)/4*3 && s.n < limit {
@@ -251,7 +252,7 @@ func (s *hashSet) add(h uint64, limit int) (isNew, known bool) {
 	return true, true
 }
 
-// slot is where h is, or where it belongs.
+// slot returns the index of h, or the index at which to add it.
 func (s *hashSet) slot(h uint64) int {
 	mask := uint64(len(s.slots) - 1)
 	i := h & mask

@@ -186,7 +186,7 @@ func TestSearchQuestion(t *testing.T) {
 	}
 }
 
-func TestTwinsOfSearches(t *testing.T) {
+func TestDuplicateSearches(t *testing.T) {
 	key := func(text string) lookupKey {
 		q, err := Parse(text)
 		if err != nil {

@@ -9,21 +9,21 @@ import (
 	"testing"
 )
 
-// A filedShelf is a shelf with its file, as a queue uses them.
-type filedShelf struct {
+// A filedQueue is a disk queue with its file, as a queue uses them.
+type filedQueue struct {
 	diskQueue
 	file      *spillFile
 	unwritten []*chunk
 }
 
-func (s *filedShelf) put(in Input) {
+func (s *filedQueue) put(in Input) {
 	if c := s.diskQueue.push(in); c != nil {
 		s.unwritten = append(s.unwritten, c)
 	}
 }
 
 // write writes what is to be written, and returns how many chunks could not be.
-func (s *filedShelf) write() (failed int) {
+func (s *filedQueue) write() (failed int) {
 	for _, c := range s.unwritten {
 		switch at, err := s.file.write(c.data); {
 		case err != nil:
@@ -38,7 +38,7 @@ func (s *filedShelf) write() (failed int) {
 	return failed
 }
 
-func (s *filedShelf) take() (Input, error) {
+func (s *filedQueue) take() (Input, error) {
 	if c := s.nextOnDisk(); c != nil {
 		data, err := s.file.read(c.offset, c.size, s.buf)
 		s.loaded(c, data, err)
@@ -47,9 +47,9 @@ func (s *filedShelf) take() (Input, error) {
 	return in, err
 }
 
-// TestShelf: whatever the order of putting and taking, inputs come out as they
+// TestDiskQueue: whatever the order of putting and taking, inputs come out as they
 // went in, and places in the file are used again.
-func TestShelf(t *testing.T) {
+func TestDiskQueue(t *testing.T) {
 	dir := t.TempDir()
 	file := &spillFile{dir: dir}
 	defer file.close()
@@ -71,7 +71,7 @@ func TestShelf(t *testing.T) {
 		}
 		return in
 	}
-	s := filedShelf{file: file}
+	s := filedQueue{file: file}
 	for round := range 60 {
 		for range random.IntN(4000) {
 			s.put(make1(next))
@@ -92,7 +92,7 @@ func TestShelf(t *testing.T) {
 			taken++
 		}
 		if s.n != int64(next-taken) {
-			t.Fatalf("%d on the shelf, want %d", s.n, next-taken)
+			t.Fatalf("%d in the queue, want %d", s.n, next-taken)
 		}
 	}
 	if taken < 50_000 || file.end > 10_000_000 {
@@ -110,17 +110,17 @@ func TestShelf(t *testing.T) {
 	}
 }
 
-// TestShelfBroken: what cannot be written stays in memory, and what cannot be read
+// TestDiskQueueBroken: what cannot be written stays in memory, and what cannot be read
 // back is reported for each input.
-func TestShelfBroken(t *testing.T) {
-	s := filedShelf{file: &spillFile{dir: "/nowhere/at/all"}}
+func TestDiskQueueBroken(t *testing.T) {
+	s := filedQueue{file: &spillFile{dir: "/nowhere/at/all"}}
 	failed := 0
 	for i := range 2000 {
 		s.put(Input{Line: int64(i), Text: "name.example"})
 		failed += s.write()
 	}
 	if failed == 0 || s.n != 2000 {
-		t.Errorf("%d chunks failed, %d inputs on the shelf", failed, s.n)
+		t.Errorf("%d chunks failed, %d inputs in the queue", failed, s.n)
 	}
 	for i := range 2000 {
 		if in, err := s.take(); err != nil || in.Line != int64(i) {
@@ -129,7 +129,7 @@ func TestShelfBroken(t *testing.T) {
 	}
 	file := &spillFile{dir: t.TempDir()}
 	defer file.close()
-	s = filedShelf{file: file}
+	s = filedQueue{file: file}
 	for i := range 5000 {
 		s.put(Input{Line: int64(i), Text: "name.example"})
 	}
