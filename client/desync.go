@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -29,19 +30,26 @@ type yielder interface {
 	stepBack()
 }
 
-// doubt decides whether the response to a belongs to its request, which takes a
+// checkDesync decides whether the response to a belongs to its request, which takes a
 // moment for a response over a reused HTTP/1.1 connection that does not say what
 // it is about. It reports whether the request has to be sent again. See
 // [pool.Check].
 func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repeat bool) {
 	t, r := a.task, a.task.result
 	if a.cached || a.redirected || t.walk != nil {
+		t.first = nil
 		return false
 	}
 	if a.check.News() && t.desyncs == 0 {
-		r.Desync = true
-		r.warn(WarnDesync, desyncFoundWarning)
+		t.desyncFound = true
 	}
+	defer func() {
+		if t.desyncFound && !repeat && !r.Desync {
+			r.Desync = true
+			r.warn(WarnDesync, desyncFoundWarning)
+		}
+	}()
+	second := t.compareRepeat()
 	other := cmp.Or(r.Other, r.otherHandle)
 	switch {
 	case r.namesObject:
@@ -53,15 +61,20 @@ func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repea
 	case other != "" && other == t.otherObject:
 		// This is what the server answers, over any connection.
 		a.check.Agree()
-		r.Desync = false
+		r.Desync, t.desyncFound = false, false
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w Warning) bool { return w.Code == WarnDesync })
 		return false
-	case status/100 == 4 && a.check.Doubtful():
+	case status/100 == 4 || r.Verdict == NotFound:
 		err := c.awaitDesync(ctx, a)
-		if err == nil {
+		switch {
+		case err == nil:
+			if !second && aboutQuery(r) && a.check.Unproved() {
+				t.first = &unproved{check: a.check, verdict: r.Verdict, server: t.server, conn: r.Conn.ConnID}
+				return true
+			}
 			return false
-		}
-		if !errors.Is(err, pool.ErrDesync) {
+		case !errors.Is(err, pool.ErrDesync):
+			a.whole = nil
 			c.stop(ctx, t, "waiting for the end of the response of "+visible(r.Server))
 			return false
 		}
@@ -69,6 +82,7 @@ func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repea
 		return false
 	}
 	if t.desyncs++; t.desyncs > maxDesyncs {
+		a.whole = nil
 		r.fail(&Error{
 			Code: CodeTransport, Server: r.Server, URL: r.URL, Status: r.Status, Err: pool.ErrDesync,
 			Message: "the responses of " + visible(r.Server) + " do not belong to the requests on their connections",
@@ -79,7 +93,51 @@ func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repea
 	return true
 }
 
+// unproved is a response that may belong to another request; see [pool.Check].
+type unproved struct {
+	check   pool.Check
+	verdict Verdict
+	server  int   // index of the server
+	conn    int64 // id of the connection
+}
+
+// aboutQuery reports whether a refusal is about the query, and not about who sent it,
+// how, or how often.
+func aboutQuery(r *Result) bool {
+	switch r.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusUnprocessableEntity:
+		return true
+	}
+	return r.Verdict == NotFound
+}
+
+// compareRepeat reports whether the response is to a request that was sent again
+// because the first response was unproved. If the server answers the query in another
+// way now, the first response belonged to another request.
+func (t *task) compareRepeat() bool {
+	first, r := t.first, t.result
+	if first == nil {
+		return false
+	}
+	if !r.Verdict.Answered() && !aboutQuery(r) {
+		return true // it says nothing about the first one
+	}
+	t.first = nil
+	if first.server != t.server {
+		return false
+	}
+	if r.Verdict.Answered() && r.Verdict != first.verdict {
+		first.check.Mismatch()
+		r.Desync = true
+		r.warn(WarnDesync, desyncResentWarning)
+	}
+	return true
+}
+
 func (c *Client) awaitDesync(ctx context.Context, a *attempt) error {
+	if !a.check.Doubtful() {
+		return a.check.Settle(ctx)
+	}
 	if y := a.task.yields; y != nil {
 		y.stepAside()
 		defer y.stepBack()
@@ -91,7 +149,7 @@ func (c *Client) awaitDesync(ctx context.Context, a *attempt) error {
 func (t *task) resend(warnings int) {
 	r := t.result
 	r.Warnings = r.Warnings[:warnings]
-	if t.desyncs == 1 {
+	if t.desyncs > 0 && !r.Desync {
 		r.Desync = true
 		r.warn(WarnDesync, desyncResentWarning)
 	}

@@ -30,6 +30,8 @@ type shiftedServer struct {
 	strayEvery int           // sends one 404 too many after so many responses; 0: never
 	strayAfter time.Duration // so long after the response
 	behind     bool          // repeats its first response, and is one behind from then on
+	twice      bool          // the same from its first 404 on
+	header     string        // lines that each response has
 
 	conns, requests atomic.Int64
 	mu              sync.Mutex
@@ -44,8 +46,11 @@ func (s onlyServer) Resolve(context.Context, bootstrap.Question) (bootstrap.Answ
 }
 
 func known(name string) bool {
-	if strings.HasPrefix(name, "all") {
+	switch {
+	case strings.HasPrefix(name, "all"):
 		return true
+	case strings.HasPrefix(name, "none"):
+		return false
 	}
 	n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(name, "d"), ".example"))
 	return n%3 != 0
@@ -99,13 +104,13 @@ func (s *shiftedServer) start(t *testing.T) {
 	})
 }
 
-func response(name string) string {
+func (s *shiftedServer) response(name string) string {
 	if !known(name) {
 		const body = `{"errorCode":404}`
-		return fmt.Sprintf("HTTP/1.1 404 Not Found\r\nContent-Type: application/rdap+json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		return fmt.Sprintf("HTTP/1.1 404 Not Found\r\n%sContent-Type: application/rdap+json\r\nContent-Length: %d\r\n\r\n%s", s.header, len(body), body)
 	}
 	body := fmt.Sprintf(`{"objectClassName":"domain","ldhName":%q}`, name)
-	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/rdap+json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\n%sContent-Type: application/rdap+json\r\nContent-Length: %d\r\n\r\n%s", s.header, len(body), body)
 }
 
 func (s *shiftedServer) serve(c net.Conn) {
@@ -113,7 +118,7 @@ func (s *shiftedServer) serve(c net.Conn) {
 	var strays sync.WaitGroup
 	defer strays.Wait()
 	in := bufio.NewReader(c)
-	before := ""
+	before, behind := "", s.behind
 	for n := 1; ; n++ {
 		req, err := http.ReadRequest(in)
 		if err != nil {
@@ -122,12 +127,13 @@ func (s *shiftedServer) serve(c net.Conn) {
 		total := s.requests.Add(1)
 		name := strings.TrimPrefix(req.URL.Path, "/domain/")
 		answer := name
-		if s.behind && n > 1 {
+		if behind && n > 1 {
 			answer = before
 		}
+		behind = behind || s.twice && !known(name)
 		before = name
 		writing.Lock()
-		_, err = c.Write([]byte(response(answer)))
+		_, err = c.Write([]byte(s.response(answer)))
 		writing.Unlock()
 		if err != nil {
 			return
@@ -158,18 +164,25 @@ func TestResponsesOutOfStep(t *testing.T) {
 		strayEvery int
 		strayAfter time.Duration
 		behind     bool
+		twice      bool
+		first      int64
+		again      int64 // requests that may be sent twice to a server in step
 	}{
-		{"stray after each", "d", 1, 300 * time.Microsecond, false},
-		{"stray after each at once", "d", 1, 0, false},
-		{"stray after each 20th", "d", 20, 300 * time.Microsecond, false},
-		{"one behind", "all", 0, 0, true},
-		{"in step", "d", 0, 0, false},
+		{name: "stray after each", names: "d", strayEvery: 1, strayAfter: 300 * time.Microsecond},
+		{name: "stray after each at once", names: "d", strayEvery: 1},
+		{name: "stray after each 20th", names: "d", strayEvery: 20, strayAfter: 300 * time.Microsecond},
+		{name: "one behind", names: "all", behind: true},
+		{name: "one behind from an unknown name on", names: "d", behind: true},
+		{name: "one behind from a known name on", names: "d", behind: true, first: 1},
+		{name: "a 404 sent twice", names: "d", twice: true, first: 1},
+		{name: "in step", names: "d"},
+		{name: "in step without known names", names: "none", again: 16},
 	} {
-		desync := tt.behind || tt.strayEvery > 0
+		desync := tt.behind || tt.twice || tt.strayEvery > 0
 		for _, jobs := range []int{1, 8, 64} {
 			t.Run(fmt.Sprintf("%s/%d", tt.name, jobs), func(t *testing.T) {
 				t.Parallel()
-				s := &shiftedServer{strayEvery: tt.strayEvery, strayAfter: tt.strayAfter, behind: tt.behind}
+				s := &shiftedServer{strayEvery: tt.strayEvery, strayAfter: tt.strayAfter, behind: tt.behind, twice: tt.twice}
 				s.start(t)
 				p, err := pool.New(pool.Config{
 					TLS: &tls.Config{RootCAs: s.ca.Pool()},
@@ -191,7 +204,7 @@ func TestResponsesOutOfStep(t *testing.T) {
 				}
 				defer c.Close()
 				inputs := func(yield func(client.Input, error) bool) {
-					for i := range names {
+					for i := tt.first; i < tt.first+names; i++ {
 						if !yield(client.Input{Text: fmt.Sprintf("%s%d.example", tt.names, i)}, nil) {
 							return
 						}
@@ -220,10 +233,42 @@ func TestResponsesOutOfStep(t *testing.T) {
 					t.Errorf("%d results with a warning", warned)
 				}
 				t.Logf("%d requests over %d connections, %d results with a warning", s.requests.Load(), s.conns.Load(), warned)
-				if !desync && (s.conns.Load() > 4 || s.requests.Load() != names) {
-					t.Errorf("%d requests over %d connections, want %d over 4 at most", s.requests.Load(), s.conns.Load(), names)
+				if n := s.requests.Load() - names; !desync && (s.conns.Load() > 4+tt.again || n > tt.again || jobs == 1 && n != tt.again) {
+					t.Errorf("%d requests over %d connections for %d names, want %d more over %d", s.requests.Load(), s.conns.Load(), names, tt.again, 4+tt.again)
 				}
 			})
+		}
+	}
+}
+
+// A response that belongs to another request is not kept for its URL.
+func TestCacheKeepsNoResponseOutOfStep(t *testing.T) {
+	s := &shiftedServer{behind: true, header: "Cache-Control: max-age=60\r\n"}
+	s.start(t)
+	p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: s.ca.Pool()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	c, err := client.New(client.Config{
+		Resolver: onlyServer("https://" + s.listener.Addr().String() + "/"), Transport: p, Cache: client.CacheAll,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, name := range []string{"d0.example", "d3.example", "d1.example", "d2.example", "d0.example", "d1.example"} {
+		q, err := client.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Lookup(t.Context(), q)
+		want := client.NotFound
+		if known(name) {
+			want = client.Registered
+		}
+		if r.Verdict != want || r.Other != "" {
+			t.Errorf("%s: %s, other %q, error %v", name, r.Verdict, r.Other, err)
 		}
 	}
 }

@@ -33,7 +33,8 @@ type attempt struct {
 	at   *gate.Host // asked, and not told yet what came of it
 	sent time.Time  // when it was
 
-	check pool.Check // of the last response
+	check pool.Check     // of the last response
+	whole *http.Response // the last response, if its body was read to the end
 
 	redirected bool        // by a redirect
 	cached     bool        // the response is from the cache
@@ -180,7 +181,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 			}
 			got.cut = e.Message
 		} else {
-			a.storeInCache(u, resp, raw)
+			a.whole = resp
 		}
 		r.Raw = got.raw
 		return got, nil

@@ -94,5 +94,8 @@ func (c *Client) route(ctx context.Context, t *task) context.Context {
 	if t.decision.Probe || t.faults > 0 && t.result.Attempts >= c.cfg.Attempts {
 		ctx = pool.WithPlain(ctx)
 	}
+	if t.first != nil {
+		ctx = pool.WithFreshConn(ctx, t.first.conn)
+	}
 	return ctx
 }

@@ -71,6 +71,9 @@ type task struct {
 	yields      yielder // of a batch; nil: no other lookup could start meanwhile
 	desyncs     int     // requests sent again by checkDesync
 	otherObject string  // what the response to the last of them was about, if another object
+	desyncFound bool    // a response was the first one after a connection was found out of step
+
+	first *unproved // the first response to a request that is sent again; nil: none
 
 	responseStarted atomic.Bool            // no other query may share the response any more
 	hooks           *httptrace.ClientTrace // see watchFirstByte; nil before the first request
@@ -241,6 +244,9 @@ func (c *Client) doRequest(ctx context.Context, t *task) (more bool) {
 	if e == nil && c.checkDesync(ctx, a, got.status) {
 		t.resend(warnings)
 		return true
+	}
+	if a.whole != nil {
+		a.storeInCache(got.url, a.whole, got.raw) // not before: it may belong to another request
 	}
 	if more = c.decideRetry(ctx, t, unreachable); more && !unreachable {
 		r.Warnings = r.Warnings[:warnings] // the next response gets its own

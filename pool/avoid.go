@@ -12,6 +12,8 @@ type constraintsKey struct{}
 type constraints struct {
 	avoid []int64 // numbers of connections not to be used
 	plain bool
+	fresh bool
+	gone  int64 // connection that the fresh one replaces; 0: none
 }
 
 // AvoidConn returns a context for a retry of a request that failed on connection id
@@ -42,6 +44,16 @@ func WithPlain(ctx context.Context) context.Context {
 	return context.WithValue(ctx, constraintsKey{}, r)
 }
 
+// WithFreshConn returns a context for a request that is the first one on its
+// connection. The Pool opens one if all have carried requests, and where that fails
+// the request uses what there is. The connection replaces connection id
+// ([Trace].ConnID), as some servers accept one only; 0 replaces none.
+func WithFreshConn(ctx context.Context, id int64) context.Context {
+	r := constraintsOf(ctx)
+	r.fresh, r.gone = true, id
+	return context.WithValue(ctx, constraintsKey{}, r)
+}
+
 // Plain reports whether ctx was made by [WithPlain].
 func Plain(ctx context.Context) bool { return constraintsOf(ctx).plain }
 
@@ -64,7 +76,7 @@ func (n *requirement) constrained() bool { return n.plain || len(n.avoid) > 0 }
 
 // accepts reports whether c satisfies n.
 func (n *requirement) accepts(c *conn) bool {
-	return c.id > n.newerThan && (!n.constrained() ||
+	return c.id > n.newerThan && (!n.fresh || c.granted == 0) && (!n.constrained() ||
 		(!n.plain || c.plain) && !slices.Contains(n.avoid, c.id) &&
 			!slices.Contains(n.addrs, c.setup.addr) && (!n.onlyTCP || c.protocol != protoHTTP3) &&
 			(!n.noShortcuts || !c.doubtful()))

@@ -22,6 +22,10 @@ const desyncFor = 10 * time.Minute
 // doubtful response is accepted.
 const minSilence = 20 * time.Millisecond
 
+// maxUnproved is the maximum number of responses per origin that cost another
+// request because nothing has shown so far that responses come in step.
+const maxUnproved = 16
+
 // ErrDesync means that a response may belong to another request: its HTTP/1.1
 // connection delivered more responses than requests, or the response to another
 // request.
@@ -34,6 +38,7 @@ type Check struct {
 	s      *sequence // nil: the response belongs to the request
 	n      int64     // number of the request on its connection, from 1
 	reused bool
+	repeat bool // the request before it on the connection was the same
 	news   bool
 }
 
@@ -54,10 +59,10 @@ func (c *Check) Doubtful() bool { return c.s != nil && c.reused }
 func (c *Check) News() bool { return c.news }
 
 // Match states that the response is about the object of its request. This confirms
-// the earlier responses on its connection.
+// the earlier responses on its connection, unless the request before was the same.
 func (c *Check) Match() {
 	if c.s != nil {
-		c.s.matched(c.n)
+		c.s.matched(c.n, c.repeat)
 	}
 }
 
@@ -78,18 +83,34 @@ func (c *Check) Agree() {
 	}
 }
 
-// Settle waits until a doubtful response that does not identify its request, such as
-// a 404 without a body, can be accepted: until a later response on the connection
-// matches its own request, or until the connection has been silent for two round
-// trips, at least 20 ms and one and a half times as long as its slowest response. It
-// returns [ErrDesync] if the response may belong to another request, or the cause if
-// ctx is done.
+// Settle states that the response does not identify its request, such as a 404 without
+// a body. It waits until a doubtful one can be accepted: until a later response on the
+// connection matches its own request, or until the connection has been silent for two
+// round trips, at least 20 ms and one and a half times as long as its slowest response.
+// It returns [ErrDesync] if the response may belong to another request, or the cause if
+// ctx is done. If it returns nil, call Unproved.
 func (c *Check) Settle(ctx context.Context) error {
-	if !c.Doubtful() {
+	if c.s == nil {
+		return nil
+	}
+	c.s.unmatched(c.n)
+	if !c.reused {
 		return nil
 	}
 	return c.s.settle(ctx, c.n)
 }
+
+// Unproved reports whether a response that Settle accepted may still belong to
+// another request, so that the request is worth repeating with [WithFreshConn]. A
+// server that is one response behind sends each at the usual time, so only a
+// response that matches its request shows whether there is such a shift. There may
+// be one if the response before did not match either. Unproved does not consider it
+// for an origin that has sent a match after such a response on one connection, and at
+// most 16 times for any other. Unproved is also true if net/http closed the connection
+// too soon.
+//
+// Call Mismatch if the repeated request brings something else.
+func (c *Check) Unproved() bool { return c.Doubtful() && c.s.unproved(c.n, c.repeat) }
 
 // A sequence is the order of requests and responses on one HTTP/1.1 connection.
 type sequence struct {
@@ -109,6 +130,12 @@ type sequence struct {
 	lost    bool // it was closed before it had been silent long enough
 	read    bool // it was lost because net/http read something
 	pending []pendingCheck
+
+	lastMatch   int64 // number of the last request whose response matched
+	lastProof   int64 // the same where the request before it was another one
+	lastNoMatch int64 // the same for responses that match any request
+
+	path, query string // of the last request; used by begin alone
 }
 
 type pendingCheck struct {
@@ -130,11 +157,13 @@ func (s *sequence) begin(req *http.Request, n int64) bool {
 	if n > 1 && !s.quiet(req.Context()) {
 		return false
 	}
+	u := req.URL
 	s.begun.Store(time.Now().UnixNano())
 	s.awaiting.Store(true)
 	if k, _ := req.Context().Value(checkKey{}).(*Check); k != nil {
-		*k = Check{s: s, n: n, reused: n > 1, news: s.o.desyncNews.Swap(false)}
+		*k = Check{s: s, n: n, reused: n > 1, repeat: n > 1 && s.path == u.Path && s.query == u.RawQuery, news: s.o.desyncNews.Swap(false)}
 	}
+	s.path, s.query = u.Path, u.RawQuery
 	return true
 }
 
@@ -194,7 +223,7 @@ func (s *sequence) wroteLate() bool {
 
 // closed is called when net/http closes the connection although the server did not.
 // If no request is in flight, it read something, or the write was late. Otherwise it
-// stays unknown whether more data would have come.
+// stays unknown whether more data would have come, and the server is not suspected.
 func (s *sequence) closed() {
 	late := s.wroteLate()
 	switch {
@@ -206,7 +235,7 @@ func (s *sequence) closed() {
 		defer s.mu.Unlock()
 		s.lost, s.read = true, !late
 		for _, p := range s.pending {
-			p.done <- ErrDesync
+			p.done <- nil
 		}
 		s.pending = nil
 	}
@@ -239,11 +268,19 @@ func (s *sequence) suspect() {
 	}
 }
 
-func (s *sequence) matched(n int64) {
+func (s *sequence) matched(n int64, repeat bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken {
 		return
+	}
+	s.lastMatch = max(s.lastMatch, n)
+	if repeat {
+		return // the response to the request before it would match as well
+	}
+	s.lastProof = max(s.lastProof, n)
+	if s.lastNoMatch > 0 && s.lastNoMatch < n {
+		s.o.inStep.Store(true)
 	}
 	kept := s.pending[:0]
 	for _, p := range s.pending {
@@ -256,12 +293,39 @@ func (s *sequence) matched(n int64) {
 	s.pending = kept
 }
 
+// unmatched is called for a response that would match any request.
+func (s *sequence) unmatched(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastNoMatch = max(s.lastNoMatch, n)
+}
+
+// unproved is [Check.Unproved] for the response to request n.
+func (s *sequence) unproved(n int64, repeat bool) bool {
+	s.mu.Lock()
+	match, proof, ended := s.lastMatch, s.lastProof, s.broken || s.lost
+	s.mu.Unlock()
+	switch {
+	case proof > n:
+		return false
+	case ended:
+		return true
+	case match == n-1, repeat, s.o.inStep.Load(), s.o.unproved.Add(1) > maxUnproved:
+		return false
+	default:
+		return true
+	}
+}
+
 func (s *sequence) settle(ctx context.Context, n int64) error {
 	p := pendingCheck{n, make(chan error, 1)}
 	s.mu.Lock()
 	if s.broken || s.lost {
-		s.mu.Unlock()
-		return ErrDesync
+		defer s.mu.Unlock()
+		if s.broken {
+			return ErrDesync
+		}
+		return nil
 	}
 	s.pending = append(s.pending, p)
 	s.mu.Unlock()
@@ -302,21 +366,31 @@ func (s *sequence) forget(p pendingCheck, err error) error {
 // desynced closes the suspect connection c.
 func (o *origin) desynced(c *conn) {
 	now := time.Now()
-	if o.desyncUntil.Swap(now.Add(desyncFor).UnixNano()) < now.UnixNano() {
+	o.inStep.Store(false)
+	if was := o.desyncUntil.Swap(now.Add(desyncFor).UnixNano()); was < now.UnixNano() {
 		o.desyncNews.Store(true)
+		if was != 0 {
+			o.unproved.Store(0) // it happens again, ten minutes later
+		}
 	}
 	o.pool.cfg.Logger.Debug("HTTP/1.1 responses do not belong to their requests", "origin", o.key.String(), "conn", c.id)
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.leaveLocked(c, ClosedError)
+	if !o.closed {
+		o.dispatchLocked()
+	}
+}
+
+// leaveLocked takes c out of use. Another connection may take its place before its
+// last request has ended.
+func (o *origin) leaveLocked(c *conn, by ClosedBy) {
 	if c.removed {
 		return
 	}
-	c.draining = true
+	c.draining, c.retired, c.closedBy = true, true, by
 	if c.inflight == 0 {
-		o.remove(c, ClosedError)
-		if !o.closed {
-			o.dispatchLocked()
-		}
+		o.remove(c, by)
 	}
 }
 

@@ -111,6 +111,8 @@ type origin struct {
 	noEarlyData atomic.Bool  // early data failed lately
 	desyncNews  atomic.Bool  // a connection was found suspect, and no request has reported it so far
 	desyncUntil atomic.Int64 // until then a connection gets one HTTP/1.1 request; Unix nanoseconds
+	inStep      atomic.Bool  // a response over HTTP/1.1 matched its request after one that matches any
+	unproved    atomic.Int64 // see maxUnproved
 	onlyHTTP1   atomic.Bool  // HTTP/2 is not used any more
 	abandoned   int          // number of abandoned connections
 }
@@ -154,6 +156,9 @@ func (o *origin) acquire(ctx context.Context, n requirement) (*conn, connUse, er
 		return nil, connUse{}, ErrClosed
 	}
 	n = o.completeLocked(n)
+	if i := slices.IndexFunc(o.conns, func(c *conn) bool { return n.fresh && c.id == n.gone }); i >= 0 {
+		o.leaveLocked(o.conns[i], ClosedPool)
+	}
 	if len(o.queue) == 0 {
 		o.grantLimit = o.grantLimitLocked(1)
 		if c := o.pickLocked(&n); c != nil {
@@ -163,7 +168,11 @@ func (o *origin) acquire(ctx context.Context, n requirement) (*conn, connUse, er
 		}
 	}
 	w := &waiter{requirement: n, placed: make(chan placement, 1)}
-	o.queue = append(o.queue, w)
+	if n.fresh {
+		o.queue = slices.Insert(o.queue, 0, w) // else the others would use new connections up
+	} else {
+		o.queue = append(o.queue, w)
+	}
 	o.dispatchLocked()
 	o.mu.Unlock()
 
@@ -245,7 +254,7 @@ func (o *origin) dispatchLocked() {
 	full := false
 	for _, w := range o.queue {
 		var c *conn
-		any := w.newerThan == 0 && !w.constrained()
+		any := w.newerThan == 0 && !w.fresh && !w.constrained()
 		if !full || !any {
 			c = o.pickLocked(&w.requirement)
 		}

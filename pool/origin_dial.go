@@ -81,7 +81,7 @@ func (o *origin) capLocked() int { return o.planLocked().limit() }
 func (o *origin) canServeLocked() bool {
 	newest := o.newestLocked()
 	for _, w := range o.queue {
-		if w.newerThan >= newest && !w.constrained() {
+		if (w.fresh || w.newerThan >= newest) && !w.constrained() {
 			return false
 		}
 	}
@@ -369,7 +369,7 @@ func (o *origin) dialsForLocked(n *requirement) bool {
 // relaxLocked lowers the requirement of w: to any other connection, or to any at
 // all.
 func (o *origin) relaxLocked(w *waiter) {
-	w.plain, w.onlyTCP, w.noShortcuts, w.addrs = false, false, false, nil
+	w.plain, w.fresh, w.onlyTCP, w.noShortcuts, w.addrs = false, false, false, false, nil
 	if !o.servesLocked(&w.requirement) {
 		w.avoid = nil
 	}
@@ -379,7 +379,7 @@ func (o *origin) relaxLocked(w *waiter) {
 // relaxAllLocked relaxes the waiters whose extra connection failed.
 func (o *origin) relaxAllLocked() {
 	for _, w := range o.queue {
-		if w.constrained() && !o.servesLocked(&w.requirement) && !o.dialsForLocked(&w.requirement) {
+		if (w.constrained() || w.fresh) && !o.servesLocked(&w.requirement) && !o.dialsForLocked(&w.requirement) {
 			o.relaxLocked(w)
 		}
 	}
