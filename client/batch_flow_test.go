@@ -128,7 +128,7 @@ func TestEngineDrain(t *testing.T) {
 			t.Errorf("%d of %d inputs: %v, %d asked", len(e.seen), read, v, len(e.asked["one.example"]))
 		}
 		for _, r := range e.seen {
-			if r.Verdict == Failed && (r.Err.Code != CodeCanceled || !strings.HasPrefix(r.Err.Message, "not asked")) {
+			if r.Verdict == Failed && (r.Err.Code != CodeCanceled || !strings.HasPrefix(r.Err.Message, "not sent: the batch was ended")) {
 				t.Errorf("%+v", r.Err)
 			}
 		}

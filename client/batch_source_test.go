@@ -34,8 +34,8 @@ func TestSourceWaits(t *testing.T) {
 		most int64
 		warn string
 	}{
-		{"inputs", Config{Jobs: 2, PerHost: 1, MaxQueued: 500}, 500, "inputs wait"},
-		{"in memory", Config{Jobs: 2, PerHost: 1, MaxQueued: 10}, 10, "inputs wait"},
+		{"inputs", Config{Jobs: 2, PerHost: 1, MaxQueued: 500}, 500, "the queue is full"},
+		{"in memory", Config{Jobs: 2, PerHost: 1, MaxQueued: 10}, 10, "the queue is full"},
 		{"bytes", Config{Jobs: 2, PerHost: 1, MaxSpill: 4 * spillChunk}, 6 * spillChunk / 16, "file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
