@@ -98,7 +98,7 @@ func (b *browser) receive() message {
 		err = json.Unmarshal(text[:len(text)-1], &m)
 	}
 	if err != nil {
-		b.t.Fatalf("the browser has gone: %v", err)
+		b.t.Fatalf("the browser has exited: %v", err)
 	}
 	if m.Method == "Page.lifecycleEvent" && m.Params.Name == "load" {
 		b.loaded[m.Params.LoaderID] = true
@@ -159,7 +159,7 @@ func (b *browser) open(url string, l look) {
 	// Evaluate only after the document has loaded, not in the previous one.
 	document, _ := b.call("Page.navigate", map[string]any{"url": url})["loaderId"].(string)
 	if document == "" {
-		b.t.Fatalf("%s is no document", url)
+		b.t.Fatalf("%s is not a document", url)
 	}
 	for !b.loaded[document] {
 		b.receive()

@@ -53,7 +53,7 @@ func (s *instance) witness(t *testing.T) *witness {
 		err = w.until(w.answered)
 	}
 	if err != nil {
-		t.Fatal("the witness was not answered: ", err)
+		t.Fatal("no response to the witness: ", err)
 	}
 	return w
 }
@@ -153,7 +153,7 @@ func goAway(t *testing.T, s *instance) outcome {
 		}
 	}
 	if seen == 0 {
-		t.Errorf("no GOAWAY was seen: %v", failed)
+		t.Errorf("no GOAWAY: %v", failed)
 	}
 	st := p.Stats()
 	out := c.withoutLog().check(t, p, names, "h2", false)

@@ -147,7 +147,7 @@ func TestReload(t *testing.T) {
 		accepted := n.accepts() - accepts - 1
 		checkLog(t, n.log(), names, accepted, s, protocol)
 		if newer.Load() < after {
-			t.Errorf("the new process answered %d times", newer.Load())
+			t.Errorf("the new process sent %d responses", newer.Load())
 		}
 		t.Logf("%d names over %d connections, retries %v", names, accepted, s.Retries)
 	})

@@ -83,7 +83,7 @@ func TestReport(t *testing.T) {
 				ground[l.dark] = b.value(`getComputedStyle(document.body).backgroundColor`)
 				picture := b.picture()
 				if c, err := png.DecodeConfig(bytes.NewReader(picture)); err != nil || c.Width != l.width {
-					t.Errorf("%s: a picture %d wide, %v", l, c.Width, err)
+					t.Errorf("%s: screenshot %d wide, %v", l, c.Width, err)
 				}
 				if keep := os.Getenv("RDAPQ_SCREENSHOTS"); keep != "" {
 					if err := os.WriteFile(filepath.Join(keep, name+"-"+l.String()+".png"), picture, 0o666); err != nil {
@@ -92,7 +92,7 @@ func TestReport(t *testing.T) {
 				}
 			}
 			if ground[false] == ground[true] {
-				t.Errorf("light and dark are the same: %v", ground)
+				t.Errorf("light and dark mode are the same: %v", ground)
 			}
 		})
 	}

@@ -25,7 +25,7 @@ func TestRestart(t *testing.T) {
 			workers[l.worker] = true
 		}
 		if len(workers) != 2 {
-			t.Errorf("%d processes answered", len(workers))
+			t.Errorf("%d processes responded", len(workers))
 		}
 		t.Logf("%d lookups retried by the client, %v by the pool", repeated, s.Retries)
 	})

@@ -136,7 +136,7 @@ func (s *server) stop(sig syscall.Signal) {
 	case <-time.After(patience):
 		_ = s.cmd.Process.Kill()
 		<-s.done
-		s.t.Error("the server did not end")
+		s.t.Error("the server did not exit")
 	}
 }
 

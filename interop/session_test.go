@@ -62,7 +62,7 @@ func TestTicketKeys(t *testing.T) {
 			}
 			for i, resumed := range want {
 				if got := paths["/domain/"+name(int64(i))]; got != resumed {
-					t.Errorf("visit %d: the server says resumed %t, want %t", i, got, resumed)
+					t.Errorf("visit %d: server: resumed %t, want %t", i, got, resumed)
 				}
 			}
 			if s.RetriesTotal() != 0 || s.Failed != 0 {

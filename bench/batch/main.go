@@ -53,7 +53,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.rdapq, "rdapq", "", "the `command`; built if not given")
 	flag.IntVar(&o.scale, "scale", 1, "divide the numbers of lines by this")
-	flag.BoolVar(&o.keep, "keep", false, "leave the files")
+	flag.BoolVar(&o.keep, "keep", false, "keep the files")
 	flag.IntVar(&o.max, "max-memory", 128, "MiB that rdapq may have in memory at most")
 	flag.Parse()
 	scenarios := map[string]func(*bench) error{"six": (*bench).six, "million": (*bench).million, "ordered": (*bench).order, "growth": (*bench).growth, "refusals": (*bench).refusals, "quotas": (*bench).quotas}

@@ -86,7 +86,7 @@ func (b *bench) quotas() error {
 			fmt.Printf("run %d, %d in %v: %d lines in %.2f s, %.2f times the least possible time; refused: %d at discovery, %d in the next %d windows\n",
 				run+1, q.N, q.Per, lines, seen.Last.Seconds(), seen.Last.Seconds()/least.Seconds(), discovery, later, windows)
 			if seen.Last.Seconds() > mostTime*least.Seconds() {
-				errs = append(errs, fmt.Errorf("run %d, %s: %v, the least possible is %v", run+1, l.server, seen.Last, least))
+				errs = append(errs, fmt.Errorf("run %d, %s: %v, minimum %v", run+1, l.server, seen.Last, least))
 			}
 			if discovery > mostDiscovery || later > windows {
 				errs = append(errs, fmt.Errorf("run %d, %s: %d refused at discovery, %d in the next %d windows", run+1, l.server, discovery, later, windows))

@@ -71,7 +71,7 @@ func (b *bench) parked(fast, slow, parked int) error {
 	}
 	fmt.Printf("parked server: %+v\n", out.end.Limited["parked"])
 	if out.memory > b.max<<10 {
-		out.err = errors.Join(out.err, fmt.Errorf("%d MiB in memory, and %d are allowed", out.memory>>10, b.max))
+		out.err = errors.Join(out.err, fmt.Errorf("%d MiB of memory, limit %d MiB", out.memory>>10, b.max))
 	}
 	return out.err
 }

@@ -9,6 +9,6 @@ import (
 )
 
 func main() {
-	fmt.Fprintln(os.Stderr, "internet: it needs the network namespaces of Linux")
+	fmt.Fprintln(os.Stderr, "internet: needs network namespaces of Linux")
 	os.Exit(2)
 }

@@ -119,9 +119,9 @@ func run(o options) error {
 		}
 	}
 	if len(wrong) > 0 {
-		return fmt.Errorf("%d bounds not kept:\n  %s", len(wrong), strings.Join(wrong, "\n  "))
+		return fmt.Errorf("%d bounds exceeded:\n  %s", len(wrong), strings.Join(wrong, "\n  "))
 	}
-	fmt.Println("\nall bounds kept")
+	fmt.Println("\nall bounds met")
 	return nil
 }
 

@@ -61,7 +61,7 @@ func (t *trial) check(before *snapshot, killed time.Time) (*snapshot, error) {
 			t.violation("%s was asked again, and its row was there", r.name)
 		}
 		if !killed.IsZero() && killed.Sub(r.at) > answered && !now.rows[r.name] {
-			t.violation("%s was answered %v before the kill, and its row is not there", r.name, killed.Sub(r.at)-t.o.latency)
+			t.violation("%s was answered %v before the kill, and its row is missing", r.name, killed.Sub(r.at)-t.o.latency)
 		}
 	}
 	now.asked = len(all)

@@ -34,13 +34,13 @@ type options struct {
 
 func main() {
 	var o options
-	flag.IntVar(&o.lines, "lines", 12000, "lines of the input that hold a query")
-	flag.IntVar(&o.kills, "kills", 20, "how often each run is killed")
-	flag.DurationVar(&o.latency, "latency", 20*time.Millisecond, "what the servers take for an answer")
+	flag.IntVar(&o.lines, "lines", 12000, "lines of the input with a query")
+	flag.IntVar(&o.kills, "kills", 20, "number of kills per run")
+	flag.DurationVar(&o.latency, "latency", 20*time.Millisecond, "latency of the servers")
 	flag.IntVar(&o.slow, "slow", 15, "requests in a tenth of a second that one of three servers gets, so that its lines lag behind")
-	flag.DurationVar(&o.slack, "slack", 300*time.Millisecond, "what a row may take to the file beyond the flush interval, as both processes share the machine")
-	flag.BoolVar(&o.keep, "keep", false, "leave the files")
-	flag.BoolVar(&o.verbose, "v", false, "tell of each kill")
+	flag.DurationVar(&o.slack, "slack", 300*time.Millisecond, "permitted delay of a row beyond the flush interval, since both processes share the machine")
+	flag.BoolVar(&o.keep, "keep", false, "keep the files")
+	flag.BoolVar(&o.verbose, "v", false, "report each kill")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "kill:", err)

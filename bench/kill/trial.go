@@ -187,7 +187,7 @@ func (t *trial) runUntil(rows int) (time.Time, error) {
 	for deadline := time.Now().Add(5 * time.Minute); t.count() < rows; {
 		select {
 		case err := <-exited:
-			return time.Time{}, fmt.Errorf("it ended by itself with %d rows of %d: %v\n%s", t.count(), rows, err, &stderr)
+			return time.Time{}, fmt.Errorf("exited by itself with %d of %d rows: %v\n%s", t.count(), rows, err, &stderr)
 		case <-time.After(5 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
@@ -197,7 +197,7 @@ func (t *trial) runUntil(rows int) (time.Time, error) {
 	time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
 	at := time.Now()
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
-		return at, fmt.Errorf("it ended before it was killed: %w", err)
+		return at, fmt.Errorf("exited before the kill: %w", err)
 	}
 	<-exited
 	return at, nil

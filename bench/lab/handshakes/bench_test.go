@@ -82,9 +82,9 @@ func TestModes(t *testing.T) {
 		return n
 	}
 	if got, want := trips(size{3, 1}), []int{12, 9, 7, 5, 4, 4, 3}; !slices.Equal(got, want) {
-		t.Errorf("3 lookups in turn: %v, want %v", got, want)
+		t.Errorf("3 sequential lookups: %v, want %v", got, want)
 	}
 	if got, want := trips(size{3, 3}), []int{4, 3, 3, 3, 2, 2, 1}; !slices.Equal(got, want) {
-		t.Errorf("3 lookups at once: %v, want %v", got, want)
+		t.Errorf("3 concurrent lookups: %v, want %v", got, want)
 	}
 }

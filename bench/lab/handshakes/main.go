@@ -51,14 +51,14 @@ func main() {
 }
 
 func parse() (s settings, err error) {
-	lookups := flag.String("lookups", "3/1,100/100,1000/100", "comma-separated `numbers` of lookups, each with how many at once")
+	lookups := flag.String("lookups", "3/1,100/100,1000/100", "comma-separated `numbers` of lookups, each with the concurrency")
 	names := flag.String("modes", strings.Join(usualModes, ","), "comma-separated `modes`, of these:"+listModes())
-	flag.IntVar(&s.runs, "runs", 5, "`times` to measure each, of which the median counts")
+	flag.IntVar(&s.runs, "runs", 5, "measure each mode this many `times` and report the median")
 	flag.DurationVar(&s.rtt, "rtt", 90*time.Millisecond, "round-trip `time` of the link")
 	flag.Float64Var(&s.loss, "loss", 0, "`percent` of the packets lost in each direction")
 	flag.BoolVar(&s.markdown, "markdown", false, "print the table as Markdown")
-	flag.StringVar(&s.bin, "bin", "", "`directory` of rdapq's and the lab's programs")
-	flag.StringVar(&s.dir, "dir", "", "`directory` that setup filled")
+	flag.StringVar(&s.bin, "bin", "", "`directory` with the programs of rdapq and the lab")
+	flag.StringVar(&s.dir, "dir", "", "`directory` written by setup")
 	flag.Parse()
 	if s.runs < 1 {
 		return s, errors.New("--runs must be at least 1")
@@ -73,7 +73,7 @@ func parse() (s settings, err error) {
 	for name := range strings.SplitSeq(*names, ",") {
 		m, ok := modes[name]
 		if !ok {
-			return s, fmt.Errorf("--modes: there is no %q; there are:%s", name, listModes())
+			return s, fmt.Errorf("--modes: unknown mode %q; available:%s", name, listModes())
 		}
 		m.name = name
 		s.modes = append(s.modes, m)
@@ -89,7 +89,7 @@ func parseSize(text string) (size, error) {
 		c, err = strconv.Atoi(atOnce)
 	}
 	if err != nil || n < 1 || n > answers || c < 1 {
-		return size{}, fmt.Errorf("--lookups: %q is not a number up to %d, or two such as 100/10", text, answers)
+		return size{}, fmt.Errorf("--lookups: invalid value %q: expected a number up to %d, or two such as 100/10", text, answers)
 	}
 	return size{n, c}, nil
 }

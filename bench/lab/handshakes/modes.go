@@ -68,47 +68,47 @@ var modes = map[string]mode{
 		rdapq: []string{"--allow-http"}, reference: []string{"-http", "1.1"}, plain: true, trips: once(1),
 	},
 	"plain-fastopen": {
-		title: "HTTP without TLS, Fast Open after a former run",
+		title: "HTTP without TLS, Fast Open after an earlier run",
 		rdapq: []string{"--allow-http", "--fast-open"}, reference: []string{"-http", "1.1", "-fast-open", "-prime"},
 		plain: true, primed: true, trips: once(0),
 	},
 	"tls12-fastopen": {
-		title: "TLS 1.2, Fast Open after a former run, no session",
+		title: "TLS 1.2, Fast Open after an earlier run, no session",
 		rdapq: []string{"--fast-open", "--no-session-store"}, reference: []string{"-fast-open", "-prime"},
 		tls12: true, primed: true, trips: once(2),
 	},
 	"tls13-fastopen": {
-		title: "TLS 1.3, Fast Open after a former run, no session",
+		title: "TLS 1.3, Fast Open after an earlier run, no session",
 		rdapq: []string{"--fast-open", "--no-session-store"}, reference: []string{"-fast-open", "-prime"},
 		primed: true, trips: once(1),
 	},
 	"h1": {
-		title: "HTTP/1.1 kept",
+		title: "HTTP/1.1 reused",
 		rdapq: []string{"--http", "1.1"}, reference: []string{"-http", "1.1"}, trips: once(2),
 	},
 	"h2": {
-		title: "HTTP/2 kept",
+		title: "HTTP/2 reused",
 		rdapq: []string{"--http", "2"}, reference: []string{"-http", "2"}, trips: once(2),
 	},
 	"h2-one": {
-		title: "HTTP/2 kept, one connection",
+		title: "HTTP/2 reused, one connection",
 		rdapq: []string{"--http", "2", "--min-handshakes"}, reference: []string{"-http", "2", "-conns", "1"}, trips: once(2),
 	},
 	"h2-again": {
-		title: "HTTP/2 kept, Fast Open, after a former run",
+		title: "HTTP/2 reused, Fast Open, after an earlier run",
 		rdapq: []string{"--http", "2", "--fast-open"}, reference: []string{"-http", "2", "-resume", "-fast-open", "-prime"},
 		primed: true, trips: once(1),
 	},
 	"h3": {
-		title: "HTTP/3 kept",
+		title: "HTTP/3 reused",
 		rdapq: []string{"--http", "3"}, reference: []string{"-http", "3"}, server: quic, trips: once(1),
 	},
 	"h3-one": {
-		title: "HTTP/3 kept, one connection",
+		title: "HTTP/3 reused, one connection",
 		rdapq: []string{"--http", "3", "--min-handshakes"}, reference: []string{"-http", "3"}, server: quic, trips: once(1),
 	},
 	"h3-0rtt": {
-		title: "HTTP/3 kept, 0-RTT after a former run",
+		title: "HTTP/3 reused, 0-RTT after an earlier run",
 		rdapq: []string{"--http", "3"}, reference: []string{"-http", "3", "-resume", "-0rtt", "-prime"},
 		server: quic, primed: true, trips: once(0),
 	},

@@ -31,11 +31,11 @@ func main() {
 	flag.DurationVar(&c.RTT, "rtt", 90*time.Millisecond, "round-trip `time` of the link")
 	flag.Float64Var(&c.Loss, "loss", 0, "`percent` of the packets lost in each direction")
 	flag.Uint64Var(&c.Seed, "seed", 1, "of the losses")
-	names := flag.String("names", "rdap.example", "comma-separated `hosts` that the server is")
+	names := flag.String("names", "rdap.example", "comma-separated host `names` of the server")
 	server := flag.String("server", "", "`command` to run in the server's namespace, split at spaces")
 	ready := flag.String("ready", "", "comma-separated `ports` (tcp:443) that the server opens before the client starts")
 	timeout := flag.Duration("timeout", 10*time.Minute, "end everything after this `time`")
-	stats := flag.String("stats", "", "write what passed the link as JSON to `file`, - for standard error")
+	stats := flag.String("stats", "", "write the counts of the link as JSON to `file`, - for standard error")
 	flag.Parse()
 	c.Names = strings.Split(*names, ",")
 

@@ -21,7 +21,7 @@ import (
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("server: ")
-	dir := flag.String("dir", "", "`directory` that setup filled")
+	dir := flag.String("dir", "", "`directory` written by setup")
 	addr := flag.String("addr", ":443", "`address` to listen on")
 	streams := flag.Int64("streams", 100, "requests at once on a connection")
 	flag.Parse()

@@ -45,8 +45,8 @@ func main() {
 	flag.IntVar(&s.servers, "servers", 40, "`number` of servers")
 	flag.DurationVar(&s.rtt, "rtt", 90*time.Millisecond, "round-trip `time` of the link")
 	flag.BoolVar(&s.markdown, "markdown", false, "print the table as Markdown")
-	flag.StringVar(&s.bin, "bin", "", "`directory` of rdapq's and the lab's programs")
-	flag.StringVar(&s.dir, "dir", "", "`directory` that setup filled")
+	flag.StringVar(&s.bin, "bin", "", "`directory` with the programs of rdapq and the lab")
+	flag.StringVar(&s.dir, "dir", "", "`directory` written by setup")
 	flag.Parse()
 	if err := run(s); err != nil {
 		fmt.Fprintln(os.Stderr, "servers:", err)
@@ -123,7 +123,7 @@ func (s settings) measure(c client, stop <-chan os.Signal, line func(...any)) (e
 	}
 	took, seen := time.Since(start), l.Counts()
 	if n := c.check(out.String()); n != s.lookups {
-		return fmt.Errorf("%d answers of %d\n%s", n, s.lookups, said.String())
+		return fmt.Errorf("%d of %d names answered\n%s", n, s.lookups, said.String())
 	}
 	line(c.title, fmt.Sprintf("%.1f", took.Seconds()), seen.SYN, seen.Full, seen.Resumed)
 	return nil

@@ -27,7 +27,7 @@ func main() {
 	log.SetPrefix("setup: ")
 	dir := flag.String("dir", "", "`directory` to fill")
 	name := flag.String("name", "rdap.example", "host `name` in the certificate, beside localhost")
-	count := flag.Int("domains", 1000, "answers to write")
+	count := flag.Int("domains", 1000, "responses to write")
 	flag.Parse()
 	if *dir == "" {
 		log.Fatal("-dir is missing")

@@ -34,12 +34,12 @@ type settings struct {
 func main() {
 	runtime.LockOSThread() // children end with the thread that starts them
 	var s settings
-	flag.IntVar(&s.atOnce, "at-once", 240, "lookups at once")
-	flag.Int64Var(&s.bytes, "bytes", 512<<20, "`octets` of answers in a run, at most; lookups are 20,000 at most")
-	flag.IntVar(&s.runs, "runs", 3, "`times` to measure each, of which the median counts")
-	flag.StringVar(&s.bin, "bin", "", "`directory` of rdapq's and the lab's programs")
-	flag.StringVar(&s.dir, "dir", "", "`directory` that setup filled")
-	flag.StringVar(&s.out, "out", "", "`directory` for what is read and written")
+	flag.IntVar(&s.atOnce, "at-once", 240, "concurrent lookups")
+	flag.Int64Var(&s.bytes, "bytes", 512<<20, "maximum `bytes` of responses per run; at most 20,000 lookups")
+	flag.IntVar(&s.runs, "runs", 3, "measure each mode this many `times` and report the median")
+	flag.StringVar(&s.bin, "bin", "", "`directory` with the programs of rdapq and the lab")
+	flag.StringVar(&s.dir, "dir", "", "`directory` written by setup")
+	flag.StringVar(&s.out, "out", "", "`directory` for inputs and outputs")
 	flag.Parse()
 	if err := run(s); err != nil {
 		fmt.Fprintln(os.Stderr, "sizes:", err)
@@ -68,7 +68,7 @@ func run(s settings) error {
 		{"HTTP/2", []string{"--http", "2", "--per-host", many}},
 		{"HTTP/2, one connection", []string{"--http", "2", "--per-host", many, "--min-handshakes"}},
 	}
-	fmt.Println("| answer | over | connections | lookups/s | MB/s | client's µs of CPU | server's |")
+	fmt.Println("| response | over | connections | lookups/s | MB/s | client's µs of CPU | server's |")
 	fmt.Println("| ---: | --- | ---: | ---: | ---: | ---: | ---: |")
 	for _, kib := range []int{4, 16, 64, 256, 1024} {
 		n := int(min(s.bytes/int64(kib<<10), 20_000))
@@ -108,7 +108,7 @@ func (s settings) prepare(kib, n int) error {
 	text = strings.TrimRight(text, `",\`) // it may have been cut between two strings
 	text += strings.Repeat(" ", kib<<10-len(tail)-len(text)) + tail
 	if !json.Valid([]byte(text)) {
-		return errors.New("the answer is no JSON")
+		return errors.New("the response is not JSON")
 	}
 	var queries strings.Builder
 	for i := range n {
@@ -159,7 +159,7 @@ func (s settings) measure(w way, kib, n int, stop <-chan os.Signal) (one sample,
 		return one, err
 	}
 	if said.Verdicts["registered"] != n || said.BytesIn < int64(n)*int64(kib)<<10 {
-		return one, fmt.Errorf("%d answers of %d, with %d octets", said.Verdicts["registered"], n, said.BytesIn)
+		return one, fmt.Errorf("%d of %d names answered, with %d bytes", said.Verdicts["registered"], n, said.BytesIn)
 	}
 	one.connections = said.Connections
 	return one, nil

@@ -84,7 +84,7 @@ func open() (int, error) {
 	all := binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, unix.ETH_P_ALL))
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return 0, fmt.Errorf("packets can't be seen: %w", err)
+		return 0, fmt.Errorf("cannot capture packets: %w", err)
 	}
 	// The largest possible buffer; Missed shows whether it was too small.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20)

@@ -82,7 +82,7 @@ func (s settings) rdapq(title string, flags ...string) client {
 			return err
 		}
 		if said.Requests != s.n || said.Verdicts["registered"] != s.n {
-			return fmt.Errorf("%d requests and %d answers for %d lookups", said.Requests, said.Verdicts["registered"], s.n)
+			return fmt.Errorf("%d requests and %d results for %d lookups", said.Requests, said.Verdicts["registered"], s.n)
 		}
 		return os.Remove(rows)
 	}}
@@ -90,14 +90,14 @@ func (s settings) rdapq(title string, flags ...string) client {
 
 func (s settings) curlCheck(out string) error {
 	if got := strings.Count(out, "200\n"); got != s.n {
-		return fmt.Errorf("%d answers of %d", got, s.n)
+		return fmt.Errorf("%d of %d names answered", got, s.n)
 	}
 	return nil
 }
 
 func (s settings) h2loadCheck(out string) error {
 	if !strings.Contains(out, fmt.Sprintf(" %d succeeded,", s.n)) {
-		return fmt.Errorf("not all answered: %s", out)
+		return fmt.Errorf("some names not answered: %s", out)
 	}
 	return nil
 }

@@ -30,11 +30,11 @@ func main() {
 	runtime.LockOSThread() // children end with the thread that starts them
 	var s settings
 	flag.IntVar(&s.n, "lookups", 50000, "`number` of lookups")
-	flag.IntVar(&s.runs, "runs", 3, "`times` to measure each, of which the median counts")
+	flag.IntVar(&s.runs, "runs", 3, "measure each mode this many `times` and report the median")
 	flag.BoolVar(&s.markdown, "markdown", false, "print the table as Markdown")
-	flag.StringVar(&s.bin, "bin", "", "`directory` of rdapq's and the lab's programs")
-	flag.StringVar(&s.dir, "dir", "", "`directory` that setup filled")
-	flag.StringVar(&s.out, "out", "", "`directory` for what the clients read and write")
+	flag.StringVar(&s.bin, "bin", "", "`directory` with the programs of rdapq and the lab")
+	flag.StringVar(&s.dir, "dir", "", "`directory` written by setup")
+	flag.StringVar(&s.out, "out", "", "`directory` for inputs and outputs of the clients")
 	flag.Parse()
 	if err := run(s); err != nil {
 		fmt.Fprintln(os.Stderr, "throughput:", err)

@@ -132,7 +132,7 @@ func (l *Lab) Run(cmd *exec.Cmd, limit time.Duration, stop <-chan os.Signal) err
 	case s := <-stop:
 		return fmt.Errorf("%w: %v", ErrStopped, s)
 	case <-time.After(limit):
-		return fmt.Errorf("no end after %v", limit)
+		return fmt.Errorf("still running after %v", limit)
 	}
 }
 

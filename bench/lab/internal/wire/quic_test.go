@@ -128,7 +128,7 @@ func testQUIC(t *testing.T, retry bool) {
 			t.Fatal(err)
 		}
 		if _, err := s.Read(make([]byte, 1)); err == nil {
-			t.Fatal("there is an answer")
+			t.Fatal("unexpected response")
 		}
 		if err := conn.CloseWithError(0, ""); err != nil {
 			t.Fatal(err)
