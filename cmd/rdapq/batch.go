@@ -96,7 +96,7 @@ func (o *batchOptions) check(file bool, format string) error {
 		return usagef(about("rate"), "", "--rate: %w", err)
 	}
 	if _, err := o.parseGroups(); err != nil {
-		return usagef(about("group"), "expected a name and hosts, such as verisign=rdap.verisign.com,tld-rdap.verisign.com", "--group: %w", err)
+		return usagef(about("group"), "use a name and hosts, such as verisign=rdap.verisign.com,tld-rdap.verisign.com", "--group: %w", err)
 	}
 	if err := render.CheckFields(o.fields); err != nil {
 		return usagef(about("fields"), "run 'rdapq --fields help' for a list; a path such as rdap.secureDNS.delegationSigned or registrar.abuse_email selects a member", "%w", err)

@@ -106,7 +106,7 @@ func (o *options) groups() []flagGroup {
 			f.BoolVar(&o.stats, "stats", false, "print connection and handshake statistics to standard error")
 			f.StringVar(&o.statsFile, "stats-file", "", "write these statistics to `FILE` as JSON")
 			f.StringVar(&o.report, "report", "", "write a self-contained HTML report to `FILE`")
-			f.BoolVar(&o.trace, "trace", false, "show per-lookup timings (DNS, TCP, TLS, first byte, transfer) on standard error; with ndjson, add them to each row as \"trace\", with curl's names")
+			f.BoolVar(&o.trace, "trace", false, "show per-lookup timings (DNS, TCP, TLS, first byte, transfer) on standard error; with ndjson, add these to each row as \"trace\", with curl's names")
 			f.BoolVarP(&o.quiet, "quiet", "q", false, "suppress warnings, per-query errors, progress and summary; results and the exit status are unaffected")
 			f.CountVarP(&o.verbose, "verbose", "v", "show more detail: how the server was found, response anomalies, notices, handles and timings; -vv also logs connections")
 			f.BoolVarP(&o.exitCodes, "exit-status", "e", false, "set the exit status from the verdict; the first that applies wins: 1 failed or invalid, 6 rate limited, 7 rejected, 5 no service, 4 not found")
@@ -121,7 +121,7 @@ func (o *options) groups() []flagGroup {
 			f.Lookup("per-host").DefValue = "" // the help states it
 			f.IntVar(&o.conns, "http1-connections", 0, "open at most `N` HTTP/1.1 connections to one server")
 			f.Lookup("http1-connections").DefValue = strconv.Itoa(pool.DefaultMaxConnsPerHost)
-			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "limit each request to `TIME`; without this flag or --registrar, requests to the registrar to "+promptReferralTimeout.String())
+			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "limit each request to `TIME`; unless this flag or --registrar is given, requests to the registrar to "+promptReferralTimeout.String())
 			f.DurationVar(&o.maxTime, "max-time", 0, "end the run after `TIME`, including bootstrap and registrar; unanswered queries fail, unanswered lines of a file are left for the next run")
 			f.StringVar(&o.ca, "ca", "", "trust only the CA certificates in this PEM `FILE`")
 			f.BoolVarP(&o.insecure, "insecure", "k", false, "don't verify certificates")

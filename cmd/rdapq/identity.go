@@ -33,7 +33,7 @@ func clientCertificates(list []string, passwordFile string) (func(origin string)
 	for _, text := range list {
 		host, files, ok := strings.Cut(text, "=")
 		if !ok || host == "" || files == "" {
-			return nil, usagef(about("client-cert"), "expected HOST=FILE, such as rdap.example=client.pem or rdap.example:8443=client.p12", "invalid value %q for --client-cert", text)
+			return nil, usagef(about("client-cert"), "use HOST=FILE, such as rdap.example=client.pem or rdap.example:8443=client.p12", "invalid value %q for --client-cert", text)
 		}
 		file, key, _ := strings.Cut(files, ",")
 		cert, err := pool.LoadClientCertificate(file, key, password)

@@ -90,7 +90,7 @@ func (s *source) open(ctx context.Context, in io.Reader) error {
 		return ctx.Err()
 	}
 	if missing, ok := errors.AsType[*input.ColumnError](err); ok {
-		return usagef(about("column"), "the columns are "+strings.Join(missing.Header, ", "), "%w", err)
+		return usagef(about("column"), "use one of "+strings.Join(missing.Header, ", "), "%w", err)
 	}
 	if err != nil {
 		return noRunf(about("file"), "", "cannot read the input: %w", err)

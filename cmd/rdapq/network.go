@@ -118,7 +118,7 @@ func (o *networkOptions) apply(c *pool.Config) error {
 	var err error
 	if o.bind != "" {
 		if c.LocalAddr, err = netip.ParseAddr(o.bind); err != nil {
-			return usagef(about("bind"), "expected an address of this machine, such as 192.0.2.7", "invalid value %q for --bind", o.bind)
+			return usagef(about("bind"), "use an address of this machine, such as 192.0.2.7", "invalid value %q for --bind", o.bind)
 		}
 	}
 	if c.Resolve, err = parseResolve(o.resolve); err != nil {
@@ -163,7 +163,7 @@ func parseResolve(list []string) (map[string][]netip.Addr, error) {
 	}
 	out := make(map[string][]netip.Addr)
 	for _, text := range list {
-		bad := usagef(about("resolve"), "expected HOST:PORT:ADDRESS, such as rdap.example:443:192.0.2.1", "invalid value %q for --resolve", text)
+		bad := usagef(about("resolve"), "use HOST:PORT:ADDRESS, such as rdap.example:443:192.0.2.1", "invalid value %q for --resolve", text)
 		host, rest, _ := strings.Cut(text, ":")
 		port, addresses, ok := strings.Cut(rest, ":")
 		if !ok || host == "" || port == "" {
@@ -188,7 +188,7 @@ func proxyFor(text string) (func(*http.Request) (*url.URL, error), error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
-		return nil, usagef(about("proxy"), "expected a URL such as http://proxy.example:3128 or socks5h://127.0.0.1:1080", "invalid URL for --proxy")
+		return nil, usagef(about("proxy"), "use a URL such as http://proxy.example:3128 or socks5h://127.0.0.1:1080", "invalid URL for --proxy")
 	}
 	return http.ProxyURL(u), nil
 }

@@ -125,7 +125,7 @@ func (o *referralOptions) table() (map[string]string, error) {
 	defer f.Close()
 	urls, err := client.ParseRegistrars(f)
 	if err != nil {
-		return nil, usagef(about("registrars"), "expected a number and a URL per line, such as 990001 https://rdap.example/", "%s: %w", o.registrars, err)
+		return nil, usagef(about("registrars"), "write a number and a URL per line, such as 990001 https://rdap.example/", "%s: %w", o.registrars, err)
 	}
 	return urls, nil
 }

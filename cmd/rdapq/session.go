@@ -235,7 +235,7 @@ func serverURL(text string, allowHTTP bool) (string, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return "", usagef(about("server"), "expected a base URL such as https://rdap.example/", "invalid value %q for --server", text)
+		return "", usagef(about("server"), "use a base URL such as https://rdap.example/", "invalid value %q for --server", text)
 	case u.User != nil:
 		return "", usagef(about("server"), "put a line \""+u.Scheme+"://"+u.Host+" basic USER:PASSWORD\" in ~/.config/rdapq/credentials or in $"+credentialsVariable,
 			"--server must not contain a user name or password: command lines are visible to other users")

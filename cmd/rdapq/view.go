@@ -62,14 +62,14 @@ func (o *options) checkView() error {
 		return err
 	}
 	if _, err := rdap.ParseLanguages(v.lang); err != nil {
-		return usagef(about("lang"), "expected language tags separated by commas, such as de-AT,en", "invalid --lang: %w", err)
+		return usagef(about("lang"), "use language tags separated by commas, such as de-AT,en", "invalid --lang: %w", err)
 	}
 	if v.jq == "" {
 		return nil
 	}
 	var err error
 	if v.compiled, err = render.CompileJQ(v.jq); err != nil {
-		return usagef(about("jq"), "examples: --jq .summary.expires, --jq '[.query, .verdict] | @tsv'", "invalid --jq filter: %w", err)
+		return usagef(about("jq"), "try --jq .summary.expires, or --jq '[.query, .verdict] | @tsv'", "invalid --jq filter: %w", err)
 	}
 	return nil
 }
