@@ -14,7 +14,6 @@ import (
 
 	"github.com/icholy/digest"
 	"github.com/rdapq/rdapq/internal/weburl"
-	"github.com/rdapq/rdapq/pool"
 )
 
 // An AuthScheme is a method of authentication (RFC 7481 section 3.2).
@@ -226,29 +225,4 @@ func (a *authenticator) noteChallenge(req *http.Request, resp *http.Response) bo
 		a.challenges[origin] = &challenge{Challenge: asked}
 	}
 	return !sent || asked.Stale || before != nil && before.Nonce != asked.Nonce
-}
-
-// send sends a request with the credential of its origin, and again if that requires
-// a challenge.
-func (c *Client) send(req *http.Request) (*http.Response, error) {
-	if c.auth != nil && req.URL.RawQuery != "" {
-		u := *req.URL
-		u.RawQuery = strings.TrimPrefix(c.auth.stripKeys("?"+u.RawQuery), "?")
-		req.URL = &u
-	}
-	if c.auth == nil || c.auth.credentials[weburl.Origin(req.URL)] == nil {
-		return c.cfg.Transport.RoundTrip(req)
-	}
-	// Early data can be replayed, so it must not contain a credential.
-	req = req.WithContext(pool.WithoutEarlyData(req.Context()))
-	for again := false; ; again = true {
-		if err := c.auth.apply(req); err != nil {
-			return nil, err
-		}
-		resp, err := c.cfg.Transport.RoundTrip(req)
-		if err != nil || again || !c.auth.noteChallenge(req, resp) {
-			return resp, err
-		}
-		resp.Body.Close()
-	}
 }

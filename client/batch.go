@@ -37,48 +37,6 @@ func Inputs(texts iter.Seq[string]) iter.Seq2[Input, error] {
 	}
 }
 
-// Batch looks up all inputs and yields exactly one Result for each, in the order in
-// which they complete; Result.Line identifies the input. An invalid query yields an
-// [Invalid] Result. An error of the sequence yields a [Failed] Result with [CodeInput],
-// and does not end the batch.
-//
-// At most Config.Jobs lookups are concurrent, and at most Config.PerHost at one server.
-// A server that is slow, rate-limited or down delays only its own inputs. About 16 ×
-// Jobs inputs wait in memory, however long the sequence: when the inputs for one server
-// fill that, they are spilled to a temporary file (see Config.SpillDir). Reading pauses
-// when Config.MaxQueued inputs wait or the file has Config.MaxSpill bytes.
-//
-// A server that fails several times in a row (502, 503 or 504 without Retry-After, a
-// refused or reset connection, or no response) is paused and probed at growing
-// intervals. Its inputs wait, within Config.MaxWait, and are retried when it recovers.
-// The wait is at most a minute for a server that never gave a useful response. Inputs
-// that would wait longer end without being sent. Config.MaxWait describes refusals by a
-// rate limit.
-//
-// A duplicate of an earlier input shares its lookup until the first byte of the response
-// to the last attempt arrives. Each has its own Result; that of the duplicate has Shared
-// and SharedLine set, and shares Raw, Header, Err and other data. A response is never
-// used for an input read after it, except through [Config].Cache.
-//
-// When ctx ends, reading stops, lookups in flight are canceled, and every input read so
-// far still yields its Result, with [CodeCanceled] or [CodeTimeout] unless it has
-// another error. To let lookups in flight complete, use [Client.Drain], or end the
-// sequence. Breaking out of the loop stops everything immediately.
-//
-// The sequence runs in its own goroutine. If it panics, or a Transport or another part
-// of the Config, the loop over the results panics with the same value. Batch waits for
-// the sequence to return. After the end of ctx, a Drain or a break it waits only briefly
-// for a sequence that blocks, for example in a read of a terminal.
-func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) iter.Seq[*Result] {
-	return func(yield func(*Result) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		b := newBatch(ctx, c)
-		b.run(cancel, inputs, yield)
-		b.panics.repanic() // if the sequence panicked after the loop ended
-	}
-}
-
 // run yields the results of inputs. No goroutine is left running, even if yield panics.
 func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], yield func(*Result) bool) {
 	b.c.tallies.add(b)

@@ -183,11 +183,3 @@ func (q *queue) limitOf(l *hostQueue) int {
 func (q *queue) demand(l *hostQueue) int {
 	return int(min(int64(l.inFlight)+l.waiting(), int64(l.host.Limit()), int64(q.maxWorkers)))
 }
-
-// capacity returns the method Capacity of the Transport; nil if it has none.
-func (c *Client) capacity() func(origin string, demand int) int {
-	if k, ok := c.cfg.Transport.(capacityReporter); ok {
-		return k.Capacity
-	}
-	return nil
-}

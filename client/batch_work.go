@@ -1,11 +1,9 @@
 package client
 
 import (
-	"context"
 	"time"
 
 	"github.com/rdapq/rdapq/internal/gate"
-	"github.com/rdapq/rdapq/internal/weburl"
 )
 
 // An itemOutcome is what a worker does with an item next.
@@ -148,22 +146,4 @@ func (b *batch) finish(it *item) {
 	}
 	r.memoryOwner = &it.task
 	b.emit(r)
-}
-
-// abandon ends a task because its batch ends. An error of an earlier request remains; a
-// task that was not sent is canceled.
-func (c *Client) abandon(ctx context.Context, t *task) {
-	r := t.result
-	switch {
-	case r.Err != nil:
-	case ctx.Err() != nil:
-		if r.Server == "" && len(t.servers.URLs) > 0 {
-			r.Server = weburl.Redact(t.servers.URLs[t.server])
-		}
-		c.stop(ctx, t, "waiting for "+visible(r.Server))
-	case c.isClosed():
-		r.fail(&Error{Code: CodeCanceled, Message: "not sent: the client was closed", Err: ErrClosed})
-	default:
-		r.fail(&Error{Code: CodeCanceled, Message: "not sent: the batch was ended", Err: context.Canceled})
-	}
 }

@@ -169,15 +169,6 @@ func (e *cacheEntry) makeConditional(h http.Header) {
 	}
 }
 
-// cacheFor returns the cache for a request of the task, nil if its responses are not
-// cached.
-func (c *Client) cacheFor(t *task) *cache {
-	if c.cache == nil || c.cfg.Cache != CacheAll && t.walk == nil {
-		return nil
-	}
-	return c.cache
-}
-
 // fromCache returns a fresh response to u from the cache, nil if there is none.
 func (a *attempt) fromCache(r *Result, u *url.URL) *http.Response {
 	a.stale, a.cached = nil, false

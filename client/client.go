@@ -2,16 +2,21 @@ package client
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"hash/maphash"
 	"io"
+	"iter"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/gate"
+	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -140,4 +145,181 @@ func (c *Client) isClosed() bool {
 	default:
 		return false
 	}
+}
+
+// Batch looks up all inputs and yields exactly one Result for each, in the order in
+// which they complete; Result.Line identifies the input. An invalid query yields an
+// [Invalid] Result. An error of the sequence yields a [Failed] Result with [CodeInput],
+// and does not end the batch.
+//
+// At most Config.Jobs lookups are concurrent, and at most Config.PerHost at one server.
+// A server that is slow, rate-limited or down delays only its own inputs. About 16 ×
+// Jobs inputs wait in memory, however long the sequence: when the inputs for one server
+// fill that, they are spilled to a temporary file (see Config.SpillDir). Reading pauses
+// when Config.MaxQueued inputs wait or the file has Config.MaxSpill bytes.
+//
+// A server that fails several times in a row (502, 503 or 504 without Retry-After, a
+// refused or reset connection, or no response) is paused and probed at growing
+// intervals. Its inputs wait, within Config.MaxWait, and are retried when it recovers.
+// The wait is at most a minute for a server that never gave a useful response. Inputs
+// that would wait longer end without being sent. Config.MaxWait describes refusals by a
+// rate limit.
+//
+// A duplicate of an earlier input shares its lookup until the first byte of the response
+// to the last attempt arrives. Each has its own Result; that of the duplicate has Shared
+// and SharedLine set, and shares Raw, Header, Err and other data. A response is never
+// used for an input read after it, except through [Config].Cache.
+//
+// When ctx ends, reading stops, lookups in flight are canceled, and every input read so
+// far still yields its Result, with [CodeCanceled] or [CodeTimeout] unless it has
+// another error. To let lookups in flight complete, use [Client.Drain], or end the
+// sequence. Breaking out of the loop stops everything immediately.
+//
+// The sequence runs in its own goroutine. If it panics, or a Transport or another part
+// of the Config, the loop over the results panics with the same value. Batch waits for
+// the sequence to return. After the end of ctx, a Drain or a break it waits only briefly
+// for a sequence that blocks, for example in a read of a terminal.
+func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) iter.Seq[*Result] {
+	return func(yield func(*Result) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		b := newBatch(ctx, c)
+		b.run(cancel, inputs, yield)
+		b.panics.repanic() // if the sequence panicked after the loop ended
+	}
+}
+
+// Plan reads all inputs and returns what a Batch would do with them. It sends no
+// queries; the Resolver may download its files. The error is that of ctx, or
+// [ErrClosed]; the Plan is then of the inputs read so far.
+//
+// A Plan counts duplicates as sent: in a Batch they share a response only while
+// they are in flight at the same time.
+func (c *Client) Plan(ctx context.Context, inputs iter.Seq2[Input, error]) (*Plan, error) {
+	p := planner{
+		c: c, b: newBatch(ctx, c), plan: new(Plan),
+		zones: make(map[string]int64), servers: make(map[*gate.Host]*PlanServer),
+	}
+	for in, err := range inputs {
+		if ctx.Err() != nil {
+			break
+		}
+		if !p.add(in, err) {
+			return p.finish(), ErrClosed
+		}
+	}
+	return p.finish(), ctx.Err()
+}
+
+// Progress returns the progress of all batches of c, including those that have ended.
+// It is cheap enough for a display that is updated several times per second.
+func (c *Client) Progress() Progress {
+	p := Progress{Verdicts: make(map[Verdict]int64)}
+	byHost := make(map[string]*ServerProgress)
+	now := time.Now()
+	for _, h := range c.hosts.All() {
+		p.Servers = append(p.Servers, serverProgress(h, now))
+	}
+	for i := range p.Servers {
+		byHost[p.Servers[i].Server] = &p.Servers[i]
+	}
+	c.tallies.mu.Lock()
+	defer c.tallies.mu.Unlock()
+	p.add(&c.tallies.past)
+	for b := range c.tallies.running {
+		p.add(&b.tally)
+		b.queue.progress(&p, byHost)
+	}
+	return p
+}
+
+// Drain ends the running batches and returns immediately. They read no more inputs.
+// Lookups in flight complete. Lookups that wait for a retry end with their last
+// result, and inputs that wait for their server end as [Failed] with [CodeCanceled].
+// Drain does not affect a Batch that starts afterwards.
+func (c *Client) Drain() {
+	c.tallies.mu.Lock()
+	defer c.tallies.mu.Unlock()
+	for b := range c.tallies.running {
+		b.end()
+	}
+}
+
+// announce calls Config.OnHold for what the host has to announce.
+func (c *Client) announce(h *gate.Host) {
+	for _, e := range h.NewHolds() {
+		if c.cfg.OnHold != nil {
+			c.cfg.OnHold(Hold{Server: h.Name(), Reason: holdReasons[e.Reason], Status: e.Status, Until: e.Until, Rate: e.Rate})
+		}
+	}
+}
+
+// send sends a request with the credential of its origin, and again if that requires
+// a challenge.
+func (c *Client) send(req *http.Request) (*http.Response, error) {
+	if c.auth != nil && req.URL.RawQuery != "" {
+		u := *req.URL
+		u.RawQuery = strings.TrimPrefix(c.auth.stripKeys("?"+u.RawQuery), "?")
+		req.URL = &u
+	}
+	if c.auth == nil || c.auth.credentials[weburl.Origin(req.URL)] == nil {
+		return c.cfg.Transport.RoundTrip(req)
+	}
+	// Early data can be replayed, so it must not contain a credential.
+	req = req.WithContext(pool.WithoutEarlyData(req.Context()))
+	for again := false; ; again = true {
+		if err := c.auth.apply(req); err != nil {
+			return nil, err
+		}
+		resp, err := c.cfg.Transport.RoundTrip(req)
+		if err != nil || again || !c.auth.noteChallenge(req, resp) {
+			return resp, err
+		}
+		resp.Body.Close()
+	}
+}
+
+// registrarURL returns the base URL of the registrar with that IANA number,
+// empty if it is not known, and whether the user named it.
+func (c *Client) registrarURL(id string) (base string, own bool) {
+	id = strings.TrimLeft(id, "0")
+	if base, own = c.cfg.RegistrarURLs[id]; own {
+		return base, true
+	}
+	return c.registrars()[id], false
+}
+
+// capacity returns the method Capacity of the Transport; nil if it has none.
+func (c *Client) capacity() func(origin string, demand int) int {
+	if k, ok := c.cfg.Transport.(capacityReporter); ok {
+		return k.Capacity
+	}
+	return nil
+}
+
+// abandon ends a task because its batch ends. An error of an earlier request remains; a
+// task that was not sent is canceled.
+func (c *Client) abandon(ctx context.Context, t *task) {
+	r := t.result
+	switch {
+	case r.Err != nil:
+	case ctx.Err() != nil:
+		if r.Server == "" && len(t.servers.URLs) > 0 {
+			r.Server = weburl.Redact(t.servers.URLs[t.server])
+		}
+		c.stop(ctx, t, "waiting for "+visible(r.Server))
+	case c.isClosed():
+		r.fail(&Error{Code: CodeCanceled, Message: "not sent: the client was closed", Err: ErrClosed})
+	default:
+		r.fail(&Error{Code: CodeCanceled, Message: "not sent: the batch was ended", Err: context.Canceled})
+	}
+}
+
+// cacheFor returns the cache for a request of the task, nil if its responses are not
+// cached.
+func (c *Client) cacheFor(t *task) *cache {
+	if c.cache == nil || c.cfg.Cache != CacheAll && t.walk == nil {
+		return nil
+	}
+	return c.cache
 }

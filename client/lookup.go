@@ -15,6 +15,7 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/publicaddr"
+	"github.com/rdapq/rdapq/internal/unshared"
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
@@ -280,4 +281,51 @@ func registrableName(name string) string {
 		return name
 	}
 	return name[strings.LastIndexByte(rest, '.')+1:]
+}
+
+// lookupShared runs a lookup. Identical lookups at the same time share one request.
+func (c *Client) lookupShared(ctx context.Context, r *Result, servers bootstrap.Answer) *Result {
+	t := c.newTask(r, servers)
+	if unshared.Is(ctx) {
+		c.run(ctx, t)
+		return t.result
+	}
+	for {
+		f, leads := c.flights.join(t)
+		if leads {
+			c.runShared(ctx, t, f)
+			return t.result
+		}
+		select {
+		case <-f.done:
+			if f.result != nil {
+				shared := duplicate{query: r.Query}.resultOf(f.result)
+				shared.Header = shared.Header.Clone()
+				return shared
+			}
+		case <-ctx.Done():
+			c.stop(ctx, t, "waiting for the response to an identical lookup")
+			r.Time = time.Now()
+			return r
+		case <-c.closed:
+			c.stop(ctx, t, "waiting for the response to an identical lookup")
+			r.Time = time.Now()
+			return r
+		}
+	}
+}
+
+// runShared runs t and shares its result with those that joined f, unless the result
+// depends on ctx: another caller may have a later deadline.
+func (c *Client) runShared(ctx context.Context, t *task, f *flight) {
+	var shared *Result
+	defer func() { c.flights.finish(f, shared) }() // even if the transport panics
+	c.run(ctx, t)
+	if r := t.result; ctx.Err() == nil {
+		if _, limited := ctx.Deadline(); !limited || r.Verdict.Answered() || r.Err == nil || r.Err.Code != CodeTimeout && r.Err.Code != CodeRateLimited {
+			own := *r // the caller may change its Result
+			own.Header = r.Header.Clone()
+			shared = &own
+		}
+	}
 }

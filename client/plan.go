@@ -2,9 +2,7 @@ package client
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -64,28 +62,6 @@ const (
 	maxPlanErrors = 100
 	maxPlanned    = 12_000_000 // queries stored to find duplicates, at about 8 bytes each
 )
-
-// Plan reads all inputs and returns what a Batch would do with them. It sends no
-// queries; the Resolver may download its files. The error is that of ctx, or
-// [ErrClosed]; the Plan is then of the inputs read so far.
-//
-// A Plan counts duplicates as sent: in a Batch they share a response only while
-// they are in flight at the same time.
-func (c *Client) Plan(ctx context.Context, inputs iter.Seq2[Input, error]) (*Plan, error) {
-	p := planner{
-		c: c, b: newBatch(ctx, c), plan: new(Plan),
-		zones: make(map[string]int64), servers: make(map[*gate.Host]*PlanServer),
-	}
-	for in, err := range inputs {
-		if ctx.Err() != nil {
-			break
-		}
-		if !p.add(in, err) {
-			return p.finish(), ErrClosed
-		}
-	}
-	return p.finish(), ctx.Err()
-}
 
 type planner struct {
 	c       *Client

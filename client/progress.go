@@ -40,28 +40,6 @@ type ServerProgress struct {
 	Held        HoldReason    // why requests were held back last; empty: never
 }
 
-// Progress returns the progress of all batches of c, including those that have ended.
-// It is cheap enough for a display that is updated several times per second.
-func (c *Client) Progress() Progress {
-	p := Progress{Verdicts: make(map[Verdict]int64)}
-	byHost := make(map[string]*ServerProgress)
-	now := time.Now()
-	for _, h := range c.hosts.All() {
-		p.Servers = append(p.Servers, serverProgress(h, now))
-	}
-	for i := range p.Servers {
-		byHost[p.Servers[i].Server] = &p.Servers[i]
-	}
-	c.tallies.mu.Lock()
-	defer c.tallies.mu.Unlock()
-	p.add(&c.tallies.past)
-	for b := range c.tallies.running {
-		p.add(&b.tally)
-		b.queue.progress(&p, byHost)
-	}
-	return p
-}
-
 func (p *Progress) add(t *tally) {
 	p.Read += t.read.Load()
 	for i, v := range verdicts {
@@ -89,18 +67,6 @@ func (q *queue) progress(p *Progress, byHost map[string]*ServerProgress) {
 				s.Limit = min(s.Limit, l.limit) // its connections carry no more
 			}
 		}
-	}
-}
-
-// Drain ends the running batches and returns immediately. They read no more inputs.
-// Lookups in flight complete. Lookups that wait for a retry end with their last
-// result, and inputs that wait for their server end as [Failed] with [CodeCanceled].
-// Drain does not affect a Batch that starts afterwards.
-func (c *Client) Drain() {
-	c.tallies.mu.Lock()
-	defer c.tallies.mu.Unlock()
-	for b := range c.tallies.running {
-		b.end()
 	}
 }
 
@@ -165,15 +131,6 @@ type Hold struct {
 }
 
 var holdReasons = map[gate.Reason]HoldReason{gate.HeldLimit: HoldLimit, gate.HeldOutage: HoldOutage, gate.HeldBlocked: HoldBlocked}
-
-// announce calls Config.OnHold for what the host has to announce.
-func (c *Client) announce(h *gate.Host) {
-	for _, e := range h.NewHolds() {
-		if c.cfg.OnHold != nil {
-			c.cfg.OnHold(Hold{Server: h.Name(), Reason: holdReasons[e.Reason], Status: e.Status, Until: e.Until, Rate: e.Rate})
-		}
-	}
-}
 
 // countLines counts n inputs for h that have the same result.
 func countLines(h *gate.Host, n int64, v Verdict) {

@@ -27,16 +27,6 @@ func BuiltinRegistrarURLs() map[string]string {
 	return urls
 }
 
-// registrarURL returns the base URL of the registrar with that IANA number,
-// empty if it is not known, and whether the user named it.
-func (c *Client) registrarURL(id string) (base string, own bool) {
-	id = strings.TrimLeft(id, "0")
-	if base, own = c.cfg.RegistrarURLs[id]; own {
-		return base, true
-	}
-	return c.registrars()[id], false
-}
-
 // maxRegistrars limits a list of registrars in bytes. IANA's has a quarter of a
 // million.
 const maxRegistrars = 16 << 20
