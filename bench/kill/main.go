@@ -3,11 +3,11 @@
 // repeatedly with SIGKILL, resumes it with the same command, and compares the requests
 // of the servers with the files at the time of the kill:
 //
-//   - no line is asked again whose row was there,
-//   - every answer is there that was given longer ago than the flush interval,
-//   - in the end every line has one row, valid, and in order if that was wanted.
+//   - no line with a row is queried again,
+//   - every response older than the flush interval has a row,
+//   - in the end every line has one valid row, in input order with --ordered.
 //
-// It prints a line for each kind, and ends with code 1 if one of that is not so.
+// It prints a line for each kind, and exits with code 1 if a check fails.
 //
 //	go run ./bench/kill
 package main

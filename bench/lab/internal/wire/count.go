@@ -25,7 +25,7 @@ type Counts struct {
 
 	QUICConns   int `json:"quic_conns"` // QUIC connections attempted
 	QUIC0RTT    int `json:"quic_0rtt"`  // of those, with 0-RTT packets
-	QUICRetry   int `json:"quic_retry"` // of those, told to come again by a Retry packet
+	QUICRetry   int `json:"quic_retry"` // of those, with a Retry packet
 	QUICFull    int `json:"quic_full"`  // TLS handshakes over QUIC
 	QUICResumed int `json:"quic_resumed"`
 }

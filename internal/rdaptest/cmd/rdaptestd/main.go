@@ -1,15 +1,14 @@
-// Command rdaptestd runs invented RDAP servers in a process of their own, for
-// measurements that must not share a runtime with their client.
+// Command rdaptestd runs invented RDAP servers in a separate process, for measurements
+// that must not share a runtime with their client.
 //
-// Into the folder of -dir it writes ca.pem, the bootstrap files dns.json,
-// ipv4.json, ipv6.json, asn.json and object-tags.json, and, last of all,
-// servers.json, which it prints on stdout as well, as one line. Domains exist,
-// whatever they are called, but those whose first label begins with "free".
-// The control URL of servers.json answers GET /-/counts, with ?conns=1 for each
-// connection, and, with -log, GET /-/log: a line a request, with the time in
-// nanoseconds since 1970 and the URI.
+// It writes ca.pem, the bootstrap files dns.json, ipv4.json, ipv6.json, asn.json and
+// object-tags.json, and finally servers.json to the directory -dir. It prints
+// servers.json on standard output as well, as one line. All domains exist except those
+// whose first label begins with "free". The control URL in servers.json serves GET
+// /-/counts, with ?conns=1 for each connection, and, with -log, GET /-/log: one line per
+// request, with the time in nanoseconds since 1970 and the URI.
 //
-// It ends on SIGTERM and SIGINT, and when stdin closes if that is a pipe.
+// It ends on SIGTERM and SIGINT, and when standard input closes if that is a pipe.
 package main
 
 import (
@@ -37,7 +36,7 @@ func main() {
 	defer stop()
 	var stdin io.Reader
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0 {
-		stdin = os.Stdin // a terminal or /dev/null has nothing to say
+		stdin = os.Stdin // a terminal or /dev/null is ignored
 	}
 	if err := run(ctx, os.Args[1:], stdin, os.Stdout, os.Stderr); err != nil {
 		if !errors.Is(err, flag.ErrHelp) {
@@ -103,7 +102,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	return &o, nil
 }
 
-// ready is servers.json.
+// ready is the content of servers.json.
 type ready struct {
 	Servers []readyServer `json:"servers"`
 	Control string        `json:"control"` // base URL
@@ -180,7 +179,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return nil
 }
 
-// write fills the folder, servers.json last, and returns what stands there.
+// write writes the files, servers.json last, and returns its content.
 func write(dir string, ca *rdaptest.CA, r *ready) ([]byte, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -214,7 +213,7 @@ func write(dir string, ca *rdaptest.CA, r *ready) ([]byte, error) {
 	return line, replace(filepath.Join(dir, "servers.json"), line)
 }
 
-// replace writes a file in one step, for who waits for it to appear.
+// replace writes a file atomically, since others wait for it to appear.
 func replace(name string, body []byte) error {
 	if err := os.WriteFile(name+".new", body, 0o644); err != nil {
 		return err
@@ -222,7 +221,7 @@ func replace(name string, body []byte) error {
 	return os.Rename(name+".new", name)
 }
 
-// controls answers what is asked about the servers.
+// controls serves the control URL.
 func controls(servers []*rdaptest.Server) http.Handler {
 	type one struct {
 		URL    string          `json:"url"`

@@ -16,8 +16,8 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// start runs the command until the test ends, and returns what it said when it
-// was ready.
+// start runs the command until the test ends, and returns its output once it is
+// ready.
 func start(t *testing.T, args ...string) ready {
 	t.Helper()
 	stdin, closeStdin := io.Pipe()
