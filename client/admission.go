@@ -15,9 +15,9 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// await waits until the next request of t may be made, and takes it from the
-// budget of its host. It is false if that cannot be; the result is complete then.
-// Only a single lookup waits here: those of a batch are parked by its queue.
+// await waits until the host of t allows its next request. It returns false if the
+// host rejects it; the result is complete then. Only single lookups wait here: the
+// queue of a batch parks its lookups.
 func (c *Client) await(ctx context.Context, t *task) bool {
 	if !t.at.IsZero() && !c.sleep(ctx, nil, time.Until(t.at)) {
 		c.stop(ctx, t, "waiting to ask again at "+visible(t.result.Server))
@@ -58,8 +58,8 @@ func (c *Client) await(ctx context.Context, t *task) bool {
 	}
 }
 
-// sleep waits until freed, or for d if it is positive, and is false if ctx ends
-// before, or the Client is closed.
+// sleep waits until freed has a value, or for d if that is positive. It returns false
+// if ctx ends before or the Client is closed.
 func (c *Client) sleep(ctx context.Context, freed <-chan struct{}, d time.Duration) bool {
 	var timed <-chan time.Time
 	if d > 0 {
@@ -80,7 +80,7 @@ func (c *Client) sleep(ctx context.Context, freed <-chan struct{}, d time.Durati
 	return true
 }
 
-// target is the URL of the next request.
+// target returns the URL of the next request.
 func (t *task) target() (*url.URL, error) {
 	if t.redirect != nil {
 		return t.redirect.to, nil
@@ -88,8 +88,8 @@ func (t *task) target() (*url.URL, error) {
 	return url.Parse(t.servers.URLs[t.server])
 }
 
-// refuse ends a task whose next request is not made. If a server has refused it
-// before, that is what came of it, and only the time to come back is newer.
+// refuse ends a task whose next request is not sent. If a server has refused it
+// before, the result keeps that error, with the later RetryAfter.
 func (c *Client) refuse(t *task, e *Error) {
 	r := t.result
 	if r.Server == "" {
@@ -109,10 +109,9 @@ func (c *Client) refuse(t *task, e *Error) {
 	r.fail(e)
 }
 
-// enter is on the way of every request, redirects included: it takes the request
-// to u from the budget of its host, unless the task comes with a grant. It is
-// false if the request has to wait: t.redirect and t.host say for what then, and step
-// goes on from there.
+// enter gets the permission of the host for every request to u, redirects included,
+// unless the task has one. It returns false if the request must wait. Then
+// t.redirect and t.host describe the request, and step resumes there.
 func (a *attempt) enter(u *url.URL, way *redirectChain) bool {
 	t := a.task
 	h := a.c.hosts.At(u)
@@ -136,12 +135,13 @@ func (a *attempt) enter(u *url.URL, way *redirectChain) bool {
 // observeRedirect reports a redirect to its host.
 func (a *attempt) observeRedirect(r *Result) {
 	if a.at == nil {
-		return // nobody was asked
+		return // no request was sent
 	}
 	a.observe(gate.Outcome{Kind: gate.Redirected, Latency: latency(r), ConnWait: r.Conn.Wait})
 }
 
-// report tells the host asked last what came of it, unless it knows already.
+// report reports the outcome of the last request to its host, unless that is done.
+// The comment of package gate shows how a 429 becomes a stored limit from here.
 func (a *attempt) report(r *Result) {
 	if a.at == nil {
 		return
@@ -151,8 +151,8 @@ func (a *attempt) report(r *Result) {
 	case !s.Failed:
 		s.Stated = a.stated(r)
 	case a.outer.Err() != nil || r.Err.Code == CodeNotPublic || r.Err.Code == CodeCanceled:
-		// Nobody was asked. Who is led to a server that others may ask must not
-		// make it pass for dead.
+		// No request was sent. A redirect to a host that rejects it must not make
+		// the host look dead to other lookups.
 		s.Kind = gate.Canceled
 	case r.Verdict == RateLimited:
 		s.Kind, s.RetryAfter, s.Stated = gate.Throttled, r.Err.RetryAfter, statedLimit(r)
@@ -174,14 +174,14 @@ func (a *attempt) report(r *Result) {
 	}
 }
 
-// brokeOff reports whether the body of a success broke off or did not end in time.
-// That shows no more of the server's health than silence does.
+// brokeOff reports whether the body of a success was incomplete or did not end in
+// time. For the health of the server that counts as no response.
 func (r *Result) brokeOff() bool {
 	return r.Status/100 == 2 && r.Err != nil && (r.Err.Code == CodeTimeout || r.Err.Code == CodeTransport)
 }
 
-// walled reports whether a refusal comes from something before the RDAP server,
-// as web application firewalls do: 403 with a page that is not RDAP.
+// walled reports whether a refusal probably comes from a web application firewall:
+// 403 with a page that is not RDAP.
 func (r *Result) walled() bool {
 	if r.Status != http.StatusForbidden || r.Err == nil || r.Err.Code != CodeForbidden {
 		return false
@@ -190,14 +190,13 @@ func (r *Result) walled() bool {
 	return rdap.ReadErrorBody(r.Raw).Foreign || mediaType(kind) == "text/html"
 }
 
-// blocked makes a refusal that is not RDAP one for too many requests.
+// blocked turns a refusal that is not RDAP into one for too many requests.
 func (r *Result) blocked() {
 	r.Err.Code, r.Err.Hint = CodeRateLimited, "the server may limit requests: send fewer, or try again later"
 	r.Verdict = RateLimited
 }
 
-// observe tells the host what came of a request, and its first reason to hold
-// lines back to the caller.
+// observe reports an outcome to the host, and new holds to Config.OnHold.
 func (a *attempt) observe(s gate.Outcome) (tooMany bool) {
 	h := a.at
 	s.Decision, s.Now, s.InFlight = a.task.decision, time.Now(), a.task.beside
@@ -207,7 +206,7 @@ func (a *attempt) observe(s gate.Outcome) (tooMany bool) {
 	return tooMany
 }
 
-// stated is a limit that a server speaks of in its first answer.
+// stated returns the limit that the first response of a host states.
 func (a *attempt) stated(r *Result) limit.Rate {
 	if !a.at.FirstResponse() {
 		return limit.Rate{}
@@ -222,8 +221,8 @@ func statedLimit(r *Result) limit.Rate {
 	return limit.Stated(slices.Concat([]string{b.Title}, b.Description, b.Notices)...)
 }
 
-// latency is the time to an answer; 0 where it has the set-up of a connection in
-// it, which tells nothing about the server's load.
+// latency returns the time to a response; 0 if it includes the set-up of a
+// connection, which does not show the load of the server.
 func latency(r *Result) time.Duration {
 	if !r.Conn.Reused {
 		return 0
@@ -254,10 +253,10 @@ func (c *Client) flushLimits() error {
 	return nil
 }
 
-// Unmatched returns those keys of Config.Rates and Config.Groups, in the spelling
-// of hosts and sorted, that hold for no server which lookups, a Batch or a Plan of c
-// had to do with so far: mistyped ones are among them. A key of Groups holds for its
-// host, one of Rates for its host or its group.
+// Unmatched returns the keys of Config.Rates and Config.Groups that applied to no
+// server of the lookups, Batches and Plans of c so far, such as mistyped ones. They
+// are in lower case and sorted. A key of Groups applies to its host, one of Rates to
+// its host or its group.
 func (c *Client) Unmatched() []string { return c.hosts.Unmatched() }
 
 // limitError returns the error of a request to h that would have to wait until at.

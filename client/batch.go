@@ -109,7 +109,7 @@ type batch struct {
 	results      chan *Result
 	consumerGone chan struct{} // closed when the consumer is gone
 	queue        *queue
-	memory       *bodies
+	memory       *memoryBudget
 	workers      sync.WaitGroup
 	tally        tally
 	seed         maphash.Seed                              // of hashes of keys
@@ -138,7 +138,7 @@ func newBatch(ctx context.Context, c *Client) *batch {
 		consumerGone: make(chan struct{}),
 		ending:       make(chan struct{}), queueEnded: make(chan struct{}),
 		panics: panicked{happened: make(chan struct{})},
-		bases:  make(map[string]*gate.Host), memory: newBodies(c.cfg.MaxMemory),
+		bases:  make(map[string]*gate.Host), memory: newMemoryBudget(c.cfg.MaxMemory),
 		seed: maphash.MakeSeed(), try: c.step,
 	}
 	b.queue = newQueue(queueConfig{

@@ -59,7 +59,7 @@ type queueConfig struct {
 	maxWait    time.Duration
 	deadline   time.Time // of the batch; zero: none
 	hosts      *gate.Hosts
-	memory     *bodies
+	memory     *memoryBudget
 	capacity   func(origin string, demand int) int // nil: the transport does not report its capacity
 	spawn      func()                              // starts a worker
 	log        func(message string, args ...any)   // logs a warning; may be nil
@@ -179,16 +179,16 @@ func (q *queue) next() (*item, gate.Decision) {
 
 // memoryFull reports whether the bodies of lookups in flight use the memory.
 func (q *queue) memoryFull() bool {
-	if q.inFlight == 0 || q.ended || !q.memory.tight() {
+	if q.inFlight == 0 || q.ended || !q.memory.underPressure() {
 		return false
 	}
 	q.waitsForMemory.Store(true)
-	return q.memory.tight() // again: it may have been released before waitsForMemory was set
+	return q.memory.underPressure() // again: it may have been released before waitsForMemory was set
 }
 
 // memoryReleased wakes workers that wait for memory.
 func (q *queue) memoryReleased() {
-	if !q.waitsForMemory.Load() || q.memory.tight() {
+	if !q.waitsForMemory.Load() || q.memory.underPressure() {
 		return
 	}
 	q.mu.Lock()

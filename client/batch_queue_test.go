@@ -25,7 +25,7 @@ func newTestQueue(cfg Config) *testQueue {
 	q := &testQueue{seed: maphash.MakeSeed(), hold: make(chan struct{}), hosts: gate.New(cfg.gate())}
 	q.queue = newQueue(queueConfig{
 		maxWorkers: cfg.Jobs, window: windowFor(cfg.Jobs), maxWait: cfg.maxWait(true), maxQueued: cfg.MaxQueued, maxSpill: cfg.MaxSpill,
-		hosts: q.hosts, memory: newBodies(cfg.MaxMemory),
+		hosts: q.hosts, memory: newMemoryBudget(cfg.MaxMemory),
 		spawn: func() {
 			go func() {
 				for {

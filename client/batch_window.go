@@ -102,14 +102,14 @@ func (it *item) asDuplicate() duplicate {
 // idleForLackOfHosts reports whether workers are idle because no host may be queried
 // now.
 func (q *queue) idleForLackOfHosts() bool {
-	return len(q.ready) == 0 && q.inFlight < q.maxWorkers && !q.ended && !q.memory.tight()
+	return len(q.ready) == 0 && q.inFlight < q.maxWorkers && !q.ended && !q.memory.underPressure()
 }
 
 // shouldReadAhead reports whether to read on although the window is full: because
 // workers are idle, or because the queue of a recent host is empty. Further inputs may
 // be for that host, which must not wait for the hosts of those that fill the window.
 func (q *queue) shouldReadAhead() bool {
-	if q.ended || q.memory.tight() {
+	if q.ended || q.memory.underPressure() {
 		return false
 	}
 	if q.idleForLackOfHosts() {

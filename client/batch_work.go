@@ -48,7 +48,7 @@ func (b *batch) workOne() (more bool) {
 		}
 	}
 	if f == outcomeRequeue {
-		b.memory.rest(&it.task)
+		b.memory.yield(&it.task)
 		b.setHost(it)
 	}
 	b.queue.finishRequest(it, f == outcomeRequeue)

@@ -60,7 +60,7 @@ type Client struct {
 	speakers speakers // servers that have sent an RDAP response
 
 	hosts   *gate.Hosts
-	memory  *bodies // of single lookups
+	memory  *memoryBudget // of single lookups
 	tallies tallies
 	helps   helps
 	flights flights
@@ -84,7 +84,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{cfg: cfg.withDefaults(), closed: make(chan struct{})}
 	c.pieces.New = func() any { return new([pieceSize]byte) }
-	c.hosts, c.memory = gate.New(c.cfg.gate()), newBodies(c.cfg.MaxMemory)
+	c.hosts, c.memory = gate.New(c.cfg.gate()), newMemoryBudget(c.cfg.MaxMemory)
 	c.flights.seed = maphash.MakeSeed()
 	if field := acceptLanguage(c.cfg.Languages); field != "" {
 		c.languages = []string{field}

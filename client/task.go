@@ -42,12 +42,12 @@ type task struct {
 	result  *Result // of the stage: the root, or what is attached to it
 	stage   stage   // nil before the first step, and when the task is complete
 	servers bootstrap.Answer
-	server  int       // index of the server to send the request to
-	search  *search   // of searches; nil before the first step
-	walk    *linkWalk // nil before links are followed
-	memory  *bodies   // that account for the body
-	batch   bool      // it is an item of a batch
-	noLinks bool      // links are not followed
+	server  int           // index of the server to send the request to
+	search  *search       // of searches; nil before the first step
+	walk    *linkWalk     // nil before links are followed
+	memory  *memoryBudget // that account for the body
+	batch   bool          // it is an item of a batch
+	noLinks bool          // links are not followed
 
 	redirect *pendingRedirect // nil: the next request goes to the server
 	host     *gate.Host       // of the next request
@@ -128,7 +128,7 @@ func (c *Client) run(ctx context.Context, t *task) {
 	defer t.memory.release(t)
 	for more := true; more; more = c.finish(ctx, t) {
 		for c.await(ctx, t) && c.step(ctx, t) {
-			t.memory.rest(t)
+			t.memory.yield(t)
 			t.restart()
 		}
 	}

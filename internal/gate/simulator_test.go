@@ -203,7 +203,7 @@ func (s *simulation) run(t *testing.T) {
 			s.refused = append(s.refused, now.Sub(s.began))
 			back := now.Add(e.RetryAfter)
 			if e.RetryAfter == 0 {
-				back = now.Add(rand.N(250 * time.Millisecond))
+				back = now.Add(rand.N(250*time.Millisecond) + time.Millisecond)
 			}
 			delayed = append(delayed, back)
 		}

@@ -11,7 +11,7 @@ import (
 // Who waits for room goes on when there is some, and gives up with its caller.
 func TestBodiesWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBodies(10)
+		b := newMemoryBudget(10)
 		over, patient, gone := new(task), new(task), new(task)
 		if err := b.take(t.Context(), over, 25); err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestBodiesWait(t *testing.T) {
 // Bodies of which not one has room go through one after another, whoever asks in
 // the moment in which another one is given back.
 func TestBodiesGiants(t *testing.T) {
-	b := newBodies(1)
+	b := newMemoryBudget(1)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -58,7 +58,7 @@ func TestBodiesGiants(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := b.used.Load(); n != 0 || b.over != nil || b.watched.Load() != 0 {
-		t.Errorf("%d octets, over %v, %d watch", n, b.over, b.watched.Load())
+	if n := b.used.Load(); n != 0 || b.overdraft != nil || b.watchers.Load() != 0 {
+		t.Errorf("%d octets, over %v, %d watch", n, b.overdraft, b.watchers.Load())
 	}
 }
