@@ -68,7 +68,7 @@ type Client struct {
 	auth       *authenticator // nil: no credentials
 	cache      *cache         // nil: no cache
 	registrars func() map[string]string
-	parked     atomic.Int64 // octets of bodies that follow waits with
+	parked     atomic.Int64 // bytes of the bodies of parked lookups
 
 	closeOnce sync.Once
 	closed    chan struct{} // closed by Close
@@ -122,8 +122,8 @@ var ErrClosed = errors.New("client: closed")
 // lookups that were not sent end with [CodeCanceled] and an error that wraps
 // [ErrClosed]. Requests in flight end in the same way on a Pool that New made. A
 // Transport, Resolver or Store of limits given in the [Config] is
-// left alone, and requests under way on that Transport go on to their end; redirects
-// that they lead to are not followed.
+// left alone, and requests under way on that Transport go on to their end; their
+// redirects are not followed.
 //
 // The error is that of saving Config.Budgets, or of closing. A Client may be
 // closed more than once. A Logger, limit.Store, Resolver or hook may call Close: it

@@ -62,10 +62,9 @@ func asciiHost(u *url.URL) (string, bool) {
 
 var lineBreaks = strings.NewReplacer("\t", "", "\r", "", "\n", "")
 
-// startsWithHost says that a reference without scheme begins with a host and
-// not with a segment of a path: "rdap.example/domain/" and
-// "rdap.example:8443/", but neither "domain/alpha.example" nor, in the answer
-// about it, "alpha.example".
+// startsWithHost reports whether a reference without a scheme starts with a host and not
+// with a path segment: "rdap.example/domain/" and "rdap.example:8443/" do, but
+// "domain/alpha.example" does not, nor "alpha.example" in the response about it.
 func startsWithHost(href string, base *url.URL) bool {
 	host := href
 	if i := strings.IndexAny(host, "/?#"); i >= 0 {

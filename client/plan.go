@@ -160,7 +160,7 @@ func estimate(h gate.Status, queries int64, start, concurrent int) (r limit.Rate
 	need = growing(queries, min(start, concurrent), concurrent, cmp.Or(h.Latency, planLatency))
 	r = h.Rate
 	if !r.IsZero() && queries > 0 {
-		// The first span's share goes out at once, then as much in each.
+		// The requests of the first interval are sent immediately.
 		spans := (queries - 1) / int64(r.N)
 		need = max(need, saturate(spans, r.Per))
 	}
