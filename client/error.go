@@ -10,20 +10,20 @@ import (
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// An Error says why a query was not answered, or what the server said when it
-// answered with an error. It wraps its cause, so that errors.Is finds
-// context.Canceled, context.DeadlineExceeded and bootstrap.ErrNoService.
+// An Error describes why a query was not answered, or the error that the server sent. It
+// wraps its cause, so that errors.Is finds context.Canceled, context.DeadlineExceeded and
+// bootstrap.ErrNoService.
 type Error struct {
-	Code       string        // stable word for programs, see the Code constants
-	Message    string        // one line for people: what, where, and the server's own words; safe to print
+	Code       string        // stable, for programs: see the Code constants
+	Message    string        // one line for people: what failed, where, and the text of the server; safe to print
 	Hint       string        // what to do next; may be empty
-	HintCode   HintCode      // what setting the hint is about; empty for most
-	Server     string        // base URL of the server asked; may be empty
-	URL        string        // URL asked, without keys; may be empty
+	HintCode   HintCode      // the setting that the hint is about; usually empty
+	Server     string        // base URL of the server; may be empty
+	URL        string        // URL of the request, without keys; may be empty
 	Status     int           // HTTP status; 0 without a response
-	Title      string        // the server's own title of the error (RFC 9083 section 6), as it came
-	Detail     []string      // the server's own description lines, as they came
-	RetryAfter time.Duration // when the server said to come back; 0 when it did not
+	Title      string        // title of the error from the server (RFC 9083 section 6), unchanged
+	Detail     []string      // description lines from the server, unchanged
+	RetryAfter time.Duration // from the response; 0 without
 	Err        error         // the cause; may be nil
 }
 
@@ -31,27 +31,27 @@ type Error struct {
 const (
 	CodeInvalid      = "invalid"       // the input is not a query
 	CodeInput        = "input"         // the input could not be read
-	CodeNoService    = "no_service"    // bootstrap knows no server
-	CodeHTTPOnly     = "http_only"     // the only servers known speak plain http
+	CodeNoService    = "no_service"    // the bootstrap registries list no server
+	CodeHTTPOnly     = "http_only"     // the only known servers use plain http
 	CodeNotFound     = "not_found"     // 404
-	CodeRateLimited  = "rate_limited"  // 429, or another answer that means it
+	CodeRateLimited  = "rate_limited"  // 429, or another response with that meaning
 	CodeBadRequest   = "bad_request"   // 400
 	CodeUnauthorized = "unauthorized"  // 401
 	CodeForbidden    = "forbidden"     // 403
 	CodeRejected     = "rejected"      // another 4xx
 	CodeUnsupported  = "not_supported" // 422 and 501
 	CodeServerError  = "server_error"  // another 5xx, 408, 421 and 425
-	CodeNotRDAP      = "not_rdap"      // the answer is no RDAP object
+	CodeNotRDAP      = "not_rdap"      // the response is not RDAP
 	CodeTooLarge     = "too_large"     // the body is over the limit
 	CodeTLS          = "tls"           // handshake or certificate
-	CodeDNS          = "dns"           // the server's name does not resolve
-	CodeRefused      = "refused"       // nobody listens there
-	CodeTimeout      = "timeout"       // no answer in time
+	CodeDNS          = "dns"           // the host name of the server does not resolve
+	CodeRefused      = "refused"       // connection refused
+	CodeTimeout      = "timeout"       // no response in time
 	CodeTransport    = "transport"     // another failure of the connection
 	CodeProxy        = "proxy"         // the proxy could not be reached, or refused
-	CodeNotPublic    = "not_public"    // a registry or a server led to a private or local address
-	CodeRedirect     = "redirect"      // a loop, too many hops, or a hop that is not followed
-	CodeBootstrap    = "bootstrap"     // the server could not be found out, for another reason than no_service
+	CodeNotPublic    = "not_public"    // a registry or a server referred to a private or local address
+	CodeRedirect     = "redirect"      // a loop, too many redirects, or one that is not followed
+	CodeBootstrap    = "bootstrap"     // the server could not be determined, for another reason than no_service
 	CodeCanceled     = "canceled"      // the caller gave up
 )
 
@@ -70,9 +70,8 @@ const (
 	HintCertificate HintCode = "certificate" // the certificates that the transport trusts
 )
 
-// Error returns the message. A nil *Error has none to give, but does not panic:
-// `return r.Err` from a function that returns error gives such a value for a
-// registered domain.
+// Error returns the message. It does not panic for a nil *Error, which `return r.Err`
+// returns as a non-nil error for a registered domain.
 func (e *Error) Error() string {
 	if e == nil {
 		return "no error"
@@ -88,8 +87,8 @@ func (e *Error) Unwrap() error {
 	return e.Err
 }
 
-// invalid makes the error of an input that is not a query.
-// What only the owner of a URL should see is left out.
+// invalid returns the error of an input that is not a valid query. Secrets in URLs are
+// omitted.
 func invalid(text, what, hint string) *Error {
 	if strings.Contains(text, "://") {
 		text = weburl.Redact(text)
@@ -97,7 +96,7 @@ func invalid(text, what, hint string) *Error {
 	return &Error{Code: CodeInvalid, Message: quote(text) + ": " + what, Hint: hint}
 }
 
-// asError returns err as an *Error, which those of this package's parsers are.
+// asError returns err as an *Error. The errors of this package's parsers are of that type.
 func asError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -107,13 +106,13 @@ func asError(err error) *Error {
 
 func statusText(status int) string { return "(" + strconv.Itoa(status) + ")" }
 
-// quote makes text from outside fit for a message.
+// quote quotes untrusted text for a message.
 func quote(s string) string { return safetext.Quote(s) }
 
-// visible makes text from outside fit for a message without quoting it.
+// visible escapes untrusted text for a message, without quotes.
 func visible(s string) string { return safetext.Visible(s) }
 
-// A Warning is something that was unusual about a result which is good otherwise.
+// A Warning describes something unusual about a result that is usable otherwise.
 type Warning struct {
 	Code    WarningCode
 	Message string // one sentence for people; safe to print

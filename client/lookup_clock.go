@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// A clock bounds one attempt by the time that the server has for it: from the
-// moment when the request has its connection or stream to the end of the body,
-// redirects included. It stands still while the request waits for a connection or
-// a stream, or its body for room in memory, and is told about that by the hooks
-// of net/http/httptrace. Of a transport that calls none it counts all the time.
+// A clock limits the time that the server has for one attempt: from when the request has
+// its connection or stream to the end of the body, redirects included. It pauses while the
+// request waits for a connection, a stream, or memory for the body. The hooks of
+// net/http/httptrace control it. For a transport that calls no hooks it never pauses.
 //
-// A clock is safe for concurrent use: hooks may come late. A nil clock bounds
-// nothing.
+// A clock is safe for concurrent use, because hooks may be called late. A nil clock has no
+// limit.
 type clock struct {
 	limit  time.Duration
-	wait   time.Duration // bound of the wait for a connection; negative: the transport has its own
+	wait   time.Duration // limit of the wait for a connection; negative: the transport has its own
 	cancel context.CancelCauseFunc
 	hooks  httptrace.ClientTrace // of the attempt's requests
 
@@ -37,11 +36,11 @@ const (
 	clockEnded
 )
 
-// streamSlack is how late a stream may come before it counts that it came late:
-// nearly always it comes in the same moment as the connection.
+// streamSlack is the delay of a stream after its connection up to which the timer is not
+// reset. Nearly always both come at the same moment.
 const streamSlack = 5 * time.Millisecond
 
-// outOfTime is the cause of the end of an attempt that took too long.
+// attemptTimeout is the cause with which a clock cancels an attempt.
 type attemptTimeout struct{}
 
 func (attemptTimeout) Error() string   { return "the attempt took too long" }
@@ -51,8 +50,8 @@ func (attemptTimeout) Is(target error) bool {
 	return target == context.DeadlineExceeded
 }
 
-// newClock returns a clock that calls cancel when limit has passed. It runs at
-// once if the transport is not known to call the hooks.
+// newClock returns a clock that calls cancel after limit. It starts immediately unless the
+// transport is known to call the hooks.
 func newClock(limit, wait time.Duration, hooked bool, cancel context.CancelCauseFunc) *clock {
 	k := &clock{limit: limit, wait: wait, cancel: cancel, since: time.Now()}
 	if !hooked {
@@ -61,8 +60,8 @@ func newClock(limit, wait time.Duration, hooked bool, cancel context.CancelCause
 	return k
 }
 
-// follow has the hooks report to the clock how far a request is, and call first for
-// the first byte of the response. One set of hooks for both costs less than two.
+// withTrace adds the hooks of the clock to ctx, and first as the hook of the first byte of
+// the response. One set of hooks for both costs less than two.
 func (k *clock) withTrace(ctx context.Context, first func()) context.Context {
 	if k.hooks.GetConn == nil {
 		k.hooks = httptrace.ClientTrace{
@@ -71,7 +70,7 @@ func (k *clock) withTrace(ctx context.Context, first func()) context.Context {
 	}
 	hooks := &k.hooks
 	if httptrace.ContextClientTrace(ctx) != nil {
-		added := k.hooks // WithClientTrace puts those of ctx into it
+		added := k.hooks // WithClientTrace adds those of ctx to it
 		hooks = &added
 	}
 	return httptrace.WithClientTrace(ctx, hooks)
@@ -81,7 +80,7 @@ func (k *clock) getConn(string)                { k.enter(clockPaused) }
 func (k *clock) gotConn(httptrace.GotConnInfo) { k.enter(clockHasConn) }
 func (k *clock) wroteHeaders()                 { k.enter(clockRunning) }
 
-// enter notes that the attempt is in another state.
+// enter records a new state of the attempt.
 func (k *clock) enter(s clockState) {
 	if k == nil {
 		return
@@ -101,14 +100,14 @@ func (k *clock) enter(s clockState) {
 	case s == clockPaused:
 		k.set(k.wait)
 	case before == clockHasConn && s == clockRunning && passed < streamSlack:
-		k.since = now.Add(-passed) // the timer has been set for that
+		k.since = now.Add(-passed) // the timer was set for that
 	default:
-		// A connection that gives no stream in the time of an attempt is of no use.
+		// A connection that grants no stream in the time of an attempt is useless.
 		k.set(max(k.limit-k.used, 0))
 	}
 }
 
-// set makes the timer go off after d; a negative d stops it.
+// set sets the timer to d; a negative d stops it.
 func (k *clock) set(d time.Duration) {
 	switch {
 	case d < 0 && k.timer != nil:
@@ -121,8 +120,8 @@ func (k *clock) set(d time.Duration) {
 	}
 }
 
-// fire ends the attempt if its time is up. A timer that was set anew meanwhile
-// goes off again.
+// fire cancels the attempt if its time is up. A timer that was reset in the meantime
+// fires again.
 func (k *clock) fire() {
 	if k.up() {
 		k.cancel(attemptTimeout{})
@@ -168,7 +167,7 @@ func (k *clock) pause() {
 
 func (k *clock) resume() { k.enter(clockRunning) }
 
-// stop ends the clock; nothing fires afterwards.
+// stop ends the clock; the timer does not fire afterwards.
 func (k *clock) stop() {
 	if k == nil {
 		return
@@ -179,8 +178,7 @@ func (k *clock) stop() {
 	k.set(-1)
 }
 
-// spent is the time that has counted so far, or that was spent on waiting if
-// nothing else was.
+// spent returns the time counted so far or, if none was, the time of the wait.
 func (k *clock) spent() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()

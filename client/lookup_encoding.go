@@ -33,7 +33,7 @@ func contentCoding(h http.Header) string {
 	return strings.Join(list, ", ")
 }
 
-// An ungzip decodes a body, and tells data that end too early from a connection that did.
+// An ungzip decodes a body. It distinguishes truncated data from a broken connection.
 type ungzip struct {
 	from wholeReader
 	gz   *gzip.Reader
@@ -54,7 +54,7 @@ func (z *ungzip) Read(p []byte) (int, error) {
 	return n, pool.GzipError(err, z.from.whole)
 }
 
-// A wholeReader notes that what it reads came to its end.
+// A wholeReader records whether its reader reached io.EOF.
 type wholeReader struct {
 	io.Reader
 	whole bool
@@ -66,7 +66,7 @@ func (r *wholeReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// An unlabelledError is of a body in an encoding that the response does not name.
+// An unlabelledError reports a body in an encoding that the response does not declare.
 type unlabelledError struct{ encoding, what string }
 
 func (e *unlabelledError) Error() string { return "the body is " + e.what }
@@ -147,7 +147,7 @@ func mediaType(contentType string) string {
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
-// labelled says what a body is labelled as, for the end of a clause.
+// contentTypeNote describes the content type of a body, for the end of a clause.
 func contentTypeNote(contentType string) string {
 	if contentType == "" {
 		return " without a content type"

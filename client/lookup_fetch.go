@@ -16,35 +16,35 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// acceptRDAP asks for RDAP and admits what some servers call it (RFC 7480
+// acceptRDAP requests RDAP, and the media type that some servers use for it (RFC 7480
 // section 4.2).
 const acceptRDAP = "application/rdap+json, application/json;q=0.9"
 
-// An attempt is one request to one server, with the redirects that it leads to.
+// An attempt is one request to one server, with its redirects.
 type attempt struct {
 	c     *Client
 	outer context.Context // the caller's
 	ctx   context.Context // the attempt's own, with its deadline
-	steps *traceSteps     // nil with a pool, which tells the step itself
+	steps *traceSteps     // nil with a pool, which reports the step itself
 	clock *clock          // nil: no bound
 	start time.Time
 
 	task *task
 	at   *gate.Host // asked, and not told yet what came of it
-	sent time.Time  // when it was
+	sent time.Time  // when the request to it was sent
 
 	check pool.Check     // of the last response
 	whole *http.Response // the last response, if its body was read to the end
 
-	redirected bool        // by a redirect
+	redirected bool        // a redirect was followed
 	cached     bool        // the response is from the cache
-	stale      *cacheEntry // what it has and is asked about; nil: nothing
+	stale      *cacheEntry // cached response to revalidate; nil: none
 }
 
-// newAttempt bounds an attempt that has so many alternatives left: by the
-// timeout, which counts from when the request has its connection or stream, and
-// by the connect timeout before that. While there are alternatives its fair share
-// of the caller's deadline bounds both, and so does ReferralTimeout.
+// newAttempt starts an attempt with its time limits: Config.Timeout, which counts from
+// when the request has its connection or stream, and Config.ConnectTimeout before that.
+// Both are also limited by ReferralTimeout and, if there are more servers to try, by an
+// equal share of the time until the caller's deadline.
 func (c *Client) newAttempt(ctx context.Context, t *task, more int) (*attempt, context.CancelFunc) {
 	a := &attempt{c: c, outer: ctx, ctx: ctx, task: t, start: time.Now()}
 	whole := time.Duration(-1)
@@ -88,8 +88,8 @@ func (c *Client) newAttempt(ctx context.Context, t *task, more int) (*attempt, c
 	}
 }
 
-// maxErrorBody bounds the body of a response that is not a success, in bytes. Its
-// status counts, and so do a few lines of what it says (RFC 9083 section 6).
+// maxErrorBody limits the body of a response that is not a success, in bytes. Only its
+// status and a few lines of text are used (RFC 9083 section 6).
 const maxErrorBody = 1 << 20
 
 func (c *Client) bodyLimit(status int) int64 {
@@ -99,21 +99,20 @@ func (c *Client) bodyLimit(status int) int64 {
 	return c.cfg.MaxBody
 }
 
-// answer is a response with its body read.
+// A response is an HTTP response whose body was read.
 type response struct {
 	status      int
 	contentType string
 	retryAfter  string
 	raw         []byte
-	cut         string // why the body is not whole; empty if it is
+	cut         string // why the body is truncated; empty if it is not
 	url         *url.URL
 }
 
-// fetch asks u, follows redirects, and reads the body. It fills in what r says
-// about the way there. An error means that there is no response to judge, or
-// one whose body would have been the answer and could not be read. If a request
-// has to wait for its host, there is neither, and the task's hop says where to go
-// on; a fetch of such a task does so.
+// fetch requests u, follows redirects, and reads the body. It fills in the fields of r
+// about the request. It returns an error if there is no response, or if the body of a
+// success could not be read. If a request has to wait for its host, fetch returns neither,
+// and has set the redirect of the task; the next fetch of the task continues there.
 func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 	way := (*redirectChain)(nil)
 	if from := a.task.redirect; from != nil {
@@ -134,7 +133,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 			resp = a.revalidate(u, resp)
 		}
 		if resp.StatusCode == http.StatusSwitchingProtocols {
-			resp.Body.Close() // what follows is no body, and need not end
+			resp.Body.Close() // what follows is not a body and may not end
 			return response{}, &Error{Code: CodeTransport, Message: visible(u.Host) + " switched protocols without being asked to (101)"}
 		}
 		a.task.noteFirstByte() // not every transport calls the hook, and what is cached comes without
@@ -174,8 +173,8 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 		}
 		if err != nil {
 			e := a.bodyError(u, resp.StatusCode, err)
-			// The status of a refusal stands without its body; a caller that
-			// gave up wants no verdict at all.
+			// The status of an error response is valid without its body, but
+			// there is no verdict if the caller gave up.
 			if resp.StatusCode/100 == 2 || a.outer.Err() != nil {
 				return response{}, e
 			}
@@ -215,7 +214,7 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 		a.stale.makeConditional(req.Header)
 	}
 	resp, err := a.c.send(req)
-	if err == nil && a.steps != nil && r.Conn.ConnID == 0 { // else there is a pool behind the transport
+	if err == nil && a.steps != nil && r.Conn.ConnID == 0 { // otherwise the transport wraps a pool
 		a.steps.fill(&r.Conn, resp)
 	}
 	return resp, err
@@ -226,8 +225,8 @@ var (
 	errConnectTimeout = errors.New("the connection took too long")
 )
 
-// read returns a body that the caller owns. What was read before an error comes
-// with it. It waits for room in memory, at most until ctx ends.
+// read returns a body that the caller owns, with an error also the part read before it. It
+// waits for a reservation of memory, until ctx ends.
 func (c *Client) read(ctx context.Context, resp *http.Response, t *task) ([]byte, error) {
 	limit := c.bodyLimit(resp.StatusCode)
 	body := io.Reader(resp.Body)
@@ -235,8 +234,8 @@ func (c *Client) read(ctx context.Context, resp *http.Response, t *task) ([]byte
 	switch coding := contentCoding(resp.Header); coding {
 	case "":
 	case "gzip":
-		// The transport undoes the compression that it asked for; some servers
-		// compress without being asked.
+		// The transport decodes the compression that it requested; some servers
+		// compress without a request.
 		z, err := newUngzip(resp.Body)
 		if err != nil {
 			return nil, err
@@ -250,8 +249,8 @@ func (c *Client) read(ctx context.Context, resp *http.Response, t *task) ([]byte
 		return nil, errTooLarge
 	}
 	if length >= 0 && length <= 64<<10 {
-		// One octet more, because the end has to be seen for HTTP/1.1 to keep
-		// the connection.
+		// One more byte, because HTTP/1.1 reuses a connection only after the end
+		// of the body was read.
 		if err := t.memory.take(ctx, t, length+1); err != nil {
 			return nil, err
 		}
@@ -284,19 +283,18 @@ func (a *attempt) bodyError(u *url.URL, status int, err error) *Error {
 	return a.failure(u, stepBody, err)
 }
 
-// pieceSize is in how large pieces bodies of unknown length are read, in bytes. One
-// is enough for almost all of them. A buffer that grows would be copied again and
-// again, and take three times the body at its end; larger pieces would take much
-// memory for bodies that are only a little longer than the last one.
+// pieceSize is the size of the buffers for bodies of unknown length, in bytes. One is
+// enough for almost all bodies. A growing buffer would be copied several times and use
+// three times the memory of the body; larger pieces would waste more of the last one.
 const pieceSize = 64 << 10
 
-// readAll reads a body of at most limit bytes. What was read before an error comes
-// with it, but nothing of a body that is too large, nor of one of more than
-// maxErrorBody: it is that of a success, which is of no use without its end.
+// readAll reads a body of at most limit bytes. With an error it returns the part read
+// before it, but nothing of a body that is too large or longer than maxErrorBody: that is
+// the body of a success, which is useless without its end.
 func (c *Client) readAll(body io.Reader, limit int64) ([]byte, error) {
 	pieces := [][]byte{c.pieces.Get().(*[pieceSize]byte)[:0]}
-	// Pieces are used again: those of bodies that are too large would make the
-	// heap several times what is in use.
+	// Pieces are reused. Otherwise, bodies that are too large would make the heap several
+	// times as large as the memory in use.
 	defer func() {
 		for _, piece := range pieces {
 			c.pieces.Put((*[pieceSize]byte)(piece[:pieceSize]))
@@ -324,8 +322,8 @@ func (c *Client) readAll(body io.Reader, limit int64) ([]byte, error) {
 	}
 }
 
-// acceptLanguage is the field that asks a server for these languages (RFC 9110
-// section 12.5.4): "de-AT, en;q=0.9". It is empty without any.
+// acceptLanguage returns the Accept-Language field for these languages (RFC 9110 section
+// 12.5.4): "de-AT, en;q=0.9". It is empty without any.
 func acceptLanguage(tags []string) string {
 	var b strings.Builder
 	for i, tag := range tags {

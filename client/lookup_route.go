@@ -9,17 +9,17 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// maxAvoided bounds the connections that the attempts at one query avoid.
+// maxAvoided limits the connections that the attempts of one query avoid.
 const maxAvoided = 4
 
-// A suspecter is a transport that takes connections out of use which give useless
-// responses; see [pool.Pool.Suspect].
+// A suspecter is a transport that stops using connections with useless responses; see
+// [pool.Pool.Suspect].
 type suspecter interface {
 	Suspect(id int64)
 }
 
-// noteFailedConn keeps which connection failed, so that the next attempt goes over another
-// one, and so that a probe of the host does.
+// noteFailedConn records the connection that failed, so that the next attempt and a probe
+// of the host avoid it.
 func (c *Client) noteFailedConn(ctx context.Context, t *task) {
 	r := t.result
 	if ctx.Err() != nil {
@@ -51,8 +51,8 @@ type sessionSuspecter interface {
 	SuspectSession(id int64) bool
 }
 
-// mayBeSession reports whether a refusal that is not RDAP may be due to how its
-// connection was made. Once in a query it is repeated on one made otherwise.
+// mayBeSession reports whether a resumed TLS session may be the cause of a refusal that is
+// not RDAP. Once in a query, the request is repeated over a connection without one.
 func (c *Client) mayBeSession(t *task) bool {
 	r := t.result
 	s, ok := c.cfg.Transport.(sessionSuspecter)
@@ -63,8 +63,8 @@ func (c *Client) mayBeSession(t *task) bool {
 	return true
 }
 
-// faulty reports whether the connection may be why a request failed: it brought no
-// response, half of one, or a status that says nothing about the query.
+// faulty reports whether the connection may be the cause of a failure: there was no
+// response, a truncated one, or a status that is not about the query.
 func faulty(r *Result) bool {
 	switch {
 	case r.Err == nil:
@@ -82,8 +82,8 @@ func faulty(r *Result) bool {
 	}
 }
 
-// route has the next attempt avoid the connections that failed. The last one, and a
-// probe, use nothing that could be the reason: see [pool.WithPlain].
+// route makes the next attempt avoid the connections that failed. The last attempt, and a
+// probe, also avoid all features that may be the cause: see [pool.WithPlain].
 func (c *Client) route(ctx context.Context, t *task) context.Context {
 	for _, id := range t.avoid {
 		ctx = pool.AvoidConn(ctx, id)

@@ -12,7 +12,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A step is how far a request had come when it failed.
+// A step is the part of a request during which it failed.
 type step int32
 
 const (
@@ -25,7 +25,7 @@ const (
 	stepBody
 )
 
-// doing says what was being done, for a message.
+// doing describes the step for a message.
 func (s step) doing() string {
 	switch s {
 	case stepResolve:
@@ -45,7 +45,7 @@ func (s step) doing() string {
 	}
 }
 
-// doingWith says it of a server.
+// doingWith describes the step with the server's name.
 func (s step) doingWith(host string) string {
 	switch s {
 	case stepResolve:
@@ -78,8 +78,8 @@ func stepOf(s pool.Step) step {
 	}
 }
 
-// progress follows a request through a transport that is no pool, by the
-// callbacks of net/http.
+// traceSteps records the step of a request over a transport other than a pool, by the
+// hooks of net/http/httptrace.
 type traceSteps struct {
 	now    atomic.Int32
 	reused atomic.Bool
@@ -91,8 +91,8 @@ type traceSteps struct {
 	connecting atomic.Pointer[time.Timer] // nil before it has begun
 }
 
-// newProgress takes a request for sent until it is heard of a connection, as
-// transports that call none of the hooks never tell.
+// newTraceSteps returns steps that start at stepSent, because transports that call no
+// hooks stay there.
 func newTraceSteps(bound time.Duration, late func()) *traceSteps {
 	p := &traceSteps{bound: bound, onLate: late}
 	p.at(stepSent)
@@ -120,8 +120,8 @@ func (p *traceSteps) withTrace(ctx context.Context) context.Context {
 	})
 }
 
-// connects notes that a connection is being set up for the request. The transport
-// may give it another one meanwhile.
+// startConnect records that a connection is being set up for the request. The transport
+// may send the request over another one in the meantime.
 func (p *traceSteps) startConnect(s step) {
 	p.at(s)
 	p.once.Do(func() {
@@ -133,7 +133,7 @@ func (p *traceSteps) startConnect(s step) {
 	})
 }
 
-// stop ends what the progress bounds; p may be nil.
+// stop stops the timer; p may be nil.
 func (p *traceSteps) stop() {
 	if p == nil {
 		return
@@ -143,7 +143,7 @@ func (p *traceSteps) stop() {
 	}
 }
 
-// tell fills in what can be known of a foreign transport's connection.
+// fill sets what is known of the connection of another transport.
 func (p *traceSteps) fill(t *pool.Trace, resp *http.Response) {
 	t.Reused = p.reused.Load()
 	if remote := p.remote.Load(); remote != nil {

@@ -13,32 +13,32 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A Paging says how far the answer to a search was read, and has what came after
-// its first page, which is the Result itself (RFC 8977).
+// A Paging describes how far the results of a search were read, and holds the pages after
+// the first one, which is the Result itself (RFC 8977).
 type Paging struct {
 	Pages    []Page // all but the first
 	Results  int    // objects on all pages
-	Total    int    // how many the server says that there are in all; 0 when it did not say
-	Complete bool   // the last page read points at none after it, and Total is not above Results. The server may have left out results even then, and say so in a notice
-	Stopped  string // why not, unless Complete; in words
-	Err      *Error // of the page that could not be read; nil if it was not asked for
+	Total    int    // total number reported by the server; 0 if not reported
+	Complete bool   // the last page read has no next page, and Total is not above Results. A notice may state that the server omitted results even then
+	Stopped  string // why the results are not complete, for people
+	Err      *Error // of the page that could not be read; nil if it was not requested
 	Next     string // URL of the page after the last one read, unless Complete; as the server gave it
 }
 
-// A Page is a part of the answer to a search.
+// A Page is one page of the results of a search.
 type Page struct {
 	Number int    // from 1
-	URL    string // asked, without keys
+	URL    string // of the request, without keys
 	Raw    []byte // as the server sent it, decompressed
-	Paging Paging // how far the search has come with this page; without Pages
+	Paging Paging // the state of the search after this page; without Pages
 }
 
 // Record decodes the page: see [rdap.Read].
 func (p *Page) Record() (*rdap.Record, error) { return rdap.Read(p.Raw) }
 
-// Objects yields what a search found, page by page, in the order of the server.
-// An error is that of a page that cannot be read; the next one is read all the
-// same. For other answers it yields nothing.
+// Objects yields the objects that a search found, page by page, in the order of the
+// server. It yields an error for a page that cannot be read, and continues with the next
+// page. For other results it yields nothing.
 func (r *Result) Objects() iter.Seq2[*rdap.Record, error] {
 	return func(yield func(*rdap.Record, error) bool) {
 		if r.Paging == nil {
@@ -65,38 +65,38 @@ func (r *Result) Objects() iter.Seq2[*rdap.Record, error] {
 	}
 }
 
-// Bounds on what is read of one search, beside SearchConfig.MaxResults.
+// Limits of one search, in addition to SearchConfig.MaxResults.
 const (
 	maxPages      = 1000
 	maxEmptyPages = 3 // in a row
-	memoryShare   = 4 // a search holds this part of Config.MaxMemory at most, and one page more
+	memoryShare   = 4 // a search uses at most this fraction of Config.MaxMemory, and one more page
 )
 
-// nextURL is where the next page is, and why it is not followed if it is not. The
-// cursor in it is the server's own; nothing is made of it or added to it.
+// nextURL returns the URL of the next page, or why it must not be followed. Its cursor is
+// opaque and not changed.
 func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
 	base, err := url.Parse(from)
 	if err != nil {
-		return nil, "the page's own URL cannot be read"
+		return nil, "the URL of this page is not valid"
 	}
 	next, err = base.Parse(c.auth.stripKeys(strings.TrimSpace(href)))
 	if err != nil {
-		return nil, "it is no URL: " + quote(weburl.Redact(href))
+		return nil, "its URL is not valid: " + quote(weburl.Redact(href))
 	}
 	next.User, next.Fragment, next.RawFragment = nil, "", ""
 	next.Scheme = strings.ToLower(next.Scheme)
 	if next.Scheme == "http" && base.Scheme == "https" && strings.EqualFold(next.Hostname(), base.Hostname()) && next.Port() == "" {
-		// What stands behind a proxy that does its TLS does not know better.
+		// A server behind a proxy that terminates TLS does not know that it is reached by https.
 		next.Scheme = "https"
 		next.Host = base.Host
 	}
 	if next.Scheme != base.Scheme || weburl.Host(next) != weburl.Host(base) {
-		return nil, "it is at another server: " + quote(weburl.Redact(next.String()))
+		return nil, "it is on another server: " + quote(weburl.Redact(next.String()))
 	}
 	return next, ""
 }
 
-// counted says how many results there are, for a message.
+// counted formats a number of results.
 func counted(n int) string {
 	if n == 1 {
 		return "1 result"
@@ -104,16 +104,16 @@ func counted(n int) string {
 	return strconv.Itoa(n) + " results"
 }
 
-// ErrIncomplete is what [Client.Search] yields at last when the results are not
+// ErrIncomplete is wrapped by the last error of [Client.Search] if the results are not
 // complete: SearchConfig.MaxResults was reached, or a page could not be read.
 var ErrIncomplete = errors.New("the results are not complete")
 
-// Search asks what [Client.Lookup] asks, and yields the answer page by page as
-// pages come, without keeping any. An error comes last and alone: when there is no
-// answer, an *[Error], also for a 404; and after the pages that could be read, one
-// that wraps [ErrIncomplete] and the [*Error] of the page that could not. Breaking
-// out of the loop asks for no more. A query that finds one object, or is no search,
-// yields that answer as its only page; its links are not followed.
+// Search sends the same requests as [Client.Lookup], and yields the results page by page
+// as they arrive, without keeping them. An error is yielded last, with a nil page: if the
+// query was not answered, an *[Error], also for a 404; after the pages that could be read,
+// an error that wraps [ErrIncomplete] and the [*Error] of the page that could not. No more
+// pages are requested after a break out of the loop. The response to a query that finds
+// one object, or is not a search, is yielded as its only page; links are not followed.
 func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
 	return func(yield func(*Page, error) bool) {
 		r := &Result{Query: c.registrable(q)}
@@ -158,10 +158,10 @@ func (e *incompleteError) Unwrap() []error {
 	return []error{ErrIncomplete, e.cause}
 }
 
-// Expand yields a Result for each object that a search found, with the object as
-// the server sent it for Raw and a Query that names it; all else is that of the
-// search, of which the first one has the warnings. Any other Result, and a search
-// that found nothing, is yielded as it is.
+// Expand yields a Result for each object that a search found: Raw is the object as the
+// server sent it, Query identifies it, and the other fields are those of the search. Only
+// the first one has the warnings. Any other Result, and that of a search without results,
+// is yielded unchanged.
 func (r *Result) Expand() iter.Seq[*Result] {
 	return func(yield func(*Result) bool) {
 		if r.Paging == nil || r.Paging.Results == 0 {
@@ -185,7 +185,7 @@ func (r *Result) Expand() iter.Seq[*Result] {
 			}
 		}
 		if first {
-			yield(r) // none of its pages can be read
+			yield(r) // no page can be read
 		}
 	}
 }
@@ -210,8 +210,8 @@ func (r *Result) rawObjects() iter.Seq[[]byte] {
 	}
 }
 
-// nameOf is the query that a search's object would be the answer to. It is for
-// people and rows: nothing is asked.
+// nameOf returns the query that looks up an object of a search. It is only shown, never
+// sent.
 func (q Query) nameOf(one *Result) Query {
 	found := Query{Type: lookupType[q.Type], Text: q.Text, Server: q.Server}
 	rec, err := one.Record()

@@ -7,37 +7,35 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// helps remembers what servers have made known, by their base URLs, and who is
-// being asked.
+// helps caches the help of servers by their base URLs, and which help is being fetched.
 type helps struct {
 	mu     sync.Mutex
 	known  map[string]*rdap.Help
 	claims map[string]claim
 }
 
-// A claim is the help of a server being asked for, or that having failed lately.
+// A claim records that a server's help is being fetched, or recently failed.
 type claim struct {
 	at     time.Time
 	failed bool
 }
 
 const (
-	// helpPause is after what time a search looks again whether the help has come
-	// that another one asks for.
+	// helpPoll is the interval at which a search checks for the help that another
+	// one is fetching.
 	helpPoll = 20 * time.Millisecond
-	// helpPatience bounds how long that is waited for: whoever asks may have been
-	// given up.
+	// claimTTL limits that wait: the caller of the other search may have given up.
 	claimTTL = 5 * time.Second
 )
 
-// claim reports whether the caller is to ask for the help of a server. If not,
-// somebody else does. One that failed is asked for by all who need it: they would
-// wait for each other's failures.
+// claim reports whether the caller has to fetch the help of a server. If not, another
+// search is fetching it. After a failure all callers fetch it, so that they do not wait
+// for each other's failures.
 func (k *helps) claim(base string, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if _, ok := k.known[base]; ok {
-		return false // it came since the caller looked
+		return false // it arrived since the caller checked
 	}
 	if c, ok := k.claims[base]; ok && now.Sub(c.at) < claimTTL {
 		return c.failed
@@ -52,7 +50,7 @@ func (k *helps) claim(base string, now time.Time) bool {
 	return true
 }
 
-// failed tells that asking for the help of a server came to nothing.
+// failed records that the help of a server could not be fetched.
 func (k *helps) failed(base string, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -61,7 +59,7 @@ func (k *helps) failed(base string, now time.Time) {
 	}
 }
 
-// maxHelps bounds what is remembered.
+// maxHelps limits the cached helps and the claims.
 const maxHelps = 256
 
 func (k *helps) get(base string) (*rdap.Help, bool) {

@@ -11,11 +11,11 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// trusts reports whether a request to u goes wherever u is. What the user named
-// does: with Query.Server or a URL, in overrides, in a table of registrars. Where
-// that is inside the user's own network, so does what it leads to. Everything
-// else was named by somebody else, a registry of servers or an answer, and gets
-// to public addresses only: see [pool.WithGuard].
+// trusts reports whether a request to u may go to any address. That is so for servers
+// that the user specified: in Query.Server, a URL, overrides or a table of registrars. If
+// such a server is inside the user's own network, it is also so for what it refers to. All
+// other URLs, from a bootstrap registry or a response, are restricted to public addresses:
+// see [pool.WithGuard].
 func (a *attempt) trusts(u *url.URL) bool {
 	t := a.task
 	if !a.redirected && t.walk == nil && t.search == nil {
@@ -40,19 +40,19 @@ func (a *attempt) trusts(u *url.URL) bool {
 	return err == nil && isInside(at, from.Conn.RemoteAddr)
 }
 
-// ledInside is the error of a request that a server, or a registry of servers,
-// led to where only this machine or its network gets to.
+// notPublic sets the error of a request to a private or local address that a server or a
+// bootstrap registry referred to.
 func (a *attempt) notPublic(e *Error, host string, cause *pool.AddressError) {
-	who := "a server led to "
+	who := "a server referred to "
 	if !a.redirected && a.task.walk == nil {
-		who = "the registry of servers names "
+		who = "the bootstrap registry lists "
 	}
 	e.Code = CodeNotPublic
-	e.Message = who + host + ", which is not asked: " + visible(cause.Error())
-	e.Hint = "ask that server by its own name if it is meant"
+	e.Message = who + host + ", which is not queried: " + visible(cause.Error())
+	e.Hint = "if that is intended, specify the server explicitly"
 }
 
-// isOwn says that the user named a server, and nobody else.
+// isUserSource reports whether the user specified a server.
 func isUserSource(s bootstrap.Source) bool {
 	return s == bootstrap.SourceServer || s == bootstrap.SourceOverride
 }
@@ -63,9 +63,8 @@ func sameOrigin(base string, u *url.URL) bool {
 	return err == nil && strings.EqualFold(b.Scheme, u.Scheme) && weburl.Host(b) == weburl.Host(u)
 }
 
-// isInside reports whether a connection to the server at u, which the user
-// named, went to an address of the user's own network: peer is its other end. A
-// proxy is no such server, and listens elsewhere.
+// isInside reports whether peer, the remote address of a connection to the server at u, is
+// in the user's own network. The address of a proxy does not count: its port differs.
 func isInside(u *url.URL, peer string) bool {
 	a, err := netip.ParseAddrPort(peer)
 	if err != nil {
@@ -80,8 +79,8 @@ func isInside(u *url.URL, peer string) bool {
 		(ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())
 }
 
-// secretsByOrigin are the secrets of the credentials by the origin that each is
-// for. A nil one holds none.
+// secretsByOrigin holds the secrets of the credentials by the origin of each. A nil one
+// holds none.
 type secretsByOrigin struct{ of map[string]*secret.Set }
 
 func newSecretsByOrigin(credentials map[string]*Credential) *secretsByOrigin {
@@ -97,9 +96,8 @@ func newSecretsByOrigin(credentials map[string]*Credential) *secretsByOrigin {
 	return s
 }
 
-// leak reports whether a request for u would give its server a secret that is
-// for another one: a server can put into the path of a redirect or of a link
-// what it was sent itself.
+// leak reports whether a request for u would send a secret of another origin: a server can
+// put a secret that it received into the path of a redirect or a link.
 func (s *secretsByOrigin) leak(u *url.URL) bool {
 	if s == nil {
 		return false
@@ -113,7 +111,7 @@ func (s *secretsByOrigin) leak(u *url.URL) bool {
 	return false
 }
 
-// leaksTo reports whether following a link to u gives away a secret: one of the
+// leaksTo reports whether following a link to u would leak a secret: one of the
 // credentials, or a key in the URL of the server whose record has the link.
 func (c *Client) leaksTo(t *task, u *url.URL) bool {
 	if c.cfg.secrets.leak(u) {

@@ -53,7 +53,7 @@ func TestTrustOfServers(t *testing.T) {
 	for _, source := range []bootstrap.Source{bootstrap.SourceIANA, bootstrap.SourceSnapshot, bootstrap.SourceUnlisted, bootstrap.SourceReferral, ""} {
 		a := newGuardedAsker(t, inside.CA(), client.Config{Resolver: listedAs(source, inside.URL())}, nil)
 		r := a.lookup(t, q)
-		if r.Verdict != client.Failed || r.Err.Code != client.CodeNotPublic || r.Attempts != 1 || !strings.Contains(r.Err.Message, "the registry of servers names "+inside.Addr()) {
+		if r.Verdict != client.Failed || r.Err.Code != client.CodeNotPublic || r.Attempts != 1 || !strings.Contains(r.Err.Message, "the bootstrap registry lists "+inside.Addr()) {
 			t.Errorf("%q: %s", source, describe(r))
 		}
 	}
@@ -109,7 +109,7 @@ func TestTrustOfHops(t *testing.T) {
 	if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Verdict != client.Failed || g.Attempts != 1 || g.Err.Code != client.CodeNotPublic {
 		t.Errorf("%s, registrar %s", describe(r), describe(g))
 	}
-	if r := a.lookup(t, mustParse(t, "", "moved.example")); r.Verdict != client.Failed || r.Err.Code != client.CodeNotPublic || !strings.Contains(r.Err.Message, "a server led to ") {
+	if r := a.lookup(t, mustParse(t, "", "moved.example")); r.Verdict != client.Failed || r.Err.Code != client.CodeNotPublic || !strings.Contains(r.Err.Message, "a server referred to ") {
 		t.Errorf("redirect: %s", describe(r))
 	}
 	if n := inside.Counts().Connections; n != 0 {
