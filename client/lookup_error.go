@@ -18,7 +18,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// transportError says why no response came from u.
+// transportError returns the error of a request to u without a response.
 func (a *attempt) transportError(u *url.URL, err error) *Error {
 	at := stepSent
 	if pe, ok := errors.AsType[*pool.Error](err); ok {
@@ -41,8 +41,8 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		return closedWhile(at.doingWith(host), err)
 	}
 	if errors.Is(err, pool.ErrClosed) {
-		// Whoever closed the pool wants no more answers, and it stays closed.
-		e.Code, e.Message = CodeCanceled, "not asked: the pool of connections is closed"
+		// A retry is useless: the pool stays closed.
+		e.Code, e.Message = CodeCanceled, "the connection pool is closed"
 		if a.c.isClosed() {
 			e.Err = errors.Join(ErrClosed, err)
 		}
@@ -50,7 +50,7 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 	}
 	if tooSlow(a.ctx, err) {
 		e.Code = CodeTimeout
-		e.Message = "no answer from " + host + " within " + a.spent() + ", " + at.doing()
+		e.Message = "no response from " + host + " within " + a.spent() + ", " + at.doing()
 		e.Hint, e.HintCode = "try again later, or allow more time", HintTimeout
 		if !errors.Is(err, context.DeadlineExceeded) {
 			e.Err = errors.Join(context.DeadlineExceeded, err)
@@ -67,25 +67,25 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		e.Code = CodeDNS
-		e.Message = "the name of the server " + visible(dns.Name) + " does not resolve"
+		e.Message = "cannot resolve host " + visible(dns.Name)
 		if !dns.IsNotFound {
-			e.Message = "the name of the server " + visible(dns.Name) + " could not be looked up: " + visible(dns.Err)
+			e.Message = "cannot resolve host " + visible(dns.Name) + ": " + visible(dns.Err)
 		}
-		e.Hint = "check the network; if it works, the registry names a server that is gone"
+		e.Hint = "check your network connection; if it is up, the registry's entry may be out of date"
 		switch {
 		case a.redirected || a.task.walk != nil:
-			e.Hint = "check the network; if it works, the link leads to a server that is gone"
+			e.Hint = "check your network connection; if it is up, the link may be out of date"
 		case a.task.result.Source == bootstrap.SourceServer:
-			e.Hint = "check the network, and the name"
+			e.Hint = "check your network connection and the host name"
 		case a.task.result.Source == bootstrap.SourceOverride:
-			e.Hint = "check the network, and the name in the overrides"
+			e.Hint = "check your network connection and the host name in the overrides"
 		}
 		return e
 	}
 	if isRefused(err) {
 		e.Code = CodeRefused
 		e.Message = host + " refused the connection"
-		e.Hint = "the server is down, or a firewall is in the way"
+		e.Hint = "the server may be down, or a firewall may block it"
 		return e
 	}
 	if cause, hint := tlsCause(err, at); cause != "" {
@@ -104,11 +104,11 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 	return e
 }
 
-// stopped makes e the error of a caller that gave up or ran out of time.
+// stopped sets e to the error of a caller that gave up or whose deadline passed.
 func stopped(ctx context.Context, e *Error, doing string) {
 	e.Code, e.Message = CodeCanceled, "canceled while "+doing
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		e.Code, e.Message = CodeTimeout, "out of time while "+doing
+		e.Code, e.Message = CodeTimeout, "timed out while "+doing
 		e.Hint, e.HintCode = "allow more time", HintTimeout
 	}
 	for _, cause := range []error{context.Cause(ctx), ctx.Err()} {
@@ -126,7 +126,7 @@ func tooSlow(ctx context.Context, err error) bool {
 	return ok && t.Timeout() || errors.Is(err, context.DeadlineExceeded)
 }
 
-// spent is the time that the attempt had, rounded for people.
+// spent returns the time that the attempt took, rounded for people.
 func (a *attempt) spent() string {
 	d := time.Since(a.start)
 	if a.clock != nil && a.clock.expired() {
@@ -142,18 +142,17 @@ func isRefused(err error) bool {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return true
 	}
-	// Windows has a number of its own for it.
+	// Windows has another error number.
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial" && strings.Contains(op.Err.Error(), "refused")
 }
 
-// tlsCause says what is wrong between us and the server's TLS; empty means that
-// TLS is not to blame.
+// tlsCause describes why a TLS connection failed. It returns "" if TLS is not the cause.
 func tlsCause(err error, at step) (cause, hint string) {
 	if bad, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
 		if bad.Reason == x509.Expired && bad.Cert != nil {
 			if now := time.Now(); now.Before(bad.Cert.NotBefore) {
-				return "its certificate is valid from " + day(bad.Cert.NotBefore) + " only", "check the clock of this machine"
+				return "its certificate is not valid before " + day(bad.Cert.NotBefore), "check the clock of this machine"
 			}
 			return "its certificate expired on " + day(bad.Cert.NotAfter), "the operator of the server has to renew it"
 		}
@@ -163,7 +162,7 @@ func tlsCause(err error, at step) (cause, hint string) {
 		return "its certificate is for another host: " + visible(strings.TrimPrefix(bad.Error(), "x509: ")), "check the name of the server"
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "its certificate is from an authority that is not trusted here", "if you know that authority, add its certificate to the trusted ones"
+		return "its certificate is signed by an untrusted authority", "if you trust that authority, add its certificate to the trusted ones"
 	}
 	if bad, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return "its certificate cannot be verified: " + visible(bad.Err.Error()), ""
@@ -176,7 +175,7 @@ func tlsCause(err error, at step) (cause, hint string) {
 	}
 	if at == stepHandshake {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
-			return "it closed the connection in the handshake", ""
+			return "the server closed the connection during the handshake", ""
 		}
 		return "the handshake failed: " + visible(rootCause(err)), ""
 	}
@@ -192,15 +191,15 @@ func tlsText(err error) (string, bool) {
 	if rest, ok := strings.CutPrefix(text, "tls: "); ok {
 		op, remote := errors.AsType[*net.OpError](err)
 		if remote && op.Op == "remote error" {
-			return "the server says: " + rest, true
+			return "the server sent: " + rest, true
 		}
 		return rest, true
 	}
 	return "", false
 }
 
-// rootCause is the text of the innermost error, which leaves out addresses and
-// operations that the message names already.
+// rootCause returns the text of the innermost error, without the addresses and operations
+// that the message has already.
 func rootCause(err error) string {
 	for {
 		next := errors.Unwrap(err)
@@ -213,8 +212,8 @@ func rootCause(err error) string {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// proxyFailed is the error of a proxy that did not lead to host: it could not be
-// reached, or refused. None of that is the server's fault.
+// proxyFailed sets the error of a connection to host that failed at the proxy, not at the
+// server.
 func proxyFailed(e *Error, host string, cause *pool.ProxyError) {
 	e.Code = CodeProxy
 	name := "the proxy"
@@ -225,15 +224,15 @@ func proxyFailed(e *Error, host string, cause *pool.ProxyError) {
 	tls, hint := tlsCause(cause, stepConnect)
 	switch {
 	case cause.Status == http.StatusProxyAuthRequired:
-		e.Message = name + " wants to know who asks (407)"
+		e.Message = name + " requires authentication (407)"
 		e.Hint = "put user and password into the URL of the proxy: http://user:password@proxy.example:3128"
 	case cause.Status != 0:
 		e.Message = name + " refused to connect to " + host + ": " + strconv.Itoa(cause.Status) + " " + http.StatusText(cause.Status)
-		e.Hint = "ask who runs the proxy, or leave it out for this server (NO_PROXY)"
+		e.Hint = "contact the operator of the proxy, or bypass it for this server (NO_PROXY)"
 	case unresolved:
-		e.Message = "the name of " + name + " does not resolve"
+		e.Message = "cannot resolve the host of " + name
 		if !dns.IsNotFound {
-			e.Message = "the name of " + name + " could not be looked up: " + visible(dns.Err)
+			e.Message = "cannot resolve the host of " + name + ": " + visible(dns.Err)
 		}
 		e.Hint = "check the URL of the proxy"
 	case isRefused(cause):
@@ -243,12 +242,12 @@ func proxyFailed(e *Error, host string, cause *pool.ProxyError) {
 		e.Message, e.Hint = "no TLS connection to "+name+": "+tls, hint
 	default:
 		e.Message = name + " did not connect to " + host + ": " + visible(rootCause(cause))
-		e.Hint = "ask who runs the proxy, or leave it out for this server (NO_PROXY)"
+		e.Hint = "contact the operator of the proxy, or bypass it for this server (NO_PROXY)"
 	}
 }
 
-// proxyMayRecover reports whether what a proxy failed at may pass by itself: it
-// was not there, or could not reach the server.
+// proxyMayRecover reports whether a retry may help after a failure of a proxy: it was
+// unreachable, or could not reach the server.
 func proxyMayRecover(err error) bool {
 	cause, ok := errors.AsType[*pool.ProxyError](err)
 	switch {

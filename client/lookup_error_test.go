@@ -80,7 +80,7 @@ func TestLookupTLS(t *testing.T) {
 	}{
 		{"expired", rdaptest.Config{CA: ca, Certificate: &expired}, "expired on"},
 		{"wrong host", rdaptest.Config{CA: ca, Certificate: &wrong}, "another host"},
-		{"unknown authority", rdaptest.Config{}, "not trusted"},
+		{"unknown authority", rdaptest.Config{}, "untrusted authority"},
 		{"old version", rdaptest.Config{CA: ca, MinTLS: tls.VersionTLS10, MaxTLS: tls.VersionTLS11}, "handshake failed"},
 		{"old cipher", rdaptest.Config{CA: ca, MaxTLS: tls.VersionTLS12, TLS: func(c *tls.Config) {
 			c.CipherSuites = []uint16{tls.TLS_RSA_WITH_3DES_EDE_CBC_SHA}

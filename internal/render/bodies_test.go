@@ -143,7 +143,7 @@ func (want *bodyExpected) checkWarnings(t *testing.T, warnings []string) {
 	t.Helper()
 	var about []string
 	for _, w := range warnings {
-		if strings.HasPrefix(w, "the answer is about ") || strings.HasPrefix(w, "asked for ") {
+		if strings.HasPrefix(w, "the response is about ") || strings.HasPrefix(w, "queried ") {
 			about = append(about, w)
 		}
 	}
