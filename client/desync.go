@@ -6,11 +6,9 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rdapq/rdapq/pool"
-	"github.com/rdapq/rdapq/rdap"
 )
 
 // desyncResentWarning is the warning of a result whose query was sent again because an
@@ -154,14 +152,6 @@ func (t *task) resend(warnings int) {
 		r.warn(WarnDesync, desyncResentWarning)
 	}
 	t.at = time.Time{}
-}
-
-// compareHandle notes whether the entity has the handle of the query.
-func (r *Result) compareHandle(resp *rdap.Response) {
-	handle := resp.Handle()
-	if r.namesObject = handle != "" && strings.EqualFold(handle, r.Query.Name); !r.namesObject {
-		r.otherHandle = handle
-	}
 }
 
 // stepAside takes it out of the count of lookups under way, so that another one

@@ -140,11 +140,6 @@ const (
 	WarnRedacted            WarningCode = "redacted"               // a secret was replaced in the result
 )
 
-// warn adds a warning.
-func (r *Result) warn(code WarningCode, message string) {
-	r.Warnings = append(r.Warnings, Warning{code, message})
-}
-
 // String returns the message.
 func (w Warning) String() string { return w.Message }
 

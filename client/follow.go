@@ -9,7 +9,6 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/weburl"
-	"github.com/rdapq/rdapq/rdap"
 )
 
 // A linkWalk follows the links of a record, one after another. Each link is a stage of
@@ -87,34 +86,12 @@ func (c *Client) startWalk(ctx context.Context, t *task) bool {
 	return true
 }
 
-// decodeRecord returns the record of a response and the URL that it came from.
-func (r *Result) decodeRecord() (base *url.URL, rec *rdap.Record) {
-	base, err := url.Parse(r.FinalURL)
-	if err != nil {
-		return nil, nil
-	}
-	rec, err = r.Record()
-	if err != nil {
-		return nil, nil
-	}
-	return base, rec
-}
-
 // markSeen notes the URL of a record and its own links to itself, so that none is
 // requested again (RFC 9083 section 4.2).
 func (walk *linkWalk) markSeen(own []*url.URL) {
 	for _, u := range own {
 		walk.seen[sameLink(u)] = true
 	}
-}
-
-// selfURLs returns all URLs of a record.
-func (r *Result) selfURLs(rec *rdap.Record, base *url.URL) []*url.URL {
-	list := append(selfLinks(rec.Links, base), base)
-	if u, err := url.Parse(r.URL); err == nil {
-		list = append(list, u)
-	}
-	return list
 }
 
 // startLink prepares the stage of p. It returns false if p cannot be requested, after it

@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
@@ -131,3 +132,30 @@ func (r *Result) noAnswer() error {
 }
 
 func withoutBOM(raw []byte) []byte { return bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")) }
+
+// warn adds a warning.
+func (r *Result) warn(code WarningCode, message string) {
+	r.Warnings = append(r.Warnings, Warning{code, message})
+}
+
+// decodeRecord returns the record of a response and the URL that it came from.
+func (r *Result) decodeRecord() (base *url.URL, rec *rdap.Record) {
+	base, err := url.Parse(r.FinalURL)
+	if err != nil {
+		return nil, nil
+	}
+	rec, err = r.Record()
+	if err != nil {
+		return nil, nil
+	}
+	return base, rec
+}
+
+// selfURLs returns all URLs of a record.
+func (r *Result) selfURLs(rec *rdap.Record, base *url.URL) []*url.URL {
+	list := append(selfLinks(rec.Links, base), base)
+	if u, err := url.Parse(r.URL); err == nil {
+		list = append(list, u)
+	}
+	return list
+}

@@ -518,3 +518,11 @@ func (s *speakers) add(base string) {
 	}
 	s.bases[base] = struct{}{}
 }
+
+// compareHandle notes whether the entity has the handle of the query.
+func (r *Result) compareHandle(resp *rdap.Response) {
+	handle := resp.Handle()
+	if r.namesObject = handle != "" && strings.EqualFold(handle, r.Query.Name); !r.namesObject {
+		r.otherHandle = handle
+	}
+}

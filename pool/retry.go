@@ -56,6 +56,9 @@ const maxUnprogressed = 10
 // answered. There is a pause before each, see [origin.pauseLocked].
 const maxRefused = 20
 
+// These rules are for one request. Whether a failed lookup gets another attempt is up to
+// decide in client/retry.go.
+
 // Limits of the retries of a request whose connection ended before the response. The
 // server may have read the request, so they are few; more if the connections
 // answered other requests.
