@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/gate"
+	"github.com/rdapq/rdapq/internal/secret"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
 )
@@ -322,4 +324,79 @@ func (c *Client) cacheFor(t *task) *cache {
 		return nil
 	}
 	return c.cache
+}
+
+// nextURL returns the URL of the next page, or why it must not be followed. Its cursor is
+// opaque and not changed.
+func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
+	base, err := url.Parse(from)
+	if err != nil {
+		return nil, "the URL of this page is not valid"
+	}
+	next, err = base.Parse(c.auth.stripKeys(strings.TrimSpace(href)))
+	if err != nil {
+		return nil, "its URL is not valid: " + quote(weburl.Redact(href))
+	}
+	next.User, next.Fragment, next.RawFragment = nil, "", ""
+	next.Scheme = strings.ToLower(next.Scheme)
+	if next.Scheme == "http" && base.Scheme == "https" && strings.EqualFold(next.Hostname(), base.Hostname()) && next.Port() == "" {
+		// A server behind a proxy that terminates TLS does not know that it is reached by https.
+		next.Scheme = "https"
+		next.Host = base.Host
+	}
+	if next.Scheme != base.Scheme || weburl.Host(next) != weburl.Host(base) {
+		return nil, "it is on another server: " + quote(weburl.Redact(next.String()))
+	}
+	return next, ""
+}
+
+// Search sends the same requests as [Client.Lookup], and yields the results page by page
+// as they arrive, without keeping them. An error is yielded last, with a nil page: if the
+// query was not answered, an *[Error], also for a 404; after the pages that could be read,
+// an error that wraps [ErrIncomplete] and the [*Error] of the page that could not. No more
+// pages are requested after a break out of the loop. The response to a query that finds
+// one object, or is not a search, is yielded as its only page; links are not followed.
+func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
+	return func(yield func(*Page, error) bool) {
+		r := &Result{Query: c.registrable(q)}
+		servers, err := c.resolve(ctx, r.Query)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		gone := false
+		t := c.newTask(r, servers)
+		t.noLinks = true
+		if q.Search != nil {
+			t.search = &search{each: func(p *Page) bool {
+				gone = !yield(p, nil)
+				return !gone
+			}}
+		}
+		c.run(ctx, t)
+		switch {
+		case gone:
+		case r.failure() != nil || r.Err != nil:
+			yield(nil, r.Err)
+		case r.Paging == nil:
+			yield(&Page{Number: 1, URL: r.URL, Raw: r.Raw, Paging: Paging{Complete: true}}, nil)
+		case !r.Paging.Complete:
+			yield(nil, &incompleteError{"the results are not complete: after " + counted(r.Paging.Results) + " " + r.Paging.Stopped, r.Paging.Err})
+		}
+	}
+}
+
+// leaksTo reports whether following a link to u would leak a secret: one of the
+// credentials, or a key in the URL of the server whose record has the link.
+func (c *Client) leaksTo(t *task, u *url.URL) bool {
+	if c.cfg.secrets.leak(u) {
+		return true
+	}
+	for _, base := range t.walk.origin.URLs {
+		from, err := url.Parse(base)
+		if err == nil && weburl.Origin(from) != weburl.Origin(u) && secret.NewSet(secret.OfURL(from)).InURL(u) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -336,4 +337,61 @@ func acceptLanguage(tags []string) string {
 		}
 	}
 	return b.String()
+}
+
+// noteFailedConn records the connection that failed, so that the next attempt and a probe
+// of the host avoid it.
+func (c *Client) noteFailedConn(ctx context.Context, t *task) {
+	r := t.result
+	if ctx.Err() != nil {
+		return
+	}
+	t.suspectSession = c.mayBeSession(t)
+	if !t.suspectSession && !faulty(r) {
+		return
+	}
+	t.faults++
+	id := cmp.Or(r.Conn.FailedConn, r.Conn.ConnID)
+	if id == 0 {
+		return
+	}
+	if s, ok := c.cfg.Transport.(suspecter); ok && r.Status/100 == 2 {
+		s.Suspect(id) // its body broke off; the Pool sees the rest for itself
+	}
+	if !slices.Contains(t.avoid, id) && len(t.avoid) < maxAvoided {
+		t.avoid = append(t.avoid, id)
+	}
+	if t.host != nil {
+		t.host.FaultyConn.Store(id)
+	}
+}
+
+// mayBeSession reports whether a resumed TLS session may be the cause of a refusal that is
+// not RDAP. Once in a query, the request is repeated over a connection without one.
+func (c *Client) mayBeSession(t *task) bool {
+	r := t.result
+	s, ok := c.cfg.Transport.(sessionSuspecter)
+	if !ok || t.sessionRetried || r.Conn.ConnID == 0 || !r.walled() || !s.SuspectSession(r.Conn.ConnID) {
+		return false
+	}
+	t.sessionRetried = true
+	return true
+}
+
+// route makes the next attempt avoid the connections that failed. The last attempt, and a
+// probe, also avoid all features that may be the cause: see [pool.WithPlain].
+func (c *Client) route(ctx context.Context, t *task) context.Context {
+	for _, id := range t.avoid {
+		ctx = pool.AvoidConn(ctx, id)
+	}
+	if t.decision.Probe && t.host != nil {
+		ctx = pool.AvoidConn(ctx, t.host.FaultyConn.Load())
+	}
+	if t.decision.Probe || t.faults > 0 && t.result.Attempts >= c.cfg.Attempts {
+		ctx = pool.WithPlain(ctx)
+	}
+	if t.first != nil {
+		ctx = pool.WithFreshConn(ctx, t.first.conn)
+	}
+	return ctx
 }

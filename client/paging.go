@@ -2,14 +2,10 @@ package client
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"iter"
-	"net/url"
 	"strconv"
-	"strings"
 
-	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -72,30 +68,6 @@ const (
 	memoryShare   = 4 // a search uses at most this fraction of Config.MaxMemory, and one more page
 )
 
-// nextURL returns the URL of the next page, or why it must not be followed. Its cursor is
-// opaque and not changed.
-func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
-	base, err := url.Parse(from)
-	if err != nil {
-		return nil, "the URL of this page is not valid"
-	}
-	next, err = base.Parse(c.auth.stripKeys(strings.TrimSpace(href)))
-	if err != nil {
-		return nil, "its URL is not valid: " + quote(weburl.Redact(href))
-	}
-	next.User, next.Fragment, next.RawFragment = nil, "", ""
-	next.Scheme = strings.ToLower(next.Scheme)
-	if next.Scheme == "http" && base.Scheme == "https" && strings.EqualFold(next.Hostname(), base.Hostname()) && next.Port() == "" {
-		// A server behind a proxy that terminates TLS does not know that it is reached by https.
-		next.Scheme = "https"
-		next.Host = base.Host
-	}
-	if next.Scheme != base.Scheme || weburl.Host(next) != weburl.Host(base) {
-		return nil, "it is on another server: " + quote(weburl.Redact(next.String()))
-	}
-	return next, ""
-}
-
 // counted formats a number of results.
 func counted(n int) string {
 	if n == 1 {
@@ -107,42 +79,6 @@ func counted(n int) string {
 // ErrIncomplete is wrapped by the last error of [Client.Search] if the results are not
 // complete: SearchConfig.MaxResults was reached, or a page could not be read.
 var ErrIncomplete = errors.New("the results are not complete")
-
-// Search sends the same requests as [Client.Lookup], and yields the results page by page
-// as they arrive, without keeping them. An error is yielded last, with a nil page: if the
-// query was not answered, an *[Error], also for a 404; after the pages that could be read,
-// an error that wraps [ErrIncomplete] and the [*Error] of the page that could not. No more
-// pages are requested after a break out of the loop. The response to a query that finds
-// one object, or is not a search, is yielded as its only page; links are not followed.
-func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
-	return func(yield func(*Page, error) bool) {
-		r := &Result{Query: c.registrable(q)}
-		servers, err := c.resolve(ctx, r.Query)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		gone := false
-		t := c.newTask(r, servers)
-		t.noLinks = true
-		if q.Search != nil {
-			t.search = &search{each: func(p *Page) bool {
-				gone = !yield(p, nil)
-				return !gone
-			}}
-		}
-		c.run(ctx, t)
-		switch {
-		case gone:
-		case r.failure() != nil || r.Err != nil:
-			yield(nil, r.Err)
-		case r.Paging == nil:
-			yield(&Page{Number: 1, URL: r.URL, Raw: r.Raw, Paging: Paging{Complete: true}}, nil)
-		case !r.Paging.Complete:
-			yield(nil, &incompleteError{"the results are not complete: after " + counted(r.Paging.Results) + " " + r.Paging.Stopped, r.Paging.Err})
-		}
-	}
-}
 
 type incompleteError struct {
 	why   string

@@ -39,42 +39,6 @@ type search struct {
 	each     func(*Page) bool
 }
 
-// startSearch prepares the first stage of a search. The task has to wait if another
-// search is waiting for the help that it needs.
-func (c *Client) startSearch(t *task) (wait bool, e *Error) {
-	s := t.search
-	if s == nil {
-		s = &search{}
-		t.search = s
-	}
-	q := t.root.Query
-	s.base = t.servers.URLs[t.server]
-	if e := q.requireTLS(s.base); e != nil {
-		return false, e
-	}
-	t.stage = lookupStage{}
-	if q.URL != "" {
-		return false, nil // its parameters are not changed
-	}
-	s.options = q.Search.SearchOptions.withDefaults(c.cfg.Search.SearchOptions)
-	if c.cfg.Search.Unannounced || q.Search.Reverse == "" && s.options == (SearchOptions{}) {
-		return false, nil
-	}
-	if h, ok := c.helps.get(s.base); ok {
-		if e = s.checkOptions(t.root, h); e != nil {
-			t.stage = nil
-		}
-		return false, e
-	}
-	if !c.helps.claim(s.base, time.Now()) {
-		t.stage = nil
-		return true, nil
-	}
-	t.stage = helpStage{}
-	t.result = &Result{Query: Query{Text: "help", Type: TypeHelp, Server: q.Server}}
-	return false, nil
-}
-
 // helpStage reads the help of a search's server, which announces the searches and
 // options that it supports.
 type helpStage struct{}
@@ -176,41 +140,6 @@ func (s *search) checkOptions(root *Result, h *rdap.Help) *Error {
 		s.options.FieldSet = ""
 	}
 	return nil
-}
-
-// nextPage adds a page to the root and reports whether it has prepared the stage of the
-// page after it.
-func (c *Client) nextPage(t *task, page *Result) (more bool) {
-	s, root := t.search, t.root
-	var found rdap.PageInfo
-	if resp, err := page.Response(); err == nil {
-		found = resp.Paging()
-	}
-	if !found.IsList {
-		if page != root {
-			s.pageFailed(root, &Result{Err: &Error{Code: CodeNotRDAP, Message: "it is not a list of results"}})
-		}
-		return false
-	}
-	s.keep(t, page, found)
-	p := root.Paging
-	next := s.follow(c, root, page, found)
-	if s.each != nil {
-		t.memory.release(t) // the page belongs to the consumer now
-		if !s.each(&Page{Number: len(s.seen) + 1, URL: page.URL, Raw: page.Raw, Paging: *p}) {
-			return false
-		}
-	}
-	if next == nil {
-		return false
-	}
-	s.next = next.String()
-	s.seen[weburl.Normalize(next)] = true
-	q := root.Query
-	q.Note = "" // the root has the warning
-	// Until the response has come, Conn is where the page before it came from.
-	t.nextStage(pageStage{}, &Result{Query: q, Conn: page.Conn})
-	return true
 }
 
 // keep adds a page to the result.

@@ -11,6 +11,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/internal/weburl"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // A task is a lookup on its way to its result. It advances one request at a time, so
@@ -301,4 +302,75 @@ func (c *Client) stop(ctx context.Context, t *task, doing string) {
 // closedWhile returns the error of a lookup that Close ended.
 func closedWhile(doing string, cause error) *Error {
 	return &Error{Code: CodeCanceled, Message: "the client was closed while " + doing, Err: errors.Join(ErrClosed, cause)}
+}
+
+// startSearch prepares the first stage of a search. The task has to wait if another
+// search is waiting for the help that it needs.
+func (c *Client) startSearch(t *task) (wait bool, e *Error) {
+	s := t.search
+	if s == nil {
+		s = &search{}
+		t.search = s
+	}
+	q := t.root.Query
+	s.base = t.servers.URLs[t.server]
+	if e := q.requireTLS(s.base); e != nil {
+		return false, e
+	}
+	t.stage = lookupStage{}
+	if q.URL != "" {
+		return false, nil // its parameters are not changed
+	}
+	s.options = q.Search.SearchOptions.withDefaults(c.cfg.Search.SearchOptions)
+	if c.cfg.Search.Unannounced || q.Search.Reverse == "" && s.options == (SearchOptions{}) {
+		return false, nil
+	}
+	if h, ok := c.helps.get(s.base); ok {
+		if e = s.checkOptions(t.root, h); e != nil {
+			t.stage = nil
+		}
+		return false, e
+	}
+	if !c.helps.claim(s.base, time.Now()) {
+		t.stage = nil
+		return true, nil
+	}
+	t.stage = helpStage{}
+	t.result = &Result{Query: Query{Text: "help", Type: TypeHelp, Server: q.Server}}
+	return false, nil
+}
+
+// nextPage adds a page to the root and reports whether it has prepared the stage of the
+// page after it.
+func (c *Client) nextPage(t *task, page *Result) (more bool) {
+	s, root := t.search, t.root
+	var found rdap.PageInfo
+	if resp, err := page.Response(); err == nil {
+		found = resp.Paging()
+	}
+	if !found.IsList {
+		if page != root {
+			s.pageFailed(root, &Result{Err: &Error{Code: CodeNotRDAP, Message: "it is not a list of results"}})
+		}
+		return false
+	}
+	s.keep(t, page, found)
+	p := root.Paging
+	next := s.follow(c, root, page, found)
+	if s.each != nil {
+		t.memory.release(t) // the page belongs to the consumer now
+		if !s.each(&Page{Number: len(s.seen) + 1, URL: page.URL, Raw: page.Raw, Paging: *p}) {
+			return false
+		}
+	}
+	if next == nil {
+		return false
+	}
+	s.next = next.String()
+	s.seen[weburl.Normalize(next)] = true
+	q := root.Query
+	q.Note = "" // the root has the warning
+	// Until the response has come, Conn is where the page before it came from.
+	t.nextStage(pageStage{}, &Result{Query: q, Conn: page.Conn})
+	return true
 }

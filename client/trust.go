@@ -110,18 +110,3 @@ func (s *secretsByOrigin) leak(u *url.URL) bool {
 	}
 	return false
 }
-
-// leaksTo reports whether following a link to u would leak a secret: one of the
-// credentials, or a key in the URL of the server whose record has the link.
-func (c *Client) leaksTo(t *task, u *url.URL) bool {
-	if c.cfg.secrets.leak(u) {
-		return true
-	}
-	for _, base := range t.walk.origin.URLs {
-		from, err := url.Parse(base)
-		if err == nil && weburl.Origin(from) != weburl.Origin(u) && secret.NewSet(secret.OfURL(from)).InURL(u) {
-			return true
-		}
-	}
-	return false
-}
