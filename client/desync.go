@@ -12,14 +12,14 @@ import (
 )
 
 // desyncResentWarning is the warning of a result whose query was sent again because an
-// HTTP/1.1 connection brought responses that belong to other requests.
+// HTTP/1.1 connection carried responses that belong to other requests.
 const desyncResentWarning = "desync: the server's responses over a reused HTTP/1.1 connection did not belong to their requests; sent again over a new one"
 
-// desyncFoundWarning is the warning of the first result after a connection was found to
-// bring such responses, if no result had to be doubted for it.
+// desyncFoundWarning is the warning of the first result after such a connection was found,
+// if the response of that result is not in doubt.
 const desyncFoundWarning = "desync: the server sends responses over HTTP/1.1 that belong to no request; for ten minutes each request gets a connection of its own"
 
-// maxDesyncs bounds the requests that are repeated for that reason.
+// maxDesyncs limits the requests of a query that are sent again for that reason.
 const maxDesyncs = 5
 
 // A yielder lets others start lookups at its host while it waits.
@@ -28,10 +28,9 @@ type yielder interface {
 	stepBack()
 }
 
-// checkDesync decides whether the response to a belongs to its request, which takes a
-// moment for a response over a reused HTTP/1.1 connection that does not say what
-// it is about. It reports whether the request has to be sent again. See
-// [pool.Check].
+// checkDesync decides whether the response belongs to the request of a. For a response
+// over a reused HTTP/1.1 connection that does not name its object, that may take a moment.
+// It reports whether the request has to be sent again. See [pool.Check].
 func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repeat bool) {
 	t, r := a.task, a.task.result
 	if a.cached || a.redirected || t.walk != nil {
@@ -57,7 +56,7 @@ func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repea
 		a.check.Mismatch()
 		t.otherObject = other
 	case other != "" && other == t.otherObject:
-		// This is what the server answers, over any connection.
+		// The server sends this response over any connection.
 		a.check.Agree()
 		r.Desync, t.desyncFound = false, false
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w Warning) bool { return w.Code == WarnDesync })
@@ -143,7 +142,7 @@ func (c *Client) awaitDesync(ctx context.Context, a *attempt) error {
 	return a.check.Settle(ctx)
 }
 
-// resend prepares a task whose request is sent again for another connection.
+// resend prepares a task whose request is sent again over another connection.
 func (t *task) resend(warnings int) {
 	r := t.result
 	r.Warnings = r.Warnings[:warnings]
