@@ -10,6 +10,7 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/weburl"
+	"github.com/rdapq/rdapq/rdap"
 )
 
 // A linkWalk follows the links of a record, one after another. Each link is a stage of
