@@ -124,7 +124,7 @@ func TestLookupHandshakeHangUp(t *testing.T) {
 	for _, transport := range []http.RoundTripper{nil, &http.Transport{}} {
 		a := newAsker(t, newCA(t), client.Config{Resolver: urls{"https://" + l.Addr().String() + "/"}, Transport: transport})
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if r.Verdict != client.Failed || r.Err.Code != client.CodeTLS || !strings.Contains(r.Err.Message, "in the handshake") {
+		if r.Verdict != client.Failed || r.Err.Code != client.CodeTLS || !strings.Contains(r.Err.Message, "during the handshake") {
 			t.Errorf("%s, cause %v", describe(r), r.Err.Err)
 		}
 	}
