@@ -218,18 +218,20 @@ func TestEngineRepeats(t *testing.T) {
 			return Registered, gate.Outcome{Kind: gate.Answered}
 		})
 		for _, r := range e.seen {
-			want, attempts := Registered, 1
+			want, least, limit := Registered, 1, 1
 			switch {
 			case strings.HasSuffix(r.Query.Name, "3.ill"):
-				want, attempts = Failed, 4
+				// Once no other lines are left, nothing but failures comes from the
+				// server, which may be an outage: the breaker repeats these lines.
+				want, least, limit = Failed, 4, 8
 			case strings.HasSuffix(r.Query.Name, "6.ill"):
-				attempts = 3
+				least, limit = 3, 3
 			}
-			if r.Verdict != want || r.Attempts != attempts {
+			if r.Verdict != want || r.Attempts < least || r.Attempts > limit {
 				t.Errorf("%s: %s after %d attempts", r.Query.Name, r.Verdict, r.Attempts)
 			}
 		}
-		if took := time.Since(e.begin); took > 10*time.Second {
+		if took := time.Since(e.begin); took > time.Minute {
 			t.Errorf("took %v", took)
 		}
 	})
