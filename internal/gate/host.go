@@ -62,6 +62,7 @@ type Host struct {
 	announced    [4]bool // by Reason: it is in events, or was
 	events       []Hold  // for NewHolds
 	turns        turns
+	random       func(time.Duration) time.Duration // from 0 up to, not including, its argument
 }
 
 // A trial finds out whether a refusal is isolated. It ends when a request that was

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"net/url"
 	"testing"
 	"testing/synctest"
@@ -15,7 +16,10 @@ import (
 func testHost(cfg Config) *Host {
 	cfg.Start, cfg.Max = cmp.Or(cfg.Start, 8), cmp.Or(cfg.Max, 64)
 	hs := New(cfg)
-	return hs.At(&url.URL{Scheme: "https", Host: "rdap.example"})
+	h := hs.At(&url.URL{Scheme: "https", Host: "rdap.example"})
+	random := rand.New(rand.NewPCG(1, 5)) // the same pauses in each run
+	h.random = func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
+	return h
 }
 
 // request makes a request at h that is answered after so long, in a bubble.

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"slices"
@@ -128,7 +129,7 @@ func (hs *Hosts) get(key string) *Host {
 		return h
 	}
 	hs.lastID++
-	h := &Host{id: hs.lastID, name: name, store: hs.store}
+	h := &Host{id: hs.lastID, name: name, store: hs.store, random: rand.N[time.Duration]}
 	h.adaptive.start(hs.start, hs.max)
 	h.rate, h.fixed = byHost(hs.rates, name)
 	h.load()

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -304,11 +303,11 @@ func (h *Host) refused(s Outcome) {
 		}
 	case !h.rate.IsZero():
 		if pause <= 0 {
-			pause = backOff(h.throttles)
+			pause = h.backOff()
 		}
 	default:
 		if pause <= 0 {
-			pause = backOff(h.throttles)
+			pause = h.backOff()
 		}
 		h.discover(first, s, wait)
 	}
@@ -392,15 +391,15 @@ func (h *Host) quotaPause(used int, elapsed time.Duration) time.Duration {
 	return p
 }
 
-// backOff returns the pause after a number of refusals in a row without Retry-After.
+// backOff returns the pause after h.throttles refusals in a row without Retry-After.
 // A random part keeps clients from returning at the same time.
-func backOff(throttles int) time.Duration {
+func (h *Host) backOff() time.Duration {
 	d := firstThrottlePause
-	for ; throttles > 1 && d < maxThrottlePause; throttles-- {
+	for throttles := h.throttles; throttles > 1 && d < maxThrottlePause; throttles-- {
 		d *= 2
 	}
 	d = min(d, maxThrottlePause)
-	return d - rand.N(d/10)
+	return d - h.random(d/10)
 }
 
 // pause stops requests to the host for d, and stores that.

@@ -131,7 +131,7 @@ func (e *events) Pop() any {
 // run is called in a bubble.
 func (s *simulation) run(t *testing.T) {
 	t.Helper()
-	random := rand.New(rand.NewPCG(s.seed, 1))
+	random, repeats := rand.New(rand.NewPCG(s.seed, 1)), rand.New(rand.NewPCG(s.seed, 2))
 	s.began = time.Now()
 	if s.effect == 0 {
 		s.effect = Throttled
@@ -203,7 +203,7 @@ func (s *simulation) run(t *testing.T) {
 			s.refused = append(s.refused, now.Sub(s.began))
 			back := now.Add(e.RetryAfter)
 			if e.RetryAfter == 0 {
-				back = now.Add(rand.N(250*time.Millisecond) + time.Millisecond)
+				back = now.Add(time.Duration(repeats.Int64N(int64(250*time.Millisecond))) + time.Millisecond)
 			}
 			delayed = append(delayed, back)
 		}
