@@ -14,7 +14,7 @@ const (
 	refreshLimit = 30 * time.Second
 	// lockPoll is how often a process that waits for another one checks the lock.
 	lockPoll = 25 * time.Millisecond
-	// minInterval is the minimum time between downloads of a file that expires at once.
+	// minInterval is the minimum time between downloads of a file that expires immediately.
 	minInterval = time.Minute
 	// Pause after a failure, doubled for each further one.
 	minBackoff = time.Minute
@@ -23,7 +23,7 @@ const (
 	maxRetryAfter = 24 * time.Hour
 )
 
-// update refreshes a registry, from what another process has put into the cache, or
+// update refreshes a registry from the cache, if another process has updated that, or
 // from IANA. It does not run concurrently for a registry and, if files can be
 // locked, for a cache.
 func (r *Resolver) update(h *registryState) {

@@ -73,7 +73,7 @@ const defaultFallbackWait = 5 * time.Second
 //
 // Resolve waits for the network only if its copy lists no server and is due to be
 // refreshed; ctx limits the wait, not the refresh. An old copy with a server answers
-// at once and is refreshed in the background. The snapshot is a copy of IANA's files
+// immediately and is refreshed in the background. The snapshot is a copy of IANA's files
 // only: if [Config.BaseURL] is another URL, it is used only if that fails.
 //
 // The records of the root and of the top-level domains are at IANA's own server,
@@ -291,7 +291,7 @@ func (r *Resolver) Wait(ctx context.Context) error {
 
 // Close cancels running refreshes and waits until they have ended, unless a Logger
 // or Warn called it, which a refresh may be waiting for. After Close the Resolver
-// still resolves from what it has, and fetches nothing.
+// still resolves from its copies, and fetches nothing.
 func (r *Resolver) Close() error {
 	r.mu.Lock()
 	r.closed = true

@@ -28,7 +28,7 @@ type table struct {
 	tags      map[string]*entry
 }
 
-// An entry is an entry of a registry.
+// An entry lists the servers that a registry has for one key.
 type entry struct {
 	key      string
 	urls     []string // base URLs to use, https first

@@ -220,7 +220,7 @@ func (q *queue) noteStarted(l *hostQueue, it *item, k gate.Decision) {
 	q.makeReady(l)
 }
 
-// Verdicts of a queue, beside those of the gate.
+// Verdicts of a queue, in addition to those of the gate.
 const (
 	notLoaded   gate.Verdict = -1 - iota // the input is in the temporary file, and has not been resolved
 	rejectEnded                          // the batch ends
@@ -394,7 +394,7 @@ func (q *queue) close() {
 	q.wakeAll()
 }
 
-// end has all waiting items returned by next immediately, to be ended.
+// end makes next return all waiting items immediately, so that the workers can end them.
 func (q *queue) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

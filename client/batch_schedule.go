@@ -129,7 +129,7 @@ func (q *queue) unpark(l *hostQueue) {
 	}
 }
 
-// setTimer has tick called at the time of the first parked queue.
+// setTimer schedules a call of tick for the time of the first parked queue.
 func (q *queue) setTimer() {
 	if len(q.timers) == 0 || q.abandoned {
 		return

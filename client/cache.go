@@ -67,8 +67,7 @@ func newCache(cfg Config) *cache {
 	return &cache{entries: cfg.CacheEntries, bytes: cfg.CacheBytes, byURL: make(map[string]*recency.Element)}
 }
 
-// get returns what is cached for u, nil if nothing is, and whether it is
-// fresh.
+// get returns the entry cached for u, or nil, and reports whether it is fresh.
 func (c *cache) get(u *url.URL, now time.Time) (e *cacheEntry, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,8 +242,9 @@ func selfKeys(u *url.URL, raw []byte) []string {
 // maxLifetime limits how long a response is fresh.
 const maxLifetime = 30 * 24 * time.Hour
 
-// A freshness is what the header of a response permits a private cache (RFC 9111).
-// There is no heuristic: a response without explicit freshness is never fresh.
+// A freshness describes how long the header of a response permits a private cache to
+// reuse the response (RFC 9111). There is no heuristic: a response without an explicit
+// lifetime is never fresh.
 type freshness struct {
 	storable bool          // it may be stored
 	lifetime time.Duration // since it was received; 0: it is revalidated for each use

@@ -127,7 +127,7 @@ var ErrClosed = errors.New("client: closed")
 // left alone, and requests under way on that Transport go on to their end; their
 // redirects are not followed.
 //
-// The error is that of saving Config.Budgets, or of closing. A Client may be
+// Close returns the error of saving Config.Budgets, or of closing. A Client may be
 // closed more than once. A Logger, limit.Store, Resolver or hook may call Close: it
 // does not wait for the call that it is part of.
 func (c *Client) Close() error {
@@ -192,8 +192,8 @@ func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) iter
 }
 
 // Plan reads all inputs and returns what a Batch would do with them. It sends no
-// queries; the Resolver may download its files. The error is that of ctx, or
-// [ErrClosed]; the Plan is then of the inputs read so far.
+// queries; the Resolver may download its files. Plan returns the error
+// of ctx, or [ErrClosed], with a Plan for the inputs read so far.
 //
 // A Plan counts duplicates as sent: in a Batch they share a response only while
 // they are in flight at the same time.
@@ -247,7 +247,7 @@ func (c *Client) Drain() {
 	}
 }
 
-// announce calls Config.OnHold for what the host has to announce.
+// announce calls Config.OnHold for each new hold of the host.
 func (c *Client) announce(h *gate.Host) {
 	for _, e := range h.NewHolds() {
 		if c.cfg.OnHold != nil {

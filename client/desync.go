@@ -28,9 +28,10 @@ type yielder interface {
 	stepBack()
 }
 
-// checkDesync decides whether the response belongs to the request of a. For a response
-// over a reused HTTP/1.1 connection that does not name its object, that may take a moment.
-// It reports whether the request has to be sent again. See [pool.Check].
+// checkDesync decides whether the response belongs to the request of a. If the
+// response does not name its object and came over a reused HTTP/1.1 connection, it may
+// wait for the next response or for silence. It reports whether the request has to be
+// sent again. See [pool.Check].
 func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repeat bool) {
 	t, r := a.task, a.task.result
 	if a.cached || a.redirected || t.walk != nil {

@@ -35,7 +35,7 @@ func (linkStage) complete(_ context.Context, c *Client, t *task) (more bool) {
 	return c.nextLink(t)
 }
 
-// interrupt goes on with the other links, which may be at other servers.
+// interrupt continues with the other links, which may be at other servers.
 func (s linkStage) interrupt(ctx context.Context, c *Client, t *task) (more bool) {
 	return s.complete(ctx, c, t)
 }
@@ -176,7 +176,7 @@ func (c *Client) recordLink(t *task) {
 	if p.relation != "" || r.Verdict != Registered {
 		return
 	}
-	// The other links of the record lead to the same registrar.
+	// The other links of the record refer to the same registrar.
 	walk.pending = slices.DeleteFunc(walk.pending, func(other linkTarget) bool { return other.relation == "" && other.from == p.from })
 	base, rec := r.decodeRecord()
 	if rec == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// contentCoding returns what a body is encoded as (RFC 9110 section 8.4): "gzip", which
+// contentCoding returns the content coding of a body (RFC 9110 section 8.4): "gzip", which
 // x-gzip is, too (section 8.4.1.3), another coding or a list of them, or empty for none.
 func contentCoding(h http.Header) string {
 	var list []string

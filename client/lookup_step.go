@@ -143,7 +143,7 @@ func (p *traceSteps) stop() {
 	}
 }
 
-// fill sets what is known of the connection of another transport.
+// fill sets the fields of t that can be observed on a transport other than a Pool.
 func (p *traceSteps) fill(t *pool.Trace, resp *http.Response) {
 	t.Reused = p.reused.Load()
 	if remote := p.remote.Load(); remote != nil {

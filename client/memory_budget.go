@@ -14,12 +14,12 @@ import (
 // a deadlock, one reader at a time may exceed the bound. It may until the sum is
 // below the bound again, or it releases its bytes, or it waits for something else.
 // That time comes, because the consumer releases its results and needs nothing from
-// the readers that wait. Each Batch has a budget of its own, and single lookups share
+// the waiting readers. Each Batch has a budget of its own, and single lookups share
 // one, so that the loop over the results of a Batch may look names up.
 type memoryBudget struct {
 	max      int64
 	used     atomic.Int64
-	watchers atomic.Int32 // those who wait, and one more while somebody is over
+	watchers atomic.Int32 // waiting readers, plus one while a task holds the overdraft
 
 	mu        sync.Mutex
 	room      sync.Cond
@@ -78,7 +78,7 @@ func (b *memoryBudget) fit(n int64) bool {
 	}
 }
 
-// wakeWaiters wakes the readers that wait.
+// wakeWaiters wakes the waiting readers.
 func (b *memoryBudget) wakeWaiters() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,8 +108,8 @@ func (b *memoryBudget) yield(t *task) {
 	}
 }
 
-// passOn wakes the readers that wait. It ends the overdraft if t has it, or if the
-// sum is below the bound again.
+// passOn wakes the waiting readers. It ends the overdraft if t holds it, or if the sum
+// no longer exceeds the bound.
 func (b *memoryBudget) passOn(t *task) {
 	if b.watchers.Load() == 0 {
 		return

@@ -51,7 +51,7 @@ type Merged struct {
 }
 
 // Merged combines the responses of the registry and of the registrar; see
-// Result.Registrar. The error is that of Record, for the registry's response. A
+// Result.Registrar. Merged returns the error of Record for the registry's response. A
 // registrar's response that is invalid, or about another domain, is ignored.
 func (r *Result) Merged() (*Merged, error) {
 	registry, err := r.Record()

@@ -114,7 +114,7 @@ func (t *tallies) remove(b *batch) {
 // A HoldReason is why requests to a server are held back.
 type HoldReason string
 
-// Reasons to hold requests to a server back.
+// Reasons to hold back requests to a server.
 const (
 	HoldLimit   HoldReason = "rate_limit" // its rate limit was exceeded
 	HoldOutage  HoldReason = "outage"     // it fails, refuses connections or does not respond

@@ -84,7 +84,7 @@ const (
 )
 
 // decide returns what to do after a request with that outcome: send it to another server
-// if this one is unreachable, wait as long as a server that limits requests demands,
+// if this one is unreachable, wait as long as a rate-limited server demands,
 // back off after a failure that may pass, or give up.
 //
 // Requests are also sent again without decide: by checkDesync if the response belongs to
@@ -188,7 +188,7 @@ func (c *Client) outcome(ctx context.Context, t *task, unreachable bool, now tim
 	return o
 }
 
-// retryBudget returns what t may still spend on retries.
+// retryBudget returns the attempts and waits of t so far, and their limits.
 func (c *Client) retryBudget(ctx context.Context, t *task, now time.Time) retryBudget {
 	b := retryBudget{
 		attempts:       t.result.Attempts,
@@ -214,7 +214,8 @@ func (c *Client) retryBudget(ctx context.Context, t *task, now time.Time) retryB
 	return b
 }
 
-// maxWait returns how long t may wait for a server that limits requests; 0: not at all.
+// maxWait returns how long t may wait for a rate-limited server. 0 means that it does
+// not wait.
 func (c *Client) maxWait(t *task) time.Duration {
 	return c.cfg.maxWait(t.batch)
 }

@@ -136,8 +136,8 @@ func (c *Client) run(ctx context.Context, t *task) {
 	t.result.Time = time.Now()
 }
 
-// step sends one request, with the redirects that it leads to. It reports whether there
-// is another one to send, to t.host and not before t.at. If not, the task is complete.
+// step sends one request and follows its redirects. It reports whether there is
+// another request to send, to t.host and not before t.at. If not, the task is complete.
 func (c *Client) step(ctx context.Context, t *task) (more bool) {
 	if t.stage == nil {
 		if wait, e := c.start(t); e != nil {
@@ -156,8 +156,8 @@ func (c *Client) step(ctx context.Context, t *task) (more bool) {
 	return t.completed(t.stage.complete(ctx, c, t))
 }
 
-// finish attaches what a task has whose stage was interrupted. It reports whether the
-// task goes on: of several links, others may still be followed.
+// finish attaches the partial results of a task whose stage was interrupted. It reports
+// whether the task continues: other links may still be followed.
 func (c *Client) finish(ctx context.Context, t *task) (more bool) {
 	return t.stage != nil && t.completed(t.stage.interrupt(ctx, c, t))
 }
@@ -192,8 +192,8 @@ func (t *task) nextStage(s stage, r *Result) {
 	t.redirect, t.at, t.limited = nil, time.Time{}, time.Time{}
 }
 
-// doRequest sends one request, with the redirects that it leads to, and judges the
-// response. It reports whether it has to be sent again, to t.host and not before t.at.
+// doRequest sends one request, follows its redirects, and judges the response. It
+// reports whether the request has to be sent again, to t.host and not before t.at.
 func (c *Client) doRequest(ctx context.Context, t *task) (more bool) {
 	r := t.result
 	start := time.Now()

@@ -322,8 +322,8 @@ func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, w *h3
 	return resp, w, err
 }
 
-// An h3Body is the body of a response, with what the Pool needs to know of its
-// request.
+// An h3Body is the body of a response, with the state of its request that the Pool
+// needs.
 type h3Body struct {
 	io.ReadCloser
 	early   bool // it was sent as early data

@@ -15,7 +15,7 @@ const handshakeDelay = time.Second
 
 // raceHandshakes connects to the addresses, handshake included, and returns the
 // first complete connection. After a failure, in the handshake too, the next address
-// is tried at once. errs has the errors of the failed addresses, by index in addrs.
+// is tried immediately. errs has the errors of the failed addresses, by index in addrs.
 func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs []netip.Addr, port string) (l *rawConn, errs []*stepError) {
 	start := time.Now()
 	delay := delayFor(d.cfg.ConnectTimeout, len(addrs))

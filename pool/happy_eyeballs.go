@@ -189,8 +189,8 @@ func (d *dialer) newRawConn(nc net.Conn, took time.Duration) *rawConn {
 	return l
 }
 
-// setKeepAlive has the operating system detect a peer that has disappeared: sent
-// data stays unacknowledged, or probes get no reply.
+// setKeepAlive makes the operating system detect a peer that has disappeared, by
+// unacknowledged data or by probes without a reply.
 func (d *dialer) setKeepAlive(nc net.Conn) {
 	tc, ok := nc.(*net.TCPConn)
 	if !ok {

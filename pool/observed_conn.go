@@ -12,7 +12,7 @@ import (
 // An observedConn is the connection that net/http reads from and writes to. It
 // parses what is read, so that the Pool knows the state of the connection without
 // calling a method of [http.ClientConn]: these take locks that a server can block
-// for ever.
+// forever.
 //
 // Over HTTP/2 it parses SETTINGS, GOAWAY and WINDOW_UPDATE frames (RFC 9113 section
 // 6).

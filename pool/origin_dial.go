@@ -207,7 +207,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 			o.pool.limiter.markIdle(c)
 		}
 	case len(o.conns) > 0:
-		// Other connections remain. Do not dial again at once.
+		// Other connections remain. Do not dial again immediately.
 		if !errors.Is(err, context.Canceled) {
 			o.dialFailed(err)
 			if !d.extra {

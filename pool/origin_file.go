@@ -141,7 +141,7 @@ func (s *OriginFile) Close() error { return s.Save() }
 func readOrigins(path string) (map[string]OriginInfo, error) {
 	none := make(map[string]OriginInfo)
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", path) // opening a pipe could block for ever
+		return nil, fmt.Errorf("%s: not a regular file", path) // opening a pipe could block forever
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// OriginInfo is what was learned about an origin. It makes the next start faster;
-// nothing else depends on it. The zero value means that nothing is known.
+// OriginInfo records the observed properties of an origin. It makes the next start
+// faster; nothing else depends on it. The zero value means that nothing is known.
 type OriginInfo struct {
 	Protocol string `json:"protocol,omitempty"` // ALPN name negotiated last over TCP: "h2" or "http/1.1"
 

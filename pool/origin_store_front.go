@@ -35,7 +35,7 @@ func frontOf(s OriginStore) OriginStore {
 	return &originStoreFront{store: s, memory: newMemoryOriginStore(), loaded: make(map[string]time.Time)}
 }
 
-// Get returns what is known in memory about an origin.
+// Get returns the information about an origin that is in memory.
 func (f *originStoreFront) Get(origin string) OriginInfo { return f.memory.Get(origin) }
 
 // Update changes what is known in memory about an origin, and has the store make the

@@ -14,7 +14,7 @@ import (
 // A tcpClientConn is a connection over HTTP/1.1 or HTTP/2.
 //
 // Over HTTP/2 each request runs in its own goroutine, so that its caller can give
-// up: a server can make net/http wait for a lock for ever, whatever the context. For
+// up: a server can make net/http wait for a lock forever, whatever the context. For
 // the same reason the state of the connection is read from the observedConn and not
 // from the [http.ClientConn].
 type tcpClientConn struct {
@@ -338,7 +338,7 @@ func (a *asyncRequest) readAhead(rc io.Reader) {
 			a.end = err
 			a.finishLocked()
 		}
-		// The Read runs at once, and takes the lock.
+		// The Read runs immediately, and takes the lock.
 		a.mu.Unlock()
 		if wake != nil {
 			close(wake)

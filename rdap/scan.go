@@ -57,7 +57,7 @@ var scanners = sync.Pool{New: func() any {
 	return s
 }}
 
-// finish sets what is known at the end of a valid response.
+// finish sets the fields that are known only at the end of a valid response.
 func (s *scanner) finish(raw []byte) {
 	s.scan.isValid = true
 	s.scan.class = s.hints.class()

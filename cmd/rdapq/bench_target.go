@@ -19,7 +19,7 @@ func demoQueries() []string { return rdaptest.DemoQueries(defaultBenchLookups) }
 func (o *options) checkBench(args []string) error {
 	o.color, o.jobs, o.perHost = "auto", 1, 1 // bench has its own, or none
 	if o.demo && len(args) == 0 && o.file == "" {
-		args = []string{"courbu.re"} // which is what check wants to know
+		args = []string{"courbu.re"} // check requires a query
 	}
 	return o.check(args)
 }

@@ -103,8 +103,8 @@ func (p place) sameAs(other place) bool {
 // openError returns the error for an output file that could not be opened, with the
 // name given by the user and a hint.
 func openError(flag, what, name string, err error) error {
-	// The sidecar file of the journal is opened first. If it does not exist, the
-	// cause holds for the journal as well.
+	// A journal opens its sidecar file before FILE. If the sidecar could not be
+	// created, FILE would fail for the same reason, so name FILE in the error.
 	path, ok := errors.AsType[*fs.PathError](err)
 	if ok && path.Path != name {
 		if _, e := os.Lstat(path.Path); e != nil {

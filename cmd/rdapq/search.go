@@ -16,7 +16,7 @@ var searchTypes = []string{
 	string(client.TypeDomains), string(client.TypeNameservers), string(client.TypeEntities), string(client.TypeIPs), string(client.TypeAutnums),
 }
 
-// searchOptions are the flags about searches.
+// searchOptions holds the values of the search flags.
 type searchOptions struct {
 	config     client.SearchConfig
 	maxResults int

@@ -53,7 +53,7 @@ func (a *adaptive) answered(sent, now time.Time, latency time.Duration, inFlight
 			a.set(half, half, now)
 		}
 		// The host may have become slower for good. The limit must not fall
-		// for ever.
+		// forever.
 		a.best += a.best / 4
 	case slow, !sent.After(a.cut):
 	case inFlight < limit:

@@ -106,7 +106,7 @@ func (f *front) Add(name string, b limit.Budget) {
 	}
 }
 
-// pump adds what is pending to the store, and loads what others added.
+// pump adds the pending changes to the store, and loads those of other clients.
 func (f *front) pump() {
 	for {
 		f.mu.Lock()

@@ -163,7 +163,7 @@ func byHost[V any](m map[string]V, key string) (V, bool) {
 	return v, ok
 }
 
-// load starts from what is stored.
+// load initialises the host from the store.
 func (h *Host) load() {
 	h.window.resolution = unratedResolution
 	b, ok := h.store.Load(h.name)

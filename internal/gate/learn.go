@@ -28,8 +28,8 @@ func (h *Host) count(s Outcome) {
 	}
 }
 
-// lateSent is the least delay between Acquire and sending that changes when a
-// request counts.
+// lateSent is the wait for a connection above which a request counts from the time it
+// was sent, not from Acquire.
 const lateSent = 5 * time.Millisecond
 
 // sent returns when the request was sent. The first ones of a run wait for their

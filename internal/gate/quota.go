@@ -59,8 +59,8 @@ const (
 	retrySlack = time.Second / 2
 )
 
-// slack returns what is added to the span. Requests with different latency must not
-// exceed the quota at the server.
+// slack returns the margin that is added to the span. Requests with different latency
+// must not exceed the quota at the server.
 func slack(span time.Duration) time.Duration {
 	return min(max(50*time.Millisecond, span/100), span/20)
 }

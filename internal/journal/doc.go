@@ -5,6 +5,6 @@
 // verdict.
 //
 // Start with [Open]. The file has one row per line, with the line number of the input
-// and the verdict. FILE.rdapq beside it identifies the input and the flags. For rows
-// in order, FILE.rdapq-waiting has the rows that precede a missing one.
+// and the verdict. FILE.rdapq in the same directory identifies the input and the flags.
+// For rows in order, FILE.rdapq-waiting has the rows that precede a missing one.
 package journal

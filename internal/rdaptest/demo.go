@@ -228,8 +228,8 @@ func (d *Demo) Hosts() []string {
 	return names
 }
 
-// Counts returns the sum of what all servers have counted, and the counts of
-// each by its first host name.
+// Counts returns the total counts of all servers, and the counts of each by its first
+// host name.
 func (d *Demo) Counts() (total Counts, servers map[string]Counts) {
 	servers = make(map[string]Counts)
 	for _, s := range d.servers {

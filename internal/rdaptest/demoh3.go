@@ -40,7 +40,7 @@ func (d *Demo) H3Addresses() map[string][]netip.Addr {
 	return out
 }
 
-// H3Counts returns the sum of what all servers have counted over HTTP/3.
+// H3Counts returns the total counts of all servers over HTTP/3.
 func (d *Demo) H3Counts() H3Counts {
 	var total H3Counts
 	for _, s := range d.servers {

@@ -85,7 +85,7 @@ func (v value) text() string {
 	return cell(string(v.json))
 }
 
-// A field is a field that a row may have.
+// A field describes one column or JSON member that a row may have.
 type field struct {
 	name  string // as requested
 	key   string // the name as JSON, without quotes

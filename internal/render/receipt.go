@@ -18,7 +18,7 @@ const maxReceiptServers = 5
 
 // WriteReceipt writes the statistics of a run and the savings by reuse for people: a
 // sentence and labelled lines. width is that of the terminal in columns; 0 if there is
-// none. The error is that of w.
+// none. WriteReceipt returns the error of w.
 func WriteReceipt(w io.Writer, r Report, width int) error {
 	if width <= 0 || width > receiptWidth {
 		width = receiptWidth

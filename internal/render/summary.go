@@ -90,8 +90,8 @@ type Summary struct {
 }
 
 // WriteSummary writes the outcome of a batch for people: the verdicts in total and per
-// server, servers with failures first, and the errors by frequency. The error is that
-// of w.
+// server, servers with failures first, and the errors by frequency. It
+// returns the error of w.
 func WriteSummary(w io.Writer, s Summary) error {
 	var b strings.Builder
 	r := s.Report

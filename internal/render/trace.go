@@ -161,7 +161,7 @@ func traceDetails(r *client.Result) []string {
 }
 
 // Write writes the waterfall for a terminal of that width; 0 means 80 columns. Without
-// lookups it writes nothing. The error is that of w.
+// lookups it writes nothing. It returns the error of w.
 func (t *Traces) Write(w io.Writer, width int) error {
 	if len(t.lookups) == 0 {
 		return nil

@@ -20,7 +20,7 @@ import (
 var style string
 
 // WriteHTML writes r as a self-contained page: no scripts, fonts or images. It embeds
-// the report as JSON. The error is that of w.
+// the report as JSON. WriteHTML returns the error of w.
 //
 // Each number of the data is in an element whose data-v attribute is its path in the
 // JSON; text of the data is in one with data-s.

@@ -9,7 +9,7 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// A row is a row of the comparison table.
+// A row describes one line of the comparison table.
 type row struct {
 	label      string
 	about      string // explains the label

@@ -20,7 +20,7 @@ const (
 )
 
 // WriteText writes r for a terminal of that width; 0 means 80 columns. Modes that do
-// not fit side by side are written in several tables. The error is that of w.
+// not fit side by side are written in several tables. It returns the error of w.
 func WriteText(w io.Writer, r *measure.Report, width int) error {
 	if width <= 0 {
 		width = usualWidth
@@ -194,7 +194,7 @@ func comparisonLine(c *measure.Comparison) string {
 }
 
 // WriteMarkdown writes r as a table with one row per number and one column per mode.
-// The error is that of w.
+// It returns the error of w.
 func WriteMarkdown(w io.Writer, r *measure.Report) error {
 	var b strings.Builder
 	b.WriteString("**" + r.Headline + "**\n\n")

@@ -3,9 +3,9 @@
 //
 //	gensnapshot -from https://data.iana.org/rdap/ -o snapshot.json
 //
-// -from is a URL or a folder. -add names a file in the shape of dns.json with
-// services that are published but not yet in the copy at hand; what the
-// registry itself lists is never replaced by it.
+// -from is a URL or a directory. -add names a file in the format of dns.json, with
+// services that are published but missing from that copy of the registry. -add
+// never replaces an entry of the registry.
 package main
 
 import (

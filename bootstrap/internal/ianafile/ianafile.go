@@ -93,7 +93,7 @@ func enter(dec *jsontext.Decoder, want string) error {
 
 func read(dec *jsontext.Decoder, tagged bool) (*File, error) {
 	if dec.PeekKind() != '{' {
-		// Reading on tells broken JSON from JSON of another shape.
+		// Reading the whole value distinguishes invalid JSON from valid JSON of another type.
 		if err := dec.SkipValue(); err != nil {
 			return nil, malformed(err)
 		}
