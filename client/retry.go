@@ -49,7 +49,7 @@ type outcome struct {
 // A retryBudget holds what a query may still spend on retries.
 type retryBudget struct {
 	attempts       int  // requests sent
-	outageFailures int  // those of them that failed in an outage, which do not count
+	outageFailures int  // attempts that failed in an outage; they do not count
 	maxAttempts    int  // Config.Attempts
 	untried        int  // servers of the service after this one
 	servers        int  // servers of the service

@@ -25,7 +25,7 @@ type Budget struct {
 	Measured time.Time
 }
 
-// A Usage is a number of requests that were sent at about the same time.
+// A Usage counts requests that were sent at about the same time.
 type Usage struct {
 	At time.Time // latest time at which the server may have counted them
 	N  int       // requests

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// A requestError is an error in a request, which is not sent. A retry does not help.
+// A requestError reports an invalid request. It is not sent, and a retry cannot succeed.
 type requestError struct{ error }
 
 func (e requestError) Unwrap() error { return e.error }

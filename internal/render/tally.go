@@ -14,7 +14,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A Report is the statistics of a run, for --stats-file. Counts of requests,
+// A Report holds the statistics of a run, for --stats-file. Counts of requests,
 // connections and bytes come from the pool, without the traffic for bootstrap files;
 // counts of lookups and verdicts come from the results.
 type Report struct {
