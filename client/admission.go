@@ -248,7 +248,7 @@ const maxPerHost = 64
 // flushLimits stores what was learned of limits.
 func (c *Client) flushLimits() error {
 	if err := c.hosts.Flush(); err != nil {
-		return errors.Join(errors.New("the budgets are not kept"), err)
+		return errors.Join(errors.New("cannot save rate limits"), err)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func TestBatchNextServer(t *testing.T) {
 	count, tried := 0, 0
 	for r := range a.Batch(t.Context(), lines(texts...)) {
 		count++
-		if r.Verdict != client.Registered || r.Server != good.URL() || len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0].Message, "asked another server: ") {
+		if r.Verdict != client.Registered || r.Server != good.URL() || len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0].Message, "tried another server: ") {
 			t.Errorf("%s at %s", describe(r), r.Server)
 		}
 		tried += r.Attempts - 1

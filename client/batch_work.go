@@ -83,7 +83,7 @@ func (b *batch) handle(it *item, k gate.Decision) itemOutcome {
 		if it.server+1 < len(it.servers.URLs) {
 			it.server++
 			it.redirect = nil
-			it.result.warn(WarnOtherServer, "asked another server: "+e.Message)
+			it.result.warn(WarnOtherServer, "tried another server: "+e.Message)
 			it.result.Err, it.result.Verdict = nil, ""
 			return outcomeRequeue
 		}

@@ -229,7 +229,8 @@ func TestResponsesOutOfStep(t *testing.T) {
 				if rows != names {
 					t.Errorf("%d rows, want %d", rows, names)
 				}
-				if desync == (warned == 0) {
+				// A stray response to an idle connection ends that connection alone.
+				if again := s.requests.Load() > names; warned > 0 && !desync || warned == 0 && desync && again {
 					t.Errorf("%d results with a warning", warned)
 				}
 				t.Logf("%d requests over %d connections, %d results with a warning", s.requests.Load(), s.conns.Load(), warned)

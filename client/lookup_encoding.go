@@ -98,7 +98,7 @@ func foreignEncoding(raw []byte) error {
 func encodingFailure(host string, err error) *Error {
 	e := &Error{Code: CodeNotRDAP, Err: err, Hint: "only the operator of the server can change that"}
 	if unlabelled, ok := errors.AsType[*unlabelledError](err); ok {
-		e.Message = "the answer of " + host + " cannot be read: it is " + unlabelled.what
+		e.Message = "cannot read the response from " + host + ": it is " + unlabelled.what
 		if strings.HasPrefix(unlabelled.encoding, "UTF") {
 			e.Message += ", and JSON has to be in UTF-8"
 		}
@@ -113,11 +113,11 @@ func encodingFailure(host string, err error) *Error {
 	coding := visible(bad.Encoding)
 	switch {
 	case bad.Err == nil:
-		e.Message = "the answer of " + host + " cannot be read: its Content-Encoding is " + coding + ", which was not requested"
+		e.Message = "cannot read the response from " + host + ": its Content-Encoding is " + coding + ", which was not requested"
 	case errors.Is(bad.Err, io.ErrUnexpectedEOF):
-		e.Message = "the answer of " + host + " cannot be read: its " + coding + " data end too early"
+		e.Message = "cannot read the response from " + host + ": the " + coding + " data is truncated"
 	default:
-		e.Message = "the answer of " + host + " cannot be read: its Content-Encoding is " + coding + ", and the body is not valid " + coding
+		e.Message = "cannot read the response from " + host + ": its Content-Encoding is " + coding + ", and the body is not valid " + coding
 	}
 	return e
 }

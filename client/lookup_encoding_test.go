@@ -72,8 +72,8 @@ func TestEncodings(t *testing.T) {
 		{"x-gzip over plain text", "x-gzip", "", object, "its Content-Encoding is gzip, and the body is not valid gzip", ""},
 		{"corrupt gzip", "gzip", "", zip[:12] + "\x00\xff\x00\xff" + zip[16:], "its Content-Encoding is gzip, and the body is not valid gzip", ""},
 		{"wrong checksum", "gzip", "", zip[:len(zip)-8] + "12345678", "its Content-Encoding is gzip, and the body is not valid gzip", ""},
-		{"truncated gzip", "gzip", "", zip[:len(zip)-12], "its gzip data end too early", ""},
-		{"truncated header", "gzip", "", zip[:5], "its gzip data end too early", ""},
+		{"truncated gzip", "gzip", "", zip[:len(zip)-12], "the gzip data is truncated", ""},
+		{"truncated header", "gzip", "", zip[:5], "the gzip data is truncated", ""},
 		{"gzip without a label", "", "", zip, "it is gzip data, and the response has no Content-Encoding", ""},
 		{"gzip twice", "gzip", "", zipped(t, zip), "it is gzip data, and the response has no Content-Encoding", ""},
 		{"br", "br", "", noise, "its Content-Encoding is br, which was not requested", ""},
@@ -84,7 +84,7 @@ func TestEncodings(t *testing.T) {
 		{"zstd without a label", "", "", "\x28\xb5\x2f\xfd" + noise, "it is zstd data", ""},
 		{"UTF-16", "", "application/rdap+json; charset=utf-16", inUTF16(object, binary.LittleEndian), "it is in UTF-16, and JSON has to be in UTF-8", ""},
 		{"UTF-16 with a mark", "", "", "\xfe\xff" + inUTF16(object, binary.BigEndian), "it is in UTF-16, and JSON has to be in UTF-8", ""},
-		{"Latin-1", "", "application/rdap+json; charset=ISO-8859-1", latin, "", `the response is in the charset "ISO-8859-1"`},
+		{"Latin-1", "", "application/rdap+json; charset=ISO-8859-1", latin, "", `the response uses charset "ISO-8859-1"`},
 		{"wrong label", "", "application/rdap+json; charset=ISO-8859-1", object, "", ""},
 	}
 	for _, protocols := range []rdaptest.Protocols{rdaptest.H1Only, rdaptest.H2Only} {

@@ -135,7 +135,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 		}
 		if resp.StatusCode == http.StatusSwitchingProtocols {
 			resp.Body.Close() // what follows is not a body and may not end
-			return response{}, &Error{Code: CodeTransport, Message: visible(u.Host) + " switched protocols without being asked to (101)"}
+			return response{}, &Error{Code: CodeTransport, Message: visible(u.Host) + " switched protocols without a request to do so (101)"}
 		}
 		a.task.noteFirstByte() // not every transport calls the hook, and what is cached comes without
 		r.Status, r.Header, r.Cached = resp.StatusCode, resp.Header, a.cached
@@ -272,7 +272,7 @@ func (a *attempt) bodyError(u *url.URL, status int, err error) *Error {
 	if errors.Is(err, errTooLarge) {
 		return &Error{
 			Code: CodeTooLarge, Err: err,
-			Message: "the answer of " + visible(u.Host) + " is too large: more than " + strconv.FormatInt(a.c.bodyLimit(status), 10) + " bytes",
+			Message: "the response from " + visible(u.Host) + " is too large: more than " + strconv.FormatInt(a.c.bodyLimit(status), 10) + " bytes",
 		}
 	}
 	if e := encodingFailure(visible(u.Host), err); e != nil {

@@ -92,7 +92,7 @@ func TestLookupDrip(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{Timeout: 2 * time.Second, Attempts: 1})
 	s.On("/domain/drip.example", rdaptest.Drip(1, 50*time.Millisecond))
 	s.On("/domain/hang.example", rdaptest.Hang())
-	for name, doing := range map[string]string{"drip.example": "reading the answer", "hang.example": "waiting for the answer"} {
+	for name, doing := range map[string]string{"drip.example": "reading the response", "hang.example": "waiting for the response"} {
 		r := a.lookup(t, mustParse(t, "", name))
 		if r.Verdict != client.Failed || r.Err.Code != client.CodeTimeout || !strings.Contains(r.Err.Message, doing) {
 			t.Errorf("%s: %s", name, describe(r))

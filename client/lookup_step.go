@@ -37,9 +37,9 @@ func (s step) doing() string {
 	case stepHandshake:
 		return "in the TLS handshake"
 	case stepSent:
-		return "waiting for the answer"
+		return "waiting for the response"
 	case stepBody:
-		return "reading the answer"
+		return "reading the response"
 	default:
 		return "waiting for a connection"
 	}

@@ -61,7 +61,7 @@ func TestLookupWrappedPool(t *testing.T) {
 		Transport: metered{plain.pool}, Timeout: time.Second, Attempts: 1, Resolver: urls{s.URL()},
 	})
 	s.On("/domain/silent.example", rdaptest.Hang())
-	if r := c.lookup(t, mustParse(t, "", "silent.example")); r.Err == nil || !strings.Contains(r.Err.Message, "waiting for the answer") {
+	if r := c.lookup(t, mustParse(t, "", "silent.example")); r.Err == nil || !strings.Contains(r.Err.Message, "waiting for the response") {
 		t.Errorf("%s", describe(r))
 	}
 }

@@ -149,7 +149,7 @@ func (c *Client) decideRetry(ctx context.Context, t *task, unreachable bool) (mo
 	case giveUp:
 		return false
 	case retryElsewhere:
-		r.warn(WarnOtherServer, "asked another server: "+r.Err.Message)
+		r.warn(WarnOtherServer, "tried another server: "+r.Err.Message)
 	case retryThrottled:
 		if t.limited.IsZero() {
 			t.limited = now

@@ -430,7 +430,7 @@ func addressPattern(whole, value string) (string, error) {
 		return "", err
 	}
 	if !p.IsSingleIP() {
-		return "", invalid(whole, "nameservers are searched for by one address, not by a prefix", "write one address")
+		return "", invalid(whole, "nameservers can be searched by a single address, not by a prefix", "write one address")
 	}
 	return netip.Addr.String(p.Addr()), nil
 }

@@ -201,7 +201,7 @@ func (r *Result) compare(resp *rdap.Response, class string, a response) {
 		r.warn(WarnMediaType, "the response is RDAP"+contentTypeNote(a.contentType))
 	}
 	if charset := foreignCharset(a.contentType, a.raw); charset != "" {
-		r.warn(WarnMediaType, "the response is in the charset "+quote(charset)+", but JSON must be UTF-8: non-ASCII characters are lost")
+		r.warn(WarnMediaType, "the response uses charset "+quote(charset)+", but JSON must be UTF-8: non-ASCII characters are lost")
 	}
 	if want, ok := classOfType[r.Query.Type]; ok && class != want && !r.Query.foundSingle(class) && !(class == rdap.ClassHelp && r.Query.Type.IsSearch()) {
 		r.Other = "an object of class " + visible(class)
@@ -230,7 +230,7 @@ func (r *Result) compare(resp *rdap.Response, class string, a response) {
 	} else {
 		r.namesObject = resp.HasVariant(func(s string) bool { return sameName(r.Query.Name, s, "") })
 		r.Other = visible(rdap.DisplayName(cmp.Or(ldh, unicode)))
-		r.warn(WarnOtherObject, "queried "+quote(r.Query.Name)+", the response is about "+quote(cmp.Or(ldh, unicode)))
+		r.warn(WarnOtherObject, "queried "+quote(r.Query.Name)+", but the response is about "+quote(cmp.Or(ldh, unicode)))
 	}
 }
 
@@ -394,7 +394,7 @@ func (r *Result) compareNetwork(about rdap.Extent) {
 	switch {
 	case first.BitLen() != from.BitLen() || to.Less(first) || last.Less(from):
 		r.Other = whole
-		r.warn(WarnOtherObject, "queried "+r.Query.String()+", the response is about "+whole)
+		r.warn(WarnOtherObject, "queried "+r.Query.String()+", but the response is about "+whole)
 	case from.Less(first) || last.Less(to):
 		r.warn(WarnExtent, "the response is about "+whole+", which covers only a part of "+r.Query.String())
 	case isEverything(first, last) && asked.Bits() > 0:
@@ -421,7 +421,7 @@ func (r *Result) compareBlock(about rdap.Extent) {
 	switch {
 	case asked < first || last < asked:
 		r.Other = block
-		r.warn(WarnOtherObject, "queried "+r.Query.String()+", the response is about "+block)
+		r.warn(WarnOtherObject, "queried "+r.Query.String()+", but the response is about "+block)
 	case first != last:
 		r.warn(WarnExtent, "the response is about "+block+", a block that contains "+r.Query.String())
 	}

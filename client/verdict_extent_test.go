@@ -21,8 +21,8 @@ func TestCompareExtent(t *testing.T) {
 		{TypeIP, "192.0.2.0/24", `{"startAddress":"192.0.0.0/32","endAddress":"192.0.3.255/32"}`, nil},
 		{TypeIP, "192.0.2.0/23", `{"startAddress":"192.0.2.0","endAddress":"192.0.2.255"}`, []string{"the response is about 192.0.2.0/24, which covers only a part of 192.0.2.0/23"}},
 		{TypeIP, "192.0.2.0/24", `{"startAddress":"192.0.2.9","endAddress":"192.0.3.2"}`, []string{"the response is about 192.0.2.9 – 192.0.3.2, which covers only a part of 192.0.2.0/24"}},
-		{TypeIP, "192.0.2.7", `{"startAddress":"198.51.100.0","endAddress":"198.51.100.255"}`, []string{"queried 192.0.2.7, the response is about 198.51.100.0/24"}},
-		{TypeIP, "192.0.2.7", `{"startAddress":"2001:db8::","endAddress":"2001:db8::ff"}`, []string{"queried 192.0.2.7, the response is about 2001:db8::/120"}},
+		{TypeIP, "192.0.2.7", `{"startAddress":"198.51.100.0","endAddress":"198.51.100.255"}`, []string{"queried 192.0.2.7, but the response is about 198.51.100.0/24"}},
+		{TypeIP, "192.0.2.7", `{"startAddress":"2001:db8::","endAddress":"2001:db8::ff"}`, []string{"queried 192.0.2.7, but the response is about 2001:db8::/120"}},
 		{TypeIP, "192.0.2.7", all4, []string{"the response is about 0.0.0.0/0, which is all of IPv4"}},
 		{TypeIP, "0.0.0.0/0", all4, nil},
 		{TypeIP, "2001:db8::1", `{"startAddress":"::","endAddress":"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"}`, []string{"the response is about ::/0, which is all of IPv6"}},
@@ -30,7 +30,7 @@ func TestCompareExtent(t *testing.T) {
 		{TypeIP, "192.0.2.7", `{"startAddress":"x","endAddress":"y"}`, nil},
 		{TypeAutnum, "64505", `{"startAutnum":64496,"endAutnum":64511}`, []string{"the response is about AS64496 – AS64511, a block that contains AS64505"}},
 		{TypeAutnum, "64505", `{"startAutnum":64505,"endAutnum":64505}`, nil},
-		{TypeAutnum, "64505", `{"startAutnum":64506,"endAutnum":64506}`, []string{"queried AS64505, the response is about AS64506"}},
+		{TypeAutnum, "64505", `{"startAutnum":64506,"endAutnum":64506}`, []string{"queried AS64505, but the response is about AS64506"}},
 		{TypeAutnum, "64505", `{"startAutnum":64500,"endAutnum":null}`, nil},
 	}
 	for _, tt := range tests {

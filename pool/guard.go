@@ -48,7 +48,7 @@ func (e *AddressError) Error() string {
 	if e.Host == e.Addr.String() {
 		return fmt.Sprintf("%s is not a public address", e.Addr)
 	}
-	return fmt.Sprintf("%s is at %s, which is not a public address", e.Host, e.Addr)
+	return fmt.Sprintf("%s resolves to %s, which is not a public address", e.Host, e.Addr)
 }
 
 // publicOnly returns the addresses that the guard allows, or an [*AddressError] if

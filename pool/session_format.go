@@ -28,7 +28,7 @@ const (
 )
 
 var (
-	errNotSessionFile = errors.New("not a file of TLS sessions")
+	errNotSessionFile = errors.New("not a TLS session file")
 	errChecksum       = errors.New("the file is damaged")
 	errOtherFormat    = errors.New("sessions in the format of another version")
 	errOtherGo        = errors.New("sessions of another Go version")

@@ -65,7 +65,7 @@ func savedLine(ms TimeReport) string {
 		return "about " + duration(*ms.Saved)
 	}
 	return "unknown: " + map[pool.SavedUnknown]string{
-		pool.SavedThrottled: "a server limited the requests",
+		pool.SavedThrottled: "a server rate-limited the requests",
 		pool.SavedBroke:     "requests or connections failed",
 		pool.SavedUnbound:   "the number of concurrent requests varied",
 		pool.SavedForgotten: "there were too many servers",

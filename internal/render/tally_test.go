@@ -178,7 +178,7 @@ func TestSavedLine(t *testing.T) {
 	for want, change := range map[string]func(*Report){
 		"about 360 ms": func(*Report) {},
 		"about 0 ms: lookups waited for the same handshakes concurrently": func(r *Report) { r.MS.Saved = new(0.0) },
-		"unknown: a server limited the requests":                          func(r *Report) { r.WithholdSaved(pool.SavedThrottled) },
+		"unknown: a server rate-limited the requests":                     func(r *Report) { r.WithholdSaved(pool.SavedThrottled) },
 		"unknown: requests or connections failed":                         func(r *Report) { r.WithholdSaved(pool.SavedBroke) },
 		"unknown: the number of concurrent requests varied":               func(r *Report) { r.WithholdSaved(pool.SavedUnbound) },
 		"unknown: there were too many servers":                            func(r *Report) { r.WithholdSaved(pool.SavedForgotten) },
