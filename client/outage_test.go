@@ -14,6 +14,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/internal/testrun"
 	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/pool"
 )
@@ -158,7 +159,9 @@ func TestBatchOutage(t *testing.T) {
 				if count != lineCount {
 					t.Errorf("%d results", count)
 				}
-				if l.after > 20 {
+				// With -race on a busy machine, more are on their way before the first
+				// failure is seen; .ci/run judges that without.
+				if l.after > 20 && !testrun.RaceDetector {
 					t.Errorf("%d requests were sent after the first that failed", l.after)
 				}
 				if h, ok := holds.Load(client.HoldOutage); !ok || h.(client.Hold).Server != s.Addr() {
