@@ -9,7 +9,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap/internal/ianafile"
 )
 
-// Whatever a file contains, the result is usable: each entry is found by its own
+// The result is usable for any content of the file: each entry is found by its own
 // key, and has valid URLs, https first.
 func FuzzParseRegistry(f *testing.F) {
 	for _, seed := range []string{

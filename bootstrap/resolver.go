@@ -71,7 +71,7 @@ const defaultFallbackWait = 5 * time.Second
 // and the built-in list of servers that IANA does not list. [Answer.Source] is the
 // one that was used.
 //
-// Resolve waits for the network only if its copy lists no server and is due to be
+// Resolve waits for the network only if its copy lists no server and needs to be
 // refreshed; ctx limits the wait, not the refresh. An old copy with a server answers
 // immediately and is refreshed in the background. The snapshot is a copy of IANA's files
 // only: if [Config.BaseURL] is another URL, it is used only if that fails.
@@ -134,7 +134,7 @@ func (ed *edition) answer(to *target, e *entry) (Answer, error) {
 }
 
 // resolveFresh is called if the copy has no server, or is not authoritative. It
-// searches again after the refresh that is due, if there is one.
+// searches again after a pending refresh, if there is one.
 func (r *Resolver) resolveFresh(ctx context.Context, h *registryState, to *target, q Question, hasFallback bool) (Answer, error) {
 	var other *entry
 	if to.registry == RegistryDNS && r.unlisted != nil {
@@ -246,7 +246,7 @@ func (h *registryState) postpone(t time.Time) {
 // due reports whether it is time to download.
 func (r *Resolver) due(h *registryState) bool { return !r.now().Before(*h.retry.Load()) }
 
-// refresh starts a refresh if one is due. It returns the running refresh, or nil.
+// refresh starts a refresh if one is needed. It returns the running refresh, or nil.
 //
 // A refresh that ends sets the time of the next one, then the edition, and then
 // clears flight. So flight is read after the time: a caller that is not due either

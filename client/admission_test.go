@@ -66,7 +66,7 @@ func TestErrorsOfHosts(t *testing.T) {
 	}
 }
 
-// A batch does not go on with a host that has been forgotten: another lookup may
+// A batch does not continue to use a host that has been forgotten: another lookup may
 // have another one of its name.
 func TestForgottenHost(t *testing.T) {
 	c, err := New(Config{})

@@ -59,6 +59,6 @@ func TestBodiesGiants(t *testing.T) {
 	}
 	wg.Wait()
 	if n := b.used.Load(); n != 0 || b.overdraft != nil || b.watchers.Load() != 0 {
-		t.Errorf("%d octets, over %v, %d watch", n, b.overdraft, b.watchers.Load())
+		t.Errorf("%d bytes, overdraft %v, %d watchers", n, b.overdraft, b.watchers.Load())
 	}
 }
