@@ -11,7 +11,7 @@ type Budget struct {
 	Until   time.Time // no request may be sent before; zero: no pause
 	Paused  time.Time // when Until was set
 	Learned Rate      // limit that the server's responses showed; zero: none
-	Seen    time.Time // when Learned was learned
+	Seen    time.Time // when Learned was learned, or was found not to hold if it is zero
 	Used    []Usage   // requests that may still count against a limit, oldest first
 
 	// Least is a span in which Learned.N requests were refused; zero: unknown.
@@ -82,8 +82,12 @@ func (b Budget) prune(now time.Time) Budget {
 	if !b.Until.After(now) || b.Until.Sub(now) > MaxPause {
 		b.Until, b.Paused = time.Time{}, time.Time{}
 	}
-	if b.Learned.IsZero() || now.Sub(b.Seen) > LearnedFor || b.Seen.After(now.Add(time.Minute)) {
-		b.Learned, b.Seen, b.Least, b.Penalty = Rate{}, time.Time{}, 0, 0
+	if now.Sub(b.Seen) > LearnedFor || b.Seen.After(now.Add(time.Minute)) {
+		b.Learned, b.Seen = Rate{}, time.Time{}
+	}
+	if b.Learned.IsZero() {
+		// Seen remains: an older limit that another store holds does not return.
+		b.Least, b.Penalty = 0, 0
 	}
 	if b.Took <= 0 || b.Took > maxTook || now.Sub(b.Measured) > measuredFor || b.Measured.After(now.Add(time.Minute)) {
 		b.Took, b.Measured = 0, time.Time{}
@@ -98,7 +102,7 @@ func (b Budget) prune(now time.Time) Budget {
 	return b
 }
 
-func (b Budget) empty() bool { return b.limitless() && b.Took == 0 }
+func (b Budget) empty() bool { return b.limitless() && b.Seen.IsZero() && b.Took == 0 }
 
 // limitless reports whether nothing in b holds requests back.
 func (b Budget) limitless() bool {
@@ -114,14 +118,14 @@ func (b Budget) last() time.Time {
 	if n := len(b.Used); n > 0 && b.Used[n-1].At.After(t) {
 		t = b.Used[n-1].At
 	}
-	if b.limitless() {
+	if b.limitless() && b.Measured.After(t) {
 		t = b.Measured
 	}
 	return t
 }
 
-// older reports whether b is dropped before c. Budgets with nothing but the time to
-// a response are dropped first.
+// older reports whether b is dropped before c. Budgets without a limit are dropped
+// first.
 func (b Budget) older(c Budget) bool {
 	if x, y := b.limitless(), c.limitless(); x != y {
 		return x

@@ -62,6 +62,41 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// TestFileForgets: a limit that was found not to hold is not in the file any more,
+// although other programs know it, and it is not brought back by what is older.
+func TestFileForgets(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "budgets.json")
+	now := time.Now()
+	old := Budget{Learned: Rate{10, time.Second}, Seen: now.Add(-time.Second)}
+	f := openFile(t, path)
+	f.Add("a", old)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, other := openFile(t, path), openFile(t, path)
+	f.Add("a", Budget{Seen: now})
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := openFile(t, path).Load("a"); !b.Learned.IsZero() {
+		t.Errorf("the next run has %+v", b)
+	}
+	other.Add("a", old)
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := openFile(t, path).Load("a"); !b.Learned.IsZero() {
+		t.Errorf("after an older one of another program: %+v", b)
+	}
+	f.Add("a", Budget{Learned: Rate{20, time.Second}, Seen: now.Add(time.Millisecond)})
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := openFile(t, path).Load("a"); b.Learned != (Rate{20, time.Second}) {
+		t.Errorf("a newer limit: %+v", b)
+	}
+}
+
 func TestFileBroken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "budgets.json")
 	for _, content := range []string{

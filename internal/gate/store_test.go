@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"testing"
 	"time"
@@ -50,6 +51,37 @@ func TestBudgetsOutlive(t *testing.T) {
 	h = testHost(Config{Store: openLimits(t, path)})
 	if k := h.Acquire(time.Now(), inBatch); k.Verdict != RejectLimit {
 		t.Errorf("after a pause was asked for: %+v", k)
+	}
+}
+
+// A userStore is a limit.Store that is not of package limit.
+type userStore struct{ limit.Store }
+
+// TestForgetReachesStore: a stored limit that a host forgets does not hold in the next
+// run.
+func TestForgetReachesStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "budgets.json")
+	file := func() limit.Store { return openLimits(t, path) }
+	memory := userStore{limit.NewMemory()}
+	for name, open := range map[string]func() limit.Store{"file": file, "of the user": func() limit.Store { return memory }} {
+		seed := open()
+		seed.Add("rdap.example", limit.Budget{Learned: limit.Rate{N: 10, Per: time.Second}, Seen: time.Now().Add(-time.Minute)})
+		if err := seed.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		for run, want := range []bool{true, false} {
+			hs := New(Config{Start: 8, Max: 64, Store: open()})
+			h := hs.At(&url.URL{Scheme: "https", Host: "rdap.example"})
+			if known := !h.Rate().IsZero(); known != want {
+				t.Errorf("store %s, run %d: a limit is known: %t", name, run+1, known)
+			}
+			h.mu.Lock()
+			h.forget()
+			h.mu.Unlock()
+			if err := hs.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
