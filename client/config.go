@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/rdapq/rdapq/internal/registrars"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/pool"
@@ -268,7 +269,7 @@ func (c Config) check() error {
 		if base == "" {
 			continue
 		}
-		if _, _, err := registrarEntry(id, base); err != nil {
+		if _, _, err := registrars.Entry(id, base); err != nil {
 			return bad("RegistrarURLs", "%q: %v", id, err)
 		}
 	}

@@ -1,10 +1,12 @@
 package client
 
 import (
+	"io"
 	"net/url"
 	"slices"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/registrars"
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
@@ -22,6 +24,18 @@ const (
 	// ended, registrars not queried yet get CodeCanceled.
 	ReferralRegistrar Referral = "registrar"
 )
+
+// BuiltinRegistrarURLs returns the built-in base URLs of registrars by their IANA
+// numbers. Config.RegistrarURLs overrides them.
+func BuiltinRegistrarURLs() map[string]string { return registrars.Builtin() }
+
+// ParseRegistrars reads a list of registrars for Config.RegistrarURLs: base URLs by
+// IANA numbers. The list is a table, or IANA's registry of registrar IDs in CSV or
+// XML. A line of a table has a number and a URL, separated by white space; further
+// fields, and comments that start with "#", are ignored. Entries of IANA's list
+// without a usable URL are skipped; in a table they are errors. A list without
+// entries is an error.
+func ParseRegistrars(r io.Reader) (map[string]string, error) { return registrars.Parse(r) }
 
 // DefaultReferralDepth is the default maximum length of a chain of links from a registry
 // to a registrar and beyond.

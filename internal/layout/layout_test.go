@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"pool":      {"internal/statefile", "internal/publicaddr", "internal/callback"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/publicaddr", "internal/unshared", "internal/callback",
+		"internal/publicaddr", "internal/registrars", "internal/unshared", "internal/callback",
 	},
 
 	"bootstrap/internal/ianafile": {},
@@ -42,6 +42,7 @@ var allowed = map[string][]string{
 	"internal/namespace":  {},
 	"internal/order":      {},
 	"internal/publicaddr": {},
+	"internal/registrars": {},
 	"internal/rdaptest":   {}, // so that all tests may use it
 	"internal/render":     {"client", "rdap", "limit", "bootstrap", "pool", "internal/safetext", "internal/weburl", "internal/histogram", "internal/timing"},
 	"internal/report":     {"internal/measure", "internal/render"},

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/registrars"
 )
 
 func TestTable(t *testing.T) {
@@ -29,7 +29,7 @@ func TestTable(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// What is written is what the package reads.
-	urls, err := client.ParseRegistrars(strings.NewReader(string(got)))
+	urls, err := registrars.Parse(strings.NewReader(string(got)))
 	if err != nil || len(urls) != 2 {
 		t.Errorf("%v, error %v", urls, err)
 	}

@@ -1,14 +1,14 @@
-package client_test
+package registrars_test
 
 import (
 	"maps"
 	"strings"
 	"testing"
 
-	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/registrars"
 )
 
-func TestParseRegistrars(t *testing.T) {
+func TestParse(t *testing.T) {
 	for _, tt := range []struct {
 		name, list, bad string
 		want            map[string]string
@@ -41,7 +41,7 @@ func TestParseRegistrars(t *testing.T) {
 		{name: "csv without entries", list: "ID,Registrar Name,Status,RDAP Base URL\n1,Reserved,Reserved,\n", bad: "no registrar"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := client.ParseRegistrars(strings.NewReader(tt.list))
+			got, err := registrars.Parse(strings.NewReader(tt.list))
 			if tt.bad != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.bad) || strings.Contains(err.Error(), "word") {
 					t.Errorf("error %v, want %q", err, tt.bad)
@@ -56,8 +56,8 @@ func TestParseRegistrars(t *testing.T) {
 }
 
 // The table may have no entries, but it has to be one.
-func TestBuiltinRegistrars(t *testing.T) {
-	for id, base := range client.BuiltinRegistrarURLs() {
+func TestBuiltin(t *testing.T) {
+	for id, base := range registrars.Builtin() {
 		if strings.Trim(id, "0123456789") != "" || !strings.HasPrefix(base, "http") {
 			t.Errorf("entry %q: %q", id, base)
 		}

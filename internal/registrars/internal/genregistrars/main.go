@@ -1,5 +1,5 @@
 // Command genregistrars writes the table of registrars' RDAP servers that package
-// client carries, from IANA's registry of registrar ids in CSV or XML.
+// registrars carries, from IANA's registry of registrar ids in CSV or XML.
 //
 //	genregistrars -from https://www.iana.org/assignments/registrar-ids/registrar-ids-1.csv -o registrars.tsv
 //
@@ -19,7 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/registrars"
 )
 
 func main() {
@@ -37,7 +37,7 @@ func run(from, out string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	urls, err := client.ParseRegistrars(list)
+	urls, err := registrars.Parse(list)
 	if err = errors.Join(err, list.Close()); err != nil {
 		return err
 	}

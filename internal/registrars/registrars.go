@@ -1,4 +1,6 @@
-package client
+// Package registrars reads lists of the RDAP servers of registrars, and has the
+// built-in one. It must not know of queries or send requests.
+package registrars
 
 import (
 	"bufio"
@@ -13,41 +15,39 @@ import (
 	"strings"
 )
 
-// builtinRegistrars is generated from IANA's list. It is empty until go generate has
+// builtin is generated from IANA's list. It is empty until go generate has
 // been run.
 //
 //go:generate go run ./internal/genregistrars -from https://www.iana.org/assignments/registrar-ids/registrar-ids-1.csv -o registrars.tsv
 //go:embed registrars.tsv
-var builtinRegistrars string
+var builtin string
 
-// BuiltinRegistrarURLs returns the built-in base URLs of registrars by their IANA
-// numbers. Config.RegistrarURLs overrides them.
-func BuiltinRegistrarURLs() map[string]string {
-	urls, _ := parseRegistrarTable(strings.NewReader(builtinRegistrars)) // tested
+// Builtin returns the built-in base URLs of registrars by their IANA numbers.
+func Builtin() map[string]string {
+	urls, _ := parseTable(strings.NewReader(builtin)) // tested
 	return urls
 }
 
-// maxRegistrars limits a list of registrars in bytes. IANA's has a quarter of a
+// maxList limits a list of registrars in bytes. IANA's has a quarter of a
 // million.
-const maxRegistrars = 16 << 20
+const maxList = 16 << 20
 
-// ParseRegistrars reads a list of registrars for Config.RegistrarURLs: base URLs by
-// IANA numbers. The list is a table, or IANA's registry of registrar IDs in CSV or
-// XML. A line of a table has a number and a URL, separated by white space; further
-// fields, and comments that start with "#", are ignored. Entries of IANA's list
-// without a usable URL are skipped; in a table they are errors. A list without
-// entries is an error.
-func ParseRegistrars(r io.Reader) (map[string]string, error) {
-	in := bufio.NewReader(io.LimitReader(r, maxRegistrars+1))
-	parse := parseRegistrarTable
+// Parse reads a list of registrars: a table, or IANA's registry of registrar IDs in
+// CSV or XML. It returns base URLs by IANA numbers. A line of a table has a number
+// and a URL, separated by white space; further fields, and comments that start with
+// "#", are ignored. Entries of IANA's list without a usable URL are skipped; in a
+// table they are errors. A list without entries is an error.
+func Parse(r io.Reader) (map[string]string, error) {
+	in := bufio.NewReader(io.LimitReader(r, maxList+1))
+	parse := parseTable
 	head, _ := in.Peek(512) // shorter lists give less
-	head = bytes.TrimLeft(withoutBOM(head), " \t\r\n")
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	switch {
 	case bytes.HasPrefix(head, []byte("<")):
-		parse = parseRegistrarXML
+		parse = parseXML
 	case bytes.Contains(line, []byte(",")) && bytes.Contains(bytes.ToLower(line), []byte(csvURLColumn)):
-		parse = parseRegistrarCSV
+		parse = parseCSV
 	}
 	urls, err := parse(in)
 	if err != nil {
@@ -59,7 +59,7 @@ func ParseRegistrars(r io.Reader) (map[string]string, error) {
 	return urls, nil
 }
 
-func parseRegistrarTable(r io.Reader) (map[string]string, error) {
+func parseTable(r io.Reader) (map[string]string, error) {
 	urls := make(map[string]string)
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
@@ -71,7 +71,7 @@ func parseRegistrarTable(r io.Reader) (map[string]string, error) {
 		if len(fields) < 2 {
 			return nil, fmt.Errorf("line %d: expected a number and a URL", n)
 		}
-		id, base, err := registrarEntry(fields[0], fields[1])
+		id, base, err := Entry(fields[0], fields[1])
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
@@ -83,7 +83,7 @@ func parseRegistrarTable(r io.Reader) (map[string]string, error) {
 // csvURLColumn is the heading of the URL column in IANA's list, in lower case.
 const csvURLColumn = "rdap base url"
 
-func parseRegistrarCSV(r io.Reader) (map[string]string, error) {
+func parseCSV(r io.Reader) (map[string]string, error) {
 	in := csv.NewReader(r)
 	in.FieldsPerRecord, in.LazyQuotes = -1, true
 	head, err := in.Read()
@@ -108,13 +108,13 @@ func parseRegistrarCSV(r io.Reader) (map[string]string, error) {
 		if column < 0 || column >= len(fields) {
 			continue
 		}
-		if id, base, err := registrarEntry(fields[0], fields[column]); err == nil {
+		if id, base, err := Entry(fields[0], fields[column]); err == nil {
 			urls[id] = base
 		}
 	}
 }
 
-func parseRegistrarXML(r io.Reader) (map[string]string, error) {
+func parseXML(r io.Reader) (map[string]string, error) {
 	urls := make(map[string]string)
 	in := xml.NewDecoder(r)
 	for {
@@ -137,7 +137,7 @@ func parseRegistrarXML(r io.Reader) (map[string]string, error) {
 			return nil, err
 		}
 		for _, server := range record.Servers {
-			if id, base, err := registrarEntry(record.Value, server); err == nil {
+			if id, base, err := Entry(record.Value, server); err == nil {
 				urls[id] = base
 				break
 			}
@@ -145,10 +145,10 @@ func parseRegistrarXML(r io.Reader) (map[string]string, error) {
 	}
 }
 
-// registrarEntry checks and normalizes a number and a base URL.
-func registrarEntry(id, base string) (string, string, error) {
+// Entry checks and normalizes a number and a base URL.
+func Entry(id, base string) (string, string, error) {
 	id = strings.TrimLeft(strings.TrimSpace(id), "0")
-	if id == "" || !isNumeric(id) {
+	if id == "" || strings.Trim(id, "0123456789") != "" {
 		return "", "", errors.New("not an IANA registrar number")
 	}
 	u, err := url.Parse(strings.TrimSpace(base))
