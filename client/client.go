@@ -17,6 +17,7 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/gate"
+	"github.com/rdapq/rdapq/internal/httpcache"
 	"github.com/rdapq/rdapq/internal/secret"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
@@ -67,8 +68,8 @@ type Client struct {
 	helps   helps
 	flights flights
 
-	auth       *authenticator // nil: no credentials
-	cache      *cache         // nil: no cache
+	auth       *authenticator   // nil: no credentials
+	cache      *httpcache.Cache // nil: no cache
 	registrars func() map[string]string
 	parked     atomic.Int64 // bytes of the bodies of parked lookups
 
@@ -319,7 +320,7 @@ func (c *Client) abandon(ctx context.Context, t *task) {
 
 // cacheFor returns the cache for a request of the task, nil if its responses are not
 // cached.
-func (c *Client) cacheFor(t *task) *cache {
+func (c *Client) cacheFor(t *task) *httpcache.Cache {
 	if c.cache == nil || c.cfg.Cache != CacheAll && t.walk == nil {
 		return nil
 	}

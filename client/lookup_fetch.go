@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/internal/gate"
+	"github.com/rdapq/rdapq/internal/httpcache"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
 )
@@ -37,9 +38,9 @@ type attempt struct {
 	check pool.Check     // of the last response
 	whole *http.Response // the last response, if its body was read to the end
 
-	redirected bool        // a redirect was followed
-	cached     bool        // the response is from the cache
-	stale      *cacheEntry // cached response to revalidate; nil: none
+	redirected bool             // a redirect was followed
+	cached     bool             // the response is from the cache
+	stale      *httpcache.Entry // cached response to revalidate; nil: none
 }
 
 // newAttempt starts an attempt with its time limits: Config.Timeout, which counts from
@@ -212,7 +213,7 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 		req.Header["Accept-Language"] = a.c.languages
 	}
 	if a.stale != nil {
-		a.stale.makeConditional(req.Header)
+		a.stale.MakeConditional(req.Header)
 	}
 	resp, err := a.c.send(req)
 	if err == nil && a.steps != nil && r.Conn.ConnID == 0 { // otherwise the transport wraps a pool

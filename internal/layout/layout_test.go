@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"pool":      {"internal/statefile", "internal/publicaddr", "internal/callback"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/publicaddr", "internal/registrars", "internal/unshared", "internal/callback",
+		"internal/publicaddr", "internal/httpcache", "internal/registrars", "internal/unshared", "internal/callback",
 	},
 
 	"bootstrap/internal/ianafile": {},
@@ -35,6 +35,7 @@ var allowed = map[string][]string{
 	"internal/dnsname":    {"internal/safetext"},
 	"internal/gate":       {"limit", "internal/weburl", "internal/callback"}, // hosts are found by URL; stores are user code
 	"internal/histogram":  {},
+	"internal/httpcache":  {"internal/weburl"},
 	"internal/input":      {},
 	"internal/journal":    {"internal/order", "internal/statefile"},
 	"internal/layout":     {},

@@ -1,4 +1,4 @@
-package client
+package httpcache
 
 import (
 	"net/http"
