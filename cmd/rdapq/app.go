@@ -34,11 +34,11 @@ type app struct {
 	interrupt      *interrupt
 	exit           int
 	session        *session      // nil until the run begins
-	target         *target       // servers of bench; nil until it begins
+	target         *target       // servers that bench measures; nil until bench starts
 	many           bool          // more than one query
 	secrets        *secret.Set   // never printed; set when the session begins
 	warnedUnsaved  bool          // warned that server state is not saved
-	grace          time.Duration // 0: refreshGrace
+	grace          time.Duration // 0 means refreshGrace
 }
 
 // main runs the queries and sets a.exit to their exit code.
@@ -169,11 +169,10 @@ func (a *app) separateStats() {
 	}
 }
 
-// printErrors prints the error and the warnings of a result on standard error. It
-// reports whether the error belongs there, even if --quiet suppresses it.
+// printErrors prints the error and the warnings of a result on standard error. It returns
+// true if the error belongs on standard error, even when --quiet suppresses it.
 func (a *app) printErrors(r *client.Result) (printed bool) {
-	// The output of --raw does not show whether it is an error response, or
-	// missing.
+	// The output of --raw does not show whether the response was an error or was missing.
 	unseen := a.opts.view.raw != "" || !r.Verdict.Answered()
 	printed = r.Err != nil && unseen && a.opts.file == ""
 	if a.opts.quiet {
@@ -185,7 +184,7 @@ func (a *app) printErrors(r *client.Result) (printed bool) {
 		a.warnMissingLinks(r)
 	}
 	if f := a.opts.outputFormat(); r.Other != "" && a.opts.verbose == 0 && (f == render.FormatJSON || f == render.FormatRaw) {
-		a.printWarning(r, "the response is about "+r.Other) // which these formats have no place for
+		a.printWarning(r, "the response is about "+r.Other) // these formats do not show it
 	}
 	if printed {
 		var about string
@@ -197,8 +196,8 @@ func (a *app) printErrors(r *client.Result) (printed bool) {
 	return printed
 }
 
-// warnMissingLinks prints which links of --related a response lacks, for formats whose
-// rows have no warnings.
+// warnMissingLinks prints the --related links that are missing from a response, for
+// formats whose rows contain no warnings.
 func (a *app) warnMissingLinks(r *client.Result) {
 	for _, w := range r.Warnings {
 		if w.Code == client.WarnNoLink {
@@ -211,7 +210,7 @@ func (a *app) printWarning(r *client.Result, warning string) {
 	fmt.Fprintf(a.stderr, "rdapq: %s: warning: %s\n", render.Safe(render.ShownQuery(r.Query.Text)), render.Safe(warning))
 }
 
-// detail prints what --verbose adds.
+// detail prints the additional lines of --verbose.
 func (a *app) detail(r *client.Result) {
 	if r.Server != "" {
 		found := strings.TrimSpace(string(r.Source) + " " + render.Safe(r.Entry))
@@ -255,8 +254,7 @@ func (a *app) receipt(file *os.File, report render.Report) error {
 	return nil
 }
 
-// hints are the hints that name flags or files, by error code. The library knows
-// neither.
+// hints maps error codes to hints that name flags or files of the command.
 var hints = map[string]string{
 	client.CodeNotPublic:    "use --server to query it by name, or --allow-private to allow private addresses (for test labs)",
 	client.CodeUnauthorized: "put credentials in ~/.config/rdapq/credentials or in $" + credentialsVariable,
@@ -284,7 +282,7 @@ func withFlagHint(e *client.Error) *client.Error {
 	case hints[e.Code] != "":
 		c.Hint = hints[e.Code]
 	case flags != "":
-		c.Hint, c.HintCode = c.Hint+": "+flags, "" // once only
+		c.Hint, c.HintCode = c.Hint+": "+flags, "" // without the code, so that the hint is not added twice
 	}
 	if errors.Is(e.Err, errMaxTime) {
 		c.Hint = "raise --max-time"

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// batchOptions are the flags about input files, rate limits and the output of batches.
+// batchOptions are the flags for input files, rate limits and the output of batches.
 type batchOptions struct {
 	inputFormat string
 	column      string
@@ -37,26 +37,26 @@ type batchOptions struct {
 	attempts int
 }
 
-// defaultWait marks a --max-wait that was not given.
+// defaultWait means that --max-wait was not given.
 const defaultWait = -1 * time.Nanosecond
 
 var inputFormats = []string{"auto", string(input.Text), string(input.CSV), string(input.NDJSON)}
 
 func (o *batchOptions) register(f *pflag.FlagSet) {
-	f.StringVar(&o.inputFormat, "input-format", "auto", "read --file as `FORMAT`: "+strings.Join(inputFormats, ", ")+" (auto looks at the name and the first line); gzip is detected")
+	f.StringVar(&o.inputFormat, "input-format", "auto", "read --file as `FORMAT`: "+strings.Join(inputFormats, ", ")+" (auto detects it from the name and the first line); gzip input is decompressed")
 	f.StringVar(&o.column, "column", "", "take queries from the CSV column `NAME` (default the first); the other columns are copied to the results")
 	f.StringVar(&o.field, "field", "", "take queries from the NDJSON member `NAME` (default the first present of "+strings.Join(input.DefaultFields, ", ")+")")
 	f.BoolVar(&o.dedupe, "dedupe", false, "skip duplicate queries (uses up to 22 bytes of memory per line)")
 	f.BoolVar(&o.registrable, "registrable", false, "look up the registrable domain of a host name: example.co.uk for www.example.co.uk")
 	f.BoolVar(&o.ordered, "ordered", false, "write results of --file in input order")
 	f.StringSliceVar(&o.fields, "fields", nil, "write these fields in ndjson, csv and table, in this order: `NAMES` such as line,verdict,expires,conn.protocol; --fields help lists them")
-	f.DurationVar(&o.maxWait, "max-wait", defaultWait, "limit how long a query waits for a rate-limited server to `TIME` (30s; 10m with --file)")
-	f.Lookup("max-wait").DefValue = "" // the help says it
+	f.DurationVar(&o.maxWait, "max-wait", defaultWait, "wait at most `TIME` for a rate-limited server (default 30s; 10m with --file)")
+	f.Lookup("max-wait").DefValue = "" // stated in the help text
 	f.StringArrayVar(&o.rates, "rate", nil, "limit requests to a server: `HOST=N/TIME`, such as rdap.example=100/1m (repeatable)")
 	f.StringArrayVar(&o.groups, "group", nil, "let servers share one rate limit: `NAME=HOST,HOST`; --rate also accepts the name of a group (repeatable)")
-	f.IntVar(&o.attempts, "attempts", client.DefaultAttempts, "send at most `N` requests per query when failures are transient")
+	f.IntVar(&o.attempts, "attempts", client.DefaultAttempts, "retry transient failures, with up to `N` requests per query")
 	o.spillMax = client.DefaultMaxSpill
-	f.Var(&o.spillMax, "spill-max", "use at most `SIZE` of disk for lines of --file that wait for their servers, such as 500MB or 4GiB; reading waits when it is full")
+	f.Var(&o.spillMax, "spill-max", "use at most `SIZE` of disk space, such as 500MB or 4GiB, for queued lines of --file; reading pauses when it is full")
 	f.BoolVar(&o.force, "force", false, "overwrite --output")
 	f.BoolVar(&o.fsync, "fsync", false, "fsync --output at every flush, to survive power loss")
 	f.BoolVar(&o.dryRun, "dry-run", false, "send nothing; print the queries per server and the estimated duration")
@@ -72,7 +72,7 @@ func (o *batchOptions) check(file bool, format string) error {
 	case o.column != "" && o.inputFormat != "auto" && o.inputFormat != string(input.CSV):
 		return usagef(about("column", "input-format"), "use one or the other", "--column requires CSV input, but --input-format is %s", o.inputFormat)
 	case o.field != "" && o.inputFormat != "auto" && o.inputFormat != string(input.NDJSON):
-		return usagef(about("field", "input-format"), "use one or the other", "--field needs NDJSON input, and --input-format is %s", o.inputFormat)
+		return usagef(about("field", "input-format"), "use one or the other", "--field requires NDJSON input, but --input-format is %s", o.inputFormat)
 	case o.column != "" && o.field != "":
 		return usagef(about("column", "field"), "use --column for CSV, --field for NDJSON", "--column and --field cannot be used together")
 	case o.maxWait < 0 && o.maxWait != defaultWait:
@@ -159,7 +159,7 @@ func (o *batchOptions) parseGroups() (map[string]string, error) {
 
 // configure sets the fields of c that these flags control.
 func (o *batchOptions) configure(c *client.Config, file bool) {
-	c.Rates, _ = o.parseRates() // check has parsed it before
+	c.Rates, _ = o.parseRates() // already validated by check
 	c.Groups, _ = o.parseGroups()
 	c.MaxWait, c.Attempts, c.Registrable = o.maxWait, o.attempts, o.registrable
 	c.MaxSpill, c.MaxQueued = int64(o.spillMax), math.MaxInt64 // limited in bytes, not in lines
@@ -175,9 +175,8 @@ func (o *batchOptions) configure(c *client.Config, file bool) {
 	}
 }
 
-// warnUnmatched names the hosts of --rate and --group that no query was sent to: they
-// may be misspelt. The configuration file lists hosts for all runs, so its hosts are
-// left out.
+// warnUnmatched warns about hosts in --rate and --group that received no query: they may
+// be misspelt. It ignores hosts in the configuration file, which applies to all runs.
 func (a *app) warnUnmatched() {
 	hosts := slices.DeleteFunc(a.session.client.Unmatched(), func(host string) bool {
 		return slices.ContainsFunc(a.settings, func(s setting) bool {
@@ -186,6 +185,6 @@ func (a *app) warnUnmatched() {
 		})
 	})
 	if len(hosts) > 0 {
-		a.warn("no query was sent to " + strings.Join(hosts, ", ") + ", named by --rate or --group; check the spelling")
+		a.warn("no query was sent to " + strings.Join(hosts, ", ") + " (named in --rate or --group); check the spelling")
 	}
 }

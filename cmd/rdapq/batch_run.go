@@ -23,7 +23,7 @@ type batchRun struct {
 
 	tally    render.Tally
 	failures render.Failures
-	traces   *render.Traces    // nil: in the rows, or not requested
+	traces   *render.Traces    // nil if the traces are in the rows, or not requested
 	recorder *measure.Recorder // nil without --report
 	codes    exitCodes
 	notAsked int64 // lines read but not sent when the run was interrupted

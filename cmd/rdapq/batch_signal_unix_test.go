@@ -120,7 +120,7 @@ func numbered(prefix string, n int) []string {
 }
 
 // After a signal, lookups in flight finish and are written. The printed command resumes
-// with the others, so no query is sent twice.
+// with the remaining lines, so no query is sent twice.
 func TestSignalFinishesInFlight(t *testing.T) {
 	for _, flags := range [][]string{{"-j", "1"}, {"-j", "3", "--ordered"}, {"-j", "2", "--force"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
@@ -163,8 +163,8 @@ func TestSignalFinishesInFlight(t *testing.T) {
 	}
 }
 
-// A server that never responds holds up the run after the first signal. The second
-// signal ends it. Rows written before are kept, and the run can be resumed.
+// A server that never responds delays the end of the run after the first signal. The
+// second signal ends it. Rows written before are kept, and the run can be resumed.
 func TestSecondSignalStopsBatch(t *testing.T) {
 	t.Parallel()
 	b := newBatchTrial(t, append(numbered("first", 5), numbered("stuck", 20)...)...)
@@ -195,7 +195,7 @@ func TestResumeAfterKill(t *testing.T) {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			t.Parallel()
 			b := newBatchTrial(t, numbered("name", 300)...)
-			written := make(map[string]int) // and the number of requests for it until then
+			written := make(map[string]int) // rows written, and the requests sent for each until then
 			held, open := make(chan struct{}), make(chan struct{})
 			close(open)
 			for round := range 5 {

@@ -29,7 +29,7 @@ const benchExamples = `  rdapq bench
   rdapq bench -j 1 -n 10 --demo-rtt 200ms --report bench.html
   rdapq bench example.com example.net --modes reuse,resume`
 
-// newBenchCommand returns the bench subcommand. command are the flags of rdapq.
+// newBenchCommand returns the bench subcommand. command holds the flags of rdapq.
 func newBenchCommand(a *app, command []flagGroup) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "bench [flags] [QUERY...]",
@@ -170,7 +170,7 @@ func (a *app) printBench(r *measure.Report) error {
 	return outputError(report.WriteText(a.stdout, r, width))
 }
 
-// benchQueries returns the queries to measure with.
+// benchQueries returns the queries that bench sends.
 func (a *app) benchQueries(ctx context.Context, args []string) ([]client.Query, error) {
 	if a.opts.demo && len(args) == 0 && a.opts.file == "" {
 		args = demoQueries()
@@ -190,7 +190,7 @@ func (a *app) benchQueries(ctx context.Context, args []string) ([]client.Query, 
 			return nil, usagef(nil, "", "%w", err)
 		}
 		if q.Search != nil {
-			return nil, usagef(about("file"), "remove it", "bench measures lookups, and %s is a search", render.Safe(in.Text))
+			return nil, usagef(about("file"), "remove it", "bench measures lookups, but %s is a search", render.Safe(in.Text))
 		}
 		q.Server = in.Server
 		if queries = append(queries, q); len(queries) == maxBenchQueries {
@@ -199,7 +199,7 @@ func (a *app) benchQueries(ctx context.Context, args []string) ([]client.Query, 
 	}
 	a.warnTrailing(src)
 	if len(queries) == 0 {
-		return nil, noRunf(nil, "", "no query to measure with")
+		return nil, noRunf(nil, "", "no queries to measure")
 	}
 	return queries, nil
 }

@@ -15,7 +15,7 @@ const (
 	defaultBenchLookups = 40
 	defaultBenchRuns    = 3
 	defaultBenchJobs    = 4
-	fewBenchLookups     = 3 * defaultBenchJobs // fewer lookups run one at a time
+	fewBenchLookups     = 3 * defaultBenchJobs // runs with fewer lookups are sequential
 )
 
 var defaultBenchModes = []string{"reuse", "no-reuse"}
@@ -23,18 +23,18 @@ var defaultBenchModes = []string{"reuse", "no-reuse"}
 // benchOptions are the flags that only bench has.
 type benchOptions struct {
 	modes    []string
-	lookups  int // 0: default
-	runs     int // 0: default
-	jobs     int // 0: default
+	lookups  int // 0 means default
+	runs     int // 0 means default
+	jobs     int // 0 means default
 	json     bool
 	markdown bool
 }
 
 func (o *benchOptions) register(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.modes, "modes", defaultBenchModes, "`MODES` to compare: "+strings.Join(measure.Words(), ", ")+"; combine with +, e.g. no-reuse+tls1.2")
-	f.IntVarP(&o.lookups, "lookups", "n", 0, "run `N` lookups per run; queries are repeated if there are fewer (40 with the demo registry, otherwise at most 20 per server in total)")
-	f.IntVar(&o.runs, "runs", 0, "do `N` runs per mode; at least 3 are needed for a verdict (3)")
-	f.IntVarP(&o.jobs, "jobs", "j", 0, "run at most `N` lookups at a time (4, or 1 if a run has fewer than 12)")
+	f.StringSliceVar(&o.modes, "modes", defaultBenchModes, "compare these `MODES`: "+strings.Join(measure.Words(), ", ")+"; combine with +, e.g. no-reuse+tls1.2")
+	f.IntVarP(&o.lookups, "lookups", "n", 0, "run `N` lookups per run; queries are repeated if there are fewer (default 40 with the demo registry, otherwise at most 20 per server in total)")
+	f.IntVar(&o.runs, "runs", 0, "do `N` runs per mode (default 3); at least 3 are needed for a verdict")
+	f.IntVarP(&o.jobs, "jobs", "j", 0, "run at most `N` lookups at a time (default 4, or 1 if a run has fewer than 12)")
 	f.BoolVar(&o.json, "json", false, "print all measurements as JSON")
 	f.BoolVar(&o.markdown, "markdown", false, "print the table as Markdown")
 }
@@ -86,8 +86,8 @@ func (a *app) benchGroups(command []flagGroup) []flagGroup {
 	return groups
 }
 
-// fromSettings applies variables and the configuration file to the flags of rdapq.
-// Flags that only bench has, or that mean something else there, are not set.
+// fromSettings applies variables and the configuration file to the flags shared with
+// rdapq. It does not set flags that only bench has or that have another meaning there.
 func (a *app) fromSettings(command []flagGroup) error {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for _, g := range command {
@@ -99,7 +99,7 @@ func (a *app) fromSettings(command []flagGroup) error {
 // needsNetwork returns why a mode cannot be measured with the demo registry, or "".
 func needsNetwork(m measure.Mode) string {
 	if m.FastOpen {
-		return "TCP Fast Open needs a real network path; name a server with --server, or queries"
+		return "TCP Fast Open needs a real network path; add --server or queries"
 	}
 	return ""
 }

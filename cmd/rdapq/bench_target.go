@@ -17,7 +17,7 @@ func demoQueries() []string { return rdaptest.DemoQueries(defaultBenchLookups) }
 
 // checkBench checks the flags that bench shares with rdapq.
 func (o *options) checkBench(args []string) error {
-	o.color, o.jobs, o.perHost = "auto", 1, 1 // bench has its own, or none
+	o.color, o.jobs, o.perHost = "auto", 1, 1 // bench has its own version of these flags, or none
 	if o.demo && len(args) == 0 && o.file == "" {
 		args = []string{"courbu.re"} // check requires a query
 	}
@@ -29,11 +29,11 @@ type target struct {
 	resolver *bootstrap.Resolver
 	pool     pool.Config
 	client   client.Config
-	budgets  *limit.File // nil: not saved
+	budgets  *limit.File // nil means not saved
 
-	bootPool *pool.Pool // for IANA's files, counted in no mode
+	bootPool *pool.Pool // for IANA's files, not counted in any mode
 
-	demo *rdaptest.Demo // nil: servers on the network
+	demo *rdaptest.Demo // nil means servers on the network
 	h3   *bootstrap.Resolver
 }
 
@@ -132,14 +132,14 @@ func (t *target) setup(m measure.Mode) (measure.Setup, error) {
 
 func (t *target) close(ctx context.Context) {
 	if t.budgets != nil {
-		t.budgets.Close() // an unsaved limit is learned again
+		t.budgets.Close() // the next run learns an unsaved limit again
 	}
 	for _, r := range []*bootstrap.Resolver{t.resolver, t.h3} {
 		if r == nil {
 			continue
 		}
 		grace, cancel := context.WithTimeout(ctx, refreshGrace)
-		_ = r.Wait(grace) // too slow: the next run tries again
+		_ = r.Wait(grace) // if too slow, the next run retries it
 		cancel()
 		r.Close()
 	}

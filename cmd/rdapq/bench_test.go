@@ -36,7 +36,8 @@ func runBench(t *testing.T, args ...string) (*measure.Report, *rdaptest.Demo) {
 	return r, a.target.demo
 }
 
-// The counts of the runs of a mode and of its warm-up match those of the servers.
+// The connection and request counts that bench reports for a mode match those of the
+// servers.
 func TestBenchCountsMatchServers(t *testing.T) {
 	const lookups, runs, servers = 10, 2, 2
 	for _, tt := range []struct {
@@ -61,9 +62,8 @@ func TestBenchCountsMatchServers(t *testing.T) {
 		t.Run(tt.mode, func(t *testing.T) {
 			args := []string{"-j", "1", "-n", "10", "--runs", "2", "--modes", tt.mode}
 			if tt.early > 0 {
-				// With a round-trip time of 0 the handshake can end
-				// before the request is ready, which is then not sent
-				// early.
+				// With a round-trip time of 0 the handshake can end before the request is
+				// ready, so it would not be sent as early data.
 				args = append(args, "--demo-rtt", "200ms")
 			}
 			r, demo := runBench(t, args...)
@@ -77,9 +77,8 @@ func TestBenchCountsMatchServers(t *testing.T) {
 				seen, early = h3.Counts, h3.EarlyAccepted
 			}
 			if tt.early > 0 {
-				// The response to early data can arrive before the
-				// client sends the end of its handshake, which it then
-				// never sends.
+				// The response to early data can arrive before the client has sent the
+				// end of its handshake. The client then never sends it.
 				seen.Resumed += seen.FailedHandshakes
 			}
 			said := rdaptest.Counts{Connections: servers, FullHandshakes: tt.warmFull, Requests: servers} // of the warm-up
@@ -110,7 +109,7 @@ func TestBenchCountsMatchServers(t *testing.T) {
 	}
 }
 
-// A run takes at least the round trips that were counted.
+// A run takes at least the counted round trips.
 func TestBenchMeasuresRoundTrips(t *testing.T) {
 	r, _ := runBench(t, "--demo-rtt", "10ms", "-j", "1", "-n", "6", "--runs", "1", "--modes", "reuse,no-reuse,no-reuse+tls1.2,h3,no-reuse+0rtt")
 	for _, m := range r.Modes {
@@ -126,7 +125,7 @@ func TestBenchMeasuresRoundTrips(t *testing.T) {
 
 // TestBenchIsRight checks the default run of bench on an idle machine. Counts are exact
 // on any machine, but times are not on a busy one. So the test runs only on request and
-// repeats a run that was disturbed. If all were, it skips the check of times.
+// repeats a disturbed run. If every run was disturbed, it skips the check of times.
 func TestBenchIsRight(t *testing.T) {
 	if os.Getenv("RDAPQ_BENCH") == "" {
 		t.Skip("RDAPQ_BENCH is not set: needs an idle machine")

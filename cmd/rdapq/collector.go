@@ -6,9 +6,9 @@ import (
 	"runtime/metrics"
 )
 
-// A batch has a small heap and much garbage: collecting it four times less often costs
-// a few megabytes and saves a tenth of the CPU time. Only large responses make the heap
-// large. It is then collected more often, so that garbage does not multiply its size.
+// A batch has a small heap and much garbage. Collecting it a quarter as often costs a few
+// megabytes and saves 10% of the CPU time. Only large responses grow the heap; it is then
+// collected more often to limit its size.
 const (
 	gcPercent   = 400 // as in GOGC; Go's default is 100
 	smallMemory = 26 << 20
@@ -16,9 +16,9 @@ const (
 	largeHeap   = 32 << 20
 )
 
-// paceCollector sets how often garbage is collected, now and after each collection. It
-// adapts the memory limit and keeps the percentage. A percentage would also apply to
-// memory allocated during a collection, which is much if a server floods a connection.
+// paceCollector sets the GC percentage once, and adapts the memory limit now and after
+// each collection. A percentage alone would also apply to memory allocated during a
+// collection, which is a lot if a server floods a connection.
 func paceCollector() {
 	debug.SetGCPercent(gcPercent)
 	limit := uint64(smallMemory)
@@ -49,10 +49,10 @@ func paceCollector() {
 }
 
 // limitFor returns the memory limit for a heap with live bytes and other bytes outside
-// the heap. The limit is at least smallMemory. The heap may grow to twice live while
-// the total is at most largeMemory. Beyond that, garbage may take an eighth of live,
-// plus half of what live exceeds largeHeap by. The limit changes in steps, since each
-// change stops the program briefly.
+// the heap. The limit is at least smallMemory. The heap may grow to twice live while the
+// total is at most largeMemory. Beyond that, garbage may take an eighth of live, plus
+// half of the amount by which live exceeds largeHeap. The limit changes in steps, since
+// each change stops the program briefly.
 func limitFor(live, other uint64) uint64 {
 	const step = 2 << 20
 	limit := 2*live + other

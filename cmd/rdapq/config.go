@@ -26,7 +26,7 @@ func (s *settings) fromConfig(f *pflag.FlagSet) error {
 	if !given {
 		dir, err := os.UserConfigDir()
 		if err != nil {
-			return nil // no home directory, no file
+			return nil // without a home directory there is no file
 		}
 		name = filepath.Join(dir, "rdapq", "config")
 	}

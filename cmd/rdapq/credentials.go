@@ -9,7 +9,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// credentialsVariable may hold the credentials in place of the file.
+// credentialsVariable is the environment variable that replaces the credentials file.
 const credentialsVariable = "RDAPQ_CREDENTIALS"
 
 // credentials reads the credentials from the variable, or else from the file. There is
@@ -36,7 +36,7 @@ func readCredentials() (map[string]*client.Credential, error) {
 	}
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return nil, nil // no home directory, no file
+		return nil, nil // without a home directory there is no file
 	}
 	name := filepath.Join(dir, "rdapq", "credentials")
 	f, err := os.Open(name)

@@ -25,8 +25,8 @@ const manyHostsEnv = "RDAPQ_TEST_HOSTS"
 // manyHostsMemory limits the peak memory, of which the program itself takes 18 MiB.
 const manyHostsMemory = 96_000_000
 
-// A batch with more hosts than available file descriptors answers every line, in
-// bounded memory.
+// A batch with more hosts than available file descriptors produces a result for every
+// line, in bounded memory.
 func TestManyHosts(t *testing.T) {
 	testrun.SkipWithRaceDetector(t)
 	if !namespace.Enter(t) {
@@ -90,7 +90,7 @@ func TestManyHosts(t *testing.T) {
 	}
 }
 
-// verdicts returns the number of answered rows, and of the others by error.
+// verdicts returns the number of answered rows, and the numbers of other rows by error.
 func verdicts(t *testing.T, out io.Reader) (answered int, failures map[string]int) {
 	t.Helper()
 	failures = make(map[string]int)

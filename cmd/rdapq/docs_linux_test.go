@@ -41,8 +41,8 @@ func documents(t *testing.T) []string {
 	return names
 }
 
-// examplesIn returns the commands in the console blocks of a document: lines that
-// begin with "$ ". A remark after "   #" belongs to the reader.
+// examplesIn returns the commands in the console blocks of a document: lines that begin
+// with "$ ". A remark after "   #" is not part of the command.
 func examplesIn(t *testing.T, file string) (list []example) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(repository(), file))
@@ -66,8 +66,8 @@ func examplesIn(t *testing.T, file string) (list []example) {
 	return list
 }
 
-// Variable parts of output: ages, times, which of several lookups opened the
-// connection, and where the line about times is broken.
+// Variable parts of output: ages, times, which of several lookups opened the connection,
+// and the position of the line break in the line of times.
 var (
 	variable = regexp.MustCompile(`\d+ (?:day|month|year)s? (?:ago|left)|\d[\d.]* m?s\b|· (?:new|reused) ·`)
 	timing   = regexp.MustCompile(`(?s)\n  time  .*?\n  traffic`)
@@ -78,8 +78,8 @@ func steady(text string) string {
 	return variable.ReplaceAllString(timing.ReplaceAllString(text, "\n  time\n  traffic"), "SOMETHING")
 }
 
-// matches reports whether text has the parts of a pattern in order: those between
-// lines of dots. It begins with the first and ends with the last.
+// matches reports whether text consists of the parts of pattern, in order. Lines of dots
+// separate these parts and match any text.
 func matches(text, pattern string, normal func(string) string) bool {
 	text = normal(text)
 	parts := strings.Split(pattern, "...\n")
@@ -107,7 +107,7 @@ var (
 	names   = regexp.MustCompile(`[a-z]+(?:-[a-z]+)?\.(?:re|fr)`)
 )
 
-// shape returns the words of a measurement, which are the same each time.
+// shape returns the words of a measurement, which do not vary between runs.
 func shape(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for _, of := range []*regexp.Regexp{claims, legend, bars, names, numbers} {
@@ -117,19 +117,19 @@ func shape(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// erased is what bench shows while it measures, and takes off again.
+// erased matches the progress display of bench and the sequences that erase it.
 var erased = regexp.MustCompile(`(?:\x1b\[\d*A)*rdapq: [^\n]*\x1b\[K\r?\n|\x1b\[\d*[AJK]`)
 
 // The programs that an example may begin with: rdapq runs with the examples, and
 // shell commands that write its input. Everything else is in otherCommands.
 var ours = regexp.MustCompile(`^(?:[A-Z_]+=\S+ )*(rdapq|printf|echo) `)
 
-// updateDocs has TestDocs write what commands print into the documents, at the demo's
-// own round-trip time, except where "..." stands for a part of it.
+// updateDocs makes TestDocs replace the output in the documents, at the demo's default
+// round-trip time, except for parts shown as "...".
 var updateDocs = flag.Bool("update", false, "rewrite the output that documents show")
 
 // TestDocs runs every rdapq command of README and the documents, on a terminal of 80
-// columns, and compares the output where one is shown. A line "..." of a document
+// columns, and compares the output if the document shows it. A line "..." of a document
 // stands for any lines. The commands of a document run in one directory and in order.
 func TestDocs(t *testing.T) {
 	t.Parallel()
@@ -236,8 +236,8 @@ func afterLine(text string) string {
 	return rest
 }
 
-// measuredRow is a row of the table in measuring.md: a command, its connections and
-// full handshakes, or the least and the greatest number of these.
+// measuredRow is a row of the table in measuring.md: a command, its connections and full
+// handshakes, or the range of each.
 var measuredRow = regexp.MustCompile("(?m)^\\| `(rdapq [^`]*)` \\| (\\d+) \\| (\\d+)(?: to (\\d+))? \\|")
 
 var receiptLine = regexp.MustCompile(`lookups over (\d+) connections?: (\d+) full`)
@@ -293,7 +293,7 @@ var (
 // Flags of other programs that the documents name.
 var foreignFlags = []string{"--write-out", "--parallel"}
 
-// TestDocsFlags wants every flag that a document names to exist.
+// TestDocsFlags checks that every flag named in a document exists.
 func TestDocsFlags(t *testing.T) {
 	var help bytes.Buffer
 	for _, args := range [][]string{{"--help"}, {"bench", "--help"}} {
@@ -328,9 +328,9 @@ func TestDocsFlags(t *testing.T) {
 	}
 }
 
-// otherCommands are the commands of the documents that TestDocs does not run: by
-// .ci/run, which has the line given, or with RDAPQ_DOCS=1, with flags that keep them
-// short. What they name is looked up in any case.
+// otherCommands are the commands of the documents that TestDocs does not run. Either
+// .ci/run runs them, with the given line, or TestDocsOtherCommands does with RDAPQ_DOCS=1
+// and flags that shorten them. The files and tests that they name must exist in any case.
 var otherCommands = []struct{ begins, ci, short string }{
 	{begins: "go build ./...", ci: "go build -o /dev/null ./cmd/rdapq"},
 	{begins: "go vet ./...", ci: "go vet ./..."},
@@ -391,8 +391,8 @@ func TestDocsOtherCommands(t *testing.T) {
 	}
 }
 
-// runShort runs a command of the repository with flags that keep it short: behind
-// the package that go runs, or behind go's own command.
+// runShort runs a command of the repository with flags that shorten it. They follow the
+// package of go run, or the subcommand of go.
 func runShort(t *testing.T, line, short string) {
 	t.Helper()
 	words := strings.Fields(strings.Replace(line, " -benchtime 2s", "", 1))
@@ -419,7 +419,7 @@ var (
 	testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz|Example)\w*)\(`)
 )
 
-// found checks that what a command names is there: packages, tests, scripts.
+// found checks that the packages, tests and scripts named in a command exist.
 func found(line string) error {
 	words := strings.Fields(line)
 	for len(words) > 0 && strings.Contains(words[0], "=") {

@@ -16,9 +16,9 @@ type place struct {
 	info os.FileInfo // nil if the file does not exist
 }
 
-// checkFiles returns an error if a run would write to a file that it also reads, or
-// twice to the same file. One would overwrite the other, and results appended to the
-// input would be read as queries without end. Only regular files are checked.
+// checkFiles returns an error if a run would write to a file that it also reads, or twice
+// to the same file. Otherwise one output could overwrite the other, and results appended
+// to the input would be read as queries forever. Only regular files are checked.
 func (a *app) checkFiles() error {
 	o := &a.opts
 	read := places(map[string]string{

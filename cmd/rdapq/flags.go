@@ -13,10 +13,11 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// defaultDemoRTT is about the round-trip time across the Atlantic.
+// defaultDemoRTT approximates a transatlantic round trip.
 const defaultDemoRTT = 90 * time.Millisecond
 
-// fileJobs is the default of --jobs with --file. The limits per host matter more.
+// fileJobs is the default of --jobs with --file. In practice the limits per host restrict
+// a run.
 const fileJobs = 512
 
 // options holds the values of the flags.
@@ -28,10 +29,10 @@ type options struct {
 	output    string
 	jobs      int
 	perHost   int
-	ceiling   int // perHost if given; 0: adaptive
+	ceiling   int // perHost if given; 0 means adaptive
 	conns     int // HTTP/1.1 connections to one server; 0: the pool's default
 	timeout   time.Duration
-	maxTime   time.Duration // 0: none
+	maxTime   time.Duration // 0 means none
 	stats     bool
 	statsFile string
 	report    string
@@ -95,18 +96,18 @@ func (o *options) groups() []flagGroup {
 			f.StringVarP(&o.server, "server", "s", "", "query the RDAP server at this base `URL`; skip bootstrap")
 			f.BoolVar(&o.offline, "offline", false, "don't refresh IANA's bootstrap files; use the cached copy")
 			f.BoolVar(&o.ianaOnly, "iana-only", false, "ignore the built-in list of servers missing from IANA's files")
-			f.StringVar(&o.overrides, "bootstrap-overrides", "", "override IANA's files with the lines of `FILE`: a suffix, prefix, AS range or tag, and a base URL")
+			f.StringVar(&o.overrides, "bootstrap-overrides", "", "override IANA's files with lines from `FILE`: a suffix, prefix, AS range or tag, then a base URL")
 			f.BoolVar(&o.allowHTTP, "allow-http", false, "allow plain-HTTP servers")
 		}),
 		group("Output", func(f *pflag.FlagSet) {
-			f.StringVar(&o.format, "format", "", "write results as `FORMAT`: "+list(formats)+" (text for arguments, ndjson for --file)")
+			f.StringVar(&o.format, "format", "", "write results as `FORMAT`: "+list(formats)+" (default text for arguments, ndjson for --file)")
 			o.view.register(f)
 			f.StringVarP(&o.output, "output", "o", "", "write results to `FILE`; with --file and ndjson or csv, rerunning the command resumes an interrupted run (--fields must include line and verdict)")
 			f.StringVar(&o.color, "color", "auto", "colour text output `WHEN`: "+list(colors)+"; auto means on a terminal, unless NO_COLOR is set")
 			f.BoolVar(&o.stats, "stats", false, "print connection and handshake statistics to standard error")
 			f.StringVar(&o.statsFile, "stats-file", "", "write these statistics to `FILE` as JSON")
 			f.StringVar(&o.report, "report", "", "write a self-contained HTML report to `FILE`")
-			f.BoolVar(&o.trace, "trace", false, "show per-lookup timings (DNS, TCP, TLS, first byte, transfer) on standard error; with ndjson, add these to each row as \"trace\", with curl's names")
+			f.BoolVar(&o.trace, "trace", false, "show per-lookup timings (DNS, TCP, TLS, first byte, transfer) on standard error; with ndjson, add them to each row as \"trace\", using curl's names")
 			f.BoolVarP(&o.quiet, "quiet", "q", false, "suppress warnings, per-query errors, progress and summary; results and the exit status are unaffected")
 			f.CountVarP(&o.verbose, "verbose", "v", "show more detail: how the server was found, response anomalies, notices, handles and timings; -vv also logs connections")
 			f.BoolVarP(&o.exitCodes, "exit-status", "e", false, "set the exit status from the verdict; the first that applies wins: 1 failed or invalid, 6 rate limited, 7 rejected, 5 no service, 4 not found")
@@ -115,14 +116,14 @@ func (o *options) groups() []flagGroup {
 		group("Searches", o.search.register),
 		group("Batches", o.batch.register),
 		group("Connections", func(f *pflag.FlagSet) {
-			f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "run at most `N` lookups at a time, in all (default "+strconv.Itoa(client.DefaultJobs)+", with --file "+strconv.Itoa(fileJobs)+")")
-			f.Lookup("jobs").DefValue = "" // the help states it
+			f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "run at most `N` lookups at a time in total (default "+strconv.Itoa(client.DefaultJobs)+", with --file "+strconv.Itoa(fileJobs)+")")
+			f.Lookup("jobs").DefValue = "" // stated in the help text
 			f.IntVar(&o.perHost, "per-host", client.DefaultPerHost, "send at most `N` requests at a time to one server (default: starts at "+strconv.Itoa(client.DefaultPerHost)+" and grows to 64 while the server responds quickly)")
-			f.Lookup("per-host").DefValue = "" // the help states it
+			f.Lookup("per-host").DefValue = "" // stated in the help text
 			f.IntVar(&o.conns, "http1-connections", 0, "open at most `N` HTTP/1.1 connections to one server")
 			f.Lookup("http1-connections").DefValue = strconv.Itoa(pool.DefaultMaxConnsPerHost)
-			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "limit each request to `TIME`; unless this flag or --registrar is given, requests to the registrar to "+promptReferralTimeout.String())
-			f.DurationVar(&o.maxTime, "max-time", 0, "end the run after `TIME`, including bootstrap and registrar; unanswered queries fail, unanswered lines of a file are left for the next run")
+			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "limit each request to `TIME`; without this flag and --registrar, requests to the registrar are limited to "+promptReferralTimeout.String())
+			f.DurationVar(&o.maxTime, "max-time", 0, "end the run after `TIME`, including bootstrap and registrar requests; unfinished queries fail, unfinished lines of a file are left for the next run")
 			f.StringVar(&o.ca, "ca", "", "trust only the CA certificates in this PEM `FILE`")
 			f.BoolVarP(&o.insecure, "insecure", "k", false, "don't verify certificates")
 			f.BoolVar(&o.insecureCredentials, "insecure-credentials", false, "send credentials even with --insecure")

@@ -63,7 +63,7 @@ func helpLine(w io.Writer, f *pflag.Flag, value, usage string) {
 	switch {
 	case f.NoOptDefVal == "":
 		left += " " + value
-	case f.Value.Type() == "string": // with or without
+	case f.Value.Type() == "string": // the value is optional
 		left += "[=" + value + "]"
 	}
 	indent := strings.Repeat(" ", helpIndent)

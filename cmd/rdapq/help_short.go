@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A shortHelp is the text of -h: the most common flags.
+// A shortHelp is the text of -h, which lists the most common flags.
 type shortHelp struct {
 	about  string
 	groups []shortGroup

@@ -9,8 +9,7 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// The short help is one screen, has only flags that there are, and names the
-// full help.
+// The short help is one screen, lists only existing flags, and mentions the full help.
 func TestShortHelp(t *testing.T) {
 	for _, c := range []struct {
 		args  []string

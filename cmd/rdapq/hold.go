@@ -31,7 +31,7 @@ func holdText(h client.Hold, now time.Time) string {
 	case client.HoldOutage:
 		b.WriteString(" fails or does not respond" + status + ": its lines are retried when it recovers")
 	case client.HoldBlocked:
-		b.WriteString(" refuses every request without an RDAP error" + status + ": its lines wait")
+		b.WriteString(" rejects every request with a non-RDAP response" + status + ": its lines wait")
 	}
 	if wait := h.Until.Sub(now).Round(time.Second); wait > 0 {
 		b.WriteString("; next request in " + render.Span(wait))
@@ -73,7 +73,7 @@ func heldLines(servers []client.ServerProgress) []string {
 				line = "held back: " + render.Safe(s.Server) + ", failed or did not respond until the end"
 			}
 		case client.HoldBlocked:
-			line += ", refused requests without an RDAP error"
+			line += ", rejected requests with non-RDAP responses"
 		}
 		lines = append(lines, line)
 	}

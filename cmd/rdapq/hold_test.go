@@ -14,7 +14,7 @@ func TestHoldText(t *testing.T) {
 	for want, h := range map[string]client.Hold{
 		"rdap.example limits requests (HTTP status 429): sending 60 requests per 1m; next request in 59.0 s":    {Server: "rdap.example", Reason: client.HoldLimit, Status: 429, Rate: limit.Rate{N: 60, Per: time.Minute}, Until: now.Add(59 * time.Second)},
 		"rdap.example fails or does not respond: its lines are retried when it recovers; next request in 1.0 s": {Server: "rdap.example", Reason: client.HoldOutage, Until: now.Add(time.Second)},
-		"rdap.example refuses every request without an RDAP error (HTTP status 403): its lines wait":            {Server: "rdap.example", Reason: client.HoldBlocked, Status: 403},
+		"rdap.example rejects every request with a non-RDAP response (HTTP status 403): its lines wait":         {Server: "rdap.example", Reason: client.HoldBlocked, Status: 403},
 	} {
 		if got := holdText(h, now); got != want {
 			t.Errorf("%q\nwant %q", got, want)

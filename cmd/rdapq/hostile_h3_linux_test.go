@@ -25,12 +25,12 @@ func TestHostileH3Connections(t *testing.T) {
 				}
 				most.note(h.Name, lookUpRows(t, s.URL(), caFile, dir, false, "--http", "3"))
 			})
-			t.Run(h.Name+" beside HTTP/2", func(t *testing.T) {
+			t.Run(h.Name+" with HTTP/2", func(t *testing.T) {
 				t.Parallel()
 				s := rdaptest.StartHostileH3(t, rdaptest.Config{CA: ca}, h)
 				dir := t.TempDir()
 				for range 1 + h.Good + 2 { // HTTP/3 is advertised, works, fails, and is avoided
-					most.note(h.Name+" beside HTTP/2", lookUpRows(t, s.URL(), caFile, dir, true))
+					most.note(h.Name+" with HTTP/2", lookUpRows(t, s.URL(), caFile, dir, true))
 				}
 			})
 		}

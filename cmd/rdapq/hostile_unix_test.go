@@ -20,8 +20,8 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// hostileTexts would clear the screen, set its title, start a line, reverse text or
-// hide in it.
+// hostileTexts clear the screen, set the title, start a line, reverse text or hide text
+// if printed.
 var hostileTexts = map[string]string{
 	"escape sequences": "\x1b[2J\x1b]0;owned\x07\x1b]8;;http://evil.example\x1b\\\x1bP",
 	"C0 and DEL":       "\x00\x01\b\b\v\f\x0e\x1a\x7f",
@@ -32,7 +32,7 @@ var hostileTexts = map[string]string{
 	"tags":             "\U000e0001\U000e0041\U000e007f",
 }
 
-// acts returns the characters of an output that would act on a terminal or hide there.
+// acts returns the characters of an output that a terminal would interpret or not show.
 // Line feeds are the command's own, as are tabs in --format check.
 func acts(out []byte, tabs bool) string {
 	for i := 0; i < len(out); {
@@ -124,7 +124,7 @@ func hostileServer(text *string) http.HandlerFunc {
 			out = bytes.ReplaceAll(out, []byte(r.Host), []byte("evil"+escaped(*text)+".example"))
 		}
 		if strings.HasPrefix(key, "raw") {
-			out = bytes.ReplaceAll(out, []byte(`example`), []byte("example"+*text)) // as it is
+			out = bytes.ReplaceAll(out, []byte(`example`), []byte("example"+*text)) // unescaped
 		}
 		switch {
 		case strings.HasPrefix(key, "html"):
@@ -172,8 +172,8 @@ func formatted(format string) []string {
 	return []string{"--format", format}
 }
 
-// Hostile text in responses: each class in each format, with everything that goes to
-// standard error.
+// Hostile text in responses: each class in each format, including the text on standard
+// error.
 func TestHostileTextInResponses(t *testing.T) {
 	for what, text := range hostileTexts {
 		t.Run(what, func(t *testing.T) {
@@ -297,8 +297,8 @@ func TestHostileTextFromProxies(t *testing.T) {
 	}
 }
 
-// sayingServer starts a server that sends text after the first bytes of a client and
-// closes the connection.
+// sayingServer starts a server that reads some bytes, sends text and closes the
+// connection.
 func sayingServer(t *testing.T, text string) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -21,7 +21,7 @@ type source struct {
 	template client.Input  // fields common to all queries
 	args     []string      // queries, without a file
 	name     string        // file name, "-" for standard input; empty without a file
-	file     *os.File      // nil unless a regular file, which can be read twice
+	file     *os.File      // nil unless the input is a regular file, which can be read twice
 	reader   *input.Reader // nil without a file
 	options  input.Options
 	dedupe   *seenQueries // nil without --dedupe

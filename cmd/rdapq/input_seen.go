@@ -19,8 +19,8 @@ func newSeenQueries() *seenQueries {
 	return &seenQueries{seed: maphash.MakeSeed(), slots: make([]uint64, 1<<10)}
 }
 
-// add adds a query and reports whether it is new. Invalid queries always are, so that
-// each gets a row with its error.
+// add adds a query and reports whether it is new. An invalid query is always new, so that
+// it gets a row with its error.
 func (s *seenQueries) add(in client.Input) bool {
 	q, err := client.ParseAs(in.Type, in.Text)
 	if err != nil {

@@ -66,7 +66,7 @@ func (a *app) journalError(err error) error {
 // other values. The flags of networkOptions do not affect rows either. All flags not
 // listed do.
 var rowNeutralFlags = []string{
-	"file", "output", "format", // compared by themselves
+	"file", "output", "format", // compared separately
 	"offline", "color", "stats", "stats-file", "report", "quiet", "verbose", "exit-status",
 	"time",
 	"force", "fsync", "dry-run", "no-progress", "max-wait", "max-time", "rate", "attempts",

@@ -19,7 +19,7 @@ import (
 )
 
 // --max-time limits a whole run with arguments: unanswered queries fail with the code
-// timeout, and the others have their rows.
+// timeout, and answered ones have their rows.
 func TestMaxTimeAtPrompt(t *testing.T) {
 	t.Parallel()
 	s, ca := trusting(t)
@@ -51,7 +51,7 @@ func TestMaxTimeAtPrompt(t *testing.T) {
 // --max-time includes the download of IANA's files and the registrar.
 func TestMaxTimeIncludesBootstrap(t *testing.T) {
 	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts in the kernel, and says nothing
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts connections, but nothing responds
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ const measuredFile = "RDAPQ_TEST_PEAK"
 // because a new process inherits the peak of its parent, which is large for a test with
 // servers.
 func measured() {
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // the command would inherit that it is ignored
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // the command would inherit an ignored SIGINT
 	cmd := exec.Command(os.Args[1], os.Args[2:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()

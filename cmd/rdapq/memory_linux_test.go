@@ -37,7 +37,7 @@ type giant struct {
 	real bool   // a valid response of the maximum size
 }
 
-// repeat writes text until the limit in bytes is reached, endlessly if it is negative.
+// repeat writes text until most bytes are written, or endlessly if most is negative.
 func repeat(w io.Writer, text string, most int64) {
 	block := strings.Repeat(text, 1+(64<<10)/len(text))
 	for sent := int64(0); most < 0 || sent < most; sent += int64(len(block)) {
@@ -117,7 +117,7 @@ var giants = map[string]giant{
 }
 
 // checkPeak checks the peak memory of a run, from the file that measured writes. On a
-// busy machine the concurrent collector may be late; then the run is repeated.
+// busy machine the garbage collector may fall behind; the run is then repeated.
 func checkPeak(t *testing.T, what string, most int64, run func(file string)) {
 	t.Helper()
 	const tries = 3

@@ -18,7 +18,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// networkOptions are the flags about connections to servers.
+// networkOptions are the flags for connections to servers.
 type networkOptions struct {
 	http          string
 	noReuse       bool
@@ -34,8 +34,8 @@ type networkOptions struct {
 	resolve       []string
 	proxy         string
 	allowPrivate  bool
-	connectTime   time.Duration // 0: client.Config's default
-	maxConnAge    time.Duration // 0: none
+	connectTime   time.Duration // 0 means client.Config's default
+	maxConnAge    time.Duration // 0 means none
 }
 
 var (
@@ -52,14 +52,14 @@ func (o *networkOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.noSessions, "no-session-store", false, "don't store TLS sessions between runs (resumption saves a round trip but identifies you as a returning client)")
 	f.BoolVar(&o.noEarlyData, "no-early-data", false, "don't send requests in the first flight of HTTP/3 (0-RTT)")
 	f.BoolVar(&o.fastOpen, "fast-open", false, "use TCP Fast Open (Linux): the TLS handshake begins in the SYN; the ClientHello must fit into it, so no post-quantum key exchange")
-	f.StringVar(&o.tlsMin, "tls-min", "1.2", "accept no TLS older than `VERSION`: "+strings.Join(tlsNames, ", "))
-	f.StringVar(&o.tlsMax, "tls-max", "1.3", "accept no TLS newer than `VERSION`")
+	f.StringVar(&o.tlsMin, "tls-min", "1.2", "set the minimum TLS `VERSION`: "+strings.Join(tlsNames, ", "))
+	f.StringVar(&o.tlsMax, "tls-max", "1.3", "set the maximum TLS `VERSION`")
 	f.BoolVarP(&o.ipv4, "ipv4", "4", false, "use IPv4 only")
 	f.BoolVarP(&o.ipv6, "ipv6", "6", false, "use IPv6 only")
 	f.StringVar(&o.bind, "bind", "", "connect from this source `ADDRESS`")
 	f.StringArrayVar(&o.resolve, "resolve", nil, "use these addresses instead of resolving the host name: `HOST:PORT:ADDRESS[,ADDRESS...]` (repeatable)")
 	f.BoolVar(&o.allowPrivate, "allow-private", false, "allow private and loopback addresses from bootstrap files, redirects and links (for test labs); servers you specify are always allowed")
-	f.DurationVar(&o.connectTime, "connect-timeout", 0, "limit name resolution, TCP and TLS set-up of a connection to `TIME` (default 10s, or --timeout if that is less)")
+	f.DurationVar(&o.connectTime, "connect-timeout", 0, "limit the set-up of a connection (DNS, TCP and TLS) to `TIME` (default 10s, or --timeout if that is less)")
 	f.DurationVar(&o.maxConnAge, "max-conn-age", 0, "send no new request on a connection older than `TIME` (default no limit)")
 	f.StringVar(&o.proxy, "proxy", "", "use the proxy at `URL`: http, https, socks5 or socks5h (default from HTTPS_PROXY, HTTP_PROXY and NO_PROXY)")
 }
@@ -69,7 +69,7 @@ func (o *networkOptions) check(demo bool) error {
 	case !slices.Contains(httpModes, o.http):
 		return usagef(about("http"), "use one of "+strings.Join(httpModes, ", "), "invalid value %q for --http", o.http)
 	case o.noReuse && o.fresh:
-		return usagef(about("no-reuse", "fresh-connections"), "use --fresh-connections to resume TLS sessions, --no-reuse not to", "--no-reuse and --fresh-connections cannot be used together")
+		return usagef(about("no-reuse", "fresh-connections"), "use --fresh-connections to resume TLS sessions, or --no-reuse for full handshakes", "--no-reuse and --fresh-connections cannot be used together")
 	case o.ipv4 && o.ipv6:
 		return usagef(about("ipv4", "ipv6"), "drop both to use IPv4 and IPv6", "-4 and -6 cannot be used together")
 	case !slices.Contains(tlsNames, o.tlsMin):
@@ -85,7 +85,7 @@ func (o *networkOptions) check(demo bool) error {
 	case o.http == "3" && o.tlsMax != "1.3":
 		return usagef(about("http", "tls-max"), "drop --tls-max", "--http 3 needs TLS 1.3, and --tls-max is %s", o.tlsMax)
 	case demo && o.http == "3":
-		return usagef(about("http", "demo"), "use 'rdapq bench --modes h3', whose demo servers do", "--http 3 and --demo cannot be used together: the demo servers don't support HTTP/3")
+		return usagef(about("http", "demo"), "use 'rdapq bench --modes h3': its demo servers support HTTP/3", "--http 3 and --demo cannot be used together: the demo servers don't support HTTP/3")
 	case demo && o.bind != "":
 		return usagef(about("bind", "demo"), "drop --bind", "--bind and --demo cannot be used together: the demo servers are in the same process")
 	case o.fastOpen && runtime.GOOS != "linux":
@@ -130,8 +130,8 @@ func (o *networkOptions) apply(c *pool.Config) error {
 	return err
 }
 
-// withAddressHint returns e, with a hint if a flag may be the reason that a server has
-// no address.
+// withAddressHint adds a hint to e if a flag may be the reason that a server has no
+// address.
 func (o *networkOptions) withAddressHint(e *client.Error) *client.Error {
 	flag, only := "", "IPv4"
 	switch {
@@ -152,7 +152,7 @@ func (o *networkOptions) withAddressHint(e *client.Error) *client.Error {
 		return e
 	}
 	c := *e
-	c.Hint = flag + " allows only " + only + " addresses, and the server may have none; drop it to use any address"
+	c.Hint = flag + " allows only " + only + " addresses, and the server may have none; drop " + flag + " to use any address"
 	return &c
 }
 

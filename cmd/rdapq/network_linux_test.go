@@ -21,9 +21,9 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// In a network where only a proxy can be reached, an empty cache is filled
-// through it, by the command and by the library: no host name is resolved here,
-// and no packet is sent elsewhere.
+// In a network where only a proxy can be reached, an empty cache is filled through it, by
+// the command and by the library: the client resolves no host name and sends packets only
+// to the proxy.
 func TestBootstrapThroughProxy(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
@@ -83,8 +83,8 @@ func TestBootstrapThroughProxy(t *testing.T) {
 		}
 	}
 
-	// http.ProxyFromEnvironment, on which the library's default is modelled, is
-	// not used: it reads the environment once in a process.
+	// http.ProxyFromEnvironment, on which the library's default is modelled, is not used:
+	// it reads the environment only once per process.
 	for _, proxy := range []string{web.URL, "socks5h://" + socks} {
 		t.Setenv("HTTPS_PROXY", proxy)
 		c, err := client.New(client.Config{})
@@ -187,8 +187,8 @@ func unroutable(t *testing.T) (n int) {
 	return n
 }
 
-// newSOCKS starts a SOCKS5 proxy (RFC 1928) that resolves names by to, and
-// connects nowhere else. It returns its address.
+// newSOCKS starts a SOCKS5 proxy (RFC 1928) that maps names to addresses with to and
+// refuses all others. It returns its address.
 func newSOCKS(t *testing.T, to map[string]string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -28,12 +28,12 @@ type output struct {
 	text    bool     // text format: errors go to standard error instead
 	live    bool     // flush every row
 
-	journal *journal.Journal // nil: not resumable
+	journal *journal.Journal // nil means not resumable
 	past    journal.Past     // of the journal
 	row     []byte
 
 	mu    sync.Mutex   // guards the fields below, and encoder
-	queue *order.Queue // nil: no sorting needed
+	queue *order.Queue // nil means no sorting needed
 	timer *time.Timer  // calls flush; nil if the buffer is empty
 	ended bool
 }
@@ -92,7 +92,7 @@ func (s *source) columns() []string {
 	case s.reader == nil:
 		return nil
 	case s.reader.Format() == input.NDJSON:
-		return []string{render.WholeInput} // each line may have others
+		return []string{render.WholeInput} // the members may differ between lines
 	}
 	return s.reader.Columns()
 }
@@ -195,14 +195,14 @@ func (o *output) flush() {
 	}
 }
 
-// close closes the output. whole means that every line has its row.
+// close closes the output. whole reports whether every line has a row.
 func (o *output) close(whole bool) error {
 	if o.journal != nil {
 		var err error
 		if whole {
 			err = o.journal.Complete()
 		}
-		if e := o.journal.Close(); err == nil { // otherwise it repeats the error
+		if e := o.journal.Close(); err == nil { // after a failure, Close returns the same error
 			err = e
 		}
 		return outputError(err)
@@ -257,8 +257,8 @@ func outputError(err error) error {
 	return noRunf(about("output"), hint, "cannot write the output: %w", err)
 }
 
-// warnOfName warns that --output FILE.csv does not imply --format csv. A --jq filter
-// may write CSV.
+// warnOfName warns that --output FILE.csv does not imply --format csv. It does not warn
+// if --jq is given, since a filter may write CSV.
 func (a *app) warnOfName(format string) {
 	o := &a.opts
 	if o.format == "" && o.view.jq == "" && o.view.raw == "" && strings.EqualFold(filepath.Ext(o.output), ".csv") {

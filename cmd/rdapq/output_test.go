@@ -12,8 +12,8 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// Rows of a batch are flushed soon, not when a buffer is full: here the second response
-// waits until the first row was read.
+// Rows of a batch are flushed soon, not when a buffer is full: the server holds the
+// second response until the first row has been read.
 func TestRowsAreFlushedSoon(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--ordered"}, {"--format", "csv"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {

@@ -21,7 +21,7 @@ func (a *app) plan(ctx context.Context, s *session, src *source) error {
 		return err
 	}
 	if p.Invalid > 0 || len(p.Unsupported) > 0 {
-		a.exit = exitSomeFail // as the run would
+		a.exit = exitSomeFail // the exit code that the run would have
 	}
 	write := writePlan
 	if a.opts.format == render.FormatJSON || a.opts.format == render.FormatNDJSON {
@@ -42,7 +42,7 @@ type planReport struct {
 	Lines       int64        `json:"lines"`
 	Queries     int64        `json:"queries"`
 	Duplicates  int64        `json:"duplicates"`
-	Approximate bool         `json:"approximate,omitempty"` // duplicates may be more
+	Approximate bool         `json:"approximate,omitempty"` // there may be more duplicates
 	Dropped     int64        `json:"dropped,omitempty"`     // by --dedupe
 	Seconds     float64      `json:"seconds"`
 	Assumed     planAssumed  `json:"assumed"`
@@ -54,7 +54,7 @@ type planReport struct {
 
 // planAssumed holds the assumptions behind an estimate.
 type planAssumed struct {
-	MS       float64 `json:"ms"` // time of a response
+	MS       float64 `json:"ms"` // response time
 	Protocol string  `json:"protocol"`
 }
 
@@ -63,7 +63,7 @@ type planServer struct {
 	Lines   int64   `json:"lines"`
 	Queries int64   `json:"queries"`
 	Rate    string  `json:"rate,omitempty"`
-	MS      float64 `json:"ms,omitzero"` // time of a response, if it is known
+	MS      float64 `json:"ms,omitzero"` // response time, if known
 	Seconds float64 `json:"seconds"`
 }
 
@@ -155,7 +155,7 @@ func writePlan(out io.Writer, p *client.Plan, dropped int64) error {
 	return err
 }
 
-// assumptions describes what the estimated duration is based on.
+// assumptions describes the assumptions behind the estimated duration.
 func assumptions(p *client.Plan) string {
 	known := 0
 	for _, s := range p.Servers {
@@ -204,7 +204,7 @@ func plurals(n int64, one, many string) string {
 	return render.Grouped(n) + " " + many
 }
 
-// planMessage returns why an input is invalid, as its row would.
+// planMessage returns the error message that an invalid input would have in its row.
 func planMessage(e *client.Error) string {
 	if e == nil {
 		return ""

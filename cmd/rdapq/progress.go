@@ -40,7 +40,7 @@ type progress struct {
 	jobs   int    // --jobs
 }
 
-// A mark is the number of lines done at a time.
+// A mark records the number of lines done at a point in time.
 type mark struct {
 	at   time.Time
 	done int64
@@ -111,7 +111,7 @@ type progressState struct {
 	done, total int64 // lines, including those of an earlier run
 	failed      int64
 	rate        float64       // lines per second
-	left        time.Duration // 0: unknown
+	left        time.Duration // 0 means unknown
 	progress    client.Progress
 }
 
@@ -155,7 +155,7 @@ func (s *progressState) line() string {
 // maxShownServers limits the servers shown on a terminal, whatever its height.
 const maxShownServers = 10
 
-// frame returns the state as lines for a terminal of that size: the total, and the
+// frame returns the state as lines for a terminal of the given size: the total, and the
 // servers with the longest queues.
 func (s *progressState) frame(width, height int) []string {
 	lines := []string{s.line()}

@@ -6,22 +6,23 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// The time left of a batch is that of its slowest host: its queued lines divided by its
-// recent rate, or by its limit. Unread lines are distributed over the hosts like those
-// before them. While --jobs limits the run, the time left is at least that of all lines
-// at the current rate.
+// The time left of a batch is that of its slowest host: the host's queued lines divided
+// by its recent rate, or by its limit. Unread lines are assumed to be distributed over
+// the hosts like the lines read so far. While --jobs limits the run, the time left is at
+// least that of all remaining lines at the current rate.
 
 const (
 	// paceInterval is the minimum time between two samples of the hosts.
 	paceInterval = 2 * time.Second
-	// paceSpan is the age of the oldest sample kept. It is shorter than two periods
-	// of a quota per minute, but then the quota is known.
+	// paceSpan is the maximum age of a sample. It covers less than two periods of a
+	// per-minute quota; rateOf then uses the quota itself.
 	paceSpan = time.Minute
-	// jobsFull is the fraction of --jobs in use from which --jobs limits the run.
+	// jobsFull is the fraction of --jobs that must be in use for --jobs to count as the
+	// limiting factor.
 	jobsFull = 0.9
 )
 
-// A pace is the number of lines done per host at a time.
+// A pace records the number of lines done per host at a point in time.
 type pace struct {
 	at    time.Time
 	done  map[string]int64
@@ -99,7 +100,7 @@ func (p *progress) timeLeft(now time.Time, s *progressState) time.Duration {
 }
 
 // rateOf returns the lines per second of a host: its recent rate, at most its limit. A
-// host with spare capacity gets faster when others are done.
+// host with spare capacity speeds up when the others are done.
 func (p *progress) rateOf(now time.Time, h client.ServerProgress) float64 {
 	limit := 0.0
 	span := rateSpan

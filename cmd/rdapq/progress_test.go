@@ -58,7 +58,8 @@ func TestProgressFrame(t *testing.T) {
 	}
 }
 
-// The rate is a recent one. Lines of an earlier run count as done, but not in the rate.
+// The rate is that of the last seconds. Lines of an earlier run count as done, but not in
+// the rate.
 func TestProgressRate(t *testing.T) {
 	start := time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
 	p := &progress{before: 1000, marks: []mark{{start, 0}}}
@@ -141,7 +142,7 @@ func TestTimeLeft(t *testing.T) {
 	}
 }
 
-// Text written appears above the display, and clear removes the display.
+// Written text appears above the display, and clear removes the display.
 func TestScreen(t *testing.T) {
 	var b bytes.Buffer
 	s := newScreen(&b)

@@ -12,7 +12,7 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// referralOptions are the flags about links in responses.
+// referralOptions are the flags for links in responses.
 type referralOptions struct {
 	registrar     bool
 	registryOnly  bool
@@ -29,7 +29,7 @@ func (o *referralOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.registrar, "registrar", false, "query the registrar of a domain after its registry and show both, in text and ndjson (default for arguments, and if --fields has names such as registrar.abuse_email)")
 	f.BoolVar(&o.registryOnly, "registry-only", false, "query only the registry (default with --file)")
 	f.BoolVar(&o.registrarOnly, "registrar-only", false, "show only the registrar's record")
-	f.StringVar(&o.registrars, "registrars", "", "find the servers of registrars in `FILE` if a registry has no link to them: per line an IANA registrar ID and a base URL, or IANA's list of registrar IDs as CSV or XML")
+	f.StringVar(&o.registrars, "registrars", "", "look up the registrar's server in `FILE` if a registry has no link to it: per line an IANA registrar ID and a base URL, or IANA's list of registrar IDs as CSV or XML")
 	f.StringSliceVar(&o.related, "related", nil, "follow links with these `RELATIONS` from networks, AS numbers and domains and show their targets: "+strings.Join(relations(), ", "))
 	f.BoolVar(&o.cache, "cache", false, "cache responses within the run while they are fresh (default: linked objects only)")
 	f.BoolVar(&o.noCache, "no-cache", false, "disable the cache")
@@ -62,8 +62,8 @@ func (o *referralOptions) check() error {
 	return nil
 }
 
-// promptReferralTimeout is the default timeout for registrars with arguments: the
-// registry's record is not shown until it ends. Most registrars respond within a
+// promptReferralTimeout is the default timeout of registrar requests for arguments, since
+// the registry's record is shown only after them. Most registrars respond within a
 // second. It does not apply with --registrar, --registrar-only or --timeout.
 const promptReferralTimeout = 4 * time.Second
 
@@ -158,7 +158,7 @@ func (o *referralOptions) shown(r *client.Result) *client.Result {
 	if c.Verdict == client.NotFound {
 		// The domain is registered, so "not found" would be wrong.
 		e := *c.Err
-		e.Message = "the domain is registered, but not known to the registrar: " + e.Message
+		e.Message = "the domain is registered, but the registrar has no record of it: " + e.Message
 		c.Verdict, c.Err = client.Failed, &e
 	}
 	return &c

@@ -84,7 +84,7 @@ func (p *page) check() {
 			}
 			continue
 		}
-		skip[n] = n.Data == "style" || n.Data == "pre" || n.Data == "title" // of the page the headline, of labels the whole of them
+		skip[n] = n.Data == "style" || n.Data == "pre" || n.Data == "title" // <title> is the page title or an SVG label
 		for _, a := range n.Attr {
 			switch a.Key {
 			case "data-v":
@@ -138,7 +138,7 @@ var units = map[string]float64{
 	"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9,
 }
 
-// same compares a number as shown with the data, at the shown precision.
+// same compares a displayed number with the data, at the displayed precision.
 func (p *page) same(path, shown string, want float64) {
 	p.t.Helper()
 	p.numbers++
@@ -224,7 +224,7 @@ func TestBatchReport(t *testing.T) {
 		}
 		fx, errX := strconv.ParseFloat(x, 64)
 		fy, errY := strconv.ParseFloat(y, 64)
-		// The quantiles of the receipt are exact within 1%, here they are
+		// The quantiles of the receipt are rounded within 1%; those of the report are
 		// exact.
 		if x != y && (errX != nil || errY != nil || math.Abs(fx-fy) > max(fx*.011, .06)) {
 			t.Errorf("%s is %s, the receipt has %s", here, x, y)
@@ -235,8 +235,8 @@ func TestBatchReport(t *testing.T) {
 	}
 }
 
-// The length of bars is proportional to their numbers, with one scale for all charts of
-// a kind.
+// The length of a bar is proportional to its number, with one scale for all charts of a
+// kind.
 func TestChartsAreToScale(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "r.html")
 	runBench(t, "--report", file, "--demo-rtt", "5ms", "-n", "8", "--modes", "reuse,no-reuse,h3")

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cmdMounted mounts a file system of that size on a directory until the script ends.
+// cmdMounted mounts a file system of the given size on a directory until the script ends.
 func cmdMounted(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: mounted DIR SIZE")
@@ -20,7 +20,7 @@ func cmdMounted(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 }
 
-// cmdRemounted changes the size of that file system.
+// cmdRemounted changes the size of the mounted file system.
 func cmdRemounted(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: remounted DIR SIZE")

@@ -64,7 +64,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer near.Close()
 	p.tunnels.Add(1)
-	_, _ = io.WriteString(near, "HTTP/1.1 200 OK\r\n\r\n") // the copies will tell
+	_, _ = io.WriteString(near, "HTTP/1.1 200 OK\r\n\r\n") // a failure ends the copies
 	go func() {
 		_, _ = io.Copy(far, near)
 		far.Close()

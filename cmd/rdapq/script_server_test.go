@@ -212,7 +212,7 @@ func (w *world) behaviour(ts *testscript.TestScript, s *rdaptest.Server, how str
 		here := make(chan struct{})
 		n := number(value)
 		w.wait.Go(func() {
-			_ = s.AwaitRequests(w.ctx, n) // else the script has already ended
+			_ = s.AwaitRequests(w.ctx, n) // an error means that the script has ended
 			close(here)
 		})
 		return rdaptest.Until(here)

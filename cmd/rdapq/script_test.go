@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(sigintRunner{m}, map[string]func(){"rdapq": main, "patient": patient, "measured": measured})
 }
 
-// patient is rdapq with a minute for the refresh of IANA's files at its end. A second
-// is not enough on a slow machine.
+// patient runs rdapq with a minute instead of a second for the refresh of IANA's files at
+// the end. A slow machine needs more than a second.
 func patient() {
 	os.Exit(run(&app{grace: time.Minute}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -105,7 +105,7 @@ func setup(env *testscript.Env) error {
 		"XDG_CACHE_HOME":  filepath.Join(home, "cache"),
 		"XDG_CONFIG_HOME": filepath.Join(home, "config"),
 		"XDG_STATE_HOME":  filepath.Join(home, "state"),
-		"HTTPS_PROXY":     "http://" + nobody, // nothing outside this machine
+		"HTTPS_PROXY":     "http://" + nobody, // block requests to other machines
 		"GORACE":          quickRace,
 		"NOBODY":          nobody,
 		"DOMAINS":         filepath.Join(repository(), "testdata", "domains.txt"),

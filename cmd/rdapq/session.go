@@ -32,8 +32,8 @@ type session struct {
 	client   *client.Client
 	state    state
 	demo     *rdaptest.Demo
-	budgets  *limit.File   // nil: not saved
-	grace    time.Duration // as refreshGrace
+	budgets  *limit.File   // nil means not saved
+	grace    time.Duration // see refreshGrace
 	follows  bool          // follows links, to servers unknown in advance
 }
 
@@ -94,7 +94,7 @@ func (a *app) newSession() (*session, error) {
 			if config.Logger == nil {
 				config.Logger = slog.New(warningHandler{a.warn})
 			}
-			config.Languages, _ = rdap.ParseLanguages(o.view.lang) // check has parsed it before
+			config.Languages, _ = rdap.ParseLanguages(o.view.lang) // already validated by check
 			o.batch.configure(&config, o.file != "")
 			if s.budgets != nil {
 				config.Budgets = s.budgets
@@ -124,12 +124,12 @@ func (o *options) connections(c client.Config) (pool.Config, error) {
 	return conns, o.net.apply(&conns)
 }
 
-// promptMemory limits the bytes of response bodies read at a time for arguments, since
-// some servers send without end.
+// promptMemory limits the bytes of response bodies that are in memory at a time for
+// arguments, since some servers send endless responses.
 const promptMemory = 4 << 20
 
-// refreshGrace is how long the end of a run waits for a refresh of IANA's files.
-// Without it, short runs would never refresh them.
+// refreshGrace is how long a run waits at its end for a refresh of IANA's files. Without
+// it, short runs would never refresh them.
 const refreshGrace = time.Second
 
 // close releases the session. It waits for a running refresh until ctx ends. The error
@@ -140,7 +140,7 @@ func (s *session) close(ctx context.Context) error {
 	}
 	if s.resolver != nil {
 		grace, cancel := context.WithTimeout(ctx, s.grace)
-		_ = s.resolver.Wait(grace) // too slow: the next run tries again
+		_ = s.resolver.Wait(grace) // if too slow, the next run retries it
 		cancel()
 		s.resolver.Close()
 	}

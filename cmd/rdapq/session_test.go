@@ -8,7 +8,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 )
 
-// atHome keeps runs in this process away from the user's files.
+// atHome makes runs in this process use a temporary home directory.
 func atHome(t *testing.T) {
 	t.Helper()
 	home := t.TempDir()
@@ -17,7 +17,8 @@ func atHome(t *testing.T) {
 	}
 }
 
-// TestIANAOnly queries the resolver only, since the servers are real ones.
+// TestIANAOnly uses only the resolver, since its servers are real and must not be
+// queried.
 func TestIANAOnly(t *testing.T) {
 	atHome(t)
 	for _, only := range []bool{false, true} {

@@ -88,8 +88,8 @@ func (s *settings) add(set setting) {
 	*s = append(*s, set)
 }
 
-// badValue returns the error for an invalid value of a flag; name is where the value
-// was given.
+// badValue returns the error for an invalid value of a flag; name is the flag, variable
+// or line that has the value.
 func badValue(name string, err error) error {
 	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {

@@ -20,13 +20,13 @@ const (
 )
 
 // errMaxTime is the cause of a context ended by --max-time.
-var errMaxTime = errors.New("the time of --max-time is over")
+var errMaxTime = errors.New("the time limit of --max-time has passed")
 
 // An interrupt ends a run early: at SIGHUP, SIGINT, SIGTERM, or after --max-time. The
-// first of these cancels the context, or lets the run finish the lookups in flight if
-// it has called onStop. A second signal kills the process as usual. SIGINT and SIGHUP
-// stay ignored if they were ignored at the start: a shell does that for background
-// jobs, and nohup for SIGHUP.
+// first of these cancels the context, or calls the function given to onStop, which lets
+// lookups in flight finish. A second signal kills the process as usual. SIGINT and SIGHUP
+// stay ignored if they were ignored at the start: a shell does that for background jobs,
+// and nohup for SIGHUP.
 type interrupt struct {
 	cancel context.CancelCauseFunc
 	exit   func(code int) // os.Exit, replaced in tests
@@ -34,7 +34,7 @@ type interrupt struct {
 	mu      sync.Mutex
 	sig     os.Signal // the first one
 	expired bool      // --max-time has passed
-	drain   func()    // nil: cancel immediately
+	drain   func()    // nil means cancel immediately
 	forced  *time.Timer
 }
 

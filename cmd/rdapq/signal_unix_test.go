@@ -51,7 +51,7 @@ func TestSignalEndsBatch(t *testing.T) {
 			t.Run(tt.signal.String()+" with "+source, func(t *testing.T) {
 				t.Parallel()
 				s, ca := trusting(t)
-				// Lookups in flight may finish, in bounded time.
+				// Lookups in flight may finish, but only within a time limit.
 				release := make(chan struct{})
 				answers := tt.signal == syscall.SIGTERM || source == "a file"
 				// Slow enough that the signal arrives before all

@@ -135,7 +135,7 @@ func TestBlankLineBeforeReceipt(t *testing.T) {
 	}
 }
 
-// A response cannot act on the terminal in any format, except with --raw=force.
+// A response cannot control the terminal in any format, except with --raw=force.
 func TestRawOnTerminal(t *testing.T) {
 	t.Parallel()
 	const evil = "{\"objectClassName\":\"domain\",\n\t\"ldhName\":\"alpha.example\",\"x\":\"\x1b]0;title\x07\u202e\u009b\"}"

@@ -11,9 +11,9 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// viewOptions are the flags about the form of results.
+// viewOptions are the flags for the presentation of results.
 type viewOptions struct {
-	raw  string // empty: not given
+	raw  string // empty means not given
 	jq   string
 	lang string
 	time string
@@ -38,7 +38,7 @@ func (o *viewOptions) register(f *pflag.FlagSet) {
 	f.Lookup("raw").NoOptDefVal = rawSafe
 	f.StringVar(&o.jq, "jq", "", "apply this jq `FILTER` to each ndjson row and print one value per line: strings without quotes as jq -r does, other values as JSON")
 	f.StringVar(&o.lang, "lang", "", "request and show text in these `LANGUAGES`, best first: de-AT,en")
-	f.StringVar(&o.time, "time", times[0], "set the date format `HOW` of text output: day (in UTC), utc or local (to the second), rfc3339 (as sent by the server)")
+	f.StringVar(&o.time, "time", times[0], "show dates in text output as `FORMAT`: day (in UTC), utc or local (to the second), rfc3339 (as sent by the server)")
 }
 
 // check reports invalid values and combinations of flags.
@@ -78,7 +78,7 @@ func (o *options) checkView() error {
 func (o *viewOptions) apply(r *render.Options, tty bool) {
 	r.Visible = tty && o.raw != rawForce
 	r.JQ = o.compiled
-	r.Text.Languages, _ = rdap.ParseLanguages(o.lang) // check has parsed it before
+	r.Text.Languages, _ = rdap.ParseLanguages(o.lang) // already validated by check
 	switch o.time {
 	case "utc":
 		r.Text.Times = render.TimesToTheSecond
