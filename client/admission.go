@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/content"
 	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/limit"
@@ -187,7 +188,7 @@ func (r *Result) walled() bool {
 		return false
 	}
 	kind := r.Header.Get("Content-Type")
-	return rdap.ReadErrorBody(r.Raw).Foreign || mediaType(kind) == "text/html"
+	return rdap.ReadErrorBody(r.Raw).Foreign || content.MediaType(kind) == "text/html"
 }
 
 // blocked turns a refusal that is not RDAP into one for too many requests.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/rdapq/rdapq/internal/content"
 	"github.com/rdapq/rdapq/internal/dnsname"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
@@ -163,7 +164,7 @@ func registrarLinks(rec *rdap.Record, q Query, base *url.URL) []*url.URL {
 		if !l.HasRel("related") || l.HasRel("self") {
 			continue
 		}
-		typ := mediaType(l.Type)
+		typ := content.MediaType(l.Type)
 		if typ != rdapType && typ != "" {
 			continue
 		}
@@ -224,7 +225,7 @@ func relationLinks(rec *rdap.Record, relation Relation, base *url.URL) []*url.UR
 			continue
 		}
 		// A link without a type must look like RDAP, so that no web page is requested.
-		if typ := mediaType(l.Type); typ != rdapType && (typ != "" || splitLink(u).class == "") {
+		if typ := content.MediaType(l.Type); typ != rdapType && (typ != "" || splitLink(u).class == "") {
 			continue
 		}
 		if key := sameLink(u); !slices.Contains(seen, key) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/content"
 	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/internal/httpcache"
 	"github.com/rdapq/rdapq/internal/weburl"
@@ -165,7 +166,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 		raw, err := a.c.read(a.outer, resp, a.task)
 		resp.Body.Close()
 		if err == nil {
-			if err = foreignEncoding(raw); err != nil {
+			if err = content.CheckEncoding(raw); err != nil {
 				raw = nil
 			}
 		}
@@ -233,16 +234,16 @@ func (c *Client) read(ctx context.Context, resp *http.Response, t *task) ([]byte
 	limit := c.bodyLimit(resp.StatusCode)
 	body := io.Reader(resp.Body)
 	length := resp.ContentLength
-	switch coding := contentCoding(resp.Header); coding {
+	switch coding := content.Coding(resp.Header); coding {
 	case "":
 	case "gzip":
 		// The transport decodes the compression that it requested; some servers
 		// compress without a request.
-		z, err := newUngzip(resp.Body)
+		z, err := content.NewGunzip(resp.Body)
 		if err != nil {
 			return nil, err
 		}
-		defer z.gz.Close()
+		defer z.Close()
 		body, length = z, -1
 	default:
 		return nil, &pool.EncodingError{Encoding: coding}
@@ -276,8 +277,11 @@ func (a *attempt) bodyError(u *url.URL, status int, err error) *Error {
 			Message: "the response from " + visible(u.Host) + " is too large: more than " + strconv.FormatInt(a.c.bodyLimit(status), 10) + " bytes",
 		}
 	}
-	if e := encodingFailure(visible(u.Host), err); e != nil {
-		return e
+	if why := content.Failure(err); why != "" {
+		return &Error{
+			Code: CodeNotRDAP, Err: err, Message: "cannot read the response from " + visible(u.Host) + ": " + why,
+			Hint: "only the operator of the server can change that",
+		}
 	}
 	if a.steps != nil {
 		a.steps.at(stepBody)

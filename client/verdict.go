@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/content"
 	"github.com/rdapq/rdapq/internal/dnsname"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
@@ -197,10 +198,10 @@ func (r *Result) answers(class string) bool {
 
 // compare compares the object in a response with the query, and warns of differences.
 func (r *Result) compare(resp *rdap.Response, class string, a response) {
-	if t := mediaType(a.contentType); t != "application/rdap+json" && t != "application/json" {
+	if t := content.MediaType(a.contentType); t != "application/rdap+json" && t != "application/json" {
 		r.warn(WarnMediaType, "the response is RDAP"+contentTypeNote(a.contentType))
 	}
-	if charset := foreignCharset(a.contentType, a.raw); charset != "" {
+	if charset := content.ForeignCharset(a.contentType, a.raw); charset != "" {
 		r.warn(WarnMediaType, "the response uses charset "+quote(charset)+", but JSON must be UTF-8: non-ASCII characters are lost")
 	}
 	if want, ok := classOfType[r.Query.Type]; ok && class != want && !r.Query.foundSingle(class) && !(class == rdap.ClassHelp && r.Query.Type.IsSearch()) {
@@ -232,6 +233,14 @@ func (r *Result) compare(resp *rdap.Response, class string, a response) {
 		r.Other = visible(rdap.DisplayName(cmp.Or(ldh, unicode)))
 		r.warn(WarnOtherObject, "queried "+quote(r.Query.Name)+", but the response is about "+quote(cmp.Or(ldh, unicode)))
 	}
+}
+
+// contentTypeNote describes the content type of a body, for the end of a clause.
+func contentTypeNote(contentType string) string {
+	if contentType == "" {
+		return " without a content type"
+	}
+	return " labelled " + visible(contentType)
 }
 
 // warnTruncations adds a warning for each truncation that the response states.
@@ -446,7 +455,7 @@ const warnForeign = "not_found_without_rdap: the response with status 404 is not
 // saysRDAP reports whether the body or the media type of a response is RDAP.
 func saysRDAP(a response, resp *rdap.Response) bool {
 	raw := bytes.TrimSpace(withoutBOM(a.raw))
-	if mediaType(a.contentType) == "application/rdap+json" && (len(raw) == 0 || raw[0] == '{') {
+	if content.MediaType(a.contentType) == "application/rdap+json" && (len(raw) == 0 || raw[0] == '{') {
 		return true
 	}
 	if resp == nil || !resp.IsExact() {

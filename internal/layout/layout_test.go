@@ -25,13 +25,14 @@ var allowed = map[string][]string{
 	"pool":      {"internal/statefile", "internal/publicaddr", "internal/callback"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/publicaddr", "internal/httpcache", "internal/registrars", "internal/unshared", "internal/callback",
+		"internal/content", "internal/publicaddr", "internal/httpcache", "internal/registrars", "internal/unshared", "internal/callback",
 	},
 
 	"bootstrap/internal/ianafile": {},
 	"rdap/internal/jsonscan":      {},
 
 	"internal/callback":   {},
+	"internal/content":    {"pool", "internal/safetext"}, // it reads the errors of a pool
 	"internal/dnsname":    {"internal/safetext"},
 	"internal/gate":       {"limit", "internal/weburl", "internal/callback"}, // hosts are found by URL; stores are user code
 	"internal/histogram":  {},

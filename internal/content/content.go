@@ -1,4 +1,6 @@
-package client
+// Package content decodes response bodies and recognizes bodies that are not what their
+// header fields say. It must not know of RDAP objects or send requests.
+package content
 
 import (
 	"bytes"
@@ -14,9 +16,9 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// contentCoding returns the content coding of a body (RFC 9110 section 8.4): "gzip", which
+// Coding returns the content coding of a body (RFC 9110 section 8.4): "gzip", which
 // x-gzip is, too (section 8.4.1.3), another coding or a list of them, or empty for none.
-func contentCoding(h http.Header) string {
+func Coding(h http.Header) string {
 	var list []string
 	for _, field := range h.Values("Content-Encoding") {
 		for coding := range strings.SplitSeq(field, ",") {
@@ -33,14 +35,15 @@ func contentCoding(h http.Header) string {
 	return strings.Join(list, ", ")
 }
 
-// An ungzip decodes a body. It distinguishes truncated data from a broken connection.
-type ungzip struct {
+// A Gunzip decodes a body. It distinguishes truncated data from a broken connection.
+type Gunzip struct {
 	from wholeReader
 	gz   *gzip.Reader
 }
 
-func newUngzip(body io.Reader) (*ungzip, error) {
-	z := &ungzip{from: wholeReader{Reader: body}}
+// NewGunzip reads the header of the gzip data.
+func NewGunzip(body io.Reader) (*Gunzip, error) {
+	z := &Gunzip{from: wholeReader{Reader: body}}
 	gz, err := gzip.NewReader(&z.from)
 	if err != nil {
 		return nil, pool.GzipError(err, z.from.whole)
@@ -49,10 +52,13 @@ func newUngzip(body io.Reader) (*ungzip, error) {
 	return z, nil
 }
 
-func (z *ungzip) Read(p []byte) (int, error) {
+func (z *Gunzip) Read(p []byte) (int, error) {
 	n, err := z.gz.Read(p)
 	return n, pool.GzipError(err, z.from.whole)
 }
+
+// Close implements [io.Closer]. It does not close the body.
+func (z *Gunzip) Close() error { return z.gz.Close() }
 
 // A wholeReader records whether its reader reached io.EOF.
 type wholeReader struct {
@@ -71,9 +77,9 @@ type unlabelledError struct{ encoding, what string }
 
 func (e *unlabelledError) Error() string { return "the body is " + e.what }
 
-// foreignEncoding recognizes bodies that are compressed or in another charset than UTF-8,
+// CheckEncoding recognizes bodies that are compressed or in another charset than UTF-8,
 // by how they begin.
-func foreignEncoding(raw []byte) error {
+func CheckEncoding(raw []byte) error {
 	for _, f := range [...]struct{ prefix, encoding, what string }{
 		{"\x1f\x8b", "gzip", "gzip data, and the response has no Content-Encoding"},
 		{"\x28\xb5\x2f\xfd", "zstd", "zstd data, and the response has no Content-Encoding"},
@@ -93,38 +99,34 @@ func foreignEncoding(raw []byte) error {
 	return nil
 }
 
-// encodingFailure returns the error of a body that cannot be decoded, nil for other
-// errors.
-func encodingFailure(host string, err error) *Error {
-	e := &Error{Code: CodeNotRDAP, Err: err, Hint: "only the operator of the server can change that"}
+// Failure describes why a body cannot be decoded. It returns "" for other errors.
+func Failure(err error) string {
 	if unlabelled, ok := errors.AsType[*unlabelledError](err); ok {
-		e.Message = "cannot read the response from " + host + ": it is " + unlabelled.what
 		if strings.HasPrefix(unlabelled.encoding, "UTF") {
-			e.Message += ", and JSON has to be in UTF-8"
+			return "it is " + unlabelled.what + ", and JSON has to be in UTF-8"
 		}
-		return e
+		return "it is " + unlabelled.what
 	}
 	bad, ok := errors.AsType[*pool.EncodingError](err)
 	if !ok {
 		if bad, ok = errors.AsType[*pool.EncodingError](pool.GzipError(err, false)); !ok {
-			return nil
+			return ""
 		}
 	}
-	coding := visible(bad.Encoding)
+	coding := safetext.Visible(bad.Encoding)
 	switch {
 	case bad.Err == nil:
-		e.Message = "cannot read the response from " + host + ": its Content-Encoding is " + coding + ", which was not requested"
+		return "its Content-Encoding is " + coding + ", which was not requested"
 	case errors.Is(bad.Err, io.ErrUnexpectedEOF):
-		e.Message = "cannot read the response from " + host + ": the " + coding + " data is truncated"
+		return "the " + coding + " data is truncated"
 	default:
-		e.Message = "cannot read the response from " + host + ": its Content-Encoding is " + coding + ", and the body is not valid " + coding
+		return "its Content-Encoding is " + coding + ", and the body is not valid " + coding
 	}
-	return e
 }
 
-// foreignCharset returns the charset that a body is labelled with if it is not UTF-8, and
+// ForeignCharset returns the charset that a body is labelled with if it is not UTF-8, and
 // neither is the body.
-func foreignCharset(contentType string, raw []byte) string {
+func ForeignCharset(contentType string, raw []byte) string {
 	if !strings.Contains(strings.ToLower(contentType), "charset") {
 		return ""
 	}
@@ -136,7 +138,8 @@ func foreignCharset(contentType string, raw []byte) string {
 	return charset
 }
 
-func mediaType(contentType string) string {
+// MediaType returns the media type of a Content-Type field in lower case.
+func MediaType(contentType string) string {
 	if contentType == "application/rdap+json" {
 		return contentType // as most servers write it, which needs no parsing
 	}
@@ -145,12 +148,4 @@ func mediaType(contentType string) string {
 		t, _, _ = strings.Cut(contentType, ";")
 	}
 	return strings.ToLower(strings.TrimSpace(t))
-}
-
-// contentTypeNote describes the content type of a body, for the end of a clause.
-func contentTypeNote(contentType string) string {
-	if contentType == "" {
-		return " without a content type"
-	}
-	return " labelled " + safetext.Visible(contentType)
 }
