@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/internal/httpcache"
+	"github.com/rdapq/rdapq/internal/rdaplink"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
@@ -96,9 +97,9 @@ func selfKeys(u *url.URL, raw []byte) []string {
 		return nil
 	}
 	var own []string
-	for _, s := range selfLinks(rec.Links, u) {
-		p := splitLink(s)
-		if (p.class == "domain" || p.class == "nameserver") && !isNameOf(p.key, rec, Query{}) {
+	for _, s := range rdaplink.Self(rec.Links, u) {
+		p := rdaplink.Split(s)
+		if (p.Class == "domain" || p.Class == "nameserver") && !rdaplink.IsNameOf(p.Object, rec, "") {
 			continue
 		}
 		if s.Scheme == u.Scheme && weburl.Host(s) == weburl.Host(u) {

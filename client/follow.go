@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/rdaplink"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
@@ -19,7 +20,7 @@ type linkWalk struct {
 	origin  bootstrap.Answer // the server that the root is from: one URL
 	current linkTarget       // link of the stage; its from is nil at first
 	pending []linkTarget     // links to follow, in this order
-	seen    map[string]bool  // URLs by sameLink: each is requested once
+	seen    map[string]bool  // URLs by rdaplink.Key: each is requested once
 	parked  int64            // bytes of bodies, see park
 }
 
@@ -46,7 +47,7 @@ func (c *Client) nextLink(t *task) (more bool) {
 	for len(walk.pending) > 0 {
 		p := walk.pending[0]
 		walk.pending = walk.pending[1:]
-		if key := sameLink(p.to); !walk.seen[key] {
+		if key := rdaplink.Key(p.to); !walk.seen[key] {
 			walk.seen[key] = true
 			if c.startLink(t, p) {
 				return true
@@ -92,7 +93,7 @@ func (c *Client) startWalk(ctx context.Context, t *task) bool {
 // requested again (RFC 9083 section 4.2).
 func (walk *linkWalk) markSeen(own []*url.URL) {
 	for _, u := range own {
-		walk.seen[sameLink(u)] = true
+		walk.seen[rdaplink.Key(u)] = true
 	}
 }
 
@@ -104,7 +105,7 @@ func (c *Client) startLink(t *task, p linkTarget) bool {
 		p.to = u
 	}
 	r := &Result{Line: t.root.Line, Query: p.query(), Relation: p.relation, Source: p.source, Entry: p.entry}
-	r.Server, r.URL = weburl.Redact(splitLink(p.to).base), weburl.Redact(p.to.String())
+	r.Server, r.URL = weburl.Redact(rdaplink.Split(p.to).Base), weburl.Redact(p.to.String())
 	r.FinalURL = r.URL
 	if e := c.checkLink(t, p); e != nil {
 		r.Time = time.Now()
@@ -184,7 +185,7 @@ func (c *Client) recordLink(t *task) {
 	}
 	own := r.selfURLs(rec, base)
 	more := slices.DeleteFunc(c.registrarTargets(r, rec, base, own, p.depth+1), func(m linkTarget) bool {
-		if walk.seen[sameLink(m.to)] {
+		if walk.seen[rdaplink.Key(m.to)] {
 			t.root.warn(WarnLinksCut, "loop in related links, stopped: "+visible(r.URL)+" links back to "+visible(weburl.Redact(m.to.String())))
 			return true
 		}
@@ -206,7 +207,7 @@ func (walk *linkWalk) rejectSeen(r *Result) {
 	}
 	asked, err := url.Parse(r.URL)
 	final, e := url.Parse(r.FinalURL)
-	if err != nil || e != nil || sameLink(asked) == sameLink(final) || !walk.seen[sameLink(final)] {
+	if err != nil || e != nil || rdaplink.Key(asked) == rdaplink.Key(final) || !walk.seen[rdaplink.Key(final)] {
 		return
 	}
 	r.Raw = nil
@@ -251,7 +252,7 @@ func (c *Client) linksWanted(r *Result) (registrar, relations bool) {
 // to the record itself.
 func (c *Client) registrarTargets(r *Result, rec *rdap.Record, base *url.URL, own []*url.URL, depth int) []linkTarget {
 	var list []linkTarget
-	for _, u := range registrarLinks(rec, r.Query, base) {
+	for _, u := range rdaplink.Registrar(rec, r.Query.Name, r.Query.Path(), base) {
 		if !isAmong(u, own) {
 			list = append(list, linkTarget{to: u, from: r, depth: depth, source: bootstrap.SourceReferral})
 		}
@@ -268,7 +269,7 @@ func (c *Client) registrarTargets(r *Result, rec *rdap.Record, base *url.URL, ow
 	if server == "" {
 		return nil
 	}
-	u := joinURL(server, r.Query.Path())
+	u := rdaplink.Join(server, r.Query.Path())
 	if u == nil {
 		return nil
 	}
@@ -283,7 +284,7 @@ func (c *Client) registrarTargets(r *Result, rec *rdap.Record, base *url.URL, ow
 func (c *Client) relationTargets(r *Result, rec *rdap.Record, base *url.URL) []linkTarget {
 	var list []linkTarget
 	for _, relation := range c.cfg.Related {
-		links := relationLinks(rec, relation, base)
+		links := rdaplink.Relation(rec, string(relation), base)
 		for _, u := range links[:min(len(links), maxLinks)] {
 			list = append(list, linkTarget{to: u, relation: relation, from: r, depth: 1, source: bootstrap.SourceReferral})
 		}

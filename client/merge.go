@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/rdaplink"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -75,7 +76,7 @@ func (r *Result) Merged() (*Merged, error) {
 // of the registry's record. A record without a name is accepted.
 func sameDomain(rec, registry *rdap.Record, q Query) bool {
 	name := cmp.Or(rec.LDHName, rec.UnicodeName)
-	return name == "" || isNameOf(name, registry, q)
+	return name == "" || rdaplink.IsNameOf(name, registry, q.Name)
 }
 
 // registrarRecord returns the first registrar's response with a record.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/rdaplink"
 	"github.com/rdapq/rdapq/internal/registrars"
 	"github.com/rdapq/rdapq/internal/weburl"
 )
@@ -68,19 +69,10 @@ func (p linkTarget) query() Query {
 	return Query{Text: weburl.Redact(p.to.String()), Type: p.from.Query.Type, URL: p.to.String()}
 }
 
-// joinURL returns the URL of a query at a server, nil if base is not a valid URL.
-func joinURL(base, path string) *url.URL {
-	u, err := url.Parse(bootstrap.JoinURL(base, path))
-	if err != nil || u.Host == "" {
-		return nil
-	}
-	return u
-}
-
 // isAmong reports whether list has a URL that is equivalent to u.
 func isAmong(u *url.URL, list []*url.URL) bool {
-	key := sameLink(u)
-	return slices.ContainsFunc(list, func(other *url.URL) bool { return sameLink(other) == key })
+	key := rdaplink.Key(u)
+	return slices.ContainsFunc(list, func(other *url.URL) bool { return rdaplink.Key(other) == key })
 }
 
 // A Relation relates a network, block of AS numbers or reverse domain to those that

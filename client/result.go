@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/rdaplink"
 	"github.com/rdapq/rdapq/pool"
 	"github.com/rdapq/rdapq/rdap"
 )
@@ -153,7 +154,7 @@ func (r *Result) decodeRecord() (base *url.URL, rec *rdap.Record) {
 
 // selfURLs returns all URLs of a record.
 func (r *Result) selfURLs(rec *rdap.Record, base *url.URL) []*url.URL {
-	list := append(selfLinks(rec.Links, base), base)
+	list := append(rdaplink.Self(rec.Links, base), base)
 	if u, err := url.Parse(r.URL); err == nil {
 		list = append(list, u)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/content"
-	"github.com/rdapq/rdapq/internal/dnsname"
+	"github.com/rdapq/rdapq/internal/rdaplink"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
@@ -226,10 +226,10 @@ func (r *Result) compare(resp *rdap.Response, class string, a response) {
 		return
 	}
 	ldh, unicode := resp.Names()
-	if r.namesObject = sameName(r.Query.Name, ldh, unicode); r.namesObject {
+	if r.namesObject = rdaplink.SameName(r.Query.Name, ldh, unicode); r.namesObject {
 		r.namesObject = ldh != "" || unicode != ""
 	} else {
-		r.namesObject = resp.HasVariant(func(s string) bool { return sameName(r.Query.Name, s, "") })
+		r.namesObject = resp.HasVariant(func(s string) bool { return rdaplink.SameName(r.Query.Name, s, "") })
 		r.Other = visible(rdap.DisplayName(cmp.Or(ldh, unicode)))
 		r.warn(WarnOtherObject, "queried "+quote(r.Query.Name)+", but the response is about "+quote(cmp.Or(ldh, unicode)))
 	}
@@ -258,24 +258,6 @@ var classOfType = map[Type]string{
 	TypeIP: rdap.ClassIPNetwork, TypeAutnum: rdap.ClassAutnum,
 	TypeDomains: rdap.ClassDomainSearch, TypeNameservers: rdap.ClassNameserverSearch, TypeEntities: rdap.ClassEntitySearch,
 	TypeIPs: rdap.ClassIPSearch, TypeAutnums: rdap.ClassAutnumSearch,
-}
-
-// sameName compares the names in a response with the one queried. A response without a
-// name matches.
-func sameName(asked, ldh, unicode string) bool {
-	if ldh == "" && unicode == "" {
-		return true
-	}
-	if ldh != "" && unicode != "" && !rdap.IsUnicodeForm(unicode, ldh) {
-		unicode = "" // it is the name of another object
-	}
-	for _, name := range []string{ldh, unicode} {
-		ascii, err := dnsname.ToASCII(name)
-		if err == nil && name != "" && strings.TrimSuffix(ascii, ".") == strings.TrimSuffix(asked, ".") {
-			return true
-		}
-	}
-	return false
 }
 
 // explain composes the message: what, status, server, and the server's own text.

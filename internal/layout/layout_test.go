@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"pool":      {"internal/statefile", "internal/publicaddr", "internal/callback"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/content", "internal/publicaddr", "internal/httpcache", "internal/registrars", "internal/unshared", "internal/callback",
+		"internal/content", "internal/publicaddr", "internal/httpcache", "internal/rdaplink", "internal/registrars", "internal/unshared", "internal/callback",
 	},
 
 	"bootstrap/internal/ianafile": {},
@@ -45,6 +45,7 @@ var allowed = map[string][]string{
 	"internal/order":      {},
 	"internal/publicaddr": {},
 	"internal/registrars": {},
+	"internal/rdaplink":   {"rdap", "bootstrap", "internal/content", "internal/dnsname", "internal/weburl"},
 	"internal/rdaptest":   {}, // so that all tests may use it
 	"internal/render":     {"client", "rdap", "limit", "bootstrap", "pool", "internal/safetext", "internal/weburl", "internal/histogram", "internal/timing"},
 	"internal/report":     {"internal/measure", "internal/render"},

@@ -1,4 +1,4 @@
-package client
+package rdaplink
 
 import (
 	"net/url"
@@ -69,13 +69,13 @@ func TestResolveHref(t *testing.T) {
 	}
 }
 
-func TestSameLink(t *testing.T) {
+func TestKey(t *testing.T) {
 	const want = "https://h.example/rdap/domain/alpha.example"
 	for _, s := range []string{
 		"https://h.example/rdap/domain/alpha.example", "HTTPS://H.Example:443/rdap/domain/ALPHA.EXAMPLE", "https://h.example/rdap/domain/alpha.example/",
 		"https://h.example/rdap/domain/%61lpha%2eexample", "https://h.example/rdap/domain/alpha%2Eexample#top", "https://me@h.example/rdap/domain/alpha.example",
 	} {
-		if got := sameLink(mustURL(t, s)); got != want {
+		if got := Key(mustURL(t, s)); got != want {
 			t.Errorf("%s is %s", s, got)
 		}
 	}
@@ -83,40 +83,36 @@ func TestSameLink(t *testing.T) {
 		"http://h.example/rdap/domain/alpha.example", "https://h.example:8443/rdap/domain/alpha.example",
 		"https://h.example/rdap/domain/alpha.example?x=1", "https://h.example/rdap/domain/beta.example",
 	} {
-		if got := sameLink(mustURL(t, s)); got == want {
+		if got := Key(mustURL(t, s)); got == want {
 			t.Errorf("%s is taken for %s", s, want)
 		}
 	}
 }
 
-func TestSplitLink(t *testing.T) {
+func TestSplit(t *testing.T) {
 	for _, tt := range []struct {
 		url  string
-		want linkPath
+		want Path
 	}{
-		{"https://h.example/rdap/domain/alpha.example", linkPath{"https://h.example/rdap/", "domain", "alpha.example"}},
-		{"https://h.example/Domain/alpha%2Eexample/", linkPath{"https://h.example/", "domain", "alpha.example"}},
-		{"https://h.example/domain/rdap/domain/alpha.example", linkPath{"https://h.example/domain/rdap/", "domain", "alpha.example"}},
-		{"https://h.example/registry/ip/192.0.2.0/24", linkPath{"https://h.example/registry/", "ip", "192.0.2.0/24"}},
-		{"https://h.example/entity/292", linkPath{"https://h.example/", "entity", "292"}},
-		{"https://h.example/ips/rirSearch1/rdap-down/192.0.2.0/24", linkPath{"https://h.example/", "ips", "rirSearch1/rdap-down/192.0.2.0/24"}},
-		{"https://h.example/domains/rdap/", linkPath{"https://h.example/domains/rdap/", "", ""}},
-		{"https://h.example", linkPath{"https://h.example/", "", ""}},
-		{"https://h.example/domain/", linkPath{"https://h.example/", "domain", ""}},
+		{"https://h.example/rdap/domain/alpha.example", Path{"https://h.example/rdap/", "domain", "alpha.example"}},
+		{"https://h.example/Domain/alpha%2Eexample/", Path{"https://h.example/", "domain", "alpha.example"}},
+		{"https://h.example/domain/rdap/domain/alpha.example", Path{"https://h.example/domain/rdap/", "domain", "alpha.example"}},
+		{"https://h.example/registry/ip/192.0.2.0/24", Path{"https://h.example/registry/", "ip", "192.0.2.0/24"}},
+		{"https://h.example/entity/292", Path{"https://h.example/", "entity", "292"}},
+		{"https://h.example/ips/rirSearch1/rdap-down/192.0.2.0/24", Path{"https://h.example/", "ips", "rirSearch1/rdap-down/192.0.2.0/24"}},
+		{"https://h.example/domains/rdap/", Path{"https://h.example/domains/rdap/", "", ""}},
+		{"https://h.example", Path{"https://h.example/", "", ""}},
+		{"https://h.example/domain/", Path{"https://h.example/", "domain", ""}},
 	} {
-		if got := splitLink(mustURL(t, tt.url)); got != tt.want {
+		if got := Split(mustURL(t, tt.url)); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.url, got, tt.want)
 		}
 	}
 }
 
-func TestRegistrarLinks(t *testing.T) {
+func TestRegistrar(t *testing.T) {
 	const rdapJSON = "application/rdap+json"
 	base := mustURL(t, "https://rdap.registry.example/domain/alpha.example")
-	q, err := Parse("alpha.example")
-	if err != nil {
-		t.Fatal(err)
-	}
 	const full = "https://rdap.registrar.example/v1/domain/ALPHA.EXAMPLE"
 	const made = "https://rdap.registrar.example/v1/domain/alpha.example"
 	for _, tt := range []struct {
@@ -157,24 +153,20 @@ func TestRegistrarLinks(t *testing.T) {
 		if tt.want != "" {
 			want = []string{tt.want}
 		}
-		if got := texts(registrarLinks(rec, q, base)); !slices.Equal(got, want) {
+		if got := texts(Registrar(rec, "alpha.example", "domain/alpha.example", base)); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, want)
 		}
 	}
 
 	// A name in its own script is the same name.
-	q, err = Parse("bücher.example")
-	if err != nil {
-		t.Fatal(err)
-	}
 	rec := &rdap.Record{}
 	rec.Links = []rdap.Link{{Rel: "related", Type: rdapJSON, Href: "https://rdap.registrar.example/domain/bücher.example"}}
-	if got := texts(registrarLinks(rec, q, base)); len(got) != 1 {
+	if got := texts(Registrar(rec, "xn--bcher-kva.example", "domain/xn--bcher-kva.example", base)); len(got) != 1 {
 		t.Errorf("U-labels: %q", got)
 	}
 }
 
-func TestRelationLinks(t *testing.T) {
+func TestRelation(t *testing.T) {
 	const rdapJSON = "application/rdap+json"
 	base := mustURL(t, "https://rdap.rir.example/ip/192.0.2.0/24")
 	rec := &rdap.Record{}
@@ -189,16 +181,16 @@ func TestRelationLinks(t *testing.T) {
 		{Rel: "uphill", Type: rdapJSON, Href: "https://rdap.rir.example/ip/192.0.0.0/7"},
 		{Rel: "rdap-down", Type: rdapJSON, Href: "https://rdap.rir.example/ips/rirSearch1/rdap-down/192.0.2.0/24"},
 	}
-	for relation, want := range map[Relation][]string{
-		RelationUp: {
+	for relation, want := range map[string][]string{
+		"up": {
 			"https://rdap.rir.example/ip/192.0.0.0/8",
 			"https://rdap.rir.example/ips/rirSearch1/rdap-up/192.0.2.0/24?status=active",
 			"https://rdap.rir.example/ip/192.0.2.0/23",
 		},
-		RelationDown: {"https://rdap.rir.example/ips/rirSearch1/rdap-down/192.0.2.0/24"},
-		RelationTop:  nil,
+		"down": {"https://rdap.rir.example/ips/rirSearch1/rdap-down/192.0.2.0/24"},
+		"top":  nil,
 	} {
-		if got := texts(relationLinks(rec, relation, base)); !slices.Equal(got, want) {
+		if got := texts(Relation(rec, relation, base)); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", relation, got, want)
 		}
 	}

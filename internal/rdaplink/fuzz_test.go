@@ -1,4 +1,4 @@
-package client
+package rdaplink
 
 import (
 	"net/url"
@@ -23,32 +23,28 @@ func FuzzLinks(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	q, err := Parse("alpha.example")
-	if err != nil {
-		f.Fatal(err)
-	}
 	f.Fuzz(func(t *testing.T, href, rel, typ string) {
 		if u, ok := resolveHref(href, base); ok {
 			checkLink(t, href, u)
 			again, ok := resolveHref(u.String(), base)
-			if !ok || again.String() != u.String() || sameLink(again) != sameLink(u) {
+			if !ok || again.String() != u.String() || Key(again) != Key(u) {
 				t.Fatalf("%q is %q, and that is %v", href, u, again)
 			}
-			if p := splitLink(u); p.base == "" || p.base[len(p.base)-1] != '/' || p.class == "" && p.key != "" {
+			if p := Split(u); p.Base == "" || p.Base[len(p.Base)-1] != '/' || p.Class == "" && p.Object != "" {
 				t.Fatalf("%q: %+v", href, p)
 			}
 		}
 		rec := &rdap.Record{LDHName: "ALPHA.EXAMPLE."}
 		rec.Links = []rdap.Link{{Href: href, Rel: rel, Type: typ}, {Href: href + "/", Rel: rel, Type: typ}, {Href: href, Rel: rel, Type: typ}}
-		lists := [][]*url.URL{registrarLinks(rec, q, base)}
-		for _, relation := range Relations() {
-			lists = append(lists, relationLinks(rec, relation, base))
+		lists := [][]*url.URL{Registrar(rec, "alpha.example", "domain/alpha.example", base)}
+		for _, relation := range []string{"up", "down", "top", "bottom"} {
+			lists = append(lists, Relation(rec, relation, base))
 		}
 		for _, list := range lists {
 			var seen []string
 			for _, u := range list {
 				checkLink(t, href, u)
-				if key := sameLink(u); slices.Contains(seen, key) {
+				if key := Key(u); slices.Contains(seen, key) {
 					t.Fatalf("%q is followed twice: %q", href, list)
 				} else {
 					seen = append(seen, key)

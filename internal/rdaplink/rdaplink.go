@@ -1,4 +1,6 @@
-package client
+// Package rdaplink resolves and compares the links of RDAP records (RFC 9083 section
+// 4.2). It must not send requests.
+package rdaplink
 
 import (
 	"net/url"
@@ -6,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/content"
 	"github.com/rdapq/rdapq/internal/dnsname"
 	"github.com/rdapq/rdapq/internal/weburl"
@@ -86,23 +89,24 @@ func isNumeric(s string) bool {
 }
 
 func notInHost(r rune) bool {
-	return r < 0x80 && !isAlnum(byte(r)) && r != '-' && r != '.' && r != '_'
+	letter, digit := r|0x20 >= 'a' && r|0x20 <= 'z', r >= '0' && r <= '9'
+	return r < 0x80 && !letter && !digit && r != '-' && r != '.' && r != '_'
 }
 
-// sameLink normalizes a URL for comparing links. In addition to weburl.Normalize it
+// Key normalizes a URL for comparing links. In addition to weburl.Normalize it
 // ignores percent-encoding, a final slash and letter case, as names do.
-func sameLink(u *url.URL) string {
+func Key(u *url.URL) string {
 	c := *u
 	c.RawPath = ""
 	c.Path = strings.ToLower(strings.TrimRight(c.Path, "/"))
 	return weburl.Normalize(&c)
 }
 
-// A linkPath is the parsed path of the URL of an object at an RDAP server.
-type linkPath struct {
-	base  string // base URL of the server, which ends in "/"
-	class string // the path segment: "domain", "ips"; empty if the URL is a base only
-	key   string // the path after it, unescaped
+// A Path is the parsed path of the URL of an object at an RDAP server.
+type Path struct {
+	Base   string // base URL of the server, which ends in "/"
+	Class  string // the path segment: "domain", "ips"; empty if the URL is a base only
+	Object string // the path after it, unescaped
 }
 
 // lookupSegments maps the path segments of RFC 9082 section 3.1 to the maximum number
@@ -114,19 +118,19 @@ var (
 	searchWords    = []string{"rirsearch1", "reverse_search"}
 )
 
-// splitLink splits a URL at its last RDAP path segment: the base URL may contain such
+// Split splits a URL at its last RDAP path segment: the base URL may contain such
 // a segment too.
-func splitLink(u *url.URL) linkPath {
+func Split(u *url.URL) Path {
 	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
 	for i, segment := range slices.Backward(segments) {
 		word, after := strings.ToLower(segment), segments[i+1:]
 		limit, ok := lookupSegments[word]
 		if ok && len(after) <= limit || slices.Contains(searchSegments, word) &&
 			(len(after) == 0 || slices.Contains(searchWords, strings.ToLower(after[0]))) {
-			return linkPath{baseOf(u, segments[:i]), word, unescapePath(strings.Join(after, "/"))}
+			return Path{baseOf(u, segments[:i]), word, unescapePath(strings.Join(after, "/"))}
 		}
 	}
-	return linkPath{base: baseOf(u, segments)}
+	return Path{Base: baseOf(u, segments)}
 }
 
 // baseOf returns the URL with these segments as its path.
@@ -138,8 +142,8 @@ func baseOf(u *url.URL, segments []string) string {
 	return base
 }
 
-// selfLinks returns the self links of a response from base.
-func selfLinks(links []rdap.Link, base *url.URL) []*url.URL {
+// Self returns the self links of a response from base.
+func Self(links []rdap.Link, base *url.URL) []*url.URL {
 	var list []*url.URL
 	for _, l := range links {
 		if !l.HasRel("self") {
@@ -152,12 +156,12 @@ func selfLinks(links []rdap.Link, base *url.URL) []*url.URL {
 	return list
 }
 
-// registrarLinks returns the URLs of the registrar's record of a domain that a
+// Registrar returns the URLs of the registrar's record of a domain that a
 // record links to (RFC 9083 section 4.2, ICANN's technical guide section 3.2),
 // in order and without duplicates. A link to the base URL of a server means the domain
 // there. Links to web pages, to objects of other classes and to other domains are
-// skipped.
-func registrarLinks(rec *rdap.Record, q Query, base *url.URL) []*url.URL {
+// skipped. name is the queried name, and path the path of its query at a server.
+func Registrar(rec *rdap.Record, name, path string, base *url.URL) []*url.URL {
 	var list []*url.URL
 	var seen []string
 	for _, l := range rec.Links {
@@ -172,10 +176,10 @@ func registrarLinks(rec *rdap.Record, q Query, base *url.URL) []*url.URL {
 		if !ok {
 			continue
 		}
-		if u = domainURL(u, rec, q, typ == ""); u == nil {
+		if u = domainURL(u, rec, name, path, typ == ""); u == nil {
 			continue
 		}
-		if key := sameLink(u); !slices.Contains(seen, key) {
+		if key := Key(u); !slices.Contains(seen, key) {
 			list, seen = append(list, u), append(seen, key)
 		}
 	}
@@ -184,40 +188,40 @@ func registrarLinks(rec *rdap.Record, q Query, base *url.URL) []*url.URL {
 
 // domainURL returns the URL of the domain that u refers to, or nil if u refers to
 // something else. If strict, u must be the complete URL of a domain.
-func domainURL(u *url.URL, rec *rdap.Record, q Query, strict bool) *url.URL {
-	p := splitLink(u)
+func domainURL(u *url.URL, rec *rdap.Record, name, path string, strict bool) *url.URL {
+	p := Split(u)
 	switch {
-	case p.class == "domain" && isNameOf(p.key, rec, q):
+	case p.Class == "domain" && IsNameOf(p.Object, rec, name):
 		return u
 	case strict:
 		return nil
-	case p.class == "" && u.RawQuery != "":
+	case p.Class == "" && u.RawQuery != "":
 		return u // the query may contain the domain
-	case p.class == "domain" && p.key != "" && !strings.Contains(p.key, "."):
-		p.base += "domain/" + p.key + "/" // words of a base URL
-	case p.class != "" && (p.class != "domain" || p.key != ""):
+	case p.Class == "domain" && p.Object != "" && !strings.Contains(p.Object, "."):
+		p.Base += "domain/" + p.Object + "/" // words of a base URL
+	case p.Class != "" && (p.Class != "domain" || p.Object != ""):
 		return nil
 	}
-	return joinURL(p.base, q.Path())
+	return Join(p.Base, path)
 }
 
-// isNameOf reports whether a name is that of the query or that of the record.
-func isNameOf(name string, rec *rdap.Record, q Query) bool {
+// IsNameOf reports whether a name is the queried one or that of the record.
+func IsNameOf(name string, rec *rdap.Record, queried string) bool {
 	ascii, err := dnsname.ToASCII(strings.TrimSuffix(strings.TrimSpace(name), "."))
 	if err != nil || ascii == "" {
 		return false
 	}
-	return ascii == q.Name || (rec.LDHName+rec.UnicodeName != "" && sameName(ascii, rec.LDHName, rec.UnicodeName))
+	return ascii == queried || (rec.LDHName+rec.UnicodeName != "" && SameName(ascii, rec.LDHName, rec.UnicodeName))
 }
 
-// relationLinks returns the URLs that a record links to with a relation such as
+// Relation returns the URLs that a record links to with a relation such as
 // "up", which registries of numbers also call "rdap-up" (RFC 9910 section 5),
 // in order and without duplicates.
-func relationLinks(rec *rdap.Record, relation Relation, base *url.URL) []*url.URL {
+func Relation(rec *rdap.Record, relation string, base *url.URL) []*url.URL {
 	var list []*url.URL
 	var seen []string
 	for _, l := range rec.Links {
-		if !l.HasRel(string(relation)) && !l.HasRel("rdap-"+string(relation)) || l.HasRel("self") {
+		if !l.HasRel(relation) && !l.HasRel("rdap-"+relation) || l.HasRel("self") {
 			continue
 		}
 		u, ok := resolveHref(l.Href, base)
@@ -225,10 +229,10 @@ func relationLinks(rec *rdap.Record, relation Relation, base *url.URL) []*url.UR
 			continue
 		}
 		// A link without a type must look like RDAP, so that no web page is requested.
-		if typ := content.MediaType(l.Type); typ != rdapType && (typ != "" || splitLink(u).class == "") {
+		if typ := content.MediaType(l.Type); typ != rdapType && (typ != "" || Split(u).Class == "") {
 			continue
 		}
-		if key := sameLink(u); !slices.Contains(seen, key) {
+		if key := Key(u); !slices.Contains(seen, key) {
 			list, seen = append(list, u), append(seen, key)
 		}
 	}
@@ -241,4 +245,31 @@ func unescapePath(s string) string {
 		return out
 	}
 	return s
+}
+
+// SameName compares the names in a response with the one queried. A response without a
+// name matches.
+func SameName(queried, ldh, unicode string) bool {
+	if ldh == "" && unicode == "" {
+		return true
+	}
+	if ldh != "" && unicode != "" && !rdap.IsUnicodeForm(unicode, ldh) {
+		unicode = "" // it is the name of another object
+	}
+	for _, name := range []string{ldh, unicode} {
+		ascii, err := dnsname.ToASCII(name)
+		if err == nil && name != "" && strings.TrimSuffix(ascii, ".") == strings.TrimSuffix(queried, ".") {
+			return true
+		}
+	}
+	return false
+}
+
+// Join returns the URL of a query at a server, nil if base is not a valid URL.
+func Join(base, path string) *url.URL {
+	u, err := url.Parse(bootstrap.JoinURL(base, path))
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	return u
 }
