@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"pool":      {"internal/statefile", "internal/publicaddr", "internal/callback"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/content", "internal/publicaddr", "internal/httpcache", "internal/rdaplink", "internal/registrars", "internal/unshared", "internal/callback",
+		"internal/content", "internal/publicaddr", "internal/httpcache", "internal/merge", "internal/rdaplink", "internal/registrars", "internal/unshared", "internal/callback",
 	},
 
 	"bootstrap/internal/ianafile": {},
@@ -41,6 +41,7 @@ var allowed = map[string][]string{
 	"internal/journal":    {"internal/order", "internal/statefile"},
 	"internal/layout":     {},
 	"internal/measure":    {"client", "pool", "internal/render", "internal/histogram", "internal/timing", "internal/unshared"},
+	"internal/merge":      {"rdap"},
 	"internal/namespace":  {},
 	"internal/order":      {},
 	"internal/publicaddr": {},
