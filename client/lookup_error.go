@@ -2,19 +2,16 @@ package client
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/neterror"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -48,7 +45,7 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		}
 		return e
 	}
-	if tooSlow(a.ctx, err) {
+	if a.ctx.Err() != nil || neterror.Timeout(err) {
 		e.Code = CodeTimeout
 		e.Message = "no response from " + host + " within " + a.spent() + ", " + at.doing()
 		e.Hint, e.HintCode = "try again later, or allow more time", HintTimeout
@@ -82,13 +79,13 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		}
 		return e
 	}
-	if isRefused(err) {
+	if neterror.Refused(err) {
 		e.Code = CodeRefused
 		e.Message = host + " refused the connection"
 		e.Hint = "the server may be down, or a firewall may block it"
 		return e
 	}
-	if cause, hint := tlsCause(err, at); cause != "" {
+	if cause, hint := neterror.TLS(err, at == stepHandshake); cause != "" {
 		e.Code = CodeTLS
 		e.Message = "no TLS connection to " + host + ": " + cause
 		e.Hint = hint
@@ -97,9 +94,9 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		}
 		return e
 	}
-	e.Message = "the connection to " + host + " failed " + at.doing() + ": " + visible(rootCause(err))
+	e.Message = "the connection to " + host + " failed " + at.doing() + ": " + visible(neterror.Root(err))
 	if at == stepConnect {
-		e.Message = "no connection to " + host + ": " + visible(rootCause(err))
+		e.Message = "no connection to " + host + ": " + visible(neterror.Root(err))
 	}
 	return e
 }
@@ -118,14 +115,6 @@ func stopped(ctx context.Context, e *Error, doing string) {
 	}
 }
 
-func tooSlow(ctx context.Context, err error) bool {
-	if ctx.Err() != nil {
-		return true
-	}
-	t, ok := errors.AsType[net.Error](err)
-	return ok && t.Timeout() || errors.Is(err, context.DeadlineExceeded)
-}
-
 // spent returns the time that the attempt took, rounded for people.
 func (a *attempt) spent() string {
 	d := time.Since(a.start)
@@ -138,80 +127,6 @@ func (a *attempt) spent() string {
 	return d.Round(100 * time.Millisecond).String()
 }
 
-func isRefused(err error) bool {
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return true
-	}
-	// Windows has another error number.
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial" && strings.Contains(op.Err.Error(), "refused")
-}
-
-// tlsCause describes why a TLS connection failed. It returns "" if TLS is not the cause.
-func tlsCause(err error, at step) (cause, hint string) {
-	if bad, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
-		if bad.Reason == x509.Expired && bad.Cert != nil {
-			if now := time.Now(); now.Before(bad.Cert.NotBefore) {
-				return "its certificate is not valid before " + day(bad.Cert.NotBefore), "check the clock of this machine"
-			}
-			return "its certificate expired on " + day(bad.Cert.NotAfter), "the operator of the server has to renew it"
-		}
-		return "its certificate is not valid: " + visible(bad.Error()), ""
-	}
-	if bad, ok := errors.AsType[x509.HostnameError](err); ok {
-		return "its certificate is for another host: " + visible(strings.TrimPrefix(bad.Error(), "x509: ")), "check the name of the server"
-	}
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "its certificate is signed by an untrusted authority", "if you trust that authority, add its certificate to the trusted ones"
-	}
-	if bad, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return "its certificate cannot be verified: " + visible(bad.Err.Error()), ""
-	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return "it does not speak TLS on this port", "check the port"
-	}
-	if text, ok := tlsText(err); ok {
-		return "the handshake failed: " + visible(text), "the server may offer only protocol versions or ciphers that are no longer safe"
-	}
-	if at == stepHandshake {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
-			return "the server closed the connection during the handshake", ""
-		}
-		return "the handshake failed: " + visible(rootCause(err)), ""
-	}
-	return "", ""
-}
-
-// tlsText finds an error that crypto/tls has no type for.
-func tlsText(err error) (string, bool) {
-	if alert, ok := errors.AsType[tls.AlertError](err); ok {
-		return strings.TrimPrefix(alert.Error(), "tls: "), true
-	}
-	text := rootCause(err)
-	if rest, ok := strings.CutPrefix(text, "tls: "); ok {
-		op, remote := errors.AsType[*net.OpError](err)
-		if remote && op.Op == "remote error" {
-			return "the server sent: " + rest, true
-		}
-		return rest, true
-	}
-	return "", false
-}
-
-// rootCause returns the text of the innermost error, without the addresses and operations
-// that the message has already.
-func rootCause(err error) string {
-	for {
-		next := errors.Unwrap(err)
-		if next == nil {
-			return err.Error()
-		}
-		err = next
-	}
-}
-
-func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
-
 // proxyFailed sets the error of a connection to host that failed at the proxy, not at the
 // server.
 func proxyFailed(e *Error, host string, cause *pool.ProxyError) {
@@ -221,7 +136,7 @@ func proxyFailed(e *Error, host string, cause *pool.ProxyError) {
 		name += " " + visible(cause.Proxy)
 	}
 	dns, unresolved := errors.AsType[*net.DNSError](cause)
-	tls, hint := tlsCause(cause, stepConnect)
+	tls, hint := neterror.TLS(cause, false)
 	switch {
 	case cause.Status == http.StatusProxyAuthRequired:
 		e.Message = name + " requires authentication (407)"
@@ -235,13 +150,13 @@ func proxyFailed(e *Error, host string, cause *pool.ProxyError) {
 			e.Message = "cannot resolve the host of " + name + ": " + visible(dns.Err)
 		}
 		e.Hint = "check the URL of the proxy"
-	case isRefused(cause):
+	case neterror.Refused(cause):
 		e.Message = name + " refused the connection"
 		e.Hint = "check the URL of the proxy, and whether it runs"
 	case tls != "":
 		e.Message, e.Hint = "no TLS connection to "+name+": "+tls, hint
 	default:
-		e.Message = name + " did not connect to " + host + ": " + visible(rootCause(cause))
+		e.Message = name + " did not connect to " + host + ": " + visible(neterror.Root(cause))
 		e.Hint = "contact the operator of the proxy, or bypass it for this server (NO_PROXY)"
 	}
 }
@@ -255,9 +170,6 @@ func proxyMayRecover(err error) bool {
 		return false
 	case cause.Status != 0:
 		return isOutageStatus(cause.Status)
-	case isRefused(cause):
-		return true
 	}
-	timeout, ok := errors.AsType[net.Error](err)
-	return ok && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded)
+	return neterror.Refused(cause) || neterror.Timeout(err)
 }

@@ -2,14 +2,14 @@ package client
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/neterror"
 )
 
 // Back-off after a failure.
@@ -247,7 +247,8 @@ func transient(r *Result) bool {
 	case CodeProxy:
 		return proxyMayRecover(r.Err.Err)
 	case CodeTLS:
-		return !isPermanentTLS(r.Err.Err)
+		permanent, _ := neterror.TLS(r.Err.Err, false)
+		return permanent == ""
 	case CodeServerError:
 		return true
 	}
@@ -257,28 +258,6 @@ func transient(r *Result) bool {
 // isOutageStatus reports whether a status says that the server itself is unavailable.
 func isOutageStatus(status int) bool {
 	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
-}
-
-// isPermanentTLS reports whether a handshake failed for a reason that a retry does not
-// change: the server's certificate, or the protocol versions and ciphers of the two sides.
-func isPermanentTLS(err error) bool {
-	if _, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[x509.HostnameError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return true
-	}
-	_, ok := tlsText(err)
-	return ok
 }
 
 // jitter returns an exponential back-off with full jitter: a random time up to base,

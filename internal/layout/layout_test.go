@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"pool":      {"internal/statefile", "internal/publicaddr", "internal/callback"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/content", "internal/publicaddr", "internal/httpcache", "internal/merge", "internal/rdaplink", "internal/registrars", "internal/unshared", "internal/callback",
+		"internal/content", "internal/publicaddr", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/unshared", "internal/callback",
 	},
 
 	"bootstrap/internal/ianafile": {},
@@ -43,6 +43,7 @@ var allowed = map[string][]string{
 	"internal/measure":    {"client", "pool", "internal/render", "internal/histogram", "internal/timing", "internal/unshared"},
 	"internal/merge":      {"rdap"},
 	"internal/namespace":  {},
+	"internal/neterror":   {"internal/safetext"},
 	"internal/order":      {},
 	"internal/publicaddr": {},
 	"internal/registrars": {},

@@ -1,0 +1,101 @@
+// Package neterror describes errors of connections for people, and says which of them may
+// pass. It must not know of requests or servers.
+package neterror
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/safetext"
+)
+
+// Timeout reports whether err is the end of a time limit.
+func Timeout(err error) bool {
+	t, ok := errors.AsType[net.Error](err)
+	return ok && t.Timeout() || errors.Is(err, context.DeadlineExceeded)
+}
+
+// Refused reports whether the peer refused a connection.
+func Refused(err error) bool {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return true
+	}
+	// Windows has another error number.
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial" && strings.Contains(op.Err.Error(), "refused")
+}
+
+// TLS describes why a TLS connection failed, and what to do. It returns "" if TLS is not
+// the cause. Without handshake, which says that the handshake was under way, all causes
+// are such that a retry does not change them: the server's certificate, or the protocol
+// versions and ciphers of the two sides.
+func TLS(err error, handshake bool) (cause, hint string) {
+	if bad, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
+		if bad.Reason == x509.Expired && bad.Cert != nil {
+			if now := time.Now(); now.Before(bad.Cert.NotBefore) {
+				return "its certificate is not valid before " + day(bad.Cert.NotBefore), "check the clock of this machine"
+			}
+			return "its certificate expired on " + day(bad.Cert.NotAfter), "the operator of the server has to renew it"
+		}
+		return "its certificate is not valid: " + safetext.Visible(bad.Error()), ""
+	}
+	if bad, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "its certificate is for another host: " + safetext.Visible(strings.TrimPrefix(bad.Error(), "x509: ")), "check the name of the server"
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "its certificate is signed by an untrusted authority", "if you trust that authority, add its certificate to the trusted ones"
+	}
+	if bad, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "its certificate cannot be verified: " + safetext.Visible(bad.Err.Error()), ""
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return "it does not speak TLS on this port", "check the port"
+	}
+	if text, ok := tlsText(err); ok {
+		return "the handshake failed: " + safetext.Visible(text), "the server may offer only protocol versions or ciphers that are no longer safe"
+	}
+	if handshake {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+			return "the server closed the connection during the handshake", ""
+		}
+		return "the handshake failed: " + safetext.Visible(Root(err)), ""
+	}
+	return "", ""
+}
+
+// tlsText finds an error that crypto/tls has no type for.
+func tlsText(err error) (string, bool) {
+	if alert, ok := errors.AsType[tls.AlertError](err); ok {
+		return strings.TrimPrefix(alert.Error(), "tls: "), true
+	}
+	text := Root(err)
+	if rest, ok := strings.CutPrefix(text, "tls: "); ok {
+		op, remote := errors.AsType[*net.OpError](err)
+		if remote && op.Op == "remote error" {
+			return "the server sent: " + rest, true
+		}
+		return rest, true
+	}
+	return "", false
+}
+
+// Root returns the text of the innermost error, without the addresses and operations
+// around it.
+func Root(err error) string {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err.Error()
+		}
+		err = next
+	}
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
