@@ -39,3 +39,19 @@ func (f *SessionFile) Peek(key SessionKey) *tls.ClientSessionState {
 
 // SetCloseLimit replaces the limit of the time that Close waits.
 func (p *Pool) SetCloseLimit(d time.Duration) { p.closeLimit = d }
+
+// EndedConns returns the number of connections that have ended and whose requests
+// have not.
+func (p *Pool) EndedConns() int {
+	n := 0
+	for _, o := range p.all() {
+		o.mu.Lock()
+		for _, c := range o.conns {
+			if c.cc.Err() != nil {
+				n++
+			}
+		}
+		o.mu.Unlock()
+	}
+	return n
+}

@@ -42,6 +42,13 @@ func (o *origin) growLocked() {
 	if len(o.queue) == 0 || o.closed {
 		return
 	}
+	for _, c := range o.conns {
+		o.countAbandonedLocked(c) // its requests may not have failed so far
+	}
+	spare := o.spareHTTP2Locked()
+	if spare == 0 && !o.onlyHTTP1.Load() && !o.pool.dialer.offers(protoHTTP1) {
+		return // until an HTTP/2 connection ends
+	}
 	o.growExtraLocked()
 	if o.waitForH3Locked() {
 		return
@@ -53,6 +60,9 @@ func (o *origin) growLocked() {
 		}
 	}
 	n := o.wantLocked() - have
+	if o.proto != protoHTTP1 {
+		n = min(n, spare)
+	}
 	if n <= 0 && len(o.dials) == 0 && !o.canServeLocked() {
 		// A request waits for a newer connection than there is.
 		if have >= o.capLocked() {
@@ -131,7 +141,8 @@ func (o *origin) startLocked(d *dial) {
 		o.pool.limiter.markMissed()
 	}
 	ctx, cancel := context.WithCancel(o.pool.ctx)
-	d.cancel, d.origin, d.http1 = cancel, o, o.onlyHTTP1.Load()
+	d.cancel, d.origin = cancel, o
+	d.http1 = o.onlyHTTP1.Load() || d.h3 == nil && o.spareHTTP2Locked() == 0
 	o.applyBlocks(d)
 	d.setStep(StepConnect)
 	o.dials = append(o.dials, d)

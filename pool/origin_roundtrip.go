@@ -3,6 +3,7 @@ package pool
 import (
 	"errors"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -230,7 +231,9 @@ func unsent(err error) bool {
 
 // maxAbandoned is the number of abandoned connections (see [Stats].Abandoned) after
 // which an origin is used over HTTP/1.1 only, until the Pool is closed. The same
-// happens if the server requires it (HTTP_1_1_REQUIRED, RFC 9113 section 7).
+// happens if the server requires it (HTTP_1_1_REQUIRED, RFC 9113 section 7). After
+// the first abandoned connection, no more HTTP/2 connections are opened than may
+// still be abandoned. So only connections opened before can exceed it.
 const maxAbandoned = 3
 
 const codeHTTP11Required = 0xd
@@ -264,6 +267,26 @@ func (o *origin) countAbandonedLocked(c *conn) {
 	if o.abandoned++; o.abandoned >= maxAbandoned {
 		o.requireHTTP1Locked()
 	}
+}
+
+// spareHTTP2Locked returns how many more HTTP/2 connections may be opened, see
+// maxAbandoned.
+func (o *origin) spareHTTP2Locked() int {
+	if o.abandoned == 0 {
+		return math.MaxInt
+	}
+	spare := maxAbandoned - o.abandoned
+	for _, c := range o.conns {
+		if c.protocol == protoHTTP2 && !c.abandoned {
+			spare--
+		}
+	}
+	for _, d := range o.dials {
+		if d.h3 == nil && !d.http1 {
+			spare--
+		}
+	}
+	return max(spare, 0)
 }
 
 // abandonedConn is called when c was abandoned.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync"
 	"testing"
@@ -78,6 +79,84 @@ func TestOverflowingWindowsOverHTTP2Alone(t *testing.T) {
 	}
 	if st := p.Stats(); st.Abandoned != 3 || s.Counts().Connections != 3 {
 		t.Errorf("stats: %+v; the server saw %d connections", st, s.Counts().Connections)
+	}
+}
+
+// A connection counts as abandoned once it has ended, even if none of its requests
+// has failed so far. Here none is sent until four connections are open.
+func TestOverflowingWindowsBeforeRequestsFail(t *testing.T) {
+	s := rdaptest.Start(t, rdaptest.Config{})
+	due := make(chan struct{}) // receives one value for each connection
+	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{First: func(c *rdaptest.RawConn) {
+		<-due
+		_ = c.WriteSettings()
+		_ = c.WriteWindowUpdate(0, 1<<31-1)
+		_ = c.WriteWindowUpdate(0, 1<<31-1)
+	}}})
+	p := newPool(t, s, pool.Config{})
+
+	send := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range 4 {
+		got := make(chan struct{})
+		connected := sync.OnceFunc(func() { close(got) })
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+			connected()
+			<-send
+		}})
+		all.Go(func() {
+			if a, err := get(ctx, p, domain(s, i)); err != nil || a.status != 200 {
+				t.Errorf("lookup %d: %d, %v", i, a.status, err)
+			}
+		})
+		<-got
+		if i < 3 {
+			due <- struct{}{}
+			returns(t, "a connection", func() {
+				for p.EndedConns() <= i {
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+	}
+	close(send)
+	close(due)
+	returns(t, "a lookup", all.Wait)
+	if st := p.Stats(); st.Abandoned != 3 || st.Origins[0].Protocol != "http/1.1" || st.Failed != 0 {
+		t.Errorf("stats: %+v", st)
+	}
+}
+
+// After an abandoned connection, a deep queue opens no more HTTP/2 connections than
+// may be abandoned.
+func TestAbandonedConnectionLimitsOthers(t *testing.T) {
+	const streams, requests = 4, 40
+	s := rdaptest.Start(t, rdaptest.Config{MaxStreams: streams})
+	s.SetConnRules(rdaptest.ConnRules{First: 1, Raw: &rdaptest.RawH2{Request: overflow}})
+	p := newPool(t, s, pool.Config{})
+	getAll(t, p, s, 1, 1)
+	if st := p.Stats(); st.Abandoned != 1 || st.Connections != 2 {
+		t.Fatalf("stats: %+v", st)
+	}
+
+	hold := make(chan struct{})
+	s.On("*", rdaptest.Until(hold))
+	var started, all sync.WaitGroup
+	started.Add(requests)
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GetConn: func(string) { started.Done() }})
+	for i := range requests {
+		all.Go(func() {
+			if a, err := get(ctx, p, domain(s, i)); err != nil || a.status != 200 {
+				t.Errorf("lookup %d: %d, %v", i, a.status, err)
+			}
+		})
+	}
+	started.Wait()
+	err := s.AwaitRequests(t.Context(), 2+2*streams) // two connections are full
+	close(hold)
+	returns(t, "a lookup", all.Wait)
+	if st := p.Stats(); err != nil || st.Origins[0].Dials != 3 || st.Retries[pool.RetryClosed] > 1 {
+		t.Errorf("%v, stats: %+v", err, st)
 	}
 }
 
