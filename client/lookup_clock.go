@@ -24,6 +24,7 @@ type clock struct {
 	state clockState
 	used  time.Duration // of limit, up to since
 	since time.Time     // when state was entered
+	bound time.Duration // limit or wait, whichever ended the attempt; 0: neither
 	timer *time.Timer   // nil until it is needed
 }
 
@@ -131,23 +132,20 @@ func (k *clock) fire() {
 func (k *clock) up() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	bound := k.limit - k.used
+	bound, used := k.limit, k.used
 	switch k.state {
 	case clockEnded:
 		return false
 	case clockPaused:
-		if bound = k.wait; bound < 0 {
+		if bound, used = k.wait, 0; bound < 0 {
 			return false
 		}
 	}
-	if left := bound - time.Since(k.since); left > 0 {
+	if left := bound - used - time.Since(k.since); left > 0 {
 		k.set(left)
 		return false
 	}
-	if k.state != clockPaused {
-		k.used = k.limit
-	}
-	k.state = clockEnded
+	k.state, k.bound = clockEnded, bound
 	return true
 }
 
@@ -178,19 +176,13 @@ func (k *clock) stop() {
 	k.set(-1)
 }
 
-// spent returns the time counted so far or, if none was, the time of the wait.
-func (k *clock) spent() time.Duration {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.used > 0 {
-		return min(k.used, k.limit)
+// expired returns the limit, or the limit of the wait, that ended the attempt. It returns
+// 0 if the clock has not ended it.
+func (k *clock) expired() time.Duration {
+	if k == nil {
+		return 0
 	}
-	return time.Since(k.since)
-}
-
-// expired reports whether the clock has ended the attempt.
-func (k *clock) expired() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.state == clockEnded
+	return k.bound
 }

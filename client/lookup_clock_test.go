@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http/httptrace"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,14 +62,25 @@ func TestClock(t *testing.T) {
 					if took := time.Since(begin); took != c.ends || !errors.Is(cause, context.DeadlineExceeded) {
 						t.Errorf("%v after %v, want %v", cause, took, c.ends)
 					}
+					want := limit
+					if strings.HasSuffix(c.steps, "W9") {
+						want = wait
+					}
+					if got := k.expired(); got != want {
+						t.Errorf("reports a limit of %v, want %v", got, want)
+					}
 				case <-time.After(time.Hour):
-					if c.ends >= 0 {
+					if c.ends >= 0 || k.expired() != 0 {
 						t.Errorf("nothing ended it, want %v", c.ends)
 					}
 				}
+				expired := k.expired()
 				k.stop()
 				hooks.GetConn("") // hooks may come late
 				hooks.WroteHeaders()
+				if got := k.expired(); got != expired {
+					t.Errorf("reports a limit of %v after the end, before it %v", got, expired)
+				}
 			})
 		})
 	}

@@ -118,8 +118,8 @@ func stopped(ctx context.Context, e *Error, doing string) {
 // spent returns the time that the attempt took, rounded for people.
 func (a *attempt) spent() string {
 	d := time.Since(a.start)
-	if a.clock != nil && a.clock.expired() {
-		d = a.clock.spent()
+	if bound := a.clock.expired(); bound > 0 {
+		d = bound
 	}
 	if d < time.Second {
 		return d.Round(time.Millisecond).String()
