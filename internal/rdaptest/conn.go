@@ -85,7 +85,7 @@ func (c *conn) linger() {
 	if t, ok := c.Conn.(*tls.Conn); ok {
 		_ = t.CloseWrite() // it may be closed already
 	}
-	if t, ok := c.wire.(wire).Conn.(*net.TCPConn); ok {
+	if t, ok := c.wire.(wire).Conn.(interface{ CloseWrite() error }); ok {
 		_ = t.CloseWrite()
 	}
 	_ = c.wire.SetReadDeadline(time.Now().Add(patience))
@@ -94,8 +94,8 @@ func (c *conn) linger() {
 
 // reset is kill with a TCP RST where the system can send one.
 func (c *conn) reset() {
-	if t, ok := c.wire.(wire).Conn.(*net.TCPConn); ok {
-		t.SetLinger(0)
+	if t, ok := c.wire.(wire).Conn.(interface{ SetLinger(sec int) error }); ok {
+		_ = t.SetLinger(0) // if not, it is a FIN
 	}
 	c.kill()
 }

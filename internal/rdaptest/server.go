@@ -43,6 +43,7 @@ type Config struct {
 	MaxTLS      uint16
 	TLS         func(*tls.Config) // modifies the TLS configuration; may be nil
 	Addr        string            // address to listen on; empty: 127.0.0.1:0
+	Network     *Network          // in which the server listens, in place of Addr; nil: the system's
 	MaxStreams  uint32            // concurrent HTTP/2 requests per connection; 0: net/http's default
 	IdleTimeout time.Duration     // idle timeout, announced with HTTP/2 only; 0: none
 	RTT         time.Duration     // emulated round-trip time, including connection set-up
@@ -127,15 +128,9 @@ func New(config Config) (*Server, error) {
 	if err := s.configureTLS(); err != nil {
 		return nil, err
 	}
-	addr := config.Addr
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
+	if err := s.listen(); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	s.listener = l
 
 	handler := config.Handler
 	if handler == nil {
@@ -159,6 +154,19 @@ func New(config Config) (*Server, error) {
 	s.work.Go(func() { s.http.Serve(readyListener{s}) })
 	s.work.Go(s.accept)
 	return s, nil
+}
+
+func (s *Server) listen() (err error) {
+	if s.config.Network != nil {
+		s.listener = s.config.Network.Listen()
+		return nil
+	}
+	addr := s.config.Addr
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	s.listener, err = net.Listen("tcp", addr)
+	return err
 }
 
 func (s *Server) configureTLS() error {

@@ -1,0 +1,72 @@
+package rdaptest_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rdapq/rdapq/internal/rdaptest"
+)
+
+// TestNetwork: connections in memory carry data, end, and keep deadlines, on the clock of
+// a bubble.
+func TestNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := new(rdaptest.Network)
+		l := network.Listen()
+		ours, err := network.Dial(t.Context(), "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ours.RemoteAddr().String() != l.Addr().String() || ours.LocalAddr().String() != theirs.RemoteAddr().String() {
+			t.Errorf("%v to %v, %v to %v", ours.LocalAddr(), ours.RemoteAddr(), theirs.RemoteAddr(), theirs.LocalAddr())
+		}
+
+		// More than there is room for: the writer waits for the reader.
+		const size = 1 << 20
+		go func() {
+			_, _ = ours.Write(make([]byte, size))
+			_ = ours.(interface{ CloseWrite() error }).CloseWrite()
+		}()
+		if got, err := io.ReadAll(theirs); err != nil || len(got) != size {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+
+		begin := time.Now()
+		_ = ours.SetReadDeadline(begin.Add(time.Minute))
+		if _, err := ours.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begin) != time.Minute {
+			t.Errorf("%v after %v", err, time.Since(begin))
+		}
+		_ = theirs.SetWriteDeadline(begin)
+		if _, err := theirs.Write(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(err)
+		}
+		_ = theirs.SetDeadline(time.Time{})
+		_ = ours.SetDeadline(time.Time{})
+
+		_ = theirs.(interface{ SetLinger(int) error }).SetLinger(0)
+		_, _ = theirs.Write(make([]byte, 1))
+		theirs.Close()
+		if _, err := ours.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+			t.Error(err)
+		}
+		ours.Close()
+		if _, err := ours.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+
+		l.Close()
+		if _, err := network.Dial(t.Context(), "tcp", l.Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Error(err)
+		}
+	})
+}
