@@ -56,7 +56,7 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 			<-b.queueEnded
 		}
 		b.c.tallies.remove(b)
-		if err := errors.Join(b.queue.spill.close(), b.c.flushLimits()); err != nil {
+		if err := errors.Join(b.queue.file.Close(), b.c.flushLimits()); err != nil {
 			b.c.cfg.Logger.Warn("cannot finish a batch", "error", err)
 		}
 	}()
@@ -148,7 +148,7 @@ func newBatch(ctx context.Context, c *Client) *batch {
 		log:   c.cfg.Logger.Warn, maxQueued: c.cfg.MaxQueued, maxSpill: c.cfg.MaxSpill,
 	})
 	b.queue.deadline, _ = ctx.Deadline()
-	b.queue.spill.dir = c.cfg.SpillDir
+	b.queue.file.Dir = c.cfg.SpillDir
 	return b
 }
 

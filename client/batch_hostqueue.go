@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/internal/gate"
+	"github.com/rdapq/rdapq/internal/spill"
 )
 
 // An item is one input of a batch.
@@ -34,8 +35,8 @@ type hostQueue struct {
 
 	resumed []*item // sent before, not retries: they precede fresh
 	fresh   fifo
-	disk    diskQueue // inputs read after those of fresh
-	retries []*item   // to be retried, in no order
+	disk    spill.Queue // inputs read after those of fresh
+	retries []*item     // to be retried, in no order
 
 	loading          bool // a chunk of disk is being read
 	hasAlternates    bool // some items have another server
@@ -61,10 +62,12 @@ func maxRetriesWaiting(limit int) int { return max(2*limit, 16) }
 
 // waiting returns the number of waiting inputs.
 func (l *hostQueue) waiting() int64 {
-	return int64(len(l.resumed)+l.fresh.len()+len(l.retries)) + l.disk.n
+	return int64(len(l.resumed)+l.fresh.len()+len(l.retries)) + l.disk.Len()
 }
 
-func (l *hostQueue) hasFresh() bool { return len(l.resumed) > 0 || l.fresh.len() > 0 || l.disk.n > 0 }
+func (l *hostQueue) hasFresh() bool {
+	return len(l.resumed) > 0 || l.fresh.len() > 0 || l.disk.Len() > 0
+}
 
 // dueRetry returns the index of the due retry with the most attempts. It returns -1 if
 // none is due; then at is when one will be, or zero.
@@ -119,11 +122,11 @@ func (q *queue) removeFresh(l *hostQueue) *item {
 
 // nextOnDisk returns the chunk that must be read from the temporary file before
 // removeFresh; nil if none must.
-func (l *hostQueue) nextOnDisk() *chunk {
+func (l *hostQueue) nextOnDisk() *spill.Chunk {
 	if len(l.resumed) > 0 || l.fresh.len() > 0 {
 		return nil
 	}
-	return l.disk.nextOnDisk()
+	return l.disk.Next()
 }
 
 // fifo is a queue of items.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/internal/gate"
+	"github.com/rdapq/rdapq/internal/spill"
 )
 
 // A queue passes the items of a batch to its workers, in FIFO order per host; see
@@ -14,14 +15,15 @@ import (
 // one of its lookups ends or its time comes, so no worker waits for a host.
 type queue struct {
 	queueConfig
-	spill          spillFile
+	file           spill.File  // for inputs of slow servers
 	waitsForMemory atomic.Bool // workers wait for memory for bodies
 	spillErr       error
 
-	unwritten []*chunk // for flushPending
-	warnings  []func() // for flushPending
-	diskBytes int64    // bytes of chunks in the file or in unwritten
-	paused    bool     // the warning that reading pauses was given
+	record    []byte         // the last input encoded for it
+	unwritten []*spill.Chunk // for flushPending
+	warnings  []func()       // for flushPending
+	diskBytes int64          // bytes of chunks in the file or in unwritten
+	paused    bool           // the warning that reading pauses was given
 
 	mu        sync.Mutex
 	workReady sync.Cond            // a host queue became ready, or the queue ended
@@ -413,7 +415,7 @@ func (q *queue) clear() {
 	defer q.mu.Unlock()
 	q.abandoned, q.ended = true, true
 	for _, l := range q.byHost {
-		l.resumed, l.fresh, l.disk, l.retries, l.readyIndex = nil, fifo{}, diskQueue{}, nil, -1
+		l.resumed, l.fresh, l.disk, l.retries, l.readyIndex = nil, fifo{}, spill.Queue{}, nil, -1
 		q.unpark(l)
 		q.dropIfEmpty(l)
 	}

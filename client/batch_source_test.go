@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/internal/gate"
+	"github.com/rdapq/rdapq/internal/spill"
 )
 
 // endless yields inputs for one server for as long as they are wanted.
@@ -36,7 +37,7 @@ func TestSourceWaits(t *testing.T) {
 	}{
 		{"inputs", Config{Jobs: 2, PerHost: 1, MaxQueued: 500}, 500, "the queue is full"},
 		{"in memory", Config{Jobs: 2, PerHost: 1, MaxQueued: 10}, 10, "the queue is full"},
-		{"bytes", Config{Jobs: 2, PerHost: 1, MaxSpill: 4 * spillChunk}, 6 * spillChunk / 16, "file"},
+		{"bytes", Config{Jobs: 2, PerHost: 1, MaxSpill: 4 * spill.ChunkSize}, 6 * spill.ChunkSize / 16, "file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			const results = 5000

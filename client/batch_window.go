@@ -50,7 +50,7 @@ func (q *queue) tryPush(it *item) bool {
 	l := q.hostQueueOf(it.host)
 	l.hasAlternates = l.hasAlternates || len(it.servers.URLs) > 1
 	switch {
-	case l.disk.n > 0 && q.spillErr == nil: // it goes behind those on disk
+	case l.disk.Len() > 0 && q.spillErr == nil: // it goes behind those on disk
 		if q.shouldReadAhead() && q.spillInput(l, it) {
 			return true
 		}
@@ -143,7 +143,7 @@ func (q *queue) spillOne() bool {
 	}
 	var longest *hostQueue
 	for _, l := range q.byHost {
-		if l.disk.n == 0 && (longest == nil || l.fresh.len() > longest.fresh.len()) {
+		if l.disk.Len() == 0 && (longest == nil || l.fresh.len() > longest.fresh.len()) {
 			longest = l
 		}
 	}
@@ -158,7 +158,7 @@ func (q *queue) spillOne() bool {
 			stay = append(stay, it) // its duplicates need it
 			continue
 		}
-		q.noteChunk(longest.disk.push(it.input))
+		q.pushInput(longest, it.input)
 		if q.joinable[it.hash] == it {
 			delete(q.joinable, it.hash)
 		}

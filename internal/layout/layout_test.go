@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"pool":      {"internal/statefile", "internal/publicaddr", "internal/callback"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/content", "internal/publicaddr", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/unshared", "internal/callback",
+		"internal/content", "internal/publicaddr", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/spill", "internal/unshared", "internal/callback",
 	},
 
 	"bootstrap/internal/ianafile": {},
@@ -53,6 +53,7 @@ var allowed = map[string][]string{
 	"internal/report":     {"internal/measure", "internal/render"},
 	"internal/safetext":   {},
 	"internal/secret":     {},
+	"internal/spill":      {},
 	"internal/statefile":  {},
 	"internal/testrun":    {},
 	"internal/timing":     {"pool"}, // it reads traces

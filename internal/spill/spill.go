@@ -1,0 +1,234 @@
+// Package spill has FIFO queues whose middle is in a temporary file. It must not know
+// what the records are.
+package spill
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"sync"
+)
+
+// A File is a temporary file of chunks. It is private. On Unix it is unlinked once it is
+// open, so that nothing remains after a crash. The zero value is ready to use. A File is
+// safe for concurrent use.
+type File struct {
+	Dir string // empty: os.TempDir
+
+	mu    sync.Mutex
+	file  *os.File
+	named bool    // it must be removed on close
+	err   error   // why it cannot be used
+	spare []int64 // offsets of chunks that have been read
+	end   int64
+}
+
+// ChunkSize is the size of a chunk in bytes. A single longer record has one of its own.
+const ChunkSize = 8 << 10
+
+// maxFile limits the file, in bytes.
+const maxFile = 64 << 30
+
+// A Chunk is a part of a Queue: in memory until it has been written, and then in the
+// file. If writing fails it stays in memory.
+type Chunk struct {
+	data           []byte // nil: it is in the file
+	offset         int64  // in the file
+	size, n        int    // bytes, records
+	readFromMemory bool   // it was read before it was written
+}
+
+// FileSize returns the bytes that a chunk takes in the file.
+func (c *Chunk) FileSize() int64 { return int64(max(c.size, ChunkSize)) }
+
+// Unwritten returns the data to write to a File; nil if that is not necessary any more.
+func (c *Chunk) Unwritten() []byte {
+	if c.readFromMemory {
+		return nil
+	}
+	return c.data
+}
+
+// Written records the offset at which the data was written. It returns false if the
+// chunk was read meanwhile, so that its space can be freed.
+func (c *Chunk) Written(at int64) bool {
+	if !c.readFromMemory {
+		c.offset, c.data = at, nil
+	}
+	return !c.readFromMemory
+}
+
+// Write writes the data of a chunk and returns its offset.
+func (s *File) Write(data []byte) (at int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil && s.err == nil {
+		s.open()
+	}
+	if s.err != nil {
+		return 0, s.err
+	}
+	at = s.end
+	if k := len(s.spare) - 1; k >= 0 && len(data) <= ChunkSize {
+		at, s.spare = s.spare[k], s.spare[:k]
+	} else if s.end += int64(max(len(data), ChunkSize)); s.end > maxFile {
+		s.err = errors.New("it has grown too large")
+		return 0, s.err
+	}
+	if _, err := s.file.WriteAt(data, at); err != nil {
+		s.err = err // probably a full disk: chunks in the file remain readable
+		return 0, err
+	}
+	return at, nil
+}
+
+// Free frees the space of a chunk that was read from memory.
+func (s *File) Free(at int64, size int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if size <= ChunkSize {
+		s.spare = append(s.spare, at)
+	}
+}
+
+func (s *File) open() {
+	if s.file, s.err = os.CreateTemp(s.Dir, "rdapq-*.tmp"); s.err == nil {
+		s.named = os.Remove(s.file.Name()) != nil
+	}
+}
+
+// Read returns the data of a chunk that was written, in buf if it fits, and frees its
+// space.
+func (s *File) Read(c *Chunk, buf []byte) ([]byte, error) {
+	at, size := c.offset, c.size
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		return nil, os.ErrClosed
+	}
+	if cap(buf) < size {
+		buf = make([]byte, size)
+	}
+	buf = buf[:size]
+	if _, err := s.file.ReadAt(buf, at); err != nil {
+		return nil, err
+	}
+	if size <= ChunkSize {
+		s.spare = append(s.spare, at)
+	}
+	return buf, nil
+}
+
+// Close removes the file. Later calls of Write and Read fail.
+func (s *File) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		return nil
+	}
+	err := s.file.Close()
+	if s.named {
+		err = errors.Join(err, os.Remove(s.file.Name()))
+	}
+	s.file, s.err = nil, os.ErrClosed
+	return err
+}
+
+// A Queue is a FIFO queue of records with only its two ends in memory. It does no I/O
+// itself, so that its lock need not be held during I/O: its user writes the chunks that
+// Push returns, and reads those that Next returns. The zero value is ready to use.
+type Queue struct {
+	n          int64    // records
+	head       []byte   // being read
+	buf        []byte   // backing array of head
+	chunks     []*Chunk // between head and tail
+	tail       []byte   // being written
+	tailN      int
+	unreadable int   // records of a chunk that could not be read; they precede head
+	err        error // why
+}
+
+// Len returns the number of records.
+func (s *Queue) Len() int64 { return s.n }
+
+// Push appends a record, which it copies. If that fills a chunk, Push returns the chunk,
+// which is to be written.
+func (s *Queue) Push(record []byte) (full *Chunk) {
+	was := len(s.tail)
+	s.tail = append(binary.AppendUvarint(s.tail, uint64(len(record))), record...)
+	s.tailN++
+	s.n++
+	if len(s.tail) < ChunkSize {
+		return nil
+	}
+	// The record that exceeds the size starts the next chunk, so that a chunk fits into
+	// the space of another one.
+	size, n := len(s.tail), s.tailN
+	if was > 0 && size > ChunkSize {
+		size, n = was, n-1
+	}
+	full = &Chunk{data: bytes.Clone(s.tail[:size]), size: size, n: n}
+	s.chunks = append(s.chunks, full)
+	s.tail, s.tailN = append(s.tail[:0], s.tail[size:]...), s.tailN-n
+	return full
+}
+
+// ErrUnreadable is wrapped by the errors of records that cannot be read.
+var ErrUnreadable = errors.New("this input cannot be read back from the temporary file")
+
+// Next returns the chunk that must be read from the file before Pop; nil if none must.
+func (s *Queue) Next() *Chunk {
+	if s.n == 0 || s.unreadable > 0 || len(s.head) > 0 || len(s.chunks) == 0 || s.chunks[0].data != nil {
+		return nil
+	}
+	return s.chunks[0]
+}
+
+// TakeBuffer returns a buffer for File.Read, which may be nil.
+func (s *Queue) TakeBuffer() []byte {
+	buf := s.buf
+	s.buf = nil
+	return buf
+}
+
+// Loaded adds the content of the chunk that Next returned, or the error of reading it.
+func (s *Queue) Loaded(c *Chunk, data []byte, err error) {
+	s.chunks = s.chunks[1:]
+	if err != nil {
+		s.unreadable, s.err = c.n, errors.Join(ErrUnreadable, err)
+		return
+	}
+	s.buf, s.head = data, data
+}
+
+// Pop removes the first record and returns it. It is valid until the next call of Pop.
+// The queue must not be empty, and Next must be nil. begun is the chunk in memory of which
+// Pop read the first record, or nil.
+func (s *Queue) Pop() (record []byte, begun *Chunk, err error) {
+	s.n--
+	if s.unreadable > 0 {
+		s.unreadable--
+		return nil, nil, s.err
+	}
+	switch {
+	case len(s.head) > 0:
+	case len(s.chunks) > 0:
+		begun = s.chunks[0]
+		begun.readFromMemory = true
+		s.chunks = s.chunks[1:]
+		s.head, s.buf = begun.data, nil // its writer may still use it
+	default:
+		s.head, s.buf, s.tail, s.tailN = s.tail, s.tail, s.buf[:0], 0
+	}
+	size, k := binary.Uvarint(s.head)
+	if k <= 0 || size > uint64(len(s.head)-k) {
+		s.head, err = nil, ErrUnreadable
+	} else {
+		record, s.head = s.head[k:k+int(size)], s.head[k+int(size):]
+	}
+	if s.n == 0 {
+		*s = Queue{}
+	}
+	return record, begun, err
+}
