@@ -29,9 +29,10 @@ internet:
 hosts:
 	RDAPQ_TEST_HOSTS=20000 $(GO) test -v -count=1 -timeout 30m -run TestManyHosts ./cmd/rdapq
 
-# All hostile servers, 16 at a time, with the slowest and the largest run.
+# All hostile servers, 16 at a time, with the slowest and the largest run, and all
+# combinations of hostile text, large responses, secrets and flags.
 hostile:
-	RDAPQ_HOSTILE=1 $(GO) test -v -count=1 -p 1 -parallel 16 -run '^TestHostile' ./pool ./client ./cmd/rdapq
+	RDAPQ_HOSTILE=1 $(GO) test -v -count=1 -p 1 -parallel 16 -run '^Test(Hostile|MemoryOfGiants|PastedURLSecrets)' ./pool ./client ./cmd/rdapq
 
 # 38,000 lookups over each protocol, with cancels and resets, and 1,000 over each of
 # several connections whose responses are out of step.

@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -172,12 +174,24 @@ func formatted(format string) []string {
 	return []string{"--format", format}
 }
 
+// chosen reports whether a test runs the combination of the values with these indexes.
+// Without RDAPQ_HOSTILE=1 the last index, of n values, follows from the others: each value
+// is still combined with each value of every other list.
+func chosen(n, last int, others ...int) bool {
+	sum := 0
+	for _, i := range others {
+		sum += i
+	}
+	return rdaptest.AllHostile() || sum%n == last
+}
+
 // Hostile text in responses: each class in each format, including the text on standard
-// error.
+// error. RDAPQ_HOSTILE=1 tries both levels of messages with each.
 func TestHostileTextInResponses(t *testing.T) {
-	for what, text := range hostileTexts {
+	for i, what := range slices.Sorted(maps.Keys(hostileTexts)) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
+			text := hostileTexts[what]
 			s := rdaptest.Start(t, rdaptest.Config{Handler: hostileServer(&text)})
 			ca := writeCA(t, s)
 			queries := []string{
@@ -185,8 +199,11 @@ func TestHostileTextInResponses(t *testing.T) {
 				s.URL() + "rdap/entity/ABC-1", s.URL() + "nameserver/ns1.alpha.example", s.URL() + "rdap/help", "domains?name=a*.example",
 				"status400.example", "status401.example", "status403.example", "status404.example", "status422.example", "status500.example", "status501.example",
 			}
-			for _, format := range allFormats {
-				for _, verbose := range []string{"-v", "-vv"} {
+			for j, format := range allFormats {
+				for k, verbose := range []string{"-v", "-vv"} {
+					if !chosen(2, k, i, j) {
+						continue
+					}
 					args := append([]string{"--ca", ca, "-s", s.URL(), "-j", "1", "--attempts", "1", "--stats", verbose, "--color", "never"}, formatted(format)...)
 					if _, shown := showsRegistrar(format, nil); shown {
 						args = append(args, "--registrar")
@@ -210,36 +227,43 @@ func writeCA(t *testing.T, s *rdaptest.Server) string {
 	return ca
 }
 
+// hostileHeads are response heads with a place for text.
+var hostileHeads = map[string]string{
+	"reason":      "HTTP/1.1 500 %s\r\nContent-Length: 0\r\n\r\n",
+	"version":     "HTTP/%s 200 OK\r\n\r\n",
+	"location":    "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: https://127.0.0.1:1/%s\r\n\r\n",
+	"host":        "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: https://evil%s.example/\r\n\r\n",
+	"scheme":      "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: ev%sil://x/\r\n\r\n",
+	"query":       "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: https://127.0.0.1:1/?a=%s&token=x\r\n\r\n",
+	"retry":       "HTTP/1.1 429 Slow\r\nContent-Length: 0\r\nRetry-After: %s\r\n\r\n",
+	"type":        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: text/%s\r\n\r\n{}",
+	"encoding":    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Encoding: %s\r\nContent-Type: application/rdap+json\r\n\r\n{}",
+	"length":      "HTTP/1.1 200 OK\r\nContent-Length: %s\r\n\r\n{}",
+	"transfer":    "HTTP/1.1 200 OK\r\nTransfer-Encoding: %s\r\n\r\n{}",
+	"field":       "HTTP/1.1 200 OK\r\nX%s: y\r\n\r\n{}",
+	"alternative": "HTTP/1.1 404 No\r\nContent-Length: 0\r\nAlt-Svc: h3=\"%s:443\"\r\n\r\n",
+	"challenge":   "HTTP/1.1 401 No\r\nContent-Length: 0\r\nWWW-Authenticate: Digest realm=\"%s\"\r\n\r\n",
+	"no HTTP":     "SSH-2.0 %s\r\n",
+}
+
 // Hostile text in response headers, as far as HTTP permits it, and in non-RDAP bodies.
+// RDAPQ_HOSTILE=1 tries both sets of flags with each.
 func TestHostileTextInHeaders(t *testing.T) {
 	t.Parallel() // run in parallel: it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	ca := writeCA(t, s)
 	n, room := 0, make(chan struct{}, 12)
 	var wait sync.WaitGroup
-	for _, text := range hostileTexts {
-		line := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(text)
-		for _, head := range map[string]string{
-			"reason":      "HTTP/1.1 500 %s\r\nContent-Length: 0\r\n\r\n",
-			"version":     "HTTP/%s 200 OK\r\n\r\n",
-			"location":    "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: https://127.0.0.1:1/%s\r\n\r\n",
-			"host":        "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: https://evil%s.example/\r\n\r\n",
-			"scheme":      "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: ev%sil://x/\r\n\r\n",
-			"query":       "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: https://127.0.0.1:1/?a=%s&token=x\r\n\r\n",
-			"retry":       "HTTP/1.1 429 Slow\r\nContent-Length: 0\r\nRetry-After: %s\r\n\r\n",
-			"type":        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: text/%s\r\n\r\n{}",
-			"encoding":    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Encoding: %s\r\nContent-Type: application/rdap+json\r\n\r\n{}",
-			"length":      "HTTP/1.1 200 OK\r\nContent-Length: %s\r\n\r\n{}",
-			"transfer":    "HTTP/1.1 200 OK\r\nTransfer-Encoding: %s\r\n\r\n{}",
-			"field":       "HTTP/1.1 200 OK\r\nX%s: y\r\n\r\n{}",
-			"alternative": "HTTP/1.1 404 No\r\nContent-Length: 0\r\nAlt-Svc: h3=\"%s:443\"\r\n\r\n",
-			"challenge":   "HTTP/1.1 401 No\r\nContent-Length: 0\r\nWWW-Authenticate: Digest realm=\"%s\"\r\n\r\n",
-			"no HTTP":     "SSH-2.0 %s\r\n",
-		} {
+	for i, what := range slices.Sorted(maps.Keys(hostileTexts)) {
+		line := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(hostileTexts[what])
+		for j, part := range slices.Sorted(maps.Keys(hostileHeads)) {
 			n++
 			name := fmt.Sprintf("name%d.example", n)
-			s.On("/domain/"+name, rdaptest.Junk(strings.Replace(head, "%s", line, 1)))
-			for _, flags := range [][]string{{"-vv", "--stats", "--format", "ndjson"}, {"-v"}} {
+			s.On("/domain/"+name, rdaptest.Junk(strings.Replace(hostileHeads[part], "%s", line, 1)))
+			for k, flags := range [][]string{{"-vv", "--stats", "--format", "ndjson"}, {"-v"}} {
+				if !chosen(2, k, i, j) {
+					continue
+				}
 				// They mostly wait for retries.
 				room <- struct{}{}
 				wait.Go(func() {
@@ -370,17 +394,22 @@ func TestTrailingBytesNotPrinted(t *testing.T) {
 	}
 }
 
-// Credentials in a pasted URL are sent only to the server of that URL.
+// Credentials in a pasted URL are sent only to the server of that URL. RDAPQ_HOSTILE=1
+// tries all combinations of path, type and format.
 func TestPastedURLSecrets(t *testing.T) {
 	t.Parallel() // run in parallel: it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Log: true})
 	ca := writeCA(t, s)
 	room := make(chan struct{}, 4)
 	var wait sync.WaitGroup
-	for _, path := range []string{"domain/alpha.example?", "domain/a..b?", "ip/alpha?", "domains?name=a*b*c&", "rdap/what?"} {
+	types := []string{"", "domain", "ip", "entity", "domains"}
+	for i, path := range []string{"domain/alpha.example?", "domain/a..b?", "ip/alpha?", "domains?name=a*b*c&", "rdap/what?"} {
 		query := strings.Replace(s.URL(), "https://", "https://user:hidden@", 1) + path + "client_secret=hidden&jwt=hidden"
-		for _, typ := range []string{"", "domain", "ip", "entity", "domains"} {
-			for _, format := range allFormats {
+		for j, format := range allFormats {
+			for k, typ := range types {
+				if !chosen(len(types), k, i, j) {
+					continue
+				}
 				args := append([]string{"--ca", ca, "-s", s.URL(), "-t", typ, "-vv", "--trace", "--stats"}, formatted(format)...)
 				room <- struct{}{}
 				wait.Go(func() {

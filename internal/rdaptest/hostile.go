@@ -26,10 +26,13 @@ type Hostile struct {
 	Serve func(*HostileConn)
 }
 
-// SomeHostile returns every n-th hostile server, or all of them if RDAPQ_HOSTILE is
-// set.
+// AllHostile reports whether tests try all hostile servers and all combinations of
+// flags: with RDAPQ_HOSTILE=1.
+func AllHostile() bool { return os.Getenv("RDAPQ_HOSTILE") != "" }
+
+// SomeHostile returns every n-th hostile server, or all of them with [AllHostile].
 func SomeHostile[H Hostile | HostileH3](all []H, n int) (some []H) {
-	if os.Getenv("RDAPQ_HOSTILE") != "" {
+	if AllHostile() {
 		return all
 	}
 	for i := 0; i < len(all); i += n {
