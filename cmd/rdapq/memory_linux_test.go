@@ -116,6 +116,17 @@ var giants = map[string]giant{
 	}, "registered ", true},
 }
 
+// executable returns the path of the command. It is this test's binary, which takes 2 MiB
+// more than the command itself.
+func executable(t *testing.T) string {
+	t.Helper()
+	exe, err := exec.LookPath("rdapq")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exe
+}
+
 // checkPeak checks the peak memory of a run, from the file that measured writes. On a
 // busy machine the garbage collector may fall behind; the run is then repeated.
 func checkPeak(t *testing.T, what string, most int64, run func(file string)) {
@@ -144,16 +155,15 @@ func checkPeak(t *testing.T, what string, most int64, run func(file string)) {
 }
 
 // Whatever a server sends, a run ends in time with a clear error and within the memory
-// limit. Other lookups of the batch are answered.
+// limit. Other lookups of the batch are answered. Rejected responses are looked up as
+// text as well only with RDAPQ_HOSTILE=1: their text is a short error.
 func TestMemoryOfGiants(t *testing.T) {
 	testrun.SkipWithRaceDetector(t)
 	if testing.Short() {
-		t.Skip("builds the command")
+		t.Skip("takes seconds")
 	}
-	exe := filepath.Join(t.TempDir(), "rdapq")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	t.Parallel() // the slow responses mostly wait
+	exe := executable(t)
 	s := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/rdap+json")
 		name := strings.TrimPrefix(r.URL.Path, "/domain/")
@@ -210,7 +220,9 @@ func TestMemoryOfGiants(t *testing.T) {
 			if got := run(t, most, "--timeout", timeout, "--format", "ndjson", label+".example")[label+".example"]; got != g.want {
 				t.Errorf("%q, want %q", got, g.want)
 			}
-			run(t, most, "--timeout", timeout, label+".example") // as text
+			if g.real || rdaptest.AllHostile() {
+				run(t, most, "--timeout", timeout, label+".example") // as text
+			}
 		})
 	}
 	t.Run("bootstrap files", func(t *testing.T) {
