@@ -36,9 +36,19 @@ func (f resolverFunc) Resolve(_ context.Context, q bootstrap.Question) (bootstra
 // newAsker makes a client that trusts ca, and goes wherever servers lead.
 func newAsker(t testing.TB, ca *rdaptest.CA, cfg client.Config) asker {
 	t.Helper()
-	p, err := pool.New(pool.Config{
+	return newNetworkAsker(t, nil, ca, cfg)
+}
+
+// newNetworkAsker returns such a client with connections over network, unless it is nil.
+func newNetworkAsker(t testing.TB, network *rdaptest.Network, ca *rdaptest.CA, cfg client.Config) asker {
+	t.Helper()
+	transport := pool.Config{
 		TLS: &tls.Config{RootCAs: ca.Pool()}, MaxConnsPerHost: 64, AllowPrivate: true, ConnectTimeout: cfg.ConnectTimeout,
-	})
+	}
+	if network != nil {
+		transport.Dial = network.Dial
+	}
+	p, err := pool.New(transport)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +81,7 @@ func newPair(t testing.TB, server rdaptest.Config, cfg client.Config) (*rdaptest
 	if cfg.Resolver == nil {
 		cfg.Resolver = urls{s.URL()}
 	}
-	return s, newAsker(t, s.CA(), cfg)
+	return s, newNetworkAsker(t, server.Network, s.CA(), cfg)
 }
 
 func mustParse(t testing.TB, typ client.Type, text string) client.Query {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rdapq/rdapq/client"
@@ -17,8 +18,14 @@ const stuckAfter = time.Minute
 
 // A body that breaks off takes no room while its question waits to be asked
 // again: those who read would wait for that, and hold the places that it needs.
+// The clock is that of a bubble: the retries wait half a minute.
 func TestMemoryOfBrokenBodies(t *testing.T) {
-	s, a := newPair(t, rdaptest.Config{}, client.Config{MaxMemory: 1000, Jobs: 4, PerHost: 4, Attempts: 5})
+	t.Parallel()
+	synctest.Test(t, testBrokenBodies)
+}
+
+func testBrokenBodies(t *testing.T) {
+	s, a := newPair(t, rdaptest.Config{Network: new(rdaptest.Network)}, client.Config{MaxMemory: 1000, Jobs: 4, PerHost: 4, Attempts: 5})
 	var names []string
 	for i := range 12 {
 		names = append(names, fmt.Sprintf("n%d.example", i))

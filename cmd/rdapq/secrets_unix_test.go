@@ -50,6 +50,7 @@ func (e echoing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A secret appears in no output, whatever a server does with it, and is sent to no
 // other server.
 func TestSecretsNotPrinted(t *testing.T) {
+	t.Parallel()
 	ca, err := rdaptest.NewCA()
 	if err != nil {
 		t.Fatal(err)
