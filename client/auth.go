@@ -2,17 +2,14 @@ package client
 
 import (
 	"bufio"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
-	"sync"
 
-	"github.com/icholy/digest"
+	"github.com/rdapq/rdapq/internal/auth"
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
@@ -97,132 +94,11 @@ func ParseCredentials(r io.Reader) (map[string]*Credential, error) {
 	return out, lines.Err()
 }
 
-// An authenticator sends each server its credential.
-type authenticator struct {
-	credentials map[string]*Credential
-	keys        []string // secrets that go into URLs
-
-	mu         sync.Mutex
-	challenges map[string]*challenge // of digest, by origin
-}
-
-// A challenge is the last digest challenge of a server, with the number of its uses.
-type challenge struct {
-	*digest.Challenge
-	count int
-}
-
-func newAuthenticator(of map[string]*Credential) *authenticator {
-	if len(of) == 0 {
-		return nil
+// authTransport returns transport with the credentials of c; nil without credentials.
+func (c Config) authTransport(transport http.RoundTripper) *auth.Transport {
+	credentials := make(map[string]auth.Credential)
+	for origin, cred := range c.Credentials {
+		credentials[origin] = auth.Credential{Scheme: string(cred.Scheme), Name: cred.Name, Secret: cred.Secret}
 	}
-	a := &authenticator{credentials: of, challenges: make(map[string]*challenge)}
-	for _, c := range of {
-		if c.Scheme == AuthAPIKey && c.Secret != "" {
-			a.keys = append(a.keys, c.Secret)
-		}
-	}
-	return a
-}
-
-// stripKeys removes the parameters with a key of the user from a URL: many servers
-// repeat the query of a request in redirects and links, also to other origins. apply
-// adds the key again for its own origin.
-func (a *authenticator) stripKeys(link string) string {
-	before, query, found := strings.Cut(link, "?")
-	if a == nil || len(a.keys) == 0 || !found {
-		return link
-	}
-	query, fragment, hasFragment := strings.Cut(query, "#")
-	params := strings.Split(query, "&")
-	kept := slices.DeleteFunc(params, func(param string) bool {
-		_, value, _ := strings.Cut(param, "=")
-		if plain, err := url.QueryUnescape(value); err == nil {
-			value = plain
-		}
-		return slices.ContainsFunc(a.keys, func(key string) bool {
-			return value == key || len(key) >= minEmbeddedKey && strings.Contains(value, key)
-		})
-	})
-	if len(kept) > 0 {
-		before += "?" + strings.Join(kept, "&")
-	}
-	if hasFragment {
-		before += "#" + fragment
-	}
-	return before
-}
-
-// minEmbeddedKey is the length from which keys are searched for inside values.
-const minEmbeddedKey = 8
-
-// apply adds the credential for the request's origin, if there is one. Digest
-// needs a challenge first.
-func (a *authenticator) apply(req *http.Request) error {
-	if a == nil || req.URL.Scheme != "https" {
-		return nil
-	}
-	origin := weburl.Origin(req.URL)
-	c := a.credentials[origin]
-	if c == nil {
-		return nil
-	}
-	switch c.Scheme {
-	case AuthBasic:
-		req.Header["Authorization"] = []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(c.Name+":"+c.Secret))}
-	case AuthBearer:
-		req.Header["Authorization"] = []string{"Bearer " + c.Secret}
-	case AuthAPIKey:
-		u := *req.URL
-		if u.RawQuery != "" {
-			u.RawQuery += "&"
-		}
-		u.RawQuery += url.QueryEscape(c.Name) + "=" + url.QueryEscape(c.Secret)
-		req.URL = &u
-	case AuthDigest:
-		return a.respond(req, origin, c)
-	}
-	return nil
-}
-
-func (a *authenticator) respond(req *http.Request, origin string, c *Credential) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	asked := a.challenges[origin]
-	if asked == nil {
-		return nil
-	}
-	asked.count++
-	answer, err := digest.Digest(asked.Challenge, digest.Options{
-		Method: req.Method, URI: req.URL.RequestURI(), Count: asked.count, Username: c.Name, Password: c.Secret,
-	})
-	if err != nil {
-		return fmt.Errorf("digest authentication: %w", err)
-	}
-	req.Header["Authorization"] = []string{answer.String()}
-	return nil
-}
-
-// noteChallenge stores the challenge of a 401 and reports whether to send the request
-// again: if a digest credential had no challenge yet, or its challenge has expired.
-func (a *authenticator) noteChallenge(req *http.Request, resp *http.Response) bool {
-	if a == nil || resp.StatusCode != http.StatusUnauthorized || req.URL.Scheme != "https" {
-		return false
-	}
-	origin := weburl.Origin(req.URL)
-	if c := a.credentials[origin]; c == nil || c.Scheme != AuthDigest {
-		return false
-	}
-	asked, err := digest.FindChallenge(resp.Header)
-	if err != nil {
-		return false
-	}
-	sent := req.Header["Authorization"] != nil
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	before := a.challenges[origin]
-	if before == nil || before.Nonce != asked.Nonce {
-		a.challenges[origin] = &challenge{Challenge: asked}
-	}
-	return !sent || asked.Stale || before != nil && before.Nonce != asked.Nonce
+	return auth.New(transport, credentials)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/auth"
 	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/internal/httpcache"
 	"github.com/rdapq/rdapq/internal/secret"
@@ -68,8 +69,9 @@ type Client struct {
 	helps   helps
 	flights flights
 
-	auth       *authenticator   // nil: no credentials
-	cache      *httpcache.Cache // nil: no cache
+	transport  http.RoundTripper // of lookups: Config.Transport or auth
+	auth       *auth.Transport   // nil: no credentials
+	cache      *httpcache.Cache  // nil: no cache
 	registrars func() map[string]string
 	parked     atomic.Int64 // bytes of the bodies of parked lookups
 
@@ -92,8 +94,6 @@ func New(cfg Config) (*Client, error) {
 	if field := acceptLanguage(c.cfg.Languages); field != "" {
 		c.languages = []string{field}
 	}
-	c.cfg.secrets = newSecretsByOrigin(c.cfg.Credentials)
-	c.auth = newAuthenticator(c.cfg.Credentials)
 	c.cache, c.registrars = newCache(c.cfg), sync.OnceValue(BuiltinRegistrarURLs)
 	if c.cfg.Transport == nil {
 		p, err := pool.New(cfg.PoolConfig())
@@ -102,6 +102,10 @@ func New(cfg Config) (*Client, error) {
 		}
 		c.cfg.Transport, c.ownPool = p, true
 		c.own = append(c.own, p)
+	}
+	c.transport = c.cfg.Transport
+	if c.auth = c.cfg.authTransport(c.cfg.Transport); c.auth != nil {
+		c.transport = c.auth
 	}
 	if c.cfg.Resolver == nil {
 		r, err := bootstrap.New(bootstrap.Config{
@@ -257,31 +261,6 @@ func (c *Client) announce(h *gate.Host) {
 	}
 }
 
-// send sends a request with the credential of its origin, and again if that requires
-// a challenge.
-func (c *Client) send(req *http.Request) (*http.Response, error) {
-	if c.auth != nil && req.URL.RawQuery != "" {
-		u := *req.URL
-		u.RawQuery = strings.TrimPrefix(c.auth.stripKeys("?"+u.RawQuery), "?")
-		req.URL = &u
-	}
-	if c.auth == nil || c.auth.credentials[weburl.Origin(req.URL)] == nil {
-		return c.cfg.Transport.RoundTrip(req)
-	}
-	// Early data can be replayed, so it must not contain a credential.
-	req = req.WithContext(pool.WithoutEarlyData(req.Context()))
-	for again := false; ; again = true {
-		if err := c.auth.apply(req); err != nil {
-			return nil, err
-		}
-		resp, err := c.cfg.Transport.RoundTrip(req)
-		if err != nil || again || !c.auth.noteChallenge(req, resp) {
-			return resp, err
-		}
-		resp.Body.Close()
-	}
-}
-
 // registrarURL returns the base URL of the registrar with that IANA number,
 // empty if it is not known, and whether the user named it.
 func (c *Client) registrarURL(id string) (base string, own bool) {
@@ -334,7 +313,7 @@ func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
 	if err != nil {
 		return nil, "the URL of this page is not valid"
 	}
-	next, err = base.Parse(c.auth.stripKeys(strings.TrimSpace(href)))
+	next, err = base.Parse(c.auth.StripKeys(strings.TrimSpace(href)))
 	if err != nil {
 		return nil, "its URL is not valid: " + quote(weburl.Redact(href))
 	}
@@ -390,7 +369,7 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
 // leaksTo reports whether following a link to u would leak a secret: one of the
 // credentials, or a key in the URL of the server whose record has the link.
 func (c *Client) leaksTo(t *task, u *url.URL) bool {
-	if c.cfg.secrets.leak(u) {
+	if c.auth.Leaks(u) {
 		return true
 	}
 	for _, base := range t.walk.origin.URLs {

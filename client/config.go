@@ -198,8 +198,6 @@ type Config struct {
 
 	// Logger gets requests and redirects at debug level. Nil is silent.
 	Logger *slog.Logger
-
-	secrets *secretsByOrigin // of Credentials
 }
 
 func (c Config) withDefaults() Config {

@@ -101,7 +101,7 @@ func (walk *linkWalk) markSeen(own []*url.URL) {
 // has attached a result with the reason.
 func (c *Client) startLink(t *task, p linkTarget) bool {
 	walk := t.walk
-	if u, err := url.Parse(c.auth.stripKeys(p.to.String())); err == nil {
+	if u, err := url.Parse(c.auth.StripKeys(p.to.String())); err == nil {
 		p.to = u
 	}
 	r := &Result{Line: t.root.Line, Query: p.query(), Relation: p.relation, Source: p.source, Entry: p.entry}

@@ -121,7 +121,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 	if from := a.task.redirect; from != nil {
 		u, way, a.task.redirect, a.redirected = from.to, from.chain, nil, true
 	} else {
-		way = newRedirectChain(&a.c.cfg)
+		way = newRedirectChain(a.c)
 	}
 	for {
 		resp := a.fromCache(r, u)
@@ -146,7 +146,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 		}
 		if isRedirect(resp.StatusCode) {
 			if location := resp.Header.Get("Location"); a.c.auth != nil {
-				resp.Header.Set("Location", a.c.auth.stripKeys(location))
+				resp.Header.Set("Location", a.c.auth.StripKeys(location))
 			}
 			next, e := way.next(u, resp)
 			resp.Body.Close()
@@ -216,7 +216,7 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 	if a.stale != nil {
 		a.stale.MakeConditional(req.Header)
 	}
-	resp, err := a.c.send(req)
+	resp, err := a.c.transport.RoundTrip(req)
 	if err == nil && a.steps != nil && r.Conn.ConnID == 0 { // otherwise the transport wraps a pool
 		a.steps.fill(&r.Conn, resp)
 	}

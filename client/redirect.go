@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rdapq/rdapq/internal/auth"
 	"github.com/rdapq/rdapq/internal/secret"
 	"github.com/rdapq/rdapq/internal/weburl"
 )
@@ -23,13 +24,13 @@ func isRedirect(status int) bool {
 type redirectChain struct {
 	max       int
 	allowHTTP bool
-	secrets   *secretsByOrigin
+	auth      *auth.Transport
 	keys      *secret.Set // of the first URL; only its origin may get them
 	urls      []string    // normalized, in the order of the requests; empty before the first redirect
 }
 
-func newRedirectChain(cfg *Config) *redirectChain {
-	return &redirectChain{max: cfg.MaxRedirects, allowHTTP: cfg.AllowHTTP, secrets: cfg.secrets}
+func newRedirectChain(c *Client) *redirectChain {
+	return &redirectChain{max: c.cfg.MaxRedirects, allowHTTP: c.cfg.AllowHTTP, auth: c.auth}
 }
 
 // next returns the URL that the response of from redirects to. The Location is used
@@ -61,7 +62,7 @@ func (t *redirectChain) next(from *url.URL, resp *http.Response) (*url.URL, *Err
 	case to.Scheme == "http" && from.Scheme == "https" && !t.allowHTTP:
 		return refuse(" from https to http not followed: "+shown, hintPlainHTTP)
 	}
-	if weburl.Origin(to) != weburl.Origin(from) && (t.keys.InURL(to) || t.secrets.leak(to)) {
+	if weburl.Origin(to) != weburl.Origin(from) && (t.keys.InURL(to) || t.auth.Leaks(to)) {
 		return refuse(" not followed: it would send a credential to another server, "+visible(to.Host), "")
 	}
 	normal := weburl.Normalize(to)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/bootstrap"
-	"github.com/rdapq/rdapq/internal/secret"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
 )
@@ -77,36 +76,4 @@ func isInside(u *url.URL, peer string) bool {
 	ip := a.Addr().Unmap()
 	return port == peer[strings.LastIndexByte(peer, ':')+1:] &&
 		(ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())
-}
-
-// secretsByOrigin holds the secrets of the credentials by the origin of each. A nil one
-// holds none.
-type secretsByOrigin struct{ of map[string]*secret.Set }
-
-func newSecretsByOrigin(credentials map[string]*Credential) *secretsByOrigin {
-	s := &secretsByOrigin{of: make(map[string]*secret.Set)}
-	for origin, c := range credentials {
-		if set := secret.NewSet([]string{c.Secret}); set != nil {
-			s.of[origin] = set
-		}
-	}
-	if len(s.of) == 0 {
-		return nil
-	}
-	return s
-}
-
-// leak reports whether a request for u would send a secret of another origin: a server can
-// put a secret that it received into the path of a redirect or a link.
-func (s *secretsByOrigin) leak(u *url.URL) bool {
-	if s == nil {
-		return false
-	}
-	to := weburl.Origin(u)
-	for origin, set := range s.of {
-		if origin != to && set.InURL(u) {
-			return true
-		}
-	}
-	return false
 }

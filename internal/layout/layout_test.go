@@ -25,12 +25,13 @@ var allowed = map[string][]string{
 	"pool":      {"internal/statefile", "internal/publicaddr", "internal/callback"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/content", "internal/publicaddr", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/spill", "internal/unshared", "internal/callback",
+		"internal/auth", "internal/content", "internal/publicaddr", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/spill", "internal/unshared", "internal/callback",
 	},
 
 	"bootstrap/internal/ianafile": {},
 	"rdap/internal/jsonscan":      {},
 
+	"internal/auth":       {"pool", "internal/secret", "internal/weburl"}, // a request with a credential needs a connection without early data
 	"internal/callback":   {},
 	"internal/content":    {"pool", "internal/safetext"}, // it reads the errors of a pool
 	"internal/dnsname":    {"internal/safetext"},
