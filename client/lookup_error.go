@@ -12,30 +12,31 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/neterror"
+	"github.com/rdapq/rdapq/internal/reqtrace"
 	"github.com/rdapq/rdapq/pool"
 )
 
 // transportError returns the error of a request to u without a response.
 func (a *attempt) transportError(u *url.URL, err error) *Error {
-	at := stepSent
+	at := reqtrace.StepSent
 	if pe, ok := errors.AsType[*pool.Error](err); ok {
-		at = stepOf(pe.Step)
+		at = pe.Step
 	} else if a.steps != nil {
-		at = a.steps.step()
+		at = a.steps.Step()
 	}
 	return a.failure(u, at, err)
 }
 
 // failure classifies err, which happened at the given step of talking to u.
-func (a *attempt) failure(u *url.URL, at step, err error) *Error {
+func (a *attempt) failure(u *url.URL, at pool.Step, err error) *Error {
 	host := visible(u.Host)
 	e := &Error{Code: CodeTransport, Err: err}
 	if a.outer.Err() != nil {
-		stopped(a.outer, e, at.doingWith(host))
+		stopped(a.outer, e, reqtrace.DoingWith(at, host))
 		return e
 	}
 	if a.c.isClosed() && a.c.ownPool {
-		return closedWhile(at.doingWith(host), err)
+		return closedWhile(reqtrace.DoingWith(at, host), err)
 	}
 	if errors.Is(err, pool.ErrClosed) {
 		// A retry is useless: the pool stays closed.
@@ -47,7 +48,7 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 	}
 	if a.ctx.Err() != nil || neterror.Timeout(err) {
 		e.Code = CodeTimeout
-		e.Message = "no response from " + host + " within " + a.spent() + ", " + at.doing()
+		e.Message = "no response from " + host + " within " + a.spent() + ", " + reqtrace.Doing(at)
 		e.Hint, e.HintCode = "try again later, or allow more time", HintTimeout
 		if !errors.Is(err, context.DeadlineExceeded) {
 			e.Err = errors.Join(context.DeadlineExceeded, err)
@@ -85,7 +86,7 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		e.Hint = "the server may be down, or a firewall may block it"
 		return e
 	}
-	if cause, hint := neterror.TLS(err, at == stepHandshake); cause != "" {
+	if cause, hint := neterror.TLS(err, at == pool.StepHandshake); cause != "" {
 		e.Code = CodeTLS
 		e.Message = "no TLS connection to " + host + ": " + cause
 		e.Hint = hint
@@ -94,8 +95,8 @@ func (a *attempt) failure(u *url.URL, at step, err error) *Error {
 		}
 		return e
 	}
-	e.Message = "the connection to " + host + " failed " + at.doing() + ": " + visible(neterror.Root(err))
-	if at == stepConnect {
+	e.Message = "the connection to " + host + " failed " + reqtrace.Doing(at) + ": " + visible(neterror.Root(err))
+	if at == pool.StepConnect {
 		e.Message = "no connection to " + host + ": " + visible(neterror.Root(err))
 	}
 	return e

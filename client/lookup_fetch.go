@@ -15,6 +15,7 @@ import (
 	"github.com/rdapq/rdapq/internal/content"
 	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/internal/httpcache"
+	"github.com/rdapq/rdapq/internal/reqtrace"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
 )
@@ -28,7 +29,7 @@ type attempt struct {
 	c     *Client
 	outer context.Context // the caller's
 	ctx   context.Context // the attempt's own, with its deadline
-	steps *traceSteps     // nil with a pool, which reports the step itself
+	steps *reqtrace.Steps // nil with a pool, which reports the step itself
 	clock *clock          // nil: no bound
 	start time.Time
 
@@ -78,12 +79,12 @@ func (c *Client) newAttempt(ctx context.Context, t *task, more int) (*attempt, c
 		a.clock = newClock(c.cfg.Timeout, wait, pooled, stop)
 	}
 	if !pooled {
-		a.steps = newTraceSteps(c.cfg.ConnectTimeout, func() { stop(errConnectTimeout) })
-		a.ctx = a.steps.withTrace(a.ctx)
+		a.steps = reqtrace.NewSteps(c.cfg.ConnectTimeout, func() { stop(errConnectTimeout) })
+		a.ctx = a.steps.WithTrace(a.ctx)
 	}
 	t.clock = a.clock
 	return a, func() {
-		a.steps.stop()
+		a.steps.Stop()
 		a.clock.stop()
 		t.clock = nil
 		stop(nil)
@@ -218,7 +219,7 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 	}
 	resp, err := a.c.transport.RoundTrip(req)
 	if err == nil && a.steps != nil && r.Conn.ConnID == 0 { // otherwise the transport wraps a pool
-		a.steps.fill(&r.Conn, resp)
+		a.steps.Fill(&r.Conn, resp)
 	}
 	return resp, err
 }
@@ -283,10 +284,7 @@ func (a *attempt) bodyError(u *url.URL, status int, err error) *Error {
 			Hint: "only the operator of the server can change that",
 		}
 	}
-	if a.steps != nil {
-		a.steps.at(stepBody)
-	}
-	return a.failure(u, stepBody, err)
+	return a.failure(u, reqtrace.StepBody, err)
 }
 
 // pieceSize is the size of the buffers for bodies of unknown length, in bytes. One is

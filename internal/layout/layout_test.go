@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"pool":      {"internal/statefile", "internal/publicaddr", "internal/callback"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/auth", "internal/content", "internal/publicaddr", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/spill", "internal/unshared", "internal/callback",
+		"internal/auth", "internal/content", "internal/publicaddr", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/reqtrace", "internal/spill", "internal/unshared", "internal/callback",
 	},
 
 	"bootstrap/internal/ianafile": {},
@@ -48,6 +48,7 @@ var allowed = map[string][]string{
 	"internal/order":      {},
 	"internal/publicaddr": {},
 	"internal/registrars": {},
+	"internal/reqtrace":   {"pool"}, // it records the steps that a pool reports
 	"internal/rdaplink":   {"rdap", "bootstrap", "internal/content", "internal/dnsname", "internal/weburl"},
 	"internal/rdaptest":   {}, // so that all tests may use it
 	"internal/render":     {"client", "rdap", "limit", "bootstrap", "pool", "internal/safetext", "internal/weburl", "internal/histogram", "internal/timing"},
