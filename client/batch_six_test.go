@@ -1,19 +1,16 @@
 package client_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"path"
-	"runtime"
-	"runtime/pprof"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rdapq/rdapq/client"
@@ -54,45 +51,25 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"objectClassName":"domain","ldhName":%q}`, path.Base(r.URL.Path))
 }
 
-// TestBatchSixServers: no server has an effect on the lines of another one. What is
-// learned of a limit depends on when requests come: TestQuotas has that, on a clock of
-// its own.
+// TestBatchSixServers: no server has an effect on the lines of another one, and the
+// limit of one is learned. The clock is that of a bubble: on a loaded machine, requests
+// keep within the limit by chance. A bubble also wants all goroutines to end.
 func TestBatchSixServers(t *testing.T) {
-	t.Parallel() // it mostly waits
-	leavesNothing(t, testSixServers)
-}
-
-// leavesNothing runs a test and wants all goroutines that it started to end. It
-// finds them by a label, which goroutines inherit, so that others may run beside.
-func leavesNothing(t *testing.T, run func(*testing.T)) {
-	t.Helper()
-	labels := pprof.Labels("test", t.Name())
-	pprof.Do(t.Context(), labels, func(context.Context) { t.Run("run", run) })
-	var left bytes.Buffer
-	for deadline := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
-		left.Reset()
-		if err := pprof.Lookup("goroutine").WriteTo(&left, 1); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(left.String(), strconv.Quote(t.Name())) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("goroutines are left:\n%s", left.String())
-		}
-	}
+	t.Parallel()
+	synctest.Test(t, testSixServers)
 }
 
 func testSixServers(t *testing.T) {
 	ca := newCA(t)
+	network := new(rdaptest.Network)
 	limited := &strict{n: 10, per: 3 * time.Second}
 	servers := map[string]*rdaptest.Server{
-		"fast":    rdaptest.Start(t, rdaptest.Config{CA: ca}),
-		"slow":    rdaptest.Start(t, rdaptest.Config{CA: ca, Latency: 5 * time.Millisecond}),
-		"limited": rdaptest.Start(t, rdaptest.Config{CA: ca, Handler: limited}),
-		"moody":   rdaptest.Start(t, rdaptest.Config{CA: ca}),
-		"hole":    rdaptest.Start(t, rdaptest.Config{CA: ca}),
-		"html":    rdaptest.Start(t, rdaptest.Config{CA: ca}),
+		"fast":    rdaptest.Start(t, rdaptest.Config{CA: ca, Network: network}),
+		"slow":    rdaptest.Start(t, rdaptest.Config{CA: ca, Network: network, Latency: 5 * time.Millisecond}),
+		"limited": rdaptest.Start(t, rdaptest.Config{CA: ca, Network: network, Handler: limited}),
+		"moody":   rdaptest.Start(t, rdaptest.Config{CA: ca, Network: network}),
+		"hole":    rdaptest.Start(t, rdaptest.Config{CA: ca, Network: network}),
+		"html":    rdaptest.Start(t, rdaptest.Config{CA: ca, Network: network}),
 	}
 	servers["moody"].On("*", rdaptest.Every(2, rdaptest.Status(429)))
 	// It says nothing while the fast server has lines to answer.
@@ -103,7 +80,7 @@ func testSixServers(t *testing.T) {
 	for name, s := range servers {
 		resolver[name] = s.URL()
 	}
-	a := newAsker(t, ca, client.Config{Resolver: resolver, Timeout: 2 * time.Minute, MaxWait: 10 * time.Second, SpillDir: t.TempDir()})
+	a := newNetworkAsker(t, network, ca, client.Config{Resolver: resolver, Timeout: 2 * time.Minute, MaxWait: 10 * time.Second, SpillDir: t.TempDir()})
 
 	counts := map[string]int{"fast": 2000, "slow": 1000, "limited": 12, "moody": 6, "hole": 10, "html": 10}
 	var texts []string
@@ -169,6 +146,9 @@ func testSixServers(t *testing.T) {
 		if dead := "https://"+s.Server+"/" == servers["hole"].URL(); s.Dead != dead {
 			t.Errorf("%+v", s)
 		}
+		if "https://"+s.Server+"/" == servers["limited"].URL() && (s.Rate.N < 8 || s.Rate.N > 12 || s.Rate.Per < 3*time.Second) {
+			t.Errorf("learned %v of %s", s.Rate, s.Server)
+		}
 	}
 }
 
@@ -178,8 +158,8 @@ func TestBatchBlackHole(t *testing.T) {
 	for name, cfg := range map[string]rdaptest.Config{
 		"no answer": {}, "no handshake": {Conn: rdaptest.ConnRules{SilentTLS: true}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		bubble(t, name, func(t *testing.T) {
+			cfg.Network = new(rdaptest.Network)
 			s, a := newPair(t, cfg, client.Config{Timeout: 300 * time.Millisecond, ConnectTimeout: 300 * time.Millisecond, MaxWait: 3 * time.Second})
 			s.On("*", rdaptest.Hang())
 			count, notAsked := 0, 0
@@ -214,20 +194,22 @@ func TestLookupRetryAfter(t *testing.T) {
 		{"-5", client.Registered, 0},
 		{"abc", client.Registered, 0},
 	} {
-		s, a := newPair(t, rdaptest.Config{Log: true}, client.Config{})
-		s.On("*", rdaptest.First(1, rdaptest.Status(429), rdaptest.RetryAfter(tt.value)))
-		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		log := s.Log()
-		if r.Verdict != tt.verdict || r.Attempts != len(log) {
-			t.Errorf("%q: %s after %d attempts of %d", tt.value, describe(r), r.Attempts, len(log))
-		}
-		if tt.verdict == client.RateLimited {
-			if len(log) != 1 || r.Err.RetryAfter < 23*time.Hour {
-				t.Errorf("%q: %d requests, come back in %v", tt.value, len(log), r.Err.RetryAfter)
+		bubble(t, tt.value, func(t *testing.T) {
+			s, a := newPair(t, rdaptest.Config{Network: new(rdaptest.Network), Log: true}, client.Config{})
+			s.On("*", rdaptest.First(1, rdaptest.Status(429), rdaptest.RetryAfter(tt.value)))
+			r := a.lookup(t, mustParse(t, "", "alpha.example"))
+			log := s.Log()
+			if r.Verdict != tt.verdict || r.Attempts != len(log) {
+				t.Errorf("%q: %s after %d attempts of %d", tt.value, describe(r), r.Attempts, len(log))
 			}
-		} else if len(log) != 2 || log[1].Time.Sub(log[0].Time) < tt.wait {
-			t.Errorf("%q: asked again too early: %v", tt.value, log)
-		}
+			if tt.verdict == client.RateLimited {
+				if len(log) != 1 || r.Err.RetryAfter < 23*time.Hour {
+					t.Errorf("%q: %d requests, come back in %v", tt.value, len(log), r.Err.RetryAfter)
+				}
+			} else if len(log) != 2 || log[1].Time.Sub(log[0].Time) < tt.wait {
+				t.Errorf("%q: asked again too early: %v", tt.value, log)
+			}
+		})
 	}
 }
 
@@ -266,14 +248,20 @@ func TestLookupRate(t *testing.T) {
 
 // TestBatchRedirectParks: hops wait for their host like anything else.
 func TestBatchRedirectParks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testBatchRedirectParks)
+}
+
+func testBatchRedirectParks(t *testing.T) {
 	ca := newCA(t)
-	limited := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
-	door := rdaptest.Start(t, rdaptest.Config{CA: ca})
+	network := new(rdaptest.Network)
+	limited := rdaptest.Start(t, rdaptest.Config{CA: ca, Network: network, Log: true})
+	door := rdaptest.Start(t, rdaptest.Config{CA: ca, Network: network})
 	for i := range 12 {
 		door.On(fmt.Sprintf("/domain/n%d.example", i), rdaptest.Redirect(302, fmt.Sprintf("%sdomain/n%d.example", limited.URL(), i)))
 	}
 	per := 300 * time.Millisecond
-	a := newAsker(t, ca, client.Config{Resolver: urls{door.URL()}, Rates: map[string]limit.Rate{limited.Addr(): {N: 3, Per: per}}})
+	a := newNetworkAsker(t, network, ca, client.Config{Resolver: urls{door.URL()}, Rates: map[string]limit.Rate{limited.Addr(): {N: 3, Per: per}}})
 	var texts []string
 	for i := range 12 {
 		texts = append(texts, fmt.Sprintf("n%d.example", i))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
@@ -62,6 +63,16 @@ func newNetworkAsker(t testing.TB, network *rdaptest.Network, ca *rdaptest.CA, c
 	}
 	t.Cleanup(func() { c.Close() })
 	return asker{c, p}
+}
+
+// bubble runs a parallel subtest in a bubble of testing/synctest. Its servers must be in
+// a rdaptest.Network. However loaded the machine is, timers expire in their order.
+func bubble(t *testing.T, name string, f func(*testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, f)
+	})
 }
 
 // newCA makes an authority for the servers of one test.

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rdapq/rdapq/client"
@@ -91,10 +90,7 @@ func TestBatchOutage(t *testing.T) {
 			if protocols == rdaptest.H1Only && way != "silent" && way != "half a body" {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s %d", way, protocols), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { testOutage(t, way, protocols) })
-			})
+			bubble(t, fmt.Sprintf("%s %d", way, protocols), func(t *testing.T) { testOutage(t, way, protocols) })
 		}
 	}
 }
