@@ -2,9 +2,9 @@
 GO ?= go
 FUZZTIME ?= 2m
 
-.PHONY: long fuzz stress bench internet hosts hostile crosstalk docs
+.PHONY: long fuzz stress bench internet hosts sizes hostile crosstalk docs
 
-long: fuzz stress bench internet hosts hostile crosstalk docs
+long: fuzz stress bench internet hosts sizes hostile crosstalk docs
 
 # Each fuzz target by itself, as go test runs only one.
 fuzz:
@@ -28,6 +28,11 @@ internet:
 # A batch over 20,000 hosts with 256 and 1,024 descriptors.
 hosts:
 	RDAPQ_TEST_HOSTS=20000 $(GO) test -v -count=1 -timeout 30m -run TestManyHosts ./cmd/rdapq
+
+# Tests of the pool and of the memory budget whose sizes are reduced otherwise.
+sizes:
+	RDAPQ_ORIGINS=10000 $(GO) test -v -count=1 -timeout 30m -run 'TestManyOrigins$$' ./pool
+	RDAPQ_GIANTS=100000 $(GO) test -v -count=1 -timeout 30m -run 'TestBodiesGiants$$' ./client
 
 # All hostile servers, 16 at a time, with the slowest and the largest run, and all
 # combinations of hostile text, large responses, secrets and flags.

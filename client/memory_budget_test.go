@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/rdapq/rdapq/internal/testrun"
 )
 
 // Who waits for room goes on when there is some, and gives up with its caller.
@@ -39,13 +41,14 @@ func TestBodiesWait(t *testing.T) {
 }
 
 // Bodies of which not one has room go through one after another, whoever asks in
-// the moment in which another one is given back.
+// the moment in which another one is given back. RDAPQ_GIANTS sets the rounds.
 func TestBodiesGiants(t *testing.T) {
+	rounds := testrun.Env(t, "RDAPQ_GIANTS", 10_000)
 	b := newMemoryBudget(1)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			for range 10_000 {
+			for range rounds {
 				giant := new(task)
 				for range 2 {
 					if err := b.take(t.Context(), giant, 10); err != nil {

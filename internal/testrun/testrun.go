@@ -3,6 +3,8 @@ package testrun
 
 import (
 	"flag"
+	"os"
+	"strconv"
 	"testing"
 )
 
@@ -32,4 +34,19 @@ func SkipWithRaceDetector(tb testing.TB) {
 	if RaceDetector {
 		tb.Skip("it runs without the race detector")
 	}
+}
+
+// Env returns the size of a test: the number in an environment variable, which make long
+// sets, or usual without it.
+func Env(tb testing.TB, name string, usual int) int {
+	tb.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		tb.Fatalf("%s=%q, want a positive number", name, text)
+	}
+	return n
 }
