@@ -200,20 +200,3 @@ func (q Query) serverOfURL() (bootstrap.Answer, *Error) {
 	}
 	return bootstrap.Answer{URLs: []string{r.base}, Source: bootstrap.SourceServer}, nil
 }
-
-// escapeIRI percent-encodes characters that are invalid in a URL (RFC 3987 section
-// 3.1).
-func escapeIRI(s string) string {
-	const hex = "0123456789ABCDEF"
-	var b strings.Builder
-	for i := range len(s) {
-		if c := s[i]; c > 0x20 && c < 0x7f && c != '"' && c != '<' && c != '>' {
-			b.WriteByte(c)
-		} else {
-			b.WriteByte('%')
-			b.WriteByte(hex[c>>4])
-			b.WriteByte(hex[c&15])
-		}
-	}
-	return b.String()
-}

@@ -267,24 +267,6 @@ func (q Query) noServer() *Error {
 	return e
 }
 
-// escapeValue percent-encodes a name or value of a query string. It keeps the "*" of a
-// pattern and the ":" and "," of sort properties, which servers expect unescaped.
-func escapeValue(s string) string {
-	const hex = "0123456789ABCDEF"
-	var b strings.Builder
-	for i := range len(s) {
-		c := s[i]
-		if isAlnum(c) || strings.IndexByte("-._~*:,", c) >= 0 {
-			b.WriteByte(c)
-			continue
-		}
-		b.WriteByte('%')
-		b.WriteByte(hex[c>>4])
-		b.WriteByte(hex[c&15])
-	}
-	return b.String()
-}
-
 // checkReverseSearch returns an error for a reverse search that the server does not
 // announce (RFC 9536 section 5): it would send personal data, such as a name or an
 // address, to a server that cannot use it.
