@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/internal/gate"
+	"github.com/rdapq/rdapq/internal/hashset"
 	"github.com/rdapq/rdapq/limit"
 )
 
@@ -69,7 +70,7 @@ type planner struct {
 	plan    *Plan
 	zones   map[string]int64
 	servers map[*gate.Host]*PlanServer
-	seen    hashSet
+	seen    hashset.Set
 }
 
 // add returns false if the Client was closed before in was resolved.
@@ -92,7 +93,7 @@ func (p *planner) add(in Input, err error) bool {
 		p.c.hosts.Keep(it.host)
 	}
 	s.Lines++
-	switch isNew, known := p.seen.add(it.hash, maxPlanned); {
+	switch isNew, known := p.seen.Add(it.hash, maxPlanned); {
 	case !known:
 		p.plan.Approximate = true
 	case !isNew:
@@ -195,45 +196,4 @@ func saturate(n int64, d time.Duration) time.Duration {
 		return math.MaxInt64 / 2
 	}
 	return time.Duration(n) * d
-}
-
-// hashSet is a set of 64-bit hashes that uses little more than 8 bytes for each.
-type hashSet struct {
-	slots []uint64 // 0: empty
-	n     int
-}
-
-// add adds h unless the set has limit elements; then known is false if h is not in it,
-// and it may have been seen before.
-func (s *hashSet) add(h uint64, limit int) (isNew, known bool) {
-	h = max(h, 1)
-	if s.n >= len(s.slots)/4*3 && s.n < limit {
-		old := s.slots
-		s.slots = make([]uint64, max(2*len(old), 1<<10))
-		for _, v := range old {
-			if v != 0 {
-				s.slots[s.slot(v)] = v
-			}
-		}
-	}
-	i := s.slot(h)
-	switch {
-	case s.slots[i] == h:
-		return false, true
-	case s.n >= limit:
-		return true, false
-	}
-	s.slots[i] = h
-	s.n++
-	return true, true
-}
-
-// slot returns the index of h, or the index at which to add it.
-func (s *hashSet) slot(h uint64) int {
-	mask := uint64(len(s.slots) - 1)
-	i := h & mask
-	for s.slots[i] != 0 && s.slots[i] != h {
-		i = (i + 1) & mask
-	}
-	return int(i)
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"testing"
@@ -135,31 +134,5 @@ func TestPlanKnown(t *testing.T) {
 	}
 	if p.Time != 8*time.Second {
 		t.Errorf("takes %v", p.Time)
-	}
-}
-
-func TestHashSet(t *testing.T) {
-	const most = 5000
-	var s hashSet
-	random := rand.New(rand.NewPCG(1, 2))
-	seen := map[uint64]bool{}
-	for i := range 20_000 {
-		h := random.Uint64N(8000) + 1
-		isNew, known := s.add(h, most)
-		switch {
-		case known && isNew == seen[h]:
-			t.Fatalf("step %d: new %v, seen %v", i, isNew, seen[h])
-		case !known && (seen[h] || len(seen) < most):
-			t.Fatalf("step %d: not known, seen %v of %d", i, seen[h], len(seen))
-		}
-		if known {
-			seen[h] = true
-		}
-	}
-	if s.n != most || len(s.slots) > 4*most {
-		t.Errorf("%d in %d slots", s.n, len(s.slots))
-	}
-	if isNew, known := new(hashSet).add(0, most); !isNew || !known {
-		t.Error("0 is no hash")
 	}
 }

@@ -2,22 +2,20 @@ package main
 
 import (
 	"hash/maphash"
+	"math"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/hashset"
 )
 
-// seenQueries is the set of queries sent so far, by 64-bit hashes. The probability of a
-// collision among ten million queries is 1 in 360,000.
+// seenQueries is the set of queries sent so far, by their hashes.
 type seenQueries struct {
 	seed    maphash.Seed
-	domains bool     // host names are reduced to registrable domains
-	slots   []uint64 // open addressing; 0: free
-	n       int
+	domains bool // host names are reduced to registrable domains
+	hashes  hashset.Set
 }
 
-func newSeenQueries() *seenQueries {
-	return &seenQueries{seed: maphash.MakeSeed(), slots: make([]uint64, 1<<10)}
-}
+func newSeenQueries() *seenQueries { return &seenQueries{seed: maphash.MakeSeed()} }
 
 // add adds a query and reports whether it is new. An invalid query is always new, so that
 // it gets a row with its error.
@@ -29,33 +27,6 @@ func (s *seenQueries) add(in client.Input) bool {
 	if s.domains {
 		q = q.Registrable()
 	}
-	h := max(maphash.String(s.seed, q.Path()+"\n"+q.URL), 1)
-	if s.n*4 >= len(s.slots)*3 {
-		s.grow()
-	}
-	return s.put(h)
-}
-
-func (s *seenQueries) put(h uint64) bool {
-	mask := uint64(len(s.slots) - 1)
-	for i := h & mask; ; i = (i + 1) & mask {
-		switch s.slots[i] {
-		case h:
-			return false
-		case 0:
-			s.slots[i] = h
-			s.n++
-			return true
-		}
-	}
-}
-
-func (s *seenQueries) grow() {
-	old := s.slots
-	s.slots, s.n = make([]uint64, 2*len(old)), 0
-	for _, h := range old {
-		if h != 0 {
-			s.put(h)
-		}
-	}
+	isNew, _ := s.hashes.Add(maphash.String(s.seed, q.Path()+"\n"+q.URL), math.MaxInt)
+	return isNew
 }

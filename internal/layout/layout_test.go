@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"pool":      {"internal/statefile", "internal/publicaddr", "internal/callback"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/auth", "internal/content", "internal/publicaddr", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/reqtrace", "internal/spill", "internal/unshared", "internal/callback",
+		"internal/auth", "internal/content", "internal/publicaddr", "internal/hashset", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/reqtrace", "internal/spill", "internal/unshared", "internal/callback",
 	},
 
 	"bootstrap/internal/ianafile": {},
@@ -36,6 +36,7 @@ var allowed = map[string][]string{
 	"internal/content":    {"pool", "internal/safetext"}, // it reads the errors of a pool
 	"internal/dnsname":    {"internal/safetext"},
 	"internal/gate":       {"limit", "internal/weburl", "internal/callback"}, // hosts are found by URL; stores are user code
+	"internal/hashset":    {},
 	"internal/histogram":  {},
 	"internal/httpcache":  {"internal/weburl"},
 	"internal/input":      {},
