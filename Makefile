@@ -2,9 +2,9 @@
 GO ?= go
 FUZZTIME ?= 2m
 
-.PHONY: long fuzz stress bench internet hosts sizes hostile crosstalk docs
+.PHONY: long fuzz stress quotas bench internet hosts sizes hostile crosstalk docs
 
-long: fuzz stress bench internet hosts sizes hostile crosstalk docs
+long: fuzz stress quotas bench internet hosts sizes hostile crosstalk docs
 
 # Each fuzz target by itself, as go test runs only one.
 fuzz:
@@ -17,6 +17,10 @@ fuzz:
 
 stress:
 	$(GO) test -race -count=20 -timeout 60m ./pool
+
+# Servers with quotas of all kinds, simulated with 200 seeds.
+quotas:
+	RDAPQ_QUOTAS=200 $(GO) test -count=1 -timeout 60m -run 'TestQuotas$$' ./internal/gate
 
 bench:
 	$(GO) test -run '^$$' -bench . ./bootstrap ./client ./pool

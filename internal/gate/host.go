@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,8 +38,8 @@ type Host struct {
 	trial            trial         // whether the last refusal was isolated
 	search           *spanSearch   // for the span of a quota; nil: none
 	undo             *undo         // of the last refusals; nil: they are confirmed
-	isolatedRefusals float64       // moving count of isolated refusals among isolatedOf responses
-	isolatedOf       int
+	isolatedRefusals float64       // moving count of isolated refusals among isolatedWindow responses
+	burst            burst         // of isolated refusals
 	history          history       // of accepted requests while there is neither rate nor quota
 	storedLatency    time.Duration // to a response, as loaded from the store; 0: unknown
 	storedSamples    int           // samples of latency in the latency last stored
@@ -98,14 +99,54 @@ const (
 	unratedResolution  = 50 * time.Millisecond
 
 	isolatedWindow = 256 // responses among which isolated refusals are counted
-	fewIsolated    = 4   // that many are a limit if their share is above isolatedShare
-	isolatedShare  = 0.125
-	maxIsolated    = 10 // that many are a limit: 4% of isolatedWindow
+	maxIsolated    = 10  // that many are a limit: 4% of isolatedWindow
+	maxBurst       = 4   // that many in a burst are a limit
+	burstShare     = 16  // a burst goes on while more than one in so many responses is a refusal
 )
 
-// undoAfter is how much later than a refused request another one must be sent for
-// its success to count. Requests may arrive in another order.
-const undoAfter = 10 * time.Millisecond
+// A burst counts refusals that are frequent from one moment on, with successes between
+// them, such as those of a token bucket that has run empty.
+type burst struct {
+	level    float64   // refusals, less accepted/burstShare; at 0 the burst ends
+	began    time.Time // when the first refusal arrived
+	refused  int
+	accepted int // since the burst began
+	calm     int // accepted since the last refusal
+}
+
+func (b *burst) accept() {
+	b.calm++
+	if b.accepted++; b.level > 1.0/burstShare {
+		b.level -= 1.0 / burstShare
+	} else {
+		*b = burst{}
+	}
+}
+
+func (b *burst) refuse(now time.Time) {
+	if b.level == 0 {
+		b.began = now
+	}
+	b.level++
+	b.refused++
+	b.calm = 0
+}
+
+// allowed returns how many requests may be in flight while there is no quota. After the
+// second refusal they are few, and more with each success.
+func (b *burst) allowed() int {
+	if b.refused < 2 {
+		return math.MaxInt
+	}
+	return trialExtra + b.calm/4
+}
+
+// limited reports whether chance does not explain so many refusals.
+func (b *burst) limited() bool { return b.level >= maxBurst }
+
+// maxReorder bounds how much later than a refused request another one must be sent for
+// its success to count: requests that are sent together may arrive in another order.
+const maxReorder = 10 * time.Millisecond
 
 // A Verdict is whether a request may be sent.
 type Verdict int
@@ -236,6 +277,9 @@ func (h *Host) admit(now time.Time, p Request) Decision {
 		if now.Before(h.trial.until) {
 			return Decision{Verdict: Wait, At: h.trial.until, UntilRelease: true}
 		}
+	}
+	if h.quota == nil && h.inFlight >= h.burst.allowed() {
+		return Decision{Verdict: Wait}
 	}
 	if h.quota != nil {
 		return h.withinQuota(now, p)

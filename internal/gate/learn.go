@@ -110,33 +110,39 @@ func (h *Host) accepted(s Outcome) {
 		h.acceptedSent = s.Decision.At
 	}
 	h.isolatedRefusals -= h.isolatedRefusals / isolatedWindow
-	h.isolatedOf = min(h.isolatedOf+1, isolatedWindow)
+	h.burst.accept()
 	if s.Decision.At.After(h.lastThrottle) {
 		if h.throttles > 1 && h.quota != nil {
 			h.quota.resumed(s.Decision.At, s.Now.Sub(h.throttledSince))
 		}
 		h.throttles, h.undo = 0, nil
 		h.finishSearch(s)
-	} else if h.undo != nil && s.Decision.At.Sub(h.undo.sent) > undoAfter {
+	} else if h.undo != nil && !h.burst.limited() && h.sentAfter(s.Decision.At, h.undo.sent) {
 		h.revoke(s)
 	} else if h.search != nil {
 		h.search.n++ // accepted before the first refusal
 	} else if h.quota != nil && !h.quota.confirmed && h.learned.Equal(h.lastThrottle) {
 		h.quota.n++
 	}
-	if h.trial.on && s.Decision.At.After(h.trial.sent) {
+	if h.trial.on && h.sentAfter(s.Decision.At, h.trial.sent) {
 		s.Decision.excess = h.trial.excess
 		h.trial = trial{}
 		h.isolated(s)
 	}
 	if q := h.quota; q != nil {
-		if q.accepted(s.Now, s.Decision.excess) && (q.confirmed || q.costly()) {
+		if q.accepted(s.Decision.At, s.Now, s.Decision.excess) && (q.confirmed || q.costly()) {
 			h.storeQuota(s.Now) // where refusals are costly, none is provoked to confirm it
 		}
 		if q.idle(s.Now) {
 			h.forget()
 		}
 	}
+}
+
+// sentAfter reports whether a request sent at a arrived after one sent at b. It is
+// false if that is not certain.
+func (h *Host) sentAfter(a, b time.Time) bool {
+	return a.Sub(b) > min(h.adaptive.recent/4, maxReorder)
 }
 
 // finishSearch sets the quota when a server without Retry-After accepts requests
@@ -164,6 +170,7 @@ func (h *Host) setQuota(q *quota, now time.Time) {
 	h.quota, h.learned, h.rate = q, now, limit.Rate{}
 	h.era++
 	h.counting, h.stored = 0, false
+	h.burst = burst{}
 	h.quota.bound = now
 	h.window.resolution = q.span / windowBuckets
 	h.window.replace(nil)
@@ -211,19 +218,29 @@ func (h *Host) isolated(s Outcome) {
 		h.storeQuota(s.Now)
 	}
 	h.isolatedRefusals++
-	if few := h.isolatedRefusals >= fewIsolated && h.isolatedRefusals > float64(h.isolatedOf)*isolatedShare; h.isolatedRefusals < maxIsolated && !few || !h.rate.IsZero() {
+	if h.isolatedRefusals < maxIsolated && !h.burst.limited() || !h.rate.IsZero() {
 		return
 	}
-	h.isolatedRefusals, h.isolatedOf = 0, 0
+	b := h.burst
+	h.isolatedRefusals, h.burst = 0, burst{}
 	if q := h.quota; q != nil {
-		q.spreadIsolated(s.Now)
+		q.spreadIsolated(s.Now, b)
 		h.storeQuota(s.Now)
 		return
 	}
-	span := min(max(time.Second, s.RetryAfter), s.Now.Sub(h.since))
-	if n := h.history.since(s.Now.Add(-span)); n > 0 && span > 0 {
-		h.setQuota(&quota{n: n, span: span, even: true, testAt: s.Now.Add(testHold * span)}, s.Now)
-		h.quota.confirmed = true
+	span := max(time.Second, s.RetryAfter)
+	q := &quota{span: span, even: true, confirmed: true, testAt: s.Now}
+	if took := s.Now.Sub(b.began); b.limited() && took > 0 {
+		// The host accepts what it accepted during the burst, and not what it got.
+		q.n = int(float64(b.accepted) * float64(span) / float64(took))
+		q.low = span * time.Duration(b.accepted) / time.Duration(b.accepted+b.refused)
+	} else {
+		q.span = min(span, s.Now.Sub(h.since))
+		q.n = h.history.since(s.Now.Add(-q.span))
+		q.testAt = s.Now.Add(testHold * q.span)
+	}
+	if q.n > 0 && q.span > 0 {
+		h.setQuota(q, s.Now)
 		h.storeQuota(s.Now)
 		h.hold(HeldLimit, s, s.Now)
 	}
@@ -241,6 +258,9 @@ func (h *Host) refused(s Outcome) {
 	wait := min(max(s.RetryAfter, 0), limit.MaxPause)
 	if !s.Decision.At.After(h.lastThrottle) {
 		// It was sent before the pause, which its Retry-After may extend.
+		if h.undo != nil {
+			h.burst.refuse(s.Now)
+		}
 		if h.undo != nil && s.Decision.At.After(h.undo.sent) {
 			h.undo.sent = s.Decision.At
 		}
@@ -256,9 +276,14 @@ func (h *Host) refused(s Outcome) {
 	near := h.quota != nil && (s.Decision.excess || float64(used) >= quotaNear*float64(h.quota.n))
 	// A confirmed quota that is nearly used up explains the refusal.
 	explained := near && h.quota.confirmed
+	if explained {
+		h.burst = burst{}
+	} else {
+		h.burst.refuse(s.Now)
+	}
 	if h.throttles == 0 && s.Stated.IsZero() && !explained {
 		switch {
-		case h.acceptedSent.After(s.Decision.At):
+		case h.sentAfter(h.acceptedSent, s.Decision.At):
 			h.isolated(s)
 			return
 		case !h.trial.on && (!near || h.sent.After(s.Decision.At)):
@@ -308,6 +333,9 @@ func (h *Host) refused(s Outcome) {
 	default:
 		if pause <= 0 {
 			pause = h.backOff()
+			if begun := s.Now.Sub(h.since); h.throttles == 1 && begun < pause && h.isolatedRefusals < 1 {
+				pause -= begun // windows of a second are frequent
+			}
 		}
 		h.discover(first, s, wait)
 	}
@@ -321,11 +349,12 @@ type undo struct {
 	quota         *quota    // a copy; nil: there was none
 	limit         int
 	until, paused time.Time
+	lastThrottle  time.Time
 }
 
 // undoing returns the state of the host for a later revoke.
 func (h *Host) undoing(s Outcome) *undo {
-	u := &undo{sent: s.Decision.At, limit: h.adaptive.limit(), until: h.until, paused: h.paused}
+	u := &undo{sent: s.Decision.At, limit: h.adaptive.limit(), until: h.until, paused: h.paused, lastThrottle: h.lastThrottle}
 	if h.quota != nil {
 		q := *h.quota
 		u.quota = &q
@@ -338,12 +367,13 @@ func (h *Host) undoing(s Outcome) *undo {
 func (h *Host) revoke(s Outcome) {
 	u := h.undo
 	h.undo, h.search, h.throttles = nil, nil, 0
-	h.until, h.paused = u.until, u.paused
+	h.until, h.paused, h.lastThrottle = u.until, u.paused, u.lastThrottle
 	switch {
+	case h.quota == nil:
 	case u.quota == nil:
 		h.forget()
 		h.since = s.Decision.At
-	case h.quota != nil:
+	default:
 		u.quota.testing, u.quota.slot = h.quota.testing, h.quota.slot
 		*h.quota = *u.quota
 	}
@@ -364,7 +394,7 @@ func (h *Host) discover(first time.Time, s Outcome, wait time.Duration) {
 		return
 	}
 	h.search = nil
-	q := &quota{span: max(wait, time.Second), low: min(elapsed, wait/2), pause: wait}
+	q := &quota{span: max(wait, time.Second), low: min(elapsed, wait/2), pause: wait, stated: true}
 	if elapsed <= 8*wait {
 		q.span = max(wait, elapsed+wait-retrySlack)
 		q.n = h.history.since(h.since)
@@ -399,7 +429,7 @@ func (h *Host) backOff() time.Duration {
 		d *= 2
 	}
 	d = min(d, maxThrottlePause)
-	return d - h.random(d/10)
+	return d + h.random(d/20)
 }
 
 // pause stops requests to the host for d, and stores that.

@@ -18,16 +18,20 @@ type quota struct {
 	low       time.Duration // n requests in this span were refused; 0: unknown
 	confirmed bool          // by a second refusal; it is stored then
 	even      bool          // requests are spread over the whole span
+	corrected int           // how often n was lowered because it counted two windows
+	stated    bool          // Retry-After showed the span
 
 	test    time.Duration // the span under test; 0: no test
 	began   time.Time     // when the test sent its first request beyond the quota
 	testing int           // requests beyond the quota in flight
 	passed  int           // requests beyond the quota that were accepted
+	during  int           // all that were accepted
 	pause   time.Duration // after the last refusal
 	streak  int           // tests passed in a row
 	before  time.Duration // the span before the last passed test, until proved
 	proved  time.Time     // when the new span counts as proved
 	fails   int           // tests that failed
+	holds   int           // times that tests were put off
 	testAt  time.Time     // when the next test begins
 
 	misses   int  // isolated refusals in this test
@@ -47,6 +51,7 @@ const (
 	testNarrow   = 1.2  // a span is known well enough when it is this many times low
 	testRare     = 0.85 // tests of a span that is known well enough multiply it by this
 	testIsolated = 16   // one isolated refusal in so many requests does not fail a test
+	testReached  = 0.75 // a test passes if the rate of accepted requests was this part of its rate
 	testEnough   = 64   // requests beyond the quota that pass a test, at most
 	testPause    = 16   // the span is hardly shorter than the pause after a refusal divided by this
 	testChance   = 0.1  // that a test passes, at least
@@ -54,6 +59,8 @@ const (
 
 	spreadOver = 4 // requests are spread over the span divided by this
 	spreadOpen = 2 // the same while the span is known only roughly
+
+	maxCorrected = 2 // more refusals have another cause than a wrong n
 
 	quotaNear  = 0.8 // a refusal when this part of the quota is used is due to the quota
 	retrySlack = time.Second / 2
@@ -135,7 +142,7 @@ func (q *quota) begin(now time.Time, waiting int) {
 		q.declined = true
 		return
 	}
-	q.passed, q.misses, q.began, q.declined = 0, 0, time.Time{}, false
+	q.passed, q.during, q.misses, q.began, q.declined = 0, 0, 0, time.Time{}, false
 	q.test = next
 }
 
@@ -217,15 +224,28 @@ func (q *quota) sent(now time.Time, excess bool) {
 }
 
 // accepted notes an accepted request.
-func (q *quota) accepted(now time.Time, excess bool) (raised bool) {
-	if !excess || q.test == 0 {
+func (q *quota) accepted(sent, now time.Time, excess bool) (raised bool) {
+	if q.test == 0 || q.began.IsZero() || sent.Before(q.began) {
 		return false
 	}
-	long := q.test
-	if q.confirmed {
-		long = 2 * q.span // so that it covers more than the start of a window of the server
+	q.during++
+	if !excess {
+		return false
+	}
+	// A test must not pass because it is at the boundary of two windows of the server.
+	// After a pause that Retry-After states, it begins with a window.
+	long := q.span
+	switch {
+	case q.confirmed:
+		long = 2 * q.span
+	case q.stated:
+		long = q.test
 	}
 	if q.passed++; q.passed < min(max(2, q.n/2), testEnough) || now.Sub(q.began) < long {
+		return false
+	}
+	if took := now.Sub(q.began); float64(q.during)*float64(q.test) < testReached*float64(q.n)*float64(took) {
+		q.began, q.during = now, 0 // something else kept the requests within the quota
 		return false
 	}
 	q.before, q.proved = q.span, now.Add(4*q.span)
@@ -284,6 +304,13 @@ func (q *quota) refused(now time.Time, used int, elapsed, wait, pause time.Durat
 	case q.before > 0 && now.Before(q.proved):
 		q.low = max(q.low, min(q.span, q.before))
 		q.span = q.before
+	case float64(used) >= quotaNear*float64(q.n) && used < q.n && q.confirmed && !q.even && q.corrected < maxCorrected:
+		// Requests of two windows of the server were counted as those of one.
+		q.low = q.low * time.Duration(used) / time.Duration(q.n)
+		q.n, q.before, q.holds = used, 0, 0
+		q.corrected++
+		q.over(now, pause)
+		return
 	case float64(used) >= quotaNear*float64(q.n) && (q.confirmed || !q.proved.IsZero()):
 		q.span += max(q.span/16, time.Millisecond)
 		q.spread()
@@ -314,8 +341,11 @@ func (q *quota) over(now time.Time, pause time.Duration) {
 	if pause > 2*q.span {
 		hold *= 4
 	}
-	q.testAt = now.Add(min(hold<<min(q.fails, 6), maxHold))
+	q.testAt = now.Add(min(hold<<min(q.holds, 6), maxHold))
 	q.fails++
+	if q.holds++; q.holds > 2 && !q.even && q.confirmed {
+		q.spread() // the server may accept fewer requests in a part of the span
+	}
 }
 
 // maxHold bounds the time between two tests.
@@ -338,9 +368,13 @@ func (q *quota) resumed(sent time.Time, took time.Duration) {
 
 // spreadIsolated notes that isolated refusals recur within the quota. It spreads the
 // requests, and lowers the quota if they were spread already.
-func (q *quota) spreadIsolated(now time.Time) {
+func (q *quota) spreadIsolated(now time.Time, b burst) {
 	if q.even {
-		q.span += q.span / 16
+		factor := 1 + 1.0/16
+		if b.limited() {
+			factor = max(factor, 1+float64(b.refused)/float64(b.accepted+1))
+		}
+		q.span = time.Duration(float64(q.span) * factor)
 	}
 	q.spread()
 	q.over(now, 0)
@@ -349,6 +383,9 @@ func (q *quota) spreadIsolated(now time.Time) {
 // spread spaces the requests evenly: the server accepts fewer of them in a part of
 // the span.
 func (q *quota) spread() {
+	if !q.even {
+		q.holds = 0 // earlier tests failed because the requests were not spread
+	}
 	q.even, q.confirmed = true, true
 	if q.span < time.Second {
 		k := int(time.Second/q.span) + 1

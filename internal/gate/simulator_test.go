@@ -2,8 +2,11 @@ package gate
 
 import (
 	"container/heap"
+	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,19 +104,23 @@ type simulation struct {
 	lines    int
 	effect   Kind // of a refusal; 0: throttled
 	seed     uint64
-	jitter   time.Duration // of responses, at most; 0: 2% of latency
+	jitter   time.Duration // of latency, at most; 0: 4% of it
 	setup    time.Duration // until there is a connection
 	began    time.Time
 	took     time.Duration
 	sentAt   []time.Duration // of every request
 	refused  []time.Duration // of those that were refused
 	accepted []time.Duration
+	atFirst  int       // requests in flight at the first refusal
+	learned  time.Time // when the host had a quota
+	before   int       // refusals of requests that were sent before
 }
 
-// An event is a response on its way.
+// An event is the arrival of a request at the server, or of its response.
 type event struct {
-	at     time.Time
-	sample Outcome
+	at      time.Time
+	arrived bool // at the server: outcome is that of the response
+	outcome Outcome
 }
 
 type events []event
@@ -137,12 +144,15 @@ func (s *simulation) run(t *testing.T) {
 		s.effect = Throttled
 	}
 	if s.jitter == 0 {
-		s.jitter = s.latency / 50
+		s.jitter = s.latency / 25
 	}
-	var flying events
+	var flying events // one of each request in flight
 	waiting := s.lines
 	var delayed []time.Time // refused lines wait until then
 	patient := Request{MaxWait: 24 * time.Hour}
+	half := func() time.Duration {
+		return s.latency/2 + time.Duration(random.Int64N(int64(s.jitter/2)+1))
+	}
 	for waiting > 0 || len(delayed) > 0 || len(flying) > 0 {
 		now := time.Now()
 		if len(s.sentAt) > 100*s.lines+1000 || now.Sub(s.began) > 24*time.Hour {
@@ -162,16 +172,9 @@ func (s *simulation) run(t *testing.T) {
 			case k.Verdict == Allow:
 				waiting--
 				s.sentAt = append(s.sentAt, now.Sub(s.began))
-				half := s.latency / 2
-				jitter := time.Duration(random.Int64N(int64(s.jitter) + 1))
-				e := Outcome{Kind: Answered, Decision: k, InFlight: len(flying) + 1, Latency: s.latency}
-				if wait := s.began.Add(s.setup).Sub(now); wait > 0 {
-					e.ConnWait, e.Latency = wait, 0
-				}
-				if ok, wait := s.rule(now.Add(e.ConnWait + half)); !ok {
-					e.Kind, e.RetryAfter, e.Status, e.Failed = s.effect, wait, 429, true
-				}
-				heap.Push(&flying, event{now.Add(e.ConnWait + s.latency + jitter), e})
+				e := Outcome{Kind: Answered, Decision: k, InFlight: len(flying) + 1}
+				e.ConnWait = max(s.began.Add(s.setup).Sub(now), 0)
+				heap.Push(&flying, event{at: now.Add(e.ConnWait + half()), outcome: e})
 				continue
 			case k.Verdict != Wait:
 				t.Fatalf("given up: %+v", k)
@@ -192,15 +195,35 @@ func (s *simulation) run(t *testing.T) {
 		time.Sleep(time.Until(next))
 		now = time.Now()
 		for len(flying) > 0 && !flying[0].at.After(now) {
-			e := heap.Pop(&flying).(event).sample
+			ev := heap.Pop(&flying).(event)
+			e := ev.outcome
+			if !ev.arrived {
+				if ok, wait := s.rule(now); !ok {
+					e.Kind, e.RetryAfter, e.Status, e.Failed = s.effect, wait, 429, true
+				}
+				heap.Push(&flying, event{now.Add(half()), true, e})
+				continue
+			}
 			e.Now = now
+			if e.ConnWait == 0 {
+				e.Latency = now.Sub(e.Decision.At)
+			}
 			s.h.Observe(e)
+			if s.h.quota != nil && s.learned.IsZero() {
+				s.learned = now
+			}
 			if e.Kind == Answered {
 				s.accepted = append(s.accepted, now.Sub(s.began))
 				s.took = now.Sub(s.began)
 				continue
 			}
+			if len(s.refused) == 0 {
+				s.atFirst = len(flying) + 1
+			}
 			s.refused = append(s.refused, now.Sub(s.began))
+			if s.learned.IsZero() || !e.Decision.At.After(s.learned) {
+				s.before++
+			}
 			back := now.Add(e.RetryAfter)
 			if e.RetryAfter == 0 {
 				back = now.Add(time.Duration(repeats.Int64N(int64(250*time.Millisecond))) + time.Millisecond)
@@ -220,72 +243,94 @@ func countAfter(times []time.Duration, from time.Duration) (n int) {
 	return n
 }
 
-// TestQuotas drives the gate against servers with quotas of all kinds. Each quota
-// is used to 80 % or more, at most ten requests are refused when it is discovered,
-// and few later.
-func TestQuotas(t *testing.T) {
-	const most, ms = 10, time.Millisecond
-	for _, tt := range []struct {
-		name    string
-		rule    rule
-		n       int
-		per     time.Duration
-		latency time.Duration
-		lines   int
-		later   int     // refused after the first window, at most
-		ratio   float64 // of the time to the least possible one, at most; 0: not checked
-		effect  Kind
-		silent  bool // there is no Retry-After
-	}{
-		{name: "10 in 3 s", rule: slidingWindow(10, 3*time.Second, ceil), n: 10, per: 3 * time.Second, latency: 5 * ms, lines: 60, later: 1, ratio: 1.2},
-		{name: "10 in 3 s, fixed", rule: fixedWindow(10, 3*time.Second, false, ceil), n: 10, per: 3 * time.Second, latency: 50 * ms, lines: 60, later: 1, ratio: 1.2},
-		{name: "10 in 3 s, aligned", rule: fixedWindow(10, 3*time.Second, true, ceil), n: 10, per: 3 * time.Second, latency: 50 * ms, lines: 60, later: 1, ratio: 1.2},
-		{name: "10 in 3 s, long", rule: fixedWindow(10, 3*time.Second, false, ceil), n: 10, per: 3 * time.Second, latency: 50 * ms, lines: 400, later: 6, ratio: 1.2},
-		{name: "60 in a minute", rule: fixedWindow(60, time.Minute, false, ceil), n: 60, per: time.Minute, latency: 50 * ms, lines: 300, later: 1, ratio: 1.2},
-		{name: "60 in a minute, constant Retry-After", rule: fixedWindow(60, time.Minute, false, constant(time.Minute)), n: 60, per: time.Minute, latency: 50 * ms, lines: 300, later: 1, ratio: 1.2},
-		{name: "20 in 2 s", rule: fixedWindow(20, 2*time.Second, false, ceil), n: 20, per: 2 * time.Second, latency: 50 * ms, lines: 1000, later: 12},
-		{name: "20 in 2 s, sliding", rule: slidingWindow(20, 2*time.Second, ceil), n: 20, per: 2 * time.Second, latency: 195 * ms, lines: 1000, later: 12},
-		{name: "20 in 2 s, aligned", rule: fixedWindow(20, 2*time.Second, true, ceil), n: 20, per: 2 * time.Second, latency: 100 * ms, lines: 1000, later: 15},
-		{name: "60 in 6 s, silent", silent: true, rule: fixedWindow(60, 6*time.Second, false, silent), n: 60, per: 6 * time.Second, latency: 50 * ms, lines: 1000, later: 20},
-		{name: "60 in 6 s, silent, slow", silent: true, rule: fixedWindow(60, 6*time.Second, false, silent), n: 60, per: 6 * time.Second, latency: 195 * ms, lines: 1000, later: 20},
-		{name: "60 in 6 s, silent, sliding", silent: true, rule: slidingWindow(60, 6*time.Second, silent), n: 60, per: 6 * time.Second, latency: 50 * ms, lines: 1000, later: 20},
-		{name: "60 in 6 s, silent, aligned", silent: true, rule: fixedWindow(60, 6*time.Second, true, silent), n: 60, per: 6 * time.Second, latency: 50 * ms, lines: 1000, later: 20},
-		{name: "50 per second, silent", silent: true, rule: fixedWindow(50, time.Second, false, silent), n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
-		{name: "50 per second, silent, slow", silent: true, rule: fixedWindow(50, time.Second, false, silent), n: 50, per: time.Second, latency: 150 * ms, lines: 5000, later: 100},
-		{name: "50 per second, silent, aligned", silent: true, rule: fixedWindow(50, time.Second, true, silent), n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
-		{name: "50 per second, silent, sliding", silent: true, rule: slidingWindow(50, time.Second, silent), n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
-		{name: "50 per second, silent, large bucket", silent: true, rule: tokenBucket(50, time.Second, 50, silent), n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
-		{name: "50 per second, silent, small bucket", silent: true, rule: tokenBucket(50, time.Second, 5, silent), n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
-		{name: "30 per second, pages", silent: true, rule: fixedWindow(30, time.Second, false, silent), n: 30, per: time.Second, latency: 50 * ms, lines: 3000, later: 60, effect: Walled},
-		{name: "30 per second, pages, sliding", silent: true, rule: slidingWindow(30, time.Second, silent), n: 30, per: time.Second, latency: 50 * ms, lines: 3000, later: 60, effect: Walled},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			h := testHost(Config{Max: 64})
-			s := &simulation{h: h, rule: tt.rule, latency: tt.latency, lines: tt.lines, effect: tt.effect}
-			s.run(t)
-			full := time.Duration(float64(tt.lines) / float64(tt.n) * float64(tt.per))
-			if used := full.Seconds() / s.took.Seconds(); used < 0.8 {
-				t.Errorf("%s: %v, %.0f %% of the quota used", tt.name, s.took, 100*used)
-			}
-			if least := full - tt.per; tt.ratio > 0 && s.took.Seconds() > tt.ratio*least.Seconds() {
-				t.Errorf("%s: %v, the least possible is %v", tt.name, s.took, least)
-			}
-			first := s.refused[0] + tt.per
-			if n := len(s.refused) - countAfter(s.refused, first); n > most {
-				t.Errorf("%s: %d refused at discovery", tt.name, n)
-			}
-			if tt.silent { // the span is narrowed down in the next windows
-				first += 4 * tt.per
-			}
-			later := countAfter(s.refused, first)
-			if later > tt.later {
-				t.Errorf("%s: %d refused later", tt.name, later)
-			}
-			if h.quota == nil || !h.quota.confirmed {
-				t.Errorf("%s: learned %+v", tt.name, h.quota)
-			}
-		})
+// A quotaCase is a server with a quota, and what may be refused.
+type quotaCase struct {
+	name    string
+	rule    func() rule
+	n       int
+	per     time.Duration
+	latency time.Duration
+	lines   int
+	later   int     // refused after the host has a quota, at most
+	ratio   float64 // of the time to the least possible one, at most; 0: not checked
+	effect  Kind
+}
+
+func quotaCases() []quotaCase {
+	const ms = time.Millisecond
+	return []quotaCase{
+		{name: "10 in 3 s", rule: func() rule { return slidingWindow(10, 3*time.Second, ceil) }, n: 10, per: 3 * time.Second, latency: 5 * ms, lines: 60, later: 1, ratio: 1.2},
+		{name: "10 in 3 s, fixed", rule: func() rule { return fixedWindow(10, 3*time.Second, false, ceil) }, n: 10, per: 3 * time.Second, latency: 50 * ms, lines: 60, later: 1, ratio: 1.2},
+		{name: "10 in 3 s, aligned", rule: func() rule { return fixedWindow(10, 3*time.Second, true, ceil) }, n: 10, per: 3 * time.Second, latency: 50 * ms, lines: 60, later: 1, ratio: 1.2},
+		{name: "10 in 3 s, long", rule: func() rule { return fixedWindow(10, 3*time.Second, false, ceil) }, n: 10, per: 3 * time.Second, latency: 50 * ms, lines: 400, later: 6, ratio: 1.2},
+		{name: "60 in a minute", rule: func() rule { return fixedWindow(60, time.Minute, false, ceil) }, n: 60, per: time.Minute, latency: 50 * ms, lines: 300, later: 1, ratio: 1.2},
+		{name: "60 in a minute, constant Retry-After", rule: func() rule { return fixedWindow(60, time.Minute, false, constant(time.Minute)) }, n: 60, per: time.Minute, latency: 50 * ms, lines: 300, later: 1, ratio: 1.2},
+		{name: "20 in 2 s", rule: func() rule { return fixedWindow(20, 2*time.Second, false, ceil) }, n: 20, per: 2 * time.Second, latency: 50 * ms, lines: 1000, later: 12},
+		{name: "20 in 2 s, sliding", rule: func() rule { return slidingWindow(20, 2*time.Second, ceil) }, n: 20, per: 2 * time.Second, latency: 195 * ms, lines: 1000, later: 12},
+		{name: "20 in 2 s, aligned", rule: func() rule { return fixedWindow(20, 2*time.Second, true, ceil) }, n: 20, per: 2 * time.Second, latency: 100 * ms, lines: 1000, later: 15},
+		{name: "60 in 6 s, silent", rule: func() rule { return fixedWindow(60, 6*time.Second, false, silent) }, n: 60, per: 6 * time.Second, latency: 50 * ms, lines: 1000, later: 20},
+		{name: "60 in 6 s, silent, slow", rule: func() rule { return fixedWindow(60, 6*time.Second, false, silent) }, n: 60, per: 6 * time.Second, latency: 195 * ms, lines: 1000, later: 20},
+		{name: "60 in 6 s, silent, sliding", rule: func() rule { return slidingWindow(60, 6*time.Second, silent) }, n: 60, per: 6 * time.Second, latency: 50 * ms, lines: 1000, later: 20},
+		{name: "60 in 6 s, silent, aligned", rule: func() rule { return fixedWindow(60, 6*time.Second, true, silent) }, n: 60, per: 6 * time.Second, latency: 50 * ms, lines: 1000, later: 20},
+		{name: "50 per second, silent", rule: func() rule { return fixedWindow(50, time.Second, false, silent) }, n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
+		{name: "50 per second, silent, slow", rule: func() rule { return fixedWindow(50, time.Second, false, silent) }, n: 50, per: time.Second, latency: 150 * ms, lines: 5000, later: 100},
+		{name: "50 per second, silent, aligned", rule: func() rule { return fixedWindow(50, time.Second, true, silent) }, n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
+		{name: "50 per second, silent, sliding", rule: func() rule { return slidingWindow(50, time.Second, silent) }, n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
+		{name: "50 per second, silent, large bucket", rule: func() rule { return tokenBucket(50, time.Second, 50, silent) }, n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
+		{name: "50 per second, silent, small bucket", rule: func() rule { return tokenBucket(50, time.Second, 5, silent) }, n: 50, per: time.Second, latency: 50 * ms, lines: 5000, later: 100},
+		{name: "30 per second, pages", rule: func() rule { return fixedWindow(30, time.Second, false, silent) }, n: 30, per: time.Second, latency: 50 * ms, lines: 3000, later: 60, effect: Walled},
+		{name: "30 per second, pages, sliding", rule: func() rule { return slidingWindow(30, time.Second, silent) }, n: 30, per: time.Second, latency: 50 * ms, lines: 3000, later: 60, effect: Walled},
+		{name: "50 per second, silent, few lines", rule: func() rule { return fixedWindow(50, time.Second, false, silent) }, n: 50, per: time.Second, latency: 24 * ms, lines: 390, later: 8, ratio: 1.25},
 	}
+}
+
+// TestQuotas drives the gate against servers with quotas of all kinds. Each quota
+// is used to 80 % or more, at most ten requests are refused when it is discovered, or
+// two more than are in flight, and few later. RDAPQ_QUOTAS is the number of seeds.
+func TestQuotas(t *testing.T) {
+	seeds := uint64(3)
+	if text := os.Getenv("RDAPQ_QUOTAS"); text != "" {
+		var err error
+		if seeds, err = strconv.ParseUint(text, 10, 32); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range quotaCases() {
+		for seed := range seeds {
+			for _, fault := range tt.run(t, seed) {
+				t.Errorf("%s, seed %d: %s", tt.name, seed, fault)
+			}
+		}
+	}
+}
+
+// run returns what was wrong.
+func (tt quotaCase) run(t *testing.T, seed uint64) (faults []string) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	synctest.Test(t, func(t *testing.T) {
+		h := testHost(Config{Max: 64})
+		random := rand.New(rand.NewPCG(seed, 5))
+		h.random = func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
+		s := &simulation{h: h, rule: tt.rule(), latency: tt.latency, lines: tt.lines, effect: tt.effect, seed: seed}
+		s.run(t)
+		full := time.Duration(float64(tt.lines) / float64(tt.n) * float64(tt.per))
+		if used := full.Seconds() / s.took.Seconds(); used < 0.8 {
+			fault("%v, %.0f %% of the quota used", s.took, 100*used)
+		}
+		if least := full - tt.per; tt.ratio > 0 && s.took.Seconds() > tt.ratio*least.Seconds() {
+			fault("%v, the least possible is %v", s.took, least)
+		}
+		if s.before == 0 || s.before > max(10, s.atFirst+2) {
+			fault("%d refused at discovery, when %d were in flight", s.before, s.atFirst)
+		}
+		if later := len(s.refused) - s.before; later > tt.later {
+			fault("%d refused later", later)
+		}
+		if h.quota == nil || !h.quota.confirmed {
+			fault("learned %+v", h.quota)
+		}
+	})
+	return faults
 }
 
 // TestQuotaOfMinute: 75 lines at 60 per minute take little more than a minute.
