@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/render"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -64,7 +65,7 @@ type options struct {
 }
 
 var (
-	formats = []string{"text", "table", "check", "json", "ndjson", "csv"}
+	formats = render.Formats()
 	colors  = []string{"auto", "always", "never"}
 	types   = append([]string{
 		string(client.TypeDomain), string(client.TypeIP), "cidr", string(client.TypeAutnum), "asn",

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -86,7 +87,7 @@ RDAP.`,
 			{"offline", "don't refresh IANA's bootstrap files"},
 		}},
 		{"Output", []shortFlag{
-			{"format", "text, table, check, json, ndjson, csv"},
+			{"format", strings.Join(formats, ", ")},
 			{"raw", "print the raw response body"},
 			{"jq", "filter each result with a jq expression"},
 			{"output", "write to FILE"},

@@ -3,6 +3,8 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/rdapq/rdapq/client"
 )
@@ -18,6 +20,36 @@ const (
 	FormatRaw    = "raw"    // the bytes as the server sent them
 	FormatJQ     = "jq"     // the results of Options.JQ for NDJSON rows
 )
+
+// A namedFormat makes the shape of the documents of a format.
+type namedFormat struct {
+	name  string
+	shape func(Options) (shape, error)
+}
+
+// formats has all formats: those that users choose by name, and then the others.
+var formats = []namedFormat{
+	{FormatText, func(o Options) (shape, error) { return textShape(o.Text), nil }},
+	{FormatTable, tableShape},
+	{FormatCheck, func(Options) (shape, error) { return shape{row: appendCheck}, nil }},
+	{FormatJSON, func(o Options) (shape, error) { return jsonShape(o), nil }},
+	{FormatNDJSON, ndjsonShape},
+	{FormatCSV, csvShape},
+	{FormatRaw, func(o Options) (shape, error) { return rawShape(o), nil }},
+	{FormatJQ, jqShape},
+}
+
+// Formats returns the names of the formats that users choose by name. Raw and JQ have
+// flags of their own.
+func Formats() []string {
+	var names []string
+	for _, f := range formats {
+		if f.name != FormatRaw && f.name != FormatJQ {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
 
 // Options configures [NewEncoder]. The zero value is for writing to a file.
 type Options struct {
@@ -65,33 +97,15 @@ const blockSize = 64 << 10
 // NewEncoder returns the Encoder for one of the Format constants. It fails for an
 // unknown format or field.
 func NewEncoder(format string, w io.Writer, o Options) (*Encoder, error) {
-	e := &Encoder{w: w, begun: o.NoHeader}
-	var err error
-	switch format {
-	case FormatText:
-		e.shape = textShape(o.Text)
-	case FormatJSON:
-		e.shape = jsonShape(o)
-	case FormatNDJSON:
-		e.shape, err = ndjsonShape(o)
-	case FormatCSV:
-		e.shape, err = csvShape(o)
-	case FormatTable:
-		e.shape, err = tableShape(o)
-	case FormatCheck:
-		e.shape = shape{row: appendCheck}
-	case FormatRaw:
-		e.shape = rawShape(o)
-	case FormatJQ:
-		e.shape, err = jqShape(o)
-	default:
-		err = fmt.Errorf("unknown format %q: use %s, %s, %s, %s, %s or %s", format,
-			FormatText, FormatTable, FormatCheck, FormatJSON, FormatNDJSON, FormatCSV)
+	i := slices.IndexFunc(formats, func(f namedFormat) bool { return f.name == format })
+	if i < 0 {
+		return nil, fmt.Errorf("unknown format %q: use one of %s", format, strings.Join(Formats(), ", "))
 	}
+	made, err := formats[i].shape(o)
 	if err != nil {
 		return nil, err
 	}
-	return e, nil
+	return &Encoder{w: w, shape: made, begun: o.NoHeader}, nil
 }
 
 // Encode adds the row of r.

@@ -10,8 +10,6 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-var formats = []string{FormatText, FormatTable, FormatCheck, FormatJSON, FormatNDJSON, FormatCSV}
-
 func TestUnknownFormat(t *testing.T) {
 	if _, err := NewEncoder("xml", nil, Options{}); err == nil || !strings.Contains(err.Error(), `"xml"`) {
 		t.Errorf("got %v", err)
@@ -27,7 +25,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
 func TestWriterErrors(t *testing.T) {
 	r := fixtures(t)["domain-thin"]
-	for _, format := range formats {
+	for _, format := range Formats() {
 		e, err := NewEncoder(format, brokenWriter{}, Options{Many: true})
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +46,7 @@ func TestWriterErrors(t *testing.T) {
 
 func TestEncodersWriteInBlocks(t *testing.T) {
 	r := fixtures(t)["domain-thick"]
-	for _, format := range formats {
+	for _, format := range Formats() {
 		var out bytes.Buffer
 		e, err := NewEncoder(format, &out, Options{Many: true})
 		if err != nil {
