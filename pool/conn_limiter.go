@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -261,7 +260,7 @@ func (r *connLimiter) close() {
 // outOfDescriptors reports whether err means that the process, or the system, has
 // too many open files.
 func outOfDescriptors(err error) bool {
-	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+	if tooManyFiles(err) {
 		return true
 	}
 	// A name resolution error does not unwrap to its cause.
@@ -271,7 +270,7 @@ func outOfDescriptors(err error) bool {
 	}
 	f, err := os.Open(os.DevNull)
 	if err != nil {
-		return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+		return tooManyFiles(err)
 	}
 	f.Close()
 	return false
