@@ -124,23 +124,27 @@ func TestMaxConnAge(t *testing.T) {
 // next one gets a new connection.
 func TestNoStreamAllowed(t *testing.T) {
 	t.Parallel()
-	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
-	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{LowerOn: 1, LowerTo: 0}})
-	p := newPool(t, s, pool.Config{ConnectTimeout: 2 * time.Second})
-	for i := range 3 {
-		_, err := get(t.Context(), p, domain(s, i))
-		if i != 1 {
-			if err != nil {
-				t.Errorf("request %d: %v", i, err)
+	inMemory(t, func(t *testing.T, network *rdaptest.Network) {
+		const timeout = 200 * time.Millisecond
+		s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only, Network: network})
+		s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{LowerOn: 1, LowerTo: 0}})
+		p := newPool(t, s, pool.Config{Dial: network.Dial, ConnectTimeout: timeout})
+		for i := range 3 {
+			start := time.Now()
+			_, err := get(t.Context(), p, domain(s, i))
+			if i != 1 {
+				if err != nil {
+					t.Errorf("request %d: %v", i, err)
+				}
+				continue
 			}
-			continue
+			e, ok := errors.AsType[*pool.Error](err)
+			if !ok || e.Step != pool.StepQueue || !e.Timeout() || time.Since(start) != timeout {
+				t.Errorf("request %d: %v after %v of fake time", i, err, time.Since(start))
+			}
 		}
-		e, ok := errors.AsType[*pool.Error](err)
-		if !ok || e.Step != pool.StepQueue || !e.Timeout() {
-			t.Errorf("request %d: %v", i, err)
+		if n := p.Stats().Connections; n != 2 {
+			t.Errorf("%d connections", n)
 		}
-	}
-	if n := p.Stats().Connections; n != 2 {
-		t.Errorf("%d connections", n)
-	}
+	})
 }

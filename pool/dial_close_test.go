@@ -35,22 +35,31 @@ func (w stuckWriter) Write(p []byte) (int, error) {
 // The wait for a free connection slot does not count as connect time.
 func TestLimiterWaitIsNotConnectTimeout(t *testing.T) {
 	t.Parallel()
-	const most = 16
-	s, port, c := hosts(t, 20, rdaptest.Config{})
-	c.MaxConns, c.ConnectTimeout = most, 2*time.Second
-	p := newPool(t, s, c)
-	hold := make(chan struct{})
-	s.On("*", rdaptest.Until(hold))
-	var all sync.WaitGroup
-	for i := range 20 {
-		all.Go(func() {
-			if _, err := get(t.Context(), p, hostURL(i, port)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	time.AfterFunc(5*time.Second, func() { close(hold) }) // far more than ConnectTimeout
-	all.Wait()
+	inMemory(t, func(t *testing.T, network *rdaptest.Network) {
+		const most = 16
+		s, port, c := hosts(t, 20, rdaptest.Config{Network: network})
+		c.MaxConns, c.ConnectTimeout = most, 200*time.Millisecond
+		c.Dial = func(ctx context.Context, protocol, _ string) (net.Conn, error) {
+			return network.Dial(ctx, protocol, s.Addr())
+		}
+		p := newPool(t, s, c)
+		hold := make(chan struct{})
+		s.On("*", rdaptest.Until(hold))
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				if _, err := get(t.Context(), p, hostURL(i, port)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(time.Minute)
+		if n := s.Counts().Requests; n == 0 || n > most {
+			t.Errorf("%d requests sent, want at most %d", n, most)
+		}
+		close(hold)
+		all.Wait()
+	})
 }
 
 // A function from the Config that does not return after its context ended blocks

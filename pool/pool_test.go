@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rdapq/rdapq/internal/rdaptest"
@@ -28,6 +29,16 @@ func newPool(t testing.TB, s *rdaptest.Server, c pool.Config) *pool.Pool {
 	}
 	t.Cleanup(func() { p.Close() })
 	return p
+}
+
+// inMemory runs f in a bubble with fake time, where the speed of the machine does not
+// matter. Connections exist in memory only.
+func inMemory(t *testing.T, f func(t *testing.T, network *rdaptest.Network)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Minute) }) // closed connections end
+		f(t, new(rdaptest.Network))
+	})
 }
 
 // A response is what get returns.
