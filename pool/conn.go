@@ -159,7 +159,8 @@ func (c *conn) endedBy() ClosedBy {
 // handshake. net/http reports only that it cannot use the connection; the TLS
 // connection repeats the alert.
 func (c *conn) peerAlert(err error) error {
-	if c.setup.secure == nil || !strings.Contains(err.Error(), "client conn could not be established") {
+	// Over HTTP/3 setup may change when the handshake ends.
+	if c.protocol == protoHTTP3 || c.setup.secure == nil || !strings.Contains(err.Error(), "client conn could not be established") {
 		return err
 	}
 	_ = c.setup.secure.SetReadDeadline(time.Unix(1, 0)) // do not wait

@@ -143,9 +143,6 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	o.recordH3Locked(c, resp, early)
 	d.retriesSameConn += int64(again)
 	o.stats.RetriesSameConn += d.retriesSameConn
-	o.mu.Unlock()
-
-	o.learnAltSvc(c, resp.Header)
 	t := traceFrom(req.Context())
 	if t != nil {
 		*t = Trace{
@@ -158,6 +155,9 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 			t.DNS, t.TCP, t.Handshake = c.setup.dns, c.setup.tcp, c.setup.tls
 		}
 	}
+	o.mu.Unlock()
+
+	o.learnAltSvc(c, resp.Header)
 	o.savedModel.respond(resp.StatusCode)
 	b := &body{raw: resp.Body, origin: o, conn: c, trace: t, start: d.start, sent: d.sent, first: d.first}
 	if requestsGzip(c, req) && isGzipCoding(resp.Header.Get("Content-Encoding")) {
