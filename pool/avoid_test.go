@@ -20,29 +20,27 @@ func fetch(ctx context.Context, t *testing.T, p *pool.Pool, url string) response
 
 func TestAvoidConn(t *testing.T) {
 	t.Parallel() // it mostly waits
-	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
-		t.Run(name, func(t *testing.T) {
-			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
-			p := newPool(t, s, pool.Config{})
-			first := fetch(t.Context(), t, p, s.URL()).trace.ConnID
-			other := pool.AvoidConn(t.Context(), first)
-			second := fetch(other, t, p, s.URL()).trace.ConnID
-			if second == first {
-				t.Error("the connection was not avoided")
+	bothInMemory(t, func(t *testing.T, network *rdaptest.Network, protocols rdaptest.Protocols) {
+		s := rdaptest.Start(t, rdaptest.Config{Network: network, Protocols: protocols})
+		p := newPool(t, s, pool.Config{Dial: network.Dial})
+		first := fetch(t.Context(), t, p, s.URL()).trace.ConnID
+		other := pool.AvoidConn(t.Context(), first)
+		second := fetch(other, t, p, s.URL()).trace.ConnID
+		if second == first {
+			t.Error("the connection was not avoided")
+		}
+		for range 3 {
+			if id := fetch(other, t, p, s.URL()).trace.ConnID; id != second {
+				t.Errorf("connection %d, want %d again", id, second)
 			}
-			for range 3 {
-				if id := fetch(other, t, p, s.URL()).trace.ConnID; id != second {
-					t.Errorf("connection %d, want %d again", id, second)
-				}
-			}
-			// A second connection within a second would be too many.
-			fetch(pool.AvoidConn(other, second), t, p, s.URL())
-			if n := p.Stats().Connections; n != 2 {
-				t.Errorf("%d connections", n)
-			}
-			fetch(pool.AvoidConn(t.Context(), 0), t, p, s.URL()) // no connection has that number
-		})
-	}
+		}
+		// A second connection within a second would be too many.
+		fetch(pool.AvoidConn(other, second), t, p, s.URL())
+		if n := p.Stats().Connections; n != 2 {
+			t.Errorf("%d connections", n)
+		}
+		fetch(pool.AvoidConn(t.Context(), 0), t, p, s.URL()) // no connection has that number
+	})
 }
 
 // A plain connection resumes no session, and may serve other requests.

@@ -24,21 +24,23 @@ func TestBlackHoleHTTP2(t *testing.T) {
 		"by frame": {First: 1, BlackHoleAfter: 5, Raw: &rdaptest.RawH2{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
-			s.SetConnRules(rules)
-			p := newPool(t, s, pool.Config{DeadAfter: soon})
-			getAll(t, p, s, 5, 1)
-			getAll(t, p, s, 20, 20)
-			getAll(t, p, s, 20, 20)
-			st := p.Stats()
-			if st.Failed != 0 || st.Requests != 45 || st.Retries[pool.RetryClosed] != 20 {
-				t.Errorf("stats: %+v, want 45 requests of which 20 were repeated", st)
-			}
-			// A request that learns of the end late requires a newer connection than those made
-			// meanwhile.
-			if n := s.Counts().Connections; n < 2 || n > 4 || n != st.Connections {
-				t.Errorf("%d connections, the server saw %d, want 2 to 4", st.Connections, n)
-			}
+			inMemory(t, func(t *testing.T, network *rdaptest.Network) {
+				s := rdaptest.Start(t, rdaptest.Config{Network: network, Protocols: rdaptest.H2Only})
+				s.SetConnRules(rules)
+				p := newPool(t, s, pool.Config{Dial: network.Dial, DeadAfter: soon})
+				getAll(t, p, s, 5, 1)
+				getAll(t, p, s, 20, 20)
+				getAll(t, p, s, 20, 20)
+				st := p.Stats()
+				if st.Failed != 0 || st.Requests != 45 || st.Retries[pool.RetryClosed] != 20 {
+					t.Errorf("stats: %+v, want 45 requests of which 20 were repeated", st)
+				}
+				// A request that learns of the end late requires a newer connection than those made
+				// meanwhile.
+				if n := s.Counts().Connections; n < 2 || n > 4 || n != st.Connections {
+					t.Errorf("%d connections, the server saw %d, want 2 to 4", st.Connections, n)
+				}
+			})
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -17,8 +18,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// hosts starts a server with n host names. It returns its port, and a Config.Resolve
-// for the names.
+// hosts starts a server with n host names. It returns its port, and a Config with
+// Resolve for the names, and with Dial if the server is in memory.
 func hosts(t *testing.T, n int, config rdaptest.Config) (s *rdaptest.Server, port string, c pool.Config) {
 	t.Helper()
 	for i := range n {
@@ -29,6 +30,11 @@ func hosts(t *testing.T, n int, config rdaptest.Config) (s *rdaptest.Server, por
 	c.Resolve = make(map[string][]netip.Addr)
 	for _, name := range config.Names {
 		c.Resolve[name+":"+port] = []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+	}
+	if config.Network != nil {
+		c.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return config.Network.Dial(ctx, network, s.Addr())
+		}
 	}
 	return s, port, c
 }
@@ -215,9 +221,9 @@ func TestOutOfDescriptors(t *testing.T) {
 // If each request goes to a new host, few idle connections are kept open, and many
 // again once hosts are reused.
 func TestIdleConnectionsWithoutReuse(t *testing.T) {
-	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
+	bothInMemory(t, func(t *testing.T, network *rdaptest.Network, protocols rdaptest.Protocols) {
 		const n, few, again = 700, 16, 60
-		s, port, c := hosts(t, n, rdaptest.Config{Protocols: protocols})
+		s, port, c := hosts(t, n, rdaptest.Config{Network: network, Protocols: protocols})
 		c.MaxConns = 400
 		p := newPool(t, s, c)
 		lookup := func(i int) {

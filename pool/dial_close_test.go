@@ -39,9 +39,6 @@ func TestLimiterWaitIsNotConnectTimeout(t *testing.T) {
 		const most = 16
 		s, port, c := hosts(t, 20, rdaptest.Config{Network: network})
 		c.MaxConns, c.ConnectTimeout = most, 200*time.Millisecond
-		c.Dial = func(ctx context.Context, protocol, _ string) (net.Conn, error) {
-			return network.Dial(ctx, protocol, s.Addr())
-		}
 		p := newPool(t, s, c)
 		hold := make(chan struct{})
 		s.On("*", rdaptest.Until(hold))

@@ -41,6 +41,14 @@ func inMemory(t *testing.T, f func(t *testing.T, network *rdaptest.Network)) {
 	})
 }
 
+// bothInMemory runs f like inMemory, over HTTP/1.1 and over HTTP/2.
+func bothInMemory(t *testing.T, f func(t *testing.T, network *rdaptest.Network, protocols rdaptest.Protocols)) {
+	t.Helper()
+	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
+		inMemory(t, func(t *testing.T, network *rdaptest.Network) { f(t, network, protocols) })
+	})
+}
+
 // A response is what get returns.
 type response struct {
 	status int
