@@ -38,15 +38,6 @@ func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repea
 		t.first = nil
 		return false
 	}
-	if a.check.News() && t.desyncs == 0 {
-		t.desyncFound = true
-	}
-	defer func() {
-		if t.desyncFound && !repeat && !r.Desync {
-			r.Desync = true
-			r.warn(WarnDesync, desyncFoundWarning)
-		}
-	}()
 	second := t.compareRepeat()
 	other := cmp.Or(r.Other, r.otherHandle)
 	switch {
@@ -89,6 +80,16 @@ func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repea
 		return false
 	}
 	return true
+}
+
+// warnDesyncFound adds the warning to the result of a lookup that was the first to have a
+// response after a connection was found out of step. Any warning of its own is enough.
+func (t *task) warnDesyncFound() {
+	if r := t.root; t.desyncFound && !r.Desync {
+		r.Desync = true
+		r.warn(WarnDesync, desyncFoundWarning)
+	}
+	t.desyncFound = false
 }
 
 // unproved is a response that may belong to another request; see [pool.Check].

@@ -210,9 +210,8 @@ func TestResponsesOutOfStep(t *testing.T) {
 						}
 					}
 				}
-				rows, warned := int64(0), 0
-				for r := range c.Batch(t.Context(), inputs) {
-					rows++
+				warned := 0
+				judge := func(r *client.Result) {
 					want := client.NotFound
 					if known(r.Query.Name) {
 						want = client.Registered
@@ -226,14 +225,30 @@ func TestResponsesOutOfStep(t *testing.T) {
 						}
 					}
 				}
+				rows := int64(0)
+				for r := range c.Batch(t.Context(), inputs) {
+					rows++
+					judge(r)
+				}
 				if rows != names {
 					t.Errorf("%d rows, want %d", rows, names)
 				}
-				// A stray response to an idle connection ends that connection alone.
-				if again := s.requests.Load() > names; warned > 0 && !desync || warned == 0 && desync && again {
+				total := names
+				// If each request of the batch had a connection of its own, or the stray
+				// responses came after the last request began, nothing was out of step so
+				// far. A connection that carries lookups one after another is.
+				for ; desync && warned == 0 && total < 2*names; total++ {
+					q, err := client.Parse(fmt.Sprintf("%s%d.example", tt.names, tt.first+total))
+					if err != nil {
+						t.Fatal(err)
+					}
+					r, _ := c.Lookup(t.Context(), q) // judge looks at its verdict
+					judge(r)
+				}
+				if (warned > 0) != desync {
 					t.Errorf("%d results with a warning", warned)
 				}
-				t.Logf("%d requests over %d connections, %d results with a warning", s.requests.Load(), s.conns.Load(), warned)
+				t.Logf("%d requests for %d names over %d connections, %d results with a warning", s.requests.Load(), total, s.conns.Load(), warned)
 				if n := s.requests.Load() - names; !desync && (s.conns.Load() > 4+tt.again || n > tt.again || jobs == 1 && n != tt.again) {
 					t.Errorf("%d requests over %d connections for %d names, want %d more over %d", s.requests.Load(), s.conns.Load(), names, tt.again, 4+tt.again)
 				}

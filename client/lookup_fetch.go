@@ -218,6 +218,9 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 		a.stale.MakeConditional(req.Header)
 	}
 	resp, err := a.c.transport.RoundTrip(req)
+	if err == nil && a.check.News() {
+		a.task.desyncFound = true
+	}
 	if err == nil && a.steps != nil && r.Conn.ConnID == 0 { // otherwise the transport wraps a pool
 		a.steps.Fill(&r.Conn, resp)
 	}

@@ -252,6 +252,9 @@ func (c *Client) doRequest(ctx context.Context, t *task) (more bool) {
 	if more = c.decideRetry(ctx, t, unreachable); more && !unreachable {
 		r.Warnings = r.Warnings[:warnings] // the next response gets its own
 	}
+	if !more {
+		t.warnDesyncFound()
+	}
 	return more
 }
 

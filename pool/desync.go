@@ -54,9 +54,17 @@ func WithCheck(ctx context.Context, c *Check) context.Context {
 func (c *Check) Doubtful() bool { return c.s != nil && c.reused }
 
 // News reports whether a connection to the origin has been found suspect since the
-// last request. It is true for one request each time, so that it can be reported
-// even if no response was doubtful.
+// last request that got a response. It is true for one request each time, so that it can
+// be reported even if no response was doubtful.
 func (c *Check) News() bool { return c.news }
+
+// returnNews leaves the news to another request, because this one has no response.
+func (c *Check) returnNews() {
+	if c.news {
+		c.news = false
+		c.s.o.desyncNews.Store(true)
+	}
+}
 
 // Match states that the response is about the object of its request. This confirms
 // the earlier responses on its connection, unless the request before was the same.

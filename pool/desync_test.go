@@ -1,11 +1,17 @@
 package pool_test
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rdapq/rdapq/internal/rdaptest"
 	"github.com/rdapq/rdapq/pool"
@@ -127,5 +133,56 @@ func TestNoFreshConn(t *testing.T) {
 	}
 	if n := dials.Load(); n != 2 {
 		t.Errorf("%d dials, want 2", n)
+	}
+}
+
+// The news of a suspect connection is not lost if the next request fails and is sent
+// again.
+func TestDesyncNewsOutlivesFailure(t *testing.T) {
+	ca, err := rdaptest.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := ca.Certificate("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		const response = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+		// The first connection sends one response too many, and the second one none.
+		for _, responses := range []string{response + response, "", response} {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil && responses != "" {
+				_, _ = io.WriteString(c, responses)
+				_, _ = io.Copy(io.Discard, c) // until the Pool closes it
+			}
+			c.Close()
+		}
+	}()
+	p, err := pool.New(pool.Config{AllowPrivate: true, TLS: &tls.Config{RootCAs: ca.Pool()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	check := new(pool.Check)
+	ctx := pool.WithCheck(t.Context(), check)
+	for i := range 2 {
+		if _, err := get(ctx, p, fmt.Sprintf("https://%s/%d", l.Addr(), i)); err != nil {
+			t.Fatalf("request %d: %v", i, err)
+		}
+		if news := check.News(); news != (i == 1) {
+			t.Errorf("request %d: news %t", i, news)
+		}
+		for i == 0 && p.Stats().Open > 0 { // until the Pool has seen the stray response
+			time.Sleep(time.Millisecond)
+		}
 	}
 }

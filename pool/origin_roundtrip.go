@@ -15,12 +15,22 @@ import (
 
 // send sends req on c, on which it has a slot.
 func (o *origin) send(c *conn, req *http.Request) (*http.Response, error) {
-	if k, _ := req.Context().Value(checkKey{}).(*Check); k != nil {
+	k, _ := req.Context().Value(checkKey{}).(*Check)
+	if k != nil {
 		*k = Check{}
 	}
 	if c.seq != nil && !c.seq.begin(req, int64(c.granted)) {
 		return nil, &h3Error{reason: RetryClosed, unsent: true, err: errUnreadData}
 	}
+	resp, err := c.roundTrip(req)
+	if err != nil && k != nil {
+		k.returnNews()
+	}
+	return resp, err
+}
+
+// roundTrip sends req, and requests gzip if the Pool does that for its caller.
+func (c *conn) roundTrip(req *http.Request) (*http.Response, error) {
 	if !requestsGzip(c, req) {
 		return c.cc.RoundTrip(req)
 	}
