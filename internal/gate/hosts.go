@@ -187,7 +187,7 @@ func recalled(b limit.Budget, now time.Time) *quota {
 		q.streak = 1 // an earlier run passed tests: its span would be longer otherwise
 	}
 	if !q.open() {
-		q.testAt = now.Add(testHold * q.span)
+		q.testAt = now.Add(2 * testHold * q.span) // an earlier run has tested it
 	}
 	return q
 }

@@ -11,7 +11,7 @@ import (
 func (h *Host) count(s Outcome) {
 	switch {
 	case h.counted(s.Decision):
-		if at := s.sent(); at != s.Decision.At {
+		if at := s.sent().Add(h.late(s)); at != s.Decision.At {
 			h.window.move(s.Decision.At, at)
 		}
 		h.noteUsage(s.Decision.At)
@@ -41,12 +41,27 @@ func (s Outcome) sent() time.Time {
 	return s.Decision.At
 }
 
+// late returns how much later than usual the server may have counted a request, as its
+// response took longer. A refusal of a server with a penalty costs more than a wait.
+func (h *Host) late(s Outcome) time.Duration {
+	if !h.quota.costly() || s.Latency <= 0 || h.adaptive.best == 0 {
+		return 0
+	}
+	if late := s.Latency - h.adaptive.best; late > h.window.resolution {
+		return late
+	}
+	return 0
+}
+
+// storedBuckets is how many buckets of the window are stored together.
+const storedBuckets = 4
+
 // noteUsage notes a request for the store.
 func (h *Host) noteUsage(at time.Time) {
 	if h.quota != nil && !h.stored {
 		return
 	}
-	if h.pendingUsage.n > 0 && at.Sub(h.pendingUsage.from) >= h.window.resolution {
+	if h.pendingUsage.n > 0 && at.Sub(h.pendingUsage.from) >= h.window.resolution*storedBuckets {
 		h.syncStore()
 	}
 	if h.pendingUsage.n == 0 {
@@ -214,7 +229,7 @@ func (h *Host) storeQuota(now time.Time) {
 // isolated notes a refusal between successes. It changes nothing unless such
 // refusals are frequent. s.Decision.excess is that of the refused request.
 func (h *Host) isolated(s Outcome) {
-	if h.quota != nil && s.Decision.excess && h.quota.missed(s.Now) && h.quota.confirmed {
+	if h.quota != nil && s.Decision.excess && h.quota.missed(s.Decision.At, s.Now) && h.quota.confirmed {
 		h.storeQuota(s.Now)
 	}
 	h.isolatedRefusals++
@@ -318,7 +333,7 @@ func (h *Host) refused(s Outcome) {
 			pause = h.quotaPause(used, elapsed)
 		}
 		if h.throttles == 1 {
-			h.quota.refused(s.Now, used, elapsed, wait, pause)
+			h.quota.refused(s.Decision.At, s.Now, used, elapsed, wait, pause)
 			h.quota.opened = s.Decision.At.Add(-elapsed)
 		}
 		h.quota.last = s.Decision.At
@@ -396,7 +411,7 @@ func (h *Host) discover(first time.Time, s Outcome, wait time.Duration) {
 	h.search = nil
 	q := &quota{span: max(wait, time.Second), low: min(elapsed, wait/2), pause: wait, stated: true}
 	if elapsed <= 8*wait {
-		q.span = max(wait, elapsed+wait-retrySlack)
+		q.span = max(wait, statedWindow(elapsed, wait))
 		q.n = h.history.since(h.since)
 	} else {
 		q.n, q.low = h.history.since(first.Add(-q.span)), 0

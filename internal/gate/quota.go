@@ -22,10 +22,10 @@ type quota struct {
 	stated    bool          // Retry-After showed the span
 
 	test    time.Duration // the span under test; 0: no test
-	began   time.Time     // when the test sent its first request beyond the quota
+	began   time.Time     // when the test began
 	testing int           // requests beyond the quota in flight
 	passed  int           // requests beyond the quota that were accepted
-	during  int           // all that were accepted
+	during  int           // all requests of the test that were accepted
 	pause   time.Duration // after the last refusal
 	streak  int           // tests passed in a row
 	before  time.Duration // the span before the last passed test, until proved
@@ -45,13 +45,14 @@ type quota struct {
 
 // Settings of a [quota].
 const (
-	testFirst    = 4    // the first test divides the span by this
+	testFirst    = 5    // the first test divides the span by this
 	testNext     = 1.5  // later ones
 	testCostly   = 1.35 // later ones where a refusal is costly
 	testNarrow   = 1.2  // a span is known well enough when it is this many times low
 	testRare     = 0.85 // tests of a span that is known well enough multiply it by this
 	testIsolated = 16   // one isolated refusal in so many requests does not fail a test
 	testReached  = 0.75 // a test passes if the rate of accepted requests was this part of its rate
+	testLong     = 8    // spans that a test lasts at most
 	testEnough   = 64   // requests beyond the quota that pass a test, at most
 	testPause    = 16   // the span is hardly shorter than the pause after a refusal divided by this
 	testChance   = 0.1  // that a test passes, at least
@@ -62,8 +63,7 @@ const (
 
 	maxCorrected = 2 // more refusals have another cause than a wrong n
 
-	quotaNear  = 0.8 // a refusal when this part of the quota is used is due to the quota
-	retrySlack = time.Second / 2
+	quotaNear = 0.8 // a refusal when this part of the quota is used is due to the quota
 )
 
 // slack returns the margin that is added to the span. Requests with different latency
@@ -72,10 +72,10 @@ func slack(span time.Duration) time.Duration {
 	return min(max(50*time.Millisecond, span/100), span/20)
 }
 
-// slack is larger if a refusal is costly: a busy server counts requests late.
+// slack is smaller if a refusal is costly: Host.late allows for late requests.
 func (q *quota) slack(span time.Duration) time.Duration {
 	if q.costly() {
-		return min(span*3/40, time.Second/2)
+		return min(span/100, time.Second/2)
 	}
 	return slack(span)
 }
@@ -93,6 +93,8 @@ func (q *quota) interval() time.Duration {
 		over = q.test + q.slack(q.test)
 	case q.even:
 		over = q.span + q.slack(q.span)
+	case q.test > 0 && q.stated && !q.confirmed:
+		over = q.test / spreadOver
 	case q.test > 0:
 		over = min(over, q.test)
 	}
@@ -115,7 +117,7 @@ func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, a
 	}
 	q.bound = now
 	if q.test > 0 {
-		if q.testing > q.passed/4 {
+		if q.testing > q.trusted()/4 {
 			return false, false, time.Time{}
 		}
 		free, then := w.within(now, limit.Rate{N: q.n, Per: q.test + q.slack(q.test)})
@@ -132,6 +134,14 @@ func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, a
 	return false, false, at
 }
 
+// trusted returns how many requests beyond the quota were accepted.
+func (q *quota) trusted() int {
+	if q.stated && !q.confirmed && q.streak == 0 && q.during <= q.n {
+		return 0 // the quota of the window before the pause may still count
+	}
+	return q.passed + q.streak*q.n/2
+}
+
 // begin starts a test if one is due and worth it, when a number of lookups wait.
 func (q *quota) begin(now time.Time, waiting int) {
 	if q.test > 0 || now.Before(q.testAt) {
@@ -142,7 +152,7 @@ func (q *quota) begin(now time.Time, waiting int) {
 		q.declined = true
 		return
 	}
-	q.passed, q.during, q.misses, q.began, q.declined = 0, 0, 0, time.Time{}, false
+	q.passed, q.during, q.misses, q.began, q.declined = 0, 0, 0, now, false
 	q.test = next
 }
 
@@ -212,9 +222,7 @@ func (q *quota) open() bool {
 // sent notes that a request is sent.
 func (q *quota) sent(now time.Time, excess bool) {
 	if excess {
-		if q.testing++; q.began.IsZero() {
-			q.began = now
-		}
+		q.testing++
 	}
 	d := q.interval()
 	if behind := now.Add(-2*d - time.Millisecond); q.slot.Before(behind) {
@@ -223,29 +231,30 @@ func (q *quota) sent(now time.Time, excess bool) {
 	q.slot = q.slot.Add(d)
 }
 
-// accepted notes an accepted request.
+// accepted notes an accepted request. A test passes if more requests were accepted than
+// the quota allows, wherever the windows of the server begin, and at the rate under test.
 func (q *quota) accepted(sent, now time.Time, excess bool) (raised bool) {
-	if q.test == 0 || q.began.IsZero() || sent.Before(q.began) {
+	if q.test == 0 || sent.Before(q.began) {
 		return false
 	}
 	q.during++
 	if !excess {
 		return false
 	}
-	// A test must not pass because it is at the boundary of two windows of the server.
-	// After a pause that Retry-After states, it begins with a window.
-	long := q.span
-	switch {
-	case q.confirmed:
-		long = 2 * q.span
-	case q.stated:
-		long = q.test
-	}
-	if q.passed++; q.passed < min(max(2, q.n/2), testEnough) || now.Sub(q.began) < long {
+	if q.passed++; q.passed < min(max(2, q.n/2), testEnough) {
 		return false
 	}
-	if took := now.Sub(q.began); float64(q.during)*float64(q.test) < testReached*float64(q.n)*float64(took) {
-		q.began, q.during = now, 0 // something else kept the requests within the quota
+	spans := float64(now.Sub(q.began)) / float64(q.span)
+	windows := spans + 2 // in part, at both ends of the test
+	if q.stated && !q.confirmed {
+		windows = spans + 1 // the test began with a window
+	}
+	allowed := float64(q.n) * windows
+	tested := float64(q.n) * float64(now.Sub(q.began)) / float64(q.test)
+	if during := float64(q.during); during <= allowed && spans < testLong || during < testReached*tested {
+		if spans > testLong {
+			q.began, q.during = now, 0 // something else kept the requests within the quota
+		}
 		return false
 	}
 	q.before, q.proved = q.span, now.Add(4*q.span)
@@ -259,8 +268,8 @@ func (q *quota) accepted(sent, now time.Time, excess bool) (raised bool) {
 
 // missed notes that a request beyond the quota was refused between successes. A
 // single such refusal may be chance. It reports whether the test has failed.
-func (q *quota) missed(now time.Time) bool {
-	if q.test == 0 {
+func (q *quota) missed(sent, now time.Time) bool {
+	if q.test == 0 || sent.Before(q.began) {
 		return false
 	}
 	if q.misses++; q.misses < 2 || q.misses <= q.passed/testIsolated {
@@ -284,11 +293,15 @@ func (q *quota) idle(now time.Time) bool {
 
 // refused learns from a refusal. In the span, used requests had been accepted, the
 // first of them elapsed ago. wait is the Retry-After, pause the pause of the host.
-func (q *quota) refused(now time.Time, used int, elapsed, wait, pause time.Duration) {
+func (q *quota) refused(sent, now time.Time, used int, elapsed, wait, pause time.Duration) {
 	q.pause, q.bound = pause, now.Add(pause)
 	window := time.Duration(0) // as stated by Retry-After
 	if wait > 0 {
-		window = elapsed + wait - retrySlack
+		window = statedWindow(elapsed, wait)
+	}
+	if q.test > 0 && sent.Before(q.began) {
+		q.test, q.testAt = 0, now.Add(pause) // it shows nothing about this test
+		return
 	}
 	if q.test > 0 && used >= q.n {
 		q.low = max(q.low, min(q.test, q.span))
@@ -329,6 +342,13 @@ func (q *quota) refused(now time.Time, used int, elapsed, wait, pause time.Durat
 	q.over(now, pause)
 }
 
+// statedWindow returns the span of a window that began elapsed before a refusal with that
+// Retry-After. Most windows are whole seconds, and Retry-After is rounded up.
+func statedWindow(elapsed, wait time.Duration) time.Duration {
+	const inaccuracy = time.Second / 10 // of elapsed
+	return max((elapsed + wait + inaccuracy).Truncate(time.Second), time.Second)
+}
+
 // over ends a test that failed.
 func (q *quota) over(now time.Time, pause time.Duration) {
 	q.test, q.passed, q.streak = 0, 0, 0
@@ -343,7 +363,7 @@ func (q *quota) over(now time.Time, pause time.Duration) {
 	}
 	q.testAt = now.Add(min(hold<<min(q.holds, 6), maxHold))
 	q.fails++
-	if q.holds++; q.holds > 2 && !q.even && q.confirmed {
+	if q.holds++; q.holds > 1 && !q.even && q.confirmed {
 		q.spread() // the server may accept fewer requests in a part of the span
 	}
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rdapq/rdapq/limit"
@@ -26,7 +27,7 @@ type bucket struct {
 }
 
 // windowBuckets is the number of buckets in the span of a window.
-const windowBuckets = 64
+const windowBuckets = 256
 
 // answered moves a request from inFlight to a bucket.
 func (w *window) answered(now time.Time) {
@@ -97,8 +98,26 @@ func (w *window) move(granted, sent time.Time) {
 	before := w.total
 	w.refund(granted)
 	if w.total < before {
-		w.spend(sent)
+		w.insert(sent)
 	}
+}
+
+// insert counts a request at a time that may be before that of others.
+func (w *window) insert(at time.Time) {
+	w.total++
+	i := len(w.buckets)
+	for i > 0 && w.buckets[i-1].from.After(at) {
+		i--
+	}
+	if i > 0 && at.Sub(w.buckets[i-1].from) < w.resolution {
+		b := &w.buckets[i-1]
+		b.n++
+		if at.After(b.to) {
+			b.to = at
+		}
+		return
+	}
+	w.buckets = slices.Insert(w.buckets, i, bucket{at, at, 1})
 }
 
 func (w *window) expire(now time.Time, per time.Duration) {
