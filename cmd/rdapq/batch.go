@@ -65,7 +65,7 @@ func (o *batchOptions) register(f *pflag.FlagSet) {
 
 // check reports invalid values and combinations of flags.
 func (o *batchOptions) check(file bool, format string) error {
-	formatHasFields := slices.Contains([]string{render.FormatNDJSON, render.FormatCSV, render.FormatTable, render.FormatJQ}, format)
+	formatHasFields := render.HasFields(format)
 	switch {
 	case !slices.Contains(inputFormats, o.inputFormat):
 		return usagef(about("input-format"), "use one of "+strings.Join(inputFormats, ", "), "invalid value %q for --input-format", o.inputFormat)

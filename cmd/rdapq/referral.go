@@ -93,8 +93,7 @@ func (o *referralOptions) configure(c *client.Config, file bool, format string, 
 // format shows it.
 func showsRegistrar(format string, fields []string) (named, shown bool) {
 	named = slices.ContainsFunc(fields, render.OfRegistrar)
-	return named, named || format == render.FormatText ||
-		fields == nil && (format == render.FormatNDJSON || format == render.FormatJQ)
+	return named, named || render.ShowsRegistrar(format) && (fields == nil || !render.HasFields(format))
 }
 
 // checkFormat returns an error if --registrar is given and its record would not be
@@ -104,7 +103,7 @@ func (o *referralOptions) checkFormat(format string, fields []string) error {
 		return nil
 	}
 	hint := "use --format text or ndjson, or --registrar-only to show only the registrar's record"
-	if slices.Contains([]string{render.FormatNDJSON, render.FormatCSV, render.FormatTable}, format) {
+	if render.HasFields(format) {
 		hint = "name its fields, such as --fields query,expires,registrar.expires, or use --registrar-only"
 	}
 	if fields != nil {

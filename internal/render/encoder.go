@@ -21,22 +21,44 @@ const (
 	FormatJQ     = "jq"     // the results of Options.JQ for NDJSON rows
 )
 
-// A namedFormat makes the shape of the documents of a format.
-type namedFormat struct {
-	name  string
-	shape func(Options) (shape, error)
+// A format describes what users can choose.
+type format struct {
+	name      string
+	shape     func(Options) (shape, error) // of its documents
+	fields    bool                         // Options.Fields selects what it shows
+	registrar bool                         // by default it shows the registrar's record
 }
 
 // formats has all formats: those that users choose by name, and then the others.
-var formats = []namedFormat{
-	{FormatText, func(o Options) (shape, error) { return textShape(o.Text), nil }},
-	{FormatTable, tableShape},
-	{FormatCheck, func(Options) (shape, error) { return shape{row: appendCheck}, nil }},
-	{FormatJSON, func(o Options) (shape, error) { return jsonShape(o), nil }},
-	{FormatNDJSON, ndjsonShape},
-	{FormatCSV, csvShape},
-	{FormatRaw, func(o Options) (shape, error) { return rawShape(o), nil }},
-	{FormatJQ, jqShape},
+var formats = []format{
+	{name: FormatText, shape: func(o Options) (shape, error) { return textShape(o.Text), nil }, registrar: true},
+	{name: FormatTable, shape: tableShape, fields: true},
+	{name: FormatCheck, shape: func(Options) (shape, error) { return shape{row: appendCheck}, nil }},
+	{name: FormatJSON, shape: func(o Options) (shape, error) { return jsonShape(o), nil }},
+	{name: FormatNDJSON, shape: ndjsonShape, fields: true, registrar: true},
+	{name: FormatCSV, shape: csvShape, fields: true},
+	{name: FormatRaw, shape: func(o Options) (shape, error) { return rawShape(o), nil }},
+	{name: FormatJQ, shape: jqShape, fields: true, registrar: true},
+}
+
+func formatNamed(name string) (f format, ok bool) {
+	i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
+	if i < 0 {
+		return format{}, false
+	}
+	return formats[i], true
+}
+
+// HasFields reports whether Options.Fields selects what a format shows.
+func HasFields(format string) bool {
+	f, _ := formatNamed(format)
+	return f.fields
+}
+
+// ShowsRegistrar reports whether a format shows the registrar's record by default.
+func ShowsRegistrar(format string) bool {
+	f, _ := formatNamed(format)
+	return f.registrar
 }
 
 // Formats returns the names of the formats that users choose by name. Raw and JQ have
@@ -97,11 +119,11 @@ const blockSize = 64 << 10
 // NewEncoder returns the Encoder for one of the Format constants. It fails for an
 // unknown format or field.
 func NewEncoder(format string, w io.Writer, o Options) (*Encoder, error) {
-	i := slices.IndexFunc(formats, func(f namedFormat) bool { return f.name == format })
-	if i < 0 {
+	f, ok := formatNamed(format)
+	if !ok {
 		return nil, fmt.Errorf("unknown format %q: use one of %s", format, strings.Join(Formats(), ", "))
 	}
-	made, err := formats[i].shape(o)
+	made, err := f.shape(o)
 	if err != nil {
 		return nil, err
 	}
