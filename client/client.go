@@ -18,6 +18,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/auth"
 	"github.com/rdapq/rdapq/internal/gate"
+	"github.com/rdapq/rdapq/internal/helpcache"
 	"github.com/rdapq/rdapq/internal/httpcache"
 	"github.com/rdapq/rdapq/internal/secret"
 	"github.com/rdapq/rdapq/internal/weburl"
@@ -66,7 +67,7 @@ type Client struct {
 	hosts   *gate.Hosts
 	memory  *memoryBudget // of single lookups
 	tallies tallies
-	helps   helps
+	helps   helpcache.Cache
 	flights flights
 
 	transport  http.RoundTripper // of lookups: Config.Transport or auth

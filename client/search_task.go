@@ -59,11 +59,11 @@ func (helpStage) complete(_ context.Context, c *Client, t *task) (more bool) {
 		if resp, err := got.Response(); err == nil {
 			h = resp.Help()
 		}
-		c.helps.put(s.base, h)
+		c.helps.Put(s.base, h)
 	case NotFound, Rejected:
-		c.helps.put(s.base, nil) // nothing is announced
+		c.helps.Put(s.base, nil) // nothing is announced
 	default:
-		c.helps.failed(s.base, time.Now())
+		c.helps.Failed(s.base, time.Now())
 		if got.Verdict != Failed || got.Status == 0 || got.Err.Code == CodeCanceled {
 			s.refuse(t, got.Err)
 			return false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/gate"
+	"github.com/rdapq/rdapq/internal/helpcache"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
@@ -146,7 +147,7 @@ func (c *Client) step(ctx context.Context, t *task) (more bool) {
 			return false
 		} else if wait {
 			t.giveBack()
-			t.at = time.Now().Add(helpPoll)
+			t.at = time.Now().Add(helpcache.Poll)
 			return true
 		}
 	}
@@ -328,13 +329,13 @@ func (c *Client) startSearch(t *task) (wait bool, e *Error) {
 	if c.cfg.Search.Unannounced || q.Search.Reverse == "" && s.options == (SearchOptions{}) {
 		return false, nil
 	}
-	if h, ok := c.helps.get(s.base); ok {
+	if h, ok := c.helps.Get(s.base); ok {
 		if e = s.checkOptions(t.root, h); e != nil {
 			t.stage = nil
 		}
 		return false, e
 	}
-	if !c.helps.claim(s.base, time.Now()) {
+	if !c.helps.Claim(s.base, time.Now()) {
 		t.stage = nil
 		return true, nil
 	}

@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"pool":      {"internal/statefile", "internal/publicaddr", "internal/callback"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/auth", "internal/content", "internal/publicaddr", "internal/hashset", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/reqtrace", "internal/spill", "internal/unshared", "internal/callback",
+		"internal/auth", "internal/content", "internal/publicaddr", "internal/hashset", "internal/helpcache", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/reqtrace", "internal/spill", "internal/unshared", "internal/callback",
 	},
 
 	"bootstrap/internal/ianafile": {},
@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 	"internal/dnsname":    {"internal/safetext"},
 	"internal/gate":       {"limit", "internal/weburl", "internal/callback"}, // hosts are found by URL; stores are user code
 	"internal/hashset":    {},
+	"internal/helpcache":  {"rdap"},
 	"internal/histogram":  {},
 	"internal/httpcache":  {"internal/weburl"},
 	"internal/input":      {},

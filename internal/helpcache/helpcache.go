@@ -1,4 +1,6 @@
-package client
+// Package helpcache remembers the help of servers, and lets one search at a time fetch it.
+// It must not send requests.
+package helpcache
 
 import (
 	"sync"
@@ -7,8 +9,9 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// helps caches the help of servers by their base URLs, and which help is being fetched.
-type helps struct {
+// A Cache has the help of servers by their base URLs, and which help is being fetched. The
+// zero value is empty. It is safe for concurrent use.
+type Cache struct {
 	mu     sync.Mutex
 	known  map[string]*rdap.Help
 	claims map[string]claim
@@ -20,18 +23,17 @@ type claim struct {
 	failed bool
 }
 
-const (
-	// helpPoll is the interval at which a search checks for the help that another
-	// one is fetching.
-	helpPoll = 20 * time.Millisecond
-	// claimTTL limits that wait: the caller of the other search may have given up.
-	claimTTL = 5 * time.Second
-)
+// Poll is the interval at which a search checks for the help that another one is
+// fetching.
+const Poll = 20 * time.Millisecond
 
-// claim reports whether the caller has to fetch the help of a server. If not, another
+// claimTTL limits that wait: the caller of the other search may have given up.
+const claimTTL = 5 * time.Second
+
+// Claim reports whether the caller has to fetch the help of a server. If not, another
 // search is fetching it. After a failure all callers fetch it, so that they do not wait
 // for each other's failures.
-func (k *helps) claim(base string, now time.Time) bool {
+func (k *Cache) Claim(base string, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if _, ok := k.known[base]; ok {
@@ -50,8 +52,8 @@ func (k *helps) claim(base string, now time.Time) bool {
 	return true
 }
 
-// failed records that the help of a server could not be fetched.
-func (k *helps) failed(base string, now time.Time) {
+// Failed records that the help of a server could not be fetched.
+func (k *Cache) Failed(base string, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if _, ok := k.claims[base]; ok {
@@ -62,14 +64,16 @@ func (k *helps) failed(base string, now time.Time) {
 // maxHelps limits the cached helps and the claims.
 const maxHelps = 256
 
-func (k *helps) get(base string) (*rdap.Help, bool) {
+// Get returns the help of a server, which may be nil, and whether it is known.
+func (k *Cache) Get(base string) (*rdap.Help, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	h, ok := k.known[base]
 	return h, ok
 }
 
-func (k *helps) put(base string, h *rdap.Help) {
+// Put stores the help of a server. Nil means that the server announces nothing.
+func (k *Cache) Put(base string, h *rdap.Help) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.known == nil {
