@@ -63,12 +63,8 @@ func (s *OriginFile) Get(origin string) OriginInfo {
 func (s *OriginFile) Update(origin string, change func(*OriginInfo)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.origins[origin]
-	change(&f)
-	f.Updated = time.Now()
-	s.origins[origin] = f
+	updateOrigin(s.origins, origin, change)
 	s.changed[origin] = struct{}{}
-	trimOrigins(s.origins, maxStoredOrigins+maxStoredOrigins/8)
 	if len(s.changed) > 2*maxStoredOrigins {
 		maps.DeleteFunc(s.changed, func(origin string, _ struct{}) bool {
 			_, kept := s.origins[origin]

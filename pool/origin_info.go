@@ -91,11 +91,15 @@ func (s *memoryOriginStore) Get(origin string) OriginInfo {
 func (s *memoryOriginStore) Update(origin string, change func(*OriginInfo)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.origins[origin]
+	updateOrigin(s.origins, origin, change)
+}
+
+func updateOrigin(origins map[string]OriginInfo, origin string, change func(*OriginInfo)) {
+	f := origins[origin]
 	change(&f)
 	f.Updated = time.Now()
-	s.origins[origin] = f
-	trimOrigins(s.origins, maxStoredOrigins+maxStoredOrigins/8) // rarely, and then many at once
+	origins[origin] = f
+	trimOrigins(origins, maxStoredOrigins+maxStoredOrigins/8) // rarely, and then many at once
 }
 
 // replace stores info for an origin if the store still has before.
