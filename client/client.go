@@ -79,7 +79,9 @@ type Client struct {
 	closeOnce sync.Once
 	closed    chan struct{} // closed by Close
 	ownPool   bool          // Close closes the connections
-	languages []string      // the Accept-Language field; nil without
+
+	// Fields of all requests.
+	accept, userAgent, languages []string // languages is nil without any
 }
 
 // New returns a Client. It sends nothing. The error names an invalid field of the
@@ -92,6 +94,7 @@ func New(cfg Config) (*Client, error) {
 	c.pieces.New = func() any { return new([pieceSize]byte) }
 	c.hosts, c.memory = gate.New(c.cfg.gate()), newMemoryBudget(c.cfg.MaxMemory)
 	c.flights.seed = maphash.MakeSeed()
+	c.accept, c.userAgent = []string{acceptRDAP}, []string{c.cfg.UserAgent}
 	if field := acceptLanguage(c.cfg.Languages); field != "" {
 		c.languages = []string{field}
 	}

@@ -54,7 +54,7 @@ func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
 // resolve finds the servers for q. It omits those without TLS unless Config.AllowHTTP is
 // set.
 func (c *Client) resolve(ctx context.Context, q Query) (bootstrap.Answer, *Error) {
-	if q.Path() == "" {
+	if q.isEmpty() {
 		return bootstrap.Answer{}, invalid(q.Text, "empty query", "make a Query with Parse")
 	}
 	if q.URL != "" {

@@ -51,14 +51,13 @@ func (attemptTimeout) Is(target error) bool {
 	return target == context.DeadlineExceeded
 }
 
-// newClock returns a clock that calls cancel after limit. It starts immediately unless the
+// start makes k a clock that calls cancel after limit. It runs immediately unless the
 // transport is known to call the hooks.
-func newClock(limit, wait time.Duration, hooked bool, cancel context.CancelCauseFunc) *clock {
-	k := &clock{limit: limit, wait: wait, cancel: cancel, since: time.Now()}
+func (k *clock) start(now time.Time, limit, wait time.Duration, hooked bool, cancel context.CancelCauseFunc) {
+	k.limit, k.wait, k.cancel, k.since = limit, wait, cancel, now
 	if !hooked {
 		k.enter(clockRunning)
 	}
-	return k
 }
 
 // withTrace adds the hooks of the clock to ctx, and first as the hook of the first byte of

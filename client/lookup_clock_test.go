@@ -37,7 +37,8 @@ func TestClock(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
-				k := newClock(limit, c.wait, c.hooked, cancel)
+				k := new(clock)
+				k.start(time.Now(), limit, c.wait, c.hooked, cancel)
 				hooks := httptrace.ContextClientTrace(k.withTrace(ctx, nil))
 				for _, s := range c.steps {
 					switch s {

@@ -33,6 +33,10 @@ type attempt struct {
 	clock *clock          // nil: no bound
 	start time.Time
 
+	bound     clock                   // clock points to it
+	stop      context.CancelCauseFunc // ends ctx; nil: it has no limit of its own
+	stopWhole context.CancelFunc      // ends the context that limits the whole attempt; nil: there is none
+
 	task *task
 	at   *gate.Host // asked, and not told yet what came of it
 	sent time.Time  // when the request to it was sent
@@ -48,9 +52,9 @@ type attempt struct {
 // newAttempt starts an attempt with its time limits: Config.Timeout, which counts from
 // when the request has its connection or stream, and Config.ConnectTimeout before that.
 // Both are also limited by ReferralTimeout and, if there are more servers to try, by an
-// equal share of the time until the caller's deadline.
-func (c *Client) newAttempt(ctx context.Context, t *task, more int) (*attempt, context.CancelFunc) {
-	a := &attempt{c: c, outer: ctx, ctx: ctx, task: t, start: time.Now()}
+// equal share of the time until the caller's deadline. The caller must call end.
+func (c *Client) newAttempt(ctx context.Context, t *task, start time.Time, more int) *attempt {
+	a := &attempt{c: c, outer: ctx, ctx: ctx, task: t, start: start}
 	whole := time.Duration(-1)
 	if t.walk != nil && t.walk.current.relation == "" && c.cfg.ReferralTimeout > 0 && (c.cfg.Timeout < 0 || c.cfg.ReferralTimeout < c.cfg.Timeout) {
 		whole = c.cfg.ReferralTimeout
@@ -61,34 +65,40 @@ func (c *Client) newAttempt(ctx context.Context, t *task, more int) (*attempt, c
 			whole = share
 		}
 	}
-	end := context.CancelFunc(func() {})
 	if whole >= 0 {
-		a.ctx, end = context.WithTimeout(ctx, whole)
+		a.ctx, a.stopWhole = context.WithTimeout(ctx, whole)
 	}
 	_, pooled := c.cfg.Transport.(*pool.Pool)
 	if pooled && c.cfg.Timeout < 0 {
-		return a, end
+		return a
 	}
-	bounded, stop := context.WithCancelCause(a.ctx)
-	a.ctx = bounded
+	a.ctx, a.stop = context.WithCancelCause(a.ctx)
 	if c.cfg.Timeout >= 0 {
 		wait := time.Duration(-1) // a Pool bounds what it waits for
 		if !pooled {
 			wait = c.cfg.Timeout + c.cfg.ConnectTimeout
 		}
-		a.clock = newClock(c.cfg.Timeout, wait, pooled, stop)
+		a.clock = &a.bound
+		a.bound.start(start, c.cfg.Timeout, wait, pooled, a.stop)
 	}
 	if !pooled {
-		a.steps = reqtrace.NewSteps(c.cfg.ConnectTimeout, func() { stop(errConnectTimeout) })
+		a.steps = reqtrace.NewSteps(c.cfg.ConnectTimeout, func() { a.stop(errConnectTimeout) })
 		a.ctx = a.steps.WithTrace(a.ctx)
 	}
 	t.clock = a.clock
-	return a, func() {
-		a.steps.Stop()
-		a.clock.stop()
-		t.clock = nil
-		stop(nil)
-		end()
+	return a
+}
+
+// end releases the time limits of the attempt.
+func (a *attempt) end() {
+	a.steps.Stop()
+	a.clock.stop()
+	a.task.clock = nil
+	if a.stop != nil {
+		a.stop(nil)
+	}
+	if a.stopWhole != nil {
+		a.stopWhole()
 	}
 }
 
@@ -118,11 +128,9 @@ type response struct {
 // success could not be read. If a request has to wait for its host, fetch returns neither,
 // and has set the redirect of the task; the next fetch of the task continues there.
 func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
-	way := (*redirectChain)(nil)
+	way := (*redirectChain)(nil) // nil before the first redirect
 	if from := a.task.redirect; from != nil {
 		u, way, a.task.redirect, a.redirected = from.to, from.chain, nil, true
-	} else {
-		way = newRedirectChain(a.c)
 	}
 	for {
 		resp := a.fromCache(r, u)
@@ -142,12 +150,15 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 		}
 		a.task.noteFirstByte() // not every transport calls the hook, and what is cached comes without
 		r.Status, r.Header, r.Cached = resp.StatusCode, resp.Header, a.cached
-		if len(way.urls) > 0 {
+		if way != nil {
 			r.FinalURL = weburl.Redact(u.String())
 		}
 		if isRedirect(resp.StatusCode) {
 			if location := resp.Header.Get("Location"); a.c.auth != nil {
 				resp.Header.Set("Location", a.c.auth.StripKeys(location))
+			}
+			if way == nil {
+				way = newRedirectChain(a.c)
 			}
 			next, e := way.next(u, resp)
 			resp.Body.Close()
@@ -205,11 +216,10 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 	} else {
 		ctx = a.task.watchFirstByte(ctx)
 	}
-	values := []string{acceptRDAP, a.c.cfg.UserAgent}
 	req := (&http.Request{
 		Method: http.MethodGet, URL: u, Host: u.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Accept": values[:1:1], "User-Agent": values[1:]},
+		Header: http.Header{"Accept": a.c.accept, "User-Agent": a.c.userAgent},
 	}).WithContext(ctx)
 	if a.c.languages != nil {
 		req.Header["Accept-Language"] = a.c.languages

@@ -72,6 +72,15 @@ func (q Query) Path() string {
 	}
 }
 
+// isEmpty reports whether Path is empty.
+func (q *Query) isEmpty() bool {
+	switch q.Type {
+	case TypeDomain, TypeNameserver, TypeEntity:
+		return q.Name == "" // without making the path, which takes memory
+	}
+	return q.Path() == ""
+}
+
 // String returns the object in its normal spelling: the name in
 // A-labels, the address in RFC 5952 text, "AS64496", the handle, or "help".
 func (q Query) String() string {

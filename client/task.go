@@ -218,8 +218,8 @@ func (c *Client) doRequest(ctx context.Context, t *task) (more bool) {
 			return c.decideRetry(ctx, t, true)
 		}
 	}
-	a, cancel := c.newAttempt(ctx, t, c.alternatives(t))
-	defer cancel()
+	a := c.newAttempt(ctx, t, start, c.alternatives(t))
+	defer a.end()
 	defer func() {
 		if a.at != nil { // the transport panicked
 			a.observe(gate.Outcome{Kind: gate.Canceled})
