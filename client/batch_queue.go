@@ -240,10 +240,7 @@ func (q *queue) pick(l *hostQueue, now time.Time) (*item, gate.Decision) {
 	if l.exclusive || l.inFlight > 0 && l.inFlight >= q.limitOf(l) {
 		return nil, gate.Decision{}
 	}
-	p := gate.Request{InFlight: l.inFlight, Waiting: int(min(l.waiting(), math.MaxInt32)), MaxWait: q.maxWait, HasAlternates: l.hasAlternates}
-	if !q.deadline.IsZero() {
-		p.MaxWait = min(p.MaxWait, q.deadline.Sub(now))
-	}
+	p := q.request(l, l.inFlight, now)
 	due, at := l.dueRetry(now)
 	fresh := l.hasFresh() && len(l.retries) < maxRetriesWaiting(l.host.Limit())
 	if due < 0 && !fresh {
@@ -292,6 +289,34 @@ func (q *queue) pick(l *hostQueue, now time.Time) (*item, gate.Decision) {
 	default:
 		return q.anyInput(l), k
 	}
+}
+
+// request describes a request to the host of l, with inFlight others in flight.
+func (q *queue) request(l *hostQueue, inFlight int, now time.Time) gate.Request {
+	p := gate.Request{InFlight: inFlight, Waiting: int(min(l.waiting(), math.MaxInt32)), MaxWait: q.maxWait, HasAlternates: l.hasAlternates}
+	if !q.deadline.IsZero() {
+		p.MaxWait = min(p.MaxWait, q.deadline.Sub(now))
+	}
+	return p
+}
+
+// admitLoaded decides about an item that pick returned as notLoaded and that has been
+// loaded since. Unless the verdict is Allow, the item must go back to the queue, as it
+// must behind resumed items and retries. That it goes back each time took 2% of the CPU
+// time of a batch.
+func (q *queue) admitLoaded(it *item) gate.Decision {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := it.hostQueue
+	if q.ended || l.exclusive || !l.parkedUntil.IsZero() || len(l.resumed) > 0 || len(l.retries) > 0 {
+		return gate.Decision{Verdict: gate.Wait}
+	}
+	now := time.Now()
+	k := l.host.Acquire(now, q.request(l, l.inFlight-1, now))
+	if k.Verdict == gate.Allow {
+		it.grantedAt = k.At
+	}
+	return k
 }
 
 // anyInput removes any item of l, retries first.

@@ -60,6 +60,14 @@ func (b *batch) workOne() (more bool) {
 
 // handle carries out the decision of the queue about an item.
 func (b *batch) handle(it *item, k gate.Decision) itemOutcome {
+	if k.Verdict == notLoaded {
+		if f := b.loadItem(it); f != outcomeCompleted {
+			return f
+		}
+		if k = b.queue.admitLoaded(it); k.Verdict != gate.Allow {
+			return outcomeRequeue
+		}
+	}
 	if k.Verdict == gate.Allow {
 		it.taken, it.decision = true, k
 		if it.host == nil {
@@ -71,8 +79,6 @@ func (b *batch) handle(it *item, k gate.Decision) itemOutcome {
 		return f
 	}
 	switch k.Verdict {
-	case notLoaded:
-		return outcomeRequeue
 	case gate.Allow:
 		it.yields, it.queue = it, b.queue
 		if b.try(b.ctx, &it.task) {
