@@ -124,6 +124,8 @@ type batch struct {
 	preparing *Result        // of the input that is being parsed and resolved; nil: none is
 	pushing   sync.WaitGroup // the input that is being pushed, if there is one
 
+	spare *item // of an input that was spilled, for add to use again; nil: none
+
 	panics panicked
 
 	basesMu    sync.Mutex
@@ -208,8 +210,7 @@ func (b *batch) abandon() {
 // add adds one input and reports whether the sequence should go on. It waits for a
 // place in the window, and so paces the sequence.
 func (b *batch) add(in Input, err error) bool {
-	it := &item{input: in, loaded: true}
-	it.result = &Result{Line: in.Line, Extra: in.Extra}
+	it := b.newItem(in)
 	b.mu.Lock()
 	if b.abandoned {
 		b.mu.Unlock()
@@ -239,13 +240,27 @@ func (b *batch) add(in Input, err error) bool {
 	}
 }
 
+// newItem returns the item of an input that was read.
+func (b *batch) newItem(in Input) *item {
+	it := b.spare
+	if b.spare = nil; it == nil {
+		it = &item{task: task{result: new(Result)}}
+	}
+	r := it.result
+	*r = Result{Line: in.Line, Extra: in.Extra}
+	*it = item{task: task{result: r}, input: in, loaded: true}
+	return it
+}
+
 // push hands an input to the queue, or emits its result if its preparation failed.
 // It waits for room in the queue, and may call the Logger.
 func (b *batch) push(it *item, failed *Error) {
 	defer b.pushing.Done()
 	if failed == nil {
 		it.readFor.Lines.Read.Add(1)
-		b.queue.push(it)
+		if kept := b.queue.push(it); !kept {
+			b.spare = it
+		}
 		return
 	}
 	it.result.fail(failed)

@@ -25,8 +25,9 @@ func (q *queue) reservePlace() bool {
 
 // push adds a new item to the queue of its host. It waits for a place in the window, and
 // so paces the reader. An item that joins an earlier one takes a place, but is in no
-// host queue.
-func (q *queue) push(it *item) {
+// host queue. push reports whether the queue keeps the item: not if its input was
+// spilled or has joined another.
+func (q *queue) push(it *item) (kept bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.noteHost(it.host)
@@ -34,6 +35,7 @@ func (q *queue) push(it *item) {
 		q.flushPending()
 	}
 	q.flushPending()
+	return it.hostQueue != nil
 }
 
 // tryPush adds a new item. If there is no room, it spills others or waits, and returns
