@@ -43,7 +43,7 @@ func Normalize(u *url.URL) string {
 // query parameters that are named like keys replaced. All else stays as it is. A
 // text that is not a URL loses all that may be such a part.
 func Redact(s string) string {
-	if !strings.ContainsAny(s, "?@") {
+	if strings.IndexByte(s, '?') < 0 && strings.IndexByte(s, '@') < 0 {
 		return s
 	}
 	if _, err := url.Parse(s); err != nil {
