@@ -16,12 +16,14 @@ func appendString(dst []byte, s string) []byte {
 	var before rune // for variation selectors; 0 after an escape
 	for i := 0; i < len(s); {
 		c := s[i]
+		if isPlain[c] {
+			for i++; i < len(s) && isPlain[s[i]]; i++ {
+			}
+			before = rune(s[i-1])
+			continue
+		}
 		if c < utf8.RuneSelf {
 			before = rune(c)
-			if c >= 0x20 && c != '"' && c != '\\' && c != 0x7f {
-				i++
-				continue
-			}
 			dst = append(dst, s[start:i]...)
 			switch c {
 			case '"', '\\':
@@ -56,6 +58,15 @@ func appendString(dst []byte, s string) []byte {
 	dst = append(dst, s[start:]...)
 	return append(dst, '"')
 }
+
+// isPlain tells which bytes appendString copies without looking at the next one: ASCII
+// without control characters, '"' and the backslash.
+var isPlain = func() (plain [256]bool) {
+	for c := ' '; c < 0x7f; c++ {
+		plain[c] = c != '"' && c != '\\'
+	}
+	return plain
+}()
 
 // appendEscape appends r as a JSON \u escape; beyond U+FFFF as a surrogate pair.
 func appendEscape(dst []byte, r rune) []byte {
