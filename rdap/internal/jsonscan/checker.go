@@ -13,10 +13,11 @@ import (
 type Checker struct {
 	Hooks Hooks
 
-	text     []byte
-	pos      int
-	hasSpace bool   // white space between tokens
-	highBits uint64 // has one of highBits unless all strings are plain ASCII
+	text      []byte
+	pos       int
+	hasSpace  bool   // white space between tokens
+	hasEscape bool   // a string has an escape
+	highBits  uint64 // has one of highBits unless all strings are plain ASCII
 
 	// offsets holds, for each enclosing object, the offset of the current member's
 	// name and, for each enclosing array, ^n in item n. offsets[1] is the document's.
@@ -45,7 +46,7 @@ type Hooks struct {
 // Check validates text and reports whether it is one object, with optional white space
 // around it.
 func (c *Checker) Check(text []byte) bool {
-	c.text, c.pos, c.highBits = text, 0, 0
+	c.text, c.pos, c.highBits, c.hasEscape = text, 0, 0, false
 	if c.peek() != '{' {
 		return false
 	}
@@ -64,6 +65,9 @@ func (c *Checker) Release() { c.text = nil }
 
 // HasSpace reports whether the last object checked has white space between tokens.
 func (c *Checker) HasSpace() bool { return c.hasSpace }
+
+// HasEscape reports whether a string of the last object checked has an escape.
+func (c *Checker) HasEscape() bool { return c.hasEscape }
 
 // IsASCII reports whether all strings of the last object checked are ASCII without
 // control characters.
@@ -134,10 +138,10 @@ func (c *Checker) object(depth int) bool {
 			return false
 		}
 		c.pos++
-		c.peek()
+		isString := c.peek() == '"'
 		value := c.pos
 		c.offsets[depth] = name
-		if !c.value(depth) {
+		if isString && !c.str() || !isString && !c.value(depth) {
 			return false
 		}
 		v := c.text[value:c.pos]
@@ -269,31 +273,34 @@ func (c *Checker) digits() bool {
 
 // str reads a string (RFC 8259 section 7).
 func (c *Checker) str() bool {
-	text, i := c.text, c.pos+1
+	text, i, high := c.text, c.pos+1, c.highBits
 	for {
 		for i <= len(text)-8 {
 			x := Load64(text, i)
-			c.highBits |= x | (x + lowBits)
-			n := firstSpecial(x)
-			if i += n; n < 8 {
+			high |= x | (x + lowBits)
+			special := specials(x)
+			if special != 0 {
+				i += bits.TrailingZeros64(special) / 8
 				break
 			}
+			i += 8
 		}
 		for i < len(text) && text[i] >= ' ' && text[i] != '"' && text[i] != '\\' {
-			c.highBits |= uint64(text[i]) | uint64(text[i]+1)
+			high |= uint64(text[i]) | uint64(text[i]+1)
 			i++
 		}
 		switch {
 		case i >= len(text) || text[i] < ' ':
 			return false
 		case text[i] == '"':
-			c.pos = i + 1
+			c.pos, c.highBits = i+1, high
 			return true
 		}
 		n := escapeLen(text[i:])
 		if n == 0 {
 			return false
 		}
+		c.hasEscape = true
 		i += n
 	}
 }
@@ -316,11 +323,11 @@ func escapeLen(text []byte) int {
 
 func isHex(b byte) bool { return IsDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f' }
 
-// firstSpecial returns the index of the first of eight bytes that is a quotation mark,
-// a backslash or a control character, 8 if there is none. In each of the three terms
-// only the lowest bit set is reliable.
-func firstSpecial(eight uint64) int {
-	quote, slash := eight^'"'*lowBits, eight^'\\'*lowBits
-	m := (quote-lowBits)&^quote | (slash-lowBits)&^slash | (eight-' '*lowBits)&^eight
-	return bits.TrailingZeros64(m&highBits) / 8
+// specials returns a word whose lowest bit set is the highest bit of the first of eight
+// bytes that is a quotation mark, a backslash or a control character; 0 if there is none.
+// In each of the two terms only the lowest bit set is reliable.
+func specials(eight uint64) uint64 {
+	slash := eight ^ '\\'*lowBits
+	low := eight ^ 2*lowBits // at most ' ' if the byte is a quotation mark or below ' '
+	return ((slash-lowBits)&^slash | (low-(' '+1)*lowBits)&^low) & highBits
 }

@@ -78,17 +78,20 @@ func containerEnd(text []byte, i int) int {
 // StringEnd returns the end of the string that starts at i, including the closing
 // quote.
 func StringEnd(text []byte, i int) int {
-	for i++; i < len(text); i++ {
-		for i <= len(text)-8 {
-			n := firstQuote(Load64(text, i))
-			if i += n; n < 8 {
-				break
-			}
+	for i++; i <= len(text)-8; {
+		quotes := matches(Load64(text, i), '"')
+		if quotes == 0 {
+			i += 8
+			continue
 		}
-		for i < len(text) && text[i] != '"' {
-			i++
+		i += bits.TrailingZeros64(quotes) / 8
+		if text[i-1] != '\\' || !escaped(text, i) {
+			return i + 1
 		}
-		if i < len(text) && (text[i-1] != '\\' || !escaped(text, i)) {
+		i++
+	}
+	for ; i < len(text); i++ {
+		if text[i] == '"' && (text[i-1] != '\\' || !escaped(text, i)) {
 			return i + 1
 		}
 	}
@@ -136,11 +139,11 @@ func AllPlain(text []byte) bool {
 	return true
 }
 
-// firstQuote returns the index of the first quotation mark among eight bytes, 8 if
-// there is none.
-func firstQuote(eight uint64) int {
-	x := eight ^ '"'*lowBits
-	return bits.TrailingZeros64((x-lowBits)&^x&highBits) / 8
+// matches returns a word whose lowest bit set is the highest bit of the first of eight
+// bytes that is b; 0 if there is none.
+func matches(eight uint64, b byte) uint64 {
+	x := eight ^ uint64(b)*lowBits
+	return (x - lowBits) &^ x & highBits
 }
 
 // TooDeep reports whether brackets nest deeper than MaxNesting. The result may be wrong
