@@ -39,6 +39,8 @@ func open(raw []byte) (*document, error) {
 type document struct {
 	sent     []byte   // as sent, without byte-order mark
 	object   []byte   // valid JSON, nested at most jsonscan.MaxNesting levels
+	utf8     bool     // object is known to be valid UTF-8
+	literal  bool     // and its strings to have no escapes
 	followed bool     // data follows the object
 	warnings []string // corrections
 }

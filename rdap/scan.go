@@ -17,6 +17,7 @@ type scan struct {
 	isValid        bool   // one JSON object, no other data, nested at most MaxNesting levels
 	minified       bool   // no white space between tokens
 	plain          bool   // valid UTF-8 without invisible characters
+	literal        bool   // valid UTF-8, and no string has an escape
 	class          string // the result of Classify; empty if the members do not determine it
 	members        int
 	hasConformance bool         // has rdapConformance, which only RDAP has
@@ -64,6 +65,7 @@ func (s *scanner) finish(raw []byte) {
 	s.scan.hasConformance, s.scan.noNotices = s.hints.hasConformance, !s.hints.hasNotices
 	s.scan.minified = !s.checker.HasSpace()
 	s.scan.plain = s.checker.IsASCII() || !hasHidden(raw)
+	s.scan.literal = s.scan.plain && !s.checker.HasEscape()
 }
 
 // release drops the response and returns s to the pool.

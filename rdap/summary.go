@@ -78,7 +78,7 @@ func Summarize(raw []byte) (Summary, []Problem, error) {
 func (d *document) summarize() (Summary, []Problem) {
 	s := summarizers.Get().(*summarizer)
 	r, rec := &s.reader, &s.rec
-	r.borrow(d.object)
+	r.borrow(d)
 	r.record(rec)
 	s.problems = d.problems(r.problems)
 	n := len(s.problems)
