@@ -98,10 +98,21 @@ func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 		if printed := a.printErrors(res); printed && r.out.text {
 			continue
 		}
-		for row := range a.opts.search.rows(res) {
-			if err := r.out.write(row); err != nil {
-				return err
-			}
+		if err := r.writeRows(res); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeRows writes the row of a result: with --expand, one per object found.
+func (r *batchRun) writeRows(res *client.Result) error {
+	if !r.app.opts.search.expand {
+		return r.out.write(res)
+	}
+	for one := range res.Expand() {
+		if err := r.out.write(one); err != nil {
+			return err
 		}
 	}
 	return nil

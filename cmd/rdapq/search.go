@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -52,14 +51,6 @@ func (o *searchOptions) configure(c *client.Config) {
 	if o.maxResults == 0 {
 		c.Search.MaxResults = -1
 	}
-}
-
-// rows yields the results to write for r: with --expand, one per object found.
-func (o *searchOptions) rows(r *client.Result) iter.Seq[*client.Result] {
-	if !o.expand {
-		return func(yield func(*client.Result) bool) { yield(r) }
-	}
-	return r.Expand()
 }
 
 // searchFlags are the flags that affect only searches.
