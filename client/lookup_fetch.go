@@ -184,7 +184,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 		}
 		got := response{
 			status: resp.StatusCode, raw: raw, url: u,
-			contentType: resp.Header.Get("Content-Type"), retryAfter: resp.Header.Get("Retry-After"),
+			contentType: fieldOf(resp.Header, "Content-Type"), retryAfter: fieldOf(resp.Header, "Retry-After"),
 		}
 		if err != nil {
 			e := a.bodyError(u, resp.StatusCode, err)
@@ -200,6 +200,15 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 		r.Raw = got.raw
 		return got, nil
 	}
+}
+
+// fieldOf returns the first value of a field, whose name must be in the form of
+// [http.CanonicalHeaderKey].
+func fieldOf(h http.Header, name string) string {
+	if values := h[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
 }
 
 func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
@@ -386,8 +395,10 @@ func (c *Client) noteFailedConn(ctx context.Context, t *task) {
 // not RDAP. Once in a query, the request is repeated over a connection without one.
 func (c *Client) mayBeSession(t *task) bool {
 	r := t.result
-	s, ok := c.cfg.Transport.(sessionSuspecter)
-	if !ok || t.sessionRetried || r.Conn.ConnID == 0 || !r.walled() || !s.SuspectSession(r.Conn.ConnID) {
+	if t.sessionRetried || r.Conn.ConnID == 0 || !r.walled() {
+		return false
+	}
+	if s, ok := c.cfg.Transport.(sessionSuspecter); !ok || !s.SuspectSession(r.Conn.ConnID) {
 		return false
 	}
 	t.sessionRetried = true

@@ -20,7 +20,7 @@ import (
 // x-gzip is, too (section 8.4.1.3), another coding or a list of them, or empty for none.
 func Coding(h http.Header) string {
 	var list []string
-	for _, field := range h.Values("Content-Encoding") {
+	for _, field := range h["Content-Encoding"] {
 		for coding := range strings.SplitSeq(field, ",") {
 			coding = strings.ToLower(strings.TrimSpace(coding))
 			switch coding {
