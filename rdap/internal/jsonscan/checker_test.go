@@ -1,9 +1,12 @@
 package jsonscan
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // TestHooks checks which members and objects a Checker reports, with ranks by name:
@@ -48,6 +51,36 @@ func TestCheck(t *testing.T) {
 		var c Checker
 		if got := c.Check([]byte(text)); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestCheckBytes checks each byte at each offset of a string, alone and twice, against
+// jsontext: eight bytes are tested at a time.
+func TestCheckBytes(t *testing.T) {
+	for b := range 256 {
+		for at := range 20 {
+			for _, twice := range []bool{false, true} {
+				s := bytes.Repeat([]byte("n"), 19)
+				if at < 19 {
+					s[at] = byte(b)
+				}
+				if twice {
+					s[18] = byte(b)
+				}
+				text := slices.Concat([]byte(`{"a":"`), s, []byte(`","b":""}`))
+				var c Checker
+				want := jsontext.Value(text).IsValid(jsontext.AllowInvalidUTF8(true))
+				if got := c.Check(text); got != want {
+					t.Fatalf("%q: %v, want %v", text, got, want)
+				}
+				if got := c.HasEscape(); want && got != bytes.ContainsRune(text, '\\') {
+					t.Fatalf("%q: escape %v", text, got)
+				}
+				if start := len(`{"a":`); want && StringEnd(text, start) != len(text)-len(`,"b":""}`) {
+					t.Fatalf("%q: the string ends at %d", text, StringEnd(text, start))
+				}
+			}
 		}
 	}
 }
