@@ -110,7 +110,7 @@ func TestParseAs(t *testing.T) {
 			t.Errorf("ParseAs(%s, %q): %v", tt.typ, tt.text, err)
 			continue
 		}
-		if q.Path() != tt.path || q.String() != tt.string {
+		if q.isEmpty() != (tt.path == "") || q.Path() != tt.path || q.String() != tt.string {
 			t.Errorf("ParseAs(%s, %q) = path %q, %q; want %q, %q", tt.typ, tt.text, q.Path(), q, tt.path, tt.string)
 		}
 	}
@@ -286,4 +286,16 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q: %q again gives %q, %v", s, q, again.Path(), err)
 		}
 	})
+}
+
+// TestQueryIsEmpty checks that isEmpty agrees with Path for queries without an object.
+func TestQueryIsEmpty(t *testing.T) {
+	for _, typ := range []Type{"", TypeDomain, TypeIP, TypeAutnum, TypeNameserver, TypeEntity, TypeHelp, TypeDomains} {
+		for _, name := range []string{"", ".", "a"} {
+			q := Query{Type: typ, Name: name}
+			if got, path := q.isEmpty(), q.Path(); got != (path == "") {
+				t.Errorf("%s %q: %v, path %q", typ, name, got, path)
+			}
+		}
+	}
 }
