@@ -10,6 +10,7 @@
 //
 //	client: attempt.report        Outcome{Kind: Throttled, RetryAfter: …}
 //	Host.Observe, Host.refused    a trial: is this one refusal isolated?
+//	Host.isolated                 changes nothing, unless they are frequent or come in a burst
 //	Host.discover                 two in a row: pause; with Retry-After the span is known
 //	Host.finishSearch             without it: the pause shows the span
 //	Host.setQuota                 the host has a quota, in memory only

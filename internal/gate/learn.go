@@ -336,7 +336,6 @@ func (h *Host) refused(s Outcome) {
 			h.quota.refused(s.Decision.At, s.Now, used, elapsed, wait, pause)
 			h.quota.opened = s.Decision.At.Add(-elapsed)
 		}
-		h.quota.last = s.Decision.At
 		h.quota.bound = s.Now.Add(pause)
 		if h.quota.confirmed {
 			h.storeQuota(s.Now)

@@ -21,26 +21,27 @@ type quota struct {
 	corrected int           // how often n was lowered because it counted two windows
 	stated    bool          // Retry-After showed the span
 
+	// The test that runs.
 	test    time.Duration // the span under test; 0: no test
 	began   time.Time     // when the test began
 	testing int           // requests beyond the quota in flight
 	passed  int           // requests beyond the quota that were accepted
 	during  int           // all requests of the test that were accepted
-	pause   time.Duration // after the last refusal
-	streak  int           // tests passed in a row
-	before  time.Duration // the span before the last passed test, until proved
-	proved  time.Time     // when the new span counts as proved
-	fails   int           // tests that failed
-	holds   int           // times that tests were put off
-	testAt  time.Time     // when the next test begins
+	misses  int           // isolated refusals
 
-	misses   int  // isolated refusals in this test
-	declined bool // the next test was not worth the cost of a refusal
+	// The results of earlier tests, and when the next one begins.
+	streak int           // tests passed in a row
+	before time.Duration // the span before the last passed test, until proved
+	proved time.Time     // when the new span counts as proved
+	fails  int           // tests that failed
+	holds  int           // times that tests were put off
+	testAt time.Time     // when the next test begins
 
-	opened time.Time // when the window of the last refusal began
-	last   time.Time // when the last refused request was sent
-	slot   time.Time // no request is sent before
-	bound  time.Time // when the quota last held a request back
+	// The last refusal, and the times of requests.
+	pause  time.Duration // after the refusal
+	opened time.Time     // when the window of the refusal began
+	slot   time.Time     // no request is sent before
+	bound  time.Time     // when the quota last held a request back
 }
 
 // Settings of a [quota].
@@ -149,10 +150,9 @@ func (q *quota) begin(now time.Time, waiting int) {
 	}
 	next := q.next()
 	if q.costly() && !q.worth(next, waiting) {
-		q.declined = true
 		return
 	}
-	q.passed, q.during, q.misses, q.began, q.declined = 0, 0, 0, now, false
+	q.passed, q.during, q.misses, q.began = 0, 0, 0, now
 	q.test = next
 }
 
