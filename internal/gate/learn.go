@@ -42,12 +42,13 @@ func (s Outcome) sent() time.Time {
 }
 
 // late returns how much later than usual the server may have counted a request, as its
-// response took longer. A refusal of a server with a penalty costs more than a wait.
+// response came later. A busy client sends late, too, so the time runs from Acquire. A
+// refusal of a server with a penalty costs more than a wait.
 func (h *Host) late(s Outcome) time.Duration {
-	if !h.quota.costly() || s.Latency <= 0 || h.adaptive.best == 0 {
+	if !h.quota.costly() && !h.quota.stated || h.adaptive.best == 0 {
 		return 0
 	}
-	if late := s.Latency - h.adaptive.best; late > h.window.resolution {
+	if late := s.Now.Sub(s.sent()) - h.adaptive.best; late > h.window.resolution {
 		return late
 	}
 	return 0
