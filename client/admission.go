@@ -21,12 +21,12 @@ import (
 // queue of a batch parks its lookups.
 func (c *Client) await(ctx context.Context, t *task) bool {
 	if !t.at.IsZero() && !c.sleep(ctx, nil, time.Until(t.at)) {
-		c.stop(ctx, t, "waiting to ask again at "+visible(t.result.Server))
+		c.stop(ctx, t, "waiting to retry at "+visible(t.result.Server))
 		return false
 	}
 	u, err := t.target()
 	if err != nil {
-		return true // step reports what is wrong with it
+		return true // step reports the error
 	}
 	t.host = c.hosts.At(u)
 	since := t.limited
@@ -34,7 +34,7 @@ func (c *Client) await(ctx context.Context, t *task) bool {
 		since = time.Now()
 	}
 	w := gate.NewWaiter()
-	var released <-chan struct{} // nil: t is not in line
+	var released <-chan struct{} // nil until t waits in line
 	defer t.host.Leave(w)
 	for {
 		now := time.Now()
@@ -51,7 +51,7 @@ func (c *Client) await(ctx context.Context, t *task) bool {
 			c.refuse(t, limitError(t.host, now, k.At))
 			return false
 		case released == nil:
-			released = t.host.WhenReleased(w) // and try again, because a request may have ended in between
+			released = t.host.WhenReleased(w) // then retry, because a request may have ended in between
 		case !c.sleep(ctx, released, k.Delay(now, p.MaxWait)):
 			c.stop(ctx, t, "waiting for "+visible(t.host.Name()))
 			return false
@@ -110,9 +110,9 @@ func (c *Client) refuse(t *task, e *Error) {
 	r.fail(e)
 }
 
-// enter gets the permission of the host for every request to u, redirects included,
-// unless the task has one. It returns false if the request must wait. Then
-// t.redirect and t.host describe the request, and step resumes there.
+// enter obtains the host's admission for each request to u, redirects included, unless
+// the task has it already. It returns false if the request must wait: t.redirect and
+// t.host then describe the request, and step resumes there.
 func (a *attempt) enter(u *url.URL, way *redirectChain) bool {
 	t := a.task
 	h := a.c.hosts.At(u)
@@ -141,8 +141,8 @@ func (a *attempt) observeRedirect(r *Result) {
 	a.observe(gate.Outcome{Kind: gate.Redirected, Latency: latency(r), ConnWait: r.Conn.Wait})
 }
 
-// report reports the outcome of the last request to its host, unless that is done.
-// The comment of package gate shows how a 429 becomes a stored limit from here.
+// report reports the outcome of the last request to its host, at most once. The
+// documentation of package gate describes how a 429 becomes a stored limit.
 func (a *attempt) report(r *Result) {
 	if a.at == nil {
 		return
@@ -191,7 +191,7 @@ func (r *Result) walled() bool {
 	return rdap.ReadErrorBody(r.Raw).Foreign || content.MediaType(kind) == "text/html"
 }
 
-// blocked turns a refusal that is not RDAP into one for too many requests.
+// blocked reclassifies a non-RDAP refusal as rate limited.
 func (r *Result) blocked() {
 	r.Err.Code, r.Err.Hint = CodeRateLimited, "the server may limit requests: send fewer, or try again later"
 	r.Verdict = RateLimited
@@ -246,7 +246,7 @@ func (cfg Config) gate() gate.Config {
 // maxPerHost bounds the requests in flight at one server if Config.PerHost is 0.
 const maxPerHost = 64
 
-// flushLimits stores what was learned of limits.
+// flushLimits stores the learned limits.
 func (c *Client) flushLimits() error {
 	if err := c.hosts.Flush(); err != nil {
 		return errors.Join(errors.New("cannot save rate limits"), err)
@@ -263,18 +263,18 @@ func (c *Client) Unmatched() []string { return c.hosts.Unmatched() }
 // limitError returns the error of a request to h that would have to wait until at.
 func limitError(h *gate.Host, now, at time.Time) *Error {
 	s := h.Status(now)
-	why := " asked to be left alone"
+	why := " are paused"
 	if s.Until.IsZero() && !s.Rate.IsZero() {
-		why = " is asked at most " + s.Rate.String()
+		why = " are limited to " + s.Rate.String()
 	}
 	return &Error{
 		Code: CodeRateLimited, RetryAfter: at.Sub(now),
-		Message: "not asked: " + visible(h.Name()) + why + ", and the next request may be made " + back(now, at),
-		Hint:    "come back " + back(now, at) + ", or allow a longer wait", HintCode: HintMaxWait,
+		Message: "not sent: requests to " + visible(h.Name()) + why + "; the next one may be sent " + back(now, at),
+		Hint:    "try again " + back(now, at) + ", or allow a longer wait", HintCode: HintMaxWait,
 	}
 }
 
-// back formats the time at for people.
+// back formats at as a delay and a date, for messages.
 func back(now, at time.Time) string {
 	return "in " + shortSpan(at.Sub(now).Round(time.Second)) + " (" + at.UTC().Format("2006-01-02 15:04:05 MST") + ")"
 }
@@ -283,19 +283,19 @@ func back(now, at time.Time) string {
 func deadError(h *gate.Host) *Error {
 	s := h.Status(time.Now())
 	e := &Error{
-		Code: CodeTransport, Server: h.Name(), Hint: "try again when the server is back",
+		Code: CodeTransport, Server: h.Name(), Hint: "try again when the server is up",
 		Message: "not sent: " + visible(h.Name()) + " failed " + strconv.Itoa(s.Failures) + " times in a row",
 	}
 	if s.Blocked {
 		e.Code, e.Hint = CodeRateLimited, "try again later: the server may block this address"
-		e.Message = "not sent: " + visible(h.Name()) + " refused " + strconv.Itoa(s.Walls) + " requests in a row without RDAP"
+		e.Message = "not sent: " + visible(h.Name()) + " refused " + strconv.Itoa(s.Walls) + " requests in a row with non-RDAP responses"
 	}
 	if cause, _ := s.Cause.(*Error); cause != nil {
 		e.Err = cause.Err
 		if !s.Blocked {
 			e.Code = cause.Code
 		}
-		e.Message += ", the last with: " + cause.Message
+		e.Message += "; last error: " + cause.Message
 	}
 	return e
 }

@@ -42,14 +42,14 @@ func TestErrorsOfHosts(t *testing.T) {
 	}
 	e := deadError(at("dead.example"))
 	if e.Code != CodeRefused || !strings.HasPrefix(e.Message, "not sent: dead.example failed 5 times") ||
-		!strings.HasSuffix(e.Message, "the last with: it refused the connection") || !errors.Is(e, refused) {
+		!strings.HasSuffix(e.Message, "last error: it refused the connection") || !errors.Is(e, refused) {
 		t.Errorf("%+v", e)
 	}
 	for range 20 {
 		send(t, at("wall.example"), gate.Outcome{Kind: gate.Walled, Cause: &Error{Code: CodeForbidden, Message: "403 Forbidden"}})
 	}
 	e = deadError(at("wall.example"))
-	if e.Code != CodeRateLimited || !strings.Contains(e.Message, "refused 20 requests in a row without RDAP, the last with: 403 Forbidden") {
+	if e.Code != CodeRateLimited || !strings.Contains(e.Message, "refused 20 requests in a row with non-RDAP responses; last error: 403 Forbidden") {
 		t.Errorf("%+v", e)
 	}
 	now := time.Now()

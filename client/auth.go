@@ -20,7 +20,7 @@ const (
 	AuthBasic  AuthScheme = "basic"  // RFC 7617
 	AuthDigest AuthScheme = "digest" // RFC 7616
 	AuthBearer AuthScheme = "bearer" // RFC 6750
-	AuthAPIKey AuthScheme = "apikey" // a query parameter of the server's own
+	AuthAPIKey AuthScheme = "apikey" // a server-specific query parameter
 )
 
 // A Credential authenticates the client to one server. It is sent only to its
@@ -40,7 +40,8 @@ func (c Credential) GoString() string { return c.String() }
 // LogValue omits the secret.
 func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// ParseCredentials reads lines of an origin, a scheme, and what goes with it:
+// ParseCredentials reads credentials, one per line: an origin, a scheme, and the
+// parameters of the scheme:
 //
 //	https://rdap.example       basic   user:password
 //	https://rdap.example:8443  digest  user:password
@@ -87,7 +88,7 @@ func ParseCredentials(r io.Reader) (map[string]*Credential, error) {
 		}
 		key := weburl.Origin(origin)
 		if out[key] != nil {
-			return nil, fail("the origin has a credential already")
+			return nil, fail("the origin already has a credential")
 		}
 		out[key] = c
 	}

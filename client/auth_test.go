@@ -153,7 +153,7 @@ func TestParseCredentialsErrors(t *testing.T) {
 		"https://a.example kerberos " + secret:                               "line 1: the scheme must be",
 		"https://a.example basic " + secret:                                  "line 1: a basic credential has the form user:password",
 		"https://a.example apikey " + secret:                                 "line 1: an apikey credential has the form parameter=key",
-		"https://a.example bearer a\nhttps://A.example:443 bearer " + secret: "line 2: the origin has a credential already",
+		"https://a.example bearer a\nhttps://A.example:443 bearer " + secret: "line 2: the origin already has a credential",
 	} {
 		_, err := client.ParseCredentials(strings.NewReader(text))
 		if err == nil || !strings.Contains(strings.Replace(err.Error(), "a apikey", "an apikey", 1), want) || strings.Contains(err.Error(), secret) {

@@ -50,7 +50,7 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 		cancel()
 		b.queue.clear()
 		for r := range b.results {
-			b.memory.release(r.memoryOwner) // until it is closed
+			b.memory.release(r.memoryOwner) // until results is closed
 		}
 		if !stop() {
 			<-b.queueEnded
@@ -112,7 +112,7 @@ type batch struct {
 	memory       *memoryBudget
 	workers      sync.WaitGroup
 	tally        tally
-	seed         maphash.Seed                              // of hashes of keys
+	seed         maphash.Seed                              // for hashing keys
 	try          func(context.Context, *task) (again bool) // Client.step
 
 	endOnce    sync.Once
@@ -121,7 +121,7 @@ type batch struct {
 
 	mu        sync.Mutex
 	abandoned bool           // the sequence did not return in time
-	preparing *Result        // of the input that is being parsed and resolved; nil: none is
+	preparing *Result        // result of the input being parsed and resolved; nil if there is none
 	pushing   sync.WaitGroup // the input that is being pushed, if there is one
 
 	spare *item // of an input that was spilled, for add to use again; nil: none
@@ -130,7 +130,7 @@ type batch struct {
 
 	basesMu    sync.Mutex
 	bases      map[string]*gate.Host // servers by base URL
-	basesSweep int64                 // of hosts, when bases was begun
+	basesSweep int64                 // hosts.Sweeps when bases was last cleared
 }
 
 func newBatch(ctx context.Context, c *Client) *batch {
@@ -154,7 +154,7 @@ func newBatch(ctx context.Context, c *Client) *batch {
 	return b
 }
 
-// end starts no more lookups.
+// end prevents further lookups from starting.
 func (b *batch) end() {
 	b.endOnce.Do(func() {
 		close(b.ending)
@@ -207,8 +207,8 @@ func (b *batch) abandon() {
 	}
 }
 
-// add adds one input and reports whether the sequence should go on. It waits for a
-// place in the window, and so paces the sequence.
+// add adds one input and reports whether to continue the sequence. It waits for a place
+// in the window, which paces the sequence.
 func (b *batch) add(in Input, err error) bool {
 	it := b.newItem(in)
 	b.mu.Lock()
@@ -300,10 +300,10 @@ func (b *batch) prepare(it *item, err error) *Error {
 // maxBases limits the base URLs for which a batch caches the host.
 const maxBases = 512
 
-// hostOf returns the server that a base URL is at.
+// hostOf returns the host of a base URL.
 func (b *batch) hostOf(base string) *gate.Host {
 	b.basesMu.Lock()
-	// A host that has been forgotten must not be used: there may be another by its name.
+	// A dropped host must not be used: a new one with the same name may exist.
 	if swept := b.c.hosts.Sweeps(); swept != b.basesSweep || len(b.bases) >= maxBases {
 		clear(b.bases)
 		b.basesSweep = swept
@@ -339,11 +339,12 @@ func (b *batch) emit(r *Result) {
 	}
 }
 
-// panicked has the panic of a goroutine of a batch, for the loop over its results.
+// panicked records the panic of a batch's goroutine, so that the loop over the results
+// can repeat it.
 type panicked struct {
 	once     sync.Once
 	happened chan struct{} // closed when there was a panic
-	value    any           // of the panic; nil: the goroutine called runtime.Goexit
+	value    any           // value of the panic; nil after a call of runtime.Goexit
 	ok       bool          // the sequence returned
 }
 

@@ -12,16 +12,16 @@ type item struct {
 	task
 	input          Input
 	loaded         bool   // its input has been parsed and its servers are known
-	readError      *Error // of its input in the temporary file
+	readError      *Error // error of reading its input from the temporary file
 	key            lookupKey
-	hash           uint64      // of key
+	hash           uint64      // hash of key
 	maybeDuplicate bool        // an item with the same key was in memory when it was read
 	duplicates     []duplicate // later inputs with the same key
-	queue          *queue      // nil before it was taken from it
+	queue          *queue      // nil until it is taken from the queue
 	hostQueue      *hostQueue  // in which it waits, or from which it was taken
 
-	readFor      *gate.Host // host of its first server; nil: not known, or none
-	grantedAt    time.Time  // when its request in flight was admitted; zero: none is in flight
+	readFor      *gate.Host // host of its first server; nil if there is none or it is unknown
+	grantedAt    time.Time  // when its request in flight was admitted; zero if none is in flight
 	fromUnserved bool       // it was taken from queue.unserved
 }
 
@@ -33,7 +33,7 @@ func (it *item) refusedOften() bool {
 type hostQueue struct {
 	host *gate.Host
 
-	resumed []*item // sent before, not retries: they precede fresh
+	resumed []*item // items sent before that are not retries; they precede fresh
 	fresh   fifo
 	disk    spill.Queue // inputs read after those of fresh
 	retries []*item     // to be retried, in no order
@@ -41,7 +41,7 @@ type hostQueue struct {
 	loading          bool // a chunk of disk is being read
 	hasAlternates    bool // some items have another server
 	inFlight         int
-	steppedAside     int       // lookups that are not counted while they wait, see item.stepAside
+	steppedAside     int       // lookups not counted while they wait, see item.stepAside
 	limit            int       // maximum of inFlight, as of the last makeReady
 	requestTime      float64   // seconds, moving average of the time of a request; 0: not known
 	timeLeft         float64   // estimated seconds until it is empty, as of the last makeReady
@@ -51,13 +51,13 @@ type hostQueue struct {
 	readyIndex       int       // index in queue.ready; -1: not ready
 	readySince       uint64    // when it became ready
 	parkedUntil      time.Time // it is ignored until then; zero: not parked
-	retriesOnly      bool      // it is parked because it has only retries that are not due
+	retriesOnly      bool      // it is parked because it has only retries scheduled for later
 	untilRequestEnds bool      // it is parked until then, or until one of its requests ends
 	timerIndex       int       // index in queue.timers; -1: not parked
 }
 
-// maxRetriesWaiting returns the number of waiting retries from which no fresh inputs
-// are sent to a host with a limit on concurrent requests.
+// maxRetriesWaiting returns the maximum number of waiting retries of a host with a limit
+// on concurrent requests. Beyond it, the host gets no fresh inputs.
 func maxRetriesWaiting(limit int) int { return max(2*limit, 16) }
 
 // waiting returns the number of waiting inputs.
@@ -69,8 +69,8 @@ func (l *hostQueue) hasFresh() bool {
 	return len(l.resumed) > 0 || l.fresh.len() > 0 || l.disk.Len() > 0
 }
 
-// dueRetry returns the index of the due retry with the most attempts. It returns -1 if
-// none is due; then at is when one will be, or zero.
+// dueRetry returns the index of the retry with the most attempts among those whose time
+// has come. If there is none, it returns -1 and the time of the next retry, or zero.
 func (l *hostQueue) dueRetry(now time.Time) (i int, at time.Time) {
 	i = -1
 	for k, it := range l.retries {
@@ -86,8 +86,8 @@ func (l *hostQueue) dueRetry(now time.Time) (i int, at time.Time) {
 	return i, at
 }
 
-// leastTried returns the index of the due retry with the fewest attempts; -1 if none
-// is due.
+// leastTried returns the index of the retry with the fewest attempts among those whose
+// time has come, or -1.
 func (l *hostQueue) leastTried(now time.Time) int {
 	i := -1
 	for k, it := range l.retries {
@@ -163,13 +163,13 @@ func (f *fifo) cutTail(n int) []*item {
 }
 
 // A capacityReporter is a transport that reports how many concurrent requests to an
-// origin it carries; see [pool.Pool.Capacity].
+// origin it supports; see [pool.Pool.Capacity].
 type capacityReporter interface {
 	Capacity(origin string, demand int) int
 }
 
-// limitOf returns the maximum of concurrent lookups of l: the limit of its host, and
-// what its connections carry.
+// limitOf returns the maximum number of concurrent lookups of l: the lower of its host's
+// limit and the capacity of its connections.
 func (q *queue) limitOf(l *hostQueue) int {
 	n := l.host.Limit()
 	if l.inFlight >= n {
@@ -181,8 +181,8 @@ func (q *queue) limitOf(l *hostQueue) int {
 	return n
 }
 
-// demand returns the number of concurrent lookups of l without the limit of its
-// connections.
+// demand returns the number of concurrent lookups that l could run if its connections had
+// unlimited capacity.
 func (q *queue) demand(l *hostQueue) int {
 	return int(min(int64(l.inFlight)+l.waiting(), int64(l.host.Limit()), int64(q.maxWorkers)))
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // A queue passes the items of a batch to its workers, in FIFO order per host; see
-// popReady for the order of hosts. A host that may not be queried now is not ready until
-// one of its lookups ends or its time comes, so no worker waits for a host.
+// popReady for the order of hosts. A host that must not be queried now becomes ready when
+// one of its lookups ends or its pause is over, so no worker waits for a host.
 type queue struct {
 	queueConfig
 	file           spill.File  // for inputs of slow servers
@@ -28,16 +28,16 @@ type queue struct {
 	mu        sync.Mutex
 	workReady sync.Cond            // a host queue became ready, or the queue ended
 	roomFreed sync.Cond            // there may be room for the reader
-	byHost    map[int64]*hostQueue // by the ids of their hosts
+	byHost    map[int64]*hostQueue // by host ID
 	ready     readyHeap
 	readySeq  uint64 // sequence number of the last host queue that became ready
 
 	unserved         []*hostQueue // host queues of ready without a lookup in flight, in the order in which they became ready
 	unservedInFlight int          // lookups in flight that were taken from unserved
 	timers           parkedHeap
-	timer            *time.Timer // nil: none is set
+	timer            *time.Timer // nil if none is set
 
-	inMemory      int   // inputs between reading and the consumer, without spilled ones
+	inMemory      int   // inputs read whose results were not yet taken, except spilled ones
 	waiting       int64 // in all host queues
 	spilledInputs int64 // of them, those in disk queues
 	inFlight      int
@@ -59,10 +59,10 @@ type queueConfig struct {
 	maxWorkers int
 	window     int // maximum of inMemory
 	maxWait    time.Duration
-	deadline   time.Time // of the batch; zero: none
+	deadline   time.Time // deadline of the batch; zero if none
 	hosts      *gate.Hosts
 	memory     *memoryBudget
-	capacity   func(origin string, demand int) int // nil: the transport does not report its capacity
+	capacity   func(origin string, demand int) int // nil means the transport does not report its capacity
 	spawn      func()                              // starts a worker
 	log        func(message string, args ...any)   // logs a warning; may be nil
 	maxQueued  int64                               // maximum of waiting
@@ -73,8 +73,8 @@ const (
 	// minInMemory is how many items of a host queue stay in memory when the rest is
 	// spilled.
 	minInMemory = 16
-	// recheckAfter is when a host queue is checked again that waits for the end of a
-	// request of another batch or lookup.
+	// recheckAfter is the interval at which a host queue is rechecked while it waits for
+	// a request of another batch or lookup to end.
 	recheckAfter = 50 * time.Millisecond
 )
 
@@ -124,8 +124,8 @@ func (q *queue) makeReady(l *hostQueue) {
 	q.startWorker()
 }
 
-// wakeHost makes a queue ready that got a fresh item, which need not wait until a retry
-// is due.
+// wakeHost makes a queue ready after it got a fresh item, which need not wait for the
+// time of a retry.
 func (q *queue) wakeHost(l *hostQueue) {
 	if l.retriesOnly {
 		q.unpark(l)
@@ -137,7 +137,7 @@ func (q *queue) wakeHost(l *hostQueue) {
 func (q *queue) startWorker() {
 	switch {
 	case q.idle > 0:
-		q.idle-- // here, not in the woken worker, which would be counted twice until it runs
+		q.idle-- // decremented here: the woken worker would count as idle until it runs
 		q.workReady.Signal()
 	case q.workers < q.maxWorkers:
 		q.workers++
@@ -179,13 +179,13 @@ func (q *queue) next() (*item, gate.Decision) {
 	}
 }
 
-// memoryFull reports whether the bodies of lookups in flight use the memory.
+// memoryFull reports whether the bodies of lookups in flight use up the memory budget.
 func (q *queue) memoryFull() bool {
 	if q.inFlight == 0 || q.ended || !q.memory.underPressure() {
 		return false
 	}
 	q.waitsForMemory.Store(true)
-	return q.memory.underPressure() // again: it may have been released before waitsForMemory was set
+	return q.memory.underPressure() // check again: it may have been released before waitsForMemory was set
 }
 
 // memoryReleased wakes workers that wait for memory.
@@ -199,7 +199,7 @@ func (q *queue) memoryReleased() {
 	q.wakeAll()
 }
 
-// noteStarted records that it is in flight.
+// noteStarted records that an item is in flight.
 func (q *queue) noteStarted(l *hostQueue, it *item, k gate.Decision) {
 	if it.hostQueue == nil { // from disk
 		q.inMemory++
@@ -252,14 +252,15 @@ func (q *queue) pick(l *hostQueue, now time.Time) (*item, gate.Decision) {
 		return nil, gate.Decision{}
 	}
 	if due < 0 && len(l.resumed) == 0 && l.fresh.len() == 0 {
-		// Resolving it calls user code, which must not hold a place of the host.
+		// Resolving the input calls user code, during which no place of the host may be
+		// held.
 		return q.popSpilled(l), gate.Decision{Verdict: notLoaded}
 	}
 	k := l.host.Acquire(now, p)
 	switch k.Verdict {
 	case gate.Allow:
-		// A probe is preferably a query that the server has not failed at: the query
-		// may be the cause of the failure.
+		// If possible, a probe is a query that has not failed yet: a failed query may
+		// itself be the cause of the failure.
 		if k.Probe && due >= 0 && !fresh {
 			due = l.leastTried(now)
 		}
@@ -327,8 +328,8 @@ func (q *queue) anyInput(l *hostQueue) *item {
 	return q.removeFresh(l)
 }
 
-// finishRequest releases the item's place at its host. If again, it adds the item to the
-// queue of its next host.
+// finishRequest releases the item's place at its host. If again is set, it adds the item
+// to the queue of its next host.
 func (q *queue) finishRequest(it *item, again bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -351,7 +352,7 @@ func (q *queue) finishRequest(it *item, again bool) {
 		} else {
 			to.retries = append(to.retries, it)
 			if !to.parkedUntil.IsZero() && it.at.Before(to.parkedUntil) {
-				q.unpark(to) // to compute anew how long it waits
+				q.unpark(to) // recompute how long it waits
 			}
 		}
 		if to != l {
@@ -362,7 +363,8 @@ func (q *queue) finishRequest(it *item, again bool) {
 	q.dropIfEmpty(l)
 }
 
-// takeDuplicates ends the joining of it and returns the inputs that have joined.
+// takeDuplicates returns the inputs that have joined an item. No other input can join it
+// afterwards.
 func (q *queue) takeDuplicates(it *item) []duplicate {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -373,8 +375,8 @@ func (q *queue) takeDuplicates(it *item) []duplicate {
 	return it.duplicates
 }
 
-// coalesce attaches an item that has waited to one with the same key whose response has
-// not started. It then shares the result of that one.
+// coalesce attaches a waiting item to another item with the same key whose response has
+// not started, so that it shares that item's result.
 func (q *queue) coalesce(it *item) (joined bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -390,7 +392,7 @@ func (q *queue) coalesce(it *item) (joined bool) {
 	return false
 }
 
-// joinableFor returns the item that it may join, nil if there is none.
+// joinableFor returns the item that the given item may join, or nil.
 func (q *queue) joinableFor(it *item) *item {
 	if first := q.joinable[it.hash]; first != nil && first.key == it.key && first.isJoinable() {
 		return first
@@ -413,7 +415,7 @@ func (q *queue) wakeAll() {
 	q.workReady.Broadcast()
 }
 
-// close notes that there are no more inputs. Waiting items are still processed.
+// close records that there are no more inputs. Waiting items are still processed.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

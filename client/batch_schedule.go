@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// A worker takes from the host queue with the most time left, so that no host is still
-// busy when all others are done. A share of the workers serves queues without a lookup
+// A worker takes an item from the host queue with the most time left, so that all hosts
+// are done at about the same time. A share of the workers serves queues without a lookup
 // in flight, in FIFO order, so that every host makes progress.
 
-// unservedShare: one in so many workers serves queue.unserved.
+// One in unservedShare workers serves queue.unserved.
 const unservedShare = 4
 
 // assumedRequestTime is the assumed time of a request, in seconds, before the first
@@ -84,7 +84,7 @@ func (q *queue) timeLeft(l *hostQueue) float64 {
 	return float64(l.waiting()) * max(each, l.host.Rate().Interval().Seconds())
 }
 
-// parkedHeap is a heap of parked host queues, by the time at which they end.
+// parkedHeap is a heap of parked host queues, ordered by the time at which they end.
 type parkedHeap []*hostQueue
 
 func (t parkedHeap) Len() int           { return len(t) }
@@ -109,7 +109,7 @@ func (t *parkedHeap) Pop() any {
 	return l
 }
 
-// park has l ignored until at.
+// park excludes l until at.
 func (q *queue) park(l *hostQueue, at time.Time) {
 	l.parkedUntil = at
 	if l.timerIndex >= 0 {
@@ -142,7 +142,7 @@ func (q *queue) setTimer() {
 	}
 }
 
-// tick makes the queues ready whose time has come.
+// tick makes parked queues ready when their time has come.
 func (q *queue) tick() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -156,7 +156,7 @@ func (q *queue) tick() {
 }
 
 // readyHeap is a heap of the host queues from which a lookup may start: the one with the
-// most time left is first, and of equal ones the one that has been ready longest.
+// most time left is first, and among equals the one that has been ready longest.
 type readyHeap []*hostQueue
 
 func (r readyHeap) Len() int { return len(r) }

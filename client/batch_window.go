@@ -84,7 +84,8 @@ func (q *queue) waitForRoom() {
 	q.roomFreed.Wait()
 }
 
-// joinEarlier attaches it to an item with the same key whose response has not started.
+// joinEarlier attaches an item to an earlier one with the same key whose response has not
+// started.
 func (q *queue) joinEarlier(it *item) (joined bool) {
 	first := q.joinableFor(it)
 	// Duplicates must not fill the window, or all others would wait.
@@ -107,9 +108,9 @@ func (q *queue) idleForLackOfHosts() bool {
 	return len(q.ready) == 0 && q.inFlight < q.maxWorkers && !q.ended && !q.memory.underPressure()
 }
 
-// shouldReadAhead reports whether to read on although the window is full: because
-// workers are idle, or because the queue of a recent host is empty. Further inputs may
-// be for that host, which must not wait for the hosts of those that fill the window.
+// shouldReadAhead reports whether to keep reading although the window is full: because
+// workers are idle, or because the queue of a recent host is empty. Further inputs may be
+// for that host, which must not wait for the hosts whose inputs fill the window.
 func (q *queue) shouldReadAhead() bool {
 	if q.ended || q.memory.underPressure() {
 		return false
@@ -128,8 +129,8 @@ func (q *queue) shouldReadAhead() bool {
 // recentHostInputs is the approximate number of inputs for which a host stays recent.
 const recentHostInputs = 4096
 
-// noteHost records that an input is for h. It stores only the ID, so that thousands of
-// hosts can be forgotten.
+// noteHost records that an input is for h. It stores only the ID, so that unused hosts
+// can be freed.
 func (q *queue) noteHost(h *gate.Host) {
 	q.inputsRead++
 	q.recentHosts[h.ID()] = q.inputsRead
@@ -157,7 +158,7 @@ func (q *queue) spillOne() bool {
 	tail := longest.fresh.cutTail(min(minInMemory, longest.fresh.len()/2))
 	for _, it := range tail {
 		if len(it.duplicates) > 0 {
-			stay = append(stay, it) // its duplicates need it
+			stay = append(stay, it) // its duplicates need its result
 			continue
 		}
 		q.pushInput(longest, it.input)

@@ -53,7 +53,7 @@ func (a *attempt) fromCache(r *Result, u *url.URL) *http.Response {
 	}
 	a.task.giveBack()
 	if !a.redirected {
-		r.Attempts-- // none was made
+		r.Attempts-- // no request was sent
 	}
 	return a.useCached(u, e.Response(now))
 }
@@ -75,7 +75,7 @@ func (a *attempt) useCached(u *url.URL, resp *http.Response) *http.Response {
 	return resp
 }
 
-// storeInCache caches the response to a request for u, unless it is from the cache.
+// storeInCache caches the response to a request for u, unless it came from the cache.
 func (a *attempt) storeInCache(u *url.URL, resp *http.Response, raw []byte) {
 	c := a.c.cacheFor(a.task)
 	if c == nil || a.cached {
@@ -88,9 +88,9 @@ func (a *attempt) storeInCache(u *url.URL, resp *http.Response, raw []byte) {
 	c.Put(u, own, resp.StatusCode, resp.Header, raw, a.sent, time.Now())
 }
 
-// selfKeys returns the keys of the self links of a response that are at its own server:
-// a server is authoritative only for itself (RFC 9083 section 10). A self link with
-// another name than the object is skipped, or it would be found for that name.
+// selfKeys returns the keys of the self links of a response to its own server: a server
+// is authoritative only for itself (RFC 9083 section 10). It skips a self link with
+// another name than the object, because the response would be stored under that name.
 func selfKeys(u *url.URL, raw []byte) []string {
 	rec, err := rdap.Read(raw)
 	if err != nil {

@@ -38,8 +38,8 @@ const (
 	DefaultMaxBody        = 10 << 20
 	DefaultMaxRedirects   = 5
 	DefaultAttempts       = 3
-	DefaultMaxWait        = 30 * time.Second // of Lookup
-	DefaultBatchMaxWait   = 10 * time.Minute // of Batch
+	DefaultMaxWait        = 30 * time.Second // for Lookup
+	DefaultBatchMaxWait   = 10 * time.Minute // for Batch
 	DefaultMaxMemory      = 256 << 20
 	DefaultMaxQueued      = 1_000_000
 	DefaultMaxSpill       = 4 << 30
@@ -65,7 +65,7 @@ type Client struct {
 	speakers speakers // servers that have sent an RDAP response
 
 	hosts   *gate.Hosts
-	memory  *memoryBudget // of single lookups
+	memory  *memoryBudget // for single lookups
 	tallies tallies
 	helps   helpcache.Cache
 	flights flights
@@ -128,13 +128,12 @@ func New(cfg Config) (*Client, error) {
 // ErrClosed is wrapped by the errors of a closed [Client].
 var ErrClosed = errors.New("client: closed")
 
-// Close ends all lookups and closes what New made. Batches end as with
-// [Client.Drain], waiting lookups end immediately, and no further request is sent:
-// lookups that were not sent end with [CodeCanceled] and an error that wraps
-// [ErrClosed]. Requests in flight end in the same way on a Pool that New made. A
-// Transport, Resolver or Store of limits given in the [Config] is
-// left alone, and requests under way on that Transport go on to their end; their
-// redirects are not followed.
+// Close ends all lookups and closes what New made. Batches end as with [Client.Drain],
+// waiting lookups end immediately, and no further request is sent: lookups that were not
+// sent end with [CodeCanceled] and an error that wraps [ErrClosed]. Requests in flight
+// end in the same way on a Pool that New made. Close does not affect a Transport,
+// Resolver or limit.Store given in the [Config]: requests in flight on that Transport
+// complete, but their redirects are not followed.
 //
 // Close returns the error of saving Config.Budgets, or of closing. A Client may be
 // closed more than once. A Logger, limit.Store, Resolver or hook may call Close: it
@@ -163,10 +162,10 @@ func (c *Client) isClosed() bool {
 // [Invalid] Result. An error of the sequence yields a [Failed] Result with [CodeInput],
 // and does not end the batch.
 //
-// At most Config.Jobs lookups are concurrent, and at most Config.PerHost at one server.
-// A server that is slow, rate-limited or down delays only its own inputs. About 16 ×
-// Jobs inputs wait in memory, however long the sequence: when the inputs for one server
-// fill that, they are spilled to a temporary file (see Config.SpillDir). Reading pauses
+// At most Config.Jobs lookups are concurrent, and at most Config.PerHost at one server. A
+// server that is slow, rate-limited or down delays only its own inputs. About 16 × Jobs
+// inputs wait in memory, however long the sequence: when the inputs for one server fill
+// this window, they are spilled to a temporary file (see Config.SpillDir). Reading pauses
 // when Config.MaxQueued inputs wait or the file has Config.MaxSpill bytes.
 //
 // A server that fails several times in a row (502, 503 or 504 without Retry-After, a
@@ -176,8 +175,8 @@ func (c *Client) isClosed() bool {
 // that would wait longer end without being sent. Config.MaxWait describes refusals by a
 // rate limit.
 //
-// A duplicate of an earlier input shares its lookup until the first byte of the response
-// to the last attempt arrives. Each has its own Result; that of the duplicate has Shared
+// A duplicate of an earlier input shares its lookup, unless the response to the last
+// attempt has begun to arrive. Each has its own Result; that of the duplicate has Shared
 // and SharedLine set, and shares Raw, Header, Err and other data. A response is never
 // used for an input read after it, except through [Config].Cache.
 //
@@ -275,7 +274,7 @@ func (c *Client) registrarURL(id string) (base string, own bool) {
 	return c.registrars()[id], false
 }
 
-// capacity returns the method Capacity of the Transport; nil if it has none.
+// capacity returns the method Capacity of the Transport, or nil if it has none.
 func (c *Client) capacity() func(origin string, demand int) int {
 	if k, ok := c.cfg.Transport.(capacityReporter); ok {
 		return k.Capacity
@@ -335,11 +334,11 @@ func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
 }
 
 // Search sends the same requests as [Client.Lookup], and yields the results page by page
-// as they arrive, without keeping them. An error is yielded last, with a nil page: if the
-// query was not answered, an *[Error], also for a 404; after the pages that could be read,
-// an error that wraps [ErrIncomplete] and the [*Error] of the page that could not. No more
-// pages are requested after a break out of the loop. The response to a query that finds
-// one object, or is not a search, is yielded as its only page; links are not followed.
+// as they arrive, without keeping them. If the query was not answered, which includes a
+// 404, it yields an *[Error] with a nil page. If a later page could not be read, the last
+// error wraps [ErrIncomplete] and the [*Error] of that page. No more pages are requested
+// after a break out of the loop. The response to a query that finds one object, or is not
+// a search, is yielded as its only page; links are not followed.
 func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
 	return func(yield func(*Page, error) bool) {
 		r := &Result{Query: c.registrable(q)}

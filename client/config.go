@@ -93,8 +93,8 @@ type Config struct {
 	// means no limit.
 	Rates map[string]limit.Rate
 
-	// Budgets stores what was learned of limits, for later runs and other Clients.
-	// Nil means that this Client keeps it in memory. The caller closes the store.
+	// Budgets stores learned limits for later runs and other Clients. Nil means that this
+	// Client keeps it in memory. The caller closes the store.
 	Budgets limit.Store
 
 	// MaxWait limits how long a lookup waits for a rate-limited server. A lookup
@@ -104,11 +104,11 @@ type Config struct {
 	// down. 0 means DefaultMaxWait for Lookup and DefaultBatchMaxWait for Batch,
 	// negative no wait.
 	//
-	// A refusal (429, 503 with Retry-After, or a 403 that is not RDAP from a server
-	// that gave useful responses) delays only its own query if a request sent after
-	// it succeeds before another one is refused. Two in a row are a quota: the
-	// server is paused, and then gets as many requests as it accepted per stated or
-	// estimated interval, until tests show that it accepts more.
+	// A refusal (429, 503 with Retry-After, or a 403 that is not RDAP from a server that
+	// gave useful responses) delays only its own query if a request sent after it
+	// succeeds before another one is refused. Two in a row count as a quota: the server
+	// is paused, and then gets as many requests per stated or estimated interval as it
+	// accepted before, until probes show that it accepts more.
 	MaxWait time.Duration
 
 	// Attempts limits the requests for one query, redirects not counted: the first
@@ -177,9 +177,9 @@ type Config struct {
 	// empty URL means that the registrar has none. See ParseRegistrars.
 	RegistrarURLs map[string]string
 
-	// Related lists the relations whose links in responses about networks, AS
-	// numbers and domains are followed to fill Result.Related. Result.Warnings has
-	// those that a response lacks.
+	// Related lists the relations whose links in responses about networks, AS numbers and
+	// domains are followed to fill Result.Related. Result.Warnings reports relations
+	// without a link.
 	Related []Relation
 
 	// Cache selects the responses that are cached in memory. Empty means
@@ -196,7 +196,7 @@ type Config struct {
 	// safe for concurrent use. Nil means no calls.
 	OnHold func(Hold)
 
-	// Logger gets requests and redirects at debug level. Nil is silent.
+	// Logger receives requests and redirects at debug level. Nil disables logging.
 	Logger *slog.Logger
 }
 
@@ -232,8 +232,8 @@ func positive[T int | int64 | time.Duration](v, d T) T {
 	return v
 }
 
-// check returns an error for values that make no sense. Most of them would
-// otherwise be ignored silently.
+// check returns an error for invalid values, most of which would otherwise be silently
+// ignored.
 func (c Config) check() error {
 	bad := func(field, format string, args ...any) error {
 		return fmt.Errorf("client: %s: %s", field, fmt.Sprintf(format, args...))
@@ -283,11 +283,10 @@ func (c Config) check() error {
 	return nil
 }
 
-// PoolConfig returns the configuration of the Pool that New makes if Transport is
-// nil: HTTP/1.1, HTTP/2 and HTTP/3, the timeouts and the proxy of c, TLS sessions
-// and what is known of servers in memory. To change a setting, such as a
-// [pool.SessionFile], change the returned value and pass a Pool made from it as
-// Transport.
+// PoolConfig returns the configuration of the Pool that New makes if Transport is nil:
+// HTTP/1.1, HTTP/2 and HTTP/3, the timeouts and the proxy of c, TLS sessions and server
+// properties in memory. To change a setting, such as a [pool.SessionFile], change the
+// returned value and pass a Pool made from it as Transport.
 func (c Config) PoolConfig() pool.Config {
 	d := c.withDefaults()
 	proxy := c.Proxy

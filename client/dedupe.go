@@ -24,7 +24,7 @@ type lookupKey struct {
 
 func (q *Query) lookupKey(server string) lookupKey {
 	if q.Search != nil || q.URL != "" || q.Referral != "" {
-		// The path has all other differences.
+		// All other differences are in the path.
 		return lookupKey{typ: q.Type, name: q.Path() + " " + q.URL + " " + string(q.Referral), server: server}
 	}
 	return lookupKey{typ: q.Type, name: q.Name, prefix: q.Prefix, autnum: q.Autnum, server: server}
@@ -61,12 +61,12 @@ func (t duplicate) resultOf(r *Result) *Result {
 	if !r.Shared {
 		c.Shared, c.SharedLine = true, r.Line
 	}
-	c.Warnings = slices.Clip(c.Warnings) // each has a list of its own to append to
+	c.Warnings = slices.Clip(c.Warnings) // appending to one copy must not change another
 	c.replaceNote(r.Query.Note)
 	return &c
 }
 
-// replaceNote replaces the note of another query in the warnings by that of this one.
+// replaceNote replaces the note of another query in the warnings by that of r's query.
 func (r *Result) replaceNote(other string) {
 	if r.Query.Note == other {
 		return
@@ -83,9 +83,9 @@ func (r *Result) replaceNote(other string) {
 	r.Warnings = list
 }
 
-// watchFirstByte returns a context under which the transport notes in t when the first
-// byte of a response arrives: from then on no other query may share it.
-// The transport calls the hook in a goroutine of its own, possibly under a lock.
+// watchFirstByte returns a context with a trace hook that records in t when the first
+// byte of a response arrives: from then on no other query may share the response. The
+// hook may run in another goroutine and under a lock of the transport.
 func (t *task) watchFirstByte(ctx context.Context) context.Context {
 	if t.hooks == nil {
 		t.hooks = &httptrace.ClientTrace{GotFirstResponseByte: t.noteFirstByte}
@@ -106,7 +106,7 @@ func (t *task) restart() {
 	}
 }
 
-// flights are the lookups in flight that others may join, batches aside.
+// flights holds the single lookups in flight that others may join.
 type flights struct {
 	seed maphash.Seed
 
@@ -121,8 +121,8 @@ type flight struct {
 	first *task
 	done  chan struct{} // closed when the lookup has ended
 
-	// result is what the others share, set before done is closed. It is nil if the
-	// lookup ended because of its caller: the others then continue by themselves.
+	// result is what the others share, set before done is closed. It is nil if the lookup
+	// ended because of its caller: the others then send their own requests.
 	result *Result
 }
 

@@ -12,14 +12,14 @@ import (
 )
 
 // desyncResentWarning is the warning of a result whose query was sent again because an
-// HTTP/1.1 connection carried responses that belong to other requests.
-const desyncResentWarning = "desync: the server's responses over a reused HTTP/1.1 connection did not belong to their requests; sent again over a new one"
+// HTTP/1.1 connection returned responses to other requests.
+const desyncResentWarning = "desync: a reused HTTP/1.1 connection returned responses to other requests; the query was sent again over a new one"
 
 // desyncFoundWarning is the warning of the first result after such a connection was found,
 // if the response of that result is not in doubt.
-const desyncFoundWarning = "desync: the server sends responses over HTTP/1.1 that belong to no request; for ten minutes each request gets a connection of its own"
+const desyncFoundWarning = "desync: the server's HTTP/1.1 responses did not match their requests; for ten minutes each request uses a new connection"
 
-// maxDesyncs limits the requests of a query that are sent again for that reason.
+// maxDesyncs limits how often a query is sent again because of mismatched responses.
 const maxDesyncs = 5
 
 // A yielder lets others start lookups at its host while it waits.
@@ -28,10 +28,10 @@ type yielder interface {
 	stepBack()
 }
 
-// checkDesync decides whether the response belongs to the request of a. If the
-// response does not name its object and came over a reused HTTP/1.1 connection, it may
-// wait for the next response or for silence. It reports whether the request has to be
-// sent again. See [pool.Check].
+// checkDesync decides whether the response belongs to the request of a. If the response
+// does not name its object and came over a reused HTTP/1.1 connection, checkDesync may
+// wait for the next response on it, or until none has arrived for a while. It reports
+// whether the request has to be sent again. See [pool.Check].
 func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repeat bool) {
 	t, r := a.task, a.task.result
 	if a.cached || a.redirected || t.walk != nil {
@@ -74,8 +74,8 @@ func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repea
 		a.whole = nil
 		r.fail(&Error{
 			Code: CodeTransport, Server: r.Server, URL: r.URL, Status: r.Status, Err: pool.ErrDesync,
-			Message: "the responses of " + visible(r.Server) + " do not belong to the requests on their connections",
-			Hint:    "use HTTP/2 if the server speaks it, or no reuse of connections",
+			Message: "the responses of " + visible(r.Server) + " do not match the requests sent on their connections",
+			Hint:    "use HTTP/2 if the server supports it, or disable connection reuse",
 		})
 		return false
 	}
@@ -110,16 +110,16 @@ func aboutQuery(r *Result) bool {
 	return r.Verdict == NotFound
 }
 
-// compareRepeat reports whether the response is to a request that was sent again
-// because the first response was unproved. If the server answers the query in another
-// way now, the first response belonged to another request.
+// compareRepeat reports whether the response is to a request that was sent again because
+// the first response was unproved. If the server now gives a different response, the
+// first one belonged to another request.
 func (t *task) compareRepeat() bool {
 	first, r := t.first, t.result
 	if first == nil {
 		return false
 	}
 	if !r.Verdict.Answered() && !aboutQuery(r) {
-		return true // it says nothing about the first one
+		return true // it does not show whether the first one was right
 	}
 	t.first = nil
 	if first.server != t.server {
@@ -155,8 +155,8 @@ func (t *task) resend(warnings int) {
 	t.at = time.Time{}
 }
 
-// stepAside takes it out of the count of lookups under way, so that another one
-// of its host may start. The connection is free for it.
+// stepAside excludes the item from the count of lookups in flight, so that another one
+// can start at its host. The item's connection is available for it.
 func (it *item) stepAside() {
 	q := it.queue
 	q.mu.Lock()

@@ -29,8 +29,7 @@
 //
 // # Compatibility
 //
-// Verdicts, types and the codes of an [Error] are stable words: new ones may be
-// added, none changes meaning. Struct fields may be added, so write
-// composite literals with field names. The wording of messages, hints and
-// warnings is for people and may change.
+// Verdicts, types and the codes of an [Error] are stable: new ones may be added, but none
+// changes its meaning. Struct fields may be added, so write composite literals with field
+// names. The wording of messages, hints and warnings is for people and may change.
 package client

@@ -52,7 +52,7 @@ const (
 	CodeNotPublic    = "not_public"    // a registry or a server referred to a private or local address
 	CodeRedirect     = "redirect"      // a loop, too many redirects, or one that is not followed
 	CodeBootstrap    = "bootstrap"     // the server could not be determined, for another reason than no_service
-	CodeCanceled     = "canceled"      // the caller gave up
+	CodeCanceled     = "canceled"      // the caller canceled the lookup
 )
 
 // A HintCode names the setting that an [Error.Hint] is about, for programs that offer
@@ -112,26 +112,26 @@ func quote(s string) string { return safetext.Quote(s) }
 // visible escapes untrusted text for a message, without quotes.
 func visible(s string) string { return safetext.Visible(s) }
 
-// A Warning describes something unusual about a result that is usable otherwise.
+// A Warning describes something unusual about a result that is otherwise usable.
 type Warning struct {
 	Code    WarningCode
 	Message string // one sentence for people; safe to print
 }
 
-// A WarningCode says what kind of warning it is. New ones may be added; none changes
-// its meaning.
+// A WarningCode identifies a kind of warning. New ones may be added; none changes its
+// meaning.
 type WarningCode string
 
 // Codes of a [Warning].
 const (
 	WarnQuery               WarningCode = "query"                  // how the text of the query was read: see [Query.Note]
-	WarnOtherServer         WarningCode = "other_server"           // another server was asked because one failed
+	WarnOtherServer         WarningCode = "other_server"           // another server was queried because one failed
 	WarnDesync              WarningCode = "desync"                 // see [Result.Desync]
 	WarnOtherObject         WarningCode = "other_object"           // see [Result.Other]
-	WarnExtent              WarningCode = "extent"                 // a network or block of AS numbers that is not what was queried, but holds some of it
-	WarnTruncated           WarningCode = "truncated"              // the server says that the response is not whole (RFC 9083 section 10.2.1)
+	WarnExtent              WarningCode = "extent"                 // a network or AS block that overlaps the queried one but differs from it
+	WarnTruncated           WarningCode = "truncated"              // the server reports that the response is incomplete (RFC 9083 section 10.2.1)
 	WarnMediaType           WarningCode = "media_type"             // the media type or charset is not that of RDAP
-	WarnErrorBody           WarningCode = "error_body"             // the body of an error is not what its status says, not whole or not RDAP
+	WarnErrorBody           WarningCode = "error_body"             // the body of an error contradicts its status, is truncated, or is not RDAP
 	WarnNotFoundWithoutRDAP WarningCode = "not_found_without_rdap" // see [Result.IsNotFoundWithoutRDAP]
 	WarnIncomplete          WarningCode = "incomplete"             // there are more results of a search: see [Paging]
 	WarnNotAnnounced        WarningCode = "not_announced"          // an option was omitted because the server does not announce it

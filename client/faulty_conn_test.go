@@ -17,7 +17,7 @@ import (
 // firstConnFails is a server that fails every request on the connection that was used
 // first, and none on another one.
 type firstConnFails struct {
-	status int  // 0: never a response
+	status int  // 0 means never a response
 	all    bool // it fails on all connections
 
 	mu       sync.Mutex

@@ -17,7 +17,7 @@ import (
 // A linkWalk follows the links of a record, one after another. Each link is a stage of
 // the lookup's task, so that it waits for its server like any other request.
 type linkWalk struct {
-	origin  bootstrap.Answer // the server that the root is from: one URL
+	origin  bootstrap.Answer // the server that sent the root, with one URL
 	current linkTarget       // link of the stage; its from is nil at first
 	pending []linkTarget     // links to follow, in this order
 	seen    map[string]bool  // URLs by rdaplink.Key: each is requested once
@@ -89,7 +89,7 @@ func (c *Client) startWalk(ctx context.Context, t *task) bool {
 	return true
 }
 
-// markSeen notes the URL of a record and its own links to itself, so that none is
+// markSeen records the URL of a record and its own links to itself, so that none is
 // requested again (RFC 9083 section 4.2).
 func (walk *linkWalk) markSeen(own []*url.URL) {
 	for _, u := range own {
@@ -139,9 +139,9 @@ func (c *Client) checkLink(t *task, p linkTarget) *Error {
 	return nil
 }
 
-// park moves the body of the last response from the account of bodies in memory to that
-// of parked bodies, which has a limit of its own. The body stays in memory until the walk
-// ends, and readers of other bodies must not wait for that.
+// park moves the body of the last response from the memory budget to that of parked
+// bodies, which has its own limit. The body stays in memory until the walk ends, and
+// readers of other bodies must not wait for that.
 func (c *Client) park(t *task) bool {
 	n := t.reserved
 	if c.parked.Add(n) > c.cfg.MaxMemory/4 {
@@ -199,8 +199,8 @@ func (c *Client) recordLink(t *task) {
 	walk.pending = append(more, walk.pending...)
 }
 
-// rejectSeen rejects a response if a redirect led to a record that was read before: a
-// registrar that redirects to the registry's record has none of its own.
+// rejectSeen rejects a response if a redirect pointed to a record that was already read:
+// a registrar that redirects to the registry's record has none of its own.
 func (walk *linkWalk) rejectSeen(r *Result) {
 	if r.FinalURL == r.URL || r.Err != nil {
 		return
@@ -213,7 +213,7 @@ func (walk *linkWalk) rejectSeen(r *Result) {
 	r.Raw = nil
 	r.fail(&Error{
 		Code: CodeRedirect, Server: r.Server, URL: r.URL, Status: r.Status,
-		Message: "redirect loop: " + visible(r.URL) + " redirects to a record that was read before: " + visible(r.FinalURL),
+		Message: "redirect loop: " + visible(r.URL) + " redirects to a record that was already read: " + visible(r.FinalURL),
 	})
 }
 

@@ -35,8 +35,8 @@ import (
 // without a resumed session, early data, HTTP/3 or Fast Open. Lookup waits for
 // rate-limited servers; see Config.MaxWait.
 //
-// A Lookup shares the response of an identical one of the same Client, up to the first
-// byte of the response to the last attempt of that one. Its Result has Shared set.
+// A Lookup shares the response of an identical lookup of the same Client in flight,
+// unless the response to the last attempt has begun to arrive. Its Result has Shared set.
 func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
 	q = c.registrable(q)
 	r := &Result{Query: q}
@@ -150,8 +150,8 @@ const (
 	hintPlainHTTP = "allow http if you accept a response that can be tampered with in transit"
 )
 
-// noServiceHint returns the hint for a query that no server is known for. Its type may
-// have been recognized wrongly.
+// noServiceHint returns the hint for a query without a known server. The type of the
+// query may have been detected wrongly.
 func noServiceHint(q Query) (string, HintCode) {
 	if q.Type == TypeDomain {
 		switch top := q.Name[strings.LastIndexByte(q.Name, '.')+1:]; {
@@ -222,7 +222,7 @@ type namedServer struct {
 
 type named struct {
 	server string
-	urls   []string // one; shared, do not modify
+	urls   []string // one URL; shared, so do not modify
 }
 
 func (n *namedServer) urls(server string) ([]string, *Error) {
@@ -262,8 +262,8 @@ func (q Query) Registrable() Query {
 // and one label. It returns public suffixes and reverse names unchanged.
 //
 // Only the suffixes of registries count (the ICANN section of the list). The private ones
-// are domains below which companies let others use names: the registry knows github.io,
-// but neither nobody.github.io nor www.example.com.
+// are domains below which companies let others use names: the registry has github.io, but
+// neither nobody.github.io nor www.example.com.
 func registrableName(name string) string {
 	if strings.HasSuffix(name, ".arpa") || name == "." {
 		return name
@@ -283,7 +283,7 @@ func registrableName(name string) string {
 	return name[strings.LastIndexByte(rest, '.')+1:]
 }
 
-// lookupShared runs a lookup. Identical lookups at the same time share one request.
+// lookupShared runs a lookup. Concurrent identical lookups share one request.
 func (c *Client) lookupShared(ctx context.Context, r *Result, servers bootstrap.Answer) *Result {
 	t := c.newTask(r, servers)
 	if unshared.Is(ctx) {

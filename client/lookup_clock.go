@@ -16,13 +16,13 @@ import (
 // limit.
 type clock struct {
 	limit  time.Duration
-	wait   time.Duration // limit of the wait for a connection; negative: the transport has its own
+	wait   time.Duration // limit of the wait for a connection; negative if the transport has its own
 	cancel context.CancelCauseFunc
 	hooks  httptrace.ClientTrace // of the attempt's requests
 
 	mu    sync.Mutex
 	state clockState
-	used  time.Duration // of limit, up to since
+	used  time.Duration // time used of limit, up to since
 	since time.Time     // when state was entered
 	bound time.Duration // limit or wait, whichever ended the attempt; 0: neither
 	timer *time.Timer   // nil until it is needed
@@ -31,7 +31,7 @@ type clock struct {
 type clockState int
 
 const (
-	clockPaused  clockState = iota // for a connection, or for room: nothing counts
+	clockPaused  clockState = iota // waiting for a connection or for memory; no time is counted
 	clockHasConn                   // it has a connection, maybe no stream yet
 	clockRunning                   // the server has the request
 	clockEnded
@@ -70,7 +70,7 @@ func (k *clock) withTrace(ctx context.Context, first func()) context.Context {
 	}
 	hooks := &k.hooks
 	if httptrace.ContextClientTrace(ctx) != nil {
-		added := k.hooks // WithClientTrace adds those of ctx to it
+		added := k.hooks // WithClientTrace adds the hooks of ctx to it
 		hooks = &added
 	}
 	return httptrace.WithClientTrace(ctx, hooks)
@@ -100,9 +100,9 @@ func (k *clock) enter(s clockState) {
 	case s == clockPaused:
 		k.set(k.wait)
 	case before == clockHasConn && s == clockRunning && passed < streamSlack:
-		k.since = now.Add(-passed) // the timer was set for that
+		k.since = now.Add(-passed) // the timer already includes that time
 	default:
-		// A connection that grants no stream in the time of an attempt is useless.
+		// A connection that grants no stream within the time of an attempt is useless.
 		k.set(max(k.limit-k.used, 0))
 	}
 }

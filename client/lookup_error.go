@@ -153,7 +153,7 @@ func proxyFailed(e *Error, host string, cause *pool.ProxyError) {
 		e.Hint = "check the URL of the proxy"
 	case neterror.Refused(cause):
 		e.Message = name + " refused the connection"
-		e.Hint = "check the URL of the proxy, and whether it runs"
+		e.Hint = "check the URL of the proxy, and that the proxy is running"
 	case tls != "":
 		e.Message, e.Hint = "no TLS connection to "+name+": "+tls, hint
 	default:

@@ -38,7 +38,7 @@ type attempt struct {
 	stopWhole context.CancelFunc      // ends the context that limits the whole attempt; nil: there is none
 
 	task *task
-	at   *gate.Host // asked, and not told yet what came of it
+	at   *gate.Host // host of the request; nil once the outcome has been reported
 	sent time.Time  // when the request to it was sent
 
 	check pool.Check     // of the last response
@@ -74,7 +74,7 @@ func (c *Client) newAttempt(ctx context.Context, t *task, start time.Time, more 
 	}
 	a.ctx, a.stop = context.WithCancelCause(a.ctx)
 	if c.cfg.Timeout >= 0 {
-		wait := time.Duration(-1) // a Pool bounds what it waits for
+		wait := time.Duration(-1) // a Pool limits its own waits
 		if !pooled {
 			wait = c.cfg.Timeout + c.cfg.ConnectTimeout
 		}
@@ -125,8 +125,8 @@ type response struct {
 
 // fetch requests u, follows redirects, and reads the body. It fills in the fields of r
 // about the request. It returns an error if there is no response, or if the body of a
-// success could not be read. If a request has to wait for its host, fetch returns neither,
-// and has set the redirect of the task; the next fetch of the task continues there.
+// success could not be read. If a request has to wait for its host, fetch returns neither
+// and sets the redirect of the task, where its next fetch continues.
 func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 	way := (*redirectChain)(nil) // nil before the first redirect
 	if from := a.task.redirect; from != nil {
@@ -148,7 +148,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 			resp.Body.Close() // what follows is not a body and may not end
 			return response{}, &Error{Code: CodeTransport, Message: visible(u.Host) + " switched protocols without a request to do so (101)"}
 		}
-		a.task.noteFirstByte() // not every transport calls the hook, and what is cached comes without
+		a.task.noteFirstByte() // not every transport calls the hook, and a cached response involves no transport
 		r.Status, r.Header, r.Cached = resp.StatusCode, resp.Header, a.cached
 		if way != nil {
 			r.FinalURL = weburl.Redact(u.String())
@@ -251,8 +251,8 @@ var (
 	errConnectTimeout = errors.New("the connection took too long")
 )
 
-// read returns a body that the caller owns, with an error also the part read before it. It
-// waits for a reservation of memory, until ctx ends.
+// read returns the body, which the caller owns. With an error it returns the part read so
+// far. It waits for memory until ctx ends.
 func (c *Client) read(ctx context.Context, resp *http.Response, t *task) ([]byte, error) {
 	limit := c.bodyLimit(resp.StatusCode)
 	body := io.Reader(resp.Body)
@@ -314,9 +314,9 @@ func (a *attempt) bodyError(u *url.URL, status int, err error) *Error {
 // three times the memory of the body; larger pieces would waste more of the last one.
 const pieceSize = 64 << 10
 
-// readAll reads a body of at most limit bytes. With an error it returns the part read
-// before it, but nothing of a body that is too large or longer than maxErrorBody: that is
-// the body of a success, which is useless without its end.
+// readAll reads a body of at most limit bytes. With an error it returns the part read so
+// far, or nothing if that is too large or longer than maxErrorBody: only the body of a
+// success is that long, and it is useless if truncated.
 func (c *Client) readAll(body io.Reader, limit int64) ([]byte, error) {
 	pieces := [][]byte{c.pieces.Get().(*[pieceSize]byte)[:0]}
 	// Pieces are reused. Otherwise, bodies that are too large would make the heap several
@@ -349,7 +349,7 @@ func (c *Client) readAll(body io.Reader, limit int64) ([]byte, error) {
 }
 
 // acceptLanguage returns the Accept-Language field for these languages (RFC 9110 section
-// 12.5.4): "de-AT, en;q=0.9". It is empty without any.
+// 12.5.4): "de-AT, en;q=0.9". It is empty without languages.
 func acceptLanguage(tags []string) string {
 	var b strings.Builder
 	for i, tag := range tags {
@@ -381,7 +381,7 @@ func (c *Client) noteFailedConn(ctx context.Context, t *task) {
 		return
 	}
 	if s, ok := c.cfg.Transport.(suspecter); ok && r.Status/100 == 2 {
-		s.Suspect(id) // its body broke off; the Pool sees the rest for itself
+		s.Suspect(id) // its body was truncated; the Pool detects other failures itself
 	}
 	if !slices.Contains(t.avoid, id) && len(t.avoid) < maxAvoided {
 		t.avoid = append(t.avoid, id)

@@ -7,15 +7,15 @@ import (
 	"sync/atomic"
 )
 
-// A memoryBudget counts the bytes of bodies in memory: of those that are being read,
-// and of those in results that the consumer has not finished with.
+// A memoryBudget counts the bytes of bodies in memory: bodies that are being read, and
+// bodies of results that the consumer has not finished with.
 //
-// Readers wait for room. Several may hold a part each and wait for more. To prevent
-// a deadlock, one reader at a time may exceed the bound. It may until the sum is
-// below the bound again, or it releases its bytes, or it waits for something else.
-// That time comes, because the consumer releases its results and needs nothing from
-// the waiting readers. Each Batch has a budget of its own, and single lookups share
-// one, so that the loop over the results of a Batch may look names up.
+// Readers wait for room. Several may each hold a part of a body and wait for more. To
+// prevent a deadlock, one reader at a time may exceed the limit: until the sum is below
+// the limit again, or the reader releases its bytes or waits for something else. The sum
+// will decrease, because the consumer releases its results without needing the waiting
+// readers. Each Batch has its own budget, and single lookups share one, so that the loop
+// over the results of a Batch may look names up.
 type memoryBudget struct {
 	max      int64
 	used     atomic.Int64
@@ -40,7 +40,7 @@ func (b *memoryBudget) take(ctx context.Context, t *task, n int64) error {
 		return nil
 	}
 	defer context.AfterFunc(ctx, b.wakeWaiters)()
-	t.clock.pause() // the server is not what is waited for
+	t.clock.pause() // the server is not the cause of this wait
 	defer t.clock.resume()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,7 +65,7 @@ func (b *memoryBudget) take(ctx context.Context, t *task, n int64) error {
 }
 
 // fit adds n bytes if there is room. It adds nothing before it is certain of that,
-// because passOn compares the sum with the bound.
+// because passOn compares the sum with the limit.
 func (b *memoryBudget) fit(n int64) bool {
 	for {
 		used := b.used.Load()
@@ -97,9 +97,9 @@ func (b *memoryBudget) release(t *task) {
 	b.passOn(t)
 }
 
-// yield notes that t waits for something else than room. It releases the bytes of an
+// yield records that t waits for something other than memory. It releases the bytes of an
 // incomplete body. Bytes that t keeps still count, but another reader may exceed the
-// bound: t may wait for it.
+// limit: t may wait for it.
 func (b *memoryBudget) yield(t *task) {
 	if t.result.Raw == nil {
 		b.release(t)
@@ -108,8 +108,8 @@ func (b *memoryBudget) yield(t *task) {
 	}
 }
 
-// passOn wakes the waiting readers. It ends the overdraft if t holds it, or if the sum
-// no longer exceeds the bound.
+// passOn wakes the waiting readers. It ends the overdraft if t holds it, or if the sum no
+// longer exceeds the limit.
 func (b *memoryBudget) passOn(t *task) {
 	if b.watchers.Load() == 0 {
 		return

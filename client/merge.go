@@ -41,9 +41,9 @@ type Claim struct {
 
 // A Merged combines the responses of the registry and of the registrar of a domain.
 type Merged struct {
-	// Record is the registry's record, with contacts, the registrar's expiration, the
-	// abuse contact and data that the registry lacks from the registrar's record.
-	// Claims has the sources.
+	// Record is the registry's record, completed with data of the registrar's record:
+	// contacts, the registrar's expiration, the abuse contact and members that the
+	// registry did not send. Claims lists the sources.
 	Record *rdap.Record
 
 	Registry  *rdap.Record // as the registry sent it

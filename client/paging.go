@@ -82,7 +82,7 @@ var ErrIncomplete = errors.New("the results are not complete")
 
 type incompleteError struct {
 	why   string
-	cause *Error // nil: no page failed
+	cause *Error // nil means no page failed
 }
 
 func (e *incompleteError) Error() string { return e.why }

@@ -31,7 +31,7 @@ func Parse(text string) (Query, error) { return parseShape(text, "") }
 // [CodeInvalid].
 func ParseAs(typ Type, text string) (Query, error) { return parseAt(typ, text, "") }
 
-// parseAt is ParseAs, except that a URL at the origin of server is an RDAP URL.
+// parseAt is like ParseAs, except that a URL at the origin of server is an RDAP URL.
 func parseAt(typ Type, text, server string) (Query, error) {
 	if typ == "" {
 		return parseShape(text, server)
@@ -53,7 +53,7 @@ func parseAt(typ Type, text, server string) (Query, error) {
 	return q, err
 }
 
-// parseShape is Parse, except that a URL at the origin of server is an RDAP URL.
+// parseShape is like Parse, except that a URL at the origin of server is an RDAP URL.
 func parseShape(text, server string) (Query, error) {
 	s := strings.TrimSpace(text)
 	if looksLikeSearchPath(s) {
@@ -240,14 +240,14 @@ func parseAutnum(s string) (uint32, error) {
 	return n, nil
 }
 
-// parseDigits is ParseUint for decimal digits.
+// parseDigits is like ParseUint, but accepts only decimal digits.
 func parseDigits(s string, bits int) (uint32, error) {
 	n, err := strconv.ParseUint(s, 10, bits)
 	return uint32(n), err
 }
 
-// maxHandle is far above any handle in use and keeps a URL within what servers
-// accept.
+// maxHandle limits the length of a handle. It is far above that of any handle in use, and
+// servers accept URLs of this length.
 const maxHandle = 1000
 
 func checkHandle(s string) error {

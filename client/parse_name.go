@@ -93,8 +93,8 @@ func checkLabel(text, label string) error {
 	return nil
 }
 
-// noteOnName returns a note on a name that IDNA does not allow, "" otherwise:
-// registries have such names. name is text in A-labels.
+// noteOnName returns a note if IDNA does not allow the name, and "" otherwise. Such names
+// are registered, so they are valid queries. name is text in A-labels.
 func noteOnName(text, name string) string {
 	if dnsname.IsASCII(text) && !strings.Contains(name, "--") {
 		return ""
@@ -111,8 +111,8 @@ func noteOnName(text, name string) string {
 	return note
 }
 
-// checkReverse rejects names below in-addr.arpa and ip6.arpa that are no address or
-// prefix on an octet or nibble boundary, such as the ranges of RFC 2317: address
+// checkReverse rejects names below in-addr.arpa and ip6.arpa that do not match an address
+// or prefix on an octet or nibble boundary, such as the ranges of RFC 2317: address
 // registries have no record of them.
 func checkReverse(text, name string) error {
 	if rest, ok := strings.CutSuffix(name, ".in-addr.arpa"); ok {

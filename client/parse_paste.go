@@ -119,7 +119,7 @@ func cutHost(s string) (host string, ok bool) {
 	switch {
 	case !strings.Contains(name, "."), hasPort && !isPort(":"+port):
 		return "", false
-	case hasPath && !hasPort && looksLikeIP(name) && (path == "" || isDigits(path)): // a prefix, good or bad
+	case hasPath && !hasPort && looksLikeIP(name) && (path == "" || isDigits(path)): // a prefix, valid or not
 		return "", false
 	case !hasPort && !hasPath && rest == s:
 		return "", false
@@ -157,7 +157,7 @@ func checkVisible(s string) *Error {
 // cutRange splits "192.0.2.0-192.0.2.255", "AS64496-AS64511" and "64496-64511". ok
 // is false if s is not shaped like a range.
 func cutRange(s string) (first, last string, ok bool) {
-	if !dnsname.IsASCII(s) { // a Replacer allocates even where it has nothing to do
+	if !dnsname.IsASCII(s) { // a Replacer allocates even if it replaces nothing
 		s = dashes.Replace(s)
 	}
 	if first, last, ok = strings.Cut(s, "-"); !ok || strings.Contains(last, "-") {

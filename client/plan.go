@@ -16,7 +16,7 @@ import (
 // A Plan is what a Batch of the same inputs would do.
 type Plan struct {
 	Lines       int64         // inputs
-	Queries     int64         // of them, those with a known server: all are sent, duplicates included
+	Queries     int64         // inputs with a known server; all are sent, duplicates included
 	Duplicates  int64         // inputs that repeat an earlier one; see [Client.Batch] for when they share a response
 	Approximate bool          // Duplicates may be too low, because there were too many inputs
 	Invalid     int64         // inputs that are invalid, could not be read, or could not be resolved
@@ -44,16 +44,15 @@ type PlanZone struct {
 type PlanServer struct {
 	Server  string     // host, or name of the group
 	Lines   int64      // inputs
-	Queries int64      // of them, those sent: all
-	Rate    limit.Rate // the limit; zero: none known
-	// Latency is the response time measured in an earlier run; zero: not known, and
-	// Plan.Latency is assumed.
+	Queries int64      // queries sent; equal to Lines
+	Rate    limit.Rate // the limit; zero if none is known
+	// Latency is the response time measured in an earlier run. If it is unknown, Latency
+	// is zero and Plan.Latency is assumed.
 	Latency time.Duration
-	// Time is the estimated duration of the queries. It follows from the limit if
-	// there is one, and otherwise from Latency and the number of concurrent requests,
-	// which grows as in a Batch up to what is allowed and the connections carry. The
-	// protocol is that of an earlier run, or HTTP/2. Retries and linked records are
-	// not included.
+	// Time is the estimated duration of the queries. It follows from the limit if there
+	// is one, and otherwise from Latency and the number of concurrent requests, which
+	// grows as in a Batch, up to the limits of the host and its connections. The protocol
+	// is that of an earlier run, or HTTP/2. Retries and linked records are not included.
 	Time time.Duration
 }
 
@@ -123,7 +122,7 @@ func (p *planner) addFailed(in Input, q Query, e *Error) {
 	}
 }
 
-// maxZones limits the zones that are counted apart, since invalid input may have any
+// maxZones limits the zones that are counted separately, since invalid input may have any
 // number of them.
 const maxZones = 10_000
 
@@ -155,8 +154,8 @@ func (p *planner) finish() *Plan {
 	return p.plan
 }
 
-// estimate returns the limit of a host, the time of a response if that is known, and
-// how long so many queries take.
+// estimate returns the limit of a host, its response time if known, and the estimated
+// duration of the queries.
 func estimate(h gate.Status, queries int64, start, concurrent int) (r limit.Rate, latency, need time.Duration) {
 	need = growing(queries, min(start, concurrent), concurrent, cmp.Or(h.Latency, planLatency))
 	r = h.Rate
@@ -171,14 +170,13 @@ func estimate(h gate.Status, queries int64, start, concurrent int) (r limit.Rate
 	return r, h.Latency, need
 }
 
-// rounds returns how long queries take, atOnce at a time, each of them took.
+// rounds returns the duration of queries that take took each, atOnce at a time.
 func rounds(queries int64, atOnce int, took time.Duration) time.Duration {
 	n := int64(atOnce)
 	return saturate((queries+n-1)/n, took)
 }
 
-// growing returns how long queries take when the number at a time grows as
-// [adaptive] does.
+// growing returns the duration of queries if concurrency grows as in [adaptive].
 func growing(queries int64, start, limit int, took time.Duration) time.Duration {
 	need := time.Duration(0)
 	for n, done := start, 0; n < limit && queries > 0; done += n {

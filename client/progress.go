@@ -16,9 +16,9 @@ type Progress struct {
 	Done     int64 // results returned or ready
 	InFlight int64 // lookups in flight
 	Queued   int64 // inputs that wait for their server, in memory and spilled
-	Spilled  int64 // of them, those in the temporary file
+	Spilled  int64 // part of Queued in the temporary file
 
-	Verdicts map[Verdict]int64 // of Done
+	Verdicts map[Verdict]int64 // Done by verdict
 	Servers  []ServerProgress  // one per server that was sent a request, by name
 }
 
@@ -29,15 +29,15 @@ type ServerProgress struct {
 	InFlight    int64         // requests in flight
 	Limit       int           // maximum of InFlight; below InFlight for a while after it was lowered
 	Lines       int64         // inputs read for it
-	Done        int64         // of them, those that have a result; single lookups are not counted
-	Failed      int64         // of Done, those without a useful response
-	Took        time.Duration // moving average of the time of a request in a batch; zero: not known
+	Done        int64         // part of Lines with a result; single lookups are not counted
+	Failed      int64         // part of Done without a useful response
+	Took        time.Duration // moving average of the time of a request in a batch; zero if unknown
 	Requests    int64         // completed requests, including retries and linked records
-	ParkedUntil time.Time     // no request is sent before; zero: not paused
+	ParkedUntil time.Time     // no request is sent until then; zero if not paused
 	Dead        bool          // it is down, and only probed
-	Rate        limit.Rate    // the limit; zero: none known
+	Rate        limit.Rate    // the limit; zero if none is known
 	Refused     int64         // requests refused by its rate limit
-	Held        HoldReason    // why requests were held back last; empty: never
+	Held        HoldReason    // the latest reason for holding requests back; empty if there was none
 }
 
 func (p *Progress) add(t *tally) {
@@ -64,7 +64,7 @@ func (q *queue) progress(p *Progress, byHost map[string]*ServerProgress) {
 				s.Took = time.Duration(l.requestTime * float64(time.Second))
 			}
 			if l.limit > 0 && l.inFlight > 0 {
-				s.Limit = min(s.Limit, l.limit) // its connections carry no more
+				s.Limit = min(s.Limit, l.limit) // the capacity of its connections
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func (t *tallies) remove(b *batch) {
 	}
 }
 
-// A HoldReason is why requests to a server are held back.
+// A HoldReason is the reason why requests to a server are held back.
 type HoldReason string
 
 // Reasons to hold back requests to a server.
@@ -124,10 +124,10 @@ const (
 // A Hold reports that requests to a server are held back.
 type Hold struct {
 	Server string     // host, with its port if that is unusual, or name of the group
-	Reason HoldReason // why
-	Status int        // HTTP status of the response that caused it; 0: no response
-	Until  time.Time  // no request is sent before
-	Rate   limit.Rate // the limit from now on; zero: none
+	Reason HoldReason // the reason
+	Status int        // HTTP status of the response that caused it; 0 without a response
+	Until  time.Time  // no request is sent until then
+	Rate   limit.Rate // the limit from now on; zero if none
 }
 
 var holdReasons = map[gate.Reason]HoldReason{gate.HeldLimit: HoldLimit, gate.HeldOutage: HoldOutage, gate.HeldBlocked: HoldBlocked}
@@ -140,7 +140,7 @@ func countLines(h *gate.Host, n int64, v Verdict) {
 	}
 }
 
-// serverProgress returns the state of h, without what the queues know.
+// serverProgress returns the state of h, without the counts of the queues.
 func serverProgress(h *gate.Host, now time.Time) ServerProgress {
 	s := h.Status(now)
 	return ServerProgress{

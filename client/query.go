@@ -28,15 +28,15 @@ type Query struct {
 	Text   string       // as the user wrote it
 	Type   Type         // type of the object
 	Name   string       // domain and nameserver: lower-case A-labels without final dot, "." for the root; entity: the handle byte for byte
-	Prefix netip.Prefix // ip: the address with all its bits, or the prefix, host bits kept
+	Prefix netip.Prefix // ip: the address with its full length, or the prefix with its host bits
 	Autnum uint32       // autnum
-	Server string       // base URL of the server; empty: found by the Resolver
+	Server string       // base URL of the server; if empty, the Resolver finds it
 	Search *Search      // parameters of a search; nil for lookups
 	URL    string       // requested unchanged, instead of Path at a server, if the query is an RDAP URL; otherwise empty
 	Note   string       // how Text was interpreted, if that is not obvious: one sentence, which becomes one of Result.Warnings
-	From   string       // host name of which Name is the registrable domain, see Config.Registrable; empty: Name is as in Text
+	From   string       // host name of which Name is the registrable domain, see Config.Registrable; empty if Name is as in Text
 
-	Referral Referral // whether the registrar of a domain is queried too; empty: Config.Referral
+	Referral Referral // whether the registrar of a domain is queried too; empty means Config.Referral
 }
 
 // Path returns the path of the query relative to a server's base URL (RFC 9082

@@ -14,7 +14,7 @@ type rdapURL struct {
 	url    *url.URL // without user and fragment
 	base   string   // of the server, ending in "/"
 	typ    Type
-	object string // what comes after the type, decoded
+	object string // the path after the type, decoded
 	search string // the search, as a path relative to base
 }
 
@@ -53,7 +53,7 @@ func splitURL(text string, want Type, named bool) (rdapURL, bool) {
 		base.RawQuery, base.RawPath = "", ""
 		base.Path = "/"
 		if before := strings.Join(segments[:i], "/"); before != "" {
-			base.Path, _ = url.PathUnescape("/" + before + "/") // it was taken from a path
+			base.Path, _ = url.PathUnescape("/" + before + "/") // valid, since it was taken from a path
 			base.RawPath = "/" + before + "/"
 		}
 		r.base = base.String()
@@ -158,8 +158,8 @@ func isAtOrigin(text, server string) bool {
 	return err1 == nil && err2 == nil && strings.EqualFold(u.Scheme, named.Scheme) && weburl.Host(u) == weburl.Host(named)
 }
 
-// setName replaces a name in the URL that is not ASCII by its A-labels, which servers
-// compare (RFC 9082 section 3.1.3).
+// setName replaces a non-ASCII name in the URL by its A-labels, which servers compare
+// (RFC 9082 section 3.1.3).
 func (r *rdapURL) setName(name string) {
 	if dnsname.IsASCII(r.object) {
 		return
@@ -168,7 +168,7 @@ func (r *rdapURL) setName(name string) {
 	before := path[:strings.LastIndexByte(path, '/')+1]
 	slashes := r.url.EscapedPath()[len(path):]
 	r.url.RawPath = before + escapeSegment(name) + slashes
-	r.url.Path, _ = url.PathUnescape(r.url.RawPath) // it was taken from a path
+	r.url.Path, _ = url.PathUnescape(r.url.RawPath) // valid, since it was taken from a path
 }
 
 // searchQuery returns the query of a search URL. Parameters that cannot be parsed are

@@ -49,10 +49,10 @@ const maxLinks = 16
 // A linkTarget is a link of a record that may be followed.
 type linkTarget struct {
 	to       *url.URL
-	relation Relation         // empty: to the registrar's record of a domain
-	from     *Result          // whose record has the link
-	depth    int              // 1: from is the registry's
-	source   bootstrap.Source // of to
+	relation Relation         // empty for a link to the registrar's record of a domain
+	from     *Result          // the result whose record has the link
+	depth    int              // 1 if from is the registry's result
+	source   bootstrap.Source // source of to
 	entry    string
 }
 

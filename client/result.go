@@ -21,7 +21,7 @@ const (
 	Found       Verdict = "found"        // an object of another class, help, or search results
 	NotFound    Verdict = "not_found"    // 404 from the authoritative server (RFC 7480 section 5.3)
 	NoService   Verdict = "no_service"   // no RDAP server is known for it
-	RateLimited Verdict = "rate_limited" // the server refused the request as one too many
+	RateLimited Verdict = "rate_limited" // the server refused the request because of a rate limit
 	Rejected    Verdict = "rejected"     // another 4xx, or 501
 	Failed      Verdict = "failed"       // no usable response: transport, TLS, DNS, 5xx, not RDAP, too large
 	Invalid     Verdict = "invalid"      // the input is not a query
@@ -50,23 +50,23 @@ type Result struct {
 	Header   http.Header      // of the last response; nil without one
 	Raw      []byte           // the body as the server sent it, decompressed; nil without one. It may be replaced, but not written to
 	Paging   *Paging          // of a search: its other pages; nil for other queries
-	Desync   bool             // an HTTP/1.1 connection of the server carried responses that belong to other requests: the query was sent again over a new one, or this is the first result after that was detected. A warning says so too
+	Desync   bool             // an HTTP/1.1 connection of the server returned responses to other requests: the query was sent again over a new one, or this is the first result after that was detected. Warnings has WarnDesync
 	Warnings []Warning        // anything unusual
 	Other    string           // the object of the response if it is not the queried one, such as after a redirect: a name, a network, AS numbers, or a class; empty otherwise
 	Err      *Error           // why the query was not answered; nil for Registered and Found; for NotFound the server's text
 
 	Registrar *Result   // the registrar's result for a domain; nil if it was not queried. The other fields are the registry's, whatever the registrar returns
 	Related   []*Result // the results of the links of Config.Related
-	Relation  Relation  // of an element of Related: its relation to the queried object
+	Relation  Relation  // in an element of Related: its relation to the queried object
 	Cached    bool      // Raw is from the cache. Conn shows whether it was revalidated at the server
 
 	Shared     bool  // the response is that of an identical query in flight; Attempts, Elapsed and Conn are that query's
-	SharedLine int64 // number of the input line whose response it is; 0 outside a Batch, and if not Shared
+	SharedLine int64 // number of the input line that was sent; 0 outside a Batch, and if not Shared
 
 	parsed      *rdap.Response // of parsedRaw; nil if that is not RDAP
 	parsedRaw   []byte         // the Raw of the lookup: the user may replace the field
 	namesObject bool           // the response names the queried object
-	otherHandle string         // of an entity, if it is not the queried one
+	otherHandle string         // handle of the entity in the response, if it is not the queried one
 
 	memoryOwner *task // the task charged for Raw in a batch; nil once the consumer has the result
 }
@@ -85,8 +85,8 @@ func (r *Result) fail(e *Error) {
 	r.Err, r.Verdict = e, verdictOf(e)
 }
 
-// Response returns the checked response in r.Raw: see [rdap.Parse]. Without a response
-// the error is r.Err, or says that there is none.
+// Response returns the checked response in r.Raw: see [rdap.Parse]. Without a response it
+// returns r.Err, or another error if that is nil.
 func (r *Result) Response() (*rdap.Response, error) {
 	if len(r.Raw) == 0 {
 		return nil, r.noAnswer()
@@ -104,8 +104,8 @@ func (r *Result) parse() (*rdap.Response, error) {
 	return resp, err
 }
 
-// Record decodes the response in r.Raw: see [rdap.Read]. It decodes anew with each
-// call. Without a response the error is r.Err, or says that there is none.
+// Record decodes the response in r.Raw: see [rdap.Read]. Each call decodes it again.
+// Without a response it returns r.Err, or another error if that is nil.
 func (r *Result) Record() (*rdap.Record, error) {
 	resp, err := r.Response()
 	if err != nil {
@@ -114,8 +114,8 @@ func (r *Result) Record() (*rdap.Record, error) {
 	return resp.Record(), nil
 }
 
-// Summary reads the summary of the response in r.Raw: see [rdap.Summarize]. It is zero
-// when there is none. It decodes anew with each call.
+// Summary reads the summary of the response in r.Raw: see [rdap.Summarize]. It is zero if
+// there is none. Each call decodes it again.
 func (r *Result) Summary() rdap.Summary {
 	resp, err := r.Response()
 	if err != nil {

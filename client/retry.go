@@ -18,8 +18,8 @@ const (
 	retryMax  = 30 * time.Second
 )
 
-// Back-off after a refusal as one request too many, if the server sent no Retry-After.
-// The host pauses in addition if it has to.
+// Back-off after a refusal by a rate limit, if the server sent no Retry-After. The host
+// may pause in addition.
 const (
 	throttledBase = 250 * time.Millisecond
 	throttledMax  = 2 * time.Second
@@ -29,8 +29,8 @@ const (
 // server is down.
 const maxOutageFailures = 200
 
-// maxLinkAttempts limits the requests for one link. The lookup has its response
-// already, and a registrar in trouble must not get more load.
+// maxLinkAttempts limits the requests for one link. The lookup already has its response,
+// and an overloaded registrar must not get more load.
 const maxLinkAttempts = 2
 
 // An outcome describes a failed request, as far as a retry depends on it. The zero value
@@ -38,7 +38,7 @@ const maxLinkAttempts = 2
 type outcome struct {
 	final       bool          // the query was answered, or its caller gave up
 	unreachable bool          // the server sent no response
-	throttled   bool          // the server refused the request as one too many
+	throttled   bool          // the server refused the request because of a rate limit
 	retryAfter  time.Duration // from the response; 0 without
 	session     bool          // a resumed TLS session may be the cause
 	transient   bool          // it may succeed later; see transient
@@ -46,7 +46,7 @@ type outcome struct {
 	outage      bool          // the server is down, and was before this query failed
 }
 
-// A retryBudget holds what a query may still spend on retries.
+// A retryBudget holds the attempts and waits of a query so far, and their limits.
 type retryBudget struct {
 	attempts       int  // requests sent
 	outageFailures int  // attempts that failed in an outage; they do not count
@@ -56,8 +56,8 @@ type retryBudget struct {
 	link           bool // the request is for a link of a record
 	batch          bool
 
-	waited   time.Duration // since the first refusal as one request too many
-	maxWait  time.Duration // bound of waited; 0: no wait
+	waited   time.Duration // since the first refusal by a rate limit
+	maxWait  time.Duration // limit of waited; 0 means no wait
 	deadline time.Duration // until the caller's deadline; math.MaxInt64 without one
 
 	backOff          time.Duration // after a failure, with jitter
@@ -76,21 +76,21 @@ type action struct {
 type retryKind string
 
 const (
-	giveUp         retryKind = ""             // it is not: the result stands
+	giveUp         retryKind = ""             // it is not sent again: the result is final
 	retryElsewhere retryKind = "other server" // at the next server of the service, now
 	retryThrottled retryKind = "throttled"    // when the server permits
 	retrySession   retryKind = "session"      // over a connection without a resumed session, now
 	retryFailed    retryKind = "failed"       // after a back-off
 )
 
-// decide returns what to do after a request with that outcome: send it to another server
-// if this one is unreachable, wait as long as a rate-limited server demands,
-// back off after a failure that may pass, or give up.
+// decide returns what to do after a request with the given outcome: send it to another
+// server if this one is unreachable, wait as long as a rate-limited server demands, back
+// off after a failure that may pass, or give up.
 //
 // Requests are also sent again without decide: by checkDesync if the response belongs to
 // another request, by a batch for a query whose server turns out to be down before the
 // request is sent, and by the pool if a connection ended before the server processed the
-// request. Those of the pool do not count as attempts.
+// request. Retries by the pool do not count as attempts.
 func decide(o outcome, b retryBudget) action {
 	left := b.attempts-b.outageFailures < b.maxAttempts
 	a := action{retry: retryFailed, wait: b.backOff, rotate: o.unreachable}
@@ -110,7 +110,7 @@ func decide(o outcome, b retryBudget) action {
 	case !o.transient:
 		return action{}
 	case o.outage && b.batch && b.maxAttempts > 1 && b.servers == 1 && b.outageFailures < maxOutageFailures:
-		a.outage = true // that the only server is down has nothing to do with the query
+		a.outage = true // the failure of the only server has nothing to do with the query
 	case !left:
 		return action{}
 	}
@@ -120,9 +120,9 @@ func decide(o outcome, b retryBudget) action {
 	return a
 }
 
-// decideThrottled is decide after a refusal as one request too many. In a batch, such
-// refusals are how the client learns the server's limit and say nothing about the query,
-// so more of them are allowed.
+// decideThrottled implements decide for refusals by a rate limit. In a batch, the client
+// learns the server's limit from such refusals. They say nothing about the query, so more
+// of them are allowed.
 func decideThrottled(o outcome, b retryBudget) action {
 	limit := b.maxAttempts
 	if b.batch && limit > 1 {

@@ -60,7 +60,7 @@ type Search struct {
 
 // A Param is a condition of a [Search].
 type Param struct {
-	Name  string // "name", "nsLdhName", "nsIp", "ip", "fn", "handle"; with Search.Reverse also "email", "role" and properties of the server's own
+	Name  string // "name", "nsLdhName", "nsIp", "ip", "fn", "handle"; with Search.Reverse also "email", "role" and server-specific properties
 	Value string // in Unicode normalization form C, not percent-encoded; at most one "*", which matches any text
 }
 
@@ -109,7 +109,7 @@ func (q Query) searchOptions() SearchOptions {
 	return q.Search.SearchOptions
 }
 
-// requestURL returns the URL of the query at the server with that base.
+// requestURL returns the URL of the query at the server with the given base URL.
 func (q Query) requestURL(base string, o SearchOptions) string {
 	switch {
 	case q.URL != "":
@@ -167,7 +167,8 @@ func (q Query) searchPath(o SearchOptions) string {
 	return b.String()
 }
 
-// rangeEnd returns joint and the last AS number, or "" if the search has no range.
+// rangeEnd returns the separator joint and the last AS number, or "" if the search has no
+// range.
 func (s *Search) rangeEnd(joint string) string {
 	if s.AutnumTo == 0 {
 		return ""

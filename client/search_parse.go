@@ -46,7 +46,7 @@ func parseSearch(q *Query, s string) error {
 	}
 	param, ok := paramNamed(q.Type, name)
 	if !ok {
-		return invalid(s, "no search for "+string(q.Type)+" by "+quote(name)+" exists", searchHint(q.Type))
+		return invalid(s, string(q.Type)+" cannot be searched by "+quote(name), searchHint(q.Type))
 	}
 	value, err := searchValue(s, param, q.Type, value)
 	if err != nil {
@@ -158,7 +158,7 @@ func parseRelation(q *Query, whole string, relation Relation, object string) err
 	}
 	typ := lookupType[q.Type]
 	if q.Type != TypeIPs && q.Type != TypeAutnums && q.Type != TypeDomains {
-		return invalid(whole, "no search for "+string(q.Type)+" by relation exists", "search for ips, autnums or domains")
+		return invalid(whole, string(q.Type)+" cannot be searched by relation", "search for ips, autnums or domains")
 	}
 	first, last, isRange := strings.Cut(object, "-")
 	if typ != TypeAutnum || !isRange {
@@ -174,7 +174,7 @@ func parseRelation(q *Query, whole string, relation Relation, object string) err
 		case err != nil:
 			return err
 		case to.Autnum < from.Autnum:
-			return invalid(whole, "the range "+quote(object)+" ends before its start", "")
+			return invalid(whole, "the range "+quote(object)+" ends before it starts", "")
 		case to.Autnum > from.Autnum:
 			s.AutnumTo = to.Autnum
 		}

@@ -109,7 +109,7 @@ func TestParseSearchInvalid(t *testing.T) {
 		{TypeEntities, "rdap-up:ABC", "by relation"},
 		{TypeIPs, "192.0.2.0/24", "missing search parameter"},
 		{TypeIPs, "rdap-up:alpha", "not a valid IPv4"},
-		{TypeAutnums, "rdap-up:64511-64496", "ends before its start"},
+		{TypeAutnums, "rdap-up:64511-64496", "ends before it starts"},
 		{TypeAutnums, "rdap-up:64496-", "not a valid AS number"},
 		{TypeAutnums, "rdap-up:64496-64500-64511", "AS number"},
 		{TypeIPs, "rdap-up:192.0.2.0/24?status=inactive", "does not support the condition"},

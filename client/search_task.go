@@ -11,7 +11,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A SearchConfig says how a [Client] searches. The zero value is ready to use.
+// A SearchConfig configures the searches of a [Client]. The zero value is ready to use.
 type SearchConfig struct {
 	SearchOptions // defaults of the options of a search
 
@@ -20,8 +20,8 @@ type SearchConfig struct {
 	// the other limits apply.
 	MaxResults int
 
-	// Unannounced sends reverse searches and SearchOptions without reading the
-	// server's help, even if that would not announce them.
+	// Unannounced sends reverse searches and SearchOptions without reading the server's
+	// help, even if the help would not announce them.
 	Unannounced bool
 }
 
@@ -31,11 +31,11 @@ const DefaultMaxResults = 1000
 // A search is the state of the task of a search: see the stages of a task.
 type search struct {
 	options  SearchOptions
-	base     string // of the server whose help is needed
+	base     string // base URL of the server whose help is needed
 	next     string // URL of the page to request
 	seen     map[string]bool
 	empty    int   // pages without results in a row
-	reserved int64 // bytes of pages that are accounted for
+	reserved int64 // bytes of pages charged to the memory budget
 	each     func(*Page) bool
 }
 
@@ -197,7 +197,7 @@ func (s *search) follow(c *Client, root, page *Result, found rdap.PageInfo) *url
 	limit := cmp.Or(c.cfg.Search.MaxResults, DefaultMaxResults)
 	switch normal := weburl.Normalize(next); {
 	case s.seen[normal] || normal == normalOf(page.FinalURL) || normal == normalOf(root.FinalURL) || normal == normalOf(root.URL):
-		return stop("it was read before (loop)")
+		return stop("it has been read already (loop)")
 	case limit > 0 && p.Results >= limit:
 		return stop("limit of " + strconv.Itoa(limit) + " results reached")
 	case s.empty >= maxEmptyPages:

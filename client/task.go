@@ -25,14 +25,14 @@ import (
 //	         - send it again: decide (retry.go), checkDesync (desync.go); back to await
 //	         - wait for the host of a redirect; back to await
 //	         - complete the stage: it starts another one, or the task is complete
-//	finish   attach what an interrupted stage has: the caller gave up, the host refuses
-//	         more requests, the batch was ended
+//	finish   attach the partial result of an interrupted stage: its caller gave up, its
+//	         host rejects more requests, or the batch was ended
 //
 // The stages in the order in which they can follow each other:
 //
 //	stage        sends                   its result becomes                    then
 //	helpStage    the help of the server  known to all searches at the server;  lookupStage
-//	             of a search             if it cannot be had, the root's Err
+//	             of a search             if it fails, the root's Err
 //	lookupStage  the query               the root itself                       pageStage, linkStage
 //	pageStage    the URL of a next page  a Page of the root; if it fails,      pageStage
 //	                                     Paging.Stopped
@@ -47,19 +47,19 @@ type task struct {
 	server  int           // index of the server to send the request to
 	search  *search       // of searches; nil before the first step
 	walk    *linkWalk     // nil before links are followed
-	memory  *memoryBudget // that account for the body
+	memory  *memoryBudget // budget to which the body is charged
 	batch   bool          // it is an item of a batch
 	noLinks bool          // links are not followed
 
-	redirect *pendingRedirect // nil: the next request goes to the server
+	redirect *pendingRedirect // nil means the next request goes to the server
 	host     *gate.Host       // of the next request
 	taken    bool             // the host has admitted it
 	decision gate.Decision    // of that admission
-	beside   int              // lookups of its batch at the host, itself included
-	at       time.Time        // do not send it before
-	limited  time.Time        // when a server first refused a request as one too many
+	beside   int              // lookups of its batch at the host, including itself
+	at       time.Time        // earliest time of the next request
+	limited  time.Time        // when a rate limit first refused a request
 
-	clock          *clock    // of the attempt under way; nil: no bound
+	clock          *clock    // clock of the attempt in flight; nil means no limit
 	avoid          []int64   // connections that failed; see noteFailedConn
 	faults         int       // attempts whose connection may be why they failed
 	suspectSession bool      // a resumed session may be why the last response was a refusal
@@ -68,14 +68,14 @@ type task struct {
 	outageFailures int       // requests that failed in an outage and do not count as attempts
 	failedAt       time.Time // of the last failure that was retried
 
-	reserved int64 // bytes of its body that are accounted for
+	reserved int64 // bytes of its body charged to memory
 
-	yields      yielder // of a batch; nil: no other lookup could start meanwhile
+	yields      yielder // nil outside a batch: no other lookup could start meanwhile
 	desyncs     int     // requests sent again by checkDesync
-	otherObject string  // what the response to the last of them was about, if another object
-	desyncFound bool    // a response was the first one after a connection was found out of step
+	otherObject string  // the other object that the last of their responses was about
+	desyncFound bool    // a response was the first one after a mismatch on a connection was found
 
-	first *unproved // the first response to a request that is sent again; nil: none
+	first *unproved // the first response to a request that is sent again; nil if none
 
 	responseStarted atomic.Bool            // no other query may share the response any more
 	hooks           *httptrace.ClientTrace // see watchFirstByte; nil before the first request
@@ -89,8 +89,8 @@ type stage interface {
 	// complete attaches the stage's result, which is final, to the root. It reports
 	// whether it has prepared another stage.
 	complete(ctx context.Context, c *Client, t *task) (more bool)
-	// interrupt attaches the result of a stage that is ended before its time. It
-	// reports whether it has prepared another stage.
+	// interrupt attaches the result of a stage that is ended early. It reports whether it
+	// has prepared another stage.
 	interrupt(ctx context.Context, c *Client, t *task) (more bool)
 }
 
@@ -374,7 +374,7 @@ func (c *Client) nextPage(t *task, page *Result) (more bool) {
 	s.seen[weburl.Normalize(next)] = true
 	q := root.Query
 	q.Note = "" // the root has the warning
-	// Until the response has come, Conn is where the page before it came from.
+	// Until the response arrives, Conn is that of the previous page.
 	t.nextStage(pageStage{}, &Result{Query: q, Conn: page.Conn})
 	return true
 }

@@ -58,7 +58,7 @@ func (r *Result) judge(a response, speaks bool) {
 	case w.Foreign:
 		r.warn(WarnErrorBody, "the body of the error is not RDAP"+contentTypeNote(a.contentType))
 	case w.Code != 0 && w.Code != a.status:
-		r.warn(WarnErrorBody, "the body has errorCode "+strconv.Itoa(w.Code)+", but the HTTP status is "+strconv.Itoa(a.status)+", which is used")
+		r.warn(WarnErrorBody, "the body has errorCode "+strconv.Itoa(w.Code)+", but the HTTP status is "+strconv.Itoa(a.status)+"; the status is used")
 	}
 }
 
@@ -249,7 +249,7 @@ func (r *Result) warnTruncations(resp *rdap.Response) {
 		if t.More > 0 {
 			t.Path += " and " + strconv.Itoa(t.More) + " more"
 		}
-		r.warn(WarnTruncated, "the server says: "+visible(t.Type)+" ("+t.Path+")")
+		r.warn(WarnTruncated, "the server reports: "+visible(t.Type)+" ("+t.Path+")")
 	}
 }
 
@@ -273,8 +273,8 @@ func (r *Result) explain(e *Error, what string, a response, w rdap.ErrorBody) {
 	r.locate(e)
 }
 
-// where returns the server that sent the response: that of the query, or the target of
-// its redirects.
+// where returns the server that sent the response: the server of the query, or the target
+// of its redirects.
 func (r *Result) where(a response) string {
 	if asked, err := url.Parse(r.Server); err == nil && asked.Scheme == a.url.Scheme && weburl.Host(asked) == weburl.Host(a.url) {
 		return r.Server
@@ -284,7 +284,7 @@ func (r *Result) where(a response) string {
 
 func (r *Result) locate(e *Error) { e.Server, e.URL, e.Status = r.Server, r.URL, r.Status }
 
-// verdictOf returns the verdict that goes with the code of an error.
+// verdictOf returns the verdict for the code of an error.
 func verdictOf(e *Error) Verdict {
 	switch e.Code {
 	case CodeInvalid:
@@ -430,8 +430,8 @@ func isEverything(first, last netip.Addr) bool {
 	return first.IsUnspecified() && netip.PrefixFrom(first, 0).Contains(last) && rdap.LastAddr(netip.PrefixFrom(first, 0)) == last
 }
 
-// warnForeign is the warning of a 404 that is not RDAP and still is about the object. It
-// begins with a stable word.
+// warnForeign is the warning of a 404 that is not RDAP but is about the object. It begins
+// with a stable word.
 const warnForeign = "not_found_without_rdap: the response with status 404 is not RDAP"
 
 // saysRDAP reports whether the body or the media type of a response is RDAP.
@@ -471,12 +471,12 @@ func (r *Result) judgeForeign404(e *Error, what string, a response, speaks bool)
 }
 
 // IsNotFoundWithoutRDAP reports whether the verdict is NotFound because of a 404 that was
-// not RDAP. A warning says so too.
+// not RDAP. Warnings then has WarnNotFoundWithoutRDAP.
 func (r *Result) IsNotFoundWithoutRDAP() bool {
 	return r.Verdict == NotFound && slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == WarnNotFoundWithoutRDAP })
 }
 
-// maxSpeakers limits the servers that are remembered to send RDAP.
+// maxSpeakers limits the base URLs in speakers.
 const maxSpeakers = 4096
 
 // speakers holds the base URLs of servers that have sent an RDAP response.
@@ -510,7 +510,7 @@ func (s *speakers) add(base string) {
 	s.bases[base] = struct{}{}
 }
 
-// compareHandle notes whether the entity has the handle of the query.
+// compareHandle records whether the entity has the handle of the query.
 func (r *Result) compareHandle(resp *rdap.Response) {
 	handle := resp.Handle()
 	if r.namesObject = handle != "" && strings.EqualFold(handle, r.Query.Name); !r.namesObject {

@@ -60,8 +60,8 @@ func TestWarnTruncations(t *testing.T) {
 			`{"objectClassName":"domain","ldhName":"a.example","notices":[null,{"type":"Result set truncated due to \u001b[2J load"},
 			 {"title":"the due to note"}],"entities":[{` + cut + `},{"entities":[null,{` + cut + `}]},{"remarks":[{"type":"OBJECT TRUNCATED DUE TO AUTHORIZATION"}]}]}`,
 			[]string{
-				`the server says: Result set truncated due to \u001b[2J load (notices[1])`,
-				"the server says: object truncated due to authorization (entities[0].remarks[0] and 2 more)",
+				`the server reports: Result set truncated due to \u001b[2J load (notices[1])`,
+				"the server reports: object truncated due to authorization (entities[0].remarks[0] and 2 more)",
 			},
 		},
 		{`{"objectClassName":"domain","remarks":[{"description":["object truncated due to authorization"]}]}`, nil},
@@ -69,15 +69,15 @@ func TestWarnTruncations(t *testing.T) {
 		{`{"objectClassName":"domain","a":[{"type":"object truncated due to authorization"}]}`, nil},
 		{ // words in the title count where there is no type
 			`{"objectClassName":"domain","remarks":[{"title":"object truncated due to authorization","description":[]}]}`,
-			[]string{"the server says: object truncated due to authorization (remarks[0])"},
+			[]string{"the server reports: object truncated due to authorization (remarks[0])"},
 		},
 		{
 			`{"objectClassName":"domain","remarks":[{"title":"object truncated due to authorization","type":"object redacted due to authorization"}]}`,
-			[]string{"the server says: object redacted due to authorization (remarks[0])"},
+			[]string{"the server reports: object redacted due to authorization (remarks[0])"},
 		},
 		{ // one notice where a list is due
 			`{"objectClassName":"domain","\u006eotices":{},"notices":{"type":"response truncated due to authorization"}}`,
-			[]string{"the server says: response truncated due to authorization (notices)"},
+			[]string{"the server reports: response truncated due to authorization (notices)"},
 		},
 	}
 	for _, tt := range tests {

@@ -53,7 +53,7 @@ func startNPM(t *testing.T, protocol string) *server {
 		in.Close()
 		_ = cmd.Wait() // intended, or said has the reason
 		if t.Failed() {
-			t.Logf("the server says: %s", said.Bytes())
+			t.Logf("the server reports: %s", said.Bytes())
 		}
 	})
 	port, err := bufio.NewReader(out).ReadString('\n')

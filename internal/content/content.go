@@ -81,8 +81,8 @@ func (e *unlabelledError) Error() string { return "the body is " + e.what }
 // by how they begin.
 func CheckEncoding(raw []byte) error {
 	for _, f := range [...]struct{ prefix, encoding, what string }{
-		{"\x1f\x8b", "gzip", "gzip data, and the response has no Content-Encoding"},
-		{"\x28\xb5\x2f\xfd", "zstd", "zstd data, and the response has no Content-Encoding"},
+		{"\x1f\x8b", "gzip", "gzip data without a Content-Encoding"},
+		{"\x28\xb5\x2f\xfd", "zstd", "zstd data without a Content-Encoding"},
 		{"\x00\x00\xfe\xff", "UTF-32", "in UTF-32"},
 		{"\xff\xfe\x00\x00", "UTF-32", "in UTF-32"},
 		{"{\x00\x00\x00", "UTF-32", "in UTF-32"},
@@ -141,7 +141,7 @@ func ForeignCharset(contentType string, raw []byte) string {
 // MediaType returns the media type of a Content-Type field in lower case.
 func MediaType(contentType string) string {
 	if contentType == "application/rdap+json" {
-		return contentType // as most servers write it, which needs no parsing
+		return contentType // the usual form, which needs no parsing
 	}
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil && t == "" {

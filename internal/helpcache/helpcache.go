@@ -37,7 +37,7 @@ func (k *Cache) Claim(base string, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if _, ok := k.known[base]; ok {
-		return false // it arrived since the caller checked
+		return false // the help arrived after the caller had checked
 	}
 	if c, ok := k.claims[base]; ok && now.Sub(c.at) < claimTTL {
 		return c.failed

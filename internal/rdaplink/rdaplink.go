@@ -20,7 +20,7 @@ const rdapType = "application/rdap+json"
 
 // resolveHref resolves the href of a link in a response from base. Servers omit the
 // scheme, or send relative references, spaces and line breaks. User and fragment are
-// removed. It returns false for other schemes than http and https.
+// removed. It returns false for schemes other than http and https.
 func resolveHref(href string, base *url.URL) (*url.URL, bool) {
 	href = strings.TrimSpace(lineBreaks.Replace(href))
 	if href == "" {

@@ -152,11 +152,11 @@ func (want *bodyExpected) checkWarnings(t *testing.T, warnings []string) {
 	}
 	for _, entry := range want.Truncated {
 		_, what, _ := strings.Cut(entry, ": ")
-		if !slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, "the server says: "+what+" (") }) {
+		if !slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, "the server reports: "+what+" (") }) {
 			t.Errorf("no warning %q in %q", what, warnings)
 		}
 	}
-	if len(want.Truncated) == 0 && slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, "the server says: ") }) {
+	if len(want.Truncated) == 0 && slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, "the server reports: ") }) {
 		t.Errorf("warnings %q about omitted data", warnings)
 	}
 }

@@ -65,8 +65,8 @@ type Steps struct {
 	reused atomic.Bool
 	remote atomic.Pointer[string]
 
-	bound      time.Duration // of setting up a connection
-	onLate     func()        // called when that takes longer
+	bound      time.Duration // limit of the set-up of a connection
+	onLate     func()        // called when the set-up takes longer
 	once       sync.Once
 	connecting atomic.Pointer[time.Timer] // nil before it has begun
 }
