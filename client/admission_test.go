@@ -32,7 +32,7 @@ func send(t *testing.T, h *gate.Host, s gate.Outcome) {
 	h.Observe(s)
 }
 
-// TestErrorsOfHosts: the errors of requests that are not sent name the reason.
+// The error of a request that is not sent names the reason.
 func TestErrorsOfHosts(t *testing.T) {
 	hosts := gate.New(Config{}.withDefaults().gate())
 	at := func(name string) *gate.Host { return hosts.At(&url.URL{Scheme: "https", Host: name}) }
@@ -66,8 +66,8 @@ func TestErrorsOfHosts(t *testing.T) {
 	}
 }
 
-// A batch does not continue to use a host that has been forgotten: another lookup may
-// have another one of its name.
+// A batch stops using a host that was dropped: another lookup may have created a new one
+// with the same name.
 func TestForgottenHost(t *testing.T) {
 	c, err := New(Config{})
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 const secret = "s3cret-Word"
 
-// authClient asks s and others with credentials for s alone.
+// authClient returns a client for s and others that has a credential only for s.
 func authClient(t *testing.T, scheme, name string, s *rdaptest.Server, others ...*rdaptest.Server) *client.Client {
 	t.Helper()
 	value := map[string]string{"bearer": secret, "apikey": name + "=" + secret}[scheme]
@@ -109,7 +109,7 @@ func TestDigest(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 	})})
 	c := authClient(t, "digest", "me", s)
-	for i, want := range []int64{2, 3, 4} { // the challenge costs one request, once
+	for i, want := range []int64{2, 3, 4} { // only the first lookup needs an extra request for the challenge
 		if r := ask(t, c, s.URL(), "alpha.example"); r.Verdict != client.Registered {
 			t.Fatalf("lookup %d: %s: %v", i, r.Verdict, r.Err)
 		}
@@ -127,7 +127,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// A redirect to another origin takes no credential along.
+// A redirect to another origin is followed without the credential.
 func TestCredentialsStayWithTheirOrigin(t *testing.T) {
 	for _, scheme := range []string{"basic", "bearer", "apikey"} {
 		other := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -162,8 +162,8 @@ func TestParseCredentialsErrors(t *testing.T) {
 	}
 }
 
-// TestKeyInRedirect: a server that repeats the query of a request in what it
-// redirects and links to does not spread the key.
+// A server that repeats the query of a request in its redirects and links does not spread
+// the key to others.
 func TestKeyInRedirect(t *testing.T) {
 	var asked atomic.Int64
 	other := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -209,8 +209,8 @@ func TestKeyInRedirect(t *testing.T) {
 	}
 }
 
-// TestKeyInNextPage: the link to the next page of a search that has the key in it
-// is followed with it, and told without.
+// If the link to the next page contains the key, the request has it, but the result does
+// not.
 func TestKeyInNextPage(t *testing.T) {
 	var asked atomic.Int64
 	s := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -233,7 +233,7 @@ func TestKeyInNextPage(t *testing.T) {
 	}
 }
 
-// However a credential is printed, its secret stays where it is.
+// No format prints the secret of a credential.
 func TestCredentialPrinted(t *testing.T) {
 	c := client.Credential{Scheme: client.AuthBasic, Name: "user", Secret: secret}
 	var log strings.Builder

@@ -20,9 +20,9 @@ const (
 	benchJobs    = 64
 )
 
-// BenchmarkBatch10k asks one server on loopback for 10,000 names, 64 at once,
-// and reports lookups a second and the connections that the server counted.
-// Server and client share the machine, so only the differences tell anything.
+// BenchmarkBatch10k looks up 10,000 names at one server on loopback, 64 at a time. It
+// reports lookups per second and the connections that the server counted. Server and
+// client share the machine, so only differences are meaningful.
 func BenchmarkBatch10k(b *testing.B) {
 	for _, protocols := range []struct {
 		name string
@@ -79,7 +79,7 @@ func benchRdapq(b *testing.B, s *rdaptest.Server, names []string) {
 	a.pool.Close()
 }
 
-// workers runs f for all names, benchJobs at once.
+// workers runs f for all names, benchJobs at a time.
 func workers(names []string, f func(name string)) {
 	work := make(chan string)
 	var wg sync.WaitGroup
@@ -125,7 +125,8 @@ func benchOpenRDAP(b *testing.B, s *rdaptest.Server, names []string) {
 	t := defaultTransport(s)
 	defer t.CloseIdleConnections()
 	workers(names, func(name string) {
-		// A Client for each lookup, on one transport: it must not be shared.
+		// One Client per lookup, over a common transport: this Client is not safe for
+		// concurrent use.
 		c := &rdap.Client{HTTP: &http.Client{Transport: t}}
 		server, err := url.Parse(s.URL())
 		if err != nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A slow server is sent each query once: no request waits so long for a
-// connection or a stream that it fails, or is cancelled, by that.
+// A slow server is sent each query once: no request fails or is canceled because it
+// waited too long for a connection or a stream.
 func TestBatchSlowServer(t *testing.T) {
-	t.Parallel() // it does little but wait
+	t.Parallel() // run in parallel: it mostly waits
 	for _, c := range []struct {
 		name    string
 		server  rdaptest.Config
 		timeout time.Duration
 		lines   int
-		conns   int64 // at most
+		conns   int64 // maximum
 	}{
 		{"HTTP/1.1", rdaptest.Config{Protocols: rdaptest.H1Only, Latency: 400 * time.Millisecond}, 750 * time.Millisecond, 24, 4},
 		{"HTTP/2 with two streams", rdaptest.Config{Protocols: rdaptest.H2Only, Latency: 200 * time.Millisecond, MaxStreams: 2}, time.Second, 60, 8},

@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// The connections to servers that a batch knows of are made at the same time,
-// however its lines stand: none is finished before all have been begun.
+// A batch connects to its servers concurrently, whatever the order of its lines: no dial
+// completes before all have begun.
 func TestBatchDialsOverlap(t *testing.T) {
 	const servers, each = 8, 40
 	for name, server := range map[string]func(line int) int{

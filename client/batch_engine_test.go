@@ -13,7 +13,7 @@ import (
 	"github.com/rdapq/rdapq/internal/gate"
 )
 
-// byLabel resolves a domain to a server named after its last label.
+// byLabel is a resolver that maps a domain to a server named after its last label.
 type byLabel struct{}
 
 func (byLabel) Resolve(_ context.Context, q bootstrap.Question) (bootstrap.Answer, error) {
@@ -21,17 +21,17 @@ func (byLabel) Resolve(_ context.Context, q bootstrap.Question) (bootstrap.Answe
 	return bootstrap.Answer{Entry: label, URLs: []string{"https://" + label + ".example/"}, Source: bootstrap.SourceIANA}, nil
 }
 
-// An engine is a batch whose requests are answered by a function in place of
-// servers, so that it runs in a bubble with a clock of its own.
+// An engine is a batch whose requests are handled by a function instead of servers, so
+// that it can run in a synctest bubble.
 type engine struct {
 	c     *Client
 	begin time.Time
-	asked map[string][]time.Duration // by server: when requests came
+	asked map[string][]time.Duration // times of the requests, by server
 	seen  map[int64]*Result
 	order []int64
 }
 
-// play answers a request: it may sleep.
+// A play handles a request. It may sleep.
 type play func(t *task, nth int) (Verdict, gate.Outcome)
 
 func run(t testing.TB, cfg Config, inputs iter.Seq2[Input, error], answer play, yields ...func(*engine, *Result) bool) *engine {
@@ -48,7 +48,7 @@ func run(t testing.TB, cfg Config, inputs iter.Seq2[Input, error], answer play, 
 	defer cancel()
 	e := &engine{c: c, begin: time.Now(), asked: make(map[string][]time.Duration), seen: make(map[int64]*Result)}
 	b := newBatch(ctx, c)
-	requests := make(chan func(), 1) // a lock that a bubble can see
+	requests := make(chan func(), 1) // a lock that synctest treats as durably blocking
 	b.try = func(ctx context.Context, k *task) bool {
 		requests <- nil
 		name := k.host.Name()
@@ -104,7 +104,7 @@ func (e *engine) verdicts() map[Verdict]int {
 	return m
 }
 
-// mostWithin is the largest number of requests to a server in any span.
+// mostWithin returns the largest number of requests to a server in any span.
 func (e *engine) mostWithin(server string, span time.Duration) int {
 	times, most := slices.Sorted(slices.Values(e.asked[server])), 0
 	for i := range times {
@@ -119,7 +119,7 @@ func (e *engine) mostWithin(server string, span time.Duration) int {
 	return most
 }
 
-// numbered yields n names below the zones in turn.
+// numbered yields n names, alternating between the zones.
 func numbered(n int, zones ...string) iter.Seq2[Input, error] {
 	return func(yield func(Input, error) bool) {
 		for i := range n {
@@ -137,16 +137,15 @@ func after(d time.Duration) play {
 	}
 }
 
-// answers is a resolver that has its answers ready.
+// answers is a resolver with fixed answers.
 type answers map[string]bootstrap.Answer
 
 func (m answers) Resolve(_ context.Context, q bootstrap.Question) (bootstrap.Answer, error) {
 	return m[q.Name[strings.LastIndexByte(q.Name, '.')+1:]], nil
 }
 
-// BenchmarkBatchEngine is what the engine itself costs for each input: parsing,
-// queues, budgets and results, without requests, and without what it takes to
-// make the names up.
+// BenchmarkBatchEngine measures the cost of the engine per input: parsing, queues, limits
+// and results. It excludes requests and the generation of names.
 func BenchmarkBatchEngine(b *testing.B) {
 	for _, zones := range [][]string{{"one"}, {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"}} {
 		b.Run(strconv.Itoa(len(zones))+" servers", func(b *testing.B) {

@@ -12,10 +12,10 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// TestBatchNextServer: what the first server of a service would be asked goes to
-// the second when the first is dead, without a try each.
+// If the first server of a service is dead, its queries go to the second one without
+// first trying the dead one for each.
 func TestBatchNextServer(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	ca := newCA(t)
 	good := rdaptest.Start(t, rdaptest.Config{CA: ca})
 	a := newAsker(t, ca, client.Config{Resolver: urls{refused, good.URL()}})
@@ -36,8 +36,7 @@ func TestBatchNextServer(t *testing.T) {
 	}
 }
 
-// TestLookupsShareRate: many lookups at once keep to one rate, and each comes
-// through.
+// Many concurrent lookups share one rate, and all succeed.
 func TestLookupsShareRate(t *testing.T) {
 	ca := newCA(t)
 	s := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
@@ -63,7 +62,7 @@ func TestLookupsShareRate(t *testing.T) {
 	}
 }
 
-// TestBatchGroup: two hosts of a group count together.
+// Two hosts of a group share one limit.
 func TestBatchGroup(t *testing.T) {
 	ca := newCA(t)
 	one := rdaptest.Start(t, rdaptest.Config{CA: ca})

@@ -10,8 +10,8 @@ import (
 	"github.com/rdapq/rdapq/internal/gate"
 )
 
-// TestEngineSpills: the lines of servers that are parked go to a file, so that
-// the others come through, and all come back.
+// Lines for parked servers are spilled to a file so that other lines proceed, and none is
+// lost.
 func TestEngineSpills(t *testing.T) {
 	const parked, total = 20_000, 20_500
 	inputs := func(yield func(Input, error) bool) {
@@ -54,7 +54,7 @@ func TestEngineSpills(t *testing.T) {
 	})
 }
 
-// TestEngineNoSpill: without a temporary file memory stays bounded all the same.
+// Without a temporary file, memory is bounded as well.
 func TestEngineNoSpill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		most := int64(0)

@@ -7,8 +7,8 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// TestInputs: texts are numbered from 1, each time anew, and read no further than
-// they are wanted.
+// Inputs numbers texts from 1, restarts at 1 with each iteration, and reads no text that
+// is not needed.
 func TestInputs(t *testing.T) {
 	read := 0
 	inputs := client.Inputs(func(yield func(string) bool) {

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// TestLargestHostFirst: the host with half of all lines has as many lookups under
-// way as it may have from the start, and the others make progress meanwhile.
+// A host with half of all lines uses its full limit from the start, while the others make
+// progress.
 func TestLargestHostFirst(t *testing.T) {
 	const (
-		small, each = 40, 50 // hosts, lines
+		small, each = 40, 50 // small hosts, lines of each
 		large       = small * each
 		perHost     = 8
 		jobs        = 16
 		took        = 100 * time.Millisecond
-		least       = large / perHost * took // the bound of the large host
+		least       = large / perHost * took // lower bound of the time for the large host
 		firstSpan   = 10 * time.Second
 	)
 	inputs := func(yield func(Input, error) bool) {

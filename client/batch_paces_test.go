@@ -14,7 +14,7 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// TestEnginePublishedRate: never more than is published, and not much less.
+// The request rate stays within a published limit, and is not much lower.
 func TestEnginePublishedRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rates := map[string]limit.Rate{"slow.example": {N: 10, Per: 3 * time.Second}}
@@ -34,8 +34,7 @@ func TestEnginePublishedRate(t *testing.T) {
 	})
 }
 
-// TestEngineMaxWait: what would have to wait too long ends at once, and says
-// when to come back.
+// A lookup that would wait longer than MaxWait ends immediately, with the time to retry.
 func TestEngineMaxWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rates := map[string]limit.Rate{"slow.example": {N: 10, Per: time.Hour}}
@@ -55,8 +54,8 @@ func TestEngineMaxWait(t *testing.T) {
 	})
 }
 
-// TestEngineDeadline: what cannot be asked before the end of the context does not
-// wait for it.
+// A lookup that cannot be sent before the context's deadline does not wait for the
+// deadline.
 func TestEngineDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue(Config{Rates: map[string]limit.Rate{"a.example": {N: 1, Per: time.Minute}}})
@@ -83,12 +82,11 @@ func TestEngineDeadline(t *testing.T) {
 	})
 }
 
-// TestEngineRetryAfter: a server that says when to come back is not asked before,
-// and all its lines are answered.
+// After a Retry-After, no request is sent too early, and all lines get a response.
 func TestEngineRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		var window []time.Time // the server's own books: 10 in 3 s
+		var window []time.Time // the limit as the server counts it: 10 in 3 s
 		refused := 0
 		e := run(t, Config{}, numbered(120, "strict", "fast"), func(k *task, _ int) (Verdict, gate.Outcome) {
 			if k.host.Name() != "strict.example" {
@@ -115,7 +113,7 @@ func TestEngineRetryAfter(t *testing.T) {
 		if v := e.verdicts(); v[Registered] != 120 {
 			t.Errorf("%v", v)
 		}
-		// Discovery costs what was under way when the first refusal came.
+		// Discovery costs the requests in flight at the first refusal.
 		if refused > DefaultPerHost+2 {
 			t.Errorf("%d requests were refused", refused)
 		}
@@ -125,8 +123,8 @@ func TestEngineRetryAfter(t *testing.T) {
 	})
 }
 
-// TestEngineNowAndThen: a server that refuses each second or fifth request costs
-// no line, and no more than that many requests.
+// A server that refuses every second or fifth request loses no line, and gets only a
+// bounded number of extra requests.
 func TestEngineNowAndThen(t *testing.T) {
 	for _, every := range []int{2, 3, 4, 5, 7} {
 		synctest.Test(t, func(t *testing.T) {
@@ -147,8 +145,8 @@ func TestEngineNowAndThen(t *testing.T) {
 	}
 }
 
-// TestEngineDead: the lines of a server that never responds end after a while,
-// and no other server's line waits for it.
+// The lines of a server that never responds end after a while, and delay no line of
+// another server.
 func TestEngineDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := run(t, Config{}, numbered(200, "dead", "fast"), func(k *task, _ int) (Verdict, gate.Outcome) {
@@ -162,8 +160,8 @@ func TestEngineDead(t *testing.T) {
 		if v[Registered] != 100 || v[Failed] != 100 {
 			t.Errorf("%v", v)
 		}
-		// As many as are allowed at a time, as many again while it is not clear
-		// yet, and the probes.
+		// The first concurrent requests, as many again until the outage is detected, and
+		// the probes.
 		if n := len(e.asked["dead.example"]); n > 2*DefaultPerHost+5 {
 			t.Errorf("the dead server was sent %d requests", n)
 		}
@@ -190,7 +188,7 @@ func TestEngineDead(t *testing.T) {
 	})
 }
 
-// TestEngineComesBack: a server that fails for a moment loses no line.
+// A server that fails briefly loses no line.
 func TestEngineComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -207,11 +205,11 @@ func TestEngineComesBack(t *testing.T) {
 	})
 }
 
-// TestEngineRepeats: failures that may pass are tried again, as often as that is
-// allowed, after a pause. They are no outage of a server that responds to others.
+// Transient failures are retried after a pause, up to the permitted number of attempts.
+// They do not count as an outage of a server that responds to other queries.
 func TestEngineRepeats(t *testing.T) {
-	// Other lines go on until these have ended: when nothing but failures came from the
-	// server, that might be an outage.
+	// Other lines continue until these have ended. If all requests failed, it could be an
+	// outage.
 	const lines, ill = 8000, 100
 	synctest.Test(t, func(t *testing.T) {
 		number := func(name string) (n int) {
@@ -247,8 +245,7 @@ func TestEngineRepeats(t *testing.T) {
 	})
 }
 
-// TestEngineSilentAtFirst: a server that does not respond to its first requests is
-// waited for.
+// A server that does not respond to its first requests gets more time.
 func TestEngineSilentAtFirst(t *testing.T) {
 	for _, jobs := range []int{8, 64} {
 		synctest.Test(t, func(t *testing.T) {
@@ -267,8 +264,8 @@ func TestEngineSilentAtFirst(t *testing.T) {
 	}
 }
 
-// TestEngineWall: a server that refuses everything, and not in RDAP, gets few
-// requests, and its lines end as limited, which a resumed run sends again.
+// A server that refuses every request with a non-RDAP response gets few requests. Its
+// lines end as rate limited, so that a resumed run retries them.
 func TestEngineWall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := run(t, Config{}, numbered(600, "wall"), func(*task, int) (Verdict, gate.Outcome) {

@@ -11,7 +11,7 @@ import (
 	"github.com/rdapq/rdapq/internal/gate"
 )
 
-// testQueue has workers that hold each input until they are told to go on.
+// A testQueue has workers that hold each input until they are released.
 type testQueue struct {
 	*queue
 	hosts   *gate.Hosts
@@ -49,7 +49,7 @@ func newTestQueue(cfg Config) *testQueue {
 	return q
 }
 
-// add pushes an input for a server; texts make it different from others.
+// add pushes an input for a server; texts distinguish it from other inputs.
 func (q *testQueue) add(base, text string) {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -79,7 +79,7 @@ func TestQueueWakesIdle(t *testing.T) {
 		q.want(t, 1)
 		q.hold <- struct{}{}
 		q.want(t, 0) // one worker is idle now
-		// Two places at two servers: the idle one and a new one are needed.
+		// Two inputs for two servers need two workers: the idle one and a new one.
 		q.add("https://a.example/", "2")
 		q.add("https://b.example/", "3")
 		q.want(t, 2)

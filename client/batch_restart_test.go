@@ -13,10 +13,10 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A server that goes away in the middle of a batch, for longer than the
-// repetitions of a query last, costs no input: it is waited for.
+// A server that is down in the middle of a batch, for longer than the retries of a query
+// take, loses no input: the batch waits for it.
 func TestBatchWaitsForRestart(t *testing.T) {
-	t.Parallel() // it does little but wait
+	t.Parallel() // run in parallel: it mostly waits
 	for _, jobs := range []int{1, 16} {
 		t.Run(fmt.Sprintf("%d jobs", jobs), func(t *testing.T) {
 			t.Parallel()
@@ -42,7 +42,7 @@ func TestBatchWaitsForRestart(t *testing.T) {
 			for i := range names {
 				texts = append(texts, fmt.Sprintf("n%d.example", i))
 			}
-			// It is back when it was found dead, and asked in vain again.
+			// The server returns after it was detected as dead and a probe has failed.
 			back := make(chan struct{})
 			comeBack := func() {
 				defer close(back)
@@ -74,8 +74,8 @@ func TestBatchWaitsForRestart(t *testing.T) {
 	}
 }
 
-// A pool that was closed stays closed: nobody waits for a server to come back
-// that was never the reason.
+// After the Pool was closed, lookups fail immediately instead of waiting for a server to
+// recover.
 func TestBatchPoolClosed(t *testing.T) {
 	ca := newCA(t)
 	s := rdaptest.Start(t, rdaptest.Config{CA: ca})

@@ -18,7 +18,7 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// strict is a server that allows so many requests in a sliding span.
+// A strict server allows a number of requests in a sliding window.
 type strict struct {
 	n   int
 	per time.Duration
@@ -72,7 +72,7 @@ func testSixServers(t *testing.T) {
 		"html":    rdaptest.Start(t, rdaptest.Config{CA: ca, Network: network}),
 	}
 	servers["moody"].On("*", rdaptest.Every(2, rdaptest.Status(429)))
-	// It says nothing while the fast server has lines to answer.
+	// This server does not respond while the fast server still has lines.
 	release := make(chan struct{})
 	servers["hole"].On("*", rdaptest.Until(release), rdaptest.HangUp())
 	servers["html"].On("*", rdaptest.Status(500), rdaptest.Body("text/html", "<h1>oops</h1>"))
@@ -93,7 +93,8 @@ func testSixServers(t *testing.T) {
 	}
 	add("fast", "slow", "moody", "hole", "html")
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
-	// Its lines are together, or a slow machine keeps within the limit by itself.
+	// These lines are consecutive, because a slow machine would otherwise stay within the
+	// limit anyway.
 	add("limited")
 	slices.Reverse(texts)
 
@@ -125,13 +126,13 @@ func testSixServers(t *testing.T) {
 			t.Errorf("%s: %v, want %d %s", name, got[name], counts[name], want)
 		}
 	}
-	// The server's own books: its budget, and what was on its way when it first
-	// refused.
+	// The limit as the server counts it, plus the requests in flight at its first
+	// refusal.
 	if limited.refused > client.DefaultPerHost+2 {
 		t.Errorf("the limited server refused %d requests", limited.refused)
 	}
-	// A connection that dies is tried once more by the pool; within MaxWait there
-	// are five probes.
+	// The pool retries a request once if its connection ends. Within MaxWait there are
+	// five probes.
 	if n := servers["hole"].Counts().Requests; n > 2*(2*client.DefaultPerHost+5) {
 		t.Errorf("the black hole was asked %d times", n)
 	}
@@ -152,9 +153,9 @@ func testSixServers(t *testing.T) {
 	}
 }
 
-// TestBatchBlackHole: a server that accepts everything and never answers.
+// A server accepts all connections and never responds.
 func TestBatchBlackHole(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	for name, cfg := range map[string]rdaptest.Config{
 		"no answer": {}, "no handshake": {Conn: rdaptest.ConnRules{SilentTLS: true}},
 	} {
@@ -179,9 +180,9 @@ func TestBatchBlackHole(t *testing.T) {
 	}
 }
 
-// TestLookupRetryAfter: each value comes with one refusal.
+// Each value of Retry-After is sent with one refusal.
 func TestLookupRetryAfter(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	for _, tt := range []struct {
 		value   string
 		verdict client.Verdict
@@ -213,8 +214,8 @@ func TestLookupRetryAfter(t *testing.T) {
 	}
 }
 
-// TestLookupRate: single lookups keep to a rate as well, redirects count, and who
-// will not wait hears when to come back.
+// Single lookups respect a rate too, redirects included. A lookup that does not wait
+// reports when to retry.
 func TestLookupRate(t *testing.T) {
 	ca := newCA(t)
 	limited := rdaptest.Start(t, rdaptest.Config{CA: ca})
@@ -234,7 +235,7 @@ func TestLookupRate(t *testing.T) {
 	if n := limited.Counts().Requests; n != 3 {
 		t.Errorf("%d requests", n)
 	}
-	// In a batch the redirect waits for its host, and its line ends as well.
+	// In a batch, a redirect waits for its host, and the line gets its result as well.
 	count := 0
 	for r := range a.Batch(t.Context(), lines("f.one", "g.two", "h.two")) {
 		if count++; r.Verdict != client.RateLimited {
@@ -246,7 +247,7 @@ func TestLookupRate(t *testing.T) {
 	}
 }
 
-// TestBatchRedirectParks: hops wait for their host like anything else.
+// Redirects wait for their host like any other request.
 func TestBatchRedirectParks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testBatchRedirectParks)
@@ -283,8 +284,8 @@ func testBatchRedirectParks(t *testing.T) {
 	}
 }
 
-// TestBatchMemory: bodies wait for room, however slow the consumer, and nothing
-// is lost, not even where not one body has room.
+// Bodies wait for memory, however slow the consumer is. No result is lost, even if no
+// body fits.
 func TestBatchMemory(t *testing.T) {
 	const size, bodies = 50_000, 60
 	for _, room := range []int64{250_000, 75_000, 1000} {
@@ -300,8 +301,8 @@ func TestBatchMemory(t *testing.T) {
 				t.Errorf("%s, %d octets", describe(r), len(r.Raw))
 			}
 			if count == 1 {
-				// While this one is held, no more is asked for than was under
-				// way when that became clear.
+				// While the loop holds this result, only the requests in flight when
+				// memory ran out are sent.
 				for range 50 {
 					time.Sleep(time.Millisecond)
 				}
@@ -316,8 +317,8 @@ func TestBatchMemory(t *testing.T) {
 	}
 }
 
-// TestBatchMemoryNested: whoever asks for more in the loop over the results of a
-// batch does not wait for the room that these take.
+// A lookup inside the loop over the results of a batch does not wait for the memory of
+// these results.
 func TestBatchMemoryNested(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{MaxMemory: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -14,7 +14,7 @@ import (
 	"github.com/rdapq/rdapq/internal/spill"
 )
 
-// endless yields inputs for one server for as long as they are wanted.
+// endless yields inputs for one server until the consumer stops.
 func endless(read *int64) func(yield func(Input, error) bool) {
 	return func(yield func(Input, error) bool) {
 		for *read < 1_000_000_000 {
@@ -26,8 +26,8 @@ func endless(read *int64) func(yield func(Input, error) bool) {
 	}
 }
 
-// TestSourceWaits: an endless sequence is not read further ahead than MaxQueued
-// or MaxSpill says, a warning says so once, and nothing is lost.
+// An endless sequence is read only as far ahead as MaxQueued or MaxSpill permits. One
+// warning reports this, and no input is lost.
 func TestSourceWaits(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -58,7 +58,7 @@ func TestSourceWaits(t *testing.T) {
 					}
 					return true
 				})
-				// One more may have been read, which the sequence waits with.
+				// One more may have been read, with which the sequence waits.
 				if int64(len(e.seen)) != read || most > tt.most+1 || most < tt.most/2 {
 					t.Errorf("%d results of %d inputs, %d waited at a time, want at most %d", len(e.seen), read, most, tt.most)
 				}
@@ -84,8 +84,8 @@ func (s *syncWriter) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// TestSourcePanics: a panic of the sequence, or runtime.Goexit in it, comes out of
-// the loop over the results, and nothing is left running.
+// A panic of the sequence, or runtime.Goexit in it, reappears in the loop over the
+// results, and no goroutine is left running.
 func TestSourcePanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := func(end func()) func(yield func(Input, error) bool) {
@@ -114,7 +114,7 @@ func TestSourcePanics(t *testing.T) {
 		if !<-exited {
 			t.Error("the loop went on after runtime.Goexit")
 		}
-		// After the loop was left.
+		// After a break out of the loop.
 		caught = func() (v any) {
 			defer func() { v = recover() }()
 			run(t, Config{}, source(func() { panic("after the loop") }), after(time.Millisecond), func(*engine, *Result) bool { return false })
@@ -126,8 +126,8 @@ func TestSourcePanics(t *testing.T) {
 	})
 }
 
-// TestWorkerPanics: what a part of the Config that the user gave panics with comes
-// out of the loop as well, and the host's place is free afterwards.
+// A panic in a user-supplied part of the Config reappears in the loop too, and the host's
+// place is free afterwards.
 func TestWorkerPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		caught := func() (v any) {

@@ -29,7 +29,7 @@ func lines(texts ...string) iter.Seq2[client.Input, error] {
 	}
 }
 
-// byTLD resolves a domain by its last label.
+// byTLD is a resolver that maps the last label of a domain to a server.
 type byTLD map[string]string
 
 func (m byTLD) Resolve(_ context.Context, q bootstrap.Question) (bootstrap.Answer, error) {
@@ -40,7 +40,7 @@ func (m byTLD) Resolve(_ context.Context, q bootstrap.Question) (bootstrap.Answe
 	return bootstrap.Answer{}, bootstrap.ErrNoService
 }
 
-// goroutines waits until no more than n run, and fails when that does not
+// goroutines waits until at most n goroutines run. It fails the test if that does not
 // happen.
 func goroutines(t *testing.T, n int) {
 	t.Helper()
@@ -96,7 +96,8 @@ func TestBatchOneResultEach(t *testing.T) {
 		if r.Verdict != want[r.Line] {
 			t.Errorf("line %d, %s: %s; want %s", r.Line, r.Query, describe(r), want[r.Line])
 		}
-		// All lines of the other servers come although one server says nothing.
+		// All lines of the other servers get results although one server does not
+		// respond.
 		if count++; count == total-stalledLines {
 			close(release)
 		}
@@ -119,7 +120,7 @@ func TestBatchOneResultEach(t *testing.T) {
 	}
 }
 
-// gauge counts how many requests a handler has at once.
+// gauge counts the concurrent requests of a handler.
 type gauge struct {
 	mu       sync.Mutex
 	now, max int
@@ -175,7 +176,7 @@ func TestBatchCaps(t *testing.T) {
 	}
 }
 
-// TestBatchUsesAllJobs: the servers do not answer before all places are taken.
+// The servers respond only once all places are taken.
 func TestBatchUsesAllJobs(t *testing.T) {
 	ca := newCA(t)
 	resolver := byTLD{}
@@ -292,7 +293,7 @@ func TestBatchCanceled(t *testing.T) {
 	}
 }
 
-// TestBatchBlockedInput: a sequence that waits for a terminal holds up nobody.
+// A sequence that blocks in a read of a terminal delays nothing else.
 func TestBatchBlockedInput(t *testing.T) {
 	_, a := newPair(t, rdaptest.Config{}, client.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -359,14 +360,14 @@ func TestBatchEmpty(t *testing.T) {
 	}
 }
 
-// gauged answers for a domain and keeps count of the requests under way.
+// gauged responds with a domain and counts the requests in flight.
 func gauged(gauges ...*gauge) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, g := range gauges {
 			g.add(1)
 			defer g.add(-1)
 		}
-		time.Sleep(2 * time.Millisecond) // long enough for others to come in, if they may
+		time.Sleep(2 * time.Millisecond) // long enough for further requests to arrive, if permitted
 		w.Header().Set("Content-Type", "application/rdap+json")
 		fmt.Fprintf(w, `{"objectClassName":"domain","ldhName":%q}`, strings.TrimPrefix(r.URL.Path, "/domain/"))
 	})

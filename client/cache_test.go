@@ -19,7 +19,7 @@ func TestCache(t *testing.T) {
 		name string
 		mode client.CacheMode
 		how  []rdaptest.Behaviour
-		once bool // it is asked for once
+		once bool // it is requested once
 	}{
 		{"fresh", client.CacheAll, []rdaptest.Behaviour{cacheControl(maxAge)}, true},
 		{"fresh for this user", client.CacheAll, []rdaptest.Behaviour{cacheControl("private, " + maxAge)}, true},
@@ -59,7 +59,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// What is no longer fresh is asked about, and used again if it still holds.
+// A stale response is revalidated, and reused after a 304.
 func TestCacheRevalidates(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{Log: true}, client.Config{Cache: client.CacheAll})
 	q := mustParse(t, "", "alpha.example")
@@ -76,7 +76,7 @@ func TestCacheRevalidates(t *testing.T) {
 	if last.Get("If-None-Match") != `"one"` || last.Get("If-Modified-Since") != date {
 		t.Errorf("asked with %v", last)
 	}
-	// The 304 may say that it is fresh again.
+	// A 304 can make the response fresh again.
 	s.On(path, rdaptest.Status(304), rdaptest.NoBody(), cacheControl(maxAge))
 	a.lookup(t, q)
 	if r := a.lookup(t, q); !r.Cached || r.Attempts != 0 || len(askedFor(s)) != 3 {
@@ -101,15 +101,15 @@ func TestCacheReplaces(t *testing.T) {
 	if tag := http.Header(s.Log()[2].Header).Get("If-None-Match"); tag != `"two"` {
 		t.Errorf("asked with %s", tag)
 	}
-	// A 304 that nobody asked for is no answer.
+	// A 304 to an unconditional request is not a response.
 	s.On("/domain/beta.example", rdaptest.Status(304), rdaptest.NoBody())
 	if r := a.lookup(t, mustParse(t, "", "beta.example")); r.Verdict != client.Failed || r.Err.Code != client.CodeNotRDAP {
 		t.Errorf("304 out of nowhere: %s", describe(r))
 	}
 }
 
-// A server's answer is found by what it calls itself, if that is at the same
-// server, and only where nothing else is kept.
+// A response is also found by its self link, if that is at the same server and has no
+// entry of its own.
 func TestCacheSelfLink(t *testing.T) {
 	ca := newCA(t)
 	s := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
@@ -150,7 +150,7 @@ func TestCacheBounds(t *testing.T) {
 		name string
 		cfg  client.Config
 		size int64
-		kept int // of ten, the last ones
+		kept int // how many of the last of ten remain
 	}{
 		{"entries", client.Config{CacheEntries: 3}, 0, 3},
 		{"bytes", client.Config{CacheBytes: 64 << 10}, 7 << 10, 8},
@@ -181,7 +181,7 @@ func TestCacheBounds(t *testing.T) {
 	}
 }
 
-// What links lead to is kept by default: registrars that many domains share.
+// Linked objects are cached by default: registrars that many domains share.
 func TestCacheReferrals(t *testing.T) {
 	for mode, want := range map[client.CacheMode]int{"": 1, client.CacheReferrals: 1, client.CacheAll: 1, client.CacheNone: 2} {
 		registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{Cache: mode})
@@ -199,7 +199,7 @@ func TestCacheReferrals(t *testing.T) {
 	}
 }
 
-// A batch with a cache keeps its promises, and asks for each thing once.
+// A batch with a cache yields one result per input and requests each object once.
 func TestCacheBatch(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{Log: true}, client.Config{Cache: client.CacheAll, Jobs: 8})
 	s.On("*", cacheControl(maxAge))

@@ -15,7 +15,7 @@ func TestConfigCheck(t *testing.T) {
 	}
 	basic := &client.Credential{Scheme: client.AuthBasic, Name: "user", Secret: secret}
 	for _, tt := range []struct {
-		field string // that the error names; empty: the configuration is good
+		field string // field named in the error; empty if the configuration is valid
 		cfg   client.Config
 	}{
 		{"", client.Config{}},

@@ -14,27 +14,27 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// asker is a client of a test, with what it takes to reach test servers.
+// An asker is a test's Client with the settings that it needs to reach test servers.
 type asker struct {
 	*client.Client
 	pool *pool.Pool
 }
 
-// urls is a resolver that knows one service for everything.
+// urls is a resolver that returns the same service for every query.
 type urls []string
 
 func (u urls) Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error) {
 	return bootstrap.Answer{Entry: "test", URLs: u, Source: bootstrap.SourceOverride}, nil
 }
 
-// resolverFunc is a resolver that is one function.
+// A resolverFunc is a function that implements Resolver.
 type resolverFunc func(bootstrap.Question) (bootstrap.Answer, error)
 
 func (f resolverFunc) Resolve(_ context.Context, q bootstrap.Question) (bootstrap.Answer, error) {
 	return f(q)
 }
 
-// newAsker makes a client that trusts ca, and goes wherever servers lead.
+// newAsker returns a client that trusts ca and connects to any address.
 func newAsker(t testing.TB, ca *rdaptest.CA, cfg client.Config) asker {
 	t.Helper()
 	return newNetworkAsker(t, nil, ca, cfg)
@@ -85,7 +85,7 @@ func newCA(t testing.TB) *rdaptest.CA {
 	return ca
 }
 
-// newPair makes a server and a client that asks it for everything.
+// newPair starts a server and returns it with a client that sends it every query.
 func newPair(t testing.TB, server rdaptest.Config, cfg client.Config) (*rdaptest.Server, asker) {
 	t.Helper()
 	s := rdaptest.Start(t, server)
@@ -104,7 +104,7 @@ func mustParse(t testing.TB, typ client.Type, text string) client.Query {
 	return q
 }
 
-// lookup asks and checks what holds for every result.
+// lookup runs a lookup and checks the invariants of every result.
 func (a asker) lookup(t testing.TB, q client.Query) *client.Result {
 	t.Helper()
 	r, err := a.Lookup(t.Context(), q)

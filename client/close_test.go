@@ -16,7 +16,7 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// closed fails the test unless r is what comes of a Client that was closed.
+// closed fails the test unless r is the result of a lookup on a closed Client.
 func closed(t *testing.T, r *client.Result) {
 	t.Helper()
 	if r.Verdict != client.Failed || r.Err.Code != client.CodeCanceled || !errors.Is(r.Err, client.ErrClosed) {
@@ -24,13 +24,13 @@ func closed(t *testing.T, r *client.Result) {
 	}
 }
 
-// Close ends lookups that wait, and those that come later, also where the
-// connections are the caller's.
+// Close ends waiting lookups. Later lookups fail too, even if the caller owns the
+// Transport.
 func TestCloseLookup(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{MaxWait: time.Hour})
 	s.On("*", rdaptest.Status(429), rdaptest.RetryAfter("600"))
 	results := make(chan *client.Result)
-	for i := range 2 { // one waits to be repeated, the other for its turn
+	for i := range 2 { // one waits for a retry, the other for its turn
 		go func() {
 			r, _ := a.Client.Lookup(context.Background(), mustParse(t, "", "n"+strconv.Itoa(i)+".example"))
 			results <- r
@@ -63,7 +63,7 @@ func TestCloseLookup(t *testing.T) {
 	}
 }
 
-// Close in the loop over a batch ends it, and every input has its result.
+// Close inside the loop over a batch ends it, and every input has its result.
 func TestCloseBatch(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{Jobs: 4})
 	var texts []string
@@ -91,8 +91,8 @@ func TestCloseBatch(t *testing.T) {
 	}
 }
 
-// Close says so also to those whose answer was being read, whatever the connection
-// that it ended says, and whether they could be asked again or not.
+// A lookup whose response is being read when the Client is closed reports that, whatever
+// error the connection returns and whether or not a retry would be possible.
 func TestCloseWhileReading(t *testing.T) {
 	for _, attempts := range []int{1, 3} {
 		began := make(chan struct{})
@@ -142,7 +142,7 @@ func TestCloseWhileReading(t *testing.T) {
 	}
 }
 
-// A redirect that comes after Close is not followed.
+// A redirect that arrives after Close is not followed.
 func TestCloseBeforeRedirect(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{})
 	release := make(chan struct{})
@@ -163,8 +163,8 @@ func TestCloseBeforeRedirect(t *testing.T) {
 	}
 }
 
-// Nobody is asked for a server after Close, since that may fetch files, and it is
-// told that the Client was closed, not that there is no server.
+// After Close, the Resolver is not called, since it may fetch files. The error is that
+// the Client was closed, not that there is no server.
 func TestCloseResolve(t *testing.T) {
 	var resolved atomic.Int64
 	resolver := resolverFunc(func(bootstrap.Question) (bootstrap.Answer, error) {
@@ -191,7 +191,8 @@ func TestCloseResolve(t *testing.T) {
 	}
 }
 
-// The error of a lookup wraps why its caller gave up, before and after it was sent.
+// The error of a lookup wraps the cause of its context's end, before and after the
+// request was sent.
 func TestLookupCause(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{})
 	s.On("*", rdaptest.Hang())

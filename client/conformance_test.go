@@ -11,7 +11,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// What every request has: RFC 7480 sections 4.1 and 4.2, RFC 9110 section 12.5.4.
+// Header fields of every request: RFC 7480 sections 4.1 and 4.2, RFC 9110 section 12.5.4.
 func TestRequestFields(t *testing.T) {
 	for _, protocols := range []rdaptest.Protocols{rdaptest.H1Only, rdaptest.H2Only} {
 		s, a := newPair(t, rdaptest.Config{Log: true, Protocols: protocols}, client.Config{Languages: []string{"de-AT", "en"}, UserAgent: "importer/3"})
@@ -42,8 +42,8 @@ func TestRequestFields(t *testing.T) {
 	}
 }
 
-// A member in its right spelling takes precedence over one in another case (RFC 9083
-// section 1.2), which is read where it is the only one.
+// A correctly spelled member takes precedence over one in another case (RFC 9083 section
+// 1.2), which is read if it is the only one.
 func TestMemberNamesInAnotherCase(t *testing.T) {
 	rec, err := rdap.Read([]byte(`{"objectClassName":"domain","LDHNAME":"beta.example","ldhName":"alpha.example","Handle":"X","Ldhname":"gamma.example","STATUS":["active"],"Events":[{"eventAction":"registration","eventDate":"2020-01-01T00:00:00Z"}]}`))
 	if err != nil {
@@ -69,8 +69,8 @@ func TestEverythingMayBeAbsent(t *testing.T) {
 	}
 }
 
-// rdapConformance is a hint, and counts at the top only (RFC 9083 section 4.1). The
-// identifiers of ICANN's profiles of 2019 and 2024 are told apart by nothing else.
+// rdapConformance is a hint, and is read at the top level only (RFC 9083 section 4.1).
+// Only its identifiers distinguish ICANN's profiles of 2019 and 2024.
 func TestConformanceIsAHint(t *testing.T) {
 	for conformance, want := range map[string][]string{
 		``:                                     nil,
@@ -90,8 +90,7 @@ func TestConformanceIsAHint(t *testing.T) {
 	}
 }
 
-// Values of IANA's open lists that nobody knows yet are passed on (RFC 9083 section
-// 10.2).
+// Unknown values of IANA's open lists are passed on (RFC 9083 section 10.2).
 func TestUnknownValuesPass(t *testing.T) {
 	rec, err := rdap.Read([]byte(`{"objectClassName":"domain","status":["frozen solid"],
 		"events":[{"eventAction":"enchantment","eventDate":"2020-01-01T00:00:00Z"}],"entities":[{"roles":["wizard"]}],
@@ -105,7 +104,7 @@ func TestUnknownValuesPass(t *testing.T) {
 	}
 }
 
-// Parts of secureDNS may be absent (RFC 9083 section 5.3), and say nothing then.
+// Members of secureDNS may be absent (RFC 9083 section 5.3); the summary then omits them.
 func TestSecureDNSInParts(t *testing.T) {
 	for secure, want := range map[string]rdap.Tri{
 		`{}`:                             rdap.Unknown,

@@ -16,8 +16,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Whatever is canceled, reset and cut off, a lookup gets the response to its own
-// query. With RDAPQ_CROSSTALK the test does 38,000 lookups over each protocol.
+// Whatever is canceled, reset or truncated, a lookup gets the response to its own query.
+// With RDAPQ_CROSSTALK the test does 38,000 lookups over each protocol.
 func TestResponsesMatchQueries(t *testing.T) {
 	count := 400
 	if os.Getenv("RDAPQ_CROSSTALK") != "" {

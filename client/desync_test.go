@@ -21,24 +21,24 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A shiftedServer speaks HTTP/1.1 and gets its responses out of step. Of the names
-// d0.example, d1.example and so on it knows two of three.
+// A shiftedServer sends HTTP/1.1 responses that do not match their requests. Of the names
+// d0.example, d1.example and so on, two of three exist.
 type shiftedServer struct {
 	listener net.Listener
 	ca       *rdaptest.CA
 
-	strayEvery int           // sends one 404 too many after so many responses; 0: never
-	strayAfter time.Duration // so long after the response
-	behind     bool          // repeats its first response, and is one behind from then on
-	twice      bool          // the same from its first 404 on
-	header     string        // lines that each response has
+	strayEvery int           // number of responses after which it sends an additional 404; 0 means never
+	strayAfter time.Duration // delay of that 404 after the response
+	behind     bool          // repeats its first response and stays one response behind
+	twice      bool          // sends its first 404 twice and stays one response behind
+	header     string        // header lines of each response
 
 	conns, requests atomic.Int64
 	mu              sync.Mutex
 	open            map[net.Conn]bool
 }
 
-// onlyServer answers for every query.
+// onlyServer is a resolver that returns one server for every query.
 type onlyServer string
 
 func (s onlyServer) Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error) {
@@ -149,9 +149,9 @@ func (s *shiftedServer) serve(c net.Conn) {
 	}
 }
 
-// No result is that of another query, and no stray 404 turns into not_found: what
-// comes of each name is right, or the name failed. With RDAPQ_CROSSTALK the test
-// looks 1,000 names up instead of 60.
+// No result belongs to another query, and no stray 404 becomes not_found: each name has
+// the correct verdict or failed. With RDAPQ_CROSSTALK the test looks up 1,000 names
+// instead of 60.
 func TestResponsesOutOfStep(t *testing.T) {
 	const linkTime = 50 * time.Millisecond
 	names := int64(60)
@@ -166,7 +166,7 @@ func TestResponsesOutOfStep(t *testing.T) {
 		behind     bool
 		twice      bool
 		first      int64
-		again      int64 // requests that may be sent twice to a server in step
+		again      int64 // requests that may be sent again to a server without mismatches
 	}{
 		{name: "stray after each", names: "d", strayEvery: 1, strayAfter: 300 * time.Microsecond},
 		{name: "stray after each at once", names: "d", strayEvery: 1},
@@ -186,7 +186,7 @@ func TestResponsesOutOfStep(t *testing.T) {
 				s.start(t)
 				p, err := pool.New(pool.Config{
 					TLS: &tls.Config{RootCAs: s.ca.Pool()},
-					// A server that does not get the processor for 20 ms would pass for silent.
+					// A server that gets no CPU time for 20 ms would count as silent.
 					Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 						time.Sleep(linkTime)
 						return new(net.Dialer).DialContext(ctx, network, address)
@@ -257,7 +257,7 @@ func TestResponsesOutOfStep(t *testing.T) {
 	}
 }
 
-// A response that belongs to another request is not kept for its URL.
+// A mismatched response is not cached for the URL of the request.
 func TestCacheKeepsNoResponseOutOfStep(t *testing.T) {
 	s := &shiftedServer{behind: true, header: "Cache-Control: max-age=60\r\n"}
 	s.start(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// Whether a name is taken follows from the verdict of an answer alone: what is no
-// answer says nothing about the name, and its code says what to do about it.
+// Only the verdict of an answered query shows whether a name is taken. An error does not;
+// its code suggests how to proceed.
 func ExampleError() {
 	s, c, done := exampleServer(rdaptest.Config{})
 	defer done()

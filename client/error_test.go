@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A nil *Error in an error, as `return r.Err` makes one of a registered domain's
-// Result, can be printed and looked into.
+// A nil *Error in an error value, which `return r.Err` produces for a registered domain,
+// can be printed and unwrapped.
 func TestNilError(t *testing.T) {
 	var r Result
 	var err error = r.Err

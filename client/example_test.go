@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// exampleServer starts a server, and what client.New(client.Config{}) would be on
-// the Internet: here it trusts and asks that server.
+// exampleServer starts a server and returns a Client that behaves like
+// client.New(client.Config{}) on the Internet, but trusts and queries that server.
 func exampleServer(cfg rdaptest.Config) (*rdaptest.Server, *client.Client, func()) {
 	s, err := rdaptest.New(cfg)
 	if err != nil {
@@ -36,7 +36,7 @@ func exampleServer(cfg rdaptest.Config) (*rdaptest.Server, *client.Client, func(
 }
 
 func ExampleClient_Lookup() {
-	_, c, done := exampleServer(rdaptest.Config{}) // c is client.New(client.Config{})
+	_, c, done := exampleServer(rdaptest.Config{}) // c behaves like client.New(client.Config{})
 	defer done()
 
 	q, err := client.Parse("BÜCHER.example")
@@ -52,7 +52,7 @@ func ExampleClient_Lookup() {
 }
 
 func ExampleClient_Batch() {
-	_, c, done := exampleServer(rdaptest.Config{}) // c is client.New(client.Config{})
+	_, c, done := exampleServer(rdaptest.Config{}) // c behaves like client.New(client.Config{})
 	defer done()
 
 	names := []string{"alpha.example", "free.example", "192.0.2.1", "no name"}

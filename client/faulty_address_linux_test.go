@@ -12,8 +12,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A host one of whose two addresses does not work is as good as one that has the
-// other address alone, whichever of them comes first.
+// If one of a host's two addresses does not work, lookups succeed as if the host had only
+// the other one, whatever their order.
 func TestBatchFaultyAddress(t *testing.T) {
 	const count = 40
 	for name, bad := range map[string]func(*rdaptest.Config){
@@ -26,7 +26,7 @@ func TestBatchFaultyAddress(t *testing.T) {
 		for _, protocols := range []rdaptest.Protocols{rdaptest.H1Only, rdaptest.H2Only} {
 			for _, badFirst := range []bool{true, false} {
 				t.Run(fmt.Sprint(name, "/", protocols, "/first=", badFirst), func(t *testing.T) {
-					t.Parallel() // it waits for back-off and timeouts
+					t.Parallel() // run in parallel: it waits for back-off and timeouts
 					ca := newCA(t)
 					config := rdaptest.Config{CA: ca, Names: []string{"rdap.example"}, Protocols: protocols}
 					good := rdaptest.Start(t, config)

@@ -14,8 +14,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// firstConnFails is a server that fails every request on the connection that was used
-// first, and none on another one.
+// firstConnFails is a server that fails every request on the first connection used, and
+// none on other connections.
 type firstConnFails struct {
 	status int  // 0 means never a response
 	all    bool // it fails on all connections
@@ -63,13 +63,14 @@ func names(n int) []string {
 	return texts
 }
 
-// A connection that only fails does not make lookups fail, and is taken out of use.
+// A connection on which every request fails does not make lookups fail, and is no longer
+// used.
 func TestBatchFaultyConnection(t *testing.T) {
 	const count = 200
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
 		for _, status := range []int{500, 502, 503, 504, 421, 0} {
 			t.Run(fmt.Sprint(name, "/", status), func(t *testing.T) {
-				t.Parallel() // it waits for back-off and timeouts
+				t.Parallel() // run in parallel: it waits for back-off and timeouts
 				h := &firstConnFails{status: status}
 				s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols, Handler: h})
 				p := newOwnPool(t, s.CA(), pool.Config{})
@@ -91,12 +92,11 @@ func TestBatchFaultyConnection(t *testing.T) {
 	}
 }
 
-// A query that always fails is no reason to take a connection out of use, and
-// failures at random are none.
+// Neither a query that always fails nor random failures take a connection out of use.
 func TestBatchFaultyQueries(t *testing.T) {
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // it waits for back-off
+			t.Parallel() // run in parallel: it waits for back-off
 			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 			s.On("/domain/n7.example", rdaptest.Status(500))
 			for i := 20; i < 400; i += 40 {

@@ -13,7 +13,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A server that fails on resumed sessions fails no lookup, and later runs do not
+// A server that fails on resumed sessions makes no lookup fail, and later runs do not
 // resume its sessions for a while.
 func TestServerThatFailsOnResumedSessions(t *testing.T) {
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
@@ -27,7 +27,7 @@ func TestServerThatFailsOnResumedSessions(t *testing.T) {
 		} {
 			for _, count := range []int{1, 24} {
 				t.Run(fmt.Sprint(name, "/", fault, "/", count), func(t *testing.T) {
-					t.Parallel() // it waits for back-off and timeouts
+					t.Parallel() // run in parallel: it waits for back-off and timeouts
 					s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 					s.On("*", rdaptest.Resumed(behaviours...))
 					dir := t.TempDir()
@@ -50,7 +50,7 @@ func TestServerThatFailsOnResumedSessions(t *testing.T) {
 	}
 }
 
-// runBatch looks up count names as a run of its own with the files in dir.
+// runBatch looks up count names in a separate run with the state files in dir.
 func runBatch(t *testing.T, s *rdaptest.Server, dir string, run, count int) {
 	t.Helper()
 	sessions, err := pool.OpenSessionFile(filepath.Join(dir, "sessions"), 0, slog.New(slog.DiscardHandler))
@@ -91,12 +91,12 @@ func runBatch(t *testing.T, s *rdaptest.Server, dir string, run, count int) {
 	}
 }
 
-// One failure on a connection that resumed a session and works is no reason to
-// leave sessions alone.
+// A single failure on a working connection with a resumed session does not disable
+// resumption.
 func TestIsolatedFailureOnResumedSession(t *testing.T) {
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // it waits for back-off
+			t.Parallel() // run in parallel: it waits for back-off
 			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 			dir := t.TempDir()
 			for run := 1; run <= 3; run++ {

@@ -15,7 +15,7 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// domainWith is an answer about a domain with these links, each "rel type href".
+// domainWith returns a response about a domain with these links, each "rel type href".
 func domainWith(name string, links ...string) string {
 	var list []string
 	for _, l := range links {
@@ -27,7 +27,7 @@ func domainWith(name string, links ...string) string {
 
 const rdapJSON = "application/rdap+json"
 
-// askedFor returns the paths that a server was asked for, in order.
+// askedFor returns the paths requested from a server, in order.
 func askedFor(s *rdaptest.Server) []string {
 	var list []string
 	for _, e := range s.Log() {
@@ -43,8 +43,8 @@ func wantURIs(t *testing.T, s *rdaptest.Server, want ...string) {
 	}
 }
 
-// newReferrer makes a registry, a registrar and a client that asks the first one
-// for everything, and follows referrals.
+// newReferrer starts a registry and a registrar. It returns them with a client that sends
+// every query to the registry and follows referrals.
 func newReferrer(t *testing.T, protocols rdaptest.Protocols, cfg client.Config) (registry, registrar *rdaptest.Server, a asker) {
 	t.Helper()
 	ca := newCA(t)
@@ -59,7 +59,7 @@ func newReferrer(t *testing.T, protocols rdaptest.Protocols, cfg client.Config) 
 	return registry, registrar, newAsker(t, ca, cfg)
 }
 
-// fixture returns a body with the host of the registrar in it replaced.
+// fixture returns a body with the registrar's host replaced.
 func fixture(t *testing.T, name, from, to string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "rdap", "testdata", name))
@@ -108,7 +108,7 @@ func TestReferralModes(t *testing.T) {
 	}
 	wantURIs(t, registrar, "/domain/alpha.example")
 
-	// Only a domain that is registered has a registrar.
+	// Only a registered domain has a registrar.
 	registry.On("/domain/free.example", rdaptest.Status(404), rdaptest.JSON(domainWith("free.example", "related|"+rdapJSON+"|"+registrar.URL())))
 	registry.On("/ip/192.0.2.1", rdaptest.JSON(`{"objectClassName":"ip network","links":[{"rel":"related","type":"application/rdap+json","href":"`+registrar.URL()+`"}]}`))
 	a = newAsker(t, registry.CA(), client.Config{Resolver: urls{registry.URL()}, Referral: client.ReferralRegistrar})
@@ -119,7 +119,7 @@ func TestReferralModes(t *testing.T) {
 	}
 }
 
-// Records that point at each other are asked for once each.
+// Records that link to each other are requested once each.
 func TestReferralLoop(t *testing.T) {
 	for _, back := range []string{"domain/alpha.example/", "domain/ALPHA.EXAMPLE", "domain/%61lpha.example", "../domain/alpha.example"} {
 		ca := newCA(t)
@@ -145,7 +145,7 @@ func TestReferralLoop(t *testing.T) {
 	}
 }
 
-// What is no record of the registrar is never asked for.
+// A link that is not to an RDAP record of the registrar is not followed.
 func TestReferralOnlyRDAP(t *testing.T) {
 	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
 	base := registrar.URL()
@@ -185,7 +185,7 @@ func TestReferralForms(t *testing.T) {
 			t.Errorf("%s: key in %s", tt.href, r.Registrar.URL)
 		}
 	}
-	// Relative to the registry's own answer.
+	// Relative to the URL of the registry's response.
 	registry.On("/domain/alpha.example", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|/rr/domain/alpha.example")))
 	registry.On("/rr/domain/alpha.example", rdaptest.JSON(domainWith("alpha.example")))
 	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Registrar == nil || r.Registrar.URL != registry.URL()+"rr/domain/alpha.example" {
@@ -193,8 +193,8 @@ func TestReferralForms(t *testing.T) {
 	}
 }
 
-// Whatever comes of the registrar, the registry's answer stands, and the
-// registrar is left alone afterwards.
+// Whatever the registrar returns, the registry's result is unchanged, and the registrar
+// gets no further requests.
 func TestReferralFails(t *testing.T) {
 	html := rdaptest.Body("text/html", "<html><title>nothing here</title></html>")
 	for _, tt := range []struct {
@@ -264,7 +264,7 @@ func TestReferralFails(t *testing.T) {
 	})
 }
 
-// A registrar that sends on to the registry has no record of its own.
+// A registrar that redirects to the registry has no record itself.
 func TestReferralBackToRegistry(t *testing.T) {
 	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
 	registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
@@ -277,8 +277,7 @@ func TestReferralBackToRegistry(t *testing.T) {
 	wantURIs(t, registry, "/domain/alpha.example", "/domain/ALPHA.example")
 }
 
-// Several links are several ways to one record: the first that leads there is
-// enough.
+// Several links may point to the same record: the first one that yields it is enough.
 func TestReferralNextWay(t *testing.T) {
 	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
 	var links []string
@@ -316,7 +315,7 @@ func TestReferralDepth(t *testing.T) {
 	}
 }
 
-// Without a link the registrar's number says where its record is.
+// Without a link, the registrar's IANA number identifies its server.
 func TestReferralByNumber(t *testing.T) {
 	body := func(links ...string) string {
 		return strings.TrimSuffix(domainWith("alpha.example", links...), "}") +
@@ -340,7 +339,7 @@ func TestReferralByNumber(t *testing.T) {
 	if r := ask(map[string]string{"990001": ""}); r.Registrar != nil {
 		t.Errorf("switched off: %+v", r.Registrar)
 	}
-	// A link comes first, but not one to the registry's own record.
+	// A link takes precedence, except one to the registry's own record.
 	registry.On("*", rdaptest.JSON(body("related|"+rdapJSON+"|"+registry.URL()+"domain/alpha.example/")))
 	if r := ask(table); r.Registrar == nil || r.Registrar.Source != bootstrap.SourceOverride {
 		t.Errorf("link to itself: %+v", r.Registrar)
@@ -367,7 +366,7 @@ func TestReferralBatch(t *testing.T) {
 			}
 			registry.On("/domain/"+name, rdaptest.JSON(domainWith(name, "related|"+rdapJSON+"|"+registrar.URL()+path)))
 		}
-		texts = append(texts, texts...) // twins share the registrar's record, too
+		texts = append(texts, texts...) // duplicates share the registrar's record too
 		seen := make(map[int64]bool)
 		for r := range a.Batch(t.Context(), lines(texts...)) {
 			checkResult(t, r)
@@ -400,7 +399,7 @@ func TestReferralBatch(t *testing.T) {
 	}
 }
 
-// A batch that is given up has the registries' answers all the same.
+// A canceled batch still yields the registries' responses.
 func TestReferralBatchEnds(t *testing.T) {
 	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{Jobs: 4})
 	registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
@@ -425,7 +424,7 @@ func TestReferralBatchEnds(t *testing.T) {
 	}
 }
 
-// A registrar that refused twice is left alone by the others of the batch.
+// After two refusals, a registrar gets no further requests from the batch.
 func TestReferralThrottled(t *testing.T) {
 	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{Jobs: 1, MaxWait: -1})
 	registrar.On("*", rdaptest.Status(429), rdaptest.RetryAfter("3600"))
@@ -440,7 +439,7 @@ func TestReferralThrottled(t *testing.T) {
 			t.Errorf("%s, registrar %+v", describe(r), r.Registrar)
 		}
 	}
-	if n := len(askedFor(registrar)); n != 2 { // the first refusal alone may be an accident
+	if n := len(askedFor(registrar)); n != 2 { // a single refusal does not count
 		t.Errorf("%d requests to a registrar that said to come back in an hour", n)
 	}
 }
@@ -475,7 +474,7 @@ func TestRelated(t *testing.T) {
 	}
 }
 
-// The registrar is told nothing that is meant for the registry.
+// Credentials for the registry are not sent to the registrar.
 func TestReferralCredentials(t *testing.T) {
 	for _, scheme := range []client.AuthScheme{client.AuthBearer, client.AuthAPIKey} {
 		ca := newCA(t)
@@ -497,10 +496,10 @@ func TestReferralCredentials(t *testing.T) {
 	}
 }
 
-// A registrar that hangs does not keep the registry's answer for as long as a
-// registry may take.
+// A registrar that hangs delays the registry's response by less than a registry's own
+// timeout.
 func TestReferralTimeout(t *testing.T) {
-	t.Parallel() // it does little but wait
+	t.Parallel() // run in parallel: it mostly waits
 	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{Timeout: time.Hour, ReferralTimeout: 2 * time.Second})
 	registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
 	registrar.On("*", rdaptest.Hang())

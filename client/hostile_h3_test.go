@@ -11,7 +11,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A server that breaks or abuses QUIC or HTTP/3 ends no lookup later than its
+// A server that breaks or abuses QUIC or HTTP/3 delays no lookup beyond the end of its
 // context, and leaves the Client, its Pool and other servers as they were.
 // RDAPQ_HOSTILE=1 tries all of them.
 func TestHostileH3Servers(t *testing.T) {
@@ -31,7 +31,7 @@ func TestHostileH3Servers(t *testing.T) {
 	}
 }
 
-// hostilePool returns a Pool with what earlier ones left in dir.
+// hostilePool returns a Pool with the state that earlier ones left in dir.
 func hostilePool(t *testing.T, dir string, ca *rdaptest.CA, protocols ...string) *pool.Pool {
 	t.Helper()
 	sessions, err := pool.OpenSessionFile(filepath.Join(dir, "sessions"), 0, nil)

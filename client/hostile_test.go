@@ -14,9 +14,9 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-const hostileSample = 40 // one in so many is tried without RDAPQ_HOSTILE
+const hostileSample = 40 // without RDAPQ_HOSTILE, one in hostileSample is tried
 
-// A server that breaks or abuses TCP, TLS or HTTP ends no lookup later than its
+// A server that breaks or abuses TCP, TLS or HTTP delays no lookup beyond the end of its
 // context, and leaves the Client, its Pool and other servers as they were.
 // RDAPQ_HOSTILE=1 tries all of them.
 func TestHostileServers(t *testing.T) {

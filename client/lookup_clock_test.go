@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The clock counts the time that the server has the request, and nothing else.
+// The clock counts only the time during which the server has the request.
 func TestClock(t *testing.T) {
 	const limit, wait = 10 * time.Second, 30 * time.Second
 	for _, c := range []struct {
@@ -18,7 +18,7 @@ func TestClock(t *testing.T) {
 		hooked bool
 		wait   time.Duration
 		steps  string        // W: waits, G: has a connection, R: server has it, P: paused, C: continues, 1 to 9: seconds pass
-		ends   time.Duration // after the steps; negative: never
+		ends   time.Duration // remaining time after the steps; negative means never
 	}{
 		{"running", true, -1, "WGR", limit},
 		{"some time is used", true, -1, "WGR4", 6 * time.Second},

@@ -14,7 +14,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// What a proxy does is told as the proxy's doing.
+// Errors name the proxy if it is the cause.
 func TestLookupProxy(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	refusing := func(status int) string {
@@ -37,7 +37,7 @@ func TestLookupProxy(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_, _ = nc.Write([]byte("SSH-2.0-\x1b[2J\r\n")) // who went away needs none
+			_, _ = nc.Write([]byte("SSH-2.0-\x1b[2J\r\n")) // the client may have closed the connection
 			nc.Close()
 		}
 	}()
@@ -82,7 +82,7 @@ func TestLookupProxy(t *testing.T) {
 	}
 }
 
-// A proxy that hangs is named as what was waited for.
+// The error of a lookup names a proxy that hangs.
 func TestLookupProxyHangs(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // and never accepts

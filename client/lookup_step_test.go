@@ -12,10 +12,10 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// metered is how programs count what goes through a transport.
+// A metered transport wraps another one, as programs do to count traffic.
 type metered struct{ http.RoundTripper }
 
-// mute is a transport of which nothing is heard until its answer comes.
+// A mute transport calls no hooks before the response.
 type mute struct{ http.RoundTripper }
 
 func (m mute) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -24,8 +24,8 @@ func (m mute) RoundTrip(req *http.Request) (*http.Response, error) {
 	return m.RoundTripper.RoundTrip(req.WithContext(ctx))
 }
 
-// A transport that does not tell when it is connected has the time of the whole
-// attempt, though another server could be asked.
+// With a transport that does not report connections, an attempt may take its full time
+// limit even if there is another server.
 func TestLookupMuteTransport(t *testing.T) {
 	s, plain := newPair(t, rdaptest.Config{}, client.Config{})
 	c := newAsker(t, s.CA(), client.Config{
@@ -38,10 +38,10 @@ func TestLookupMuteTransport(t *testing.T) {
 	}
 }
 
-// A pool inside another transport tells as much as one by itself, and where it
-// is with a request.
+// A pool inside another transport reports the same details as a pool alone, including the
+// step of a failure.
 func TestLookupWrappedPool(t *testing.T) {
-	t.Parallel() // it does little but wait
+	t.Parallel() // run in parallel: it mostly waits
 	s, plain := newPair(t, rdaptest.Config{}, client.Config{})
 	plain.lookup(t, mustParse(t, "", "first.example")) // so that there is a connection
 	c := newAsker(t, s.CA(), client.Config{
@@ -52,7 +52,8 @@ func TestLookupWrappedPool(t *testing.T) {
 	if r.Verdict != client.Registered || r.Conn.ConnID != 1 || !r.Conn.Reused || r.Conn.TLS == 0 || r.Conn.FirstByte == 0 {
 		t.Errorf("%s, %+v", describe(r), r.Conn)
 	}
-	// Once it waits for an answer it is connected, whatever ConnectTimeout says.
+	// ConnectTimeout does not apply once the connection is set up and the request waits
+	// for its response.
 	s.On("/domain/slow.example", rdaptest.Latency(1500*time.Millisecond))
 	if r := c.lookup(t, mustParse(t, "", "slow.example")); r.Attempts != 1 || r.Server != s.URL() {
 		t.Errorf("%s after %d attempts, at %s", describe(r), r.Attempts, r.Server)
@@ -66,10 +67,10 @@ func TestLookupWrappedPool(t *testing.T) {
 	}
 }
 
-// Another transport has the connect timeout for its connections, and the wait for one
-// of them does not count against the timeout.
+// ConnectTimeout applies to the connections of other transports, and the wait for a
+// connection does not count against Timeout.
 func TestForeignTransportTimeouts(t *testing.T) {
-	t.Parallel() // it does little but wait
+	t.Parallel() // run in parallel: it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only, Latency: 400 * time.Millisecond})
 	foreign := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.Pool()}, MaxConnsPerHost: 1}
 	defer foreign.CloseIdleConnections()

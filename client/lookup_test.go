@@ -131,8 +131,8 @@ func TestLookupNoService(t *testing.T) {
 	}
 }
 
-// TestLookupSpecialAddress: that no registry answers for a private address is
-// not for want of a fresh copy of IANA's files.
+// No registry is responsible for a private address, and the error does not suggest that
+// IANA's files are out of date.
 func TestLookupSpecialAddress(t *testing.T) {
 	res, err := bootstrap.New(bootstrap.Config{Offline: true})
 	if err != nil {
@@ -169,7 +169,8 @@ func TestLookupHTTPOnly(t *testing.T) {
 	if r.Verdict != client.NoService || r.Err.Code != client.CodeHTTPOnly || asked {
 		t.Errorf("%s, asked %v", describe(r), asked)
 	}
-	// Neither are overrides, whatever bootstrap says of them, nor a server by name.
+	// The same holds for servers from overrides, whatever bootstrap says, and for a
+	// server in the query.
 	if r = newAsker(t, ca, client.Config{Resolver: from(bootstrap.SourceOverride)}).lookup(t, q); r.Err == nil || r.Err.Code != client.CodeHTTPOnly || asked {
 		t.Errorf("override: %s, asked %v", describe(r), asked)
 	}
@@ -192,8 +193,8 @@ func newPlain(t *testing.T, h http.HandlerFunc) string {
 	return "http://" + l.Addr().String() + "/"
 }
 
-// refused is the base URL of a port that nobody listens on: it is assigned, and
-// in use nowhere.
+// refused is a base URL whose port has no listener: the port is assigned, but not used in
+// practice.
 const refused = "https://127.0.0.1:1/"
 
 func TestLookupNextServer(t *testing.T) {
@@ -230,12 +231,12 @@ func TestLookupNextServer(t *testing.T) {
 }
 
 func TestLookupShare(t *testing.T) {
-	t.Parallel() // it does little but wait
+	t.Parallel() // run in parallel: it mostly waits
 	ca := newCA(t)
 	good := rdaptest.Start(t, rdaptest.Config{CA: ca})
 	silent := rdaptest.Start(t, rdaptest.Config{CA: ca, Conn: rdaptest.ConnRules{SilentTLS: true}})
 	a := newAsker(t, ca, client.Config{Resolver: urls{silent.URL(), good.URL()}})
-	// The first server may use half of the caller's time only.
+	// The first server may use only half of the caller's time.
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 	defer cancel()
 	r, err := a.Lookup(ctx, mustParse(t, "", "alpha.example"))
@@ -244,7 +245,7 @@ func TestLookupShare(t *testing.T) {
 	}
 }
 
-// A query that was not made by Parse and names nothing is not sent.
+// A Query that is empty, and not from Parse, is not sent.
 func TestLookupNothing(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{})
 	for _, q := range []client.Query{

@@ -10,7 +10,7 @@ import (
 	"github.com/rdapq/rdapq/internal/testrun"
 )
 
-// Who waits for room goes on when there is some, and gives up with its caller.
+// A waiting reader continues when there is room, and stops when its context ends.
 func TestBodiesWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newMemoryBudget(10)

@@ -13,7 +13,7 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// stuckAfter is when a test takes those that wait for memory to wait for ever.
+// stuckAfter is the wait for memory after which a test considers a lookup stuck.
 const stuckAfter = time.Minute
 
 // A body that breaks off takes no room while its question waits to be asked
@@ -29,7 +29,7 @@ func testBrokenBodies(t *testing.T) {
 	var names []string
 	for i := range 12 {
 		names = append(names, fmt.Sprintf("n%d.example", i))
-		// Broken off, an error with a body, and then an answer.
+		// First a truncated body, then an error with a body, and then a valid response.
 		s.On("/domain/"+names[i], rdaptest.Size(3000),
 			rdaptest.First(2, rdaptest.Status(503)), rdaptest.First(1, rdaptest.Status(200), rdaptest.Cut(2000)))
 	}
@@ -53,8 +53,8 @@ func testBrokenBodies(t *testing.T) {
 	wg.Wait()
 }
 
-// Searches that wait to ask for their next pages, with what they have read so far,
-// let others read theirs.
+// Searches that wait for their next page, with the pages read so far in memory, do not
+// block other searches.
 func TestMemoryOfSearches(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(60), PageSize: 2}})
 	texts := []string{"e*.example", "ex*.example", "exa*.example", "exam*.example"}
@@ -66,7 +66,7 @@ func TestMemoryOfSearches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg.MaxMemory = int64(len(page.Raw)) * 8 // there is room for a page of all but one
+		cfg.MaxMemory = int64(len(page.Raw)) * 8 // room for one page of each search but one
 		break
 	}
 	a := newAsker(t, s.CA(), cfg)

@@ -12,7 +12,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// answered makes the result of a lookup with that answer.
+// answered returns the result of a lookup with this response.
 func answered(body string) *client.Result {
 	return &client.Result{Query: client.Query{Type: client.TypeDomain, Name: "harbour.example"}, Verdict: client.Registered, Status: 200, Raw: []byte(body)}
 }
@@ -30,7 +30,7 @@ func mustMerge(t *testing.T, registry, registrar string) *client.Merged {
 	return m
 }
 
-// A thin registry and an older registrar, in the shapes that are usual.
+// A thin registry and an older registrar, with responses in their usual shapes.
 const (
 	thinBody = `{"objectClassName":"domain","handle":"90210_DOMAIN","ldhName":"HARBOUR.EXAMPLE",
 		"status":["client transfer prohibited","client delete prohibited"],
@@ -111,13 +111,14 @@ func TestMerged(t *testing.T) {
 	if len(rec.Nameservers) != 2 || rec.Nameservers[0].LDHName != "NS1.HARBOUR.EXAMPLE" || rec.SecureDNS.Signed() != rdap.Yes || rec.Handle != "90210_DOMAIN" || len(rec.Redacted) != 1 {
 		t.Errorf("the registry's word does not count: %+v", rec)
 	}
-	// Neither of the two is changed by that.
+	// Merging changes neither record.
 	if m.Registry.Entities[0].Entities[0].Contact().Emails[0] != "old-abuse@lighthouse.example" || len(m.Registrar.Entities) != 3 {
 		t.Error("an original was changed")
 	}
 }
 
-// Who is silent is spoken for; an empty contact speaks for nobody.
+// If one party has no value, the other's is used; an empty contact does not count as a
+// value.
 func TestMergedGaps(t *testing.T) {
 	m := mustMerge(t,
 		`{"objectClassName":"domain","ldhName":"harbour.example","events":[{"eventAction":"registrar expiration","eventDate":"2026-01-01T00:00:00Z"}],
@@ -162,7 +163,7 @@ func TestMergedWithoutRegistrar(t *testing.T) {
 			t.Errorf("%s: (-without +with)\n%s", registrar.Verdict, d)
 		}
 	}
-	// The next one of a chain stands in for one that failed.
+	// If a registrar in a chain fails, the next one is used.
 	r := answered(thinBody)
 	r.Registrar = answered(olderBody)
 	r.Registrar.Verdict, r.Registrar.Registrar = client.Failed, answered(olderBody)

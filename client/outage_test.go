@@ -18,8 +18,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A lossCounter is a transport that counts the requests that begin after the
-// first one that failed has ended, until the first useful response after that.
+// A lossCounter is a transport that counts the requests that begin after the end of the
+// first failed one, until the next useful response.
 type lossCounter struct {
 	http.RoundTripper
 	mu      sync.Mutex
@@ -178,7 +178,7 @@ func writePage(w http.ResponseWriter) {
 	io.WriteString(w, "<html><title>Forbidden</title><body>Request blocked.</body></html>")
 }
 
-// TestBatchWallNowAndThen: pages between useful responses cost no line.
+// Non-RDAP pages between useful responses lose no line.
 func TestBatchWallNowAndThen(t *testing.T) {
 	t.Parallel()
 	var got atomic.Int64
@@ -198,7 +198,7 @@ func TestBatchWallNowAndThen(t *testing.T) {
 	}
 }
 
-// TestNoticeOfLimit: a limit that the body of a 429 states is kept to, and shown.
+// A limit stated in the body of a 429 is respected and reported.
 func TestNoticeOfLimit(t *testing.T) {
 	const body = `{"errorCode":429,"title":"Too Many Requests","notices":[{"title":"Rate limit","description":["10 per minute"]}]}`
 	s, a := newPair(t, rdaptest.Config{}, client.Config{Attempts: 1})

@@ -30,7 +30,7 @@ func TestPages(t *testing.T) {
 		t.Errorf("%d requests: %q", n, asked(s))
 	}
 
-	// Page by page, and no further than is wanted.
+	// Pages are read one by one, only as far as the caller iterates.
 	var numbers []int
 	for p, err := range a.Search(t.Context(), q) {
 		if err != nil {
@@ -48,8 +48,8 @@ func TestPages(t *testing.T) {
 		t.Errorf("pages %d, requests %q", numbers, asked(s))
 	}
 
-	// A batch reads the pages as well. The second search joins the first if that has
-	// no response yet, and reads four pages of its own otherwise.
+	// A batch reads the pages as well. The second search joins the first if that has no
+	// response yet, and reads four pages itself otherwise.
 	n := 0
 	for r := range a.Batch(t.Context(), lines("domains?name=exam*.example", "domains?name=EXAM*.example", "exam1.example")) {
 		n++
@@ -72,7 +72,7 @@ func TestPagesBounded(t *testing.T) {
 		most     int
 		results  int
 		requests int64
-		want     string // in the last warning
+		want     string // part of the last warning
 	}{
 		{"enough", rdaptest.Searches{PageSize: 2}, 3, 4, 2, "limit of 3 results reached"},
 		{"all is wanted", rdaptest.Searches{PageSize: 2}, -1, 7, 4, ""},
@@ -126,7 +126,7 @@ func TestPagesBounded(t *testing.T) {
 	}
 }
 
-// TestEndlessPages: empty pages that point on do so in vain.
+// A search stops after a number of empty pages that link to further ones.
 func TestEndlessPages(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{})
 	n := 0
@@ -144,8 +144,8 @@ func emptyPage(base string, n int) string {
 	return fmt.Sprintf(`{"rdapConformance":["rdap_level_0","paging"],"domainSearchResults":[],"paging_metadata":{"links":[{"rel":"next","href":"%smore/%d","type":"application/rdap+json"}]}}`, base, n)
 }
 
-// TestPagesInMemory: the pages of one search don't fill all memory; read one by
-// one they may be as many as they like.
+// The pages of one search do not fill the whole memory budget. Pages that the caller
+// reads one by one are not limited.
 func TestPagesInMemory(t *testing.T) {
 	_, a := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(40), PageSize: 2}}, client.Config{MaxMemory: 8 << 10})
 	q := mustParse(t, client.TypeDomains, "exam*.example")
@@ -165,7 +165,7 @@ func TestPagesInMemory(t *testing.T) {
 	}
 }
 
-// TestPageRepeated: a page that breaks off is asked for again, as any answer is.
+// The request for a truncated page is retried, like any other.
 func TestPageRepeated(t *testing.T) {
 	bad := 0
 	s, a := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(5), PageSize: 2, Refuse: func(page int) int {
@@ -181,7 +181,7 @@ func TestPageRepeated(t *testing.T) {
 	}
 }
 
-// TestSearchGivenUp keeps what was read when the caller gives up.
+// After a cancellation, the pages read so far are kept.
 func TestSearchGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -199,7 +199,7 @@ func TestSearchGivenUp(t *testing.T) {
 	}
 }
 
-// Pages have no place for what links lead to, so that nobody is asked for it.
+// A Page cannot hold linked objects, so the links are not followed.
 func TestSearchFollowsNothing(t *testing.T) {
 	registry, registrar, a := newReferrer(t, rdaptest.H2Only, client.Config{})
 	registry.On("/domain/harbour.example", rdaptest.JSON(fixture(t, "registry-thin.json", "https://rdap.lighthouse.example/", registrar.URL())))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPastedQueries has what people copy from reports, messages and logs.
+// Queries copied from reports, messages and logs.
 func TestPastedQueries(t *testing.T) {
 	for _, tt := range []struct{ text, path string }{
 		{"courbu[.]re", "domain/courbu.re"},
@@ -61,7 +61,7 @@ func TestPastedQueries(t *testing.T) {
 		{"192.0.2.0 – 192.0.2.255", "ip/192.0.2.0/24"},
 		{"192.0.2.4-7", "ip/192.0.2.4/30"},
 		{"2001:db8::-2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", "ip/2001:db8::/32"},
-		// What cannot be read with certainty.
+		// Ambiguous texts.
 		{"courbu.re,nic.re", ""},
 		{"courbu.re, nic.re", ""},
 		{"courbu.re;nic.re", ""},
@@ -103,7 +103,7 @@ func TestPastedQueries(t *testing.T) {
 	}
 }
 
-// TestPastedAs: with a type, what surrounds an object is removed too.
+// With a type, the text around an object is removed too.
 func TestPastedAs(t *testing.T) {
 	for _, tt := range []struct {
 		typ        Type
@@ -121,8 +121,7 @@ func TestPastedAs(t *testing.T) {
 	}
 }
 
-// TestReservedHyphens: such labels are looked up, and the result says that they are
-// reserved.
+// Labels with reserved hyphens are looked up, and the result has a note.
 func TestReservedHyphens(t *testing.T) {
 	for text, noted := range map[string]bool{
 		"ab--cd.example": true, "r3---sn-x.example": true, "www.ab--cd.example": true,

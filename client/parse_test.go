@@ -280,7 +280,7 @@ func FuzzParse(f *testing.F) {
 		if q.Type == TypeEntity {
 			return
 		}
-		// What was understood is understood again, and in the same way.
+		// Parsing the output of String returns the same query.
 		again, err := ParseAs(q.Type, q.String())
 		if err != nil || again.Path() != path {
 			t.Fatalf("%q: %q again gives %q, %v", s, q, again.Path(), err)

@@ -17,7 +17,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A crowdServer counts the requests that it has at a time.
+// A crowdServer counts its concurrent requests.
 type crowdServer struct {
 	*httptest.Server
 	now, most, requests atomic.Int64
@@ -41,7 +41,7 @@ func newCrowdServer(t *testing.T, held chan struct{}, cfg client.Config) (*crowd
 			case <-r.Context().Done():
 			}
 		} else {
-			time.Sleep(time.Millisecond) // as long as a request takes others may come
+			time.Sleep(time.Millisecond) // further requests may arrive while this one takes its time
 		}
 		w.Header().Set("Content-Type", "application/rdap+json")
 		if r.URL.Path == "/domains" {
@@ -68,8 +68,8 @@ func newCrowdServer(t *testing.T, held chan struct{}, cfg client.Config) (*crowd
 	return s, c
 }
 
-// TestPerHostHoldsForAll: whoever starts them, a host never has more requests of
-// one Client at a time than its limit.
+// A host never has more requests of one Client at a time than its limit, however they
+// were started.
 func TestPerHostHoldsForAll(t *testing.T) {
 	const limit, callers = 5, 200
 	s, c := newCrowdServer(t, nil, client.Config{PerHost: limit})
@@ -110,8 +110,8 @@ func TestPerHostHoldsForAll(t *testing.T) {
 	}
 }
 
-// TestLookupGivesUpItsPlace: a lookup that ends while it waits for its host frees
-// its place there, and those behind it go on in their order.
+// A lookup that ends while it waits for its host frees its place, and those behind it
+// proceed in order.
 func TestLookupGivesUpItsPlace(t *testing.T) {
 	held := make(chan struct{})
 	s, c := newCrowdServer(t, held, client.Config{PerHost: 1})

@@ -12,7 +12,7 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// fewZones knows three zones.
+// fewZones is a resolver with three zones.
 type fewZones struct{ byLabel }
 
 func (z fewZones) Resolve(ctx context.Context, q bootstrap.Question) (bootstrap.Answer, error) {
@@ -84,7 +84,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// fourOnly carries four requests at a time to one origin, and any number to others.
+// A fourOnly transport supports four concurrent requests to one origin, and any number to
+// others.
 type fourOnly struct {
 	http.RoundTripper
 	origin string
@@ -97,8 +98,7 @@ func (f fourOnly) Capacity(origin string, demand int) int {
 	return demand
 }
 
-// TestPlanKnown: a plan uses what is known from earlier runs: the time of a
-// response, the protocol, and limits that were learned.
+// A plan uses data from earlier runs: response times, protocols, and learned limits.
 func TestPlanKnown(t *testing.T) {
 	store, now := limit.NewMemory(), time.Now()
 	store.Add("one.example", limit.Budget{Took: 20 * time.Millisecond, Measured: now})

@@ -49,7 +49,7 @@ func TestURLQuery(t *testing.T) {
 	}
 }
 
-// TestNotes: the result says how a query was read that can be read otherwise.
+// The result has a note if the query could have been interpreted in another way.
 func TestNotes(t *testing.T) {
 	_, a := newPair(t, rdaptest.Config{}, client.Config{})
 	if r := a.lookup(t, mustParse(t, "", "192.0.2/24")); len(r.Warnings) != 1 || r.Warnings[0].Message != "192.0.2/24 is short for 192.0.2.0/24" {
@@ -66,8 +66,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestNotesOfDuplicates: texts that are read as the same query are sent once, and
-// each result says how its own text was read.
+// Texts that yield the same query are sent once, and each result has the note for its own
+// text.
 func TestNotesOfDuplicates(t *testing.T) {
 	s, c := newStagedServer(t, true)
 	inputs := func(yield func(client.Input, error) bool) {
@@ -90,8 +90,8 @@ func TestNotesOfDuplicates(t *testing.T) {
 	}
 }
 
-// TestURLAtNamedServer: a URL at the origin of the server that the user named is a
-// URL of RDAP, whatever its path looks like.
+// A URL at the origin of the server that the user named is an RDAP URL, whatever its
+// path.
 func TestURLAtNamedServer(t *testing.T) {
 	server, a := newPair(t, rdaptest.Config{}, client.Config{})
 	base := server.URL()

@@ -44,7 +44,8 @@ func TestRedirectFollowed(t *testing.T) {
 		}
 	}
 
-	// A relative one, and a 404 at its end that names who said so.
+	// A relative redirect, and a redirect to a 404, whose error names the responding
+	// server.
 	from.On("/domain/free.example", rdaptest.Redirect(302, "/moved/free.example"))
 	from.On("/moved/free.example", rdaptest.Status(404))
 	if r := a.lookup(t, mustParse(t, "", "free.example")); r.Verdict != client.NotFound || r.FinalURL != from.URL()+"moved/free.example" {
@@ -107,7 +108,7 @@ func TestRedirectLimit(t *testing.T) {
 	}
 }
 
-// What comes with a redirect, or in its place.
+// Unusual redirects: with a body, other fields, or another status.
 func TestRedirectOdd(t *testing.T) {
 	html := rdaptest.Body("text/html", "<html><title>moved away</title></html>")
 	for _, tt := range []struct {
@@ -149,7 +150,7 @@ func TestRedirectOdd(t *testing.T) {
 					t.Errorf("asked for %q", e.URI)
 				}
 			}
-			// Whatever came with it was read, so that the connection lives on.
+			// The body of the redirect was read, so that the connection can be reused.
 			a.lookup(t, mustParse(t, "", "beta.example"))
 			if n := s.Counts().Connections; n != 1 {
 				t.Errorf("%d connections", n)
@@ -158,7 +159,7 @@ func TestRedirectOdd(t *testing.T) {
 	}
 }
 
-// Each hop counts against the limit of its host.
+// Each redirect counts against the limit of its host.
 func TestRedirectCounts(t *testing.T) {
 	ca := newCA(t)
 	from := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
@@ -184,8 +185,8 @@ func parseRate(text string) (limit.Rate, error) {
 	return rate, err
 }
 
-// TestRedirectStrays: a page that is not there says nothing about the name for
-// which a redirect led to it.
+// If a redirect points to a missing web page, the 404 does not mean that the name does
+// not exist.
 func TestRedirectStrays(t *testing.T) {
 	page := []rdaptest.Behaviour{rdaptest.Status(404), rdaptest.Body("text/html", html404)}
 	s, a := newPair(t, rdaptest.Config{}, client.Config{})
@@ -200,7 +201,7 @@ func TestRedirectStrays(t *testing.T) {
 		{"sorry", client.Failed},
 		{"nothing", client.Failed},
 		{"json", client.NotFound},
-		{"other/domain/page.example", client.NotFound}, // believed since the server sent RDAP
+		{"other/domain/page.example", client.NotFound}, // accepted because the server has sent RDAP
 	} {
 		to, verdict := tt.to, tt.verdict
 		s.On("/domain/page.example", rdaptest.Redirect(302, s.URL()+to))

@@ -35,13 +35,13 @@ func (c caller) String() string {
 	return [callers]string{"Logger", "Load", "Add", "Flush", "Resolver", "OnEvent"}[c]
 }
 
-// callbacks is user code of every kind. Each calls back, but not from within itself.
+// callbacks is user code of every kind. Each calls back, but not recursively.
 type callbacks struct {
 	limit.Store
 	bases  map[string]string // of names; "": all others
 	back   atomic.Pointer[func(caller)]
 	inside [callers]atomic.Bool
-	calls  [callers]atomic.Int64 // calls back
+	calls  [callers]atomic.Int64 // number of calls back
 }
 
 func (c *callbacks) call(by caller) {
@@ -119,7 +119,7 @@ func newCallbacks(t *testing.T) (c *callbacks, a *client.Client, p *pool.Pool) {
 	return c, a, p
 }
 
-// callbackNames is a number of inputs that do not fit in memory at two jobs.
+// callbackNames is the number of inputs, more than fit in memory with two jobs.
 const callbackNames = 500
 
 // runCallbackBatch runs a batch and closes the Client. It fails the test if that hangs.
@@ -151,11 +151,11 @@ func runCallbackBatch(t *testing.T, a *client.Client) (read int, verdicts map[cl
 	}
 }
 
-// TestUserCodeMayCallBack: a Logger, a limit.Store, a Resolver and OnEvent call
-// Progress, Stats, CloseIdleConnections, and Lookup at another server that is
-// connected, also when the temporary file cannot be used.
+// A Logger, a limit.Store, a Resolver and OnEvent call Progress, Stats,
+// CloseIdleConnections, and Lookup at another server that is connected, also when the
+// temporary file cannot be used.
 func TestUserCodeMayCallBack(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	c, a, p := newCallbacks(t)
 	q := mustParse(t, client.TypeDomain, connectedName)
 	var lookups [callers]atomic.Int64
@@ -189,20 +189,20 @@ func TestUserCodeMayCallBack(t *testing.T) {
 	}
 }
 
-// TestUserCodeMayClose: Close returns when user code calls it, in a batch and in
-// Close. It does not wait for that user code.
+// Close returns when user code calls it, in a batch and in Close. It does not wait for
+// that user code.
 func TestUserCodeMayClose(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	for by := range callers {
 		t.Run(by.String(), func(t *testing.T) {
-			t.Parallel() // it mostly waits
+			t.Parallel() // run in parallel: it mostly waits
 			c, a, p := newCallbacks(t)
 			var once sync.Once
 			returned := make(chan struct{})
 			back := func(now caller) {
 				if now == by {
 					once.Do(func() {
-						if err := a.Close(); err != nil { // of a wait that has reached its bound
+						if err := a.Close(); err != nil { // the wait has reached its limit
 							t.Error(err)
 						}
 						p.Close()

@@ -11,8 +11,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// The registry answers, and so does the registrar that it points to; Claims tell
-// them apart.
+// Both the registry and the registrar that it links to respond. The Claims show their
+// differences.
 func ExampleResult_Merged() {
 	ca, err := rdaptest.NewCA()
 	if err != nil {

@@ -11,7 +11,7 @@ func TestRegistrable(t *testing.T) {
 		"example.co.uk":         "example.co.uk",
 		"co.uk":                 "co.uk",
 		"www.example.zz":        "example.zz", // not on the list
-		"nobody.github.io":      "github.io",  // GitHub's suffix, and the registry's domain
+		"nobody.github.io":      "github.io",  // GitHub's suffix is a domain of the registry
 		"github.io":             "github.io",
 		"a.b.c.kobe.jp":         "b.c.kobe.jp", // a wildcard
 		"www.city.kobe.jp":      "city.kobe.jp",

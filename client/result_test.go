@@ -44,7 +44,7 @@ func thinRegistry(t *testing.T) []byte {
 	return raw
 }
 
-// A lookup checks the body of its Result once, for all who read it.
+// A lookup parses the body of its Result once, for all accessors.
 func TestLookupParses(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	s.On("/domain/gone.example", rdaptest.Status(404), rdaptest.Body("application/rdap+json", `{"errorCode":404}`))
@@ -76,7 +76,7 @@ func TestLookupParses(t *testing.T) {
 	}
 }
 
-// What was found out of a Result's body does not hold for another one.
+// The parsed state of one body is not used for another one.
 func TestResponseOfAnotherBody(t *testing.T) {
 	first := []byte(`{"objectClassName":"domain","ldhName":"one.example"}`)
 	for _, other := range [][]byte{

@@ -27,7 +27,7 @@ func TestReverseSearch(t *testing.T) {
 		t.Errorf("asked %q", got)
 	}
 
-	// What is not announced is not asked.
+	// A search that the server does not announce is not sent.
 	r = ask(client.TypeIPs, "entity:email=alice@holders.example")
 	if r.Verdict != client.Rejected || r.Err.Code != client.CodeUnsupported || !strings.Contains(r.Err.Hint, "handle") || r.Server != s.URL() {
 		t.Errorf("%s, hint %q", describe(r), r.Err.Hint)
@@ -41,14 +41,14 @@ func TestReverseSearch(t *testing.T) {
 		t.Errorf("%s, asked %q", describe(r), asked(s))
 	}
 
-	// A server that cannot be reached is what is wrong, not that it announces nothing.
+	// The error is that the server cannot be reached, not that it announces nothing.
 	s, a = newPair(t, rdaptest.Config{Log: true}, client.Config{Attempts: 1})
 	s.On("/help", rdaptest.HangUp())
 	if r = ask(client.TypeDomains, "entity:fn=Alice*"); r.Verdict != client.Failed || r.Err.Code != client.CodeTransport {
 		t.Error(describe(r))
 	}
 
-	// Nothing of it goes over plain http, whatever is allowed.
+	// A reverse search is never sent over plain http, even with AllowHTTP.
 	_, a = newPair(t, rdaptest.Config{}, client.Config{AllowHTTP: true, Search: client.SearchConfig{Unannounced: true}})
 	q := mustParse(t, client.TypeDomains, "entity:fn=Alice*")
 	q.Server = "http://127.0.0.1:1/"
@@ -57,10 +57,10 @@ func TestReverseSearch(t *testing.T) {
 	}
 }
 
-// TestReverseSearchBatch has many of them at once, a server that is gone among
-// those asked, and one result for each.
+// Many concurrent reverse searches, some of them at a server that is down, yield one
+// result each.
 func TestReverseSearchBatch(t *testing.T) {
-	t.Parallel() // it waits for the server that is gone
+	t.Parallel() // run in parallel: it waits for the server that is down
 	s, a := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(9), PageSize: 2}}, client.Config{Jobs: 4, Attempts: 1, MaxWait: 2 * time.Second})
 	var inputs []client.Input
 	for i := range 40 {
@@ -103,7 +103,7 @@ func TestReverseSearchBatch(t *testing.T) {
 	}
 }
 
-// Searches that need a server's help at the same time ask for it once.
+// Concurrent searches that need a server's help fetch it once.
 func TestHelpIsAskedOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -147,7 +147,7 @@ func TestHelpIsAskedOnce(t *testing.T) {
 			}
 		})
 	}
-	// Nor does a lookup by itself wait for one that was given up.
+	// A single lookup does not wait for a canceled one either.
 	s, a := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(3)}}, client.Config{})
 	s.On("/help", rdaptest.First(1, rdaptest.Hang()))
 	q := mustParse(t, client.TypeDomains, "entity:handle=alice-ex")

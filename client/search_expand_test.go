@@ -45,7 +45,7 @@ func TestExpand(t *testing.T) {
 	if _, list = expand(client.TypeEntities, "fn=Alice*"); !slices.Equal(names(list), []string{"entity ALICE-EX"}) {
 		t.Errorf("%q", names(list))
 	}
-	// Nothing found is one result, and so is what is no search.
+	// An empty search yields one result, and so does a query that is not a search.
 	if r, list = expand(client.TypeDomains, "none*.example"); len(list) != 1 || list[0] != r {
 		t.Errorf("%q", names(list))
 	}

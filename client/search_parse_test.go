@@ -27,13 +27,13 @@ func TestParseSearch(t *testing.T) {
 		{TypeEntities, "fn=Bobby Joe*", "entities?fn=Bobby%20Joe*", "entities fn=Bobby Joe*"},
 		{TypeEntities, "fn=Smith & Sons", "entities?fn=Smith%20%26%20Sons", ""},
 		{TypeEntities, "handle=AbC-*", "entities?handle=AbC-*", ""},
-		{TypeEntities, "handle=A%42+#/", "entities?handle=A%2542%2B%23%2F", ""}, // as it is written
-		{TypeEntities, "fn=Mu\u0308ller*", "entities?fn=M%C3%BCller*", ""},      // NFC, letters as they are
+		{TypeEntities, "handle=A%42+#/", "entities?handle=A%2542%2B%23%2F", ""}, // unchanged
+		{TypeEntities, "fn=Mu\u0308ller*", "entities?fn=M%C3%BCller*", ""},      // NFC, letter case unchanged
 		{TypeIPs, "handle=NET-192*", "ips?handle=NET-192*", ""},
 		{TypeIPs, "name=EXAMPLE-*", "ips?name=EXAMPLE-*", ""},
 		{TypeAutnums, "name=EX AMPLE*", "autnums?name=EX%20AMPLE*", ""},
 
-		// Names: A-labels, or U-labels where a part of one is looked for; never both.
+		// Names: A-labels, or U-labels if the pattern has a part of one; never both.
 		{TypeDomains, "bücher.example", "domains?name=xn--bcher-kva.example", ""},
 		{TypeDomains, "exam*.рф", "domains?name=exam*.xn--p1ai", ""},
 		{TypeDomains, "BÜ*.example", "domains?name=b%C3%BC*.example", ""},
@@ -56,7 +56,7 @@ func TestParseSearch(t *testing.T) {
 		{TypeIPs, "Entity:fn=Smith & Sons*&role=technical", "ips/reverse_search/entity?fn=Smith%20%26%20Sons*&role=technical", "ips entity:fn=Smith & Sons*&role=technical"},
 		{TypeEntities, "entity:handle=CID-40*", "entities/reverse_search/entity?handle=CID-40*", ""},
 
-		// The paths themselves, with no type.
+		// Paths without a type.
 		{"", "domains?name=exam*.com", "domains?name=exam*.com", ""},
 		{"", "domains?name=exam%2A.com&count=true&sort=name:d,registrationDate&fieldSet=brief", "domains?name=exam*.com&count=true&sort=name:d,registrationDate&fieldSet=brief", ""},
 		{"", "Entities?fn=a%26b%20c+d", "entities?fn=a%26b%20c%2Bd", ""},
@@ -93,9 +93,9 @@ func TestParseSearchInvalid(t *testing.T) {
 		{TypeDomains, "fn=alpha", `by "fn"`},
 		{TypeDomains, "name=exam*.com&count=true", "not a valid pattern for names"},
 		{TypeDomains, "exam *.com", "not a valid pattern for names"},
-		{TypeDomains, "a´b.example", "not a valid pattern for names"}, // which is mapped to a space
+		{TypeDomains, "a´b.example", "not a valid pattern for names"}, // the accent is mapped to a space
 		{TypeDomains, "a..b*", "empty label"},
-		{TypeDomains, "\u00ad.example", "empty label"}, // which is mapped to nothing
+		{TypeDomains, "\u00ad.example", "empty label"}, // the soft hyphen is removed
 		{TypeDomains, "a＊﹡.example", "more than one *"},
 		{TypeDomains, "exam*\x1b.com", "control"},
 		{TypeDomains, "exam*\xff.com", "UTF-8"},
@@ -138,7 +138,7 @@ func TestParseSearchInvalid(t *testing.T) {
 	}
 }
 
-// TestSearchQuestion has the searches that tell whom to ask, and those that don't.
+// Searches with and without a responsible registry.
 func TestSearchQuestion(t *testing.T) {
 	for _, tt := range []struct {
 		typ   Type

@@ -11,7 +11,8 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// directory is something to search: n domains, some of them Alice's, and numbers.
+// directory returns searchable objects: n domains, some of them Alice's, and number
+// resources.
 func directory(n int) []rdaptest.Object {
 	alice := rdaptest.Contact{Handle: "ALICE-EX", FN: "Alice Example", Email: "alice@holders.example", Role: "registrant"}
 	objects := []rdaptest.Object{
@@ -33,7 +34,7 @@ func directory(n int) []rdaptest.Object {
 	return objects
 }
 
-// found lists what all pages have, by the names that the objects bear.
+// found lists the names of the objects on all pages.
 func found(t testing.TB, r *client.Result) []string {
 	t.Helper()
 	var names []string
@@ -94,7 +95,7 @@ func TestSearch(t *testing.T) {
 		}
 	}
 
-	// One that is answered with a single object, and one with nothing.
+	// A response with a single object, and an empty one.
 	s2, b := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(1), Alone: true}}, client.Config{})
 	r := b.lookup(t, mustParse(t, client.TypeIPs, "up:192.0.2.0/25"))
 	if r.Verdict != client.Found || len(r.Warnings) != 0 || r.Paging != nil || r.Summary().Name != "UP" {
@@ -117,8 +118,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestSearchServer: the registry of the names that are looked for is asked, and
-// without one nobody.
+// A search goes to the registry of the names in its pattern. Without one, it is not sent.
 func TestSearchServer(t *testing.T) {
 	ca := newCA(t)
 	s := rdaptest.Start(t, rdaptest.Config{CA: ca, Searches: &rdaptest.Searches{Objects: directory(1)}})
@@ -155,13 +155,13 @@ func TestSearchOptions(t *testing.T) {
 	want := []string{
 		"/help",
 		"/domains?name=exam*.example&count=true&sort=registrationDate&fieldSet=id",
-		"/domains?name=exam1.example&count=true&sort=name:d&fieldSet=id", // help is asked for once
+		"/domains?name=exam1.example&count=true&sort=name:d&fieldSet=id", // the help is requested once
 	}
 	if got := asked(s); !slices.Equal(got, want) {
 		t.Errorf("asked %q", got)
 	}
 
-	// What a server does not announce is left out, and the result says so.
+	// Options that a server does not announce are omitted, with a warning.
 	for name, cfg := range map[string]rdaptest.Config{
 		"announces nothing": {Log: true, Searches: &rdaptest.Searches{Objects: objects, Announce: []string{"rdap_level_0"}}},
 		"has no help":       {Log: true, Searches: &rdaptest.Searches{Objects: objects}},
@@ -176,7 +176,7 @@ func TestSearchOptions(t *testing.T) {
 		}
 	}
 
-	// Unless it is to be sent all the same.
+	// With Unannounced they are sent.
 	s, a = newPair(t, rdaptest.Config{Log: true, Searches: &rdaptest.Searches{Objects: objects, Announce: []string{"rdap_level_0"}}},
 		client.Config{Search: client.SearchConfig{Unannounced: true}})
 	a.lookup(t, mustParse(t, "", "domains?name=exam*.example&fieldSet=id"))

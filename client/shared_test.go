@@ -16,8 +16,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// TestBatchNeverStale: a name that comes again and again through one Batch has the
-// response that the server sends now, and not one from before.
+// A name repeated in one Batch gets the server's current response, not an earlier one.
 func TestBatchNeverStale(t *testing.T) {
 	for _, protocols := range []rdaptest.Protocols{rdaptest.H1Only, rdaptest.H2Only} {
 		s, a := newPair(t, rdaptest.Config{Log: true, Protocols: protocols}, client.Config{})
@@ -57,7 +56,7 @@ type stagedServer struct {
 	begun      chan struct{} // has a value when the client has the header of a response
 }
 
-// noteHeaders is a transport that tells when a response has begun.
+// noteHeaders is a transport that signals when a response has begun.
 type noteHeaders struct {
 	http.RoundTripper
 	begun chan struct{}
@@ -105,8 +104,8 @@ func newStagedServer(t *testing.T, http2 bool) (*stagedServer, *client.Client) {
 	return s, c
 }
 
-// TestBatchJoinsUntilFirstByte: a line joins another one until its response has
-// begun, and says whose response it has; a line that comes later has its own.
+// A line joins an identical one until its response has begun, and its result names the
+// other line. Later lines send their own request.
 func TestBatchJoinsUntilFirstByte(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		s, c := newStagedServer(t, http2)
@@ -135,7 +134,7 @@ func TestBatchJoinsUntilFirstByte(t *testing.T) {
 	}
 }
 
-// A start is closed when so many lookups wait: for a response, or for another lookup.
+// A start is closed when a number of lookups wait: for a response, or for another lookup.
 type start struct {
 	all  chan struct{}
 	left atomic.Int64
@@ -166,8 +165,7 @@ func (c *waitingContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// TestLookupsJoined: identical lookups that run at the same time are one request,
-// and each caller has a Result of its own.
+// Concurrent identical lookups send one request, and each caller has its own Result.
 func TestLookupsJoined(t *testing.T) {
 	const callers = 200
 	s, c := newStagedServer(t, true)
@@ -196,15 +194,14 @@ func TestLookupsJoined(t *testing.T) {
 				t.Errorf("line %d outside a batch", r.SharedLine)
 			}
 		}
-		r.Header.Set("Content-Type", "changed") // the race detector sees a header that two have
+		r.Header.Set("Content-Type", "changed") // the race detector reports a shared header
 	}
 	if n := s.requests.Load(); n != 1 || shared != callers-1 {
 		t.Errorf("%d requests, %d lookups share a response", n, shared)
 	}
 }
 
-// TestLookupOutlivesOther: a lookup whose caller gives up does not end those that
-// joined it.
+// A lookup whose context ends does not end the lookups that joined it.
 func TestLookupOutlivesOther(t *testing.T) {
 	s, c := newStagedServer(t, true)
 	q := mustParse(t, client.TypeDomain, "same.example")

@@ -17,8 +17,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// insideAddresses are of each kind that nobody may be led to. The namespace has
-// them all, so that nothing but the guard keeps a connection from being made.
+// insideAddresses has an address of each kind that must not be reachable through
+// referrals. The namespace has all of them, so that only the guard prevents a connection.
 var insideAddresses = map[string]string{
 	"loopback": "127.0.0.1", "other loopback": "127.8.9.1", "unspecified": "0.0.0.0", "this network": "0.1.2.3",
 	"RFC 1918 ten": "10.0.0.5", "RFC 1918 172": "172.17.0.2", "RFC 1918 192": "192.168.1.1",
@@ -31,20 +31,20 @@ var insideAddresses = map[string]string{
 	"6to4 loopback": "2002:7f00:1::1", "6to4 RFC 1918": "2002:a00:5::1", "Teredo": "2001::1",
 }
 
-// beyond are those of them that no connection can be made to even without the
-// guard, or that can't be had: there, only the refusal shows.
+// beyond lists the kinds that cannot be connected to even without the guard, or not be
+// assigned: for these the test checks only the refusal.
 var beyond = map[string]bool{"this network": true, "multicast": true, "broadcast": true, "IPv6 link-local": true, "IPv6 multicast": true}
 
 const publicAddr = "11.22.33.44"
 
-// A front is a server at a public address that leads to somewhere else.
+// A front is a server at a public address that refers to another address.
 type front struct {
 	*rdaptest.Server
 	base string
 }
 
-// waysIn are how a lookup of alpha.example is led to base. Each returns the
-// configuration of a client and the part of the result that is about base.
+// waysIn lists how a lookup of alpha.example can be referred to base. Each returns the
+// configuration of a client and the part of the result that concerns base.
 var waysIn = map[string]func(f front, base string) (client.Config, func(*client.Result) *client.Result){
 	"registry entry": func(_ front, base string) (client.Config, func(*client.Result) *client.Result) {
 		return client.Config{Resolver: listedAs(bootstrap.SourceIANA, base)}, itself
@@ -84,8 +84,8 @@ var waysIn = map[string]func(f front, base string) (client.Config, func(*client.
 func itself(r *client.Result) *client.Result      { return r }
 func registrarOf(r *client.Result) *client.Result { return r.Registrar }
 
-// Each way in with each kind of address, as it is and behind a name, by https and
-// http: no connection is made. The same without the guard shows that one would be.
+// For each way in and each kind of address, literal and behind a name, by https and http,
+// no connection is made. Without the guard one would be, which the test checks too.
 func TestGuardEveryWayIn(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
@@ -138,7 +138,7 @@ func TestGuardEveryWayIn(t *testing.T) {
 	}
 }
 
-// Spellings of addresses that only some resolvers take for such.
+// Spellings of addresses that only some resolvers accept.
 func TestGuardOddAddresses(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
@@ -166,7 +166,8 @@ func TestGuardOddAddresses(t *testing.T) {
 	}
 }
 
-// askGuarded looks alpha.example up, and returns the result that is about base.
+// askGuarded looks up alpha.example and returns the part of the result that concerns
+// base.
 func askGuarded(t *testing.T, ca *rdaptest.CA, f front, lead func(front, string) (client.Config, func(*client.Result) *client.Result), base string, private bool) *client.Result {
 	t.Helper()
 	f.Clear()
@@ -182,11 +183,11 @@ func askGuarded(t *testing.T, ca *rdaptest.CA, f front, lead func(front, string)
 		t.Fatal(err)
 	}
 	defer c.Close()
-	r, _ := c.Lookup(t.Context(), mustParse(t, "", "alpha.example")) // it is in the result
+	r, _ := c.Lookup(t.Context(), mustParse(t, "", "alpha.example")) // the error is in the result
 	return part(r)
 }
 
-// A victim takes connections at every address and closes them.
+// A victim accepts connections at every address and closes them.
 type victim struct {
 	port     string
 	accepted atomic.Int64
@@ -219,8 +220,8 @@ func listenEverywhere(t *testing.T) *victim {
 	return v
 }
 
-// A name that is at a public address when it is looked up first, and inside from
-// then on, and the other way round: whatever is looked up is what is connected to.
+// A name that resolves first to a public address and then to an inside one, or the
+// reverse: the address that was checked is the one connected to.
 func TestGuardAgainstRebinding(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
@@ -239,7 +240,7 @@ func TestGuardAgainstRebinding(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		turn++ // for IPv4 and IPv6 each
+		turn++ // once each for IPv4 and IPv6
 		if turn%4 < 2 {
 			return []netip.Addr{netip.MustParseAddr(publicAddr)}
 		}
@@ -248,7 +249,7 @@ func TestGuardAgainstRebinding(t *testing.T) {
 	base := fmt.Sprintf("https://rebound.example:%s/", port)
 	verdicts := make(map[client.Verdict]int)
 	for i := range 40 {
-		// Each of its own, so that no name is known from before.
+		// A new client for each, so that no name is cached.
 		a := newGuardedAsker(t, ca, client.Config{Resolver: listedAs(bootstrap.SourceIANA, base), Attempts: 1}, nil)
 		r, _ := a.Lookup(t.Context(), mustParse(t, "", fmt.Sprintf("name%d.example", i)))
 		if r.Err != nil && r.Err.Code != client.CodeNotPublic {

@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A guarded asker has a pool that keeps to public addresses, but for servers
-// that it knows by these names: they pass for public.
+// newGuardedAsker returns a client whose pool connects only to public addresses and to
+// the servers in public, which count as public.
 func newGuardedAsker(t *testing.T, ca *rdaptest.CA, cfg client.Config, public map[string]*rdaptest.Server) asker {
 	t.Helper()
 	resolve := make(map[string][]netip.Addr)
@@ -31,13 +31,14 @@ func newGuardedAsker(t *testing.T, ca *rdaptest.CA, cfg client.Config, public ma
 	return newAsker(t, ca, cfg)
 }
 
-// hostPort is a server under a name that it has.
+// hostPort returns a name with the port of a server.
 func hostPort(name string, s *rdaptest.Server) string {
 	_, port, _ := net.SplitHostPort(s.Addr())
 	return net.JoinHostPort(name, port)
 }
 
-// listedAs is a resolver that has one list for everything, from that source.
+// listedAs is a resolver that returns the same servers for every query, with the given
+// source.
 func listedAs(source bootstrap.Source, list ...string) resolverFunc {
 	return func(bootstrap.Question) (bootstrap.Answer, error) {
 		return bootstrap.Answer{Entry: "example", URLs: list, Source: source}, nil
@@ -46,7 +47,7 @@ func listedAs(source bootstrap.Source, list ...string) resolverFunc {
 
 const registryName = "rdap.registry.example"
 
-// Who named a server decides where it may be.
+// The source of a server decides which addresses it may have.
 func TestTrustOfServers(t *testing.T) {
 	inside := rdaptest.Start(t, rdaptest.Config{Log: true})
 	q := mustParse(t, "", "alpha.example")
@@ -71,14 +72,15 @@ func TestTrustOfServers(t *testing.T) {
 			t.Errorf("%s: %s", what, describe(r))
 		}
 	}
-	// What the user named is no way in for what the registry names.
+	// The user's own server does not make the registry's server at the same address
+	// acceptable.
 	asked := inside.Counts().Requests
 	if r := listed.lookup(t, q); r.Verdict != client.Failed || inside.Counts().Requests != asked {
 		t.Errorf("on the connection that is there: %s", describe(r))
 	}
 }
 
-// Of the servers of an entry those that are elsewhere are asked.
+// Of the servers of an entry, those at permitted addresses are queried.
 func TestTrustNextServer(t *testing.T) {
 	ca := newCA(t)
 	inside := rdaptest.Start(t, rdaptest.Config{CA: ca})
@@ -91,8 +93,8 @@ func TestTrustNextServer(t *testing.T) {
 	}
 }
 
-// Hops of a server that the user did not name don't go inside; see package pool
-// for what counts as public.
+// Redirects of a server that the user did not name must not go inside. Package pool
+// defines which addresses are public.
 func TestTrustOfHops(t *testing.T) {
 	ca := newCA(t)
 	registry := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true, Names: []string{registryName}})
@@ -115,15 +117,15 @@ func TestTrustOfHops(t *testing.T) {
 	if n := inside.Counts().Connections; n != 0 {
 		t.Errorf("%d connections to what only this machine can reach", n)
 	}
-	// What stays at the server is no hop.
+	// A link to the same server is not a hop.
 	if r := a.lookup(t, mustParse(t, "", "own.example")); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
 		t.Errorf("own link: %s", describe(r))
 	}
 	if r := a.lookup(t, mustParse(t, "", "here.example")); r.Verdict != client.Registered {
 		t.Errorf("own redirect: %s", describe(r))
 	}
-	// The user's own server inside leads where it likes, and so does the user's
-	// own list of registrars.
+	// The user's own server inside may refer to any address, and so may the user's own
+	// list of registrars.
 	q := mustParse(t, "", "alpha.example")
 	q.Server = registry.URL()
 	if r := a.lookup(t, q); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
@@ -136,8 +138,7 @@ func TestTrustOfHops(t *testing.T) {
 	}
 }
 
-// Who is led to a server again and again does not make it pass for dead to those
-// who name it.
+// Refused referrals to a server do not make it count as dead for lookups that name it.
 func TestTrustBlamesNobody(t *testing.T) {
 	ca := newCA(t)
 	registry := rdaptest.Start(t, rdaptest.Config{CA: ca, Names: []string{registryName}})
@@ -157,7 +158,7 @@ func TestTrustBlamesNobody(t *testing.T) {
 	}
 }
 
-// A search that was led to another server reads its next pages under the same
+// If a search was redirected to another server, its next pages are read under the same
 // guard.
 func TestTrustOfPages(t *testing.T) {
 	ca := newCA(t)
@@ -178,12 +179,12 @@ func TestTrustOfPages(t *testing.T) {
 	if r := a.lookup(t, q); r.Verdict != client.Found || r.Paging == nil || !r.Paging.Complete {
 		t.Errorf("%s, %+v", describe(r), r.Paging)
 	}
-	// Trusted and guarded requests have connections of their own, so one is
-	// enough exactly if all pages were asked for in the same way.
+	// Trusted and guarded requests use separate connections, so one connection means that
+	// all pages were requested in the same way.
 	if n := other.Counts().Connections; n != 1 {
 		t.Errorf("%d connections for pages", n)
 	}
-	// The user's own server inside reads on where it has led, too.
+	// Pages after a redirect of the user's own server inside are read too.
 	q.Server = registry.URL()
 	registry.On("/domains", rdaptest.Redirect(302, other.URL()+"domains?name=a*"))
 	if r := a.lookup(t, q); r.Verdict != client.Found || r.Paging == nil || !r.Paging.Complete {

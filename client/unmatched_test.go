@@ -8,8 +8,8 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// What is said of a host that nothing was asked of is told; of one that was, with
-// its port or without, alone or in a group, it is not.
+// A setting for a host is reported if no query was sent to the host. It is not reported
+// if one was sent, with or without its port, alone or in a group.
 func TestUnmatched(t *testing.T) {
 	minute := limit.Rate{N: 1, Per: time.Minute}
 	c, err := New(Config{

@@ -67,7 +67,7 @@ func TestWarnTruncations(t *testing.T) {
 		{`{"objectClassName":"domain","remarks":[{"description":["object truncated due to authorization"]}]}`, nil},
 		{`{"objectClassName":"domain","type":"object truncated due to authorization"}`, nil},
 		{`{"objectClassName":"domain","a":[{"type":"object truncated due to authorization"}]}`, nil},
-		{ // words in the title count where there is no type
+		{ // words in the title count if there is no type
 			`{"objectClassName":"domain","remarks":[{"title":"object truncated due to authorization","description":[]}]}`,
 			[]string{"the server reports: object truncated due to authorization (remarks[0])"},
 		},
@@ -75,7 +75,7 @@ func TestWarnTruncations(t *testing.T) {
 			`{"objectClassName":"domain","remarks":[{"title":"object truncated due to authorization","type":"object redacted due to authorization"}]}`,
 			[]string{"the server reports: object redacted due to authorization (remarks[0])"},
 		},
-		{ // one notice where a list is due
+		{ // one notice instead of a list
 			`{"objectClassName":"domain","\u006eotices":{},"notices":{"type":"response truncated due to authorization"}}`,
 			[]string{"the server reports: response truncated due to authorization (notices)"},
 		},
@@ -93,7 +93,7 @@ func TestWarnTruncations(t *testing.T) {
 	}
 }
 
-// A network that is sent as one prefix is not taken for one address of it.
+// A network sent as one prefix is not mistaken for a single address in it.
 func TestExtentOfPrefix(t *testing.T) {
 	for _, address := range []string{"2001:db8::1", "2001:db8:1::/48", "2001:db8::/32"} {
 		q, err := ParseAs(TypeIP, address)

@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// TestNotFoundWithoutRDAP: a 404 that is not RDAP says nothing about the object if the
-// user named the server and it has not sent RDAP; otherwise a warning says so.
+// A 404 that is not RDAP is inconclusive if the user named the server and it has not sent
+// RDAP before. Otherwise it counts, with a warning.
 func TestNotFoundWithoutRDAP(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]; name {
@@ -26,7 +26,7 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 			_, _ = io.WriteString(w, `{"errorCode":404,"title":"none"}`)
 		case "empty.example":
 			w.WriteHeader(http.StatusNotFound)
-		case "cut.example", "nothing.example": // breaks off, with a part of the body or none
+		case "cut.example", "nothing.example": // truncated, with a part of the body or none
 			w.Header().Set("Content-Length", "100")
 			w.WriteHeader(http.StatusNotFound)
 			if name == "cut.example" {
@@ -37,7 +37,7 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 		case "large.example":
 			w.Header().Set("Content-Type", "text/html")
 			w.WriteHeader(http.StatusNotFound)
-			_, _ = io.WriteString(w, strings.Repeat("<p>gone", 1<<18)) // more than is read of an error
+			_, _ = io.WriteString(w, strings.Repeat("<p>gone", 1<<18)) // more than the client reads of an error
 		default:
 			http.Error(w, "404 page not found", http.StatusNotFound)
 		}
@@ -45,9 +45,9 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 	defer s.Close()
 	for _, tt := range []struct {
 		source bootstrap.Source
-		names  string // one after another
+		names  string // names looked up in this order
 		want   client.Verdict
-		warned bool // of the last
+		warned bool // the last result has a warning
 	}{
 		{bootstrap.SourceServer, "free.example", client.Rejected, false},
 		{bootstrap.SourceOverride, "free.example", client.Rejected, false},
@@ -89,8 +89,8 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 	}
 }
 
-// TestOddSearches: results that are missing, a class beside the results, and a total
-// above what came.
+// Search responses without results, with a class in addition to the results, or with a
+// total above the number received.
 func TestOddSearches(t *testing.T) {
 	for body, want := range map[string]struct {
 		results  int

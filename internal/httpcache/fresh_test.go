@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What RFC 9111 says of single fields, for a private cache.
+// Single header fields have the meaning of RFC 9111 for a private cache.
 func TestFreshness(t *testing.T) {
 	came := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) string { return came.Add(d).Format(http.TimeFormat) }

@@ -9,7 +9,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// FuzzLinks follows, on paper, whatever a server may write into a link.
+// FuzzLinks resolves arbitrary links of a server, without sending requests.
 func FuzzLinks(f *testing.F) {
 	for _, href := range []string{
 		"https://rdap.registrar.example/domain/ALPHA.EXAMPLE", "rdap.registrar.example:8443/rdap/", "//x.example/domain/alpha.example",
@@ -54,7 +54,7 @@ func FuzzLinks(f *testing.F) {
 	})
 }
 
-// checkLink holds what must be so of a URL that is asked.
+// checkLink checks the invariants of a URL to be requested.
 func checkLink(t *testing.T, href string, u *url.URL) {
 	t.Helper()
 	if u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.Fragment != "" || u.Opaque != "" || !dnsname.IsASCII(u.Host) {

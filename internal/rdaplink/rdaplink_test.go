@@ -118,7 +118,7 @@ func TestRegistrar(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		link rdap.Link
-		want string // empty means it is not followed
+		want string // empty if the link is not followed
 	}{
 		{"plain", rdap.Link{Rel: "related", Type: rdapJSON, Href: full}, full},
 		{"case", rdap.Link{Rel: "RELATED", Type: "Application/RDAP+JSON; charset=utf-8", Href: full}, full},
