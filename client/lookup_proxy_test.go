@@ -49,7 +49,7 @@ func TestLookupProxy(t *testing.T) {
 		{"no entry", refusing(403), "refused to connect to " + s.Addr() + ": 403 Forbidden", "NO_PROXY", 1},
 		{"no login", refusing(407), "requires authentication (407)", "user:password@", 1},
 		{"no way there", refusing(502), "refused to connect to " + s.Addr() + ": 502 Bad Gateway", "NO_PROXY", 2},
-		{"nobody", strings.TrimSuffix(refused, "/"), "refused the connection", "whether it runs", 2},
+		{"nobody", strings.TrimSuffix(refused, "/"), "refused the connection", "is running", 2},
 		{"no name", "http://nobody.invalid:3128", "cannot resolve the host of the proxy http://nobody.invalid:3128", "check the URL of the proxy", 1},
 		{"no TLS", "https://" + plain.Listener.Addr().String(), "no TLS connection to the proxy ", "", 1},
 		{"no proxy", "http://" + junk.Addr().String(), "did not connect to " + s.Addr(), "NO_PROXY", 1},

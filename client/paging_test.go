@@ -85,8 +85,8 @@ func TestPagesBounded(t *testing.T) {
 				return second
 			}
 			return href
-		}}, 0, 6, 3, "read before (loop)"},
-		{"to itself", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return "?name=exam*.example" }}, 0, 2, 1, "read before (loop)"},
+		}}, 0, 6, 3, "an earlier page (loop)"},
+		{"to itself", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return "?name=exam*.example" }}, 0, 2, 1, "an earlier page (loop)"},
 		{"elsewhere", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return "https://rdap.other.example/domains?cursor=x" }}, 0, 2, 1, "another server"},
 		{"without TLS", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return strings.Replace(href, "https:", "http:", 1) }}, 0, 2, 1, "another server"},
 		{"relative", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return "?" + strings.SplitN(href, "?", 2)[1] }}, 0, 7, 4, ""},

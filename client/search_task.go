@@ -197,7 +197,7 @@ func (s *search) follow(c *Client, root, page *Result, found rdap.PageInfo) *url
 	limit := cmp.Or(c.cfg.Search.MaxResults, DefaultMaxResults)
 	switch normal := weburl.Normalize(next); {
 	case s.seen[normal] || normal == normalOf(page.FinalURL) || normal == normalOf(root.FinalURL) || normal == normalOf(root.URL):
-		return stop("it has been read already (loop)")
+		return stop("its link points to an earlier page (loop)")
 	case limit > 0 && p.Results >= limit:
 		return stop("limit of " + strconv.Itoa(limit) + " results reached")
 	case s.empty >= maxEmptyPages:
