@@ -17,7 +17,7 @@ type Budget struct {
 	// Least is a span in which Learned.N requests were refused; zero: unknown.
 	Least time.Duration
 	// Penalty is how long the server refuses all requests once Learned is exceeded;
-	// zero: only until Learned allows more.
+	// zero means only until Learned allows more.
 	Penalty time.Duration
 	// Took is the average time to a response over an open connection, measured at
 	// Measured; zero: unknown.

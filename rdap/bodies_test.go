@@ -14,26 +14,26 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// An expectation is the complete content of a response, written down by a person who
-// read the response. A reader must not find anything else.
+// An expectation is the complete content of a response, written by a person who read it.
+// The package must not find anything else.
 type expectation struct {
 	Query   string   `json:"query"`   // query for the response: a type and an object, or a URL
-	Status  int      `json:"status"`  // it is served with; 0: 200
-	Type    string   `json:"type"`    // media type it is served with; empty: application/rdap+json
-	Verdict string   `json:"verdict"` // of that lookup
+	Status  int      `json:"status"`  // HTTP status of the response; 0 means 200
+	Type    string   `json:"type"`    // media type of the response; empty means application/rdap+json
+	Verdict string   `json:"verdict"` // verdict of the lookup
 	Wider   string   `json:"wider"`   // range of the response, if larger than the query
-	Warned  []string `json:"warned"`  // warnings of that lookup, but those about what is not whole
+	Warned  []string `json:"warned"`  // warnings of the lookup, except those about truncation
 
 	Unreadable string          `json:"unreadable"` // part of the error of ReadRecord
-	Card       *cardExpected   `json:"card"`       // of a body that is a contact card alone
+	Card       *cardExpected   `json:"card"`       // content of a body that is only a contact card
 	Class      string          `json:"class"`
 	Summary    Summary         `json:"summary"`
-	Events     []string        `json:"events"`   // but registration, last changed and expiration with dates
+	Events     []string        `json:"events"`   // except registration, last changed and expiration with dates
 	Problems   []string        `json:"problems"` // path: "odd" if it was read nevertheless, else "lost"
 	Redacted   []string        `json:"redacted"`
 	Truncated  []string        `json:"truncated"`
 	Contacts   []string        `json:"contacts"`
-	Details    json.RawMessage `json:"details"` // of contacts, by path, where they are worth it
+	Details    json.RawMessage `json:"details"` // details of selected contacts, by path
 	Hosts      []string        `json:"hosts"`   // nameservers with their addresses
 	Variants   []string        `json:"variants"`
 	SecureDNS  []string        `json:"secure_dns"`
@@ -85,7 +85,7 @@ func TestBodies(t *testing.T) {
 	checkFolder(t, sharedBodies(t), "bodies.expect.json")
 }
 
-// TestShapes reads responses of our own with these shapes and more.
+// TestShapes reads fictitious responses with these shapes and more.
 func TestShapes(t *testing.T) {
 	checkFolder(t, filepath.Join("testdata", "shapes"), "shapes.expect.json")
 }

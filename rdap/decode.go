@@ -59,7 +59,7 @@ type reader struct {
 	dnssec      SecureDNS       // storage for Record.SecureDNS if summaryOnly
 	types       []string        // storage for the types of a phone number if summaryOnly
 	cardStart   int             // start of the current card
-	languages   *languagePicker // nil: read cards in whatever language they are
+	languages   *languagePicker // nil means that cards are read in their own language
 	base        string          // path of the document's root, for nested documents
 	locator     locator
 	problems    []Problem
@@ -206,10 +206,10 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 
 func trimBOM(raw []byte) []byte { return bytes.TrimPrefix(raw, byteOrderMark) }
 
-// maxCost limits the memory for the decoded form of one response beside its text, in
-// bytes, as an estimate. An object of two characters becomes hundreds of bytes, so a
-// response within the limit on bodies could otherwise exhaust the memory. 8 MiB hold
-// about ten thousand entities or search results.
+// maxCost limits the estimated memory of the decoded form of one response, without its
+// text, in bytes. An object of two characters becomes hundreds of bytes, so a response
+// within the limit on bodies could otherwise exhaust the memory. 8 MiB hold about ten
+// thousand entities or search results.
 const maxCost = 8 << 20
 
 // Estimated cost of decoded values, in bytes.

@@ -6,6 +6,6 @@
 // send in practice and report defects as [Problem] values. The only error is a
 // [*FormatError], for a body that is not a JSON object.
 //
-// The package must not know of queries, servers, HTTP or connections: it imports no
+// The package does not deal with queries, servers, HTTP or connections: it imports no
 // network package.
 package rdap

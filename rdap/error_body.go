@@ -147,7 +147,7 @@ func (b *ErrorBody) Text() string {
 	return strings.Join(parts, "")
 }
 
-// MentionsRateLimit reports whether the body speaks of too many requests. Notices count
+// MentionsRateLimit reports whether the body mentions too many requests. Notices count
 // only if there is no other text: terms of use always mention limits.
 func (b *ErrorBody) MentionsRateLimit() bool {
 	text := b.Title + " " + strings.Join(b.Description, " ")

@@ -11,7 +11,7 @@ import (
 type Card struct {
 	vcard  int     // offset of vcardArray in the response; 0 if absent
 	jscard int     // offset of jscard
-	uri    int     // offset of contact_URI, which some servers send beside the card
+	uri    int     // offset of contact_URI, which some servers send in addition to the card
 	source *source // the response; nil while reading a Summary
 }
 
@@ -77,9 +77,9 @@ type Address struct {
 // IsZero reports whether the server sent no card.
 func (c Card) IsZero() bool { return c.vcard == 0 && c.jscard == 0 && c.uri == 0 }
 
-// Contact decodes the card. It skips unreadable properties and lists them in Problems;
-// an invalid card gives an empty Contact with a problem. It prefers JSContact if there
-// are both. Each call decodes anew.
+// Contact decodes the card. It skips unreadable properties and lists them in Problems; an
+// invalid card gives an empty Contact with a problem. It prefers JSContact if there are
+// both. Each call decodes it again.
 func (c Card) Contact() Contact { return c.ContactIn(nil) }
 
 // ContactIn decodes the card in the language that matches best if its name,

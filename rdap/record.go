@@ -78,7 +78,7 @@ type Record struct {
 	Title       string   // error
 	Description []string // error: the server's explanation, line by line
 
-	// Truncations lists what the server says is incomplete in the response and its
+	// Truncations lists what the server reports as incomplete in the response and its
 	// nested objects, at most 100 entries. Only the outermost Record has it.
 	Truncations []Truncation
 
@@ -299,7 +299,7 @@ func containsFold(list []string, word string) bool {
 }
 
 // CardProblems returns the defects of all contact cards in the response, at most 100.
-// Each call decodes the cards anew.
+// Each call decodes the cards again.
 func (rec *Record) CardProblems() []Problem {
 	var w cardWalk
 	w.record(rec)

@@ -7,7 +7,7 @@ import (
 
 func TestParseDate(t *testing.T) {
 	for in, want := range map[string]struct {
-		time string // RFC 3339, UTC; without a time for a date only; empty: none
+		time string // RFC 3339, UTC; without a time for a date only; empty means none
 		form dateForm
 	}{
 		"":                              {"", dateRFC3339},

@@ -14,8 +14,8 @@ import (
 	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
-// A Response is a validated RDAP response (RFC 9083). Parse returns it; the zero value
-// is not usable. Its methods may be called concurrently. Each call decodes anew.
+// A Response is a validated RDAP response (RFC 9083). Parse returns it; the zero value is
+// not usable. Its methods may be called concurrently. Each call decodes it again.
 type Response struct {
 	document
 	scan    scan
@@ -23,9 +23,9 @@ type Response struct {
 }
 
 // Parse validates a response: an object, search results, help or an error. It accepts
-// what servers send in practice: see [Read]. raw must not change while the Response is
-// in use. The error is a [*FormatError] if raw is not a JSON object or nests more than
-// 100 levels deep; its Reason says what raw is instead.
+// what servers send in practice: see [Read]. raw must not change while the Response is in
+// use. The error is a [*FormatError] if raw is not a JSON object or nests more than 100
+// levels deep; its Reason describes what raw is instead.
 func Parse(raw []byte) (*Response, error) {
 	raw = trimBOM(raw)
 	if s := scanOf(raw); s.isValid {
@@ -40,7 +40,7 @@ func Parse(raw []byte) (*Response, error) {
 	return r, nil
 }
 
-// describeBody returns an error that says what an unreadable body is instead, with its
+// describeBody returns an error that describes an unreadable body and quotes its
 // beginning.
 func describeBody(raw []byte, err *FormatError) *FormatError {
 	trimmed := bytes.TrimSpace(trimBOM(raw))

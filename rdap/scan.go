@@ -11,8 +11,8 @@ import (
 	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
-// A scan holds what one pass over a response finds out, so that later readers need not
-// repeat the work.
+// A scan holds the findings of one pass over a response, so that later readers need not
+// repeat it.
 type scan struct {
 	isValid        bool   // one JSON object, no other data, nested at most MaxNesting levels
 	minified       bool   // no white space between tokens
@@ -22,7 +22,7 @@ type scan struct {
 	members        int
 	hasConformance bool         // has rdapConformance, which only RDAP has
 	noNotices      bool         // has no notices; overloaded servers send notices in place of an object
-	truncations    []truncation // what the response says is omitted
+	truncations    []truncation // omissions that the response states
 	ldh            []byte       // ldhName as sent, quoted; nil if it is not a string
 
 	exactLDHName bool // ldh comes from a correctly spelled member

@@ -110,7 +110,7 @@ func copyStrings(s *Summary, problems []Problem) {
 	}
 }
 
-// eachString calls f for all strings of s, those of lists, too.
+// eachString calls f for all strings of s, including those in lists.
 func (s *Summary) eachString(f func(*string)) {
 	for _, field := range summaryFields {
 		if field.Text != nil {

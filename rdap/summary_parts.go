@@ -78,8 +78,8 @@ func (s *summarizer) registrar(entities []Entity) {
 	}
 }
 
-// RegistrarID returns the registrar's IANA number. Registries add numbers of their own,
-// in any order.
+// RegistrarID returns the registrar's IANA number. Registries add their own numbers, in
+// any order.
 func RegistrarID(ids []PublicID) string {
 	for _, id := range ids {
 		if strings.EqualFold(strings.TrimSpace(id.Type), "IANA Registrar ID") {

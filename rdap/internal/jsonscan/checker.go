@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// A Checker validates JSON (RFC 8259) and records what an output row needs to know. It
-// accepts duplicate names and invalid UTF-8, and at most MaxNesting levels. It takes a
-// third of the time of jsontext and a second pass. It does not report what is wrong:
-// jsontext does. The zero Checker has no hooks.
+// A Checker validates JSON (RFC 8259) and records the properties that an output row
+// depends on. It accepts duplicate names and invalid UTF-8, and at most MaxNesting
+// levels. It takes a third of the time of jsontext with a second pass. It does not
+// describe errors: jsontext does. The zero Checker has no hooks.
 type Checker struct {
 	Hooks Hooks
 

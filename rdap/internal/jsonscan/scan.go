@@ -1,7 +1,7 @@
-// Package jsonscan validates JSON and finds values in valid JSON without decoding it.
-// A [Checker] validates one text and reports members to its [Hooks]; the functions
-// navigate text that is known to be valid. The package must not know of RDAP: the
-// hooks decide which members matter.
+// Package jsonscan validates JSON and finds values in valid JSON without decoding it. A
+// [Checker] validates one text and reports members to its [Hooks]; the functions navigate
+// text that is known to be valid. The package is independent of RDAP: the hooks decide
+// which members matter.
 package jsonscan
 
 import (
