@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Limits of what is remembered about addresses that failed.
+// Limits of the stored failures of addresses.
 const (
 	demotedFor = 10 * time.Minute
 	maxDemoted = 4096
@@ -52,8 +52,8 @@ func (r *resolver) restore(host, port string, a netip.Addr) {
 	}
 }
 
-// order returns addrs, with addresses in avoid and addresses that failed lately at
-// the end.
+// order returns addrs, with addresses in avoid and addresses that failed recently at the
+// end.
 func (r *resolver) order(host, port string, addrs, avoid []netip.Addr) []netip.Addr {
 	if len(addrs) < 2 {
 		return addrs

@@ -11,7 +11,7 @@ import (
 
 // An alternative is a host and port where an origin offers HTTP/3 (RFC 7838).
 type alternative struct {
-	host  string // empty: the origin's
+	host  string // empty means the origin's
 	port  string
 	until time.Time
 }
@@ -138,7 +138,7 @@ func altToken(s string) (value, rest string, ok bool) {
 }
 
 // firstFreePort is the first port that is not reserved for system services (RFC 6335
-// section 6). Packets to those could do harm; 443 is allowed.
+// section 6). Packets to reserved ports could do harm; 443 is allowed.
 const firstFreePort = 1024
 
 // altAuthority splits the authority of an alternative. It accepts an address, or a

@@ -14,7 +14,7 @@ func TestParseAltSvc(t *testing.T) {
 	day := 24 * time.Hour
 	for _, test := range []struct {
 		field string
-		host  string // "host:port"; empty: none
+		host  string // "host:port"; empty means none
 		life  time.Duration
 	}{
 		{`h3=":443"`, ":443", day},

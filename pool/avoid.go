@@ -13,18 +13,18 @@ type constraints struct {
 	avoid []int64 // numbers of connections not to be used
 	plain bool
 	fresh bool
-	gone  int64 // connection that the fresh one replaces; 0: none
+	gone  int64 // connection that the fresh one replaces; 0 means none
 }
 
 // AvoidConn returns a context for a retry of a request that failed on connection id
 // ([Trace].ConnID or [Trace].FailedConn). The retry goes over another connection, to
-// another address of the host if there is one. Calls add up.
+// another address of the host if there is one. Several calls accumulate.
 //
-// For such requests the Pool opens at most one extra connection per origin and
-// second. If there is no other connection, the request uses an existing one. If a
-// retry gets a useful response (any status except 421, 429 and 5xx), the fault is
-// the avoided connection's: after three failed responses in a row, to at least two
-// URLs, it gets no new request ([ClosedFaulty]).
+// For such requests the Pool opens at most one extra connection per origin and second. If
+// there is no other connection, the request uses an existing one. If a retry gets a
+// useful response (any status except 421, 429 and 5xx), the avoided connection counts as
+// the cause: after three failed responses in a row, to at least two URLs, it gets no new
+// request ([ClosedFaulty]).
 func AvoidConn(ctx context.Context, id int64) context.Context {
 	r := constraintsOf(ctx)
 	if id == 0 || slices.Contains(r.avoid, id) {
@@ -44,10 +44,10 @@ func WithPlain(ctx context.Context) context.Context {
 	return context.WithValue(ctx, constraintsKey{}, r)
 }
 
-// WithFreshConn returns a context for a request that is the first one on its
-// connection. The Pool opens one if all have carried requests, and where that fails
-// the request uses what there is. The connection replaces connection id
-// ([Trace].ConnID), as some servers accept one only; 0 replaces none.
+// WithFreshConn returns a context for a request that is the first one on its connection.
+// The Pool opens one if all existing ones have carried requests. If that fails, the
+// request uses an existing one. The new connection replaces connection id
+// ([Trace].ConnID), since some servers accept only one; 0 replaces none.
 func WithFreshConn(ctx context.Context, id int64) context.Context {
 	r := constraintsOf(ctx)
 	r.fresh, r.gone = true, id

@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// Limits of draining a body that is closed early, which keeps its HTTP/1.1
-// connection usable: maxDrain bytes, drainTime in all. Close waits for drainWait of
-// that. It reads what has arrived already, so that the caller's next request finds
-// the connection free.
+// Limits of draining a body that is closed early, which keeps its HTTP/1.1 connection
+// usable: maxDrain bytes, drainTime in total. Close waits for drainWait of that. It reads
+// what has arrived already, so that the caller's next request finds the connection free.
 const (
 	maxDrain  = 64 << 10
 	drainTime = 500 * time.Millisecond
@@ -136,8 +135,8 @@ func (b *body) Close() error {
 	return err
 }
 
-// drain reads the rest of the body. It closes the connection if drainTime runs out.
-// The time is checked twice: a process that was suspended has unread data.
+// drain reads the rest of the body. It closes the connection if drainTime runs out. The
+// time is checked twice, because data may have arrived while the process was suspended.
 func (b *body) drain() {
 	done := make(chan struct{})
 	stop := time.AfterFunc(drainTime/2, func() {

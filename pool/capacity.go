@@ -19,11 +19,10 @@ const demandLifetime = time.Second
 // next request opens as many connections as the demand justifies. The result is at
 // least 1 and at most max(demand, 1).
 //
-// A scheduler that starts no more requests than that keeps them out of the Pool's
-// queue, except while the first connection is made: Capacity assumes HTTP/2 for an
-// origin without a connection, unless the [OriginStore] knows its protocol. A store
-// of the user is read in the background, so the first call for an origin may not
-// know it.
+// A scheduler that starts no more requests than that keeps them out of the Pool's queue,
+// except while the first connection is made: Capacity assumes HTTP/2 for an origin
+// without a connection, unless the [OriginStore] knows its protocol. A user-supplied
+// store is read in the background, so the first call for an origin may not use its data.
 //
 // Capacity sends nothing, and takes no lock that is held during a request.
 func (p *Pool) Capacity(origin string, demand int) int {
@@ -66,10 +65,10 @@ func (p *Pool) Capacity(origin string, demand int) int {
 
 // A connPlan decides how many connections a load justifies.
 type connPlan struct {
-	proto            string // empty: unknown
-	streams          int    // stream limit of a connection; 0: unknown
+	proto            string // empty means unknown
+	streams          int    // stream limit of a connection; 0 means unknown
 	maxConns         int
-	observedMax      int // most connections that the server accepted; 0: unknown
+	observedMax      int // maximum number of connections that the server accepted; 0 means unknown
 	observedMaxUntil int64
 }
 
@@ -77,8 +76,7 @@ func (p *Pool) coldPlan() connPlan {
 	return connPlan{maxConns: min(p.cfg.MaxConnsPerHost, p.cfg.MaxHTTP2Conns)}
 }
 
-// storedPlan returns the plan for an origin without connections, from what was
-// stored about it.
+// storedPlan returns the plan for an origin without connections, from stored information.
 func (p *Pool) storedPlan(name string) connPlan {
 	if f, ok := p.store.(*originStoreFront); ok {
 		f.loadLater(name) // the caller may hold a lock

@@ -28,11 +28,11 @@ type Config struct {
 	// NextProtos and ClientSessionCache itself. Nil means Go's defaults.
 	TLS *tls.Config
 
-	// Trust names what TLS trusts: for RootCAs from a file, a hash of that file. TLS
-	// sessions are resumed only between Pools with the same Trust. Empty names the
-	// system's authorities, or InsecureSkipVerify. If it is empty and TLS has RootCAs,
-	// VerifyPeerCertificate or GetClientCertificate, sessions are kept in this Pool's
-	// memory and never written to Sessions.
+	// Trust identifies what TLS trusts: for RootCAs from a file, use a hash of that file.
+	// TLS sessions are resumed only between Pools with the same Trust. Empty stands for
+	// the system's authorities, or for InsecureSkipVerify. If it is empty and TLS has
+	// RootCAs, VerifyPeerCertificate or GetClientCertificate, sessions are kept in this
+	// Pool's memory and never written to Sessions.
 	Trust string
 
 	// Protocols are the ALPN names to offer: "http/1.1", "h2" and "h3". Empty means the
@@ -40,12 +40,12 @@ type Config struct {
 	//
 	// With "h3" and others, a new connection is made over HTTP/3 if the origin's Alt-Svc
 	// field has offered it (RFC 7838), the queue is shallow, and HTTP/3 has not failed
-	// lately; TCP is dialed after HeadStart. A request that fails over HTTP/3 is sent
+	// recently; TCP is dialed after HeadStart. A request that fails over HTTP/3 is sent
 	// over TCP. If TCP gives a useful response (any status except 421, 429 and 5xx),
 	// HTTP/3 is not used for 5 minutes, doubling to 24 hours with each failure in a row;
-	// see Origins. An alternative at another host must prove that it may speak for the
-	// origin. Ports other than 443 and those above 1023 are ignored. HTTP/3 is never
-	// used through a proxy, nor with Dial, NoReuse or FreshConns.
+	// see Origins. An alternative at another host must have a certificate for the origin.
+	// Ports other than 443 and those above 1023 are ignored. HTTP/3 is never used through
+	// a proxy, nor with Dial, NoReuse or FreshConns.
 	//
 	// With "h3" alone, http origins and origins behind a proxy are an error, and Dial
 	// cannot be set.
@@ -71,8 +71,8 @@ type Config struct {
 	// requests.
 	NoReuse bool
 
-	// FreshConns is NoReuse with session resumption and early data, to measure the
-	// effect of each.
+	// FreshConns is like NoReuse, but with session resumption and early data, to measure
+	// the effect of each.
 	FreshConns bool
 
 	// ConnectTimeout limits the set-up of a connection: name resolution, TCP, the proxy
@@ -116,15 +116,15 @@ type Config struct {
 	// and 1 s at most.
 	HeadStart time.Duration
 
-	// Origins stores what was learned about origins, for example an [OriginFile]. Nil
-	// means a store in memory. The Pool does not close it.
+	// Origins stores learned properties of origins; an [OriginFile] is one
+	// implementation. Nil means a store in memory. The Pool does not close it.
 	Origins OriginStore
 
 	// FastOpen enables TCP Fast Open (RFC 7413). It limits the key exchanges to X25519
 	// and P-256, unless TLS names others, so that the ClientHello fits into the SYN. The
-	// first connection to a server gets its cookie. Where the kernel or the path
-	// refuses, connections are made as usual. New fails on systems other than Linux, and
-	// with Dial.
+	// first connection to a server gets its cookie. If the kernel or the network path
+	// does not support it, connections are made as usual. New fails on systems other than
+	// Linux, and with Dial.
 	FastOpen bool
 
 	// Network restricts the addresses dialed: "tcp4", "tcp6", or empty for both.
@@ -144,7 +144,7 @@ type Config struct {
 
 	// Proxy returns the proxy for a request, as [http.ProxyFromEnvironment] does: http,
 	// https, socks5 or socks5h, with credentials if the proxy needs them. Nil, or a nil
-	// URL, means no proxy. Each pair of origin and proxy has connections of its own. The
+	// URL, means no proxy. Each pair of origin and proxy has its own connections. The
 	// proxy resolves names; Network, LocalAddr, Resolve and Dial apply to the proxy
 	// itself. HTTP/3 is not used through a proxy.
 	Proxy func(*http.Request) (*url.URL, error)
@@ -157,18 +157,18 @@ type Config struct {
 
 	// OnEvent is called for each [Event], in order and one at a time, from a goroutine
 	// that no request waits for, and without a lock: it may call the Pool. While a call
-	// does not return, up to 1,024 events and log records are queued; more are dropped.
-	// Pool.Close waits for the calls, for less than a second.
+	// blocks, up to 1,024 events and log records are queued; more are dropped. Pool.Close
+	// waits for the calls, for less than a second.
 	OnEvent func(Event)
 
-	// WriteThrough turns off the write buffer of HTTP/2 connections. By default what
-	// several requests write at the same time is sent together, which saves a third of
-	// the CPU time of a busy connection.
+	// WriteThrough turns off the write buffer of HTTP/2 connections. By default the
+	// concurrent writes of several requests are sent together, which saves a third of the
+	// CPU time of a busy connection.
 	WriteThrough bool
 
 	// Dial makes TCP connections in place of a [net.Dialer]. It gets a host name and
 	// resolves it itself, unless Resolve has addresses for the name: these are dialed as
-	// they are without Dial (RFC 8305).
+	// without Dial (RFC 8305).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// Logger logs connections and retries at debug level. It is called as OnEvent is.
@@ -205,5 +205,5 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// noReuse reports whether each request has a connection of its own.
+// noReuse reports whether each request has its own connection.
 func (c *Config) noReuse() bool { return c.NoReuse || c.FreshConns }

@@ -22,7 +22,8 @@ const (
 
 	// maxDialRetries limits the retries of a dial that ran out of descriptors.
 	maxDialRetries = 6
-	// reducedFor is how long the limit stays reduced after that.
+	// reducedFor is how long the limit stays reduced after the process ran out of
+	// descriptors.
 	reducedFor = 30 * time.Second
 )
 
@@ -40,7 +41,7 @@ type connLimiter struct {
 	mu           sync.Mutex
 	max          int
 	reduced      int       // max until reducedUntil, because descriptors ran out
-	reducedUntil time.Time // zero: not reduced
+	reducedUntil time.Time // zero means not reduced
 	used         int
 	closing      int         // evicted connections that are still open
 	idle         list.List   // of *conn, longest idle first
@@ -60,8 +61,8 @@ func (r *connLimiter) evictingNow() bool {
 	return !r.evicted.IsZero() && time.Since(r.evicted) < evictingFor
 }
 
-// maxUnusedInRow is how many connections may become idle in a row, none of them
-// reused, before only minConns are kept open: each takes about 50 kB of memory, and
+// maxUnusedInRow is the number of connections that may become idle in a row without one
+// being reused. Beyond it, only minConns stay open: each takes about 50 kB of memory, and
 // requests seem to go to ever new origins.
 const maxUnusedInRow = 512
 
@@ -74,7 +75,7 @@ func (r *connLimiter) lowReuse() bool {
 	return r.lowReuseLocked()
 }
 
-// markReused is markBusy for an idle connection that carries a request again.
+// markReused is like markBusy, for an idle connection that carries a request again.
 func (r *connLimiter) markReused(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

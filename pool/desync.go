@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Over HTTP/1.1 only the order says which response belongs to which request. If a
-// server or proxy sends one response too many, each later request gets the response
-// to another one. The Pool does not understand responses, and its caller does not
-// see connections, so they detect this together, with a [Check].
+// Over HTTP/1.1, only the order determines which response belongs to which request. If a
+// server or proxy sends one response too many, each later request gets a wrong response.
+// The Pool does not interpret responses, and its caller does not see connections, so they
+// detect this together, with a [Check].
 
 // desyncFor is how long an origin gets one request per connection after a connection
 // was found suspect.
@@ -22,20 +22,20 @@ const desyncFor = 10 * time.Minute
 // doubtful response is accepted.
 const minSilence = 20 * time.Millisecond
 
-// maxUnproved is the maximum number of responses per origin that cost another
-// request because nothing has shown so far that responses come in step.
+// maxUnproved limits the responses per origin that are verified by another request while
+// no response has shown that responses match their requests.
 const maxUnproved = 16
 
 // ErrDesync means that a response may belong to another request: its HTTP/1.1
 // connection delivered more responses than requests, or the response to another
 // request.
-var ErrDesync = errors.New("pool: the connection's responses do not belong to its requests")
+var ErrDesync = errors.New("pool: the connection's responses do not match its requests")
 
 // A Check determines whether a response belongs to its request. The zero value is
 // ready to use; see [WithCheck]. Its methods may be called once RoundTrip has
 // returned a response.
 type Check struct {
-	s      *sequence // nil: the response belongs to the request
+	s      *sequence // nil means the response belongs to the request
 	n      int64     // number of the request on its connection, from 1
 	reused bool
 	repeat bool // the request before it on the connection was the same
@@ -83,8 +83,8 @@ func (c *Check) Mismatch() {
 	}
 }
 
-// Agree states that a new connection delivered the same response as the mismatch.
-// The server answers like that, so its connections are reused again.
+// Agree states that a new connection delivered the same response as the mismatch. This is
+// how the server responds, so its connections are reused again.
 func (c *Check) Agree() {
 	if c.s != nil {
 		c.s.o.agreed()
@@ -108,16 +108,15 @@ func (c *Check) Settle(ctx context.Context) error {
 	return c.s.settle(ctx, c.n)
 }
 
-// Unproved reports whether a response that Settle accepted may still belong to
-// another request, so that the request is worth repeating with [WithFreshConn]. A
-// server that is one response behind sends each at the usual time, so only a
-// response that matches its request shows whether there is such a shift. There may
-// be one if the response before did not match either. Unproved does not consider it
-// for an origin that has sent a match after such a response on one connection, and at
-// most 16 times for any other. Unproved is also true if net/http closed the connection
-// too soon.
+// Unproved reports whether a response that Settle accepted may still belong to another
+// request, so that the request is worth repeating with [WithFreshConn]. A server that is
+// one response behind sends each at the usual time, so only a response that matches its
+// request shows whether there is such a shift. There may be one if the response before
+// did not match either. Unproved ignores this case for an origin that has sent a match
+// after such a response on one connection. For any other origin it considers this case at
+// most 16 times. Unproved is also true if net/http closed the connection too soon.
 //
-// Call Mismatch if the repeated request brings something else.
+// Call Mismatch if the repeated request gets a different response.
 func (c *Check) Unproved() bool { return c.Doubtful() && c.s.unproved(c.n, c.repeat) }
 
 // A sequence is the order of requests and responses on one HTTP/1.1 connection.
@@ -140,8 +139,8 @@ type sequence struct {
 	pending []pendingCheck
 
 	lastMatch   int64 // number of the last request whose response matched
-	lastProof   int64 // the same where the request before it was another one
-	lastNoMatch int64 // the same for responses that match any request
+	lastProof   int64 // the same, for a request that differs from the one before it
+	lastNoMatch int64 // the same, for responses that match any request
 
 	path, query string // of the last request; used by begin alone
 }
@@ -378,10 +377,10 @@ func (o *origin) desynced(c *conn) {
 	if was := o.desyncUntil.Swap(now.Add(desyncFor).UnixNano()); was < now.UnixNano() {
 		o.desyncNews.Store(true)
 		if was != 0 {
-			o.unproved.Store(0) // it happens again, ten minutes later
+			o.unproved.Store(0) // the verification starts again after the ten minutes
 		}
 	}
-	o.pool.cfg.Logger.Debug("HTTP/1.1 responses do not belong to their requests", "origin", o.key.String(), "conn", c.id)
+	o.pool.cfg.Logger.Debug("HTTP/1.1 responses do not match their requests", "origin", o.key.String(), "conn", c.id)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.leaveLocked(c, ClosedError)

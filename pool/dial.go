@@ -81,7 +81,7 @@ func (d *dialer) transport() *http.Transport {
 		HTTP2: &http.HTTP2Config{
 			// Per stream. With net/http's 4 MB, eight endless bodies take 74 MiB.
 			MaxReceiveBufferPerStream: 1 << 20,
-			// A stream that has ended may be counted for a moment.
+			// A stream that has ended may still be counted for a moment.
 			StrictMaxConcurrentRequests: true,
 			// Every request has another path: indexing costs more than it saves.
 			MaxEncoderHeaderTableSize: 1,
@@ -96,7 +96,7 @@ func (d *dialer) transport() *http.Transport {
 type dialState struct {
 	key   originKey
 	dial  *dial
-	tls   *clientTLS // nil: an http origin
+	tls   *clientTLS // nil means an http origin
 	setup setup
 	conn  *observedConn // passed to net/http
 	err   *Error
@@ -309,8 +309,8 @@ func (p *Pool) connectLimited(ctx context.Context, key originKey, d *dial) (*con
 // package, of a dependency, or of a function from Config.
 const abandonAfter = 500 * time.Millisecond
 
-// makeConnBounded is makeConn, but does not wait for it when the context or the time
-// for it has ended.
+// makeConnBounded is like makeConn, but returns when the context or its time limit has
+// ended.
 func (p *Pool) makeConnBounded(ctx context.Context, key originKey, d *dial) (*conn, error) {
 	type result struct {
 		c   *conn

@@ -14,7 +14,7 @@ const (
 	ConnOpened     EventKind = "opened"
 	ConnClosed     EventKind = "closed"
 	DialFailed     EventKind = "dial_failed"
-	RequestRetried EventKind = "again" // a request was retried transparently
+	RequestRetried EventKind = "retried" // a request was retried transparently
 )
 
 // ClosedBy is the reason for which a connection was closed.
@@ -26,7 +26,7 @@ const (
 	ClosedError  ClosedBy = "error"  // the connection failed
 	ClosedPool   ClosedBy = "pool"   // by the Pool: Close, CloseIdleConnections, or one request only
 	ClosedAge    ClosedBy = "age"    // by the Pool: it was open for Config.MaxConnAge
-	ClosedFaulty ClosedBy = "faulty" // by the Pool: it brought only failures while another connection worked
+	ClosedFaulty ClosedBy = "faulty" // by the Pool: its requests failed while another connection worked
 )
 
 // An Event is something that happened to a connection, for [Config.OnEvent].
@@ -42,13 +42,13 @@ type Event struct {
 	Err      error    // DialFailed
 }
 
-// maxCallbacks limits the calls that are queued while a function of the user does
-// not return. Later ones are dropped.
+// maxCallbacks limits the calls that are queued while a user function blocks. Later ones
+// are dropped.
 const maxCallbacks = 1024
 
-// callbacks calls functions of the user ([Config.OnEvent], [Config.Logger],
-// [Config.Origins]) in order, one at a time, and without a lock, so that a function
-// that blocks delays nothing else.
+// callbacks calls user functions ([Config.OnEvent], [Config.Logger], [Config.Origins]) in
+// order, one at a time, and without a lock, so that a function that blocks delays nothing
+// else.
 type callbacks struct {
 	mu      sync.Mutex
 	queue   []func()

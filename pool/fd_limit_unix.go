@@ -4,7 +4,7 @@ package pool
 
 import "golang.org/x/sys/unix"
 
-// descriptorLimit is how many descriptors the process may have.
+// descriptorLimit returns the number of descriptors that the process may have.
 func descriptorLimit() int {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {

@@ -27,7 +27,7 @@ type h3Conn struct {
 	key    originKey
 	route  *h3Route
 	full   bool       // without resuming a session
-	offer  *quicOffer // nil: sessions are not stored
+	offer  *quicOffer // nil means sessions are not stored
 	other  netip.Addr // another address of the host; invalid if there is none
 	quic   *quic.Conn
 	http   atomic.Pointer[http3.ClientConn]
@@ -50,7 +50,7 @@ type h3Conn struct {
 	dialWon     atomic.Bool  // the dial has chosen this connection
 
 	done     atomic.Bool  // the handshake is complete
-	answered atomic.Bool  // it gave a response
+	answered atomic.Bool  // it delivered a response
 	leaving  atomic.Bool  // it is about to be closed
 	goAway   atomic.Bool  // the server sent GOAWAY
 	futile   atomic.Bool  // it was closed by h3Watchdog.check
@@ -161,9 +161,9 @@ func (h *h3Conn) awaitHandshake() {
 // continueWithoutEarly makes the connection usable after its early data was
 // rejected.
 //
-// quic-go numbers the streams of the lost requests anew, but resets streams by the
-// old numbers when it cleans up those requests. So the old numbers are given to
-// streams that are not used.
+// quic-go numbers the streams of the lost requests anew, but resets streams by the old
+// numbers when it cleans up those requests. So the old numbers are assigned to unused
+// streams.
 func (h *h3Conn) continueWithoutEarly(attempts int) error {
 	if _, err := h.quic.NextConnection(h.quic.Context()); err != nil {
 		return err
@@ -201,14 +201,15 @@ func (h *h3Conn) lost(cause error) error {
 	switch {
 	case closed && !app.Remote: // closed by the Pool
 	case err.Timeout() && h.other.IsValid():
-		// The connection was used at once, so no other address was tried.
+		// The connection was used before its handshake ended, so no other address was
+		// tried.
 		h.dialer.dialer.resolver.prefer(h.route.host, h.route.port, h.other)
 	case err.Timeout():
 		if h.route.onlyH3 {
 			again.reason = noRetry
 		}
 	default:
-		// The session may be the cause.
+		// The session may be the cause of the failure.
 		if s := h.dialer.dialer.tls.forOrigin(h.key).quicSessions(); s != nil {
 			s.Put("", nil)
 		}
@@ -296,7 +297,7 @@ func (h *h3Conn) finish(req *http.Request, resp *http.Response, err error, b *h3
 	return resp, nil
 }
 
-// send sends req on a stream of its own.
+// send sends req on a new stream.
 func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, w *h3Watchdog, err error) {
 	w = &h3Watchdog{conn: h, earlyAttempt: early, idle: h.active.Add(1) == 1 && !early && !h.dialer.cfg.noReuse(), frames: &dataFrames{conn: h}}
 	h.unopened.Add(1)

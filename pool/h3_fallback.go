@@ -211,10 +211,10 @@ const doubtLifetime = 5 * time.Second
 // doubt, even if it worked before.
 const maxH3Failures = 3
 
-// An h3Health is what an origin knows about its HTTP/3. It is guarded by the
-// origin's mutex.
+// An h3Health holds the state of HTTP/3 at an origin. It is guarded by the origin's
+// mutex.
 type h3Health struct {
-	doubt         error     // why HTTP/3 is in doubt; nil: it is not
+	doubt         error     // why HTTP/3 is in doubt; nil if it is not
 	doubtedAt     time.Time // when the doubt arose
 	tcpNoBetter   bool      // TCP gave no better responses
 	failures      int       // failed responses since the last useful one

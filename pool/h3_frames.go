@@ -18,7 +18,7 @@ const maxFrames = 1 << 60
 // dataFrames counts the DATA frames of one response.
 type dataFrames struct {
 	conn           *h3Conn
-	stream         atomic.Int64 // stream number plus 1; 0: unknown
+	stream         atomic.Int64 // stream number plus 1; 0 means unknown
 	announcedBytes atomic.Int64 // sum of their payload lengths
 }
 

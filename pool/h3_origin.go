@@ -48,7 +48,7 @@ type h3Hooks struct {
 
 // A handshakeResult is the outcome of the handshake of an early connection.
 type handshakeResult struct {
-	err           error // nil: the handshake is complete
+	err           error // nil means the handshake is complete
 	setup         setup
 	earlySent     bool // requests were sent as early data
 	earlyAccepted bool // the server accepted it

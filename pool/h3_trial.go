@@ -42,7 +42,7 @@ type h3Trial struct {
 
 	mu        sync.Mutex
 	released  bool                    // the request holds no slot on c
-	abandoned bool                    // the response is not wanted
+	abandoned bool                    // the response is no longer needed
 	cancelTCP context.CancelCauseFunc // ends the request over TCP
 }
 
@@ -188,7 +188,7 @@ func (t *h3Trial) dropLocked() {
 	}
 }
 
-// releaseSlot notes that the slot of a finished trial is free. Its response may be
+// releaseSlot records that the slot of a finished trial is free. Its response may be
 // delivered if TCP gives none.
 func (t *h3Trial) releaseSlot() {
 	t.mu.Lock()

@@ -80,7 +80,7 @@ func (w *h3Watchdog) check() {
 		w.checkIn(silenceTimeout)
 	case !w.hasStream.Load() && h.done.Load() && h.unopened.Load() >= h.active.Load():
 		h.futile.Store(true)
-		h.quic.CloseWithError(h3InternalError, "no stream is granted")
+		h.quic.CloseWithError(h3InternalError, "no stream granted")
 	case !w.hasStream.Load():
 		w.checkIn(w.interval())
 	case !w.idle || h.quic.ConnectionStats().PacketsReceived > w.packetsBefore:
@@ -89,6 +89,6 @@ func (w *h3Watchdog) check() {
 		w.checkIn(min(silenceTimeout, w.interval()) / 2)
 	default:
 		h.futile.Store(true)
-		h.quic.CloseWithError(h3InternalError, "nothing is heard")
+		h.quic.CloseWithError(h3InternalError, "no packets received")
 	}
 }

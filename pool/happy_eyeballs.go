@@ -118,8 +118,8 @@ func (d *dialer) dialTCP(ctx, far context.Context, g *dialState) (*rawConn, *ste
 	return l, nil
 }
 
-// dialByName passes the host name to Config.Dial, which may know names that a
-// resolver does not.
+// dialByName passes the host name to Config.Dial, which may resolve names that a resolver
+// cannot.
 func (d *dialer) dialByName(ctx context.Context, g *dialState, address string) (*rawConn, *stepError) {
 	var resolving, resolved time.Time
 	g.setStep(StepConnect)

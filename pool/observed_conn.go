@@ -347,7 +347,7 @@ func (t *observedConn) windowFits(stream uint32, more int64) bool {
 		f.windows = make(map[uint32]int64)
 	}
 	if len(f.windows) >= maxWindows {
-		clear(f.windows) // of streams that ended long ago
+		clear(f.windows) // these streams ended long ago
 	}
 	f.windows[stream] += more
 	return f.windows[stream]+f.initial <= math.MaxInt32

@@ -74,26 +74,26 @@ type origin struct {
 	conns          []*conn
 	dials          []*dial // running
 	queue          []*waiter
-	proto          string        // protocol negotiated last; empty: unknown
-	maxConns       int           // most connections that the server accepted; 0: unknown
+	proto          string        // protocol negotiated last; empty means unknown
+	maxConns       int           // maximum number of connections that the server accepted; 0 means unknown
 	maxConnsUntil  time.Time     // expiry of maxConns
-	perConn        int           // most requests that the server answered per connection; 0: unknown
+	perConn        int           // maximum number of requests that the server answered per connection; 0 means unknown
 	lastServed     int           // requests on the last connection that the server cut
-	streams        int           // stream limit of the last connection; 0: unknown
+	streams        int           // stream limit of the last connection; 0 means unknown
 	streamsRefused bool          // streams was learned from refusals
 	refused        bool          // a stream was refused
 	pauses         int           // pauses after refusals since the last response
 	sharing        bool          // connections that were dialed together share the queue
-	grantLimit     int           // requests that each connection may have been given by now; 0: no limit
+	grantLimit     int           // maximum number of requests per connection so far; 0 means no limit
 	newest         *conn         // set during the first dispatch to it
 	pickCount      int64         // number of calls of pickLocked
-	h3Race         *h3Race       // nil: none is running
-	rtt            time.Duration // measured when a connection was made; 0: unknown
+	h3Race         *h3Race       // nil means none is running
+	rtt            time.Duration // measured when a connection was made; 0 means unknown
 	altSvc         []string      // last Alt-Svc field, read at altSvcAt
 	altSvcAt       time.Time
 
 	evictedAt         time.Time    // when a connection was last closed to make room for another
-	closedConns       []closedConn // connections closed lately
+	closedConns       []closedConn // recently closed connections
 	extraAt           time.Time    // when a connection was last opened for a request that avoids others
 	plainAt           time.Time    // the same for WithPlain
 	suspicions        int          // calls of Suspect
@@ -101,14 +101,14 @@ type origin struct {
 	resumedSuccesses  int          // successful responses on connections that resumed a session
 	fastOpenSuccesses int          // the same for TCP Fast Open
 
-	stalledSince time.Time // since when nothing will end the wait of the queue; zero: something will
+	stalledSince time.Time // since when nothing will end the wait of the queue; zero if something will
 
 	h3         h3Health
 	closed     bool
 	stats      originStats
 	savedModel timeModel // has its own lock
 
-	noEarlyData atomic.Bool  // early data failed lately
+	noEarlyData atomic.Bool  // early data failed recently
 	desyncNews  atomic.Bool  // a connection was found suspect, and no request has reported it so far
 	desyncUntil atomic.Int64 // until then a connection gets one HTTP/1.1 request; Unix nanoseconds
 	inStep      atomic.Bool  // a response over HTTP/1.1 matched its request after one that matches any
@@ -139,7 +139,7 @@ func newOrigin(p *Pool, key originKey) *origin {
 	o := &origin{pool: p, key: key, address: key.address()}
 	o.loadInfo()
 	p.restoreFaultsLocked(o)
-	o.publishPlanLocked() // no other goroutine has o
+	o.publishPlanLocked() // no other goroutine can access o yet
 	return o
 }
 
@@ -169,7 +169,7 @@ func (o *origin) acquire(ctx context.Context, n requirement) (*conn, connUse, er
 	}
 	w := &waiter{requirement: n, placed: make(chan placement, 1)}
 	if n.fresh {
-		o.queue = slices.Insert(o.queue, 0, w) // else the others would use new connections up
+		o.queue = slices.Insert(o.queue, 0, w) // otherwise the others would use up new connections
 	} else {
 		o.queue = append(o.queue, w)
 	}
@@ -367,9 +367,9 @@ func (o *origin) depthLocked() int {
 	return depth
 }
 
-// Limits while the stream limit of an origin is unknown: maxUnproven requests in all
-// on connections that have answered nothing. On a connection that has, slowStart and
-// two per response may be in flight.
+// Limits while the stream limit of an origin is unknown: maxUnproven requests in total on
+// connections without a response, and on a connection with responses slowStart requests
+// plus two per response.
 const (
 	maxUnproven = 100 // what net/http sends on one connection
 	slowStart   = 8
@@ -384,7 +384,7 @@ func (o *origin) mayProbeLocked(c *conn) bool {
 	sent, inflight := 0, 0
 	for _, other := range o.conns {
 		if other.paused {
-			return false // wait for what that one learns
+			return false // wait for the result on that connection
 		}
 		if other.unproven() {
 			sent += other.granted

@@ -32,8 +32,8 @@ func (o *origin) countFailed() {
 	o.stats.Failed++
 }
 
-// isNew reports whether nothing worth keeping is known about an origin: each
-// connection carried one request, and nothing failed.
+// isNew reports whether an origin has no information worth keeping: each connection
+// carried one request, and nothing failed.
 func (o *origin) isNew() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -193,8 +193,8 @@ func (o *origin) learnFrom(c *conn) {
 	o.lastServed = c.served
 }
 
-// learnStreams records the stream limit of c, which decides how many connections the
-// queue is worth.
+// learnStreams records the stream limit of c, which determines how many connections the
+// queue justifies.
 func (o *origin) learnStreams(c *conn) {
 	if n, ok := c.knownStreams(); ok && n > 0 && (n != o.streams || c.limit.reliable() != o.streamsRefused) {
 		o.streams, o.streamsRefused = n, c.limit.reliable()

@@ -20,7 +20,7 @@ const (
 // A dial is a connection being made.
 type dial struct {
 	cancel     context.CancelFunc
-	h3         *h3Route     // nil: over TCP
+	h3         *h3Route     // nil means over TCP
 	http1      bool         // offer nothing but HTTP/1.1
 	sent       func()       // called when the first QUIC packet is sent; may be nil
 	step       atomic.Value // Step
@@ -64,7 +64,7 @@ func (o *origin) growLocked() {
 		n = min(n, spare)
 	}
 	if n <= 0 && len(o.dials) == 0 && !o.canServeLocked() {
-		// A request waits for a newer connection than there is.
+		// A request waits for a connection newer than all existing ones.
 		if have >= o.capLocked() {
 			o.evictLocked()
 		}
@@ -210,7 +210,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		o.shareLocked(c)
 		o.newest = c
 		if d.extra {
-			o.relaxAllLocked() // the address may be one to avoid: the others failed
+			o.relaxAllLocked() // the address may be one to avoid, since the others failed
 		}
 		o.dispatchLocked()
 		o.newest = nil
@@ -229,7 +229,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		}
 		o.dispatchLocked()
 	case errors.Is(err, context.Canceled) && !o.closed:
-		// The last waiter of the dial gave up. New ones may have come since.
+		// The last waiter of the dial gave up. New waiters may have arrived since.
 		o.dispatchLocked()
 	default:
 		o.dialFailed(err)
@@ -244,10 +244,10 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 	}
 }
 
-// shareLocked keeps the first of several connections that are dialed together from
-// taking more than its share of the queue. The others follow in a moment, and each
-// learns its stream limit. After two round trips the existing connections take what
-// is left.
+// shareLocked keeps the first of several connections that are dialed together from taking
+// more than its share of the queue. The others follow in a moment, and each learns its
+// stream limit. After two round trips the existing connections take the remaining
+// requests.
 func (o *origin) shareLocked(c *conn) {
 	if len(o.dials) == 0 || !c.shared() || o.sharing {
 		return
@@ -262,8 +262,8 @@ func (o *origin) shareLocked(c *conn) {
 	})
 }
 
-// grantLimitLocked returns how many requests each connection may have been given
-// once the waiters are served. 0 means no limit.
+// grantLimitLocked returns the maximum number of requests per connection once the waiters
+// are served. 0 means no limit.
 func (o *origin) grantLimitLocked(waiting int) int {
 	if !o.sharing {
 		return 0
@@ -413,7 +413,7 @@ func (o *origin) publishPlanLocked() {
 	}
 }
 
-// demandNow returns the demand that a caller stated lately, or 0.
+// demandNow returns the demand that a caller stated recently, or 0.
 func (o *origin) demandNow() int {
 	n := o.demand.Load()
 	if n > 0 && time.Now().UnixNano()-o.demandAt.Load() < int64(demandLifetime) {

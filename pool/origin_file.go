@@ -15,8 +15,8 @@ import (
 	"github.com/rdapq/rdapq/internal/statefile"
 )
 
-// An OriginFile is an [OriginStore] in a file. Several processes may share the file:
-// each adds what it learned. Open it with [OpenOriginFile] and save it with Close.
+// An OriginFile is an [OriginStore] in a file. Several processes may share the file: each
+// adds its observations. Open it with [OpenOriginFile] and save it with Close.
 type OriginFile struct {
 	path string
 

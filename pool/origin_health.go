@@ -45,7 +45,7 @@ func (o *origin) recordStatusLocked(c *conn, req *http.Request, r constraints, s
 				o.retireLocked(o.conns[i])
 			}
 		}
-	case status != http.StatusTooManyRequests: // 429 is about the number of requests
+	case status != http.StatusTooManyRequests: // 429 concerns the number of requests
 		o.recordFailureLocked(c, req.URL.RequestURI())
 	}
 }
@@ -79,14 +79,14 @@ func (o *origin) retireLocked(c *conn) {
 	}
 }
 
-// Suspect reports that the response on connection id ([Trace].ConnID) was useless,
-// which its status does not show. It counts as a failed response; see [AvoidConn].
+// Suspect reports that the response on connection id ([Trace].ConnID) was useless
+// although its status does not show it. It counts as a failed response; see [AvoidConn].
 func (p *Pool) Suspect(id int64) {
 	for _, o := range p.all() {
 		o.mu.Lock()
 		i := slices.IndexFunc(o.conns, func(c *conn) bool { return c.id == id })
 		if i >= 0 {
-			o.suspicions++ // each is about another response
+			o.suspicions++ // each call concerns another response
 			c := o.conns[i]
 			o.undoSuccessLocked(&c.successes, c.setup.resumed, c.setup.synData)
 			o.recordFailureLocked(o.conns[i], strconv.Itoa(o.suspicions))
@@ -101,8 +101,8 @@ func (p *Pool) Suspect(id int64) {
 	}
 }
 
-// addressWorks and addressFails record whether an address of the host works. The
-// address of a proxy says nothing about the origin.
+// addressWorks and addressFails record whether an address of the host works. They ignore
+// the address of a proxy, which is not the origin's.
 func (o *origin) addressWorks(c *conn) {
 	if c.setup.addr.IsValid() && !c.setup.proxied && c.setup.addrs > 1 {
 		o.pool.dialer.resolver.restore(o.key.host, o.key.port, c.setup.addr)
@@ -127,7 +127,7 @@ func blamesConn(ctx context.Context, why Reason) bool {
 // maxClosedConns is the number of closed connections that an origin remembers.
 const maxClosedConns = 32
 
-// A closedConn is what is remembered of a closed connection.
+// A closedConn holds the remembered properties of a closed connection.
 type closedConn struct {
 	id        int64
 	addr      netip.Addr
@@ -138,7 +138,7 @@ type closedConn struct {
 	h3        bool
 }
 
-// completeLocked completes a requirement with what is known about the avoided
+// completeLocked completes a requirement with the known properties of the avoided
 // connections.
 func (o *origin) completeLocked(n requirement) requirement {
 	if len(n.avoid) == 0 {
@@ -163,7 +163,7 @@ func (o *origin) completeLocked(n requirement) requirement {
 	return n
 }
 
-// findConnLocked returns a connection of o, or one closed lately.
+// findConnLocked returns a connection of o, or a recently closed one.
 func (o *origin) findConnLocked(id int64) (closedConn, bool) {
 	for _, c := range o.conns {
 		if c.id == id {
@@ -191,12 +191,11 @@ func (o *origin) rememberClosedLocked(c *conn) {
 }
 
 // A resumed session and TCP Fast Open save round trips. A server may fail only on
-// connections made with them, for example a cluster in which one node has a wrong
-// ticket key. Such a connection is doubtful until it has given a successful
-// response. A request that failed on a doubtful connection is retried on one made
-// without. If that works, the origin's connections are made without for a while,
-// also by later runs. A server on which one such connection worked is not blamed:
-// its failures are random.
+// connections made with them, for example a cluster in which one node has a wrong ticket
+// key. Such a connection is doubtful until it has given a successful response. A request
+// that failed on a doubtful connection is retried on one made without. If that works, the
+// origin's connections are made without for a while, also by later runs. If one such
+// connection worked, the failures count as random, and nothing is disabled.
 
 // successful reports whether a status shows that the connection works. Refusals do
 // not: they may come from a proxy or firewall.
@@ -277,7 +276,7 @@ func (o *origin) blockResumeLocked() {
 	if o.closed {
 		return
 	}
-	// It calls the store of the user, so it runs without a lock.
+	// It calls the user's store, so it runs without a lock.
 	o.pool.work.Go(func() { o.pool.dialer.tls.forOrigin(o.key).dropSessions() })
 }
 
@@ -295,7 +294,7 @@ func (o *origin) retireDoubtfulLocked() {
 	}
 }
 
-// applyBlocks makes d without what failed for the origin lately.
+// applyBlocks disables for d the features that failed for the origin recently.
 func (o *origin) applyBlocks(d *dial) {
 	now, f := time.Now(), o.pool.store.Get(o.key.String())
 	d.fullHandshake = d.fullHandshake || now.Before(f.ResumeBlocked)

@@ -38,7 +38,7 @@ type OriginInfo struct {
 	FastOpenBlocked  time.Time `json:"fast_open_blocked,omitzero"`
 	FastOpenFailures int       `json:"fast_open_failures,omitempty"`
 
-	Streams   int `json:"streams,omitempty"`    // concurrent requests on an HTTP/2 connection; 0: unknown
+	Streams   int `json:"streams,omitempty"`    // concurrent requests on an HTTP/2 connection; 0 means unknown
 	H3Streams int `json:"h3_streams,omitempty"` // the same for HTTP/3
 
 	// PerConn is the number of requests after which the server closes a connection; 0:
@@ -54,8 +54,8 @@ type OriginInfo struct {
 // concurrent use.
 //
 // The Pool calls it without a lock, so its methods may call Stats, Capacity,
-// CloseIdleConnections and Close, and RoundTrip at another origin. They must not wait
-// for a request to the same origin, which waits for them.
+// CloseIdleConnections and Close, and RoundTrip at another origin. They must not wait for
+// a request to the same origin, because that request waits for them.
 //
 // The Pool reads an origin on its first request, and at most once a minute after that.
 type OriginStore interface {

@@ -332,8 +332,8 @@ const (
 	maxFirstPause = 200 * time.Millisecond // before the first response
 )
 
-// maxFirstPauses limits the pauses without a response. Requests that are refused
-// after that, on a connection that has answered nothing, fail.
+// maxFirstPauses limits the pauses without a response. Requests that are refused after
+// that, on a connection without a response, fail.
 const maxFirstPauses = 8
 
 // refusesAllLocked reports whether c refuses every request.

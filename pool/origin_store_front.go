@@ -7,9 +7,9 @@ import (
 	"github.com/rdapq/rdapq/internal/callback"
 )
 
-// An originStoreFront is the copy in memory of an [OriginStore] of the user. Its Get and
-// Update may be called under a lock of the Pool. It calls the store without a lock: the
-// store may be slow, and may call back into the Pool.
+// An originStoreFront is the copy in memory of a user's [OriginStore]. Its Get and Update
+// may be called under a lock of the Pool. It calls the store without a lock: the store
+// may be slow, and may call back into the Pool.
 type originStoreFront struct {
 	store  OriginStore
 	memory *memoryOriginStore
@@ -38,8 +38,8 @@ func frontOf(s OriginStore) OriginStore {
 // Get returns the information about an origin that is in memory.
 func (f *originStoreFront) Get(origin string) OriginInfo { return f.memory.Get(origin) }
 
-// Update changes what is known in memory about an origin, and has the store make the
-// same change. change is called twice, the second time from another goroutine.
+// Update changes the information about an origin in memory, and queues the same change of
+// the store. change is called twice, the second time from another goroutine.
 func (f *originStoreFront) Update(origin string, change func(*OriginInfo)) {
 	f.memory.Update(origin, change)
 	f.calls.add(func() { f.store.Update(origin, change) })
@@ -55,7 +55,7 @@ func (f *originStoreFront) load(origin string) {
 	}
 }
 
-// loadLater has an origin read from the store on first use, and does not wait.
+// loadLater is like load, but does not wait.
 func (f *originStoreFront) loadLater(origin string) {
 	if first, due := f.claim(origin); first || due {
 		f.calls.add(func() { f.read(origin) })

@@ -6,15 +6,15 @@ import (
 )
 
 // maxOrigins is the number of origins that a Pool remembers before it forgets unused
-// ones. It is more than the number of registries and registrars. What was learned
-// about an origin stays in the stores of origins and sessions.
+// ones. It is more than the number of registries and registrars. Learned properties stay
+// in the stores of origins and sessions.
 const maxOrigins = 4096
 
-// maxNewOrigins is the number of origins that a Pool remembers in full although each
-// of their connections carried one request. Of others it keeps the counts.
+// maxNewOrigins is the number of origins that a Pool remembers in full although each of
+// their connections carried one request. For others it keeps only the counts.
 const maxNewOrigins = 1024
 
-// An originSummary is what is remembered of a swept origin.
+// An originSummary holds the remembered counts of a swept origin.
 type originSummary struct {
 	stats     originStats
 	protocol  string
@@ -22,9 +22,9 @@ type originSummary struct {
 }
 
 // sweepLocked forgets origins if there are many. First it reduces those without
-// connections to their counts if nothing else is known about them. If there are
-// still too many, it forgets those without connections, and if less than half are
-// left to forget, those with idle connections. The lock of the Pool is held.
+// connections to their counts if it has no other information about them. If there are
+// still too many, it forgets those without connections, and if less than half are left to
+// forget, those with idle connections. The lock of the Pool is held.
 func (p *Pool) sweepLocked() {
 	if len(p.origins) < p.sweepAt {
 		return

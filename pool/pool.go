@@ -1,9 +1,9 @@
-// Package pool is an [http.RoundTripper] that opens as few connections and TLS
-// handshakes as possible, and reports how many. It knows HTTP, TLS and QUIC but nothing
-// about RDAP: its caller understands responses, limits rates and repeats queries.
+// Package pool is an [http.RoundTripper] that opens as few connections and TLS handshakes
+// as possible, and reports how many. It implements HTTP, TLS and QUIC but nothing of
+// RDAP: its caller interprets responses, limits rates and repeats queries.
 //
 // Start with [New] and use the Pool as the Transport of an [http.Client], or call
-// [Pool.RoundTrip]. Each origin (scheme, host and port) has connections of its own:
+// [Pool.RoundTrip]. Each origin (scheme, host and port) has its own connections:
 //
 //   - A cold origin is dialed once. Other requests wait for that connection
 //     and share what it negotiates.
@@ -48,10 +48,10 @@ import (
 type Pool struct {
 	cfg       Config
 	dialer    *dialer
-	sessions  SessionStore // nil: no resumption
+	sessions  SessionStore // nil means no resumption
 	store     OriginStore
 	limiter   connLimiter
-	h3        h3Dialer // nil: no HTTP/3
+	h3        h3Dialer // nil means no HTTP/3
 	onlyH3    bool
 	lastConn  atomic.Int64
 	callbacks callbacks
@@ -63,7 +63,7 @@ type Pool struct {
 	origins   map[originKey]*origin
 	servers   map[string][]*origin      // by originKey.String
 	sweepAt   int                       // number of origins from which idle ones are swept
-	summaries map[string]*originSummary // by name: origins that were swept and had nothing but counts
+	summaries map[string]*originSummary // by name, for swept origins that had only counts
 	forgotten Stats                     // sums over all other swept origins
 	faults    map[originKey]originFaults
 	closed    bool
@@ -300,8 +300,8 @@ var _ interface {
 // speaksH3 reports whether HTTP/3 is enabled.
 func (p *Pool) speaksH3() bool { return p.h3 != nil }
 
-// insecure reports whether certificates are not verified. Another host cannot prove
-// then that it may speak for an origin (RFC 7838 section 2.1).
+// insecure reports whether certificates are not verified. Another host then cannot prove
+// its authority for an origin (RFC 7838 section 2.1).
 func (p *Pool) insecure() bool { return p.cfg.TLS != nil && p.cfg.TLS.InsecureSkipVerify }
 
 // enableH3 sets up HTTP/3 if the configuration names it.
@@ -320,8 +320,8 @@ func (p *Pool) enableH3() (err error) {
 // waitAtMost waits for f, for limit at most.
 func waitAtMost(limit time.Duration, f func()) { waitInSteps(limit, 1, f) }
 
-// waitInSteps waits in steps: a process that got no CPU time would otherwise find
-// all of the limit used up.
+// waitInSteps waits in steps: otherwise the whole limit could pass while the process gets
+// no CPU time.
 func waitInSteps(limit time.Duration, steps int, f func()) {
 	done := make(chan struct{})
 	go func() {

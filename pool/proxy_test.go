@@ -177,7 +177,7 @@ func TestUnreachableProxy(t *testing.T) {
 	defer silent.Close()
 	for _, c := range []struct {
 		name, proxy string
-		timeout     time.Duration // 0: no timeout
+		timeout     time.Duration // 0 means no timeout
 	}{
 		{"silent", "http://" + address, 100 * time.Millisecond},
 		{"silent SOCKS", "socks5://" + address, 100 * time.Millisecond},

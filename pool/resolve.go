@@ -140,7 +140,7 @@ func (r *resolver) lookUp(ctx context.Context, host string) ([]netip.Addr, error
 	}
 }
 
-// errAbandoned is the error of a lookup whose caller gave up. Another caller repeats
+// errAbandoned is the error of a lookup whose caller canceled it. Another caller repeats
 // the lookup.
 var errAbandoned = errors.New("pool: lookup abandoned")
 

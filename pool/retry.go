@@ -18,11 +18,11 @@ const (
 	RetryGoAway Reason = "goaway"
 	// RetryRefused: the server refused the stream before processing it.
 	RetryRefused Reason = "refused_stream"
-	// RetrySession: the handshake failed while resuming a session. The connection is
-	// made again without, before the request is sent.
+	// RetrySession: the handshake failed while resuming a session. The connection is made
+	// again without it, before the request is sent.
 	RetrySession Reason = "session"
 	// RetryHTTP11: the server requires HTTP/1.1 (RFC 9113 section 7). Later requests use
-	// it, too.
+	// it too.
 	RetryHTTP11 Reason = "http_1_1_required"
 	// RetryEarlyData: the server rejected early data (0-RTT), or its connection failed
 	// before that was known.
@@ -48,23 +48,23 @@ func leftOpen(err error) bool {
 	return strings.Contains(text, "server sent GOAWAY and closed the connection") && strings.Contains(text, "ErrCode=NO_ERROR")
 }
 
-// maxUnprogressed limits the retries of a request that is refused on connections
-// that have answered nothing, or whose fate is unknown after GOAWAY.
+// maxUnprogressed limits the retries of a request that is refused on connections without
+// a response, or whose outcome is unknown after GOAWAY.
 const maxUnprogressed = 10
 
-// maxRefused limits the retries of a request that is refused while others are
-// answered. There is a pause before each, see [origin.pauseLocked].
+// maxRefused limits the retries of a request that is refused while other requests get
+// responses. There is a pause before each, see [origin.pauseLocked].
 const maxRefused = 20
 
-// These rules are for one request. Whether a failed lookup gets another attempt is up to
-// decide in client/retry.go.
+// These rules are for a single request. decide in client/retry.go determines whether a
+// failed lookup gets another attempt.
 
 // Limits of the retries of a request whose connection ended before the response. The
-// server may have read the request, so they are few; more if the connections
+// server may have read the request, so there are few, but more if the connections
 // answered other requests.
 const (
 	maxClosedFresh  = 1 // on a new connection
-	maxClosedReused = 2 // on a reused connection: one for that, one for a server that closes again at once
+	maxClosedReused = 2 // on a reused connection: one for the stale connection, one for a server that closes the next one immediately
 	maxClosedBusy   = 6 // on a connection that answered others
 )
 

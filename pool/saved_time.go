@@ -16,15 +16,15 @@ const (
 	SavedThrottled SavedUnknown = "throttled" // a server limited the rate (429, 503)
 	SavedBroke     SavedUnknown = "broken"    // requests or connections failed, or a server failed (another 5xx)
 	SavedUnbound   SavedUnknown = "unbound"   // the number of concurrent requests varied, and so did the bottleneck
-	SavedForgotten SavedUnknown = "forgotten" // the single requests of servers not used for long were forgotten
+	SavedForgotten SavedUnknown = "forgotten" // the samples of servers not used recently were dropped
 )
 
 // Saved is computed by a model. Requests are served in as many slots as there were
 // concurrent requests on average. Each takes the slot that is free first, for the
-// server's time and the time to set up a connection. What reuse saved is the
-// difference between the fullest slot with a set-up for each request, and the
-// fullest slot with the set-ups that took place. Requests that wait for the same
-// set-up do not count it twice.
+// server's time and the time to set up a connection. The time saved by reuse is the
+// difference between the fullest slot with a set-up for each request, and the fullest
+// slot with the set-ups that took place. Requests that wait for the same set-up do not
+// count it twice.
 //
 // The model needs a nearly constant number of concurrent requests. There is one
 // model of the Pool, which holds if the caller keeps that number constant, and one
@@ -48,7 +48,7 @@ type load struct {
 	peak  int
 	since time.Time     // when n last changed
 	busy  time.Duration // with n > 0
-	sum   time.Duration // of n over time
+	sum   time.Duration // integral of n over time
 }
 
 func (l *load) add(delta int, now time.Time) {
@@ -79,7 +79,7 @@ func (l *load) steady() bool { return float64(l.sum) >= steadyShare*float64(l.pe
 // A sample is the time of one request, in microseconds.
 type sample struct {
 	server uint32 // from the slot to the end of the body
-	setup  uint32 // of the connection
+	setup  uint32 // set-up time of the connection
 	reused bool   // an earlier request had opened the connection
 }
 

@@ -13,9 +13,9 @@ type SessionStore interface {
 	// appendix C.4). A TLS 1.2 session may be offered several times: the Pool
 	// stores it again with Put.
 	Get(key SessionKey) *tls.ClientSessionState
-	// Put adds a session of key. A store should keep the newest eight: servers
-	// send one or two tickets per connection, and each serves one connection. A
-	// nil session removes all sessions of key, because the server failed on one.
+	// Put adds a session of key. A store should keep the newest eight: servers send one
+	// or two tickets per connection, and each serves one connection. A nil session
+	// removes all sessions of key, after the server failed on one.
 	Put(key SessionKey, session *tls.ClientSessionState)
 }
 
@@ -24,8 +24,8 @@ type SessionStore interface {
 type SessionKey struct {
 	Host, Port string
 	QUIC       bool   // TCP and QUIC have different sessions
-	Trust      string // names the certificate authorities, or that nothing is verified
-	Identity   string // names the client certificate; empty: none
+	Trust      string // identifies the certificate authorities, or the absence of verification
+	Identity   string // names the client certificate; empty means none
 }
 
 // A sessionTaker is a store of this package. take leaves a reusable session in the

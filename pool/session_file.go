@@ -19,10 +19,10 @@ import (
 // tickets that each of them used. Between two calls of Flush, processes that read
 // the same file may offer the same ticket.
 //
-// The file holds secrets that can decrypt recorded connections. It is created
-// for its owner only, and a file that others could have read or written is not
-// used. Nor is a file of another Go version or of another format. A file that is
-// not used is logged and replaced; Get and Put never fail.
+// The file holds secrets that can decrypt recorded connections. It is created for its
+// owner only, and a file that others could have read or written is not used. A file of
+// another Go version or format is not used either. A file that is not used is logged and
+// replaced; Get and Put never fail.
 //
 // Changes are written by Flush and Close, and 15 seconds after the first of them.
 type SessionFile struct {
@@ -35,7 +35,7 @@ type SessionFile struct {
 	mu      sync.Mutex
 	table   *sessionTable
 	removed sessionRemovals // since the last save
-	writing bool            // a save is under way
+	writing bool            // a save is in progress
 	timer   *time.Timer     // saves; nil when nothing has changed
 	closed  bool
 }

@@ -42,7 +42,7 @@ func appendSessions(b []byte, table *sessionTable) []byte {
 	b = appendText(b, runtime.Version())
 	var sessions []byte
 	room, n := maxSessionFile-len(b)-binary.MaxVarintLen64-crc32.Size, 0
-	var first *savedSession // of the key
+	var first *savedSession // first session of the key
 	var base []byte         // its state
 	for e := range table.each() {
 		state := e.encoded()
@@ -135,7 +135,7 @@ func parseSessions(data []byte) ([]*savedSession, error) {
 		return nil, errOtherGo
 	}
 	var all []*savedSession
-	var first *savedSession // of the key
+	var first *savedSession // first session of the key
 	for n := r.uvarint(); n > 0 && !r.bad; n-- {
 		e := r.session(first)
 		if first == nil || e.key != first.key {

@@ -52,9 +52,9 @@ func (r *resumptionFailures) resumed() {
 	r.inRow = 0
 }
 
-// dialTLS connects and performs a handshake, with a session of the origin if there
-// is one. If the server fails on the session instead of falling back to a full
-// handshake, dialTLS connects once more without.
+// dialTLS connects and performs a handshake, with a session of the origin if there is
+// one. If the server fails on the session instead of falling back to a full handshake,
+// dialTLS connects once more without it.
 func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
 	g := ctx.Value(dialStateKey{}).(*dialState)
 	o := d.tls.forOrigin(g.key)

@@ -14,7 +14,8 @@ import (
 // connections that a deep queue opens.
 const maxTickets = 8
 
-// A savedSession is one session. Only saved changes, under the lock of its store.
+// A savedSession is one session. It is immutable except for saved, which the lock of its
+// store guards.
 type savedSession struct {
 	key     SessionKey
 	stored  int64 // Unix time in nanoseconds
@@ -175,7 +176,7 @@ func (t *sessionTable) add(e *savedSession) {
 // being replaced.
 func (t *sessionTable) newest(key SessionKey) *savedSession { return t.newestBeyond(key, 0) }
 
-// newestBeyond is newest, but keeps spare tickets of this run.
+// newestBeyond is like newest, but keeps spare tickets of this run.
 func (t *sessionTable) newestBeyond(key SessionKey, spare int) *savedSession {
 	at, ok := t.keys[key]
 	if !ok {

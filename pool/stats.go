@@ -19,7 +19,7 @@ type Stats struct {
 	Handshakes      Handshakes         // TLS handshakes
 	FastOpen        FastOpen           // connections with TCP Fast Open
 	Retries         map[Reason]int64   // transparent retries, by reason
-	RetriesSameConn int64              // of Retries, those on the connection that had refused the request
+	RetriesSameConn int64              // part of Retries: on the connection that had refused the request
 	Closed          map[ClosedBy]int64 // connections closed, by reason
 	Abandoned       int64              // HTTP/2 connections abandoned because calls into net/http did not return, or would not have
 	BytesIn         int64              // bytes received on the wire, TLS included
@@ -30,8 +30,8 @@ type Stats struct {
 	RoundTripsAvoided int64        // round trips that the avoided connections would have taken, without name resolution
 	Unknown           SavedUnknown // why Saved is unknown; empty if it is known
 
-	// The same per origin, sorted by name; nil in the stats of an origin. Of thousands
-	// of origins, those not used for long are in the sums only.
+	// The same per origin, sorted by name; nil in the stats of an origin. If there are
+	// thousands of origins, those not used recently are only in the sums.
 	Origins []OriginStats
 }
 
@@ -48,8 +48,8 @@ type Handshakes struct {
 
 // FastOpen counts connections whose SYN carried data (see [Config.FastOpen]).
 type FastOpen struct {
-	Sent     int64 // all of them
-	Accepted int64 // those where the peer accepted the data, which saved a round trip
+	Sent     int64 // all such connections
+	Accepted int64 // connections whose peer accepted the data, which saved a round trip
 }
 
 // OriginStats are the [Stats] of one origin.

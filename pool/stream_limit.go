@@ -5,9 +5,9 @@ package pool
 // limit or announced none. Refusals lower it. It rises by one after raiseAfter
 // responses, and raiseAfter doubles if that stream is refused.
 type streamLimit struct {
-	n          int     // 0: unknown
+	n          int     // 0 means unknown
 	assumed    bool    // n is from another connection; an announcement replaces it
-	share      float64 // of refusals among recent outcomes
+	share      float64 // share of refusals among recent outcomes
 	responses  int     // responses since n changed
 	raiseAfter int     // responses after which n rises
 	probing    bool    // n was just raised
@@ -15,7 +15,7 @@ type streamLimit struct {
 
 const (
 	shareWeight      = 8   // number of outcomes that share covers, approximately
-	highRefusalShare = 0.2 // from here, refusals are about the number of streams
+	highRefusalShare = 0.2 // from this share on, refusals are attributed to the number of streams
 	lowRefusalShare  = 0.05
 	firstRaise       = 16
 	maxRaise         = 1024
@@ -52,8 +52,8 @@ func (l *streamLimit) accepted(full bool) {
 	}
 }
 
-// reliable reports whether n is the server's limit and not what a few refusals left:
-// there were hardly any refusals lately.
+// reliable reports whether n is the server's limit, and not the effect of a few refusals:
+// there were hardly any refusals recently.
 func (l *streamLimit) reliable() bool {
 	return l.n > 0 && !l.assumed && l.responses >= firstRaise && l.share < lowRefusalShare
 }

@@ -187,7 +187,8 @@ func (t *tcpClientConn) checkReturns(returned func() bool) {
 			t.cc.Available()
 			close(free)
 		}()
-		// Twice: a process that was suspended finds its timer expired.
+		// Check twice, because the timer may have expired while the process was
+		// suspended.
 		for range 2 {
 			select {
 			case <-free:
@@ -262,12 +263,12 @@ type asyncRequest struct {
 
 	mu     sync.Mutex
 	rc     io.ReadCloser         // net/http's body; nil before the response
-	wake   chan struct{}         // closed to wake a Read; nil: none waits
-	resume chan struct{}         // closed to let run read on; nil: it does not wait
+	wake   chan struct{}         // closed to wake a Read; nil if none waits
+	resume chan struct{}         // closed to let run read on; nil if it does not wait
 	first  *[firstReadAhead]byte // initial buf
 	buf    []byte
 	r, w   int   // the unread part of buf
-	end    error // of rc
+	end    error // final error of rc
 	done   bool  // run has returned
 	closed bool
 }

@@ -15,8 +15,8 @@ import (
 type tlsConfigs struct {
 	base        *tls.Config
 	trust       string
-	identity    string       // of the certificates in base; empty: none
-	sessions    SessionStore // nil: no resumption
+	identity    string       // identity of the certificates in base; empty if none
+	sessions    SessionStore // nil means no resumption
 	certificate func(origin string) (*tls.Certificate, string)
 	warm        sync.Once // loads the system's root certificates
 
@@ -48,8 +48,8 @@ func newTLSConfigs(c Config, alpn []string, sessions SessionStore) *tlsConfigs {
 	return t
 }
 
-// trustName names what the configuration trusts. ok is false if that cannot be
-// named; sessions must stay in the Pool then.
+// trustName returns a name for the trusted certificates. If ok is false, there is none,
+// and sessions must stay in the Pool.
 func (c *Config) trustName() (name string, ok bool) {
 	tc := c.TLS
 	if tc == nil {
@@ -83,7 +83,7 @@ type tlsOrigin struct {
 	make       sync.Once
 	configs    *tlsConfigs
 	host       string
-	cert       *tls.Certificate // from Config.ClientCertificate; nil: none
+	cert       *tls.Certificate // from Config.ClientCertificate; nil means none
 	sessions   *keyedSessions   // over TCP; nil: not stored
 	resumption resumptionFailures
 }
@@ -98,7 +98,7 @@ func (t *tlsConfigs) forOrigin(key originKey) *tlsOrigin {
 		t.origins[tlsKey{key.host, key.port}] = o
 	}
 	t.mu.Unlock()
-	o.make.Do(func() { o.init(key) }) // not under mu, as it calls a function of the user
+	o.make.Do(func() { o.init(key) }) // not under mu, since it calls a user function
 	return o
 }
 

@@ -20,7 +20,7 @@ type Trace struct {
 	RemoteAddr      string        // address and port of the peer, which may be a proxy
 	Retries         int           // transparent retries of this request
 	RetriesSameConn int           // of these, retries on the connection that had refused the request
-	Wait            time.Duration // for a connection, its set-up included
+	Wait            time.Duration // wait for a connection, including its set-up
 	DNS             time.Duration // name resolution; zero if the result was cached
 	TCP             time.Duration // TCP connection (none for HTTP/3), and the tunnel through a proxy
 	Handshake       time.Duration // TLS or QUIC handshake; early data does not wait for it

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// setUserTimeout does nothing: keep-alive probes alone find a dead peer here.
+// setUserTimeout does nothing: only keep-alive probes detect a dead peer here.
 func setUserTimeout(*net.TCPConn, time.Duration) {}

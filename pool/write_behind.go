@@ -27,7 +27,7 @@ type writeBehind struct {
 
 const (
 	maxPending = 256 << 10
-	sendTime   = 8 * time.Second // for one send; a peer that accepts nothing for so long is dead
+	sendTime   = 8 * time.Second // for one send; a peer that accepts nothing for that long is dead
 	lastTime   = time.Second     // for pending data when the connection is closed
 )
 
