@@ -265,7 +265,7 @@ func limitError(h *gate.Host, now, at time.Time) *Error {
 	s := h.Status(now)
 	why := " are paused"
 	if s.Until.IsZero() && !s.Rate.IsZero() {
-		why = " are limited to " + s.Rate.String()
+		why = " are limited to " + strconv.Itoa(s.Rate.N) + " per " + shortSpan(s.Rate.Per)
 	}
 	return &Error{
 		Code: CodeRateLimited, RetryAfter: at.Sub(now),

@@ -57,11 +57,11 @@ func TestErrorsOfHosts(t *testing.T) {
 		send(t, at("busy.example"), gate.Outcome{Kind: gate.Throttled, RetryAfter: time.Hour})
 	}
 	e = limitError(at("busy.example"), now, now.Add(time.Hour))
-	if e.Code != CodeRateLimited || e.RetryAfter != time.Hour || e.HintCode != HintMaxWait || !strings.Contains(e.Message, "left alone") {
+	if e.Code != CodeRateLimited || e.RetryAfter != time.Hour || e.HintCode != HintMaxWait || !strings.Contains(e.Message, "requests to busy.example are paused") {
 		t.Errorf("%+v", e)
 	}
 	e = limitError(at("rdap.org"), now, now.Add(10*time.Second))
-	if e.Code != CodeRateLimited || !strings.Contains(e.Message, "at most 10/10s") {
+	if e.Code != CodeRateLimited || !strings.Contains(e.Message, "are limited to 10 per 10s") {
 		t.Errorf("%+v", e)
 	}
 }

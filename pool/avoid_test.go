@@ -66,7 +66,7 @@ func TestWithPlain(t *testing.T) {
 // A connection is not used after three failures in a row of at least two queries, if
 // one of them succeeded on another connection.
 func TestFaultyConnection(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	bad := func(s *rdaptest.Server, urls ...string) {
 		for _, u := range urls {
 			s.On("/domain/"+u, rdaptest.Status(500))
@@ -120,7 +120,7 @@ func TestSuspect(t *testing.T) {
 	for range 3 {
 		p.Suspect(first)
 	}
-	p.Suspect(99) // there is none
+	p.Suspect(99) // no connection has that number
 	if n := p.Stats().Closed[pool.ClosedFaulty]; n != 1 {
 		t.Errorf("%d faulty connections", n)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// The network loses a server. Its second address can be reached. Data sent to the
-// first is never acknowledged.
+// A server disappears from the network: data sent to its first address is never
+// acknowledged. Its second address can be reached.
 func TestUnacknowledgedRequestsHTTP1(t *testing.T) { unacknowledged(t, rdaptest.H1Only) }
 func TestUnacknowledgedRequestsHTTP2(t *testing.T) { unacknowledged(t, rdaptest.H2Only) }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// soon is a DeadAfter for tests: as short as possible, but so long that a process
-// that is suspended for a second does not take a server for dead. Tests that wait
-// for it run in parallel.
+// soon is a DeadAfter for tests: as short as possible, but long enough that a server does
+// not look dead when the process is suspended for a second. Tests that wait for it run in
+// parallel.
 const soon = 3 * time.Second
 
 // The server stops reading and responding during a batch and keeps the connection
@@ -83,8 +83,8 @@ func TestSlowServerIsNotDead(t *testing.T) {
 	})
 }
 
-// HTTP/1.1 cannot detect whether a server will respond. A timeout costs the
-// connection, and no later request.
+// Over HTTP/1.1, a slow server and a dead one look alike. A timeout costs the connection,
+// and no later request.
 func TestSilentServerHTTP1(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	s.SetConnRules(rdaptest.ConnRules{First: 2, BlackHoleAfter: 1})

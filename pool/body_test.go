@@ -52,7 +52,7 @@ func haltingHandler(zip bool) http.HandlerFunc {
 			return
 		}
 		w.Write(body[:len(body)/2])
-		_ = http.NewResponseController(w).Flush() // if it is closed, no more is needed
+		_ = http.NewResponseController(w).Flush() // an error means that the connection is closed
 		<-r.Context().Done()
 	}
 }

@@ -38,10 +38,10 @@ func (s *callbackStore) Update(origin string, change func(*pool.OriginInfo)) {
 	s.origins[origin] = info
 }
 
-// TestUserCodeMayCallBack: an OriginStore and OnEvent call Stats,
-// CloseIdleConnections, Capacity and RoundTrip at a connected origin.
+// An OriginStore and OnEvent call Stats, CloseIdleConnections, Capacity and RoundTrip at
+// a connected origin.
 func TestUserCodeMayCallBack(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	ca, err := rdaptest.NewCA()
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestUserCodeMayCallBack(t *testing.T) {
 			})
 		}
 		all.Wait()
-		p.CloseIdleConnections() // which saves what the connections showed
+		p.CloseIdleConnections() // which stores the observed properties of the connections
 		p.Close()
 	})
 	if store.calls.Load() == 0 || events.Load() == 0 || requests.Load() == 0 {
@@ -94,10 +94,10 @@ func TestUserCodeMayCallBack(t *testing.T) {
 	}
 }
 
-// TestCloseInCallback: Close does not wait for callbacks if a callback calls it. The
-// limit of its wait is so high that a wait would hang the test.
+// Close does not wait for callbacks if a callback calls it. The limit of its wait is so
+// high that a wait would hang the test.
 func TestCloseInCallback(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	for _, from := range []string{"Get", "Update", "OnEvent"} {
 		t.Run(from, func(t *testing.T) {
 			t.Parallel()

@@ -12,7 +12,7 @@ import (
 )
 
 func TestCapacity(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	for _, c := range []struct {
 		name         string
 		server       rdaptest.Config
@@ -50,8 +50,8 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// The first request opens the connections that a stated demand justifies. What an
-// earlier run learned about an origin limits its first requests.
+// The first request opens the connections that a stated demand justifies. The stored
+// limits of an origin apply to its first requests.
 func TestCapacityFromStore(t *testing.T) {
 	origins, err := pool.OpenOriginFile(filepath.Join(t.TempDir(), "hosts"))
 	if err != nil {
@@ -103,7 +103,7 @@ func TestCapacityDemand(t *testing.T) {
 
 // A connection of the maximum age gets no new request.
 func TestMaxConnAge(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
 		t.Run(name, func(t *testing.T) {
 			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})

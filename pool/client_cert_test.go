@@ -213,7 +213,7 @@ func TestMissingClientCertificateIsTLSError(t *testing.T) {
 // the handshake. The error is that alert, or the broken connection if the alert was
 // lost.
 func TestMissingClientCertificate(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{TLS: func(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert }})
 	told := 0
 	for range 50 {

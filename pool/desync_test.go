@@ -17,7 +17,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A lateConn returns from a Write long after the data is out, once.
+// A lateConn delays the return of one Write long after the data was sent.
 type lateConn struct {
 	net.Conn
 	late    *atomic.Bool
@@ -32,9 +32,8 @@ func (c lateConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// net/http closes a connection if the goroutine that wrote the request has not got
-// on 50 ms after the response, as on a busy machine. That says nothing about the
-// server.
+// net/http closes a connection if the goroutine that wrote the request has not finished
+// 50 ms after the response, for example on a busy machine. The server is not at fault.
 func TestLateWriterIsNotDesync(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	late, release := new(atomic.Bool), make(chan struct{})
@@ -61,8 +60,8 @@ func TestLateWriterIsNotDesync(t *testing.T) {
 	}
 }
 
-// A 404 over such a connection is worth another request, for nobody learns whether
-// more would have come, and no reason to accuse the server.
+// A 404 on such a connection is verified by another request, since it is unknown whether
+// more data would have followed. The server is not suspected.
 func TestNotFoundOverLateWriter(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	s.On("/domain/dom1.example", rdaptest.Status(404))
@@ -94,7 +93,7 @@ func TestNotFoundOverLateWriter(t *testing.T) {
 	}
 }
 
-// Idle connections are not used for such a request, and not closed for it.
+// A request with WithFreshConn neither uses nor closes idle connections.
 func TestFreshConn(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	p := newPool(t, s, pool.Config{})
@@ -116,7 +115,7 @@ func TestFreshConn(t *testing.T) {
 	}
 }
 
-// A server that takes no other connection gets the request over the one it has.
+// If the server accepts no other connection, the request uses the existing one.
 func TestNoFreshConn(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	var dials atomic.Int64

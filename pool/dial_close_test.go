@@ -14,7 +14,7 @@ import (
 
 // Functions for events and logs that do not return block nothing else.
 func TestBlockedCallbacks(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{})
 	s.On("*", rdaptest.Close())
 	release := make(chan struct{})

@@ -66,7 +66,7 @@ func TestFastOpen(t *testing.T) {
 	})
 }
 
-// With a cookie connect always succeeds, so it proves nothing.
+// With a cookie connect always succeeds, so it does not show that the address works.
 func TestFastOpenToDeadAddress(t *testing.T) {
 	if !inNamespace(t) {
 		return

@@ -22,10 +22,10 @@ func both(t *testing.T, f func(t *testing.T, protocols rdaptest.Protocols)) {
 
 // The server closes a reused connection while the next request is sent.
 func TestClosedByServerBetweenRequests(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
-		// One request per connection; the second is read and not answered.
+		// One request per connection; the second is read and gets no response.
 		s.SetConnRules(rdaptest.ConnRules{HangUpAfter: 1})
 		p := newPool(t, s, pool.Config{})
 		getAll(t, p, s, 20, 1)
@@ -39,7 +39,7 @@ func TestClosedByServerBetweenRequests(t *testing.T) {
 }
 
 func TestUnannouncedCloseAfterEachResponse(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		for _, delay := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond} {
 			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
@@ -51,7 +51,7 @@ func TestUnannouncedCloseAfterEachResponse(t *testing.T) {
 }
 
 func TestIdleCloseRace(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 		s.SetConnRules(rdaptest.ConnRules{IdleClose: 20 * time.Millisecond})
@@ -64,7 +64,7 @@ func TestIdleCloseRace(t *testing.T) {
 }
 
 func TestServerAlwaysCloses(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 		s.On("*", rdaptest.HangUp())
@@ -79,7 +79,7 @@ func TestServerAlwaysCloses(t *testing.T) {
 }
 
 func TestConnectionCloseOnEveryResponse(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 		s.On("*", rdaptest.Close())
@@ -109,7 +109,7 @@ func TestCloseAfterHundredRequests(t *testing.T) {
 				if c.Connections < 8 || c.Connections > 24 {
 					t.Errorf("server saw %d connections for 1000 requests at 100 each", c.Connections)
 				}
-				// A connection may be in the making when the last response comes.
+				// A dial may be in progress when the last response arrives.
 				if st.Failed != 0 || st.Connections > c.Connections || c.Connections > st.Dials {
 					t.Errorf("stats: %+v; server saw %d connections", st, c.Connections)
 				}
@@ -119,7 +119,7 @@ func TestCloseAfterHundredRequests(t *testing.T) {
 }
 
 func TestGoAwayDuringBatch(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{AnnounceAfter: 7})
 	p := newPool(t, s, pool.Config{})
@@ -136,7 +136,7 @@ func TestGoAwayDuringBatch(t *testing.T) {
 // GOAWAY leaves requests unprocessed: the server answers those up to its last
 // stream.
 func TestGoAwayWithUnprocessedRequests(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Hold: 20, GoAwayOn: 20, GoAwayLast: 7, GoAwayClose: true}, First: 1})
 	p := newPool(t, s, pool.Config{MaxHTTP2Conns: 1})
@@ -153,7 +153,7 @@ func TestGoAwayWithUnprocessedRequests(t *testing.T) {
 // A server that restarts accepts connections and closes them with a GOAWAY that does
 // not state what was processed.
 func TestGoAwayWithoutLastStream(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	rules := rdaptest.ConnRules{Raw: &rdaptest.RawH2{GoAwayOn: 1, GoAwayVague: true, GoAwayClose: true}}
 	const bad = 4
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
@@ -165,7 +165,7 @@ func TestGoAwayWithoutLastStream(t *testing.T) {
 		t.Errorf("stats: %+v", st)
 	}
 
-	// If that goes on, the request fails, and a request that may have been processed is
+	// If that continues, the request fails, and a request that may have been processed is
 	// not sent again if that could do harm.
 	rules.First = 0
 	s.SetConnRules(rules)
@@ -191,7 +191,7 @@ func TestGoAwayWithoutLastStream(t *testing.T) {
 }
 
 func TestRefusedStreams(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Refuse: func(n int64) bool { return n%5 == 3 }}})
 	p := newPool(t, s, pool.Config{})
@@ -222,13 +222,13 @@ func TestTraceOfRefusedStream(t *testing.T) {
 // Requests that the server did not process are sent again whatever their method, if
 // their body can be made again.
 func TestRefusedPost(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Refuse: func(n int64) bool { return n%2 == 1 }}})
 	p := newPool(t, s, pool.Config{})
 	for _, tt := range []struct {
 		body io.Reader
-		want bool // an answer
+		want bool // a response is expected
 	}{{nil, true}, {strings.NewReader("body"), true}, {io.MultiReader(strings.NewReader("body")), false}} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, domain(s, 1), tt.body)
 		if err != nil {
@@ -248,7 +248,7 @@ func TestRefusedPost(t *testing.T) {
 }
 
 func TestStreamLimitIsLowered(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{LowerOn: 30, LowerTo: 3}})
 	p := newPool(t, s, pool.Config{})

@@ -51,7 +51,7 @@ func TestAlternativeHost(t *testing.T) {
 	}
 }
 
-// An offer that came from a public address does not lead to one that isn't.
+// An offer from a public address is not followed to a private address.
 func TestAlternativeAtPrivateAddress(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
 	_, port, _ := net.SplitHostPort(s.Addr())
@@ -94,13 +94,13 @@ func TestMisdirectedRequest(t *testing.T) {
 	end()
 }
 
-// What was learned of an origin that the user named, inside, is known by the
-// same name when somebody else leads there: it opens no way in.
+// Guarded requests share the stored information about an origin with requests of the
+// user. An alternative learned from a private address does not give them access to it.
 func TestAlternativeIsNotSharedWithGuarded(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
 	_, port, _ := net.SplitHostPort(s.Addr())
 	origin := "https://" + net.JoinHostPort(named, port)
-	for _, want := range []string{"h2", "h3"} { // in this order: a goodbye over UDP may come late
+	for _, want := range []string{"h2", "h3"} { // in this order, since the end of a UDP connection may be noticed late
 		ctx := t.Context()
 		if want == "h2" {
 			ctx = pool.WithGuard(ctx)

@@ -232,7 +232,7 @@ func TestCertificatesAreNeverEarly(t *testing.T) {
 	}
 }
 
-// A request that is canceled during early data ends at once.
+// A request that is canceled during early data ends immediately.
 func TestCanceledEarlyRequest(t *testing.T) {
 	s, h, m := earlyServer(t, rdaptest.H3Config{})
 	h.Block(true)

@@ -13,7 +13,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// info returns what the runs of m know about s.
+// info returns the stored information about s.
 func (m memory) info(t *testing.T, s *rdaptest.Server) pool.OriginInfo {
 	t.Helper()
 	f, err := pool.OpenOriginFile(filepath.Join(m.dir, "hosts.json"))
@@ -320,7 +320,7 @@ func TestNoReuseIgnoresAltSvc(t *testing.T) {
 	}
 }
 
-// now returns what p knows about s.
+// now returns the current information of p about s.
 func (m memory) now(p *pool.Pool, s *rdaptest.Server) pool.OriginInfo {
 	return p.InfoOf("https://" + s.Addr())
 }

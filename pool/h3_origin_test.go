@@ -30,10 +30,10 @@ const (
 // with it is done.
 const rtt = 30 * time.Millisecond
 
-// A memory is what runs of a program leave to later runs.
+// A memory holds the state that runs of a program leave for later runs.
 type memory struct{ dir string }
 
-// run returns a Pool with what earlier runs left, and a function that ends the run.
+// run returns a Pool with the state of earlier runs, and a function that ends the run.
 func (m memory) run(t *testing.T, s *rdaptest.Server, c pool.Config) (*pool.Pool, func()) {
 	t.Helper()
 	sessions, err := pool.OpenSessionFile(filepath.Join(m.dir, "sessions"), 0, nil)
@@ -73,7 +73,7 @@ func (m memory) prime(t *testing.T, s *rdaptest.Server, h *rdaptest.H3) {
 		}
 		end()
 	}
-	// All of it is counted, and nothing of it comes in any more.
+	// Wait until all connections have ended, so that they are counted.
 	if err := h.AwaitOpen(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestH3NoReuseHandshakes(t *testing.T) {
 }
 
 func TestH3FreshConnsResume(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	s, h := rdaptest.StartH3(t, rdaptest.Config{RTT: rtt, SingleUseTickets: true}, rdaptest.H3Config{AwaitEarly: true})
 	p := newPool(t, s, pool.Config{Protocols: onlyH3, FreshConns: true})
 	getAll(t, p, s, 20, 1)
@@ -313,7 +313,7 @@ func TestH3CloseFreesResources(t *testing.T) {
 			t.Errorf("after Close: %v, want ErrClosed", err)
 		}
 	}
-	// The server is notified at once.
+	// The server is notified immediately.
 	if err := h.AwaitOpen(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
@@ -393,7 +393,7 @@ func TestH3SilenceDuringRequest(t *testing.T) {
 	}
 }
 
-// A slow server is waited for.
+// The Pool waits for a slow server.
 func TestH3SlowServerIsNotDead(t *testing.T) {
 	t.Parallel()
 	s, _ := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})

@@ -87,7 +87,7 @@ func TestBrokenH3BackoffDoubles(t *testing.T) {
 
 // If the server is down, its TCP refusal is the error, not the silence of UDP.
 func TestServerRefusesTCPAndH3(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
 	m.prime(t, s, h)
@@ -140,7 +140,7 @@ func TestMisdirectedAlternativeIsForgotten(t *testing.T) {
 // at all if certificates are not verified.
 func TestAlternativeAtOtherHostIsTriedOnce(t *testing.T) {
 	s, _ := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
-	other, there := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{}) // of another authority
+	other, there := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{}) // with a certificate of another authority
 	_, port, _ := net.SplitHostPort(s.Addr())
 	_, otherPort, _ := net.SplitHostPort(other.Addr())
 	loopback := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
@@ -201,8 +201,8 @@ func TestRejectedEarlyDataIsNotRepeated(t *testing.T) {
 	}
 }
 
-// An endless body is no success of HTTP/3: TCP gives the response, and later runs do
-// not use HTTP/3.
+// An endless body does not count as a success of HTTP/3: TCP provides the response, and
+// later runs do not use HTTP/3.
 func TestEndlessBodyOnTrial(t *testing.T) {
 	t.Parallel()
 	s := hostileH3(t, "sends a body without end")

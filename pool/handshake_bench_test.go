@@ -76,7 +76,7 @@ func benchHandshake(b *testing.B, version uint16, resumed bool, workers int) {
 	}
 }
 
-// A pinnedStore stores what it learns until it is frozen, and then offers that each
+// A pinnedStore stores sessions until it is frozen, and then returns the same ones each
 // time.
 type pinnedStore struct {
 	frozen  atomic.Bool

@@ -59,7 +59,7 @@ func (a *twoAddresses) pool(t *testing.T, ca *rdaptest.CA) *pool.Pool {
 func TestHandshakeRace(t *testing.T) {
 	for name, rules := range map[string]rdaptest.ConnRules{"silent": {SilentTLS: true}, "closes": {Refuse: true}} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // a silent server is waited for
+			t.Parallel() // run in parallel: it waits for a silent server
 			ca, err := rdaptest.NewCA()
 			if err != nil {
 				t.Fatal(err)

@@ -49,7 +49,7 @@ func fullListener(t *testing.T, ip [4]byte, port int) {
 
 // The race with real sockets, between addresses of one family.
 func TestDroppedSYNs(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	s, port := startNamed(t, rdaptest.Config{})
 	n, _ := strconv.Atoi(port)
 	fullListener(t, [4]byte{127, 0, 0, 2}, n)

@@ -212,7 +212,7 @@ func TestLocalAddr(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	// The listener closes at once, during the handshake.
+	// The listener closes immediately, during the handshake.
 	_, err = get(t.Context(), p, namedURL(port, 1))
 	if e, ok := errors.AsType[*pool.Error](err); ok && e.Step == pool.StepConnect && strings.Contains(err.Error(), "assign requested address") {
 		t.Skip("the system has no other loopback address:", err)

@@ -16,7 +16,7 @@ const (
 	holeAddr = "10.9.9.9"
 )
 
-// inNamespace is namespace.Enter, with these addresses.
+// inNamespace is like namespace.Enter, with these addresses.
 func inNamespace(t *testing.T) bool {
 	t.Helper()
 	if !namespace.Enter(t) {
@@ -29,7 +29,7 @@ func inNamespace(t *testing.T) bool {
 // digHole makes holeAddr silent.
 func digHole(t *testing.T) {
 	t.Helper()
-	// Packets that leave at one end are for no address at the other.
+	// No address at the other end receives the packets.
 	namespace.IP(t, "link add hole0 type veth peer name hole1")
 	namespace.IP(t, "link set hole0 up")
 	namespace.IP(t, "link set hole1 up")

@@ -79,7 +79,7 @@ func get(ctx context.Context, p *pool.Pool, url string) (response, error) {
 // more.
 type bodyError struct{ error }
 
-// lookup is get with the retries of a caller: up to three attempts if the body was
+// lookup is like get, with the retries of a caller: up to three attempts if the body was
 // truncated.
 func lookup(ctx context.Context, p *pool.Pool, url string) (a response, err error) {
 	for range 3 {

@@ -76,7 +76,7 @@ func TestOneTunnelPerBatch(t *testing.T) {
 }
 
 func TestTunnelsOverHTTP1(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	x := newHTTPProxy(t, nil)
 	p := newPool(t, s, pool.Config{Proxy: x.use, MaxConnsPerHost: 3})

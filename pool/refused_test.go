@@ -99,7 +99,7 @@ func TestFewRefusals(t *testing.T) {
 
 // Random refusals cost little more than the retries.
 func TestRandomRefusals(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	const lookups, atATime = 500, 64
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	seeded := rand.New(rand.NewPCG(1, 2))

@@ -217,7 +217,7 @@ func TestSwitchingProtocols(t *testing.T) {
 // A body without a length ends when its server closes the connection (RFC 9112
 // section 6.3). A close in reaction to the client's does not complete it.
 func TestEndlessBody(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	s := rawHTTP1(t, func(rw *bufio.ReadWriter, c net.Conn) {
 		fmt.Fprint(rw, "HTTP/1.1 200 OK\r\nContent-Type: application/rdap+json\r\n\r\n{\"objectClassName\":\"domain\"}")
 		rw.Flush()

@@ -94,7 +94,7 @@ func TestSavedByModel(t *testing.T) {
 	}
 }
 
-// TestSavedUnknown: no time is reported if the model does not hold.
+// No time is reported if the model does not hold.
 func TestSavedUnknown(t *testing.T) {
 	const ms = time.Millisecond
 	var uneven []played // ten concurrently, then ten one after another

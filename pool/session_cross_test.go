@@ -128,7 +128,7 @@ func TestSessionsDoNotCross(t *testing.T) {
 	}
 }
 
-// Without a name for its trust a Pool keeps its sessions to itself.
+// Without a name for its trust, a Pool does not share its sessions.
 func TestUnnamedTrustIsNotShared(t *testing.T) {
 	for name, config := range map[string]func(*rdaptest.Server) *tls.Config{
 		"RootCAs": func(s *rdaptest.Server) *tls.Config { return &tls.Config{RootCAs: s.Pool()} },

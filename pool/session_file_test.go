@@ -54,7 +54,7 @@ type lastSession struct{ session *tls.ClientSessionState }
 func (l *lastSession) Get(string) (*tls.ClientSessionState, bool)    { return nil, false }
 func (l *lastSession) Put(_ string, session *tls.ClientSessionState) { l.session = session }
 
-// openSessions opens a session file; said returns its log from Warn up.
+// openSessions opens a session file; said holds its log records from Warn up.
 func openSessions(t testing.TB, path string, most int) (f *pool.SessionFile, said *bytes.Buffer) {
 	t.Helper()
 	said = new(bytes.Buffer)

@@ -211,7 +211,8 @@ func sessionChild(t *testing.T, args string) {
 	for i := range childSessions {
 		f.Put(host(n*childSessions+i), session)
 		for f.Flush() != nil {
-			// Another process held the lock for too long. The session is still to be saved.
+			// Another process held the lock for too long. The session remains to be
+			// saved.
 		}
 	}
 	f.Put(host(4*childSessions), nil)

@@ -59,6 +59,6 @@ func TestSmallStreamLimitRespectsMaxConns(t *testing.T) {
 }
 
 // lost returns the number of connections that the server closed. net/http's server
-// sometimes does that if the stream limit is low: it reads a new stream before it
-// has noted that the response of an earlier one, which made room for it, was sent.
+// sometimes does that if the stream limit is low: it may read a new stream before it has
+// recorded the end of the earlier stream that made room for it.
 func lost(st pool.Stats) int64 { return st.Closed[pool.ClosedServer] + st.Closed[pool.ClosedError] }

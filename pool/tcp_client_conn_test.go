@@ -208,7 +208,7 @@ func TestLockedClientConn(t *testing.T) {
 
 // Requests without a deadline on such a connection are retried when it is abandoned.
 func TestLockedClientConnReleasesOtherRequests(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // run in parallel: it mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{})
 	s.SetConnRules(rdaptest.ConnRules{First: 1, Raw: &rdaptest.RawH2{Request: func(c *rdaptest.RawConn, n int64) bool {
 		return n >= 8 && overflow(c, n) // 8 may be canceled, which has no window then
