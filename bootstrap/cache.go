@@ -20,7 +20,7 @@ type meta struct {
 	BaseURL      string    `json:"base_url"` // a file from another URL is not a copy of this one
 	ETag         string    `json:"etag,omitempty"`
 	LastModified string    `json:"last_modified,omitempty"`
-	Fetched      time.Time `json:"fetched,omitzero"` // when IANA last confirmed the file
+	Fetched      time.Time `json:"fetched,omitzero"` // when IANA last confirmed that the file is current
 	Expires      time.Time `json:"expires,omitzero"`
 	Size         int64     `json:"size,omitempty"` // of the file, in bytes
 
@@ -32,7 +32,7 @@ type meta struct {
 // A download is the last file from IANA with its metadata. It may be nil.
 type download struct {
 	meta    meta
-	edition *edition // nil: nothing usable was ever received
+	edition *edition // nil means nothing usable was ever received
 }
 
 // lastFailure returns the error of the last refresh, by this or another process.
@@ -115,9 +115,9 @@ func (d *download) setTimes() {
 	d.edition = &ed
 }
 
-// write stores the metadata and, unless data is nil, the file. The file goes first:
-// with an older sidecar it is downloaded once more; with a newer one an old file
-// would pass for new.
+// write stores the metadata and, unless data is nil, the file. The file is written first:
+// with an older sidecar it is downloaded once more, but with a newer sidecar an old file
+// would count as new.
 func (c cache) write(reg Registry, m *meta, data []byte) error {
 	if c.dir == "" {
 		return nil

@@ -74,7 +74,7 @@ func TestUnusableCache(t *testing.T) {
 	}
 }
 
-// A wrong clock in the past does not keep a copy for ever.
+// A wrong clock in the past does not keep a copy forever.
 func TestFutureFetch(t *testing.T) {
 	dir := t.TempDir()
 	p := newPublisher(t, wholeSet())

@@ -36,9 +36,9 @@ type Config struct {
 	// library.
 	UserAgent string
 
-	// AllowPrivate also downloads files from private addresses, if a redirect or the
-	// name of [DefaultBaseURL] leads there. BaseURL may always be private. Whether a
-	// client may query private servers does not depend on this, but on [Answer.Source].
+	// AllowPrivate also downloads files from private addresses, if a redirect or the name
+	// of [DefaultBaseURL] points to one. BaseURL may always be private. Whether a client
+	// may query private servers does not depend on this, but on [Answer.Source].
 	AllowPrivate bool
 
 	// Server is a base URL that is the answer to all questions. Nothing is looked up or

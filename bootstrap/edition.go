@@ -11,7 +11,7 @@ type edition struct {
 	source    Source
 	published time.Time // stated in the file; may be zero
 	fetched   time.Time // when IANA last confirmed it; zero for the snapshot
-	expires   time.Time // when to revalidate it; zero: never
+	expires   time.Time // when to revalidate it; zero means never
 }
 
 // fresh reports whether the copy is within its lifetime.

@@ -74,7 +74,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestFetchError: an error contains the URL once.
+// An error contains the URL once.
 func TestFetchError(t *testing.T) {
 	lookup := &net.DNSError{Name: "data.iana.org", Server: "192.0.2.53:53", Err: "no such host"}
 	for _, tt := range []struct {

@@ -36,8 +36,8 @@ func newPublisher(t testing.TB, files map[string]string) *publisher {
 	return p
 }
 
-// newIANA returns a publisher that stands for IANA, and a client that connects to it
-// for [DefaultBaseURL].
+// newIANA returns a publisher that represents IANA, and a client that connects to it for
+// [DefaultBaseURL].
 func newIANA(t testing.TB, files map[string]string) (*publisher, *http.Client) {
 	p := &publisher{header: map[string]string{"Cache-Control": "max-age=3600"}, gets: make(map[string]int), files: files}
 	p.Server = httptest.NewTLSServer(p)

@@ -112,7 +112,7 @@ func TestStaleCopyDoesNotWait(t *testing.T) {
 	}
 }
 
-// The snapshot answers without a wait, too, and is replaced by IANA's file.
+// The snapshot answers without a wait too, and is replaced by IANA's file.
 func TestSnapshotIsRefreshed(t *testing.T) {
 	p, iana := newIANA(t, map[string]string{"object-tags.json": tags("arin", "b", "c", "d")})
 	p.set(func() { p.gate = make(chan struct{}) })
@@ -248,7 +248,7 @@ func TestInvalidDownloadKeepsCopy(t *testing.T) {
 			if err != nil || string(after) != string(before) {
 				t.Errorf("the cached file changed: %v", err)
 			}
-			// Other processes know about the failure.
+			// Other processes see the failure.
 			other := newResolver(t, Config{Dir: dir, BaseURL: p.URL, Now: c.now})
 			wantResolve(t, other, domain("a.zz"), "iana zz https://oldzz.invalid/")
 			var none *NoServiceError
@@ -372,7 +372,7 @@ func TestClose(t *testing.T) {
 			t.Fatalf("goroutines left:\n%s", stacks[:runtime.Stack(stacks, true)])
 		}
 	}
-	// The next process may try at once.
+	// The next process may try immediately.
 	open := newPublisher(t, wholeSet())
 	wantResolve(t, newResolver(t, Config{Dir: dir, BaseURL: open.URL}), domain("a.zz"), "iana zz https://zz.invalid/")
 }
@@ -437,8 +437,8 @@ func (h *closingHandler) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// TestCloseInCallback: a Logger and Warn may call Close during a refresh, which the
-// wait of Close would wait for.
+// A Logger and Warn may call Close during a refresh, so Close must not wait for that
+// refresh.
 func TestCloseInCallback(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		p := &publisher{files: map[string]string{"dns.json": dns("", "zz", "com")}, gets: make(map[string]int)}

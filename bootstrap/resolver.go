@@ -15,8 +15,8 @@ import (
 // A Resolver finds servers. It is safe for concurrent use; make it with [New].
 type Resolver struct {
 	server        []string // nil unless one server is the answer to everything
-	overrides     *table   // nil: none
-	unlisted      *table   // nil: turned off
+	overrides     *table   // nil means none
+	unlisted      *table   // nil means turned off
 	states        [registries]registryState
 	snapshotTaken func() time.Time // see snapshotTaken
 
@@ -28,7 +28,7 @@ type Resolver struct {
 	cache        cache
 	client       *http.Client
 	userAgent    string
-	closeIdle    func() // nil: the client is the caller's
+	closeIdle    func() // nil means the client is the caller's
 	log          *slog.Logger
 	now          func() time.Time
 
@@ -39,9 +39,9 @@ type Resolver struct {
 	mu     sync.Mutex // guards closed, and the start of refreshes
 	closed bool
 
-	warnMu   sync.Mutex // guards what follows, but not warn
+	warnMu   sync.Mutex // guards the following fields, except warn
 	warned   map[warningKind]bool
-	warnings []string // for which warn is to be called
+	warnings []string // still to be passed to warn
 	warning  bool     // a goroutine calls warn
 	warn     func(string)
 }
@@ -289,9 +289,9 @@ func (r *Resolver) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Close cancels running refreshes and waits until they have ended, unless a Logger
-// or Warn called it, which a refresh may be waiting for. After Close the Resolver
-// still resolves from its copies, and fetches nothing.
+// Close cancels running refreshes and waits until they have ended, unless a Logger or
+// Warn called it, because a refresh may be waiting for that call. After Close the
+// Resolver still resolves from its copies, and fetches nothing.
 func (r *Resolver) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -328,7 +328,7 @@ func (r *Resolver) warnOnce(kind warningKind, message string) {
 	r.warnings = append(r.warnings, message)
 	defer r.warnMu.Unlock()
 	if r.warning {
-		return // the call that runs is followed by this one
+		return // the running call is followed by this one
 	}
 	r.warning = true
 	defer func() { r.warning = false }()

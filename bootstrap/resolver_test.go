@@ -38,8 +38,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestSnapshotAge: a registry that has not changed for years does not make the
-// snapshot look years old.
+// A registry that has not changed for years does not make the snapshot look years old.
 func TestSnapshotAge(t *testing.T) {
 	taken := snapshotTaken()
 	c := &clock{t: taken.Add(49 * time.Hour)}

@@ -10,7 +10,7 @@ import (
 // A target is a [Question] prepared for the tables.
 type target struct {
 	registry Registry
-	name     string // RegistryDNS: canonical name; RegistryObjectTags: tag; a reverse name is stored here, too
+	name     string // RegistryDNS: canonical name; RegistryObjectTags: tag; a reverse name is stored here too
 	prefix   netip.Prefix
 	autnum   uint32
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTopLevelDomains: the root and top-level domains are at IANA's server, names
-// with one label that are not top-level domains are an error.
+// The root and top-level domains are at IANA's server. Other names with one label are an
+// error.
 func TestTopLevelDomains(t *testing.T) {
 	r, err := New(Config{Offline: true})
 	if err != nil {
@@ -39,8 +39,7 @@ func TestTopLevelDomains(t *testing.T) {
 	}
 }
 
-// TestTopLevelDomainsOfUser: the user's configuration takes precedence over IANA's
-// server.
+// The user's configuration takes precedence over IANA's server.
 func TestTopLevelDomainsOfUser(t *testing.T) {
 	const mine = "https://rdap.example/"
 	dns := []byte(`{"version":"1.0","publication":"2026-01-01T00:00:00Z","services":[[["com","example"],["` + mine + `"]]]}`)

@@ -18,7 +18,7 @@ import (
 // specified and to the user's proxy. Guarded and other requests share no
 // connections.
 type transport struct {
-	userOrigin       string // origin that the user specified; empty: none
+	userOrigin       string // origin that the user specified; empty means none
 	trusted, guarded *http.Transport
 	proxy            func(*http.Request) (*url.URL, error)
 }

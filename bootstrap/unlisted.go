@@ -2,10 +2,10 @@ package bootstrap
 
 import "strings"
 
-// unlisted are top-level domains whose registry runs RDAP but is not in IANA's file,
-// most of them country codes, for which that is optional. They were compared with
-// several public lists, none of which is official. So their answers have a source of
-// their own, and [Config.IANAOnly] turns the list off. IANA's file takes precedence.
+// unlisted are top-level domains whose registry runs RDAP but is not in IANA's file, most
+// of them country codes, for which that is optional. They were compared with several
+// public lists, none of which is official. So their answers have a separate source, and
+// [Config.IANAOnly] turns the list off. IANA's file takes precedence.
 var unlisted = [...]struct{ url, suffixes string }{
 	{"https://rdap.identitydigital.services/rdap/", "ac ag bz gi io lc me mn pr sc sh tm vc"},
 	{"https://rdap.nic.ae/", "ae"},

@@ -5,22 +5,21 @@ import (
 	"time"
 )
 
-// A Budget is what earlier requests showed about the limits of one server, or of
-// one group of hosts.
+// A Budget holds the observed limits and usage of one server, or of one group of hosts.
 type Budget struct {
-	Until   time.Time // no request may be sent before; zero: no pause
+	Until   time.Time // no request may be sent before; zero means no pause
 	Paused  time.Time // when Until was set
-	Learned Rate      // limit that the server's responses showed; zero: none
-	Seen    time.Time // when Learned was learned, or was found not to hold if it is zero
+	Learned Rate      // limit that the server's responses showed; zero means none
+	Seen    time.Time // when Learned was observed, or refuted if it is zero
 	Used    []Usage   // requests that may still count against a limit, oldest first
 
-	// Least is a span in which Learned.N requests were refused; zero: unknown.
+	// Least is a span in which Learned.N requests were refused; zero means unknown.
 	Least time.Duration
 	// Penalty is how long the server refuses all requests once Learned is exceeded;
 	// zero means only until Learned allows more.
 	Penalty time.Duration
 	// Took is the average time to a response over an open connection, measured at
-	// Measured; zero: unknown.
+	// Measured; zero means unknown.
 	Took     time.Duration
 	Measured time.Time
 }
@@ -40,28 +39,27 @@ type Store interface {
 	// Add merges b into the stored budget, as [Budget.Merge] does. The caller does
 	// not change b afterwards.
 	Add(name string, b Budget)
-	// Flush writes what has not been written yet. The end of a Batch and
-	// Client.Close call it.
+	// Flush writes all pending data. The end of a Batch and Client.Close call it.
 	Flush() error
 }
 
 // Bounds of the values in a Budget.
 const (
-	MaxPause   = 24 * time.Hour // of Budget.Until, from now
+	MaxPause   = 24 * time.Hour // longest pause in Budget.Until, from now
 	LearnedFor = time.Hour      // age of Budget.Seen at which Learned expires
 
 	measuredFor = 7 * 24 * time.Hour // age of Budget.Measured at which Took expires
 	maxTook     = time.Minute
 )
 
-// Bounds of what a store keeps.
+// Limits of the data in a store.
 const (
-	maxUsages  = 128  // of one name
+	maxUsages  = 128  // per name
 	maxBudgets = 1000 // names
 )
 
-// Merge returns b with d added to it: the later Until and the newer Learned hold,
-// and Used is the sum of both. It drops what has expired at the time now.
+// Merge returns b with d added to it: it has the later Until, the newer Learned and the
+// sum of both Used. Merge drops data that has expired at now.
 func (b Budget) Merge(d Budget, now time.Time) Budget {
 	if d.Until.After(b.Until) {
 		b.Until, b.Paused = d.Until, d.Paused
@@ -77,7 +75,7 @@ func (b Budget) Merge(d Budget, now time.Time) Budget {
 	return b.prune(now)
 }
 
-// prune drops what has expired, and what cannot be true.
+// prune drops expired and impossible values.
 func (b Budget) prune(now time.Time) Budget {
 	if !b.Until.After(now) || b.Until.Sub(now) > MaxPause {
 		b.Until, b.Paused = time.Time{}, time.Time{}
@@ -109,7 +107,7 @@ func (b Budget) limitless() bool {
 	return b.Until.IsZero() && b.Learned.IsZero() && len(b.Used) == 0
 }
 
-// last returns when b changed last.
+// last returns the time of the last change of b.
 func (b Budget) last() time.Time {
 	t := b.Seen
 	if b.Paused.After(t) {

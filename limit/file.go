@@ -20,10 +20,10 @@ type File struct {
 	path string
 
 	mu      sync.Mutex
-	known   map[string]Budget // content of the file when it was last read, and what was added since
+	known   map[string]Budget // content of the file when it was last read, and additions since then
 	pending map[string]Budget // added and not written
 	synced  time.Time
-	writing chan struct{} // closed when the write in the background has ended; nil: there is none
+	writing chan struct{} // closed when the write in the background has ended; nil means there is none
 
 	io sync.Mutex // held while the file is written; taken before mu
 }
@@ -83,8 +83,8 @@ func (f *File) writeInBackground() {
 	f.writing = nil
 }
 
-// Flush writes what has not been written yet. It waits at most 3 s for other
-// programs that write the file.
+// Flush writes all pending data. It waits at most 3 s for other programs that write the
+// file.
 func (f *File) Flush() error { return f.flush(flushWait) }
 
 func (f *File) flush(wait time.Duration) error {
@@ -103,11 +103,11 @@ func (f *File) flush(wait time.Duration) error {
 	return f.sync(wait)
 }
 
-// Close writes what has not been written yet. It waits at most 200 ms for other
-// programs, so that they do not delay the end of this one.
+// Close writes all pending data. It waits at most 200 ms for other programs, so that they
+// do not delay the end of this one.
 func (f *File) Close() error { return f.flush(lockWait) }
 
-// sync merges what was added into the file, and reads what other programs wrote.
+// sync merges what was added into the file, and reads the data of other programs.
 func (f *File) sync(wait time.Duration) error {
 	f.io.Lock()
 	defer f.io.Unlock()

@@ -62,8 +62,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestFileForgets: a limit that was found not to hold is not in the file any more,
-// although other programs know it, and it is not brought back by what is older.
+// A refuted limit is removed from the file although other programs still have it, and
+// older data does not restore it.
 func TestFileForgets(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "budgets.json")
 	now := time.Now()
@@ -159,7 +159,7 @@ func TestFileBounded(t *testing.T) {
 	}
 }
 
-// TestFileShared: programs that add to one file at the same time lose no request.
+// Programs that add to one file concurrently lose no request.
 func TestFileShared(t *testing.T) {
 	const programs, adds = 4, 25
 	path := os.Getenv("RDAPQ_TEST_BUDGETS")
@@ -195,8 +195,8 @@ func TestFileShared(t *testing.T) {
 	}
 }
 
-// TestFileFlushDuringAdd: batches that end flush the file while others add to it.
-// No request is lost, and nothing is written after Close.
+// Batches that end flush the file while others add to it. No request is lost, and nothing
+// is written after Close.
 func TestFileFlushDuringAdd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "budgets")
 	f, err := OpenFile(path)

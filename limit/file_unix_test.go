@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestFileIsNoPipe: opening a pipe without a writer would block.
+// Opening a pipe without a writer would block.
 func TestFileIsNoPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "budgets")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

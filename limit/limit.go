@@ -1,7 +1,7 @@
-// Package limit holds what is known of the request limits of RDAP servers: a
-// [Rate] is one limit, a [Budget] is what was learned and used of one server, and
-// a [Store] keeps budgets between runs and shares them between programs.
+// Package limit holds the known request limits of RDAP servers: a [Rate] is one limit, a
+// [Budget] holds the observed limit and usage of one server, and a [Store] keeps budgets
+// between runs and shares them between programs.
 //
-// The package decides nothing about requests. Package client does, and stores
-// here what it learns.
+// The package makes no decisions about requests. Package client does, and stores its
+// observations here.
 package limit

@@ -107,7 +107,7 @@ func rateError(text, why string) error {
 func Builtin() map[string]Rate {
 	return map[string]Rate{
 		"rdap.org": {N: 10, Per: 10 * time.Second},
-		// Whois queries count as well, and so do all clients of a /24 or /48.
+		// The limit includes whois queries and is shared by all clients of a /24 or /48.
 		"rdap.centralnic.com": {N: 1800, Per: 15 * time.Minute},
 		// Published in 2016, with another limit of 1,000 per hour. A client that
 		// exceeds it gets 403 or 429 for about 5 minutes.

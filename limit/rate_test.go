@@ -42,7 +42,7 @@ func TestBuiltin(t *testing.T) {
 	if r := rates["rdap.org"]; r != (Rate{10, 10 * time.Second}) {
 		t.Errorf("rdap.org: %v", r)
 	}
-	// What these have published does not count RDAP requests.
+	// The published limits of these operators do not count RDAP requests.
 	for _, host := range []string{"rdap.nominet.uk", "rdap.db.ripe.net", "rdap.afrinic.net"} {
 		if r, ok := rates[host]; ok {
 			t.Errorf("%s: %v", host, r)
@@ -69,7 +69,7 @@ func FuzzParseRate(f *testing.F) {
 		if host == "" || rate.N < 1 || rate.Per < time.Millisecond || rate.Per > MaxPer || rate.Interval() < 0 {
 			t.Fatalf("ParseRate(%q) = %q, %+v", text, host, rate)
 		}
-		// What String writes is read again.
+		// ParseRate accepts the output of String.
 		again, same, err := ParseRate(host + "=" + rate.String())
 		if err != nil || again != host || same != rate {
 			t.Errorf("ParseRate(%q) = %q, %v, %v; want %v", host+"="+rate.String(), again, same, err, rate)

@@ -10,9 +10,8 @@ import (
 // as "a limit of 10 queries per minute" or "Rate limit: 10 per minute". It returns
 // the zero Rate if there is none.
 //
-// A limit is a number, a counted thing and a span next to each other. The word
-// "limit" before the number may replace the counted thing. Texts about whois alone
-// state no limit.
+// A limit is a number, a counted noun and a span next to each other. The word "limit"
+// before the number may replace the noun. Texts about whois alone state no limit.
 func Stated(texts ...string) Rate {
 	var strictest Rate
 	for _, text := range texts {
@@ -69,10 +68,10 @@ var limiting = map[string]bool{"limit": true, "limits": true, "limited": true, "
 
 var leading = map[string]bool{"is": true, "of": true, "to": true, "at": true, "most": true, "currently": true, "maximum": true, "max": true}
 
-// limitAt parses a limit that begins with the first word: a number, the counted
-// thing, "per" or a similar word, an optional number, and a unit of time, with no
-// comma or full stop between them. The counted thing may be missing if named is
-// true: the words before name a limit.
+// limitAt parses a limit that begins with the first word: a number, the counted noun,
+// "per" or a similar word, an optional number, and a unit of time, with no comma or full
+// stop between them. The noun may be missing if named is true: the words before name a
+// limit.
 func limitAt(words []string, named bool) Rate {
 	n, ok := countOf(words)
 	if !ok {

@@ -1,5 +1,5 @@
-// Command gensnapshot writes the snapshot of IANA's five bootstrap registries
-// that package bootstrap carries.
+// Command gensnapshot writes the snapshot of IANA's five bootstrap registries that
+// package bootstrap contains.
 //
 //	gensnapshot -from https://data.iana.org/rdap/ -o snapshot.json
 //
@@ -23,8 +23,8 @@ import (
 )
 
 func main() {
-	from := flag.String("from", "https://data.iana.org/rdap/", "`URL or folder` with the five files")
-	add := flag.String("add", "", "`file` with domain services to add where the registry has none")
+	from := flag.String("from", "https://data.iana.org/rdap/", "`URL or directory` with the five files")
+	add := flag.String("add", "", "`file` with domain services to add if the registry has none")
 	out := flag.String("o", "snapshot.json", "`file` to write")
 	flag.Parse()
 	if err := run(*from, *add, *out, time.Now()); err != nil {

@@ -1,6 +1,5 @@
-// Package ianafile reads the registry files of RFC 9224 section 3 and RFC 8521
-// section 3: what IANA publishes, what the cache keeps, what the snapshot
-// holds and what a caller supplies all go through [Parse].
+// Package ianafile reads the registry files of RFC 9224 section 3 and RFC 8521 section 3:
+// [Parse] reads IANA's files, cached copies, the snapshot and files supplied by a caller.
 package ianafile
 
 import (
@@ -13,30 +12,30 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Service is one entry of a file: the keys that it covers and the base URLs
-// that answer for them, as written.
+// A Service is one entry of a file: the keys that it covers and the base URLs of their
+// servers, as written.
 type Service struct {
 	Keys []string
 	URLs []string
 }
 
-// A File is the part of a registry file that finding a server needs.
+// A File is the part of a registry file that is needed to find servers.
 type File struct {
-	Published time.Time // zero when the file does not say, or not in RFC 3339
+	Published time.Time // zero if it is missing or not in RFC 3339 format
 	Services  []Service // never empty
 }
 
 // ErrMalformed is wrapped by all errors of [Parse].
 var ErrMalformed = errors.New("not a registry file")
 
-// Parse reads a registry file. A byte-order mark is skipped; unknown members
-// and values are ignored, as RFC 9224 section 3 asks. With tagged, services
-// have three arrays, the first of them contacts (RFC 8521 section 3);
-// otherwise two. What has no usable service is an error.
+// Parse reads a registry file. A byte-order mark is skipped; unknown members and values
+// are ignored, as RFC 9224 section 3 requires. With tagged, services have three arrays,
+// the first of them contacts (RFC 8521 section 3); otherwise two. A file without a usable
+// service is an error.
 func Parse(data []byte, tagged bool) (*File, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, fmt.Errorf("%w: it is empty", ErrMalformed)
+		return nil, fmt.Errorf("%w: empty file", ErrMalformed)
 	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	f, err := read(dec, tagged)
@@ -44,16 +43,16 @@ func Parse(data []byte, tagged bool) (*File, error) {
 		return nil, err
 	}
 	if _, err := dec.ReadToken(); err != io.EOF {
-		return nil, fmt.Errorf("%w: something follows the object", ErrMalformed)
+		return nil, fmt.Errorf("%w: data after the object", ErrMalformed)
 	}
 	if len(f.Services) == 0 {
-		return nil, fmt.Errorf("%w: it has no services", ErrMalformed)
+		return nil, fmt.Errorf("%w: no services", ErrMalformed)
 	}
 	return f, nil
 }
 
-// ReadMember reads the registry called name out of a document that holds
-// several by name in its "registries" member, and skips the others unread.
+// ReadMember reads one registry from a document whose "registries" member holds several
+// by name. It skips the others.
 func ReadMember(data []byte, name string, tagged bool) (*File, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for _, want := range []string{"registries", name} {
@@ -68,7 +67,7 @@ func ReadMember(data []byte, name string, tagged bool) (*File, error) {
 	return f, err
 }
 
-// enter reads into an object up to the value of its member want.
+// enter reads an object up to the value of its member want.
 func enter(dec *jsontext.Decoder, want string) error {
 	if dec.PeekKind() != '{' {
 		return fmt.Errorf("%w: no object around %q", ErrMalformed, want)
@@ -97,7 +96,7 @@ func read(dec *jsontext.Decoder, tagged bool) (*File, error) {
 		if err := dec.SkipValue(); err != nil {
 			return nil, malformed(err)
 		}
-		return nil, fmt.Errorf("%w: it is no JSON object", ErrMalformed)
+		return nil, fmt.Errorf("%w: not a JSON object", ErrMalformed)
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, malformed(err)
