@@ -31,7 +31,7 @@ type options struct {
 	jobs      int
 	perHost   int
 	ceiling   int // perHost if given; 0 means adaptive
-	conns     int // HTTP/1.1 connections to one server; 0: the pool's default
+	conns     int // HTTP/1.1 connections to one server; 0 means the pool's default
 	timeout   time.Duration
 	maxTime   time.Duration // 0 means none
 	stats     bool

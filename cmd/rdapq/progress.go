@@ -29,7 +29,7 @@ type progress struct {
 	screen *screen
 	client *client.Client
 	before int64        // lines done by an earlier run
-	total  atomic.Int64 // lines of the input; 0: unknown
+	total  atomic.Int64 // lines of the input; 0 means unknown
 	done   atomic.Int64 // lines done by this run
 	failed atomic.Int64 // lines of this run without a response
 

@@ -59,7 +59,7 @@ func TestServedBodies(t *testing.T) {
 	serveFolder(t, filepath.Join(dir, "bodies"), "bodies.expect.json")
 }
 
-// TestServedShapes does so with our own responses of the same shapes.
+// TestServedShapes does the same with fictitious responses of the same shapes.
 func TestServedShapes(t *testing.T) {
 	serveFolder(t, filepath.Join("..", "..", "rdap", "testdata", "shapes"), "shapes.expect.json")
 }
@@ -346,7 +346,7 @@ func (want *bodyExpected) shown() []string {
 		name, reason, _ := strings.Cut(strings.TrimSuffix(name, ")"), ": ")
 		reason, _, _ = strings.Cut(reason, " (")
 		if role, field, ok := strings.Cut(name, " "); ok && (strings.HasPrefix(role, "Registrant") || strings.HasPrefix(role, "Tech")) {
-			name = field // beside the contact
+			name = field // next to the contact
 		}
 		add(name, "redacted")
 		if want.Results == nil && !strings.Contains(reason, "(") {

@@ -22,9 +22,9 @@ var csvHeader = func() []string {
 
 // csvShape writes RFC 4180 lines that end with LF. The error column also reports a
 // response about another object. Lists within a cell are joined with "; ". Cells are
-// [Safe], have spaces for line breaks and tabs, and start with an apostrophe if a
-// spreadsheet would run them as a formula: see [defuse]. The columns of the input come
-// last, with inputPrefix before their names.
+// [Safe], have spaces instead of line breaks and tabs, and start with an apostrophe if a
+// spreadsheet would evaluate them as a formula: see [defuse]. The columns of the input
+// come last, with inputPrefix before their names.
 func csvShape(o Options) (shape, error) {
 	names := csvHeader
 	row := appendCSV

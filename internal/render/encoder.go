@@ -80,8 +80,8 @@ type Options struct {
 	Pretty       bool          // JSON: indent
 	Visible      bool          // raw: escape control characters, for a terminal
 	NoHeader     bool          // CSV and tables: omit the header, for a continued output
-	Types        []client.Type // tables: types of the queries, which determine the columns; nil: unknown
-	Fields       []string      // NDJSON, CSV and tables: names of FieldNames to include; nil: the default ones
+	Types        []client.Type // tables: types of the queries, which determine the columns; nil means unknown
+	Fields       []string      // NDJSON, CSV and tables: names of FieldNames to include; nil means the default ones
 	Trace        bool          // NDJSON: add "trace", the timings of the lookup
 	InputColumns []string      // CSV: names in Result.Extra that become columns
 

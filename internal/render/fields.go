@@ -52,8 +52,8 @@ func (v *view) answer() []byte {
 	return out
 }
 
-// A value is the content of a field: text, a list of texts, or other JSON; with text
-// and JSON, the text is for people. The zero value means absent.
+// A value is the content of a field: text, a list of texts, or other JSON; with text and
+// JSON, the text is for display. The zero value means absent.
 type value struct {
 	str  string
 	list []string
@@ -215,10 +215,10 @@ func failure(f func(*client.Error) string) func(*view) value {
 	}
 }
 
-// FieldNames returns the names for Options.Fields. Besides these, a name may start with
-// one of FieldPaths and a dot, followed by a path of member names and indices separated
-// by dots. After "registrar." the path refers to the row of the registrar's result or
-// its summary ("registrar.verdict", "registrar.abuse_email"); "registrar" alone is the
+// FieldNames returns the names for Options.Fields. In addition, a name may start with one
+// of FieldPaths and a dot, followed by a path of member names and indices separated by
+// dots. After "registrar." the path refers to the row of the registrar's result or its
+// summary ("registrar.verdict", "registrar.abuse_email"); "registrar" alone is the
 // registrar's name.
 func FieldNames() []string {
 	var names []string

@@ -119,7 +119,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestInputColumns checks that the columns of the input appear beside the result.
+// TestInputColumns checks that the columns of the input appear next to the result.
 func TestInputColumns(t *testing.T) {
 	r := fixtures(t)["domain-thin"]
 	r.Extra = []byte("{\"id\":\"7\",\"note\":\"=cmd|x \u202e\",\"n\":[1, 2],\"no\":null}")

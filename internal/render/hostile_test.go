@@ -11,7 +11,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// hostile are texts that must not act on a terminal, a line or a spreadsheet.
+// hostile are texts that must not affect a terminal, a line or a spreadsheet.
 var hostile = map[string]string{
 	"clear screen":  "\x1b[2J",
 	"title":         "\x1b]0;owned\x07",
@@ -39,7 +39,7 @@ func poison(t *testing.T, r *client.Result, bad string, raw bool) *client.Result
 	t.Helper()
 	out := *r
 	poisonStrings(reflect.ValueOf(&out).Elem(), bad)
-	out.Verdict = r.Verdict // our own text, which determines the layout
+	out.Verdict = r.Verdict // generated text, which determines the layout
 	out.Query.Type = r.Query.Type
 	if r.Err != nil {
 		e := *r.Err
@@ -151,7 +151,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	}
 }
 
-// extra returns hostile columns beside the queries.
+// extra returns hostile columns in addition to the queries.
 func extra(t *testing.T, bad string) []byte {
 	t.Helper()
 	out, err := json.Marshal(map[string]string{"x" + bad: bad, "note": bad})

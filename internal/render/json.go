@@ -79,8 +79,8 @@ func unsafeAt(text []byte, i int, r rune) bool {
 }
 
 // jsonShape writes the object of a single query, or an array of the objects of several.
-// Without results the array is empty, not absent. Each page of a search is an object of
-// its own, as sent.
+// Without results the array is empty, not absent. Each page of a search is a separate
+// object, as sent.
 func jsonShape(o Options) shape {
 	var s shape
 	if o.Many {

@@ -26,7 +26,7 @@ import (
 // on one line for any response.
 func AppendRow(dst []byte, r *client.Result) []byte { return appendRow(dst, r, false) }
 
-// appendRow is AppendRow, with the timings of the lookup if traced.
+// appendRow is like AppendRow, and adds the timings of the lookup if traced.
 func appendRow(dst []byte, r *client.Result, traced bool) []byte {
 	o := object{dst: append(dst, '{')}
 	o.integer("line", r.Line)

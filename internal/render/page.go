@@ -64,9 +64,9 @@ func (p *page) headline(l line) {
 	p.emit("", 0, 0, l)
 }
 
-// row writes values beside a label, one per line; nothing without values. If there are
-// several, continuation lines are indented, so that they do not look like further
-// values.
+// row writes values next to a label, one per line. It writes nothing without values. If
+// there are several, continuation lines are indented, so that they do not look like
+// further values.
 func (p *page) row(name string, values ...line) {
 	indent := 0
 	if len(values) > 1 {

@@ -104,7 +104,7 @@ func folded(line, indent string, width int) string {
 	return trailing.ReplaceAllString(b.String(), "\n") + "\n"
 }
 
-// foldAt matches where a line may end, trailing what remains there.
+// foldAt matches the places where a line may end, and trailing the separators left there.
 var (
 	foldAt   = regexp.MustCompile(`, | · `)
 	trailing = regexp.MustCompile(`( ·)? +\n`)

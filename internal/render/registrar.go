@@ -125,8 +125,8 @@ func newContacts(m *client.Merged) []rdap.Entity {
 	})
 }
 
-// differences writes where registry and registrar differ. Contacts and addresses have
-// rows of their own.
+// differences writes the differences between registry and registrar, except contacts and
+// addresses, which have their own rows.
 func (p *page) differences(claims []client.Claim) {
 	var lines []line
 	for i := 1; i < len(claims); i++ {
@@ -153,7 +153,7 @@ func (p *page) claim(c client.Claim) string {
 	return strings.Join(c.Values, ", ")
 }
 
-// relatedRecords writes the linked records, each as a page of its own: see
+// relatedRecords writes the linked records, each as a separate page: see
 // [client.Result.Related].
 func (p *page) relatedRecords(r *client.Result) {
 	for _, g := range r.Related {
@@ -164,9 +164,8 @@ func (p *page) relatedRecords(r *client.Result) {
 	}
 }
 
-// others appends the registrar's result as a row of its own, without their common
-// members, and the linked records as "related", by relation:
-// {"up":[{…}],"down":[{…},{…}]}.
+// others appends the registrar's result as a nested row, without their common members,
+// and the linked records as "related", by relation: {"up":[{…}],"down":[{…},{…}]}.
 func (o *object) others(r *client.Result, traced bool) {
 	if r.Registrar != nil {
 		o.key("registrar")

@@ -87,7 +87,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// checkSafe fails if s could act on a terminal. It has its own list of dangerous
+// checkSafe fails if s could control a terminal. It has its own list of dangerous
 // characters, independent of the code under test.
 func checkSafe(t *testing.T, s string) {
 	t.Helper()

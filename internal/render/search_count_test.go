@@ -55,11 +55,11 @@ func TestNumberOfResults(t *testing.T) {
 	}
 }
 
-// TestResultsWithClass checks that text lists results beside any objectClassName.
+// TestResultsWithClass checks that text lists results in addition to any objectClassName.
 func TestResultsWithClass(t *testing.T) {
 	for _, tt := range []struct {
 		typ                  client.Type
-		query, member, class string // class: of one result
+		query, member, class string // class is that of one result
 		result, want         string
 	}{
 		{client.TypeDomains, "a*.example", "domainSearchResults", "domain", `"ldhName":"a1.example"`, "a1.example"},
@@ -108,7 +108,7 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 	}
 	got := b.String()
 	if !strings.Contains(got, "\n  warning   1 line not found according to responses that are not RDAP (not_found_without_rdap)\n") ||
-		!strings.HasSuffix(got, "\nhint: typo.example/wrong: no response of this server was RDAP; is the base URL right?\n") || strings.Count(got, "hint: ") != 1 {
+		!strings.HasSuffix(got, "\nhint: typo.example/wrong: no response of this server was RDAP; check the base URL\n") || strings.Count(got, "hint: ") != 1 {
 		t.Error(got)
 	}
 }

@@ -137,7 +137,7 @@ func WriteSummary(w io.Writer, s Summary) error {
 		if shown++; shown > maxReceiptServers {
 			break
 		}
-		fmt.Fprintf(&b, "hint: %s: no response of this server was RDAP; is the base URL right?\n", Safe(shortURL(one.Server)))
+		fmt.Fprintf(&b, "hint: %s: no response of this server was RDAP; check the base URL\n", Safe(shortURL(one.Server)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

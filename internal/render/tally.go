@@ -25,7 +25,7 @@ type Report struct {
 	Handshakes        HandshakeReport  `json:"handshakes"`
 	TripsAvoided      int64            `json:"round_trips_avoided"`               // by the avoided handshakes and their connections, without name resolution
 	Retries           int64            `json:"retries"`                           // transparent retries
-	RetriesSameConn   int64            `json:"retries_same_connection,omitempty"` // of these, on the same connection
+	RetriesSameConn   int64            `json:"retries_same_connection,omitempty"` // part of retries, on the same connection
 	BytesIn           int64            `json:"bytes_in"`
 	BytesOut          int64            `json:"bytes_out"`
 	MS                TimeReport       `json:"ms"`
@@ -129,8 +129,8 @@ func (c verdictCounts) named() map[string]int64 {
 	return out
 }
 
-// Apart counts the traffic to the origin of url as bootstrap traffic, not as lookups:
-// one pool may carry both.
+// Apart counts the traffic to the origin of url as bootstrap traffic, not as lookups,
+// since one pool may carry both.
 func (t *Tally) Apart(url string) {
 	if t.apart == nil {
 		t.apart = make(map[string]bool)
@@ -182,7 +182,7 @@ func (t *Tally) Add(r *client.Result) {
 	}
 }
 
-// follow counts a linked record, which is not a lookup of its own.
+// follow counts a linked record, which does not count as a lookup.
 func (t *Tally) follow(g *client.Result) {
 	if g.Server == "" || g.Attempts == 0 && g.Status == 0 {
 		return
@@ -283,7 +283,7 @@ func (r *Report) setSaved(stats pool.Stats) {
 	}
 }
 
-// WithholdSaved removes the time saved by reuse, which is unknown for that reason.
+// WithholdSaved removes the time saved by reuse, which is unknown because of why.
 func (r *Report) WithholdSaved(why pool.SavedUnknown) {
 	r.MS.Saved, r.MS.Unknown = nil, why
 }

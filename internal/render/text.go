@@ -13,8 +13,8 @@ import (
 // wrap.
 type TextOptions struct {
 	Color   bool      // use colours
-	Width   int       // columns to wrap at; 0: do not wrap
-	Now     time.Time // reference for "93 days left"; zero: the time of the result
+	Width   int       // columns to wrap at; 0 means do not wrap
+	Now     time.Time // reference for "93 days left"; zero means the time of the result
 	Verbose bool      // include warnings, details of the query, notices and timings
 
 	Times     Times          // precision of dates
@@ -125,8 +125,8 @@ func (p *page) unknown(r *client.Result, rec *rdap.Record) {
 	p.contacts(rec.Entities, rec.Redacted, nil)
 }
 
-// truncations writes what the server says it omitted (RFC 9083 section 10.2.1), each
-// type once.
+// truncations writes the omissions that the server reports (RFC 9083 section 10.2.1),
+// each type once.
 func (p *page) truncations(rec *rdap.Record) {
 	p.blank()
 	var listed []string

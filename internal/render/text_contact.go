@@ -123,8 +123,8 @@ func within(entities []rdap.Entity, without []string) []*rdap.Entity {
 	return append(out, inner[:min(len(inner), maxPeople)]...)
 }
 
-// leftOut reports whether a contact has no row among the others: registrars have a row
-// of their own, and so have contacts whose roles are all in without.
+// leftOut reports whether a contact has no row among the others: registrars have their
+// own row, and so do contacts whose roles are all in without.
 func leftOut(e *rdap.Entity, without []string) bool {
 	if len(e.Roles) == 0 {
 		return false

@@ -10,7 +10,7 @@ import (
 
 const notPublished = "not published"
 
-// Event actions with a row of their own (RFC 9083 section 10.2.3).
+// Event actions with their own row (RFC 9083 section 10.2.3).
 const (
 	eventRegistration        = "registration"
 	eventLastChanged         = "last changed"
@@ -188,7 +188,7 @@ func count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// eventLabels names the events with a row of their own.
+// eventLabels names the events that have their own row.
 var eventLabels = [...]struct{ action, label string }{
 	{eventRegistration, "Registered"},
 	{eventLastChanged, "Updated"},
@@ -196,8 +196,8 @@ var eventLabels = [...]struct{ action, label string }{
 	{eventExpiration, "Expires"},
 }
 
-// events writes all events except those in done: known ones in rows of their own,
-// others with their names.
+// events writes all events except those in done: known ones in separate rows, others with
+// their names.
 func (p *page) events(events []rdap.Event, done []string) {
 	for _, known := range eventLabels {
 		e, ok := event(events, known.action)
@@ -224,7 +224,7 @@ func (p *page) events(events []rdap.Event, done []string) {
 	p.row("Events", others...)
 }
 
-// happened returns an event without a row of its own.
+// happened returns an event that has no separate row.
 func (p *page) happened(e rdap.Event) line {
 	l := text(e.Action + " ")
 	if e.Raw == "" {

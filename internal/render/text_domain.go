@@ -97,7 +97,7 @@ func (p *page) registrarContact(e *rdap.Entity) []line {
 		}
 	}
 	var ways []string
-	if !e.HasRole("abuse") { // the abuse contact has a row of its own
+	if !e.HasRole("abuse") { // the abuse contact has its own row
 		ways = nonEmpty(reach(&c))
 	}
 	urls := c.URLs
@@ -120,7 +120,7 @@ func (p *page) registrarContact(e *rdap.Entity) []line {
 	return append(lines, p.remarkLines(e.Remarks)...)
 }
 
-// dates writes when the registration started, changed and ends. due adds rows for a
+// dates writes when the registration started, changed and ends. due requests rows for a
 // missing start and end, for classes that normally have them.
 func (p *page) dates(rec *rdap.Record, due bool) {
 	missing := line{{notPublished, styleDim}}

@@ -31,7 +31,7 @@ func (p *page) capabilities(r *client.Result, conformance []string) {
 	if resp, err := r.Response(); err == nil {
 		h = resp.Help()
 	}
-	if len(h.ReverseSearch) > 0 { // both have lines of their own
+	if len(h.ReverseSearch) > 0 { // both have their own lines
 		listed["reverse search"] = true
 	}
 	if h.OpenID != nil {

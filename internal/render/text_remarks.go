@@ -78,7 +78,7 @@ func privacyNote(list []rdap.Notice) string {
 
 const redactedForPrivacy = "redacted for privacy"
 
-// isPrivacy reports whether a remark says that data are withheld for privacy.
+// isPrivacy reports whether a remark states that data are withheld for privacy.
 func isPrivacy(n *rdap.Notice) bool {
 	for _, s := range append([]string{n.Title}, n.Description...) {
 		if strings.Contains(strings.ToLower(s), redactedForPrivacy) {

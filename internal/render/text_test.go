@@ -72,7 +72,7 @@ func TestTextNeverPromises(t *testing.T) {
 	}
 }
 
-// TestTextOfUnicodeNotFound checks that a Unicode query is shown beside its A-labels.
+// TestTextOfUnicodeNotFound checks that a Unicode query is shown next to its A-labels.
 func TestTextOfUnicodeNotFound(t *testing.T) {
 	for text, want := range map[string]string{"bücher.example": "\n\nUnicode       bücher.example\nResult ", "xn--bcher-kva.example": "\n\nResult "} {
 		q, err := client.Parse(text)
