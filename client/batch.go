@@ -17,8 +17,8 @@ import (
 type Input struct {
 	Line   int64  // number of the line, from 1; copied to the Result
 	Text   string // the query, see Parse
-	Type   Type   // its type; empty: detected from its shape, see Parse
-	Server string // base URL of the server; empty: found by the Resolver
+	Type   Type   // its type; empty means detected from its shape, see Parse
+	Server string // base URL of the server; empty means found by the Resolver
 	Extra  []byte // data of the caller, copied to the Result
 }
 

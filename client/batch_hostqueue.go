@@ -43,17 +43,17 @@ type hostQueue struct {
 	inFlight         int
 	steppedAside     int       // lookups not counted while they wait, see item.stepAside
 	limit            int       // maximum of inFlight, as of the last makeReady
-	requestTime      float64   // seconds, moving average of the time of a request; 0: not known
+	requestTime      float64   // seconds, moving average of the time of a request; 0 means not known
 	timeLeft         float64   // estimated seconds until it is empty, as of the last makeReady
 	inUnserved       bool      // it is in queue.unserved
 	fromUnserved     bool      // it was taken from there
 	exclusive        bool      // the lookup in flight must be the only one
-	readyIndex       int       // index in queue.ready; -1: not ready
+	readyIndex       int       // index in queue.ready; -1 means not ready
 	readySince       uint64    // when it became ready
-	parkedUntil      time.Time // it is ignored until then; zero: not parked
+	parkedUntil      time.Time // it is ignored until then; zero means not parked
 	retriesOnly      bool      // it is parked because it has only retries scheduled for later
 	untilRequestEnds bool      // it is parked until then, or until one of its requests ends
-	timerIndex       int       // index in queue.timers; -1: not parked
+	timerIndex       int       // index in queue.timers; -1 means not parked
 }
 
 // maxRetriesWaiting returns the maximum number of waiting retries of a host with a limit

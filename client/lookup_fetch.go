@@ -46,7 +46,7 @@ type attempt struct {
 
 	redirected bool             // a redirect was followed
 	cached     bool             // the response is from the cache
-	stale      *httpcache.Entry // cached response to revalidate; nil: none
+	stale      *httpcache.Entry // cached response to revalidate; nil means none
 }
 
 // newAttempt starts an attempt with its time limits: Config.Timeout, which counts from
@@ -303,7 +303,7 @@ func (a *attempt) bodyError(u *url.URL, status int, err error) *Error {
 	if why := content.Failure(err); why != "" {
 		return &Error{
 			Code: CodeNotRDAP, Err: err, Message: "cannot read the response from " + visible(u.Host) + ": " + why,
-			Hint: "only the operator of the server can change that",
+			Hint: "report this to the operator of the server",
 		}
 	}
 	return a.failure(u, reqtrace.StepBody, err)

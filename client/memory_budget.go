@@ -23,7 +23,7 @@ type memoryBudget struct {
 
 	mu        sync.Mutex
 	room      sync.Cond
-	overdraft *task // may exceed the limit; nil: no task may
+	overdraft *task // may exceed the limit; nil means no task may
 }
 
 func newMemoryBudget(most int64) *memoryBudget {

@@ -38,7 +38,7 @@ func (c caller) String() string {
 // callbacks is user code of every kind. Each calls back, but not recursively.
 type callbacks struct {
 	limit.Store
-	bases  map[string]string // of names; "": all others
+	bases  map[string]string // of names; "" means all others
 	back   atomic.Pointer[func(caller)]
 	inside [callers]atomic.Bool
 	calls  [callers]atomic.Int64 // number of calls back

@@ -92,7 +92,7 @@ func printMatches(ctx context.Context, c *client.Client, server, pattern string)
 	if err != nil {
 		return err
 	}
-	q.Server = server // empty: the registry of the pattern's top-level domain
+	q.Server = server // empty means the registry of the pattern's top-level domain
 	for page, err := range c.Search(ctx, q) {
 		if err != nil {
 			return err // client.ErrIncomplete: the pages so far are valid
@@ -123,7 +123,7 @@ func newClient(dir string, trust *tls.Config, resolver client.Resolver) (*client
 		return nil, nil, err
 	}
 	p, err := pool.New(pool.Config{
-		TLS:      trust,                      // nil: the system's certificate authorities
+		TLS:      trust,                      // nil means the system's certificate authorities
 		Trust:    "private-root-2026",        // a name for them; empty for the system's
 		Sessions: sessions, Origins: origins, // read by the next run
 	})

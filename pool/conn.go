@@ -42,7 +42,7 @@ type conn struct {
 	lastPick  int64       // the last call of pickLocked that tried it
 	broken    bool        // it failed with an error of its own
 	refused   bool        // the peer closed it with requests unprocessed
-	closedBy  ClosedBy    // why it is draining; empty: the server
+	closedBy  ClosedBy    // why it is draining; empty means the server
 	abandoned bool        // it was abandoned and counted
 	confirmed bool        // over HTTP/3: it gave a useful response
 	draining  bool        // accepts no more requests: GOAWAY, Connection: close
@@ -51,9 +51,9 @@ type conn struct {
 	idleTimer *time.Timer // closes it after IdleTimeout
 	removed   bool        // it is no longer in origin.conns
 
-	seq         *sequence     // never changes; nil: not over HTTP/1.1, or never reused
+	seq         *sequence     // never changes; nil means not over HTTP/1.1, or never reused
 	origin      *origin       // never changes
-	idleElement *list.Element // in connLimiter.idle, guarded by its mutex; nil: not idle
+	idleElement *list.Element // in connLimiter.idle, guarded by its mutex; nil means not idle
 	evicted     bool          // guarded by the mutex of the connLimiter
 	retired     bool          // it drains because it is faulty, and does not count as load
 	plain       bool          // see WithPlain

@@ -46,7 +46,7 @@ type connLimiter struct {
 	closing      int         // evicted connections that are still open
 	idle         list.List   // of *conn, longest idle first
 	waiting      list.List   // of chan struct{}, closed when dialWeight is granted
-	restoreTimer *time.Timer // ends reducedUntil; nil: not running
+	restoreTimer *time.Timer // ends reducedUntil; nil means not running
 	evicted      time.Time   // when a connection was last closed to make room for another
 	unusedInRow  int         // connections that became idle since one was reused or missed
 }

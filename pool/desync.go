@@ -127,8 +127,8 @@ type sequence struct {
 
 	awaiting atomic.Bool  // a response, or the rest of one, is expected
 	last     atomic.Int64 // when data last came, in Unix nanoseconds
-	begun    atomic.Int64 // when the current request was sent, in Unix nanoseconds; 0: its response has begun
-	wrote    atomic.Int64 // when the last Write returned, in Unix nanoseconds; 0: it has not
+	begun    atomic.Int64 // when the current request was sent, in Unix nanoseconds; 0 means its response has begun
+	wrote    atomic.Int64 // when the last Write returned, in Unix nanoseconds; 0 means it has not
 	slowest  atomic.Int64 // the longest time to a first byte
 	final    atomic.Bool  // the end of the connection was announced, or the Pool closes it
 
@@ -406,7 +406,7 @@ func (o *origin) agreed() {
 	o.desyncNews.Store(false)
 }
 
-// perConnNow returns how many requests a connection may carry; 0: no limit.
+// perConnNow returns how many requests a connection may carry; 0 means no limit.
 func (o *origin) perConnNow() int {
 	if til := o.desyncUntil.Load(); til != 0 && o.proto == protoHTTP1 && time.Now().UnixNano() < til {
 		return 1

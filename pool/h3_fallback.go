@@ -15,7 +15,7 @@ import (
 type h3Race struct {
 	dial   *dial       // over QUIC; nil once it has returned
 	conn   *conn       // its result, until the handshake is done
-	tcp    *dial       // the fallback; nil: not started, or failed
+	tcp    *dial       // the fallback; nil means not started, or failed
 	timer  *time.Timer // the head start
 	tcpDue bool        // the head start is over and TCP has not been dialed
 	over   bool

@@ -268,7 +268,7 @@ func (t *observedConn) readFrames(p []byte) bool {
 	return true
 }
 
-// partSize returns how much of a frame's payload is parsed at a time; 0: nothing.
+// partSize returns how much of a frame's payload is parsed at a time; 0 means nothing.
 func partSize(kind byte) int {
 	switch kind {
 	case frameSettings:

@@ -114,7 +114,7 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 // A delivery describes how a response was obtained.
 type delivery struct {
 	start, sent     time.Time
-	responseAt      time.Time // when the response began; zero: now
+	responseAt      time.Time // when the response began; zero means now
 	first           bool
 	retries         int
 	retriesSameConn int64 // retries on the same connection

@@ -100,7 +100,7 @@ func forwardProxy(req *http.Request) (*url.URL, error) {
 // A ProxyError is the cause of an [Error] at [StepProxy].
 type ProxyError struct {
 	Proxy  string // "http://proxy.example:3128", without credentials
-	Status int    // HTTP status of a refused tunnel; 0: no response
+	Status int    // HTTP status of a refused tunnel; 0 means no response
 	Err    error  // another error; nil with Status
 }
 

@@ -21,7 +21,7 @@ func versions(t *testing.T, f func(t *testing.T, version uint16)) {
 }
 
 // run runs a program that sends one query to s with its own Pool. file stores its
-// sessions; empty: none.
+// sessions; empty means none.
 func run(t *testing.T, s *rdaptest.Server, file string, c pool.Config) error {
 	t.Helper()
 	if file != "" {

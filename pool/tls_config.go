@@ -84,7 +84,7 @@ type tlsOrigin struct {
 	configs    *tlsConfigs
 	host       string
 	cert       *tls.Certificate // from Config.ClientCertificate; nil means none
-	sessions   *keyedSessions   // over TCP; nil: not stored
+	sessions   *keyedSessions   // over TCP; nil means not stored
 	resumption resumptionFailures
 }
 

@@ -108,7 +108,7 @@ func parseForms(forms []string, s string) (t time.Time, err error) {
 func cutLeapSecond(s string) (before string, leap bool) {
 	for _, at := range [...]struct {
 		seconds int
-		sign    byte // byte before the seconds; 0: a digit
+		sign    byte // byte before the seconds; 0 means a digit
 	}{{len("2006-01-02T15:04:"), ':'}, {len("20060102T1504"), 0}, {len("200601021504"), 0}} {
 		i := at.seconds
 		if len(s) < i+2 || s[i:i+2] != "60" || len(s) > i+2 && jsonscan.IsDigit(s[i+2]) {

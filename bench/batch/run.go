@@ -51,7 +51,7 @@ type outcome struct {
 	last   map[string]last
 	took   time.Duration
 	cpu    time.Duration
-	memory int   // peak in KiB; 0: unknown
+	memory int   // peak in KiB; 0 means unknown
 	err    error // errors in the rows
 }
 

@@ -36,7 +36,7 @@ const (
 type profile struct {
 	Host    string
 	HTTP1   bool
-	CloseAt int // requests after which a connection is closed; 0: never
+	CloseAt int // requests after which a connection is closed; 0 means never
 	Latency time.Duration
 	Quirk   quirk
 }

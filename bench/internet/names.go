@@ -33,8 +33,8 @@ var garbage = []string{"", "not a name", "..", "-", "@", "a..b", "999.999.999.99
 // A line is a line of the input with its expected result.
 type line struct {
 	text    string
-	host    string // empty: none
-	verdict string // registered, not_found, no_service; empty: any without a request
+	host    string // empty means none
+	verdict string // registered, not_found, no_service; empty means any without a request
 }
 
 // isFree reports whether a name is not registered; the servers use it, too.

@@ -1,5 +1,5 @@
-// Package content decodes response bodies and recognizes bodies that are not what their
-// header fields say. It must not know of RDAP objects or send requests.
+// Package content decodes response bodies and detects bodies that contradict their header
+// fields. It does not deal with RDAP objects or requests.
 package content
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Coding returns the content coding of a body (RFC 9110 section 8.4): "gzip", which
-// x-gzip is, too (section 8.4.1.3), another coding or a list of them, or empty for none.
+// Coding returns the content coding of a body (RFC 9110 section 8.4): "gzip" (also for
+// x-gzip, section 8.4.1.3), another coding, a list of codings, or "" for none.
 func Coding(h http.Header) string {
 	var list []string
 	for _, field := range h["Content-Encoding"] {
@@ -78,7 +78,7 @@ type unlabelledError struct{ encoding, what string }
 func (e *unlabelledError) Error() string { return "the body is " + e.what }
 
 // CheckEncoding recognizes bodies that are compressed or in another charset than UTF-8,
-// by how they begin.
+// by their first bytes.
 func CheckEncoding(raw []byte) error {
 	for _, f := range [...]struct{ prefix, encoding, what string }{
 		{"\x1f\x8b", "gzip", "gzip data without a Content-Encoding"},
@@ -103,7 +103,7 @@ func CheckEncoding(raw []byte) error {
 func Failure(err error) string {
 	if unlabelled, ok := errors.AsType[*unlabelledError](err); ok {
 		if strings.HasPrefix(unlabelled.encoding, "UTF") {
-			return "it is " + unlabelled.what + ", and JSON has to be in UTF-8"
+			return "it is " + unlabelled.what + ", but JSON must be UTF-8"
 		}
 		return "it is " + unlabelled.what
 	}
@@ -120,12 +120,12 @@ func Failure(err error) string {
 	case errors.Is(bad.Err, io.ErrUnexpectedEOF):
 		return "the " + coding + " data is truncated"
 	default:
-		return "its Content-Encoding is " + coding + ", and the body is not valid " + coding
+		return "its Content-Encoding is " + coding + ", but the body is not valid " + coding
 	}
 }
 
-// ForeignCharset returns the charset that a body is labelled with if it is not UTF-8, and
-// neither is the body.
+// ForeignCharset returns the declared charset of a body if neither the charset nor the
+// body is UTF-8.
 func ForeignCharset(contentType string, raw []byte) string {
 	if !strings.Contains(strings.ToLower(contentType), "charset") {
 		return ""

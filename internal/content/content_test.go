@@ -40,7 +40,7 @@ func TestMediaType(t *testing.T) {
 func TestForeignCharset(t *testing.T) {
 	for _, tt := range []struct{ field, body, want string }{
 		{"application/json; charset=ISO-8859-1", "\"\xe9\"", "ISO-8859-1"},
-		{"application/json; charset=ISO-8859-1", `"é"`, ""}, // the body is UTF-8 nevertheless
+		{"application/json; charset=ISO-8859-1", `"é"`, ""}, // the body is UTF-8 despite the label
 		{"application/json; charset=UTF8", "\"\xe9\"", ""},
 		{"application/json", "\"\xe9\"", ""},
 	} {
@@ -70,12 +70,12 @@ func TestFailure(t *testing.T) {
 	}{
 		{read(packed.String()), ""},
 		{read(packed.String()[:packed.Len()-9]), "the gzip data is truncated"},
-		{read(`{"rdapConformance":[]}`), "its Content-Encoding is gzip, and the body is not valid gzip"},
+		{read(`{"rdapConformance":[]}`), "its Content-Encoding is gzip, but the body is not valid gzip"},
 		{&pool.EncodingError{Encoding: "br"}, "its Content-Encoding is br, which was not requested"},
 		{content.CheckEncoding([]byte("{}")), ""},
-		{content.CheckEncoding(packed.Bytes()), "it is gzip data, and the response has no Content-Encoding"},
-		{content.CheckEncoding([]byte("{\x00}\x00")), "it is in UTF-16, and JSON has to be in UTF-8"},
-		{content.CheckEncoding([]byte("{\x00\x00\x00")), "it is in UTF-32, and JSON has to be in UTF-8"},
+		{content.CheckEncoding(packed.Bytes()), "it is gzip data without a Content-Encoding"},
+		{content.CheckEncoding([]byte("{\x00}\x00")), "it is in UTF-16, but JSON must be UTF-8"},
+		{content.CheckEncoding([]byte("{\x00\x00\x00")), "it is in UTF-32, but JSON must be UTF-8"},
 		{io.ErrUnexpectedEOF, ""},
 	} {
 		if got := content.Failure(tt.err); got != tt.want {

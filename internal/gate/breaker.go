@@ -40,7 +40,7 @@ type breaker struct {
 	pause    time.Duration
 }
 
-// allow decides about a request. After Wait, at is when to try again; zero: when the
+// allow decides about a request. After Wait, at is when to try again; zero means when the
 // probe in flight has ended. A request that is allowed while the breaker is open is
 // the probe.
 func (b *breaker) allow(now time.Time, maxWait time.Duration) (g Verdict, at time.Time) {

@@ -20,7 +20,7 @@ type front struct {
 	known   map[string]limit.Budget  // content of the store, and what is to be added
 	loading map[string]chan struct{} // names whose first Load has begun; closed when it has ended
 	pending map[string]limit.Budget  // to be added to the store
-	pumped  chan struct{}            // closed when nothing is pending; nil: nothing is
+	pumped  chan struct{}            // closed when nothing is pending; nil means nothing is
 	failed  error                    // the store panicked
 
 	flushing bool // flushInBackground runs

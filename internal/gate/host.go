@@ -12,7 +12,7 @@ import (
 // A Host is what is known of one server, or of one group of hosts: whether it may
 // get a request now, and how many. All lookups of a Client share it.
 type Host struct {
-	FaultyConn atomic.Int64 // for the caller: the connection that failed last; 0: none
+	FaultyConn atomic.Int64 // for the caller: the connection that failed last; 0 means none
 	Lines      LineCount    // for the caller: inputs of batches, which end before a host does
 
 	id    int64 // unique within Hosts
@@ -27,10 +27,10 @@ type Host struct {
 	mu               sync.Mutex
 	breaker          breaker
 	window           window
-	rate             limit.Rate // published, configured or stated by the server; zero: none
+	rate             limit.Rate // published, configured or stated by the server; zero means none
 	fixed            bool       // rate is published or configured, and is not changed by responses
 	learned          time.Time
-	quota            *quota        // learned from refusals; nil: none
+	quota            *quota        // learned from refusals; nil means none
 	era              int           // counts quotas: a request belongs to the one that granted it
 	counting         int           // requests in flight that the quota granted
 	stored           bool          // the store has the quota and its usage
@@ -41,7 +41,7 @@ type Host struct {
 	isolatedRefusals float64       // moving count of isolated refusals among isolatedWindow responses
 	burst            burst         // of isolated refusals
 	history          history       // of accepted requests while there is neither rate nor quota
-	storedLatency    time.Duration // to a response, as loaded from the store; 0: unknown
+	storedLatency    time.Duration // to a response, as loaded from the store; 0 means unknown
 	storedSamples    int           // samples of latency in the latency last stored
 	pendingUsage     bucket        // usage that has not been stored
 
@@ -161,9 +161,9 @@ const (
 // A Request is a request that the caller wants to send.
 type Request struct {
 	Single        bool          // of a lookup that is not in a batch
-	Waiter        *Waiter       // its place in the line; nil: it has none
+	Waiter        *Waiter       // its place in the line; nil means it has none
 	InFlight      int           // lookups of its batch in flight at the host
-	Waiting       int           // lookups that wait for the host; 0: unknown
+	Waiting       int           // lookups that wait for the host; 0 means unknown
 	MaxWait       time.Duration // the longest wait
 	HasAlternates bool          // another server could get it instead
 }
@@ -382,14 +382,14 @@ type Outcome struct {
 	Kind       Kind
 	Failed     bool      // the query was not answered
 	Decision   Decision  // that allowed it
-	FailedAt   time.Time // when the same query failed last; zero: it did not
+	FailedAt   time.Time // when the same query failed last; zero means it did not
 	InFlight   int       // lookups of its batch in flight at the host, this one included
 	Now        time.Time
-	Latency    time.Duration // to the response, without connection set-up; 0: unknown
+	Latency    time.Duration // to the response, without connection set-up; 0 means unknown
 	ConnWait   time.Duration // wait for a connection before the request was sent
-	Status     int           // HTTP status; 0: none
-	RetryAfter time.Duration // of Throttled; 0: none
-	Stated     limit.Rate    // limit that the response states; zero: none
+	Status     int           // HTTP status; 0 means none
+	RetryAfter time.Duration // of Throttled; 0 means none
+	Stated     limit.Rate    // limit that the response states; zero means none
 	Cause      error         // error of a failure
 }
 
@@ -473,7 +473,7 @@ func (h *Host) extend(until, paused time.Time) {
 	}
 }
 
-// known returns the limit that applies; zero: none.
+// known returns the limit that applies; zero means none.
 func (h *Host) known() limit.Rate {
 	if h.quota != nil {
 		return limit.Rate{N: h.quota.n, Per: h.quota.span}
@@ -494,9 +494,9 @@ const (
 // A Hold is an event: a host is held back for a reason, for the first time.
 type Hold struct {
 	Reason Reason
-	Status int        // HTTP status of the response that caused it; 0: none
+	Status int        // HTTP status of the response that caused it; 0 means none
 	Until  time.Time  // no request is sent before
-	Rate   limit.Rate // the limit that applies from now on; zero: none
+	Rate   limit.Rate // the limit that applies from now on; zero means none
 }
 
 // hold notes why the host is held back.
@@ -531,10 +531,10 @@ type Status struct {
 	Limit    int           // of InFlight
 	Requests int64         // that have ended
 	Refused  int64         // of them, those refused as too many
-	Rate     limit.Rate    // that applies; zero: none is known
-	Until    time.Time     // no request is sent before; zero: no pause
+	Rate     limit.Rate    // that applies; zero means none is known
+	Until    time.Time     // no request is sent before; zero means no pause
 	Held     Reason        // why it was held back last
-	Latency  time.Duration // average time to a response; 0: unknown
+	Latency  time.Duration // average time to a response; 0 means unknown
 
 	Dead     bool  // it is in an outage, or refuses every request
 	Blocked  bool  // it refuses every request, and not in RDAP
@@ -561,7 +561,7 @@ func (h *Host) Status(now time.Time) Status {
 	return s
 }
 
-// Rate returns the limit that applies; zero: none is known.
+// Rate returns the limit that applies; zero means none is known.
 func (h *Host) Rate() limit.Rate {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -44,7 +44,7 @@ type Config struct {
 	Start, Max int                   // requests in flight at a host: at first, and at most
 	Groups     map[string]string     // host to the name of its group
 	Rates      map[string]limit.Rate // of hosts and groups; they replace limit.Builtin and learned limits
-	Store      limit.Store           // nil: one in memory
+	Store      limit.Store           // nil means one in memory
 }
 
 func New(cfg Config) *Hosts {

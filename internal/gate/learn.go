@@ -361,7 +361,7 @@ func (h *Host) refused(s Outcome) {
 // An undo is the state of a host before its last refusals.
 type undo struct {
 	sent          time.Time // when the newest refused request was sent
-	quota         *quota    // a copy; nil: there was none
+	quota         *quota    // a copy; nil means there was none
 	limit         int
 	until, paused time.Time
 	lastThrottle  time.Time

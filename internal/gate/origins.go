@@ -33,7 +33,7 @@ func isOrigin(text string, u *url.URL) bool {
 }
 
 // Capacity returns how many of demand requests the connections to h carry at a time;
-// 0: unknown. carried returns that number for one origin.
+// 0 means unknown. carried returns that number for one origin.
 func (h *Host) Capacity(carried func(origin string, demand int) int, demand int) (n int) {
 	origins := h.origins.Load()
 	if carried == nil || origins == nil || len(*origins) > maxOriginsOfHost {

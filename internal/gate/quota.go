@@ -15,7 +15,7 @@ import (
 type quota struct {
 	n         int
 	span      time.Duration
-	low       time.Duration // n requests in this span were refused; 0: unknown
+	low       time.Duration // n requests in this span were refused; 0 means unknown
 	confirmed bool          // by a second refusal; it is stored then
 	even      bool          // requests are spread over the whole span
 	corrected int           // how often n was lowered because it counted two windows
@@ -104,7 +104,7 @@ func (q *quota) interval() time.Duration {
 
 // allow decides about a request when a number of lookups wait. An excess request goes
 // beyond the quota, to test it. If the request may not be sent, at is when it may;
-// zero: when another request has ended.
+// zero means when another request has ended.
 func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, at time.Time) {
 	q.begin(now, waiting)
 	r := q.rate()

@@ -15,7 +15,7 @@ import (
 )
 
 // A rule is how a simulated server limits requests: it decides about one that
-// arrives at a time, and says when to come back; 0: it does not.
+// arrives at a time, and says when to come back; 0 means it does not.
 type rule func(at time.Time) (ok bool, retryAfter time.Duration)
 
 // ceil rounds a Retry-After up to whole seconds, as the header field has them.
@@ -102,7 +102,7 @@ type simulation struct {
 	rule     rule
 	latency  time.Duration
 	lines    int
-	effect   Kind // of a refusal; 0: throttled
+	effect   Kind // of a refusal; 0 means throttled
 	seed     uint64
 	jitter   time.Duration                     // of latency, at most; 0: 4% of it
 	setup    time.Duration                     // until there is a connection

@@ -1,5 +1,5 @@
-// Package httpcache is a private cache of HTTP responses in memory (RFC 9111). It must
-// not know of RDAP or send requests.
+// Package httpcache is a private cache of HTTP responses in memory (RFC 9111). It does
+// not deal with RDAP and sends no requests.
 package httpcache
 
 import (
@@ -23,25 +23,25 @@ type Cache struct {
 	bytes   int64
 
 	mu    sync.Mutex
-	byURL map[string]*recency.Element // of *Entry
+	byURL map[string]*recency.Element // elements contain an *Entry
 	used  recency.List                // most recently used first
 	size  int64
 }
 
-// An Entry is a cached response. It does not change.
+// An Entry is a cached response. It is immutable.
 type Entry struct {
-	keys      []string // URLs that find it; the first one was requested
+	keys      []string // URLs under which it is stored; the first one was requested
 	status    int
 	header    http.Header
 	raw       []byte
-	expires   time.Time // fresh before
+	expires   time.Time // it is fresh until then
 	generated time.Time // when it was generated, by its Age
 }
 
 // entryOverhead is the estimated memory of an entry without its body, in bytes.
 const entryOverhead = 1 << 10
 
-// New returns a cache of at most so many entries and bytes of bodies.
+// New returns a cache with limits on its entries and the bytes of their bodies.
 func New(entries int, bytes int64) *Cache {
 	return &Cache{entries: entries, bytes: bytes, byURL: make(map[string]*recency.Element)}
 }
@@ -59,8 +59,8 @@ func (c *Cache) Get(u *url.URL, now time.Time) (e *Entry, fresh bool) {
 	return e, now.Before(e.expires)
 }
 
-// Put replaces the entry of u by a response, if its header permits. others are further
-// keys that find it, unless they find another entry.
+// Put stores a response as the entry of u, if its header permits. It is also stored under
+// those keys of others that have no entry.
 func (c *Cache) Put(u *url.URL, others []string, status int, header http.Header, raw []byte, sent, received time.Time) {
 	f := freshnessOf(header, sent, received)
 	key := weburl.Normalize(u)
@@ -91,8 +91,8 @@ func (c *Cache) Put(u *url.URL, others []string, status int, header http.Header,
 	}
 }
 
-// Update applies a 304 response to an entry: its header fields replace those stored,
-// and set the freshness anew (RFC 9111 section 4.3.4).
+// Update applies a 304 response to an entry: its header fields replace those stored, and
+// determine its new freshness (RFC 9111 section 4.3.4).
 func (c *Cache) Update(u *url.URL, e *Entry, header http.Header, sent, received time.Time) *Entry {
 	merged := maps.Clone(e.header)
 	for name, values := range header {
@@ -160,7 +160,7 @@ const maxLifetime = 30 * 24 * time.Hour
 // lifetime is never fresh.
 type freshness struct {
 	storable bool          // it may be stored
-	lifetime time.Duration // since it was received; 0: it is revalidated for each use
+	lifetime time.Duration // since it was received; 0 means it is revalidated for each use
 }
 
 // freshnessOf returns the freshness of a response by its header and the times of
@@ -175,10 +175,10 @@ func freshnessOf(h http.Header, sent, received time.Time) freshness {
 			case "no-store":
 				f.storable = false
 			case "no-cache":
-				noCache = true // field names are ignored, which is allowed: they are rare
+				noCache = true // field names are ignored, which RFC 9111 allows: they are rare
 			case "max-age":
-				// The shorter of two applies, and an invalid number means 0
-				// (section 4.2.1).
+				// The shortest of several applies, and an invalid number means 0 (section
+				// 4.2.1).
 				if d := deltaSeconds(strings.Trim(strings.TrimSpace(value), `"`)); stated < 0 || d < stated {
 					stated = d
 				}
@@ -215,7 +215,8 @@ func freshnessOf(h http.Header, sent, received time.Time) freshness {
 	return f
 }
 
-// deltaSeconds parses a number of seconds (section 1.2.2). An invalid one is 0.
+// deltaSeconds parses a number of seconds (section 1.2.2). It returns 0 for an invalid
+// number.
 func deltaSeconds(s string) time.Duration {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0

@@ -39,8 +39,8 @@ func recordError(format string, args ...any) error {
 type Options struct {
 	Format Format // Auto: determined by Column or Field, Name, or the first bytes
 	Name   string // of the file, for detection and errors
-	Column string // CSV: column with the queries, which must be in the header; empty: the first one
-	Field  string // NDJSON: member with the query; empty: the first of DefaultFields that is present
+	Column string // CSV: column with the queries, which must be in the header; empty means the first one
+	Field  string // NDJSON: member with the query; empty means the first of DefaultFields that is present
 }
 
 const (

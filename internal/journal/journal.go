@@ -59,7 +59,7 @@ type Journal struct {
 	file     *os.File
 	size     int64 // of file
 	finished order.Set
-	queue    *order.Queue // nil: rows are not ordered
+	queue    *order.Queue // nil means rows are not ordered
 	buf      []byte       // complete rows
 	rows     int64        // rows written
 	timer    *time.Timer  // nil while no flush is scheduled

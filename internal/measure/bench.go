@@ -22,7 +22,7 @@ type Config struct {
 	Runs    int            // per mode
 	Jobs    int            // concurrent lookups
 	Demo    bool           // the servers are in this process
-	RTT     time.Duration  // emulated by the demo; 0: use the fastest TCP handshake
+	RTT     time.Duration  // emulated by the demo; 0 means use the fastest TCP handshake
 
 	Resolver client.Resolver // resolves the servers of queries for the warm-up
 
@@ -51,7 +51,7 @@ func (e *UnavailableError) Error() string { return e.Reason }
 type contender struct {
 	mode     Mode
 	setup    Setup
-	sessions *sessionCache // nil: runs do not share sessions
+	sessions *sessionCache // nil means runs do not share sessions
 	runs     []run
 }
 

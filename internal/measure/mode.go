@@ -18,7 +18,7 @@ type Mode struct {
 	Resume    bool   // resume TLS sessions, including those of the warm-up
 	EarlyData bool   // send requests in the first flight of HTTP/3
 	FastOpen  bool   // TCP Fast Open
-	HTTP      string // "1.1", "2", "3"; empty: 2 or 1.1, as negotiated
+	HTTP      string // "1.1", "2", "3"; empty means 2 or 1.1, as negotiated
 	TLS12     bool   // TLS 1.2 at most
 }
 

@@ -40,7 +40,7 @@ type Settings struct {
 
 // An RTT is the round-trip time to the servers.
 type RTT struct {
-	MS     float64 `json:"ms"`     // 0: unknown
+	MS     float64 `json:"ms"`     // 0 means unknown
 	Source string  `json:"source"` // how it was determined
 }
 
@@ -145,7 +145,7 @@ type Bin struct {
 // A Line is one lookup in a waterfall.
 type Line struct {
 	Query   string  `json:"query"`
-	Conn    int64   `json:"conn"`     // number of its connection; 0: none
+	Conn    int64   `json:"conn"`     // number of its connection; 0 means none
 	Reused  bool    `json:"reused"`   // the connection existed before
 	Start   float64 `json:"start_ms"` // since the start of the run
 	Steps   Steps   `json:"steps_ms"`

@@ -1,5 +1,5 @@
 // Package merge combines the records of a domain from its registry and its registrar. It
-// must not know of lookups.
+// does not deal with lookups.
 package merge
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A Fact is what a record states about its domain.
+// A Fact is one statement of a record about its domain.
 type Fact struct {
 	Name   string    // a name below, the action of an event or the role of a contact
 	Values []string  // never empty
-	Time   time.Time // of dates that could be read
+	Time   time.Time // of a date that could be parsed
 }
 
 // Names of facts.
@@ -27,7 +27,7 @@ const (
 	factAbuse       = "abuse"
 )
 
-// Facts returns the facts in a record with that summary.
+// Facts returns the facts in a record; s is its summary.
 func Facts(rec *rdap.Record, s rdap.Summary) []Fact {
 	var list []Fact
 	add := func(name string, at time.Time, values ...string) {
@@ -114,7 +114,7 @@ func (f Fact) Differs(o Fact) bool {
 	case !f.Time.IsZero() && !o.Time.IsZero():
 		return f.Time.Sub(o.Time).Abs() > 24*time.Hour
 	case f.Name == factRegistrar && len(f.Values) == 2 && len(o.Values) == 2:
-		return f.Values[1] != o.Values[1] // its number; names vary
+		return f.Values[1] != o.Values[1] // the IANA number; names vary
 	}
 	return !slices.Equal(sortedFold(f.Values), sortedFold(o.Values))
 }
@@ -128,8 +128,9 @@ func sortedFold(values []string) []string {
 	return slices.Compact(out)
 }
 
-// Records returns the registry's record with contacts, the registrar's expiration, the
-// abuse contact and data that the registry lacks from the registrar's record.
+// Records returns the registry's record, completed with data of the registrar's record:
+// contacts, the registrar's expiration, the abuse contact and members that the registry
+// did not send.
 func Records(registry, registrar *rdap.Record) *rdap.Record {
 	out := *registry
 	if len(out.Status) == 0 {

@@ -1,5 +1,5 @@
-// Package neterror describes errors of connections for people, and says which of them may
-// pass. It must not know of requests or servers.
+// Package neterror describes connection errors for messages, and determines which of them
+// are permanent. It does not deal with requests or servers.
 package neterror
 
 import (
@@ -33,9 +33,9 @@ func Refused(err error) bool {
 }
 
 // TLS describes why a TLS connection failed, and what to do. It returns "" if TLS is not
-// the cause. Without handshake, which says that the handshake was under way, all causes
-// are such that a retry does not change them: the server's certificate, or the protocol
-// versions and ciphers of the two sides.
+// the cause. handshake reports whether the handshake was in progress. If it is false, TLS
+// returns only causes that a retry does not change: the server's certificate, or the
+// protocol versions and ciphers of the two sides.
 func TLS(err error, handshake bool) (cause, hint string) {
 	if bad, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
 		if bad.Reason == x509.Expired && bad.Cert != nil {
@@ -50,7 +50,7 @@ func TLS(err error, handshake bool) (cause, hint string) {
 		return "its certificate is for another host: " + safetext.Visible(strings.TrimPrefix(bad.Error(), "x509: ")), "check the name of the server"
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "its certificate is signed by an untrusted authority", "if you trust that authority, add its certificate to the trusted ones"
+		return "its certificate is signed by an untrusted authority", "if you trust that authority, add its certificate to the trusted certificates"
 	}
 	if bad, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return "its certificate cannot be verified: " + safetext.Visible(bad.Err.Error()), ""
@@ -70,7 +70,7 @@ func TLS(err error, handshake bool) (cause, hint string) {
 	return "", ""
 }
 
-// tlsText finds an error that crypto/tls has no type for.
+// tlsText finds a crypto/tls error that has no type of its own, and returns its text.
 func tlsText(err error) (string, bool) {
 	if alert, ok := errors.AsType[tls.AlertError](err); ok {
 		return strings.TrimPrefix(alert.Error(), "tls: "), true

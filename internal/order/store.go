@@ -24,7 +24,7 @@ const (
 // file has their positions, at entrySize × line, since an index in memory would grow
 // with the number of rows.
 type store struct {
-	path    string // of data; empty: a temporary file
+	path    string // of data; empty means a temporary file
 	dir     string // for temporary files
 	garbage int64  // unused data to tolerate
 	data    *os.File

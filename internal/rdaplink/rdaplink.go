@@ -1,5 +1,5 @@
 // Package rdaplink resolves and compares the links of RDAP records (RFC 9083 section
-// 4.2). It must not send requests.
+// 4.2). It sends no requests.
 package rdaplink
 
 import (
@@ -156,10 +156,10 @@ func Self(links []rdap.Link, base *url.URL) []*url.URL {
 	return list
 }
 
-// Registrar returns the URLs of the registrar's record of a domain that a
-// record links to (RFC 9083 section 4.2, ICANN's technical guide section 3.2),
-// in order and without duplicates. A link to the base URL of a server means the domain
-// there. Links to web pages, to objects of other classes and to other domains are
+// Registrar returns the URLs of the registrar's record of a domain that a record links to
+// (RFC 9083 section 4.2, ICANN's technical guide section 3.2), in order and without
+// duplicates. A link to the base URL of a server counts as a link to the domain on that
+// server. Links to web pages, to objects of other classes and to other domains are
 // skipped. name is the queried name, and path the path of its query at a server.
 func Registrar(rec *rdap.Record, name, path string, base *url.URL) []*url.URL {
 	var list []*url.URL

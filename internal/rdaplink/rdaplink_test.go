@@ -158,7 +158,7 @@ func TestRegistrar(t *testing.T) {
 		}
 	}
 
-	// A name in its own script is the same name.
+	// A name in its own script is equal to its A-labels.
 	rec := &rdap.Record{}
 	rec.Links = []rdap.Link{{Rel: "related", Type: rdapJSON, Href: "https://rdap.registrar.example/domain/bücher.example"}}
 	if got := texts(Registrar(rec, "xn--bcher-kva.example", "domain/xn--bcher-kva.example", base)); len(got) != 1 {

@@ -23,7 +23,7 @@ type plan struct {
 	latency time.Duration
 	until   <-chan struct{}
 
-	status      int // 0: that of the source
+	status      int // 0 means that of the source
 	body        []byte
 	bodySet     bool // body is set, possibly empty
 	contentType string
@@ -39,7 +39,7 @@ type plan struct {
 	gzip    bool
 	size    int64 // length to pad the body to
 	endless bool
-	cut     int // bytes of body after which the connection breaks; -1: none
+	cut     int // bytes of body after which the connection breaks; -1 means none
 	chunk   int // bytes at a time
 	every   time.Duration
 }
@@ -188,7 +188,7 @@ func (p *plan) apply(behaviours []Behaviour) {
 // ruleBook holds the rules of [Server.On].
 type ruleBook struct {
 	mu    sync.Mutex                // serialises writers
-	rules atomic.Pointer[ruleTable] // nil: none; never changed once stored
+	rules atomic.Pointer[ruleTable] // nil means none; never changed once stored
 }
 
 type ruleTable struct {

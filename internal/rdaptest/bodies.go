@@ -10,7 +10,7 @@ import (
 // A FileAnswer describes how a body from a file is served.
 type FileAnswer struct {
 	Status int    // 0: 200
-	Type   string // media type; empty: application/rdap+json
+	Type   string // media type; empty means application/rdap+json
 }
 
 // Dir returns a [Config].Handler that serves each file of a directory as a separate

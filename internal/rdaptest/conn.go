@@ -13,17 +13,17 @@ import (
 // ConnRules describe faults of connections, independent of requests. The zero value has
 // none. Responses are counted per connection.
 type ConnRules struct {
-	First int // apply to the next First connections only; 0: to all
+	First int // apply to the next First connections only; 0 means to all
 
 	Refuse    bool // close the connection as soon as it is accepted
 	SilentTLS bool // accept, then never respond to the handshake
 
-	AnnounceAfter  int           // send Connection: close (HTTP/2: GOAWAY) with the n-th response; 0: never
-	CloseAfter     int           // close, unannounced, after the n-th response; 0: never
+	AnnounceAfter  int           // send Connection: close (HTTP/2: GOAWAY) with the n-th response; 0 means never
+	CloseAfter     int           // close, unannounced, after the n-th response; 0 means never
 	CloseDelay     time.Duration // delay of CloseAfter
-	IdleClose      time.Duration // close, unannounced, this long after the last response; 0: never
-	HangUpAfter    int           // respond to n requests, close at the next; 0: never
-	BlackHoleAfter int           // stop reading and sending after the n-th response, stay open; 0: never
+	IdleClose      time.Duration // close, unannounced, this long after the last response; 0 means never
+	HangUpAfter    int           // respond to n requests, close at the next; 0 means never
+	BlackHoleAfter int           // stop reading and sending after the n-th response, stay open; 0 means never
 
 	// Raw, when set, serves the connection if HTTP/2 was negotiated.
 	Raw *RawH2

@@ -128,7 +128,7 @@ func demoSites() []demoSite {
 }
 
 // NewDemo starts the servers. Connections by [Demo.DialContext] have a round
-// trip of rtt; 0: as fast as loopback. The caller closes the Demo.
+// trip of rtt; 0 means as fast as loopback. The caller closes the Demo.
 func NewDemo(rtt time.Duration) (*Demo, error) {
 	if loopbackDown() {
 		return nil, errors.New("the loopback interface is down; ip link set lo up brings it up")

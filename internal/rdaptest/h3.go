@@ -19,13 +19,13 @@ import (
 
 // H3Config configures an [H3]. The zero value accepts early data.
 type H3Config struct {
-	MaxStreams  int64              // concurrent requests per connection; 0: 100; negative: none
-	IdleTimeout time.Duration      // announced idle timeout; 0: 30 s
+	MaxStreams  int64              // concurrent requests per connection; 0 means 100; negative means none
+	IdleTimeout time.Duration      // announced idle timeout; 0 means 30 s
 	NoEarlyData bool               // sessions permit no early data
 	Validate    bool               // validate the address of clients without a token (Retry)
-	Reject      func(n int64) bool // respond to request n of a connection with H3_REQUEST_REJECTED; nil: none
-	Addr        string             // address to listen on; empty: that of the server
-	RTT         time.Duration      // emulated round-trip time; 0: that of the server
+	Reject      func(n int64) bool // respond to request n of a connection with H3_REQUEST_REJECTED; nil means none
+	Addr        string             // address to listen on; empty means that of the server
+	RTT         time.Duration      // emulated round-trip time; 0 means that of the server
 
 	// AwaitEarly delays the handshake of a client that offers early data until a
 	// request has arrived in it, for at most 10 s. Whether a request is early then

@@ -51,7 +51,7 @@ type HostileConn struct {
 // A HostileServer is a server that misbehaves on every connection.
 type HostileServer struct {
 	listener net.Listener
-	config   *tls.Config // nil: no TLS
+	config   *tls.Config // nil means no TLS
 	serve    func(*HostileConn)
 	done     chan struct{}
 	work     sync.WaitGroup

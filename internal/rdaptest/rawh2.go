@@ -22,9 +22,9 @@ import (
 // 60,000 bytes. Requests are numbered per connection, from 1. For black holes, hang-ups
 // and so on see [ConnRules].
 type RawH2 struct {
-	MaxStreams uint32             // SETTINGS_MAX_CONCURRENT_STREAMS of the first SETTINGS; 0: 100; Unannounced: none
-	Refuse     func(n int64) bool // respond to request n with RST_STREAM (REFUSED_STREAM); nil: none
-	CutBody    func(n int64) bool // send request n half its body, then RST_STREAM (INTERNAL_ERROR); nil: none
+	MaxStreams uint32             // SETTINGS_MAX_CONCURRENT_STREAMS of the first SETTINGS; 0 means 100; Unannounced: none
+	Refuse     func(n int64) bool // respond to request n with RST_STREAM (REFUSED_STREAM); nil means none
+	CutBody    func(n int64) bool // send request n half its body, then RST_STREAM (INTERNAL_ERROR); nil means none
 	Hold       int64              // hold responses until this many requests have arrived
 
 	// On request LowerOn, lower the stream limit to LowerTo. 0: never.

@@ -15,9 +15,9 @@ import (
 // RFC 9536) and its options. It must not be changed once a server uses it.
 type Searches struct {
 	Objects  []Object
-	PageSize int // results per page (RFC 8977); 0: all on one
+	PageSize int // results per page (RFC 8977); 0 means all on one
 
-	// Announce is the rdapConformance of help and responses; nil: everything
+	// Announce is the rdapConformance of help and responses; nil means everything
 	// supported. Features not announced are rejected (501) or ignored.
 	Announce []string
 
@@ -25,7 +25,7 @@ type Searches struct {
 	// change.
 	Next func(page int, href string) string
 
-	// Refuse returns an error status for a page; 0: none. Nil: never.
+	// Refuse returns an error status for a page; 0 means none. Nil: never.
 	Refuse func(page int) int
 
 	// Alone returns the object itself for rdap-up and rdap-top, as ARIN does, and
@@ -38,7 +38,7 @@ type Object struct {
 	Class       string   // "domain", "nameserver", "entity", "ip network" or "autnum"
 	Name        string   // ldhName, name of a network or AS number, or the full name of an entity
 	Unicode     string   // unicodeName
-	Handle      string   // empty: derived from Name
+	Handle      string   // empty means derived from Name
 	Created     string   // date of registration
 	Status      string   // empty: "active"
 	Addresses   []string // of a nameserver

@@ -35,8 +35,8 @@ const (
 
 // Config configures a [Server]. The zero value serves [Invented] without delay.
 type Config struct {
-	CA          *CA              // nil: a new authority
-	Certificate *tls.Certificate // nil: one of CA for Names, 127.0.0.1, ::1 and localhost
+	CA          *CA              // nil means a new authority
+	Certificate *tls.Certificate // nil means one of CA for Names, 127.0.0.1, ::1 and localhost
 	Names       []string         // additional host names of the certificate
 	Protocols   Protocols
 	MinTLS      uint16 // tls.VersionTLS12 and so on; 0: Go's default
@@ -51,7 +51,7 @@ type Config struct {
 	Gzip        bool              // compress responses for clients that accept it
 	Conn        ConnRules         // see [Server.SetConnRules]
 	Source      Source            // data; nil: [Invented]
-	Searches    *Searches         // searchable objects; nil: respond to searches with 501
+	Searches    *Searches         // searchable objects; nil means respond to searches with 501
 	Handler     http.Handler      // replaces the RDAP service; counts and ConnRules still apply
 	Log         bool              // keep requests for [Server.Log]
 

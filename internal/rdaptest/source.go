@@ -31,7 +31,7 @@ type Source interface {
 // its own /24 or /48, and all AS numbers are assigned. The zero value is ready to use.
 type Invented struct {
 	Shape     Shape  // of domains; empty: Thin
-	Registrar string // base URL of the related link in domain objects; empty: none
+	Registrar string // base URL of the related link in domain objects; empty means none
 
 	tag string // suffix of entity handles in address and AS number objects
 }

@@ -1,5 +1,5 @@
-// Package registrars reads lists of the RDAP servers of registrars, and has the
-// built-in one. It must not know of queries or send requests.
+// Package registrars reads lists of the RDAP servers of registrars, and contains the
+// built-in list. It does not deal with queries or requests.
 package registrars
 
 import (
@@ -24,12 +24,12 @@ var builtin string
 
 // Builtin returns the built-in base URLs of registrars by their IANA numbers.
 func Builtin() map[string]string {
-	urls, _ := parseTable(strings.NewReader(builtin)) // tested
+	urls, _ := parseTable(strings.NewReader(builtin)) // cannot fail: a test parses the same list
 	return urls
 }
 
-// maxList limits a list of registrars in bytes. IANA's has a quarter of a
-// million.
+// maxList limits the size of a list of registrars, in bytes. IANA's list has about
+// 250,000.
 const maxList = 16 << 20
 
 // Parse reads a list of registrars: a table, or IANA's registry of registrar IDs in
@@ -40,7 +40,7 @@ const maxList = 16 << 20
 func Parse(r io.Reader) (map[string]string, error) {
 	in := bufio.NewReader(io.LimitReader(r, maxList+1))
 	parse := parseTable
-	head, _ := in.Peek(512) // shorter lists give less
+	head, _ := in.Peek(512) // head is shorter for a shorter list
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	switch {

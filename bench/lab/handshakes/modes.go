@@ -12,7 +12,7 @@ type mode struct {
 	title string
 
 	rdapq     []string // flags
-	reference []string // flags of the lab's client; empty: not supported
+	reference []string // flags of the lab's client; empty means not supported
 	other     func(b *bench, s size) (command, bool)
 
 	server server
