@@ -36,9 +36,9 @@ func missing(f, extra *ianafile.File) []ianafile.Service {
 	return out
 }
 
-// render writes the registries in the shape that ianafile reads, one service
-// a line so that a change of one shows as one: services with equal URLs are
-// merged, keys and services sorted, contacts left out.
+// render returns the registries in the format that ianafile reads, with one service per
+// line, so that a diff shows each changed service. It merges services with equal URLs,
+// sorts keys and services, and omits contacts.
 func render(files map[string]*ianafile.File, now time.Time) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\"generated\":%q,\"registries\":{", now.UTC().Format(time.DateOnly))
