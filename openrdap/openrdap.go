@@ -1,7 +1,7 @@
 // Package openrdap decodes RDAP responses into the types of
 // github.com/openrdap/rdap, for programs that are built on those.
 //
-// It is a package of its own because that module adds 4 MB to a program.
+// It is a separate package because that module adds 4 MB to a program.
 package openrdap
 
 import (
@@ -12,11 +12,11 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// Object decodes a response into *rdap.Domain, *rdap.IPNetwork and so on. That model
-// is convenient and lossy: it drops members that it does not know, reads null and
-// absent numbers as 0, and may refuse responses without objectClassName. Never write
-// it back in place of the server's own bytes. The error is a [*rdap.FormatError] of
-// package rdap if raw is not a JSON object, nests more than 100 deep or is refused.
+// Object decodes a response into *rdap.Domain, *rdap.IPNetwork and so on. That model is
+// convenient but lossy: it drops unknown members, reads null and absent numbers as 0, and
+// may refuse responses without objectClassName. Never store it instead of the server's
+// own bytes. The error is a [*rdap.FormatError] of package rdap if raw is not a JSON
+// object, nests more than 100 levels deep, or is refused by the model.
 func Object(raw []byte) (openrdap.RDAPObject, error) {
 	if _, err := rdap.Parse(raw); err != nil { // the decoder accepts null
 		return nil, err

@@ -40,7 +40,7 @@ import (
 	"path/filepath"
 )
 
-// options are the flags.
+// options holds the values of the flags.
 type options struct {
 	rdapq string
 	scale int
@@ -51,9 +51,9 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.rdapq, "rdapq", "", "the `command`; built if not given")
-	flag.IntVar(&o.scale, "scale", 1, "divide the numbers of lines by this")
+	flag.IntVar(&o.scale, "scale", 1, "divide the numbers of lines by `N`")
 	flag.BoolVar(&o.keep, "keep", false, "keep the files")
-	flag.IntVar(&o.max, "max-memory", 128, "MiB that rdapq may have in memory at most")
+	flag.IntVar(&o.max, "max-memory", 128, "maximum memory of rdapq in `MiB`")
 	flag.Parse()
 	scenarios := map[string]func(*bench) error{"six": (*bench).six, "million": (*bench).million, "ordered": (*bench).order, "growth": (*bench).growth, "refusals": (*bench).refusals, "quotas": (*bench).quotas}
 	name := flag.Arg(0)
@@ -88,7 +88,7 @@ func run(o options, scenario func(*bench) error) error {
 		return err
 	}
 	if o.keep {
-		fmt.Println("files are in", dir)
+		fmt.Println("files kept in", dir)
 	} else {
 		defer os.RemoveAll(dir)
 	}

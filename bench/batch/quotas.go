@@ -13,12 +13,12 @@ import (
 // Limits of the scenarios.
 const (
 	leastThroughput = 0.8 // of the throughput without random refusals
-	mostTime        = 1.2 // times the minimum
+	mostTime        = 1.2 // as a multiple of the minimum time
 	mostDiscovery   = 10  // refusals when a quota is discovered
 )
 
-// refusals compares a server that refuses 0.4% of its requests at random with one
-// that refuses none. The next run starts with what the first one learned.
+// refusals compares a server that refuses 0.4% of its requests at random with one that
+// refuses none. The next run starts with the limits that the first one learned.
 func (b *bench) refusals() error {
 	const rounds = 3
 	loads := []load{{"steady", 20_000, "registered"}, {"random", 20_000, "registered"}}

@@ -160,7 +160,7 @@ func (b *bench) command(servers listing, loads []load, order []uint8, flags []st
 	}
 	out.took, out.memory = time.Since(start), peak(cmd.ProcessState)
 	out.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	fmt.Printf("%d lines in %.1f s, %.0f a second; %.1f s of processor time, %.1f µs a line; %d MiB in memory at the most\n", len(order),
+	fmt.Printf("%d lines in %.1f s, %.0f per second; %.1f s of CPU time, %.1f µs per line; peak memory %d MiB\n", len(order),
 		out.took.Seconds(), float64(len(order))/out.took.Seconds(), out.cpu.Seconds(), float64(out.cpu.Microseconds())/float64(len(order)), out.memory>>10)
 	return nil
 }

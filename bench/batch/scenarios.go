@@ -33,7 +33,7 @@ func (b *bench) six() error {
 	}
 	slices.Sort(alone)
 	slices.Sort(beside)
-	fmt.Printf("the fast server's last answer came after %.2f s, and without the last four servers after %.2f s: %.2f times (medians of %d)\n",
+	fmt.Printf("the fast server's last response arrived after %.2f s, and without the last four servers after %.2f s: %.2f times (medians of %d)\n",
 		beside[1], alone[1], beside[1]/alone[1], len(alone))
 	fmt.Printf("limited server: %d allowed, %d refused; black hole: %d requests; html: %d requests\n",
 		out.end.Limited["limited"].Allowed, out.end.Limited["limited"].Refused, out.end.Requests["hole"], out.end.Requests["html"])
@@ -78,7 +78,7 @@ func (b *bench) parked(fast, slow, parked int) error {
 
 // growth measures time and memory for different numbers of lines.
 func (b *bench) growth() error {
-	table := "\n| lines | s | lookups/s | µs of CPU a line | MiB at the most |\n| ---: | ---: | ---: | ---: | ---: |\n"
+	table := "\n| lines | s | lookups/s | µs of CPU per line | peak MiB |\n| ---: | ---: | ---: | ---: | ---: |\n"
 	for _, n := range []int{10_000, 100_000, 1_000_000} {
 		out, err := b.run([]load{{"fast", n / 2, "registered"}, {"other", n / 2, "registered"}})
 		if err = errors.Join(err, out.err); err != nil {
@@ -102,7 +102,7 @@ func (b *bench) run(loads []load, flags ...string) (*outcome, error) {
 	return b.runAt(servers, loads, flags...)
 }
 
-// runAt is run with servers that have been started.
+// runAt is like run, with servers that are already running.
 func (b *bench) runAt(servers *process, loads []load, flags ...string) (*outcome, error) {
 	loads = slices.Clone(loads)
 	order, err := b.input(loads)

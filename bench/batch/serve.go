@@ -58,10 +58,10 @@ func on(b ...rdaptest.Behaviour) func(*rdaptest.Config) func(*rdaptest.Server) {
 	}
 }
 
-// A limiter allows n requests in any span of per, or with fixed in windows that
-// begin with the first request after the one before. With until it refuses all
-// requests for that long after the first, and allows all afterwards. With chance
-// it refuses that share of the requests at random.
+// A limiter allows n requests in any span of per, or if fixed is set, in windows that
+// begin with the first request after the previous one. If until is set, it refuses all
+// requests for that long after the first one, and allows all afterwards. It refuses the
+// share chance of the requests at random.
 type limiter struct {
 	n       int
 	per     time.Duration
@@ -72,7 +72,7 @@ type limiter struct {
 
 	mu      sync.Mutex
 	first   time.Time
-	allowed []time.Time // those of the current window or span
+	allowed []time.Time // requests allowed in the current window or span
 	report  limiterReport
 }
 
@@ -81,7 +81,7 @@ type limiterReport struct {
 	Allowed int             `json:"allowed"`
 	Refused int             `json:"refused"`
 	Last    time.Duration   `json:"last"`            // when it allowed the last request
-	At      []time.Duration `json:"at_ns,omitempty"` // of the first refusals
+	At      []time.Duration `json:"at_ns,omitempty"` // times of the first refusals
 }
 
 // maxRefusals limits limiterReport.At.

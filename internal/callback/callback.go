@@ -1,5 +1,5 @@
-// Package callback marks calls of user code. A function that waits for such calls
-// uses it to find out that one of them called it, and would wait for itself.
+// Package callback marks calls of user code. A function that waits for such calls uses it
+// to detect that one of them called it, so that it does not wait for itself.
 package callback
 
 import "runtime"
@@ -11,8 +11,8 @@ const do = "github.com/rdapq/rdapq/internal/callback.Do"
 //go:noinline
 func Do(f func()) { f() }
 
-// Running reports whether the calling goroutine is inside [Do]. It walks the stack,
-// so it is for functions that are called rarely, such as Close.
+// Running reports whether the calling goroutine is inside [Do]. It walks the stack, so
+// use it only in functions that are called rarely, such as Close.
 func Running() bool {
 	pcs := make([]uintptr, 64)
 	for {

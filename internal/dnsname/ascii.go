@@ -1,5 +1,5 @@
-// Package dnsname converts host and domain names between Unicode and ASCII. It must
-// not know of queries or resolve names.
+// Package dnsname converts host and domain names between Unicode and ASCII. It does not
+// deal with queries and resolves no names.
 package dnsname
 
 import (

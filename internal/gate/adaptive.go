@@ -10,8 +10,8 @@ const (
 	slackMin    = 50 * time.Millisecond
 	gentleFloor = 4 // slow responses alone do not lower the limit below it
 
-	// A limit does not grow until the host has accepted GrowAfter requests. A small
-	// quota shows before that, while few requests are in flight.
+	// A limit does not grow until the host has accepted GrowAfter requests. A small quota
+	// becomes apparent before that, while few requests are in flight.
 	GrowAfter = 64
 	GrowBy    = 2 // for each round of responses
 )
@@ -41,8 +41,8 @@ func (a *adaptive) start(at, limit int) {
 
 func (a *adaptive) limit() int { return int(a.now.Load()) }
 
-// answered learns from a response to a request that was sent at the time sent, when
-// inFlight requests were in flight. A latency of 0 is unknown.
+// answered records a response to a request that was sent at sent, when inFlight requests
+// were in flight. A latency of 0 means unknown.
 func (a *adaptive) answered(sent, now time.Time, latency time.Duration, inFlight int) {
 	slow := a.measure(latency)
 	limit := a.limit()
@@ -52,8 +52,7 @@ func (a *adaptive) answered(sent, now time.Time, latency time.Duration, inFlight
 		if half := max(limit/2, min(gentleFloor, limit)); half < limit {
 			a.set(half, half, now)
 		}
-		// The host may have become slower for good. The limit must not fall
-		// forever.
+		// The host may have become slower permanently. The limit must not keep falling.
 		a.best += a.best / 4
 	case slow, !sent.After(a.cut):
 	case inFlight < limit:

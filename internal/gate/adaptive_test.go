@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// drive answers so many requests with that latency, always as many in flight as
-// are allowed.
+// drive completes n requests with a latency, with as many in flight as the limit permits.
 func (a *adaptive) drive(now time.Time, n int, latency time.Duration) time.Time {
 	for range n {
 		sent := now
@@ -51,7 +50,7 @@ func TestAdaptive(t *testing.T) {
 	if a.limit() != 8+GrowBy {
 		t.Errorf("a round after that: %d", a.limit())
 	}
-	// Requests that wait for something else say nothing about the limit.
+	// Requests that wait for something else do not affect the limit.
 	for range 1000 {
 		a.answered(now.Add(time.Nanosecond), now.Add(time.Second), 20*time.Millisecond, 3)
 	}
@@ -74,14 +73,14 @@ func TestAdaptiveSlow(t *testing.T) {
 	if a.limit() < gentleFloor {
 		t.Errorf("slow answers alone: %d", a.limit())
 	}
-	// It gets used to it.
+	// The limit adapts to a permanently higher latency.
 	a.drive(now, 20_000, 400*time.Millisecond)
 	if a.limit() != 64 {
 		t.Errorf("long after: %d", a.limit())
 	}
 }
 
-// TestAdaptiveLuck: a few quick answers are no measure for all others.
+// A few fast responses do not make all others count as slow.
 func TestAdaptiveLuck(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	var a adaptive

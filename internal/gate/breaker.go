@@ -12,9 +12,9 @@ const (
 	maxProbePause = 30 * time.Second // longest interval of probes after it
 	probeEager    = 50 * time.Second // since the first failure
 
-	// The wait for a host that sent a useful response before is bounded by the
-	// caller. Others may be gone for good: graceUnseen bounds the wait for them,
-	// and graceBlocked that for hosts that only refuse.
+	// The caller limits the wait for a host that has sent a useful response. Other hosts
+	// may be down permanently: graceUnseen limits the wait for them, and graceBlocked the
+	// wait for hosts that only refuse.
 	graceUnseen  = time.Minute
 	graceBlocked = 10 * time.Second
 )
@@ -27,10 +27,10 @@ const (
 // are rejected only if the outage lasts longer than the wait.
 type breaker struct {
 	alive    bool      // the host has sent a useful response
-	failures int       // in a row
+	failures int       // failures in a row
 	walls    int       // refusals in a row that are not RDAP
 	first    time.Time // when the first of the failures was sent
-	since    time.Time // when the first of them failed
+	since    time.Time // when the first failure was observed
 	cause    error
 	open     bool
 	blocked  bool // walls opened it, not failures
@@ -40,9 +40,9 @@ type breaker struct {
 	pause    time.Duration
 }
 
-// allow decides about a request. After Wait, at is when to try again; zero means when the
-// probe in flight has ended. A request that is allowed while the breaker is open is
-// the probe.
+// allow decides whether to send a request. After Wait, at is when to try again; zero
+// means when the probe in flight has ended. A request that is allowed while the breaker
+// is open is the probe.
 func (b *breaker) allow(now time.Time, maxWait time.Duration) (g Verdict, at time.Time) {
 	switch {
 	case !b.open:
@@ -58,7 +58,7 @@ func (b *breaker) allow(now time.Time, maxWait time.Duration) (g Verdict, at tim
 	}
 }
 
-// mayComeBack reports whether the outage is shorter than the wait.
+// mayComeBack reports whether the host may recover within maxWait.
 func (b *breaker) mayComeBack(now time.Time, maxWait time.Duration) bool {
 	switch {
 	case b.alive:
@@ -70,7 +70,7 @@ func (b *breaker) mayComeBack(now time.Time, maxWait time.Duration) bool {
 	return now.Sub(b.since) < maxWait
 }
 
-// sent notes that a request is sent, and reports whether it is the probe.
+// sent records that a request is sent, and reports whether it is the probe.
 func (b *breaker) sent() (probe bool) {
 	if b.open && !b.probing {
 		b.probing = true
@@ -86,8 +86,8 @@ func (b *breaker) forget(probe bool) {
 	}
 }
 
-// useful notes a useful response to a request that was sent at the time sent. It does
-// not end the outage if that was before the first failure.
+// useful records a useful response to a request that was sent at sent. It does not end
+// the outage if the request was sent before the first failure.
 func (b *breaker) useful(sent time.Time, probe bool) {
 	if (b.failures > 0 || b.walls > 0) && (probe || sent.After(b.first)) {
 		*b = breaker{}
@@ -95,8 +95,8 @@ func (b *breaker) useful(sent time.Time, probe bool) {
 	b.alive = true
 }
 
-// failed notes a failure. It reports whether there was another one before, and
-// whether it opened the breaker.
+// failed records a failure. It reports whether there was another one before, and whether
+// it opened the breaker.
 func (b *breaker) failed(sent, now time.Time, probe bool, cause error) (repeated, opened bool) {
 	if b.failures++; b.failures == 1 {
 		b.first, b.since = sent, now
@@ -109,7 +109,7 @@ func (b *breaker) failed(sent, now time.Time, probe bool, cause error) (repeated
 	return b.failures > 1, opened
 }
 
-// wall notes a refusal that is not RDAP, and reports whether it opened the breaker.
+// wall records a refusal that is not RDAP, and reports whether it opened the breaker.
 func (b *breaker) wall(sent, now time.Time, probe bool, cause error) (opened bool) {
 	if b.walls++; b.walls == 1 && b.failures == 0 {
 		b.first, b.since = sent, now

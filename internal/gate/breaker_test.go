@@ -44,7 +44,7 @@ func TestBreaker(t *testing.T) {
 		t.Error("five in a row do not open it")
 	}
 	want("five in a row", Wait, probeFirst)
-	fail(false) // one that was under way
+	fail(false) // a request that was in flight
 	want("one more", Wait, probeFirst)
 	now = now.Add(probeFirst)
 	want("after a moment", Allow, 0)
@@ -52,7 +52,7 @@ func TestBreaker(t *testing.T) {
 		t.Error("there is one probe")
 	}
 	want("while a probe is under way", Wait, 0)
-	b.forget(true) // the caller gave it up
+	b.forget(true) // the caller canceled it
 	want("a probe without a result", Allow, 0)
 	fail(b.sent())
 	want("the probe has failed", RejectDead, 0)
@@ -82,9 +82,9 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-// A server that gave a useful response is waited for as long as the caller has
-// patience, one that never did for a minute, and one that refuses everything
-// outside RDAP for less.
+// The caller's maxWait limits the wait for a server that has sent a useful response. The
+// wait is at most a minute for a server that never has, and shorter for one that refuses
+// everything outside RDAP.
 func TestBreakerPatience(t *testing.T) {
 	for _, tt := range []struct {
 		alive, walls bool

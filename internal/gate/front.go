@@ -10,30 +10,30 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// A front stands between the hosts and a [limit.Store] of the user. It keeps the
-// content in memory, so that its methods may be called under Host.mu. It calls the
-// store under no lock: the store may be slow, and may call back into the Client.
+// A front keeps the content of a user's [limit.Store] in memory, so that its methods may
+// be called under Host.mu. It calls the store under no lock: the store may be slow, and
+// may call back into the Client.
 type front struct {
 	store limit.Store
 
 	mu      sync.Mutex
-	known   map[string]limit.Budget  // content of the store, and what is to be added
+	known   map[string]limit.Budget  // content of the store, and pending additions
 	loading map[string]chan struct{} // names whose first Load has begun; closed when it has ended
 	pending map[string]limit.Budget  // to be added to the store
-	pumped  chan struct{}            // closed when nothing is pending; nil means nothing is
+	pumped  chan struct{}            // closed when nothing is pending; nil if nothing is pending
 	failed  error                    // the store panicked
 
 	flushing bool // flushInBackground runs
 }
 
-// loadWait bounds the wait for a Load that another lookup has begun. The store may
+// loadWait bounds the wait for a Load that another lookup has begun. The store may itself
 // wait for the lookup that waits here.
 const loadWait = time.Second
 
-// flushWait bounds the wait of a Flush for what is pending.
+// flushWait limits the wait of Flush for pending changes.
 const flushWait = 10 * time.Second
 
-// frontFor returns a store that may be called under Host.mu. Those of package limit
+// frontFor returns a store that may be called under Host.mu. The stores of package limit
 // do no I/O in Load and Add.
 func frontFor(s limit.Store) limit.Store {
 	switch s.(type) {
@@ -152,8 +152,9 @@ func (f *front) exchange(name string, b limit.Budget) (all limit.Budget, ok bool
 	return all, ok
 }
 
-// Flush adds what is pending to the store and flushes it. Called by the store, or by
-// other user code that the store may be waiting for, it does so in the background.
+// Flush adds the pending changes to the store and flushes it. If the store calls Flush,
+// or other user code does that the store may be waiting for, Flush works in the
+// background.
 func (f *front) Flush() error {
 	if callback.Running() {
 		f.mu.Lock()

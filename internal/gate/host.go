@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// A Host is what is known of one server, or of one group of hosts: whether it may
-// get a request now, and how many. All lookups of a Client share it.
+// A Host holds the state of one server, or of one group of hosts: whether it may get a
+// request now, and how many. All lookups of a Client share it.
 type Host struct {
 	FaultyConn atomic.Int64 // for the caller: the connection that failed last; 0 means none
 	Lines      LineCount    // for the caller: inputs of batches, which end before a host does
@@ -45,35 +45,35 @@ type Host struct {
 	storedSamples    int           // samples of latency in the latency last stored
 	pendingUsage     bucket        // usage that has not been stored
 
-	until     time.Time // no request is sent before
+	until     time.Time // no request is sent until then
 	paused    time.Time // when until was set
-	throttles int       // in a row
+	throttles int       // refusals in a row
 	throttledSince,
 	lastThrottle,
 	lastAnswer,
 	sent, // when the newest request was sent
-	acceptedSent, // when the newest of those that were accepted was
+	acceptedSent, // when the newest accepted request was sent
 	since time.Time // when the first request in history was sent
 
 	users        int // see Hosts.Keep; guarded by Hosts.mu
 	inFlight     int // requests
 	done, failed int64
-	refusals     int64   // requests refused as too many
-	lastHold     Reason  // why it was held back last
-	announced    [4]bool // by Reason: it is in events, or was
+	refusals     int64   // requests refused by a rate limit
+	lastHold     Reason  // last reason for holding it back
+	announced    [4]bool // by Reason: whether it was added to events
 	events       []Hold  // for NewHolds
 	turns        turns
-	random       func(time.Duration) time.Duration // from 0 up to, not including, its argument
+	random       func(time.Duration) time.Duration // returns a value from 0 to its argument, exclusive
 }
 
-// A trial finds out whether a refusal is isolated. It ends when a request that was
-// sent after the refused one succeeds, or another one is refused. Until then only the
-// requests in flight and trialExtra more are sent.
+// A trial determines whether a refusal is isolated. It ends when a request that was sent
+// after the refused one succeeds, or another one is refused. Until then only the requests
+// in flight and trialExtra more are sent.
 type trial struct {
 	on    bool
 	sent  time.Time     // when the refused request was sent
 	wait  time.Duration // its Retry-After
-	until time.Time     // no extra request is sent before, so that those in flight can end
+	until time.Time     // no extra request is sent until then, so that requests in flight can end
 	extra int           // requests sent in the trial
 
 	excess bool // the refused request tested a quota
@@ -86,16 +86,16 @@ const trialExtra = 2
 // pauses grow until a request is accepted.
 type spanSearch struct {
 	n     int       // requests accepted since the window began
-	begin time.Time // of the window, as far as it is known
+	begin time.Time // begin of the window, if known
 	first time.Time // when the first refused request was sent
-	last  time.Time // when the last one was
+	last  time.Time // when the last refused request was sent
 }
 
 // Settings for refusals.
 const (
 	firstThrottlePause = time.Second     // without Retry-After; doubled with each refusal
-	maxThrottlePause   = time.Minute     // upper bound of it
-	forgetAfter        = 5 * time.Minute // without a response: earlier requests no longer show a limit
+	maxThrottlePause   = time.Minute     // maximum of that pause
+	forgetAfter        = 5 * time.Minute // time without a response after which earlier requests no longer indicate a limit
 	unratedResolution  = 50 * time.Millisecond
 
 	isolatedWindow = 256 // responses among which isolated refusals are counted
@@ -148,7 +148,7 @@ func (b *burst) limited() bool { return b.level >= maxBurst }
 // its success to count: requests that are sent together may arrive in another order.
 const maxReorder = 10 * time.Millisecond
 
-// A Verdict is whether a request may be sent.
+// A Verdict states whether a request may be sent.
 type Verdict int
 
 const (
@@ -158,9 +158,9 @@ const (
 	RejectLimit         // it would have to wait for longer than Request.MaxWait
 )
 
-// A Request is a request that the caller wants to send.
+// A Request describes a request that the caller wants to send.
 type Request struct {
-	Single        bool          // of a lookup that is not in a batch
+	Single        bool          // it belongs to a lookup outside a batch
 	Waiter        *Waiter       // its place in the line; nil means it has none
 	InFlight      int           // lookups of its batch in flight at the host
 	Waiting       int           // lookups that wait for the host; 0 means unknown
@@ -176,12 +176,12 @@ func (p Request) restartWait() time.Duration {
 	return p.MaxWait
 }
 
-// A Decision is whether and when a request may be sent.
+// A Decision states whether and when a request may be sent.
 type Decision struct {
 	Verdict       Verdict
-	At            time.Time // of Wait and RejectLimit: when to call Acquire again, zero: when another request has ended; of Allow: now
-	UntilRelease  bool      // of Wait: or when another request has ended, if that is earlier
-	Probe         bool      // the request finds out whether a dead host is back
+	At            time.Time // Wait, RejectLimit: when to call Acquire again, or zero for when another request has ended; Allow: now
+	UntilRelease  bool      // Wait: call Acquire earlier if another request ends
+	Probe         bool      // the request tests whether a dead host has recovered
 	AfterThrottle bool      // it is the first request after the pause that followed a refusal
 	excess        bool      // the request tests the quota
 	era           int       // see Host.era
@@ -223,7 +223,7 @@ func (h *Host) Acquire(now time.Time, p Request) Decision {
 // limitless reports whether no limit is known.
 func (h *Host) limitless() bool { return h.rate.IsZero() && h.quota == nil }
 
-// Blocked reports whether Acquire would reject p now. It takes no request.
+// Blocked reports whether Acquire would reject p now. It does not count a request.
 func (h *Host) Blocked(now time.Time, p Request) (Decision, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -231,9 +231,9 @@ func (h *Host) Blocked(now time.Time, p Request) (Decision, bool) {
 	return k, k.Verdict == RejectDead || k.Verdict == RejectLimit
 }
 
-// Recovering reports whether the host is in an outage and may come back within
-// maxWait. If the query failed at the time failed and the host has sent a useful
-// response since, the failure is that of the query, and Recovering returns false.
+// Recovering reports whether the host is in an outage and may recover within maxWait. If
+// the query failed at the time failed and the host has sent a useful response since, the
+// failure is that of the query, and Recovering returns false.
 func (h *Host) Recovering(now time.Time, maxWait time.Duration, failed time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -268,7 +268,7 @@ func (h *Host) admit(now time.Time, p Request) Decision {
 		return waitUntil(now, until, p.MaxWait)
 	}
 	if h.throttles > 0 && h.inFlight > 0 {
-		return Decision{Verdict: Wait} // one request finds out whether the pause was long enough
+		return Decision{Verdict: Wait} // one request tests whether the pause was long enough
 	}
 	if h.trial.on && h.inFlight > 0 {
 		if h.trial.extra >= trialExtra {
@@ -363,7 +363,7 @@ func (h *Host) release(probe bool) {
 // limit.
 func (h *Host) FirstResponse() bool { return !h.responseRead.Swap(true) }
 
-// A Kind is what a response shows about its host.
+// A Kind classifies a response by what it shows about its host.
 type Kind int
 
 const (
@@ -381,11 +381,11 @@ const (
 type Outcome struct {
 	Kind       Kind
 	Failed     bool      // the query was not answered
-	Decision   Decision  // that allowed it
+	Decision   Decision  // decision that allowed it
 	FailedAt   time.Time // when the same query failed last; zero means it did not
 	InFlight   int       // lookups of its batch in flight at the host, this one included
 	Now        time.Time
-	Latency    time.Duration // to the response, without connection set-up; 0 means unknown
+	Latency    time.Duration // time to the response, without connection set-up; 0 means unknown
 	ConnWait   time.Duration // wait for a connection before the request was sent
 	Status     int           // HTTP status; 0 means none
 	RetryAfter time.Duration // of Throttled; 0 means none
@@ -393,8 +393,8 @@ type Outcome struct {
 	Cause      error         // error of a failure
 }
 
-// Observe learns from the outcome of a request that Acquire allowed. It reports
-// whether a Walled one was probably refused as one too many: it is worth a retry.
+// Observe records the outcome of a request that Acquire allowed. It reports whether a
+// Walled request was probably refused by a rate limit, so that a retry is worthwhile.
 func (h *Host) Observe(s Outcome) (tooMany bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -435,7 +435,7 @@ func (h *Host) Observe(s Outcome) (tooMany bool) {
 	return false
 }
 
-// fail notes a failure of the host. Repeated ones halve the requests in flight,
+// fail records a failure of the host. Repeated ones halve the requests in flight,
 // isolated ones do not.
 func (h *Host) fail(s Outcome) {
 	if !h.breaker.open && h.respondedSince(s.FailedAt) {
@@ -450,8 +450,8 @@ func (h *Host) fail(s Outcome) {
 	}
 }
 
-// wall notes a refusal that is not RDAP. It counts as one for too many requests if
-// the host sent a useful response before.
+// wall records a non-RDAP refusal. It counts as a refusal by a rate limit if the host has
+// sent a useful response before.
 func (h *Host) wall(s Outcome) (tooMany bool) {
 	alive := h.breaker.alive
 	if !alive || s.Decision.Probe {
@@ -481,25 +481,25 @@ func (h *Host) known() limit.Rate {
 	return h.rate
 }
 
-// A Reason is why a host gets no requests for a while, or fewer.
+// A Reason is the reason why a host gets no requests, or fewer, for a while.
 type Reason int
 
 const (
 	NotHeld     Reason = iota
-	HeldLimit          // it refuses requests as too many
-	HeldOutage         // it fails, refuses connections or is silent
-	HeldBlocked        // it refuses every request, and not in RDAP
+	HeldLimit          // it refuses requests by a rate limit
+	HeldOutage         // it fails, refuses connections or does not respond
+	HeldBlocked        // it refuses every request with a non-RDAP response
 )
 
 // A Hold is an event: a host is held back for a reason, for the first time.
 type Hold struct {
 	Reason Reason
 	Status int        // HTTP status of the response that caused it; 0 means none
-	Until  time.Time  // no request is sent before
+	Until  time.Time  // no request is sent until then
 	Rate   limit.Rate // the limit that applies from now on; zero means none
 }
 
-// hold notes why the host is held back.
+// hold records the reason for holding the host back.
 func (h *Host) hold(why Reason, s Outcome, until time.Time) {
 	h.lastHold = why
 	if h.announced[why] {
@@ -528,19 +528,19 @@ type LineCount struct{ Read, Done, Failed atomic.Int64 }
 // A Status is the state of a host at one time.
 type Status struct {
 	InFlight int           // requests
-	Limit    int           // of InFlight
-	Requests int64         // that have ended
-	Refused  int64         // of them, those refused as too many
-	Rate     limit.Rate    // that applies; zero means none is known
-	Until    time.Time     // no request is sent before; zero means no pause
-	Held     Reason        // why it was held back last
+	Limit    int           // limit of InFlight
+	Requests int64         // requests that have ended
+	Refused  int64         // part of Requests refused by a rate limit
+	Rate     limit.Rate    // limit that applies; zero if none is known
+	Until    time.Time     // no request is sent until then; zero means no pause
+	Held     Reason        // last reason for holding it back
 	Latency  time.Duration // average time to a response; 0 means unknown
 
 	Dead     bool  // it is in an outage, or refuses every request
-	Blocked  bool  // it refuses every request, and not in RDAP
-	Failures int   // in a row
+	Blocked  bool  // it refuses every request with a non-RDAP response
+	Failures int   // failures in a row
 	Walls    int   // refusals in a row that are not RDAP
-	Cause    error // of the last failure
+	Cause    error // error of the last failure
 }
 
 // Status returns the state of the host.

@@ -22,7 +22,8 @@ func testHost(cfg Config) *Host {
 	return h
 }
 
-// request makes a request at h that is answered after so long, in a bubble.
+// request simulates a request to h that gets its outcome after took, in a synctest
+// bubble.
 func request(t *testing.T, h *Host, p Request, took time.Duration, s Outcome) {
 	t.Helper()
 	sent := time.Now()
@@ -59,7 +60,7 @@ func TestHostMaxWait(t *testing.T) {
 			{time.Hour, inBatch, RejectLimit, time.Hour},
 			{365 * 24 * time.Hour, inBatch, RejectLimit, limit.MaxPause},
 			{2 * time.Second, Request{Single: true, MaxWait: singleWait}, Wait, 2 * time.Second},
-			// A single lookup asks again when it has waited as long as it may.
+			// A single lookup retries once it has waited for MaxWait.
 			{time.Hour, Request{Single: true, MaxWait: singleWait}, Wait, singleWait},
 			{time.Hour, Request{Single: true}, Allow, 0},
 		} {
@@ -87,7 +88,7 @@ func TestHostsConfig(t *testing.T) {
 		"a.example":           {"one", limit.Rate{N: 5, Per: time.Second}}, // the stricter of its hosts
 		"b.example":           {"one", limit.Rate{N: 5, Per: time.Second}},
 		"rdap.org":            {"two", limit.Rate{N: 10, Per: 10 * time.Second}},
-		"c.example":           {"three", limit.Rate{N: 1, Per: time.Hour}}, // what is said of the group
+		"c.example":           {"three", limit.Rate{N: 1, Per: time.Hour}}, // the rate of the group
 		"rdap.centralnic.com": {"rdap.centralnic.com", limit.Rate{N: 1800, Per: 15 * time.Minute}},
 		"rdap.lacnic.net":     {"rdap.lacnic.net", limit.Rate{}},
 		"rdap.org:8443":       {"two", limit.Rate{N: 10, Per: 10 * time.Second}},

@@ -26,14 +26,14 @@ type Hosts struct {
 	byName  map[string]*Host
 	lastID  int64
 	sweepAt int          // number of hosts at which idle ones are dropped
-	sweeps  atomic.Int64 // how often they were
+	sweeps  atomic.Int64 // number of these sweeps
 
 	unmatched map[string]bool // see Unmatched
 }
 
-// maxIdleHosts bounds the hosts that are kept only for their counts and latency. Of
-// those with fewer than GrowAfter requests, which have shown no latency,
-// maxNewHosts are kept.
+// maxIdleHosts bounds the hosts that are kept only for their counts and latency. Of the
+// hosts with fewer than GrowAfter requests, whose latency is unknown, maxNewHosts are
+// kept.
 const (
 	maxIdleHosts = 4096
 	maxNewHosts  = 1024
@@ -41,10 +41,10 @@ const (
 
 // A Config configures Hosts.
 type Config struct {
-	Start, Max int                   // requests in flight at a host: at first, and at most
+	Start, Max int                   // initial and maximum number of requests in flight at a host
 	Groups     map[string]string     // host to the name of its group
 	Rates      map[string]limit.Rate // of hosts and groups; they replace limit.Builtin and learned limits
-	Store      limit.Store           // nil means one in memory
+	Store      limit.Store           // nil means a store in memory
 }
 
 func New(cfg Config) *Hosts {
@@ -99,7 +99,7 @@ func (hs *Hosts) At(u *url.URL) *Host {
 	return h
 }
 
-// Keep makes hs keep h until Release is called as often.
+// Keep makes hs keep h until Release has been called as often as Keep.
 func (hs *Hosts) Keep(h *Host) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -203,7 +203,7 @@ func (h *Host) idle(now time.Time, isNew bool) bool {
 	return h.users == 0 && h.inFlight == 0 && !h.until.After(now) && !h.breaker.open && h.limitless()
 }
 
-// Flush stores what has not been stored, and flushes the store.
+// Flush stores pending data and flushes the store.
 func (hs *Hosts) Flush() error {
 	for _, h := range hs.All() {
 		h.mu.Lock()

@@ -89,7 +89,7 @@ func (h *Host) syncStore() {
 	h.ownUsage = append(h.ownUsage, u)
 	h.ownUsage = slices.DeleteFunc(h.ownUsage, func(u limit.Usage) bool { return h.pendingUsage.to.Sub(u.At) >= per })
 	known, mine := usedWithin(b.Used, h.pendingUsage.to, per), usedWithin(h.ownUsage, h.pendingUsage.to, per)
-	if known > mine+max(2, mine/16) { // the store may have merged some of ours
+	if known > mine+max(2, mine/16) { // the store may have merged some of this host's usage
 		h.window.replace(b.Used)
 		if h.counting > 0 {
 			h.window.add(h.pendingUsage.to, h.counting)
@@ -118,7 +118,7 @@ func usedWithin(uses []limit.Usage, at time.Time, per time.Duration) (n int) {
 	return n
 }
 
-// accepted learns from a useful response.
+// accepted records a useful response.
 func (h *Host) accepted(s Outcome) {
 	h.count(s)
 	h.lastAnswer = s.Now
@@ -172,7 +172,7 @@ func (h *Host) finishSearch(s Outcome) {
 	pause := s.Decision.At.Sub(k.first)
 	q := &quota{n: k.n, span: s.Decision.At.Sub(k.begin), low: k.last.Sub(k.begin)}
 	if k.first.Sub(k.begin) > pause {
-		// It is unknown when the window began: only the pause shows its length.
+		// The start of the window is unknown, so only the pause indicates its length.
 		q.span, q.low = pause, k.last.Sub(k.first)
 		q.n = h.history.since(k.first.Add(-pause)) - h.history.since(s.Decision.At)
 	}
@@ -199,7 +199,7 @@ func (h *Host) setQuota(q *quota, now time.Time) {
 	h.adaptive.restrain(now, q.occupied(h.adaptive.recent))
 }
 
-// forget drops what was learned of a limit.
+// forget drops the learned limit.
 func (h *Host) forget() {
 	if h.stored {
 		h.store.Add(h.name, limit.Budget{Seen: time.Now()})
@@ -227,8 +227,8 @@ func (h *Host) storeQuota(now time.Time) {
 	h.store.Add(h.name, b)
 }
 
-// isolated notes a refusal between successes. It changes nothing unless such
-// refusals are frequent. s.Decision.excess is that of the refused request.
+// isolated records a refusal between successes. It changes nothing unless such refusals
+// are frequent. s.Decision.excess is that of the refused request.
 func (h *Host) isolated(s Outcome) {
 	if h.quota != nil && s.Decision.excess && h.quota.missed(s.Decision.At, s.Now) && h.quota.confirmed {
 		h.storeQuota(s.Now)
@@ -262,12 +262,12 @@ func (h *Host) isolated(s Outcome) {
 	}
 }
 
-// refused learns from a refusal for too many requests. The package comment shows
-// where that leads.
+// refused records a refusal by a rate limit. The package comment shows the steps that
+// follow.
 func (h *Host) refused(s Outcome) {
 	h.refusals++
 	if h.rate.IsZero() {
-		h.uncount(s.Decision) // a refused request uses nothing of the quota
+		h.uncount(s.Decision) // a refused request does not use up the quota
 	} else {
 		h.count(s)
 	}
@@ -306,7 +306,7 @@ func (h *Host) refused(s Outcome) {
 			h.trial = trial{on: true, sent: s.Decision.At, wait: wait, until: s.Now.Add(max(h.adaptive.recent, 5*time.Millisecond))}
 			h.trial.excess = s.Decision.excess
 			if near {
-				h.trial.extra = trialExtra // the requests in flight decide
+				h.trial.extra = trialExtra // the requests in flight decide the trial
 			}
 			return
 		}
@@ -361,7 +361,7 @@ func (h *Host) refused(s Outcome) {
 // An undo is the state of a host before its last refusals.
 type undo struct {
 	sent          time.Time // when the newest refused request was sent
-	quota         *quota    // a copy; nil means there was none
+	quota         *quota    // a copy; nil if there was none
 	limit         int
 	until, paused time.Time
 	lastThrottle  time.Time
@@ -455,7 +455,7 @@ func (h *Host) pause(now time.Time, d time.Duration) {
 	}
 }
 
-// setStated makes the limit that a response states that of the host.
+// setStated adopts the limit that a response states.
 func (h *Host) setStated(s Outcome) {
 	if h.rate == s.Stated {
 		h.learned = s.Now

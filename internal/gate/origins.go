@@ -12,7 +12,7 @@ import (
 // or the hosts of a group. The capacity of a host with more is unknown.
 const maxOriginsOfHost = 8
 
-// addOrigin notes the origin of u. Hosts.mu is held.
+// addOrigin records the origin of u. Hosts.mu is held.
 func (h *Host) addOrigin(u *url.URL) {
 	old := h.origins.Load()
 	if old != nil && (len(*old) > maxOriginsOfHost || slices.ContainsFunc(*old, func(o string) bool { return isOrigin(o, u) })) {
@@ -32,8 +32,8 @@ func isOrigin(text string, u *url.URL) bool {
 	return ok && strings.EqualFold(scheme, u.Scheme) && (strings.EqualFold(host, u.Host) || host == weburl.Host(u))
 }
 
-// Capacity returns how many of demand requests the connections to h carry at a time;
-// 0 means unknown. carried returns that number for one origin.
+// Capacity returns how many of demand requests the connections to h support at a time; 0
+// means unknown. carried returns that number for one origin.
 func (h *Host) Capacity(carried func(origin string, demand int) int, demand int) (n int) {
 	origins := h.origins.Load()
 	if carried == nil || origins == nil || len(*origins) > maxOriginsOfHost {

@@ -16,7 +16,7 @@ type quota struct {
 	n         int
 	span      time.Duration
 	low       time.Duration // n requests in this span were refused; 0 means unknown
-	confirmed bool          // by a second refusal; it is stored then
+	confirmed bool          // by a second refusal; the quota is then stored
 	even      bool          // requests are spread over the whole span
 	corrected int           // how often n was lowered because it counted two windows
 	stated    bool          // Retry-After showed the span
@@ -56,8 +56,8 @@ const (
 	testLong     = 8    // spans that a test lasts at most
 	testEnough   = 64   // requests beyond the quota that pass a test, at most
 	testPause    = 16   // the span is hardly shorter than the pause after a refusal divided by this
-	testChance   = 0.1  // that a test passes, at least
-	testHold     = 8    // spans and pauses between tests, doubled with each that failed
+	testChance   = 0.1  // minimum probability that a test passes
+	testHold     = 8    // number of spans and pauses between tests; doubled with each failed test
 
 	spreadOver = 4 // requests are spread over the span divided by this
 	spreadOpen = 2 // the same while the span is known only roughly
@@ -102,9 +102,9 @@ func (q *quota) interval() time.Duration {
 	return over / time.Duration(q.n)
 }
 
-// allow decides about a request when a number of lookups wait. An excess request goes
-// beyond the quota, to test it. If the request may not be sent, at is when it may;
-// zero means when another request has ended.
+// allow decides whether to send a request. waiting is the number of waiting lookups. An
+// excess request goes beyond the quota, to test it. If the request may not be sent, at is
+// when it may; zero means when another request has ended.
 func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, at time.Time) {
 	q.begin(now, waiting)
 	r := q.rate()
@@ -194,10 +194,10 @@ func ceilTo(d, unit time.Duration) time.Duration { return (d + unit - 1).Truncat
 // costly reports whether a refusal costs more than two spans.
 func (q *quota) costly() bool { return q.pause > 2*q.span }
 
-// worth reports whether a test is expected to save more time than a refusal costs,
-// when a number of lookups wait. The logarithm of the true span is assumed to be
-// uniform between those of the known span and of the shortest possible one. A
-// server with a long penalty has no short span.
+// worth reports whether a test is expected to save more time than a refusal costs.
+// waiting is the number of waiting lookups. The logarithm of the true span is assumed to
+// be uniform between those of the known span and of the shortest possible one. A server
+// with a long penalty has no short span.
 func (q *quota) worth(test time.Duration, waiting int) bool {
 	if waiting <= 0 {
 		return true // not known
@@ -219,7 +219,7 @@ func (q *quota) open() bool {
 	return !q.confirmed || float64(q.span) > testNarrow*float64(q.low)
 }
 
-// sent notes that a request is sent.
+// sent records that a request is sent.
 func (q *quota) sent(now time.Time, excess bool) {
 	if excess {
 		q.testing++
@@ -286,7 +286,7 @@ func (q *quota) occupied(latency time.Duration) int {
 	return int(1.5 * float64(q.n) * float64(latency) / float64(q.span))
 }
 
-// idle reports whether an unconfirmed quota has held no request back lately.
+// idle reports whether an unconfirmed quota has held no request back recently.
 func (q *quota) idle(now time.Time) bool {
 	return !q.confirmed && now.Sub(q.bound) > 4*q.span+time.Second
 }
@@ -371,7 +371,7 @@ func (q *quota) over(now time.Time, pause time.Duration) {
 // maxHold bounds the time between two tests.
 const maxHold = 15 * time.Minute
 
-// resumed notes that a request is accepted after refusals in a row that lasted took.
+// resumed records that a request is accepted after refusals in a row that lasted took.
 func (q *quota) resumed(sent time.Time, took time.Duration) {
 	elapsed := sent.Sub(q.opened)
 	switch {
@@ -386,7 +386,7 @@ func (q *quota) resumed(sent time.Time, took time.Duration) {
 	}
 }
 
-// spreadIsolated notes that isolated refusals recur within the quota. It spreads the
+// spreadIsolated records that isolated refusals recur within the quota. It spreads the
 // requests, and lowers the quota if they were spread already.
 func (q *quota) spreadIsolated(now time.Time, b burst) {
 	if q.even {

@@ -14,15 +14,15 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// A rule is how a simulated server limits requests: it decides about one that
-// arrives at a time, and says when to come back; 0 means it does not.
+// A rule is the rate limit of a simulated server. It decides whether to accept a request
+// that arrives at a time. retryAfter is 0 if the server does not send it.
 type rule func(at time.Time) (ok bool, retryAfter time.Duration)
 
 // ceil rounds a Retry-After up to whole seconds, as the header field has them.
 func ceil(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
-// fixedWindow accepts n requests in windows that begin with the first request
-// after the one before, or at multiples of per.
+// fixedWindow accepts n requests per window. A window begins with the first request after
+// the previous one, or at multiples of per if aligned.
 func fixedWindow(n int, per time.Duration, aligned bool, wait func(left time.Duration) time.Duration) rule {
 	var begin time.Time
 	used := 0
@@ -56,7 +56,8 @@ func slidingWindow(n int, per time.Duration, wait func(left time.Duration) time.
 	}
 }
 
-// tokenBucket holds so many tokens, which come at a rate of n in per.
+// tokenBucket accepts a request per token. It holds size tokens and refills at n tokens
+// per per.
 func tokenBucket(n int, per time.Duration, size float64, wait func(left time.Duration) time.Duration) rule {
 	level := size
 	var last time.Time
@@ -73,7 +74,7 @@ func tokenBucket(n int, per time.Duration, size float64, wait func(left time.Dur
 	}
 }
 
-// penalty refuses everything for so long after a refusal of r.
+// penalty refuses everything for d after a refusal of r.
 func penalty(r rule, d time.Duration, wait func(left time.Duration) time.Duration) rule {
 	var until time.Time
 	return func(at time.Time) (bool, time.Duration) {
@@ -95,22 +96,22 @@ func constant(d time.Duration) func(time.Duration) time.Duration {
 	return func(time.Duration) time.Duration { return d }
 }
 
-// A simulation sends lines to a simulated server through a host's gate, as a
-// batch does, on a clock of its own.
+// A simulation sends lines to a simulated server through a host's gate, as a batch does,
+// on a simulated clock.
 type simulation struct {
 	h        *Host
 	rule     rule
 	latency  time.Duration
 	lines    int
-	effect   Kind // of a refusal; 0 means throttled
+	effect   Kind // kind of a refusal; 0 means throttled
 	seed     uint64
 	jitter   time.Duration                     // of latency, at most; 0: 4% of it
 	setup    time.Duration                     // until there is a connection
 	stall    func(arrived time.Time) time.Time // when the server reads a request; nil: at once
 	began    time.Time
 	took     time.Duration
-	sentAt   []time.Duration // of every request
-	refused  []time.Duration // of those that were refused
+	sentAt   []time.Duration // time of every request
+	refused  []time.Duration // times of the refused requests
 	accepted []time.Duration
 	atFirst  int       // requests in flight at the first refusal
 	learned  time.Time // when the host had a quota
@@ -136,7 +137,7 @@ func (e *events) Pop() any {
 	return last
 }
 
-// run is called in a bubble.
+// run must be called in a synctest bubble.
 func (s *simulation) run(t *testing.T) {
 	t.Helper()
 	random, repeats := rand.New(rand.NewPCG(s.seed, 1)), rand.New(rand.NewPCG(s.seed, 2))
@@ -238,7 +239,7 @@ func (s *simulation) run(t *testing.T) {
 	}
 }
 
-// after counts the times from then on.
+// countAfter returns the number of times at or after from.
 func countAfter(times []time.Duration, from time.Duration) (n int) {
 	for _, at := range times {
 		if at >= from {
@@ -354,14 +355,14 @@ func TestQuotaOfMinute(t *testing.T) {
 	}
 }
 
-// TestQuotaPenalty: a server that refuses everything for a while after a refusal
-// is driven into that when its quota is discovered, and as seldom as possible later.
-// The next run has the quota, although nothing confirmed it by a second refusal.
+// A server that refuses everything for a while after a refusal does so once when its
+// quota is discovered, and as rarely as possible later. The next run has the quota,
+// although no second refusal confirmed it.
 func TestQuotaPenalty(t *testing.T) {
 	for _, tt := range []struct {
 		wait    func(time.Duration) time.Duration
-		took    [2]time.Duration // at most; the least possible time is 98 s
-		refused [2]int           // at most
+		took    [2]time.Duration // maximum; the least possible time is 98 s
+		refused [2]int           // maximum
 	}{
 		{ceil, [2]time.Duration{125 * time.Second, 108 * time.Second}, [2]int{10, 0}},
 		{silent, [2]time.Duration{210 * time.Second, 210 * time.Second}, [2]int{25, 25}},
@@ -408,8 +409,8 @@ func TestQuotaPenaltyLate(t *testing.T) {
 	})
 }
 
-// TestQuotaStored: the next run begins with what was learned, and continues the
-// search for the span if that was not found.
+// The next run starts with the stored limit, and continues the search for the span if it
+// was not found.
 func TestQuotaStored(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -440,7 +441,7 @@ func TestQuotaStored(t *testing.T) {
 	}
 }
 
-// TestIsolatedRefusals: refusals by chance cost little, and teach nothing.
+// Random refusals cost little and do not create a limit.
 func TestIsolatedRefusals(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {

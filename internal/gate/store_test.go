@@ -19,7 +19,7 @@ func openLimits(t *testing.T, path string) *limit.File {
 	return f
 }
 
-// TestBudgetsOutlive: a second run keeps to what a first one has used.
+// A second run counts the stored usage of the first one.
 func TestBudgetsOutlive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "budgets.json")
 	for run := range 2 {
@@ -38,7 +38,7 @@ func TestBudgetsOutlive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A pause is kept as well.
+	// A pause is stored as well.
 	f := openLimits(t, path)
 	h := testHost(Config{Store: f})
 	for range 2 { // one alone would be isolated
@@ -54,11 +54,10 @@ func TestBudgetsOutlive(t *testing.T) {
 	}
 }
 
-// A userStore is a limit.Store that is not of package limit.
+// A userStore is a limit.Store that package limit does not recognize as its own.
 type userStore struct{ limit.Store }
 
-// TestForgetReachesStore: a stored limit that a host forgets does not hold in the next
-// run.
+// A stored limit that a host drops does not apply in the next run.
 func TestForgetReachesStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "budgets.json")
 	file := func() limit.Store { return openLimits(t, path) }

@@ -8,7 +8,7 @@ import (
 // turns is the line of single lookups that wait for a host. Host.mu guards it.
 type turns struct {
 	waiting   []*Waiter
-	batchLast bool // the last request that was allowed is that of a batch
+	batchLast bool // the last allowed request belongs to a batch
 }
 
 // A Waiter is the place of a lookup in the line.
@@ -34,7 +34,7 @@ func (t *turns) room(p Request, n, limit int) bool {
 	}
 }
 
-// granted notes that p is allowed.
+// granted records that p is allowed.
 func (t *turns) granted(p Request) {
 	t.batchLast = !p.Single
 	if p.Waiter != nil {
@@ -42,7 +42,7 @@ func (t *turns) granted(p Request) {
 	}
 }
 
-// join puts w at the end of the line, unless it is in it.
+// join puts w at the end of the line, unless it is already waiting.
 func (t *turns) join(w *Waiter) {
 	if !w.joined {
 		w.joined = true

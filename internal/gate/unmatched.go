@@ -14,7 +14,7 @@ func (hs *Hosts) Unmatched() []string {
 	return slices.Sorted(maps.Keys(hs.unmatched))
 }
 
-// expectKeys notes the keys of cfg as unmatched.
+// expectKeys records the keys of cfg as unmatched.
 func (hs *Hosts) expectKeys(cfg Config) {
 	hs.unmatched = make(map[string]bool)
 	for name := range cfg.Rates {
@@ -25,7 +25,7 @@ func (hs *Hosts) expectKeys(cfg Config) {
 	}
 }
 
-// match notes that the keys of a host and its group apply.
+// match records that the keys of a host and its group apply.
 func (hs *Hosts) match(host, group string) {
 	if len(hs.unmatched) == 0 {
 		return

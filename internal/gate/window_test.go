@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// TestWindow plays a client that asks as soon as it may, and a server that
-// counts a request somewhere between sending and answer.
+// A client sends each request as soon as the window permits, and the server counts it at
+// some time between sending and response.
 func TestWindow(t *testing.T) {
 	for _, rate := range []limit.Rate{{N: 1, Per: time.Second}, {N: 10, Per: 3 * time.Second}, {N: 100, Per: time.Minute}, {N: 1800, Per: 15 * time.Minute}, {N: 7, Per: 100 * time.Millisecond}} {
 		random := rand.New(rand.NewPCG(1, uint64(rate.N)))
@@ -27,7 +27,7 @@ func TestWindow(t *testing.T) {
 				flying = append(flying, request{now.Add(took)})
 				w.inFlight++
 			} else {
-				// To whatever comes first.
+				// Advance to the next event.
 				next := slices.IndexFunc(flying, func(r request) bool {
 					return !slices.ContainsFunc(flying, func(o request) bool { return o.answer.Before(r.answer) })
 				})
@@ -54,16 +54,15 @@ func TestWindow(t *testing.T) {
 				t.Fatalf("%v: %d requests in %v", rate, rate.N+1, span)
 			}
 		}
-		// It is not so careful that nothing goes through: half of what is
-		// allowed, as answers take up to a third of the span.
+		// The window does not hold back too much: at least half of the permitted requests
+		// are sent, since responses take up to a third of the span.
 		if most := 2 * rate.Per * time.Duration(len(counted)/rate.N+1); now.Sub(begin) > most {
 			t.Errorf("%v: %d requests took %v", rate, len(counted), now.Sub(begin))
 		}
 	}
 }
 
-// TestWindowMove: a request that had to wait for its connection counts from when
-// it was sent.
+// A request that had to wait for its connection counts from when it was sent.
 func TestWindowMove(t *testing.T) {
 	w := window{resolution: 10 * time.Millisecond}
 	granted, rate := time.Unix(1_700_000_000, 0), limit.Rate{N: 2, Per: time.Second}

@@ -1,5 +1,5 @@
 // Package histogram counts durations in bounded memory and returns their quantiles. It
-// must not know what the durations measure.
+// does not depend on what the durations measure.
 package histogram
 
 import (
@@ -15,7 +15,7 @@ type Histogram struct {
 	first  int      // the bucket of counts[0]
 	n      uint64
 
-	shortest, longest time.Duration // of the counted durations
+	shortest, longest time.Duration // extremes of the counted durations
 }
 
 const (
@@ -77,8 +77,8 @@ func (h *Histogram) grow(from, end int) {
 // Count returns the number of counted durations.
 func (h *Histogram) Count() uint64 { return h.n }
 
-// Quantile returns the duration that the share q of the counted ones does not exceed; 0
-// without any.
+// Quantile returns the duration that a share q of the counted durations does not exceed;
+// 0 if there are none.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	rank := max(uint64(math.Ceil(q*float64(h.n))), 1)
 	var seen uint64

@@ -28,15 +28,15 @@ type Options struct {
 	SecretFlags []string
 
 	// Retry reports whether to query a line with this verdict again when a run is
-	// resumed. Its row is then dropped. Nil: none.
+	// resumed. Its row is then dropped. Nil means none.
 	Retry func(verdict string) bool
 
 	Ordered bool // write rows in the order of their lines
 	Force   bool // start over, whatever the file contains
 	Fsync   bool // flush to disk, not only to the system
 
-	Interval time.Duration // maximum time that a row stays in memory; 0: DefaultInterval
-	Block    int           // maximum bytes that stay in memory; 0: DefaultBlock
+	Interval time.Duration // maximum time that a row stays in memory; 0 means DefaultInterval
+	Block    int           // maximum bytes that stay in memory; 0 means DefaultBlock
 }
 
 // A Past is the content of a journal when it was opened.

@@ -174,7 +174,7 @@ func interrupted(t *testing.T, o Options) {
 	if err := j.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.release(); err != nil { // as a process that ends gives the lock back
+	if err := j.release(); err != nil { // as a process releases the lock when it ends
 		t.Fatal(err)
 	}
 }

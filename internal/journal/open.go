@@ -175,8 +175,8 @@ func syncDir(path string) error {
 	return d.Close()
 }
 
-// Discard removes the other files of a journal, before another program overwrites it.
-// It leaves other files alone.
+// Discard removes the other files of a journal, before another program overwrites it. It
+// does not touch other files.
 func Discard(path string) error {
 	path, err := Resolve(path)
 	if err != nil {

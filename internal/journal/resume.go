@@ -10,7 +10,7 @@ import (
 
 // A fileScan is the result of reading the file.
 type fileScan struct {
-	end       int64    // of the rows that remain in the file
+	end       int64    // end of the rows that remain in the file
 	kept      *rewrite // unordered rows: the remaining ones, if some are dropped
 	postponed *rewrite // ordered rows: those in the file that must wait, if any
 }

@@ -1,5 +1,4 @@
-// Package layout holds the packages of this module to the imports that they may
-// have.
+// Package layout restricts the imports of the packages of this module.
 package layout
 
 import (
@@ -116,8 +115,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestDependencies: who reads responses without a network gets none, and who looks
-// up names does not get the third-party model.
+// Package rdap does not depend on the network, and package client does not depend on the
+// third-party model.
 func TestDependencies(t *testing.T) {
 	for path, forbidden := range map[string][]string{
 		"rdap": {

@@ -36,7 +36,7 @@ type Config struct {
 }
 
 // A Setup configures pool and client. Pool.TLS must not be nil. The mode sets Sessions
-// and Facts.
+// and Origins.
 type Setup struct {
 	Pool   pool.Config
 	Client client.Config

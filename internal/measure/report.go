@@ -118,7 +118,7 @@ type Trips struct {
 	// Counted is derived from the number of handshakes and requests.
 	Counted float64 `json:"counted_per_lookup"`
 	// Measured is the mean time of TCP, TLS, first byte and transfer, divided by the
-	// round-trip time. 0: the latter is unknown or below a millisecond.
+	// round-trip time. It is 0 if the round-trip time is unknown or below a millisecond.
 	Measured Spread `json:"measured_per_lookup"`
 	// Wall is the duration of the median run divided by the round-trip time; 0 as for
 	// Measured.

@@ -1,4 +1,4 @@
-// Package namespace runs a test in a network namespace of its own, where it may use
-// any address and answer DNS queries for any name. It works on Linux. It must not
-// know of the packages under test.
+// Package namespace runs a test in its own network namespace, where it may use any
+// address and answer DNS queries for any name. It works on Linux. It does not depend on
+// the packages under test.
 package namespace

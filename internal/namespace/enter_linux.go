@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Enter runs the calling test in a process and a network namespace of its own, with
-// loopback up, and reports whether this is that process. In the other process the
-// caller must return. It skips the test where namespaces are not permitted.
+// Enter runs the calling test in a separate process and network namespace, with loopback
+// up. It returns true in that process. In the other process it returns false, and the
+// caller must return. It skips the test if namespaces are not permitted.
 func Enter(t *testing.T) bool {
 	t.Helper()
 	const env = "RDAPQ_TEST_NAMESPACE"

@@ -149,7 +149,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestCompact keeps waiting rows in the file of that name.
+// TestCompact keeps waiting rows in the file at Config.Path.
 func TestCompact(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows")
 	var got strings.Builder

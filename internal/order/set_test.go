@@ -70,7 +70,7 @@ func TestSetWhole(t *testing.T) {
 	}
 }
 
-// TestSetMemory: ten million lines with gaps fit into less than two megabytes.
+// Ten million lines with gaps fit into less than two megabytes.
 func TestSetMemory(t *testing.T) {
 	var s Set
 	for line := int64(0); line < 10_000_000; line += 3 {

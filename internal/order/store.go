@@ -24,14 +24,14 @@ const (
 // file has their positions, at entrySize × line, since an index in memory would grow
 // with the number of rows.
 type store struct {
-	path    string // of data; empty means a temporary file
+	path    string // path of data; empty means a temporary file
 	dir     string // for temporary files
 	garbage int64  // unused data to tolerate
 	data    *os.File
 	place   *os.File
-	size    int64 // of data
+	size    int64 // size of data
 	live    int64 // bytes of waiting rows in data
-	lines   Set   // with rows in data
+	lines   Set   // lines with rows in data
 	last    int64 // highest line so far
 	buf     []byte
 }

@@ -1,6 +1,6 @@
-// Package publicaddr distinguishes public addresses from those that only this machine
-// or its network can reach, which servers must not direct a client to. It must not
-// know of requests or connections.
+// Package publicaddr distinguishes public addresses from addresses that only this machine
+// or its network can reach. Servers must not direct a client to those. It does not deal
+// with requests or connections.
 package publicaddr
 
 import "net/netip"

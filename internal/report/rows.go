@@ -17,7 +17,7 @@ type row struct {
 	unit       unit
 	get        func(*measure.Result) measure.Spread
 	num        func(*measure.Result) float64 // instead of get, for a number without a range
-	rangeRow   bool                          // the range has a row of its own
+	rangeRow   bool                          // the range has its own row
 	medianOnly bool                          // the range is irrelevant
 	always     bool                          // shown even if 0 for all modes
 	text       func(*measure.Result) string  // instead of a number
@@ -113,7 +113,7 @@ func (w *row) shown(r *measure.Report) bool {
 	return false
 }
 
-// cell formats the median, followed by the range unless that has a row of its own.
+// cell formats the median, followed by the range unless the range has its own row.
 func (w *row) cell(r *measure.Result) string {
 	if w.text != nil {
 		return w.text(r)
@@ -126,8 +126,8 @@ func (w *row) cell(r *measure.Result) string {
 	return out
 }
 
-// span formats a range; "" if it is empty or invisible. A range with a row of its own
-// is more precise, so that it is visible.
+// span formats a range; "" if it is empty or invisible. A range with its own row is more
+// precise, so that it is visible.
 func (w *row) span(s measure.Spread) string {
 	from, to := w.unit.write(s.Min), w.unit.write(s.Max)
 	if w.rangeRow && s.Min >= 100 && s.Max < 100_000 {

@@ -1,6 +1,6 @@
-// Package safetext holds the only table of characters that must not be printed
-// unescaped: characters that control a terminal or a line, reorder text, or are
-// invisible. It must not know of formats, except for quoting in messages.
+// Package safetext holds the only table of characters that must not be printed unescaped:
+// characters that control a terminal or a line, reorder text, or are invisible. It does
+// not deal with formats, except for quoting in messages.
 package safetext
 
 import (

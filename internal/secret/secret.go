@@ -1,5 +1,5 @@
-// Package secret finds known secrets in responses and output: verbatim,
-// percent-encoded, and escaped as in JSON. It must not know where secrets come from.
+// Package secret finds known secrets in responses and output: verbatim, percent-encoded,
+// and escaped as in JSON. It does not depend on the origin of secrets.
 package secret
 
 import (
@@ -125,7 +125,7 @@ func (s *Set) JSON(b []byte) (redacted []byte, found bool) {
 		return s.Bytes(b)
 	}
 	plain, at := unescape(b)
-	end := 0 // of the copied part of b
+	end := 0 // end of the copied part of b
 	for i := 0; i < len(plain); {
 		n := s.prefix(plain[i:])
 		if n == 0 {

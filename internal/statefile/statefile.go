@@ -1,8 +1,8 @@
 // Package statefile replaces small files that several processes read and write.
 //
-// A process holds the lock of a file while it reads the file, changes what it read
-// and replaces the file, so that no change of another process is lost. Readers need
-// no lock: they see the old or the new file whole.
+// A process holds the lock of a file while it reads the file, changes the content and
+// replaces the file, so that no change of another process is lost. Readers need no lock:
+// they see either the old or the new file.
 package statefile
 
 import (
@@ -17,8 +17,8 @@ import (
 var ErrBusy = errors.New("another process holds the lock")
 
 // Lock takes the lock of the file at path, which need not exist; its directory must.
-// While another process holds the lock, Lock calls wait, which sleeps a moment, and
-// gives up if that returns an error. The lock is a file beside path that stays. The
+// While another process holds the lock, Lock calls wait, which sleeps briefly, and fails
+// if wait returns an error. The lock is a file next to path, which is not removed. The
 // system releases it when the process ends.
 func Lock(path string, wait func() error) (unlock func() error, err error) {
 	path += ".lock"
@@ -29,7 +29,7 @@ func Lock(path string, wait func() error) (unlock func() error, err error) {
 	for {
 		ok, err := TryLock(file)
 		if ok {
-			return file.Close, nil // which releases it
+			return file.Close, nil // closing the file releases the lock
 		}
 		if err == nil {
 			err = wait()
@@ -55,9 +55,8 @@ func Within(d time.Duration) func() error {
 	}
 }
 
-// Replace writes a file that only its owner may read. The caller holds the lock of
-// path: a file that has the temporary name is left from a process that ended in the
-// middle.
+// Replace writes a file that only its owner may read. The caller holds the lock of path:
+// a file with the temporary name was left by a process that ended during Replace.
 func Replace(path string, data []byte) (err error) {
 	temp := path + ".tmp"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -2,5 +2,5 @@
 
 package testrun
 
-// RaceDetector says whether the test was built with -race.
+// RaceDetector reports whether the test was built with -race.
 const RaceDetector = false

@@ -8,31 +8,32 @@ import (
 	"testing"
 )
 
-// waiting is how many parallel tests of a package run at a time that mostly wait.
+// waiting is the number of parallel tests of a package to run at a time if they mostly
+// wait.
 const waiting = "16"
 
-// Main runs the tests of a package whose parallel tests mostly wait, and returns
-// the exit code. -parallel overrides how many run at a time: by default it is the
-// number of CPUs, which would keep tests waiting for each other's waits.
+// Main runs the tests of a package whose parallel tests mostly wait, and returns the exit
+// code. -parallel overrides how many run at a time: the default is the number of CPUs,
+// with which the tests would wait for each other.
 func Main(m *testing.M) int {
 	More()
 	return m.Run()
 }
 
-// More is for a TestMain that does not leave the run to [Main].
+// More sets -parallel as [Main] does, for a TestMain that does not call Main.
 func More() {
 	if err := flag.Set("test.parallel", waiting); err != nil {
 		panic(err) // every test binary has this flag
 	}
 }
 
-// SkipWithRaceDetector skips a test of memory, or of work that must grow no faster
-// than its input: the race detector takes several times the memory and CPU time,
-// and finds nothing in sequential work. .ci/run has a step for these tests.
+// SkipWithRaceDetector skips a test of memory, or of work that must grow no faster than
+// its input. The race detector takes several times the memory and CPU time, and has no
+// benefit for sequential work. .ci/run has a step for these tests.
 func SkipWithRaceDetector(tb testing.TB) {
 	tb.Helper()
 	if RaceDetector {
-		tb.Skip("it runs without the race detector")
+		tb.Skip("runs only without the race detector")
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package timing splits the duration of a request into steps, and counts its round
-// trips, from the pool's trace. It must not know how they are displayed.
+// Package timing splits the duration of a request into steps, and counts its round trips,
+// from the pool's trace. It does not deal with their display.
 package timing
 
 import (
@@ -60,10 +60,10 @@ func (s Steps) Total() time.Duration {
 // queue and DNS.
 func (s Steps) Network() time.Duration { return s.TCP + s.TLS + s.FirstByte + s.Transfer }
 
-// RoundTrips returns the number of round trips of a request: one for itself, one for
-// TCP, one for TLS 1.3 or a resumed session, two for TLS 1.2 (RFC 8446 section 2, RFC
-// 5246 section 7.3), and one per transparent retry. Fast Open saves the one of TCP,
-// early data the one of QUIC (RFC 7413, RFC 9001).
+// RoundTrips returns the number of round trips of a request: one for itself, one for TCP,
+// one for TLS 1.3 or a resumed session, two for TLS 1.2 (RFC 8446 section 2, RFC 5246
+// section 7.3), and one per transparent retry. Fast Open saves the round trip of TCP, and
+// early data that of QUIC (RFC 7413, RFC 9001).
 func RoundTrips(t *pool.Trace) int {
 	n := 1 + t.Retries
 	if t.Reused {

@@ -1,12 +1,12 @@
-// Package unshared marks lookups that send a request of their own, for benchmarks:
-// a Client otherwise joins identical lookups that run at the same time.
+// Package unshared marks lookups that must send their own request, for benchmarks: a
+// Client otherwise joins concurrent identical lookups.
 package unshared
 
 import "context"
 
 type key struct{}
 
-// Context returns a context whose lookups join no other one.
+// Context returns a context whose lookups do not join others.
 func Context(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, true) }
 
 // Is reports whether ctx comes from [Context].

@@ -1,5 +1,4 @@
-// Package weburl compares http and https URLs and removes what only their owner
-// should see.
+// Package weburl compares http and https URLs and removes secrets from them.
 package weburl
 
 import (
@@ -39,9 +38,9 @@ func Normalize(u *url.URL) string {
 	return c.String()
 }
 
-// Redact returns the URL s without user name and password, and with the values of
-// query parameters that are named like keys replaced. All else stays as it is. A
-// text that is not a URL loses all that may be such a part.
+// Redact returns the URL s without user name and password, and with the values of query
+// parameters that are named like keys replaced. The rest is unchanged. If s is not a URL,
+// Redact removes all parts that may be secret.
 func Redact(s string) string {
 	if strings.IndexByte(s, '?') < 0 && strings.IndexByte(s, '@') < 0 {
 		return s
