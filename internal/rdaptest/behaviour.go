@@ -99,7 +99,7 @@ func Close() Behaviour { return func(p *plan) { p.announce = true } }
 // HangUp closes the connection instead of responding.
 func HangUp() Behaviour { return func(p *plan) { p.hangUp = true } }
 
-// ResetConn is HangUp with a TCP reset.
+// ResetConn is like HangUp, with a TCP reset.
 func ResetConn() Behaviour { return func(p *plan) { p.hangUp, p.reset = true, true } }
 
 // ResetStream ends the request with RST_STREAM (INTERNAL_ERROR) instead of responding;

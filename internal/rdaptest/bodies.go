@@ -9,7 +9,7 @@ import (
 
 // A FileAnswer describes how a body from a file is served.
 type FileAnswer struct {
-	Status int    // 0: 200
+	Status int    // 0 means 200
 	Type   string // media type; empty means application/rdap+json
 }
 

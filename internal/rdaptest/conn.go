@@ -92,7 +92,7 @@ func (c *conn) linger() {
 	_, _ = io.Copy(io.Discard, c.wire)
 }
 
-// reset is kill with a TCP RST where the system can send one.
+// reset is like kill, with a TCP RST if the system can send one.
 func (c *conn) reset() {
 	if t, ok := c.wire.(wire).Conn.(interface{ SetLinger(sec int) error }); ok {
 		_ = t.SetLinger(0) // if not, it is a FIN

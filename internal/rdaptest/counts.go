@@ -14,12 +14,12 @@ import (
 // Counts are the counts of a [Server], independent of its clients.
 type Counts struct {
 	Connections      int64       `json:"connections"`       // TCP connections accepted
-	Open             int64       `json:"open"`              // of them, open now
+	Open             int64       `json:"open"`              // connections open now
 	MaxOpen          int64       `json:"max_open"`          // maximum of concurrently open ones
 	FullHandshakes   int64       `json:"full_handshakes"`   // TLS handshakes finished without a session
 	Resumed          int64       `json:"resumed"`           // TLS handshakes finished by resuming a session
 	FailedHandshakes int64       `json:"failed_handshakes"` // TLS handshakes given up, by either side
-	TicketsReused    int64       `json:"tickets_reused"`    // TLS 1.3 tickets that came again, see Config.SingleUseTickets
+	TicketsReused    int64       `json:"tickets_reused"`    // TLS 1.3 tickets received again, see Config.SingleUseTickets
 	Requests         int64       `json:"requests"`          // requests that reached a handler
 	GoAways          int64       `json:"goaways"`           // GOAWAY frames sent
 	BytesIn          int64       `json:"bytes_in"`          // TCP payload received, TLS included
@@ -58,7 +58,7 @@ func (c Counts) Add(d Counts) Counts {
 	}
 }
 
-// A ConnCount is what happened on one connection.
+// A ConnCount holds the counts of one connection.
 type ConnCount struct {
 	Protocol    string `json:"protocol,omitempty"` // "h2", "http/1.1", or empty without a finished handshake
 	Resumed     bool   `json:"resumed,omitempty"`  // the handshake resumed a session
@@ -67,7 +67,7 @@ type ConnCount struct {
 	Open        bool   `json:"open,omitempty"`
 }
 
-// A LogEntry is one request, as the server saw it come in.
+// A LogEntry is one request, as the server received it.
 type LogEntry struct {
 	Time     time.Time
 	Conn     int64  // number of the connection, from 1

@@ -32,7 +32,7 @@ func Delay(c net.Conn, rtt time.Duration) net.Conn {
 	return newDelay(c, rtt, 0)
 }
 
-// delayAccepted delays a connection on the server's side. TCP set-up is over by then,
+// delayAccepted delays a connection on the server's side. TCP set-up has already ended,
 // so the first incoming bytes are delayed by its round trip as well.
 func delayAccepted(c net.Conn, rtt time.Duration) net.Conn {
 	return newDelay(c, rtt, rtt)
@@ -109,7 +109,7 @@ func (d *delayConn) Write(p []byte) (int, error) {
 	return n, d.wrap("write", err)
 }
 
-// wrap makes errors of our own look like those of a TCP connection.
+// wrap makes errors of a delayConn look like those of a TCP connection.
 func (d *delayConn) wrap(op string, err error) error {
 	if err == nil || err == io.EOF {
 		return err
@@ -185,7 +185,7 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// read waits for bytes that are due, and returns as many as fit into p.
+// read waits for bytes whose delay has passed, and returns as many as fit into p.
 func (l *delayLine) read(p []byte, expired, closed <-chan struct{}) (int, error) {
 	for {
 		select {
@@ -220,8 +220,8 @@ func (l *delayLine) read(p []byte, expired, closed <-chan struct{}) (int, error)
 	}
 }
 
-// take moves bytes that are due into p. If none are, it returns when the next ones will
-// be, or the zero time if the queue is empty.
+// take moves bytes whose delay has passed into p. If there are none, due is the end of
+// the next delay, or zero if the queue is empty.
 func (l *delayLine) take(p []byte) (n int, due time.Time, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -36,7 +36,7 @@ type demoServer struct {
 type demoSite struct {
 	hosts   []string // the first is its name
 	tlds    []string // top-level domains in its registry entry
-	paths   []string // base path for each of tlds; one: for all
+	paths   []string // base path for each of tlds; or a single one for all
 	prefix  []string // address blocks in its registry entry
 	autnums [2]uint32
 	tag     string // suffix of entity handles

@@ -211,7 +211,7 @@ func TestDemoAnswersTogether(t *testing.T) {
 		"https://rdap.north.example/rdap/domain/2.0.192.in-addr.arpa":             200,
 		"https://rdap.north.example/rdap/domain/3.0.192.in-addr.arpa":             404,
 		"https://rdap.north.example/rdap/domain/1.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa": 200,
-		"https://rdap.north.example/rdap/domain/8.b.d.0.1.0.0.2.ip6.arpa":         404, // wider than what is held
+		"https://rdap.north.example/rdap/domain/8.b.d.0.1.0.0.2.ip6.arpa":         404, // wider than the allocated network
 		"https://rdap.re.example/autnum/64496":                                    404,
 		"https://rdap.palmes.example/entity/990001":                               200,
 	} {

@@ -57,7 +57,7 @@ type H3 struct {
 
 // H3Counts are the counts of an [H3].
 type H3Counts struct {
-	Counts              // of QUIC connections; bytes are those of UDP payload
+	Counts              // counts of QUIC connections; bytes are UDP payload
 	EarlyAccepted int64 // connections with accepted early data
 	EarlyRejected int64 // handshakes with rejected early data
 }
@@ -257,8 +257,8 @@ func (h *H3) greet(c *quic.Conn) {
 	})
 }
 
-// tookEarly reports whether the connection's early data was accepted. It counts that
-// once: with a request, or else at the end of the handshake.
+// tookEarly reports whether the connection's early data was accepted. It counts this
+// once: with a request, or otherwise at the end of the handshake.
 func (h *H3) tookEarly(p *h3Peer) bool {
 	if !p.quic.ConnectionState().Used0RTT {
 		return false

@@ -67,7 +67,7 @@ func (w *earlyWatch) await(ctx context.Context, from net.Addr) {
 	w.mu.Unlock()
 }
 
-// earlyLen is the length of the 0-RTT packets in a datagram (RFC 9000, 17.2).
+// earlyLen returns the length of the 0-RTT packets in a datagram (RFC 9000, 17.2).
 func earlyLen(b []byte) (n int) {
 	const initial, zeroRTT, retry = 0, 1, 3
 	for len(b) > 6 && b[0]&0xc0 == 0xc0 && binary.BigEndian.Uint32(b[1:]) == 1 {

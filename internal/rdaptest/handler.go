@@ -125,7 +125,7 @@ func (s *Server) compose(p *plan, host string) {
 		return
 	}
 	if p.status >= 300 {
-		p.contentType, p.body = rdapType, errorBody(p.status, "told to answer so")
+		p.contentType, p.body = rdapType, errorBody(p.status, "requested by the test")
 		return
 	}
 	base, class, key := endpoint(p.path)
@@ -151,7 +151,7 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, p *plan) {
 	if p.contentType != "" {
 		h["Content-Type"] = []string{p.contentType}
 	} else {
-		h["Content-Type"] = nil // no guess by net/http either
+		h["Content-Type"] = nil // prevents a guess by net/http
 	}
 	h["Access-Control-Allow-Origin"] = []string{"*"} // RFC 7480 section 5.6
 	for name, values := range p.header {

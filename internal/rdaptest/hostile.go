@@ -18,7 +18,7 @@ type Hostile struct {
 	Name string
 
 	// ALPN is what the server negotiates after a good TLS handshake; with "" it
-	// negotiates nothing. Nil means that Serve gets the TCP connection as it is.
+	// negotiates nothing. Nil means that Serve gets the TCP connection without TLS.
 	ALPN []string
 	// TLS may modify the TLS configuration; nil leaves it unchanged.
 	TLS func(*tls.Config, *CA) error
@@ -266,8 +266,8 @@ func hostileTLS() []Hostile {
 	return []Hostile{
 		tcp("silent after accept", (*HostileConn).hold),
 		tcp("never reads", func(c *HostileConn) { <-c.done }),
-		tcp("closes at once", func(*HostileConn) {}),
-		tcp("resets at once", (*HostileConn).reset),
+		tcp("closes immediately", func(*HostileConn) {}),
+		tcp("resets immediately", (*HostileConn).reset),
 		tcp("closes after the ClientHello", afterHello(func(*HostileConn) {})),
 		tcp("resets after the ClientHello", afterHello((*HostileConn).reset)),
 		tcp("plain HTTP on the port of TLS", afterHello(func(c *HostileConn) { c.text("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n") })),
@@ -286,13 +286,13 @@ func hostileTLS() []Hostile {
 			c.send(record(22, 2, 0xff, 0xff, 0xff)...)
 			c.flood(record(22, make([]byte, 1024)...))
 		})),
-		tcp("a handshake message in drips", afterHello(func(c *HostileConn) {
+		tcp("drips a handshake message", afterHello(func(c *HostileConn) {
 			c.send(record(22, 2, 0, 0x40, 0)...)
 			c.dripForever(record(22, 0), 100*time.Millisecond)
 		})),
-		tcp("a ServerHello that breaks off", afterHello(func(c *HostileConn) { c.send(record(22, 2, 0, 0, 70, 3, 3)...) })),
-		tcp("a ServerHello that breaks off, then silence", afterHello(func(c *HostileConn) { c.send(record(22, 2, 0, 0, 70, 3, 3)...); c.hold() })),
-		tcp("hello requests without end", afterHello(func(c *HostileConn) { c.flood(record(22, 0, 0, 0, 0)) })),
+		tcp("a truncated ServerHello", afterHello(func(c *HostileConn) { c.send(record(22, 2, 0, 0, 70, 3, 3)...) })),
+		tcp("a truncated ServerHello, then silence", afterHello(func(c *HostileConn) { c.send(record(22, 2, 0, 0, 70, 3, 3)...); c.hold() })),
+		tcp("endless hello requests", afterHello(func(c *HostileConn) { c.flood(record(22, 0, 0, 0, 0)) })),
 		tcp("a server of SSL 3", afterHello(func(c *HostileConn) { c.send(22, 3, 0, 0, 4, 2, 0, 0, 0) })),
 
 		after("silent after the handshake", nil, (*HostileConn).hold),
@@ -304,7 +304,7 @@ func hostileTLS() []Hostile {
 			_, _ = c.Conn.(*tls.Conn).NetConn().Write(record(23, 1, 2, 3))
 			c.hold()
 		}),
-		after("TLS 1.1 at most", versions(tls.VersionTLS10, tls.VersionTLS11), (*HostileConn).hold),
+		after("no TLS above 1.1", versions(tls.VersionTLS10, tls.VersionTLS11), (*HostileConn).hold),
 		after("TLS 1.2, then silent", versions(0, tls.VersionTLS12), (*HostileConn).hold),
 		after("a certificate of another host", func(c *tls.Config, ca *CA) (err error) {
 			c.Certificates = make([]tls.Certificate, 1)

@@ -29,8 +29,8 @@ func hostileHTTP1() []Hostile {
 			}
 		}}
 	}
-	// says returns a server that sends text for each request and waits for the
-	// next.
+	// says returns a server that sends text for each request and waits for the next
+	// request.
 	says := func(name, text string) Hostile { return h1(name, func(c *HostileConn) { c.text(text) }) }
 	// breaksOff closes the connection after the text.
 	breaksOff := func(name, text string) Hostile {
@@ -86,7 +86,7 @@ func hostileHTTP1() []Hostile {
 		endless("an endless body that ends with the connection", head+"\r\n", "{\"a\":1} "),
 		endless("an endless body of an error", "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n", "8\r\n<p>gone \r\n"),
 		endless("endless blank lines", "", "\r\n"),
-		endless("responses without end", "", head+"Content-Length: 2\r\n\r\n{}"),
+		endless("endless responses", "", head+"Content-Length: 2\r\n\r\n{}"),
 		says("not HTTP", "hello\r\n\r\n"),
 		says("HTTP/0.9", "<html></html>\r\n"),
 		says("HTTP/2.0 in the status line", "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n"),
@@ -97,23 +97,23 @@ func hostileHTTP1() []Hostile {
 		says("status 1000", "HTTP/1.1 1000 OK\r\nContent-Length: 0\r\n\r\n"),
 		says("status 999", "HTTP/1.1 999 OK\r\nContent-Length: 0\r\n\r\n"),
 		says("a negative status", "HTTP/1.1 -20 OK\r\nContent-Length: 0\r\n\r\n"),
-		h1("101 without being asked", func(c *HostileConn) {
+		h1("unrequested 101", func(c *HostileConn) {
 			c.text("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 			c.hold()
 		}),
-		says("304 without being asked", "HTTP/1.1 304 Not Modified\r\n\r\n"),
+		says("unrequested 304", "HTTP/1.1 304 Not Modified\r\n\r\n"),
 		says("204 with a body", "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n{}"),
-		says("a length that is negative", head+"Content-Length: -1\r\n\r\n"),
-		says("a length that is not a number", head+"Content-Length: many\r\n\r\n"),
+		says("a negative length", head+"Content-Length: -1\r\n\r\n"),
+		says("a non-numeric length", head+"Content-Length: many\r\n\r\n"),
 		says("a length beyond 64 bits", head+"Content-Length: 99999999999999999999\r\n\r\n"),
 		says("two lengths", head+"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} "),
 		says("a length and chunks", head+"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n\r\n"),
 		says("an unknown transfer coding", head+"Transfer-Encoding: cabbage\r\n\r\n{}"),
-		says("a chunk size that is no number", chunked+"zz\r\n{}\r\n0\r\n\r\n"),
+		says("a non-numeric chunk size", chunked+"zz\r\n{}\r\n0\r\n\r\n"),
 		says("a negative chunk size", chunked+"-1\r\n{}\r\n0\r\n\r\n"),
 		says("a chunk size beyond 64 bits", chunked+"fffffffffffffffff\r\n{}"),
 		endless("a chunk of 2^63 bytes", chunked+"7fffffffffffffff\r\n", "{\"a\":1} "),
-		says("a chunk longer than it says", chunked+"1\r\n{\"a\":1}\r\n0\r\n\r\n"),
+		says("a chunk longer than its size", chunked+"1\r\n{\"a\":1}\r\n0\r\n\r\n"),
 		says("a header without a colon", head+"no colon\r\nContent-Length: 0\r\n\r\n"),
 		says("a header with NUL", head+"X: \x00\r\nContent-Length: 0\r\n\r\n"),
 		says("a header without a name", head+": x\r\nContent-Length: 0\r\n\r\n"),
@@ -125,26 +125,26 @@ func hostileHTTP1() []Hostile {
 		says("503 always", "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"),
 		says("429 with a date in 9999", "HTTP/1.1 429 No\r\nRetry-After: Fri, 31 Dec 9999 23:59:59 GMT\r\nContent-Length: 0\r\n\r\n"),
 		says("429 with a huge Retry-After", "HTTP/1.1 429 No\r\nRetry-After: 99999999999999999999\r\nContent-Length: 0\r\n\r\n"),
-		says("407 of no proxy", "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n"),
+		says("407 without a proxy", "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n"),
 		says("401 with a broken challenge", "HTTP/1.1 401 No\r\nWWW-Authenticate: Digest realm=\"\r\nContent-Length: 0\r\n\r\n"),
 		says("an unknown content coding", head+"Content-Encoding: br\r\nContent-Length: 4\r\n\r\nabcd"),
-		says("gzip that is none", head+"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd"),
-		says("gzip that breaks off", head+"Content-Encoding: gzip\r\nContent-Length: 10\r\n\r\n"+string(bomb[:10])),
+		says("invalid gzip", head+"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd"),
+		says("truncated gzip", head+"Content-Encoding: gzip\r\nContent-Length: 10\r\n\r\n"+string(bomb[:10])),
 		says("a gzip bomb", fmt.Sprintf("%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", head, len(bomb), bomb)),
-		says("brackets without end", fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, 1<<20, strings.Repeat("[", 1<<20))),
+		says("deeply nested brackets", fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, 1<<20, strings.Repeat("[", 1<<20))),
 		says("a redirect to itself", "HTTP/1.1 302 Found\r\nLocation: ?\r\nContent-Length: 0\r\n\r\n"),
 		says("the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
 	}
-	list = append(list, h1("redirects without end", func(c *HostileConn) {
+	list = append(list, h1("endless redirects", func(c *HostileConn) {
 		c.text(fmt.Sprintf("HTTP/1.1 302 Found\r\nLocation: /%p/%d\r\nContent-Length: 0\r\n\r\n", c, time.Now().UnixNano()))
 	}), Hostile{
 		Name: "HTTP/1.1: a response before the request", ALPN: []string{"http/1.1"},
 		Serve: func(c *HostileConn) { c.text("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"); c.hold() },
 	}, Hostile{
-		Name: "HTTP/1.1: HTTP/2 frames though HTTP/1.1 was agreed on", ALPN: []string{"http/1.1"},
+		Name: "HTTP/1.1: HTTP/2 frames after negotiating HTTP/1.1", ALPN: []string{"http/1.1"},
 		Serve: func(c *HostileConn) { c.flood([]byte{0, 0, 0, 4, 0, 0, 0, 0, 0}) },
 	}, Hostile{
-		Name: "HTTP/1.1: spoken though HTTP/2 was agreed on", ALPN: []string{"h2"},
+		Name: "HTTP/1.1: used after negotiating HTTP/2", ALPN: []string{"h2"},
 		Serve: func(c *HostileConn) { c.text(head + "Content-Length: 2\r\n\r\n{}"); c.hold() },
 	})
 	return list

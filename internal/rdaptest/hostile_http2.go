@@ -42,7 +42,7 @@ func setting(id http2.SettingID, v uint32) []byte {
 	return append(binary.BigEndian.AppendUint16(nil, uint16(id)), u32(v)...)
 }
 
-// fields returns a header block: names and values in turn.
+// fields returns a header block: alternating names and values.
 func (h *hostileH2) fields(pairs ...string) []byte {
 	h.block.Reset()
 	for i := 0; i < len(pairs); i += 2 {
@@ -164,7 +164,7 @@ func hostileHTTP2() []Hostile {
 		"HEADERS with priority": func(h *hostileH2, id uint32) []byte {
 			return frame(http2.FrameHeaders, endHeaders|http2.FlagHeadersPriority, id, append([]byte{0, 0, 0, 0, 1}, h.fields("x", "y")...)...)
 		},
-		"CONTINUATION unbidden": func(_ *hostileH2, id uint32) []byte { return frame(http2.FrameContinuation, 0, id, 0) },
+		"unexpected CONTINUATION": func(_ *hostileH2, id uint32) []byte { return frame(http2.FrameContinuation, 0, id, 0) },
 	} {
 		on("a flood of "+name+" on a stream", func(h *hostileH2, id uint32) {
 			if h.ok(id) {
@@ -211,8 +211,8 @@ func hostileHTTP2() []Hostile {
 	goAway := func(last, code uint32) []byte {
 		return frame(http2.FrameGoAway, 0, 0, append(u32(last), u32(code)...)...)
 	}
-	at("GOAWAY 0 at once", func(h *hostileH2) { h.send(goAway(0, 0)...) })
-	at("GOAWAY 0 at once, then closes", func(h *hostileH2) { h.send(goAway(0, 0)...); _ = h.Close() })
+	at("GOAWAY 0 immediately", func(h *hostileH2) { h.send(goAway(0, 0)...) })
+	at("GOAWAY 0 immediately, then closes", func(h *hostileH2) { h.send(goAway(0, 0)...); _ = h.Close() })
 	on("GOAWAY 0 on a request", func(h *hostileH2, _ uint32) { h.send(goAway(0, 0)...) })
 	on("GOAWAY of the request, then silence", func(h *hostileH2, id uint32) { h.send(goAway(id, 0)...) })
 	on("GOAWAY that decreases", func(h *hostileH2, id uint32) {
@@ -222,10 +222,10 @@ func hostileHTTP2() []Hostile {
 	})
 	on("GOAWAY that increases", func(h *hostileH2, id uint32) { h.send(goAway(0, 0)...); h.send(goAway(id, 0)...) })
 	on("GOAWAY with a protocol error", func(h *hostileH2, id uint32) { h.send(goAway(id, 1)...) })
-	on("GOAWAY: be calm", func(h *hostileH2, id uint32) { h.send(goAway(id, 11)...) })
+	on("GOAWAY: enhance your calm", func(h *hostileH2, id uint32) { h.send(goAway(id, 11)...) })
 	on("GOAWAY: HTTP/1.1 required", func(h *hostileH2, id uint32) { h.send(goAway(0, 13)...) })
 	on("GOAWAY on a stream", func(h *hostileH2, id uint32) { h.send(frame(http2.FrameGoAway, 0, id, make([]byte, 8)...)...) })
-	on("GOAWAY with much to say", func(h *hostileH2, id uint32) {
+	on("GOAWAY with long debug data", func(h *hostileH2, id uint32) {
 		h.send(frame(http2.FrameGoAway, 0, 0, append(append(u32(id), u32(2)...), bytes.Repeat([]byte("x"), 16000)...)...)...)
 	})
 	at("GOAWAY that is too short", func(h *hostileH2) { h.send(frame(http2.FrameGoAway, 0, 0, 0, 0, 0, 0)...) })
@@ -260,17 +260,17 @@ func hostileHTTP2() []Hostile {
 
 	// SETTINGS.
 	for name, v := range map[string]http2.Setting{
-		"a frame size of 0":           {ID: http2.SettingMaxFrameSize, Val: 0},
-		"a frame size of 2^24":        {ID: http2.SettingMaxFrameSize, Val: 1 << 24},
-		"a frame size of 2^32-1":      {ID: http2.SettingMaxFrameSize, Val: 1<<32 - 1},
-		"a header table of 0":         {ID: http2.SettingHeaderTableSize, Val: 0},
-		"a header table of 2^32-1":    {ID: http2.SettingHeaderTableSize, Val: 1<<32 - 1},
-		"push enabled":                {ID: http2.SettingEnablePush, Val: 1},
-		"push of 7":                   {ID: http2.SettingEnablePush, Val: 7},
-		"a header list of 0":          {ID: http2.SettingMaxHeaderListSize, Val: 0},
-		"a header list of 1":          {ID: http2.SettingMaxHeaderListSize, Val: 1},
-		"a setting that nobody knows": {ID: 0xffff, Val: 1<<32 - 1},
-		"extended CONNECT of 2":       {ID: http2.SettingEnableConnectProtocol, Val: 2},
+		"a frame size of 0":        {ID: http2.SettingMaxFrameSize, Val: 0},
+		"a frame size of 2^24":     {ID: http2.SettingMaxFrameSize, Val: 1 << 24},
+		"a frame size of 2^32-1":   {ID: http2.SettingMaxFrameSize, Val: 1<<32 - 1},
+		"a header table of 0":      {ID: http2.SettingHeaderTableSize, Val: 0},
+		"a header table of 2^32-1": {ID: http2.SettingHeaderTableSize, Val: 1<<32 - 1},
+		"push enabled":             {ID: http2.SettingEnablePush, Val: 1},
+		"push of 7":                {ID: http2.SettingEnablePush, Val: 7},
+		"a header list of 0":       {ID: http2.SettingMaxHeaderListSize, Val: 0},
+		"a header list of 1":       {ID: http2.SettingMaxHeaderListSize, Val: 1},
+		"an unknown setting":       {ID: 0xffff, Val: 1<<32 - 1},
+		"extended CONNECT of 2":    {ID: http2.SettingEnableConnectProtocol, Val: 2},
 	} {
 		add("SETTINGS with "+name, script{settings: []http2.Setting{v}})
 	}
@@ -307,7 +307,7 @@ func hostileHTTP2() []Hostile {
 		h.send(frame(http2.FrameHeaders, endHeaders, id, append(block, bytes.Repeat([]byte{0xbe}, 12000)...)...)...)
 	})
 	for name, block := range map[string][]byte{
-		"an index that is not there":     {0x88, 0xff, 0xff, 0xff, 0x0f},
+		"a missing index":                {0x88, 0xff, 0xff, 0xff, 0x0f},
 		"an index of 0":                  {0x80},
 		"an integer without end":         append([]byte{0xff}, bytes.Repeat([]byte{0xff}, 100)...),
 		"a string longer than the block": {0x88, 0x00, 0x7f, 0xff, 0x7f},
@@ -331,29 +331,29 @@ func hostileHTTP2() []Hostile {
 		}
 	})
 	for name, pairs := range map[string][]string{
-		"no status":                     {"content-type", "text/plain"},
-		"a status of letters":           {":status", "abc"},
-		"an empty status":               {":status", ""},
-		"status 99":                     {":status", "99"},
-		"status 1000":                   {":status", "1000"},
-		"status 101":                    {":status", "101"},
-		"two statuses":                  {":status", "200", ":status", "404"},
-		"a status behind a field":       {"a", "b", ":status", "200"},
-		"a pseudo-header of requests":   {":status", "200", ":path", "/"},
-		"an unknown pseudo-header":      {":status", "200", ":x", "y"},
-		"a name in upper case":          {":status", "200", "X-Name", "y"},
-		"an empty name":                 {":status", "200", "", "y"},
-		"a name with a blank":           {":status", "200", "a b", "y"},
-		"a value with line breaks":      {":status", "200", "a", "b\r\nc: d"},
-		"a connection header":           {":status", "200", "connection", "keep-alive"},
-		"a transfer coding":             {":status", "200", "transfer-encoding", "chunked"},
-		"a length that is negative":     {":status", "200", "content-length", "-1"},
-		"a length that is not a number": {":status", "200", "content-length", "many"},
-		"two lengths":                   {":status", "200", "content-length", "0", "content-length", "5"},
-		"a length without a body":       {":status", "200", "content-length", "5"},
-		"status 421":                    {":status", "421"},
-		"status 425":                    {":status", "425"},
-		"status 503":                    {":status", "503"},
+		"no status":                   {"content-type", "text/plain"},
+		"a status of letters":         {":status", "abc"},
+		"an empty status":             {":status", ""},
+		"status 99":                   {":status", "99"},
+		"status 1000":                 {":status", "1000"},
+		"status 101":                  {":status", "101"},
+		"two statuses":                {":status", "200", ":status", "404"},
+		"a status behind a field":     {"a", "b", ":status", "200"},
+		"a pseudo-header of requests": {":status", "200", ":path", "/"},
+		"an unknown pseudo-header":    {":status", "200", ":x", "y"},
+		"a name in upper case":        {":status", "200", "X-Name", "y"},
+		"an empty name":               {":status", "200", "", "y"},
+		"a name with a space":         {":status", "200", "a b", "y"},
+		"a value with line breaks":    {":status", "200", "a", "b\r\nc: d"},
+		"a connection header":         {":status", "200", "connection", "keep-alive"},
+		"a transfer coding":           {":status", "200", "transfer-encoding", "chunked"},
+		"a negative length":           {":status", "200", "content-length", "-1"},
+		"a non-numeric length":        {":status", "200", "content-length", "many"},
+		"two lengths":                 {":status", "200", "content-length", "0", "content-length", "5"},
+		"a length without a body":     {":status", "200", "content-length", "5"},
+		"status 421":                  {":status", "421"},
+		"status 425":                  {":status", "425"},
+		"status 503":                  {":status", "503"},
 	} {
 		on("headers with "+name, func(h *hostileH2, id uint32) { h.headers(id, endStream, pairs...) })
 	}
@@ -447,7 +447,7 @@ func hostileHTTP2() []Hostile {
 		}
 		h.send(frame(http2.FrameData, http2.FlagDataEndStream, id)...)
 	})
-	on("redirects without end", func(h *hostileH2, id uint32) {
+	on("endless redirects", func(h *hostileH2, id uint32) {
 		h.headers(id, endStream, ":status", "302", "location", fmt.Sprintf("/%d", time.Now().UnixNano()))
 	})
 	add("speaks HTTP/1.1", script{first: []byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")})

@@ -269,8 +269,8 @@ func fieldSection(fields ...string) []byte {
 	return b
 }
 
-// appendPrefixed appends an integer with a prefix of that many bits (RFC 7541 section
-// 5.1).
+// appendPrefixed appends an integer with a prefix of the given number of bits (RFC 7541
+// section 5.1).
 func appendPrefixed(b []byte, first byte, bits, n int) []byte {
 	most := 1<<bits - 1
 	if n < most {
@@ -313,7 +313,7 @@ func (r *quicRequest) repeat(b []byte) {
 	}
 }
 
-// okHeaders is the HEADERS frame of a response with a body.
+// okHeaders returns the HEADERS frame of a response with a body.
 func okHeaders(more ...string) []byte {
 	return h3Frame(frameHeaders, fieldSection(append([]string{":status", "200", "content-type", rdapType}, more...)...))
 }

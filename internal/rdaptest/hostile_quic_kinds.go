@@ -25,13 +25,13 @@ func hostilePackets() []quicHostility {
 		}},
 		{name: "negotiates no HTTP/3", tls: func(c *tls.Config) { c.NextProtos = []string{"other"} }},
 		{name: "has another certificate", tls: func(c *tls.Config) { c.Certificates = strangerCertificate() }},
-		{name: "sends Retry again and again", raw: eachInitial(retryPacket)},
-		{name: "negotiates versions again and again", raw: eachInitial(func(p initialPacket) []byte { return versionPacket(p, 0x1a2a3a4a) })},
+		{name: "sends Retry repeatedly", raw: eachInitial(retryPacket)},
+		{name: "negotiates versions repeatedly", raw: eachInitial(func(p initialPacket) []byte { return versionPacket(p, 0x1a2a3a4a) })},
 		{name: "refuses the version and offers it", raw: eachInitial(func(p initialPacket) []byte { return versionPacket(p, 1) })},
 		{name: "sends garbage", raw: eachInitial(func(p initialPacket) []byte { return bytes.Repeat([]byte{0xc3}, 1200) })},
 		{name: "is blocked after the handshake", conn: func(c *quicConn) { c.server.filter.blocked.Store(true) }},
 		{
-			name: "is blocked when a request comes", conn: func(c *quicConn) { c.settings() },
+			name: "is blocked when a request arrives", conn: func(c *quicConn) { c.settings() },
 			request: func(r *quicRequest) { r.conn.server.filter.blocked.Store(true) },
 		},
 		{name: "sends each packet a hundred times", packets: func(f *packetFilter) {
@@ -44,7 +44,7 @@ func hostilePackets() []quicHostility {
 		{name: "rejects early data, then is silent", good: 1, tls: func(c *tls.Config) {
 			c.UnwrapSession = func([]byte, tls.ConnectionState) (*tls.SessionState, error) { return nil, nil }
 		}},
-		{name: "takes early data, then is silent", good: 1},
+		{name: "accepts early data, then is silent", good: 1},
 		{
 			name: "announces an idle timeout of 1 ms", quic: func(c *quic.Config) { c.MaxIdleTimeout = time.Millisecond },
 			conn: func(c *quicConn) { c.settings() },
@@ -60,7 +60,7 @@ func hostileConnections() []quicHostility {
 		{name: "is silent after its settings", conn: quiet},
 		{name: "closes after the handshake", conn: func(c *quicConn) { c.end(http3.ErrCodeNoError) }},
 		{name: "closes after its settings", conn: func(c *quicConn) { c.settings(); c.end(http3.ErrCodeInternalError) }},
-		{name: "closes when a request comes", conn: quiet, request: func(r *quicRequest) { r.conn.end(http3.ErrCodeNoError) }},
+		{name: "closes when a request arrives", conn: quiet, request: func(r *quicRequest) { r.conn.end(http3.ErrCodeNoError) }},
 		{name: "closes in the header", conn: quiet, request: func(r *quicRequest) {
 			r.write(okHeaders()[:9])
 			r.conn.end(http3.ErrCodeExcessiveLoad)
@@ -116,7 +116,7 @@ func hostileControl() []quicHostility {
 	quiet := func(c *quicConn) { c.settings() }
 	return []quicHostility{
 		{name: "sends GOAWAY 0", conn: control(settings, goAway(0))},
-		{name: "sends GOAWAY 0 when a request comes", conn: quiet, request: func(r *quicRequest) {
+		{name: "sends GOAWAY 0 when a request arrives", conn: quiet, request: func(r *quicRequest) {
 			// The frame belongs on the control stream; here it is an error.
 			r.write(goAway(0))
 		}},
@@ -171,7 +171,7 @@ func hostileResponses() []quicHostility {
 		{name: "fails", handler: with(http.StatusInternalServerError, "text/html", "<html>")},
 		{name: "is unavailable", handler: with(http.StatusServiceUnavailable, "text/html", "<html>")},
 		{name: "refuses in HTML", handler: with(http.StatusForbidden, "text/html", "<html>")},
-		{name: "sends 425 for good", handler: with(http.StatusTooEarly, "text/plain", "")},
+		{name: "always sends 425", handler: with(http.StatusTooEarly, "text/plain", "")},
 		{name: "sends a header of 16 MB", conn: quiet, request: func(r *quicRequest) {
 			r.write(h3FrameHead(frameHeaders, 16<<20), make([]byte, 16<<20))
 		}},
@@ -310,14 +310,14 @@ func parseInitial(b []byte) (p initialPacket, ok bool) {
 
 func appendID(b, id []byte) []byte { return append(append(b, byte(len(id))), id...) }
 
-// versionPacket is a Version Negotiation packet (RFC 9000 section 17.2.1).
+// versionPacket returns a Version Negotiation packet (RFC 9000 section 17.2.1).
 func versionPacket(p initialPacket, version uint32) []byte {
 	b := []byte{0x80, 0, 0, 0, 0}
 	b = appendID(appendID(b, p.src), p.dest)
 	return append(b, byte(version>>24), byte(version>>16), byte(version>>8), byte(version))
 }
 
-// retryPacket is a Retry packet (RFC 9000 section 17.2.5) with the tag of RFC 9001
+// retryPacket returns a Retry packet (RFC 9000 section 17.2.5) with the tag of RFC 9001
 // section 5.8.
 func retryPacket(p initialPacket) []byte {
 	key := []byte{0xbe, 0x0c, 0x69, 0x0b, 0x9f, 0x66, 0x57, 0x5a, 0x1d, 0x76, 0x6b, 0x54, 0xe3, 0x68, 0xc8, 0x4e}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// There are enough of each kind, with unique names.
+// The list has enough servers of each kind, with unique names.
 func TestHostileTCP(t *testing.T) {
 	kinds, names := make(map[string]int), make(map[string]bool)
 	for _, h := range HostileTCP() {

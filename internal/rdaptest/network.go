@@ -124,7 +124,7 @@ func (c *memoryConn) Write(p []byte) (int, error) { return c.out.write(p) }
 func (c *memoryConn) LocalAddr() net.Addr         { return c.local }
 func (c *memoryConn) RemoteAddr() net.Addr        { return c.remote }
 
-// SetLinger is that of a net.TCPConn: with 0, Close resets the connection.
+// SetLinger works as for a net.TCPConn: with 0, Close resets the connection.
 func (c *memoryConn) SetLinger(sec int) error {
 	c.reset.Store(sec == 0)
 	return nil
@@ -166,7 +166,7 @@ type stream struct {
 	mu            sync.Mutex
 	changed       sync.Cond
 	data          []byte
-	last          error // what follows data; nil: more may come
+	last          error // what follows data; nil means more may come
 	abandoned     bool  // its reader is closed
 	reads, writes streamDeadline
 }
@@ -256,7 +256,7 @@ func (s *stream) write(p []byte) (written int, err error) {
 	}
 }
 
-// end lets the reader see last after the data, or at once if it is not io.EOF.
+// end makes reads return last after the data, or immediately if last is not io.EOF.
 func (s *stream) end(last error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 // 60,000 bytes. Requests are numbered per connection, from 1. For black holes, hang-ups
 // and so on see [ConnRules].
 type RawH2 struct {
-	MaxStreams uint32             // SETTINGS_MAX_CONCURRENT_STREAMS of the first SETTINGS; 0 means 100; Unannounced: none
+	MaxStreams uint32             // SETTINGS_MAX_CONCURRENT_STREAMS of the first SETTINGS; 0 means 100; Unannounced means none
 	Refuse     func(n int64) bool // respond to request n with RST_STREAM (REFUSED_STREAM); nil means none
 	CutBody    func(n int64) bool // send request n half its body, then RST_STREAM (INTERNAL_ERROR); nil means none
 	Hold       int64              // hold responses until this many requests have arrived
@@ -36,7 +36,7 @@ type RawH2 struct {
 	// others do, even if held. 0: never.
 	GoAwayOn    int64
 	GoAwayLast  int64
-	GoAwayCode  uint32 // 0: NO_ERROR; 11: ENHANCE_YOUR_CALM
+	GoAwayCode  uint32 // such as 0 (NO_ERROR) or 11 (ENHANCE_YOUR_CALM)
 	GoAwayClose bool   // close after the last response
 	GoAwayVague bool   // send the highest possible stream instead (RFC 9113 section 6.8)
 
@@ -67,7 +67,7 @@ func (r *RawH2) Refused() int64 { return r.refused.Load() }
 // A RawConn is a connection of a [RawH2], to write frames on.
 type RawConn struct {
 	*http2.Framer        // writes frames, which go out when the function returns
-	Stream        uint32 // of the request; 0 without one
+	Stream        uint32 // stream of the request; 0 without one
 }
 
 const (
@@ -262,7 +262,7 @@ func (rc *rawConn) request(f *http2.MetaHeadersFrame) bool {
 	return rc.answerDue()
 }
 
-// answerDue sends the responses that are not held.
+// answerDue sends the responses whose time has come and that are not held.
 func (rc *rawConn) answerDue() bool {
 	for len(rc.due) > 0 && rc.seen >= rc.Hold {
 		a := rc.due[0]

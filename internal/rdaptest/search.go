@@ -21,11 +21,11 @@ type Searches struct {
 	// supported. Features not announced are rejected (501) or ignored.
 	Announce []string
 
-	// Next changes the URL of the page after the given one, counted from 1. Nil: no
+	// Next changes the URL of the page after the given one, counted from 1. Nil means no
 	// change.
 	Next func(page int, href string) string
 
-	// Refuse returns an error status for a page; 0 means none. Nil: never.
+	// Refuse returns an error status for a page; 0 means none. Nil means never.
 	Refuse func(page int) int
 
 	// Alone returns the object itself for rdap-up and rdap-top, as ARIN does, and
@@ -40,7 +40,7 @@ type Object struct {
 	Unicode     string   // unicodeName
 	Handle      string   // empty means derived from Name
 	Created     string   // date of registration
-	Status      string   // empty: "active"
+	Status      string   // empty means "active"
 	Addresses   []string // of a nameserver
 	Nameservers []string // of a domain
 	Prefix      string   // of a network, or of a reverse domain
@@ -103,7 +103,7 @@ func (s *Searches) Answer(q Question) (a Answer, ok bool) {
 	case segments[0] == "rirSearch1" && len(segments) == 3 && s.can("rirSearch1"):
 		var status int
 		if found, status = s.related(class.class, segments[1], segments[2], params.Get("status")); status != 0 {
-			return refusal(status, "nothing of that kind"), true
+			return refusal(status, "no such objects"), true
 		}
 		if s.Alone && len(found) == 1 && (segments[1] == "rdap-up" || segments[1] == "rdap-top") {
 			return s.page(map[string]any{}, found[0].members("full", true)), true
@@ -116,7 +116,7 @@ func (s *Searches) Answer(q Question) (a Answer, ok bool) {
 	case q.Key == "":
 		found = s.matching(class.class, params, (*Object).property, []string{"name", "nsLdhName", "nsIp", "ip", "fn", "handle"})
 		if found == nil {
-			return refusal(http.StatusBadRequest, "a search by nothing"), true
+			return refusal(http.StatusBadRequest, "no search parameter"), true
 		}
 	default:
 		return refusal(http.StatusNotImplemented, "no such search here"), true
@@ -208,7 +208,7 @@ func (s *Searches) results(q Question, params url.Values, member string, found [
 	}
 	if s.Refuse != nil {
 		if status := s.Refuse(number); status != 0 {
-			return refusal(status, "no such page today")
+			return refusal(status, "no such page")
 		}
 	}
 	to := min(from+size, len(found))

@@ -39,18 +39,18 @@ type Config struct {
 	Certificate *tls.Certificate // nil means one of CA for Names, 127.0.0.1, ::1 and localhost
 	Names       []string         // additional host names of the certificate
 	Protocols   Protocols
-	MinTLS      uint16 // tls.VersionTLS12 and so on; 0: Go's default
+	MinTLS      uint16 // tls.VersionTLS12 and so on; 0 means Go's default
 	MaxTLS      uint16
 	TLS         func(*tls.Config) // modifies the TLS configuration; may be nil
-	Addr        string            // address to listen on; empty: 127.0.0.1:0
-	Network     *Network          // in which the server listens, in place of Addr; nil: the system's
-	MaxStreams  uint32            // concurrent HTTP/2 requests per connection; 0: net/http's default
-	IdleTimeout time.Duration     // idle timeout, announced with HTTP/2 only; 0: none
+	Addr        string            // address to listen on; empty means 127.0.0.1:0
+	Network     *Network          // in which the server listens, in place of Addr; nil means the system's
+	MaxStreams  uint32            // concurrent HTTP/2 requests per connection; 0 means net/http's default
+	IdleTimeout time.Duration     // idle timeout, announced with HTTP/2 only; 0 means none
 	RTT         time.Duration     // emulated round-trip time, including connection set-up
 	Latency     time.Duration     // of every response; see [Latency] for single ones
 	Gzip        bool              // compress responses for clients that accept it
 	Conn        ConnRules         // see [Server.SetConnRules]
-	Source      Source            // data; nil: [Invented]
+	Source      Source            // data; nil means [Invented]
 	Searches    *Searches         // searchable objects; nil means respond to searches with 501
 	Handler     http.Handler      // replaces the RDAP service; counts and ConnRules still apply
 	Log         bool              // keep requests for [Server.Log]
@@ -144,7 +144,7 @@ func New(config Config) (*Server, error) {
 		Handler:     s.counted(handler),
 		Protocols:   &protocols,
 		IdleTimeout: config.IdleTimeout,
-		ErrorLog:    log.New(io.Discard, "", 0), // broken connections are what this server is for
+		ErrorLog:    log.New(io.Discard, "", 0), // broken connections are intended here
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, c)
 		},
@@ -217,7 +217,7 @@ func (s *Server) Pool() *x509.CertPool { return s.ca.Pool() }
 // Counts returns the current counts.
 func (s *Server) Counts() Counts { return s.tally.counts(true) }
 
-// Totals is Counts without Conns, which is cheaper after many connections.
+// Totals is like Counts, but without Conns, which is cheaper after many connections.
 func (s *Server) Totals() Counts { return s.tally.counts(false) }
 
 // Log returns the requests so far, if [Config].Log is set.
@@ -285,7 +285,7 @@ func (s *Server) FailResumption(fail bool) {
 }
 
 var (
-	errResumption = errors.New("rdaptest: told to fail resumption")
+	errResumption = errors.New("rdaptest: resumption fails by request of the test")
 	errNoH2       = errors.New("rdaptest: client does not offer h2")
 )
 

@@ -30,7 +30,7 @@ type Source interface {
 // entities exist, except those whose first label begins with "free". Each address is in
 // its own /24 or /48, and all AS numbers are assigned. The zero value is ready to use.
 type Invented struct {
-	Shape     Shape  // of domains; empty: Thin
+	Shape     Shape  // of domains; empty means Thin
 	Registrar string // base URL of the related link in domain objects; empty means none
 
 	tag string // suffix of entity handles in address and AS number objects
@@ -86,7 +86,7 @@ func (v Invented) Answer(q Question) Answer {
 	case "":
 		return refusal(http.StatusNotFound, "no such path")
 	}
-	return refusal(http.StatusNotImplemented, "no searches here")
+	return refusal(http.StatusNotImplemented, "searches are not supported")
 }
 
 func found(name string, f *facts) Answer {

@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// options are the flags.
+// options holds the values of the flags.
 type options struct {
 	dir     string
 	servers int
@@ -61,22 +61,22 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	var o options
 	f := flag.NewFlagSet("rdaptestd", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&o.dir, "dir", "", "`folder` for ca.pem, the bootstrap files and servers.json (required)")
-	f.IntVar(&o.servers, "servers", 1, "how many servers")
-	f.StringVar(&o.tlds, "tlds", "com,net,org,re,fr,eu,dev,info", "top-level domains, dealt out to the servers in turn")
-	f.StringVar(&o.proto, "proto", "both", "h1, h2 or both")
-	f.StringVar(&o.shape, "shape", "thin", "form of domain answers: thin, thick or minimal")
-	f.UintVar(&o.streams, "max-streams", 0, "HTTP/2 requests in flight on a connection; 0: net/http's default")
-	f.BoolVar(&o.config.Log, "log", false, "keep requests for the control URL to tell")
-	f.BoolVar(&o.config.Gzip, "gzip", false, "compress answers for clients that accept it")
-	f.DurationVar(&o.config.Latency, "latency", 0, "time to think before each answer")
-	f.DurationVar(&o.config.RTT, "rtt", 0, "round trip that connections are slowed to, their set-up included")
-	f.DurationVar(&o.config.IdleTimeout, "idle-timeout", 0, "close idle connections after so long, HTTP/2 with GOAWAY; 0: never")
-	f.DurationVar(&o.config.Conn.IdleClose, "idle-close", 0, "the same without a word; 0: never")
-	f.IntVar(&o.config.Conn.CloseAfter, "close-after", 0, "close a connection after so many answers, without a word; 0: never")
-	f.IntVar(&o.config.Conn.AnnounceAfter, "announce-after", 0, "say Connection: close (GOAWAY) with the n-th answer; 0: never")
-	f.IntVar(&o.config.Conn.HangUpAfter, "hang-up-after", 0, "after so many answers, close instead of answering; 0: never")
-	f.IntVar(&o.config.Conn.BlackHoleAfter, "black-hole-after", 0, "after so many answers, fall silent and stay open; 0: never")
+	f.StringVar(&o.dir, "dir", "", "write ca.pem, the bootstrap files and servers.json to `DIR` (required)")
+	f.IntVar(&o.servers, "servers", 1, "start `N` servers")
+	f.StringVar(&o.tlds, "tlds", "com,net,org,re,fr,eu,dev,info", "distribute these `TLDS` over the servers")
+	f.StringVar(&o.proto, "proto", "both", "offer this `PROTOCOL`: h1, h2 or both")
+	f.StringVar(&o.shape, "shape", "thin", "send domain objects of this `SHAPE`: thin, thick or minimal")
+	f.UintVar(&o.streams, "max-streams", 0, "allow `N` concurrent HTTP/2 requests per connection; 0 means net/http's default")
+	f.BoolVar(&o.config.Log, "log", false, "log requests for the control URL")
+	f.BoolVar(&o.config.Gzip, "gzip", false, "compress responses for clients that accept it")
+	f.DurationVar(&o.config.Latency, "latency", 0, "delay each response by `TIME`")
+	f.DurationVar(&o.config.RTT, "rtt", 0, "emulate a round-trip `TIME`, including connection set-up")
+	f.DurationVar(&o.config.IdleTimeout, "idle-timeout", 0, "close idle connections after `TIME`, HTTP/2 with GOAWAY; 0 means never")
+	f.DurationVar(&o.config.Conn.IdleClose, "idle-close", 0, "close idle connections after `TIME` without an announcement; 0 means never")
+	f.IntVar(&o.config.Conn.CloseAfter, "close-after", 0, "close a connection after `N` responses without an announcement; 0 means never")
+	f.IntVar(&o.config.Conn.AnnounceAfter, "announce-after", 0, "send Connection: close (HTTP/2: GOAWAY) with response `N`; 0 means never")
+	f.IntVar(&o.config.Conn.HangUpAfter, "hang-up-after", 0, "close a connection instead of responding after `N` responses; 0 means never")
+	f.IntVar(&o.config.Conn.BlackHoleAfter, "black-hole-after", 0, "stop responding after `N` responses, but stay open; 0 means never")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -89,9 +89,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	case o.servers < 1:
 		return nil, errors.New("-servers must be at least 1")
 	case !ok:
-		return nil, fmt.Errorf("-proto %q is none of h1, h2, both", o.proto)
+		return nil, fmt.Errorf("invalid -proto %q: use h1, h2 or both", o.proto)
 	case shape != rdaptest.Thin && shape != rdaptest.Thick && shape != rdaptest.Minimal:
-		return nil, fmt.Errorf("-shape %q is none of thin, thick, minimal", o.shape)
+		return nil, fmt.Errorf("invalid -shape %q: use thin, thick or minimal", o.shape)
 	case f.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
