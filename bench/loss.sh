@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What one HTTP/2 connection suffers from a link that loses packets, against
-# the few that rdapq opens by itself for a deep queue.
+# Compares one HTTP/2 connection on a link that loses packets with the few
+# connections that rdapq opens by default for a deep queue.
 #
 #   bench/loss.sh [options of handshakes.sh]
 set -euo pipefail

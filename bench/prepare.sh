@@ -1,19 +1,19 @@
 # shellcheck shell=bash
-# Read by the scripts beside it: finds out whether the lab can run here, builds
-# rdapq and the lab's programs into $bin and fills $lab with what its servers
-# need. Both are removed at the end.
+# Sourced by the other scripts: checks whether the lab can run here, builds rdapq
+# and the lab's programs into $bin and writes the files of its servers to $lab.
+# Both are removed at the end.
 
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # GO is the go command.
 GO=${GO:-go}
 
-# skip says why nothing is measured, which is no failure.
+# skip prints why nothing is measured. That is not a failure.
 skip() {
 	echo "skipped: $*"
 	exit 0
 }
 
-# prepare PROGRAM... makes $bin and $lab, and skips where a program is missing.
+# prepare PROGRAM... creates $bin and $lab, and skips if a program is missing.
 prepare() {
 	[ "$(uname -s)" = Linux ] || skip "the lab needs Linux"
 	[ "$(id -u)" = 0 ] || skip "the lab needs root, for network namespaces"

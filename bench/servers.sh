@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A thousand lookups at forty servers, over a link with a real round-trip time:
-# rdapq beside openrdap's command and curl, with the connections and handshakes
-# that the link counted.
+# Measures a thousand lookups at forty servers, over a link with a real round-trip
+# time: rdapq compared with openrdap's command and curl, with the connections and
+# handshakes counted on the link.
 #
 #   bench/servers.sh [--lookups 1000] [--servers 40] [--rtt 90ms] [--markdown]
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Answers of 4 KiB to 1 MiB over HTTP/1.1 and HTTP/2, 240 at once, without delay:
-# lookups a second and what they cost of both sides' processors. nginx has one
+# Measures responses of 4 KiB to 1 MiB over HTTP/1.1 and HTTP/2, 240 at a time,
+# without delay: lookups per second and the CPU time of both sides. nginx has one
 # core, rdapq the other.
 #
 #   bench/sizes.sh [--at-once 240] [--runs 3] [--bytes 536870912]
@@ -10,6 +10,6 @@ set -euo pipefail
 
 prepare nginx taskset
 [ "$(nproc)" -ge 2 ] || skip "it takes two cores"
-# A namespace of its own gives the loopback cubic; see setCubic in the lab.
+# In a separate namespace, loopback uses cubic; see setCubic in the lab.
 mkdir "$work/out"
 "$bin/netlab" -rtt 0 -timeout 60m -- "$bin/sizes" --bin "$bin" --dir "$lab" --out "$work/out" "$@"

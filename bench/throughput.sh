@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# How many lookups rdapq does in a second, and what each costs it of the
-# processor, when there is no delay: from a file to NDJSON, beside curl and
-# h2load on the same names. nginx has one core, the client another.
+# Measures lookups per second and CPU time per lookup without delay: rdapq from a
+# file to NDJSON, compared with curl and h2load on the same names. nginx has one
+# core, the client another.
 #
 #   bench/throughput.sh [--lookups 50000] [--runs 3] [--markdown]
 set -euo pipefail
@@ -10,10 +10,10 @@ set -euo pipefail
 
 prepare nginx curl h2load taskset
 [ "$(nproc)" -ge 2 ] || skip "it takes two cores"
-# Memory, so that no disk is measured.
+# In memory, so that the disk is not measured.
 out=$work/out
 mkdir "$out"
 mount -t tmpfs -o size=2g tmpfs "$out" || skip "no tmpfs can be mounted"
 trap 'umount "$out"; rm -rf "$work"' EXIT
-# A namespace of its own gives the loopback cubic; see setCubic in the lab.
+# In a separate namespace, loopback uses cubic; see setCubic in the lab.
 "$bin/netlab" -rtt 0 -timeout 30m -- "$bin/throughput" --bin "$bin" --dir "$lab" --out "$out" "$@"

@@ -1,4 +1,4 @@
-// Package docs has tests of the documents in this directory, and of README.
+// Package docs tests the documents in this directory, and README.
 package docs
 
 import (
@@ -24,7 +24,7 @@ var (
 	goID = regexp.MustCompile(`^([a-z]+)\.((?:Test|Fuzz|Example)\w+)$`)
 )
 
-// TestConformanceTable wants every test that the table names to exist.
+// TestConformanceTable checks that every test named in the table exists.
 func TestConformanceTable(t *testing.T) {
 	text := read(t, "docs/rdap-conformance.md")
 	tests := make(map[string]string) // source of the tests of a package
@@ -48,7 +48,7 @@ func TestConformanceTable(t *testing.T) {
 	t.Errorf("the table has fewer than %d rows", behaviours)
 }
 
-// missing returns what is wrong with the name of a test, or "".
+// missing returns the problem with the name of a test, or "".
 func missing(test string, tests map[string]string) string {
 	if strings.HasSuffix(test, ".txtar") {
 		if _, err := os.Stat(filepath.Join("..", "cmd", "rdapq", "testdata", filepath.FromSlash(test))); err != nil {
@@ -105,7 +105,7 @@ func documents(t *testing.T) map[string]string {
 	return all
 }
 
-// TestReadmeIsShort keeps README to what a newcomer reads.
+// TestReadmeIsShort limits the length of README.
 func TestReadmeIsShort(t *testing.T) {
 	if n := strings.Count(read(t, "README.md"), "\n"); n > 160 {
 		t.Errorf("%d lines", n)
@@ -115,7 +115,7 @@ func TestReadmeIsShort(t *testing.T) {
 // goBlock is an example in Go.
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// TestGoExamples wants every Go example of a document to be in examples_test.go, where
+// TestGoExamples checks that every Go example of a document is in examples_test.go, where
 // an example function calls it.
 func TestGoExamples(t *testing.T) {
 	source := read(t, "docs/examples_test.go")
@@ -149,8 +149,8 @@ func anchor(heading string) string {
 	return strings.ReplaceAll(heading, " ", "-")
 }
 
-// TestLinks wants every link to a file of the repository, or to a heading, to lead
-// somewhere.
+// TestLinks checks that every link to a file of the repository, or to a heading, has a
+// target.
 func TestLinks(t *testing.T) {
 	for file, text := range documents(t) {
 		for _, to := range link.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
@@ -180,7 +180,7 @@ var (
 	target   = regexp.MustCompile(`^make ([a-z]+)$`)
 )
 
-// TestNames wants the tests, exported names and make targets in inline code to exist.
+// TestNames checks that the tests, exported names and make targets in inline code exist.
 func TestNames(t *testing.T) {
 	tests, declared := declarations(t)
 	makefile := read(t, "Makefile")
@@ -259,7 +259,7 @@ func declarations(t *testing.T) (tests, declared map[string]bool) {
 	return tests, declared
 }
 
-// maxWords is the longest sentence of a document.
+// maxWords is the maximum length of a sentence in a document.
 const maxWords = 25
 
 var (
@@ -268,7 +268,7 @@ var (
 	sentence   = regexp.MustCompile(`[.?!]\)?(?:\*\*)?\s`)
 )
 
-// TestSentences keeps the sentences outside of tables and examples short.
+// TestSentences limits the length of sentences outside of tables and examples.
 func TestSentences(t *testing.T) {
 	for file, text := range documents(t) {
 		text = tableRow.ReplaceAllString(fenced.ReplaceAllString(text, "\n\n"), "\n\n")

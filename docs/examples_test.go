@@ -132,7 +132,7 @@ func newClient(dir string, trust *tls.Config, resolver client.Resolver) (*client
 	}
 	c, err := client.New(client.Config{
 		Transport: p,
-		Resolver:  resolver, // nil: IANA's registries, kept in memory
+		Resolver:  resolver, // nil means IANA's registries, kept in memory
 		Budgets:   budgets,
 		UserAgent: "example/1.0 (+https://www.example/)",
 	})

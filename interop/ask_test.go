@@ -32,7 +32,7 @@ func each(t *testing.T, test func(t *testing.T, protocol string)) {
 	}
 }
 
-// newPool returns a Pool for the server that speaks one protocol.
+// newPool returns a Pool for the server that offers only one protocol.
 func (s *server) newPool(c pool.Config) *pool.Pool {
 	s.t.Helper()
 	if c.TLS == nil {
@@ -86,7 +86,7 @@ func lookup(ctx context.Context, rt http.RoundTripper, base, domain string) (a a
 // the request.
 type bodyError struct{ error }
 
-// patiently is lookup with up to three attempts if the body is truncated.
+// patiently is like lookup, with up to three attempts if the body is truncated.
 func patiently(ctx context.Context, rt http.RoundTripper, base, domain string) (a answer, err error) {
 	for range 3 {
 		a, err = lookup(ctx, rt, base, domain)
@@ -98,7 +98,7 @@ func patiently(ctx context.Context, rt http.RoundTripper, base, domain string) (
 }
 
 // askUntil looks up names concurrently until enough reports that no more are needed. It
-// returns the number of names, all of which must have been answered.
+// returns the number of names, all of which must have got a response.
 func askUntil(t *testing.T, rt http.RoundTripper, base string, atOnce int, enough func(i int64, a answer) bool) int64 {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -21,7 +21,7 @@ type browser struct {
 	to      io.Writer
 	from    *bufio.Reader
 	last    int
-	session string          // of the page
+	session string          // session of the page
 	loaded  map[string]bool // completely loaded documents
 }
 

@@ -168,7 +168,7 @@ func TestEarlyData(t *testing.T) {
 		asked++
 		return a.trace
 	}
-	// On loopback the handshake can end before the request is ready, which is then
+	// On loopback the handshake can end before the request is ready, so the request is
 	// not sent early. So the test makes several visits.
 	early := func() {
 		t.Helper()

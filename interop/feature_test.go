@@ -219,8 +219,8 @@ func limits(protocol string) func(t *testing.T, s *instance) outcome {
 				before := p.Stats().Closed[pool.ClosedServer]
 				ask(t, p, s.limited(), requests, atOnce)
 				names += requests
-				// Perhaps not all: to some servers a connection without
-				// requests is not idle.
+				// Possibly not all: some servers do not treat a connection without
+				// requests as idle.
 				s.until("the server has closed connections", func() bool { return p.Stats().Closed[pool.ClosedServer] > before })
 			}
 		default:

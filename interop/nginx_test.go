@@ -158,7 +158,7 @@ func (n *nginx) status() (accepted int64, err error) {
 	return 0, fmt.Errorf("status says %q", body)
 }
 
-// accepts is status for a running server.
+// accepts is like status, for a running server.
 func (n *nginx) accepts() int64 {
 	n.t.Helper()
 	accepted, err := n.status()

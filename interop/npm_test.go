@@ -36,7 +36,7 @@ func startNPM(t *testing.T, protocol string) *server {
 		args = append(args, "http2")
 	}
 	cmd := exec.CommandContext(t.Context(), node, args...)
-	in, err := cmd.StdinPipe() // it ends with that
+	in, err := cmd.StdinPipe() // the server ends when this is closed
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestNPM(t *testing.T) {
 			{"entity", "FREE-NPM", "not_found 404 not_found"},
 			{"", "AS64511", "not_found 404 not_found"},
 			{"", "secret.example", "rejected 401 unauthorized"},
-			// It has no searches, and fails on them.
+			// The server supports no searches and fails on them.
 			{"domains", "name=name*.example", "failed 500 server_error"},
 			{"nameservers", "ip=192.0.2.1", "failed 500 server_error"},
 			{"entities", "fn=Person*", "failed 500 server_error"},

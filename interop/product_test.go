@@ -40,7 +40,7 @@ type product struct {
 	// for all listeners.
 	fastOpen bool
 	quic     bool
-	// wakes is the number of connections it makes to itself on exit.
+	// wakes is the number of connections that the program makes to itself on exit.
 	wakes  int64
 	remark string            // note for the table
 	lacks  map[string]string // reason for a missing feature, by its name

@@ -1,8 +1,8 @@
 //go:build unix
 
-// Package interop_test tests against third-party servers from Debian packages, with the
-// operations of their operators: limits, reloads, restarts, new ticket keys. No lookup
-// may fail, and our counts must match those of the servers.
+// Package interop_test tests against third-party servers from Debian packages, with usual
+// operations: limits, reloads, restarts, new ticket keys. No lookup may fail, and the
+// pool's counts must match those of the servers.
 //
 // The tests run if RDAPQ_INTEROP is 1, and skip servers that are not installed. Every
 // server has its own configuration in a temporary directory, listens on loopback, and

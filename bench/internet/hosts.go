@@ -23,7 +23,7 @@ const (
 	quotaTold  quirk = "20 per 2 s, Retry-After"
 	quotaMute  quirk = "60 per 6 s, no Retry-After"
 	flaky      quirk = "1 % 503"
-	wafNow     quirk = "1 % 403 in HTML"
+	wafNow     quirk = "1% 403 in HTML"
 	wafRate    quirk = "403 in HTML above 30 per s"
 	muteRate   quirk = "429 above 50 per s, no Retry-After"
 	penalty    quirk = "20 per 2 s, 15 s penalty"
@@ -76,12 +76,11 @@ func (p *profile) least(n int) time.Duration {
 	return max(bound, p.Latency)
 }
 
-// profileOf derives what a host is like from its name: one in 8 speaks HTTP/1.1,
-// and half of these close a connection after 100 requests; each is 15 to 195 ms
-// slow; one in 8 allows 20 requests in 2 s and says when to come back, one in 16
-// allows 60 in 6 s and does not. Of the others, some fail or refuse now and then,
-// limit in another way, or never respond. A host with a large share of all lines
-// only is slow.
+// profileOf derives the behaviour of a host from its name: one in 8 uses HTTP/1.1, and
+// half of these close a connection after 100 requests. Each has a latency of 15 to 195
+// ms. One in 8 allows 20 requests in 2 s and sends Retry-After, and one in 16 allows 60
+// in 6 s without it. Of the others, some sometimes fail or refuse, limit in another way,
+// or never respond. A host with a large share of all lines is only slow.
 func profileOf(host string, share float64) profile {
 	f := fnv.New64a()
 	f.Write([]byte(host))

@@ -1,19 +1,19 @@
 //go:build linux
 
-// Command internet runs rdapq on a file of names against stand-ins for all RDAP
-// servers that IANA's file of domains names, in a network namespace of its own: a
-// name server, certificates by server name, and servers that are slow, speak
-// HTTP/1.1, limit requests, fail now and then, or never respond.
+// Command internet runs rdapq on a file of names against stand-ins for all RDAP servers
+// that IANA's file of domains names, in its own network namespace: a name server,
+// certificates by server name, and servers that are slow, speak HTTP/1.1, limit requests,
+// sometimes fail, or never respond.
 //
 //	go run ./bench/internet              # 100,000 names, twice
 //	go run ./bench/internet -names 20000
 //
-// A hash of the host name decides how a server behaves: see [profileOf]. It
-// prints how long each run took, up to the last row of a server that responds,
-// beside the time that its slowest server requires, what --dry-run predicted,
-// how far quotas were used, what was refused, what failed and where, and the peak
-// of rdapq's memory, and ends with code 1 if a bound is not kept. The second run
-// begins with what the first one learned. It needs root, and ip of iproute2.
+// A hash of the host name determines the behaviour of a server: see [profileOf]. The
+// command prints the duration of each run, up to the last row of a server that responds,
+// and the minimum time of the slowest server. It also prints the prediction of --dry-run,
+// the use of quotas, refusals, failures by host, and the peak memory of rdapq. It exits
+// with code 1 if a bound is exceeded. The second run starts with the limits that the
+// first one learned. It needs root, and ip of iproute2.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 	"syscall"
 )
 
-// options are the flags.
+// options holds the values of the flags.
 type options struct {
 	rdapq    string
 	snapshot string
@@ -42,14 +42,14 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.rdapq, "rdapq", "", "the `command`; built if not given")
-	flag.StringVar(&o.snapshot, "snapshot", filepath.Join("bootstrap", "snapshot.json"), "`FILE` with IANA's file of domains")
-	flag.IntVar(&o.names, "names", 100_000, "lines of the input")
-	flag.IntVar(&o.runs, "runs", 2, "runs, one after another, with one state directory")
-	flag.IntVar(&o.jobs, "jobs", 0, "--jobs of rdapq; 0: its default")
-	flag.Float64Var(&o.ratio, "ratio", 1.3, "how many times the time of the slowest server the first run may take")
-	flag.IntVar(&o.memory, "max-memory", 96, "MiB that rdapq may have in memory")
-	flag.StringVar(&o.maxWait, "max-wait", "2m", "--max-wait of rdapq, which bounds how long a host that never responds is tried")
-	flag.StringVar(&o.keep, "keep", "", "leave the files in this `DIRECTORY`")
+	flag.StringVar(&o.snapshot, "snapshot", filepath.Join("bootstrap", "snapshot.json"), "read IANA's file of domains from `FILE`")
+	flag.IntVar(&o.names, "names", 100_000, "write `N` lines of input")
+	flag.IntVar(&o.runs, "runs", 2, "do `N` sequential runs with one state directory")
+	flag.IntVar(&o.jobs, "jobs", 0, "--jobs of rdapq; 0 means its default")
+	flag.Float64Var(&o.ratio, "ratio", 1.3, "maximum duration of the first run, as a multiple of the slowest server's minimum time")
+	flag.IntVar(&o.memory, "max-memory", 96, "maximum memory of rdapq in `MiB`")
+	flag.StringVar(&o.maxWait, "max-wait", "2m", "--max-wait of rdapq, which limits the time for a host that never responds")
+	flag.StringVar(&o.keep, "keep", "", "keep the files in this `DIRECTORY`")
 	flag.Parse()
 	var err error
 	switch flag.Arg(0) {

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// weights are the shares of the largest TLDs of a list as registrars have them.
-// The rest is spread over all TLDs, few names each.
+// weights are the shares of the largest TLDs of a list typical of registrars. The rest is
+// spread over all TLDs, with few names each.
 var weights = map[string]float64{
 	"com": 0.45, "net": 0.05, "org": 0.045, "info": 0.02, "xyz": 0.025, "online": 0.015, "shop": 0.02, "top": 0.02,
 	"store": 0.012, "site": 0.012, "app": 0.01, "dev": 0.01, "biz": 0.008, "club": 0.006, "cloud": 0.008, "tech": 0.006,
@@ -37,7 +37,7 @@ type line struct {
 	verdict string // registered, not_found, no_service; empty means any without a request
 }
 
-// isFree reports whether a name is not registered; the servers use it, too.
+// isFree reports whether a name is not registered. The servers use it too.
 func isFree(name string) bool {
 	h := uint32(2166136261)
 	for i := range len(name) {
@@ -72,7 +72,7 @@ func (w *world) makeLines(n int) []line {
 		if p := r.Float64(); p < sum {
 			at, _ := slices.BinarySearch(sums, p)
 			tld = tlds[at]
-		} else { // a long tail: the square prefers some
+		} else { // the square creates a long tail
 			q := r.Float64()
 			tld = w.TLDs[int(q*q*float64(len(w.TLDs)))]
 		}
@@ -89,7 +89,7 @@ func (w *world) makeLines(n int) []line {
 	return lines
 }
 
-// write makes a CSV file of lines.
+// writeCSV writes lines to a CSV file.
 func writeCSV(path string, lines []line) error {
 	f, err := os.Create(path)
 	if err != nil {

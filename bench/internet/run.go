@@ -90,18 +90,18 @@ func run(o options) error {
 		fmt.Printf("\nrun %d:\n", n+1)
 		faults := check(w, lines, perHost, r, counts)
 		took := r.last.Sub(r.start)
-		fmt.Printf("%s, %.2f times the bound (%s with the hosts that never respond); %s of CPU; peak of memory %d MiB; exit code %d\n",
+		fmt.Printf("%s, %.2f times the bound (%s with the hosts that never respond); %s of CPU; peak memory %d MiB; exit code %d\n",
 			took.Round(100*time.Millisecond), ratio(took, least), r.wall.Round(100*time.Millisecond), r.cpu.Round(100*time.Millisecond), r.rss>>20, r.code)
-		fmt.Printf("--dry-run predicted %s, %.2f times what it took\n", r.predicted.Round(100*time.Millisecond), ratio(r.predicted, took))
+		fmt.Printf("--dry-run predicted %s, %.2f times the actual time\n", r.predicted.Round(100*time.Millisecond), ratio(r.predicted, took))
 		if worst, times := r.worst(); times != 1 {
-			fmt.Printf("time left was furthest off after %s: %s, %.2f times what it took\n",
+			fmt.Printf("the worst estimate of the time left was after %s: %s, %.2f times the actual time\n",
 				worst.at.Sub(r.start).Round(time.Second), worst.left, times)
 			if times > estimateFactor || times < 1/estimateFactor {
-				faults = append(faults, fmt.Sprintf("time left was %.2f times what it took", times))
+				faults = append(faults, fmt.Sprintf("the estimated time left was %.2f times the actual time", times))
 			}
 		}
 		if got := ratio(r.predicted, took); n > 0 && (got > estimateFactor || got < 1/estimateFactor) {
-			faults = append(faults, fmt.Sprintf("--dry-run predicted %.2f times what it took, with what the first run learned", got))
+			faults = append(faults, fmt.Sprintf("--dry-run predicted %.2f times the actual time, with the limits that the first run learned", got))
 		}
 		if n == 0 {
 			first = took
@@ -109,7 +109,7 @@ func run(o options) error {
 				faults = append(faults, fmt.Sprintf("took %.2f times the bound, more than %.2f", got, o.ratio))
 			}
 		} else if got := ratio(took, min(first, time.Duration(o.ratio*float64(least)))); got > 1.1 {
-			faults = append(faults, fmt.Sprintf("took %.2f times what the first run may take, more than 1.10", got))
+			faults = append(faults, fmt.Sprintf("took %.2f times the permitted time of the first run, more than 1.10", got))
 		}
 		if int(r.rss>>20) > o.memory {
 			faults = append(faults, fmt.Sprintf("%d MiB, more than %d", r.rss>>20, o.memory))
@@ -125,10 +125,10 @@ func run(o options) error {
 	return nil
 }
 
-// A result is the result of a run of rdapq.
+// A result describes a run of rdapq.
 type result struct {
 	start     time.Time
-	last      time.Time // of the last row of a host that responds
+	last      time.Time // time of the last row of a host that responds
 	wall, cpu time.Duration
 	rss       int64 // bytes
 	code      int
@@ -212,8 +212,8 @@ const estimateFactor = 1.5
 // settled is the time after which estimates must be accurate.
 const settled = 20 * time.Second
 
-// worst returns the estimate that was furthest from what came, of those that were
-// made when the run had settled and had as much before it.
+// worst returns the estimate with the largest error, among the estimates made after
+// settled and at least settled before the end.
 func (r *result) worst() (worst estimate, times float64) {
 	times = 1
 	for _, e := range r.left {
@@ -235,8 +235,8 @@ type tally struct {
 	verdicts           map[string]int
 }
 
-// check compares the rows with the lines, and the counts with what each host
-// allows. It prints a table of the hosts by their quirk.
+// check compares the rows with the lines, and the counts with the limits of each host. It
+// prints a table of the hosts by their quirk.
 func check(w *world, lines []line, perHost map[string]int, r *result, counts map[string]count) (faults []string) {
 	f, err := os.Open(r.out)
 	if err != nil {
@@ -263,7 +263,7 @@ func check(w *world, lines []line, perHost map[string]int, r *result, counts map
 		// Line 1 of the file is its header; rows count lines of the file or records.
 		at := row.Line - 2
 		if at < 0 || at >= len(lines) || seen[at] {
-			return append(faults, fmt.Sprintf("line %d has no place, or two rows", row.Line))
+			return append(faults, fmt.Sprintf("line %d does not exist, or has two rows", row.Line))
 		}
 		seen[at] = true
 		rows++
@@ -299,7 +299,7 @@ func check(w *world, lines []line, perHost map[string]int, r *result, counts map
 		faults = append(faults, fmt.Sprintf("%d lines without a row", missing))
 	}
 	if t := hosts[""]; t != nil && t.wrong > 0 {
-		faults = append(faults, fmt.Sprintf("%d lines without service are called otherwise: %v", t.wrong, t.verdicts))
+		faults = append(faults, fmt.Sprintf("%d lines without service have another verdict: %v", t.wrong, t.verdicts))
 	}
 	return append(faults, report(w, perHost, hosts, counts)...)
 }

@@ -29,10 +29,10 @@ import (
 
 // A count holds the counts of one host.
 type count struct {
-	Requests int           // in all
+	Requests int           // total
 	Answered int           // with a record, or an RDAP 404
 	Refused  int           // over the limit
-	Faults   int           // randomly answered by 503 or 403
+	Faults   int           // random 503 or 403 responses
 	Conns    int           //
 	First    time.Duration // since the start of counting
 	Last     time.Duration
@@ -56,9 +56,9 @@ type stand struct {
 	ca    *rdaptest.CA
 }
 
-// serve runs the name server and the RDAP servers of a world. It prints "ready"
-// and then, for each line that it reads, the counts of all hosts since the last
-// one. ca.pem in dir is what to trust.
+// serve runs the name server and the RDAP servers of a world. It prints "ready" and then,
+// for each line that it reads, the counts of all hosts since the last one. Clients must
+// trust ca.pem in dir.
 func serve(dir string) error {
 	w, err := readWorld(filepath.Join(dir, "snapshot.json"))
 	if err != nil {
@@ -149,7 +149,7 @@ func (st *stand) counts() map[string]count {
 	return out
 }
 
-// A fate is the decision about a request.
+// A fate is the decision on a request.
 type fate int
 
 const (

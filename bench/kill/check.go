@@ -33,7 +33,7 @@ func (t *trial) check(before *snapshot, killed time.Time) (*snapshot, error) {
 		seen := make(map[string]bool)
 		for _, r := range rows {
 			if seen[r.name] {
-				t.violation("%s stands twice in %s", r.name, filepath.Base(name))
+				t.violation("%s has two rows in %s", r.name, filepath.Base(name))
 			}
 			seen[r.name] = true
 			if i == 1 && !now.rows[r.name] {
@@ -51,17 +51,17 @@ func (t *trial) check(before *snapshot, killed time.Time) (*snapshot, error) {
 		first = before.asked
 		for name := range before.rows {
 			if !now.rows[name] {
-				t.violation("the row of %s is gone", name)
+				t.violation("the row of %s is missing", name)
 			}
 		}
 	}
 	answered := t.o.latency + journal.DefaultInterval + t.o.slack
 	for _, r := range all[first:] {
 		if before != nil && before.rows[r.name] {
-			t.violation("%s was asked again, and its row was there", r.name)
+			t.violation("%s was queried again although it had a row", r.name)
 		}
 		if !killed.IsZero() && killed.Sub(r.at) > answered && !now.rows[r.name] {
-			t.violation("%s was answered %v before the kill, and its row is missing", r.name, killed.Sub(r.at)-t.o.latency)
+			t.violation("%s got a response %v before the kill, but has no row", r.name, killed.Sub(r.at)-t.o.latency)
 		}
 	}
 	now.asked = len(all)
@@ -98,9 +98,9 @@ func (t *trial) read(name string, header bool) ([]row, error) {
 		r, ok := t.parse(text)
 		switch {
 		case !ok:
-			t.violation("%s: no row: %.200s", filepath.Base(name), text)
+			t.violation("%s: invalid row: %.200s", filepath.Base(name), text)
 		case t.lineOf[r.name] != r.line:
-			t.violation("%s: %s is on line %d, the row says %d", filepath.Base(name), r.name, t.lineOf[r.name], r.line)
+			t.violation("%s: %s is on line %d, but its row has line %d", filepath.Base(name), r.name, t.lineOf[r.name], r.line)
 		default:
 			rows = append(rows, r)
 		}
@@ -136,7 +136,7 @@ func (t *trial) checkWhole() error {
 	last := 0
 	for _, r := range rows {
 		if t.ordered && r.line <= last {
-			t.violation("line %d comes after line %d", r.line, last)
+			t.violation("line %d follows line %d", r.line, last)
 		}
 		last = r.line
 		have[r.line] = true

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// options are the flags.
+// options holds the values of the flags.
 type options struct {
 	lines   int
 	kills   int
@@ -37,7 +37,7 @@ func main() {
 	flag.IntVar(&o.lines, "lines", 12000, "lines of the input with a query")
 	flag.IntVar(&o.kills, "kills", 20, "number of kills per run")
 	flag.DurationVar(&o.latency, "latency", 20*time.Millisecond, "latency of the servers")
-	flag.IntVar(&o.slow, "slow", 15, "requests in a tenth of a second that one of three servers gets, so that its lines lag behind")
+	flag.IntVar(&o.slow, "slow", 15, "limit one of three servers to `N` requests per 0.1 s, so that its lines lag behind")
 	flag.DurationVar(&o.slack, "slack", 300*time.Millisecond, "permitted delay of a row beyond the flush interval, since both processes share the machine")
 	flag.BoolVar(&o.keep, "keep", false, "keep the files")
 	flag.BoolVar(&o.verbose, "v", false, "report each kill")
@@ -54,7 +54,7 @@ func run(o options) (err error) {
 		return err
 	}
 	if o.keep {
-		fmt.Println("files are in", dir)
+		fmt.Println("files kept in", dir)
 	} else {
 		defer os.RemoveAll(dir)
 	}

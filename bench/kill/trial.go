@@ -31,14 +31,14 @@ type trial struct {
 	output  string
 	args    []string
 	lineOf  map[string]int // of each name
-	names   []string       // by line, "" where there is none
+	names   []string       // by line; "" for lines without a query
 
 	server  *exec.Cmd
 	ended   io.Closer // ends the server
 	control string
 
 	asked      int   // requests of all runs so far
-	killedAt   []int // existing rows, in percent
+	killedAt   []int // existing rows at each kill, in percent
 	again      int   // lines queried more than once
 	violations []string
 }
@@ -191,7 +191,7 @@ func (t *trial) runUntil(rows int) (time.Time, error) {
 		case <-time.After(5 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			return time.Time{}, errors.New("it does not get on")
+			return time.Time{}, errors.New("no progress")
 		}
 	}
 	time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
@@ -257,7 +257,7 @@ func (t *trial) report() {
 			within++
 		}
 	}
-	fmt.Printf("%-16s %d lines, killed %d times (%d of them with 5 to 95 %% of the rows), %d requests: %d lines asked again, none whose row was there: %v\n",
+	fmt.Printf("%-16s %d lines, killed %d times (%d of them with 5%% to 95%% of the rows), %d requests: %d lines queried again, none of which had a row: %v\n",
 		t.name, t.o.lines, len(t.killedAt), within, t.asked, t.again, len(t.violations) == 0)
 	for i, v := range t.violations {
 		if i == 10 {

@@ -20,7 +20,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// options are the flags.
+// options holds the values of the flags.
 type options struct {
 	url      string
 	ca       string
@@ -40,7 +40,7 @@ type options struct {
 type report struct {
 	Lookups int     `json:"lookups"`
 	Failed  int     `json:"failed"`
-	Error   string  `json:"error,omitempty"` // of one that failed
+	Error   string  `json:"error,omitempty"` // error of a failed lookup
 	PrimeMS float64 `json:"prime_ms"`        // before the clock starts
 	WallMS  float64 `json:"wall_ms"`
 }
@@ -50,7 +50,7 @@ func main() {
 	log.SetPrefix("client: ")
 	var o options
 	flag.StringVar(&o.url, "url", "https://rdap.example/domain/dom%d.example", "`URL`; %d counts")
-	flag.IntVar(&o.domains, "domains", 1000, "`number` up to which %d counts, then again from 0")
+	flag.IntVar(&o.domains, "domains", 1000, "replace %d by numbers up to this `number`, then start again from 0")
 	flag.StringVar(&o.ca, "ca", "", "`file` with the certificate authority")
 	flag.IntVar(&o.n, "n", 3, "lookups")
 	flag.IntVar(&o.c, "c", 1, "concurrent lookups")

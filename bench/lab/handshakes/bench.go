@@ -29,7 +29,7 @@ const (
 type bench struct {
 	settings
 	stop <-chan os.Signal
-	help string // of rdapq
+	help string // help text of rdapq
 	lab  *lab.Lab
 }
 
@@ -37,7 +37,7 @@ type bench struct {
 type sample struct {
 	wall time.Duration // from starting the process to its end
 	link wire.Counts   // counts of the link
-	said *receipt      // counts of rdapq
+	said *receipt      // counts reported by rdapq
 }
 
 // A row holds the measurements of a mode and size.

@@ -49,7 +49,7 @@ func (b *bench) rdapq(m mode, s size) (one sample, problems []string, err error)
 	}
 	if m.primed {
 		if _, err := b.rdapqOnce(m, size{1, 1}, home); err != nil {
-			return one, nil, fmt.Errorf("former run: %w", err)
+			return one, nil, fmt.Errorf("earlier run: %w", err)
 		}
 	}
 	if one, err = b.rdapqOnce(m, s, home); err != nil {
@@ -138,7 +138,7 @@ func compare(s size, one sample) (problems []string) {
 		{"connections with 0-RTT", one.said.Handshakes.EarlyData, one.link.QUIC0RTT},
 	} {
 		if c.said != c.seen {
-			problems = append(problems, fmt.Sprintf("rdapq says %d %s, there were %d", c.said, c.what, c.seen))
+			problems = append(problems, fmt.Sprintf("rdapq reports %d %s, but there were %d", c.said, c.what, c.seen))
 		}
 	}
 	return problems

@@ -27,7 +27,7 @@ func (s size) String() string { return fmt.Sprintf("%d/%d", s.n, s.atOnce) }
 // rounds returns the number of sequential rounds of lookups at full concurrency.
 func (s size) rounds() int { return (s.n + s.atOnce - 1) / s.atOnce }
 
-// settings are the flags.
+// settings holds the values of the flags.
 type settings struct {
 	sizes    []size
 	runs     int
@@ -125,7 +125,7 @@ func measure(s settings) error {
 		return err
 	}
 	if wrong {
-		return errors.New("what was measured is not what was said")
+		return errors.New("the measured counts differ from the reported counts")
 	}
 	return nil
 }

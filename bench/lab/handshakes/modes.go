@@ -36,7 +36,7 @@ const (
 // usualModes are the default modes.
 var usualModes = []string{"tls12", "tls13", "resumed", "fastopen", "h1", "h2", "h2-again", "h3", "h3-0rtt", "curl", "openrdap"}
 
-// Trips for each round of lookups, and before the first.
+// Round trips per round of lookups, and before the first one.
 func each(trips int) func(size) int { return func(s size) int { return trips * s.rounds() } }
 
 func once(before int) func(size) int { return func(s size) int { return before + s.rounds() } }
@@ -47,15 +47,15 @@ func first(trips, then int) func(size) int {
 
 var modes = map[string]mode{
 	"tls12": {
-		title: "a connection each, TLS 1.2",
+		title: "a connection per lookup, TLS 1.2",
 		rdapq: []string{"--no-reuse"}, reference: []string{"-no-reuse"}, tls12: true, trips: each(4),
 	},
 	"tls13": {
-		title: "a connection each, TLS 1.3",
+		title: "a connection per lookup, TLS 1.3",
 		rdapq: []string{"--no-reuse"}, reference: []string{"-no-reuse"}, trips: each(3),
 	},
 	"resumed": {
-		title: "a connection each, sessions resumed",
+		title: "a connection per lookup, sessions resumed",
 		rdapq: []string{"--fresh-connections"}, reference: []string{"-no-reuse", "-resume"}, trips: each(3),
 	},
 	"fastopen": {

@@ -12,7 +12,7 @@ import (
 // columns of the table. The counts of rdapq are in the order of the columns before.
 var columns = []string{
 	"lookups", "way", "trips", "theory ms", "ms", "reference ms", "SYN", "Fast Open", "QUIC", "full", "resumed", "0-RTT",
-	"rdapq says", "",
+	"reported", "",
 }
 
 // A table prints rows, immediately or when all widths are known.

@@ -3,9 +3,9 @@
 //
 //	netlab -rtt 90ms -server 'nginx -c /tmp/lab/nginx.conf' -ready tcp:443 -- curl https://rdap.example/
 //
-// The names given with -names resolve to the server. Netlab exits with the client's
-// exit status and removes everything it created, also on a signal. TCP uses cubic in
-// it, whatever the default of the machine.
+// The names given with -names resolve to the server. Netlab exits with the client's exit
+// status and removes everything it created, also on a signal. TCP uses cubic in the
+// namespaces, whatever the default of the machine.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	var c lab.Config
 	flag.DurationVar(&c.RTT, "rtt", 90*time.Millisecond, "round-trip `time` of the link")
 	flag.Float64Var(&c.Loss, "loss", 0, "`percent` of the packets lost in each direction")
-	flag.Uint64Var(&c.Seed, "seed", 1, "of the losses")
+	flag.Uint64Var(&c.Seed, "seed", 1, "`seed` of the packet losses")
 	names := flag.String("names", "rdap.example", "comma-separated host `names` of the server")
 	server := flag.String("server", "", "`command` to run in the server's namespace, split at spaces")
 	ready := flag.String("ready", "", "comma-separated `ports` (tcp:443) that the server opens before the client starts")

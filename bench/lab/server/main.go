@@ -23,7 +23,7 @@ func main() {
 	log.SetPrefix("server: ")
 	dir := flag.String("dir", "", "`directory` written by setup")
 	addr := flag.String("addr", ":443", "`address` to listen on")
-	streams := flag.Int64("streams", 100, "requests at once on a connection")
+	streams := flag.Int64("streams", 100, "maximum concurrent `requests` per connection")
 	flag.Parse()
 	if err := serve(*dir, *addr, *streams); err != nil {
 		log.Fatal(err)

@@ -26,7 +26,7 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("setup: ")
 	dir := flag.String("dir", "", "`directory` to fill")
-	name := flag.String("name", "rdap.example", "host `name` in the certificate, beside localhost")
+	name := flag.String("name", "rdap.example", "host `name` in the certificate, in addition to localhost")
 	count := flag.Int("domains", 1000, "responses to write")
 	flag.Parse()
 	if *dir == "" {

@@ -36,7 +36,7 @@ func main() {
 // A report is one line of output.
 type report struct {
 	wire.Counts
-	Missed uint32 `json:"missed"` // packets that came too fast
+	Missed uint32 `json:"missed"` // packets that arrived too fast
 }
 
 func run(below uint16) error {

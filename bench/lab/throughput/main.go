@@ -92,7 +92,7 @@ func (s settings) measure(c client, stop <-chan os.Signal) (one sample, err erro
 
 func (s settings) print(clients []client, measured [][]sample) error {
 	var rows [][]string
-	rows = append(rows, []string{"client", "lookups/s", "µs of CPU a lookup", "lookups/s against " + clients[0].title, "CPU against it"})
+	rows = append(rows, []string{"client", "lookups/s", "µs of CPU per lookup", "lookups/s against " + clients[0].title, "CPU relative to it"})
 	var base sample
 	for i, c := range clients {
 		m := median(measured[i])

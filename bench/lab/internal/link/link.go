@@ -1,10 +1,9 @@
 // Package link is a network link in user space: it carries packets between two TUN
 // devices with a fixed one-way delay and optional random loss. It keeps their order.
 //
-// One operating-system thread serves both directions. It sleeps in ppoll with
-// a nanosecond timeout, reads packets in batches straight into a ring buffer,
-// and writes them out of it when they are due, so no packet is copied or
-// allocated on the way.
+// One operating-system thread serves both directions. It sleeps in ppoll with a
+// nanosecond timeout, reads packets in batches straight into a ring buffer, and writes
+// them from there after their delay, so no packet is copied or allocated on the way.
 package link
 
 import (
@@ -54,7 +53,7 @@ type Stats struct {
 	Bytes    uint64        // of those packets
 	Lost     uint64        // by Config.Loss
 	Overflow uint64        // lost by a full ring
-	Late     time.Duration // maximum delay of a packet beyond its due time
+	Late     time.Duration // maximum delay of a packet beyond Config.Delay
 }
 
 type entry struct {
@@ -219,8 +218,8 @@ func (d *direction) push(n int, due int64) {
 	d.head += n
 }
 
-// deliver writes the packets that are due. A packet that the device does not accept is
-// lost, as in a full queue.
+// deliver writes the packets whose delay has passed. A packet that the device does not
+// accept is lost, as in a full queue.
 func (d *direction) deliver(t int64) {
 	for d.qn > 0 {
 		e := &d.q[d.qh]

@@ -13,7 +13,7 @@ import (
 
 const serverName = "rdap.example"
 
-// configs returns those of a server and of a client that trusts it.
+// configs returns the configurations of a server and of a client that trusts it.
 func configs(t *testing.T, protocol string) (server, client *tls.Config) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -24,8 +24,8 @@ type Counts struct {
 	Resumed    int `json:"tls_resumed"`
 
 	QUICConns   int `json:"quic_conns"` // QUIC connections attempted
-	QUIC0RTT    int `json:"quic_0rtt"`  // of those, with 0-RTT packets
-	QUICRetry   int `json:"quic_retry"` // of those, with a Retry packet
+	QUIC0RTT    int `json:"quic_0rtt"`  // QUIC connections with 0-RTT packets
+	QUICRetry   int `json:"quic_retry"` // QUIC connections with a Retry packet
 	QUICFull    int `json:"quic_full"`  // TLS handshakes over QUIC
 	QUICResumed int `json:"quic_resumed"`
 }

@@ -17,9 +17,9 @@ var initialSalt = []byte{
 	0x9a, 0xe6, 0xa4, 0xc8, 0x0c, 0xad, 0xcc, 0xbb, 0x7f, 0x0a,
 }
 
-// openInitial decrypts an Initial packet of a connection whose client first
-// wrote to the connection ID original; label is "client in" or "server in", for
-// who sent it. The packet number begins at offset.
+// openInitial decrypts an Initial packet of a connection whose client first wrote to the
+// connection ID original; label is "client in" or "server in", depending on the sender.
+// The packet number begins at offset.
 func openInitial(original, label string, packet []byte, offset int) (payload []byte, ok bool) {
 	const sampleAt, sampleSize = 4, 16
 	if len(packet) < offset+sampleAt+sampleSize {

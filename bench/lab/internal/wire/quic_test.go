@@ -35,8 +35,8 @@ func (c tappedUDP) ReadFrom(b []byte) (int, net.Addr, error) {
 	return n, from, err
 }
 
-// datagram returns an IPv4 packet with a UDP datagram of the client, or of the
-// server if it comes down.
+// datagram returns an IPv4 packet with a UDP datagram of the client, or of the server if
+// dir is Down.
 func datagram(dir link.Dir, data []byte) []byte {
 	p := make([]byte, 28, 28+len(data))
 	p[0], p[9] = 0x45, 17
@@ -53,7 +53,7 @@ func datagram(dir link.Dir, data []byte) []byte {
 // full handshake, resumed ones, and one with 0-RTT.
 func TestQUIC(t *testing.T) {
 	for _, retry := range []bool{false, true} {
-		name := "at once"
+		name := "immediately"
 		if retry {
 			name = "after a retry"
 		}

@@ -13,8 +13,8 @@ import (
 
 const serverPort = 443
 
-// segment returns an IPv4 packet with a TCP segment of the client, or of the
-// server if it comes down.
+// segment returns an IPv4 packet with a TCP segment of the client, or of the server if
+// dir is Down.
 func segment(dir link.Dir, clientPort uint16, seq, ack uint32, flags byte, data []byte) []byte {
 	p := make([]byte, 40, 40+len(data))
 	p[0], p[9] = 0x45, 6
@@ -150,13 +150,13 @@ func TestFastOpen(t *testing.T) {
 	up(1001, 1, flagSYN, hello)
 	c.Packet(link.Down, segment(link.Down, 1001, 7, 2, flagSYNACK, nil))
 	up(1001, 2, flagACK, hello)
-	// One that is lost, and repeated without data.
+	// A SYN that is lost, and repeated without data.
 	up(1002, 1, flagSYN, hello)
 	up(1002, 1, flagSYN, nil)
-	// One that is accepted.
+	// A SYN whose data is accepted.
 	up(1003, 1, flagSYN, hello)
 	c.Packet(link.Down, segment(link.Down, 1003, 7, 2+uint32(len(hello)), flagSYNACK, nil))
-	// And the port is used again.
+	// The port is reused.
 	up(1003, 9999, flagSYN, nil)
 	up(1003, 10000, flagACK, hello)
 	want := Counts{SYN: 4, SYNRetrans: 1, SYNData: 3, TFOAcked: 1, Hello: 4, HelloMax: len(hello) - 5}
