@@ -29,7 +29,7 @@ type NoServiceError struct {
 	Err       error         // why an old copy could not be refreshed; nil for a fresh one
 }
 
-// Error returns what was searched and how old the copy is.
+// Error returns the searched key and the age of the copy.
 func (e *NoServiceError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "no RDAP service known for %s", e.Looked)

@@ -116,7 +116,7 @@ type batch struct {
 	try          func(context.Context, *task) (again bool) // Client.step
 
 	endOnce    sync.Once
-	ending     chan struct{} // closed when no lookup may start any more
+	ending     chan struct{} // closed when no further lookup may start
 	queueEnded chan struct{} // closed when the queue has ended
 
 	mu        sync.Mutex

@@ -36,7 +36,7 @@ type hostQueue struct {
 	resumed []*item // items sent before that are not retries; they precede fresh
 	fresh   fifo
 	disk    spill.Queue // inputs read after those of fresh
-	retries []*item     // to be retried, in no order
+	retries []*item     // to be retried, unordered
 
 	loading          bool // a chunk of disk is being read
 	hasAlternates    bool // some items have another server

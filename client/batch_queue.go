@@ -23,7 +23,7 @@ type queue struct {
 	unwritten []*spill.Chunk // for flushPending
 	warnings  []func()       // for flushPending
 	diskBytes int64          // bytes of chunks in the file or in unwritten
-	paused    bool           // the warning that reading pauses was given
+	paused    bool           // the warning about paused reading was given
 
 	mu        sync.Mutex
 	workReady sync.Cond            // a host queue became ready, or the queue ended

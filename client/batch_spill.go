@@ -94,7 +94,7 @@ func (q *queue) unlocked(f func()) {
 	f()
 }
 
-// loadChunk reads the next chunk of l, which is not made ready meanwhile.
+// loadChunk reads the next chunk of l. Meanwhile l does not become ready.
 func (q *queue) loadChunk(l *hostQueue, c *spill.Chunk) {
 	l.loading = true
 	buf := l.disk.TakeBuffer()

@@ -7,7 +7,7 @@ import (
 )
 
 // reservePlace waits for a place in the window for an input that is not sent, such as an
-// invalid one. It returns false if its result is not needed any more.
+// invalid one. It returns false if its result is no longer needed.
 func (q *queue) reservePlace() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -52,7 +52,7 @@ func (q *queue) tryPush(it *item) bool {
 	l := q.hostQueueOf(it.host)
 	l.hasAlternates = l.hasAlternates || len(it.servers.URLs) > 1
 	switch {
-	case l.disk.Len() > 0 && q.spillErr == nil: // it goes behind those on disk
+	case l.disk.Len() > 0 && q.spillErr == nil: // it goes after those on disk
 		if q.shouldReadAhead() && q.spillInput(l, it) {
 			return true
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/rdapq/rdapq/internal/gate"
 )
 
-// An itemOutcome is what a worker does with an item next.
+// An itemOutcome is the next action of a worker on an item.
 type itemOutcome int
 
 const (

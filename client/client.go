@@ -264,8 +264,8 @@ func (c *Client) announce(h *gate.Host) {
 	}
 }
 
-// registrarURL returns the base URL of the registrar with that IANA number,
-// empty if it is not known, and whether the user named it.
+// registrarURL returns the base URL of the registrar with an IANA number, or "" if it is
+// unknown. own reports whether the user configured it.
 func (c *Client) registrarURL(id string) (base string, own bool) {
 	id = strings.TrimLeft(id, "0")
 	if base, own = c.cfg.RegistrarURLs[id]; own {
@@ -323,7 +323,8 @@ func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
 	next.User, next.Fragment, next.RawFragment = nil, "", ""
 	next.Scheme = strings.ToLower(next.Scheme)
 	if next.Scheme == "http" && base.Scheme == "https" && strings.EqualFold(next.Hostname(), base.Hostname()) && next.Port() == "" {
-		// A server behind a proxy that terminates TLS does not know that it is reached by https.
+		// A server behind a proxy that terminates TLS may assume that it is reached over
+		// http.
 		next.Scheme = "https"
 		next.Host = base.Host
 	}

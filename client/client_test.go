@@ -75,7 +75,7 @@ func bubble(t *testing.T, name string, f func(*testing.T)) {
 	})
 }
 
-// newCA makes an authority for the servers of one test.
+// newCA returns a certificate authority for the servers of one test.
 func newCA(t testing.TB) *rdaptest.CA {
 	t.Helper()
 	ca, err := rdaptest.NewCA()

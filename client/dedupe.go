@@ -121,8 +121,8 @@ type flight struct {
 	first *task
 	done  chan struct{} // closed when the lookup has ended
 
-	// result is what the others share, set before done is closed. It is nil if the lookup
-	// ended because of its caller: the others then send their own requests.
+	// result is shared by the others, and set before done is closed. It is nil if the
+	// lookup ended because of its caller: the others then send their own requests.
 	result *Result
 }
 

@@ -20,9 +20,9 @@
 // Use one Client for a whole program: it reuses connections, whose set-up takes most
 // of the time of an RDAP lookup.
 //
-// The [Verdict] of a Result says what the lookup found. A 404 is a result, [NotFound]:
-// the server has no such object, which does not mean that a name can be registered.
-// An error means nothing about the object.
+// The [Verdict] of a Result is the outcome of the lookup. A 404 is a result, [NotFound]:
+// the server has no such object, which does not mean that a name can be registered. An
+// error means nothing about the object.
 //
 // [Result.Raw] is the server's response, unchanged, and all that needs to be stored:
 // every typed view is decoded from it on demand.

@@ -55,8 +55,8 @@ const (
 	CodeCanceled     = "canceled"      // the caller canceled the lookup
 )
 
-// A HintCode names the setting that an [Error.Hint] is about, for programs that offer
-// it under a name of their own.
+// A HintCode names the setting that an [Error.Hint] is about, for programs that have
+// their own name for it.
 type HintCode string
 
 // Codes of hints.

@@ -25,13 +25,13 @@ type clock struct {
 	used  time.Duration // time used of limit, up to since
 	since time.Time     // when state was entered
 	bound time.Duration // limit or wait, whichever ended the attempt; 0: neither
-	timer *time.Timer   // nil until it is needed
+	timer *time.Timer   // nil until needed
 }
 
 type clockState int
 
 const (
-	clockPaused  clockState = iota // waiting for a connection or for memory; no time is counted
+	clockPaused  clockState = iota // waiting for a connection or for memory: no time is counted
 	clockHasConn                   // it has a connection, maybe no stream yet
 	clockRunning                   // the server has the request
 	clockEnded

@@ -27,7 +27,7 @@ func (a *attempt) transportError(u *url.URL, err error) *Error {
 	return a.failure(u, at, err)
 }
 
-// failure classifies err, which happened at the given step of talking to u.
+// failure classifies err, which happened at the given step of a request to u.
 func (a *attempt) failure(u *url.URL, at pool.Step, err error) *Error {
 	host := visible(u.Host)
 	e := &Error{Code: CodeTransport, Err: err}

@@ -16,9 +16,9 @@ import (
 // stuckAfter is the wait for memory after which a test considers a lookup stuck.
 const stuckAfter = time.Minute
 
-// A body that breaks off takes no room while its question waits to be asked
-// again: those who read would wait for that, and hold the places that it needs.
-// The clock is that of a bubble: the retries wait half a minute.
+// A truncated body uses no memory while its query waits for a retry. Otherwise other
+// readers would wait for that memory and hold the places that the query needs. The clock
+// is that of a bubble: the retries wait half a minute.
 func TestMemoryOfBrokenBodies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testBrokenBodies)

@@ -134,7 +134,7 @@ func testOutage(t *testing.T, way string, protocols rdaptest.Protocols) {
 			io.WriteString(w, `{"objectClassName":`)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-			panic(http.ErrAbortHandler) // a return would end the body as if it were whole
+			panic(http.ErrAbortHandler) // a return would end the body as if it were complete
 		case "silent":
 			<-r.Context().Done()
 		default:

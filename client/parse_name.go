@@ -17,8 +17,8 @@ const (
 	maxName  = 253
 )
 
-// parseName converts a domain or host name to lower-case A-labels without a final
-// dot. It rejects only what cannot be a name: the server decides what it registers.
+// parseName converts a domain or host name to lower-case A-labels without a final dot. It
+// rejects only impossible names: the server decides which names it registers.
 func parseName(s string) (string, error) {
 	if !utf8.ValidString(s) {
 		return "", invalid(s, "the name is not valid UTF-8", "")

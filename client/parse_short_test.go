@@ -50,7 +50,7 @@ func TestOddNames(t *testing.T) {
 		{"_sip._tcp.bücher.example.", "_sip._tcp.xn--bcher-kva.example", ""},
 		{"xn--bcher-kva.例え.example", "xn--bcher-kva.xn--r8jz45g.example", ""}, // U-labels are converted even next to A-labels
 		{"BüCHER.XN--BCHER-KVA.example", "xn--bcher-kva.xn--bcher-kva.example", ""},
-		{"xn--a.example", "xn--a.example", ""},               // IDNA does not allow what it encodes; it is sent unchanged
+		{"xn--a.example", "xn--a.example", ""},               // IDNA does not allow the encoded label; it is sent unchanged
 		{"☕.example", "xn--53h.example", ""},                 // an emoji that UTS 46 permits
 		{"क्\u200dष.example", "xn--11b2ezcw70k.example", ""}, // ZWJ after a virama is allowed
 		{"a\u200db.example", "xn--ab-m1t.example", "IDNA does not allow the label"},

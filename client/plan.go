@@ -22,7 +22,7 @@ type Plan struct {
 	Invalid     int64         // inputs that are invalid, could not be read, or could not be resolved
 	Errors      []PlanError   // errors of the first of Invalid, at most 100
 	Unsupported []PlanZone    // inputs without a known server, most lines first
-	Servers     []PlanServer  // what is sent to each server, most lines first
+	Servers     []PlanServer  // queries per server, most lines first
 	Time        time.Duration // estimated duration, see PlanServer.Time; Config.Jobs limits all servers together
 	Latency     time.Duration // assumed response time of servers for which PlanServer.Latency is zero
 }

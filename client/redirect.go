@@ -25,7 +25,7 @@ type redirectChain struct {
 	max       int
 	allowHTTP bool
 	auth      *auth.Transport
-	keys      *secret.Set // of the first URL; only its origin may get them
+	keys      *secret.Set // keys in the first URL, to be sent only to its origin
 	urls      []string    // normalized, in the order of the requests; empty before the first redirect
 }
 

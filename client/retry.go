@@ -72,7 +72,7 @@ type action struct {
 	outage bool          // the failed request does not count as an attempt
 }
 
-// A retryKind says why a request is sent again.
+// A retryKind is the reason why a request is sent again.
 type retryKind string
 
 const (

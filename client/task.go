@@ -41,7 +41,7 @@ import (
 // The root is the caller's Result from the beginning to the end.
 type task struct {
 	root    *Result // of the lookup; nil before the first step
-	result  *Result // of the stage: the root, or what is attached to it
+	result  *Result // result of the stage: the root, or a result attached to it
 	stage   stage   // nil before the first step, and when the task is complete
 	servers bootstrap.Answer
 	server  int           // index of the server to send the request to
@@ -77,12 +77,12 @@ type task struct {
 
 	first *unproved // the first response to a request that is sent again; nil if none
 
-	responseStarted atomic.Bool            // no other query may share the response any more
+	responseStarted atomic.Bool            // no further query may share the response
 	hooks           *httptrace.ClientTrace // see watchFirstByte; nil before the first request
 }
 
-// A stage is a part of a task whose requests have a result of their own, so that retries
-// and limits work the same for all.
+// A stage is a part of a task whose requests have a separate result, so that retries and
+// limits work the same for all.
 type stage interface {
 	// requestURL returns the URL of the stage's request to the server with that base.
 	requestURL(t *task, base string) string

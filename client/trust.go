@@ -56,7 +56,7 @@ func isUserSource(s bootstrap.Source) bool {
 	return s == bootstrap.SourceServer || s == bootstrap.SourceOverride
 }
 
-// sameOrigin reports whether u is at the server with that base URL.
+// sameOrigin reports whether u is at the server with the given base URL.
 func sameOrigin(base string, u *url.URL) bool {
 	b, err := url.Parse(base)
 	return err == nil && strings.EqualFold(b.Scheme, u.Scheme) && weburl.Host(b) == weburl.Host(u)

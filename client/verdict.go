@@ -323,11 +323,11 @@ func retryAfter(value string, now time.Time) time.Duration {
 }
 
 // redirectors are hosts that have no objects themselves: they redirect to the
-// authoritative server, and send 404 if they know none.
+// authoritative server, and send 404 if they have none.
 var redirectors = []string{"rdap.org", "www.rdap.org", "rdap-bootstrap.arin.net"}
 
 // noServiceForName reports whether a 404 is not about the object, because a redirector
-// that knows no server for it has sent the 404. After a redirect, the 404 is that of the
+// without a server for it has sent the 404. After a redirect, the 404 is that of the
 // authoritative server.
 func (r *Result) noServiceForName(status int, w rdap.ErrorBody) bool {
 	if status != http.StatusNotFound {
@@ -351,7 +351,8 @@ func isRedirector(address string) bool {
 	return err == nil && slices.Contains(redirectors, strings.ToLower(u.Hostname()))
 }
 
-// saysNoService reports whether text says that there is no server, rather than no object.
+// saysNoService reports whether text states that there is no server, rather than no
+// object.
 func saysNoService(text string) bool {
 	if !strings.Contains(text, "RDAP") && !strings.Contains(text, "rdap") {
 		return false

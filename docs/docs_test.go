@@ -214,8 +214,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// declarations returns the names of all tests, and what the public packages declare:
-// "client.Config" and, for fields and methods, "client.Timeout".
+// declarations returns the names of all tests, and the declarations of the public
+// packages: "client.Config" and, for fields and methods, "client.Timeout".
 func declarations(t *testing.T) (tests, declared map[string]bool) {
 	t.Helper()
 	tests, declared = make(map[string]bool), make(map[string]bool)

@@ -412,7 +412,7 @@ func Example_watch() {
 	// true 1
 }
 
-// lines counts what is written to it.
+// lines counts the writes to it.
 type lines struct{ n atomic.Int64 }
 
 func (l *lines) Write(b []byte) (int, error) {

@@ -168,8 +168,8 @@ func TestEarlyData(t *testing.T) {
 		asked++
 		return a.trace
 	}
-	// On loopback the handshake can end before the request is ready, so the request is
-	// not sent early. So the test makes several visits.
+	// On loopback the handshake can end before the request is ready, and the request is
+	// then not sent early. So the test makes several visits.
 	early := func() {
 		t.Helper()
 		for range 20 {

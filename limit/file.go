@@ -107,7 +107,7 @@ func (f *File) flush(wait time.Duration) error {
 // do not delay the end of this one.
 func (f *File) Close() error { return f.flush(lockWait) }
 
-// sync merges what was added into the file, and reads the data of other programs.
+// sync merges the additions into the file, and reads the data of other programs.
 func (f *File) sync(wait time.Duration) error {
 	f.io.Lock()
 	defer f.io.Unlock()

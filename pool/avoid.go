@@ -8,7 +8,7 @@ import (
 
 type constraintsKey struct{}
 
-// constraints are what the caller requires of a request's connection.
+// constraints are the caller's requirements on a request's connection.
 type constraints struct {
 	avoid []int64 // numbers of connections not to be used
 	plain bool
@@ -62,7 +62,7 @@ func constraintsOf(ctx context.Context) constraints {
 	return r
 }
 
-// A requirement is what a waiter requires of its connection.
+// A requirement holds the constraints of a waiter on its connection.
 type requirement struct {
 	newerThan int64 // only connections with a greater number
 	constraints

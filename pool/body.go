@@ -14,7 +14,8 @@ import (
 
 // Limits of draining a body that is closed early, which keeps its HTTP/1.1 connection
 // usable: maxDrain bytes, drainTime in total. Close waits for drainWait of that. It reads
-// what has arrived already, so that the caller's next request finds the connection free.
+// the data that has arrived already, so that the caller's next request finds the
+// connection free.
 const (
 	maxDrain  = 64 << 10
 	drainTime = 500 * time.Millisecond

@@ -40,7 +40,7 @@ type conn struct {
 	limit     streamLimit // learned from refusals
 	paused    bool        // accepts no request for a moment, after a refusal
 	lastPick  int64       // the last call of pickLocked that tried it
-	broken    bool        // it failed with an error of its own
+	broken    bool        // the connection itself failed
 	refused   bool        // the peer closed it with requests unprocessed
 	closedBy  ClosedBy    // why it is draining; empty means the server
 	abandoned bool        // it was abandoned and counted
@@ -123,9 +123,9 @@ func (c *conn) betterThan(other *conn) bool {
 	return c.idleAt.After(other.idleAt)
 }
 
-// reserve takes a slot on c for one request, and reports whether there was one.
-// perConn is the number of requests after which the server closes a connection; 0
-// means no limit. It marks a connection that can't be used any more as draining.
+// reserve takes a slot on c for one request, and reports whether there was one. perConn
+// is the number of requests after which the server closes a connection; 0 means no limit.
+// It marks a connection that is no longer usable as draining.
 func (c *conn) reserve(perConn int) bool {
 	if perConn > 0 && c.granted >= perConn {
 		c.draining = true

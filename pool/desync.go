@@ -75,8 +75,8 @@ func (c *Check) Match() {
 }
 
 // Mismatch states that the response is about another object. If the connection had
-// carried another request before, it is not used any more, and its origin gets one
-// request per connection for ten minutes.
+// carried another request before, it is no longer used, and its origin gets one request
+// per connection for ten minutes.
 func (c *Check) Mismatch() {
 	if c.Doubtful() {
 		c.s.suspect()

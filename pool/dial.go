@@ -92,7 +92,7 @@ func (d *dialer) transport() *http.Transport {
 }
 
 // A dialState is passed in the context to the functions that make a connection, and
-// returns what they learned.
+// returns their results.
 type dialState struct {
 	key   originKey
 	dial  *dial

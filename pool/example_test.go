@@ -105,8 +105,8 @@ func Example_openrdap() {
 	// 1 connection
 }
 
-// The next run of a program resumes the sessions of this one, and knows the protocol of
-// each server beforehand. Trust names the certificate authorities; it is not needed for
+// The next run of a program resumes the sessions of this one, and already has the
+// protocol of each server. Trust names the certificate authorities; it is not needed for
 // those of the system.
 func ExampleOpenSessionFile() {
 	server := exampleServer()

@@ -150,8 +150,8 @@ func TestGoAwayWithUnprocessedRequests(t *testing.T) {
 	}
 }
 
-// A server that restarts accepts connections and closes them with a GOAWAY that does
-// not state what was processed.
+// A server that restarts accepts connections and closes them with a GOAWAY that does not
+// state which requests were processed.
 func TestGoAwayWithoutLastStream(t *testing.T) {
 	t.Parallel() // run in parallel: it mostly waits
 	rules := rdaptest.ConnRules{Raw: &rdaptest.RawH2{GoAwayOn: 1, GoAwayVague: true, GoAwayClose: true}}

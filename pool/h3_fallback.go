@@ -204,7 +204,7 @@ func asH3(c *conn) (h3ClientConn, bool) {
 	return h, ok
 }
 
-// doubtLifetime limits a doubt that TCP does not resolve.
+// doubtLifetime limits the time in doubt if requests over TCP do not resolve it.
 const doubtLifetime = 5 * time.Second
 
 // maxH3Failures is the number of failed responses in a row after which HTTP/3 is in

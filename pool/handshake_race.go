@@ -141,7 +141,7 @@ func (d *dialer) demoteFailed(host, port string, addrs []netip.Addr, errs []*ste
 }
 
 // dropCertificateErrors removes errors about wrong certificates, unless all are: the
-// others say more about the host.
+// other errors are more informative.
 func dropCertificateErrors(failed []*stepError) []*stepError {
 	var rest []*stepError
 	for _, f := range failed {

@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// An observedConn is the connection that net/http reads from and writes to. It
-// parses what is read, so that the Pool knows the state of the connection without
-// calling a method of [http.ClientConn]: these take locks that a server can block
-// forever.
+// An observedConn is the connection that net/http reads from and writes to. It parses the
+// data read, so that the Pool can determine the state of the connection without calling a
+// method of [http.ClientConn]: these take locks that a server can block forever.
 //
 // Over HTTP/2 it parses SETTINGS, GOAWAY and WINDOW_UPDATE frames (RFC 9113 section
 // 6).
@@ -226,7 +225,7 @@ type frameReader struct {
 
 func (f *frameReader) init() { f.initial, f.streams = defaultWindow, noLimit }
 
-// readFrames parses what the server sent. It reports whether net/http may see it.
+// readFrames parses data from the server. It reports whether net/http may see it.
 func (t *observedConn) readFrames(p []byte) bool {
 	f := &t.frames
 	for len(p) > 0 {

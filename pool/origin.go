@@ -55,9 +55,9 @@ func (k originKey) String() string {
 // slot on them.
 //
 // No method of a clientConn that may block is called under mu. Connections call
-// connChanged from goroutines of their own. It takes no lock: it starts a dispatch
-// if a request waits. A request raises waiting before it looks for a slot, so that
-// no wake-up is lost.
+// connChanged from their own goroutines. It takes no lock: it starts a dispatch if a
+// request waits. A request raises waiting before it looks for a slot, so that no wake-up
+// is lost.
 type origin struct {
 	pool            *Pool
 	key             originKey
@@ -113,7 +113,7 @@ type origin struct {
 	desyncUntil atomic.Int64 // until then a connection gets one HTTP/1.1 request; Unix nanoseconds
 	inStep      atomic.Bool  // a response over HTTP/1.1 matched its request after one that matches any
 	unproved    atomic.Int64 // see maxUnproved
-	onlyHTTP1   atomic.Bool  // HTTP/2 is not used any more
+	onlyHTTP1   atomic.Bool  // HTTP/2 is no longer used
 	abandoned   int          // number of abandoned connections
 }
 

@@ -179,8 +179,8 @@ func (o *origin) remove(c *conn, by ClosedBy) {
 	go c.cc.Close()
 }
 
-// learnFrom records what a closed connection revealed: its stream limit, and the
-// limit of requests per connection if two in a row were cut at the same count.
+// learnFrom records the properties that a closed connection revealed: its stream limit,
+// and the limit of requests per connection if two in a row were cut at the same count.
 func (o *origin) learnFrom(c *conn) {
 	defer o.saveInfo(c)
 	o.learnStreams(c)
@@ -244,7 +244,7 @@ func (o *origin) loadInfo() {
 	}
 }
 
-// saveInfo stores what c revealed about the origin.
+// saveInfo stores the properties of the origin that c revealed.
 func (o *origin) saveInfo(c *conn) {
 	if o.pool.cfg.noReuse() || o.key.proxy != (proxy{}) {
 		return

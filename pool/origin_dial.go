@@ -78,8 +78,8 @@ func (o *origin) growLocked() {
 	}
 }
 
-// wantLocked returns the number of connections that the load justifies. The load is
-// what is queued or in flight, or the demand that a scheduler stated.
+// wantLocked returns the number of connections that the load justifies. The load is the
+// number of requests queued or in flight, or the demand that a scheduler stated.
 func (o *origin) wantLocked() int {
 	return o.planLocked().wants(max(o.depthLocked(), o.demandNow()))
 }

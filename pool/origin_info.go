@@ -13,9 +13,9 @@ import (
 type OriginInfo struct {
 	Protocol string `json:"protocol,omitempty"` // ALPN name negotiated last over TCP: "h2" or "http/1.1"
 
-	// H3 is the host and port at which the origin offers HTTP/3 until H3Until (RFC
-	// 7838); an empty host means the origin's own. H3Local reports that the offer came
-	// from a private address, and may lead to one.
+	// H3 is the host and port at which the origin offers HTTP/3 until H3Until (RFC 7838);
+	// an empty host means the origin's own. H3Local reports that the offer came from a
+	// private address, and may point to one.
 	H3      string    `json:"h3,omitempty"`
 	H3Until time.Time `json:"h3_until,omitzero"`
 	H3Local bool      `json:"h3_local,omitempty"`

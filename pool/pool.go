@@ -5,8 +5,8 @@
 // Start with [New] and use the Pool as the Transport of an [http.Client], or call
 // [Pool.RoundTrip]. Each origin (scheme, host and port) has its own connections:
 //
-//   - A cold origin is dialed once. Other requests wait for that connection
-//     and share what it negotiates.
+// - A cold origin is dialed once. Other requests wait for that connection and use the
+//   negotiated protocol.
 //   - Over HTTP/2, requests share a connection up to the server's stream limit.
 //     A deep queue opens a few more connections.
 //   - HTTP/3 is used for a shallow queue if [Config.Protocols] names it and the
@@ -21,9 +21,9 @@
 //   - A connection or an address that only fails is avoided, if the caller marks
 //     the requests that it repeats: see [AvoidConn].
 //
-// [Config.NoReuse] turns all of this off, to measure what it saves: each request has
-// a full handshake. [WithTrace] reports how one request was sent, [Pool.Stats] adds
-// up all of them.
+// [Config.NoReuse] turns all of this off, to measure its effect: each request has a full
+// handshake. [WithTrace] reports how one request was sent, [Pool.Stats] adds up all of
+// them.
 //
 // A response body that is closed early is drained up to a limit, so that its
 // connection can be reused.

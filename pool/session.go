@@ -60,7 +60,7 @@ func (s *sessionCache) take(key SessionKey, _ int) (*tls.ClientSessionState, boo
 	}
 	session, err := e.session()
 	if err != nil {
-		return nil, false // it was encoded by this process
+		return nil, false // cannot happen: this process encoded it
 	}
 	return session, e.reusable()
 }

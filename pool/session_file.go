@@ -204,8 +204,8 @@ func (f *SessionFile) scheduleSave() {
 	}
 }
 
-// Flush writes what has changed since the last write. Changes that cannot be
-// written are written with the next change.
+// Flush writes all changes since the last write. Changes that cannot be written are
+// written with the next change.
 func (f *SessionFile) Flush() error {
 	f.saveMu.Lock()
 	defer f.saveMu.Unlock()
@@ -260,8 +260,8 @@ func (f *SessionFile) unsaved() []*savedSession {
 	return all
 }
 
-// Close writes what has changed. The store can still be used, but writes only
-// when Flush is called.
+// Close writes all changes. The store can still be used, but writes only when Flush is
+// called.
 func (f *SessionFile) Close() error {
 	f.mu.Lock()
 	f.closed = true

@@ -65,7 +65,7 @@ func TestOverflowingWindows(t *testing.T) {
 	returns(t, "Close", func() { p.Close() })
 }
 
-// Without HTTP/1.1 the requests fail, and HTTP/2 is not used any more.
+// Without HTTP/1.1 the requests fail, and HTTP/2 is no longer used.
 func TestOverflowingWindowsOverHTTP2Alone(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Request: overflow}})

@@ -104,7 +104,7 @@ func (w *writeBehind) send() {
 	}
 }
 
-// Close sends what is pending and closes the connection. Reading ends immediately.
+// Close sends the pending data and closes the connection. Reading ends immediately.
 func (w *writeBehind) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

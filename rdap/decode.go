@@ -55,7 +55,7 @@ func firstSyntaxError(raw []byte) error {
 type reader struct {
 	source
 	pos         int             // end of the last token read
-	summaryOnly bool            // read only what a Summary needs
+	summaryOnly bool            // read only the members that a Summary needs
 	dnssec      SecureDNS       // storage for Record.SecureDNS if summaryOnly
 	types       []string        // storage for the types of a phone number if summaryOnly
 	cardStart   int             // start of the current card
@@ -243,7 +243,7 @@ const maxProblems = 100
 // A Problem is a defect of a response that could be read nevertheless.
 type Problem struct {
 	Path      string // location, such as "entities[0].publicIds"; empty for the whole document
-	Message   string // what is wrong
+	Message   string // description of the defect
 	Discarded bool   // the value was discarded; false if its meaning was clear and it was read
 	More      int    // number of further places with the same problem
 	InRow     bool   // the value was read, but the problem is reported among the warnings of a row

@@ -166,7 +166,7 @@ func (r *Response) Objects() iter.Seq[[]byte] {
 
 // A FormatError reports why a body cannot be read as RDAP.
 type FormatError struct {
-	Reason string // what the body is instead
+	Reason string // description of the body
 	Err    error  // the cause; may be nil
 
 	tooDeep bool

@@ -199,7 +199,7 @@ func (b *bench) check(rows io.Reader, loads []load, order []uint8, start time.Ti
 		counts[l.server][row.Verdict]++
 		position++
 		if b.ordered && row.Line != position {
-			wrong("row %d is that of line %d", position, row.Line)
+			wrong("row %d belongs to line %d", position, row.Line)
 		}
 		lasts[l.server] = last{position, time.Since(start)}
 	}

@@ -130,7 +130,7 @@ var updateDocs = flag.Bool("update", false, "rewrite the output that documents s
 
 // TestDocs runs every rdapq command of README and the documents, on a terminal of 80
 // columns, and compares the output if the document shows it. A line "..." of a document
-// stands for any lines. The commands of a document run in one directory and in order.
+// matches any lines. The commands of a document run in one directory and in order.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	s := rdaptest.Start(t, rdaptest.Config{})

@@ -24,7 +24,7 @@ type shortGroup struct {
 
 type shortFlag struct{ name, usage string }
 
-// shortHelpFlag is the name of -h. It is a flag of its own, since pflag does not report
+// shortHelpFlag is the name of -h. It is a separate flag, since pflag does not report
 // whether the short or the long name of a flag was used.
 const shortHelpFlag = "h"
 

@@ -11,7 +11,7 @@ import (
 )
 
 // If another program removes or changes the output file, the run ends with exit code 3
-// and one line that says what happened.
+// and one line that describes the interference.
 func TestOutputChangedByOthers(t *testing.T) {
 	for what, do := range map[string]func(path string) error{
 		"was removed or renamed": os.Remove,

@@ -13,7 +13,7 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// plan prints what a run would do, without sending queries.
+// plan prints the queries of a run, without sending them.
 func (a *app) plan(ctx context.Context, s *session, src *source) error {
 	begin := func(int64) (bool, error) { return true, nil }
 	p, err := s.client.Plan(ctx, src.queries(begin))

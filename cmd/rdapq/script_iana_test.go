@@ -17,7 +17,7 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// registries is what the IANA server of a script publishes.
+// registries holds the files that the IANA server of a script publishes.
 type registries struct {
 	mu       sync.Mutex
 	services map[string][]rdaptest.Service

@@ -1,5 +1,4 @@
-// Package auth sends credentials to the servers that they are for, and keeps them from all
-// others.
+// Package auth sends credentials to their servers, and keeps them secret from all others.
 package auth
 
 import (
@@ -34,15 +33,15 @@ type Credential struct {
 }
 
 // A Transport sends each origin its credential, and only over TLS. The methods StripKeys
-// and Leaks of a nil Transport work: it has no credentials.
+// and Leaks may be called on a nil Transport, which has no credentials.
 type Transport struct {
 	base        http.RoundTripper
 	credentials map[string]Credential
-	secrets     map[string]*secret.Set // of the credentials, by origin
-	keys        []string               // secrets that go into URLs
+	secrets     map[string]*secret.Set // secrets of the credentials, by origin
+	keys        []string               // secrets sent in URLs
 
 	mu         sync.Mutex
-	challenges map[string]*challenge // of digest, by origin
+	challenges map[string]*challenge // digest challenges by origin
 }
 
 // New returns a Transport that sends requests over base, with credentials by their

@@ -35,7 +35,7 @@ var credentials = map[string]auth.Credential{
 func TestRoundTrip(t *testing.T) {
 	for _, tt := range []struct {
 		url, sent string
-		fields    []string // the beginnings of the Authorization fields
+		fields    []string // prefixes of the Authorization fields
 	}{
 		{"https://basic.example/x", "https://basic.example/x", []string{"Basic dXNlcjpwYXNzd29yZC0x"}},
 		{"http://basic.example/x", "http://basic.example/x", []string{""}},

@@ -371,7 +371,8 @@ func (q *quota) over(now time.Time, pause time.Duration) {
 // maxHold bounds the time between two tests.
 const maxHold = 15 * time.Minute
 
-// resumed records that a request is accepted after refusals in a row that lasted took.
+// resumed records the first accepted request after a series of refusals. took is the
+// duration of the series.
 func (q *quota) resumed(sent time.Time, took time.Duration) {
 	elapsed := sent.Sub(q.opened)
 	switch {

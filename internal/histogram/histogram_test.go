@@ -37,7 +37,7 @@ func TestQuantiles(t *testing.T) {
 }
 
 // TestQuantilesWithinBounds checks that no quantile exceeds the longest duration, which
-// a reader may know exactly.
+// may be known exactly.
 func TestQuantilesWithinBounds(t *testing.T) {
 	for _, d := range []time.Duration{0, 30 * time.Microsecond, 275 * time.Millisecond, 276 * time.Millisecond, 277 * time.Millisecond, 1000 * time.Hour} {
 		var one, two, sum Histogram

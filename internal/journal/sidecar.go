@@ -37,7 +37,7 @@ func Fingerprint(name string, r io.Reader) (*Input, error) {
 	return &Input{Name: name, Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
 }
 
-// A sidecar identifies what the rows of a journal belong to.
+// A sidecar identifies the input and the flags of the rows of a journal.
 type sidecar struct {
 	Complete  bool     `json:"complete"` // the first two members are overwritten in place
 	Rows      int64    `json:"rows"`     // of a complete journal

@@ -25,7 +25,7 @@ type Report struct {
 	RTT         RTT          `json:"rtt"`
 	Modes       []Result     `json:"modes"` // in the requested order
 	Skipped     []Skipped    `json:"skipped"`
-	Comparisons []Comparison `json:"comparisons"` // of the fastest mode with the others
+	Comparisons []Comparison `json:"comparisons"` // comparisons of the fastest mode with the others
 	Environment Environment  `json:"environment"`
 }
 

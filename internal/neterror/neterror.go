@@ -70,7 +70,7 @@ func TLS(err error, handshake bool) (cause, hint string) {
 	return "", ""
 }
 
-// tlsText finds a crypto/tls error that has no type of its own, and returns its text.
+// tlsText finds a crypto/tls error that has no specific type, and returns its text.
 func tlsText(err error) (string, bool) {
 	if alert, ok := errors.AsType[tls.AlertError](err); ok {
 		return strings.TrimPrefix(alert.Error(), "tls: "), true

@@ -23,7 +23,7 @@ func (p *page) help(r *client.Result, rec *rdap.Record) {
 	}
 }
 
-// capabilities writes what the server supports beyond plain lookups, and its profiles.
+// capabilities writes the features of the server beyond plain lookups, and its profiles.
 func (p *page) capabilities(r *client.Result, conformance []string) {
 	var supported, profiles []line
 	listed := make(map[string]bool)

@@ -7,7 +7,7 @@ import (
 )
 
 // statusMeanings explains status values (RFC 8056, RFC 9083 section 10.2.2), except
-// self-explanatory ones. Each text fits beside the longest status of a domain on a
+// self-explanatory ones. Each text fits next to the longest status of a domain on a
 // terminal of 80 columns.
 var statusMeanings = map[string]string{
 	"inactive":          "not delegated: no nameservers",

@@ -1,5 +1,5 @@
-// Package reqtrace observes requests by the hooks of net/http/httptrace. It must not know
-// of RDAP.
+// Package reqtrace observes requests by the hooks of net/http/httptrace. It does not deal
+// with RDAP.
 package reqtrace
 
 import (

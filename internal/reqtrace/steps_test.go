@@ -40,7 +40,7 @@ func TestSteps(t *testing.T) {
 	})
 }
 
-// TestStepsInTime: a connection that is set up in time calls nothing.
+// A connection that is set up in time does not call the function for late ones.
 func TestStepsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := reqtrace.NewSteps(time.Second, func() { t.Error("called") })

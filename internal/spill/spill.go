@@ -1,5 +1,5 @@
-// Package spill has FIFO queues whose middle is in a temporary file. It must not know
-// what the records are.
+// Package spill has FIFO queues whose middle is in a temporary file. It does not depend
+// on the content of the records.
 package spill
 
 import (
@@ -24,7 +24,7 @@ type File struct {
 	end   int64
 }
 
-// ChunkSize is the size of a chunk in bytes. A single longer record has one of its own.
+// ChunkSize is the size of a chunk in bytes. A longer record has a separate chunk.
 const ChunkSize = 8 << 10
 
 // maxFile limits the file, in bytes.
@@ -42,7 +42,7 @@ type Chunk struct {
 // FileSize returns the bytes that a chunk takes in the file.
 func (c *Chunk) FileSize() int64 { return int64(max(c.size, ChunkSize)) }
 
-// Unwritten returns the data to write to a File; nil if that is not necessary any more.
+// Unwritten returns the data to write to a File; nil if that is no longer necessary.
 func (c *Chunk) Unwritten() []byte {
 	if c.readFromMemory {
 		return nil
@@ -203,8 +203,8 @@ func (s *Queue) Loaded(c *Chunk, data []byte, err error) {
 }
 
 // Pop removes the first record and returns it. It is valid until the next call of Pop.
-// The queue must not be empty, and Next must be nil. begun is the chunk in memory of which
-// Pop read the first record, or nil.
+// The queue must not be empty, and Next must be nil. begun is the chunk in memory whose
+// first record Pop returned, or nil.
 func (s *Queue) Pop() (record []byte, begun *Chunk, err error) {
 	s.n--
 	if s.unreadable > 0 {

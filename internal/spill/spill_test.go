@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A filedQueue is a queue with its file, as its users combine them.
+// A filedQueue is a queue connected with its file.
 type filedQueue struct {
 	Queue
 	file      *File
@@ -28,7 +28,7 @@ func (s *filedQueue) put(record string) {
 	}
 }
 
-// write writes what is to be written, and returns how many chunks could not be.
+// write writes the pending chunks and returns how many could not be written.
 func (s *filedQueue) write() (failed int) {
 	for _, w := range s.unwritten {
 		switch at, err := s.file.Write(w.data); {
@@ -51,8 +51,8 @@ func (s *filedQueue) take() (string, error) {
 	return string(record), err
 }
 
-// TestQueue: whatever the order of putting and taking, records come out as they
-// went in, and places in the file are used again.
+// In any order of Push and Pop, records leave the queue in FIFO order, and free space in
+// the file is reused.
 func TestQueue(t *testing.T) {
 	dir := t.TempDir()
 	file := &File{Dir: dir}
@@ -73,14 +73,14 @@ func TestQueue(t *testing.T) {
 	for round := range 60 {
 		for range random.IntN(4000) {
 			s.put(make1(next))
-			if random.IntN(4) > 0 { // else it is read before it is written, perhaps
+			if random.IntN(4) > 0 { // otherwise it may be read before it is written
 				s.write()
 			}
 			next++
 		}
 		n := random.IntN(4000)
 		if round%20 == 19 {
-			n = int(s.n) // empty it
+			n = int(s.n) // empty the queue
 		}
 		for range min(n, int(s.n)) {
 			got, err := s.take()
@@ -108,8 +108,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestQueueBroken: what cannot be written stays in memory, and what cannot be read
-// back is reported for each record.
+// Chunks that cannot be written stay in memory, and an error is reported for each record
+// that cannot be read back.
 func TestQueueBroken(t *testing.T) {
 	s := filedQueue{file: &File{Dir: "/nowhere/at/all"}}
 	failed := 0

@@ -25,7 +25,7 @@ const (
 	enough   = 30 * time.Second
 )
 
-// A bench measures.
+// A bench holds the settings of the measurements.
 type bench struct {
 	settings
 	stop <-chan os.Signal

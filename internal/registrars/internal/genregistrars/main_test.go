@@ -28,7 +28,7 @@ func TestTable(t *testing.T) {
 	if want := "9\thttps://rdap.nine.example/v1/\n990010\thttps://rdap.ten.example/\n"; entries != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	// What is written is what the package reads.
+	// The package reads the written file unchanged.
 	urls, err := registrars.Parse(strings.NewReader(string(got)))
 	if err != nil || len(urls) != 2 {
 		t.Errorf("%v, error %v", urls, err)
