@@ -104,7 +104,6 @@ func TestLookupDrip(t *testing.T) {
 }
 
 func TestLookupKeepsConnection(t *testing.T) {
-	t.Parallel()
 	s, a := newPair(t, rdaptest.Config{Protocols: rdaptest.H1Only}, client.Config{})
 	s.On("/domain/object.example", rdaptest.JSON(`{"objectClassName":"domain","ldhName":"object.example"}`+"\n\n"))
 	s.On("/domain/none.example", rdaptest.Status(404))
