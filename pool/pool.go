@@ -5,8 +5,8 @@
 // Start with [New] and use the Pool as the Transport of an [http.Client], or call
 // [Pool.RoundTrip]. Each origin (scheme, host and port) has its own connections:
 //
-// - A cold origin is dialed once. Other requests wait for that connection and use the
-//   negotiated protocol.
+//   - A cold origin is dialed once. Other requests wait for that connection and use the
+//     negotiated protocol.
 //   - Over HTTP/2, requests share a connection up to the server's stream limit.
 //     A deep queue opens a few more connections.
 //   - HTTP/3 is used for a shallow queue if [Config.Protocols] names it and the
