@@ -212,7 +212,8 @@ func (c *quicConn) end(code http3.ErrCode) {
 	c.CloseWithError(quic.ApplicationErrorCode(code), "")
 }
 
-// stream opens a unidirectional stream of a type and writes data to it.
+// stream opens a unidirectional stream of a type and writes data to it. It returns nil
+// if the connection has ended.
 func (c *quicConn) stream(kind uint64, content ...[]byte) *quic.SendStream {
 	str, err := c.OpenUniStreamSync(c.Context())
 	if err != nil {

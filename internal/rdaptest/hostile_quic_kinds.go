@@ -126,10 +126,17 @@ func hostileControl() []quicHostility {
 		{name: "never sends settings", conn: control(goAway(0))},
 		{name: "repeats a setting", conn: control(h3Frame(frameSettings, twice))},
 		{name: "sends settings of a terabyte", conn: control(h3FrameHead(frameSettings, 1<<40))},
-		{name: "closes its control stream", conn: func(c *quicConn) { c.settings().Close() }},
+		{name: "closes its control stream", conn: func(c *quicConn) {
+			if str := c.settings(); str != nil {
+				str.Close()
+			}
+		}},
 		{name: "opens two control streams", conn: func(c *quicConn) { c.settings(); c.settings() }},
 		{name: "sends unknown control frames without end", conn: func(c *quicConn) {
 			str := c.settings()
+			if str == nil {
+				return
+			}
 			c.server.work.Go(func() {
 				b := h3Frame(frameUnknown, make([]byte, 1000))
 				for {
