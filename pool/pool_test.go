@@ -178,12 +178,14 @@ func TestDeepQueueOpensConnections(t *testing.T) {
 }
 
 func TestHTTP1ConnectionLimit(t *testing.T) {
-	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
-	p := newPool(t, s, pool.Config{MaxConnsPerHost: 5})
-	getAll(t, p, s, 300, 64)
-	if c := s.Counts(); c.Connections > 5 || c.Requests != 300 {
-		t.Errorf("server saw %d connections and %d requests, want at most 5 and 300; %+v", c.Connections, c.Requests, p.Stats())
-	}
+	inMemory(t, func(t *testing.T, network *rdaptest.Network) {
+		s := rdaptest.Start(t, rdaptest.Config{Network: network, Protocols: rdaptest.H1Only})
+		p := newPool(t, s, pool.Config{Dial: network.Dial, MaxConnsPerHost: 5})
+		getAll(t, p, s, 300, 64)
+		if c := s.Counts(); c.Connections > 5 || c.Requests != 300 {
+			t.Errorf("server saw %d connections and %d requests, want at most 5 and 300; %+v", c.Connections, c.Requests, p.Stats())
+		}
+	})
 }
 
 func TestNoReuseHandshakes(t *testing.T) {
