@@ -98,7 +98,7 @@ func TestUnknownValuesPass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := []string{rec.Status[0], rdap.RDAPStatus(rec.Status[0]), rec.Events[0].Action, rec.Entities[0].Roles[0], rec.Variants[0].Relations[0], rec.Remarks[0].Type}
+	got := []string{rec.Status[0], string(rec.Statuses()[0]), rec.Events[0].Action, rec.Entities[0].Roles[0], rec.Variants[0].Relations[0], rec.Remarks[0].Type}
 	if want := "frozen solid|frozen solid|enchantment|wizard|dreamt of|object enchanted"; strings.Join(got, "|") != want || len(rec.Problems) != 0 {
 		t.Errorf("%q, problems %v", got, rec.Problems)
 	}

@@ -169,12 +169,8 @@ func expiry(body []byte) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err // a *rdap.FormatError: not an RDAP response
 	}
-	for _, event := range record.Events {
-		if event.Action == rdap.EventExpiration {
-			return event.Time, nil
-		}
-	}
-	return time.Time{}, nil
+	event, _ := record.Event(rdap.EventExpiration)
+	return event.Time, nil // zero without that date
 }
 
 func watch(log *slog.Logger, handshakes *atomic.Int64) (client.Config, pool.Config) {

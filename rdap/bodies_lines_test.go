@@ -12,7 +12,7 @@ import (
 func eventLines(events []Event, others bool) []string {
 	var out []string
 	for _, e := range events {
-		switch e.Action {
+		switch EventAction(e.Action) {
 		case EventRegistration, EventLastChanged, EventExpiration:
 			if others && e.Raw != "" {
 				continue

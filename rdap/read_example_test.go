@@ -3,6 +3,7 @@ package rdap_test
 import (
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/rdapq/rdapq/rdap"
 )
@@ -21,8 +22,8 @@ func ExampleRead() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(rdap.DisplayName(rec.LDHName), rdap.EPPStatus(rec.Status[0]))
-	for _, event := range rec.Events {
+	fmt.Println(rdap.DisplayName(rec.LDHName), rec.Statuses()[0].EPP())
+	if event, ok := rec.Event(rdap.EventExpiration); ok {
 		fmt.Println(event.Action, event.Time.UTC())
 	}
 	for _, entity := range rec.Entities {
@@ -37,4 +38,26 @@ func ExampleRead() {
 	// expiration 2029-07-13 10:00:00 +0000 UTC
 	// [registrant]: "", Moss and Gravel Press, [owner@holders.example]
 	// Registrant Name: by request
+}
+
+// A monitor compares the record of today with that of yesterday.
+func ExampleDiff() {
+	before, err := rdap.Read([]byte(`{"objectClassName": "domain", "ldhName": "alpha.example", "status": ["active"],
+		"nameservers": [{"ldhName": "ns1.alpha.example"}, {"ldhName": "ns2.alpha.example"}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	after, err := rdap.Read([]byte(`{"objectClassName": "domain", "ldhName": "alpha.example", "status": ["pendingDelete", "redemptionPeriod"],
+		"nameservers": [{"ldhName": "NS2.ALPHA.EXAMPLE."}, {"ldhName": "ns1.alpha.example"}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range rdap.Diff(before, after) {
+		fmt.Println(c.Field, c.Old, c.New)
+	}
+	life := rdap.LifecycleOf(after, time.Now())
+	fmt.Println(life.Phase, life.Basis)
+	// Output:
+	// status [active] [pending delete redemption period]
+	// redemption [status redemption period]
 }

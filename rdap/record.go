@@ -102,7 +102,7 @@ func (rec *Record) reset() {
 // 5).
 type Common struct {
 	Handle    string
-	Status    []string // as sent; see [RDAPStatus]
+	Status    []string // as sent; see [Common.Statuses]
 	Entities  []Entity
 	Events    []Event
 	Links     []Link
@@ -132,7 +132,7 @@ func (e *Entity) reset() {
 }
 
 // HasRole reports whether the entity has the role, ignoring case.
-func (e *Entity) HasRole(role string) bool { return containsFold(e.Roles, role) }
+func (e *Entity) HasRole(role Role) bool { return containsFold(e.Roles, string(role)) }
 
 // A PublicID is an identifier assigned by a third party, such as the "IANA Registrar
 // ID" (RFC 9083 section 4.8).

@@ -447,16 +447,18 @@ func TestStatusForms(t *testing.T) {
 		{"OK", "active", "ok"},
 		{"on-hold", "on-hold", "on-hold"},
 		{"redemptionPeriod", "redemption period", "redemptionPeriod"},
+		{"Redemption Period https://icann.org/epp#redemptionPeriod", "redemption period", "redemptionPeriod"},
 		{"some new word", "some new word", "someNewWord"},
 		{"été ñandú ñ", "été ñandú ñ", "étéñandúñ"},
 		{"", "", ""},
 	}
 	for _, tt := range tests {
-		if got := RDAPStatus(tt.in); got != tt.rdap {
-			t.Errorf("RDAPStatus(%q) = %q, want %q", tt.in, got, tt.rdap)
+		got, _ := ParseStatus(tt.in)
+		if string(got) != tt.rdap {
+			t.Errorf("ParseStatus(%q) = %q, want %q", tt.in, got, tt.rdap)
 		}
-		if got := EPPStatus(tt.in); got != tt.epp {
-			t.Errorf("EPPStatus(%q) = %q, want %q", tt.in, got, tt.epp)
+		if epp := got.EPP(); epp != tt.epp {
+			t.Errorf("%q.EPP() = %q, want %q", got, epp, tt.epp)
 		}
 	}
 }

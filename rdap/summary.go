@@ -18,7 +18,7 @@ type Summary struct {
 	Created     string   `json:"created,omitempty"`      // dates are as sent, normally RFC 3339
 	Updated     string   `json:"updated,omitempty"`
 	Expires     string   `json:"expires,omitempty"`     // from the registry; from the registrar only if there is no other
-	Statuses    []string `json:"statuses,omitempty"`    // RDAP status values: see [RDAPStatus]
+	Statuses    []string `json:"statuses,omitempty"`    // RDAP status values: see [ParseStatus]
 	Nameservers []string `json:"nameservers,omitempty"` // lower case, no final dot
 	DNSSEC      string   `json:"dnssec,omitempty"`      // "signed", "unsigned" or empty: see [SecureDNS.Signed]
 	AbuseEmail  string   `json:"abuse_email,omitempty"` // of the registrar's abuse contact, else of any abuse contact
@@ -211,8 +211,8 @@ func (s *summarizer) statusAndNameservers(rec *Record) {
 	if len(rec.Status) > 0 {
 		s.out.Statuses = make([]string, 0, len(rec.Status))
 		for _, status := range rec.Status {
-			if status = RDAPStatus(status); status != "" {
-				s.out.Statuses = append(s.out.Statuses, status)
+			if parsed, _ := ParseStatus(status); parsed != "" {
+				s.out.Statuses = append(s.out.Statuses, string(parsed))
 			}
 		}
 	}
@@ -241,6 +241,9 @@ func (s *summarizer) statusAndNameservers(rec *Record) {
 func (s *summarizer) contact(c *Card) *Contact {
 	out := &s.card
 	out.reset()
+	if c.source != nil { // of a Record
+		s.reader.source = *c.source
+	}
 	c.decode(out, &s.reader)
 	for _, p := range out.Problems {
 		s.addProblem(p)

@@ -5,31 +5,22 @@ import (
 	"strings"
 )
 
-// Event actions (RFC 9083 section 10.2.3, ICANN's response profile).
-const (
-	EventRegistration        = "registration"
-	EventLastChanged         = "last changed"
-	EventExpiration          = "expiration"
-	EventRegistrarExpiration = "registrar expiration"
-	EventLastUpdate          = "last update" // not registered; MarkMonitor sends it for "last changed"
-)
-
 // dates sets the three dates. An unrecognized date is a problem and stays absent.
 func (s *summarizer) dates(events []Event) {
 	var byRegistrar, lastUpdate string
 	for i, e := range events {
 		var dst *string
-		action := strings.TrimSpace(e.Action)
-		switch {
-		case strings.EqualFold(action, EventRegistration):
+		action, _ := ParseEventAction(e.Action)
+		switch action {
+		case EventRegistration:
 			dst = &s.out.Created
-		case strings.EqualFold(action, EventLastChanged):
+		case EventLastChanged:
 			dst = &s.out.Updated
-		case strings.EqualFold(action, EventExpiration):
+		case EventExpiration:
 			dst = &s.out.Expires
-		case strings.EqualFold(action, EventRegistrarExpiration):
+		case EventRegistrarExpiration:
 			dst = &byRegistrar
-		case strings.EqualFold(action, EventLastUpdate):
+		case EventLastUpdate:
 			dst = &lastUpdate
 		default:
 			continue
@@ -199,7 +190,7 @@ func (c *Contact) phone() string {
 }
 
 // FindRole returns the first entity with the role, or nil.
-func FindRole(entities []Entity, role string) *Entity {
+func FindRole(entities []Entity, role Role) *Entity {
 	for i := range entities {
 		if e := &entities[i]; e.HasRole(role) {
 			return e

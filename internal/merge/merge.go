@@ -62,23 +62,21 @@ func Facts(rec *rdap.Record, s rdap.Summary) []Fact {
 // the registrar's entity. The actions are in lower case.
 func allEvents(rec *rdap.Record) []rdap.Event {
 	var list []rdap.Event
-	add := func(events []rdap.Event, only string) {
+	add := func(events []rdap.Event, only rdap.EventAction) {
 		for _, e := range events {
-			e.Action = strings.ToLower(strings.TrimSpace(e.Action))
-			if e.Raw != "" && e.Action != "" && e.Action != eventDatabase && (only == "" || e.Action == only) {
+			action, _ := rdap.ParseEventAction(e.Action)
+			e.Action = string(action)
+			if e.Raw != "" && action != "" && action != rdap.EventLastUpdateDatabase && (only == "" || action == only) {
 				list = append(list, e)
 			}
 		}
 	}
 	add(rec.Events, "")
-	if e := rdap.FindRole(rec.Entities, "registrar"); e != nil {
+	if e := rdap.FindRole(rec.Entities, rdap.RoleRegistrar); e != nil {
 		add(e.Events, rdap.EventRegistrarExpiration)
 	}
 	return list
 }
-
-// eventDatabase is about the copy of the record, not about the domain.
-const eventDatabase = "last update of rdap database"
 
 // contactDetails returns the names and addresses of a contact.
 func contactDetails(e *rdap.Entity) []string {
@@ -99,7 +97,10 @@ func isReachable(e *rdap.Entity) bool {
 	return slices.ContainsFunc(contactDetails(e), func(v string) bool { return v != "" })
 }
 
-func roleOf(role string) string { return strings.ToLower(strings.TrimSpace(role)) }
+func roleOf(role string) string {
+	parsed, _ := rdap.ParseRole(role)
+	return string(parsed)
+}
 
 // isContact reports whether the registrar is the source for contacts of a role.
 func isContact(role string) bool { return role != factRegistrar && role != factAbuse && role != "" }
@@ -109,7 +110,7 @@ func isContact(role string) bool { return role != factRegistrar && role != factA
 // for each of the two records.
 func (f Fact) Differs(o Fact) bool {
 	switch {
-	case f.Name == rdap.EventLastChanged:
+	case f.Name == string(rdap.EventLastChanged):
 		return false
 	case !f.Time.IsZero() && !o.Time.IsZero():
 		return f.Time.Sub(o.Time).Abs() > 24*time.Hour
@@ -155,8 +156,11 @@ func Records(registry, registrar *rdap.Record) *rdap.Record {
 }
 
 func mergeEvents(registry, registrar *rdap.Record) []rdap.Event {
-	is := func(e rdap.Event, action string) bool { return strings.EqualFold(strings.TrimSpace(e.Action), action) }
-	has := func(list []rdap.Event, action string) bool {
+	is := func(e rdap.Event, action rdap.EventAction) bool {
+		parsed, _ := rdap.ParseEventAction(e.Action)
+		return parsed == action
+	}
+	has := func(list []rdap.Event, action rdap.EventAction) bool {
 		return slices.ContainsFunc(list, func(e rdap.Event) bool { return is(e, action) })
 	}
 	theirs := allEvents(registrar)
@@ -167,7 +171,7 @@ func mergeEvents(registry, registrar *rdap.Record) []rdap.Event {
 		}
 	}
 	for _, e := range theirs {
-		if !has(out, e.Action) {
+		if action, _ := rdap.ParseEventAction(e.Action); !has(out, action) {
 			out = append(out, e)
 		}
 	}
@@ -200,7 +204,7 @@ func mergeEntities(registry, registrar []rdap.Entity) []rdap.Entity {
 		switch {
 		case e.HasRole("registrar") && rdap.FindRole(out, "registrar") != nil:
 		case slices.ContainsFunc(e.Roles, func(role string) bool { return known[roleOf(role)] }),
-			!slices.ContainsFunc(e.Roles, func(role string) bool { return rdap.FindRole(out, role) != nil }):
+			!slices.ContainsFunc(e.Roles, func(role string) bool { return rdap.FindRole(out, rdap.Role(role)) != nil }):
 			out = append(out, e)
 		}
 	}

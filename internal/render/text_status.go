@@ -68,7 +68,8 @@ func (p *page) statuses(list []string) {
 	width := 0
 	words := make([]string, 0, len(list))
 	for _, s := range list {
-		if s = rdap.RDAPStatus(s); s != "" {
+		if parsed, _ := rdap.ParseStatus(s); parsed != "" {
+			s := string(parsed)
 			words = append(words, s)
 			if statusMeaning(s) != "" {
 				width = max(width, columns(s))
