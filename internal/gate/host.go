@@ -31,7 +31,7 @@ type Host struct {
 	fixed            bool       // rate is published or configured, and is not changed by responses
 	learned          time.Time
 	quota            *quota        // learned from refusals; nil means none
-	era              int           // counts quotas: a request belongs to the one that granted it
+	era              int           // number of quotas so far, which identifies the quota that admitted a request
 	counting         int           // requests in flight that the quota granted
 	stored           bool          // the store has the quota and its usage
 	ownUsage         []limit.Usage // usage in the last span that this host has stored

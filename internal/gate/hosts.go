@@ -43,7 +43,7 @@ const (
 type Config struct {
 	Start, Max int                   // initial and maximum number of requests in flight at a host
 	Groups     map[string]string     // host to the name of its group
-	Rates      map[string]limit.Rate // of hosts and groups; they replace limit.Builtin and learned limits
+	Rates      map[string]limit.Rate // rates of hosts and groups; they replace limit.Builtin and learned limits
 	Store      limit.Store           // nil means a store in memory
 }
 
