@@ -102,7 +102,7 @@ var (
 )
 
 var (
-	numbers = regexp.MustCompile(`\d[\d.,–]*|[km]?s\b`)
+	numbers = regexp.MustCompile(`\d[\d.,–]*|[km]?s\b|–`) // "1–2 ms", "693 ms–1.06 s"
 	bars    = regexp.MustCompile(`[·○▒▓█─]{2,}|[▒▓█] `)
 	names   = regexp.MustCompile(`[a-z]+(?:-[a-z]+)?\.(?:re|fr)`)
 )

@@ -155,18 +155,20 @@ func (t *tally) notify() {
 	}
 }
 
-// begin counts a request on c and returns how many came before it.
+// begin counts a request on c and returns how many came before it. Whoever waits for the
+// request finds it in all counts.
 func (t *tally) begin(c *connTally) int64 {
+	n := c.inFlight.Add(1)
+	for m := c.maxInFlight.Load(); n > m && !c.maxInFlight.CompareAndSwap(m, n); m = c.maxInFlight.Load() {
+	}
+	before := c.requests.Add(1) - 1
 	t.requests.Add(1)
 	if t.waiting.Load() > 0 {
 		t.mu.Lock()
 		t.notify()
 		t.mu.Unlock()
 	}
-	n := c.inFlight.Add(1)
-	for m := c.maxInFlight.Load(); n > m && !c.maxInFlight.CompareAndSwap(m, n); m = c.maxInFlight.Load() {
-	}
-	return c.requests.Add(1) - 1
+	return before
 }
 
 func (t *tally) end(c *connTally) { c.inFlight.Add(-1) }
