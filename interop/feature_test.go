@@ -148,7 +148,7 @@ func plain(protocol string) func(t *testing.T, s *instance) outcome {
 		c := s.tally()
 		ask(t, p, s.base, names, atOnce)
 		if n := p.Stats().RetriesTotal(); n != 0 {
-			t.Errorf("%d retries", n)
+			t.Errorf("%d retries: %+v", n, p.Stats())
 		}
 		return c.check(t, p, names, protocol, true)
 	}
