@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/internal/testrun"
 	"github.com/rdapq/rdapq/limit"
 )
 
@@ -56,7 +56,7 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // keep within the limit by chance. A bubble also wants all goroutines to end.
 func TestBatchSixServers(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, testSixServers)
+	testrun.Bubble(t, testSixServers)
 }
 
 func testSixServers(t *testing.T) {
@@ -250,7 +250,7 @@ func TestLookupRate(t *testing.T) {
 // Redirects wait for their host like any other request.
 func TestBatchRedirectParks(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, testBatchRedirectParks)
+	testrun.Bubble(t, testBatchRedirectParks)
 }
 
 func testBatchRedirectParks(t *testing.T) {

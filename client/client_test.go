@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/internal/testrun"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -71,7 +71,7 @@ func bubble(t *testing.T, name string, f func(*testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
-		synctest.Test(t, f)
+		testrun.Bubble(t, f)
 	})
 }
 

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/internal/testrun"
 )
 
 // stuckAfter is the wait for memory after which a test considers a lookup stuck.
@@ -21,7 +21,7 @@ const stuckAfter = time.Minute
 // is that of a bubble: the retries wait half a minute.
 func TestMemoryOfBrokenBodies(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, testBrokenBodies)
+	testrun.Bubble(t, testBrokenBodies)
 }
 
 func testBrokenBodies(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/internal/testrun"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -35,7 +35,7 @@ func newPool(t testing.TB, s *rdaptest.Server, c pool.Config) *pool.Pool {
 // matter. Connections exist in memory only.
 func inMemory(t *testing.T, f func(t *testing.T, network *rdaptest.Network)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	testrun.Bubble(t, func(t *testing.T) {
 		t.Cleanup(func() { time.Sleep(time.Minute) }) // closed connections end
 		f(t, new(rdaptest.Network))
 	})

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"testing"
+	"testing/synctest"
 )
 
 // waiting is the number of parallel tests of a package to run at a time if they mostly
@@ -35,6 +36,18 @@ func SkipWithRaceDetector(tb testing.TB) {
 	if RaceDetector {
 		tb.Skip("runs only without the race detector")
 	}
+}
+
+// Bubble runs a test with connections of a rdaptest.Network in a bubble of
+// testing/synctest. With the race detector it skips the test: so many timers and channels
+// in a bubble may crash it ("ThreadSanitizer: CHECK failed", golang/go#78156). .ci/run
+// has a step for these tests.
+func Bubble(t *testing.T, f func(*testing.T)) {
+	t.Helper()
+	if RaceDetector {
+		t.Skip("the race detector may crash in a bubble (golang/go#78156)")
+	}
+	synctest.Test(t, f)
 }
 
 // Env returns the size of a test: the number in an environment variable, which make long
