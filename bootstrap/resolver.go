@@ -18,7 +18,7 @@ type Resolver struct {
 	overrides     *table   // nil means none
 	unlisted      *table   // nil means turned off
 	states        [registries]registryState
-	snapshotTaken func() time.Time // see snapshotTaken
+	snapshotTaken func() time.Time // the function snapshotTaken, which runs once
 
 	baseURL      string
 	offline      bool

@@ -66,7 +66,7 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 			return
 		}
 		holder := r.memoryOwner
-		r.memoryOwner = nil // the consumer may keep the result for long
+		r.memoryOwner = nil // a consumer that keeps the result must not keep its task in memory
 		b.queue.releasePlace()
 		more := yield(r)
 		b.memory.release(holder)

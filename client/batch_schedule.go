@@ -142,7 +142,7 @@ func (q *queue) setTimer() {
 	}
 }
 
-// tick makes parked queues ready when their time has come.
+// tick makes parked queues ready at the end of their pause.
 func (q *queue) tick() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -202,11 +202,11 @@ func baseURL(server string) (string, *Error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || u.Fragment != "" {
-		return "", invalid(server, "not a valid server URL", "write https://rdap.example/")
+		return "", invalid(server, "not a valid server URL", "use a URL such as https://rdap.example/")
 	}
 	u.Scheme = strings.ToLower(u.Scheme)
 	if u.Scheme != "https" && u.Scheme != "http" {
-		return "", invalid(server, "unsupported scheme "+quote(u.Scheme)+" in the server's URL", "write https://rdap.example/")
+		return "", invalid(server, "unsupported scheme "+quote(u.Scheme)+" in the server's URL", "use a URL such as https://rdap.example/")
 	}
 	if !strings.HasSuffix(u.Path, "/") && u.RawQuery == "" {
 		u = u.JoinPath("/")

@@ -69,10 +69,10 @@ func (a *attempt) failure(u *url.URL, at pool.Step, err error) *Error {
 		if !dns.IsNotFound {
 			e.Message = "cannot resolve host " + visible(dns.Name) + ": " + visible(dns.Err)
 		}
-		e.Hint = "check your network connection; if it is up, the registry's entry may be out of date"
+		e.Hint = "check your network connection; if it works, the registry's entry may be out of date"
 		switch {
 		case a.redirected || a.task.walk != nil:
-			e.Hint = "check your network connection; if it is up, the link may be out of date"
+			e.Hint = "check your network connection; if it works, the link to this host may be out of date"
 		case a.task.result.Source == bootstrap.SourceServer:
 			e.Hint = "check your network connection and the host name"
 		case a.task.result.Source == bootstrap.SourceOverride:

@@ -134,7 +134,7 @@ func (p *planner) finish() *Plan {
 		return cmp.Or(cmp.Compare(b.Lines, a.Lines), cmp.Compare(a.Zone, b.Zone))
 	})
 	p.plan.Latency = planLatency
-	work := time.Duration(0) // time of all responses
+	work := time.Duration(0) // sum of the expected response times of all queries
 	for h, s := range p.servers {
 		concurrent := min(p.c.cfg.gate().Max, p.c.cfg.Jobs)
 		if n := h.Capacity(p.c.capacity(), int(min(s.Queries, int64(concurrent)))); n > 0 {

@@ -220,8 +220,8 @@ func listenEverywhere(t *testing.T) *victim {
 	return v
 }
 
-// A name that resolves first to a public address and then to an inside one, or the
-// reverse: the address that was checked is the one connected to.
+// The client connects only to the address that was checked, even if a name resolves to a
+// public address first and to an internal one later, or the reverse.
 func TestGuardAgainstRebinding(t *testing.T) {
 	if !namespace.Enter(t) {
 		return

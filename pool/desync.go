@@ -109,12 +109,14 @@ func (c *Check) Settle(ctx context.Context) error {
 }
 
 // Unproved reports whether a response that Settle accepted may still belong to another
-// request, so that the request is worth repeating with [WithFreshConn]. A server that is
-// one response behind sends each at the usual time, so only a response that matches its
-// request shows whether there is such a shift. There may be one if the response before
-// did not match either. Unproved ignores this case for an origin that has sent a match
-// after such a response on one connection. For any other origin it considers this case at
-// most 16 times. Unproved is also true if net/http closed the connection too soon.
+// request and should be checked by repeating its request with [WithFreshConn]. The timing
+// of a server that is one response behind looks normal: only a response that matches its
+// request proves that the connection is in step.
+//
+// Unproved returns true if the previous response on the connection did not match its
+// request either. It returns false for an origin that has sent a matching response after
+// an unmatched one on the same connection, and after 16 such responses of any other
+// origin. It also returns true if net/http closed the connection too soon.
 //
 // Call Mismatch if the repeated request gets a different response.
 func (c *Check) Unproved() bool { return c.Doubtful() && c.s.unproved(c.n, c.repeat) }

@@ -35,7 +35,7 @@ type observedConn struct {
 	overflow   atomic.Bool  // a WINDOW_UPDATE overflowed its window
 	uploads    atomic.Bool  // a request with a body was sent, which uses up windows
 
-	seq     atomic.Pointer[sequence]      // over HTTP/1.1 with reuse
+	seq     atomic.Pointer[sequence]      // nil unless over HTTP/1.1 with reuse
 	reading atomic.Pointer[chan struct{}] // closed by the next Read that returns
 
 	closing atomic.Bool

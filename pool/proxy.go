@@ -76,8 +76,8 @@ func (k originKey) firstHop() (host, port string) {
 	return k.host, k.port
 }
 
-// handshakesFirst reports whether a handshake follows the TCP connection before it
-// is used.
+// handshakesFirst reports whether a new TCP connection needs a TLS or SOCKS handshake
+// before its first request.
 func (k originKey) handshakesFirst() bool {
 	return k.scheme == "https" || k.proxy.scheme == "https" || k.proxy.socks()
 }

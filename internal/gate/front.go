@@ -30,7 +30,7 @@ type front struct {
 // wait for the lookup that waits here.
 const loadWait = time.Second
 
-// flushWait limits the wait of Flush for pending changes.
+// flushWait limits how long Flush waits for pending changes.
 const flushWait = 10 * time.Second
 
 // frontFor returns a store that may be called under Host.mu. The stores of package limit

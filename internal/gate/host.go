@@ -525,7 +525,7 @@ func (h *Host) NewHolds() []Hold {
 // A LineCount counts the inputs of batches for one host: lines, not requests.
 type LineCount struct{ Read, Done, Failed atomic.Int64 }
 
-// A Status is the state of a host at one time.
+// A Status is a snapshot of the state of a host.
 type Status struct {
 	InFlight int           // requests
 	Limit    int           // limit of InFlight

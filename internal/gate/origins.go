@@ -12,7 +12,7 @@ import (
 // or the hosts of a group. The capacity of a host with more is unknown.
 const maxOriginsOfHost = 8
 
-// addOrigin records the origin of u. Hosts.mu is held.
+// addOrigin records the origin of u. The caller holds Hosts.mu.
 func (h *Host) addOrigin(u *url.URL) {
 	old := h.origins.Load()
 	if old != nil && (len(*old) > maxOriginsOfHost || slices.ContainsFunc(*old, func(o string) bool { return isOrigin(o, u) })) {

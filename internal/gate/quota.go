@@ -143,7 +143,8 @@ func (q *quota) trusted() int {
 	return q.passed + q.streak*q.n/2
 }
 
-// begin starts a test if one is due and worth it, when a number of lookups wait.
+// begin starts a test if one is due and worth its cost. waiting is the number of lookups
+// that wait.
 func (q *quota) begin(now time.Time, waiting int) {
 	if q.test > 0 || now.Before(q.testAt) {
 		return

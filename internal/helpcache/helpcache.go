@@ -61,7 +61,7 @@ func (k *Cache) Failed(base string, now time.Time) {
 	}
 }
 
-// maxHelps limits the cached helps and the claims.
+// maxHelps limits the number of cached help responses, and of claims.
 const maxHelps = 256
 
 // Get returns the help of a server, which may be nil, and whether it is known.

@@ -31,7 +31,7 @@ type plan struct {
 
 	announce    bool // Connection: close
 	hangUp      bool // close instead of responding
-	reset       bool // with RST
+	reset       bool // close with RST instead of responding
 	resetStream bool
 	hang        bool // never respond
 	junk        string

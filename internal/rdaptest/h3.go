@@ -199,7 +199,7 @@ type h3Peer struct {
 	conn    *conn // as seen by behaviours
 	tally   *connTally
 	offered atomic.Bool   // early data
-	early   sync.Once     // its early data is counted
+	early   sync.Once     // counts the accepted early data once
 	noted   chan struct{} // closed when the end of the handshake has been counted
 }
 
@@ -320,7 +320,7 @@ func (h *H3) AwaitRequests(ctx context.Context, n int) error {
 	return h.tally.awaitRequests(ctx, int64(n))
 }
 
-// Announce makes responses over TCP advertise HTTP/3 with this max-age; 0 removes that.
+// Announce makes responses over TCP advertise HTTP/3 with this max-age; 0 stops that.
 func (h *H3) Announce(life time.Duration) {
 	if life <= 0 {
 		h.server.SetAltSvc("")

@@ -17,8 +17,8 @@ import (
 type Hostile struct {
 	Name string
 
-	// ALPN is what the server negotiates after a good TLS handshake; with "" it
-	// negotiates nothing. Nil means that Serve gets the TCP connection without TLS.
+	// ALPN lists the protocols that the server accepts in the TLS handshake; [""] means
+	// that it does not use ALPN. Nil means no TLS: Serve gets the TCP connection.
 	ALPN []string
 	// TLS may modify the TLS configuration; nil leaves it unchanged.
 	TLS func(*tls.Config, *CA) error
@@ -229,8 +229,8 @@ func (c *HostileConn) reset() {
 	_ = under.Close()
 }
 
-// HostileTCP returns all hostile servers over TCP: in TCP and TLS, HTTP/1.1 and HTTP/2.
-// Their names are unique.
+// HostileTCP returns all hostile servers that run over TCP: those that misbehave in TCP,
+// TLS, HTTP/1.1 or HTTP/2. Each has a unique name.
 func HostileTCP() []Hostile {
 	var all []Hostile
 	for _, list := range [][]Hostile{hostileTLS(), hostileHTTP1(), hostileHTTP2()} {

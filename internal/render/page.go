@@ -58,7 +58,7 @@ type page struct {
 // blank adds an empty line before the next row, if there is one.
 func (p *page) blank() { p.pending = p.begun }
 
-// headline writes a line across the page.
+// headline writes l without a label, over the full width of the page.
 func (p *page) headline(l line) {
 	p.separate()
 	p.emit("", 0, 0, l)
