@@ -16,7 +16,7 @@ const (
 	PhaseExpired       Phase = "expired"        // past its expiration date
 	PhaseAutoRenew     Phase = "auto renew"     // renewed by the registry; the registrar may still delete it without cost
 	PhaseRedemption    Phase = "redemption"     // deleted; its registrar can restore it
-	PhasePendingDelete Phase = "pending delete" // deleted; nobody can restore it, and it becomes available within days
+	PhasePendingDelete Phase = "pending delete" // deleted; it can no longer be restored, and becomes available within days
 )
 
 // A Lifecycle says at which stage of its life a domain is.

@@ -143,8 +143,8 @@ func (q *quota) trusted() int {
 	return q.passed + q.streak*q.n/2
 }
 
-// begin starts a test if one is due and worth its cost. waiting is the number of lookups
-// that wait.
+// begin starts a test if its time has come and it is worth its cost. waiting is the
+// number of waiting lookups.
 func (q *quota) begin(now time.Time, waiting int) {
 	if q.test > 0 || now.Before(q.testAt) {
 		return

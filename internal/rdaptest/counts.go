@@ -155,8 +155,8 @@ func (t *tally) notify() {
 	}
 }
 
-// begin counts a request on c and returns how many came before it. Whoever waits for the
-// request finds it in all counts.
+// begin counts a request on c and returns how many came before it. All counts include
+// the request before [tally.awaitRequests] returns.
 func (t *tally) begin(c *connTally) int64 {
 	n := c.inFlight.Add(1)
 	for m := c.maxInFlight.Load(); n > m && !c.maxInFlight.CompareAndSwap(m, n); m = c.maxInFlight.Load() {
