@@ -51,7 +51,7 @@ func (c *Client) await(ctx context.Context, t *task) bool {
 			c.refuse(t, limitError(t.host, now, k.At))
 			return false
 		case released == nil:
-			released = t.host.WhenReleased(w) // then retry, because a request may have ended in between
+			released = t.host.WhenReleased(w) // retry: a request may have ended in the meantime
 		case !c.sleep(ctx, released, k.Delay(now, p.MaxWait)):
 			c.stop(ctx, t, "waiting for "+visible(t.host.Name()))
 			return false
@@ -110,9 +110,9 @@ func (c *Client) refuse(t *task, e *Error) {
 	r.fail(e)
 }
 
-// enter obtains the host's admission for each request to u, redirects included, unless
-// the task has it already. It returns false if the request must wait: t.redirect and
-// t.host then describe the request, and step resumes there.
+// enter obtains the host's permission for each request to u, redirects included, unless the
+// task already has permission. It returns false if the request must wait. Then t.redirect and
+// t.host describe the request, and step resumes with it.
 func (a *attempt) enter(u *url.URL, way *redirectChain) bool {
 	t := a.task
 	h := a.c.hosts.At(u)
@@ -152,8 +152,8 @@ func (a *attempt) report(r *Result) {
 	case !s.Failed:
 		s.Stated = a.stated(r)
 	case a.outer.Err() != nil || r.Err.Code == CodeNotPublic || r.Err.Code == CodeCanceled:
-		// No request was sent. A redirect to a host that rejects it must not make
-		// the host look dead to other lookups.
+		// No request was sent. A host that rejects a redirect must not look dead to other
+		// lookups.
 		s.Kind = gate.Canceled
 	case r.Verdict == RateLimited:
 		s.Kind, s.RetryAfter, s.Stated = gate.Throttled, r.Err.RetryAfter, statedLimit(r)
@@ -175,8 +175,8 @@ func (a *attempt) report(r *Result) {
 	}
 }
 
-// brokeOff reports whether the body of a success was incomplete or did not end in
-// time. For the health of the server that counts as no response.
+// brokeOff reports whether the body of a success was incomplete or did not end in time. Such a
+// response says no more about the server's health than no response.
 func (r *Result) brokeOff() bool {
 	return r.Status/100 == 2 && r.Err != nil && (r.Err.Code == CodeTimeout || r.Err.Code == CodeTransport)
 }
@@ -254,10 +254,9 @@ func (c *Client) flushLimits() error {
 	return nil
 }
 
-// Unmatched returns the keys of Config.Rates and Config.Groups that applied to no
-// server of the lookups, Batches and Plans of c so far, such as mistyped ones. They
-// are in lower case and sorted. A key of Groups applies to its host, one of Rates to
-// its host or its group.
+// Unmatched returns the keys of Config.Rates and Config.Groups that applied to no server of the
+// lookups, Batches and Plans of c so far, such as mistyped keys. The keys are in lower case and
+// sorted. A key of Groups applies to a host, a key of Rates to a host or a group.
 func (c *Client) Unmatched() []string { return c.hosts.Unmatched() }
 
 // limitError returns the error of a request to h that would have to wait until at.

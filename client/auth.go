@@ -40,16 +40,16 @@ func (c Credential) GoString() string { return c.String() }
 // LogValue omits the secret.
 func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// ParseCredentials reads credentials, one per line: an origin, a scheme, and the
-// parameters of the scheme:
+// ParseCredentials reads credentials, one per line: an origin, a scheme, and the parameters of
+// the scheme:
 //
 //	https://rdap.example       basic   user:password
 //	https://rdap.example:8443  digest  user:password
 //	https://rdap.example       bearer  token
 //	https://rdap.example       apikey  parameter=key
 //
-// Blank lines and those that begin with # are skipped. Errors name the line
-// but not its content.
+// Blank lines and lines that begin with # are skipped. Errors name the line but not its
+// content.
 func ParseCredentials(r io.Reader) (map[string]*Credential, error) {
 	out := make(map[string]*Credential)
 	lines := bufio.NewScanner(r)
@@ -67,7 +67,7 @@ func ParseCredentials(r io.Reader) (map[string]*Credential, error) {
 		if err != nil || origin.Scheme != "https" || origin.Host == "" || strings.Trim(origin.Path, "/") != "" || origin.User != nil || origin.RawQuery != "" {
 			return nil, fail("the origin must look like https://rdap.example or https://rdap.example:8443")
 		}
-		// A password may contain blanks: it ends at the end of the line.
+		// A password may contain blanks and extends to the end of the line.
 		rest := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(strings.TrimPrefix(line, fields[0])), fields[1]))
 		c := &Credential{Scheme: AuthScheme(strings.ToLower(fields[1])), Secret: rest}
 		between := ""
@@ -95,7 +95,7 @@ func ParseCredentials(r io.Reader) (map[string]*Credential, error) {
 	return out, lines.Err()
 }
 
-// authTransport returns transport with the credentials of c; nil without credentials.
+// authTransport returns transport with the credentials of c, or nil if c has no credentials.
 func (c Config) authTransport(transport http.RoundTripper) *auth.Transport {
 	credentials := make(map[string]auth.Credential)
 	for origin, cred := range c.Credentials {

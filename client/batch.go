@@ -17,14 +17,14 @@ import (
 type Input struct {
 	Line   int64  // number of the line, from 1; copied to the Result
 	Text   string // the query, see Parse
-	Type   Type   // its type; empty means detected from its shape, see Parse
-	Server string // base URL of the server; empty means found by the Resolver
+	Type   Type   // type of the query; if empty, Parse detects the type
+	Server string // base URL of the server; if empty, the Resolver finds the server
 	Extra  []byte // data of the caller, copied to the Result
 }
 
-// Inputs converts texts to inputs for [Client.Batch] and [Client.Plan], numbered from
-// 1: client.Inputs(slices.Values(names)). For a sequence that can fail, or inputs with
-// other fields, write a sequence of Inputs.
+// Inputs converts texts to inputs for [Client.Batch] and [Client.Plan], numbered from 1:
+// client.Inputs(slices.Values(names)). If the source can fail, or the inputs have other fields,
+// write a sequence of Inputs.
 func Inputs(texts iter.Seq[string]) iter.Seq2[Input, error] {
 	return func(yield func(Input, error) bool) {
 		line := int64(0)
@@ -50,7 +50,7 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 		cancel()
 		b.queue.clear()
 		for r := range b.results {
-			b.memory.release(r.memoryOwner) // until results is closed
+			b.memory.release(r.memoryOwner) // ends when read closes results
 		}
 		if !stop() {
 			<-b.queueEnded
@@ -122,9 +122,9 @@ type batch struct {
 	mu        sync.Mutex
 	abandoned bool           // the sequence did not return in time
 	preparing *Result        // result of the input being parsed and resolved; nil if there is none
-	pushing   sync.WaitGroup // the input that is being pushed, if there is one
+	pushing   sync.WaitGroup // counts the input that is being pushed
 
-	spare *item // of an input that was spilled, for add to use again; nil: none
+	spare *item // a spilled input's item, which add reuses; may be nil
 
 	panics panicked
 
@@ -317,7 +317,7 @@ func (b *batch) hostOf(base string) *gate.Host {
 	if err != nil {
 		u = new(url.URL) // try reports the error
 	}
-	h = b.c.hosts.At(u) // may call the store of the user
+	h = b.c.hosts.At(u) // may call Config.Budgets
 	b.basesMu.Lock()
 	defer b.basesMu.Unlock()
 	if b.basesSweep == b.c.hosts.Sweeps() {
@@ -345,13 +345,14 @@ type panicked struct {
 	once     sync.Once
 	happened chan struct{} // closed when there was a panic
 	value    any           // value of the panic; nil after a call of runtime.Goexit
-	ok       bool          // the sequence returned
+	ok       bool          // the sequence has returned
 }
 
 // noteReturned records that the sequence has returned. It must be called before catch.
 func (p *panicked) noteReturned() { p.ok = true }
 
-// catch is to be deferred in the goroutine that calls the sequence.
+// catch records a panic or a call of Goexit. The goroutine that calls the sequence must defer
+// catch.
 func (p *panicked) catch() {
 	if v := recover(); v != nil || !p.ok {
 		p.set(v)

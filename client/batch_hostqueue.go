@@ -11,18 +11,18 @@ import (
 type item struct {
 	task
 	input          Input
-	loaded         bool   // its input has been parsed and its servers are known
-	readError      *Error // error of reading its input from the temporary file
+	loaded         bool   // the input has been parsed and the servers are known
+	readError      *Error // error of reading the input from the temporary file
 	key            lookupKey
 	hash           uint64      // hash of key
 	maybeDuplicate bool        // an item with the same key was in memory when it was read
 	duplicates     []duplicate // later inputs with the same key
-	queue          *queue      // nil until it is taken from the queue
-	hostQueue      *hostQueue  // in which it waits, or from which it was taken
+	queue          *queue      // nil until the item is taken from the queue
+	hostQueue      *hostQueue  // queue in which the item waits, or from which it was taken
 
-	readFor      *gate.Host // host of its first server; nil if there is none or it is unknown
-	grantedAt    time.Time  // when its request in flight was admitted; zero if none is in flight
-	fromUnserved bool       // it was taken from queue.unserved
+	readFor      *gate.Host // host of the first server; nil if there is none or it is unknown
+	grantedAt    time.Time  // when the request in flight was admitted; zero if no request is in flight
+	fromUnserved bool       // the item was taken from queue.unserved
 }
 
 func (it *item) refusedOften() bool {
@@ -33,26 +33,26 @@ func (it *item) refusedOften() bool {
 type hostQueue struct {
 	host *gate.Host
 
-	resumed []*item // items sent before that are not retries; they precede fresh
+	resumed []*item // items with a next request that is no retry; they precede fresh
 	fresh   fifo
-	disk    spill.Queue // inputs read after those of fresh
-	retries []*item     // to be retried, unordered
+	disk    spill.Queue // inputs read after the items of fresh
+	retries []*item     // items to retry, unordered
 
 	loading          bool // a chunk of disk is being read
 	hasAlternates    bool // some items have another server
 	inFlight         int
 	steppedAside     int       // lookups not counted while they wait, see item.stepAside
 	limit            int       // maximum of inFlight, as of the last makeReady
-	requestTime      float64   // seconds, moving average of the time of a request; 0 means not known
-	timeLeft         float64   // estimated seconds until it is empty, as of the last makeReady
-	inUnserved       bool      // it is in queue.unserved
-	fromUnserved     bool      // it was taken from there
+	requestTime      float64   // moving average of the time of a request, in seconds; 0 means not known
+	timeLeft         float64   // estimated seconds until the queue is empty, as of the last makeReady
+	inUnserved       bool      // the queue is in queue.unserved
+	fromUnserved     bool      // the queue was just taken from queue.unserved
 	exclusive        bool      // the lookup in flight must be the only one
 	readyIndex       int       // index in queue.ready; -1 means not ready
-	readySince       uint64    // when it became ready
-	parkedUntil      time.Time // it is ignored until then; zero means not parked
-	retriesOnly      bool      // it is parked because it has only retries scheduled for later
-	untilRequestEnds bool      // it is parked until then, or until one of its requests ends
+	readySince       uint64    // position in the order in which queues became ready
+	parkedUntil      time.Time // end of the pause; zero means not parked
+	retriesOnly      bool      // the queue is parked because all retries are scheduled for later
+	untilRequestEnds bool      // the queue is parked until parkedUntil, or until one of its requests ends
 	timerIndex       int       // index in queue.timers; -1 means not parked
 }
 

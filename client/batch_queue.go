@@ -10,18 +10,18 @@ import (
 	"github.com/rdapq/rdapq/internal/spill"
 )
 
-// A queue passes the items of a batch to its workers, in FIFO order per host; see
-// popReady for the order of hosts. A host that must not be queried now becomes ready when
-// one of its lookups ends or its pause is over, so no worker waits for a host.
+// A queue passes the items of a batch to its workers, in FIFO order per host; see popReady for
+// the order of hosts. No worker waits for a host: a host that must not be queried at first
+// becomes ready when one of its lookups ends or its pause is over.
 type queue struct {
 	queueConfig
-	file           spill.File  // for inputs of slow servers
+	file           spill.File  // holds inputs of slow servers
 	waitsForMemory atomic.Bool // workers wait for memory for bodies
 	spillErr       error
 
-	record    []byte         // the last input encoded for it
-	unwritten []*spill.Chunk // for flushPending
-	warnings  []func()       // for flushPending
+	record    []byte         // buffer: the last input encoded for file
+	unwritten []*spill.Chunk // chunks for flushPending
+	warnings  []func()       // calls of log for flushPending
 	diskBytes int64          // bytes of chunks in the file or in unwritten
 	paused    bool           // the warning about paused reading was given
 
@@ -35,11 +35,11 @@ type queue struct {
 	unserved         []*hostQueue // host queues of ready without a lookup in flight, in the order in which they became ready
 	unservedInFlight int          // lookups in flight that were taken from unserved
 	timers           parkedHeap
-	timer            *time.Timer // nil if none is set
+	timer            *time.Timer // wakes parked host queues; nil if not set
 
-	inMemory      int   // inputs read whose results were not yet taken, except spilled ones
-	waiting       int64 // in all host queues
-	spilledInputs int64 // of them, those in disk queues
+	inMemory      int   // inputs read whose results were not yet taken; spilled inputs do not count
+	waiting       int64 // items in all host queues
+	spilledInputs int64 // inputs in the disk queues, included in waiting
 	inFlight      int
 	workers       int
 	idle          int // workers that wait and have not been woken
@@ -50,8 +50,9 @@ type queue struct {
 	joinable  map[uint64]*item // items in memory that others may join, by the hash of their keys
 	coalesced int              // inputs that wait for the result of an item
 
-	inputsRead  int64           // inputs
-	recentHosts map[int64]int64 // number of the last input by host ID, for hosts of recent inputs
+	inputsRead int64 // number of inputs read
+	// host ID to the number of the last input for that host, for hosts of recent inputs
+	recentHosts map[int64]int64
 }
 
 // queueConfig has the parameters of a queue.
@@ -70,7 +71,7 @@ type queueConfig struct {
 }
 
 const (
-	// minInMemory is how many items of a host queue stay in memory when the rest is
+	// minInMemory is the number of items of a host queue that stay in memory when the rest is
 	// spilled.
 	minInMemory = 16
 	// recheckAfter is the interval at which a host queue is rechecked while it waits for
@@ -124,8 +125,8 @@ func (q *queue) makeReady(l *hostQueue) {
 	q.startWorker()
 }
 
-// wakeHost makes a queue ready after it got a fresh item, which need not wait for the
-// time of a retry.
+// wakeHost makes a queue ready after it got a fresh item, which can start before the next retry
+// is due.
 func (q *queue) wakeHost(l *hostQueue) {
 	if l.retriesOnly {
 		q.unpark(l)
@@ -185,7 +186,7 @@ func (q *queue) memoryFull() bool {
 		return false
 	}
 	q.waitsForMemory.Store(true)
-	return q.memory.underPressure() // check again: it may have been released before waitsForMemory was set
+	return q.memory.underPressure() // check again: memory may have been released before waitsForMemory was set
 }
 
 // memoryReleased wakes workers that wait for memory.
@@ -201,7 +202,7 @@ func (q *queue) memoryReleased() {
 
 // noteStarted records that an item is in flight.
 func (q *queue) noteStarted(l *hostQueue, it *item, k gate.Decision) {
-	if it.hostQueue == nil { // from disk
+	if it.hostQueue == nil { // the item was read from the temporary file
 		q.inMemory++
 		q.spilledInputs--
 	}
@@ -301,10 +302,9 @@ func (q *queue) request(l *hostQueue, inFlight int, now time.Time) gate.Request 
 	return p
 }
 
-// admitLoaded decides about an item that pick returned as notLoaded and that has been
-// loaded since. Unless the verdict is Allow, the item must go back to the queue, as it
-// must behind resumed items and retries. That it goes back each time took 2% of the CPU
-// time of a batch.
+// admitLoaded decides about an item that pick returned as notLoaded and that has been loaded
+// since. Unless the verdict is Allow, the caller must requeue the item. Resumed items and
+// retries precede it. Requeueing every item took 2% of the CPU time of a batch.
 func (q *queue) admitLoaded(it *item) gate.Decision {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -352,7 +352,7 @@ func (q *queue) finishRequest(it *item, again bool) {
 		} else {
 			to.retries = append(to.retries, it)
 			if !to.parkedUntil.IsZero() && it.at.Before(to.parkedUntil) {
-				q.unpark(to) // recompute how long it waits
+				q.unpark(to) // recompute the end of the pause
 			}
 		}
 		if to != l {

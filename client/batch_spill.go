@@ -56,8 +56,8 @@ func (q *queue) warn(message string, args ...any) {
 	}
 }
 
-// flushPending writes chunks and logs warnings. The lock is held on entry and on return,
-// and released for that.
+// flushPending writes chunks and logs warnings. The caller holds the lock, which flushPending
+// releases meanwhile.
 func (q *queue) flushPending() {
 	for len(q.unwritten) > 0 || len(q.warnings) > 0 {
 		if len(q.warnings) > 0 {
@@ -70,7 +70,7 @@ func (q *queue) flushPending() {
 		q.unwritten = q.unwritten[1:]
 		data := c.Unwritten()
 		if data == nil || q.spillErr != nil {
-			continue // it is read from memory
+			continue // the chunk is read from memory
 		}
 		var at int64
 		var err error

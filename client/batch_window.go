@@ -23,10 +23,10 @@ func (q *queue) reservePlace() bool {
 	return !q.abandoned
 }
 
-// push adds a new item to the queue of its host. It waits for a place in the window, and
-// so paces the reader. An item that joins an earlier one takes a place, but is in no
-// host queue. push reports whether the queue keeps the item: not if its input was
-// spilled or has joined another.
+// push adds a new item to the queue of its host. It waits for a place in the window, and so
+// paces the reader. An item that joins an earlier one takes a place, but is in no host queue.
+// push returns false if the queue does not keep the item, because its input was spilled or has
+// joined another.
 func (q *queue) push(it *item) (kept bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -52,7 +52,7 @@ func (q *queue) tryPush(it *item) bool {
 	l := q.hostQueueOf(it.host)
 	l.hasAlternates = l.hasAlternates || len(it.servers.URLs) > 1
 	switch {
-	case l.disk.Len() > 0 && q.spillErr == nil: // it goes after those on disk
+	case l.disk.Len() > 0 && q.spillErr == nil: // new inputs follow the inputs on disk
 		if q.shouldReadAhead() && q.spillInput(l, it) {
 			return true
 		}
@@ -158,7 +158,7 @@ func (q *queue) spillOne() bool {
 	tail := longest.fresh.cutTail(min(minInMemory, longest.fresh.len()/2))
 	for _, it := range tail {
 		if len(it.duplicates) > 0 {
-			stay = append(stay, it) // its duplicates need its result
+			stay = append(stay, it) // duplicates need the item's result
 			continue
 		}
 		q.pushInput(longest, it.input)

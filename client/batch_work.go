@@ -10,10 +10,10 @@ import (
 type itemOutcome int
 
 const (
-	outcomeCompleted itemOutcome = iota // its result may have links to follow
-	outcomeDone                         // its result is complete
-	outcomeRequeue                      // it goes back to the queue
-	outcomeCoalesced                    // it shares the result of another item
+	outcomeCompleted itemOutcome = iota // the result may have links to follow
+	outcomeDone                         // the result is complete
+	outcomeRequeue                      // the item goes back to the queue
+	outcomeCoalesced                    // the item shares the result of another item
 )
 
 // work takes inputs from the queue until there are none left.
@@ -124,7 +124,7 @@ func (b *batch) loadItem(it *item) itemOutcome {
 	case b.queue.coalesce(it):
 		return outcomeCoalesced
 	case it.host != it.hostQueue.host:
-		return outcomeRequeue // its server has changed
+		return outcomeRequeue // the item's server has changed
 	}
 	return outcomeCompleted
 }
@@ -132,7 +132,7 @@ func (b *batch) loadItem(it *item) itemOutcome {
 // setHost sets the host of the next request of an item.
 func (b *batch) setHost(it *item) {
 	if it.redirect != nil {
-		return // enter has set it
+		return // enter has set the host
 	}
 	it.host = b.hostOf(it.servers.URLs[it.server])
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A CacheMode selects the responses that a [Client] caches in memory. It reuses a
-// response while it is fresh, and then revalidates it (RFC 9111).
+// A CacheMode selects the responses that a [Client] caches in memory. The Client reuses a
+// cached response while the response is fresh, and revalidates it later (RFC 9111).
 type CacheMode string
 
 const (
-	// CacheReferrals caches targets of links: records of registrars and related
-	// objects. An empty CacheMode means the same.
+	// CacheReferrals caches targets of links: records of registrars and related objects. It is
+	// the default.
 	CacheReferrals CacheMode = "referrals"
 	// CacheAll caches all responses.
 	CacheAll CacheMode = "all"
-	// CacheNone caches none.
+	// CacheNone caches no responses.
 	CacheNone CacheMode = "none"
 )
 

@@ -32,7 +32,7 @@ const Version = "0.1.0"
 const (
 	DefaultUserAgent      = "rdapq/" + Version + " (+https://github.com/rdapq/rdapq)"
 	DefaultTimeout        = 15 * time.Second
-	DefaultConnectTimeout = 10 * time.Second // or Config.Timeout if that is less
+	DefaultConnectTimeout = 10 * time.Second // Config.Timeout, if less, replaces it
 	DefaultJobs           = 64
 	DefaultPerHost        = 8
 	DefaultMaxBody        = 10 << 20
@@ -58,21 +58,21 @@ type Resolver interface {
 // concurrent use; a program needs only one.
 type Client struct {
 	cfg    Config
-	own    []io.Closer // closed by Close
-	pieces sync.Pool   // of *[pieceSize]byte, for bodies of unknown length
+	own    []io.Closer // parts made by New, which Close closes
+	pieces sync.Pool   // holds *[pieceSize]byte, for bodies of unknown length
 	named  namedServer
 
 	speakers speakers // servers that have sent an RDAP response
 
 	hosts   *gate.Hosts
-	memory  *memoryBudget // for single lookups
+	memory  *memoryBudget // budget of single lookups
 	tallies tallies
 	helps   helpcache.Cache
 	flights flights
 
-	transport  http.RoundTripper // of lookups: Config.Transport or auth
-	auth       *auth.Transport   // nil: no credentials
-	cache      *httpcache.Cache  // nil: no cache
+	transport  http.RoundTripper // transport of lookups: Config.Transport or auth
+	auth       *auth.Transport   // nil without credentials
+	cache      *httpcache.Cache  // nil without a cache
 	registrars func() map[string]string
 	parked     atomic.Int64 // bytes of the bodies of parked lookups
 
@@ -80,12 +80,11 @@ type Client struct {
 	closed    chan struct{} // closed by Close
 	ownPool   bool          // Close closes the connections
 
-	// Fields of all requests.
-	accept, userAgent, languages []string // languages is nil without any
+	// Header fields of all requests.
+	accept, userAgent, languages []string // languages is nil if Config.Languages is
 }
 
-// New returns a Client. It sends nothing. The error names an invalid field of the
-// configuration.
+// New returns a Client. It sends nothing. Its error names the invalid field of cfg.
 func New(cfg Config) (*Client, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -128,16 +127,16 @@ func New(cfg Config) (*Client, error) {
 // ErrClosed is wrapped by the errors of a closed [Client].
 var ErrClosed = errors.New("client: closed")
 
-// Close ends all lookups and closes what New made. Batches end as with [Client.Drain],
-// waiting lookups end immediately, and no further request is sent: lookups that were not
-// sent end with [CodeCanceled] and an error that wraps [ErrClosed]. Requests in flight
-// end in the same way on a Pool that New made. Close does not affect a Transport,
-// Resolver or limit.Store given in the [Config]: requests in flight on that Transport
-// complete, but their redirects are not followed.
+// Close ends all lookups and closes what New made. Batches end as with [Client.Drain], waiting
+// lookups end immediately, and no further request is sent: lookups that were not sent end with
+// [CodeCanceled] and an error that wraps [ErrClosed]. Requests in flight end in the same way on
+// a Pool that New made. Close does not affect a Transport, Resolver or limit.Store given in the
+// [Config]: requests in flight on that Transport complete, but their redirects are not
+// followed.
 //
-// Close returns the error of saving Config.Budgets, or of closing. A Client may be
-// closed more than once. A Logger, limit.Store, Resolver or hook may call Close: it
-// does not wait for the call that it is part of.
+// Close returns the error of saving Config.Budgets, or of closing what New made. A Client may
+// be closed more than once. A Logger, limit.Store, Resolver or hook may call Close; such a call
+// of Close does not wait for the lookup that it belongs to.
 func (c *Client) Close() error {
 	c.closeOnce.Do(func() { close(c.closed) })
 	c.Drain()
@@ -157,38 +156,36 @@ func (c *Client) isClosed() bool {
 	}
 }
 
-// Batch looks up all inputs and yields exactly one Result for each, in the order in
-// which they complete; Result.Line identifies the input. An invalid query yields an
-// [Invalid] Result. An error of the sequence yields a [Failed] Result with [CodeInput],
-// and does not end the batch.
+// Batch looks up all inputs and yields exactly one Result for each, in the order in which they
+// complete; Result.Line identifies the input. An invalid query yields an [Invalid] Result. An
+// error of the sequence yields a [Failed] Result with [CodeInput], and does not end the batch.
 //
 // At most Config.Jobs lookups are concurrent, and at most Config.PerHost at one server. A
-// server that is slow, rate-limited or down delays only its own inputs. About 16 × Jobs
-// inputs wait in memory, however long the sequence: when the inputs for one server fill
-// this window, they are spilled to a temporary file (see Config.SpillDir). Reading pauses
-// when Config.MaxQueued inputs wait or the file has Config.MaxSpill bytes.
+// server that is slow, rate-limited or down delays only its own inputs. About 16 × Jobs inputs
+// wait in memory, however long the sequence: when the inputs for one server fill this window,
+// they are spilled to a temporary file (see Config.SpillDir). Reading pauses when
+// Config.MaxQueued inputs wait or the file has Config.MaxSpill bytes.
 //
-// A server that fails several times in a row (502, 503 or 504 without Retry-After, a
-// refused or reset connection, or no response) is paused and probed at growing
-// intervals. Its inputs wait, within Config.MaxWait, and are retried when it recovers.
-// The wait is at most a minute for a server that never gave a useful response. Inputs
-// that would wait longer end without being sent. Config.MaxWait describes refusals by a
-// rate limit.
+// A server that fails several times in a row (502, 503 or 504 without Retry-After, a refused or
+// reset connection, or no response) is paused and probed at growing intervals. Its inputs wait,
+// within Config.MaxWait, and are retried when it recovers. The wait for a server that never
+// gave a useful response is at most a minute. Inputs that would wait longer end without being
+// sent. Config.MaxWait describes refusals by a rate limit.
 //
-// A duplicate of an earlier input shares its lookup, unless the response to the last
-// attempt has begun to arrive. Each has its own Result; that of the duplicate has Shared
-// and SharedLine set, and shares Raw, Header, Err and other data. A response is never
-// used for an input read after it, except through [Config].Cache.
+// A duplicate of an earlier input shares its lookup, unless the response to the last attempt
+// has begun to arrive. Each input has its own Result; the Result of a duplicate has Shared and
+// SharedLine set, and shares Raw, Header, Err and other data. A response is never used for an
+// input read after it, except through [Config].Cache.
 //
-// When ctx ends, reading stops, lookups in flight are canceled, and every input read so
-// far still yields its Result, with [CodeCanceled] or [CodeTimeout] unless it has
-// another error. To let lookups in flight complete, use [Client.Drain], or end the
-// sequence. Breaking out of the loop stops everything immediately.
+// When ctx ends, reading stops, lookups in flight are canceled, and every input read so far
+// still yields its Result, with [CodeCanceled] or [CodeTimeout] unless it has another error. To
+// let lookups in flight complete, use [Client.Drain], or end the sequence. Breaking out of the
+// loop stops everything immediately.
 //
-// The sequence runs in its own goroutine. If it panics, or a Transport or another part
-// of the Config, the loop over the results panics with the same value. Batch waits for
-// the sequence to return. After the end of ctx, a Drain or a break it waits only briefly
-// for a sequence that blocks, for example in a read of a terminal.
+// The sequence runs in its own goroutine. If the sequence, a Transport or another part of the
+// Config panics, the loop over the results panics with the same value. Batch waits for the
+// sequence to return. After the end of ctx, a Drain or a break it waits only briefly for a
+// sequence that blocks, for example in a read of a terminal.
 func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) iter.Seq[*Result] {
 	return func(yield func(*Result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -199,11 +196,11 @@ func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) iter
 	}
 }
 
-// Plan reads all inputs and returns what a Batch would do with them. It sends no
-// queries; the Resolver may download its files. Plan returns the error
-// of ctx, or [ErrClosed], with a Plan for the inputs read so far.
+// Plan reads all inputs and returns what a Batch would do with them. It sends no queries; the
+// Resolver may download its files. Plan returns the error of ctx, or [ErrClosed], with a Plan
+// for the inputs read so far.
 //
-// A Plan counts duplicates as sent: in a Batch they share a response only while
+// A Plan counts duplicates as sent, because duplicates in a Batch share a response only while
 // they are in flight at the same time.
 func (c *Client) Plan(ctx context.Context, inputs iter.Seq2[Input, error]) (*Plan, error) {
 	p := planner{
@@ -243,10 +240,10 @@ func (c *Client) Progress() Progress {
 	return p
 }
 
-// Drain ends the running batches and returns immediately. They read no more inputs.
-// Lookups in flight complete. Lookups that wait for a retry end with their last
-// result, and inputs that wait for their server end as [Failed] with [CodeCanceled].
-// Drain does not affect a Batch that starts afterwards.
+// Drain ends the running batches and returns immediately. The batches read no more inputs.
+// Lookups in flight complete. Lookups that wait for a retry end with their last result, and
+// inputs that wait for their server end as [Failed] with [CodeCanceled]. Drain does not affect
+// a Batch that starts afterwards.
 func (c *Client) Drain() {
 	c.tallies.mu.Lock()
 	defer c.tallies.mu.Unlock()
@@ -300,8 +297,7 @@ func (c *Client) abandon(ctx context.Context, t *task) {
 	}
 }
 
-// cacheFor returns the cache for a request of the task, nil if its responses are not
-// cached.
+// cacheFor returns the cache for a request of the task, or nil if its responses are not cached.
 func (c *Client) cacheFor(t *task) *httpcache.Cache {
 	if c.cache == nil || c.cfg.Cache != CacheAll && t.walk == nil {
 		return nil
@@ -309,8 +305,8 @@ func (c *Client) cacheFor(t *task) *httpcache.Cache {
 	return c.cache
 }
 
-// nextURL returns the URL of the next page, or why it must not be followed. Its cursor is
-// opaque and not changed.
+// nextURL returns the URL of the next page, or why it must not be followed. It does not change
+// the cursor in the URL, which is opaque.
 func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
 	base, err := url.Parse(from)
 	if err != nil {
@@ -318,7 +314,7 @@ func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
 	}
 	next, err = base.Parse(c.auth.StripKeys(strings.TrimSpace(href)))
 	if err != nil {
-		return nil, "its URL is not valid: " + quote(weburl.Redact(href))
+		return nil, "the URL of the page is not valid: " + quote(weburl.Redact(href))
 	}
 	next.User, next.Fragment, next.RawFragment = nil, "", ""
 	next.Scheme = strings.ToLower(next.Scheme)
@@ -329,17 +325,17 @@ func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
 		next.Host = base.Host
 	}
 	if next.Scheme != base.Scheme || weburl.Host(next) != weburl.Host(base) {
-		return nil, "it is on another server: " + quote(weburl.Redact(next.String()))
+		return nil, "the page is on another server: " + quote(weburl.Redact(next.String()))
 	}
 	return next, ""
 }
 
-// Search sends the same requests as [Client.Lookup], and yields the results page by page
-// as they arrive, without keeping them. If the query was not answered, which includes a
-// 404, it yields an *[Error] with a nil page. If a later page could not be read, the last
-// error wraps [ErrIncomplete] and the [*Error] of that page. No more pages are requested
-// after a break out of the loop. The response to a query that finds one object, or is not
-// a search, is yielded as its only page; links are not followed.
+// Search sends the same requests as [Client.Lookup], and yields the results page by page as
+// they arrive, without keeping them. If the query fails or the server returns 404, Search
+// yields an *[Error] with a nil page. If a later page cannot be read, the last error wraps
+// [ErrIncomplete] and the [*Error] of that page. No more pages are requested after a break out
+// of the loop. If a query finds one object or is not a search, Search yields the response as
+// the only page. It does not follow links.
 func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
 	return func(yield func(*Page, error) bool) {
 		r := &Result{Query: c.registrable(q)}
@@ -370,8 +366,8 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
 	}
 }
 
-// leaksTo reports whether following a link to u would leak a secret: one of the
-// credentials, or a key in the URL of the server whose record has the link.
+// leaksTo reports whether following a link to u would leak a secret: a credential, or a key in
+// the URL of the server whose record has the link.
 func (c *Client) leaksTo(t *task, u *url.URL) bool {
 	if c.auth.Leaks(u) {
 		return true

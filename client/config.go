@@ -19,29 +19,26 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A Config configures a [Client]. The zero value is ready to use. Unless stated
-// otherwise, negative numbers mean the same as 0. Values that it points to must not
-// be changed after New.
+// A Config configures a [Client]. The zero value is ready to use. Unless stated otherwise,
+// negative numbers mean the same as 0. Do not change values that a Config points to after New.
 type Config struct {
-	// Transport sends the requests. Nil means a *[pool.Pool] made from
-	// [Config.PoolConfig], which Close closes. Close does not close a Transport
-	// given here. Pass a Pool to use a [pool.SessionFile] or other certificate
-	// authorities than the system's, and to read [pool.Pool.Stats].
+	// Transport sends the requests. Nil means a *[pool.Pool] made from [Config.PoolConfig],
+	// which Close closes. Close does not close a Transport given here. Pass a Pool to use a
+	// [pool.SessionFile] or certificate authorities other than the system's, and to read
+	// [pool.Pool.Stats].
 	//
-	// It must not follow redirects: the Client does.
+	// A Transport must not follow redirects: the Client follows them.
 	//
-	// A Pool connects to public addresses only, except to servers that the user
-	// named. This applies to servers from IANA's registries and
-	// BuiltinRegistrarURLs, and to targets of redirects and links, unless a server
-	// that the user named is inside the user's own network and refers to them.
-	// [pool.Config.AllowPrivate] turns that off. Other transports have to check
-	// addresses themselves.
+	// A Pool connects to public addresses only, except to servers that the user named. The
+	// restriction applies to servers from IANA's registries and BuiltinRegistrarURLs, and to
+	// targets of redirects and links. Servers inside the user's own network that the user named
+	// may refer to private addresses. [pool.Config.AllowPrivate] lifts the restriction. Other
+	// transports have to check addresses themselves.
 	Transport http.RoundTripper
 
-	// Proxy returns the proxy of a request. Nil means the proxy of the
-	// environment, as [http.ProxyFromEnvironment] returns it. For no proxy, pass a
-	// function that returns nil. It applies only if Transport is nil: a Transport
-	// has its own proxy setting.
+	// Proxy returns the proxy of a request. Nil means the proxy of the environment, as
+	// [http.ProxyFromEnvironment] returns it. To use no proxy, pass a function that returns
+	// nil. Proxy applies only if Transport is nil: a Transport has its own proxy setting.
 	Proxy func(*http.Request) (*url.URL, error)
 
 	// Resolver finds the servers. Nil means a *[bootstrap.Resolver] that downloads
@@ -57,22 +54,20 @@ type Config struct {
 	// rdap.ParseLanguages. Nil sends no Accept-Language field.
 	Languages []string
 
-	// Timeout limits one attempt, from when the request has its connection or
-	// stream to the end of the body, redirects included. Waiting for a connection
-	// does not count: see ConnectTimeout. 0 means DefaultTimeout, negative no limit
-	// other than the context.
+	// Timeout limits one attempt, from when the request has its connection or stream to the end
+	// of the body, redirects included. Waiting for a connection does not count: see
+	// ConnectTimeout. 0 means DefaultTimeout, negative no limit other than the context.
 	//
-	// A Transport other than a *[pool.Pool] must call the hooks GetConn and
-	// GotConn of net/http/httptrace, as [http.Transport] does; the wait for its
-	// connections is limited by the sum of Timeout and ConnectTimeout. If it does
-	// not call them, Timeout limits the whole attempt.
+	// A Transport other than a *[pool.Pool] must call the hooks GetConn and GotConn of
+	// net/http/httptrace, as [http.Transport] does; the wait for its connections is limited by
+	// the sum of Timeout and ConnectTimeout. If a transport calls no hooks, Timeout limits the
+	// whole attempt.
 	Timeout time.Duration
 
-	// ConnectTimeout limits the set-up of a connection: name resolution, TCP and
-	// TLS. It does not apply to a *[pool.Pool] passed as Transport, which has its
-	// own [pool.Config.ConnectTimeout]. It applies to other transports only if they
-	// call the hooks of net/http/httptrace. 0 means DefaultConnectTimeout, or
-	// Timeout if that is less.
+	// ConnectTimeout limits the set-up of a connection: name resolution, TCP and TLS. It does
+	// not apply to a *[pool.Pool] passed as Transport, which has its own
+	// [pool.Config.ConnectTimeout]. It applies to other transports only if they call the hooks
+	// of net/http/httptrace. 0 means DefaultConnectTimeout, or Timeout if Timeout is less.
 	ConnectTimeout time.Duration
 
 	// Jobs limits the concurrent lookups of one Batch. 0 means DefaultJobs.
@@ -93,29 +88,27 @@ type Config struct {
 	// means no limit.
 	Rates map[string]limit.Rate
 
-	// Budgets stores learned limits for later runs and other Clients. Nil means that this
-	// Client keeps it in memory. The caller closes the store.
+	// Budgets stores learned limits for later runs and other Clients. Nil means that the Client
+	// keeps limits in memory. The caller closes the store.
 	Budgets limit.Store
 
-	// MaxWait limits how long a lookup waits for a rate-limited server. A lookup
-	// that would wait longer ends immediately as RateLimited, with the time to retry
-	// after. In a Batch, the wait of an input starts when it is first in the queue
-	// of its server. MaxWait also limits how long a Batch waits for a server that is
-	// down. 0 means DefaultMaxWait for Lookup and DefaultBatchMaxWait for Batch,
-	// negative no wait.
+	// MaxWait limits how long a lookup waits for a rate-limited server. A lookup that would
+	// wait longer ends immediately as RateLimited, with the time to retry after. In a Batch,
+	// the wait of an input starts when it is first in the queue of its server. MaxWait also
+	// limits how long a Batch waits for a server that is down. 0 means DefaultMaxWait for
+	// Lookup and DefaultBatchMaxWait for Batch, negative no wait.
 	//
-	// A refusal (429, 503 with Retry-After, or a 403 that is not RDAP from a server that
-	// gave useful responses) delays only its own query if a request sent after it
-	// succeeds before another one is refused. Two in a row count as a quota: the server
-	// is paused, and then gets as many requests per stated or estimated interval as it
-	// accepted before, until probes show that it accepts more.
+	// A refusal (429, 503 with Retry-After, or a 403 that is not RDAP from a server that gave
+	// useful responses) delays only its own query if a request sent later succeeds before
+	// another request is refused. Two refusals in a row count as a quota: the Client pauses the
+	// server. It then sends as many requests per stated or estimated interval as the server
+	// accepted before, until probes show that the server accepts more.
 	MaxWait time.Duration
 
-	// Attempts limits the requests for one query, redirects not counted: the first
-	// one, those to other servers of the service, and retries after transient
-	// failures. In a Batch, a query that is refused by a rate limit is sent up to
-	// ten times as often within MaxWait, unless Attempts is 1.
-	// 0 means DefaultAttempts.
+	// Attempts limits the requests for one query, redirects not counted: the first request,
+	// requests to other servers of the service, and retries after transient failures. In a
+	// Batch, a rate-limited query is sent up to 10 × Attempts times within MaxWait, unless
+	// Attempts is 1. 0 means DefaultAttempts.
 	Attempts int
 
 	// MaxMemory limits the bytes of response bodies in memory: for each Batch, the
@@ -163,13 +156,12 @@ type Config struct {
 	// registrar of a domain is queried after the registry. Empty means ReferralNone.
 	Referral Referral
 
-	// ReferralDepth limits the links followed in a row, from a registry to a
-	// registrar and further. 0 means DefaultReferralDepth.
+	// ReferralDepth limits the links followed in a row, such as from a registry to a registrar.
+	// 0 means DefaultReferralDepth.
 	ReferralDepth int
 
-	// ReferralTimeout limits one attempt at a registrar, so that one that hangs does
-	// not delay the registry's response for long. 0, and more than Timeout, mean
-	// Timeout.
+	// ReferralTimeout limits one attempt at a registrar, so that a registrar that hangs does
+	// not delay the registry's response for long. 0, and a value above Timeout, mean Timeout.
 	ReferralTimeout time.Duration
 
 	// RegistrarURLs maps IANA registrar numbers to base URLs, for registries that do
@@ -191,9 +183,9 @@ type Config struct {
 	CacheEntries int
 	CacheBytes   int64
 
-	// OnHold is called when requests to a server are held back for a reason for the
-	// first time. The goroutine of a lookup calls it, so it must be fast. It must be
-	// safe for concurrent use. Nil means no calls.
+	// OnHold is called when the Client first holds back requests to a server for a reason. The
+	// goroutine of a lookup calls OnHold, so it must be fast and safe for concurrent use. Nil
+	// means no calls.
 	OnHold func(Hold)
 
 	// Logger receives requests and redirects at debug level. Nil disables logging.
@@ -285,8 +277,8 @@ func (c Config) check() error {
 
 // PoolConfig returns the configuration of the Pool that New makes if Transport is nil:
 // HTTP/1.1, HTTP/2 and HTTP/3, the timeouts and the proxy of c, TLS sessions and server
-// properties in memory. To change a setting, such as a [pool.SessionFile], change the
-// returned value and pass a Pool made from it as Transport.
+// properties in memory. To change a setting, such as the [pool.SessionFile], change the
+// returned Config and pass a Pool made from it as Transport.
 func (c Config) PoolConfig() pool.Config {
 	d := c.withDefaults()
 	proxy := c.Proxy
@@ -313,10 +305,9 @@ func environmentProxy() func(*http.Request) (*url.URL, error) {
 	return func(r *http.Request) (*url.URL, error) { return choose(r.URL) }
 }
 
-// bootstrapClient returns the client that downloads IANA's registries over the
-// Transport of c, so that the proxy, certificate authorities and timeouts of
-// lookups apply to downloads. A Pool connects only to public addresses for it: see
-// [pool.WithGuard].
+// bootstrapClient returns the client that downloads IANA's registries over the Transport of c,
+// so that the proxy, certificate authorities and timeouts of lookups apply to downloads. For
+// downloads, a Pool connects only to public addresses: see [pool.WithGuard].
 func (c Config) bootstrapClient() *http.Client {
 	transport := c.Transport
 	if p, ok := transport.(*pool.Pool); ok {

@@ -19,18 +19,18 @@ type lookupKey struct {
 	prefix netip.Prefix
 	autnum uint32
 	server string
-	source bootstrap.Source // because servers that the user named may have private addresses
+	source bootstrap.Source // part of the key because servers that the user named may have private addresses
 }
 
 func (q *Query) lookupKey(server string) lookupKey {
 	if q.Search != nil || q.URL != "" || q.Referral != "" {
-		// All other differences are in the path.
+		// Path includes all other differences.
 		return lookupKey{typ: q.Type, name: q.Path() + " " + q.URL + " " + string(q.Referral), server: server}
 	}
 	return lookupKey{typ: q.Type, name: q.Name, prefix: q.Prefix, autnum: q.Autnum, server: server}
 }
 
-// hash hashes the key. Maps keyed by uint64 are cheaper; callers compare keys on a
+// hash returns the hash of the key. Maps keyed by uint64 are cheaper; callers compare keys on a
 // hit.
 func (k *lookupKey) hash(seed maphash.Seed) uint64 {
 	var h maphash.Hash
@@ -98,8 +98,8 @@ func (t *task) noteFirstByte() { t.responseStarted.Store(true) }
 // isJoinable reports whether another query may share the result of t.
 func (t *task) isJoinable() bool { return !t.responseStarted.Load() }
 
-// restart lets others join t again if it retries the last request. It does nothing
-// for further pages of a search, links and redirects.
+// restart lets others join t again if t repeats the last request. It does nothing for further
+// pages of a search, links and redirects.
 func (t *task) restart() {
 	if t.redirect == nil && t.walk == nil && t.stage != stage(pageStage{}) {
 		t.responseStarted.Store(false)
@@ -114,20 +114,20 @@ type flights struct {
 	byHash map[uint64]*flight
 }
 
-// A flight is a lookup in flight with those that wait for its result.
+// A flight is a lookup in flight, and the lookups that wait for its result.
 type flight struct {
 	key   lookupKey
 	hash  uint64
 	first *task
 	done  chan struct{} // closed when the lookup has ended
 
-	// result is shared by the others, and set before done is closed. It is nil if the
-	// lookup ended because of its caller: the others then send their own requests.
+	// result is shared by the waiting lookups, and set before done is closed. It is nil if the
+	// lookup ended because of its caller: the waiting lookups then send their own requests.
 	result *Result
 }
 
-// join returns the flight that t may share, or adds one for it and reports that t
-// leads it.
+// join returns the flight that t may share. If there is none, it adds a flight and returns
+// leads=true.
 func (f *flights) join(t *task) (one *flight, leads bool) {
 	key := t.result.Query.lookupKey(t.servers.URLs[0])
 	key.source = t.servers.Source

@@ -22,15 +22,15 @@ const desyncFoundWarning = "desync: the server's HTTP/1.1 responses did not matc
 // maxDesyncs limits how often a query is sent again because of mismatched responses.
 const maxDesyncs = 5
 
-// A yielder lets others start lookups at its host while it waits.
+// A yielder lets other lookups start at its host while it waits.
 type yielder interface {
 	stepAside()
 	stepBack()
 }
 
-// checkDesync decides whether the response belongs to the request of a. If the response
-// does not name its object and came over a reused HTTP/1.1 connection, checkDesync may
-// wait for the next response on it, or until none has arrived for a while. It reports
+// checkDesync decides whether the response belongs to the request of a. If the response does
+// not name its object and came over a reused HTTP/1.1 connection, checkDesync may wait for the
+// next response on that connection, or until no response has arrived for a while. It reports
 // whether the request has to be sent again. See [pool.Check].
 func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repeat bool) {
 	t, r := a.task, a.task.result
@@ -82,8 +82,8 @@ func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repea
 	return true
 }
 
-// warnDesyncFound adds the warning to the result of a lookup that was the first to have a
-// response after a connection was found out of step. Any warning of its own is enough.
+// warnDesyncFound adds a warning to the first result after a connection was found out of step.
+// A result that has its own warning of a desync needs no other.
 func (t *task) warnDesyncFound() {
 	if r := t.root; t.desyncFound && !r.Desync {
 		r.Desync = true
@@ -119,7 +119,7 @@ func (t *task) compareRepeat() bool {
 		return false
 	}
 	if !r.Verdict.Answered() && !aboutQuery(r) {
-		return true // it does not show whether the first one was right
+		return true // a failure does not show whether the first response was right
 	}
 	t.first = nil
 	if first.server != t.server {
@@ -144,7 +144,7 @@ func (c *Client) awaitDesync(ctx context.Context, a *attempt) error {
 	return a.check.Settle(ctx)
 }
 
-// resend prepares a task whose request is sent again over another connection.
+// resend prepares a task to send its request again over another connection.
 func (t *task) resend(warnings int) {
 	r := t.result
 	r.Warnings = r.Warnings[:warnings]
@@ -155,8 +155,8 @@ func (t *task) resend(warnings int) {
 	t.at = time.Time{}
 }
 
-// stepAside excludes the item from the count of lookups in flight, so that another one
-// can start at its host. The item's connection is available for it.
+// stepAside excludes the item from the count of lookups in flight, so that another lookup can
+// start at the host over the item's connection.
 func (it *item) stepAside() {
 	q := it.queue
 	q.mu.Lock()

@@ -17,13 +17,13 @@ type Error struct {
 	Code       string        // stable, for programs: see the Code constants
 	Message    string        // one line for people: what failed, where, and the text of the server; safe to print
 	Hint       string        // what to do next; may be empty
-	HintCode   HintCode      // the setting that the hint is about; usually empty
+	HintCode   HintCode      // setting that the hint is about; usually empty
 	Server     string        // base URL of the server; may be empty
 	URL        string        // URL of the request, without keys; may be empty
 	Status     int           // HTTP status; 0 without a response
 	Title      string        // title of the error from the server (RFC 9083 section 6), unchanged
 	Detail     []string      // description lines from the server, unchanged
-	RetryAfter time.Duration // from the response; 0 without
+	RetryAfter time.Duration // delay that the response requests; 0 if none
 	Err        error         // the cause; may be nil
 }
 
@@ -33,41 +33,41 @@ const (
 	CodeInput        = "input"         // the input could not be read
 	CodeNoService    = "no_service"    // the bootstrap registries list no server
 	CodeHTTPOnly     = "http_only"     // the only known servers use plain http
-	CodeNotFound     = "not_found"     // 404
-	CodeRateLimited  = "rate_limited"  // 429, or another response with that meaning
-	CodeBadRequest   = "bad_request"   // 400
-	CodeUnauthorized = "unauthorized"  // 401
-	CodeForbidden    = "forbidden"     // 403
-	CodeRejected     = "rejected"      // another 4xx
-	CodeUnsupported  = "not_supported" // 422 and 501
-	CodeServerError  = "server_error"  // another 5xx, 408, 421 and 425
+	CodeNotFound     = "not_found"     // status 404
+	CodeRateLimited  = "rate_limited"  // status 429, or another response with that meaning
+	CodeBadRequest   = "bad_request"   // status 400
+	CodeUnauthorized = "unauthorized"  // status 401
+	CodeForbidden    = "forbidden"     // status 403
+	CodeRejected     = "rejected"      // another status 4xx
+	CodeUnsupported  = "not_supported" // status 422 or 501
+	CodeServerError  = "server_error"  // another status 5xx, or 408, 421 or 425
 	CodeNotRDAP      = "not_rdap"      // the response is not RDAP
 	CodeTooLarge     = "too_large"     // the body is over the limit
-	CodeTLS          = "tls"           // handshake or certificate
+	CodeTLS          = "tls"           // the TLS handshake failed or the certificate is invalid
 	CodeDNS          = "dns"           // the host name of the server does not resolve
-	CodeRefused      = "refused"       // connection refused
+	CodeRefused      = "refused"       // the server refused the connection
 	CodeTimeout      = "timeout"       // no response in time
-	CodeTransport    = "transport"     // another failure of the connection
-	CodeProxy        = "proxy"         // the proxy could not be reached, or refused
+	CodeTransport    = "transport"     // the connection failed in another way
+	CodeProxy        = "proxy"         // the proxy could not be reached, or refused the connection
 	CodeNotPublic    = "not_public"    // a registry or a server referred to a private or local address
-	CodeRedirect     = "redirect"      // a loop, too many redirects, or one that is not followed
-	CodeBootstrap    = "bootstrap"     // the server could not be determined, for another reason than no_service
+	CodeRedirect     = "redirect"      // the redirects form a loop, are too many, or must not be followed
+	CodeBootstrap    = "bootstrap"     // the server could not be determined; no_service does not apply
 	CodeCanceled     = "canceled"      // the caller canceled the lookup
 )
 
-// A HintCode names the setting that an [Error.Hint] is about, for programs that have
-// their own name for it.
+// A HintCode names the setting that an [Error.Hint] is about, for programs that have their own
+// name for the setting.
 type HintCode string
 
 // Codes of hints.
 const (
-	HintTimeout     HintCode = "timeout"     // allow more time: Config.Timeout, or the context's deadline
-	HintMaxWait     HintCode = "max_wait"    // Config.MaxWait
-	HintJobs        HintCode = "jobs"        // fewer lookups at a time: Config.Jobs
-	HintServer      HintCode = "server"      // Query.Server
-	HintEntity      HintCode = "entity"      // Query.Server, or the query is of TypeEntity
-	HintAddress     HintCode = "address"     // the query is of TypeIP
-	HintCertificate HintCode = "certificate" // the certificates that the transport trusts
+	HintTimeout     HintCode = "timeout"     // allow more time: raise Config.Timeout, or the context's deadline
+	HintMaxWait     HintCode = "max_wait"    // raise Config.MaxWait
+	HintJobs        HintCode = "jobs"        // run fewer lookups at a time: lower Config.Jobs
+	HintServer      HintCode = "server"      // set Query.Server
+	HintEntity      HintCode = "entity"      // set Query.Server, or parse the query as TypeEntity
+	HintAddress     HintCode = "address"     // parse the query as TypeIP
+	HintCertificate HintCode = "certificate" // check the certificates that the transport trusts
 )
 
 // Error returns the message. It does not panic for a nil *Error, which `return r.Err`
@@ -79,7 +79,7 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap returns the cause, nil if there is none or e is nil.
+// Unwrap returns the cause, or nil if there is none or e is nil.
 func (e *Error) Unwrap() error {
 	if e == nil {
 		return nil
@@ -118,19 +118,22 @@ type Warning struct {
 	Message string // one sentence for people; safe to print
 }
 
-// A WarningCode identifies a kind of warning. New ones may be added; none changes its
+// A WarningCode identifies a kind of warning. New codes may be added; no code changes its
 // meaning.
 type WarningCode string
 
 // Codes of a [Warning].
 const (
-	WarnQuery               WarningCode = "query"                  // how the text of the query was read: see [Query.Note]
-	WarnOtherServer         WarningCode = "other_server"           // another server was queried because one failed
-	WarnDesync              WarningCode = "desync"                 // see [Result.Desync]
-	WarnOtherObject         WarningCode = "other_object"           // see [Result.Other]
-	WarnExtent              WarningCode = "extent"                 // a network or AS block that overlaps the queried one but differs from it
-	WarnTruncated           WarningCode = "truncated"              // the server reports that the response is incomplete (RFC 9083 section 10.2.1)
-	WarnMediaType           WarningCode = "media_type"             // the media type or charset is not that of RDAP
+	// the query was read differently from its text: see [Query.Note]
+	WarnQuery       WarningCode = "query"
+	WarnOtherServer WarningCode = "other_server" // another server was queried because one failed
+	WarnDesync      WarningCode = "desync"       // see [Result.Desync]
+	WarnOtherObject WarningCode = "other_object" // see [Result.Other]
+	// the network or AS block overlaps the queried one but differs from it
+	WarnExtent    WarningCode = "extent"
+	WarnTruncated WarningCode = "truncated" // the server reports that the response is incomplete (RFC 9083 section 10.2.1)
+	// the media type or charset is not that of RDAP
+	WarnMediaType           WarningCode = "media_type"
 	WarnErrorBody           WarningCode = "error_body"             // the body of an error contradicts its status, is truncated, or is not RDAP
 	WarnNotFoundWithoutRDAP WarningCode = "not_found_without_rdap" // see [Result.IsNotFoundWithoutRDAP]
 	WarnIncomplete          WarningCode = "incomplete"             // there are more results of a search: see [Paging]

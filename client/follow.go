@@ -17,11 +17,11 @@ import (
 // A linkWalk follows the links of a record, one after another. Each link is a stage of
 // the lookup's task, so that it waits for its server like any other request.
 type linkWalk struct {
-	origin  bootstrap.Answer // the server that sent the root, with one URL
-	current linkTarget       // link of the stage; its from is nil at first
+	origin  bootstrap.Answer // server that sent the root; it has one URL
+	current linkTarget       // link of the current stage; from is nil at first
 	pending []linkTarget     // links to follow, in this order
-	seen    map[string]bool  // URLs by rdaplink.Key: each is requested once
-	parked  int64            // bytes of bodies, see park
+	seen    map[string]bool  // requested URLs, by rdaplink.Key
+	parked  int64            // bytes of parked bodies, see park
 }
 
 // linkStage requests one link of a record.
@@ -89,8 +89,8 @@ func (c *Client) startWalk(ctx context.Context, t *task) bool {
 	return true
 }
 
-// markSeen records the URL of a record and its own links to itself, so that none is
-// requested again (RFC 9083 section 4.2).
+// markSeen records the URL of a record and its links to itself, so that no walk requests the
+// record again (RFC 9083 section 4.2).
 func (walk *linkWalk) markSeen(own []*url.URL) {
 	for _, u := range own {
 		walk.seen[rdaplink.Key(u)] = true
@@ -139,9 +139,9 @@ func (c *Client) checkLink(t *task, p linkTarget) *Error {
 	return nil
 }
 
-// park moves the body of the last response from the memory budget to that of parked
-// bodies, which has its own limit. The body stays in memory until the walk ends, and
-// readers of other bodies must not wait for that.
+// park moves the body of the last response from the memory budget to that of parked bodies,
+// which has its own limit. The body stays in memory until the walk ends, and readers of other
+// bodies must not wait that long.
 func (c *Client) park(t *task) bool {
 	n := t.reserved
 	if c.parked.Add(n) > c.cfg.MaxMemory/4 {
@@ -199,8 +199,8 @@ func (c *Client) recordLink(t *task) {
 	walk.pending = append(more, walk.pending...)
 }
 
-// rejectSeen rejects a response if a redirect pointed to a record that was already read:
-// a registrar that redirects to the registry's record has none of its own.
+// rejectSeen rejects a response if a redirect pointed to a record that was already read: a
+// registrar that redirects to the registry's record has no record of its own.
 func (walk *linkWalk) rejectSeen(r *Result) {
 	if r.FinalURL == r.URL || r.Err != nil {
 		return
@@ -217,8 +217,8 @@ func (walk *linkWalk) rejectSeen(r *Result) {
 	})
 }
 
-// attach adds the result of a link to the record that has the link. Of several links to
-// the registrar, the last one with a record counts, or else the first.
+// attach adds the result of a link to the record that has the link. If there are several links
+// to the registrar, the last one with a record counts, or else the first one.
 func (t *task) attach(p linkTarget, r *Result) {
 	switch {
 	case p.relation != "":
@@ -228,8 +228,8 @@ func (t *task) attach(p linkTarget, r *Result) {
 	}
 }
 
-// linksWanted reports which links of a result are followed: to the registrar, and those
-// of Config.Related.
+// linksWanted reports which links of a result are followed: the link to the registrar, and the
+// links of Config.Related.
 func (c *Client) linksWanted(r *Result) (registrar, relations bool) {
 	if r.Verdict != Registered && r.Verdict != Found || r.Registrar != nil || r.Related != nil {
 		return false, false
@@ -248,8 +248,8 @@ func (c *Client) linksWanted(r *Result) (registrar, relations bool) {
 	return false, false
 }
 
-// registrarTargets returns links to the registrar's record of r's domain, except those
-// to the record itself.
+// registrarTargets returns links to the registrar's record of r's domain, except links to the
+// record itself.
 func (c *Client) registrarTargets(r *Result, rec *rdap.Record, base *url.URL, own []*url.URL, depth int) []linkTarget {
 	var list []linkTarget
 	for _, u := range rdaplink.Registrar(rec, r.Query.Name, r.Query.Path(), base) {

@@ -19,24 +19,22 @@ import (
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// Lookup sends q to the server that is authoritative for it, or to q.Server if that is
-// set.
+// Lookup sends q to the server that is authoritative for it, or to q.Server if that is set.
 //
-// The Result is never nil. The error is nil if the verdict is Registered, Found or
-// NotFound. Otherwise it is Result.Err, an *[Error], and the other fields describe what
-// happened. errors.Is finds context.Canceled, context.DeadlineExceeded,
-// [bootstrap.ErrNoService] and other causes in it.
+// The Result is never nil. The error is nil if the verdict is Registered, Found or NotFound.
+// Otherwise the error is Result.Err, an *[Error], and the other fields describe what happened.
+// In that error, errors.Is finds context.Canceled, context.DeadlineExceeded,
+// [bootstrap.ErrNoService] and other causes.
 //
-// If a server is unreachable, Lookup uses the next one of its service; any response, a
-// 404 included, is final. Lookup retries transient failures with exponential back-off:
-// failed connections, timeouts, truncated responses, 408, 421, 425, any 5xx except 501;
-// see Config.Attempts. A retry uses another connection than those that failed, and
-// another address of the host if there is one. The last one uses a new connection
-// without a resumed session, early data, HTTP/3 or Fast Open. Lookup waits for
-// rate-limited servers; see Config.MaxWait.
+// If a server is unreachable, Lookup uses the next one of its service; any response, including
+// a 404, is final. Lookup retries transient failures with exponential back-off: failed
+// connections, timeouts, truncated responses, 408, 421, 425, any 5xx except 501; see
+// Config.Attempts. A retry avoids connections that failed, and uses another address of the host
+// if there is one. The last attempt uses a new connection without a resumed session, early
+// data, HTTP/3 or Fast Open. Lookup waits for rate-limited servers; see Config.MaxWait.
 //
-// A Lookup shares the response of an identical lookup of the same Client in flight,
-// unless the response to the last attempt has begun to arrive. Its Result has Shared set.
+// A Lookup shares the response of an identical lookup of the same Client in flight, unless the
+// response to the last attempt has begun to arrive. Its Result has Shared set.
 func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
 	q = c.registrable(q)
 	r := &Result{Query: q}
@@ -51,8 +49,7 @@ func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
 	return r, r.failure()
 }
 
-// resolve finds the servers for q. It omits those without TLS unless Config.AllowHTTP is
-// set.
+// resolve finds the servers for q. It omits servers without TLS unless Config.AllowHTTP is set.
 func (c *Client) resolve(ctx context.Context, q Query) (bootstrap.Answer, *Error) {
 	if q.isEmpty() {
 		return bootstrap.Answer{}, invalid(q.Text, "empty query", "make a Query with Parse")
@@ -181,7 +178,7 @@ func isAddress(s string) bool {
 	return err == nil
 }
 
-// noServiceFor describes what the bootstrap registries do not list.
+// noServiceFor describes an object for which the bootstrap registries list no server.
 func noServiceFor(q Query) string {
 	switch q.Type {
 	case TypeDomain, TypeNameserver:
@@ -222,7 +219,7 @@ type namedServer struct {
 
 type named struct {
 	server string
-	urls   []string // one URL; shared, so do not modify
+	urls   []string // one URL; shared, so it must not be modified
 }
 
 func (n *namedServer) urls(server string) ([]string, *Error) {
@@ -258,10 +255,10 @@ func (q Query) Registrable() Query {
 	return q
 }
 
-// registrableName returns the part of a name that a registry registers: its public suffix
-// and one label. It returns public suffixes and reverse names unchanged.
+// registrableName returns the part of a name that a registry registers: its public suffix and
+// one label. It returns public suffixes and reverse names unchanged.
 //
-// Only the suffixes of registries count (the ICANN section of the list). The private ones
+// Only the suffixes of registries count (the ICANN section of the list). The private suffixes
 // are domains below which companies let others use names: the registry has github.io, but
 // neither nobody.github.io nor www.example.com.
 func registrableName(name string) string {
@@ -315,11 +312,11 @@ func (c *Client) lookupShared(ctx context.Context, r *Result, servers bootstrap.
 	}
 }
 
-// runShared runs t and shares its result with those that joined f, unless the result
+// runShared runs t and shares its result with the lookups that joined f, unless the result
 // depends on ctx: another caller may have a later deadline.
 func (c *Client) runShared(ctx context.Context, t *task, f *flight) {
 	var shared *Result
-	defer func() { c.flights.finish(f, shared) }() // even if the transport panics
+	defer func() { c.flights.finish(f, shared) }() // runs even if the transport panics
 	c.run(ctx, t)
 	if r := t.result; ctx.Err() == nil {
 		if _, limited := ctx.Deadline(); !limited || r.Verdict.Answered() || r.Err == nil || r.Err.Code != CodeTimeout && r.Err.Code != CodeRateLimited {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// A clock limits the time that the server has for one attempt: from when the request has
-// its connection or stream to the end of the body, redirects included. It pauses while the
-// request waits for a connection, a stream, or memory for the body. The hooks of
-// net/http/httptrace control it. For a transport that calls no hooks it never pauses.
+// A clock limits the time that the server has for one attempt: from when the request has its
+// connection or stream to the end of the body, redirects included. It pauses while the request
+// waits for a connection, a stream, or memory for the body. The hooks of net/http/httptrace
+// control it. If the transport calls no hooks, the clock never pauses.
 //
 // A clock is safe for concurrent use, because hooks may be called late. A nil clock has no
 // limit.
@@ -18,27 +18,27 @@ type clock struct {
 	limit  time.Duration
 	wait   time.Duration // limit of the wait for a connection; negative if the transport has its own
 	cancel context.CancelCauseFunc
-	hooks  httptrace.ClientTrace // of the attempt's requests
+	hooks  httptrace.ClientTrace // hooks of the attempt's requests
 
 	mu    sync.Mutex
 	state clockState
 	used  time.Duration // time used of limit, up to since
 	since time.Time     // when state was entered
-	bound time.Duration // limit or wait, whichever ended the attempt; 0: neither
+	bound time.Duration // limit or wait, whichever ended the attempt; 0 if neither did
 	timer *time.Timer   // nil until needed
 }
 
 type clockState int
 
 const (
-	clockPaused  clockState = iota // waiting for a connection or for memory: no time is counted
-	clockHasConn                   // it has a connection, maybe no stream yet
+	clockPaused  clockState = iota // the attempt waits for a connection or for memory, and no time counts
+	clockHasConn                   // the attempt has a connection, but maybe no stream yet
 	clockRunning                   // the server has the request
 	clockEnded
 )
 
-// streamSlack is the delay of a stream after its connection up to which the timer is not
-// reset. Nearly always both come at the same moment.
+// streamSlack is the delay of a stream after its connection up to which the timer is not reset.
+// Nearly always, both become available at the same moment.
 const streamSlack = 5 * time.Millisecond
 
 // attemptTimeout is the cause with which a clock cancels an attempt.
@@ -51,7 +51,7 @@ func (attemptTimeout) Is(target error) bool {
 	return target == context.DeadlineExceeded
 }
 
-// start makes k a clock that calls cancel after limit. It runs immediately unless the
+// start makes k a clock that calls cancel after limit. The clock runs immediately unless the
 // transport is known to call the hooks.
 func (k *clock) start(now time.Time, limit, wait time.Duration, hooked bool, cancel context.CancelCauseFunc) {
 	k.limit, k.wait, k.cancel, k.since = limit, wait, cancel, now
@@ -60,8 +60,8 @@ func (k *clock) start(now time.Time, limit, wait time.Duration, hooked bool, can
 	}
 }
 
-// withTrace adds the hooks of the clock to ctx, and first as the hook of the first byte of
-// the response. One set of hooks for both costs less than two.
+// withTrace adds the hooks of the clock to ctx, and first as the hook of the first byte of the
+// response. A single set of hooks costs less than two sets.
 func (k *clock) withTrace(ctx context.Context, first func()) context.Context {
 	if k.hooks.GetConn == nil {
 		k.hooks = httptrace.ClientTrace{
@@ -70,7 +70,7 @@ func (k *clock) withTrace(ctx context.Context, first func()) context.Context {
 	}
 	hooks := &k.hooks
 	if httptrace.ContextClientTrace(ctx) != nil {
-		added := k.hooks // WithClientTrace adds the hooks of ctx to it
+		added := k.hooks // WithClientTrace adds the hooks of ctx to added
 		hooks = &added
 	}
 	return httptrace.WithClientTrace(ctx, hooks)
@@ -100,7 +100,7 @@ func (k *clock) enter(s clockState) {
 	case s == clockPaused:
 		k.set(k.wait)
 	case before == clockHasConn && s == clockRunning && passed < streamSlack:
-		k.since = now.Add(-passed) // the timer already includes that time
+		k.since = now.Add(-passed) // the timer already includes passed
 	default:
 		// A connection that grants no stream within the time of an attempt is useless.
 		k.set(max(k.limit-k.used, 0))
@@ -175,8 +175,8 @@ func (k *clock) stop() {
 	k.set(-1)
 }
 
-// expired returns the limit, or the limit of the wait, that ended the attempt. It returns
-// 0 if the clock has not ended it.
+// expired returns the limit that ended the attempt: that of the attempt or that of the wait. It
+// returns 0 if the clock has not ended the attempt.
 func (k *clock) expired() time.Duration {
 	if k == nil {
 		return 0

@@ -102,7 +102,7 @@ func (a *attempt) failure(u *url.URL, at pool.Step, err error) *Error {
 	return e
 }
 
-// stopped sets e to the error of a caller that gave up or whose deadline passed.
+// stopped sets e to the error of a lookup that its caller canceled or whose deadline passed.
 func stopped(ctx context.Context, e *Error, doing string) {
 	e.Code, e.Message = CodeCanceled, "canceled while "+doing
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -162,8 +162,8 @@ func proxyFailed(e *Error, host string, cause *pool.ProxyError) {
 	}
 }
 
-// proxyMayRecover reports whether a retry may help after a failure of a proxy: it was
-// unreachable, or could not reach the server.
+// proxyMayRecover reports whether a retry may help after a failure of a proxy, because the
+// proxy was unreachable or could not reach the server.
 func proxyMayRecover(err error) bool {
 	cause, ok := errors.AsType[*pool.ProxyError](err)
 	switch {

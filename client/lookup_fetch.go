@@ -20,28 +20,28 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// acceptRDAP requests RDAP, and the media type that some servers use for it (RFC 7480
-// section 4.2).
+// acceptRDAP is the Accept field: RDAP's media type, and plain JSON because some servers use it
+// (RFC 7480 section 4.2).
 const acceptRDAP = "application/rdap+json, application/json;q=0.9"
 
 // An attempt is one request to one server, with its redirects.
 type attempt struct {
 	c     *Client
-	outer context.Context // the caller's
-	ctx   context.Context // the attempt's own, with its deadline
+	outer context.Context // context of the caller
+	ctx   context.Context // context of the attempt, with its deadline
 	steps *reqtrace.Steps // nil with a pool, which reports the step itself
-	clock *clock          // nil: no bound
+	clock *clock          // nil without a time limit
 	start time.Time
 
-	bound     clock                   // clock points to it
-	stop      context.CancelCauseFunc // ends ctx; nil: it has no limit of its own
-	stopWhole context.CancelFunc      // ends the context that limits the whole attempt; nil: there is none
+	bound     clock                   // storage for clock
+	stop      context.CancelCauseFunc // ends ctx; nil if the attempt has no limit of its own
+	stopWhole context.CancelFunc      // ends the context that limits the whole attempt; nil if there is none
 
 	task *task
 	at   *gate.Host // host of the request; nil once the outcome has been reported
-	sent time.Time  // when the request to it was sent
+	sent time.Time  // when the request to at was sent
 
-	check pool.Check     // of the last response
+	check pool.Check     // check of the last response
 	whole *http.Response // the last response, if its body was read to the end
 
 	redirected bool             // a redirect was followed
@@ -113,20 +113,20 @@ func (c *Client) bodyLimit(status int) int64 {
 	return c.cfg.MaxBody
 }
 
-// A response is an HTTP response whose body was read.
+// A response is an HTTP response with the body that was read.
 type response struct {
 	status      int
 	contentType string
 	retryAfter  string
 	raw         []byte
-	cut         string // why the body is truncated; empty if it is not
+	cut         string // why the body is truncated; empty if it is complete
 	url         *url.URL
 }
 
-// fetch requests u, follows redirects, and reads the body. It fills in the fields of r
-// about the request. It returns an error if there is no response, or if the body of a
-// success could not be read. If a request has to wait for its host, fetch returns neither
-// and sets the redirect of the task, where its next fetch continues.
+// fetch requests u, follows redirects, and reads the body. It fills in the fields of r about
+// the request. It returns an error if there is no response, or if the body of a success could
+// not be read. If a request has to wait for its host, fetch returns neither and sets the
+// redirect of the task; the task's next fetch continues there.
 func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 	way := (*redirectChain)(nil) // nil before the first redirect
 	if from := a.task.redirect; from != nil {
@@ -145,7 +145,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 			resp = a.revalidate(u, resp)
 		}
 		if resp.StatusCode == http.StatusSwitchingProtocols {
-			resp.Body.Close() // what follows is not a body and may not end
+			resp.Body.Close() // after a switch of protocols no HTTP body follows
 			return response{}, &Error{Code: CodeTransport, Message: visible(u.Host) + " switched protocols without a request to do so (101)"}
 		}
 		a.task.noteFirstByte() // not every transport calls the hook, and a cached response involves no transport
@@ -251,8 +251,8 @@ var (
 	errConnectTimeout = errors.New("the connection took too long")
 )
 
-// read returns the body, which the caller owns. With an error it returns the part read so
-// far. It waits for memory until ctx ends.
+// read returns the body, which the caller owns. If it fails, it returns the error with the part
+// read so far. It waits for memory until ctx ends.
 func (c *Client) read(ctx context.Context, resp *http.Response, t *task) ([]byte, error) {
 	limit := c.bodyLimit(resp.StatusCode)
 	body := io.Reader(resp.Body)
@@ -275,8 +275,8 @@ func (c *Client) read(ctx context.Context, resp *http.Response, t *task) ([]byte
 		return nil, errTooLarge
 	}
 	if length >= 0 && length <= 64<<10 {
-		// One more byte, because HTTP/1.1 reuses a connection only after the end
-		// of the body was read.
+		// Read one byte more, because HTTP/1.1 reuses a connection only after the end of the
+		// body was read.
 		if err := t.memory.take(ctx, t, length+1); err != nil {
 			return nil, err
 		}
@@ -309,14 +309,14 @@ func (a *attempt) bodyError(u *url.URL, status int, err error) *Error {
 	return a.failure(u, reqtrace.StepBody, err)
 }
 
-// pieceSize is the size of the buffers for bodies of unknown length, in bytes. One is
-// enough for almost all bodies. A growing buffer would be copied several times and use
-// three times the memory of the body; larger pieces would waste more of the last one.
+// pieceSize is the size of the buffers for bodies of unknown length, in bytes. A single buffer
+// is enough for almost all bodies. A growing buffer would be copied several times and use three
+// times the memory of the body; larger pieces would waste more of the last piece.
 const pieceSize = 64 << 10
 
-// readAll reads a body of at most limit bytes. With an error it returns the part read so
-// far, or nothing if that is too large or longer than maxErrorBody: only the body of a
-// success is that long, and it is useless if truncated.
+// readAll reads a body of at most limit bytes. If it fails, it returns the part read so far. It
+// returns no part that is longer than limit or maxErrorBody: only bodies of successes are that
+// long, and a truncated one is useless.
 func (c *Client) readAll(body io.Reader, limit int64) ([]byte, error) {
 	pieces := [][]byte{c.pieces.Get().(*[pieceSize]byte)[:0]}
 	// Pieces are reused. Otherwise, bodies that are too large would make the heap several
@@ -349,7 +349,7 @@ func (c *Client) readAll(body io.Reader, limit int64) ([]byte, error) {
 }
 
 // acceptLanguage returns the Accept-Language field for these languages (RFC 9110 section
-// 12.5.4): "de-AT, en;q=0.9". It is empty without languages.
+// 12.5.4): "de-AT, en;q=0.9". The field is empty without languages.
 func acceptLanguage(tags []string) string {
 	var b strings.Builder
 	for i, tag := range tags {
@@ -381,7 +381,7 @@ func (c *Client) noteFailedConn(ctx context.Context, t *task) {
 		return
 	}
 	if s, ok := c.cfg.Transport.(suspecter); ok && r.Status/100 == 2 {
-		s.Suspect(id) // its body was truncated; the Pool detects other failures itself
+		s.Suspect(id) // the body was truncated; the Pool detects other failures itself
 	}
 	if !slices.Contains(t.avoid, id) && len(t.avoid) < maxAvoided {
 		t.avoid = append(t.avoid, id)
@@ -391,8 +391,9 @@ func (c *Client) noteFailedConn(ctx context.Context, t *task) {
 	}
 }
 
-// mayBeSession reports whether a resumed TLS session may be the cause of a refusal that is
-// not RDAP. Once in a query, the request is repeated over a connection without one.
+// mayBeSession reports whether a resumed TLS session may be the cause of a refusal that is not
+// RDAP. If so, the request is repeated over a connection without a resumed session, once per
+// query.
 func (c *Client) mayBeSession(t *task) bool {
 	r := t.result
 	if t.sessionRetried || r.Conn.ConnID == 0 || !r.walled() {
@@ -406,7 +407,7 @@ func (c *Client) mayBeSession(t *task) bool {
 }
 
 // route makes the next attempt avoid the connections that failed. The last attempt, and a
-// probe, also avoid all features that may be the cause: see [pool.WithPlain].
+// probe, also avoid all features that may cause failures: see [pool.WithPlain].
 func (c *Client) route(ctx context.Context, t *task) context.Context {
 	for _, id := range t.avoid {
 		ctx = pool.AvoidConn(ctx, id)

@@ -7,15 +7,15 @@ import (
 	"sync/atomic"
 )
 
-// A memoryBudget counts the bytes of bodies in memory: bodies that are being read, and
-// bodies of results that the consumer has not finished with.
+// A memoryBudget counts the bytes of bodies in memory: bodies that are being read, and bodies
+// of results that the consumer has not finished with.
 //
-// Readers wait for room. Several may each hold a part of a body and wait for more. To
-// prevent a deadlock, one reader at a time may exceed the limit: until the sum is below
-// the limit again, or the reader releases its bytes or waits for something else. The sum
-// will decrease, because the consumer releases its results without needing the waiting
-// readers. Each Batch has its own budget, and single lookups share one, so that the loop
-// over the results of a Batch may look names up.
+// Readers wait for room. Several readers may each hold a part of a body and wait for more. To
+// prevent a deadlock, one reader at a time may exceed the limit. It may do so until the sum is
+// below the limit again, or the reader releases its bytes or waits for something else. The sum
+// will decrease, because the consumer releases its results without needing the waiting readers.
+// Each Batch has its own budget, and single lookups share one, so that the loop over the
+// results of a Batch may look names up.
 type memoryBudget struct {
 	max      int64
 	used     atomic.Int64
@@ -64,8 +64,8 @@ func (b *memoryBudget) take(ctx context.Context, t *task, n int64) error {
 	return nil
 }
 
-// fit adds n bytes if there is room. It adds nothing before it is certain of that,
-// because passOn compares the sum with the limit.
+// fit adds n bytes if there is room. It never adds bytes tentatively, because passOn compares
+// the sum with the limit.
 func (b *memoryBudget) fit(n int64) bool {
 	for {
 		used := b.used.Load()
@@ -98,8 +98,8 @@ func (b *memoryBudget) release(t *task) {
 }
 
 // yield records that t waits for something other than memory. It releases the bytes of an
-// incomplete body. Bytes that t keeps still count, but another reader may exceed the
-// limit: t may wait for it.
+// incomplete body. Bytes that t keeps still count, but another reader may exceed the limit,
+// because t may wait for that reader.
 func (b *memoryBudget) yield(t *task) {
 	if t.result.Raw == nil {
 		b.release(t)
@@ -123,8 +123,8 @@ func (b *memoryBudget) passOn(t *task) {
 	b.room.Broadcast()
 }
 
-// underPressure reports whether no lookup should begin, because those in flight need
-// the room.
+// underPressure reports whether no lookup should begin, because lookups in flight need the
+// room.
 func (b *memoryBudget) underPressure() bool { return b.used.Load() > b.max/2 }
 
 // A metered reader adds what it reads to the budget of its task.

@@ -19,8 +19,8 @@ const (
 	PartyRegistrar Party = "registrar"
 )
 
-// Facts of a [Claim]. Others are the actions of events, such as "registration",
-// and the roles of contacts, such as "registrant".
+// Facts of a [Claim]. Other facts are the actions of events, such as "registration", and the
+// roles of contacts, such as "registrant".
 const (
 	FactStatus      = "status"
 	FactNameservers = "nameservers"
@@ -36,19 +36,19 @@ type Claim struct {
 	Values  []string // statuses in RDAP's words, names in lower case, dates and contacts as sent; never empty
 	Differs bool     // the other party's claim differs
 
-	Time time.Time // of valid dates
+	Time time.Time // parsed value, if the claim is a valid date
 }
 
 // A Merged combines the responses of the registry and of the registrar of a domain.
 type Merged struct {
-	// Record is the registry's record, completed with data of the registrar's record:
-	// contacts, the registrar's expiration, the abuse contact and members that the
-	// registry did not send. Claims lists the sources.
+	// Record is the registry's record, completed with data of the registrar's record: contacts,
+	// the registrar's expiration, the abuse contact and members that the registry did not send.
+	// Claims names the source of each.
 	Record *rdap.Record
 
-	Registry  *rdap.Record // as the registry sent it
-	Registrar *rdap.Record // as the registrar sent it; nil if there is none
-	Claims    []Claim      // by fact, the registry's first
+	Registry  *rdap.Record // record as the registry sent it
+	Registrar *rdap.Record // record as the registrar sent it; nil if there is none
+	Claims    []Claim      // ordered by fact; the registry's claim is first
 }
 
 // Merged combines the responses of the registry and of the registrar; see

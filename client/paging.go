@@ -12,29 +12,31 @@ import (
 // A Paging describes how far the results of a search were read, and holds the pages after
 // the first one, which is the Result itself (RFC 8977).
 type Paging struct {
-	Pages    []Page // all but the first
-	Results  int    // objects on all pages
-	Total    int    // total number reported by the server; 0 if not reported
-	Complete bool   // the last page read has no next page, and Total is not above Results. A notice may state that the server omitted results even then
+	Pages   []Page // all pages but the first
+	Results int    // number of objects on all pages
+	Total   int    // total number reported by the server; 0 if not reported
+	// the last page read has no next page, and Total is not above Results. Even so, a notice
+	// may state that the server omitted results.
+	Complete bool
 	Stopped  string // why the results are not complete, for people
-	Err      *Error // of the page that could not be read; nil if it was not requested
-	Next     string // URL of the page after the last one read, unless Complete; as the server gave it
+	Err      *Error // error of the page that could not be read; nil if that page was not requested
+	Next     string // URL of the page after the last one read, as the server sent it; empty if Complete
 }
 
 // A Page is one page of the results of a search.
 type Page struct {
-	Number int    // from 1
-	URL    string // of the request, without keys
-	Raw    []byte // as the server sent it, decompressed
-	Paging Paging // the state of the search after this page; without Pages
+	Number int    // number of the page, from 1
+	URL    string // URL of the request, without keys
+	Raw    []byte // body as the server sent it, decompressed
+	Paging Paging // state of the search after this page; Pages is empty
 }
 
 // Record decodes the page: see [rdap.Read].
 func (p *Page) Record() (*rdap.Record, error) { return rdap.Read(p.Raw) }
 
-// Objects yields the objects that a search found, page by page, in the order of the
-// server. It yields an error for a page that cannot be read, and continues with the next
-// page. For other results it yields nothing.
+// Objects yields the objects that a search found, page by page, in the order of the server. It
+// yields an error for a page that cannot be read, and continues with the next page. For results
+// of other queries, it yields nothing.
 func (r *Result) Objects() iter.Seq2[*rdap.Record, error] {
 	return func(yield func(*rdap.Record, error) bool) {
 		if r.Paging == nil {
@@ -64,7 +66,7 @@ func (r *Result) Objects() iter.Seq2[*rdap.Record, error] {
 // Limits of one search, in addition to SearchConfig.MaxResults.
 const (
 	maxPages      = 1000
-	maxEmptyPages = 3 // in a row
+	maxEmptyPages = 3 // empty pages in a row
 	memoryShare   = 4 // a search uses at most this fraction of Config.MaxMemory, and one more page
 )
 
@@ -94,10 +96,10 @@ func (e *incompleteError) Unwrap() []error {
 	return []error{ErrIncomplete, e.cause}
 }
 
-// Expand yields a Result for each object that a search found: Raw is the object as the
-// server sent it, Query identifies it, and the other fields are those of the search. Only
-// the first one has the warnings. Any other Result, and that of a search without results,
-// is yielded unchanged.
+// Expand yields a Result for each object that a search found: Raw is the object as the server
+// sent it, Query identifies it, and the other fields are those of the search. Only the first
+// Result has the warnings. Expand yields the result of any other query, and of a search that
+// found nothing, unchanged.
 func (r *Result) Expand() iter.Seq[*Result] {
 	return func(yield func(*Result) bool) {
 		if r.Paging == nil || r.Paging.Results == 0 {
@@ -146,7 +148,7 @@ func (r *Result) rawObjects() iter.Seq[[]byte] {
 	}
 }
 
-// nameOf returns the query that looks up an object of a search. It is only shown, never
+// nameOf returns the query that looks up an object of a search. The query is only shown, never
 // sent.
 func (q Query) nameOf(one *Result) Query {
 	found := Query{Type: lookupType[q.Type], Text: q.Text, Server: q.Server}

@@ -90,7 +90,7 @@ func TestPagesBounded(t *testing.T) {
 		{"elsewhere", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return "https://rdap.other.example/domains?cursor=x" }}, 0, 2, 1, "another server"},
 		{"without TLS", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return strings.Replace(href, "https:", "http:", 1) }}, 0, 2, 1, "another server"},
 		{"relative", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return "?" + strings.SplitN(href, "?", 2)[1] }}, 0, 7, 4, ""},
-		{"not a URL", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return "https://[" }}, 0, 2, 1, "its URL is not valid"},
+		{"not a URL", rdaptest.Searches{PageSize: 2, Next: func(_ int, href string) string { return "https://[" }}, 0, 2, 1, "the URL of the page is not valid"},
 		{"refused", rdaptest.Searches{PageSize: 2, Refuse: func(page int) int { return map[int]int{3: 400}[page] }}, 0, 4, 3, "after 4 results page 3 could not be read"},
 		{"gone", rdaptest.Searches{PageSize: 2, Refuse: func(page int) int { return map[int]int{2: 404}[page] }}, 0, 2, 2, "after 2 results page 2 could not be read"},
 	} {

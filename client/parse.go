@@ -8,27 +8,24 @@ import (
 	"github.com/rdapq/rdapq/internal/dnsname"
 )
 
-// Parse converts text to a [Query] and detects its type from its shape:
-// an IPv4 or IPv6 address or prefix, an AS number ("AS64496", "AS1.10" or a
-// bare number), and otherwise a domain name. A name below in-addr.arpa or
-// ip6.arpa is a domain too, and so is "." for the root. The URL of an RDAP object is
-// requested unchanged, and so is the path of a search, "domains?name=exam*.com", at
-// the responsible server.
+// Parse converts text to a [Query] and detects its type from its shape: an IPv4 or IPv6 address
+// or prefix, an AS number ("AS64496", "AS1.10" or a bare number), and otherwise a domain name.
+// A name below in-addr.arpa or ip6.arpa is a domain too, and so is "." for the root. The URL of
+// an RDAP object is requested unchanged, and so is the path of a search,
+// "domains?name=exam*.com", at the responsible server.
 //
-// Pasted text is accepted if its meaning is unambiguous: the host of an http or
-// https URL and of "host:port", and the domain of an e-mail address, are looked up;
-// quotation marks, brackets and punctuation around a name are removed; and
-// "hxxps://courbu[.]re" is read as a URL of courbu.re. [Query.Note] describes the
-// change. Other text is an error: lists, ranges, URLs with other schemes, names with
-// invisible characters. Entities, nameservers and help have no distinct shape: use
-// [ParseAs] for them.
+// Pasted text is accepted if its meaning is unambiguous: the host of an http or https URL and
+// of "host:port", and the domain of an e-mail address, are looked up; quotation marks, brackets
+// and punctuation around a name are removed; and "hxxps://courbu[.]re" is read as a URL of
+// courbu.re. [Query.Note] describes the change. Parse rejects other text: lists, ranges, URLs
+// with other schemes, names with invisible characters. To look up entities, nameservers and
+// help, which have no distinct shape, use [ParseAs].
 //
 // The error is an [*Error] with [CodeInvalid].
 func Parse(text string) (Query, error) { return parseShape(text, "") }
 
-// ParseAs converts text to a [Query] of the given type; with an empty type it is
-// [Parse]. It ignores surrounding white space. The error is an [*Error] with
-// [CodeInvalid].
+// ParseAs converts text to a [Query] of the given type; with an empty type it acts like
+// [Parse]. It ignores surrounding white space. The error is an [*Error] with [CodeInvalid].
 func ParseAs(typ Type, text string) (Query, error) { return parseAt(typ, text, "") }
 
 // parseAt is like ParseAs, except that a URL at the origin of server is an RDAP URL.
@@ -206,12 +203,12 @@ func looksLikeAutnum(s string) bool {
 			return false
 		}
 	}
-	// "as1.2.3" is not asdot, but no name ends in a numeric label either: treating it
-	// as an AS number gives the better message.
+	// "as1.2.3" is not asdot, but no name ends in a numeric label either. The message about an
+	// invalid AS number is more helpful.
 	return isDigit(digits[0])
 }
 
-// cutAS removes "AS", or "ASN" before a number, in any case from the front.
+// cutAS removes "AS", or "ASN" before a number, from the front of s, in any case.
 func cutAS(s string) (rest string, found bool) {
 	if len(s) >= 3 && strings.EqualFold(s[:3], "asn") && strings.Trim(s[3:], "0123456789. ") == "" {
 		return strings.TrimLeft(s[3:], " "), true
@@ -246,8 +243,8 @@ func parseDigits(s string, bits int) (uint32, error) {
 	return uint32(n), err
 }
 
-// maxHandle limits the length of a handle. It is far above that of any handle in use, and
-// servers accept URLs of this length.
+// maxHandle limits the length of a handle. No handle in use is nearly that long, and servers
+// accept URLs of this length.
 const maxHandle = 1000
 
 func checkHandle(s string) error {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// looksLikeIP reports whether s has the shape of an address or prefix. IPv6 has two
-// colons, or one among hexadecimal digits only. IPv4, short and malformed forms
-// included, has only digits and dots; no domain name has, because no top-level
-// domain is a number.
+// looksLikeIP reports whether s has the shape of an address or prefix. IPv6 has two colons, or
+// one among hexadecimal digits only. IPv4 addresses, including short and malformed ones, have
+// only digits and dots. No domain name looks like that, because no top-level domain is a
+// number.
 func looksLikeIP(s string) bool {
 	addr, _, _ := strings.Cut(s, "/")
-	addr, _, _ = strings.Cut(addr, "%") // a zone, which is invalid
+	addr, _, _ = strings.Cut(addr, "%") // remove a zone; parsePrefix rejects it
 	if n := strings.Count(addr, ":"); n > 0 {
 		return n > 1 || strings.Trim(strings.ToLower(addr), "0123456789abcdef:.[]") == ""
 	}
@@ -95,10 +95,9 @@ func whyNotIPv4(text string) string {
 	return "not a valid IPv4 address"
 }
 
-// expandShortPrefix parses an IPv4 prefix without its last octets, such as "10/8"
-// and "192.0.2/24". They are zero, which is certain only if the prefix ends before
-// them. A short form without a length is ambiguous and invalid. ok is false if s is
-// not a short prefix.
+// expandShortPrefix parses an IPv4 prefix without its last octets, such as "10/8" and
+// "192.0.2/24". A prefix that ends before the missing octets shows that they are zero. A short
+// form without a length is ambiguous and invalid. ok is false if s is not a short prefix.
 func expandShortPrefix(s string) (p netip.Prefix, ok bool, err error) {
 	text, length, has := strings.Cut(s, "/")
 	if !has || strings.Count(text, ".") > 2 {

@@ -32,7 +32,7 @@ func parseName(s string) (string, error) {
 	if err != nil {
 		return "", invalid(s, "the name cannot be converted to A-labels: "+err.Error(), "")
 	}
-	// After the conversion, because that maps some characters to these.
+	// Check the converted name, because the conversion maps some characters to these.
 	for i := range len(name) {
 		switch c := name[i]; {
 		case c <= 0x20 || c == 0x7f:
@@ -59,9 +59,9 @@ func parseName(s string) (string, error) {
 	return name, nil
 }
 
-// checkHyphens rejects labels that no name can have: those that start or end with a
-// hyphen (RFC 1123 section 2.1), and those with the prefix of A-labels that are not
-// encoded in Punycode (RFC 5890 section 2.3.2.1).
+// checkHyphens rejects labels that no name can have: those that start or end with a hyphen (RFC
+// 1123 section 2.1), and labels with the prefix of A-labels that are not encoded in Punycode
+// (RFC 5890 section 2.3.2.1).
 func checkHyphens(text, label string) error {
 	if label == "" || label[0] == '-' || label[len(label)-1] == '-' {
 		return invalid(text, "the label "+quote(label)+" starts or ends with a hyphen", "check the spelling: a label starts and ends with a letter or a digit")

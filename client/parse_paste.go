@@ -58,7 +58,7 @@ func unwrap(s string) string {
 		switch last, size := utf8.DecodeLastRuneInString(s); {
 		case size == 0:
 			return s
-		case last == ']' && strings.HasPrefix(s, "["): // an IPv6 address
+		case last == ']' && strings.HasPrefix(s, "["): // keep the brackets of an IPv6 address
 		case strings.ContainsRune(closers, last):
 			s = s[:len(s)-size]
 		case last == ':' && strings.Count(s, ":") == 1:
@@ -86,7 +86,7 @@ func isBareName(s string) bool {
 	return s == "" || s[0] != '.' && !strings.HasSuffix(s, "..")
 }
 
-// cleanPaste removes what reports, messages or logs add to a name, where that is
+// cleanPaste removes text that reports, messages or logs add to a name, if the removal is
 // unambiguous.
 func cleanPaste(s string) string {
 	if isBareName(s) {
@@ -119,7 +119,8 @@ func cutHost(s string) (host string, ok bool) {
 	switch {
 	case !strings.Contains(name, "."), hasPort && !isPort(":"+port):
 		return "", false
-	case hasPath && !hasPort && looksLikeIP(name) && (path == "" || isDigits(path)): // a prefix, valid or not
+	// leave a prefix alone, valid or not
+	case hasPath && !hasPort && looksLikeIP(name) && (path == "" || isDigits(path)):
 		return "", false
 	case !hasPort && !hasPath && rest == s:
 		return "", false
@@ -157,7 +158,7 @@ func checkVisible(s string) *Error {
 // cutRange splits "192.0.2.0-192.0.2.255", "AS64496-AS64511" and "64496-64511". ok
 // is false if s is not shaped like a range.
 func cutRange(s string) (first, last string, ok bool) {
-	if !dnsname.IsASCII(s) { // a Replacer allocates even if it replaces nothing
+	if !dnsname.IsASCII(s) { // avoid the Replacer, which allocates even if it replaces nothing
 		s = dashes.Replace(s)
 	}
 	if first, last, ok = strings.Cut(s, "-"); !ok || strings.Contains(last, "-") {
@@ -210,8 +211,8 @@ func parseAddressRange(whole, first, last string) (netip.Prefix, error) {
 	return netip.Prefix{}, invalid(whole, what+" is not a single prefix", "look up its prefixes: "+strings.Join(text, ", "))
 }
 
-// parseAutnumRange returns the number of a range with only one. Other ranges are an
-// error: RDAP looks up single AS numbers (RFC 9082 section 3.1.2).
+// parseAutnumRange returns the AS number of a range of one number. Other ranges are an error:
+// RDAP looks up single AS numbers (RFC 9082 section 3.1.2).
 func parseAutnumRange(whole, first, last string) (uint32, error) {
 	from, err := parseAutnum(first)
 	if err != nil {

@@ -13,18 +13,20 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// A Plan is what a Batch of the same inputs would do.
+// A Plan describes what a Batch of the same inputs would do.
 type Plan struct {
-	Lines       int64         // inputs
-	Queries     int64         // inputs with a known server; all are sent, duplicates included
-	Duplicates  int64         // inputs that repeat an earlier one; see [Client.Batch] for when they share a response
-	Approximate bool          // Duplicates may be too low, because there were too many inputs
-	Invalid     int64         // inputs that are invalid, could not be read, or could not be resolved
-	Errors      []PlanError   // errors of the first of Invalid, at most 100
-	Unsupported []PlanZone    // inputs without a known server, most lines first
-	Servers     []PlanServer  // queries per server, most lines first
-	Time        time.Duration // estimated duration, see PlanServer.Time; Config.Jobs limits all servers together
-	Latency     time.Duration // assumed response time of servers for which PlanServer.Latency is zero
+	Lines       int64        // number of inputs
+	Queries     int64        // inputs with a known server; all are sent, duplicates included
+	Duplicates  int64        // inputs that repeat an earlier one; see [Client.Batch] for when they share a response
+	Approximate bool         // Duplicates may be too low, because there were too many inputs
+	Invalid     int64        // inputs that are not valid, could not be read, or could not be resolved
+	Errors      []PlanError  // errors of the first inputs in Invalid, at most 100
+	Unsupported []PlanZone   // inputs without a known server, most lines first
+	Servers     []PlanServer // queries per server, most lines first
+	// estimated duration, see PlanServer.Time; includes the limit Config.Jobs for all servers
+	// together
+	Time    time.Duration
+	Latency time.Duration // assumed response time of servers for which PlanServer.Latency is zero
 }
 
 // A PlanError is the error of an invalid input.
@@ -43,16 +45,16 @@ type PlanZone struct {
 // A PlanServer is the part of a Plan for one server or group of hosts.
 type PlanServer struct {
 	Server  string     // host, or name of the group
-	Lines   int64      // inputs
+	Lines   int64      // number of inputs
 	Queries int64      // queries sent; equal to Lines
-	Rate    limit.Rate // the limit; zero if none is known
+	Rate    limit.Rate // rate limit; zero if none is known
 	// Latency is the response time measured in an earlier run. If it is unknown, Latency
 	// is zero and Plan.Latency is assumed.
 	Latency time.Duration
-	// Time is the estimated duration of the queries. It follows from the limit if there
-	// is one, and otherwise from Latency and the number of concurrent requests, which
-	// grows as in a Batch, up to the limits of the host and its connections. The protocol
-	// is that of an earlier run, or HTTP/2. Retries and linked records are not included.
+	// Time is the estimated duration of the queries. It follows from the limit if there is one,
+	// and otherwise from Latency and the number of concurrent requests, which grows as in a
+	// Batch, up to the limits of the host and its connections. The estimate assumes the
+	// protocol of an earlier run, or HTTP/2. Retries and linked records are not included.
 	Time time.Duration
 }
 
@@ -122,8 +124,8 @@ func (p *planner) addFailed(in Input, q Query, e *Error) {
 	}
 }
 
-// maxZones limits the zones that are counted separately, since invalid input may have any
-// number of them.
+// maxZones limits the zones that are counted separately, because invalid input may have any
+// number of zones.
 const maxZones = 10_000
 
 func (p *planner) finish() *Plan {
@@ -170,7 +172,7 @@ func estimate(h gate.Status, queries int64, start, concurrent int) (r limit.Rate
 	return r, h.Latency, need
 }
 
-// rounds returns the duration of queries that take took each, atOnce at a time.
+// rounds returns the duration of queries that each take took, atOnce at a time.
 func rounds(queries int64, atOnce int, took time.Duration) time.Duration {
 	n := int64(atOnce)
 	return saturate((queries+n-1)/n, took)

@@ -10,7 +10,7 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// A Progress is the progress of the batches of a [Client].
+// A Progress describes the progress of the batches of a [Client].
 type Progress struct {
 	Read     int64 // inputs read
 	Done     int64 // results returned or ready
@@ -18,25 +18,25 @@ type Progress struct {
 	Queued   int64 // inputs that wait for their server, in memory and spilled
 	Spilled  int64 // part of Queued in the temporary file
 
-	Verdicts map[Verdict]int64 // Done by verdict
+	Verdicts map[Verdict]int64 // number of Done by verdict
 	Servers  []ServerProgress  // one per server that was sent a request, by name
 }
 
 // A ServerProgress is the progress at one server, or one group of hosts.
 type ServerProgress struct {
 	Server      string        // host, with its port if that is unusual, or name of the group
-	Queued      int64         // inputs that wait for it
+	Queued      int64         // inputs that wait for the server
 	InFlight    int64         // requests in flight
 	Limit       int           // maximum of InFlight; below InFlight for a while after it was lowered
-	Lines       int64         // inputs read for it
+	Lines       int64         // inputs read for the server
 	Done        int64         // part of Lines with a result; single lookups are not counted
 	Failed      int64         // part of Done without a useful response
 	Took        time.Duration // moving average of the time of a request in a batch; zero if unknown
 	Requests    int64         // completed requests, including retries and linked records
 	ParkedUntil time.Time     // no request is sent until then; zero if not paused
-	Dead        bool          // it is down, and only probed
-	Rate        limit.Rate    // the limit; zero if none is known
-	Refused     int64         // requests refused by its rate limit
+	Dead        bool          // the server is down; requests are probes only
+	Rate        limit.Rate    // rate limit; zero if none is known
+	Refused     int64         // requests refused by a rate limit
 	Held        HoldReason    // the latest reason for holding requests back; empty if there was none
 }
 
@@ -64,7 +64,7 @@ func (q *queue) progress(p *Progress, byHost map[string]*ServerProgress) {
 				s.Took = time.Duration(l.requestTime * float64(time.Second))
 			}
 			if l.limit > 0 && l.inFlight > 0 {
-				s.Limit = min(s.Limit, l.limit) // the capacity of its connections
+				s.Limit = min(s.Limit, l.limit) // l.limit includes the capacity of the connections
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func (t *tally) count(v Verdict) {
 	}
 }
 
-// tallies are the batches of a Client.
+// tallies holds the batches of a Client.
 type tallies struct {
 	mu      sync.Mutex
 	running map[*batch]struct{}
@@ -116,18 +116,18 @@ type HoldReason string
 
 // Reasons to hold back requests to a server.
 const (
-	HoldLimit   HoldReason = "rate_limit" // its rate limit was exceeded
-	HoldOutage  HoldReason = "outage"     // it fails, refuses connections or does not respond
-	HoldBlocked HoldReason = "blocked"    // it refuses every request with a response that is not RDAP
+	HoldLimit   HoldReason = "rate_limit" // requests exceeded a rate limit
+	HoldOutage  HoldReason = "outage"     // the server fails, refuses connections or does not respond
+	HoldBlocked HoldReason = "blocked"    // the server refuses every request with a response that is not RDAP
 )
 
 // A Hold reports that requests to a server are held back.
 type Hold struct {
 	Server string     // host, with its port if that is unusual, or name of the group
-	Reason HoldReason // the reason
-	Status int        // HTTP status of the response that caused it; 0 without a response
+	Reason HoldReason // why the requests are held back
+	Status int        // HTTP status of the response that caused the hold; 0 without a response
 	Until  time.Time  // no request is sent until then
-	Rate   limit.Rate // the limit from now on; zero if none
+	Rate   limit.Rate // limit from now on; zero if none is known
 }
 
 var holdReasons = map[gate.Reason]HoldReason{gate.HeldLimit: HoldLimit, gate.HeldOutage: HoldOutage, gate.HeldBlocked: HoldBlocked}

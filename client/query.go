@@ -25,25 +25,32 @@ const (
 // A Query is an RDAP query (RFC 9082). Make it with [Parse] or [ParseAs]; then set
 // Server to query a particular server.
 type Query struct {
-	Text   string       // as the user wrote it
-	Type   Type         // type of the object
-	Name   string       // domain and nameserver: lower-case A-labels without final dot, "." for the root; entity: the handle byte for byte
-	Prefix netip.Prefix // ip: the address with its full length, or the prefix with its host bits
-	Autnum uint32       // autnum
-	Server string       // base URL of the server; if empty, the Resolver finds it
+	Text string // text as the user wrote it
+	Type Type   // type of the object
+	// for a domain or nameserver: lower-case A-labels without final dot, "." for the root; for
+	// an entity: the handle, byte for byte
+	Name   string
+	Prefix netip.Prefix // for an IP query, the address with its full length, or the prefix with its host bits
+	Autnum uint32       // for an AS number query, the number
+	Server string       // base URL of the server; if empty, the Resolver finds the server
 	Search *Search      // parameters of a search; nil for lookups
-	URL    string       // requested unchanged, instead of Path at a server, if the query is an RDAP URL; otherwise empty
-	Note   string       // how Text was interpreted, if that is not obvious: one sentence, which becomes one of Result.Warnings
-	From   string       // host name of which Name is the registrable domain, see Config.Registrable; empty if Name is as in Text
+	// URL to request unchanged, instead of Path at a server, if the query is an RDAP URL;
+	// otherwise empty
+	URL string
+	// how Text was interpreted, if that is not obvious; one sentence, also added to
+	// Result.Warnings
+	Note string
+	// host name of which Name is the registrable domain, see Config.Registrable; empty if Text
+	// has the Name itself
+	From string
 
-	Referral Referral // whether the registrar of a domain is queried too; empty means Config.Referral
+	Referral Referral // whether the registrar of a domain is queried too; if empty, Config.Referral decides
 }
 
-// Path returns the path of the query relative to a server's base URL (RFC 9082
-// section 3.1), percent-encoded and without a leading slash:
-// "domain/xn--bcher-kva.example", "ip/2001:db8::/32", "autnum/64496",
-// "domains?name=exam*.com". It is empty for an empty Query: the zero Query, a
-// domain without a name, a zero Prefix.
+// Path returns the path of the query relative to a server's base URL (RFC 9082 section 3.1),
+// percent-encoded and without a leading slash: "domain/xn--bcher-kva.example",
+// "ip/2001:db8::/32", "autnum/64496", "domains?name=exam*.com". The path is empty for an empty
+// Query: the zero Query, a domain without a name, a zero Prefix.
 func (q Query) Path() string {
 	switch q.Type {
 	case TypeHelp:
@@ -60,7 +67,7 @@ func (q Query) Path() string {
 		return "ip/" + q.object()
 	case TypeDomain:
 		if q.Name == "." {
-			return "domain/." // the root; encoded, it would be another name for some servers
+			return "domain/." // the root; some servers read an encoded dot as another name
 		}
 		fallthrough
 	default:
@@ -76,7 +83,7 @@ func (q Query) Path() string {
 func (q *Query) isEmpty() bool {
 	switch q.Type {
 	case TypeDomain, TypeNameserver, TypeEntity:
-		return q.Name == "" // without making the path, which takes memory
+		return q.Name == "" // avoid making the path, which allocates
 	}
 	return q.Path() == ""
 }

@@ -12,16 +12,16 @@ import (
 // An rdapURL is a parsed RDAP URL (RFC 9082 section 3).
 type rdapURL struct {
 	url    *url.URL // without user and fragment
-	base   string   // of the server, ending in "/"
+	base   string   // base URL of the server, ending in "/"
 	typ    Type
 	object string // the path after the type, decoded
 	search string // the search, as a path relative to base
 }
 
-// splitURL parses an RDAP URL. It returns false for other URLs. Web sites have similar
-// paths, so the path alone identifies only URLs of domains, hosts, addresses and AS
-// numbers. Other URLs must contain "rdap" in their host or path, or be at a server
-// that the user named, or have the type want.
+// splitURL parses an RDAP URL. It returns false for other URLs. Because web sites have similar
+// paths, the path alone identifies only URLs of domains, hosts, addresses and AS numbers. Other
+// URLs must contain "rdap" in their host or path, or be at a server that the user named, or
+// have the type want.
 func splitURL(text string, want Type, named bool) (rdapURL, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http") {
@@ -53,7 +53,8 @@ func splitURL(text string, want Type, named bool) (rdapURL, bool) {
 		base.RawQuery, base.RawPath = "", ""
 		base.Path = "/"
 		if before := strings.Join(segments[:i], "/"); before != "" {
-			base.Path, _ = url.PathUnescape("/" + before + "/") // valid, since it was taken from a path
+			// the error is impossible, because before is part of a valid path
+			base.Path, _ = url.PathUnescape("/" + before + "/")
 			base.RawPath = "/" + before + "/"
 		}
 		r.base = base.String()
@@ -62,8 +63,7 @@ func splitURL(text string, want Type, named bool) (rdapURL, bool) {
 	return rdapURL{}, false
 }
 
-// parseRest parses the path after the type. It returns false if that does not fit the
-// type.
+// parseRest parses the path after the type. It returns false if the path does not fit the type.
 func (r *rdapURL) parseRest(rest []string) bool {
 	path := strings.Join(rest, "/")
 	switch r.typ {
@@ -94,8 +94,8 @@ func (r *rdapURL) parseRest(rest []string) bool {
 	return err == nil
 }
 
-// isUnambiguous reports whether the object is valid for the type, which alone
-// identifies an RDAP URL.
+// isUnambiguous reports whether the object is valid for the type. Such an object identifies an
+// RDAP URL without further evidence.
 func (r *rdapURL) isUnambiguous() bool {
 	var err error
 	switch r.typ {
@@ -168,7 +168,7 @@ func (r *rdapURL) setName(name string) {
 	before := path[:strings.LastIndexByte(path, '/')+1]
 	slashes := r.url.EscapedPath()[len(path):]
 	r.url.RawPath = before + escapeSegment(name) + slashes
-	r.url.Path, _ = url.PathUnescape(r.url.RawPath) // valid, since it was taken from a path
+	r.url.Path, _ = url.PathUnescape(r.url.RawPath) // the error is impossible: the path was valid before
 }
 
 // searchQuery returns the query of a search URL. Parameters that cannot be parsed are
@@ -179,7 +179,7 @@ func (r *rdapURL) searchQuery() Query {
 		return q
 	}
 	_, query, _ := strings.Cut(r.search, "?")
-	params, _ := parseQueryString(r.search, query) // invalid parameters are not shown
+	params, _ := parseQueryString(r.search, query) // skip invalid parameters; they are not shown
 	return Query{Type: r.typ, Search: &Search{Params: params}}
 }
 

@@ -33,9 +33,8 @@ func newRedirectChain(c *Client) *redirectChain {
 	return &redirectChain{max: c.cfg.MaxRedirects, allowHTTP: c.cfg.AllowHTTP, auth: c.auth}
 }
 
-// next returns the URL that the response of from redirects to. The Location is used
-// unchanged except for its fragment and user: no secret of one origin is sent to another,
-// and no parameters are added.
+// next returns the URL that the response of from redirects to. It removes the fragment and user
+// of the Location, so that no secret of one origin is sent to another, and adds no parameters.
 func (t *redirectChain) next(from *url.URL, resp *http.Response) (*url.URL, *Error) {
 	if len(t.urls) == 0 {
 		t.urls = append(t.urls, weburl.Normalize(from))

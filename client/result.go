@@ -15,63 +15,77 @@ import (
 // A Verdict is the outcome of a [Query].
 type Verdict string
 
-// Verdicts. Only the first three are answers.
+// Verdicts. Only the first three of them answer the query.
 const (
 	Registered  Verdict = "registered"   // the domain is registered
 	Found       Verdict = "found"        // an object of another class, help, or search results
-	NotFound    Verdict = "not_found"    // 404 from the authoritative server (RFC 7480 section 5.3)
-	NoService   Verdict = "no_service"   // no RDAP server is known for it
+	NotFound    Verdict = "not_found"    // the authoritative server returned 404 (RFC 7480 section 5.3)
+	NoService   Verdict = "no_service"   // no RDAP server is known for the query
 	RateLimited Verdict = "rate_limited" // the server refused the request because of a rate limit
-	Rejected    Verdict = "rejected"     // another 4xx, or 501
-	Failed      Verdict = "failed"       // no usable response: transport, TLS, DNS, 5xx, not RDAP, too large
-	Invalid     Verdict = "invalid"      // the input is not a query
+	Rejected    Verdict = "rejected"     // the server returned another 4xx, or 501
+	// there was no usable response: transport, TLS, DNS, 5xx, not RDAP, too large
+	Failed  Verdict = "failed"
+	Invalid Verdict = "invalid" // the input is not a query
 )
 
-// Answered reports whether the authoritative server answered the query: Registered, Found
-// and NotFound.
+// Answered reports whether the authoritative server answered the query: the verdict is
+// Registered, Found or NotFound.
 func (v Verdict) Answered() bool { return v == Registered || v == Found || v == NotFound }
 
-// A Result is the result of one query. Each query has exactly one.
+// A Result is the result of one query. Each query has exactly one Result.
 type Result struct {
 	Line     int64            // number of the input line, from 1; 0 for a single lookup
-	Extra    []byte           // of the Input, unchanged
+	Extra    []byte           // Input.Extra, unchanged
 	Query    Query            // the query; only Text is set if Verdict is Invalid
 	Verdict  Verdict          // the outcome
-	Status   int              // HTTP status of the last response; 0 without one
-	Server   string           // base URL of the server that the query was sent to
+	Status   int              // HTTP status of the last response; 0 if there was none
+	Server   string           // base URL of the queried server
 	Source   bootstrap.Source // how the server was found
-	Entry    string           // the registry entry with the server: "com", "192.0.2.0/24"
-	URL      string           // the URL of the first request, without keys
-	FinalURL string           // the URL of the response, after redirects, without keys
+	Entry    string           // registry entry that lists the server: "com", "192.0.2.0/24"
+	URL      string           // URL of the first request, without keys
+	FinalURL string           // URL of the response, after redirects, without keys
 	Time     time.Time        // when the result was complete
-	Attempts int              // requests sent, without redirects
-	Elapsed  time.Duration    // from the start of the lookup to its end, without time in queues
-	Conn     pool.Trace       // the connection of the last request
-	Header   http.Header      // of the last response; nil without one
-	Raw      []byte           // the body as the server sent it, decompressed; nil without one. It may be replaced, but not written to
-	Paging   *Paging          // of a search: its other pages; nil for other queries
-	Desync   bool             // an HTTP/1.1 connection of the server returned responses to other requests: the query was sent again over a new one, or this is the first result after that was detected. Warnings has WarnDesync
-	Warnings []Warning        // anything unusual
-	Other    string           // the object of the response if it is not the queried one, such as after a redirect: a name, a network, AS numbers, or a class; empty otherwise
-	Err      *Error           // why the query was not answered; nil for Registered and Found; for NotFound the server's text
+	Attempts int              // number of requests sent, without redirects
+	Elapsed  time.Duration    // time from the start of the lookup to its end, without time in queues
+	Conn     pool.Trace       // connection of the last request
+	Header   http.Header      // header of the last response; nil if there was none
+	// body as the server sent it, decompressed; nil without a response. Callers may replace
+	// Raw, but not write to it
+	Raw    []byte
+	Paging *Paging // further pages of a search; nil for other queries
+	// an HTTP/1.1 connection of the server returned responses to other requests. Either the
+	// query was sent again over a new connection, or this is the first result after the
+	// detection. Warnings has WarnDesync
+	Desync   bool
+	Warnings []Warning // anything unusual about the response
+	// object of the response if the query was for another object, such as after a redirect: a
+	// name, a network, AS numbers, or a class; otherwise empty
+	Other string
+	// why the query was not answered; nil for Registered and Found; for NotFound, the text of
+	// the server
+	Err *Error
 
-	Registrar *Result   // the registrar's result for a domain; nil if it was not queried. The other fields are the registry's, whatever the registrar returns
-	Related   []*Result // the results of the links of Config.Related
-	Relation  Relation  // in an element of Related: its relation to the queried object
-	Cached    bool      // Raw is from the cache. Conn shows whether it was revalidated at the server
+	// registrar's result for a domain; nil if the registrar was not queried. It does not affect
+	// the other fields
+	Registrar *Result
+	Related   []*Result // results of the links of Config.Related
+	Relation  Relation  // in an element of Related: relation to the queried object
+	Cached    bool      // Raw is from the cache; Conn shows whether the server confirmed Raw
 
-	Shared     bool  // the response is that of an identical query in flight; Attempts, Elapsed and Conn are that query's
-	SharedLine int64 // number of the input line that was sent; 0 outside a Batch, and if not Shared
+	// the response is that of an identical query in flight; Attempts, Elapsed and Conn describe
+	// that query
+	Shared     bool
+	SharedLine int64 // number of the input line of that query; 0 outside a Batch, and if not Shared
 
-	parsed      *rdap.Response // of parsedRaw; nil if that is not RDAP
-	parsedRaw   []byte         // the Raw of the lookup: the user may replace the field
+	parsed      *rdap.Response // parsed form of parsedRaw; nil if parsedRaw is not RDAP
+	parsedRaw   []byte         // Raw as set by the lookup; the user may replace Raw
 	namesObject bool           // the response names the queried object
-	otherHandle string         // handle of the entity in the response, if it is not the queried one
+	otherHandle string         // handle of the entity in the response, if it is not the queried handle
 
-	memoryOwner *task // the task charged for Raw in a batch; nil once the consumer has the result
+	memoryOwner *task // task charged for Raw in a batch; nil once the consumer has the result
 }
 
-// failure returns Err if the query was not answered. Its type is error, so that a nil
+// failure returns Err if the query was not answered. The return type is error, so that a nil
 // *Error does not become a non-nil error.
 func (r *Result) failure() error {
 	if r.Err == nil || r.Verdict.Answered() {
@@ -86,7 +100,7 @@ func (r *Result) fail(e *Error) {
 }
 
 // Response returns the checked response in r.Raw: see [rdap.Parse]. Without a response it
-// returns r.Err, or another error if that is nil.
+// returns an error: r.Err unless nil.
 func (r *Result) Response() (*rdap.Response, error) {
 	if len(r.Raw) == 0 {
 		return nil, r.noAnswer()
@@ -97,15 +111,15 @@ func (r *Result) Response() (*rdap.Response, error) {
 	return rdap.Parse(r.Raw)
 }
 
-// parse parses r.Raw and keeps the result for Response.
+// parse parses r.Raw and stores the result for Response.
 func (r *Result) parse() (*rdap.Response, error) {
 	resp, err := rdap.Parse(r.Raw)
 	r.parsed, r.parsedRaw = resp, r.Raw
 	return resp, err
 }
 
-// Record decodes the response in r.Raw: see [rdap.Read]. Each call decodes it again.
-// Without a response it returns r.Err, or another error if that is nil.
+// Record decodes the response in r.Raw: see [rdap.Read]. Each call decodes it again. Without a
+// response it returns an error: r.Err unless nil.
 func (r *Result) Record() (*rdap.Record, error) {
 	resp, err := r.Response()
 	if err != nil {
@@ -114,8 +128,8 @@ func (r *Result) Record() (*rdap.Record, error) {
 	return resp.Record(), nil
 }
 
-// Summary reads the summary of the response in r.Raw: see [rdap.Summarize]. It is zero if
-// there is none. Each call decodes it again.
+// Summary reads the summary of the response in r.Raw: see [rdap.Summarize]. Without a response
+// it returns the zero Summary. Each call decodes it again.
 func (r *Result) Summary() rdap.Summary {
 	resp, err := r.Response()
 	if err != nil {

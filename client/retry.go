@@ -18,8 +18,8 @@ const (
 	retryMax  = 30 * time.Second
 )
 
-// Back-off after a refusal by a rate limit, if the server sent no Retry-After. The host
-// may pause in addition.
+// Back-off after a refusal by a rate limit, if the server sent no Retry-After. The host's own
+// pause comes on top.
 const (
 	throttledBase = 250 * time.Millisecond
 	throttledMax  = 2 * time.Second
@@ -33,42 +33,42 @@ const maxOutageFailures = 200
 // and an overloaded registrar must not get more load.
 const maxLinkAttempts = 2
 
-// An outcome describes a failed request, as far as a retry depends on it. The zero value
-// is a failure that a retry cannot change.
+// An outcome describes a failed request for the decision about a retry. The zero value is a
+// failure that a retry cannot change.
 type outcome struct {
-	final       bool          // the query was answered, or its caller gave up
+	final       bool          // the query was answered, or the caller gave up
 	unreachable bool          // the server sent no response
 	throttled   bool          // the server refused the request because of a rate limit
-	retryAfter  time.Duration // from the response; 0 without
+	retryAfter  time.Duration // delay that the response requests; 0 if none
 	session     bool          // a resumed TLS session may be the cause
-	transient   bool          // it may succeed later; see transient
-	connection  bool          // CodeTransport
-	outage      bool          // the server is down, and was before this query failed
+	transient   bool          // a later request may succeed; see transient
+	connection  bool          // the error is CodeTransport
+	outage      bool          // the server is down, and was down before this query failed
 }
 
 // A retryBudget holds the attempts and waits of a query so far, and their limits.
 type retryBudget struct {
 	attempts       int  // requests sent
-	outageFailures int  // attempts that failed in an outage; they do not count
+	outageFailures int  // attempts that failed in an outage, and do not count
 	maxAttempts    int  // Config.Attempts
-	untried        int  // servers of the service after this one
-	servers        int  // servers of the service
+	untried        int  // number of servers of the service after this one
+	servers        int  // number of servers of the service
 	link           bool // the request is for a link of a record
 	batch          bool
 
-	waited   time.Duration // since the first refusal by a rate limit
+	waited   time.Duration // time since the first refusal by a rate limit
 	maxWait  time.Duration // limit of waited; 0 means no wait
-	deadline time.Duration // until the caller's deadline; math.MaxInt64 without one
+	deadline time.Duration // time until the caller's deadline; math.MaxInt64 without one
 
-	backOff          time.Duration // after a failure, with jitter
-	throttledBackOff time.Duration // after a refusal without Retry-After, with jitter
+	backOff          time.Duration // delay after a failure, with jitter
+	throttledBackOff time.Duration // delay after a refusal without Retry-After, with jitter
 }
 
-// An action is what to do after a request.
+// An action describes what to do after a request.
 type action struct {
 	retry  retryKind
-	wait   time.Duration // before the request
-	rotate bool          // send it to the next server of the service, or the first again
+	wait   time.Duration // time to wait before the request
+	rotate bool          // send the request to the next server of the service, or to the first again
 	outage bool          // the failed request does not count as an attempt
 }
 
@@ -76,21 +76,21 @@ type action struct {
 type retryKind string
 
 const (
-	giveUp         retryKind = ""             // it is not sent again: the result is final
-	retryElsewhere retryKind = "other server" // at the next server of the service, now
-	retryThrottled retryKind = "throttled"    // when the server permits
-	retrySession   retryKind = "session"      // over a connection without a resumed session, now
-	retryFailed    retryKind = "failed"       // after a back-off
+	giveUp         retryKind = ""             // send no further request: the result is final
+	retryElsewhere retryKind = "other server" // send to the next server of the service, now
+	retryThrottled retryKind = "throttled"    // send when the server permits
+	retrySession   retryKind = "session"      // send over a connection without a resumed session, now
+	retryFailed    retryKind = "failed"       // send after a back-off
 )
 
-// decide returns what to do after a request with the given outcome: send it to another
-// server if this one is unreachable, wait as long as a rate-limited server demands, back
-// off after a failure that may pass, or give up.
+// decide returns what to do after a request with the given outcome. It may send the request to
+// another server if this one is unreachable, wait as long as a rate-limited server demands,
+// back off after a failure that may pass, or give up.
 //
 // Requests are also sent again without decide: by checkDesync if the response belongs to
-// another request, by a batch for a query whose server turns out to be down before the
-// request is sent, and by the pool if a connection ended before the server processed the
-// request. Retries by the pool do not count as attempts.
+// another request, and by a batch if the query's server turns out to be down before the request
+// is sent. The pool sends a request again if a connection ended before the server processed it;
+// these retries do not count as attempts.
 func decide(o outcome, b retryBudget) action {
 	left := b.attempts-b.outageFailures < b.maxAttempts
 	a := action{retry: retryFailed, wait: b.backOff, rotate: o.unreachable}
@@ -120,9 +120,9 @@ func decide(o outcome, b retryBudget) action {
 	return a
 }
 
-// decideThrottled implements decide for refusals by a rate limit. In a batch, the client
-// learns the server's limit from such refusals. They say nothing about the query, so more
-// of them are allowed.
+// decideThrottled implements decide for refusals by a rate limit. In a batch, the client learns
+// the server's limit from such refusals. A refusal says nothing about the query, so more
+// refusals are allowed than other failures.
 func decideThrottled(o outcome, b retryBudget) action {
 	limit := b.maxAttempts
 	if b.batch && limit > 1 {
@@ -214,8 +214,7 @@ func (c *Client) retryBudget(ctx context.Context, t *task, now time.Time) retryB
 	return b
 }
 
-// maxWait returns how long t may wait for a rate-limited server. 0 means that it does
-// not wait.
+// maxWait returns how long t may wait for a rate-limited server. 0 means no wait.
 func (c *Client) maxWait(t *task) time.Duration {
 	return c.cfg.maxWait(t.batch)
 }
@@ -233,13 +232,13 @@ func (c Config) maxWait(batch bool) time.Duration {
 	}
 }
 
-// transient reports whether a request that failed like this may succeed later or over
-// another connection: the connection failed, the time ran out, the response broke off, or
+// transient reports whether the failed request of r may succeed later or over another
+// connection. That is so if the connection failed, the time ran out, the response broke off, or
 // the server or a gateway failed (RFC 9110 section 15.6).
 func transient(r *Result) bool {
 	switch r.Err.Code {
 	case CodeTransport, CodeRefused, CodeTimeout:
-		// The body of a response that is not a success does not matter.
+		// Only a success needs its body.
 		return r.Status == 0 || r.Status/100 == 2
 	case CodeDNS:
 		dns, ok := errors.AsType[*net.DNSError](r.Err.Err)
@@ -255,14 +254,13 @@ func transient(r *Result) bool {
 	return false
 }
 
-// isOutageStatus reports whether a status says that the server itself is unavailable.
+// isOutageStatus reports whether a status means that the server itself is unavailable.
 func isOutageStatus(status int) bool {
 	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
 
-// jitter returns an exponential back-off with full jitter: a random time up to base,
-// doubled with each repetition. Lookups that failed together are not sent again at
-// the same time.
+// jitter returns an exponential back-off with full jitter: a random time up to base, doubled
+// with each repetition. It keeps lookups that failed together from being sent again together.
 func jitter(base, limit time.Duration, repetition int) time.Duration {
 	for ; repetition > 1 && base < limit; repetition-- {
 		base *= 2

@@ -22,7 +22,7 @@ const (
 	TypeAutnums     Type = "autnums"
 )
 
-// IsSearch reports whether queries of the type are searches: their result is a list, and
+// IsSearch reports whether t is the type of a search, whose result is a list and whose
 // [Query.Search] is set.
 func (t Type) IsSearch() bool {
 	switch t {
@@ -32,24 +32,23 @@ func (t Type) IsSearch() bool {
 	return false
 }
 
-// A Search holds the parameters of a [Query] of one of the search types. [Parse] and
-// [ParseAs] make it. Copies of a Query share it, so it must not be modified.
+// A Search holds the parameters of a [Query] of one of the search types. [Parse] and [ParseAs]
+// make it. Copies of a Query share the Search, so do not modify it.
 type Search struct {
-	// Params are the conditions: one, such as "name" and "exam*.com"; with Reverse any
-	// number, all of which must hold.
+	// Params lists the conditions. A search has one, such as "name" and "exam*.com". A reverse
+	// search has any number, all of which must hold.
 	Params []Param
 
 	// Reverse is the class of the related objects to which Params apply: "entity"
 	// (RFC 9536). If empty, Params apply to the objects searched for.
 	Reverse string
 
-	// Relation searches for the networks, AS numbers or reverse domains that contain
-	// the one in the Query, or that it contains (RFC 9910 section 4). Params is empty
-	// then.
+	// Relation selects a search for networks, AS numbers or reverse domains that contain the
+	// object in the Query, or that it contains (RFC 9910 section 4). Params is empty then.
 	Relation Relation
 
-	// AutnumTo is the last of a range of AS numbers that Relation starts from; the
-	// first is Query.Autnum. 0 means that there is only one.
+	// AutnumTo is the last number of the range of AS numbers that Relation starts from;
+	// Query.Autnum is the first. 0 means a single number.
 	AutnumTo uint32
 
 	// Active, with Relation, omits objects that are not active.
@@ -60,12 +59,14 @@ type Search struct {
 
 // A Param is a condition of a [Search].
 type Param struct {
-	Name  string // "name", "nsLdhName", "nsIp", "ip", "fn", "handle"; with Search.Reverse also "email", "role" and server-specific properties
-	Value string // in Unicode normalization form C, not percent-encoded; at most one "*", which matches any text
+	Name string // "name", "nsLdhName", "nsIp", "ip", "fn", "handle"; with Search.Reverse also "email", "role" and server-specific properties
+	// value in Unicode normalization form C, not percent-encoded; at most one "*", which
+	// matches any text
+	Value string
 }
 
-// SearchOptions select how a server returns results. The zero value leaves that to the
-// server. Options that a server does not announce in its help are not sent to it: see
+// SearchOptions select how a server returns results. With the zero value, the server chooses.
+// The Client does not send options that the server's help does not announce: see
 // SearchConfig.Unannounced.
 type SearchOptions struct {
 	Sort     string // properties with ":a" or ":d" for the direction, separated by commas: "registrationDate:d,name" (RFC 8977)
@@ -73,7 +74,7 @@ type SearchOptions struct {
 	FieldSet string // members of each object: "id", "brief" or "full" (RFC 8982)
 }
 
-// withDefaults returns o with its empty options from more.
+// withDefaults returns o with the empty options replaced by those of more.
 func (o SearchOptions) withDefaults(more SearchOptions) SearchOptions {
 	o.Sort = cmp.Or(o.Sort, more.Sort)
 	o.FieldSet = cmp.Or(o.FieldSet, more.FieldSet)
@@ -81,7 +82,7 @@ func (o SearchOptions) withDefaults(more SearchOptions) SearchOptions {
 	return o
 }
 
-// searchParams are the parameters of each type (RFC 9082 section 3.2).
+// searchParams lists the parameters of each type (RFC 9082 section 3.2).
 var searchParams = map[Type][]string{
 	TypeDomains:     {"name", "nsLdhName", "nsIp"},
 	TypeNameservers: {"name", "ip"},
@@ -95,8 +96,8 @@ var lookupType = map[Type]Type{
 	TypeDomains: TypeDomain, TypeNameservers: TypeNameserver, TypeEntities: TypeEntity, TypeIPs: TypeIP, TypeAutnums: TypeAutnum,
 }
 
-// foundSingle reports whether an object of that class is a response to the search: for the
-// relations up and top servers send a single object (RFC 9910 section 4.2).
+// foundSingle reports whether an object of that class is a response to the search. For the
+// relations up and top, servers send a single object (RFC 9910 section 4.2).
 func (q Query) foundSingle(class string) bool {
 	return q.Search != nil && q.Search.Relation != "" && class == classOfType[lookupType[q.Type]]
 }
@@ -205,8 +206,8 @@ func (q Query) searchText() string {
 	return b.String()
 }
 
-// searchQuestion implements Question for searches: the registry of the names searched
-// for, or of the object that Relation starts from. For other searches no registry is
+// searchQuestion implements Question for searches. It returns the question for the names
+// searched for, or for the object that Relation starts from. For other searches no registry is
 // authoritative.
 func (q Query) searchQuestion() (bootstrap.Question, bool) {
 	s := q.Search
@@ -239,9 +240,9 @@ func (q Query) searchQuestion() (bootstrap.Question, bool) {
 	return bootstrap.Question{}, false
 }
 
-// patternSuffix returns the suffix that all names matching a pattern have in common:
-// whole labels, as A-labels; the whole name if there is no "*". It is empty if the
-// top-level domain is not fixed.
+// patternSuffix returns the suffix that all names matching a pattern have in common, as
+// A-labels: whole labels, or the whole name if the pattern has no "*". The suffix is empty if
+// the top-level domain is not fixed.
 func patternSuffix(pattern string) string {
 	if i := strings.LastIndexByte(pattern, '*'); i >= 0 {
 		_, pattern, _ = strings.Cut(pattern[i:], ".")
@@ -268,9 +269,9 @@ func (q Query) noServer() *Error {
 	return e
 }
 
-// checkReverseSearch returns an error for a reverse search that the server does not
-// announce (RFC 9536 section 5): it would send personal data, such as a name or an
-// address, to a server that cannot use it.
+// checkReverseSearch returns an error for a reverse search that the server does not announce
+// (RFC 9536 section 5). Such a search would send personal data, such as a name or an address,
+// to a server that cannot use it.
 func (q Query) checkReverseSearch(h *rdap.Help, server string) *Error {
 	s := q.Search
 	known := h.Reverses(string(q.Type), s.Reverse)
@@ -308,7 +309,7 @@ func reverseSearches(h *rdap.Help) string {
 }
 
 // requireTLS returns an error for a reverse search at a server without TLS, even with
-// Config.AllowHTTP: it contains personal data (RFC 9536 section 12).
+// Config.AllowHTTP, because the search contains personal data (RFC 9536 section 12).
 func (q Query) requireTLS(server string) *Error {
 	if q.Search == nil || q.Search.Reverse == "" || !isPlainHTTP(server) {
 		return nil

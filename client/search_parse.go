@@ -195,8 +195,8 @@ func looksLikeSearchPath(s string) bool {
 }
 
 // parseSearchPath parses the path of a search: "domains?name=exam*.com",
-// "ips/rirSearch1/rdap-up/192.0.2.0/24", "domains/reverse_search/entity?handle=ABC".
-// Values in it are percent-decoded.
+// "ips/rirSearch1/rdap-up/192.0.2.0/24", "domains/reverse_search/entity?handle=ABC". It
+// percent-decodes the values.
 func parseSearchPath(q *Query, s string) error {
 	path, query, _ := strings.Cut(s, "?")
 	segments := strings.SplitN(path, "/", 4)
@@ -313,7 +313,7 @@ func (o SearchOptions) check(whole string) error {
 	return nil
 }
 
-// Check returns an [*Error] with [CodeInvalid] for options that are malformed.
+// Check returns an [*Error] with [CodeInvalid] for malformed options.
 func (o SearchOptions) Check() error { return o.check(o.Sort + o.FieldSet) }
 
 // searchValue checks a value and returns it in the form that is sent. typ is empty in
@@ -371,9 +371,8 @@ func emptyPattern(whole string) *Error {
 	return invalid(whole, "the pattern is empty", "write a part of the value and a * for the rest")
 }
 
-// namePattern returns a pattern for names in lower case, in A-labels or, if the label
-// with the "*" is not ASCII, in U-labels: the two are never mixed (RFC 9082 section
-// 3.2.1).
+// namePattern returns a pattern for names in lower case. The pattern is in A-labels or, if the
+// label with the "*" is not ASCII, in U-labels: RFC 9082 section 3.2.1 forbids a mixture.
 func namePattern(whole, value string) (string, error) {
 	value = strings.TrimSuffix(dnsname.FullStops.Replace(value), ".")
 	if value == "" || value == "*" {
@@ -395,7 +394,7 @@ func namePattern(whole, value string) (string, error) {
 	}
 	for i, label := range labels {
 		if unicodeOnly && strings.HasPrefix(label, "xn--") {
-			// Keep it if it is not a valid A-label.
+			// Keep a label that is not a valid A-label.
 			if u, err := dnsname.ToUnicode(label); err == nil && !dnsname.IsASCII(u) {
 				if back, err := dnsname.LabelToASCII(u); err == nil && back == label {
 					labels[i] = norm.NFC.String(u)
@@ -403,7 +402,8 @@ func namePattern(whole, value string) (string, error) {
 			}
 		}
 	}
-	// Check the result, because the conversion maps some characters to these or to nothing.
+	// Check the result, because the conversion maps some characters to these, and removes
+	// others.
 	name := strings.Join(labels, ".")
 	for label := range strings.SplitSeq(name, ".") {
 		if err := checkLabel(whole, label); err != nil {

@@ -13,22 +13,22 @@ import (
 
 // A SearchConfig configures the searches of a [Client]. The zero value is ready to use.
 type SearchConfig struct {
-	SearchOptions // defaults of the options of a search
+	SearchOptions // defaults for empty options of a search
 
-	// MaxResults limits the results of a search: no other page is requested once
-	// there are that many. 0 means DefaultMaxResults; with a negative number only
-	// the other limits apply.
+	// MaxResults limits the results of a search. Once the search has that many, the Client
+	// requests no other page. 0 means DefaultMaxResults; with a negative number only the other
+	// limits apply.
 	MaxResults int
 
-	// Unannounced sends reverse searches and SearchOptions without reading the server's
-	// help, even if the help would not announce them.
+	// Unannounced sends reverse searches and SearchOptions without reading the server's help,
+	// announced or not.
 	Unannounced bool
 }
 
 // DefaultMaxResults is the default of SearchConfig.MaxResults.
 const DefaultMaxResults = 1000
 
-// A search is the state of the task of a search: see the stages of a task.
+// A search is the state of the task of a search; see task for its stages.
 type search struct {
 	options  SearchOptions
 	base     string // base URL of the server whose help is needed
@@ -61,7 +61,7 @@ func (helpStage) complete(_ context.Context, c *Client, t *task) (more bool) {
 		}
 		c.helps.Put(s.base, h)
 	case NotFound, Rejected:
-		c.helps.Put(s.base, nil) // nothing is announced
+		c.helps.Put(s.base, nil) // the server announces nothing
 	default:
 		c.helps.Failed(s.base, time.Now())
 		if got.Verdict != Failed || got.Status == 0 || got.Err.Code == CodeCanceled {
@@ -112,9 +112,9 @@ func (s *search) refuse(t *task, e *Error) {
 	t.root.fail(e)
 }
 
-// checkOptions compares a search with the server's help h. It refuses a reverse search
-// that the server does not announce, and omits options that it does not announce, because
-// the results are the same without them.
+// checkOptions compares a search with the server's help h. It refuses a reverse search that the
+// server does not announce, and omits unannounced options, because the results are the same
+// without them.
 func (s *search) checkOptions(root *Result, h *rdap.Help) *Error {
 	q := root.Query
 	server := weburl.Redact(s.base)
@@ -163,7 +163,7 @@ func (s *search) keep(t *task, page *Result, found rdap.PageInfo) {
 		}
 	}
 	if s.each != nil {
-		return // the consumer keeps the pages that it needs
+		return // the consumer of the pages stores them
 	}
 	s.reserved += t.reserved
 	t.reserved = 0
@@ -197,7 +197,7 @@ func (s *search) follow(c *Client, root, page *Result, found rdap.PageInfo) *url
 	limit := cmp.Or(c.cfg.Search.MaxResults, DefaultMaxResults)
 	switch normal := weburl.Normalize(next); {
 	case s.seen[normal] || normal == normalOf(page.FinalURL) || normal == normalOf(root.FinalURL) || normal == normalOf(root.URL):
-		return stop("its link points to an earlier page (loop)")
+		return stop("the link points to an earlier page (loop)")
 	case limit > 0 && p.Results >= limit:
 		return stop("limit of " + strconv.Itoa(limit) + " results reached")
 	case s.empty >= maxEmptyPages:

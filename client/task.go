@@ -40,57 +40,57 @@ import (
 //
 // The root is the caller's Result from the beginning to the end.
 type task struct {
-	root    *Result // of the lookup; nil before the first step
+	root    *Result // result of the lookup; nil before the first step
 	result  *Result // result of the stage: the root, or a result attached to it
 	stage   stage   // nil before the first step, and when the task is complete
 	servers bootstrap.Answer
 	server  int           // index of the server to send the request to
-	search  *search       // of searches; nil before the first step
+	search  *search       // state of a search; nil for other queries, and before the first step
 	walk    *linkWalk     // nil before links are followed
 	memory  *memoryBudget // budget to which the body is charged
-	batch   bool          // it is an item of a batch
+	batch   bool          // the task belongs to a batch
 	noLinks bool          // links are not followed
 
 	redirect *pendingRedirect // nil means the next request goes to the server
-	host     *gate.Host       // of the next request
+	host     *gate.Host       // host of the next request
 	taken    bool             // the host has admitted it
-	decision gate.Decision    // of that admission
-	beside   int              // lookups of its batch at the host, including itself
+	decision gate.Decision    // decision of the host that admitted the request
+	beside   int              // lookups of the batch at the host, including this one
 	at       time.Time        // earliest time of the next request
 	limited  time.Time        // when a rate limit first refused a request
 
 	clock          *clock    // clock of the attempt in flight; nil means no limit
 	avoid          []int64   // connections that failed; see noteFailedConn
-	faults         int       // attempts whose connection may be why they failed
+	faults         int       // attempts whose connection may be the cause of their failure
 	suspectSession bool      // a resumed session may be why the last response was a refusal
-	sessionRetried bool      // a request was sent again for that reason
+	sessionRetried bool      // a request was sent again without a resumed session
 	walled         bool      // the last response was a refusal that is not RDAP
 	outageFailures int       // requests that failed in an outage and do not count as attempts
-	failedAt       time.Time // of the last failure that was retried
+	failedAt       time.Time // time of the last failure that was retried
 
-	reserved int64 // bytes of its body charged to memory
+	reserved int64 // bytes of the body charged to memory
 
-	yields      yielder // nil outside a batch: no other lookup could start meanwhile
+	yields      yielder // lets other lookups start while this one waits; nil outside a batch
 	desyncs     int     // requests sent again by checkDesync
-	otherObject string  // the other object that the last of their responses was about
+	otherObject string  // other object that the last response to these requests was about
 	desyncFound bool    // a response was the first one after a mismatch on a connection was found
 
-	first *unproved // the first response to a request that is sent again; nil if none
+	first *unproved // first response to a request that is sent again; nil if none
 
 	responseStarted atomic.Bool            // no further query may share the response
 	hooks           *httptrace.ClientTrace // see watchFirstByte; nil before the first request
 }
 
-// A stage is a part of a task whose requests have a separate result, so that retries and
-// limits work the same for all.
+// A stage is a part of a task whose requests have a separate result. Retries and limits work
+// the same for all stages.
 type stage interface {
-	// requestURL returns the URL of the stage's request to the server with that base.
+	// requestURL returns the URL of the stage's request to the server with the given base URL.
 	requestURL(t *task, base string) string
 	// complete attaches the stage's result, which is final, to the root. It reports
 	// whether it has prepared another stage.
 	complete(ctx context.Context, c *Client, t *task) (more bool)
-	// interrupt attaches the result of a stage that is ended early. It reports whether it
-	// has prepared another stage.
+	// interrupt attaches the result of a stage that ends early. It reports whether it has
+	// prepared another stage.
 	interrupt(ctx context.Context, c *Client, t *task) (more bool)
 }
 
@@ -137,8 +137,8 @@ func (c *Client) run(ctx context.Context, t *task) {
 	t.result.Time = time.Now()
 }
 
-// step sends one request and follows its redirects. It reports whether there is
-// another request to send, to t.host and not before t.at. If not, the task is complete.
+// step sends one request and follows its redirects. It reports whether there is another request
+// to send, to t.host and not before t.at. Without another request, the task is complete.
 func (c *Client) step(ctx context.Context, t *task) (more bool) {
 	if t.stage == nil {
 		if wait, e := c.start(t); e != nil {
@@ -157,14 +157,14 @@ func (c *Client) step(ctx context.Context, t *task) (more bool) {
 	return t.completed(t.stage.complete(ctx, c, t))
 }
 
-// finish attaches the partial results of a task whose stage was interrupted. It reports
-// whether the task continues: other links may still be followed.
+// finish attaches the partial results of a task whose stage was interrupted. It reports whether
+// the task continues, because other links may still be followed.
 func (c *Client) finish(ctx context.Context, t *task) (more bool) {
 	return t.stage != nil && t.completed(t.stage.interrupt(ctx, c, t))
 }
 
-// start chooses the first stage. The task has to wait if another search is waiting for
-// the help that it needs.
+// start chooses the first stage. The task has to wait if another search is already fetching the
+// help that the task needs.
 func (c *Client) start(t *task) (wait bool, e *Error) {
 	t.root = t.result
 	if t.root.Query.Search == nil {
@@ -248,10 +248,11 @@ func (c *Client) doRequest(ctx context.Context, t *task) (more bool) {
 		return true
 	}
 	if a.whole != nil {
-		a.storeInCache(got.url, a.whole, got.raw) // not before: it may belong to another request
+		// cached only now, because the response may have belonged to another request
+		a.storeInCache(got.url, a.whole, got.raw)
 	}
 	if more = c.decideRetry(ctx, t, unreachable); more && !unreachable {
-		r.Warnings = r.Warnings[:warnings] // the next response gets its own
+		r.Warnings = r.Warnings[:warnings] // the next response gets warnings of its own
 	}
 	if !more {
 		t.warnDesyncFound()
@@ -286,12 +287,12 @@ func (t *task) giveBack() {
 	}
 }
 
-// alternatives returns how many more servers can be tried after this one.
+// alternatives returns the number of servers that can be tried after this one.
 func (c *Client) alternatives(t *task) int {
 	return max(min(len(t.servers.URLs)-1-t.server, c.cfg.Attempts-t.result.Attempts), 0)
 }
 
-// stop sets the error of a caller that gave up or closed the Client.
+// stop sets the error of a lookup whose caller gave up or closed the Client.
 func (c *Client) stop(ctx context.Context, t *task, doing string) {
 	e := new(Error)
 	if ctx.Err() != nil {
@@ -308,8 +309,8 @@ func closedWhile(doing string, cause error) *Error {
 	return &Error{Code: CodeCanceled, Message: "the client was closed while " + doing, Err: errors.Join(ErrClosed, cause)}
 }
 
-// startSearch prepares the first stage of a search. The task has to wait if another
-// search is waiting for the help that it needs.
+// startSearch prepares the first stage of a search. The task has to wait if another search is
+// already fetching the help that the task needs.
 func (c *Client) startSearch(t *task) (wait bool, e *Error) {
 	s := t.search
 	if s == nil {
@@ -323,7 +324,7 @@ func (c *Client) startSearch(t *task) (wait bool, e *Error) {
 	}
 	t.stage = lookupStage{}
 	if q.URL != "" {
-		return false, nil // its parameters are not changed
+		return false, nil // parameters of a URL stay unchanged
 	}
 	s.options = q.Search.SearchOptions.withDefaults(c.cfg.Search.SearchOptions)
 	if c.cfg.Search.Unannounced || q.Search.Reverse == "" && s.options == (SearchOptions{}) {
@@ -354,7 +355,7 @@ func (c *Client) nextPage(t *task, page *Result) (more bool) {
 	}
 	if !found.IsList {
 		if page != root {
-			s.pageFailed(root, &Result{Err: &Error{Code: CodeNotRDAP, Message: "it is not a list of results"}})
+			s.pageFailed(root, &Result{Err: &Error{Code: CodeNotRDAP, Message: "the response is not a list of results"}})
 		}
 		return false
 	}

@@ -10,15 +10,14 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// trusts reports whether a request to u may go to any address. It may if the user
-// specified the server: in Query.Server, a URL, overrides or a table of registrars. If
-// such a server is inside the user's own network, the same applies to URLs that it refers
-// to. All other URLs, from a bootstrap registry or a response, are restricted to public
-// addresses: see [pool.WithGuard].
+// trusts reports whether a request to u may go to any address. Servers that the user specified
+// may have any address: in Query.Server, a URL, overrides or a table of registrars. So may URLs
+// that such a server refers to, if it is inside the user's own network. All other URLs, from a
+// bootstrap registry or a response, are restricted to public addresses; see [pool.WithGuard].
 func (a *attempt) trusts(u *url.URL) bool {
 	t := a.task
 	if !a.redirected && t.walk == nil && t.search == nil {
-		return isUserSource(t.servers.Source) // and u is at one of its servers
+		return isUserSource(t.servers.Source) // here, u is at one of these servers
 	}
 	home, from := t.servers, t.result
 	if ch := t.walk; ch != nil {

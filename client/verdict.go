@@ -20,8 +20,8 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// judge sets the verdict of a response by its HTTP status and, if that is a success, its
-// body. speaks is set if the server with that base URL has sent an RDAP response before.
+// judge sets the verdict of a response from its HTTP status and, for a success, its body.
+// speaks is set if a server with that base URL has sent an RDAP response before.
 func (r *Result) judge(a response, speaks bool) {
 	if a.status/100 == 2 {
 		r.judgeSuccess(a)
@@ -100,9 +100,8 @@ func isConnectionStatus(status int) bool {
 	return status == http.StatusRequestTimeout || status == http.StatusMisdirectedRequest || status == http.StatusTooEarly
 }
 
-// redirectedElsewhere reports whether a 404 is not about the object: a redirect led to a
-// URL that is not the object's, such as a page of a web site, and the response is not
-// RDAP.
+// redirectedElsewhere reports whether a 404 is not about the object: a redirect led to a URL of
+// something else, such as a page of a web site, and the response is not RDAP.
 func (r *Result) redirectedElsewhere(a response, resp *rdap.Response) bool {
 	asked, err := url.Parse(r.URL)
 	if err != nil || r.FinalURL == r.URL || resp != nil && resp.IsExact() {
@@ -116,8 +115,8 @@ func (r *Result) redirectedElsewhere(a response, resp *rdap.Response) bool {
 	return path == "" || !strings.HasSuffix(final, "/"+strings.ToLower(path))
 }
 
-// nameHint returns a hint for a name that a registry rejects or does not have: registries
-// have the names that they register, but none below those.
+// nameHint returns a hint for a name that a registry rejects or does not have. Registries have
+// the names that they register, but no names below them.
 func (r *Result) nameHint(refused bool) string {
 	name := r.Query.Name
 	if r.Query.Type != TypeDomain || r.Query.URL != "" || strings.HasSuffix(name, ".arpa") {
@@ -156,7 +155,7 @@ func (r *Result) judgeSuccess(a response) {
 		return
 	}
 	w := rdap.ReadErrorBody(a.raw)
-	if err == nil && w.Code == http.StatusNotFound { // not if the body is truncated: it may be another object
+	if err == nil && w.Code == http.StatusNotFound { // skip truncated bodies, which may describe another object
 		e := &Error{Title: w.Title, Detail: w.Description}
 		var what string
 		e.Code, what, e.Hint = r.classifyStatus(w.Code, w, 0)
@@ -183,9 +182,9 @@ func (r *Result) judgeSuccess(a response) {
 	r.fail(e)
 }
 
-// answers reports whether an object of that class can answer the query. Notices alone
-// answer only a help query: busy servers send them instead of an object. A list of
-// results, which may be empty, does not answer a lookup.
+// answers reports whether an object of that class can answer the query. Notices alone answer
+// only a help query, because busy servers send notices instead of an object. A list of results,
+// even an empty one, does not answer a lookup.
 func (r *Result) answers(class string) bool {
 	switch class {
 	case rdap.ClassError:
@@ -322,13 +321,13 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return min(max(at.Sub(now), 0), maxRetryAfter)
 }
 
-// redirectors are hosts that have no objects themselves: they redirect to the
-// authoritative server, and send 404 if they have none.
+// redirectors lists hosts that have no objects themselves. They redirect to the authoritative
+// server, and send 404 if there is none.
 var redirectors = []string{"rdap.org", "www.rdap.org", "rdap-bootstrap.arin.net"}
 
-// noServiceForName reports whether a 404 is not about the object, because a redirector
-// without a server for it has sent the 404. After a redirect, the 404 is that of the
-// authoritative server.
+// noServiceForName reports whether a 404 is not about the object, because a redirector without
+// a server for it has sent the 404. After a redirect, the authoritative server has sent the
+// 404.
 func (r *Result) noServiceForName(status int, w rdap.ErrorBody) bool {
 	if status != http.StatusNotFound {
 		return false
@@ -343,7 +342,7 @@ func (r *Result) noServiceForName(status int, w rdap.ErrorBody) bool {
 }
 
 func isRedirector(address string) bool {
-	// Most URLs need no parsing for this.
+	// Avoid parsing: most URLs do not mention such a host.
 	if !strings.Contains(address, "rdap.org") && !strings.Contains(address, "rdap-bootstrap") {
 		return false
 	}
@@ -361,8 +360,8 @@ func saysNoService(text string) bool {
 	return strings.Contains(text, "no rdap service") || strings.Contains(text, "no rdap server")
 }
 
-// compareExtent warns of a network that does not contain all of the queried one, or that
-// is the whole address space, and of a block of AS numbers. A larger network is a normal
+// compareExtent warns of a network that does not contain all of the queried network, or that is
+// the whole address space. It also warns of a block of AS numbers. A larger network is a normal
 // response (RFC 9082 section 3.1.1).
 func (r *Result) compareExtent(resp *rdap.Response) {
 	about := resp.Extent()
@@ -398,8 +397,8 @@ func (r *Result) compareNetwork(about rdap.Extent) {
 	}
 }
 
-// compareBlock warns of a block of AS numbers: for an unassigned number some registries
-// return the block that contains it, which is not a registration of the number.
+// compareBlock warns of a block of AS numbers. For an unassigned number, some registries return
+// the block that contains it, which is not a registration of the number.
 func (r *Result) compareBlock(about rdap.Extent) {
 	if about.FirstAutnum == nil || about.LastAutnum == nil {
 		return
@@ -419,7 +418,7 @@ func (r *Result) compareBlock(about rdap.Extent) {
 	}
 }
 
-// rangeText returns the range as a prefix if it is one.
+// rangeText returns the range as a prefix if possible.
 func rangeText(first, last netip.Addr) string {
 	if p := rdap.RangePrefixes(first, last); len(p) == 1 {
 		return p[0].String()
@@ -435,7 +434,7 @@ func isEverything(first, last netip.Addr) bool {
 // with a stable word.
 const warnForeign = "not_found_without_rdap: the response with status 404 is not RDAP"
 
-// saysRDAP reports whether the body or the media type of a response is RDAP.
+// saysRDAP reports whether a response is RDAP by its body or media type.
 func saysRDAP(a response, resp *rdap.Response) bool {
 	raw := bytes.TrimSpace(withoutBOM(a.raw))
 	if content.MediaType(a.contentType) == "application/rdap+json" && (len(raw) == 0 || raw[0] == '{') {
@@ -448,9 +447,9 @@ func saysRDAP(a response, resp *rdap.Response) bool {
 	return err == nil || resp.HasConformance()
 }
 
-// judgeForeign404 decides what a 404 that is not RDAP means. A server that the user
-// specified may have another base URL, so its 404 is not about the object unless the
-// server has sent RDAP before. Other servers are authoritative for the object.
+// judgeForeign404 decides what a 404 that is not RDAP means. A server that the user specified
+// may have another base URL, so the 404 is not about the object unless the server has sent RDAP
+// before. Other servers are authoritative for the object.
 func (r *Result) judgeForeign404(e *Error, what string, a response, speaks bool) string {
 	switch r.Source {
 	case bootstrap.SourceServer, bootstrap.SourceOverride:
