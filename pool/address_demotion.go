@@ -14,11 +14,11 @@ const (
 	maxDemoted = 4096
 )
 
-// demotions are addresses that failed before their first useful response. They are
+// demotions holds addresses that failed before their first useful response. Such addresses are
 // tried last for a while.
 type demotions struct {
 	mu    sync.Mutex
-	until map[string]time.Time // by host, port and address
+	until map[string]time.Time // expiry by host, port and address
 }
 
 func demotionKey(host, port string, a netip.Addr) string {
@@ -36,7 +36,7 @@ func (r *resolver) demote(host, port string, a netip.Addr) {
 		now := time.Now()
 		for k, t := range d.until {
 			if now.After(t) || len(d.until) >= maxDemoted {
-				delete(d.until, k) // any of them: a lost entry costs one failed attempt
+				delete(d.until, k) // delete any entry: a lost one costs one failed attempt
 			}
 		}
 	}

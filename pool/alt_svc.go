@@ -11,23 +11,22 @@ import (
 
 // An alternative is a host and port where an origin offers HTTP/3 (RFC 7838).
 type alternative struct {
-	host  string // empty means the origin's
+	host  string // empty means the origin's host
 	port  string
 	until time.Time
 }
 
 // Limits of an Alt-Svc field.
 const (
-	maxAltSvc        = 4 << 10             // bytes that are parsed
-	altSvcLifetime   = 24 * time.Hour      // without ma
-	maxAltSvcLife    = 30 * 24 * time.Hour // maximum of ma
+	maxAltSvc        = 4 << 10             // maximum number of bytes to parse
+	altSvcLifetime   = 24 * time.Hour      // lifetime without an ma parameter
+	maxAltSvcLife    = 30 * 24 * time.Hour // maximum of the ma parameter
 	maxAltSvcEntries = 32
 )
 
-// parseAltSvc parses the Alt-Svc fields of a response received at now. It returns
-// the first valid alternative for HTTP/3. If ok is false, there is none, and an
-// earlier alternative is no longer valid: the field replaces it, whether it is
-// "clear" or a list without HTTP/3.
+// parseAltSvc parses the Alt-Svc fields of a response received at now. It returns the first
+// valid alternative for HTTP/3. ok is false if the fields have no such alternative: "clear", or
+// a list without HTTP/3. An earlier alternative is then no longer valid.
 func parseAltSvc(h http.Header, now time.Time) (a alternative, ok bool) {
 	field := strings.Join(h["Alt-Svc"], ",")
 	if len(field) > maxAltSvc {

@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// Limits of draining a body that is closed early, which keeps its HTTP/1.1 connection
-// usable: maxDrain bytes, drainTime in total. Close waits for drainWait of that. It reads
-// the data that has arrived already, so that the caller's next request finds the
-// connection free.
+// Limits of draining a body that is closed early, which keeps its HTTP/1.1 connection usable:
+// maxDrain bytes, drainTime in total. Close waits at most drainWait for the drain. It reads the
+// data that has arrived already, so that the caller's next request finds the connection free.
 const (
 	maxDrain  = 64 << 10
 	drainTime = 500 * time.Millisecond
@@ -31,18 +30,18 @@ type body struct {
 	trace     *Trace
 	start     time.Time
 	sent      time.Time // when the request got its slot
-	first     bool      // it is the first request on the connection
+	first     bool      // the request is the first one on the connection
 	zipped    bool
-	switched  bool // status 101
+	switched  bool // the status is 101
 	bytesRead atomic.Int64
 	complete  atomic.Bool // rc returned io.EOF
 	ended     atomic.Bool // rc returned io.EOF or an error
 	closed    atomic.Bool
 	once      sync.Once
-	traceOnce sync.Once // sets trace.Total and trace.BytesIn
+	traceOnce sync.Once // guards trace.Total and trace.BytesIn
 
 	mu     sync.Mutex
-	gunzip *gunzipper // between calls of Read; nil before the first
+	gunzip *gunzipper // set between calls of Read; nil before the first
 	err    error      // why gunzip cannot be used
 }
 
@@ -78,8 +77,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// takeGunzipper gives the gunzipper to one Read: after Close has recycled it,
-// another body uses it.
+// takeGunzipper gives the gunzipper to one Read. Close must not recycle it meanwhile, because
+// another body would use it.
 func (b *body) takeGunzipper() (*gunzipper, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,8 +93,8 @@ func (b *body) takeGunzipper() (*gunzipper, error) {
 	return z, nil
 }
 
-// returnGunzipper returns the gunzipper after a Read. It is recycled if it failed or
-// if the body was closed meanwhile.
+// returnGunzipper returns the gunzipper after a Read. It recycles the gunzipper if decoding
+// failed or the body was closed meanwhile.
 func (b *body) returnGunzipper(z *gunzipper, failed error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,7 +109,7 @@ func (b *body) returnGunzipper(z *gunzipper, failed error) {
 	}
 }
 
-// Close frees the connection. It must be called.
+// Close frees the connection. Every caller must call it.
 func (b *body) Close() error {
 	if b.closed.Swap(true) {
 		return nil
@@ -136,8 +135,8 @@ func (b *body) Close() error {
 	return err
 }
 
-// drain reads the rest of the body. It closes the connection if drainTime runs out. The
-// time is checked twice, because data may have arrived while the process was suspended.
+// drain reads the rest of the body. It closes the connection if drainTime runs out. It checks
+// the time twice, because data may have arrived while the process was suspended.
 func (b *body) drain() {
 	done := make(chan struct{})
 	stop := time.AfterFunc(drainTime/2, func() {
@@ -196,7 +195,7 @@ func (w *rawBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// openBody is rawBody until Close; what remains is drained by Close.
+// An openBody is a rawBody until Close, which drains the remaining data.
 type openBody body
 
 func (o *openBody) Read(p []byte) (int, error) {
@@ -205,13 +204,13 @@ func (o *openBody) Read(p []byte) (int, error) {
 	}
 	n, err := (*rawBody)(o).Read(p)
 	if err == io.EOF && o.closed.Load() {
-		// The server may end the response because it saw the connection closed.
+		// The server may end the response because the connection was closed.
 		err = http.ErrBodyReadAfterClose
 	}
 	return n, err
 }
 
-// A gunzipper decodes gzip. It is reused for its buffers.
+// A gunzipper decodes gzip. Bodies reuse it for its buffers.
 type gunzipper struct {
 	started bool
 	buf     bufio.Reader
@@ -227,8 +226,8 @@ func (z *gunzipper) recycle() {
 	gunzippers.Put(z)
 }
 
-// An EncodingError is returned by the body of a complete response that cannot be
-// decoded by its Content-Encoding.
+// An EncodingError is the error of reading a complete response whose body does not match its
+// Content-Encoding.
 type EncodingError struct {
 	Encoding string // content coding, such as "gzip" (RFC 9110 section 8.4.1)
 	Err      error  // the decoder's error; nil if the coding is not supported
@@ -248,8 +247,8 @@ func (e *EncodingError) Error() string {
 // Unwrap returns the decoder's error.
 func (e *EncodingError) Unwrap() error { return e.Err }
 
-// GzipError returns an [*EncodingError] if err shows that gzip data is invalid, and
-// err otherwise. complete reports whether all of the data was received.
+// GzipError returns an [*EncodingError] if err shows that gzip data is invalid, and err
+// otherwise. whole states whether all of the data was received.
 func GzipError(err error, whole bool) error {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
 	switch {

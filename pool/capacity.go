@@ -5,24 +5,23 @@ import (
 	"time"
 )
 
-// assumedStreams is the stream limit assumed for a connection that has not announced
-// one, as in net/http (RFC 9113 section 6.5.2 recommends no less).
+// assumedStreams is the stream limit assumed for a connection that has not announced a limit.
+// net/http assumes the same, and RFC 9113 section 6.5.2 recommends no less.
 const assumedStreams = 100
 
 // demandLifetime is how long the demand stated in a call of [Pool.Capacity] counts.
 const demandLifetime = time.Second
 
-// Capacity returns how many concurrent requests to origin
-// ("https://rdap.example:8443") the Pool can carry once the connections that demand
-// justifies are open. Demand is the number of requests that the caller has in flight
-// there or could send now. It counts as the depth of the queue for a second, so the
-// next request opens as many connections as the demand justifies. The result is at
-// least 1 and at most max(demand, 1).
+// Capacity returns how many concurrent requests to origin ("https://rdap.example:8443") the
+// Pool can carry once the connections that demand justifies are open. Demand is the number of
+// requests that the caller has in flight there or could send now. For a second, the demand
+// counts as the depth of the queue, so the next request opens as many connections as the demand
+// justifies. The result is at least 1 and at most max(demand, 1).
 //
-// A scheduler that starts no more requests than that keeps them out of the Pool's queue,
-// except while the first connection is made: Capacity assumes HTTP/2 for an origin
-// without a connection, unless the [OriginStore] knows its protocol. A user-supplied
-// store is read in the background, so the first call for an origin may not use its data.
+// A scheduler that starts no more requests than the capacity keeps them out of the Pool's
+// queue, except while the first connection is made. Capacity assumes HTTP/2 for an origin
+// without a connection, unless the [OriginStore] knows its protocol. A user-supplied store is
+// read in the background, so the first call for an origin may not use its data.
 //
 // Capacity sends nothing, and takes no lock that is held during a request.
 func (p *Pool) Capacity(origin string, demand int) int {
@@ -45,7 +44,7 @@ func (p *Pool) Capacity(origin string, demand int) int {
 	if len(same) == 0 {
 		return p.storedPlan(name).capacity(demand)
 	}
-	// An origin has separate connections per proxy, and for guarded requests.
+	// Each proxy, and guarded requests, have separate connections to an origin.
 	known, cold := 0, 0
 	for _, o := range same {
 		o.demand.Store(int64(demand))

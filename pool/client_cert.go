@@ -28,13 +28,13 @@ var (
 // maxCertFile limits the size of certificate and key files, in bytes.
 const maxCertFile = 1 << 20
 
-// LoadClientCertificate reads a client certificate with its chain and key from PEM
-// or PKCS#12 files (.p12, .pfx). It detects the format by content.
+// LoadClientCertificate reads a client certificate with its chain and key from PEM or PKCS#12
+// files (.p12, .pfx). It detects the format by content.
 //
-// keyPath names the PEM file of the key; empty means the file of the certificate.
-// password decrypts PKCS#12. It is ignored for PEM, where an encrypted key is an
-// error. The expiry of the certificate is not checked. Errors name the file and wrap
-// those above.
+// keyPath names the PEM file of the key; empty means the file of the certificate. password
+// decrypts PKCS#12. PEM files need no password, because an encrypted PEM key is an error.
+// LoadClientCertificate does not check the expiry of the certificate. Errors name the file and
+// wrap one of the errors above.
 func LoadClientCertificate(path, keyPath, password string) (*tls.Certificate, error) {
 	data, err := readBounded(path)
 	if err != nil {
@@ -125,7 +125,7 @@ func parsePKCS12(data []byte, password string) (*tls.Certificate, error) {
 	if !ok {
 		return nil, fmt.Errorf("private key of type %T cannot sign", key)
 	}
-	// Some programs put the CA certificates first.
+	// Some programs put the CA certificates before the leaf.
 	chain := append([]*x509.Certificate{leaf}, others...)
 	i := slices.IndexFunc(chain, func(c *x509.Certificate) bool { return sameKey(c.PublicKey, signer.Public()) })
 	if i < 0 {

@@ -28,27 +28,27 @@ type Config struct {
 	// NextProtos and ClientSessionCache itself. Nil means Go's defaults.
 	TLS *tls.Config
 
-	// Trust identifies what TLS trusts: for RootCAs from a file, use a hash of that file.
-	// TLS sessions are resumed only between Pools with the same Trust. Empty stands for
-	// the system's authorities, or for InsecureSkipVerify. If it is empty and TLS has
-	// RootCAs, VerifyPeerCertificate or GetClientCertificate, sessions are kept in this
-	// Pool's memory and never written to Sessions.
+	// Trust identifies what TLS trusts: for RootCAs from a file, use a hash of that file. TLS
+	// sessions are resumed only between Pools with the same Trust. Empty stands for the
+	// system's authorities, or for InsecureSkipVerify. If Trust is empty and TLS has RootCAs,
+	// VerifyPeerCertificate or GetClientCertificate, the Pool keeps sessions in its memory and
+	// never writes them to Sessions.
 	Trust string
 
-	// Protocols are the ALPN names to offer: "http/1.1", "h2" and "h3". Empty means the
-	// first two.
+	// Protocols are the ALPN names to offer: "http/1.1", "h2" and "h3". Empty means the first
+	// two.
 	//
-	// With "h3" and others, a new connection is made over HTTP/3 if the origin's Alt-Svc
-	// field has offered it (RFC 7838), the queue is shallow, and HTTP/3 has not failed
-	// recently; TCP is dialed after HeadStart. A request that fails over HTTP/3 is sent
-	// over TCP. If TCP gives a useful response (any status except 421, 429 and 5xx),
-	// HTTP/3 is not used for 5 minutes, doubling to 24 hours with each failure in a row;
-	// see Origins. An alternative at another host must have a certificate for the origin.
-	// Ports other than 443 and those above 1023 are ignored. HTTP/3 is never used through
-	// a proxy, nor with Dial, NoReuse or FreshConns.
+	// With "h3" and others, a new connection is made over HTTP/3 if the origin's Alt-Svc field
+	// has offered it (RFC 7838), the queue is shallow, and HTTP/3 has not failed recently; TCP
+	// is dialed after HeadStart. A request that fails over HTTP/3 is sent over TCP. If TCP
+	// gives a useful response (any status except 421, 429 and 5xx), HTTP/3 is not used for 5
+	// minutes, doubling to 24 hours with each failure in a row; see Origins. An alternative at
+	// another host must have a certificate for the origin. The Pool ignores alternatives at
+	// ports below 1024 other than 443. HTTP/3 is never used through a proxy, nor with Dial,
+	// NoReuse or FreshConns.
 	//
-	// With "h3" alone, http origins and origins behind a proxy are an error, and Dial
-	// cannot be set.
+	// With "h3" alone, http origins and origins behind a proxy are an error, and Dial cannot be
+	// set.
 	Protocols []string
 
 	// MaxConnsPerHost limits the HTTP/1.1 connections to one origin. 0 means
@@ -66,13 +66,12 @@ type Config struct {
 	// is 16.
 	MaxConns int
 
-	// NoReuse sends each request on a new connection, without session resumption, and
-	// closes the connection afterwards. There are as many connections as concurrent
-	// requests.
+	// NoReuse sends each request on a new connection, without session resumption, and closes
+	// the connection afterwards. Each concurrent request has a connection.
 	NoReuse bool
 
-	// FreshConns is like NoReuse, but with session resumption and early data, to measure
-	// the effect of each.
+	// FreshConns is like NoReuse, but with session resumption and early data, to measure the
+	// effect of these features.
 	FreshConns bool
 
 	// ConnectTimeout limits the set-up of a connection: name resolution, TCP, the proxy
@@ -94,45 +93,45 @@ type Config struct {
 	// DefaultDeadAfter.
 	DeadAfter time.Duration
 
-	// Sessions stores TLS sessions for resumption, for example a [SessionFile]. Nil
-	// means a store in memory with MaxSessions. The Pool does not close it. See Trust
-	// for when it is not used.
+	// Sessions stores TLS sessions for resumption, for example a [SessionFile]. Nil means a
+	// store in memory with MaxSessions. The Pool does not close the store, nor use it in the
+	// cases described at Trust.
 	Sessions SessionStore
 
 	// MaxSessions limits the sessions in memory, one per origin. 0 means
 	// DefaultMaxSessions; a negative value turns resumption off.
 	MaxSessions int
 
-	// NoEarlyData keeps requests out of HTTP/3's first flight (0-RTT). By default a GET
-	// or HEAD without credentials goes out as early data if a session of the origin
-	// permits that: no client certificate, and no field such as Authorization, Cookie or
-	// an API key.
+	// NoEarlyData keeps requests out of HTTP/3's first flight (0-RTT). By default a GET or HEAD
+	// without credentials goes out as early data if a session of the origin permits that.
+	// Credentials are a client certificate, or a field such as Authorization, Cookie or an API
+	// key.
 	NoEarlyData bool
 
-	// HeadStart is how long HTTP/3 may take, from its first packet, before TCP is dialed
-	// as well; the first to connect is used. A request on an HTTP/3 connection without a
-	// useful response so far is sent over TCP as well after that time. 0 means 300 ms,
-	// or one and a half round trips (three for a response) if that is known and longer,
-	// and 1 s at most.
+	// HeadStart is how long HTTP/3 may take, from its first packet, before TCP is dialed as
+	// well; the first connection made is used. After the same time, a request on an HTTP/3
+	// connection without a useful response so far is sent over TCP as well. 0 means 300 ms, or
+	// one and a half round trips (three for a response) if the round-trip time is known and the
+	// product longer, and 1 s at most.
 	HeadStart time.Duration
 
-	// Origins stores learned properties of origins; an [OriginFile] is one
-	// implementation. Nil means a store in memory. The Pool does not close it.
+	// Origins stores learned properties of origins; an [OriginFile] is one implementation. Nil
+	// means a store in memory. The Pool does not close the store.
 	Origins OriginStore
 
-	// FastOpen enables TCP Fast Open (RFC 7413). It limits the key exchanges to X25519
-	// and P-256, unless TLS names others, so that the ClientHello fits into the SYN. The
-	// first connection to a server gets its cookie. If the kernel or the network path
-	// does not support it, connections are made as usual. New fails on systems other than
+	// FastOpen enables TCP Fast Open (RFC 7413). It limits the key exchanges to X25519 and
+	// P-256, unless TLS names others, so that the ClientHello fits into the SYN. The first
+	// connection to a server gets the server's cookie. If the kernel or the network path does
+	// not support Fast Open, connections are made as usual. New fails on systems other than
 	// Linux, and with Dial.
 	FastOpen bool
 
 	// Network restricts the addresses dialed: "tcp4", "tcp6", or empty for both.
 	Network string
 
-	// LocalAddr is the source address of connections; only addresses of its family are
-	// dialed. The zero value lets the system choose. It cannot be combined with Dial, or
-	// with a Network of the other family.
+	// LocalAddr is the source address of connections; only addresses of its family are dialed.
+	// The zero value lets the system choose. LocalAddr cannot be combined with Dial, or with a
+	// Network of the other family.
 	LocalAddr netip.Addr
 
 	// Resolve maps a host and port in lower case ("rdap.example:443") to addresses, and
@@ -149,16 +148,16 @@ type Config struct {
 	// itself. HTTP/3 is not used through a proxy.
 	Proxy func(*http.Request) (*url.URL, error)
 
-	// ClientCertificate returns the client certificate for an origin
-	// ("https://rdap.example", the port only if it isn't the usual one), or nil, and a
-	// name of that identity; an empty name means the hash of the certificate. It is
-	// called once per origin. See [LoadClientCertificate].
+	// ClientCertificate returns the client certificate for an origin ("https://rdap.example",
+	// with the port only if it is not the default), or nil. identity names the certificate; if
+	// empty, the Pool uses the certificate's hash. The function is called once per origin. See
+	// [LoadClientCertificate].
 	ClientCertificate func(origin string) (cert *tls.Certificate, identity string)
 
-	// OnEvent is called for each [Event], in order and one at a time, from a goroutine
-	// that no request waits for, and without a lock: it may call the Pool. While a call
-	// blocks, up to 1,024 events and log records are queued; more are dropped. Pool.Close
-	// waits for the calls, for less than a second.
+	// OnEvent is called for each [Event], in order and one at a time, from a goroutine that no
+	// request waits for, and without a lock, so OnEvent may call the Pool. While a call blocks,
+	// up to 1,024 events and log records are queued; later ones are dropped. Pool.Close waits
+	// for the calls, for less than a second.
 	OnEvent func(Event)
 
 	// WriteThrough turns off the write buffer of HTTP/2 connections. By default the
@@ -166,13 +165,13 @@ type Config struct {
 	// CPU time of a busy connection.
 	WriteThrough bool
 
-	// Dial makes TCP connections in place of a [net.Dialer]. It gets a host name and
-	// resolves it itself, unless Resolve has addresses for the name: these are dialed as
+	// Dial makes TCP connections in place of a [net.Dialer]. Dial gets a host name and has to
+	// resolve it. If Resolve has addresses for the name, the Pool passes these one by one, as
 	// without Dial (RFC 8305).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Logger logs connections and retries at debug level. It is called as OnEvent is.
-	// Nil logs nothing.
+	// Logger logs connections and retries at debug level. The calls follow the same rules as
+	// those of OnEvent. Nil logs nothing.
 	Logger *slog.Logger
 }
 

@@ -17,16 +17,18 @@ import (
 // holds during a call.
 type clientConn interface {
 	RoundTrip(*http.Request) (*http.Response, error)
-	Available() int // requests that may be in flight; 0 if it is closed or closing
-	Err() error     // not nil once it accepts no more requests
+	// Available returns how many requests may be in flight; 0 if the connection is closed or
+	// closing
+	Available() int
+	Err() error // Err is not nil once the connection accepts no more requests
 	Close() error
-	// OnChange sets the function that is called when more requests may be sent, or when
-	// the connection has ended (gone). It takes no lock. Nil removes it.
+	// OnChange sets the function that is called when more requests may be sent, or when the
+	// connection has ended (gone). The function takes no lock. Nil removes it.
 	OnChange(f func(gone bool))
 }
 
-// A conn is one connection of an origin. Fields before inflight never change; the
-// others are guarded by the origin's mutex, unless noted.
+// A conn is one connection of an origin. Fields before inflight never change; the origin's
+// mutex guards the others, unless noted.
 type conn struct {
 	id       int64
 	cc       clientConn
@@ -36,26 +38,26 @@ type conn struct {
 
 	inflight  int         // requests that hold a slot
 	served    int         // responses that began
-	granted   int         // requests that ever got a slot
-	limit     streamLimit // learned from refusals
-	paused    bool        // accepts no request for a moment, after a refusal
-	lastPick  int64       // the last call of pickLocked that tried it
+	granted   int         // requests that have ever got a slot
+	limit     streamLimit // limit learned from refusals
+	paused    bool        // the connection accepts no request for a moment, after a refusal
+	lastPick  int64       // number of the last call of pickLocked that tried the connection
 	broken    bool        // the connection itself failed
-	refused   bool        // the peer closed it with requests unprocessed
-	closedBy  ClosedBy    // why it is draining; empty means the server
-	abandoned bool        // it was abandoned and counted
-	confirmed bool        // over HTTP/3: it gave a useful response
-	draining  bool        // accepts no more requests: GOAWAY, Connection: close
+	refused   bool        // the peer closed the connection with requests unprocessed
+	closedBy  ClosedBy    // why the connection is draining; empty means the server
+	abandoned bool        // the connection was abandoned and counted
+	confirmed bool        // the connection gave a useful response over HTTP/3
+	draining  bool        // the connection accepts no more requests, after GOAWAY or Connection: close
 	openedAt  time.Time   // never changes
-	idleAt    time.Time   // when it became idle
-	idleTimer *time.Timer // closes it after IdleTimeout
-	removed   bool        // it is no longer in origin.conns
+	idleAt    time.Time   // when the connection became idle
+	idleTimer *time.Timer // closes the connection after IdleTimeout
+	removed   bool        // the connection is no longer in origin.conns
 
-	seq         *sequence     // never changes; nil means not over HTTP/1.1, or never reused
+	seq         *sequence     // never changes; nil except over HTTP/1.1 with reuse
 	origin      *origin       // never changes
-	idleElement *list.Element // in connLimiter.idle, guarded by its mutex; nil means not idle
+	idleElement *list.Element // element of connLimiter.idle, guarded by the limiter's mutex; nil means not idle
 	evicted     bool          // guarded by the mutex of the connLimiter
-	retired     bool          // it drains because it is faulty, and does not count as load
+	retired     bool          // the connection drains because it is faulty, and does not count as load
 	plain       bool          // see WithPlain
 	health      health
 
@@ -68,16 +70,16 @@ type setup struct {
 	version         uint16
 	resumed         bool
 	alpn            string
-	offer           *sessionOffer // the session offered in a handshake that failed
+	offer           *sessionOffer // session offered in a handshake that failed
 	raw             *countingConn
 	secure          *tls.Conn // nil without TLS
 	remote          string
-	proxied         bool       // remote is a proxy
-	index           int        // index of the address among those that were tried
-	addr            netip.Addr // that address; invalid if something else resolved the name
+	proxied         bool       // remote is the address of a proxy
+	index           int        // index of addr among the addresses that were tried
+	addr            netip.Addr // address connected to; invalid if something else resolved the name
 	addrs           int        // number of addresses of the host
 	synData         bool       // the SYN carried data (TCP Fast Open)
-	synDataAccepted bool       // the peer accepted that data
+	synDataAccepted bool       // the peer accepted the data in the SYN
 }
 
 func (s setup) total() time.Duration { return s.dns + s.tcp + s.tls }
@@ -123,9 +125,9 @@ func (c *conn) betterThan(other *conn) bool {
 	return c.idleAt.After(other.idleAt)
 }
 
-// reserve takes a slot on c for one request, and reports whether there was one. perConn
-// is the number of requests after which the server closes a connection; 0 means no limit.
-// It marks a connection that is no longer usable as draining.
+// reserve takes a slot on c for one request, and reports whether there was one. perConn is the
+// number of requests after which the server closes a connection; 0 means no limit. If c is no
+// longer usable, reserve marks it as draining.
 func (c *conn) reserve(perConn int) bool {
 	if perConn > 0 && c.granted >= perConn {
 		c.draining = true
@@ -154,16 +156,15 @@ func (c *conn) endedBy() ClosedBy {
 	return ClosedServer
 }
 
-// peerAlert returns the TLS alert with which the peer ended the connection, or err.
-// A server that requires a client certificate sends the alert after a TLS 1.3
-// handshake. net/http reports only that it cannot use the connection; the TLS
-// connection repeats the alert.
+// peerAlert returns the TLS alert with which the peer ended the connection, or err. A server
+// that requires a client certificate sends the alert after a TLS 1.3 handshake. net/http
+// reports only an unusable connection, but the TLS connection repeats the alert.
 func (c *conn) peerAlert(err error) error {
-	// Over HTTP/3 setup may change when the handshake ends.
+	// Over HTTP/3, setup may change when the handshake ends.
 	if c.protocol == protoHTTP3 || c.setup.secure == nil || !strings.Contains(err.Error(), "client conn could not be established") {
 		return err
 	}
-	_ = c.setup.secure.SetReadDeadline(time.Unix(1, 0)) // do not wait
+	_ = c.setup.secure.SetReadDeadline(time.Unix(1, 0)) // make Read return immediately
 	_, cause := c.setup.secure.Read(make([]byte, 1))
 	if op, ok := errors.AsType[*net.OpError](cause); ok && op.Op == "remote error" {
 		return op

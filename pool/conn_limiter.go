@@ -20,10 +20,9 @@ const (
 	// resolution, then one per address that it tries. An open connection uses one.
 	dialWeight = 3
 
-	// maxDialRetries limits the retries of a dial that ran out of descriptors.
+	// maxDialRetries limits the retries of a dial for which no descriptor was free.
 	maxDialRetries = 6
-	// reducedFor is how long the limit stays reduced after the process ran out of
-	// descriptors.
+	// reducedFor is how long the limit stays reduced after descriptors ran out.
 	reducedFor = 30 * time.Second
 )
 
@@ -40,15 +39,15 @@ func defaultMaxConns() int {
 type connLimiter struct {
 	mu           sync.Mutex
 	max          int
-	reduced      int       // max until reducedUntil, because descriptors ran out
+	reduced      int       // limit in place of max until reducedUntil, because descriptors ran out
 	reducedUntil time.Time // zero means not reduced
 	used         int
 	closing      int         // evicted connections that are still open
-	idle         list.List   // of *conn, longest idle first
-	waiting      list.List   // of chan struct{}, closed when dialWeight is granted
-	restoreTimer *time.Timer // ends reducedUntil; nil means not running
+	idle         list.List   // holds *conn, longest idle first
+	waiting      list.List   // holds chan struct{}, closed when dialWeight is granted
+	restoreTimer *time.Timer // restores the limit at reducedUntil; nil means not running
 	evicted      time.Time   // when a connection was last closed to make room for another
-	unusedInRow  int         // connections that became idle since one was reused or missed
+	unusedInRow  int         // connections that became idle since the last reused or missed connection
 }
 
 // evictingFor is how long evictingNow is true after an eviction.
@@ -61,12 +60,13 @@ func (r *connLimiter) evictingNow() bool {
 	return !r.evicted.IsZero() && time.Since(r.evicted) < evictingFor
 }
 
-// maxUnusedInRow is the number of connections that may become idle in a row without one
-// being reused. Beyond it, only minConns stay open: each takes about 50 kB of memory, and
-// requests seem to go to ever new origins.
+// maxUnusedInRow is the number of connections that may become idle in a row while no connection
+// is reused. Beyond that number, requests seem to go to ever new origins. Only minConns
+// connections stay open then, because each takes about 50 kB of memory.
 const maxUnusedInRow = 512
 
-// lowReuseLocked reports whether requests seem to go to ever new origins.
+// lowReuseLocked reports whether requests seem to go to ever new origins, so that idle
+// connections are rarely reused.
 func (r *connLimiter) lowReuseLocked() bool { return r.unusedInRow > maxUnusedInRow }
 
 func (r *connLimiter) lowReuse() bool {
@@ -88,7 +88,7 @@ func (r *connLimiter) markReused(c *conn) {
 	}
 }
 
-// markMissed is called for a request whose connection was closed to make room.
+// markMissed records a request whose connection was closed to make room.
 func (r *connLimiter) markMissed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +147,7 @@ func (r *connLimiter) grantLocked() {
 	}
 }
 
-// closed is called when an open connection has freed its descriptor.
+// closed records that an open connection has freed its descriptor.
 func (r *connLimiter) closed(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,8 +159,8 @@ func (r *connLimiter) closed(c *conn) {
 	r.grantLocked()
 }
 
-// markIdle is called when c becomes idle, markBusy when it gets a request or is
-// being closed. The origin's mutex is held.
+// markIdle records that c became idle, and markBusy that c got a request or is being closed.
+// The caller holds the origin's mutex.
 func (r *connLimiter) markIdle(c *conn) {
 	r.mu.Lock()
 	if c.idleElement == nil {
@@ -183,8 +183,8 @@ func (r *connLimiter) markBusy(c *conn) {
 	}
 }
 
-// victimsLocked takes idle connections off the list: as many as the waiting dials
-// need, and those beyond a quarter of the limit, or beyond minConns if reuse is low.
+// victimsLocked takes idle connections off the list: as many as the waiting dials need, and all
+// above a quarter of the limit, or above minConns if reuse is low.
 func (r *connLimiter) victimsLocked() (victims []*conn) {
 	keep := max(minConns, r.limit()/4)
 	if r.lowReuseLocked() {
@@ -204,14 +204,14 @@ func (r *connLimiter) victimsLocked() (victims []*conn) {
 	return victims
 }
 
-// evict closes connections that were idle a moment ago. No mutex is held.
+// evict closes connections that were idle a moment ago. The caller holds no mutex.
 func (r *connLimiter) evict(victims []*conn) {
 	for _, c := range victims {
 		if c.origin.evict(c) {
 			continue
 		}
 		r.mu.Lock()
-		if c.evicted { // it carries a request again, or is being closed
+		if c.evicted { // c carries a request again, or is being closed
 			c.evicted = false
 			r.closing--
 		}

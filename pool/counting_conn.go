@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// countingConn counts the bytes on the wire.
+// A countingConn counts the bytes on the wire.
 type countingConn struct {
 	net.Conn
 	in, out atomic.Int64

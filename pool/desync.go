@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Over HTTP/1.1, only the order determines which response belongs to which request. If a
-// server or proxy sends one response too many, each later request gets a wrong response.
-// The Pool does not interpret responses, and its caller does not see connections, so they
-// detect this together, with a [Check].
+// Over HTTP/1.1, only the order determines which response belongs to which request. If a server
+// or proxy sends one response too many, each later request gets a wrong response. The Pool does
+// not interpret responses, and its caller does not see connections. A [Check] lets both detect
+// the mismatch together.
 
 // desyncFor is how long an origin gets one request per connection after a connection
 // was found suspect.
@@ -35,10 +35,10 @@ var ErrDesync = errors.New("pool: the connection's responses do not match its re
 // ready to use; see [WithCheck]. Its methods may be called once RoundTrip has
 // returned a response.
 type Check struct {
-	s      *sequence // nil means the response belongs to the request
+	s      *sequence // order of the responses on the connection; nil means the response belongs to the request
 	n      int64     // number of the request on its connection, from 1
 	reused bool
-	repeat bool // the request before it on the connection was the same
+	repeat bool // the previous request on the connection was the same
 	news   bool
 }
 
@@ -53,12 +53,12 @@ func WithCheck(ctx context.Context, c *Check) context.Context {
 // carried another request before.
 func (c *Check) Doubtful() bool { return c.s != nil && c.reused }
 
-// News reports whether a connection to the origin has been found suspect since the
-// last request that got a response. It is true for one request each time, so that it can
-// be reported even if no response was doubtful.
+// News reports whether a connection to the origin has been found suspect since the last request
+// that got a response. It returns true for one request each time, so that the finding can be
+// reported even if no response was doubtful.
 func (c *Check) News() bool { return c.news }
 
-// returnNews leaves the news to another request, because this one has no response.
+// returnNews leaves the news to another request, because the current request has no response.
 func (c *Check) returnNews() {
 	if c.news {
 		c.news = false
@@ -66,37 +66,37 @@ func (c *Check) returnNews() {
 	}
 }
 
-// Match states that the response is about the object of its request. This confirms
-// the earlier responses on its connection, unless the request before was the same.
+// Match states that the response is about the object of its request. This confirms the earlier
+// responses on its connection, unless the previous request was the same.
 func (c *Check) Match() {
 	if c.s != nil {
 		c.s.matched(c.n, c.repeat)
 	}
 }
 
-// Mismatch states that the response is about another object. If the connection had
-// carried another request before, it is no longer used, and its origin gets one request
-// per connection for ten minutes.
+// Mismatch states that the response is about another object. If the connection had carried
+// another request before, the Pool no longer uses that connection, and the origin gets one
+// request per connection for ten minutes.
 func (c *Check) Mismatch() {
 	if c.Doubtful() {
 		c.s.suspect()
 	}
 }
 
-// Agree states that a new connection delivered the same response as the mismatch. This is
-// how the server responds, so its connections are reused again.
+// Agree states that a new connection delivered the same response as the mismatch. The server
+// thus responds in that way over any connection, and the Pool reuses its connections again.
 func (c *Check) Agree() {
 	if c.s != nil {
 		c.s.o.agreed()
 	}
 }
 
-// Settle states that the response does not identify its request, such as a 404 without
-// a body. It waits until a doubtful one can be accepted: until a later response on the
-// connection matches its own request, or until the connection has been silent for two
-// round trips, at least 20 ms and one and a half times as long as its slowest response.
-// It returns [ErrDesync] if the response may belong to another request, or the cause if
-// ctx is done. If it returns nil, call Unproved.
+// Settle states that the response does not identify its request, such as a 404 without a body.
+// Settle waits until the caller can accept a doubtful response. That is so once a later
+// response on the connection matches its own request, or the connection has been silent long
+// enough: two round trips, 20 ms, and one and a half times its slowest response. Settle returns
+// [ErrDesync] if the response may belong to another request, or the cause if ctx is done. If
+// Settle returns nil, call Unproved.
 func (c *Check) Settle(ctx context.Context) error {
 	if c.s == nil {
 		return nil
@@ -108,15 +108,15 @@ func (c *Check) Settle(ctx context.Context) error {
 	return c.s.settle(ctx, c.n)
 }
 
-// Unproved reports whether a response that Settle accepted may still belong to another
-// request and should be checked by repeating its request with [WithFreshConn]. The timing
-// of a server that is one response behind looks normal: only a response that matches its
-// request proves that the connection is in step.
+// Unproved reports whether a response that Settle accepted may still belong to another request
+// and should be checked by repeating its request with [WithFreshConn]. The timing of a server
+// that is one response behind looks normal: only a response that matches its request proves
+// that the connection is in step.
 //
-// Unproved returns true if the previous response on the connection did not match its
-// request either. It returns false for an origin that has sent a matching response after
-// an unmatched one on the same connection, and after 16 such responses of any other
-// origin. It also returns true if net/http closed the connection too soon.
+// Unproved returns true if the previous response on the connection did not match its request
+// either. It returns false for an origin that has sent a matching response after an unmatched
+// response on the same connection. For other origins, it returns false after 16 unproved
+// responses. It also returns true if net/http closed the connection too soon.
 //
 // Call Mismatch if the repeated request gets a different response.
 func (c *Check) Unproved() bool { return c.Doubtful() && c.s.unproved(c.n, c.repeat) }
@@ -127,29 +127,32 @@ type sequence struct {
 	c       *conn
 	silence time.Duration
 
-	awaiting atomic.Bool  // a response, or the rest of one, is expected
-	last     atomic.Int64 // when data last came, in Unix nanoseconds
-	begun    atomic.Int64 // when the current request was sent, in Unix nanoseconds; 0 means its response has begun
-	wrote    atomic.Int64 // when the last Write returned, in Unix nanoseconds; 0 means it has not
-	slowest  atomic.Int64 // the longest time to a first byte
-	final    atomic.Bool  // the end of the connection was announced, or the Pool closes it
+	awaiting atomic.Bool  // a response is expected, or the rest of a response
+	last     atomic.Int64 // when data last arrived, in Unix nanoseconds
+	// when the current request was sent, in Unix nanoseconds; 0 once the response has begun
+	begun   atomic.Int64
+	wrote   atomic.Int64 // when the last Write returned, in Unix nanoseconds; 0 while a Write runs
+	slowest atomic.Int64 // longest time to a first byte
+	final   atomic.Bool  // the peer announced the end of the connection, or the Pool closes it
 
 	mu      sync.Mutex
 	broken  bool
-	lost    bool // it was closed before it had been silent long enough
-	read    bool // it was lost because net/http read something
+	lost    bool // the connection was closed before it had been silent long enough
+	read    bool // the connection was lost because net/http read something
 	pending []pendingCheck
 
-	lastMatch   int64 // number of the last request whose response matched
-	lastProof   int64 // the same, for a request that differs from the one before it
-	lastNoMatch int64 // the same, for responses that match any request
+	lastMatch int64 // number of the last request whose response matched
+	// number of the last request with a matching response that differs from the previous
+	// request
+	lastProof   int64
+	lastNoMatch int64 // number of the last request whose response matches any request
 
-	path, query string // of the last request; used by begin alone
+	path, query string // path and query of the last request; used by begin alone
 }
 
 type pendingCheck struct {
 	n    int64
-	done chan error // gets one value
+	done chan error // receives one value
 }
 
 func newSequence(o *origin, c *conn) *sequence {
@@ -160,8 +163,8 @@ func newSequence(o *origin, c *conn) *sequence {
 // has ended.
 var errUnreadData = errors.New("pool: the connection has unread data")
 
-// begin is called before a request is sent. It reports whether the connection may
-// carry it.
+// begin prepares for request n, which has not been sent. It reports whether the connection may
+// carry req.
 func (s *sequence) begin(req *http.Request, n int64) bool {
 	if n > 1 && !s.quiet(req.Context()) {
 		return false
@@ -188,8 +191,8 @@ func (s *sequence) quiet(ctx context.Context) bool {
 	if !unread(s.c.setup.raw.Conn) {
 		return true
 	}
-	// Over TLS this may be a ticket or a close alert. The reader of the connection will
-	// decide.
+	// Over TLS, the data may be a ticket or a close alert. The reader of the connection
+	// decides.
 	next := t.nextRead()
 	if !unread(s.c.setup.raw.Conn) {
 		return !t.ended.Load()
@@ -204,8 +207,8 @@ func (s *sequence) quiet(ctx context.Context) bool {
 	return false
 }
 
-// came is called after each read, before net/http sees the data. It returns false
-// for unexpected data, which net/http would log.
+// came records the end of a read, before net/http sees the data. It returns false for
+// unexpected data, which net/http would log.
 func (s *sequence) came() bool {
 	now := time.Now().UnixNano()
 	s.last.Store(now)
@@ -219,20 +222,21 @@ func (s *sequence) came() bool {
 	return false
 }
 
-// writerWait is how long net/http waits, after a response, for the goroutine that
-// writes the request. Then it closes the connection.
+// writerWait is how long net/http waits, after a response, for the goroutine that writes the
+// request, before closing the connection.
 const writerWait = 50 * time.Millisecond
 
 // wroteLate reports whether net/http may have closed the connection because the
 // write took too long, which happens on a busy machine.
 func (s *sequence) wroteLate() bool {
 	wrote, last := s.wrote.Load(), s.last.Load()
-	return (wrote == 0 || wrote > last) && time.Since(time.Unix(0, last)) >= writerWait*9/10 // the clock may be set
+	// a margin, because the clock may be set
+	return (wrote == 0 || wrote > last) && time.Since(time.Unix(0, last)) >= writerWait*9/10
 }
 
-// closed is called when net/http closes the connection although the server did not.
-// If no request is in flight, it read something, or the write was late. Otherwise it
-// stays unknown whether more data would have come, and the server is not suspected.
+// closed records that net/http closes the connection although the server did not. If no request
+// is in flight and the write was not late, net/http must have read unexpected data. In other
+// cases the server is not suspected, because further data remains unknown.
 func (s *sequence) closed() {
 	late := s.wroteLate()
 	switch {
@@ -250,8 +254,7 @@ func (s *sequence) closed() {
 	}
 }
 
-// ended is called when a response has been read completely (whole), or was
-// abandoned.
+// ended records that a response was read completely (whole) or abandoned.
 func (s *sequence) ended(whole bool) {
 	s.awaiting.Store(false)
 	s.mu.Lock()
@@ -273,7 +276,7 @@ func (s *sequence) suspect() {
 		p.done <- ErrDesync
 	}
 	if !was {
-		go s.o.desynced(s.c) // not under a lock of net/http
+		go s.o.desynced(s.c) // desynced must not run under a lock of net/http
 	}
 }
 
@@ -285,7 +288,7 @@ func (s *sequence) matched(n int64, repeat bool) {
 	}
 	s.lastMatch = max(s.lastMatch, n)
 	if repeat {
-		return // the response to the request before it would match as well
+		return // the response to the previous request would match as well
 	}
 	s.lastProof = max(s.lastProof, n)
 	if s.lastNoMatch > 0 && s.lastNoMatch < n {
@@ -302,14 +305,14 @@ func (s *sequence) matched(n int64, repeat bool) {
 	s.pending = kept
 }
 
-// unmatched is called for a response that would match any request.
+// unmatched records a response that would match any request.
 func (s *sequence) unmatched(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastNoMatch = max(s.lastNoMatch, n)
 }
 
-// unproved is [Check.Unproved] for the response to request n.
+// unproved implements [Check.Unproved] for the response to request n.
 func (s *sequence) unproved(n int64, repeat bool) bool {
 	s.mu.Lock()
 	match, proof, ended := s.lastMatch, s.lastProof, s.broken || s.lost
@@ -339,7 +342,7 @@ func (s *sequence) settle(ctx context.Context, n int64) error {
 	s.pending = append(s.pending, p)
 	s.mu.Unlock()
 	start := time.Now()
-	// A slow server may send the right response later than silence.
+	// A slow server may take longer than silence for the right response.
 	silence := max(s.silence, time.Duration(s.slowest.Load())*3/2)
 	for {
 		quiet := min(time.Since(start), time.Since(time.Unix(0, s.last.Load())))
@@ -379,7 +382,7 @@ func (o *origin) desynced(c *conn) {
 	if was := o.desyncUntil.Swap(now.Add(desyncFor).UnixNano()); was < now.UnixNano() {
 		o.desyncNews.Store(true)
 		if was != 0 {
-			o.unproved.Store(0) // the verification starts again after the ten minutes
+			o.unproved.Store(0) // verification starts again after the ten minutes
 		}
 	}
 	o.pool.cfg.Logger.Debug("HTTP/1.1 responses do not match their requests", "origin", o.key.String(), "conn", c.id)
@@ -391,8 +394,8 @@ func (o *origin) desynced(c *conn) {
 	}
 }
 
-// leaveLocked takes c out of use. Another connection may take its place before its
-// last request has ended.
+// leaveLocked takes c out of use. Another connection may replace c before the last request on c
+// has ended.
 func (o *origin) leaveLocked(c *conn, by ClosedBy) {
 	if c.removed {
 		return

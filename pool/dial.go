@@ -14,8 +14,8 @@ import (
 // maxHeader limits the size of a response header, in bytes.
 const maxHeader = 256 << 10
 
-// A dialer makes single connections. Two [http.Transport]s, used for nothing else,
-// speak HTTP/1.1 and HTTP/2 on them.
+// A dialer makes single connections. Dedicated [http.Transport]s speak HTTP/1.1 and HTTP/2 on
+// them.
 type dialer struct {
 	cfg          Config
 	http1        *http.Transport
@@ -23,7 +23,7 @@ type dialer struct {
 	shortLived   *http.Transport // http2 for connections that are likely to be closed soon
 	singleUse    *http.Transport // http2 for connections that are likely to carry one request
 	network      string          // "tcp", "tcp4" or "tcp6"
-	plain, fast  *net.Dialer     // fast: with TCP Fast Open
+	plain, fast  *net.Dialer     // fast enables TCP Fast Open
 	resolver     *resolver
 	trustWindows bool // for tests
 	tls          *tlsConfigs
@@ -41,7 +41,7 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 	for _, name := range names {
 		switch name {
 		case protoHTTP1, protoHTTP2:
-		case protoHTTP3: // over QUIC
+		case protoHTTP3: // QUIC has its own dialer
 		default:
 			return nil, fmt.Errorf("pool: unknown protocol %q", name)
 		}
@@ -49,12 +49,12 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 	d.tls = newTLSConfigs(c, names, sessions)
 	d.http1, d.http2, d.shortLived, d.singleUse = d.transport(), d.transport(), d.transport(), d.transport()
 	d.http1.Protocols.SetHTTP1(true)
-	// TLS has already negotiated HTTP/2 on its connections.
+	// The transport does no TLS: the connections it gets have negotiated HTTP/2.
 	d.http2.Protocols.SetUnencryptedHTTP2(true)
-	// net/http keeps a closed HTTP/2 connection in memory (about 40 kB) until the timer
-	// of its next ping has run out, and for five seconds or IdleConnTimeout after its
-	// last response. If connections are evicted all the time, new ones have no pings and
-	// end after a second.
+	// net/http keeps a closed HTTP/2 connection in memory (about 40 kB) until the timer of its
+	// next ping has run out, and for five seconds or IdleConnTimeout after its last response.
+	// While connections are often evicted, new connections have no pings and end after a
+	// second.
 	d.shortLived.Protocols.SetUnencryptedHTTP2(true)
 	d.shortLived.IdleConnTimeout = time.Second
 	d.shortLived.HTTP2.SendPingTimeout = 0
@@ -74,16 +74,16 @@ func (d *dialer) transport() *http.Transport {
 		DialTLSContext:     made,
 		Proxy:              forwardProxy,
 		DisableKeepAlives:  d.cfg.noReuse(),
-		DisableCompression: true, // the Pool decides when to request it
+		DisableCompression: true, // the Pool decides when to request gzip
 		Protocols:          new(http.Protocols),
-		// RDAP needs no more.
+		// RDAP servers need no more.
 		MaxResponseHeaderBytes: maxHeader,
 		HTTP2: &http.HTTP2Config{
-			// Per stream. With net/http's 4 MB, eight endless bodies take 74 MiB.
+			// Limit per stream. With net/http's 4 MB, eight endless bodies take 74 MiB.
 			MaxReceiveBufferPerStream: 1 << 20,
 			// A stream that has ended may still be counted for a moment.
 			StrictMaxConcurrentRequests: true,
-			// Every request has another path: indexing costs more than it saves.
+			// Every request has another path, so indexing costs more than it saves.
 			MaxEncoderHeaderTableSize: 1,
 			SendPingTimeout:           d.cfg.DeadAfter * 5 / 9,
 			PingTimeout:               d.cfg.DeadAfter * 4 / 9,
@@ -102,7 +102,7 @@ type dialState struct {
 	err   *Error
 }
 
-// setStep records the current step, for requests that give up meanwhile.
+// setStep records the current step, so that a request that gives up can report it.
 func (g *dialState) setStep(s Step) {
 	if g.key.proxy != (proxy{}) && s != StepHandshake {
 		s = StepProxy
@@ -163,8 +163,8 @@ func (p *Pool) makeConn(ctx context.Context, key originKey, d *dial) (*conn, err
 	return newConn(p.lastConn.Add(1), newTCPClientConn(cc, g.conn), g.setup, protocol), nil
 }
 
-// dialPlain, dialTLS and dialOrigin connect to the origin in the dialState, if
-// necessary through its proxy.
+// dialPlain, dialTLS and dialOrigin connect to the origin in the dialState, through its proxy
+// if necessary.
 func (d *dialer) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
 	return d.dialOrigin(ctx, "", "", nil)
 }
@@ -178,11 +178,11 @@ func (d *dialer) dialOrigin(ctx context.Context, _, _ string, side *clientTLS) (
 	if err != nil {
 		g.setup = err.setup
 		if g.setup.raw == nil {
-			g.setup.raw = &countingConn{} // so that its bytes can be added
+			g.setup.raw = &countingConn{} // keeps the byte counts available to callers
 		}
 		cause := err.err
 		if errors.Is(ctx.Err(), context.Canceled) {
-			cause = context.Cause(ctx) // the context ended the connection
+			cause = context.Cause(ctx) // the end of ctx closed the connection
 		}
 		g.err = &Error{Step: err.step, Origin: g.key.String(), Err: cause}
 		return nil, g.err
@@ -208,7 +208,7 @@ func (d *dialer) connect(ctx context.Context, g *dialState) (*rawConn, *stepErro
 	return l, nil
 }
 
-// handshake completes l: the proxy's tunnel, then TLS. It closes l if it fails.
+// handshake completes l: the proxy's tunnel, then TLS. If it fails, it closes l.
 func (d *dialer) handshake(near, far context.Context, g *dialState, l *rawConn) *stepError {
 	fail := func(step Step, err error) *stepError {
 		l.setup.raw.Close()
@@ -240,7 +240,7 @@ func (d *dialer) handshake(near, far context.Context, g *dialState, l *rawConn) 
 	if err != nil {
 		l.setup.offer = offer
 		if offer != nil && l.setup.raw.out.Load() == 0 {
-			offer.returnUnused() // the server has not seen it
+			offer.returnUnused() // the server has not seen the session
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
@@ -248,7 +248,7 @@ func (d *dialer) handshake(near, far context.Context, g *dialState, l *rawConn) 
 		return fail(StepHandshake, err)
 	}
 	if offer != nil {
-		offer.session = nil // used up; the connection keeps its configuration
+		offer.session = nil // the session is used up; the connection keeps its configuration
 	}
 	state := tc.ConnectionState()
 	l.setup.version, l.setup.resumed, l.setup.alpn = state.Version, state.DidResume, state.NegotiatedProtocol
@@ -268,7 +268,7 @@ func (d *dialer) speaksOnlyHTTP1() bool {
 	return slices.Equal(d.tls.base.NextProtos, []string{protoHTTP1})
 }
 
-// connect makes a connection within MaxConns.
+// connect makes a connection within the limit MaxConns.
 func (p *Pool) connect(ctx context.Context, key originKey, d *dial) (*conn, error) {
 	for attempt := 0; ; attempt++ {
 		c, err := p.connectLimited(ctx, key, d)
@@ -305,8 +305,8 @@ func (p *Pool) connectLimited(ctx context.Context, key originKey, d *dial) (*con
 	return c, nil
 }
 
-// abandonAfter is how long a call may run after its context ended: a call of this
-// package, of a dependency, or of a function from Config.
+// abandonAfter is how long a function may run after its context ended: of this package, of a
+// dependency, or of Config.
 const abandonAfter = 500 * time.Millisecond
 
 // makeConnBounded is like makeConn, but returns when the context or its time limit has

@@ -6,20 +6,20 @@ import "fmt"
 type Step string
 
 const (
-	StepQueue     Step = "queue"     // waiting for a connection or a stream
+	StepQueue     Step = "queue"     // the request waited for a connection or a stream
 	StepResolve   Step = "resolve"   // name resolution
 	StepConnect   Step = "connect"   // TCP connection set-up
-	StepProxy     Step = "proxy"     // connecting through the proxy; the cause is a *ProxyError
+	StepProxy     Step = "proxy"     // connection through the proxy; the cause is a *ProxyError
 	StepHandshake Step = "handshake" // TLS handshake
 )
 
-// An Error reports the step at which a request failed to get a connection. It wraps
-// its cause: a *[net.OpError], *[net.DNSError], *[tls.CertificateVerificationError],
-// [context.DeadlineExceeded] and the like, or several of them if the host has
-// several addresses.
+// An Error reports the step at which a request failed to get a connection. It wraps its cause:
+// a *[net.OpError], *[net.DNSError], *[tls.CertificateVerificationError],
+// [context.DeadlineExceeded] or the like, or several such errors if the host has several
+// addresses.
 type Error struct {
 	Step   Step
-	Origin string // "https://rdap.example:8443"
+	Origin string // origin, such as "https://rdap.example:8443"
 	Err    error
 }
 

@@ -21,29 +21,31 @@ const (
 type ClosedBy string
 
 const (
-	ClosedIdle   ClosedBy = "idle"   // by the Pool: it was idle for Config.IdleTimeout
-	ClosedServer ClosedBy = "server" // by the server, or at its request
+	ClosedIdle   ClosedBy = "idle"   // the Pool closed it because it was idle for Config.IdleTimeout
+	ClosedServer ClosedBy = "server" // the server closed it, or requested the close
 	ClosedError  ClosedBy = "error"  // the connection failed
-	ClosedPool   ClosedBy = "pool"   // by the Pool: Close, CloseIdleConnections, or one request only
-	ClosedAge    ClosedBy = "age"    // by the Pool: it was open for Config.MaxConnAge
-	ClosedFaulty ClosedBy = "faulty" // by the Pool: its requests failed while another connection worked
+	// the Pool closed it: Close, CloseIdleConnections, or one request per connection
+	ClosedPool ClosedBy = "pool"
+	ClosedAge  ClosedBy = "age" // the Pool closed it because it was open for Config.MaxConnAge
+	// the Pool closed it because requests failed while another connection worked
+	ClosedFaulty ClosedBy = "faulty"
 )
 
 // An Event is something that happened to a connection, for [Config.OnEvent].
 type Event struct {
 	Kind     EventKind
 	Time     time.Time
-	Origin   string   // "https://rdap.example:8443"
-	ConnID   int64    // 0 for DialFailed
+	Origin   string   // origin, such as "https://rdap.example:8443"
+	ConnID   int64    // number of the connection; 0 for DialFailed
 	Protocol string   // ALPN name; empty for DialFailed
-	Resumed  bool     // ConnOpened: the handshake resumed a session
-	By       ClosedBy // ConnClosed
-	Reason   Reason   // RequestRetried
-	Err      error    // DialFailed
+	Resumed  bool     // for ConnOpened: the handshake resumed a session
+	By       ClosedBy // for ConnClosed: the reason
+	Reason   Reason   // for RequestRetried: the reason
+	Err      error    // for DialFailed: the error
 }
 
-// maxCallbacks limits the calls that are queued while a user function blocks. Later ones
-// are dropped.
+// maxCallbacks limits the calls that are queued while a user function blocks. Later calls are
+// dropped.
 const maxCallbacks = 1024
 
 // callbacks calls user functions ([Config.OnEvent], [Config.Logger], [Config.Origins]) in

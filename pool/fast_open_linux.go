@@ -27,7 +27,7 @@ func synPending(nc net.Conn) bool {
 
 // synDataAccepted reports whether the peer accepted the data in the SYN.
 func synDataAccepted(nc net.Conn) bool {
-	const synData = 0x20 // TCPI_OPT_SYN_DATA
+	const synData = 0x20 // TCPI_OPT_SYN_DATA of linux/tcp.h
 	info := tcpInfo(nc)
 	return info != nil && info.Options&synData != 0
 }

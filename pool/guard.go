@@ -11,22 +11,22 @@ import (
 
 type guardKey struct{}
 
-// WithGuard returns a context for requests whose URL is from another server: a
-// redirect, a link, an entry of a public registry. Under it RoundTrip connects to
-// public addresses only, so that no server can make the program query hosts that
-// only its own machine or network can reach. The address is checked when it is
-// connected to, after name resolution. Guarded requests have connections of their
-// own and never reuse one to an address that the user specified.
+// WithGuard returns a context for requests whose URL is from another server: a redirect, a
+// link, an entry of a public registry. With this context, RoundTrip connects to public
+// addresses only, so that no server can make the program query hosts that only its own machine
+// or network can reach. The Pool checks the address when it connects, after name resolution.
+// Guarded requests have connections of their own, and never reuse a connection to an address
+// that the user specified.
 //
-// Addresses in [Config.Resolve] are always allowed. A proxy resolves names itself,
-// so only literal addresses are checked. [Config.AllowPrivate] turns the guard off.
+// Addresses in [Config.Resolve] are always allowed. A proxy resolves names itself, so only
+// literal addresses are checked. [Config.AllowPrivate] turns the guard off.
 func WithGuard(ctx context.Context) context.Context {
 	return context.WithValue(ctx, guardKey{}, true)
 }
 
-// Guarded returns a RoundTripper that sends every request over the Pool under
-// [WithGuard]: for the transport of an [http.Client] whose URLs are not from the
-// user, such as the download of IANA's registries. Its owner closes the Pool.
+// Guarded returns a RoundTripper that sends every request over the Pool under [WithGuard]. It
+// is the transport for an [http.Client] whose URLs are not from the user, such as for downloads
+// of IANA's registries. Closing the Pool remains the task of its owner.
 func (p *Pool) Guarded() http.RoundTripper { return guardedPool{p} }
 
 type guardedPool struct{ *Pool }
@@ -51,8 +51,8 @@ func (e *AddressError) Error() string {
 	return fmt.Sprintf("%s resolves to %s, which is not a public address", e.Host, e.Addr)
 }
 
-// publicOnly returns the addresses that the guard allows, or an [*AddressError] if
-// there are none.
+// publicOnly returns the addresses that the guard allows, or an [*AddressError] if it allows
+// none.
 func (k originKey) publicOnly(addrs []netip.Addr) ([]netip.Addr, error) {
 	if !k.guarded || len(addrs) == 0 {
 		return addrs, nil

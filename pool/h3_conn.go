@@ -18,17 +18,16 @@ import (
 
 // An h3Conn is a connection over HTTP/3.
 //
-// A connection that resumes a session is used before its handshake is done: it is
-// early until handshakeEnded is closed. Requests that may go out as early data do
-// so, the others wait. If the server rejects early data, those requests are sent
-// again on the same connection.
+// A connection that resumes a session is early: it carries requests before handshakeEnded is
+// closed. Requests that may be sent as early data are sent, and the others wait. If the server
+// rejects early data, those requests are sent again on the same connection.
 type h3Conn struct {
 	dialer *quicDialer
 	key    originKey
 	route  *h3Route
-	full   bool       // without resuming a session
+	full   bool       // the handshake resumes no session
 	offer  *quicOffer // nil means sessions are not stored
-	other  netip.Addr // another address of the host; invalid if there is none
+	other  netip.Addr // another address of the host; invalid if there is no other
 	quic   *quic.Conn
 	http   atomic.Pointer[http3.ClientConn]
 	limit  atomic.Int64 // concurrent requests that the peer allows
@@ -36,30 +35,30 @@ type h3Conn struct {
 	hooks  h3Hooks
 	early  bool
 
-	// handshakeEnded is closed when the handshake has ended. The fields after it are
-	// written before.
+	// handshakeEnded is closed when the handshake has ended. The following fields are written
+	// before.
 	handshakeEnded chan struct{}
 	setup          setup
 	handshakeErr   error
 	accepted       bool // the server accepted early data
 
 	mu          sync.Mutex
-	attempts    int          // requests sent as early data; guarded by mu
-	earlyClosed bool         // no more early data; guarded by mu
-	opening     atomic.Int64 // early requests that are opening a stream
+	attempts    int          // number of requests sent as early data; guarded by mu
+	earlyClosed bool         // no more early data may be sent; guarded by mu
+	opening     atomic.Int64 // number of early requests that are opening a stream
 	dialWon     atomic.Bool  // the dial has chosen this connection
 
 	done     atomic.Bool  // the handshake is complete
-	answered atomic.Bool  // it delivered a response
-	leaving  atomic.Bool  // it is about to be closed
+	answered atomic.Bool  // the connection delivered a response
+	leaving  atomic.Bool  // the connection is about to be closed
 	goAway   atomic.Bool  // the server sent GOAWAY
-	futile   atomic.Bool  // it was closed by h3Watchdog.check
-	active   atomic.Int64 // requests without a response
-	unopened atomic.Int64 // requests without a stream
+	futile   atomic.Bool  // h3Watchdog.check closed the connection
+	active   atomic.Int64 // number of requests without a response
+	unopened atomic.Int64 // number of requests without a stream
 	onChange atomic.Pointer[func(gone bool)]
 
 	writing atomic.Pointer[dataFrames] // frames of the request whose header is being written
-	streams sync.Map                   // *dataFrames by quic.StreamID
+	streams sync.Map                   // maps quic.StreamID to *dataFrames
 }
 
 const (
@@ -112,7 +111,7 @@ func (h *h3Conn) changed(gone bool) {
 	}
 }
 
-// ended is called when the connection has ended.
+// ended reports the end of the connection to its origin.
 func (h *h3Conn) ended() { h.changed(true) }
 
 func (h *h3Conn) handshakeDone() bool { return h.done.Load() }
@@ -158,19 +157,18 @@ func (h *h3Conn) awaitHandshake() {
 	h.changed(false)
 }
 
-// continueWithoutEarly makes the connection usable after its early data was
-// rejected.
+// continueWithoutEarly makes the connection usable after its early data was rejected.
 //
-// quic-go numbers the streams of the lost requests anew, but resets streams by the old
-// numbers when it cleans up those requests. So the old numbers are assigned to unused
-// streams.
+// quic-go numbers the streams of the lost requests anew, but resets streams by the old numbers
+// when it cleans up those requests. Therefore continueWithoutEarly assigns the old numbers to
+// unused streams.
 func (h *h3Conn) continueWithoutEarly(attempts int) error {
 	if _, err := h.quic.NextConnection(h.quic.Context()); err != nil {
 		return err
 	}
 	for range attempts {
 		if _, err := h.quic.OpenStream(); err != nil {
-			break // the server allows no more
+			break // the server allows no more streams
 		}
 	}
 	h.http.Store(h.dialer.http.NewClientConn(h.quic))
@@ -192,17 +190,17 @@ func (h *h3Conn) takeEarly(req *http.Request) bool {
 	return true
 }
 
-// lost returns the error of the requests on a connection whose handshake failed.
-// None was answered, so they may be retried.
+// lost returns the error of the requests on a connection whose handshake failed. No request was
+// answered, so all may be retried.
 func (h *h3Conn) lost(cause error) error {
 	err := &Error{Step: StepHandshake, Origin: h.key.String(), Err: cause}
 	again := &h3Error{reason: RetryEarlyData, unsent: true, err: err}
 	app, closed := errors.AsType[*quic.ApplicationError](cause)
 	switch {
-	case closed && !app.Remote: // closed by the Pool
+	case closed && !app.Remote: // the Pool closed the connection
 	case err.Timeout() && h.other.IsValid():
-		// The connection was used before its handshake ended, so no other address was
-		// tried.
+		// No other address was tried, because the connection was used before its handshake
+		// ended.
 		h.dialer.dialer.resolver.prefer(h.route.host, h.route.port, h.other)
 	case err.Timeout():
 		if h.route.onlyH3 {
@@ -327,11 +325,11 @@ func (h *h3Conn) send(req *http.Request, early bool) (resp *http.Response, w *h3
 // needs.
 type h3Body struct {
 	io.ReadCloser
-	early   bool // it was sent as early data
+	early   bool // the request was sent as early data
 	retries int  // retries on the same connection
 
 	ctx        context.Context
-	bodyFailed func(err error) // called when it is cut off
+	bodyFailed func(err error) // called when the body is cut off
 	frames     *dataFrames
 	read       atomic.Int64
 	ended      atomic.Bool
@@ -371,9 +369,9 @@ var (
 	errMisdirected = errors.New("the alternative service does not serve the origin")
 )
 
-// classify turns an error of HTTP/3 into an h3Error. quic-go exports no errors for
-// GOAWAY and for invalid headers, so their text decides; a test against a real
-// server detects a change.
+// classify turns an error of HTTP/3 into an h3Error. quic-go exports no errors for GOAWAY and
+// for invalid headers, so classify compares texts. A test against a real server detects changed
+// texts.
 func (h *h3Conn) classify(err error) error {
 	e := &h3Error{reason: RetryClosed, futile: h.futile.Load(), err: err}
 	text := err.Error()

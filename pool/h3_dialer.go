@@ -23,25 +23,24 @@ type quicDialer struct {
 	number       func() int64     // returns the number of the next connection
 	http         *http3.Transport // turns QUIC connections into HTTP/3 connections
 	quic         *quic.Config
-	shortTimeout *quic.Config   // for early connections, if the host has other addresses
-	work         sync.WaitGroup // goroutines, one per connection
+	shortTimeout *quic.Config   // for early connections to a host with other addresses
+	work         sync.WaitGroup // counts goroutines, one per connection
 
 	mu      sync.Mutex
-	sockets map[bool]*quic.Transport // by whether they are for IPv4
+	sockets map[bool]*quic.Transport // sockets by family; true means IPv4
 	conns   map[*h3Conn]struct{}
 	closed  bool
 }
 
-// Limits of address validation tokens (RFC 9000 section 8.1.3): servers, and tokens
-// per server.
+// Limits of address validation tokens (RFC 9000 section 8.1.3): the number of servers, and of
+// tokens per server.
 const (
 	tokenServers = 256
 	tokensEach   = 4
 )
 
-// Receive windows of a stream and of a connection, in bytes. The connection window
-// fits as many streams as usually share it: a response that is not read must not
-// block the others.
+// Receive windows of a stream and of a connection, in bytes. The connection window fits as many
+// streams as usually share a connection, so that an unread response does not block the others.
 const (
 	streamWindow = 128 << 10
 	connWindow   = 64 * streamWindow
@@ -50,17 +49,18 @@ const (
 func newH3Dialer(c Config, d *dialer, number func() int64) (h3Dialer, error) {
 	n := &quicDialer{
 		cfg: c, dialer: d, number: number,
-		http:    &http3.Transport{DisableCompression: true, MaxResponseHeaderBytes: maxHeader}, // the Pool decides when to request it
+		// the Pool decides when to request gzip
+		http:    &http3.Transport{DisableCompression: true, MaxResponseHeaderBytes: maxHeader},
 		sockets: make(map[bool]*quic.Transport),
 		conns:   make(map[*h3Conn]struct{}),
 		quic: &quic.Config{
 			Versions:             []quic.Version{quic.Version1},
 			HandshakeIdleTimeout: min(c.ConnectTimeout, c.HandshakeTimeout),
-			// A ping after a third of the time; its response may take two thirds.
+			// quic-go pings after a third of DeadAfter; the reply may take the rest.
 			MaxIdleTimeout:     c.DeadAfter * 2 / 3,
 			KeepAlivePeriod:    c.DeadAfter / 3,
 			MaxIncomingStreams: -1, // HTTP/3 servers open no bidirectional streams
-			// Limits for readers that are slower than the server.
+			// Limits that apply if a reader is slower than the server.
 			InitialStreamReceiveWindow: streamWindow, MaxStreamReceiveWindow: streamWindow,
 			InitialConnectionReceiveWindow: connWindow, MaxConnectionReceiveWindow: connWindow,
 			Tracer: traceConn,
@@ -103,7 +103,7 @@ func (n *quicDialer) connect(ctx context.Context, key originKey, d *dial) (*conn
 		}
 	}
 	if route.otherHost {
-		addrs = addrs[:1] // a single attempt
+		addrs = addrs[:1] // allow a single attempt
 	}
 	n.awaitTickets(ctx, key)
 	d.setStep(StepHandshake)
@@ -277,13 +277,13 @@ func (n *quicDialer) close() {
 	closing.Wait()
 	n.work.Wait()
 	for _, t := range n.sockets {
-		t.Close() // its connections are closed
+		t.Close() // closes the connections of the socket as well
 		t.Conn.Close()
 	}
 }
 
-// udpSocket keeps quic-go from printing a warning where the system limits buffers:
-// it hides the buffers' size until quic-go has tried to enlarge them.
+// A udpSocket keeps quic-go from printing a warning if the system limits buffers. It hides the
+// buffers' size until quic-go has tried to enlarge them.
 type udpSocket struct {
 	*net.UDPConn
 	enlarged bool
@@ -299,7 +299,7 @@ func (s *udpSocket) SyscallConn() (syscall.RawConn, error) {
 var errNotYet = errors.New("not yet")
 
 func (s *udpSocket) SetReadBuffer(bytes int) error {
-	_ = s.UDPConn.SetReadBuffer(bytes) // smaller buffers work as well
+	_ = s.UDPConn.SetReadBuffer(bytes) // ignore the error: smaller buffers work as well
 	return nil
 }
 

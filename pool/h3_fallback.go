@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// An h3Race tracks an HTTP/3 dial and its TCP fallback until one is usable. Its
-// fields are guarded by the origin's mutex.
+// An h3Race tracks an HTTP/3 dial and its TCP fallback until one is usable. The origin's mutex
+// guards its fields.
 type h3Race struct {
-	dial   *dial       // over QUIC; nil once it has returned
-	conn   *conn       // its result, until the handshake is done
-	tcp    *dial       // the fallback; nil means not started, or failed
-	timer  *time.Timer // the head start
+	dial   *dial       // QUIC dial; nil once it has returned
+	conn   *conn       // result of dial, until the handshake is done
+	tcp    *dial       // TCP dial of the fallback; nil means not started, or failed
+	timer  *time.Timer // runs during the head start
 	tcpDue bool        // the head start is over and TCP has not been dialed
 	over   bool
 
@@ -57,7 +57,7 @@ func (o *origin) startH3RaceLocked() bool {
 	return true
 }
 
-// startHeadStart is called when the first QUIC packet is sent.
+// startHeadStart starts the timer of the fallback, once the first QUIC packet is sent.
 func (o *origin) startHeadStart(r *h3Race) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -109,8 +109,8 @@ func (o *origin) endH3RaceLocked(won bool) {
 	}
 }
 
-// tcpFailedLocked is called when TCP failed and HTTP/3 got no response in its head
-// start. If HTTP/3 fails as well, err is the error.
+// tcpFailedLocked handles a failure of TCP after HTTP/3 used up its head start. If HTTP/3 fails
+// as well, err is the error.
 func (o *origin) tcpFailedLocked(r *h3Race, err error) {
 	r.tcpFailed = true
 	o.dialFailed(err)
@@ -141,14 +141,14 @@ func (o *origin) blockH3Locked(why error) {
 	o.logDebug("HTTP/3 disabled for a while", "error", why)
 }
 
-// h3RaceDialedLocked handles the end of a dial that may be part of a race. It
-// reports whether the caller has nothing left to do.
+// h3RaceDialedLocked handles the end of a dial that may be part of a race. It reports whether
+// it has handled the result completely.
 func (o *origin) h3RaceDialedLocked(d *dial, c *conn, err error) bool {
 	r := o.h3Race
 	switch {
 	case r == nil, d != r.dial && d != r.tcp:
 		if h, ok := asH3(c); ok && !h.handshakeDone() && !o.pool.onlyH3 {
-			go c.cc.Close() // its race is over and has no fallback
+			go c.cc.Close() // the race is over, so nothing waits for c
 			o.dispatchLocked()
 			return true
 		}
@@ -172,7 +172,7 @@ func (o *origin) h3RaceDialedLocked(d *dial, c *conn, err error) bool {
 		}
 		o.endH3RaceLocked(true)
 	case err != nil:
-		r.tcp = nil // HTTP/3 remains
+		r.tcp = nil // HTTP/3 remains in the race
 		switch canceled := errors.Is(err, context.Canceled); {
 		case o.closed:
 		case !canceled:
@@ -190,7 +190,7 @@ func (o *origin) h3RaceDialedLocked(d *dial, c *conn, err error) bool {
 			o.forgetDialLocked(r.dial)
 		}
 		if r.conn != nil {
-			o.remove(r.conn, ClosedError) // its requests are retried
+			o.remove(r.conn, ClosedError) // the requests on r.conn are retried
 		}
 	}
 	return false
@@ -211,15 +211,14 @@ const doubtLifetime = 5 * time.Second
 // doubt, even if it worked before.
 const maxH3Failures = 3
 
-// An h3Health holds the state of HTTP/3 at an origin. It is guarded by the origin's
-// mutex.
+// An h3Health holds the state of HTTP/3 at an origin. The origin's mutex guards it.
 type h3Health struct {
-	doubt         error     // why HTTP/3 is in doubt; nil if it is not
+	doubt         error     // why HTTP/3 is in doubt; nil if there is no doubt
 	doubtedAt     time.Time // when the doubt arose
 	tcpNoBetter   bool      // TCP gave no better responses
 	failures      int       // failed responses since the last useful one
-	early         bool      // early data failed, and no request without it has succeeded since
-	serverAtFault bool      // the handshake with that early data succeeded
+	early         bool      // early data failed, and no request without early data has succeeded since
+	serverAtFault bool      // a handshake with failed early data succeeded
 }
 
 // doubtsH3Locked reports whether HTTP/3 is in doubt, so that requests go over TCP.
@@ -251,14 +250,14 @@ func (o *origin) breakH3Locked() {
 	why := o.h3.doubt
 	o.h3 = h3Health{}
 	if f := o.pool.store.Get(o.key.String()); !time.Now().Before(f.QUICBlocked) {
-		o.blockH3Locked(why) // once, however many requests failed
+		o.blockH3Locked(why) // block once, however many requests failed
 	}
 	for i := len(o.conns) - 1; i >= 0; i-- {
 		c := o.conns[i]
 		switch {
 		case c.protocol != protoHTTP3:
 		case !c.confirmed || c.inflight == 0:
-			o.remove(c, ClosedError) // its requests are retried
+			o.remove(c, ClosedError) // requests on c are retried
 		default:
 			c.draining, c.closedBy = true, ClosedError
 		}
@@ -302,8 +301,8 @@ func (o *origin) recordH3Locked(c *conn, resp *http.Response, early bool) {
 	}
 }
 
-// usefulResponse reports whether a response is from a working server: not 421, 429
-// or 5xx, and no other refusal without JSON, since proxies and firewalls send those.
+// usefulResponse reports whether a response is from a working server. A 421, 429 or 5xx is not,
+// nor is another refusal without JSON, because proxies and firewalls send such refusals.
 func usefulResponse(resp *http.Response) bool {
 	switch s := resp.StatusCode; {
 	case s == http.StatusMisdirectedRequest, s == http.StatusTooManyRequests, s >= 500:
@@ -315,8 +314,7 @@ func usefulResponse(resp *http.Response) bool {
 	return true
 }
 
-// failedH3Locked records a request on c that failed with err, and sets
-// f.retryOverTCP.
+// failedH3Locked records the failure f of a request on c, and sets f.retryOverTCP.
 func (o *origin) failedH3Locked(c *conn, ctx context.Context, f *failure, err error) {
 	if c.protocol != protoHTTP3 {
 		return
@@ -349,15 +347,15 @@ func (o *origin) closedAsBrokenLocked(c *conn) bool {
 	return c.draining && time.Now().Before(f.QUICBlocked)
 }
 
-// failedEarlyLocked records a failure on a connection with early data. done reports
-// whether its handshake is complete.
+// failedEarlyLocked records a failure on a connection with early data. done states whether the
+// handshake is complete.
 func (o *origin) failedEarlyLocked(done bool) {
 	o.noEarlyData.Store(true)
 	o.h3.early, o.h3.serverAtFault = true, o.h3.serverAtFault || done
 }
 
-// recordEarlyLocked records a response. early reports whether its request was sent
-// as early data.
+// recordEarlyLocked records a response. early states whether its request was sent as early
+// data.
 func (o *origin) recordEarlyLocked(c *conn, ok, early bool) {
 	switch {
 	case !ok:

@@ -10,16 +10,15 @@ import (
 	"time"
 )
 
-// With "h3" alone in Config.Protocols, HTTP/3 is always used. Otherwise the origin
-// must have offered it (RFC 7838), and the queue must be shallow: several TCP
-// connections serve a deep queue faster. UDP may be blocked, so TCP is dialed after
-// a head start, and the first to connect is used. If that is TCP, HTTP/3 is not used
-// for a while.
+// With "h3" alone in Config.Protocols, HTTP/3 is always used. Otherwise the origin must have
+// offered it (RFC 7838), and the queue must be shallow: several TCP connections serve a deep
+// queue faster. UDP may be blocked, so TCP is dialed after a head start, and the first
+// connection made is used. If TCP connects first, HTTP/3 is not used for a while.
 
 // An h3Dialer makes connections over QUIC, from one UDP socket per address family.
 type h3Dialer interface {
 	connect(ctx context.Context, key originKey, d *dial) (*conn, error)
-	close() // ends the connections and closes the sockets, when no connect is running
+	close() // close ends the connections and closes the sockets; no connect may be running
 }
 
 // An h3ClientConn is an HTTP/3 connection.
@@ -35,15 +34,15 @@ type h3ClientConn interface {
 	bytes() (in, out int64)
 }
 
-// h3Hooks are the functions by which an h3ClientConn informs its origin. None may be
-// called under a lock of the connection.
+// h3Hooks holds the functions by which an h3ClientConn informs its origin. The connection calls
+// them without its locks.
 type h3Hooks struct {
-	handshakeEnded func(p handshakeResult)      // once, if the handshake was not done in setHooks
-	retried        func(why Reason)             // a request is sent again on the connection
-	tooEarly       func()                       // the server answered 425 (RFC 8470)
-	bodyFailed     func(err error)              // a body was cut off
-	misdirected    func()                       // the server answered 421 (RFC 9110 section 15.5.20)
-	allowEarly     func(req *http.Request) bool // req may be sent as early data
+	handshakeEnded func(p handshakeResult)      // called once, if the handshake was not done in setHooks
+	retried        func(why Reason)             // called when a request is sent again on the connection
+	tooEarly       func()                       // called when the server answers 425 (RFC 8470)
+	bodyFailed     func(err error)              // called when a body is cut off
+	misdirected    func()                       // called when the server answers 421 (RFC 9110 section 15.5.20)
+	allowEarly     func(req *http.Request) bool // reports whether req may be sent as early data
 }
 
 // A handshakeResult is the outcome of the handshake of an early connection.
@@ -51,7 +50,7 @@ type handshakeResult struct {
 	err           error // nil means the handshake is complete
 	setup         setup
 	earlySent     bool // requests were sent as early data
-	earlyAccepted bool // the server accepted it
+	earlyAccepted bool // the server accepted the early data
 }
 
 // An h3Route is a host and port to dial over QUIC.
@@ -59,12 +58,12 @@ type h3Route struct {
 	host, port   string
 	onlyH3       bool // HTTP/3 is the only protocol
 	early        bool // early data is permitted
-	otherHost    bool // the host is not the origin's
+	otherHost    bool // host is not the origin's host
 	allowPrivate bool // private addresses are allowed
 }
 
-// depthForH3 is the number of requests in flight or queued up to which HTTP/3 is
-// dialed, and the limit of one HTTP/3 connection.
+// depthForH3 is the number of requests in flight or queued up to which HTTP/3 is dialed. It
+// also limits the requests on one HTTP/3 connection.
 const depthForH3 = depthForFour
 
 // Head start of HTTP/3 if Config.HeadStart is 0.
@@ -78,11 +77,11 @@ var (
 	errH3Slower      = errors.New("HTTP/3 took longer than TCP")
 )
 
-// supportsH3 reports whether HTTP/3 can be used for the origin.
+// supportsH3 reports whether the origin can be queried over HTTP/3.
 func (k originKey) supportsH3() bool { return k.scheme == "https" && k.proxy == proxy{} }
 
-// maySpeakH3 reports whether the origin may be queried over HTTP/3 as well as TCP.
-// That excludes one connection per request, which would no longer be exactly one.
+// maySpeakH3 reports whether the origin may be queried over HTTP/3 as well as TCP. It returns
+// false with one connection per request, because a race would open two.
 func (o *origin) maySpeakH3() bool {
 	return o.pool.h3 != nil && !o.pool.onlyH3 && o.key.supportsH3() && !o.pool.cfg.noReuse()
 }
@@ -119,7 +118,7 @@ func (o *origin) offeredRouteLocked() *h3Route {
 	// does not use an offer that came from a private address.
 	r.allowPrivate = f.H3Local && !o.key.guarded
 	if !elsewhere {
-		r.host, r.allowPrivate = o.key.host, true // as for TCP
+		r.host, r.allowPrivate = o.key.host, true // the rules for TCP apply
 	}
 	return r
 }
@@ -158,7 +157,7 @@ func (o *origin) handshakeEnded(c *conn, p handshakeResult) {
 		in, out := c.bytes()
 		o.stats.BytesIn += in
 		o.stats.BytesOut += out
-		ours := !slices.Contains(o.conns, c) // the Pool had closed it
+		ours := !slices.Contains(o.conns, c) // false means the Pool had closed the connection
 		if !ours {
 			o.dialFailed(p.err)
 		}
@@ -175,7 +174,7 @@ func (o *origin) handshakeEnded(c *conn, p handshakeResult) {
 	}
 }
 
-// misdirected is called when the alternative does not serve this origin.
+// misdirected handles the discovery that an alternative does not serve this origin.
 func (o *origin) misdirected(c *conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -209,11 +208,11 @@ func (o *origin) learnAltSvc(c *conn, h http.Header) {
 	})
 }
 
-// credentials are parts of the names of header fields that carry credentials.
+// credentials lists parts of the names of header fields that carry credentials.
 var credentials = []string{"auth", "cookie", "token", "secret", "key", "session"}
 
-// safeAsEarlyData reports whether a replay of req does no harm (RFC 8470): the
-// request changes nothing and carries no credentials.
+// safeAsEarlyData reports whether a replay of req does no harm (RFC 8470), because the request
+// changes nothing and carries no credentials.
 func safeAsEarlyData(req *http.Request) bool {
 	if req.Context().Value(noEarlyDataKey{}) != nil {
 		return false
@@ -237,10 +236,10 @@ func safeAsEarlyData(req *http.Request) bool {
 
 type noEarlyDataKey struct{}
 
-// WithoutEarlyData returns a context for requests that must not be sent as TLS early
-// data (0-RTT), which an attacker can replay: those with a credential that the Pool
-// cannot recognise, for example in the query of the URL. The Pool recognises header
-// fields by their names.
+// WithoutEarlyData returns a context for requests that must not be sent as TLS early data
+// (0-RTT), which an attacker can replay. Use it for requests with a credential that the Pool
+// cannot recognise, such as in the query of the URL. The Pool recognises header fields by their
+// names.
 func WithoutEarlyData(ctx context.Context) context.Context {
 	return context.WithValue(ctx, noEarlyDataKey{}, true)
 }

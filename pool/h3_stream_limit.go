@@ -18,8 +18,8 @@ const defaultStreams = 100
 // qlogKey is the context key of the h3Conn during a dial.
 type qlogKey struct{}
 
-// traceConn returns a log that reads the server's transport parameters and the
-// lengths of frames. quic-go reports them only in its log.
+// traceConn returns a log that reads the server's transport parameters and the lengths of
+// frames. quic-go reports both only in its log.
 func traceConn(ctx context.Context, _ bool, _ quic.ConnectionID) qlogwriter.Trace {
 	if h, ok := ctx.Value(qlogKey{}).(*h3Conn); ok {
 		return &qlogTrace{conn: h, dial: ctx}
@@ -31,7 +31,7 @@ func traceConn(ctx context.Context, _ bool, _ quic.ConnectionID) qlogwriter.Trac
 type qlogTrace struct {
 	conn    *h3Conn
 	dial    context.Context // done when the dial has ended
-	control atomic.Bool     // HTTP/3 is about to open its control stream before the handshake is done
+	control atomic.Bool     // HTTP/3 will open its control stream before the handshake is done
 }
 
 // AddProducer returns a recorder for QUIC and HTTP/3.
@@ -42,7 +42,7 @@ type qlogRecorder struct{ trace *qlogTrace }
 func (r qlogRecorder) RecordEvent(e qlogwriter.Event) {
 	t := r.trace
 	switch e := e.(type) {
-	case qlog.ParametersRestored: // from the session
+	case qlog.ParametersRestored: // parameters from the session
 		t.conn.limit.Store(e.InitialMaxStreamsBidi)
 		t.control.Store(true)
 	case h3log.StreamTypeSet:
@@ -70,10 +70,10 @@ const (
 	openPoll = 100 * time.Microsecond
 )
 
-// endEarly is called just before the server's parameters take effect. quic-go reads
-// them without a lock when it opens a stream
-// (https://github.com/quic-go/quic-go/issues/4303). So from now on no early request
-// may open a stream, nor HTTP/3 its control stream.
+// endEarly ends the use of early data just before the server's parameters take effect. quic-go
+// reads the parameters without a lock when it opens a stream
+// (https://github.com/quic-go/quic-go/issues/4303). So from now on no early request may open a
+// stream, nor HTTP/3 its control stream.
 func (h *h3Conn) endEarly(t *qlogTrace) {
 	h.mu.Lock()
 	h.earlyClosed = true

@@ -13,8 +13,8 @@ import (
 // response would leave no ticket. So a connection that used a ticket stays open, for
 // a limited time, until the server has sent another.
 const (
-	minTicketWait    = 100 * time.Millisecond // minimum
-	ticketRoundTrips = 3                      // round trips to wait, if that is longer
+	minTicketWait    = 100 * time.Millisecond // minimum time to wait for a ticket
+	ticketRoundTrips = 3                      // round trips to wait for a ticket, if longer
 	maxTicketWait    = 600 * time.Millisecond
 )
 
@@ -56,8 +56,8 @@ func (q *quicOffer) Put(name string, session *tls.ClientSessionState) {
 	}
 }
 
-// awaitTicket waits until the server has replaced the ticket that h used. It does
-// not wait if h got no response.
+// awaitTicket waits until the server has replaced the ticket that h used. Without a response on
+// h, it does not wait.
 func (h *h3Conn) awaitTicket(ctx context.Context) {
 	if h.offer == nil || !h.offer.used.Load() || !h.answered.Load() {
 		return
@@ -78,8 +78,8 @@ func (h *h3Conn) awaitTicket(ctx context.Context) {
 	}
 }
 
-// awaitTickets waits for the tickets of connections to key that are being closed, if
-// each request has its own connection: the next connection uses those tickets.
+// awaitTickets waits for the tickets of connections to key that are being closed. It does so if
+// each request has its own connection, because the next connection uses those tickets.
 func (n *quicDialer) awaitTickets(ctx context.Context, key originKey) {
 	if !n.cfg.noReuse() {
 		return

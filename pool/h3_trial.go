@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// HTTP/3 offered by an origin is on trial until a connection has given a useful
-// response. A request on such a connection is complete when its body is, and is sent
-// over TCP as well if that takes long. After a failure HTTP/3 is in doubt, and
-// requests go over TCP. If TCP gives a useful response, the alternative is broken
-// (RFC 7838 section 2.4) and not used for a while, nor by later runs.
+// HTTP/3 offered by an origin is on trial until a connection has given a useful response. A
+// request on such a connection is complete when its body is complete, and is sent over TCP as
+// well if the response takes long. After a failure HTTP/3 is in doubt, and requests go over
+// TCP. If TCP gives a useful response, the alternative is broken (RFC 7838 section 2.4) and not
+// used for a while, nor by later runs.
 
-// longBody is how much of a body over HTTP/3 must have been read, in bytes, for an
-// early Close to count as a failure.
+// longBody is the number of bytes of a body over HTTP/3 that must have been read for an early
+// Close to count as a failure.
 const longBody = 1 << 20
 
-// trialBody is how much of a body is read before a response on trial is delivered,
-// in bytes. A longer body without a length may be endless, so TCP is tried. If TCP
-// gives no response, the long one is delivered.
+// trialBody is the number of bytes of a body that are read before a response on trial is
+// delivered. A longer body without a length may be endless, so TCP is tried. If TCP gives no
+// response, the long one is delivered.
 const trialBody = 64 << 10
 
 // An h3Trial is a request on a connection that is on trial.
@@ -60,7 +60,7 @@ func (t *h3Trial) run() {
 	t.origin.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	close(t.done) // under the lock, as deliverTrial sets abandoned
+	close(t.done) // hold the lock, because deliverTrial sets abandoned
 	switch {
 	case t.abandoned:
 		t.dropLocked()
@@ -85,7 +85,7 @@ func (t *h3Trial) waitResponse() bool {
 		timer.Reset(grace)
 		due = time.Now().Add(grace)
 		if late {
-			continue // the process got no CPU time; the response may be unread
+			continue // the process got no CPU time; an unread response may be waiting
 		}
 		if h, ok := asH3(t.conn); ok && !h.handshakeDone() {
 			continue // the handshake has its own timeout
@@ -100,12 +100,12 @@ func (t *h3Trial) waitResponse() bool {
 		if first || waited || t.conn.cc.Err() != nil {
 			return false
 		}
-		waited = true // another request tries TCP
+		waited = true // another request already tries TCP
 	}
 }
 
-// failure returns the error of a trial that ended without a useful response, and nil
-// after a useful one.
+// failure returns the error of a trial that ended without a useful response, or nil after a
+// useful response.
 func (t *h3Trial) failure() error {
 	switch {
 	case t.err != nil:
@@ -154,7 +154,7 @@ func (t *h3Trial) fallBack() bool {
 	if t == nil {
 		return false
 	}
-	<-t.done // limited by the request's context
+	<-t.done // returns by the deadline of the request's context
 	return t.err == nil
 }
 
@@ -188,8 +188,8 @@ func (t *h3Trial) dropLocked() {
 	}
 }
 
-// releaseSlot records that the slot of a finished trial is free. Its response may be
-// delivered if TCP gives none.
+// releaseSlot records that the slot of a finished trial is free. The response may be delivered
+// if TCP gives none.
 func (t *h3Trial) releaseSlot() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -219,7 +219,7 @@ type earlyBody interface{ earlyData() (sent bool, again int) }
 type aheadBody struct {
 	io.ReadCloser
 	ahead *bytes.Buffer
-	whole bool // the rest is empty
+	whole bool // the rest of the body is empty
 	early earlyBody
 }
 

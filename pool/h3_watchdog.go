@@ -8,19 +8,19 @@ import (
 // An h3Watchdog watches the wait of one request for its response.
 type h3Watchdog struct {
 	conn          *h3Conn
-	earlyAttempt  bool // it should be sent as early data
+	earlyAttempt  bool // the request should be sent as early data
 	frames        *dataFrames
 	idle          bool   // no other request was in flight, and the handshake was done
 	packetsBefore uint64 // packets received before the request
 	hasStream     atomic.Bool
-	early         atomic.Bool // it got its stream before the handshake was done
+	early         atomic.Bool // the request got a stream before the handshake was done
 	timer         *time.Timer
 	due           time.Time // when the timer fires
 	rechecked     bool      // the check was repeated
 }
 
-// silenceTimeout is how long after a request on an idle connection the watchdog
-// checks whether packets have come. Peers acknowledge within a few round trips.
+// silenceTimeout is the time from a request on an idle connection to the check whether packets
+// have come. Peers acknowledge within a few round trips.
 const silenceTimeout = time.Second
 
 // interval returns the time between checks of a request without a stream.
@@ -34,7 +34,7 @@ func (w *h3Watchdog) start() {
 		d = max(min(silenceTimeout, d), 6*stats.SmoothedRTT)
 	}
 	w.timer = time.AfterFunc(time.Hour, w.check)
-	w.checkIn(d) // uses timer
+	w.checkIn(d) // checkIn reads timer
 }
 
 func (w *h3Watchdog) checkIn(d time.Duration) {
@@ -42,7 +42,7 @@ func (w *h3Watchdog) checkIn(d time.Duration) {
 	w.timer.Reset(d)
 }
 
-// streamOpened is called when the request has a stream.
+// streamOpened records that the request has a stream.
 func (w *h3Watchdog) streamOpened() {
 	if !w.hasStream.Swap(true) {
 		w.dequeue()
@@ -69,14 +69,14 @@ func (w *h3Watchdog) stop() {
 	w.conn.active.Add(-1)
 }
 
-// check closes a connection whose peer has disappeared, or grants no streams
-// although none is in use.
+// check closes a connection whose peer has disappeared, or which grants no streams although
+// none is in use.
 func (w *h3Watchdog) check() {
 	h := w.conn
 	const tolerance = silenceTimeout / 10
 	switch {
 	case time.Since(w.due) > tolerance:
-		// The process got no CPU time; packets may be unread.
+		// The process got no CPU time; unread packets may be waiting.
 		w.checkIn(silenceTimeout)
 	case !w.hasStream.Load() && h.done.Load() && h.unopened.Load() >= h.active.Load():
 		h.futile.Store(true)

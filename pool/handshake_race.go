@@ -13,9 +13,9 @@ import (
 // handshakeDelay is how long a handshake may take before the next address is tried.
 const handshakeDelay = time.Second
 
-// raceHandshakes connects to the addresses, handshake included, and returns the
-// first complete connection. After a failure, in the handshake too, the next address
-// is tried immediately. errs has the errors of the failed addresses, by index in addrs.
+// raceHandshakes connects to the addresses, handshake included, and returns the first complete
+// connection. After a failure, including one of the handshake, it tries the next address
+// immediately. errs has the errors of the failed addresses, by index in addrs.
 func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs []netip.Addr, port string) (l *rawConn, errs []*stepError) {
 	start := time.Now()
 	delay := delayFor(d.cfg.ConnectTimeout, len(addrs))
@@ -43,7 +43,7 @@ func (d *dialer) raceHandshakes(near, far context.Context, g *dialState, addrs [
 
 	type reached struct {
 		conn   *rawConn
-		failed []*stepError // by index in tried
+		failed []*stepError // errors by index in tried
 		tried  []int        // indexes in addrs
 	}
 	type finished struct {
@@ -140,8 +140,8 @@ func (d *dialer) demoteFailed(host, port string, addrs []netip.Addr, errs []*ste
 	}
 }
 
-// dropCertificateErrors removes errors about wrong certificates, unless all are: the
-// other errors are more informative.
+// dropCertificateErrors removes errors about wrong certificates, unless there are no other
+// errors, which are more informative.
 func dropCertificateErrors(failed []*stepError) []*stepError {
 	var rest []*stepError
 	for _, f := range failed {

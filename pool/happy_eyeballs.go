@@ -15,8 +15,8 @@ import (
 	"github.com/rdapq/rdapq/internal/publicaddr"
 )
 
-// attemptDelay is how long one address gets before the next is tried as well (RFC
-// 8305 section 8); minAttemptDelay is its minimum.
+// attemptDelay is how long one address gets before the next address is tried as well (RFC 8305
+// section 8); minAttemptDelay is its minimum.
 const (
 	attemptDelay    = 250 * time.Millisecond
 	minAttemptDelay = 10 * time.Millisecond
@@ -51,7 +51,7 @@ func (d *dialer) configure() error {
 	case local.IsValid() && c.Dial != nil:
 		return errors.New("pool: LocalAddr and Dial cannot be used together")
 	}
-	d.plain = &net.Dialer{KeepAlive: -1} // see setKeepAlive
+	d.plain = &net.Dialer{KeepAlive: -1} // setKeepAlive sets the keep-alive
 	if local.IsValid() {
 		d.plain.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(local, 0))
 	}
@@ -63,20 +63,20 @@ func (d *dialer) configure() error {
 
 // A rawConn is a connection to a server that is being set up.
 type rawConn struct {
-	net.Conn // for the next layer
+	net.Conn // connection for the next layer
 	setup    setup
-	ready    bool // set-up is complete
+	ready    bool // the set-up is complete
 }
 
 // A stepError is the step at which a rawConn failed.
 type stepError struct {
 	step  Step
 	err   error
-	setup setup // the completed part
+	setup setup // completed part of the set-up
 }
 
-// dialTCP makes a connection, handshake included. ctx limits the connection to the
-// first hop, far the handshake.
+// dialTCP makes a connection, handshake included. ctx limits the connection to the first hop,
+// and far limits the handshake.
 func (d *dialer) dialTCP(ctx, far context.Context, g *dialState) (*rawConn, *stepError) {
 	host, port := g.key.firstHop()
 	if _, given := d.resolver.fixedAddrs(host, port); d.cfg.Dial != nil && !given {
@@ -146,8 +146,8 @@ func (d *dialer) dialByName(ctx context.Context, g *dialState, address string) (
 	return l, nil
 }
 
-// dialAddress connects to one address. start is when the first address was tried:
-// the set-up time of the connection counts from there.
+// dialAddress connects to one address. start is the time of the first attempt, from which the
+// set-up time of the connection counts.
 func (d *dialer) dialAddress(ctx context.Context, g *dialState, address string, start time.Time) (*rawConn, *stepError) {
 	dial := d.cfg.Dial
 	fast := d.cfg.FastOpen && !g.dial.noFastOpen && g.key.handshakesFirst()
@@ -189,8 +189,8 @@ func (d *dialer) newRawConn(nc net.Conn, took time.Duration) *rawConn {
 	return l
 }
 
-// setKeepAlive makes the operating system detect a peer that has disappeared, by
-// unacknowledged data or by probes without a reply.
+// setKeepAlive makes the operating system detect a peer that has disappeared: data stays
+// unacknowledged, or probes get no reply.
 func (d *dialer) setKeepAlive(nc net.Conn) {
 	tc, ok := nc.(*net.TCPConn)
 	if !ok {
@@ -210,9 +210,9 @@ func delayFor(timeout time.Duration, n int) time.Duration {
 	return max(minAttemptDelay, min(attemptDelay, timeout/time.Duration(2*n)))
 }
 
-// raceConnects tries the addresses one by one, the next one after a failure or after
-// delay. It returns the first connection, and the errors of the failed addresses by
-// index, and closes later connections.
+// raceConnects tries the addresses one by one, the next after a failure or after delay. It
+// returns the first connection and the errors of the failed addresses by index. It closes later
+// connections.
 func raceConnects(ctx context.Context, addrs []netip.Addr, delay time.Duration, attempt func(context.Context, netip.Addr) (*rawConn, *stepError)) (*rawConn, []*stepError) {
 	if len(addrs) == 1 {
 		l, err := attempt(ctx, addrs[0])
@@ -270,8 +270,8 @@ func raceConnects(ctx context.Context, addrs []netip.Addr, delay time.Duration, 
 	return nil, failed
 }
 
-// joinSteps joins the errors of all addresses. Its step is the furthest that one of
-// them reached.
+// joinSteps joins the errors of all addresses. The step of the result is the furthest that an
+// address reached.
 func joinSteps(failed []*stepError) *stepError {
 	order := []Step{StepResolve, StepConnect, StepProxy, StepHandshake}
 	out := &stepError{step: StepResolve}
@@ -290,7 +290,7 @@ func joinSteps(failed []*stepError) *stepError {
 	return out
 }
 
-// addressErrors are the errors of several addresses of one host.
+// addressErrors holds the errors of several addresses of one host.
 type addressErrors []error
 
 func (e addressErrors) Error() string {
@@ -303,7 +303,7 @@ func (e addressErrors) Error() string {
 
 func (e addressErrors) Unwrap() []error { return e }
 
-// Timeout reports whether any of them is a timeout.
+// Timeout reports whether any of the errors is a timeout.
 func (e addressErrors) Timeout() bool {
 	return slices.ContainsFunc(e, func(err error) bool {
 		t, ok := err.(interface{ Timeout() bool })

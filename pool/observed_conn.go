@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// An observedConn is the connection that net/http reads from and writes to. It parses the
-// data read, so that the Pool can determine the state of the connection without calling a
-// method of [http.ClientConn]: these take locks that a server can block forever.
+// An observedConn is the connection that net/http reads from and writes to. It parses the data
+// read, so that the Pool can determine the state of the connection without calling a method of
+// [http.ClientConn]: such methods take locks that a server can block forever.
 //
-// Over HTTP/2 it parses SETTINGS, GOAWAY and WINDOW_UPDATE frames (RFC 9113 section
-// 6).
+// Over HTTP/2 it parses SETTINGS, GOAWAY and WINDOW_UPDATE frames (RFC 9113 section 6).
 //
-// Close releases the underlying connection. net/http keeps a closed HTTP/2
-// connection for up to five seconds, and would keep the buffers and keys of TLS.
+// Close releases the underlying connection. Otherwise net/http, which keeps a closed HTTP/2
+// connection for up to five seconds, would also keep the buffers and keys of TLS.
 type observedConn struct {
-	under atomic.Pointer[netConn] // closed in good order
-	raw   net.Conn                // closed by force
+	under atomic.Pointer[netConn] // connection for an orderly close
+	raw   net.Conn                // connection for a forced close
 	state *tls.ConnectionState
 
 	ended         atomic.Bool // a read failed, or Close was called
@@ -28,21 +27,21 @@ type observedConn struct {
 	onLimitRaised atomic.Pointer[func()] // called when the stream limit rises
 
 	h2         bool
-	goAway     atomic.Bool // GOAWAY was received
+	goAway     atomic.Bool // the server sent GOAWAY
 	goAwayCode atomic.Uint32
-	settings   atomic.Bool  // the first SETTINGS were received
-	streams    atomic.Int64 // SETTINGS_MAX_CONCURRENT_STREAMS; noLimit: not announced
+	settings   atomic.Bool  // the first SETTINGS have arrived
+	streams    atomic.Int64 // SETTINGS_MAX_CONCURRENT_STREAMS; noLimit means not announced
 	overflow   atomic.Bool  // a WINDOW_UPDATE overflowed its window
 	uploads    atomic.Bool  // a request with a body was sent, which uses up windows
 
-	seq     atomic.Pointer[sequence]      // nil unless over HTTP/1.1 with reuse
+	seq     atomic.Pointer[sequence]      // nil except over HTTP/1.1 with reuse
 	reading atomic.Pointer[chan struct{}] // closed by the next Read that returns
 
 	closing atomic.Bool
 	frames  frameReader // used by Read only
 }
 
-// A netConn is a struct so that an atomic pointer can point to it.
+// A netConn wraps a connection so that an atomic pointer can point to it.
 type netConn struct{ net.Conn }
 
 // An endedConn replaces a closed connection.
@@ -78,7 +77,7 @@ func (t *observedConn) ConnectionState() tls.ConnectionState { return *t.state }
 
 func (t *observedConn) Read(p []byte) (int, error) {
 	if t.h2 && t.frames.raised {
-		// net/http reads again when it has handled all earlier data.
+		// net/http has handled all earlier data, because it reads again.
 		t.frames.raised = false
 		again := t.settings.Swap(true)
 		t.streams.Store(t.frames.streams)
@@ -151,7 +150,7 @@ func (t *observedConn) Close() error {
 		defer timer.Stop()
 		under.Close()
 		t.under.Store(&netConn{endedConn{}})
-		t.onLimitRaised.Store(nil) // it refers to the connection
+		t.onLimitRaised.Store(nil) // drop the reference to the connection
 	}()
 	return nil
 }
@@ -180,8 +179,8 @@ func (t *observedConn) limit() (n int, announced bool) {
 	return firstStreams, false
 }
 
-// Concurrent requests that net/http sends before the server's SETTINGS, and if these
-// set no limit.
+// Numbers of concurrent requests that net/http sends before the server's SETTINGS arrive, and
+// if the SETTINGS set no limit.
 const (
 	firstStreams       = 100
 	unannouncedStreams = 1000
@@ -204,19 +203,19 @@ const (
 
 	frameHead     = 9
 	defaultWindow = 65_535
-	maxWindows    = 4096 // streams whose windows are tracked
+	maxWindows    = 4096 // maximum number of streams whose windows are tracked
 )
 
 // A frameReader parses the frames that a server sends.
 type frameReader struct {
 	head    [frameHead]byte
 	nhead   int
-	left    int     // bytes of the payload not read so far
-	part    [8]byte // part of the payload
+	left    int     // number of payload bytes not read so far
+	part    [8]byte // buffer for a part of the payload
 	npart   int
 	first   bool // part is at the start of the payload
 	initial int64
-	windows map[uint32]int64 // sum of WINDOW_UPDATE by stream
+	windows map[uint32]int64 // sums of WINDOW_UPDATE by stream
 	shared  int64            // sum of WINDOW_UPDATE of the connection
 
 	streams int64 // last announced limit
@@ -282,7 +281,7 @@ func partSize(kind byte) int {
 
 func (f *frameReader) stream() uint32 { return binary.BigEndian.Uint32(f.head[5:]) & math.MaxInt32 }
 
-// handleHead is called when a frame header is complete.
+// handleHead handles a complete frame header.
 func (t *observedConn) handleHead() {
 	f := &t.frames
 	switch f.head[3] {
@@ -301,7 +300,7 @@ func (t *observedConn) handleHead() {
 	}
 }
 
-// handlePart is called when a part of the payload is complete.
+// handlePart handles a complete part of the payload.
 func (t *observedConn) handlePart() bool {
 	f := &t.frames
 	switch f.head[3] {
@@ -330,13 +329,12 @@ func (t *observedConn) handlePart() bool {
 	return true
 }
 
-// windowFits reports whether a window can be enlarged by more bytes. If a stream's
-// window overflows, net/http takes the lock of its connection twice, and blocks
-// every call that needs the lock.
+// windowFits reports whether a window can grow by more bytes. If a stream's window overflows,
+// net/http takes the lock of its connection twice, and blocks every call that needs the lock.
 func (t *observedConn) windowFits(stream uint32, more int64) bool {
 	f := &t.frames
 	if t.uploads.Load() {
-		return true // sent data is not counted here
+		return true // uploads use up windows, and sent data is not counted
 	}
 	if stream == 0 {
 		f.shared += more

@@ -51,70 +51,70 @@ func (k originKey) String() string {
 	return k.scheme + "://" + host + ":" + k.port
 }
 
-// An origin holds the connections to one server and the requests that wait for a
-// slot on them.
+// An origin holds the connections to one server and the requests that wait for a slot on them.
 //
-// No method of a clientConn that may block is called under mu. Connections call
-// connChanged from their own goroutines. It takes no lock: it starts a dispatch if a
-// request waits. A request raises waiting before it looks for a slot, so that no wake-up
-// is lost.
+// No method of a clientConn that may block is called under mu. Connections call connChanged
+// from their own goroutines; connChanged takes no lock, and starts a dispatch if a request
+// waits. A request raises waiting before it looks for a slot, so that no wake-up is lost.
 type origin struct {
 	pool            *Pool
 	key             originKey
-	address         string       // of key
-	users           atomic.Int64 // requests without a response so far; raised under Pool.mu
-	waiting         atomic.Int64 // requests that look for a slot or wait for one
+	address         string       // host and port of key
+	users           atomic.Int64 // number of requests without a response so far; raised under Pool.mu
+	waiting         atomic.Int64 // number of requests that look for a slot or wait for one
 	dispatchPending atomic.Bool  // a dispatch is about to run
 
-	plan     atomic.Pointer[connPlan] // for Capacity, which does not take mu
-	demand   atomic.Int64             // argument of the last Capacity
-	demandAt atomic.Int64             // time of the last Capacity, in Unix nanoseconds
+	plan     atomic.Pointer[connPlan] // plan for Capacity, which does not take mu
+	demand   atomic.Int64             // demand argument of the last call of Capacity
+	demandAt atomic.Int64             // time of the last call of Capacity, in Unix nanoseconds
 
 	mu             sync.Mutex
 	conns          []*conn
-	dials          []*dial // running
+	dials          []*dial // running dials
 	queue          []*waiter
 	proto          string        // protocol negotiated last; empty means unknown
 	maxConns       int           // maximum number of connections that the server accepted; 0 means unknown
 	maxConnsUntil  time.Time     // expiry of maxConns
 	perConn        int           // maximum number of requests that the server answered per connection; 0 means unknown
-	lastServed     int           // requests on the last connection that the server cut
+	lastServed     int           // number of requests on the last connection that the server cut
 	streams        int           // stream limit of the last connection; 0 means unknown
 	streamsRefused bool          // streams was learned from refusals
-	refused        bool          // a stream was refused
+	refused        bool          // the server refused a stream
 	pauses         int           // pauses after refusals since the last response
-	sharing        bool          // connections that were dialed together share the queue
+	sharing        bool          // connections dialed together share the queue
 	grantLimit     int           // maximum number of requests per connection so far; 0 means no limit
-	newest         *conn         // set during the first dispatch to it
+	newest         *conn         // connection that the first dispatch after its dial serves
 	pickCount      int64         // number of calls of pickLocked
 	h3Race         *h3Race       // nil means none is running
-	rtt            time.Duration // measured when a connection was made; 0 means unknown
+	rtt            time.Duration // round-trip time measured when a connection was made; 0 means unknown
 	altSvc         []string      // last Alt-Svc field, read at altSvcAt
 	altSvcAt       time.Time
 
 	evictedAt         time.Time    // when a connection was last closed to make room for another
-	closedConns       []closedConn // recently closed connections
+	closedConns       []closedConn // properties of recently closed connections
 	extraAt           time.Time    // when a connection was last opened for a request that avoids others
-	plainAt           time.Time    // the same for WithPlain
-	suspicions        int          // calls of Suspect
+	plainAt           time.Time    // when a connection was last opened for a WithPlain request
+	suspicions        int          // number of calls of Suspect
 	relaxed           bool         // the requirement of a waiter was lowered
 	resumedSuccesses  int          // successful responses on connections that resumed a session
-	fastOpenSuccesses int          // the same for TCP Fast Open
+	fastOpenSuccesses int          // successful responses on connections with TCP Fast Open
 
-	stalledSince time.Time // since when nothing will end the wait of the queue; zero if something will
+	// start of the time in which nothing will end the wait of the queue; zero if something will
+	stalledSince time.Time
 
 	h3         h3Health
 	closed     bool
 	stats      originStats
-	savedModel timeModel // has its own lock
+	savedModel timeModel // has a lock of its own
 
 	noEarlyData atomic.Bool  // early data failed recently
-	desyncNews  atomic.Bool  // a connection was found suspect, and no request has reported it so far
-	desyncUntil atomic.Int64 // until then a connection gets one HTTP/1.1 request; Unix nanoseconds
-	inStep      atomic.Bool  // a response over HTTP/1.1 matched its request after one that matches any
-	unproved    atomic.Int64 // see maxUnproved
-	onlyHTTP1   atomic.Bool  // HTTP/2 is no longer used
-	abandoned   int          // number of abandoned connections
+	desyncNews  atomic.Bool  // a connection was found suspect, and no request has reported the finding so far
+	desyncUntil atomic.Int64 // time until which each HTTP/1.1 connection gets one request, in Unix nanoseconds
+	// an HTTP/1.1 response matched its request, after a response that matches any request
+	inStep    atomic.Bool
+	unproved  atomic.Int64 // see maxUnproved
+	onlyHTTP1 atomic.Bool  // the origin is no longer used over HTTP/2
+	abandoned int          // number of abandoned connections
 }
 
 // A waiter is a request in the queue.
@@ -131,15 +131,15 @@ type placement struct {
 
 // connUse describes a connection when a request got its slot.
 type connUse struct {
-	first      bool // no request had used it before
-	mayBeStale bool // it was idle: the server may have closed it since
+	first      bool // no request had used the connection before
+	mayBeStale bool // the connection was idle, and the server may have closed it since
 }
 
 func newOrigin(p *Pool, key originKey) *origin {
 	o := &origin{pool: p, key: key, address: key.address()}
 	o.loadInfo()
 	p.restoreFaultsLocked(o)
-	o.publishPlanLocked() // no other goroutine can access o yet
+	o.publishPlanLocked() // needs no lock: no other goroutine can access o yet
 	return o
 }
 
@@ -169,7 +169,7 @@ func (o *origin) acquire(ctx context.Context, n requirement) (*conn, connUse, er
 	}
 	w := &waiter{requirement: n, placed: make(chan placement, 1)}
 	if n.fresh {
-		o.queue = slices.Insert(o.queue, 0, w) // otherwise the others would use up new connections
+		o.queue = slices.Insert(o.queue, 0, w) // waiters at the back would let others use up new connections
 	} else {
 		o.queue = append(o.queue, w)
 	}
@@ -223,7 +223,8 @@ func (o *origin) pickLocked(n *requirement) *conn {
 		}
 		best.lastPick = o.pickCount
 		if best.inflight == 0 && !best.idleAt.IsZero() && sinceWallClock(best.idleAt) > o.pool.cfg.IdleTimeout {
-			best.draining, best.closedBy = true, ClosedIdle // the timer stops while the machine is suspended
+			// the idle timer stops while the machine is suspended
+			best.draining, best.closedBy = true, ClosedIdle
 		} else if age := o.pool.cfg.MaxConnAge; age > 0 && best.granted > 0 && sinceWallClock(best.openedAt) >= age {
 			best.draining, best.closedBy = true, ClosedAge
 		} else if o.mayProbeLocked(best) && best.reserve(o.perConnNow()) {
@@ -277,8 +278,8 @@ func (o *origin) dispatchLocked() {
 	o.watchQueueLocked()
 }
 
-// connChanged is called by connections when a slot may be free, or when the
-// connection has ended.
+// connChanged records that a slot may be free, or that the connection has ended. Connections
+// call it.
 func (o *origin) connChanged(gone bool) {
 	if (gone || o.waiting.Load() > 0) && o.dispatchPending.CompareAndSwap(false, true) {
 		go o.dispatch()
@@ -312,10 +313,10 @@ func (stallError) Timeout() bool { return true }
 
 var errStalled error = stallError{}
 
-// watchQueueLocked limits the wait of requests if no request is in flight and no
-// dial is running: nothing else would end their wait. A server may allow no stream
-// for a moment. If it allows none for Config.ConnectTimeout, its connections do not
-// work and are closed.
+// watchQueueLocked limits the wait of requests if no request is in flight and no dial is
+// running, because nothing else would end their wait. A server may allow no stream for a
+// moment. If the server allows none for Config.ConnectTimeout, the connections do not work and
+// are closed.
 func (o *origin) watchQueueLocked() {
 	if !o.stalledLocked() {
 		o.stalledSince = time.Time{}
@@ -371,7 +372,7 @@ func (o *origin) depthLocked() int {
 // connections without a response, and on a connection with responses slowStart requests
 // plus two per response.
 const (
-	maxUnproven = 100 // what net/http sends on one connection
+	maxUnproven = 100 // number of requests that net/http sends on one connection
 	slowStart   = 8
 )
 
@@ -384,14 +385,14 @@ func (o *origin) mayProbeLocked(c *conn) bool {
 	sent, inflight := 0, 0
 	for _, other := range o.conns {
 		if other.paused {
-			return false // wait for the result on that connection
+			return false // wait for the result on other
 		}
 		if other.unproven() {
 			sent += other.granted
 			inflight += other.inflight
 		}
 	}
-	// One at a time if all were refused.
+	// If the server refused all requests, send one at a time.
 	return sent < maxUnproven && !o.refused || inflight == 0
 }
 

@@ -11,7 +11,7 @@ import (
 func (o *origin) model(stats *OriginStats) modelResult {
 	atOnce := math.MaxInt
 	if stats.Protocol == protoHTTP1 {
-		atOnce = max(o.pool.cfg.MaxConnsPerHost, 1) // one per connection
+		atOnce = max(o.pool.cfg.MaxConnsPerHost, 1) // one request per connection
 	}
 	m := o.savedModel.model(atOnce)
 	if stats.DialsFailed > 0 && m.unknown == "" {
@@ -32,8 +32,8 @@ func (o *origin) countFailed() {
 	o.stats.Failed++
 }
 
-// isNew reports whether an origin has no information worth keeping: each connection
-// carried one request, and nothing failed.
+// isNew reports whether an origin has no information worth keeping, because each connection
+// carried one request and nothing failed.
 func (o *origin) isNew() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -124,7 +124,7 @@ func (o *origin) logDebug(message string, args ...any) {
 func (o *origin) release(c *conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	c.paused = false // a stream is free
+	c.paused = false // the completed request has freed a stream
 	o.releaseLocked(c)
 	if len(o.queue) > 0 && !o.closed {
 		o.dispatchLocked()
@@ -157,7 +157,7 @@ func (o *origin) expire(c *conn) {
 	}
 }
 
-// remove closes c and takes it out of the origin. Requests on it fail.
+// remove closes c and takes it out of the origin. Requests on c fail.
 func (o *origin) remove(c *conn, by ClosedBy) {
 	if i := slices.Index(o.conns, c); i >= 0 {
 		o.conns = slices.Delete(o.conns, i, i+1)
@@ -179,8 +179,9 @@ func (o *origin) remove(c *conn, by ClosedBy) {
 	go c.cc.Close()
 }
 
-// learnFrom records the properties that a closed connection revealed: its stream limit,
-// and the limit of requests per connection if two in a row were cut at the same count.
+// learnFrom records the properties that a closed connection revealed: its stream limit and, if
+// the server cut two connections in a row at the same count, the limit of requests per
+// connection.
 func (o *origin) learnFrom(c *conn) {
 	defer o.saveInfo(c)
 	o.learnStreams(c)
@@ -228,7 +229,7 @@ func (o *origin) close() {
 // loadInfo initialises an origin from the store and from the configuration.
 func (o *origin) loadInfo() {
 	if o.pool.dialer.speaksOnlyHTTP1() && o.key.scheme == "https" {
-		o.proto = protoHTTP1 // the protocol is not negotiated
+		o.proto = protoHTTP1 // http origins do not negotiate a protocol
 	}
 	if o.pool.cfg.noReuse() || o.key.proxy != (proxy{}) {
 		return

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// Depths, in requests in flight or queued, from which one origin over HTTP/2 gets
-// more than one connection. A single connection is slowed by TCP slow start, and
-// stalls when a packet is lost.
+// Depths, in requests in flight or queued, from which one origin over HTTP/2 gets more than one
+// connection. TCP slow start slows a single connection down, and a lost packet stalls it.
 const (
 	depthForFour  = 64
 	depthForEight = 400
@@ -19,18 +18,20 @@ const (
 
 // A dial is a connection being made.
 type dial struct {
-	cancel     context.CancelFunc
-	h3         *h3Route     // nil means over TCP
-	http1      bool         // offer nothing but HTTP/1.1
-	sent       func()       // called when the first QUIC packet is sent; may be nil
-	step       atomic.Value // Step
-	sessionErr error        // a handshake failed while resuming a session, and was repeated without
+	cancel context.CancelFunc
+	h3     *h3Route     // route over QUIC; nil means over TCP
+	http1  bool         // offer nothing but HTTP/1.1
+	sent   func()       // called when the first QUIC packet is sent; may be nil
+	step   atomic.Value // holds the current Step
+	// error of a handshake that failed while resuming a session, and was repeated without the
+	// session
+	sessionErr error
 	origin     *origin
 
-	extra         bool         // for requests that avoid other connections
+	extra         bool         // the dial is for requests that avoid other connections
 	plain         bool         // see WithPlain
-	fullHandshake bool         // without resuming a session
-	noFastOpen    bool         // without TCP Fast Open
+	fullHandshake bool         // the handshake resumes no session
+	noFastOpen    bool         // the dial does not use TCP Fast Open
 	stopResuming  bool         // sessions of the origin are not resumed for a while
 	avoid         []netip.Addr // addresses to try last
 }
@@ -43,11 +44,11 @@ func (o *origin) growLocked() {
 		return
 	}
 	for _, c := range o.conns {
-		o.countAbandonedLocked(c) // its requests may not have failed so far
+		o.countAbandonedLocked(c) // requests on c may not have failed so far
 	}
 	spare := o.spareHTTP2Locked()
 	if spare == 0 && !o.onlyHTTP1.Load() && !o.pool.dialer.offers(protoHTTP1) {
-		return // until an HTTP/2 connection ends
+		return // wait until an HTTP/2 connection ends
 	}
 	o.growExtraLocked()
 	if o.waitForH3Locked() {
@@ -110,9 +111,8 @@ func (o *origin) newestLocked() int64 {
 	return newest
 }
 
-// failNewerLocked fails the waiters that no connection satisfies, if no dial is
-// running. Otherwise they would cause dials for as long as the other connections
-// last.
+// failNewerLocked fails the waiters that no connection satisfies, if no dial is running.
+// Otherwise these waiters would cause dials for as long as the other connections last.
 func (o *origin) failNewerLocked(err error) {
 	if len(o.dials) > 0 {
 		return
@@ -127,7 +127,8 @@ func (o *origin) failNewerLocked(err error) {
 	})
 }
 
-// startDialLocked starts a dial, over QUIC if route is not nil. See dial for sent.
+// startDialLocked starts a dial, over QUIC if route is not nil. The field dial.sent describes
+// sent.
 func (o *origin) startDialLocked(route *h3Route, sent func()) *dial {
 	d := &dial{h3: route, sent: sent}
 	o.startLocked(d)
@@ -210,7 +211,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		o.shareLocked(c)
 		o.newest = c
 		if d.extra {
-			o.relaxAllLocked() // the address may be one to avoid, since the others failed
+			o.relaxAllLocked() // all other addresses may have failed, so the new address may be one to avoid
 		}
 		o.dispatchLocked()
 		o.newest = nil
@@ -229,7 +230,7 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 		}
 		o.dispatchLocked()
 	case errors.Is(err, context.Canceled) && !o.closed:
-		// The last waiter of the dial gave up. New waiters may have arrived since.
+		// The last waiter of the dial has given up. New waiters may have arrived since.
 		o.dispatchLocked()
 	default:
 		o.dialFailed(err)
@@ -244,16 +245,17 @@ func (o *origin) dialed(d *dial, c *conn, err error) {
 	}
 }
 
-// shareLocked keeps the first of several connections that are dialed together from taking
-// more than its share of the queue. The others follow in a moment, and each learns its
-// stream limit. After two round trips the existing connections take the remaining
+// shareLocked keeps the first of several connections that are dialed together from taking more
+// than its share of the queue. The other connections follow in a moment, and the stream limit
+// of each becomes known. After two round trips the existing connections take the remaining
 // requests.
 func (o *origin) shareLocked(c *conn) {
 	if len(o.dials) == 0 || !c.shared() || o.sharing {
 		return
 	}
 	o.sharing = true
-	time.AfterFunc(2*max(c.setup.tcp, c.setup.tls), func() { // under Fast Open tcp is 0
+	// use the maximum, because tcp is 0 under Fast Open
+	time.AfterFunc(2*max(c.setup.tcp, c.setup.tls), func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if o.sharing = false; !o.closed {
@@ -262,8 +264,8 @@ func (o *origin) shareLocked(c *conn) {
 	})
 }
 
-// grantLimitLocked returns the maximum number of requests per connection once the waiters
-// are served. 0 means no limit.
+// grantLimitLocked returns the maximum number of requests per connection while the waiters are
+// served. 0 means no limit.
 func (o *origin) grantLimitLocked(waiting int) int {
 	if !o.sharing {
 		return 0
@@ -319,7 +321,7 @@ func (o *origin) dialForOne(ctx context.Context, n requirement) (*conn, connUse,
 	o.proto = c.protocol
 	o.conns = append(o.conns, c)
 	o.register(c)
-	c.granted, c.inflight, c.draining = 1, 1, true // no other request gets a slot
+	c.granted, c.inflight, c.draining = 1, 1, true // no other request gets a slot on c
 	return c, connUse{first: true}, nil
 }
 
@@ -373,12 +375,11 @@ func (o *origin) dialsForLocked(n *requirement) bool {
 		case n.plain && !d.plain, n.noShortcuts && !d.fullHandshake:
 			return false
 		}
-		return d.extra || len(n.addrs) == 0 // others may connect to an address that n avoids
+		return d.extra || len(n.addrs) == 0 // a regular dial may connect to an address that n avoids
 	})
 }
 
-// relaxLocked lowers the requirement of w: to any other connection, or to any at
-// all.
+// relaxLocked lowers the requirement of w to any other connection, or to any connection at all.
 func (o *origin) relaxLocked(w *waiter) {
 	w.plain, w.fresh, w.onlyTCP, w.noShortcuts, w.addrs = false, false, false, false, nil
 	if !o.servesLocked(&w.requirement) {
@@ -428,9 +429,9 @@ func (o *origin) countSessionFailure(d *dial) {
 	if d.sessionErr == nil {
 		return
 	}
-	o.stats.Dials++ // the dial without a session
+	o.stats.Dials++ // counts the dial without a session
 	if d.stopResuming {
-		o.blockResumeLocked() // for later runs as well
+		o.blockResumeLocked() // blocks resumption in later runs as well
 	}
 	o.dialFailed(d.sessionErr)
 	if o.stats.Retries == nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/rdapq/rdapq/internal/statefile"
 )
 
-// An OriginFile is an [OriginStore] in a file. Several processes may share the file: each
-// adds its observations. Open it with [OpenOriginFile] and save it with Close.
+// An OriginFile is an [OriginStore] in a file. Several processes may share the file, because
+// each adds its observations. OpenOriginFile opens the file, and Close saves it.
 type OriginFile struct {
 	path string
 
 	mu      sync.Mutex
 	origins map[string]OriginInfo
-	changed map[string]struct{} // since the last save
+	changed map[string]struct{} // origins changed since the last save
 	saveMu  sync.Mutex
 }
 
@@ -58,8 +58,7 @@ func (s *OriginFile) Get(origin string) OriginInfo {
 	return s.origins[origin]
 }
 
-// Update changes the information about an origin. Save and Close write it to the
-// file.
+// Update changes the information about an origin. Save and Close write the change to the file.
 func (s *OriginFile) Update(origin string, change func(*OriginInfo)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,10 +72,10 @@ func (s *OriginFile) Update(origin string, change func(*OriginInfo)) {
 	}
 }
 
-// Save merges the changes into the file, if there are any. The file is replaced as a
-// whole and readable by its owner only; its directory is created if necessary. Save
-// fails if another process holds the lock of the file for 200 ms. Changes that could
-// not be written are written by the next Save.
+// Save merges the changes into the file, if there are any. Save replaces the file as a whole,
+// makes it readable by its owner only, and creates its directory if necessary. Save fails if
+// another process holds the lock of the file for 200 ms. Changes that could not be written are
+// written by the next Save.
 func (s *OriginFile) Save() error {
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
@@ -137,7 +136,7 @@ func (s *OriginFile) Close() error { return s.Save() }
 func readOrigins(path string) (map[string]OriginInfo, error) {
 	none := make(map[string]OriginInfo)
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", path) // opening a pipe could block forever
+		return nil, fmt.Errorf("%s: not a regular file", path) // opening a named pipe could block forever
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,10 +17,10 @@ const faultyAfter = 3
 // health summarises the responses on a connection.
 type health struct {
 	useful      bool   // one response was useful
-	failures    int    // in a row
-	url         string // of the first failure
+	failures    int    // number of failed responses in a row
+	url         string // URL of the first failure
 	severalURLs bool   // the failures were for different URLs
-	disputed    bool   // a request that failed on it succeeded on another connection
+	disputed    bool   // a request that failed on this connection succeeded on another
 }
 
 // useful reports whether a status is from a working server.
@@ -45,7 +45,7 @@ func (o *origin) recordStatusLocked(c *conn, req *http.Request, r constraints, s
 				o.retireLocked(o.conns[i])
 			}
 		}
-	case status != http.StatusTooManyRequests: // 429 concerns the number of requests
+	case status != http.StatusTooManyRequests: // 429 concerns the number of requests, not the connection
 		o.recordFailureLocked(c, req.URL.RequestURI())
 	}
 }
@@ -65,8 +65,7 @@ func (o *origin) recordFailureLocked(c *conn, url string) {
 	o.retireLocked(c)
 }
 
-// retireLocked drains a faulty connection. Its requests in flight do not count as
-// load.
+// retireLocked drains a faulty connection. Requests in flight on c do not count as load.
 func (o *origin) retireLocked(c *conn) {
 	h := &c.health
 	if h.failures < faultyAfter || !h.severalURLs || !h.disputed || c.draining {
@@ -79,8 +78,8 @@ func (o *origin) retireLocked(c *conn) {
 	}
 }
 
-// Suspect reports that the response on connection id ([Trace].ConnID) was useless
-// although its status does not show it. It counts as a failed response; see [AvoidConn].
+// Suspect reports that the response on connection id ([Trace].ConnID) was useless although its
+// status does not show the failure. The response counts as failed; see [AvoidConn].
 func (p *Pool) Suspect(id int64) {
 	for _, o := range p.all() {
 		o.mu.Lock()
@@ -101,8 +100,8 @@ func (p *Pool) Suspect(id int64) {
 	}
 }
 
-// addressWorks and addressFails record whether an address of the host works. They ignore
-// the address of a proxy, which is not the origin's.
+// addressWorks and addressFails record whether an address of the host works. They ignore the
+// addresses of proxies.
 func (o *origin) addressWorks(c *conn) {
 	if c.setup.addr.IsValid() && !c.setup.proxied && c.setup.addrs > 1 {
 		o.pool.dialer.resolver.restore(o.key.host, o.key.port, c.setup.addr)
@@ -115,8 +114,8 @@ func (o *origin) addressFails(c *conn) {
 	}
 }
 
-// blamesConn reports whether an attempt without a response is the fault of the
-// connection: it ended, or gave no response before the caller's deadline.
+// blamesConn reports whether an attempt without a response is the fault of the connection,
+// which ended or gave no response before the caller's deadline.
 func blamesConn(ctx context.Context, why Reason) bool {
 	if ctx.Err() != nil {
 		return errors.Is(context.Cause(ctx), context.DeadlineExceeded)
@@ -133,8 +132,8 @@ type closedConn struct {
 	addr      netip.Addr
 	addrs     int // number of addresses of the host
 	resumed   bool
-	synData   bool // see setup
-	successes int  // see conn
+	synData   bool // see setup.synData
+	successes int  // see conn.successes
 	h3        bool
 }
 
@@ -190,15 +189,15 @@ func (o *origin) rememberClosedLocked(c *conn) {
 	o.closedConns = append(o.closedConns, c.summary())
 }
 
-// A resumed session and TCP Fast Open save round trips. A server may fail only on
-// connections made with them, for example a cluster in which one node has a wrong ticket
-// key. Such a connection is doubtful until it has given a successful response. A request
-// that failed on a doubtful connection is retried on one made without. If that works, the
-// origin's connections are made without for a while, also by later runs. If one such
-// connection worked, the failures count as random, and nothing is disabled.
+// A resumed session and TCP Fast Open save round trips. A server may fail only on connections
+// made with them, for example a cluster in which one node has a wrong ticket key. Such a
+// connection is doubtful until it has given a successful response. A request that failed on a
+// doubtful connection is retried on a connection made without resumption and Fast Open. If the
+// retry works, the origin's connections are made without them for a while, also in later runs.
+// If a doubtful connection worked, the failures count as random, and nothing is disabled.
 
-// successful reports whether a status shows that the connection works. Refusals do
-// not: they may come from a proxy or firewall.
+// successful reports whether a status shows that the connection works. A refusal does not show
+// that, because it may come from a proxy or firewall.
 func successful(status int) bool { return status < 400 || status == http.StatusNotFound }
 
 // doubtful reports whether resumption or Fast Open may be why requests fail on c.
@@ -254,8 +253,8 @@ func (o *origin) recordSuccessLocked(c *conn, r constraints) {
 	}
 }
 
-// undoSuccessLocked takes back one success on a connection with resumption or Fast
-// Open, because the response was useless.
+// undoSuccessLocked subtracts one success on a connection with resumption or Fast Open, because
+// the response was useless.
 func (o *origin) undoSuccessLocked(convinced *int, resumed, synData bool) {
 	if *convinced == 0 {
 		return
@@ -276,7 +275,7 @@ func (o *origin) blockResumeLocked() {
 	if o.closed {
 		return
 	}
-	// It calls the user's store, so it runs without a lock.
+	// dropSessions calls the user's store, so it runs without a lock.
 	o.pool.work.Go(func() { o.pool.dialer.tls.forOrigin(o.key).dropSessions() })
 }
 
@@ -301,11 +300,11 @@ func (o *origin) applyBlocks(d *dial) {
 	d.noFastOpen = d.noFastOpen || now.Before(f.FastOpenBlocked)
 }
 
-// SuspectSession reports that the response on connection id ([Trace].ConnID) was a
-// refusal that is probably not from the server itself. It returns true if a retry
-// without TLS session resumption and TCP Fast Open may work: the connection was made
-// with one of them, and has given no successful response and no 404. Retry with
-// [AvoidConn], which uses a connection made without.
+// SuspectSession reports that the response on connection id ([Trace].ConnID) was a refusal that
+// is probably not from the server itself. It returns true if a retry without TLS session
+// resumption and TCP Fast Open may work. For that, the connection must have used one of the two
+// and given no successful response and no 404. Retry with [AvoidConn], which uses a connection
+// without both.
 func (p *Pool) SuspectSession(id int64) bool {
 	for _, o := range p.all() {
 		o.mu.Lock()

@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// OriginInfo records the observed properties of an origin. It makes the next start
-// faster; nothing else depends on it. The zero value means that nothing is known.
+// OriginInfo records the observed properties of an origin. It only makes the next start faster.
+// The zero value means that nothing is known.
 type OriginInfo struct {
 	Protocol string `json:"protocol,omitempty"` // ALPN name negotiated last over TCP: "h2" or "http/1.1"
 
-	// H3 is the host and port at which the origin offers HTTP/3 until H3Until (RFC 7838);
-	// an empty host means the origin's own. H3Local reports that the offer came from a
-	// private address, and may point to one.
+	// H3 is the host and port at which the origin offers HTTP/3 until H3Until (RFC 7838); an
+	// empty host means the origin's own. H3Local reports that the offer came from a private
+	// address, and may point to a private address.
 	H3      string    `json:"h3,omitempty"`
 	H3Until time.Time `json:"h3_until,omitzero"`
 	H3Local bool      `json:"h3_local,omitempty"`
 
-	// QUICBlocked is when HTTP/3 may be tried again, after it failed while TCP worked
-	// QUICFailures times in a row (RFC 7838 section 2.4).
+	// QUICBlocked is when HTTP/3 may be tried again. QUICFailures counts the times in a row
+	// that HTTP/3 failed while TCP worked (RFC 7838 section 2.4).
 	QUICBlocked  time.Time `json:"quic_blocked,omitzero"`
 	QUICFailures int       `json:"quic_failures,omitempty"`
 
-	// EarlyBlocked is when early data (0-RTT) may be sent again, after requests failed
-	// only with it EarlyFailures times in a row.
+	// EarlyBlocked is when early data (0-RTT) may be sent again. EarlyFailures counts the times
+	// in a row that requests failed only with early data.
 	EarlyBlocked  time.Time `json:"early_blocked,omitzero"`
 	EarlyFailures int       `json:"early_failures,omitempty"`
 
-	// ResumeBlocked is when TLS sessions may be resumed again, after requests failed
-	// only on resumed connections ResumeFailures times in a row. FastOpenBlocked and
+	// ResumeBlocked is when TLS sessions may be resumed again. ResumeFailures counts the times
+	// in a row that requests failed only on resumed connections. FastOpenBlocked and
 	// FastOpenFailures are the same for TCP Fast Open.
 	ResumeBlocked    time.Time `json:"resume_blocked,omitzero"`
 	ResumeFailures   int       `json:"resume_failures,omitempty"`
@@ -39,23 +39,22 @@ type OriginInfo struct {
 	FastOpenFailures int       `json:"fast_open_failures,omitempty"`
 
 	Streams   int `json:"streams,omitempty"`    // concurrent requests on an HTTP/2 connection; 0 means unknown
-	H3Streams int `json:"h3_streams,omitempty"` // the same for HTTP/3
+	H3Streams int `json:"h3_streams,omitempty"` // concurrent requests on an HTTP/3 connection; 0 means unknown
 
-	// PerConn is the number of requests after which the server closes a connection; 0:
-	// unknown. It is used until PerConnUntil.
+	// PerConn is the number of requests after which the server closes a connection; 0 means
+	// unknown. PerConn applies until PerConnUntil.
 	PerConn      int       `json:"per_conn,omitempty"`
 	PerConnUntil time.Time `json:"per_conn_until,omitzero"`
 
-	Updated time.Time `json:"updated"` // when it last changed; set and used by the store only
+	Updated time.Time `json:"updated"` // time of the last change; set and used by the store only
 }
 
-// An OriginStore keeps the [OriginInfo] of origins ("https://rdap.example:8443"; the
-// port only if it isn't the usual one), possibly between runs. It must be safe for
-// concurrent use.
+// An OriginStore keeps the [OriginInfo] of origins ("https://rdap.example:8443", with the port
+// only if it is not the default), possibly between runs. It must be safe for concurrent use.
 //
-// The Pool calls it without a lock, so its methods may call Stats, Capacity,
-// CloseIdleConnections and Close, and RoundTrip at another origin. They must not wait for
-// a request to the same origin, because that request waits for them.
+// The Pool calls the store without a lock, so its methods may call Stats, Capacity,
+// CloseIdleConnections and Close, and RoundTrip at another origin. The methods must not wait
+// for a request to the same origin, because that request waits for them.
 //
 // The Pool reads an origin on its first request, and at most once a minute after that.
 type OriginStore interface {
@@ -65,11 +64,11 @@ type OriginStore interface {
 	Update(origin string, change func(*OriginInfo))
 }
 
-// perConnLifetime is how long PerConn is used. Until then no connection gets more
+// perConnLifetime is how long PerConn is used. During that time no connection gets more
 // requests.
 const perConnLifetime = 24 * time.Hour
 
-// maxStoredOrigins limits the origins in a store, to those updated last.
+// maxStoredOrigins limits the origins in a store, which keeps those updated last.
 const maxStoredOrigins = 4096
 
 // A memoryOriginStore is a store in memory.
@@ -99,7 +98,7 @@ func updateOrigin(origins map[string]OriginInfo, origin string, change func(*Ori
 	change(&f)
 	f.Updated = time.Now()
 	origins[origin] = f
-	trimOrigins(origins, maxStoredOrigins+maxStoredOrigins/8) // rarely, and then many at once
+	trimOrigins(origins, maxStoredOrigins+maxStoredOrigins/8) // trim rarely, and then remove many entries
 }
 
 // replace stores info for an origin if the store still has before.

@@ -45,14 +45,14 @@ func (c *conn) roundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// requestsGzip reports whether the Pool requests gzip. It saves round trips on real
+// requestsGzip reports whether the Pool requests gzip. Compression saves round trips on real
 // links and only costs time on loopback.
 func requestsGzip(c *conn, req *http.Request) bool {
 	return !c.loopback && req.Method != http.MethodHead && req.Header["Accept-Encoding"] == nil && req.Header["Range"] == nil
 }
 
-// isGzipCoding reports whether a content coding is gzip; x-gzip is the same (RFC
-// 9110 section 8.4.1.3).
+// isGzipCoding reports whether a content coding is gzip; x-gzip means the same (RFC 9110
+// section 8.4.1.3).
 func isGzipCoding(coding string) bool {
 	return strings.EqualFold(coding, "gzip") || strings.EqualFold(coding, "x-gzip")
 }
@@ -199,7 +199,7 @@ func (o *origin) traceGotConn(c *conn, hooks *httptrace.ClientTrace, u connUse) 
 	}
 	info := httptrace.GotConnInfo{Reused: !u.first, WasIdle: !u.first && !c.shared()}
 	if c.protocol == protoHTTP3 {
-		o.mu.Lock() // setup may change when the handshake ends
+		o.mu.Lock() // lock, because setup may change when the handshake ends
 		address := c.setup.remote
 		o.mu.Unlock()
 		remote, _ := netip.ParseAddrPort(address)
@@ -210,7 +210,7 @@ func (o *origin) traceGotConn(c *conn, hooks *httptrace.ClientTrace, u connUse) 
 	hooks.GotConn(info)
 }
 
-// setupTime returns how long the set-up of c took. Over HTTP/3 it is known after the
+// setupTime returns how long the set-up of c took. Over HTTP/3 the time is known after the
 // handshake, which may end after a response to early data.
 func (o *origin) setupTime(c *conn) time.Duration {
 	if c.protocol == protoHTTP3 {
@@ -224,7 +224,7 @@ func (o *origin) setupTime(c *conn) time.Duration {
 type h3Error struct {
 	reason Reason
 	unsent bool // no part of the request was sent
-	futile bool // see h3Conn
+	futile bool // the Pool closed the connection as useless, see h3Conn.futile
 	err    error
 }
 
@@ -239,11 +239,11 @@ func unsent(err error) bool {
 	return ok && e.unsent
 }
 
-// maxAbandoned is the number of abandoned connections (see [Stats].Abandoned) after
-// which an origin is used over HTTP/1.1 only, until the Pool is closed. The same
-// happens if the server requires it (HTTP_1_1_REQUIRED, RFC 9113 section 7). After
-// the first abandoned connection, no more HTTP/2 connections are opened than may
-// still be abandoned. So only connections opened before can exceed it.
+// maxAbandoned is the number of abandoned connections (see [Stats].Abandoned) after which an
+// origin is used over HTTP/1.1 only, until the Pool is closed. The same happens if the server
+// requires HTTP/1.1 (HTTP_1_1_REQUIRED, RFC 9113 section 7). After the first abandoned
+// connection, the Pool opens no more HTTP/2 connections than may still be abandoned. So only
+// connections opened before can exceed the maximum.
 const maxAbandoned = 3
 
 const codeHTTP11Required = 0xd
@@ -279,8 +279,7 @@ func (o *origin) countAbandonedLocked(c *conn) {
 	}
 }
 
-// spareHTTP2Locked returns how many more HTTP/2 connections may be opened, see
-// maxAbandoned.
+// spareHTTP2Locked returns how many more HTTP/2 connections may be opened; see maxAbandoned.
 func (o *origin) spareHTTP2Locked() int {
 	if o.abandoned == 0 {
 		return math.MaxInt
@@ -299,7 +298,7 @@ func (o *origin) spareHTTP2Locked() int {
 	return max(spare, 0)
 }
 
-// abandonedConn is called when c was abandoned.
+// abandonedConn records that c was abandoned.
 func (o *origin) abandonedConn(c *conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -329,11 +328,11 @@ func (c *conn) requiresHTTP1(err error) bool {
 const (
 	firstPause    = 10 * time.Millisecond
 	maxPause      = time.Second
-	maxFirstPause = 200 * time.Millisecond // before the first response
+	maxFirstPause = 200 * time.Millisecond // maximum before the first response
 )
 
-// maxFirstPauses limits the pauses without a response. Requests that are refused after
-// that, on a connection without a response, fail.
+// maxFirstPauses limits the pauses without a response. Requests refused after these pauses, on
+// a connection without a response, fail.
 const maxFirstPauses = 8
 
 // refusesAllLocked reports whether c refuses every request.

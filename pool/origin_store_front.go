@@ -7,24 +7,24 @@ import (
 	"github.com/rdapq/rdapq/internal/callback"
 )
 
-// An originStoreFront is the copy in memory of a user's [OriginStore]. Its Get and Update
-// may be called under a lock of the Pool. It calls the store without a lock: the store
-// may be slow, and may call back into the Pool.
+// An originStoreFront is the copy in memory of a user's [OriginStore]. Its Get and Update may
+// be called under a lock of the Pool. It calls the store without a lock, because the store may
+// be slow, and may call back into the Pool.
 type originStoreFront struct {
 	store  OriginStore
 	memory *memoryOriginStore
 	calls  callbacks // updates and reads of the store, in order
 
 	mu     sync.Mutex
-	loaded map[string]time.Time // when an origin was last read from the store
+	loaded map[string]time.Time // when each origin was last read from the store
 }
 
-// storeReloadAfter is the age at which information from the store is read again, as
-// another process may have changed it.
+// storeReloadAfter is the age at which information from the store is read again, because
+// another process may have changed the information.
 const storeReloadAfter = time.Minute
 
-// frontOf returns a store that may be called under the locks of a Pool. The stores of
-// this package do no I/O in Get and Update, and call nothing.
+// frontOf returns a store that may be called under the locks of a Pool. The stores of this
+// package need no front, because their Get and Update do no I/O and call nothing.
 func frontOf(s OriginStore) OriginStore {
 	switch s.(type) {
 	case nil:
@@ -79,8 +79,8 @@ func (f *originStoreFront) claim(origin string) (first, due bool) {
 	return !known, known
 }
 
-// read copies the information of the store into memory, unless memory has changed
-// meanwhile: that change has not reached the store.
+// read copies the information of the store into memory, unless memory has changed meanwhile,
+// because that change has not reached the store.
 func (f *originStoreFront) read(origin string) {
 	before := f.memory.Get(origin)
 	info := f.store.Get(origin)

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// maxOrigins is the number of origins that a Pool remembers before it forgets unused
-// ones. It is more than the number of registries and registrars. Learned properties stay
-// in the stores of origins and sessions.
+// maxOrigins is the number of origins that a Pool remembers before it forgets unused ones.
+// There are fewer registries and registrars. Learned properties stay in the stores of origins
+// and sessions.
 const maxOrigins = 4096
 
-// maxNewOrigins is the number of origins that a Pool remembers in full although each of
-// their connections carried one request. For others it keeps only the counts.
+// maxNewOrigins is the number of origins that a Pool remembers in full although each of their
+// connections carried one request. For further such origins, it keeps only the counts.
 const maxNewOrigins = 1024
 
 // An originSummary holds the remembered counts of a swept origin.
 type originSummary struct {
 	stats     originStats
 	protocol  string
-	evictedAt time.Time // see origin
+	evictedAt time.Time // see origin.evictedAt
 }
 
-// sweepLocked forgets origins if there are many. First it reduces those without
-// connections to their counts if it has no other information about them. If there are
-// still too many, it forgets those without connections, and if less than half are left to
-// forget, those with idle connections. The lock of the Pool is held.
+// sweepLocked forgets origins if there are many. First it reduces origins without connections
+// to their counts if it has no other information about them. If there are still too many, it
+// forgets origins without connections. If more than half of maxOrigins remain, it also forgets
+// origins with idle connections. The caller holds the lock of the Pool.
 func (p *Pool) sweepLocked() {
 	if len(p.origins) < p.sweepAt {
 		return
@@ -73,7 +73,7 @@ func (p *Pool) forgetLocked(key originKey, o *origin) {
 	p.dialer.tls.forget(key)
 }
 
-// dropLocked forgets an origin. The lock of the Pool is held.
+// dropLocked forgets an origin. The caller holds the lock of the Pool.
 func (p *Pool) dropLocked(key originKey) {
 	o, name := p.origins[key], key.String()
 	delete(p.origins, key)
@@ -83,7 +83,7 @@ func (p *Pool) dropLocked(key originKey) {
 	}
 }
 
-// originFaults are remembered of a swept origin.
+// originFaults holds the faults of a swept origin, which are remembered.
 type originFaults struct {
 	abandoned int
 	onlyHTTP1 bool
@@ -92,8 +92,8 @@ type originFaults struct {
 // maxFaults limits the origins whose faults are remembered.
 const maxFaults = 4096
 
-// saveFaultsLocked saves the faults of o, which is not in use. The lock of the Pool
-// is held.
+// saveFaultsLocked saves the faults of o, which is not in use. The caller holds the lock of the
+// Pool.
 func (p *Pool) saveFaultsLocked(o *origin) {
 	d := originFaults{o.abandoned, o.onlyHTTP1.Load()}
 	if d == (originFaults{}) || len(p.faults) >= maxFaults {
@@ -105,8 +105,8 @@ func (p *Pool) saveFaultsLocked(o *origin) {
 	p.faults[o.key] = d
 }
 
-// restoreFaultsLocked restores the faults of an earlier origin. The lock of the Pool
-// is held.
+// restoreFaultsLocked restores the faults of an earlier origin. The caller holds the lock of
+// the Pool.
 func (p *Pool) restoreFaultsLocked(o *origin) {
 	d, ok := p.faults[o.key]
 	if !ok {

@@ -1,32 +1,30 @@
-// Package pool is an [http.RoundTripper] that opens as few connections and TLS handshakes
-// as possible, and reports how many. It implements HTTP, TLS and QUIC but nothing of
-// RDAP: its caller interprets responses, limits rates and repeats queries.
+// Package pool is an [http.RoundTripper] that opens as few connections and TLS handshakes as
+// possible, and reports how many. It handles HTTP, TLS and QUIC, but has no knowledge of RDAP:
+// its caller interprets responses, limits rates and repeats queries.
 //
 // Start with [New] and use the Pool as the Transport of an [http.Client], or call
 // [Pool.RoundTrip]. Each origin (scheme, host and port) has its own connections:
 //
 //   - A cold origin is dialed once. Other requests wait for that connection and use the
 //     negotiated protocol.
-//   - Over HTTP/2, requests share a connection up to the server's stream limit.
-//     A deep queue opens a few more connections.
-//   - HTTP/3 is used for a shallow queue if [Config.Protocols] names it and the
-//     origin offers it. Requests without credentials go out as early data. TCP is
-//     used where UDP is blocked.
+//   - Over HTTP/2, requests share a connection up to the server's stream limit. A deep queue
+//     opens a few more connections.
+//   - HTTP/3 is used for a shallow queue if [Config.Protocols] names it and the origin offers
+//     it. Requests without credentials go out as early data. TCP is used where UDP is blocked.
 //   - Over HTTP/1.1, connections are opened as the queue needs them, up to
 //     [Config.MaxConnsPerHost]. The most recently used one is reused first.
-//   - A request whose reused connection turns out to be closed is sent again on a
-//     new connection, if that is safe, and so is a request that the server did not
-//     process. See [Pool.RoundTrip].
+//   - A request whose reused connection turns out to be closed is sent again on a new
+//     connection, if that is safe, and so is a request that the server did not process. See
+//     [Pool.RoundTrip].
 //   - TLS sessions are resumed.
-//   - A connection or an address that only fails is avoided, if the caller marks
-//     the requests that it repeats: see [AvoidConn].
+//   - A connection or an address that only fails is avoided, if the caller marks the requests
+//     that it repeats: see [AvoidConn].
 //
 // [Config.NoReuse] turns all of this off, to measure its effect: each request has a full
-// handshake. [WithTrace] reports how one request was sent, [Pool.Stats] adds up all of
-// them.
+// handshake. [WithTrace] reports how one request was sent, [Pool.Stats] adds up all of them.
 //
-// A response body that is closed early is drained up to a limit, so that its
-// connection can be reused.
+// A response body that is closed early is drained up to a limit, so that its connection can be
+// reused.
 package pool
 
 import (
@@ -57,21 +55,21 @@ type Pool struct {
 	callbacks callbacks
 	silent    bool // nothing is logged
 
-	closeLimit time.Duration // of the wait in Close
+	closeLimit time.Duration // limits the wait in Close
 
 	mu        sync.Mutex
 	origins   map[originKey]*origin
-	servers   map[string][]*origin      // by originKey.String
-	sweepAt   int                       // number of origins from which idle ones are swept
+	servers   map[string][]*origin      // origins by originKey.String
+	sweepAt   int                       // number of origins above which idle origins are swept
 	summaries map[string]*originSummary // by name, for swept origins that had only counts
 	forgotten Stats                     // sums over all other swept origins
 	faults    map[originKey]originFaults
 	closed    bool
-	work      sync.WaitGroup // dials
+	work      sync.WaitGroup // counts running dials
 	ctx       context.Context
 	cancel    context.CancelFunc
 
-	savedModel timeModel // of all origins
+	savedModel timeModel // time model of all origins
 }
 
 // ErrClosed is the error of requests to a closed Pool.
@@ -98,24 +96,23 @@ func New(c Config) (*Pool, error) {
 	return p, nil
 }
 
-// RoundTrip sends one request and returns its response. The caller must close the
-// body; reading it to the end or closing it frees the connection.
+// RoundTrip sends one request and returns its response. The caller must close the body; reading
+// it to the end or closing it frees the connection.
 //
-// RoundTrip retries a request transparently only if it has no body or can make it
-// again ([http.Request.GetBody]), and no byte of a response has arrived. A request
-// that the server did not process (GOAWAY, a refused stream, rejected early data) is
-// retried whatever its method, as long as the server answers other requests. A
-// request whose connection ended for another reason is retried if its method is GET,
-// HEAD, OPTIONS or TRACE or it has an Idempotency-Key field: on a newer connection,
-// once or twice, and up to six times if those connections had answered others. With
-// NoReuse nothing is retried.
+// RoundTrip retries a request transparently only if it has no body or can make it again
+// ([http.Request.GetBody]), and no byte of a response has arrived. A request that the server
+// did not process (GOAWAY, a refused stream, rejected early data) is retried whatever its
+// method, as long as the server answers other requests. A request whose connection ended for
+// another reason is retried if its method is GET, HEAD, OPTIONS or TRACE or it has an
+// Idempotency-Key field. The retries use newer connections: once or twice, or up to six times
+// if the failed connections had answered other requests. With NoReuse nothing is retried.
 //
-// An error in making a connection, or in waiting for one, is an *[Error].
-// [ErrClosed] and errors in the request itself are returned as they are.
+// An error in making a connection, or in waiting for one, is an *[Error]. [ErrClosed] and
+// errors in the request itself are returned as they are.
 //
-// RoundTrip calls the httptrace hooks GetConn, GotConn and those about what goes
-// over the connection. Hooks about making a connection are not called, since a
-// connection may be made for several requests: see [Trace] for its times.
+// RoundTrip calls the httptrace hooks GetConn and GotConn, and the hooks for reading and
+// writing. It does not call hooks for connection set-up, because a connection may be made for
+// several requests; [Trace] has the times of the set-up.
 func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := time.Now()
 	o, err := p.originFor(req)
@@ -128,9 +125,11 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 	p.savedModel.begin(start)
 	hooks := httptrace.ContextClientTrace(req.Context())
 	var again retrier
-	var same, last int64 // retries on the connection that had failed; the number of that connection
+	// same counts retries on the connection that had failed; last is the number of that
+	// connection
+	var same, last int64
 	way := constraintsOf(req.Context())
-	var trial *h3Trial // a request over HTTP/3 that is sent over TCP as well
+	var trial *h3Trial // request over HTTP/3 that is sent over TCP as well
 	for {
 		if hooks != nil && hooks.GetConn != nil {
 			hooks.GetConn(o.address)
@@ -184,7 +183,7 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 				t.FailedConn = c.id
 			}
 			if cause := context.Cause(req.Context()); cause != nil {
-				err = cause // the context ended the request
+				err = cause // the end of ctx ended the request
 			}
 			return nil, c.peerAlert(err)
 		}
@@ -243,12 +242,12 @@ func (p *Pool) CloseIdleConnections() {
 	}
 }
 
-// defaultCloseLimit bounds the time that Close waits.
+// defaultCloseLimit limits the time that Close waits.
 const defaultCloseLimit = 900 * time.Millisecond
 
-// Close ends all connections and dials; requests in flight fail. It always
-// returns nil, within a second. It waits for calls of Config.OnEvent, Config.Logger
-// and Config.Origins, unless one of them called it: then it returns without waiting.
+// Close ends all connections and dials; requests in flight fail. Close always returns nil,
+// within a second. It waits for calls of Config.OnEvent, Config.Logger and Config.Origins, but
+// returns immediately if such a function calls Close.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -320,8 +319,8 @@ func (p *Pool) enableH3() (err error) {
 // waitAtMost waits for f, for limit at most.
 func waitAtMost(limit time.Duration, f func()) { waitInSteps(limit, 1, f) }
 
-// waitInSteps waits in steps: otherwise the whole limit could pass while the process gets
-// no CPU time.
+// waitInSteps waits for f in steps. With a single step, the whole limit could pass while the
+// process gets no CPU time.
 func waitInSteps(limit time.Duration, steps int, f func()) {
 	done := make(chan struct{})
 	go func() {

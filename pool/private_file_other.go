@@ -4,8 +4,8 @@ package pool
 
 import "io/fs"
 
-// checkPrivate relies on the access list of the directory: a user's profile is
-// closed to others.
+// checkPrivate returns nil: the access list of the directory protects the file, because a
+// user's profile is closed to others.
 func checkPrivate(info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return errNotSessionFile

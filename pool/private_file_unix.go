@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// checkPrivate returns an error if other users could have read or written a file. A
-// session that they wrote would let them impersonate the server.
+// checkPrivate returns an error if other users could have read or written a file. A forged
+// session would let its author impersonate the server.
 func checkPrivate(info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return errNotSessionFile

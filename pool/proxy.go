@@ -35,7 +35,7 @@ func proxyFor(c *Config, req *http.Request) (proxy, error) {
 	u, err := c.Proxy(req)
 	switch {
 	case err != nil:
-		if strings.Contains(err.Error(), "@") { // it may contain a password
+		if strings.Contains(err.Error(), "@") { // the error may contain a password
 			err = errors.New("invalid proxy URL")
 		}
 		return proxy{}, err
@@ -82,8 +82,8 @@ func (k originKey) handshakesFirst() bool {
 	return k.scheme == "https" || k.proxy.scheme == "https" || k.proxy.socks()
 }
 
-// forwardProxy is the Proxy of the [http.Transport], which writes requests in
-// absolute form. Tunnels are made by the dialer.
+// forwardProxy is the Proxy of the [http.Transport], which writes requests in absolute form.
+// The dialer makes tunnels.
 func forwardProxy(req *http.Request) (*url.URL, error) {
 	g := req.Context().Value(dialStateKey{}).(*dialState)
 	if !g.key.forwards() {
@@ -99,9 +99,9 @@ func forwardProxy(req *http.Request) (*url.URL, error) {
 
 // A ProxyError is the cause of an [Error] at [StepProxy].
 type ProxyError struct {
-	Proxy  string // "http://proxy.example:3128", without credentials
+	Proxy  string // address of the proxy without credentials, such as "http://proxy.example:3128"
 	Status int    // HTTP status of a refused tunnel; 0 means no response
-	Err    error  // another error; nil with Status
+	Err    error  // another error; nil if Status is set
 }
 
 func (e *ProxyError) Error() string {
@@ -144,8 +144,8 @@ func (d *dialer) connectViaProxy(ctx context.Context, key originKey, l *rawConn)
 	return connectTunnel(ctx, l.Conn, x, key.address())
 }
 
-// proxyTLS returns the TLS configuration for a proxy: the trust of origins, without
-// their client certificates.
+// proxyTLS returns the TLS configuration for a proxy, which has the trusted roots of origins
+// but no client certificates.
 func (d *dialer) proxyTLS(x proxy) *tls.Config {
 	c := d.tls.base.Clone()
 	c.ServerName, c.NextProtos = x.host, []string{protoHTTP1}
@@ -198,7 +198,7 @@ func socksTunnel(ctx context.Context, nc net.Conn, x proxy, target string) error
 	}
 	_, err = s.(socks.ContextDialer).DialContext(ctx, "tcp", target)
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
-		err = op.Err // the caller adds the address
+		err = op.Err // the caller adds the address, which op has too
 	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -206,7 +206,7 @@ func socksTunnel(ctx context.Context, nc net.Conn, x proxy, target string) error
 	return err
 }
 
-// An openConn is a dialer that returns an existing connection.
+// An openConn is a proxy dialer that returns an existing connection.
 type openConn struct{ nc net.Conn }
 
 func (o openConn) Dial(string, string) (net.Conn, error) { return o.nc, nil }

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// A requestError reports an invalid request. It is not sent, and a retry cannot succeed.
+// A requestError reports an invalid request. The request is not sent, and a retry cannot
+// succeed.
 type requestError struct{ error }
 
 func (e requestError) Unwrap() error { return e.error }
@@ -30,7 +31,8 @@ func checkRequest(req *http.Request) error {
 		return requestError{errors.New("pool: nil Request.Header")}
 	case req.URL.Scheme != "https" && req.URL.Scheme != "http":
 		return badRequest("unsupported scheme %q", req.URL.Scheme)
-	case req.Method != "" && !httpguts.ValidHeaderFieldName(req.Method): // methods and field names are tokens
+	// both methods and field names are tokens
+	case req.Method != "" && !httpguts.ValidHeaderFieldName(req.Method):
 		return badRequest("invalid method %q", req.Method)
 	case req.URL.Host == "":
 		return requestError{errors.New("pool: request without a host")}
@@ -52,7 +54,8 @@ func checkFields(what string, h http.Header) error {
 		}
 		for _, v := range values {
 			if !httpguts.ValidHeaderFieldValue(v) {
-				return badRequest("invalid %s field value for %q", what, name) // the value may be secret
+				// omit the value, which may be secret
+				return badRequest("invalid %s field value for %q", what, name)
 			}
 		}
 	}

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// Limits of the cache of addresses. The resolver does not report how long a result
-// is valid; a minute is safe for nearly all.
+// Limits of the cache of addresses. The system does not report how long a result is valid; a
+// minute is safe for nearly all names.
 const (
 	maxNameAge = time.Minute
 	maxNames   = 1024
-	maxAddrs   = 32 // per name
+	maxAddrs   = 32 // maximum number of addresses per name
 )
 
 // A resolver resolves host names. Results are cached for a minute, concurrent
@@ -24,22 +24,21 @@ const (
 type resolver struct {
 	network   string // "ip", "ip4" or "ip6"
 	lookup    func(ctx context.Context, network, host string) ([]netip.Addr, error)
-	ipv4Delay time.Duration // before lookUp accepts IPv4 alone
+	ipv4Delay time.Duration // how long lookUp waits before it accepts IPv4 alone
 
 	mu    sync.Mutex
-	fixed map[string][]netip.Addr // from the configuration, by host and port
+	fixed map[string][]netip.Addr // addresses from the configuration, by host and port
 	cache map[string]*cachedName
 
 	demoted demotions
 }
 
-// A cachedName is the result for a host. Its fields are guarded by the resolver's
-// mutex.
+// A cachedName is the result for a host. The resolver's mutex guards its fields.
 type cachedName struct {
 	done  chan struct{} // closed when the lookup has ended
 	addrs []netip.Addr
 	err   error
-	at    time.Time // when the result came; zero before that
+	at    time.Time // when the result came; zero while the lookup runs
 }
 
 func newResolver(c Config) *resolver {
@@ -62,8 +61,8 @@ func newResolver(c Config) *resolver {
 	return r
 }
 
-// addresses returns the addresses of a host in the order in which to try them, and
-// how long the lookup took; 0 if they were cached. The slice must not be modified.
+// addresses returns the addresses of a host in the order in which to try them, and how long the
+// lookup took (0 if the result was cached). Callers must not modify the slice.
 func (r *resolver) addresses(ctx context.Context, host, port string) ([]netip.Addr, time.Duration, error) {
 	if addrs, ok := r.fixedAddrs(host, port); ok {
 		if len(addrs) == 0 {
@@ -103,9 +102,9 @@ func (r *resolver) addresses(ctx context.Context, host, port string) ([]netip.Ad
 	}
 }
 
-// lookUp resolves a host name. The system waits for the addresses of both families,
-// and some name servers never answer queries for IPv6: after ipv4Delay, IPv4 alone
-// is accepted (after RFC 8305 section 3).
+// lookUp resolves a host name. The system waits for the addresses of both families, but some
+// name servers never answer queries for IPv6. Therefore lookUp accepts IPv4 alone after
+// ipv4Delay (see RFC 8305 section 3).
 func (r *resolver) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
 	if r.network != "ip" {
 		return r.lookup(ctx, r.network, host)
@@ -191,14 +190,14 @@ func (r *resolver) storeResult(ctx context.Context, host string, n *cachedName, 
 	close(n.done)
 }
 
-// evict removes expired results, and the oldest quarter if that is not enough:
-// removing one at a time would scan all of them for each new host.
+// evict removes expired results, and the oldest quarter if too many remain. Removing them one
+// at a time would scan all results for each new host.
 func (r *resolver) evict() {
 	oldest := make([]string, 0, len(r.cache))
 	now := time.Now().Round(0)
 	for host, n := range r.cache {
 		switch {
-		case n.at.IsZero(): // lookup is running
+		case n.at.IsZero(): // skip hosts whose lookup is running
 		case now.Sub(n.at.Round(0)) >= maxNameAge:
 			delete(r.cache, host)
 		default:
@@ -235,8 +234,8 @@ func (r *resolver) prefer(host, port string, a netip.Addr) {
 	}
 }
 
-// forget removes the result of a host if none of its addresses worked: they may have
-// changed.
+// forget removes the result of a host if none of its addresses worked, because the addresses
+// may have changed.
 func (r *resolver) forget(host string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

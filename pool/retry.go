@@ -11,24 +11,24 @@ import (
 type Reason string
 
 const (
-	// RetryClosed: a reused connection ended before the response began.
+	// RetryClosed means that a reused connection ended before the response began.
 	RetryClosed Reason = "closed"
-	// RetryGoAway: the server closed the connection (GOAWAY) and did not process the
+	// RetryGoAway means that the server closed the connection (GOAWAY) and did not process the
 	// request, or did not report whether it did.
 	RetryGoAway Reason = "goaway"
-	// RetryRefused: the server refused the stream before processing it.
+	// RetryRefused means that the server refused the stream before processing it.
 	RetryRefused Reason = "refused_stream"
-	// RetrySession: the handshake failed while resuming a session. The connection is made
-	// again without it, before the request is sent.
+	// RetrySession means that the handshake failed while resuming a session. The Pool makes
+	// another connection without the session before it sends the request.
 	RetrySession Reason = "session"
-	// RetryHTTP11: the server requires HTTP/1.1 (RFC 9113 section 7). Later requests use
-	// it too.
+	// RetryHTTP11 means that the server requires HTTP/1.1 (RFC 9113 section 7). Later requests
+	// use HTTP/1.1 too.
 	RetryHTTP11 Reason = "http_1_1_required"
-	// RetryEarlyData: the server rejected early data (0-RTT), or its connection failed
-	// before that was known.
+	// RetryEarlyData means that the server rejected early data (0-RTT), or that the connection
+	// failed before the server accepted it.
 	RetryEarlyData Reason = "early_data"
 
-	// RetryHTTP3: HTTP/3 failed or was slow, and the request is sent over TCP.
+	// RetryHTTP3 means that HTTP/3 failed or was slow, and the request is sent over TCP.
 	RetryHTTP3 Reason = "http3"
 
 	noRetry Reason = ""
@@ -40,9 +40,9 @@ func (r Reason) notProcessed(err error) bool {
 	return r == RetryGoAway && !leftOpen(err) || r == RetryRefused || r == RetryEarlyData
 }
 
-// leftOpen reports whether err is from a connection closed after a GOAWAY that did
-// not state which requests were processed. A server that restarts may send that on
-// several connections in a row.
+// leftOpen reports whether err is from a connection closed after a GOAWAY that did not state
+// which requests were processed. A server that restarts may send such a GOAWAY on several
+// connections in a row.
 func leftOpen(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "server sent GOAWAY and closed the connection") && strings.Contains(text, "ErrCode=NO_ERROR")
@@ -53,23 +53,25 @@ func leftOpen(err error) bool {
 const maxUnprogressed = 10
 
 // maxRefused limits the retries of a request that is refused while other requests get
-// responses. There is a pause before each, see [origin.pauseLocked].
+// responses. A pause precedes each retry, see [origin.pauseLocked].
 const maxRefused = 20
 
-// These rules are for a single request. decide in client/retry.go determines whether a
-// failed lookup gets another attempt.
+// The following rules are for a single request. The function decide in client/retry.go
+// determines whether a failed lookup gets another attempt.
 
-// Limits of the retries of a request whose connection ended before the response. The
-// server may have read the request, so there are few, but more if the connections
-// answered other requests.
+// Limits of the retries of a request whose connection ended before the response. The server may
+// have read the request, so the limits are low, but higher if the connections answered other
+// requests.
 const (
-	maxClosedFresh  = 1 // on a new connection
-	maxClosedReused = 2 // on a reused connection: one for the stale connection, one for a server that closes the next one immediately
-	maxClosedBusy   = 6 // on a connection that answered others
+	maxClosedFresh = 1 // limit for a new connection
+	// limit for a reused connection: one retry for a stale connection, one for a server that
+	// closes the next connection immediately
+	maxClosedReused = 2
+	maxClosedBusy   = 6 // limit for a connection that answered other requests
 )
 
-// maxFutile limits the retries of a request over HTTP/3 whose connection was closed
-// as useless. Each takes a second, and the caller has its own retries.
+// maxFutile limits the retries of a request over HTTP/3 whose connection was closed as useless.
+// Each such retry takes a second, and the caller has its own retries.
 const maxFutile = 1
 
 // maxOverTCP limits the retries over TCP after HTTP/3 failed.
@@ -79,25 +81,25 @@ const maxOverTCP = 2
 type failure struct {
 	reason       Reason
 	unprocessed  bool  // the server stated that it did not process the request
-	unsent       bool  // it was not sent
+	unsent       bool  // no part of the request was sent
 	progressed   bool  // the connection had answered other requests
 	abandoned    bool  // see [Stats].Abandoned
 	retryOverTCP bool  // HTTP/3 failed; TCP may work
 	doubtful     bool  // see [conn.doubtful]
 	futile       bool  // the Pool closed the connection as useless, see [h3Watchdog.check]
-	newest       int64 // number of the newest connection when it was sent
+	newest       int64 // number of the newest connection when the request was sent
 }
 
 // A retrier counts the retries of one request.
 type retrier struct {
 	retries      int
 	unprogressed int
-	closed       int   // after RetryClosed
-	overTCP      int   // after HTTP/3 failed
-	refused      int   // after RetryRefused
-	abandoned    int   // after abandoned connections
-	futile       int   // after useless connections
-	newerThan    int64 // the next connection must be newer
+	closed       int   // retries after RetryClosed
+	overTCP      int   // retries after HTTP/3 failed
+	refused      int   // retries after RetryRefused
+	abandoned    int   // retries after abandoned connections
+	futile       int   // retries after useless connections
+	newerThan    int64 // the next connection must have a greater number
 }
 
 // allowed reports whether req may be retried after f, and counts the retry.
@@ -169,7 +171,7 @@ func repeatable(req *http.Request) bool {
 	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
 }
 
-// rewind returns req with a new body.
+// rewind returns req with a body that starts again.
 func rewind(req *http.Request) (*http.Request, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, nil
@@ -183,9 +185,8 @@ func rewind(req *http.Request) (*http.Request, error) {
 	return &again, nil
 }
 
-// reasonOf classifies the error of an attempt without a response. net/http exports
-// no errors for GOAWAY, so their text decides; a test against a real server detects
-// a change.
+// reasonOf classifies the error of an attempt without a response. net/http exports no errors
+// for GOAWAY, so reasonOf compares texts. A test against a real server detects changed texts.
 func reasonOf(ctx context.Context, err error) Reason {
 	if ctx.Err() != nil {
 		return noRetry
@@ -220,4 +221,4 @@ type streamError struct {
 
 func (e streamError) Error() string { return "stream error" }
 
-const refusedStream = 0x7 // RFC 9113 section 7
+const refusedStream = 0x7 // REFUSED_STREAM of RFC 9113 section 7

@@ -15,31 +15,30 @@ type SavedUnknown string
 const (
 	SavedThrottled SavedUnknown = "throttled" // a server limited the rate (429, 503)
 	SavedBroke     SavedUnknown = "broken"    // requests or connections failed, or a server failed (another 5xx)
-	SavedUnbound   SavedUnknown = "unbound"   // the number of concurrent requests varied, and so did the bottleneck
+	// the number of concurrent requests varied, and the bottleneck changed
+	SavedUnbound   SavedUnknown = "unbound"
 	SavedForgotten SavedUnknown = "forgotten" // the samples of servers not used recently were dropped
 )
 
-// Saved is computed by a model. Requests are served in as many slots as there were
-// concurrent requests on average. Each takes the slot that is free first, for the
-// server's time and the time to set up a connection. The time saved by reuse is the
-// difference between the fullest slot with a set-up for each request, and the fullest
-// slot with the set-ups that took place. Requests that wait for the same set-up do not
-// count it twice.
+// Saved is computed by a model. It has as many slots as there were concurrent requests on
+// average. Each request takes the slot that is free first, for the server's time and the time
+// to set up a connection. The time saved by reuse is the difference between the fullest slot
+// with a set-up for each request, and the fullest slot with the set-ups that took place. A
+// set-up that several requests wait for counts once.
 //
-// The model needs a nearly constant number of concurrent requests. There is one
-// model of the Pool, which holds if the caller keeps that number constant, and one
-// of each origin, which holds if one origin is busy most of the time.
+// The model needs a nearly constant number of concurrent requests. The model of the whole Pool
+// is valid if the caller keeps that number constant. The model of an origin is valid if that
+// origin is busy most of the time.
 
-// maxSamples limits the requests of an origin that are kept as samples. Later ones
-// are spread evenly over the slots.
+// maxSamples limits the requests of an origin that are kept as samples. The time of later
+// requests is spread evenly over the slots.
 const maxSamples = 64
 
-// boundShare is the minimum share of the busy time for which the busiest origin must
-// be busy, to be the bottleneck.
+// boundShare is the minimum share of the busy time in which the busiest origin is busy, for
+// that origin to be the bottleneck.
 const boundShare = 0.75
 
-// steadyShare is the minimum ratio of the mean number of requests to the peak for
-// the number to be steady.
+// steadyShare is the minimum ratio of mean to peak for the number of requests to be steady.
 const steadyShare = 0.9
 
 // A load integrates the number of concurrent requests.
@@ -47,7 +46,7 @@ type load struct {
 	n     int
 	peak  int
 	since time.Time     // when n last changed
-	busy  time.Duration // with n > 0
+	busy  time.Duration // time with n > 0
 	sum   time.Duration // integral of n over time
 }
 
@@ -64,8 +63,7 @@ func (l *load) add(delta int, now time.Time) {
 	l.peak = max(l.peak, l.n)
 }
 
-// mean returns the mean number of concurrent requests while there were any, at least
-// 1.
+// mean returns the mean number of concurrent requests during busy time, at least 1.
 func (l *load) mean() int {
 	if l.busy <= 0 {
 		return 1
@@ -78,18 +76,17 @@ func (l *load) steady() bool { return float64(l.sum) >= steadyShare*float64(l.pe
 
 // A sample is the time of one request, in microseconds.
 type sample struct {
-	server uint32 // from the slot to the end of the body
+	server uint32 // time from the slot to the end of the body
 	setup  uint32 // set-up time of the connection
 	reused bool   // an earlier request had opened the connection
 }
 
-// A timeModel collects the data of the model of an origin or a Pool. Its size is
-// bounded.
+// A timeModel collects the data of the model of an origin or a Pool. It has a maximum size.
 type timeModel struct {
 	mu      sync.Mutex
 	load    load // includes requests that wait for a connection
 	samples []sample
-	rest    struct { // requests beyond maxSamples
+	rest    struct { // sums for requests beyond maxSamples
 		server, paid, avoided time.Duration
 	}
 	unknown SavedUnknown
@@ -149,14 +146,13 @@ func micros(d time.Duration) uint32 {
 
 // A modelResult is the result of a model.
 type modelResult struct {
-	took    time.Duration // with the set-ups that took place
+	took    time.Duration // time with the set-ups that took place
 	saved   time.Duration // additional time with one set-up per request
 	load    load
 	unknown SavedUnknown
 }
 
-// model computes the time that the requests take, with atOnce slots on reused
-// connections at most.
+// model computes the time that the requests take in at most atOnce slots on reused connections.
 func (s *timeModel) model(atOnce int) modelResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +186,8 @@ func (s slots) add(d time.Duration) {
 	heap.Fix(&s, 0)
 }
 
-// fullest returns when the last slot becomes free, with more spread evenly over all.
+// fullest returns when the last slot becomes free, if the time more is spread evenly over all
+// slots.
 func (s slots) fullest(more time.Duration) time.Duration {
 	last, sum := time.Duration(0), more
 	for _, d := range s {
@@ -205,7 +202,7 @@ func (s slots) fullest(more time.Duration) time.Duration {
 
 // A savedSum combines the models of the origins of a Pool.
 type savedSum struct {
-	busiest  modelResult // the origin that took longest
+	busiest  modelResult // model of the origin that took longest
 	maxSaved time.Duration
 	unknown  SavedUnknown
 }
@@ -220,8 +217,8 @@ func (t *savedSum) add(m *modelResult) {
 	}
 }
 
-// of returns the time saved: by the model of the whole Pool if that holds, otherwise
-// the maximum of the origins, as these are used concurrently.
+// of returns the time saved by the model of the whole Pool if it is valid. Otherwise it returns
+// the maximum over the origins, because these are used concurrently.
 func (t *savedSum) of(all *modelResult) (time.Duration, SavedUnknown) {
 	switch {
 	case t.unknown != "":

@@ -8,19 +8,18 @@ import (
 // A SessionStore stores TLS sessions, possibly between runs. It must be safe for
 // concurrent use, and must not use the Pool.
 type SessionStore interface {
-	// Get removes the newest session of key from the store and returns it, or
-	// returns nil. The Pool offers each TLS 1.3 ticket to a server once (RFC 8446
-	// appendix C.4). A TLS 1.2 session may be offered several times: the Pool
-	// stores it again with Put.
+	// Get removes the newest session of key from the store and returns it, or returns nil. The
+	// Pool offers each TLS 1.3 ticket to a server once (RFC 8446 appendix C.4). A TLS 1.2
+	// session may be offered several times, so the Pool stores the session again with Put.
 	Get(key SessionKey) *tls.ClientSessionState
-	// Put adds a session of key. A store should keep the newest eight: servers send one
-	// or two tickets per connection, and each serves one connection. A nil session
-	// removes all sessions of key, after the server failed on one.
+	// Put adds a session of key. A store should keep the newest eight, because servers send one
+	// or two tickets per connection, and each ticket serves one connection. A nil session
+	// removes all sessions of key, after the server failed on one of them.
 	Put(key SessionKey, session *tls.ClientSessionState)
 }
 
-// A SessionKey identifies connections that may resume each other's sessions. A
-// session is used under its own key only.
+// A SessionKey identifies connections that may resume each other's sessions. The Pool uses a
+// session only under its own key.
 type SessionKey struct {
 	Host, Port string
 	QUIC       bool   // TCP and QUIC have different sessions
@@ -28,12 +27,11 @@ type SessionKey struct {
 	Identity   string // names the client certificate; empty means none
 }
 
-// A sessionTaker is a store of this package. take leaves a reusable session in the
-// store, so that concurrent dials can all resume it.
+// A sessionTaker is a store of this package. take leaves a reusable session in the store, so
+// that concurrent dials can all resume it.
 //
-// A store that outlives the run keeps spare tickets of this run, one per connection:
-// the next run opens as many connections at the same time, before any of them gets a
-// ticket.
+// A store that outlives the run keeps spare tickets of this run, one per connection. The next
+// run opens as many connections at the same time, before any connection gets a ticket.
 type sessionTaker interface {
 	take(key SessionKey, spare int) (session *tls.ClientSessionState, reusable bool)
 }
@@ -60,7 +58,7 @@ func (s *sessionCache) take(key SessionKey, _ int) (*tls.ClientSessionState, boo
 	}
 	session, err := e.session()
 	if err != nil {
-		return nil, false // cannot happen: this process encoded it
+		return nil, false // cannot happen: this process encoded the session
 	}
 	return session, e.reusable()
 }
@@ -101,8 +99,8 @@ func (c *Config) sessionStore() SessionStore {
 	return newSessionCache(c.MaxSessions)
 }
 
-// keyedSessions are the sessions of one key. As a [tls.ClientSessionCache] it serves
-// QUIC; the server name passed by crypto/tls is not a sufficient key.
+// keyedSessions holds the sessions of one key. As a [tls.ClientSessionCache] it serves QUIC;
+// the server name passed by crypto/tls is not a sufficient key.
 type keyedSessions struct {
 	store SessionStore
 	key   SessionKey
@@ -135,7 +133,7 @@ func (k *keyedSessions) Put(_ string, session *tls.ClientSessionState) { k.store
 type sessionOffer struct {
 	*keyedSessions
 	full     bool                    // offer no session, but store new ones
-	reserve  int                     // see sessionTaker
+	reserve  int                     // number of tickets to spare, see sessionTaker
 	session  *tls.ClientSessionState // the offered session
 	reusable bool
 }
@@ -148,8 +146,8 @@ func (s *sessionOffer) Get(string) (*tls.ClientSessionState, bool) {
 	return s.session, s.session != nil
 }
 
-// Put stores a session from the server. crypto/tls passes nil after a failed
-// handshake; dialTLS decides whether to drop the other sessions.
+// Put stores a session from the server. It ignores the nil that crypto/tls passes after a
+// failed handshake, because dialTLS decides whether to drop the other sessions.
 func (s *sessionOffer) Put(name string, session *tls.ClientSessionState) {
 	if session != nil {
 		s.keyedSessions.Put(name, session)

@@ -13,38 +13,37 @@ import (
 	"time"
 )
 
-// A SessionFile is a [SessionStore] in a file, so that the next run of a
-// program resumes the sessions of this one. Several processes may use the same
-// file at the same time: Flush merges what each of them stored, and removes the
-// tickets that each of them used. Between two calls of Flush, processes that read
-// the same file may offer the same ticket.
+// A SessionFile is a [SessionStore] in a file, so that the next run of a program resumes the
+// sessions of this run. Several processes may use the same file at the same time: Flush adds
+// the sessions that each process stored, and removes the tickets that it used. Between two
+// calls of Flush, processes that read the same file may offer the same ticket.
 //
-// The file holds secrets that can decrypt recorded connections. It is created for its
-// owner only, and a file that others could have read or written is not used. A file of
-// another Go version or format is not used either. A file that is not used is logged and
-// replaced; Get and Put never fail.
+// The file holds secrets that can decrypt recorded connections. It is created for its owner
+// only. The store does not use a file that others could have read or written, or that has
+// another Go version or format. It logs and replaces such a file; Get and Put never fail.
 //
-// Changes are written by Flush and Close, and 15 seconds after the first of them.
+// Flush and Close write changes; without them, the store writes 15 seconds after the first
+// change.
 type SessionFile struct {
 	path    string
 	maxKeys int
 	log     *slog.Logger
 
-	saveMu sync.Mutex // one save at a time; taken before mu
+	saveMu sync.Mutex // allows one save at a time; taken before mu
 
 	mu      sync.Mutex
 	table   *sessionTable
-	removed sessionRemovals // since the last save
+	removed sessionRemovals // sessions removed since the last save
 	writing bool            // a save is in progress
 	timer   *time.Timer     // saves; nil when nothing has changed
 	closed  bool
 }
 
-// sessionRemovals are the sessions to be removed from the file. Sessions to be added
-// are those of the table that are not saved.
+// sessionRemovals describes the sessions to remove from the file. The sessions to add are those
+// in the table that are not saved.
 type sessionRemovals struct {
 	used    map[sessionID]struct{}
-	dropped map[SessionKey]int64 // sessions stored up to that time
+	dropped map[SessionKey]int64 // key to time: its sessions stored up to that time are removed
 }
 
 func newSessionRemovals() sessionRemovals {
@@ -54,22 +53,20 @@ func newSessionRemovals() sessionRemovals {
 // saveAfter is how long a change waits to be written, unless Flush comes first.
 const saveAfter = 15 * time.Second
 
-// Lifetimes. RFC 8446 section 4.6.1 allows seven days, and crypto/tls applies the
-// server's lifetime if that is less. TLS 1.2 has no binding lifetime and no new key
-// exchange: RFC 5246 appendix F.1.4 suggests a day at most.
+// Lifetimes. RFC 8446 section 4.6.1 allows seven days, and crypto/tls applies the server's
+// lifetime if it is shorter. TLS 1.2 has no binding lifetime and no new key exchange: RFC 5246
+// appendix F.1.4 suggests a day at most.
 const (
 	maxSessionAgeTLS13 = 7 * 24 * time.Hour
 	maxSessionAgeTLS12 = 24 * time.Hour
 	clockSkew          = time.Hour // a session from further in the future is ignored
 )
 
-// OpenSessionFile opens the store at path. A file that does not exist is created,
-// with its directory, when something is written. It holds the sessions of the
-// maxKeys servers (see [SessionKey]) that were used most recently; 0 means
-// [DefaultMaxSessions]. A nil log is silent.
+// OpenSessionFile opens the store at path. If the file does not exist, the first write creates
+// it and its directory. The store holds the sessions of the maxKeys servers (see [SessionKey])
+// that were used most recently; 0 means [DefaultMaxSessions]. A nil log is silent.
 //
-// An error means that the file cannot be created or opened. A damaged file is
-// replaced.
+// An error means that the file cannot be created or opened. A damaged file is replaced.
 func OpenSessionFile(path string, maxKeys int, log *slog.Logger) (*SessionFile, error) {
 	if maxKeys <= 0 {
 		maxKeys = DefaultMaxSessions
@@ -105,8 +102,8 @@ func (f *SessionFile) take(key SessionKey, spare int) (*tls.ClientSessionState, 
 	return session, session != nil && e.reusable()
 }
 
-// pop returns the newest session of key, or nil. For spare see sessionTaker. A
-// reusable session stays in the store unless always is set.
+// pop returns the newest session of key, or nil. sessionTaker describes spare. A reusable
+// session stays in the store unless always is set.
 func (f *SessionFile) pop(key SessionKey, spare int, always bool) *savedSession {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +122,7 @@ func (f *SessionFile) pop(key SessionKey, spare int, always bool) *savedSession 
 	}
 }
 
-// parse is called without the lock.
+// parse decodes e. The caller must not hold the lock.
 func (f *SessionFile) parse(e *savedSession) *tls.ClientSessionState {
 	if e == nil {
 		return nil
@@ -168,8 +165,8 @@ func (f *SessionFile) Put(key SessionKey, session *tls.ClientSessionState) {
 	}
 }
 
-// drop adds a key. Beyond maxKeys it forgets another one, whose sessions stay in the
-// file until a full handshake replaces them.
+// drop adds a key. Beyond maxKeys keys it forgets another key, whose sessions stay in the file
+// until a full handshake replaces them.
 func (r sessionRemovals) drop(key SessionKey, until int64, maxKeys int) {
 	r.dropped[key] = max(r.dropped[key], until)
 	for other := range r.dropped {
@@ -236,7 +233,7 @@ func (f *SessionFile) Flush() error {
 		}
 		return fmt.Errorf("pool: session file: %w", err)
 	}
-	// The table has the sessions of other processes. Add what changed here meanwhile.
+	// The table has the sessions of other processes. Add the changes of this process.
 	for _, e := range added {
 		e.saved = true
 	}

@@ -9,13 +9,12 @@ import (
 	"strings"
 )
 
-// The file has: a magic line that ends in the version of the format, the Go version,
-// the number of sessions, the sessions, and a checksum. Texts and byte strings are
-// preceded by their length.
+// The file consists of a magic line that ends in the version of the format, the Go version, the
+// number of sessions, the sessions, and a checksum. A length precedes each text or byte string.
 //
-// A session is mostly the server's certificates, twice, which the sessions of one
-// key share. So the state of a session may refer to a range of bytes in the state of
-// the first session of its key.
+// The server's certificates, which the sessions of one key share, make up most of a session. So
+// the state of a session may refer to a range of bytes in the state of the first session of its
+// key.
 const (
 	sessionFormat = "rdapq TLS sessions "
 	sessionMagic  = sessionFormat + "2\n"
@@ -43,7 +42,7 @@ func appendSessions(b []byte, table *sessionTable) []byte {
 	var sessions []byte
 	room, n := maxSessionFile-len(b)-binary.MaxVarintLen64-crc32.Size, 0
 	var first *savedSession // first session of the key
-	var base []byte         // its state
+	var base []byte         // state of first
 	for e := range table.each() {
 		state := e.encoded()
 		if len(state) == 0 {
@@ -65,8 +64,8 @@ func appendSessions(b []byte, table *sessionTable) []byte {
 	return appendChecksum(append(b, sessions...))
 }
 
-// appendSession encodes e. base is the state of the first session of the key, nil if
-// that is e.
+// appendSession encodes e. base is the state of the first session of the key, or nil if e is
+// that session.
 func appendSession(b []byte, e *savedSession, base, state []byte) []byte {
 	if base == nil {
 		b = append(b, 1)
@@ -164,7 +163,7 @@ func (r *sessionReader) session(first *savedSession) *savedSession {
 		e.key, base = first.key, first.state[0]
 	}
 	e.stored, e.version = int64(r.uint64()), uint16(r.uvarint())
-	// Copies, so that no session keeps the whole file in memory.
+	// Copy the bytes, so that no session keeps the whole file in memory.
 	e.ticket = bytes.Clone(r.bytes())
 	from, to := r.uvarint(), r.uvarint()
 	head, tail := bytes.Clone(r.bytes()), bytes.Clone(r.bytes())

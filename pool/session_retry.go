@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// If this many handshakes in a row fail because of a session from the server itself,
-// no session is offered for a while.
+// Limits of handshakes that fail in a row because of a session from the server itself. After
+// that many, no session is offered for a while.
 const (
 	maxResumptionFailures = 2
 	resumptionBackoff     = 10 * time.Minute
@@ -22,7 +22,7 @@ type resumptionFailures struct {
 	mu    sync.Mutex
 	last  *tls.ClientSessionState // dials that share a session count once
 	inRow int
-	until time.Time // no session is offered until then
+	until time.Time // no session is offered until that time
 }
 
 func (r *resumptionFailures) backingOff() bool {
@@ -52,9 +52,9 @@ func (r *resumptionFailures) resumed() {
 	r.inRow = 0
 }
 
-// dialTLS connects and performs a handshake, with a session of the origin if there is
-// one. If the server fails on the session instead of falling back to a full handshake,
-// dialTLS connects once more without it.
+// dialTLS connects and performs a handshake, with a session of the origin if there is one. If
+// the server fails on the session instead of falling back to a full handshake, dialTLS connects
+// once more without the session.
 func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
 	g := ctx.Value(dialStateKey{}).(*dialState)
 	o := d.tls.forOrigin(g.key)
@@ -92,9 +92,8 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 	return nc, nil
 }
 
-// blamesSession reports whether a handshake may have failed because of the session:
-// not after a timeout, and not if the server did a full handshake with an invalid
-// certificate.
+// blamesSession reports whether a handshake may have failed because of the session. It returns
+// false after a timeout, and if the server did a full handshake with an invalid certificate.
 func blamesSession(err error) bool {
 	if e, ok := errors.AsType[*Error](err); !ok || e.Step != StepHandshake || e.Timeout() {
 		return false

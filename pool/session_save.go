@@ -12,9 +12,8 @@ import (
 	"github.com/rdapq/rdapq/internal/statefile"
 )
 
-// lockWait is how long a save waits for other processes, whose saves take
-// milliseconds. A process that holds the lock for longer must not delay the end of
-// this one.
+// lockWait is how long a save waits for other processes, whose saves take milliseconds. A
+// process that holds the lock for longer must not delay the end of this process.
 const lockWait = 200 * time.Millisecond
 
 // save updates the file and returns its new content, which includes sessions of
@@ -39,8 +38,7 @@ func (f *SessionFile) save(removed sessionRemovals, added []*savedSession) (*ses
 	return table, statefile.Replace(f.path, appendSessions(nil, table))
 }
 
-// read returns the sessions of the file that have not expired, none if the file is
-// not used.
+// read returns the sessions of the file that have not expired, or none if the file is unusable.
 func (f *SessionFile) read() *sessionTable {
 	all, err := readSessions(f.path)
 	switch {
@@ -75,7 +73,7 @@ func readSessions(path string) ([]*savedSession, error) {
 	if info.Size() > maxSessionFile {
 		return nil, errNotSessionFile
 	}
-	data := make([]byte, info.Size()) // stays in memory: files are replaced, never overwritten
+	data := make([]byte, info.Size())
 	if _, err := io.ReadFull(file, data); err != nil {
 		return nil, err
 	}

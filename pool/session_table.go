@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxTickets is the number of TLS 1.3 tickets stored per key: the largest number of
+// maxTickets is the number of TLS 1.3 tickets stored per key, which is the largest number of
 // connections that a deep queue opens.
 const maxTickets = 8
 
@@ -18,22 +18,22 @@ const maxTickets = 8
 // store guards.
 type savedSession struct {
 	key     SessionKey
-	stored  int64 // Unix time in nanoseconds
+	stored  int64 // time of storing, as Unix time in nanoseconds
 	version uint16
 	ticket  []byte
 
-	// The session, or its encoding in three parts; sessions of one key may share the
-	// middle part. A QUIC session is stored encoded, because the connection that resumes
-	// it modifies it.
+	// live is the session. If nil, three parts hold its encoding, and sessions of one key may
+	// share the middle part. A QUIC session is stored encoded, because the connection that
+	// resumes it modifies it.
 	live  *tls.ClientSessionState
 	state [3][]byte
 
-	fresh bool // created in this run
-	saved bool // written to the file
+	fresh bool // the session was created in this run
+	saved bool // the session was written to the file
 }
 
-// newSavedSession returns nil for a nil session, and for one that cannot be encoded
-// or is too large.
+// newSavedSession returns e for a session. It returns nil for a nil session, and for a session
+// that cannot be encoded or is too large.
 func newSavedSession(key SessionKey, session *tls.ClientSessionState) *savedSession {
 	ticket, state, err := session.ResumptionState()
 	if err != nil || state == nil {
@@ -65,9 +65,8 @@ func versionOf(state []byte) uint16 {
 	return binary.BigEndian.Uint16(state)
 }
 
-// reusable reports whether several connections may resume e. A TLS 1.3 ticket
-// is used once: it would let an observer link the connections
-// (RFC 8446 appendix C.4).
+// reusable reports whether several connections may resume e. A TLS 1.3 ticket is used once,
+// because a reused ticket would let an observer link the connections (RFC 8446 appendix C.4).
 func (e *savedSession) reusable() bool {
 	return e.version >= tls.VersionTLS10 && e.version <= tls.VersionTLS12
 }
@@ -104,8 +103,8 @@ func loadSession(ticket, data []byte) (*tls.ClientSessionState, error) {
 	return tls.NewResumptionState(ticket, session)
 }
 
-// expired reports whether e is too old to be offered. crypto/tls does not report
-// when a session expires, so the time of storing counts.
+// expired reports whether e is too old to be offered. The age counts from the time of storing,
+// because crypto/tls does not report when a session expires.
 func (e *savedSession) expired(now time.Time) bool {
 	age := now.Sub(time.Unix(0, e.stored))
 	if age < -clockSkew || age > maxSessionAgeTLS13 {
@@ -127,11 +126,11 @@ func (e *savedSession) id() sessionID { return sessionID{e.key, sha256.Sum256(e.
 type sessionTable struct {
 	maxKeys int
 	keys    map[SessionKey]*list.Element
-	recent  list.List // of *keySessions, most recently used first
+	recent  list.List // holds *keySessions, most recently used first
 }
 
-// keySessions are the sessions of one key, newest first: at most maxTickets, and
-// one reusable session among them.
+// keySessions holds the sessions of one key, newest first: at most maxTickets, and one reusable
+// session among them.
 type keySessions struct {
 	key      SessionKey
 	sessions []*savedSession
@@ -141,8 +140,8 @@ func newSessionTable(maxKeys int) *sessionTable {
 	return &sessionTable{maxKeys: maxKeys, keys: make(map[SessionKey]*list.Element)}
 }
 
-// add inserts e by its age. It replaces an equal session, and the oldest ones beyond
-// the limits.
+// add inserts e by its age. It replaces an equal session, and removes the oldest sessions
+// beyond the limits.
 func (t *sessionTable) add(e *savedSession) {
 	at, ok := t.keys[e.key]
 	if !ok {
@@ -176,7 +175,7 @@ func (t *sessionTable) add(e *savedSession) {
 // being replaced.
 func (t *sessionTable) newest(key SessionKey) *savedSession { return t.newestBeyond(key, 0) }
 
-// newestBeyond is like newest, but keeps spare tickets of this run.
+// newestBeyond is like newest, but leaves spare tickets of this run in the table.
 func (t *sessionTable) newestBeyond(key SessionKey, spare int) *savedSession {
 	at, ok := t.keys[key]
 	if !ok {

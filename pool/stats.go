@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Stats are counts since the Pool was created. The zero value counts nothing.
+// Stats holds counts since the Pool was created. The zero value counts nothing.
 type Stats struct {
 	Requests        int64              // requests answered; transparent retries are not counted
 	Failed          int64              // requests that ended in an error
@@ -19,7 +19,7 @@ type Stats struct {
 	Handshakes      Handshakes         // TLS handshakes
 	FastOpen        FastOpen           // connections with TCP Fast Open
 	Retries         map[Reason]int64   // transparent retries, by reason
-	RetriesSameConn int64              // part of Retries: on the connection that had refused the request
+	RetriesSameConn int64              // part of Retries on the connection that had refused the request
 	Closed          map[ClosedBy]int64 // connections closed, by reason
 	Abandoned       int64              // HTTP/2 connections abandoned because calls into net/http did not return, or would not have
 	BytesIn         int64              // bytes received on the wire, TLS included
@@ -28,10 +28,10 @@ type Stats struct {
 	Saved           time.Duration      // additional time that one connection per request would have taken, by a model; 0 if Unknown is not empty
 
 	RoundTripsAvoided int64        // round trips that the avoided connections would have taken, without name resolution
-	Unknown           SavedUnknown // why Saved is unknown; empty if it is known
+	Unknown           SavedUnknown // why Saved is unknown; empty if Saved is known
 
-	// The same per origin, sorted by name; nil in the stats of an origin. If there are
-	// thousands of origins, those not used recently are only in the sums.
+	// Origins has the same counts per origin, sorted by name; nil in the stats of an origin. If
+	// there are thousands of origins, those not used recently are only in the sums.
 	Origins []OriginStats
 }
 
@@ -42,26 +42,26 @@ type Handshakes struct {
 	Avoided int64 // requests on a connection that another request had opened
 
 	// Handshakes during which requests were sent as early data (0-RTT).
-	EarlyData     int64 // the server accepted it
-	EarlyRejected int64 // the server rejected it, and the requests were sent again
+	EarlyData     int64 // the server accepted the early data
+	EarlyRejected int64 // the server rejected the early data, and the requests were sent again
 }
 
 // FastOpen counts connections whose SYN carried data (see [Config.FastOpen]).
 type FastOpen struct {
-	Sent     int64 // all such connections
+	Sent     int64 // connections whose SYN carried data
 	Accepted int64 // connections whose peer accepted the data, which saved a round trip
 }
 
-// OriginStats are the [Stats] of one origin.
+// OriginStats holds the [Stats] of one origin.
 type OriginStats struct {
-	Origin   string // "https://rdap.example:8443"
-	Protocol string // protocol of its last connection, see [Trace]
+	Origin   string // origin, such as "https://rdap.example:8443"
+	Protocol string // protocol of the last connection, see [Trace]
 	Stats
 }
 
-// originStats is guarded by the origin's mutex.
+// originStats holds the counts of an origin, and is guarded by the origin's mutex.
 type originStats struct {
-	Stats            // its Closed is nil: see closedBy
+	Stats            // Closed is nil in these Stats: see closedBy
 	alive    []*conn // slices, because a map takes 250 bytes for one entry
 	closedBy []closerCount
 }
@@ -190,7 +190,7 @@ func (s *Stats) add(o Stats) {
 // Stats returns the counts of the Pool and of each origin.
 func (p *Pool) Stats() Stats {
 	var all Stats
-	at := make(map[string]int) // indexes in Origins
+	at := make(map[string]int) // index in Origins by name
 	p.mu.Lock()
 	all.add(p.forgotten)
 	for name, past := range p.summaries {
@@ -199,7 +199,8 @@ func (p *Pool) Stats() Stats {
 		all.Origins = append(all.Origins, one)
 		all.add(one.Stats)
 	}
-	origins := slices.Collect(maps.Values(p.origins)) // under the same lock, because a sweep moves them
+	// hold the lock until all origins are read, because a sweep moves counts
+	origins := slices.Collect(maps.Values(p.origins))
 	p.mu.Unlock()
 	var saved savedSum
 	if all.Handshakes.Avoided > 0 {
@@ -213,7 +214,7 @@ func (p *Pool) Stats() Stats {
 		one.Saved, one.Unknown = m.saved, m.unknown
 		saved.add(&m)
 		all.add(one.Stats)
-		// An origin has separate connections per proxy, and for guarded requests.
+		// Each proxy, and guarded requests, have separate connections to an origin.
 		if i, ok := at[one.Origin]; ok {
 			all.Origins[i].add(one.Stats)
 			all.Origins[i].Protocol = cmp.Or(one.Protocol, all.Origins[i].Protocol)

@@ -1,11 +1,11 @@
 package pool
 
-// A streamLimit is the number of concurrent requests that a connection is known to
-// accept, if the server refuses streams (RFC 9113 section 8.7) below its announced
-// limit or announced none. Refusals lower it. It rises by one after raiseAfter
-// responses, and raiseAfter doubles if that stream is refused.
+// A streamLimit is the number of concurrent requests that a connection is known to accept, if
+// the server refuses streams (RFC 9113 section 8.7) below its announced limit or announced
+// none. Refusals lower the limit. The limit rises by one after raiseAfter responses, and
+// raiseAfter doubles if the server refuses the additional stream.
 type streamLimit struct {
-	n          int     // 0 means unknown
+	n          int     // the limit; 0 means unknown
 	assumed    bool    // n is from another connection; an announcement replaces it
 	share      float64 // share of refusals among recent outcomes
 	responses  int     // responses since n changed
@@ -15,7 +15,7 @@ type streamLimit struct {
 
 const (
 	shareWeight      = 8   // number of outcomes that share covers, approximately
-	highRefusalShare = 0.2 // from this share on, refusals are attributed to the number of streams
+	highRefusalShare = 0.2 // share from which on refusals are attributed to the number of streams
 	lowRefusalShare  = 0.05
 	firstRaise       = 16
 	maxRaise         = 1024
@@ -52,8 +52,8 @@ func (l *streamLimit) accepted(full bool) {
 	}
 }
 
-// reliable reports whether n is the server's limit, and not the effect of a few refusals:
-// there were hardly any refusals recently.
+// reliable reports whether n is the server's limit, and not the effect of a few refusals,
+// because there were hardly any refusals recently.
 func (l *streamLimit) reliable() bool {
 	return l.n > 0 && !l.assumed && l.responses >= firstRaise && l.share < lowRefusalShare
 }

@@ -13,10 +13,9 @@ import (
 
 // A tcpClientConn is a connection over HTTP/1.1 or HTTP/2.
 //
-// Over HTTP/2 each request runs in its own goroutine, so that its caller can give
-// up: a server can make net/http wait for a lock forever, whatever the context. For
-// the same reason the state of the connection is read from the observedConn and not
-// from the [http.ClientConn].
+// Over HTTP/2 each request runs in its own goroutine, so that its caller can give up, because a
+// server can make net/http wait for a lock forever, whatever the context. For the same reason
+// the state of the connection is read from the observedConn and not from the [http.ClientConn].
 type tcpClientConn struct {
 	cc  *http.ClientConn
 	raw *observedConn
@@ -98,7 +97,7 @@ func (t *tcpClientConn) OnChange(f func(gone bool)) {
 	}
 	t.raw.onChange.Store(&f)
 	if t.Err() != nil {
-		f(true) // it ended before
+		f(true) // the connection ended before OnChange was called
 	}
 }
 
@@ -164,19 +163,19 @@ func (t *tcpClientConn) work(e asyncTask) {
 	}
 }
 
-// abandoned reports whether the connection was abandoned because net/http does not
-// return from calls on it, or would not have.
+// abandoned reports whether the connection was abandoned because calls into net/http do not
+// return, or would not have returned.
 func (t *tcpClientConn) abandoned() bool { return t.stuck.Load() || t.raw.overflow.Load() }
 
-// Limits of the wait for a call into net/http that should have returned.
+// Limits of the wait for the return of a call into net/http.
 const (
 	returnCheckAfter = 100 * time.Millisecond
 	lockTimeout      = time.Second
 )
 
-// checkReturns is called when a call into net/http should return. If it does not
-// return, the connection gets no requests until its lock is known to be free. If the
-// lock is not free, the connection is abandoned.
+// checkReturns checks that a call into net/http returns soon. Until it does, the connection
+// gets no requests unless its lock is known to be free. If the lock is not free, the connection
+// is abandoned.
 func (t *tcpClientConn) checkReturns(returned func() bool) {
 	time.AfterFunc(returnCheckAfter, func() {
 		if returned() || t.stuck.Load() || !t.checking.CompareAndSwap(false, true) {
@@ -244,7 +243,7 @@ func (t *tcpClientConn) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	a.Close()
 	if sent != req {
-		go closeBody() // net/http may be reading it
+		go closeBody() // closeBody may block while net/http reads the body
 	}
 	if a.ctx.Err() != nil {
 		return nil, a.ctx.Err()
@@ -252,8 +251,8 @@ func (t *tcpClientConn) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, errConnClosed
 }
 
-// An asyncRequest is a request in its own goroutine, and the body of its response.
-// The goroutine reads ahead.
+// An asyncRequest is a request in its own goroutine, and the body of its response. The
+// goroutine reads the body ahead of the caller.
 type asyncRequest struct {
 	conn  *tcpClientConn
 	ctx   context.Context
@@ -263,11 +262,11 @@ type asyncRequest struct {
 
 	mu     sync.Mutex
 	rc     io.ReadCloser         // net/http's body; nil before the response
-	wake   chan struct{}         // closed to wake a Read; nil if none waits
-	resume chan struct{}         // closed to let run read on; nil if it does not wait
-	first  *[firstReadAhead]byte // initial buf
+	wake   chan struct{}         // closed to wake a Read; nil if no Read waits
+	resume chan struct{}         // closed to let run read on; nil if run does not wait
+	first  *[firstReadAhead]byte // initial value of buf
 	buf    []byte
-	r, w   int   // the unread part of buf
+	r, w   int   // bounds of the unread part of buf
 	end    error // final error of rc
 	done   bool  // run has returned
 	closed bool
@@ -339,7 +338,7 @@ func (a *asyncRequest) readAhead(rc io.Reader) {
 			a.end = err
 			a.finishLocked()
 		}
-		// The Read runs immediately, and takes the lock.
+		// The Read that was woken runs immediately, and takes the lock.
 		a.mu.Unlock()
 		if wake != nil {
 			close(wake)
@@ -361,7 +360,7 @@ func (a *asyncRequest) finishLocked() {
 	}
 }
 
-// recycleLocked returns the buffer to the pool. run has returned.
+// recycleLocked returns the buffer to the pool. It must not be called before run has returned.
 func (a *asyncRequest) recycleLocked() {
 	if a.first != nil {
 		readAheadBuffers.Put(a.first)
@@ -414,7 +413,7 @@ func (a *asyncRequest) Read(p []byte) (int, error) {
 	}
 }
 
-// resumeReading lets run read on if it waits. The lock is held.
+// resumeReading lets run read on if it waits. The caller holds the lock.
 func (a *asyncRequest) resumeReading() {
 	if a.resume != nil {
 		close(a.resume)

@@ -4,5 +4,6 @@ package pool
 
 import "net"
 
-// unread is not supported here. Unexpected data is noticed when net/http reads it.
+// unread returns false: this system has no such check. net/http detects unexpected data when it
+// reads.
 func unread(net.Conn) bool { return false }

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A writeBehind buffers writes while other goroutines are ready to run, and sends
-// them with one system call. net/http writes every HTTP/2 request and window update
-// separately, which costs more than the rest of sending it.
+// A writeBehind buffers writes while other goroutines are ready to run, and sends them with one
+// system call. net/http writes every HTTP/2 request and window update separately; these system
+// calls cost more than all other work of sending.
 //
-// It is unbuffered until start is called. Then Write waits only while much is
-// pending. A send that fails or takes too long closes the connection, and its error
-// is returned by the next Write.
+// Without a call of start, writes are not buffered. With buffering, Write waits only while much
+// data is pending. A send that fails or takes too long closes the connection, and the next
+// Write returns the error.
 type writeBehind struct {
 	net.Conn
 
@@ -27,8 +27,8 @@ type writeBehind struct {
 
 const (
 	maxPending = 256 << 10
-	sendTime   = 8 * time.Second // for one send; a peer that accepts nothing for that long is dead
-	lastTime   = time.Second     // for pending data when the connection is closed
+	sendTime   = 8 * time.Second // limit for one send; a peer that accepts nothing for that long is dead
+	lastTime   = time.Second     // limit for pending data when the connection is closed
 )
 
 func newWriteBehind(c net.Conn) *writeBehind {
@@ -104,7 +104,7 @@ func (w *writeBehind) send() {
 	}
 }
 
-// Close sends the pending data and closes the connection. Reading ends immediately.
+// Close sends the pending data and closes the connection. A blocked Read returns immediately.
 func (w *writeBehind) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
