@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// Bounds of an [adaptive] limit.
+// Limits and increments of an [adaptive].
 const (
 	slackMin    = 50 * time.Millisecond
-	gentleFloor = 4 // slow responses alone do not lower the limit below it
+	gentleFloor = 4 // value that slow responses alone do not lower the limit below
 
 	// A limit does not grow until the host has accepted GrowAfter requests. A small quota
-	// becomes apparent before that, while few requests are in flight.
+	// becomes apparent before then, while few requests are in flight.
 	GrowAfter = 64
-	GrowBy    = 2 // for each round of responses
+	GrowBy    = 2 // increment for each round of responses
 )
 
-// An adaptive is the limit on the requests in flight at a host. It grows by GrowBy
-// for each full round of fast responses, and is halved when the host fails
-// repeatedly or when responses slow down: additive increase, multiplicative decrease.
+// An adaptive limits the requests in flight at a host. The limit grows by GrowBy for each full
+// round of fast responses, and is halved when the host fails repeatedly or when responses slow
+// down: additive increase, multiplicative decrease.
 type adaptive struct {
 	now    atomic.Int32 // the limit; read without Host.mu
 	first  int          // the initial limit
 	max    int
-	steady int // below it, each response makes the limit grow
-	credit int // responses since it grew
-	useful int // responses, up to GrowAfter
+	steady int // below this limit, each response makes the limit grow
+	credit int // number of responses since the limit grew
+	useful int // number of useful responses, up to GrowAfter
 
 	recent  time.Duration // moving average of the time to a response
-	best    time.Duration // the lowest value of recent; it rises slowly
+	best    time.Duration // the lowest value of recent, which rises slowly
 	samples int
-	cut     time.Time // when the limit was lowered; requests sent before are not counted again
+	cut     time.Time // when the limit was lowered; requests sent before then are not counted again
 }
 
 func (a *adaptive) start(at, limit int) {
@@ -52,7 +52,7 @@ func (a *adaptive) answered(sent, now time.Time, latency time.Duration, inFlight
 		if half := max(limit/2, min(gentleFloor, limit)); half < limit {
 			a.set(half, half, now)
 		}
-		// The host may have become slower permanently. The limit must not keep falling.
+		// The host may have become slower permanently, and the limit must not keep falling.
 		a.best += a.best / 4
 	case slow, !sent.After(a.cut):
 	case inFlight < limit:
@@ -88,8 +88,8 @@ func (a *adaptive) measure(latency time.Duration) bool {
 	return a.recent > 2*a.best+slackMin
 }
 
-// overloaded halves the limit, once for all requests that were sent before. It
-// reports whether it did.
+// overloaded halves the limit, once for all requests that were sent before now. It reports
+// whether it has halved the limit.
 func (a *adaptive) overloaded(sent, now time.Time) bool {
 	if !sent.After(a.cut) {
 		return false
@@ -99,8 +99,8 @@ func (a *adaptive) overloaded(sent, now time.Time) bool {
 	return true
 }
 
-// restrain lowers the limit to its initial value, or to need if that is more. A quota
-// bounds the requests from now on, and few should be in flight when it is exceeded.
+// restrain lowers the limit to its initial value, or to need if need is more. From now on a
+// quota limits the requests, and few should be in flight when the quota is exceeded.
 func (a *adaptive) restrain(now time.Time, need int) {
 	if to := max(a.first, need); a.limit() > to {
 		a.set(to, to, now)

@@ -5,12 +5,12 @@ import "time"
 // Settings of a [breaker].
 const (
 	breakAfter = 5  // failures in a row that open the breaker
-	blockAfter = 20 // refusals in a row that are not RDAP and open it
+	blockAfter = 20 // non-RDAP refusals in a row that open the breaker
 
 	probeFirst    = time.Second
 	probeSoon     = 4 * time.Second  // longest interval of probes during probeEager
-	maxProbePause = 30 * time.Second // longest interval of probes after it
-	probeEager    = 50 * time.Second // since the first failure
+	maxProbePause = 30 * time.Second // longest interval of probes after probeEager
+	probeEager    = 50 * time.Second // time since the first failure with frequent probes
 
 	// The caller limits the wait for a host that has sent a useful response. Other hosts
 	// may be down permanently: graceUnseen limits the wait for them, and graceBlocked the
@@ -19,30 +19,30 @@ const (
 	graceBlocked = 10 * time.Second
 )
 
-// A breaker detects an outage: failures in a row, without a useful response to a
-// request that was sent after the first of them. A failure is 502, 503 or 504
-// without Retry-After, a refused or reset connection, a timeout, or an incomplete
-// body. While the breaker is open, the queue of the host pauses and single requests
-// probe the host at growing intervals. The first useful response closes it. Inputs
-// are rejected only if the outage lasts longer than the wait.
+// A breaker detects an outage: several failures in a row, without a useful response to a
+// request that was sent after the first failure. A failure is 502, 503 or 504 without
+// Retry-After, a refused or reset connection, a timeout, or an incomplete body. While the
+// breaker is open, the queue of the host pauses and single requests probe the host at growing
+// intervals. The first useful response closes the breaker. Inputs are rejected only if the
+// outage lasts longer than the wait.
 type breaker struct {
 	alive    bool      // the host has sent a useful response
 	failures int       // failures in a row
-	walls    int       // refusals in a row that are not RDAP
-	first    time.Time // when the first of the failures was sent
+	walls    int       // non-RDAP refusals in a row
+	first    time.Time // when the request of the first failure was sent
 	since    time.Time // when the first failure was observed
 	cause    error
 	open     bool
-	blocked  bool // walls opened it, not failures
+	blocked  bool // walls opened the breaker, not failures
 	sure     bool // a probe has failed
 	probing  bool // a probe is in flight
 	probeAt  time.Time
 	pause    time.Duration
 }
 
-// allow decides whether to send a request. After Wait, at is when to try again; zero
-// means when the probe in flight has ended. A request that is allowed while the breaker
-// is open is the probe.
+// allow decides whether to send a request. With Wait, at is the time to try again; zero means
+// after the end of the probe in flight. A request allowed while the breaker is open is the
+// probe.
 func (b *breaker) allow(now time.Time, maxWait time.Duration) (g Verdict, at time.Time) {
 	switch {
 	case !b.open:
@@ -70,7 +70,7 @@ func (b *breaker) mayComeBack(now time.Time, maxWait time.Duration) bool {
 	return now.Sub(b.since) < maxWait
 }
 
-// sent records that a request is sent, and reports whether it is the probe.
+// sent records that a request is sent, and reports whether the request is a probe.
 func (b *breaker) sent() (probe bool) {
 	if b.open && !b.probing {
 		b.probing = true
@@ -86,8 +86,8 @@ func (b *breaker) forget(probe bool) {
 	}
 }
 
-// useful records a useful response to a request that was sent at sent. It does not end
-// the outage if the request was sent before the first failure.
+// useful records a useful response to a request that was sent at sent. A request that was sent
+// before the first failure does not end the outage.
 func (b *breaker) useful(sent time.Time, probe bool) {
 	if (b.failures > 0 || b.walls > 0) && (probe || sent.After(b.first)) {
 		*b = breaker{}
@@ -95,8 +95,8 @@ func (b *breaker) useful(sent time.Time, probe bool) {
 	b.alive = true
 }
 
-// failed records a failure. It reports whether there was another one before, and whether
-// it opened the breaker.
+// failed records a failure. It reports whether another failure preceded this one, and whether
+// the breaker has opened.
 func (b *breaker) failed(sent, now time.Time, probe bool, cause error) (repeated, opened bool) {
 	if b.failures++; b.failures == 1 {
 		b.first, b.since = sent, now
@@ -109,7 +109,7 @@ func (b *breaker) failed(sent, now time.Time, probe bool, cause error) (repeated
 	return b.failures > 1, opened
 }
 
-// wall records a refusal that is not RDAP, and reports whether it opened the breaker.
+// wall records a non-RDAP refusal, and reports whether the breaker has opened.
 func (b *breaker) wall(sent, now time.Time, probe bool, cause error) (opened bool) {
 	if b.walls++; b.walls == 1 && b.failures == 0 {
 		b.first, b.since = sent, now

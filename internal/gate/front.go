@@ -10,31 +10,32 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// A front keeps the content of a user's [limit.Store] in memory, so that its methods may
-// be called under Host.mu. It calls the store under no lock: the store may be slow, and
+// A front keeps the content of a user's [limit.Store] in memory, so that its methods may be
+// called under Host.mu. It calls the store without a lock, because the store may be slow, and
 // may call back into the Client.
 type front struct {
 	store limit.Store
 
-	mu      sync.Mutex
-	known   map[string]limit.Budget  // content of the store, and pending additions
-	loading map[string]chan struct{} // names whose first Load has begun; closed when it has ended
-	pending map[string]limit.Budget  // to be added to the store
-	pumped  chan struct{}            // closed when nothing is pending; nil if nothing is pending
-	failed  error                    // the store panicked
+	mu    sync.Mutex
+	known map[string]limit.Budget // content of the store, and pending additions
+	// names whose first Load has begun; each channel is closed when the Load has ended
+	loading map[string]chan struct{}
+	pending map[string]limit.Budget // budgets to add to the store
+	pumped  chan struct{}           // closed when pending is empty; nil if it is
+	failed  error                   // error of a store that panicked
 
-	flushing bool // flushInBackground runs
+	flushing bool // flushInBackground is running
 }
 
-// loadWait bounds the wait for a Load that another lookup has begun. The store may itself
-// wait for the lookup that waits here.
+// loadWait limits the wait for a Load that another lookup has begun. The store may itself wait
+// for the waiting lookup.
 const loadWait = time.Second
 
 // flushWait limits how long Flush waits for pending changes.
 const flushWait = 10 * time.Second
 
-// frontFor returns a store that may be called under Host.mu. The stores of package limit
-// do no I/O in Load and Add.
+// frontFor returns a store that may be called under Host.mu. The stores of package limit need
+// no front, because they do no I/O in Load and Add.
 func frontFor(s limit.Store) limit.Store {
 	switch s.(type) {
 	case *limit.Memory, *limit.File:
@@ -46,8 +47,8 @@ func frontFor(s limit.Store) limit.Store {
 	}
 }
 
-// prepare loads the budget of a name once. It must be called before Load, and
-// without a lock.
+// prepare loads the budget of a name once. Callers must call it before Load, and without a
+// lock.
 func (f *front) prepare(name string) {
 	f.mu.Lock()
 	loaded, begun := f.loading[name]
@@ -135,8 +136,8 @@ func anyOf(m map[string]limit.Budget) (name string, b limit.Budget, ok bool) {
 	return "", limit.Budget{}, false
 }
 
-// exchange adds b to the store and returns the new content. It recovers from a panic
-// of the store, which would end the program in a goroutine unknown to the caller.
+// exchange adds b to the store and returns the new content. It recovers from a panic of the
+// store, which would otherwise end the program from a goroutine unknown to the user.
 func (f *front) exchange(name string, b limit.Budget) (all limit.Budget, ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -152,9 +153,8 @@ func (f *front) exchange(name string, b limit.Budget) (all limit.Budget, ok bool
 	return all, ok
 }
 
-// Flush adds the pending changes to the store and flushes it. If the store calls Flush,
-// or other user code does that the store may be waiting for, Flush works in the
-// background.
+// Flush adds the pending changes to the store and flushes it. If the store calls Flush, or user
+// code that the store may be waiting for, Flush works in the background.
 func (f *front) Flush() error {
 	if callback.Running() {
 		f.mu.Lock()

@@ -6,10 +6,10 @@ import "time"
 // resolution that falls with their age.
 type history struct {
 	epoch  time.Time
-	pieces []piece // oldest first
+	pieces []piece // oldest piece first
 }
 
-// A piece is a number of requests that are counted together. Times are since epoch.
+// A piece counts requests together. Times are relative to epoch.
 type piece struct {
 	from, to time.Duration
 	n        int
@@ -17,7 +17,7 @@ type piece struct {
 
 const (
 	historyResolution = 2 * time.Millisecond
-	historyFine       = 16 // the length of a piece is at most its age divided by this
+	historyFine       = 16 // minimum ratio of the age of a piece to its length
 	maxPieces         = 256
 )
 
@@ -41,8 +41,8 @@ func (h *history) add(at time.Time) {
 	h.pieces = append(h.pieces, piece{t, t, 1})
 }
 
-// compact merges neighbours that are old enough, and pairs of the older half if that
-// is not sufficient.
+// compact merges neighbours that are old enough. If too many pieces remain, it merges pairs of
+// the older half.
 func (h *history) compact(now time.Duration) {
 	kept := h.pieces[:1]
 	for _, p := range h.pieces[1:] {

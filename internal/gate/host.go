@@ -9,17 +9,17 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// A Host holds the state of one server, or of one group of hosts: whether it may get a
-// request now, and how many. All lookups of a Client share it.
+// A Host holds the state of one server, or of one group of hosts. The state determines whether
+// the server may get a request now, and how many. All lookups of a Client share it.
 type Host struct {
-	FaultyConn atomic.Int64 // for the caller: the connection that failed last; 0 means none
-	Lines      LineCount    // for the caller: inputs of batches, which end before a host does
+	FaultyConn atomic.Int64 // set by the caller: number of the connection that failed last; 0 means none
+	Lines      LineCount    // set by the caller: input counts of batches, which end before a host does
 
 	id    int64 // unique within Hosts
 	name  string
 	store limit.Store
 
-	adaptive     adaptive                 // its limit can be read without mu
+	adaptive     adaptive                 // mu is not needed to read the limit
 	origins      atomic.Pointer[[]string] // see addOrigin
 	responseRead atomic.Bool              // a response has been searched for a stated limit
 	hasEvents    atomic.Bool              // events is not empty
@@ -27,25 +27,25 @@ type Host struct {
 	mu               sync.Mutex
 	breaker          breaker
 	window           window
-	rate             limit.Rate // published, configured or stated by the server; zero means none
-	fixed            bool       // rate is published or configured, and is not changed by responses
+	rate             limit.Rate // rate that is published, configured or stated by the server; zero means none
+	fixed            bool       // rate is published or configured, and responses do not change it
 	learned          time.Time
-	quota            *quota        // learned from refusals; nil means none
+	quota            *quota        // quota learned from refusals; nil means none
 	era              int           // number of quotas so far, which identifies the quota that admitted a request
 	counting         int           // requests in flight that the quota granted
 	stored           bool          // the store has the quota and its usage
 	ownUsage         []limit.Usage // usage in the last span that this host has stored
-	trial            trial         // whether the last refusal was isolated
-	search           *spanSearch   // for the span of a quota; nil: none
-	undo             *undo         // of the last refusals; nil: they are confirmed
+	trial            trial         // determines whether the last refusal was isolated
+	search           *spanSearch   // search for the span of a quota; nil means none
+	undo             *undo         // state before the last refusals; nil means that they are confirmed
 	isolatedRefusals float64       // moving count of isolated refusals among isolatedWindow responses
-	burst            burst         // of isolated refusals
-	history          history       // of accepted requests while there is neither rate nor quota
-	storedLatency    time.Duration // to a response, as loaded from the store; 0 means unknown
-	storedSamples    int           // samples of latency in the latency last stored
-	pendingUsage     bucket        // usage that has not been stored
+	burst            burst         // counts isolated refusals
+	history          history       // counts accepted requests while there is neither rate nor quota
+	storedLatency    time.Duration // time to a response, as loaded from the store; 0 means unknown
+	storedSamples    int           // number of samples in the latency stored last
+	pendingUsage     bucket        // usage that was not stored so far
 
-	until     time.Time // no request is sent until then
+	until     time.Time // no request is sent before this time
 	paused    time.Time // when until was set
 	throttles int       // refusals in a row
 	throttledSince,
@@ -56,62 +56,62 @@ type Host struct {
 	since time.Time // when the first request in history was sent
 
 	users        int // see Hosts.Keep; guarded by Hosts.mu
-	inFlight     int // requests
+	inFlight     int // number of requests in flight
 	done, failed int64
-	refusals     int64   // requests refused by a rate limit
-	lastHold     Reason  // last reason for holding it back
-	announced    [4]bool // by Reason: whether it was added to events
-	events       []Hold  // for NewHolds
+	refusals     int64   // number of requests refused by a rate limit
+	lastHold     Reason  // last reason for holding the host back
+	announced    [4]bool // reasons that were added to events, by Reason
+	events       []Hold  // events for NewHolds
 	turns        turns
 	random       func(time.Duration) time.Duration // returns a value from 0 to its argument, exclusive
 }
 
-// A trial determines whether a refusal is isolated. It ends when a request that was sent
-// after the refused one succeeds, or another one is refused. Until then only the requests
-// in flight and trialExtra more are sent.
+// A trial determines whether a refusal is isolated. It ends when a request that was sent after
+// the refused one succeeds, or another request is refused. Until then, the host gets at most
+// trialExtra requests in addition to the requests in flight.
 type trial struct {
 	on    bool
 	sent  time.Time     // when the refused request was sent
-	wait  time.Duration // its Retry-After
-	until time.Time     // no extra request is sent until then, so that requests in flight can end
-	extra int           // requests sent in the trial
+	wait  time.Duration // Retry-After of the refused request
+	until time.Time     // no extra request is sent before this time, so that requests in flight can end
+	extra int           // number of extra requests sent in the trial
 
 	excess bool // the refused request tested a quota
 }
 
-// trialExtra is how many requests are sent in a trial beyond those in flight.
+// trialExtra is the number of requests sent in a trial in addition to the requests in flight.
 const trialExtra = 2
 
 // A spanSearch finds the span of a quota if the server sends no Retry-After: the
 // pauses grow until a request is accepted.
 type spanSearch struct {
-	n     int       // requests accepted since the window began
-	begin time.Time // begin of the window, if known
+	n     int       // number of requests accepted since the window began
+	begin time.Time // start of the window; zero if unknown
 	first time.Time // when the first refused request was sent
 	last  time.Time // when the last refused request was sent
 }
 
 // Settings for refusals.
 const (
-	firstThrottlePause = time.Second     // without Retry-After; doubled with each refusal
-	maxThrottlePause   = time.Minute     // maximum of that pause
+	firstThrottlePause = time.Second     // pause without Retry-After; doubled with each refusal
+	maxThrottlePause   = time.Minute     // maximum pause without Retry-After
 	forgetAfter        = 5 * time.Minute // time without a response after which earlier requests no longer indicate a limit
 	unratedResolution  = 50 * time.Millisecond
 
-	isolatedWindow = 256 // responses among which isolated refusals are counted
-	maxIsolated    = 10  // that many are a limit: 4% of isolatedWindow
-	maxBurst       = 4   // that many in a burst are a limit
-	burstShare     = 16  // a burst goes on while more than one in so many responses is a refusal
+	isolatedWindow = 256 // number of responses among which isolated refusals are counted
+	maxIsolated    = 10  // number of isolated refusals that indicate a limit: 4% of isolatedWindow
+	maxBurst       = 4   // number of refusals in a burst that indicate a limit
+	burstShare     = 16  // a burst continues while more than one response in burstShare is a refusal
 )
 
-// A burst counts refusals that are frequent from one moment on, with successes between
-// them, such as those of a token bucket that has run empty.
+// A burst counts refusals that are frequent from one moment on, with successes between them. A
+// token bucket that has run empty causes such refusals.
 type burst struct {
-	level    float64   // refusals, less accepted/burstShare; at 0 the burst ends
+	level    float64   // number of refusals, less accepted/burstShare; at 0 the burst ends
 	began    time.Time // when the first refusal arrived
 	refused  int
-	accepted int // since the burst began
-	calm     int // accepted since the last refusal
+	accepted int // number of requests accepted since the burst began
+	calm     int // number of requests accepted since the last refusal
 }
 
 func (b *burst) accept() {
@@ -132,8 +132,8 @@ func (b *burst) refuse(now time.Time) {
 	b.calm = 0
 }
 
-// allowed returns how many requests may be in flight while there is no quota. After the
-// second refusal they are few, and more with each success.
+// allowed returns how many requests may be in flight while there is no quota. After the second
+// refusal the number is low, and it grows with each success.
 func (b *burst) allowed() int {
 	if b.refused < 2 {
 		return math.MaxInt
@@ -141,11 +141,11 @@ func (b *burst) allowed() int {
 	return trialExtra + b.calm/4
 }
 
-// limited reports whether chance does not explain so many refusals.
+// limited reports whether so many refusals indicate a limit, and not chance.
 func (b *burst) limited() bool { return b.level >= maxBurst }
 
-// maxReorder bounds how much later than a refused request another one must be sent for
-// its success to count: requests that are sent together may arrive in another order.
+// maxReorder is how much later than a refused request another request must be sent for its
+// success to count. Requests that are sent together may arrive in another order.
 const maxReorder = 10 * time.Millisecond
 
 // A Verdict states whether a request may be sent.
@@ -153,19 +153,19 @@ type Verdict int
 
 const (
 	Allow       Verdict = iota
-	Wait                // not now; see Decision.At
+	Wait                // the request must wait; see Decision.At
 	RejectDead          // the host is dead
-	RejectLimit         // it would have to wait for longer than Request.MaxWait
+	RejectLimit         // the request would have to wait for longer than Request.MaxWait
 )
 
 // A Request describes a request that the caller wants to send.
 type Request struct {
-	Single        bool          // it belongs to a lookup outside a batch
-	Waiter        *Waiter       // its place in the line; nil means it has none
-	InFlight      int           // lookups of its batch in flight at the host
-	Waiting       int           // lookups that wait for the host; 0 means unknown
-	MaxWait       time.Duration // the longest wait
-	HasAlternates bool          // another server could get it instead
+	Single        bool          // the request belongs to a lookup outside a batch
+	Waiter        *Waiter       // place of the lookup in the line; nil means it has none
+	InFlight      int           // number of lookups of the batch in flight at the host
+	Waiting       int           // number of lookups that wait for the host; 0 means unknown
+	MaxWait       time.Duration // longest acceptable wait
+	HasAlternates bool          // another server could get the request instead
 }
 
 // restartWait returns how long to wait for a host that is in an outage.
@@ -178,13 +178,15 @@ func (p Request) restartWait() time.Duration {
 
 // A Decision states whether and when a request may be sent.
 type Decision struct {
-	Verdict       Verdict
-	At            time.Time // Wait, RejectLimit: when to call Acquire again, or zero for when another request has ended; Allow: now
-	UntilRelease  bool      // Wait: call Acquire earlier if another request ends
-	Probe         bool      // the request tests whether a dead host has recovered
-	AfterThrottle bool      // it is the first request after the pause that followed a refusal
-	excess        bool      // the request tests the quota
-	era           int       // see Host.era
+	Verdict Verdict
+	// with Wait and RejectLimit: when to call Acquire again, or zero for when another request
+	// has ended; with Allow: now
+	At            time.Time
+	UntilRelease  bool // with Wait: call Acquire earlier if another request ends
+	Probe         bool // the request tests whether a dead host has recovered
+	AfterThrottle bool // the request is the first one after the pause that followed a refusal
+	excess        bool // the request tests the quota
+	era           int  // see Host.era
 }
 
 // Acquire decides about one request. After Allow, the caller must call Observe or
@@ -220,7 +222,7 @@ func (h *Host) Acquire(now time.Time, p Request) Decision {
 	return k
 }
 
-// limitless reports whether no limit is known.
+// limitless reports whether the host has no known limit.
 func (h *Host) limitless() bool { return h.rate.IsZero() && h.quota == nil }
 
 // Blocked reports whether Acquire would reject p now. It does not count a request.
@@ -231,9 +233,9 @@ func (h *Host) Blocked(now time.Time, p Request) (Decision, bool) {
 	return k, k.Verdict == RejectDead || k.Verdict == RejectLimit
 }
 
-// Recovering reports whether the host is in an outage and may recover within maxWait. If
-// the query failed at the time failed and the host has sent a useful response since, the
-// failure is that of the query, and Recovering returns false.
+// Recovering reports whether the host is in an outage and may recover within maxWait. If the
+// host has sent a useful response since the query failed at the time failed, the query is the
+// cause, and Recovering returns false.
 func (h *Host) Recovering(now time.Time, maxWait time.Duration, failed time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -257,13 +259,13 @@ func (h *Host) admit(now time.Time, p Request) Decision {
 	}
 	until := h.until
 	if p.Single && until.Sub(h.paused) > p.MaxWait {
-		// A Retry-After of days does not keep a single lookup from trying again
-		// once it has waited for MaxWait.
+		// A Retry-After of days does not keep a single lookup that has waited for MaxWait from
+		// trying again.
 		until = h.paused.Add(p.MaxWait)
 	}
 	if now.Before(until) {
 		if !p.Single && h.throttles > 0 && until.Sub(h.throttledSince) > p.MaxWait {
-			return Decision{Verdict: RejectLimit, At: until} // it has refused everything for that long
+			return Decision{Verdict: RejectLimit, At: until} // the host has refused everything for that long
 		}
 		return waitUntil(now, until, p.MaxWait)
 	}
@@ -321,7 +323,7 @@ func (h *Host) withinRate(now time.Time, p Request) Decision {
 	}
 }
 
-// waitUntil returns Wait, or RejectLimit if that is longer than maxWait.
+// waitUntil returns Wait, or RejectLimit if the wait until at is longer than maxWait.
 func waitUntil(now, at time.Time, maxWait time.Duration) Decision {
 	if at.Sub(now) > maxWait {
 		return Decision{Verdict: RejectLimit, At: at}
@@ -340,7 +342,7 @@ func (h *Host) Refund(k Decision) {
 	h.release(k.Probe)
 }
 
-// uncount takes a request out of the count against a limit.
+// uncount removes a request from the count against a limit.
 func (h *Host) uncount(k Decision) {
 	if h.counted(k) {
 		h.window.refund(k.At)
@@ -350,7 +352,7 @@ func (h *Host) uncount(k Decision) {
 	}
 }
 
-// counted reports whether a request was counted when it was allowed.
+// counted reports whether the quota counted the request when it was allowed.
 func (h *Host) counted(k Decision) bool { return h.quota != nil && k.era == h.era }
 
 func (h *Host) release(probe bool) {
@@ -359,36 +361,35 @@ func (h *Host) release(probe bool) {
 	h.turns.wake()
 }
 
-// FirstResponse returns true once: for the response that is searched for a stated
-// limit.
+// FirstResponse returns true once, for the response that is searched for a stated limit.
 func (h *Host) FirstResponse() bool { return !h.responseRead.Swap(true) }
 
 // A Kind classifies a response by what it shows about its host.
 type Kind int
 
 const (
-	Answered    Kind = iota // useful
-	Redirected              // useful, and not the end of a lookup
-	Overloaded              // 502, 503 or 504 without Retry-After
-	Throttled               // too many requests
-	Walled                  // 403 that is not RDAP
+	Answered    Kind = iota // a useful response
+	Redirected              // a useful response that does not end a lookup
+	Overloaded              // status 502, 503 or 504 without Retry-After
+	Throttled               // a refusal because of too many requests
+	Walled                  // status 403 with a body that is not RDAP
 	Useless                 // another response that does not answer the query
-	Unreachable             // no response, or an incomplete one
-	Canceled                // the caller canceled it
+	Unreachable             // no response, or an incomplete response
+	Canceled                // the caller canceled the request
 )
 
 // An Outcome is the result of one request.
 type Outcome struct {
 	Kind       Kind
 	Failed     bool      // the query was not answered
-	Decision   Decision  // decision that allowed it
-	FailedAt   time.Time // when the same query failed last; zero means it did not
-	InFlight   int       // lookups of its batch in flight at the host, this one included
+	Decision   Decision  // decision that allowed the request
+	FailedAt   time.Time // when the same query failed last; zero means never
+	InFlight   int       // number of lookups of the batch in flight at the host, including this one
 	Now        time.Time
 	Latency    time.Duration // time to the response, without connection set-up; 0 means unknown
 	ConnWait   time.Duration // wait for a connection before the request was sent
 	Status     int           // HTTP status; 0 means none
-	RetryAfter time.Duration // of Throttled; 0 means none
+	RetryAfter time.Duration // Retry-After of a Throttled response; 0 means none
 	Stated     limit.Rate    // limit that the response states; zero means none
 	Cause      error         // error of a failure
 }
@@ -435,8 +436,8 @@ func (h *Host) Observe(s Outcome) (tooMany bool) {
 	return false
 }
 
-// fail records a failure of the host. Repeated ones halve the requests in flight,
-// isolated ones do not.
+// fail records a failure of the host. Repeated failures halve the limit on requests in flight,
+// isolated failures do not.
 func (h *Host) fail(s Outcome) {
 	if !h.breaker.open && h.respondedSince(s.FailedAt) {
 		return // the query may be the cause
@@ -473,7 +474,7 @@ func (h *Host) extend(until, paused time.Time) {
 	}
 }
 
-// known returns the limit that applies; zero means none.
+// known returns the limit that applies, or zero if there is none.
 func (h *Host) known() limit.Rate {
 	if h.quota != nil {
 		return limit.Rate{N: h.quota.n, Per: h.quota.span}
@@ -486,16 +487,16 @@ type Reason int
 
 const (
 	NotHeld     Reason = iota
-	HeldLimit          // it refuses requests by a rate limit
-	HeldOutage         // it fails, refuses connections or does not respond
-	HeldBlocked        // it refuses every request with a non-RDAP response
+	HeldLimit          // the host refuses requests by a rate limit
+	HeldOutage         // the host fails, refuses connections or does not respond
+	HeldBlocked        // the host refuses every request with a non-RDAP response
 )
 
-// A Hold is an event: a host is held back for a reason, for the first time.
+// A Hold is an event: for the first time, a host is held back for a reason.
 type Hold struct {
 	Reason Reason
-	Status int        // HTTP status of the response that caused it; 0 means none
-	Until  time.Time  // no request is sent until then
+	Status int        // HTTP status of the response that caused the hold; 0 means none
+	Until  time.Time  // no request is sent before this time
 	Rate   limit.Rate // the limit that applies from now on; zero means none
 }
 
@@ -527,19 +528,19 @@ type LineCount struct{ Read, Done, Failed atomic.Int64 }
 
 // A Status is a snapshot of the state of a host.
 type Status struct {
-	InFlight int           // requests
+	InFlight int           // number of requests in flight
 	Limit    int           // limit of InFlight
 	Requests int64         // requests that have ended
 	Refused  int64         // part of Requests refused by a rate limit
 	Rate     limit.Rate    // limit that applies; zero if none is known
-	Until    time.Time     // no request is sent until then; zero means no pause
-	Held     Reason        // last reason for holding it back
+	Until    time.Time     // no request is sent before this time; zero means no pause
+	Held     Reason        // last reason for holding the host back
 	Latency  time.Duration // average time to a response; 0 means unknown
 
-	Dead     bool  // it is in an outage, or refuses every request
-	Blocked  bool  // it refuses every request with a non-RDAP response
+	Dead     bool  // the host is in an outage, or refuses every request
+	Blocked  bool  // the host refuses every request with a non-RDAP response
 	Failures int   // failures in a row
-	Walls    int   // refusals in a row that are not RDAP
+	Walls    int   // non-RDAP refusals in a row
 	Cause    error // error of the last failure
 }
 
@@ -561,18 +562,19 @@ func (h *Host) Status(now time.Time) Status {
 	return s
 }
 
-// Rate returns the limit that applies; zero means none is known.
+// Rate returns the limit that applies, or the zero Rate if none is known.
 func (h *Host) Rate() limit.Rate {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.known()
 }
 
-// Name returns the host, with its port if that is unusual, or the name of its group.
+// Name returns the host, with its port if the port is not the default, or the name of its
+// group.
 func (h *Host) Name() string { return h.name }
 
 // ID returns a number that no other host of the same Hosts has.
 func (h *Host) ID() int64 { return h.id }
 
-// Limit returns how many requests may be in flight.
+// Limit returns the number of requests that may be in flight.
 func (h *Host) Limit() int { return h.adaptive.limit() }

@@ -15,25 +15,24 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// Hosts are the hosts of one Client.
+// Hosts holds the hosts of one Client.
 type Hosts struct {
 	start, max int                   // see Config
-	groups     map[string]string     // host to group
-	rates      map[string]limit.Rate // published or configured; responses do not change them
+	groups     map[string]string     // group by host
+	rates      map[string]limit.Rate // published or configured rates; responses do not change them
 	store      limit.Store
 
 	mu      sync.Mutex
 	byName  map[string]*Host
 	lastID  int64
-	sweepAt int          // number of hosts at which idle ones are dropped
-	sweeps  atomic.Int64 // number of these sweeps
+	sweepAt int          // number of hosts above which idle hosts are dropped
+	sweeps  atomic.Int64 // number of sweeps
 
 	unmatched map[string]bool // see Unmatched
 }
 
-// maxIdleHosts bounds the hosts that are kept only for their counts and latency. Of the
-// hosts with fewer than GrowAfter requests, whose latency is unknown, maxNewHosts are
-// kept.
+// maxIdleHosts limits the hosts that are kept only for their counts and latency. maxNewHosts
+// limits the hosts that had fewer than GrowAfter requests, so that their latency is unknown.
 const (
 	maxIdleHosts = 4096
 	maxNewHosts  = 1024
@@ -42,7 +41,7 @@ const (
 // A Config configures Hosts.
 type Config struct {
 	Start, Max int                   // initial and maximum number of requests in flight at a host
-	Groups     map[string]string     // host to the name of its group
+	Groups     map[string]string     // name of the group by host
 	Rates      map[string]limit.Rate // rates of hosts and groups; they replace limit.Builtin and learned limits
 	Store      limit.Store           // nil means a store in memory
 }
@@ -62,7 +61,7 @@ func New(cfg Config) *Hosts {
 	for name, r := range cfg.Rates {
 		hs.rates[hostKey(name)] = r
 	}
-	// A group without a rate has the strictest one of its hosts.
+	// A group without a rate has the strictest rate of its hosts.
 	for name, group := range hs.groups {
 		r, ok := hs.rates[name]
 		if _, said := cfg.Rates[group]; !ok || said || r.IsZero() {
@@ -85,12 +84,11 @@ func hostKey(name string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), ":443")
 }
 
-// At returns the host of u. One host may serve many base URLs, and counts the
-// requests to all of them.
+// At returns the host of u. One Host may serve many base URLs, and counts all their requests.
 func (hs *Hosts) At(u *url.URL) *Host {
 	key := weburl.Host(u)
 	if front, ok := hs.store.(*front); ok {
-		front.prepare(hs.nameOf(key)) // calls the store
+		front.prepare(hs.nameOf(key)) // call without the lock: prepare calls the store
 	}
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -112,7 +110,7 @@ func (hs *Hosts) Release(h *Host) {
 	h.users--
 }
 
-// nameOf returns the name of a host, or that of its group.
+// nameOf returns the name of a host, or of the host's group.
 func (hs *Hosts) nameOf(key string) string {
 	if len(hs.groups) > 0 {
 		if group, ok := byHost(hs.groups, key); ok {
@@ -152,7 +150,7 @@ func (hs *Hosts) sweep() {
 	hs.sweeps.Add(1)
 }
 
-// byHost returns the value of a host, with or without its port.
+// byHost returns the value for a host, which m has with or without the port.
 func byHost[V any](m map[string]V, key string) (V, bool) {
 	v, ok := m[key]
 	if !ok {
@@ -184,16 +182,16 @@ func (h *Host) load() {
 func recalled(b limit.Budget, now time.Time) *quota {
 	q := &quota{n: b.Learned.N, span: b.Learned.Per, low: min(b.Least, b.Learned.Per), confirmed: true, pause: b.Penalty, testAt: now}
 	if q.low == 0 && q.costly() {
-		q.streak = 1 // an earlier run passed tests: its span would be longer otherwise
+		q.streak = 1 // an earlier run passed tests, or the span would be longer
 	}
 	if !q.open() {
-		q.testAt = now.Add(2 * testHold * q.span) // an earlier run has tested it
+		q.testAt = now.Add(2 * testHold * q.span) // an earlier run has tested the span
 	}
 	return q
 }
 
-// idle reports whether h holds nothing but counts and its latency, or only counts if
-// isNew is true. Hosts.mu is held.
+// idle reports whether h holds nothing but counts and its latency, or only counts if isNew is
+// true. The caller holds Hosts.mu.
 func (h *Host) idle(now time.Time, isNew bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

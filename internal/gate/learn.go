@@ -28,12 +28,12 @@ func (h *Host) count(s Outcome) {
 	}
 }
 
-// lateSent is the wait for a connection above which a request counts from the time it
-// was sent, not from Acquire.
+// lateSent is the wait for a connection above which a request counts from its sending, not from
+// Acquire.
 const lateSent = 5 * time.Millisecond
 
-// sent returns when the request was sent. The first ones of a run wait for their
-// connection after Acquire.
+// sent returns when the request was sent. The first requests of a run wait for their connection
+// after Acquire.
 func (s Outcome) sent() time.Time {
 	if s.ConnWait > lateSent {
 		return s.Decision.At.Add(s.ConnWait)
@@ -41,9 +41,9 @@ func (s Outcome) sent() time.Time {
 	return s.Decision.At
 }
 
-// late returns how much later than usual the server may have counted a request, as its
-// response came later. A busy client sends late, too, so the time runs from Acquire. A
-// refusal of a server with a penalty costs more than a wait.
+// late estimates from the delay of the response how much later than usual the server may have
+// counted the request. A busy client sends late, too, so the time counts from Acquire. If a
+// server imposes a penalty, a refusal costs more than a wait.
 func (h *Host) late(s Outcome) time.Duration {
 	if !h.quota.costly() && !h.quota.stated || h.adaptive.best == 0 {
 		return 0
@@ -54,10 +54,10 @@ func (h *Host) late(s Outcome) time.Duration {
 	return 0
 }
 
-// storedBuckets is how many buckets of the window are stored together.
+// storedBuckets is the number of buckets of the window that are stored together.
 const storedBuckets = 4
 
-// noteUsage notes a request for the store.
+// noteUsage records a request for the store.
 func (h *Host) noteUsage(at time.Time) {
 	if h.quota != nil && !h.stored {
 		return
@@ -72,7 +72,7 @@ func (h *Host) noteUsage(at time.Time) {
 	h.pendingUsage.n++
 }
 
-// syncStore stores the usage of this host, and loads that of other programs.
+// syncStore stores the usage of this host, and loads the usage of other programs.
 func (h *Host) syncStore() {
 	if h.pendingUsage.n == 0 {
 		return
@@ -97,7 +97,7 @@ func (h *Host) syncStore() {
 	}
 }
 
-// tookSamples is how many responses must be measured before the latency is used.
+// tookSamples is the number of responses that must be measured before the latency is used.
 const tookSamples = 4
 
 // storeLatency stores the average latency.
@@ -136,7 +136,7 @@ func (h *Host) accepted(s Outcome) {
 	} else if h.undo != nil && !h.burst.limited() && h.sentAfter(s.Decision.At, h.undo.sent) {
 		h.revoke(s)
 	} else if h.search != nil {
-		h.search.n++ // accepted before the first refusal
+		h.search.n++ // the host accepted the request before the first refusal
 	} else if h.quota != nil && !h.quota.confirmed && h.learned.Equal(h.lastThrottle) {
 		h.quota.n++
 	}
@@ -147,7 +147,7 @@ func (h *Host) accepted(s Outcome) {
 	}
 	if q := h.quota; q != nil {
 		if q.accepted(s.Decision.At, s.Now, s.Decision.excess) && (q.confirmed || q.costly()) {
-			h.storeQuota(s.Now) // where refusals are costly, none is provoked to confirm it
+			h.storeQuota(s.Now) // if refusals are costly, none is provoked to confirm the quota
 		}
 		if q.idle(s.Now) {
 			h.forget()
@@ -155,8 +155,7 @@ func (h *Host) accepted(s Outcome) {
 	}
 }
 
-// sentAfter reports whether a request sent at a arrived after one sent at b. It is
-// false if that is not certain.
+// sentAfter reports whether a request sent at a certainly arrived after a request sent at b.
 func (h *Host) sentAfter(a, b time.Time) bool {
 	return a.Sub(b) > min(h.adaptive.recent/4, maxReorder)
 }
@@ -227,8 +226,8 @@ func (h *Host) storeQuota(now time.Time) {
 	h.store.Add(h.name, b)
 }
 
-// isolated records a refusal between successes. It changes nothing unless such refusals
-// are frequent. s.Decision.excess is that of the refused request.
+// isolated records a refusal between successes. It changes nothing unless such refusals are
+// frequent. s.Decision is the decision that allowed the refused request.
 func (h *Host) isolated(s Outcome) {
 	if h.quota != nil && s.Decision.excess && h.quota.missed(s.Decision.At, s.Now) && h.quota.confirmed {
 		h.storeQuota(s.Now)
@@ -247,7 +246,8 @@ func (h *Host) isolated(s Outcome) {
 	span := max(time.Second, s.RetryAfter)
 	q := &quota{span: span, even: true, confirmed: true, testAt: s.Now}
 	if took := s.Now.Sub(b.began); b.limited() && took > 0 {
-		// The host accepts what it accepted during the burst, and not what it got.
+		// The host accepts the rate that it accepted during the burst, not the rate that it was
+		// sent.
 		q.n = int(float64(b.accepted) * float64(span) / float64(took))
 		q.low = span * time.Duration(b.accepted) / time.Duration(b.accepted+b.refused)
 	} else {
@@ -273,7 +273,7 @@ func (h *Host) refused(s Outcome) {
 	}
 	wait := min(max(s.RetryAfter, 0), limit.MaxPause)
 	if !s.Decision.At.After(h.lastThrottle) {
-		// It was sent before the pause, which its Retry-After may extend.
+		// The refused request was sent before the pause, which its Retry-After may extend.
 		if h.undo != nil {
 			h.burst.refuse(s.Now)
 		}
@@ -349,7 +349,9 @@ func (h *Host) refused(s Outcome) {
 		if pause <= 0 {
 			pause = h.backOff()
 			if begun := s.Now.Sub(h.since); h.throttles == 1 && begun < pause && h.isolatedRefusals < 1 {
-				pause -= begun // windows of a second are frequent
+				// assume that the window began at a full second: windows of a second are
+				// frequent
+				pause -= begun
 			}
 		}
 		h.discover(first, s, wait)
@@ -361,7 +363,7 @@ func (h *Host) refused(s Outcome) {
 // An undo is the state of a host before its last refusals.
 type undo struct {
 	sent          time.Time // when the newest refused request was sent
-	quota         *quota    // a copy; nil if there was none
+	quota         *quota    // copy of the quota; nil if there was none
 	limit         int
 	until, paused time.Time
 	lastThrottle  time.Time
@@ -377,7 +379,7 @@ func (h *Host) undoing(s Outcome) *undo {
 	return u
 }
 
-// revoke restores the state before the last refusals: a request that was sent after
+// revoke restores the state before the last refusals, because a request that was sent after
 // them and before the pause succeeded.
 func (h *Host) revoke(s Outcome) {
 	u := h.undo
@@ -393,12 +395,12 @@ func (h *Host) revoke(s Outcome) {
 		*h.quota = *u.quota
 	}
 	h.adaptive.resume(u.limit)
-	h.isolatedRefusals++ // the first refusal; isolated counts the second one
+	h.isolatedRefusals++ // counts the first refusal; isolated counts the second one
 	h.isolated(s)
 }
 
-// discover estimates a quota: the number of requests accepted since the window
-// began. With Retry-After the span is known as well; without it a search begins.
+// discover estimates a quota: the number of requests accepted since the window began.
+// Retry-After shows the span as well; without Retry-After a search for the span begins.
 func (h *Host) discover(first time.Time, s Outcome, wait time.Duration) {
 	elapsed := first.Sub(h.since)
 	if wait <= 0 {
@@ -447,7 +449,7 @@ func (h *Host) backOff() time.Duration {
 	return d + h.random(d/20)
 }
 
-// pause stops requests to the host for d, and stores that.
+// pause stops requests to the host for d, and stores the pause.
 func (h *Host) pause(now time.Time, d time.Duration) {
 	if until := now.Add(d); d > 0 && until.After(h.until) {
 		h.until, h.paused = until, now

@@ -8,8 +8,8 @@ import (
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// maxOriginsOfHost bounds the origins of a host, such as http and https of one name,
-// or the hosts of a group. The capacity of a host with more is unknown.
+// maxOriginsOfHost limits the origins of a host, such as http and https of one name, or the
+// hosts of a group. If a host has more origins, its capacity is unknown.
 const maxOriginsOfHost = 8
 
 // addOrigin records the origin of u. The caller holds Hosts.mu.

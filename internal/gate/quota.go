@@ -7,64 +7,64 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// A quota is a limit that was learned from refusals: n requests are accepted in any
-// span. Requests are paced to use it fully. Tests of shorter spans send single
-// requests beyond it. If they are accepted, the shorter span becomes the quota and
-// the next test follows. A refusal ends the test and confirms the quota. After
+// A quota is a limit that was learned from refusals: n requests are accepted in any span.
+// Pacing spreads the requests so that they use the quota fully. Tests of shorter spans send
+// single requests beyond the quota. If the server accepts them, the shorter span becomes the
+// quota and the next test follows. A refusal ends the test and confirms the quota. After
 // failures the tests become rarer.
 type quota struct {
 	n         int
 	span      time.Duration
-	low       time.Duration // n requests in this span were refused; 0 means unknown
-	confirmed bool          // by a second refusal; the quota is then stored
+	low       time.Duration // span in which n requests were refused; 0 means unknown
+	confirmed bool          // a second refusal has confirmed the quota, which is then stored
 	even      bool          // requests are spread over the whole span
 	corrected int           // how often n was lowered because it counted two windows
 	stated    bool          // Retry-After showed the span
 
-	// The test that runs.
-	test    time.Duration // the span under test; 0: no test
+	// State of the running test.
+	test    time.Duration // span under test; 0 means no test
 	began   time.Time     // when the test began
-	testing int           // requests beyond the quota in flight
-	passed  int           // requests beyond the quota that were accepted
-	during  int           // all requests of the test that were accepted
-	misses  int           // isolated refusals
+	testing int           // number of requests beyond the quota in flight
+	passed  int           // number of requests beyond the quota that were accepted
+	during  int           // number of requests of the test that were accepted
+	misses  int           // number of isolated refusals
 
-	// The results of earlier tests, and when the next one begins.
-	streak int           // tests passed in a row
-	before time.Duration // the span before the last passed test, until proved
+	// Results of earlier tests, and when the next test begins.
+	streak int           // number of tests passed in a row
+	before time.Duration // span before the last passed test, until proved
 	proved time.Time     // when the new span counts as proved
-	fails  int           // tests that failed
-	holds  int           // times that tests were put off
+	fails  int           // number of tests that failed
+	holds  int           // number of times that tests were postponed
 	testAt time.Time     // when the next test begins
 
 	// The last refusal, and the times of requests.
-	pause  time.Duration // after the refusal
-	opened time.Time     // when the window of the refusal began
-	slot   time.Time     // no request is sent before
+	pause  time.Duration // pause after the last refusal
+	opened time.Time     // when the window of the last refusal began
+	slot   time.Time     // no request is sent before this time
 	bound  time.Time     // when the quota last held a request back
 }
 
 // Settings of a [quota].
 const (
-	testFirst    = 5    // the first test divides the span by this
-	testNext     = 1.5  // later ones
-	testCostly   = 1.35 // later ones where a refusal is costly
-	testNarrow   = 1.2  // a span is known well enough when it is this many times low
-	testRare     = 0.85 // tests of a span that is known well enough multiply it by this
-	testIsolated = 16   // one isolated refusal in so many requests does not fail a test
-	testReached  = 0.75 // a test passes if the rate of accepted requests was this part of its rate
-	testLong     = 8    // spans that a test lasts at most
-	testEnough   = 64   // requests beyond the quota that pass a test, at most
-	testPause    = 16   // the span is hardly shorter than the pause after a refusal divided by this
+	testFirst    = 5    // the first test divides the span by this factor
+	testNext     = 1.5  // later tests divide the span by this factor
+	testCostly   = 1.35 // later tests do so where a refusal is costly
+	testNarrow   = 1.2  // a span is known well enough when it is at most this many times low
+	testRare     = 0.85 // tests multiply a span that is known well enough by this factor
+	testIsolated = 16   // one isolated refusal in this many requests does not fail a test
+	testReached  = 0.75 // a test passes if the accepted rate was at least this fraction of the tested rate
+	testLong     = 8    // maximum number of spans that a test lasts
+	testEnough   = 64   // maximum number of requests beyond the quota that pass a test
+	testPause    = 16   // the span is hardly shorter than this fraction of the pause after a refusal
 	testChance   = 0.1  // minimum probability that a test passes
 	testHold     = 8    // number of spans and pauses between tests; doubled with each failed test
 
-	spreadOver = 4 // requests are spread over the span divided by this
-	spreadOpen = 2 // the same while the span is known only roughly
+	spreadOver = 4 // requests are spread over the span divided by this number
+	spreadOpen = 2 // replaces spreadOver while the span is known only roughly
 
-	maxCorrected = 2 // more refusals have another cause than a wrong n
+	maxCorrected = 2 // after this many corrections, refusals have another cause than a wrong n
 
-	quotaNear = 0.8 // a refusal when this part of the quota is used is due to the quota
+	quotaNear = 0.8 // if this fraction of the quota is used, a refusal is due to the quota
 )
 
 // slack returns the margin that is added to the span. Requests with different latency
@@ -73,7 +73,8 @@ func slack(span time.Duration) time.Duration {
 	return min(max(50*time.Millisecond, span/100), span/20)
 }
 
-// slack is smaller if a refusal is costly: Host.late allows for late requests.
+// slack returns a smaller margin if a refusal is costly, because Host.late allows for late
+// requests.
 func (q *quota) slack(span time.Duration) time.Duration {
 	if q.costly() {
 		return min(span/100, time.Second/2)
@@ -102,9 +103,9 @@ func (q *quota) interval() time.Duration {
 	return over / time.Duration(q.n)
 }
 
-// allow decides whether to send a request. waiting is the number of waiting lookups. An
-// excess request goes beyond the quota, to test it. If the request may not be sent, at is
-// when it may; zero means when another request has ended.
+// allow decides whether to send a request. waiting is the number of waiting lookups. An excess
+// request goes beyond the quota, to test it. If the request must wait, at is when it may be
+// sent; zero means when another request has ended.
 func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, at time.Time) {
 	q.begin(now, waiting)
 	r := q.rate()
@@ -143,8 +144,8 @@ func (q *quota) trusted() int {
 	return q.passed + q.streak*q.n/2
 }
 
-// begin starts a test if its time has come and it is worth its cost. waiting is the
-// number of waiting lookups.
+// begin starts a test if it is due and worth its cost. waiting is the number of waiting
+// lookups.
 func (q *quota) begin(now time.Time, waiting int) {
 	if q.test > 0 || now.Before(q.testAt) {
 		return
@@ -178,7 +179,7 @@ func (q *quota) next() time.Duration {
 	return next
 }
 
-// wholeSeconds rounds d to seconds, below another span: most limits are stated in
+// wholeSeconds rounds d to seconds, but keeps it below another span. Most limits are stated in
 // seconds.
 func wholeSeconds(d, below time.Duration) time.Duration {
 	if d < time.Second {
@@ -195,13 +196,13 @@ func ceilTo(d, unit time.Duration) time.Duration { return (d + unit - 1).Truncat
 // costly reports whether a refusal costs more than two spans.
 func (q *quota) costly() bool { return q.pause > 2*q.span }
 
-// worth reports whether a test is expected to save more time than a refusal costs.
-// waiting is the number of waiting lookups. The logarithm of the true span is assumed to
-// be uniform between those of the known span and of the shortest possible one. A server
-// with a long penalty has no short span.
+// worth reports whether a test is expected to save more time than a refusal costs. waiting is
+// the number of waiting lookups. The model assumes that the logarithm of the true span is
+// uniform between the shortest possible span and the known span. A server with a long penalty
+// has no short span.
 func (q *quota) worth(test time.Duration, waiting int) bool {
 	if waiting <= 0 {
-		return true // not known
+		return true // the number of waiting lookups is unknown
 	}
 	shortest := max(float64(q.low), float64(q.pause)/testPause)
 	chance := testChance
@@ -232,8 +233,8 @@ func (q *quota) sent(now time.Time, excess bool) {
 	q.slot = q.slot.Add(d)
 }
 
-// accepted notes an accepted request. A test passes if more requests were accepted than
-// the quota allows, wherever the windows of the server begin, and at the rate under test.
+// accepted records an accepted request. A test passes if the server accepted more requests than
+// the quota allows, wherever the server's windows begin, and at the rate under test.
 func (q *quota) accepted(sent, now time.Time, excess bool) (raised bool) {
 	if q.test == 0 || sent.Before(q.began) {
 		return false
@@ -246,7 +247,7 @@ func (q *quota) accepted(sent, now time.Time, excess bool) (raised bool) {
 		return false
 	}
 	spans := float64(now.Sub(q.began)) / float64(q.span)
-	windows := spans + 2 // in part, at both ends of the test
+	windows := spans + 2 // the windows at both ends of the test count in part
 	if q.stated && !q.confirmed {
 		windows = spans + 1 // the test began with a window
 	}
@@ -267,8 +268,8 @@ func (q *quota) accepted(sent, now time.Time, excess bool) (raised bool) {
 	return true
 }
 
-// missed notes that a request beyond the quota was refused between successes. A
-// single such refusal may be chance. It reports whether the test has failed.
+// missed records an isolated refusal of a request beyond the quota, and reports whether the
+// test has failed. A single isolated refusal may be chance.
 func (q *quota) missed(sent, now time.Time) bool {
 	if q.test == 0 || sent.Before(q.began) {
 		return false
@@ -292,22 +293,23 @@ func (q *quota) idle(now time.Time) bool {
 	return !q.confirmed && now.Sub(q.bound) > 4*q.span+time.Second
 }
 
-// refused learns from a refusal. In the span, used requests had been accepted, the
-// first of them elapsed ago. wait is the Retry-After, pause the pause of the host.
+// refused learns from a refusal. used is the number of requests accepted in the span, and
+// elapsed the age of the first of them. wait is the Retry-After, and pause the pause of the
+// host.
 func (q *quota) refused(sent, now time.Time, used int, elapsed, wait, pause time.Duration) {
 	q.pause, q.bound = pause, now.Add(pause)
-	window := time.Duration(0) // as stated by Retry-After
+	window := time.Duration(0) // window that Retry-After states
 	if wait > 0 {
 		window = statedWindow(elapsed, wait)
 	}
 	if q.test > 0 && sent.Before(q.began) {
-		q.test, q.testAt = 0, now.Add(pause) // it shows nothing about this test
+		q.test, q.testAt = 0, now.Add(pause) // the refusal shows nothing about this test
 		return
 	}
 	if q.test > 0 && used >= q.n {
 		q.low = max(q.low, min(q.test, q.span))
 		if !q.confirmed && window > q.span*3/4 && window < q.span*13/10 {
-			q.span = min(q.span, max(window, q.low)) // Retry-After agrees
+			q.span = min(q.span, max(window, q.low)) // Retry-After confirms the span
 			q.low = q.span
 		}
 		q.confirmed = true
@@ -319,7 +321,7 @@ func (q *quota) refused(sent, now time.Time, used int, elapsed, wait, pause time
 		q.low = max(q.low, min(q.span, q.before))
 		q.span = q.before
 	case float64(used) >= quotaNear*float64(q.n) && used < q.n && q.confirmed && !q.even && q.corrected < maxCorrected:
-		// Requests of two windows of the server were counted as those of one.
+		// The count mixed requests of two windows of the server.
 		q.low = q.low * time.Duration(used) / time.Duration(q.n)
 		q.n, q.before, q.holds = used, 0, 0
 		q.corrected++
@@ -343,10 +345,10 @@ func (q *quota) refused(sent, now time.Time, used int, elapsed, wait, pause time
 	q.over(now, pause)
 }
 
-// statedWindow returns the span of a window that began elapsed before a refusal with that
-// Retry-After. Most windows are whole seconds, and Retry-After is rounded up.
+// statedWindow returns the span of a window that began elapsed before a refusal with the
+// Retry-After wait. Most windows are whole seconds, and servers round Retry-After up.
 func statedWindow(elapsed, wait time.Duration) time.Duration {
-	const inaccuracy = time.Second / 10 // of elapsed
+	const inaccuracy = time.Second / 10 // maximum error of elapsed
 	return max((elapsed + wait + inaccuracy).Truncate(time.Second), time.Second)
 }
 
@@ -369,7 +371,7 @@ func (q *quota) over(now time.Time, pause time.Duration) {
 	}
 }
 
-// maxHold bounds the time between two tests.
+// maxHold limits the time between two tests.
 const maxHold = 15 * time.Minute
 
 // resumed records the first accepted request after a series of refusals. took is the
@@ -381,15 +383,15 @@ func (q *quota) resumed(sent time.Time, took time.Duration) {
 	case elapsed <= 2*q.span:
 		// The window of the server may have begun later than assumed.
 		q.span = min(elapsed, q.span*5/4)
-	default: // the server has a penalty
+	default: // the server imposes a penalty
 		q.pause = took
 		q.testAt = sent.Add(min(testHold*4*took, maxHold))
 		q.test = 0
 	}
 }
 
-// spreadIsolated records that isolated refusals recur within the quota. It spreads the
-// requests, and lowers the quota if they were spread already.
+// spreadIsolated records that isolated refusals recur within the quota. It spreads the requests
+// evenly, and lowers the quota if the requests were spread already.
 func (q *quota) spreadIsolated(now time.Time, b burst) {
 	if q.even {
 		factor := 1 + 1.0/16
@@ -402,8 +404,8 @@ func (q *quota) spreadIsolated(now time.Time, b burst) {
 	q.over(now, 0)
 }
 
-// spread spaces the requests evenly: the server accepts fewer of them in a part of
-// the span.
+// spread spaces the requests evenly, because the server accepts fewer requests in a part of the
+// span.
 func (q *quota) spread() {
 	if !q.even {
 		q.holds = 0 // earlier tests failed because the requests were not spread

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// turns is the line of single lookups that wait for a host. Host.mu guards it.
+// turns holds the line of single lookups that wait for a host. Host.mu guards it.
 type turns struct {
 	waiting   []*Waiter
 	batchLast bool // the last allowed request belongs to a batch
@@ -13,14 +13,14 @@ type turns struct {
 
 // A Waiter is the place of a lookup in the line.
 type Waiter struct {
-	ready  chan struct{} // has a value when the lookup should call Acquire
+	ready  chan struct{} // receives a value when the lookup should call Acquire
 	joined bool
 }
 
 func NewWaiter() *Waiter { return &Waiter{ready: make(chan struct{}, 1)} }
 
-// room reports whether n is below limit and it is the turn of p. If batches and
-// single lookups wait, they alternate.
+// room reports whether n is below limit and p is next. If batches and single lookups wait, they
+// alternate.
 func (t *turns) room(p Request, n, limit int) bool {
 	switch {
 	case n >= limit:
@@ -65,19 +65,19 @@ func (t *turns) leave(w *Waiter) {
 	t.wake()
 }
 
-// wake wakes the first in line.
+// wake wakes the first lookup in line.
 func (t *turns) wake() {
 	if len(t.waiting) == 0 {
 		return
 	}
 	select {
 	case t.waiting[0].ready <- struct{}{}:
-	default: // it is awake
+	default: // the lookup is already awake
 	}
 }
 
-// decideQueued decides about p when there is no room. It rejects a single lookup
-// that has waited for MaxWait, if a limit would make it wait longer.
+// decideQueued decides about p when there is no room. It rejects a single lookup that has
+// waited for MaxWait, if a limit would prolong the wait.
 func (h *Host) decideQueued(now time.Time, p Request) Decision {
 	if p.Single && p.MaxWait <= 0 && (!h.limitless() || now.Before(h.until)) {
 		if k := h.admit(now, p); k.Verdict == RejectLimit {
@@ -87,8 +87,8 @@ func (h *Host) decideQueued(now time.Time, p Request) Decision {
 	return Decision{Verdict: Wait}
 }
 
-// WhenReleased puts w in the line for the host. The channel has a value when w is the
-// first in line and a request may have become possible.
+// WhenReleased puts w in the line for the host. The channel receives a value when w is first in
+// line and a request may have become possible.
 func (h *Host) WhenReleased(w *Waiter) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -103,8 +103,8 @@ func (h *Host) Leave(w *Waiter) {
 	h.turns.leave(w)
 }
 
-// Delay returns how long to wait for the channel of WhenReleased before the next
-// call of Acquire: until k.At, or maxWait if that is zero.
+// Delay returns how long to wait for the channel of WhenReleased before the next call of
+// Acquire: until k.At, or maxWait if k.At is zero.
 func (k Decision) Delay(now time.Time, maxWait time.Duration) time.Duration {
 	if k.At.IsZero() {
 		return maxWait

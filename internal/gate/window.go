@@ -9,20 +9,20 @@ import (
 
 // A window counts the requests to one server over a sliding span of time.
 //
-// A request counts from when it is sent until the span has passed since its
-// response, because the server counts it at some time in between. The server never
-// sees more than Rate.N requests in any span, whatever their latency. A token bucket
-// would let nearly twice as many through: a full bucket and its refill.
+// A request counts from when it is sent until the span has passed since its response, because
+// the server counts the request at some time in between. The server never sees more than Rate.N
+// requests in any span, whatever their latency. A token bucket would let nearly twice as many
+// requests through: a full bucket and its refill.
 type window struct {
 	inFlight   int      // requests without a response
-	buckets    []bucket // requests with a response, oldest first
-	total      int      // requests in buckets
+	buckets    []bucket // counts of requests with a response, oldest first
+	total      int      // number of requests in buckets
 	resolution time.Duration
 }
 
-// A bucket is a number of requests that are counted together.
+// A bucket counts requests together.
 type bucket struct {
-	from, to time.Time // responses to the first and the last one
+	from, to time.Time // times of the first and the last response
 	n        int
 }
 
@@ -47,8 +47,8 @@ func (w *window) answered(now time.Time) {
 // cancel removes a request that was not sent.
 func (w *window) cancel() { w.inFlight-- }
 
-// free returns how many more requests r allows now. If it allows none, at is when it
-// will, or zero if that depends on responses to come.
+// free returns how many more requests r allows now. If r allows none, at is when r allows the
+// next, or zero if that time depends on future responses.
 func (w *window) free(now time.Time, r limit.Rate) (n int, at time.Time) {
 	w.resolution = r.Per / windowBuckets
 	w.expire(now, r.Per)
@@ -64,7 +64,7 @@ func (w *window) free(now time.Time, r limit.Rate) (n int, at time.Time) {
 	return 0, time.Time{}
 }
 
-// within is free for a span that is shorter than that of the window.
+// within is like free, but for a shorter span than the window's.
 func (w *window) within(now time.Time, r limit.Rate) (n int, at time.Time) {
 	n = r.N - w.inFlight
 	for i := len(w.buckets) - 1; i >= 0 && now.Sub(w.buckets[i].to) < r.Per; i-- {
@@ -102,7 +102,7 @@ func (w *window) move(granted, sent time.Time) {
 	}
 }
 
-// insert counts a request at a time that may be before that of others.
+// insert counts a request at a time that may precede those of other requests.
 func (w *window) insert(at time.Time) {
 	w.total++
 	i := len(w.buckets)
@@ -131,7 +131,7 @@ func (w *window) expire(now time.Time, per time.Duration) {
 	}
 }
 
-// replace replaces the content by the usage in a store.
+// replace replaces the counts by the usage in a store.
 func (w *window) replace(used []limit.Usage) {
 	w.buckets, w.total = w.buckets[:0], 0
 	for _, u := range used {
@@ -140,13 +140,13 @@ func (w *window) replace(used []limit.Usage) {
 	}
 }
 
-// add counts n requests at the time at, which is not before any other.
+// add counts n requests at the time at, which must not precede the time of another request.
 func (w *window) add(at time.Time, n int) {
 	w.buckets = append(w.buckets, bucket{at, at, n})
 	w.total += n
 }
 
-// used returns the content for a store.
+// used returns the counts for a store.
 func (w *window) used() []limit.Usage {
 	uses := make([]limit.Usage, 0, len(w.buckets))
 	for _, u := range w.buckets {
