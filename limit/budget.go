@@ -7,16 +7,16 @@ import (
 
 // A Budget holds the observed limits and usage of one server, or of one group of hosts.
 type Budget struct {
-	Until   time.Time // no request may be sent before; zero means no pause
+	Until   time.Time // no request may be sent before this time; zero means no pause
 	Paused  time.Time // when Until was set
 	Learned Rate      // limit that the server's responses showed; zero means none
-	Seen    time.Time // when Learned was observed, or refuted if it is zero
+	Seen    time.Time // when Learned was observed, or refuted if Learned is zero
 	Used    []Usage   // requests that may still count against a limit, oldest first
 
 	// Least is a span in which Learned.N requests were refused; zero means unknown.
 	Least time.Duration
-	// Penalty is how long the server refuses all requests once Learned is exceeded;
-	// zero means only until Learned allows more.
+	// Penalty is how long the server refuses all requests once Learned is exceeded. Zero means
+	// until Learned allows more.
 	Penalty time.Duration
 	// Took is the average time to a response over an open connection, measured at
 	// Measured; zero means unknown.
@@ -26,8 +26,8 @@ type Budget struct {
 
 // A Usage counts requests that were sent at about the same time.
 type Usage struct {
-	At time.Time // latest time at which the server may have counted them
-	N  int       // requests
+	At time.Time // latest time at which the server may have counted the requests
+	N  int       // number of requests
 }
 
 // A Store keeps budgets between runs and shares them between programs. It must be
@@ -43,7 +43,7 @@ type Store interface {
 	Flush() error
 }
 
-// Bounds of the values in a Budget.
+// Limits of the values in a Budget.
 const (
 	MaxPause   = 24 * time.Hour // longest pause in Budget.Until, from now
 	LearnedFor = time.Hour      // age of Budget.Seen at which Learned expires
@@ -54,12 +54,12 @@ const (
 
 // Limits of the data in a store.
 const (
-	maxUsages  = 128  // per name
-	maxBudgets = 1000 // names
+	maxUsages  = 128  // maximum number of Usages per name
+	maxBudgets = 1000 // maximum number of names
 )
 
-// Merge returns b with d added to it: it has the later Until, the newer Learned and the
-// sum of both Used. Merge drops data that has expired at now.
+// Merge returns b with d added: it has the later Until, the newer Learned and both Used. Merge
+// drops data that has expired at now.
 func (b Budget) Merge(d Budget, now time.Time) Budget {
 	if d.Until.After(b.Until) {
 		b.Until, b.Paused = d.Until, d.Paused
@@ -84,7 +84,7 @@ func (b Budget) prune(now time.Time) Budget {
 		b.Learned, b.Seen = Rate{}, time.Time{}
 	}
 	if b.Learned.IsZero() {
-		// Seen remains: an older limit that another store holds does not return.
+		// Keep Seen, so that an older limit in another store does not return.
 		b.Least, b.Penalty = 0, 0
 	}
 	if b.Took <= 0 || b.Took > maxTook || now.Sub(b.Measured) > measuredFor || b.Measured.After(now.Add(time.Minute)) {
@@ -102,7 +102,7 @@ func (b Budget) prune(now time.Time) Budget {
 
 func (b Budget) empty() bool { return b.limitless() && b.Seen.IsZero() && b.Took == 0 }
 
-// limitless reports whether nothing in b holds requests back.
+// limitless reports whether b holds no requests back.
 func (b Budget) limitless() bool {
 	return b.Until.IsZero() && b.Learned.IsZero() && len(b.Used) == 0
 }
@@ -122,8 +122,7 @@ func (b Budget) last() time.Time {
 	return t
 }
 
-// older reports whether b is dropped before c. Budgets without a limit are dropped
-// first.
+// older reports whether b must be dropped before c. Budgets without a limit are dropped first.
 func (b Budget) older(c Budget) bool {
 	if x, y := b.limitless(), c.limitless(); x != y {
 		return x
@@ -131,8 +130,8 @@ func (b Budget) older(c Budget) bool {
 	return b.last().Before(c.last())
 }
 
-// Merge adds b to the budget of that name. It deletes a budget with nothing left in
-// it, and the oldest one if there are too many.
+// Merge adds b to the budget of that name. It deletes a budget with nothing left in it, and the
+// oldest budget if there are too many.
 func Merge(budgets map[string]Budget, name string, b Budget, now time.Time) {
 	if b = budgets[name].Merge(b, now); b.empty() {
 		delete(budgets, name)

@@ -20,19 +20,19 @@ type File struct {
 	path string
 
 	mu      sync.Mutex
-	known   map[string]Budget // content of the file when it was last read, and additions since then
-	pending map[string]Budget // added and not written
+	known   map[string]Budget // content of the file as last read, and later additions
+	pending map[string]Budget // additions that have not been written
 	synced  time.Time
-	writing chan struct{} // closed when the write in the background has ended; nil means there is none
+	writing chan struct{} // closed at the end of the background write; nil means none is running
 
-	io sync.Mutex // held while the file is written; taken before mu
+	io sync.Mutex // held while the file is being written; taken before mu
 }
 
 const (
-	writeInterval = time.Second            // between two writes
-	lockWait      = 200 * time.Millisecond // for other programs to finish
-	flushWait     = 3 * time.Second        // the same in Flush
-	maxFile       = 16 << 20               // bytes; this package writes less
+	writeInterval = time.Second            // minimum time between two writes
+	lockWait      = 200 * time.Millisecond // longest wait for other programs
+	flushWait     = 3 * time.Second        // longest wait for other programs in Flush
+	maxFile       = 16 << 20               // maximum size in bytes; this package writes less
 )
 
 // OpenFile returns the store in the file of that name. Its directory must exist; the
@@ -61,8 +61,8 @@ func (f *File) Load(name string) (Budget, bool) {
 	return b, ok
 }
 
-// Add implements [Store]. It writes the file in the background. After an error,
-// Flush writes again and returns the error of that write.
+// Add implements [Store]. It writes the file in the background. If that fails, Flush writes
+// again and returns any error.
 func (f *File) Add(name string, b Budget) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,8 +103,8 @@ func (f *File) flush(wait time.Duration) error {
 	return f.sync(wait)
 }
 
-// Close writes all pending data. It waits at most 200 ms for other programs, so that they
-// do not delay the end of this one.
+// Close writes all pending data. It waits at most 200 ms for other programs, so that they do
+// not delay the end of this program.
 func (f *File) Close() error { return f.flush(lockWait) }
 
 // sync merges the additions into the file, and reads the data of other programs.
@@ -121,7 +121,7 @@ func (f *File) sync(wait time.Duration) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
-	f.synced = now // after an error too, so that the next try waits
+	f.synced = now // also after an error, so that the next attempt waits
 	if err != nil {
 		for name, b := range added {
 			Merge(f.pending, name, b, now)
@@ -153,15 +153,14 @@ func (f *File) exchange(added map[string]Budget, wait time.Duration) (map[string
 	return known, f.write(known)
 }
 
-// budgetJSON is a Budget in the file. Names are short because the file is written
-// often.
+// budgetJSON is a Budget in the file. Its names are short because the file is written often.
 type budgetJSON struct {
 	Until  time.Time  `json:"until,omitzero"`
 	Paused time.Time  `json:"paused,omitzero"`
 	N      int        `json:"n,omitzero"`
 	PerMS  int64      `json:"per_ms,omitzero"`
 	Seen   time.Time  `json:"seen,omitzero"`
-	UsedMS [][2]int64 `json:"used_ms,omitempty"` // Unix time in milliseconds and number
+	UsedMS [][2]int64 `json:"used_ms,omitempty"` // pairs of a Unix time in milliseconds and a number
 
 	LeastMS   int64     `json:"least_ms,omitzero"`
 	PenaltyMS int64     `json:"penalty_ms,omitzero"`
@@ -172,7 +171,7 @@ type budgetJSON struct {
 func (f *File) read(now time.Time) (map[string]Budget, error) {
 	known := make(map[string]Budget)
 	if info, err := os.Stat(f.path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", f.path) // opening a pipe would block
+		return nil, fmt.Errorf("%s: not a regular file", f.path) // opening a named pipe would block
 	}
 	file, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -2,6 +2,6 @@
 // [Budget] holds the observed limit and usage of one server, and a [Store] keeps budgets
 // between runs and shares them between programs.
 //
-// The package makes no decisions about requests. Package client does, and stores its
+// The package makes no decisions about requests. Package client makes them, and stores its
 // observations here.
 package limit

@@ -10,8 +10,8 @@ import (
 // A Rate is a limit on requests: at most N in any span of Per. The zero value
 // means no limit.
 type Rate struct {
-	N   int           // requests
-	Per time.Duration // span in which they are counted
+	N   int           // number of requests
+	Per time.Duration // span in which the requests are counted
 }
 
 // IsZero reports whether r means no limit.
@@ -47,7 +47,7 @@ func shortSpan(d time.Duration) string {
 	return s
 }
 
-// MaxPer is the longest span of a Rate. Requests count no longer than that.
+// MaxPer is the longest span of a Rate. No request counts for longer.
 const MaxPer = 31 * 24 * time.Hour
 
 // maxN is the largest Rate.N, and the largest Usage.N.
@@ -107,9 +107,9 @@ func rateError(text, why string) error {
 func Builtin() map[string]Rate {
 	return map[string]Rate{
 		"rdap.org": {N: 10, Per: 10 * time.Second},
-		// The limit includes whois queries and is shared by all clients of a /24 or /48.
+		// The limit includes whois queries. All clients of a /24 or /48 share it.
 		"rdap.centralnic.com": {N: 1800, Per: 15 * time.Minute},
-		// Published in 2016, with another limit of 1,000 per hour. A client that
+		// The limit was published in 2016, with another limit of 1,000 per hour. A client that
 		// exceeds it gets 403 or 429 for about 5 minutes.
 		"rdap.lacnic.net": {N: 10, Per: time.Minute},
 	}

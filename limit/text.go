@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Stated returns the strictest limit on requests that one of the texts states, such
-// as "a limit of 10 queries per minute" or "Rate limit: 10 per minute". It returns
-// the zero Rate if there is none.
+// Stated returns the strictest limit on requests that one of the texts states, such as "a limit
+// of 10 queries per minute" or "Rate limit: 10 per minute". It returns the zero Rate if no text
+// states a limit.
 //
-// A limit is a number, a counted noun and a span next to each other. The word "limit"
-// before the number may replace the noun. Texts about whois alone state no limit.
+// A limit is a number, a counted noun and a span next to each other. The word "limit" before
+// the number may replace the noun. Texts about whois alone state no limit.
 func Stated(texts ...string) Rate {
 	var strictest Rate
 	for _, text := range texts {
@@ -25,7 +25,7 @@ func Stated(texts ...string) Rate {
 	return strictest
 }
 
-// maxText bounds how much of a text is read.
+// maxText limits the part of a text that Stated reads.
 const maxText = 8 << 10
 
 // limitIn returns the strictest limit on requests in a text.
@@ -68,10 +68,9 @@ var limiting = map[string]bool{"limit": true, "limits": true, "limited": true, "
 
 var leading = map[string]bool{"is": true, "of": true, "to": true, "at": true, "most": true, "currently": true, "maximum": true, "max": true}
 
-// limitAt parses a limit that begins with the first word: a number, the counted noun,
-// "per" or a similar word, an optional number, and a unit of time, with no comma or full
-// stop between them. The noun may be missing if named is true: the words before name a
-// limit.
+// limitAt parses a limit that begins with the first word: a number, the counted noun, "per" or
+// a similar word, an optional number, and a unit of time, with no comma or full stop between
+// them. named reports that the preceding words name a limit, so the noun may be missing.
 func limitAt(words []string, named bool) Rate {
 	n, ok := countOf(words)
 	if !ok {
@@ -89,7 +88,7 @@ func limitAt(words []string, named bool) Rate {
 	case !named:
 		return Rate{}
 	}
-	linked := false // some write "10 requests/minute"
+	linked := false // some texts say "10 requests/minute"
 	for len(words) > 0 && linking[words[0]] && len(words) > 1 {
 		words, linked = words[1:], true
 	}
