@@ -27,7 +27,7 @@ type app struct {
 	opts           options
 	bench          benchOptions
 	flags          *pflag.FlagSet // parsed flags of the command
-	settings       settings       // from variables and the configuration file
+	settings       settings       // values of flags from variables and the configuration file
 	line           []string       // os.Args
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -35,9 +35,9 @@ type app struct {
 	exit           int
 	session        *session      // nil until the run begins
 	target         *target       // servers that bench measures; nil until bench starts
-	many           bool          // more than one query
-	secrets        *secret.Set   // never printed; set when the session begins
-	warnedUnsaved  bool          // warned that server state is not saved
+	many           bool          // the run has more than one query
+	secrets        *secret.Set   // secrets that must never be printed; set when the session begins
+	warnedUnsaved  bool          // the user was warned that server state is not saved
 	grace          time.Duration // 0 means refreshGrace
 }
 
@@ -149,8 +149,7 @@ func (o *options) outputFormat() string {
 	return render.FormatText
 }
 
-// stderrWidth returns the width of standard error in columns, 0 if it is not a
-// terminal.
+// stderrWidth returns the width of standard error in columns, or 0 if it is not a terminal.
 func (a *app) stderrWidth() int {
 	s, ok := a.stderr.(*screen)
 	if !ok || !s.terminal() {
@@ -184,7 +183,7 @@ func (a *app) printErrors(r *client.Result) (printed bool) {
 		a.warnMissingLinks(r)
 	}
 	if f := a.opts.outputFormat(); r.Other != "" && a.opts.verbose == 0 && (f == render.FormatJSON || f == render.FormatRaw) {
-		a.printWarning(r, "the response is about "+r.Other) // these formats do not show it
+		a.printWarning(r, "the response is about "+r.Other) // these formats do not show the other object
 	}
 	if printed {
 		var about string
@@ -282,7 +281,7 @@ func withFlagHint(e *client.Error) *client.Error {
 	case hints[e.Code] != "":
 		c.Hint = hints[e.Code]
 	case flags != "":
-		c.Hint, c.HintCode = c.Hint+": "+flags, "" // without the code, so that the hint is not added twice
+		c.Hint, c.HintCode = c.Hint+": "+flags, "" // clear the code, so that the hint is not added twice
 	}
 	if errors.Is(e.Err, errMaxTime) {
 		c.Hint = "raise --max-time"
@@ -307,7 +306,7 @@ func printError(w io.Writer, about string, err error) {
 	}
 }
 
-// sortByLine sorts the results of arguments by line. Lines count from 1 without gaps.
+// sortByLine sorts the results of arguments by line; lines count from 1 without gaps.
 func sortByLine(results iter.Seq[*client.Result]) iter.Seq[*client.Result] {
 	return func(yield func(*client.Result) bool) {
 		next := int64(1)
@@ -326,7 +325,7 @@ func sortByLine(results iter.Seq[*client.Result]) iter.Seq[*client.Result] {
 	}
 }
 
-// logger returns the logger of -vv, nil without that flag.
+// logger returns the logger of -vv, or nil without the flag.
 func (a *app) logger() *slog.Logger {
 	if a.opts.verbose < 2 {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// batchOptions are the flags for input files, rate limits and the output of batches.
+// batchOptions holds the flags for input files, rate limits and the output of batches.
 type batchOptions struct {
 	inputFormat string
 	column      string
@@ -51,7 +51,7 @@ func (o *batchOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.ordered, "ordered", false, "write results of --file in input order")
 	f.StringSliceVar(&o.fields, "fields", nil, "write these fields in ndjson, csv and table, in this order: `NAMES` such as line,verdict,expires,conn.protocol; --fields help lists them")
 	f.DurationVar(&o.maxWait, "max-wait", defaultWait, "wait at most `TIME` for a rate-limited server (default 30s; 10m with --file)")
-	f.Lookup("max-wait").DefValue = "" // stated in the help text
+	f.Lookup("max-wait").DefValue = "" // the help text states the default
 	f.StringArrayVar(&o.rates, "rate", nil, "limit requests to a server: `HOST=N/TIME`, such as rdap.example=100/1m (repeatable)")
 	f.StringArrayVar(&o.groups, "group", nil, "let servers share one rate limit: `NAME=HOST,HOST`; --rate also accepts the name of a group (repeatable)")
 	f.IntVar(&o.attempts, "attempts", client.DefaultAttempts, "retry transient failures, with up to `N` requests per query")
@@ -63,7 +63,7 @@ func (o *batchOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.noProgress, "no-progress", false, "don't show progress")
 }
 
-// check reports invalid values and combinations of flags.
+// check returns an error for invalid values and combinations of flags.
 func (o *batchOptions) check(file bool, format string) error {
 	formatHasFields := render.HasFields(format)
 	switch {
@@ -104,8 +104,8 @@ func (o *batchOptions) check(file bool, format string) error {
 	return nil
 }
 
-// listFields implements --fields help. It prints all fields, one per line, and the
-// members a path may begin with.
+// listFields implements --fields help. It prints all fields, one per line, and the members with
+// which a path may begin.
 func listFields(w io.Writer) error {
 	for _, name := range render.FieldNames() {
 		if _, err := fmt.Fprintln(w, name); err != nil {
@@ -159,24 +159,23 @@ func (o *batchOptions) parseGroups() (map[string]string, error) {
 
 // configure sets the fields of c that these flags control.
 func (o *batchOptions) configure(c *client.Config, file bool) {
-	c.Rates, _ = o.parseRates() // already validated by check
+	c.Rates, _ = o.parseRates() // check has already validated the rates
 	c.Groups, _ = o.parseGroups()
 	c.MaxWait, c.Attempts, c.Registrable = o.maxWait, o.attempts, o.registrable
 	c.MaxSpill, c.MaxQueued = int64(o.spillMax), math.MaxInt64 // limited in bytes, not in lines
 	switch o.maxWait {
 	case 0:
-		c.MaxWait = -1 // do not wait at all
+		c.MaxWait = -1 // -1 means no wait
 	case defaultWait:
-		// A person waits for the results of arguments, so their default is
-		// shorter.
+		// The default for arguments is shorter, because a person waits for their results.
 		if c.MaxWait = client.DefaultMaxWait; file {
 			c.MaxWait = client.DefaultBatchMaxWait
 		}
 	}
 }
 
-// warnUnmatched warns about hosts in --rate and --group that received no query: they may
-// be misspelt. It ignores hosts in the configuration file, which applies to all runs.
+// warnUnmatched warns about hosts in --rate and --group that received no query, because the
+// names may be misspelt. It ignores hosts in the configuration file, which applies to all runs.
 func (a *app) warnUnmatched() {
 	hosts := slices.DeleteFunc(a.session.client.Unmatched(), func(host string) bool {
 		return slices.ContainsFunc(a.settings, func(s setting) bool {

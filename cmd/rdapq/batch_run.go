@@ -26,7 +26,7 @@ type batchRun struct {
 	traces   *render.Traces    // nil if the traces are in the rows, or not requested
 	recorder *measure.Recorder // nil without --report
 	codes    exitCodes
-	notAsked int64 // lines read but not sent when the run was interrupted
+	notAsked int64 // number of lines read but not sent when the run was interrupted
 }
 
 // batch runs all queries and writes their results.
@@ -55,7 +55,7 @@ func (r *batchRun) batch(ctx context.Context) error {
 	p.stop()
 	early := a.interrupt.early()
 	if err != nil {
-		_ = r.out.abandon() // the first error is returned
+		_ = r.out.abandon() // writeRows has returned the first error
 		if r.out.journal != nil && r.src.file != nil && !errors.Is(err, syscall.EPIPE) {
 			return r.withResumeHint(err)
 		}
@@ -105,7 +105,7 @@ func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 	return nil
 }
 
-// writeRows writes the row of a result: with --expand, one per object found.
+// writeRows writes the row of a result or, with --expand, a row per object found.
 func (r *batchRun) writeRows(res *client.Result) error {
 	if !r.app.opts.search.expand {
 		return r.out.write(res)
@@ -118,13 +118,14 @@ func (r *batchRun) writeRows(res *client.Result) error {
 	return nil
 }
 
-// wasCanceled reports whether a line of a file has no result because a signal or
-// --max-time ended the run. It gets no row, so the next run retries it.
+// wasCanceled reports whether a line of a file has no result because a signal or --max-time
+// ended the run. Such a line gets no row, so the next run retries the line.
 func (r *batchRun) wasCanceled(res *client.Result) bool {
 	return r.app.opts.file != "" && wasAbandoned(res) && r.app.interrupt.early()
 }
 
-// showsProgress reports whether to show progress: not if rows go to the same terminal.
+// showsProgress reports whether to show progress, which is not the case if rows go to the same
+// terminal.
 func (r *batchRun) showsProgress() bool {
 	o := &r.app.opts
 	_, tty := terminal(r.app.stdout)
@@ -140,7 +141,7 @@ func (r *batchRun) reportComplete() error {
 		fmt.Fprintf(r.app.stderr, "rdapq: nothing to do: %s already has results for all %s: %s\n",
 			render.Safe(r.app.opts.output), render.Plural(r.out.past.Rows, "line"), cmp.Or(render.Verdicts(r.out.past.Verdicts), "none"))
 	}
-	return r.out.close(false) // already marked as complete
+	return r.out.close(false) // the output is already marked as complete
 }
 
 // printResumeCommand prints how to resume a run that was interrupted.
@@ -181,7 +182,7 @@ func (r *batchRun) summary(report render.Report) {
 	if a.opts.file == "" || a.opts.quiet || r.out.past.Complete || r.src.read.Load() == 0 {
 		return
 	}
-	_ = render.WriteSummary(a.stderr, s) // there is no other place to report the error
+	_ = render.WriteSummary(a.stderr, s) // nothing else could report the error
 	for _, line := range heldLines(a.session.client.Progress().Servers) {
 		fmt.Fprintln(a.stderr, line)
 	}

@@ -52,7 +52,7 @@ func newBenchCommand(a *app, command []flagGroup) *cobra.Command {
 		cmd.Flags().AddFlagSet(g.flags)
 	}
 	addHelp(cmd, shortBench, groups)
-	// Fails only for an unregistered flag.
+	// It fails only for an unregistered flag.
 	_ = cmd.RegisterFlagCompletionFunc("modes", cobra.FixedCompletions(measure.Words(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -146,7 +146,7 @@ func (o *benchOptions) size(ctx context.Context, c *measure.Config) error {
 	return nil
 }
 
-// printPoliteness prints how many lookups servers on the network will get.
+// printPoliteness prints the number of lookups that servers on the network will get.
 func (a *app) printPoliteness(c *measure.Config) {
 	what := fmt.Sprintf("%s per run, %s per mode", render.Plural(int64(c.Lookups), "lookup"), render.Plural(int64(c.Runs), "run"))
 	if a.bench.lookups == 0 && a.bench.runs == 0 {
@@ -204,11 +204,11 @@ func (a *app) benchQueries(ctx context.Context, args []string) ([]client.Query, 
 	return queries, nil
 }
 
-// maxBenchQueries limits the queries read from a file, since all are in memory.
+// maxBenchQueries limits the queries read from a file, because all of them are in memory.
 const maxBenchQueries = 100_000
 
-// benchProgress returns a function that shows the current mode and run on a terminal.
-// It is nil elsewhere.
+// benchProgress returns a function that shows the current mode and run on a terminal. Without a
+// terminal, it returns nil.
 func (a *app) benchProgress() func(mode string, run int) {
 	s, ok := a.stderr.(*screen)
 	if !ok || !s.terminal() || a.opts.quiet {

@@ -20,7 +20,7 @@ const (
 
 var defaultBenchModes = []string{"reuse", "no-reuse"}
 
-// benchOptions are the flags that only bench has.
+// benchOptions holds the flags that only bench has.
 type benchOptions struct {
 	modes    []string
 	lookups  int // 0 means default
@@ -39,7 +39,7 @@ func (o *benchOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.markdown, "markdown", false, "print the table as Markdown")
 }
 
-// check reports invalid values and combinations of flags.
+// check returns an error for invalid values and combinations of flags.
 func (o *benchOptions) check() ([]measure.Mode, error) {
 	modes, err := measure.ParseModes(o.modes)
 	switch {
@@ -57,7 +57,7 @@ func (o *benchOptions) check() ([]measure.Mode, error) {
 	return modes, nil
 }
 
-// sharedBenchFlags are the flags of rdapq that bench has as well.
+// sharedBenchFlags lists the flags of rdapq that bench has as well.
 var sharedBenchFlags = []string{
 	"file", "type", "server", "offline", "iana-only", "bootstrap-overrides", "allow-http", "input-format", "column", "field",
 	"report", "quiet", "verbose", "max-wait", "rate", "group",
@@ -65,7 +65,7 @@ var sharedBenchFlags = []string{
 	"ipv4", "ipv6", "bind", "resolve", "allow-private", "proxy", "demo", "demo-rtt",
 }
 
-// benchGroups returns all flags of bench: its own and those shared with rdapq.
+// benchGroups returns all flags of bench: its own flags and those shared with rdapq.
 func (a *app) benchGroups(command []flagGroup) []flagGroup {
 	own := pflag.NewFlagSet("Measurement", pflag.ContinueOnError)
 	own.SortFlags = false

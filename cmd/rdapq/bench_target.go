@@ -31,7 +31,7 @@ type target struct {
 	client   client.Config
 	budgets  *limit.File // nil means not saved
 
-	bootPool *pool.Pool // for IANA's files, not counted in any mode
+	bootPool *pool.Pool // pool for IANA's files, whose connections count in no mode
 
 	demo *rdaptest.Demo // nil means servers on the network
 	h3   *bootstrap.Resolver
@@ -139,7 +139,7 @@ func (t *target) close(ctx context.Context) {
 			continue
 		}
 		grace, cancel := context.WithTimeout(ctx, refreshGrace)
-		_ = r.Wait(grace) // if too slow, the next run retries it
+		_ = r.Wait(grace) // if the refresh is too slow, the next run retries it
 		cancel()
 		r.Close()
 	}

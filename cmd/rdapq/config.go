@@ -14,19 +14,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// configVariable holds the path of the configuration file. If set and empty, none is
-// read.
+// configVariable is the name of the variable with the path of the configuration file. If the
+// variable is set and empty, no file is read.
 const configVariable = "RDAPQ_CONFIG"
 
-// fromConfig sets the flags that neither the command line nor a variable has set from
-// the configuration file, by default rdapq/config in [os.UserConfigDir]. For repeatable
-// flags, its values come before the others, so the others take precedence.
+// fromConfig sets flags from the configuration file, by default rdapq/config in
+// [os.UserConfigDir], unless the command line or a variable has set them. Values for repeatable
+// flags precede the other values, so the others take precedence.
 func (s *settings) fromConfig(f *pflag.FlagSet) error {
 	name, given := os.LookupEnv(configVariable)
 	if !given {
 		dir, err := os.UserConfigDir()
 		if err != nil {
-			return nil // without a home directory there is no file
+			return nil // no home directory means no file
 		}
 		name = filepath.Join(dir, "rdapq", "config")
 	}
@@ -44,8 +44,8 @@ func (s *settings) fromConfig(f *pflag.FlagSet) error {
 	return s.readConfig(f, file, name)
 }
 
-// isMissing reports whether err means that the file does not exist. ENOTDIR counts, for
-// a home such as /dev/null.
+// isMissing reports whether err means that the file does not exist. ENOTDIR counts too, because
+// the home directory may be /dev/null.
 func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
@@ -105,7 +105,7 @@ func (s *settings) readConfig(f *pflag.FlagSet, r io.Reader, name string) error 
 	}
 	for key, values := range repeated {
 		flag := f.Lookup(key)
-		list := flag.Value.(pflag.SliceValue) // guaranteed by its type
+		list := flag.Value.(pflag.SliceValue) // repeatable guarantees this type
 		if err := list.Replace(append(values, list.GetSlice()...)); err != nil {
 			return usagef(nil, "", "%s: %s: %w", name, key, err)
 		}

@@ -9,11 +9,12 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// credentialsVariable is the environment variable that replaces the credentials file.
+// credentialsVariable is the name of the environment variable that replaces the credentials
+// file.
 const credentialsVariable = "RDAPQ_CREDENTIALS"
 
-// credentials reads the credentials from the variable, or else from the file. There is
-// no flag for them, since command lines are visible to other users.
+// credentials reads the credentials from the variable, or else from the file. There is no flag
+// for credentials, because command lines are visible to other users.
 func (a *app) credentials() (map[string]*client.Credential, error) {
 	list, err := readCredentials()
 	if err != nil || len(list) == 0 {
@@ -36,7 +37,7 @@ func readCredentials() (map[string]*client.Credential, error) {
 	}
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return nil, nil // without a home directory there is no file
+		return nil, nil // no home directory means no file
 	}
 	name := filepath.Join(dir, "rdapq", "credentials")
 	f, err := os.Open(name)

@@ -12,13 +12,13 @@ import (
 // A place is a file that a run reads or writes, and the flag that named it.
 type place struct {
 	flag string
-	path string      // symbolic links resolved; empty if info is set
+	path string      // path with symbolic links resolved; empty if info is set
 	info os.FileInfo // nil if the file does not exist
 }
 
-// checkFiles returns an error if a run would write to a file that it also reads, or twice
-// to the same file. Otherwise one output could overwrite the other, and results appended
-// to the input would be read as queries forever. Only regular files are checked.
+// checkFiles returns an error if a run would write to a file that it also reads, or twice to
+// the same file. Otherwise one output could overwrite the other, and results appended to the
+// input would be read as queries forever. It checks only regular files.
 func (a *app) checkFiles() error {
 	o := &a.opts
 	read := places(map[string]string{
@@ -92,7 +92,7 @@ func opened(flag string, stream any) []place {
 	return nil
 }
 
-// sameAs reports whether two places are the same regular file, or will be.
+// sameAs reports whether two places are, or will be, the same regular file.
 func (p place) sameAs(other place) bool {
 	if p.info == nil || other.info == nil {
 		return p.info == nil && other.info == nil && p.path == other.path
@@ -100,11 +100,11 @@ func (p place) sameAs(other place) bool {
 	return p.info.Mode().IsRegular() && os.SameFile(p.info, other.info)
 }
 
-// openError returns the error for an output file that could not be opened, with the
-// name given by the user and a hint.
+// openError returns the error for an output file that could not be opened. The error has the
+// name that the user gave, and a hint.
 func openError(flag, what, name string, err error) error {
-	// A journal opens its sidecar file before FILE. If the sidecar could not be
-	// created, FILE would fail for the same reason, so name FILE in the error.
+	// A journal opens its sidecar file before FILE. If the sidecar could not be created, FILE
+	// would fail for the same reason, so the error names FILE.
 	path, ok := errors.AsType[*fs.PathError](err)
 	if ok && path.Path != name {
 		if _, e := os.Lstat(path.Path); e != nil {

@@ -17,8 +17,8 @@ import (
 // defaultDemoRTT approximates a transatlantic round trip.
 const defaultDemoRTT = 90 * time.Millisecond
 
-// fileJobs is the default of --jobs with --file. In practice the limits per host restrict
-// a run.
+// fileJobs is the default of --jobs with --file. In practice, the limits per host determine the
+// speed of a run.
 const fileJobs = 512
 
 // options holds the values of the flags.
@@ -30,8 +30,8 @@ type options struct {
 	output    string
 	jobs      int
 	perHost   int
-	ceiling   int // perHost if given; 0 means adaptive
-	conns     int // HTTP/1.1 connections to one server; 0 means the pool's default
+	ceiling   int // perHost if the user gave it; 0 means adaptive
+	conns     int // maximum number of HTTP/1.1 connections to one server; 0 means the pool's default
 	timeout   time.Duration
 	maxTime   time.Duration // 0 means none
 	stats     bool
@@ -73,7 +73,7 @@ var (
 	}, searchTypes...)
 )
 
-// typeAliases are alternative names of types for --type.
+// typeAliases maps alternative names of types for --type to types.
 var typeAliases = map[string]client.Type{"cidr": client.TypeIP, "asn": client.TypeAutnum}
 
 // A flagGroup is a section of the help text.
@@ -118,9 +118,9 @@ func (o *options) groups() []flagGroup {
 		group("Batches", o.batch.register),
 		group("Connections", func(f *pflag.FlagSet) {
 			f.IntVarP(&o.jobs, "jobs", "j", client.DefaultJobs, "run at most `N` lookups at a time in total (default "+strconv.Itoa(client.DefaultJobs)+", with --file "+strconv.Itoa(fileJobs)+")")
-			f.Lookup("jobs").DefValue = "" // stated in the help text
+			f.Lookup("jobs").DefValue = "" // the help text states the default
 			f.IntVar(&o.perHost, "per-host", client.DefaultPerHost, "send at most `N` requests at a time to one server (default: starts at "+strconv.Itoa(client.DefaultPerHost)+" and grows to 64 while the server responds quickly)")
-			f.Lookup("per-host").DefValue = "" // stated in the help text
+			f.Lookup("per-host").DefValue = "" // the help text states the default
 			f.IntVar(&o.conns, "http1-connections", 0, "open at most `N` HTTP/1.1 connections to one server")
 			f.Lookup("http1-connections").DefValue = strconv.Itoa(pool.DefaultMaxConnsPerHost)
 			f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "limit each request to `TIME`; without this flag and --registrar, requests to the registrar are limited to "+promptReferralTimeout.String())
@@ -140,7 +140,7 @@ func (o *options) groups() []flagGroup {
 	}
 }
 
-// check reports invalid values and combinations of flags.
+// check returns an error for invalid values and combinations of flags.
 func (o *options) check(args []string) error {
 	for _, c := range []struct {
 		flag, value string
@@ -232,7 +232,7 @@ func newCommand(a *app) *cobra.Command {
 				a.opts.jobs = fileJobs
 			}
 			if a.opts.conns == 0 && cmd.Flags().Changed("http1-connections") {
-				a.opts.conns = -1 // check rejects it
+				a.opts.conns = -1 // check rejects -1
 			}
 			a.opts.referral.timeoutSet = cmd.Flags().Changed("timeout")
 			a.flags = cmd.Flags()
@@ -254,7 +254,7 @@ func newCommand(a *app) *cobra.Command {
 	}
 	addHelp(cmd, shortCommand, groups)
 	for name, values := range map[string][]string{"format": formats, "http": httpModes, "tls-min": tlsNames, "tls-max": tlsNames, "color": colors, "time": times, "type": types, "input-format": inputFormats} {
-		// Fails only for an unregistered flag.
+		// It fails only for an unregistered flag.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	cmd.AddCommand(newBenchCommand(a, groups))

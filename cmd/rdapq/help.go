@@ -13,7 +13,7 @@ import (
 // Columns of the help text.
 const (
 	helpWidth  = 80
-	helpIndent = 26 // of the description of flags
+	helpIndent = 26 // column at which descriptions of flags begin
 )
 
 // help prints the full help of a command, with its flags in groups.
@@ -63,7 +63,7 @@ func helpLine(w io.Writer, f *pflag.Flag, value, usage string) {
 	switch {
 	case f.NoOptDefVal == "":
 		left += " " + value
-	case f.Value.Type() == "string": // the value is optional
+	case f.Value.Type() == "string": // the value of the flag is optional
 		left += "[=" + value + "]"
 	}
 	indent := strings.Repeat(" ", helpIndent)

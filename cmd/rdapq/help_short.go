@@ -24,8 +24,8 @@ type shortGroup struct {
 
 type shortFlag struct{ name, usage string }
 
-// shortHelpFlag is the name of -h. It is a separate flag, since pflag does not report
-// whether the short or the long name of a flag was used.
+// shortHelpFlag is the name of -h. It is a separate flag, because pflag does not report whether
+// the short or the long name of a flag was used.
 const shortHelpFlag = "h"
 
 // addHelp adds -h, the short help, and --help, the full help, to a command.
@@ -42,7 +42,7 @@ func addHelp(cmd *cobra.Command, short shortHelp, groups []flagGroup) {
 		return run(cmd, args)
 	}
 	cmd.SetHelpFunc(func(c *cobra.Command, _ []string) {
-		if c != cmd { // added by cobra, such as completion
+		if c != cmd { // cobra has added commands such as completion
 			fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s", c.Long, c.UsageString())
 			return
 		}
@@ -69,7 +69,7 @@ func (s *shortHelp) write(cmd *cobra.Command) {
 
 // writeFlag prints a flag with the description of the short help.
 func (s *shortHelp) writeFlag(w io.Writer, cmd *cobra.Command, f shortFlag) {
-	if flag := cmd.Flags().Lookup(f.name); flag != nil { // checked by TestShortHelp
+	if flag := cmd.Flags().Lookup(f.name); flag != nil { // TestShortHelp checks that all flags exist
 		value, _ := pflag.UnquoteUsage(flag)
 		helpLine(w, flag, value, f.usage)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// onHold warns that a server's lines are held back, and why. It is called once per
+// onHold warns that a server's lines are held back, and why. The client calls it once per
 // server and reason.
 func (a *app) onHold(h client.Hold) { a.warn(holdText(h, time.Now())) }
 

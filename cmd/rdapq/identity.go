@@ -12,7 +12,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// certPassword is the environment variable with the password of PKCS#12 files.
+// certPassword is the name of the environment variable with the password of PKCS#12 files.
 const certPassword = "RDAPQ_CLIENT_CERT_PASSWORD"
 
 // clientCertificates parses HOST=FILE[,KEYFILE] and returns a function from an origin

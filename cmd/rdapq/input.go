@@ -19,16 +19,16 @@ import (
 // A source yields the queries of a run.
 type source struct {
 	template client.Input  // fields common to all queries
-	args     []string      // queries, without a file
-	name     string        // file name, "-" for standard input; empty without a file
-	file     *os.File      // nil unless the input is a regular file, which can be read twice
+	args     []string      // queries of the command line; nil with a file
+	name     string        // name of the file, "-" for standard input; empty without a file
+	file     *os.File      // the input, if it is a regular file, which can be read twice; otherwise nil
 	reader   *input.Reader // nil without a file
 	options  input.Options
 	dedupe   *seenQueries // nil without --dedupe
 
 	stopped atomic.Bool // stops reading queries
 	read    atomic.Int64
-	dropped atomic.Int64 // dropped as duplicates
+	dropped atomic.Int64 // number of queries dropped as duplicates
 	close   func() error
 }
 
@@ -74,8 +74,8 @@ func (a *app) openSource(ctx context.Context, args []string) (*source, error) {
 	return s, nil
 }
 
-// open reads the beginning of the input. It returns when ctx ends, since the input may
-// be a terminal.
+// open reads the beginning of the input. It returns when ctx ends, because the input may be a
+// terminal.
 func (s *source) open(ctx context.Context, in io.Reader) error {
 	opened := make(chan error, 1)
 	go func() {
@@ -124,8 +124,8 @@ func (a *app) warnTrailing(s *source) {
 	}
 }
 
-// fingerprint returns the fingerprint of the input, by which a later run recognizes it.
-// It is nil if not wanted or if the input cannot be read twice.
+// fingerprint returns the fingerprint of the input, by which a later run recognizes it. It
+// returns nil if wanted is false or the input cannot be read twice.
 func (s *source) fingerprint(ctx context.Context, wanted bool) (*journal.Input, error) {
 	if s.file == nil || !wanted {
 		return nil, nil
@@ -138,7 +138,7 @@ func (s *source) fingerprint(ctx context.Context, wanted bool) (*journal.Input, 
 	return in, nil
 }
 
-// count returns the number of records in the input, 0 if unknown.
+// count returns the number of records in the input, or 0 if unknown.
 func (s *source) count(ctx context.Context) int64 {
 	if s.file == nil {
 		return 0
@@ -150,7 +150,7 @@ func (s *source) count(ctx context.Context) int64 {
 	return n
 }
 
-// A ctxReader returns the error of its context once that has ended.
+// A ctxReader returns the error of its context once the context has ended.
 type ctxReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -163,8 +163,8 @@ func (r *ctxReader) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// queries yields the queries for which begin returns true. It calls begin for every
-// line that gets a row, in order.
+// queries yields the queries for which begin returns true. It calls begin in order, for every
+// line that gets a row.
 func (s *source) queries(begin func(line int64) (send bool, err error)) iter.Seq2[client.Input, error] {
 	if s.reader == nil {
 		return s.arguments
@@ -183,7 +183,7 @@ func (s *source) queries(begin func(line int64) (send bool, err error)) iter.Seq
 			}
 			send, e := begin(rec.Line)
 			if e != nil {
-				return // writing rows fails with the same error
+				return // the writer of rows returns the same error
 			}
 			if send && !yield(in, err) {
 				return

@@ -8,7 +8,7 @@ import (
 	"github.com/rdapq/rdapq/internal/hashset"
 )
 
-// seenQueries is the set of queries sent so far, by their hashes.
+// seenQueries holds the hashes of the queries sent so far.
 type seenQueries struct {
 	seed    maphash.Seed
 	domains bool // host names are reduced to registrable domains

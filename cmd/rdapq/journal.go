@@ -38,8 +38,8 @@ func (a *app) openJournal(out *output, format string, in *journal.Input) error {
 	return nil
 }
 
-// retryVerdict reports whether a resumed run drops the rows with this verdict and
-// retries their lines, since the failure may be transient.
+// retryVerdict reports whether a resumed run drops the rows with this verdict and retries their
+// lines, because the failure may be transient.
 func retryVerdict(verdict string) bool {
 	return verdict == string(client.Failed) || verdict == string(client.RateLimited)
 }
@@ -62,11 +62,10 @@ func (a *app) journalError(err error) error {
 	return openError("output", "output", name, err)
 }
 
-// rowNeutralFlags are the flags that do not affect rows; a run may be resumed with
-// other values. The flags of networkOptions do not affect rows either. All flags not
-// listed do.
+// rowNeutralFlags are the flags that do not affect rows; a run may be resumed with other
+// values. The flags of networkOptions do not affect rows either. All other flags affect rows.
 var rowNeutralFlags = []string{
-	"file", "output", "format", // compared separately
+	"file", "output", "format", // these flags are compared separately
 	"offline", "color", "stats", "stats-file", "report", "quiet", "verbose", "exit-status",
 	"time",
 	"force", "fsync", "dry-run", "no-progress", "max-wait", "max-time", "rate", "attempts",
@@ -74,8 +73,8 @@ var rowNeutralFlags = []string{
 	"demo-rtt", "cache", "no-cache", "help", "version",
 }
 
-// rowFlags returns the flags that affect rows and differ from their defaults. Those
-// with a secret are returned separately.
+// rowFlags returns the flags that affect rows and differ from their defaults. It returns flags
+// with a secret separately.
 func (a *app) rowFlags() (flags, secret []string) {
 	var network pflag.FlagSet
 	new(networkOptions).register(&network)
@@ -95,11 +94,11 @@ func (a *app) rowFlags() (flags, secret []string) {
 	return flags, secret
 }
 
-// resumeCommand returns the shell command that resumes the run: the given command
-// without --force, which would discard the existing rows.
+// resumeCommand returns the shell command that resumes the run. It omits --force, which would
+// discard the existing rows.
 func (a *app) resumeCommand() string {
 	line := withoutForce(a.line)
-	if a.opts.batch.force && len(line) == len(a.line) { // set by a variable or the configuration
+	if a.opts.batch.force && len(line) == len(a.line) { // a variable or the configuration file has set --force
 		line = slices.Insert(line, 1, "--force=false")
 	}
 	if a.secrets.In([]byte(strings.Join(line, "\n"))) {

@@ -16,12 +16,12 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// Exit codes. See statusCodes for those of --exit-status.
+// Exit codes. statusCodes has those of --exit-status.
 const (
 	exitOK       = 0
-	exitSomeFail = 1 // some query was not answered
-	exitUsage    = 2 // invalid flags, variables or configuration
-	exitNoRun    = 3 // the run could not start: input unreadable, output not writable
+	exitSomeFail = 1 // at least one query was not answered
+	exitUsage    = 2 // a flag, variable or the configuration file is invalid
+	exitNoRun    = 3 // the run could not start: the input is unreadable, or the output is not writable
 )
 
 func main() {
@@ -36,8 +36,8 @@ func main() {
 
 // run runs the command and returns the exit code.
 func run(a *app, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	// With SIGPIPE ignored, writes to a closed pipe return EPIPE, which is not an
-	// error here.
+	// With SIGPIPE ignored, writes to a closed pipe return EPIPE, which the command does not
+	// treat as an error.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, interrupt, stop := watchSignals(context.Background())
 	defer stop()
@@ -92,7 +92,7 @@ func noRunf(flags []string, hint, format string, args ...any) error {
 	return &codedError{code: exitNoRun, flags: flags, hint: hint, err: fmt.Errorf(format, args...)}
 }
 
-// statusCodes are the exit codes of --exit-status; the first that applies wins.
+// statusCodes lists the exit codes of --exit-status; the first that applies wins.
 var statusCodes = []struct {
 	verdict client.Verdict
 	code    int

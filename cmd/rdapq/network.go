@@ -18,7 +18,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// networkOptions are the flags for connections to servers.
+// networkOptions holds the flags for connections to servers.
 type networkOptions struct {
 	http          string
 	noReuse       bool
@@ -35,7 +35,7 @@ type networkOptions struct {
 	proxy         string
 	allowPrivate  bool
 	connectTime   time.Duration // 0 means client.Config's default
-	maxConnAge    time.Duration // 0 means none
+	maxConnAge    time.Duration // 0 means no limit
 }
 
 var (
@@ -130,8 +130,7 @@ func (o *networkOptions) apply(c *pool.Config) error {
 	return err
 }
 
-// withAddressHint adds a hint to e if a flag may be the reason that a server has no
-// address.
+// withAddressHint adds a hint to e if a flag may have excluded all addresses of a server.
 func (o *networkOptions) withAddressHint(e *client.Error) *client.Error {
 	flag, only := "", "IPv4"
 	switch {

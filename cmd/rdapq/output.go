@@ -28,12 +28,12 @@ type output struct {
 	text    bool     // text format: errors go to standard error instead
 	live    bool     // flush every row
 
-	journal *journal.Journal // nil means not resumable
-	past    journal.Past     // of the journal
+	journal *journal.Journal // nil means that the output cannot be resumed
+	past    journal.Past     // past of the journal
 	row     []byte
 
 	mu    sync.Mutex   // guards the fields below, and encoder
-	queue *order.Queue // nil means no sorting needed
+	queue *order.Queue // sorts results; nil means no sorting
 	timer *time.Timer  // calls flush; nil if the buffer is empty
 	ended bool
 }
@@ -50,7 +50,7 @@ func (a *app) openOutput(format string, src *source, in *journal.Input) (*output
 	switch {
 	case o.output == "":
 	case a.isJournal(format):
-		w = io.Discard // rows are formatted here and written by the journal
+		w = io.Discard // the encoder only formats rows, and the journal writes them
 	default:
 		f, err := a.createOutput(o.output)
 		if err != nil {
@@ -86,13 +86,13 @@ func (a *app) openOutput(format string, src *source, in *journal.Input) (*output
 	return out, nil
 }
 
-// columns returns the other columns of the input, to be copied to CSV output.
+// columns returns the other columns of the input, which are copied to CSV output.
 func (s *source) columns() []string {
 	switch {
 	case s.reader == nil:
 		return nil
 	case s.reader.Format() == input.NDJSON:
-		return []string{render.WholeInput} // the members may differ between lines
+		return []string{render.WholeInput} // different lines may have different members
 	}
 	return s.reader.Columns()
 }
@@ -137,8 +137,8 @@ func (a *app) createOutput(name string) (*os.File, error) {
 	return f, nil
 }
 
-// begin is called for every line that gets a row, in order. It reports whether to send
-// its query.
+// begin records a line that gets a row, and reports whether to send its query. It must be
+// called for every such line, in order.
 func (o *output) begin(line int64) (send bool, err error) {
 	switch {
 	case o.journal != nil:
@@ -186,7 +186,7 @@ func (o *output) keepRow() {
 	}
 }
 
-// flush writes buffered rows. An error is returned with the next row.
+// flush writes buffered rows. The next write returns any error.
 func (o *output) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -202,7 +202,7 @@ func (o *output) close(whole bool) error {
 		if whole {
 			err = o.journal.Complete()
 		}
-		if e := o.journal.Close(); err == nil { // after a failure, Close returns the same error
+		if e := o.journal.Close(); err == nil { // if Complete failed, Close returns the same error
 			err = e
 		}
 		return outputError(err)
@@ -225,7 +225,7 @@ func (o *output) close(whole bool) error {
 	return outputError(err)
 }
 
-// abandon closes the files of an output that was not started or has failed.
+// abandon closes the files of an output that has not started or has failed.
 func (o *output) abandon() error {
 	var errs []error
 	if o.journal != nil {
@@ -257,8 +257,8 @@ func outputError(err error) error {
 	return noRunf(about("output"), hint, "cannot write the output: %w", err)
 }
 
-// warnOfName warns that --output FILE.csv does not imply --format csv. It does not warn
-// if --jq is given, since a filter may write CSV.
+// warnOfName warns that --output FILE.csv does not imply --format csv. It does not warn if --jq
+// is given, because a filter may write CSV.
 func (a *app) warnOfName(format string) {
 	o := &a.opts
 	if o.format == "" && o.view.jq == "" && o.view.raw == "" && strings.EqualFold(filepath.Ext(o.output), ".csv") {
@@ -279,7 +279,7 @@ func terminal(w io.Writer) (width int, ok bool) {
 	return width, true
 }
 
-// lacksJournalFields reports whether --fields lacks a field needed to resume.
+// lacksJournalFields reports whether --fields omits a field that resuming requires.
 func (a *app) lacksJournalFields() bool {
 	fields := a.opts.batch.fields
 	return fields != nil && (!slices.Contains(fields, "line") || !slices.Contains(fields, "verdict"))

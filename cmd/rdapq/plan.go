@@ -13,7 +13,7 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// plan prints the queries of a run, without sending them.
+// plan prints the queries of a run. It does not send them.
 func (a *app) plan(ctx context.Context, s *session, src *source) error {
 	begin := func(int64) (bool, error) { return true, nil }
 	p, err := s.client.Plan(ctx, src.queries(begin))
@@ -21,7 +21,7 @@ func (a *app) plan(ctx context.Context, s *session, src *source) error {
 		return err
 	}
 	if p.Invalid > 0 || len(p.Unsupported) > 0 {
-		a.exit = exitSomeFail // the exit code that the run would have
+		a.exit = exitSomeFail // exit code that the run would have
 	}
 	write := writePlan
 	if a.opts.format == render.FormatJSON || a.opts.format == render.FormatNDJSON {
@@ -31,7 +31,7 @@ func (a *app) plan(ctx context.Context, s *session, src *source) error {
 		return outputError(err)
 	}
 	a.warnTrailing(src)
-	if !s.follows { // a plan does not include the targets of links
+	if !s.follows { // with links, keys may match hosts that a plan does not include
 		a.warnUnmatched()
 	}
 	return nil
@@ -43,7 +43,7 @@ type planReport struct {
 	Queries     int64        `json:"queries"`
 	Duplicates  int64        `json:"duplicates"`
 	Approximate bool         `json:"approximate,omitempty"` // there may be more duplicates
-	Dropped     int64        `json:"dropped,omitempty"`     // by --dedupe
+	Dropped     int64        `json:"dropped,omitempty"`     // number of lines that --dedupe dropped
 	Seconds     float64      `json:"seconds"`
 	Assumed     planAssumed  `json:"assumed"`
 	Servers     []planServer `json:"servers"`
@@ -54,7 +54,7 @@ type planReport struct {
 
 // planAssumed holds the assumptions behind an estimate.
 type planAssumed struct {
-	MS       float64 `json:"ms"` // response time
+	MS       float64 `json:"ms"` // response time in milliseconds
 	Protocol string  `json:"protocol"`
 }
 
@@ -63,7 +63,7 @@ type planServer struct {
 	Lines   int64   `json:"lines"`
 	Queries int64   `json:"queries"`
 	Rate    string  `json:"rate,omitempty"`
-	MS      float64 `json:"ms,omitzero"` // response time, if known
+	MS      float64 `json:"ms,omitzero"` // response time in milliseconds, if known
 	Seconds float64 `json:"seconds"`
 }
 
@@ -204,7 +204,7 @@ func plurals(n int64, one, many string) string {
 	return render.Grouped(n) + " " + many
 }
 
-// planMessage returns the error message that an invalid input would have in its row.
+// planMessage returns the error message that the row of an invalid input would have.
 func planMessage(e *client.Error) string {
 	if e == nil {
 		return ""

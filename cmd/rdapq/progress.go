@@ -17,7 +17,7 @@ import (
 const (
 	// drawInterval is the time between updates on a terminal.
 	drawInterval = 250 * time.Millisecond
-	// noteInterval is the time between updates elsewhere.
+	// noteInterval is the time between updates if standard error is not a terminal.
 	noteInterval = 30 * time.Second
 	// rateSpan is the time over which the rate is measured.
 	rateSpan = 20 * time.Second
@@ -28,16 +28,16 @@ const (
 type progress struct {
 	screen *screen
 	client *client.Client
-	before int64        // lines done by an earlier run
-	total  atomic.Int64 // lines of the input; 0 means unknown
-	done   atomic.Int64 // lines done by this run
-	failed atomic.Int64 // lines of this run without a response
+	before int64        // number of lines done by an earlier run
+	total  atomic.Int64 // number of lines of the input; 0 means unknown
+	done   atomic.Int64 // number of lines done by this run
+	failed atomic.Int64 // number of lines of this run without a response
 
 	cancel context.CancelFunc
 	ended  chan struct{}
-	marks  []mark // of the last rateSpan
-	paces  []pace // of the last paceSpan
-	jobs   int    // --jobs
+	marks  []mark // samples of the last rateSpan
+	paces  []pace // samples of the last paceSpan
+	jobs   int    // value of --jobs
 }
 
 // A mark records the number of lines done at a point in time.
@@ -105,10 +105,10 @@ func (p *progress) show(now time.Time, src *source) {
 	p.screen.draw(s.frame(width, height))
 }
 
-// A progressState is the state of a batch to be shown.
+// A progressState is a snapshot of a batch for the display.
 type progressState struct {
 	now         time.Time
-	done, total int64 // lines, including those of an earlier run
+	done, total int64 // numbers of lines, including those of an earlier run
 	failed      int64
 	rate        float64       // lines per second
 	left        time.Duration // 0 means unknown
@@ -152,7 +152,7 @@ func (s *progressState) line() string {
 	return b.String()
 }
 
-// maxShownServers limits the servers shown on a terminal, whatever its height.
+// maxShownServers limits the servers shown on a terminal of any height.
 const maxShownServers = 10
 
 // frame returns the state as lines for a terminal of the given size: the total, and the

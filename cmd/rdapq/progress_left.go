@@ -14,8 +14,8 @@ import (
 const (
 	// paceInterval is the minimum time between two samples of the hosts.
 	paceInterval = 2 * time.Second
-	// paceSpan is the maximum age of a sample. It covers less than two periods of a
-	// per-minute quota; rateOf then uses the quota itself.
+	// paceSpan is the maximum age of a sample. It covers less than two periods of a per-minute
+	// quota; for such a quota, rateOf uses the quota itself.
 	paceSpan = time.Minute
 	// jobsFull is the fraction of --jobs that must be in use for --jobs to count as the
 	// limiting factor.
@@ -47,8 +47,8 @@ func (p *progress) record(now time.Time, servers []client.ServerProgress) {
 	p.paces = p.paces[old:]
 }
 
-// since returns the newest sample at least span old, or else the oldest. It returns nil
-// if there is none from before now.
+// since returns the newest sample at least span old, or else the oldest. It returns nil if no
+// sample precedes now.
 func (p *progress) since(now time.Time, span time.Duration) *pace {
 	if len(p.paces) == 0 || !now.After(p.paces[0].at) {
 		return nil
@@ -61,7 +61,7 @@ func (p *progress) since(now time.Time, span time.Duration) *pace {
 	return &p.paces[0]
 }
 
-// timeLeft estimates the time for the remaining lines; 0 if unknown.
+// timeLeft estimates the time for the remaining lines, or returns 0 if unknown.
 func (p *progress) timeLeft(now time.Time, s *progressState) time.Duration {
 	servers := s.progress.Servers
 	var lines, done, inFlight int64
@@ -99,8 +99,8 @@ func (p *progress) timeLeft(now time.Time, s *progressState) time.Duration {
 	return time.Duration(longest * float64(time.Second))
 }
 
-// rateOf returns the lines per second of a host: its recent rate, at most its limit. A
-// host with spare capacity speeds up when the others are done.
+// rateOf returns the lines per second of a host: its recent rate, but no more than its limit. A
+// host with spare capacity speeds up when the other hosts are done.
 func (p *progress) rateOf(now time.Time, h client.ServerProgress) float64 {
 	limit := 0.0
 	span := rateSpan
@@ -116,7 +116,7 @@ func (p *progress) rateOf(now time.Time, h client.ServerProgress) float64 {
 	measured := float64(h.Done-from.done[h.Server]) / took.Seconds()
 	switch {
 	case limit > 0 && (took < span || measured <= 0):
-		return limit // a quota is used in bursts, so a short sample is misleading
+		return limit // runs use a quota in bursts, so a short sample is misleading
 	case limit > 0:
 		return min(limit, measured)
 	case h.InFlight < int64(h.Limit) && h.Took > 0:

@@ -17,10 +17,10 @@ import (
 type screen struct {
 	mu    sync.Mutex
 	w     io.Writer
-	file  *os.File // w, if it is a terminal with escape sequences
+	file  *os.File // w as a file, if it is a terminal with escape sequences
 	drawn []string
 
-	secrets *secret.Set // redacted from all output
+	secrets *secret.Set // secrets to redact from all output
 }
 
 // setSecrets sets the secrets redacted from all further output.
@@ -79,7 +79,7 @@ func (s *screen) draw(lines []string) {
 
 func (s *screen) clear() { s.draw(nil) }
 
-// redraw uses a single write, to avoid flicker.
+// redraw replaces the display with a single write, to avoid flicker.
 func (s *screen) redraw(lines []string) {
 	if len(s.drawn) == 0 && len(lines) == 0 {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// referralOptions are the flags for links in responses.
+// referralOptions holds the flags for links in responses.
 type referralOptions struct {
 	registrar     bool
 	registryOnly  bool
@@ -44,7 +44,7 @@ func relations() []string {
 	return names
 }
 
-// check reports invalid values and combinations of flags.
+// check returns an error for invalid values and combinations of flags.
 func (o *referralOptions) check() error {
 	switch {
 	case o.registryOnly && o.registrar:
@@ -62,14 +62,14 @@ func (o *referralOptions) check() error {
 	return nil
 }
 
-// promptReferralTimeout is the default timeout of registrar requests for arguments, since
-// the registry's record is shown only after them. Most registrars respond within a
-// second. It does not apply with --registrar, --registrar-only or --timeout.
+// promptReferralTimeout is the default timeout of registrar requests for arguments, because the
+// registry's record is shown only afterwards. Most registrars respond within a second. The
+// default does not apply with --registrar, --registrar-only or --timeout.
 const promptReferralTimeout = 4 * time.Second
 
-// configure sets the fields of c that these flags control. The registrar is queried
-// only if its record is shown: in text and ndjson, and in other formats if --fields
-// names its fields.
+// configure sets the fields of c that these flags control. It queries the registrar only if the
+// output shows the registrar's record: in text and ndjson, and in other formats if --fields
+// names fields of that record.
 func (o *referralOptions) configure(c *client.Config, file bool, format string, fields []string) {
 	named, shown := showsRegistrar(format, fields)
 	if o.registrarOnly || shown && (o.registrar || !o.registryOnly && (named || !file)) {
@@ -96,8 +96,8 @@ func showsRegistrar(format string, fields []string) (named, shown bool) {
 	return named, named || render.ShowsRegistrar(format) && (fields == nil || !render.HasFields(format))
 }
 
-// checkFormat returns an error if --registrar is given and its record would not be
-// shown.
+// checkFormat returns an error if --registrar is given and the output would not show the
+// registrar's record.
 func (o *referralOptions) checkFormat(format string, fields []string) error {
 	if _, shown := showsRegistrar(format, fields); !o.registrar || o.registrarOnly || shown {
 		return nil
@@ -129,7 +129,7 @@ func (o *referralOptions) table() (map[string]string, error) {
 	return urls, nil
 }
 
-// shown returns the part of a result to show: with --registrar-only, the registrar's.
+// shown returns the result to show: r or, with --registrar-only, the registrar's result.
 func (o *referralOptions) shown(r *client.Result) *client.Result {
 	if !o.registrarOnly || r.Query.Type != client.TypeDomain || r.Verdict != client.Registered {
 		return r

@@ -10,7 +10,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// searchTypes are the values of --type for searches.
+// searchTypes lists the values of --type for searches.
 var searchTypes = []string{
 	string(client.TypeDomains), string(client.TypeNameservers), string(client.TypeEntities), string(client.TypeIPs), string(client.TypeAutnums),
 }
@@ -53,10 +53,11 @@ func (o *searchOptions) configure(c *client.Config) {
 	}
 }
 
-// searchFlags are the flags that affect only searches.
+// searchFlags lists the flags that affect only searches.
 var searchFlags = []string{"max-results", "sort", "count", "field-set", "unannounced", "expand"}
 
-// hintSearchFlags names the flags that have no effect since no argument is a search.
+// hintSearchFlags prints a hint about search flags that have no effect because no argument is a
+// search.
 func (a *app) hintSearchFlags(args []string) {
 	given := slices.DeleteFunc(slices.Clone(searchFlags), func(name string) bool {
 		return !a.flags.Changed(name) || slices.ContainsFunc(a.settings, func(s setting) bool { return s.flag.Name == name })
@@ -66,7 +67,7 @@ func (a *app) hintSearchFlags(args []string) {
 	}
 	for _, text := range args {
 		if q, err := client.Parse(text); err != nil || q.Search != nil {
-			return // an invalid query is reported with its result
+			return // the query's result reports an invalid query
 		}
 	}
 	fmt.Fprintf(a.stderr, "hint: --%s only affect searches, such as -t domains 'exam*.com'\n", strings.Join(given, ", --"))

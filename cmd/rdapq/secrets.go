@@ -15,8 +15,8 @@ import (
 // redactedSecret is the warning of a result in which a secret was redacted.
 const redactedSecret = "redacted_secret: the response contains a secret, shown as " + secret.Replacement
 
-// knownSecrets returns all secrets given to this run. None is printed, even if a server
-// repeats it.
+// knownSecrets returns all secrets given to this run. The output must show none of them, even
+// if a server repeats it.
 func (a *app) knownSecrets(credentials map[string]*client.Credential) *secret.Set {
 	var list []string
 	for _, c := range credentials {
@@ -55,12 +55,12 @@ func secretsOf(text string) []string {
 	return secret.OfURL(u)
 }
 
-// redact redacts the secrets in a result. It copies what it changes, since results may
-// share it.
+// redact redacts the secrets in a result. It copies the data that it changes, because results
+// may share data.
 func redact(known *secret.Set, r *client.Result) {
 	of := []*secret.Set{known}
 	if own := secret.NewSet(secretsOf(r.Query.URL)); own != nil && r.Query.URL != "" {
-		of = append(of, own) // a key in the queried URL
+		of = append(of, own) // key in the queried URL
 	}
 	for _, set := range of {
 		if set != nil && redactAll(set, r) {

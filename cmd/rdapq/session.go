@@ -34,7 +34,7 @@ type session struct {
 	demo     *rdaptest.Demo
 	budgets  *limit.File   // nil means not saved
 	grace    time.Duration // see refreshGrace
-	follows  bool          // follows links, to servers unknown in advance
+	follows  bool          // the client follows links, to servers unknown in advance
 }
 
 func (a *app) newSession() (*session, error) {
@@ -85,8 +85,8 @@ func (a *app) newSession() (*session, error) {
 		s.budgets = a.openBudgets()
 	}
 	if s.pool, err = pool.New(conns); err == nil {
-		// IANA's files use the same Pool, so that --proxy, --resolve, --ca and
-		// the other network flags apply to every connection.
+		// IANA's files use the same Pool, so that --proxy, --resolve, --ca and the other
+		// network flags apply to every connection.
 		boot.Client = &http.Client{Transport: s.pool.Guarded(), Timeout: o.timeout}
 		if s.resolver, err = bootstrap.New(boot); err == nil {
 			config.Transport, config.Resolver = s.pool, s.resolver
@@ -94,7 +94,7 @@ func (a *app) newSession() (*session, error) {
 			if config.Logger == nil {
 				config.Logger = slog.New(warningHandler{a.warn})
 			}
-			config.Languages, _ = rdap.ParseLanguages(o.view.lang) // already validated by check
+			config.Languages, _ = rdap.ParseLanguages(o.view.lang) // check has already validated the languages
 			o.batch.configure(&config, o.file != "")
 			if s.budgets != nil {
 				config.Budgets = s.budgets
@@ -113,8 +113,8 @@ func (a *app) newSession() (*session, error) {
 	return s, nil
 }
 
-// connections returns the pool configuration of the flags. Without flags it is that of
-// a zero [client.Config].
+// connections returns the pool configuration of the flags. Without flags, the configuration is
+// that of a zero [client.Config].
 func (o *options) connections(c client.Config) (pool.Config, error) {
 	conns := c.PoolConfig()
 	conns.MaxConnsPerHost = o.conns
@@ -124,23 +124,23 @@ func (o *options) connections(c client.Config) (pool.Config, error) {
 	return conns, o.net.apply(&conns)
 }
 
-// promptMemory limits the bytes of response bodies that are in memory at a time for
-// arguments, since some servers send endless responses.
+// promptMemory limits the bytes of response bodies that are in memory at a time with arguments,
+// because some servers send endless responses.
 const promptMemory = 4 << 20
 
-// refreshGrace is how long a run waits at its end for a refresh of IANA's files. Without
-// it, short runs would never refresh them.
+// refreshGrace is how long a run waits at its end for a refresh of IANA's files. Without that
+// wait, short runs would never refresh the files.
 const refreshGrace = time.Second
 
-// close releases the session. It waits for a running refresh until ctx ends. The error
-// reports server state that could not be saved; the next run learns it again.
+// close releases the session. It waits for a running refresh until ctx ends. It returns an
+// error if server state could not be saved; the next run learns such state again.
 func (s *session) close(ctx context.Context) error {
 	if s.client != nil {
 		s.client.Close()
 	}
 	if s.resolver != nil {
 		grace, cancel := context.WithTimeout(ctx, s.grace)
-		_ = s.resolver.Wait(grace) // if too slow, the next run retries it
+		_ = s.resolver.Wait(grace) // if the refresh is too slow, the next run retries it
 		cancel()
 		s.resolver.Close()
 	}
@@ -154,7 +154,7 @@ func (s *session) close(ctx context.Context) error {
 	return err
 }
 
-// save writes the server state. It writes the files concurrently, since each may wait
+// save writes the server state. It writes the files concurrently, because each write may wait
 // for a lock.
 func (s *session) save() error {
 	var files []io.Closer
@@ -186,7 +186,7 @@ func (a *app) finish(ctx context.Context, s *session) {
 	a.warn("not saved for the next run: " + strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// limited reports whether lookups waited for a rate limit of a server.
+// limited reports whether a rate limit of a server delayed lookups.
 func (s *session) limited() bool {
 	return slices.ContainsFunc(s.client.Progress().Servers, func(one client.ServerProgress) bool {
 		return !one.Rate.IsZero() && one.Done > int64(one.Rate.N)
@@ -252,8 +252,8 @@ func (a *app) warn(text string) {
 	}
 }
 
-// A warningHandler is a log handler that prints only warnings of the library, as those
-// of the command.
+// A warningHandler is a log handler that prints warnings of the library like those of the
+// command, and nothing else.
 type warningHandler struct{ warn func(string) }
 
 func (w warningHandler) Enabled(_ context.Context, level slog.Level) bool {

@@ -15,14 +15,14 @@ type setting struct {
 	flag  *pflag.Flag
 	value string
 	place string // name of the variable, or file and line
-	file  bool   // from the configuration file
+	file  bool   // the configuration file has the value
 	also  bool   // the command line has more values of this flag
 }
 
-// settings are all settings of a run, so that errors can name their origin.
+// settings holds all settings of a run, so that errors can name their origin.
 type settings []setting
 
-// read sets the flags not on the command line. Variables take precedence over the
+// read sets flags that are not on the command line. Variables take precedence over the
 // configuration file.
 func (s *settings) read(f *pflag.FlagSet) error {
 	if err := s.fromEnvironment(f); err != nil {
@@ -31,9 +31,9 @@ func (s *settings) read(f *pflag.FlagSet) error {
 	return s.fromConfig(f)
 }
 
-// fromEnvironment sets the flags not on the command line from variables: --per-host
-// from RDAPQ_PER_HOST. Empty variables count as unset. RDAPQ_VERSION is ignored: it is
-// common in install scripts.
+// fromEnvironment sets flags that are not on the command line from variables, such as
+// --per-host from RDAPQ_PER_HOST. Empty variables count as unset. RDAPQ_VERSION is ignored,
+// because install scripts often set such a variable.
 func (s *settings) fromEnvironment(f *pflag.FlagSet) error {
 	var err error
 	f.VisitAll(func(flag *pflag.Flag) {
@@ -50,8 +50,8 @@ func (s *settings) fromEnvironment(f *pflag.FlagSet) error {
 	return err
 }
 
-// attribute adds to an error which of its flags were set by a variable or the
-// configuration file.
+// attribute adds to an error the variables or lines of the configuration file that set its
+// flags.
 func (s settings) attribute(err error) error {
 	coded, ok := errors.AsType[*codedError](err)
 	if !ok {
@@ -79,7 +79,7 @@ func (s settings) attribute(err error) error {
 
 func (s setting) ofSameFlag(other setting) bool { return s.flag == other.flag }
 
-// add adds a setting. It replaces an earlier one of the same flag, unless the flag is
+// add adds a setting. It replaces an earlier setting of the same flag, unless the flag is
 // repeatable.
 func (s *settings) add(set setting) {
 	if _, repeats := set.flag.Value.(pflag.SliceValue); !repeats {

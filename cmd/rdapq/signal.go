@@ -10,35 +10,35 @@ import (
 	"time"
 )
 
-// How long lookups in flight may take to finish when a run ends early.
+// Times that lookups in flight may take to finish when a run ends early.
 const (
-	drainGrace   = 10 * time.Second // after the first signal
-	maxTimeGrace = 2 * time.Second  // after --max-time
-	// forceGrace is how long the process may take after that. It is a safeguard: a
-	// process that received a signal must end, whatever it waits for.
+	drainGrace   = 10 * time.Second // time after the first signal
+	maxTimeGrace = 2 * time.Second  // time after --max-time
+	// forceGrace is how long the process may take afterwards. A process that received a signal
+	// must end, even if something blocks it.
 	forceGrace = 5 * time.Second
 )
 
 // errMaxTime is the cause of a context ended by --max-time.
 var errMaxTime = errors.New("the time limit of --max-time has passed")
 
-// An interrupt ends a run early: at SIGHUP, SIGINT, SIGTERM, or after --max-time. The
-// first of these cancels the context, or calls the function given to onStop, which lets
-// lookups in flight finish. A second signal kills the process as usual. SIGINT and SIGHUP
-// stay ignored if they were ignored at the start: a shell does that for background jobs,
-// and nohup for SIGHUP.
+// An interrupt ends a run early: at SIGHUP, SIGINT, SIGTERM, or after --max-time. The first of
+// these events cancels the context, or calls the function given to onStop, which lets lookups
+// in flight finish. A second signal kills the process as usual. SIGINT and SIGHUP stay ignored
+// if they were ignored at the start. Shells ignore SIGINT for background jobs, and nohup
+// ignores SIGHUP.
 type interrupt struct {
 	cancel context.CancelCauseFunc
-	exit   func(code int) // os.Exit, replaced in tests
+	exit   func(code int) // is os.Exit, except in tests
 
 	mu      sync.Mutex
-	sig     os.Signal // the first one
-	expired bool      // --max-time has passed
+	sig     os.Signal // first signal received
+	expired bool      // the time of --max-time has passed
 	drain   func()    // nil means cancel immediately
 	forced  *time.Timer
 }
 
-// watchSignals returns a context that a signal ends. stop ends the watch.
+// watchSignals returns a context that a signal ends. stop stops watching.
 func watchSignals(parent context.Context) (ctx context.Context, i *interrupt, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	i = &interrupt{cancel: cancel, exit: os.Exit}
@@ -82,7 +82,7 @@ func (i *interrupt) arrived(sig os.Signal) {
 	i.begin(drainGrace, context.Canceled)
 }
 
-// stopAfter ends the run after d, as a signal does.
+// stopAfter ends the run after d, as a signal would.
 func (i *interrupt) stopAfter(d time.Duration) {
 	time.AfterFunc(d, func() {
 		i.mu.Lock()
@@ -106,10 +106,10 @@ func (i *interrupt) begin(grace time.Duration, cause error) {
 	}
 }
 
-// onStop registers drain, to be called instead of canceling the context when the run
-// ends early. If it is already ending, drain is called immediately.
+// onStop registers drain, to be called instead of canceling the context when the run ends
+// early. If the run is already ending, onStop calls drain immediately.
 func (i *interrupt) onStop(drain func()) {
-	if i == nil { // no signals are watched
+	if i == nil { // nil means that no signals are watched
 		return
 	}
 	i.mu.Lock()

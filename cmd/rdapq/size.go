@@ -10,7 +10,7 @@ import (
 // A size is the value of a flag in bytes.
 type size int64
 
-// sizeUnits are the accepted units, in lower case.
+// sizeUnits maps the accepted units, in lower case, to bytes.
 var sizeUnits = map[string]float64{
 	"": 1, "b": 1,
 	"k": 1e3, "kb": 1e3, "m": 1e6, "mb": 1e6, "g": 1e9, "gb": 1e9, "t": 1e12, "tb": 1e12,

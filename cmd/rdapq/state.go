@@ -20,8 +20,8 @@ func stateDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "rdapq"), nil
 }
 
-// makeStateDir creates that directory and returns its path. If it cannot, it warns once
-// and returns "".
+// makeStateDir creates the directory of stateDir and returns its path. If it fails, it warns
+// once and returns "".
 func (a *app) makeStateDir() string {
 	dir, err := stateDir()
 	if err == nil {
@@ -37,10 +37,10 @@ func (a *app) makeStateDir() string {
 	return ""
 }
 
-// A state holds the files of server state. Either may be nil: then it is not saved.
+// A state holds the files of server state. A nil file means that its state is not saved.
 type state struct {
-	sessions *pool.SessionFile // TLS sessions, so that handshakes resume
-	origins  *pool.OriginFile  // supported protocols of servers
+	sessions *pool.SessionFile // stores TLS sessions, so that handshakes resume
+	origins  *pool.OriginFile  // stores supported protocols of servers
 }
 
 // openState opens the files that the flags allow and configures the pool to use them.
@@ -70,8 +70,8 @@ func (a *app) openState(c *pool.Config) state {
 	return s
 }
 
-// openBudgets opens the rate limits saved between runs, so that a resumed batch sends
-// no more than an uninterrupted one. It returns nil if they cannot be saved.
+// openBudgets opens the rate limits saved between runs, so that a resumed batch sends no more
+// than an uninterrupted one. It returns nil if rate limits cannot be saved.
 func (a *app) openBudgets() *limit.File {
 	dir := a.makeStateDir()
 	if dir == "" {

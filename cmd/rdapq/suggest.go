@@ -22,10 +22,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef(nil, hint, "%w", err)
 }
 
-// suggested returns the flag with the most similar name, or --format with a format of
-// that name. It returns "" if none is similar.
+// suggested returns the flag with the most similar name, or --format with a format of that
+// name. It returns "" if no flag is similar.
 func suggested(flags *pflag.FlagSet, name string) string {
-	for _, format := range formats { // other programs have --json
+	for _, format := range formats { // other programs have flags such as --json
 		if name == format && flags.Lookup("format") != nil {
 			return "format " + format
 		}

@@ -11,14 +11,14 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// viewOptions are the flags for the presentation of results.
+// viewOptions holds the flags for the presentation of results.
 type viewOptions struct {
-	raw  string // empty means not given
+	raw  string // value of --raw; empty if not given
 	jq   string
 	lang string
 	time string
 
-	compiled *render.JQ // jq, compiled
+	compiled *render.JQ // compiled form of jq
 }
 
 // Values of --raw.
@@ -30,7 +30,7 @@ const (
 // maxJQMessage limits the error message of a filter, in columns.
 const maxJQMessage = 200
 
-// times are the values of --time; the first is the default.
+// times lists the values of --time; the first is the default.
 var times = []string{"day", "utc", "local", "rfc3339"}
 
 func (o *viewOptions) register(f *pflag.FlagSet) {
@@ -41,7 +41,7 @@ func (o *viewOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.time, "time", times[0], "show dates in text output as `FORMAT`: day (in UTC), utc or local (to the second), rfc3339 (as sent by the server)")
 }
 
-// check reports invalid values and combinations of flags.
+// check returns an error for invalid values and combinations of flags.
 func (o *options) checkView() error {
 	v := &o.view
 	switch {
@@ -78,7 +78,7 @@ func (o *options) checkView() error {
 func (o *viewOptions) apply(r *render.Options, tty bool) {
 	r.Visible = tty && o.raw != rawForce
 	r.JQ = o.compiled
-	r.Text.Languages, _ = rdap.ParseLanguages(o.lang) // already validated by check
+	r.Text.Languages, _ = rdap.ParseLanguages(o.lang) // check has already validated the languages
 	switch o.time {
 	case "utc":
 		r.Text.Times = render.TimesToTheSecond
@@ -89,8 +89,8 @@ func (o *viewOptions) apply(r *render.Options, tty bool) {
 	}
 }
 
-// printJQError reports a row on which the --jq filter failed, and sets the exit code.
-// Other rows are unaffected.
+// printJQError prints an error for a row on which the --jq filter failed, and sets the exit
+// code. Other rows are unaffected.
 func (a *app) printJQError(r *client.Result, err error) {
 	a.exit = exitSomeFail
 	if a.opts.quiet {
@@ -100,6 +100,6 @@ func (a *app) printJQError(r *client.Result, err error) {
 	if a.opts.file != "" {
 		about = fmt.Sprintf("line %d, %s", r.Line, about)
 	}
-	// gojq includes the value in some messages, which may be the whole row.
+	// Some messages of gojq include the value, which may be the whole row.
 	printError(a.stderr, "", fmt.Errorf("--jq: %s: %s", about, render.Shorten(render.Safe(err.Error()), maxJQMessage)))
 }
