@@ -16,7 +16,7 @@ import (
 	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
-// lenient holds the deviations from JSON that responses may have.
+// lenient permits the deviations from JSON that responses may have.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // isValid reports whether raw is one JSON document.
@@ -49,9 +49,8 @@ func firstSyntaxError(raw []byte) error {
 	}
 }
 
-// A reader walks a valid JSON document from front to back. Errors are sticky: after the
-// first one every method is a no-op, so a walk needs no check at each step and every
-// loop ends.
+// A reader walks a valid JSON document from front to back. Errors are sticky: after the first
+// one every method is a no-op, so that a walk needs no check at each step, and every loop ends.
 type reader struct {
 	source
 	pos         int             // end of the last token read
@@ -59,7 +58,7 @@ type reader struct {
 	dnssec      SecureDNS       // storage for Record.SecureDNS if summaryOnly
 	types       []string        // storage for the types of a phone number if summaryOnly
 	cardStart   int             // start of the current card
-	languages   *languagePicker // nil means that cards are read in their own language
+	languages   *languagePicker // chooses among the languages of cards; nil means none is preferred
 	base        string          // path of the document's root, for nested documents
 	locator     locator
 	problems    []Problem
@@ -78,7 +77,7 @@ type reader struct {
 type source struct {
 	raw  []byte // the document
 	text string // raw as a string; every string of the result is a part of it
-	utf8 bool   // raw is valid UTF-8
+	utf8 bool   // raw is known to be valid UTF-8
 
 	literal bool // raw is known to be valid UTF-8 without escapes
 }
@@ -104,7 +103,7 @@ func (r *reader) open(raw []byte) { r.source = source{raw, string(raw), utf8.Val
 
 var errBroken = errors.New("invalid JSON")
 
-// peek returns the kind of the next value or closing bracket, 0 after an error.
+// peek returns the kind of the next value or closing bracket, or 0 after an error.
 func (r *reader) peek() jsontext.Kind {
 	if r.err != nil {
 		return 0
@@ -151,8 +150,8 @@ func (r *reader) skip() (start int) {
 	return start
 }
 
-// next reports whether the current array or object has another item. If not, it reads
-// the closing bracket.
+// next reports whether the current array or object has another item. At the end, it reads the
+// closing bracket.
 func (r *reader) next() bool {
 	switch r.peek() {
 	case 0:
@@ -164,8 +163,8 @@ func (r *reader) next() bool {
 	return true
 }
 
-// skipInvalid skips the next value, which has the wrong kind, and records a problem. It
-// records none for null, which many servers send for an absent value.
+// skipInvalid skips the next value, which has the wrong kind, and records a problem. It records
+// no problem for null, which many servers send for an absent value.
 func (r *reader) skipInvalid(want string) {
 	k := r.peek()
 	r.skip()
@@ -187,7 +186,7 @@ func (r *reader) unquote(quoted string) string {
 	if r.literal || strings.IndexByte(inner, '\\') < 0 && (r.utf8 || utf8.ValidString(inner)) {
 		return inner
 	}
-	b, _ := jsontext.AppendUnquote(nil, quoted) // the only possible error: bytes that became U+FFFD
+	b, _ := jsontext.AppendUnquote(nil, quoted) // the only possible error means that bytes became U+FFFD
 	return string(b)
 }
 
@@ -214,22 +213,22 @@ const maxCost = 8 << 20
 
 // Estimated cost of decoded values, in bytes.
 const (
-	costItem   = 128 // an array item such as a link
+	costItem   = 128 // cost of an array item such as a link
 	costString = 64
 	costEntity = 512
 	costRecord = 1024
 )
 
-// reserve accounts for a value about to be decoded and reports whether the budget
-// allows it. Once it is exhausted, the rest of the response is skipped and one problem
-// reports the path.
+// reserve charges a value about to be decoded to the budget and reports whether the budget
+// suffices. Once the budget is exhausted, the reader skips the rest of the response, and one
+// problem reports the path.
 func (r *reader) reserve(bytes int) bool {
 	if r.used += bytes; r.used <= maxCost {
 		return true
 	}
 	if !r.exhausted {
 		r.exhausted = true
-		if len(r.problems) == maxProblems { // this problem matters more than the last one
+		if len(r.problems) == maxProblems { // drop the last problem, which matters less than this one
 			r.problems = r.problems[:maxProblems-1]
 		}
 		r.discard("record too large: the rest is omitted")
@@ -240,13 +239,13 @@ func (r *reader) reserve(bytes int) bool {
 // maxProblems limits the problems recorded for one response.
 const maxProblems = 100
 
-// A Problem is a defect of a response that could be read nevertheless.
+// A Problem is a defect of a response that can be read nevertheless.
 type Problem struct {
 	Path      string // location, such as "entities[0].publicIds"; empty for the whole document
 	Message   string // description of the defect
-	Discarded bool   // the value was discarded; false if its meaning was clear and it was read
+	Discarded bool   // the value was discarded; false if the value was read because its meaning is clear
 	More      int    // number of further places with the same problem
-	InRow     bool   // the value was read, but the problem is reported among the warnings of a row
+	InRow     bool   // the value was read, but rows report the problem among their warnings
 }
 
 // mergeProblems merges problems that differ only in their path. It may modify list.
@@ -282,8 +281,7 @@ func (r *reader) warn(message string) { r.problem(message, false) }
 // discard records that the last value was discarded.
 func (r *reader) discard(message string) { r.problem(message, true) }
 
-// warnRow records that the last value was read although other programs will not accept
-// its form.
+// warnRow records that the last value was read although other programs reject its form.
 func (r *reader) warnRow(message string) {
 	n := len(r.problems)
 	if r.warn(message); len(r.problems) > n {
@@ -327,9 +325,9 @@ func kindName(k jsontext.Kind) string {
 	return "nothing"
 }
 
-// memberName returns the member name of RFC 9083 or its extensions that name stands
-// for, since servers write some in another case ("secureDns", "nameServers"). It
-// returns other names unchanged.
+// memberName returns the member name of RFC 9083 or its extensions that name stands for,
+// because servers write some names in another case ("secureDns", "nameServers"). It returns
+// other names unchanged.
 func memberName(name string) string {
 	switch name {
 	case "objectClassName", "handle", "status", "entities", "events", "links", "remarks", "publicIds", "port43", "lang",
@@ -373,8 +371,8 @@ var membersByFold = func() map[string]string {
 const (
 	// maxRespelled limits the number of misspelled names that a reader reports.
 	maxRespelled = 20
-	// maxDuplicateSearch limits the bytes searched for correctly spelled members.
-	// Beyond it, misspelled members are ignored.
+	// maxDuplicateSearch limits the bytes searched for correctly spelled members. Beyond the
+	// limit, misspelled members are ignored.
 	maxDuplicateSearch = 1 << 20
 )
 
@@ -427,9 +425,9 @@ func (r *reader) hasMember(name string) bool {
 	return false
 }
 
-// A locator computes the path of a position in a document. It does so only on demand,
-// so reading a well-formed document costs nothing; successive positions are found in
-// one pass over the document.
+// A locator computes the path of a position in a document. It does so only on demand, so that
+// reading a well-formed document costs nothing. It finds successive positions in one pass over
+// the document.
 type locator struct {
 	pos    int
 	frames []frame
@@ -437,11 +435,11 @@ type locator struct {
 
 // A frame is an object or array that encloses the position.
 type frame struct {
-	start    int  // offset of its opening bracket
-	from, to int  // object: offsets of the last member name
-	named    bool // object: the name has been read, its value has not
+	start    int  // offset of the opening bracket
+	from, to int  // in an object: offsets of the last member name
+	named    bool // in an object: the name has been read, but not its value
 	array    bool
-	count    int // items or members started
+	count    int // number of items or members started
 }
 
 // advance moves to the position to.

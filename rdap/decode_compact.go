@@ -9,13 +9,12 @@ import (
 	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
-// Compact appends the JSON document raw to dst as one line. It removes a byte-order
-// mark and white space outside strings; members, their order, duplicate names and the
-// spelling of numbers and escapes stay as sent. Bytes that are not UTF-8 become U+FFFD.
-// Characters that cannot be seen (controls, line separators, bidirectional controls,
-// zero width, tags) become equivalent \u escapes. warnings lists changes other than
-// white space. The error is a [*FormatError] if raw is not JSON or nests more than 100
-// levels deep; dst is then returned unchanged.
+// Compact appends the JSON document raw to dst as one line. It removes a byte-order mark and
+// white space outside strings; members, their order, duplicate names and the spelling of
+// numbers and escapes stay as sent. Bytes that are not UTF-8 become U+FFFD. Characters that
+// cannot be seen (controls, line separators, bidirectional controls, zero width, tags) become
+// equivalent \u escapes. warnings lists changes other than white space. If raw is not JSON or
+// nests more than 100 levels deep, Compact returns a [*FormatError] and dst unchanged.
 func Compact(dst, raw []byte) (out []byte, warnings []string, err error) {
 	raw = trimBOM(raw)
 	if jsonscan.TooDeep(raw) {
@@ -61,9 +60,9 @@ func appendMinified(dst, src []byte) []byte {
 	return append(dst, src[from:]...)
 }
 
-// hasHidden reports whether raw contains bytes that are not UTF-8 or characters that
-// must not appear in a row unescaped. It ignores controls below U+0020: outside strings
-// they are white space, inside strings they are not valid JSON.
+// hasHidden reports whether raw contains bytes that are not UTF-8 or characters that must not
+// appear in a row unescaped. It ignores controls below U+0020, which are white space outside
+// strings and invalid inside strings.
 func hasHidden(raw []byte) bool {
 	for i := 0; i < len(raw); {
 		if i+8 <= len(raw) && jsonscan.IsPlain(jsonscan.Load64(raw, i)) {
@@ -92,7 +91,7 @@ func unsafeAt(raw []byte, i int, r rune) bool {
 	return safetext.UnsafeAfter(r, before)
 }
 
-// appendEscape appends r as a JSON \u escape; beyond U+FFFF as a surrogate pair.
+// appendEscape appends r as a JSON \u escape, or beyond U+FFFF as a surrogate pair.
 func appendEscape(dst []byte, r rune) []byte {
 	if r < 0x10000 {
 		return fmt.Appendf(dst, `\u%04x`, r)
@@ -106,7 +105,7 @@ func clean(raw []byte) (out []byte, warnings []string) {
 	out = make([]byte, 0, len(raw)+64)
 	var broken, control int
 	inString, escaped := false, false
-	var before rune // for variation selectors; 0 after an escape
+	var before rune // previous character, which decides about a variation selector; 0 after an escape
 	for i := 0; i < len(raw); {
 		r, n := rune(raw[i]), 1
 		if r >= utf8.RuneSelf {

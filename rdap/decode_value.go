@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// str reads a string into dst. It leaves dst unchanged if there is none.
+// str reads a string into dst. It leaves dst unchanged if the value is not a string.
 func (r *reader) str(dst *string) {
 	if s, ok := r.scalar(); ok {
 		r.duplicate(*dst != "")
@@ -53,7 +53,8 @@ func (r *reader) onlyItem() (string, bool) {
 	return "", false
 }
 
-// strings reads an array of strings into dst. It leaves dst unchanged if there is none.
+// strings reads an array of strings into dst. It leaves dst unchanged if the value is not an
+// array.
 func (r *reader) strings(dst *[]string) {
 	switch r.peek() {
 	case jsontext.KindString, jsontext.KindNumber:
@@ -95,8 +96,8 @@ func (r *reader) strings(dst *[]string) {
 	*dst = list
 }
 
-// reuse returns an empty slice. In summary mode it reuses the backing array of the
-// previous response, since nothing keeps those Records.
+// reuse returns an empty slice. In summary mode it reuses the backing array of the previous
+// response, because nothing refers to those Records any longer.
 func reuse[T any](r *reader, list []T) []T {
 	if r.summaryOnly {
 		return list[:0]
@@ -104,8 +105,7 @@ func reuse[T any](r *reader, list []T) []T {
 	return nil
 }
 
-// number reads an unsigned number. It discards a number out of range; it never wraps
-// around or turns into 0.
+// number reads an unsigned number. It discards a number out of range, without wraparound.
 func (r *reader) number(dst **uint32) {
 	var text string
 	quoted := false
@@ -189,7 +189,7 @@ func (r *reader) tri(dst *Tri) {
 // array.
 type list struct {
 	array, single bool
-	cost          int // of each item, see reserve
+	cost          int // cost of each item, see reserve
 }
 
 func (r *reader) list() list {
@@ -204,7 +204,7 @@ func (r *reader) list() list {
 	return list{single: r.err == nil}
 }
 
-// charging sets the cost of each item; 0 if the caller keeps none of it.
+// charging sets the cost of each item, which is 0 if the caller stores nothing of an item.
 func (l list) charging(cost int) list {
 	l.cost = cost
 	return l

@@ -18,50 +18,52 @@ import (
 // contacts for their role, such as "registrant".
 const (
 	FieldHandle      = "handle"
-	FieldName        = "name"        // of a network, a block of AS numbers or an entity
-	FieldType        = "type"        // of a network or a block of AS numbers
-	FieldCountry     = "country"     // of a network or a block of AS numbers
+	FieldName        = "name"        // name of a network, a block of AS numbers or an entity
+	FieldType        = "type"        // type of a network or a block of AS numbers
+	FieldCountry     = "country"     // country of a network or a block of AS numbers
 	FieldParent      = "parent"      // handle of the parent network
-	FieldRange       = "range"       // of a network or a block of AS numbers
+	FieldRange       = "range"       // range of a network or a block of AS numbers
 	FieldOrigins     = "origins"     // AS numbers that announce a network
 	FieldStatus      = "status"      // RDAP status values: see [ParseStatus]
-	FieldRegistrar   = "registrar"   // its name, and its IANA number if it has one
+	FieldRegistrar   = "registrar"   // registrar's name, and IANA number if the registrar has one
 	FieldAbuse       = "abuse"       // e-mail address and phone number for abuse reports
-	FieldNameservers = "nameservers" // A-labels in lower case
-	FieldAddresses   = "addresses"   // of a nameserver, or of a domain's nameservers, after their name
-	FieldDNSSEC      = "dnssec"      // "signed" or "unsigned"
-	FieldDS          = "ds"          // "KEYTAG ALGORITHM DIGESTTYPE DIGEST", as in a zone file
-	FieldKeys        = "keys"        // "FLAGS PROTOCOL ALGORITHM KEY", as in a zone file
-	FieldVariants    = "variants"    // names of IDN variants
-	FieldRedacted    = "redacted"    // names of redacted members (RFC 9537)
-	FieldContact     = "contact"     // of an entity
-	FieldRoles       = "roles"       // of an entity
-	FieldPublicIDs   = "public ids"  // of an entity: "TYPE IDENTIFIER"
+	FieldNameservers = "nameservers" // names of nameservers, as A-labels in lower case
+	// addresses of a nameserver, or of each nameserver of a domain after the nameserver's name
+	FieldAddresses = "addresses"
+	FieldDNSSEC    = "dnssec" // "signed" or "unsigned"
+	// DS records in the form "KEYTAG ALGORITHM DIGESTTYPE DIGEST", as in a zone file
+	FieldDS        = "ds"
+	FieldKeys      = "keys"       // keys in the form "FLAGS PROTOCOL ALGORITHM KEY", as in a zone file
+	FieldVariants  = "variants"   // names of IDN variants
+	FieldRedacted  = "redacted"   // names of redacted members (RFC 9537)
+	FieldContact   = "contact"    // contact data of an entity
+	FieldRoles     = "roles"      // roles of an entity
+	FieldPublicIDs = "public ids" // identifiers of an entity, in the form "TYPE IDENTIFIER"
 )
 
 // A Change is one difference between two records of an object.
 type Change struct {
 	Field string // stable name: see the Field constants
 
-	// Old and New are the values in each record, nil if it has none. Names, statuses
-	// and DNSSEC data are in their canonical spelling, dates and contacts as sent.
+	// Old and New are the values in each record, nil if the record has none. Names, statuses
+	// and DNSSEC data are in their canonical spelling; dates and contacts are as sent.
 	Old, New []string
 
-	// OldTime and NewTime are the dates of an event, zero for other fields and for
+	// OldTime and NewTime are the dates of an event. They are zero for other fields, and for
 	// dates that are absent or unrecognized.
 	OldTime, NewTime time.Time
 }
 
-// Diff returns the differences between two records of the same object, in an order that
-// depends only on the fields. It compares what is registered: registrar, statuses,
-// nameservers, DNSSEC data, dates, contacts, ranges, redactions. It ignores notices,
-// remarks, links, the date of the database's last update, the order of lists, repeated
-// values, case, and equivalent spellings of statuses, names, addresses, phone numbers
-// and dates. Two registrars with the same IANA number are equal whatever their names. A
-// date without a time equals every time of that day in UTC.
+// Diff returns the differences between two records of the same object, in an order that depends
+// only on the fields. It compares what is registered: registrar, statuses, nameservers, DNSSEC
+// data, dates, contacts, ranges, redactions. It ignores notices, remarks, links, the date of
+// the database's last update, the order of lists, repeated values, case, and equivalent
+// spellings of statuses, names, addresses, phone numbers and dates. Two registrars with the
+// same IANA number are equal whatever their names. A date without a time equals every time of
+// that day in UTC.
 //
-// A nil record is one without data. A record that does not describe an object, such as
-// an error, has no data either.
+// A nil record has no data. Neither has a record that does not describe an object, such as an
+// error.
 func Diff(old, new *Record) []Change {
 	before, after := factsOf(old), factsOf(new)
 	var out []Change
@@ -82,8 +84,8 @@ func Diff(old, new *Record) []Change {
 	return out
 }
 
-// fieldOrder is the order of the fields in a Diff. Other fields, which servers name,
-// follow by name.
+// fieldOrder is the order of the fields in a Diff. Fields named by servers follow, sorted by
+// name.
 var fieldOrder = []string{
 	FieldHandle, FieldName, FieldType, FieldCountry, FieldParent, FieldRange, FieldOrigins,
 	FieldStatus, string(EventRegistration), string(EventExpiration), string(EventRegistrarExpiration), string(EventTransfer), string(EventLastChanged),
@@ -101,10 +103,10 @@ func rank(field string) int {
 // A fact is the value of one field.
 type fact struct {
 	field  string
-	values []string // not empty
-	keys   []string // values in the form that is compared, sorted
+	values []string // values to show; not empty
+	keys   []string // values in the form for comparison, sorted
 	time   time.Time
-	day    bool // time is a day
+	day    bool // time is a day without a time
 }
 
 type facts []fact
@@ -130,8 +132,8 @@ func (f fact) equal(o fact) bool {
 
 const day = 24 * time.Hour
 
-// add adds a fact unless it has no values or there is one of that field. key returns
-// the form of a value that is compared.
+// add adds a fact, unless values is empty or the field already has a fact. key returns the form
+// of a value for comparison.
 func (list *facts) add(field string, values []string, key func(string) string) {
 	var f fact
 	for _, v := range values {
@@ -192,7 +194,7 @@ func summaryOf(rec *Record) Summary {
 func (list *facts) addRegistrar(rec *Record, s *Summary) {
 	id := s.RegistrarID
 	if rec.Class == ClassEntity {
-		return // the number is its own
+		return // the number belongs to the entity itself
 	}
 	values := []string{s.Registrar}
 	if id != "" {
@@ -224,7 +226,7 @@ func (list *facts) addEvents(rec *Record) {
 	}
 }
 
-// addRange adds what networks and blocks of AS numbers have.
+// addRange adds the fields that networks and blocks of AS numbers have.
 func (list *facts) addRange(rec *Record, s *Summary) {
 	list.add(FieldName, []string{rec.Name}, fold)
 	list.add(FieldType, []string{rec.Type}, fold)
@@ -245,7 +247,7 @@ func (list *facts) addRange(rec *Record, s *Summary) {
 	list.add(FieldOrigins, origins, fold)
 }
 
-// addNames adds what domains and nameservers have.
+// addNames adds the fields that domains and nameservers have.
 func (list *facts) addNames(rec *Record) {
 	var names, addresses []string
 	for i := range rec.Nameservers {
@@ -314,7 +316,7 @@ func (list *facts) addContacts(entities []Entity) {
 	}
 }
 
-// contactValues returns the names and addresses of a contact, or its handle if it has
+// contactValues returns the names and addresses of a contact, or the handle if the contact has
 // neither.
 func contactValues(card *Card, handle string) []string {
 	c := card.Contact()
@@ -334,14 +336,14 @@ func contactValues(card *Card, handle string) []string {
 	return values
 }
 
-// Forms of values that are equal if and only if the values are equivalent.
+// The following functions return equal forms if and only if the values are equivalent.
 
 func identity(v string) string { return v }
 
-// fold ignores case and the amount of white space.
+// fold returns v without differences of case or in the amount of white space.
 func fold(v string) string { return strings.ToLower(strings.Join(strings.Fields(v), " ")) }
 
-// contactKey ignores the punctuation of phone numbers, too.
+// contactKey is like fold, but also ignores the punctuation of phone numbers.
 func contactKey(v string) string {
 	digits := strings.Map(func(r rune) rune {
 		switch r {
@@ -356,7 +358,7 @@ func contactKey(v string) string {
 	return fold(v)
 }
 
-// hostName returns a name in A-labels.
+// hostName returns the A-label form of a name.
 func hostName(ldh, unicode string) string {
 	name := DisplayName(cmp.Or(ldh, unicode))
 	if ascii, err := dnsname.ToASCII(name); err == nil {

@@ -11,22 +11,21 @@ import (
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// An ErrorBody is the content of an error response: RDAP (RFC 9083 section 6), problem
-// details (RFC 9457), or the visible text of a web page. The zero value is that of an
-// empty body.
+// An ErrorBody is the content of an error response: RDAP (RFC 9083 section 6), problem details
+// (RFC 9457), or the visible text of a web page. The zero value describes an empty body.
 type ErrorBody struct {
-	Code        int      // errorCode; 0 without one
-	Title       string   // as sent
-	Description []string // as sent, line by line, at most 50
-	Notices     []string // "title: description"; some servers give the reason there
-	Broken      bool     // truncated or invalid JSON
-	Foreign     bool     // not JSON
+	Code        int      // member errorCode; 0 without one
+	Title       string   // title as sent
+	Description []string // description as sent, line by line, at most 50 lines
+	Notices     []string // notices in the form "title: description"; some servers give the reason there
+	Broken      bool     // the body is truncated or invalid JSON
+	Foreign     bool     // the body is not JSON
 }
 
 // maxDetail limits the number of description lines.
 const maxDetail = 50
 
-// ReadErrorBody reads an error body and never fails: it returns what precedes the first
+// ReadErrorBody reads an error body. It never fails: it returns the content before the first
 // syntax error.
 func ReadErrorBody(raw []byte) ErrorBody {
 	var b ErrorBody
@@ -97,7 +96,7 @@ func (b *ErrorBody) readNotices(list jsontext.Value) {
 func (b *ErrorBody) readText(body []byte) {
 	text := string(body[:min(len(body), 16<<10)])
 	lower := strings.ToLower(text)
-	if len(lower) == len(text) { // otherwise the offsets differ
+	if len(lower) == len(text) { // otherwise the offsets in lower and text differ
 		if _, rest, ok := strings.Cut(lower, "<title"); ok {
 			from := len(text) - len(rest)
 			if end := strings.Index(rest, "</title"); end >= 0 {
@@ -133,7 +132,7 @@ func withoutTags(text string) string {
 	return b.String()
 }
 
-// Text returns title and description on one line, suitable for a message.
+// Text returns title and description on one line, for a message.
 func (b *ErrorBody) Text() string {
 	parts := make([]string, 0, 1+len(b.Description))
 	for _, s := range append([]string{b.Title}, b.Description...) {
@@ -168,8 +167,8 @@ func (b *ErrorBody) MentionsRateLimit() bool {
 	return false
 }
 
-// eachMember calls f for each member of the object raw until f returns false. The value
-// is valid during the call only.
+// eachMember calls f for each member of the object raw until f returns false. The value is
+// valid only during the call.
 func eachMember(raw []byte, f func(name string, value jsontext.Value) bool) error {
 	dec := newDecoder(raw)
 	if _, err := dec.ReadToken(); err != nil {
@@ -192,7 +191,7 @@ func eachMember(raw []byte, f func(name string, value jsontext.Value) bool) erro
 	return nil
 }
 
-// stringsOf accepts a string or an array of strings; servers send either.
+// stringsOf returns the strings in value, which may be a string or an array of strings.
 func stringsOf(value jsontext.Value) []string {
 	switch value.Kind() {
 	case jsontext.KindString:

@@ -12,21 +12,21 @@ import (
 // extensions).
 type Help struct {
 	Conformance   []string          // rdapConformance (RFC 9083 section 4.1)
-	ReverseSearch []ReverseProperty // RFC 9536 section 5
-	OpenID        *OpenIDSupport    // RFC 9560 section 3.1.1; nil if the help does not mention it
+	ReverseSearch []ReverseProperty // reverse searches of RFC 9536 section 5
+	OpenID        *OpenIDSupport    // support of RFC 9560 section 3.1.1; nil if the help does not mention it
 }
 
 // A ReverseProperty is a property that a server supports in reverse searches.
 type ReverseProperty struct {
-	Searchable string // class of the results: "domains"
-	Related    string // class of the related objects: "entity"
-	Property   string // property of the related objects: "fn", "handle", "email", "role"
+	Searchable string // class of the results, such as "domains"
+	Related    string // class of the related objects, such as "entity"
+	Property   string // property of the related objects, such as "fn", "handle", "email" or "role"
 }
 
 // OpenIDSupport describes how a server supports authentication with OpenID Connect.
 type OpenIDSupport struct {
 	Sessions, Tokens Tri      // supported types of clients
-	Providers        []string // names of the identity providers, else their URLs
+	Providers        []string // names of the identity providers, or their URLs if they have no names
 }
 
 // ReadHelp reads the response to a help query. Its errors are those of [Read].
@@ -119,9 +119,8 @@ func readOpenID(r *reader, o *OpenIDSupport) {
 	}
 }
 
-// Announces reports whether the server lists an extension in its conformance. "paging"
-// also matches "paging_level_0" and "paging_0", since some servers append a level. It
-// may be called on nil.
+// Announces reports whether the server lists an extension in its conformance. "paging" also
+// matches "paging_level_0" and "paging_0", because some servers append a level. h may be nil.
 func (h *Help) Announces(extension string) bool {
 	return h != nil && slices.ContainsFunc(h.Conformance, func(c string) bool {
 		c = strings.TrimSpace(c)
@@ -134,8 +133,8 @@ func (h *Help) Announces(extension string) bool {
 	})
 }
 
-// Reverses returns the properties of related objects that the server supports in
-// reverse searches for a class such as "domains". It may be called on nil.
+// Reverses returns the properties of related objects that the server supports in reverse
+// searches for a class such as "domains". h may be nil.
 func (h *Help) Reverses(searchable, related string) []string {
 	if h == nil {
 		return nil

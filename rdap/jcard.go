@@ -10,15 +10,15 @@ import (
 // (RFC 9553) or both. The zero Card is empty.
 type Card struct {
 	vcard  int     // offset of vcardArray in the response; 0 if absent
-	jscard int     // offset of jscard
+	jscard int     // offset of jscard in the response; 0 if absent
 	uri    int     // offset of contact_URI, which some servers send in addition to the card
-	source *source // the response; nil while reading a Summary
+	source *source // response that has the card; nil while reading a Summary
 }
 
 // read records the offset of the next value.
 func (c *Card) read(r *reader, at *int) {
 	start := r.skip()
-	if start == len(r.raw) || r.raw[start] == 'n' { // nothing, or null
+	if start == len(r.raw) || r.raw[start] == 'n' { // the value is absent or null
 		return
 	}
 	*at = start
@@ -30,30 +30,30 @@ func (c *Card) read(r *reader, at *int) {
 // A Contact is the readable part of a [Card]. Fields that are absent or redacted are
 // empty.
 type Contact struct {
-	Name        string // fn, else composed from n
+	Name        string // name from fn, or composed from n
 	Kind        string // "individual", "org", "group" and others
 	Org         string // organisation and its units, separated by commas
 	Title       string
 	Role        string
 	Emails      []string
-	AbuseEmail  string // the one of Emails that the card marks for abuse reports
+	AbuseEmail  string // e-mail address that the card marks for abuse reports, one of Emails
 	Phones      []Phone
 	Addresses   []Address
 	ContactURIs []string // other ways to reach the contact: mailto:, https: (RFC 8605)
 	URLs        []string
 	Langs       []string // language tags
-	Others      int      // number of properties that are not included here
+	Others      int      // number of properties that Contact does not include
 
 	// Problems lists the defects of the card. Paths are relative to the response:
 	// "entities[0].vcardArray[1][3]".
 	Problems []Problem
 }
 
-// A Phone is a telephone number.
+// A Phone is a telephone number with its types.
 type Phone struct {
-	Number string   // as in the card, without "tel:" or "fax:"
+	Number string   // number as in the card, without "tel:" or "fax:"
 	Ext    string   // extension
-	Types  []string // "voice", "fax", "work" and others, in lower case
+	Types  []string // types in lower case, such as "voice", "fax" and "work"
 }
 
 // String returns the number and its extension.
@@ -67,25 +67,25 @@ func (p Phone) String() string {
 // Fax reports whether the number is a fax number and not also a voice number.
 func (p Phone) Fax() bool { return containsFold(p.Types, "fax") && !containsFold(p.Types, "voice") }
 
-// An Address is a postal address.
+// An Address is a postal address, line by line.
 type Address struct {
-	Lines       []string // from the post office box or street to the postal code, without empty lines
-	Country     string   // name; some servers put the code here
-	CountryCode string   // two letters (RFC 8605 parameter cc)
+	Lines       []string // lines from the post office box or street to the postal code, without empty lines
+	Country     string   // name of the country; some servers put the code here
+	CountryCode string   // code of two letters (parameter cc of RFC 8605)
 }
 
 // IsZero reports whether the server sent no card.
 func (c Card) IsZero() bool { return c.vcard == 0 && c.jscard == 0 && c.uri == 0 }
 
 // Contact decodes the card. It skips unreadable properties and lists them in Problems; an
-// invalid card gives an empty Contact with a problem. It prefers JSContact if there are
-// both. Each call decodes it again.
+// invalid card gives an empty Contact with a problem. It prefers JSContact if the server sent
+// both forms. Each call decodes the card again.
 func (c Card) Contact() Contact { return c.ContactIn(nil) }
 
-// ContactIn decodes the card in the language that matches best if its name,
-// organisation, title, role or address exists in several (RFC 7095 section 3.4, RFC
-// 9553 section 2.7.1). languages are those of [ParseLanguages]; if empty, the card is
-// read as it is.
+// ContactIn decodes the card in the language that matches best if its name, organisation,
+// title, role or address exists in several languages (RFC 7095 section 3.4, RFC 9553 section
+// 2.7.1). languages is a list as returned by [ParseLanguages]. If it is empty, ContactIn
+// ignores languages.
 func (c Card) ContactIn(languages []string) Contact {
 	var out Contact
 	if !c.IsZero() {
@@ -158,7 +158,8 @@ func (a *Address) empty() bool {
 	return len(a.Lines) == 0 && a.Country == "" && a.CountryCode == ""
 }
 
-// addLines splits text at line breaks. Some servers send a backslash and an n instead.
+// addLines splits text at line breaks. Some servers send a backslash and an n instead of a line
+// break.
 func (a *Address) addLines(text string) {
 	if strings.Contains(text, `\n`) {
 		text = strings.ReplaceAll(text, `\n`, "\n")
@@ -170,7 +171,7 @@ func (a *Address) addLines(text string) {
 	}
 }
 
-// mailAddress returns the address of a mailto URI, "" for other URIs.
+// mailAddress returns the address of a mailto URI, or "" for other URIs.
 func mailAddress(uri string) string {
 	const scheme = "mailto:"
 	if len(uri) < len(scheme) || !strings.EqualFold(uri[:len(scheme)], scheme) {

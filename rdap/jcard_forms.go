@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Invalid forms of jCards that can be read nevertheless.
+// Messages for invalid forms of jCards that can be read nevertheless.
 const (
 	cardIsObject     = "jCard is an object, not an array"
 	cardIsFlat       = "jCard properties are not in an array of their own"
@@ -78,8 +78,8 @@ func (r *reader) properties(c *Contact) {
 	}
 }
 
-// firstKind returns the kind of the first element of the next array, or that of its
-// closing bracket.
+// firstKind returns the kind of the first element of the next array, or the kind of the closing
+// bracket if the array is empty.
 func (r *reader) firstKind() jsontext.Kind {
 	start := r.pos
 	r.token()
@@ -110,7 +110,7 @@ func (r *reader) beginsProperty() bool {
 	r.token()
 	r.skip()
 	k := r.peek()
-	if k == jsontext.KindBeginArray { // PHP's empty object
+	if k == jsontext.KindBeginArray { // PHP encodes an empty object as an array
 		k = r.firstKind()
 	}
 	r.pos = start

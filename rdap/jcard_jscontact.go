@@ -82,7 +82,8 @@ func (r *reader) jsLink(c *Contact) {
 	}
 }
 
-// jsName returns a member of the next object, else its joined components or units.
+// jsName returns a member of the next object, or if it is absent, its joined components or
+// units.
 func (r *reader) jsName(member, separator string) string {
 	_, name := r.jsKind(member, separator)
 	return name

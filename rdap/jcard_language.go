@@ -9,15 +9,15 @@ import (
 type languagePicker struct {
 	preferred []string
 	best      map[string]int       // rank of the chosen value, by property
-	addresses map[string]candidate // by altid
+	addresses map[string]candidate // chosen address by altid
 }
 
-// A candidate is the address chosen among alternatives: its rank, and its index in the
+// A candidate is the address chosen among alternatives, with its rank and its index in the
 // contact.
 type candidate struct{ rank, at int }
 
-// accept reports whether to read a property of a jCard. It clears the contact's current
-// value if that ranks lower.
+// accept reports whether to read a property of a jCard. It clears the contact's current value
+// if the current value ranks lower.
 func (t *languagePicker) accept(c *Contact, name string, p *params) bool {
 	var has *string
 	switch name {
@@ -47,8 +47,8 @@ func (t *languagePicker) accept(c *Contact, name string, p *params) bool {
 	return true
 }
 
-// replaceAddress reports whether an address is a translation of one that the contact
-// has. It keeps the one that ranks higher.
+// replaceAddress reports whether an address is a translation of an address in the contact. It
+// retains the address that ranks higher.
 func (t *languagePicker) replaceAddress(c *Contact, a Address, p *params) bool {
 	if p.altid == "" {
 		return false
@@ -57,7 +57,7 @@ func (t *languagePicker) replaceAddress(c *Contact, a Address, p *params) bool {
 	other, ok := t.addresses[p.altid]
 	switch {
 	case ok && rank == other.rank:
-		return false // both have the same language
+		return false // both addresses have the same language
 	case ok && rank > other.rank:
 		return true
 	case ok:
@@ -72,8 +72,8 @@ func (t *languagePicker) replaceAddress(c *Contact, a Address, p *params) bool {
 	return ok
 }
 
-// applyLocalizations applies the best localization of a JSContact card to its contact,
-// if that ranks higher than the card's own language.
+// applyLocalizations applies the best localization of a JSContact card to its contact, if the
+// localization ranks higher than the card's own language.
 func (t *languagePicker) applyLocalizations(c *Contact, card []byte) {
 	var doc map[string]any
 	if !strings.Contains(string(card), `"localizations"`) || json.Unmarshal(card, &doc) != nil {

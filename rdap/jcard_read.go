@@ -6,13 +6,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// params are the relevant parameters of a property.
+// params holds the relevant parameters of a property.
 type params struct {
 	types          []string
 	cc, label, ext string
-	language       string // of the value
+	language       string // language of the value
 	altid          string // links properties with the same content in other languages (RFC 6350 section 5.4)
-	abuse          bool   // the types mark it for abuse reports, as RIPE does
+	abuse          bool   // the types mark the property for abuse reports, as RIPE's cards do
 }
 
 // property reads [name, parameters, type, value, ...].
@@ -45,7 +45,7 @@ func (r *reader) property(c *Contact) {
 	case jsontext.KindNull:
 		r.skip()
 		r.warn("expected parameters, found null")
-	case jsontext.KindBeginArray: // PHP's empty object
+	case jsontext.KindBeginArray: // PHP encodes an empty object as an array
 		r.skip()
 		r.warn("expected parameters, found an array")
 	default:
@@ -68,7 +68,7 @@ func (r *reader) property(c *Contact) {
 	r.propertyValue(c, name, &p)
 }
 
-// abandon skips the rest of the current property.
+// abandon skips the rest of the current property and reports why.
 func (r *reader) abandon(why string) {
 	for {
 		r.skip()
@@ -184,7 +184,7 @@ func (r *reader) skipRest() {
 	}
 }
 
-// skipValues skips the next value and the remaining ones.
+// skipValues skips the next value and the remaining values.
 func (r *reader) skipValues() {
 	r.skip()
 	r.skipRest()
@@ -218,7 +218,7 @@ func (c *Contact) add(name, s string, p *params) {
 		c.Name = s
 	case "n":
 		if c.Name == "" {
-			c.Name = s // fn overrides it
+			c.Name = s // fn overrides a name composed from n
 		}
 	case "kind":
 		c.Kind = strings.ToLower(s)

@@ -7,7 +7,7 @@ import (
 	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
-// maxLanguages limits a list of languages, so that each gets a distinct weight in
+// maxLanguages limits a list of languages, so that each language gets a distinct weight in
 // Accept-Language.
 const maxLanguages = 9
 
@@ -31,8 +31,8 @@ func ParseLanguages(text string) ([]string, error) {
 	return tags, nil
 }
 
-// isLanguageTag reports whether s has the form of a tag: letters, then subtags of
-// letters and digits after hyphens, at most eight characters each.
+// isLanguageTag reports whether s has the form of a tag: letters, then subtags of letters and
+// digits after hyphens, each part at most eight characters long.
 func isLanguageTag(s string) bool {
 	for i, subtag := range strings.Split(s, "-") {
 		if subtag == "" || len(subtag) > 8 {
@@ -47,9 +47,9 @@ func isLanguageTag(s string) bool {
 	return true
 }
 
-// LanguageRank returns how well a tag matches the preferred languages, best first; 0 is
-// best. A tag matches a preferred one if either equals or extends the other, as de-AT
-// extends de. An empty tag ranks after all matches, any other tag after that.
+// LanguageRank returns how well a tag matches the preferred languages, best first; 0 is best. A
+// tag matches a preferred language if either equals or extends the other, as de-AT extends de.
+// An empty tag ranks after all matches, and any other tag after an empty tag.
 func LanguageRank(tag string, preferred []string) int {
 	tag = strings.TrimSpace(tag)
 	if tag == "" {

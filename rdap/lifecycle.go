@@ -6,42 +6,45 @@ import (
 	"time"
 )
 
-// A Phase is a stage in the life of a domain. The names are those of the grace periods
-// of EPP (RFC 3915) where there is one.
+// A Phase is a stage in the life of a domain. If EPP has a grace period for the phase (RFC
+// 3915), the phase has that name.
 type Phase string
 
 // Phases of a domain. The zero value is used for records that are not of a domain.
 const (
-	PhaseActive        Phase = "active"         // registered, and not in any phase below
-	PhaseExpired       Phase = "expired"        // past its expiration date
-	PhaseAutoRenew     Phase = "auto renew"     // renewed by the registry; the registrar may still delete it without cost
-	PhaseRedemption    Phase = "redemption"     // deleted; its registrar can restore it
-	PhasePendingDelete Phase = "pending delete" // deleted; it can no longer be restored, and becomes available within days
+	PhaseActive  Phase = "active"  // the domain is registered, and not in any phase below
+	PhaseExpired Phase = "expired" // the domain is past its expiration date
+	// the registry has renewed the domain; the registrar may still delete it without cost
+	PhaseAutoRenew  Phase = "auto renew"
+	PhaseRedemption Phase = "redemption" // the domain is deleted, but its registrar can restore it
+	// the domain is deleted, can no longer be restored, and becomes available within days
+	PhasePendingDelete Phase = "pending delete"
 )
 
-// A Lifecycle says at which stage of its life a domain is.
+// A Lifecycle describes the stage of a domain's life.
 type Lifecycle struct {
 	Phase Phase
 
-	// Expires is the registry's expiration, else the registrar's, zero if the record
-	// has neither. A registry that renews a domain at its expiration sends the new date,
+	// Expires is the expiration that the registry sent, else the registrar's. It is zero if the
+	// record has neither. A registry that renews a domain at its expiration sends the new date,
 	// also while the registrar may still delete it.
 	Expires time.Time
-	// DateOnly reports that Expires is a day: see [Event].
+	// DateOnly reports that Expires is a day without a time; see [Event].
 	DateOnly bool
-	// DaysLeft is the number of whole days until Expires. It is negative afterwards: -1
-	// on the first day. For a day it counts calendar days in UTC. 0 if Expires is zero.
+	// DaysLeft is the number of whole days until Expires, and negative afterwards: -1 on the
+	// first day. If DateOnly is set, DaysLeft counts calendar days in UTC. It is 0 if Expires
+	// is zero.
 	DaysLeft int
 
-	// Locks are the statuses that prohibit an operation, in the order of the record.
+	// Locks lists the statuses that prohibit an operation, in the order of the record.
 	Locks []Status
 	// OnHold reports that the domain is not in the DNS by a hold of registrar or
 	// registry.
 	OnHold bool
 
-	// Basis says what Phase follows from: statuses as "status redemption period" and
-	// dates as "expiration 2026-12-01T00:00:00Z". It is empty for an active domain
-	// without an expiration.
+	// Basis lists the reasons for Phase: statuses such as "status redemption period" and dates
+	// such as "expiration 2026-12-01T00:00:00Z". It is empty for an active domain without an
+	// expiration.
 	Basis []string
 }
 
@@ -50,9 +53,9 @@ func (l Lifecycle) TransferLocked() bool {
 	return slices.ContainsFunc(l.Locks, func(s Status) bool { return strings.Contains(string(s), "transfer") })
 }
 
-// LifecycleOf returns the stage of a domain at the time now. Statuses decide before
-// dates: a registry may renew a domain when it expires, and dates of deleted domains
-// stay in the past. The zero Lifecycle is returned for other records and for nil.
+// LifecycleOf returns the stage of a domain at the time now. Statuses decide before dates: a
+// registry may renew a domain when it expires, and dates of deleted domains stay in the past.
+// For other records and for nil, LifecycleOf returns the zero Lifecycle.
 func LifecycleOf(rec *Record, now time.Time) Lifecycle {
 	if rec == nil || rec.Class != ClassDomain {
 		return Lifecycle{}
@@ -81,7 +84,7 @@ func LifecycleOf(rec *Record, now time.Time) Lifecycle {
 		return true
 	}
 	switch {
-	// Registries keep "pending delete" beside both (RFC 3915 section 3.1).
+	// Registries keep "pending delete" beside both statuses (RFC 3915 section 3.1).
 	case has(StatusRedemptionPeriod), has(StatusPendingRestore):
 		l.Phase = PhaseRedemption
 	case has(StatusPendingDelete):
@@ -99,8 +102,8 @@ func LifecycleOf(rec *Record, now time.Time) Lifecycle {
 	return l
 }
 
-// expirationOf returns the expiration of a domain: the registry's, else the
-// registrar's, as [Summary.Expires] does.
+// expirationOf returns the expiration of a domainfrom the registry, else from the registrar, as
+// for [Summary.Expires].
 func expirationOf(rec *Record) (Event, bool) {
 	e, ok := rec.Event(EventExpiration)
 	if !ok {

@@ -10,11 +10,11 @@ import (
 type PageInfo struct {
 	IsList  bool   // the page has an array of results, or is a response that names no object
 	Results int    // number of objects on the page
-	Total   int    // number on all pages, as the server counts; 0 if unknown
-	Next    string // URL of the next page, as sent; empty without one
+	Total   int    // number of objects on all pages, as the server reports; 0 if unknown
+	Next    string // URL of the next page, as sent; empty if there is none
 }
 
-// Paging reads the paging metadata of search results and counts the results.
+// Paging reads the paging metadata of search results and counts the results on the page.
 func (r *Response) Paging() PageInfo {
 	var p PageInfo
 	var meta, top []Link
@@ -47,7 +47,7 @@ func (r *Response) Paging() PageInfo {
 	}
 	p.IsList = p.IsList || conforms && !isObject
 	if !hasMeta {
-		meta = top // some servers put the link there
+		meta = top // some servers put the link outside the metadata
 	}
 	for _, l := range meta {
 		if l.HasRel("next") && l.Href != "" && (l.Type == "" || strings.Contains(l.Type, "json")) {

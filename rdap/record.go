@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Classes of a [Record]. The first five are values of objectClassName (RFC 9083
-// section 5); the others are for responses without one. Servers may send other
-// values.
+// Classes of a [Record]. The first five are values of objectClassName (RFC 9083 section 5); the
+// others are for responses without objectClassName. Servers may send other values.
 const (
 	ClassDomain     = "domain"
 	ClassIPNetwork  = "ip network"
@@ -17,8 +16,8 @@ const (
 	ClassEntity     = "entity"
 	ClassNameserver = "nameserver"
 
-	ClassHelp  = "help"  // RFC 9083 section 7
-	ClassError = "error" // RFC 9083 section 6
+	ClassHelp  = "help"  // class of RFC 9083 section 7
+	ClassError = "error" // class of RFC 9083 section 6
 
 	// Search results are named for the member that holds them (RFC 9083
 	// section 8, RFC 9910).
@@ -33,57 +32,59 @@ const (
 // tolerant: a member that is absent, null or unreadable has the zero value. It omits
 // unknown members; the caller still has the raw response.
 type Record struct {
-	// Class is the objectClassName in lower case, or one of the other Class
-	// constants; empty if the response does not determine it.
+	// Class is the objectClassName in lower case, or one of the other Class constants. It is
+	// empty if the response does not determine the class.
 	Class string
 
 	Common
-	Card // entity
+	Card // entity: contact data
 
-	Name        string       // ip network, autnum: name assigned by the registry (5.4, 5.5)
-	Type        string       // ip network, autnum: type of allocation
-	Country     string       // ip network, autnum: two-letter code
-	LDHName     string       // domain, nameserver: as sent; see [DisplayName]
-	UnicodeName string       // domain, nameserver: with U-labels, as sent; empty if it does not match LDHName
-	Nameservers []Nameserver // domain (5.3)
-	SecureDNS   *SecureDNS   // domain; nil if absent
-	Variants    []Variant    // domain
+	Name    string // ip network, autnum: name assigned by the registry (5.4, 5.5)
+	Type    string // ip network, autnum: type of allocation
+	Country string // ip network, autnum: two-letter code
+	LDHName string // domain, nameserver: name as sent; see [DisplayName]
+	// domain, nameserver: name with U-labels, as sent; empty if it does not match LDHName
+	UnicodeName string
+	Nameservers []Nameserver // domain: nameservers (5.3)
+	SecureDNS   *SecureDNS   // domain: DNSSEC data; nil if absent
+	Variants    []Variant    // domain: variants of the name
 	Network     *Record      // domain: the network of a reverse domain
 
 	StartAddress string         // ip network: first address, as sent (5.4)
 	EndAddress   string         // ip network: last address, as sent
 	IPVersion    string         // ip network: "v4" or "v6"
-	ParentHandle string         // ip network
+	ParentHandle string         // ip network: handle of the parent network
 	CIDRs        []netip.Prefix // ip network: cidr0_cidrs, else the fewest prefixes that cover the range
 
-	OriginAutnums []uint32 // ip network: AS numbers that announce it, according to ARIN (arin_originas0)
+	// ip network: AS numbers that announce the network, according to ARIN (arin_originas0)
+	OriginAutnums []uint32
 
 	StartAutnum *uint32 // autnum: first number of the block (5.5)
 	EndAutnum   *uint32 // autnum: last number of the block
 
 	V4, V6 []string // nameserver: addresses, as sent (5.2)
 
-	Roles        []string // entity: relation to the enclosing object (5.1)
-	AsEventActor []Event  // entity: its actions
+	Roles        []string // entity: relations to the enclosing object (5.1)
+	AsEventActor []Event  // entity: events that it caused
 	Networks     []Record // entity: ip networks
 	Autnums      []Record // entity: AS numbers
 
 	Redacted    []Redaction // redactions that the server declares (RFC 9537)
-	Notices     []Notice    // about the service (4.3)
+	Notices     []Notice    // notices about the service (4.3)
 	Conformance []string    // rdapConformance (4.1)
 
-	Results []Record // of a search (8)
+	Results []Record // results of a search (8)
 
-	ErrorCode   int      // error: 0 if absent (6); for RFC 9457 problems, the status
-	Title       string   // error
+	ErrorCode   int      // error: member errorCode (6), or the status of RFC 9457 problems; 0 if absent
+	Title       string   // error: title of the message
 	Description []string // error: the server's explanation, line by line
 
-	// Truncations lists what the server reports as incomplete in the response and its
-	// nested objects, at most 100 entries. Only the outermost Record has it.
+	// Truncations lists the notices which say that the response or its nested objects are
+	// incomplete, at most 100. Only the outermost Record has them.
 	Truncations []Truncation
 
-	// Problems lists the defects of the response, at most 100. Contact cards report
-	// theirs when decoded: see [Contact] and [Record.CardProblems].
+	// Problems lists the defects of the response, at most 100. The defects of contact cards
+	// appear when the cards are decoded; see [Contact] and [Record.CardProblems].
 	Problems []Problem
 }
 
@@ -102,7 +103,7 @@ func (rec *Record) reset() {
 // 5).
 type Common struct {
 	Handle    string
-	Status    []string // as sent; see [Common.Statuses]
+	Status    []string // statuses as sent; see [Common.Statuses]
 	Entities  []Entity
 	Events    []Event
 	Links     []Link
@@ -112,8 +113,8 @@ type Common struct {
 	Lang      string
 }
 
-// An Entity is a person or organisation related to another object (RFC 9083 section
-// 5.1). Contact decodes its contact data.
+// An Entity is a person or organisation related to another object (RFC 9083 section 5.1). The
+// method Contact decodes the contact data.
 type Entity struct {
 	Common
 	Card
@@ -148,8 +149,8 @@ type Event struct {
 	// Time is the zero time if the date is absent or unrecognized. It is in UTC if the
 	// date has no offset. A leap second becomes the second after it.
 	Time time.Time
-	// DateOnly reports that the server sent a day without a time. Time is then
-	// midnight UTC of that day; do not convert it to another time zone.
+	// DateOnly reports that the server sent a day without a time. Time is then midnight UTC of
+	// that day, and must not be converted to another time zone.
 	DateOnly bool
 	Raw      string // date as sent; empty if absent
 }
@@ -157,7 +158,7 @@ type Event struct {
 // A Nameserver is a host that a domain is delegated to (RFC 9083 section 5.2).
 type Nameserver struct {
 	Common
-	LDHName     string // as sent; see [DisplayName]
+	LDHName     string // name as sent; see [DisplayName]
 	UnicodeName string
 	V4, V6      []string // addresses as sent
 }
@@ -166,7 +167,7 @@ type Nameserver struct {
 type Tri int8
 
 const (
-	Unknown Tri = 0 // absent
+	Unknown Tri = 0 // the boolean is absent
 	Yes     Tri = 1
 	No      Tri = -1
 )
@@ -186,13 +187,13 @@ func (t Tri) String() string {
 type SecureDNS struct {
 	ZoneSigned       Tri
 	DelegationSigned Tri
-	MaxSigLife       *uint32 // seconds
+	MaxSigLife       *uint32 // maximum signature lifetime in seconds
 	DS               []DSData
 	Keys             []KeyData
 }
 
-// Signed reports whether the delegation is signed: as the server states, else Yes if
-// there are DS or key data, else Unknown. It may be called on nil.
+// Signed reports whether the delegation is signed, as the server states. Without a statement it
+// returns Yes if there are DS or key data, and otherwise Unknown. s may be nil.
 func (s *SecureDNS) Signed() Tri {
 	switch {
 	case s == nil:
@@ -221,13 +222,13 @@ type KeyData struct {
 
 // A Link refers to a related resource (RFC 9083 section 4.2, RFC 8288).
 type Link struct {
-	Href     string // as sent; may be relative or contain spaces
+	Href     string // target as sent; may be relative or contain spaces
 	Rel      string // relations, separated by spaces; see [Link.HasRel]
 	Type     string // media type
 	Title    string
 	Media    string
 	Value    string   // context URL of the link
-	Hreflang []string // languages
+	Hreflang []string // languages of the target
 }
 
 // HasRel reports whether rel is among the link's relations, ignoring case.
@@ -244,7 +245,7 @@ func (l Link) HasRel(rel string) bool {
 // section 4.3).
 type Notice struct {
 	Title       string
-	Type        string // such as "object truncated due to authorization" (10.2.1)
+	Type        string // type of the notice, such as "object truncated due to authorization" (10.2.1)
 	Lang        string // language tag; empty if absent (4.4)
 	Description []string
 	Links       []Link
@@ -253,17 +254,17 @@ type Notice struct {
 // A Redaction is data that the server declares as removed or changed (RFC 9537). Its
 // paths are hints: they may not exist in the response.
 type Redaction struct {
-	Name            string // name.type, else name.description
+	Name            string // member name.type, or name.description without a type
 	Reason          string
-	Method          string // "removal" if absent
+	Method          string // method of the redaction; "removal" if absent
 	PrePath         string
 	PostPath        string
 	ReplacementPath string
-	PathLang        string // "jsonpath" if absent
+	PathLang        string // language of the paths; "jsonpath" if absent
 }
 
-// Path returns the location in the response (postPath, else replacementPath), else the
-// location before the redaction (prePath), else "".
+// Path returns postPath or replacementPath, the location in the response. Without these, it
+// returns prePath, the location before the redaction, which may be empty.
 func (r *Redaction) Path() string { return cmp.Or(r.PostPath, r.ReplacementPath, r.PrePath) }
 
 // A Variant is a group of names that are variants of the domain (RFC 9083 section 5.3).
@@ -279,8 +280,7 @@ type VariantName struct {
 	UnicodeName string
 }
 
-// DisplayName returns a host or domain name in lower case without the final dot, which
-// is not significant.
+// DisplayName returns a host or domain name in lower case, without an insignificant final dot.
 func DisplayName(name string) string {
 	name = strings.TrimSpace(name)
 	if len(name) > 1 {
@@ -306,7 +306,7 @@ func (rec *Record) CardProblems() []Problem {
 	return mergeProblems(w.problems)
 }
 
-// maxCards limits the cards that a cardWalk decodes: a response may have a million.
+// maxCards limits the cards that a cardWalk decodes, because a response may have a million.
 const maxCards = 1000
 
 // A cardWalk visits the cards of a response.

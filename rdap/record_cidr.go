@@ -51,13 +51,12 @@ func (c cidr) parse() netip.Prefix {
 
 // A rangeBound is a parsed startAddress or endAddress.
 type rangeBound struct {
-	addr   netip.Addr // zero if invalid
+	addr   netip.Addr // address of the bound; zero if invalid
 	bits   int        // prefix length; -1 if absent
-	padded bool       // the numbers have leading zeros
+	padded bool       // the numbers of the address have leading zeros
 }
 
-// prefix returns the network that a bound with a prefix length names, or the zero
-// Prefix.
+// prefix returns the network that a bound with a prefix length denotes, or the zero Prefix.
 func (e rangeBound) prefix() netip.Prefix {
 	if p := netip.PrefixFrom(e.addr, e.bits); p.IsValid() && p.Masked().Addr() == e.addr {
 		return p
@@ -90,8 +89,8 @@ func parseBound(s string) rangeBound {
 	return e
 }
 
-// withoutPadding removes the leading zeros of an IPv4 address whose numbers all have
-// three digits: those are certainly decimal. Others may be octal.
+// withoutPadding removes the leading zeros of an IPv4 address whose numbers all have three
+// digits. Such numbers are certainly decimal, whereas others may be octal.
 func withoutPadding(s string) (string, bool) {
 	if len(s) != len("000.000.000.000") {
 		return s, false
@@ -108,8 +107,8 @@ func withoutPadding(s string) (string, bool) {
 	return strings.Join(parts, "."), len(parts) == 4
 }
 
-// addressRange parses the bounds of a range. If both are the same prefix, or one is a
-// prefix and the other absent, the range is that of the prefix. ok is false if the
+// addressRange parses the bounds of a range. If both bounds are the same prefix, or one bound
+// is a prefix and the other absent, it returns the range of the prefix. ok is false if the
 // range is ambiguous.
 func addressRange(start, end string) (first, last netip.Addr, ok bool) {
 	from, to := parseBound(start), parseBound(end)
@@ -119,7 +118,8 @@ func addressRange(start, end string) (first, last netip.Addr, ok bool) {
 		whole = to
 	case strings.TrimSpace(end) == "" || from == to && from.bits >= 0:
 	case !from.addr.IsValid() || !to.addr.IsValid(),
-		from.addr == to.addr && from.bits != to.bits: // a prefix, or one address of it?
+		// the bound may mean a prefix, or one address of the prefix
+		from.addr == to.addr && from.bits != to.bits:
 		return first, last, false
 	default:
 		return from.addr, to.addr, from.addr.BitLen() == to.addr.BitLen() && !to.addr.Less(from.addr)
@@ -130,16 +130,16 @@ func addressRange(start, end string) (first, last netip.Addr, ok bool) {
 	return first, last, false
 }
 
-// AddressRange returns the first and last address of an IP network from its
-// startAddress and endAddress (RFC 9083 section 5.4). It accepts the forms that servers
-// send, such as leading zeros ("074.125.000.000") and a prefix in place of both. ok is
-// false if they are absent or ambiguous.
+// AddressRange returns the first and last address of an IP network from its startAddress and
+// endAddress (RFC 9083 section 5.4). It accepts the forms that servers send, such as leading
+// zeros ("074.125.000.000") and a prefix in place of both addresses. ok is false if the range
+// is absent or ambiguous.
 func (rec *Record) AddressRange() (first, last netip.Addr, ok bool) {
 	return addressRange(rec.StartAddress, rec.EndAddress)
 }
 
-// spelling returns an address as the server wrote it if it wrote addr itself, possibly
-// with a prefix length, else in canonical form.
+// spelling returns an address as sent, if the server sent addr itself, possibly with a prefix
+// length. Otherwise it returns addr in canonical form.
 func spelling(sent string, addr netip.Addr) string {
 	sent, _, _ = strings.Cut(sent, "/")
 	sent = strings.TrimSpace(sent)
@@ -160,8 +160,8 @@ func (r *reader) rangeEnd(dst *string) {
 	}
 }
 
-// fillCIDRs sets the prefixes of an IP network: the server's own if it sent any and
-// none was discarded, else those that cover its range.
+// fillCIDRs sets the prefixes of an IP network. It uses the server's own prefixes if the server
+// sent any and none was discarded, and otherwise the prefixes that cover the range.
 func (r *reader) fillCIDRs(rec *Record, cidrs []cidr, whole bool) {
 	if len(cidrs) > 0 {
 		rec.CIDRs = make([]netip.Prefix, len(cidrs))
@@ -193,8 +193,8 @@ func (r *reader) fillCIDRs(rec *Record, cidrs []cidr, whole bool) {
 	}
 }
 
-// RangePrefixes returns the fewest prefixes that cover the addresses from first to
-// last, or nil if that is not a range. For IPv6 there are at most 254.
+// RangePrefixes returns the fewest prefixes that cover the addresses from first to last, or nil
+// if they are not a range. For IPv6 the result has at most 254 prefixes.
 func RangePrefixes(first, last netip.Addr) []netip.Prefix {
 	if first.BitLen() != last.BitLen() || last.Less(first) || first.Zone() != "" || last.Zone() != "" {
 		return nil

@@ -11,9 +11,9 @@ import (
 type dateForm int
 
 const (
-	dateRFC3339     dateForm = iota // also for an empty text
+	dateRFC3339     dateForm = iota // format of RFC 3339; also for an empty text
 	dateNonstandard                 // another unambiguous format
-	dateInvalid                     // unrecognized
+	dateInvalid                     // unrecognized format
 )
 
 // Problem messages for dates that are not in RFC 3339 format.
@@ -22,8 +22,8 @@ const (
 	nonstandardDate = "date is not in RFC 3339 format"
 )
 
-// nonstandardDates are formats that servers send instead of RFC 3339. Dates without an
-// offset are in UTC.
+// nonstandardDates lists formats that servers send instead of RFC 3339. Dates without an offset
+// are in UTC.
 var nonstandardDates = [...]string{
 	"2006-01-02T15:04:05Z0700",
 	"2006-01-02 15:04:05Z07:00",
@@ -31,28 +31,27 @@ var nonstandardDates = [...]string{
 	"2006-01-02T15:04Z07:00",
 	"2006-01-02T15:04:05",
 	"2006-01-02 15:04:05",
-	"20060102T150405Z0700", // ISO 8601, basic format
+	"20060102T150405Z0700", // the basic format of ISO 8601
 	"20060102T150405Z07:00",
 	"20060102T150405",
 	"20060102150405",
 }
 
-// dayForms are formats of dates without a time.
+// dayForms lists formats of dates without a time.
 var dayForms = [...]string{
 	"2006-01-02",
 	"20060102",
 	"2006/01/02",
 	"2006.01.02",
-	"2006-01-02Z07:00", // XML Schema
+	"2006-01-02Z07:00", // the format of XML Schema
 	"02-Jan-2006",
 }
 
-// ParseDate parses a date of a response, such as [Summary.Created], in the formats that
-// servers send: RFC 3339 (a leap second becomes the second after it), ISO 8601 basic
-// format, dates without an offset (UTC), and dates without a time. The latter become
-// midnight UTC with dateOnly true; do not convert them to another time zone. ok is
-// false for an empty text, an unrecognized date, and the year 1, which some servers
-// send for an absent date.
+// ParseDate parses a date of a response, such as [Summary.Created]. It accepts the formats that
+// servers send: RFC 3339, ISO 8601 basic format, dates without an offset (UTC), and dates
+// without a time. A leap second becomes the next second. A date without a time becomes midnight
+// UTC with dateOnly true; do not convert it to another time zone. ok is false for an empty
+// text, an unrecognized date, and the year 1, which some servers send for an absent date.
 func ParseDate(s string) (t time.Time, dateOnly, ok bool) {
 	t, dateOnly, form := parseDate(s)
 	return t, dateOnly, s != "" && form != dateInvalid
@@ -89,7 +88,7 @@ func parseNonstandardDate(s string) (t time.Time, dateOnly bool, form dateForm, 
 		return t, false, dateNonstandard, nil
 	}
 	if t, err = parseForms(dayForms[:], s); err == nil {
-		// The day as written counts, regardless of its offset.
+		// The written day counts, whatever its offset.
 		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC), true, dateNonstandard, nil
 	}
 	return t, false, dateNonstandard, err
@@ -104,7 +103,7 @@ func parseForms(forms []string, s string) (t time.Time, err error) {
 	return t, err
 }
 
-// cutLeapSecond replaces the seconds of a date by 59 if they are 60.
+// cutLeapSecond replaces the seconds of a date with 59 if they are 60.
 func cutLeapSecond(s string) (before string, leap bool) {
 	for _, at := range [...]struct {
 		seconds int

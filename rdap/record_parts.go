@@ -93,7 +93,7 @@ func (r *reader) links(dst *[]Link) {
 			case "value":
 				r.str(&link.Value)
 			case "hreflang":
-				if r.peek() == jsontext.KindString { // allowed: RFC 9083 section 4.2
+				if r.peek() == jsontext.KindString { // RFC 9083 section 4.2 permits a string
 					var lang string
 					r.str(&lang)
 					link.Hreflang = append(link.Hreflang, lang)
@@ -298,7 +298,7 @@ func (r *reader) variants(dst *[]Variant) {
 		var v Variant
 		for r.next() {
 			switch r.member() {
-			case "relation", "relations": // the latter is a common error
+			case "relation", "relations": // the plural is a common error
 				r.strings(&v.Relations)
 			case "idnTable":
 				r.str(&v.IDNTable)
@@ -361,7 +361,7 @@ func (r *reader) redacted(dst *[]Redaction) {
 			}
 		}
 		if red.Method == "" {
-			red.Method = "removal" // RFC 9537 section 4.2
+			red.Method = "removal" // RFC 9537 section 4.2 defines this default
 		}
 		if red.PathLang == "" {
 			red.PathLang = "jsonpath"

@@ -12,12 +12,11 @@ import (
 	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
-// Read decodes an RDAP response: an object, search results, help or an error (RFC
-// 9083). It accepts what servers send in practice: a byte-order mark, bytes that are
-// not UTF-8, duplicate members (the last one is used), numbers for strings and strings
-// for numbers, a single value for an array, null anywhere. [Record.Problems] lists the
-// defects. The error is a [*FormatError] if raw is not a JSON object or nests more than
-// 100 levels deep. Read does not retain raw.
+// Read decodes an RDAP response: an object, search results, help or an error (RFC 9083). It
+// accepts common deviations: a byte-order mark, bytes that are not UTF-8, numbers for strings
+// and strings for numbers, a single value for an array, null anywhere. Of duplicate members,
+// the last one counts. [Record.Problems] lists the defects. The error is a [*FormatError] if
+// raw is not a JSON object or nests more than 100 levels deep. Read does not retain raw.
 func Read(raw []byte) (*Record, error) {
 	doc, err := open(raw)
 	if err != nil {
@@ -26,7 +25,7 @@ func Read(raw []byte) (*Record, error) {
 	return doc.record(), nil
 }
 
-// open locates the object in a response. It validates the bytes once.
+// open locates the object in a response. It validates the bytes only once.
 func open(raw []byte) (*document, error) {
 	doc, err := openDocument(raw)
 	if err != nil {
@@ -37,12 +36,12 @@ func open(raw []byte) (*document, error) {
 
 // A document is a readable response.
 type document struct {
-	sent     []byte   // as sent, without byte-order mark
-	object   []byte   // valid JSON, nested at most jsonscan.MaxNesting levels
+	sent     []byte   // response as sent, without byte-order mark
+	object   []byte   // the object: valid JSON, nested at most jsonscan.MaxNesting levels
 	utf8     bool     // object is known to be valid UTF-8
-	literal  bool     // and its strings to have no escapes
+	literal  bool     // the strings of object are also known to have no escapes
 	followed bool     // data follows the object
-	warnings []string // corrections
+	warnings []string // descriptions of corrections
 }
 
 // record decodes the document.
@@ -85,7 +84,7 @@ func firstObject(raw []byte) (object []byte, followed bool, err *FormatError) {
 	return value, followed, nil
 }
 
-// problems adds the defects of the document as a whole to those of its members.
+// problems adds the defects of the whole document to the defects of its members.
 func (d *document) problems(list []Problem) []Problem {
 	if d.followed {
 		list = append(list, Problem{Message: "extra data after the JSON object"})
@@ -103,7 +102,7 @@ func (r *reader) record(rec *Record) {
 	}
 	var m classHints
 	var code *uint32
-	var problemStatus *uint32 // RFC 9457 section 3.1.2
+	var problemStatus *uint32 // status of RFC 9457 section 3.1.2
 	var cidrs []cidr
 	whole := true // no item of cidrs was discarded
 	for r.next() {
@@ -192,8 +191,8 @@ func (r *reader) appendString(dst *[]string) {
 	}
 }
 
-// recordRest reads a member that a Summary does not need. It returns false for an
-// unknown name.
+// recordRest reads a member that a Summary does not need. It returns false if the name is
+// unknown.
 func (r *reader) recordRest(name string, rec *Record) bool {
 	switch name {
 	case "ipAddresses":
@@ -324,8 +323,8 @@ func (r *reader) entity(e *Entity) {
 	}
 }
 
-// unicodeName discards a unicodeName that is not the Unicode form of the ldhName, since
-// displaying it would show another name. It accepts any unicodeName without an ldhName.
+// unicodeName discards a unicodeName that is not the Unicode form of the ldhName, because
+// displaying it would show another name. Without an ldhName it accepts any unicodeName.
 func (r *reader) unicodeName(ldh string, unicode *string) {
 	if *unicode == "" || ldh == "" || strings.EqualFold(*unicode, ldh) || IsUnicodeForm(*unicode, ldh) {
 		return
@@ -349,7 +348,7 @@ func IsUnicodeForm(unicode, ldh string) bool {
 	if a == b {
 		return true
 	}
-	// Some registered labels are rejected or mapped by current IDNA.
+	// Current IDNA rejects or maps some registered labels.
 	decoded, err := idna.Punycode.ToUnicode(b)
 	return err == nil && decoded == strings.ToLower(unicode)
 }

@@ -8,21 +8,20 @@ import (
 	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
-// A Truncation is a notice or remark which says that data are omitted (RFC 9083 section
-// 10.2.1).
+// A Truncation is a notice or remark which says that data is omitted (RFC 9083 section 10.2.1).
 type Truncation struct {
 	Path string // location of the notice: "notices[0]", "entities[1].remarks[0]"
 	Type string // see [Notice.Truncation]
-	// InBrief reports that the object is nested in another one and abbreviated on
-	// purpose: a query for it returns the rest.
+	// InBrief reports that the object is nested in another object and abbreviated on purpose. A
+	// query for the object returns the rest.
 	InBrief bool
 	Notice  Notice
-	More    int // number of further notices of that type; 0 in [Record.Truncations], which lists each
+	More    int // number of further notices of that type; 0 in [Record.Truncations], which lists each notice
 }
 
-// Truncation returns the notice's type if it says that data are omitted from the
-// response or the object, such as "object truncated due to authorization", else "".
-// Some servers put these words in the title and send no type.
+// Truncation returns the notice's type if the type says that data is omitted from the response
+// or the object, such as "object truncated due to authorization". Otherwise it returns "". Some
+// servers put these words in the title and send no type.
 func (n *Notice) Truncation() string {
 	switch {
 	case isTruncationType(n.Type):
@@ -51,8 +50,8 @@ func mentionsBrief(s string) bool {
 }
 
 // mayBeBrief reports whether isBrief may be true for a notice with this JSON text. Many
-// responses have a notice of redaction in each entity, and reading all of them took 5%
-// of the CPU time of a batch.
+// responses have a notice of redaction in each entity, and reading all those notices took 5% of
+// the CPU time of a batch.
 func mayBeBrief(text []byte) bool {
 	if bytes.IndexByte(text, '\\') >= 0 || !jsonscan.AllPlain(text) {
 		return true
@@ -94,7 +93,8 @@ func isWithin(path string) bool {
 	return !strings.HasPrefix(path, "remarks") && !strings.HasPrefix(path, "notices")
 }
 
-// Types of truncation are between 36 and 49 bytes long; new ones get registered.
+// Limits of the length of truncation types. The registered types have 36 to 49 bytes; new types
+// get registered.
 const (
 	minTruncationType = 30
 	maxTruncationType = 60
@@ -118,7 +118,7 @@ func mayBeTruncationType(value []byte) bool {
 
 // A truncation is a type of truncation that a response mentions.
 type truncation struct {
-	path, typ string // of the first notice with the type
+	path, typ string // path and type of the first notice with the type
 	quoted    []byte // typ as JSON
 	more      int    // number of further notices with the type
 }
@@ -150,10 +150,10 @@ func (s *scanner) rankTruncation(depth int, value []byte) (rank int) {
 	return 0
 }
 
-// noteTruncation records a notice, depth containers deep, if value says that data are
-// omitted. value is the type of the notice, or its title if it has no type.
+// noteTruncation records a notice, depth containers deep, if value says that data is omitted.
+// value is the type of the notice, or its title if it has no type.
 func (s *scanner) noteTruncation(depth int, notice, value []byte, rank int) {
-	notice = notice[:min(len(notice), maxPooled)] // a response may have many
+	notice = notice[:min(len(notice), maxPooled)] // limit the memory, because a response may have many notices
 	list := s.scan.truncations
 	known := slices.IndexFunc(list, func(t truncation) bool { return bytes.Equal(t.quoted, value) })
 	typ := ""
@@ -163,7 +163,8 @@ func (s *scanner) noteTruncation(depth int, notice, value []byte, rank int) {
 	if known < 0 && !isTruncationType(typ) || rank < rankType && readNotice(notice).Type != "" {
 		return
 	}
-	if depth > 3 && mayBeBrief(notice) && readNotice(notice).isBrief() { // the response's own notices are less deep
+	// the response's own notices are at a lower depth
+	if depth > 3 && mayBeBrief(notice) && readNotice(notice).isBrief() {
 		return
 	}
 	if known >= 0 {

@@ -14,18 +14,18 @@ import (
 	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
-// A Response is a validated RDAP response (RFC 9083). Parse returns it; the zero value is
-// not usable. Its methods may be called concurrently. Each call decodes it again.
+// A Response is a validated RDAP response (RFC 9083). Make it with [Parse]; the zero value is
+// not usable. Its methods may be called concurrently. Each call decodes the response again.
 type Response struct {
 	document
 	scan    scan
 	checked bool // the bytes as sent are valid and need no second check
 }
 
-// Parse validates a response: an object, search results, help or an error. It accepts
-// what servers send in practice: see [Read]. raw must not change while the Response is in
-// use. The error is a [*FormatError] if raw is not a JSON object or nests more than 100
-// levels deep; its Reason describes what raw is instead.
+// Parse validates a response: an object, search results, help or an error. It accepts the same
+// deviations as [Read]. raw must not change while the Response is in use. The error is a
+// [*FormatError] if raw is not a JSON object or nests more than 100 levels deep; its Reason
+// describes what raw is instead.
 func Parse(raw []byte) (*Response, error) {
 	raw = trimBOM(raw)
 	if s := scanOf(raw); s.isValid {
@@ -102,13 +102,13 @@ func (r *Response) HasConformance() bool { return r.scan.hasConformance }
 // HasNotices reports whether the response has notices (RFC 9083 section 4.3).
 func (r *Response) HasNotices() bool { return !r.scan.noNotices }
 
-// IsExact reports whether the response is one JSON object without any other data, which
-// Parse accepted uncorrected.
+// IsExact reports whether the response is one JSON object without any other data, which Parse
+// accepted without corrections.
 func (r *Response) IsExact() bool { return r.checked }
 
-// Truncations returns the notices and remarks which say that the response is incomplete
-// (RFC 9083 section 10.2.1): at most 100, each type once. Their Notice is empty;
-// [Record.Truncations] has it.
+// Truncations returns the notices and remarks which say that the response is incomplete (RFC
+// 9083 section 10.2.1). It returns at most 100, each type once. Their Notice is empty;
+// [Record.Truncations] includes it.
 func (r *Response) Truncations() []Truncation {
 	if len(r.scan.truncations) == 0 {
 		return nil
@@ -123,8 +123,8 @@ func (r *Response) Truncations() []Truncation {
 // Record decodes the response: see [Read].
 func (r *Response) Record() *Record { return r.document.record() }
 
-// Summary reads the summary of the response in one pass, without decoding the rest. It
-// returns at most 100 problems, those of the members that it reads.
+// Summary reads the summary of the response in one pass, without decoding the rest. It returns
+// at most 100 problems of the members that it reads.
 func (r *Response) Summary() (Summary, []Problem) { return r.document.summarize() }
 
 // Help reads the response to a help query.
@@ -141,8 +141,8 @@ func (r *Response) AppendCompact(dst []byte) (out []byte, warnings []string, err
 	return appendMinified(dst, r.object), nil, nil
 }
 
-// Objects yields the objects of search results as sent, in the order of the server (RFC
-// 9083 section 8). It yields nothing for other responses.
+// Objects yields the objects of search results as sent, in the order of the server (RFC 9083
+// section 8). For other responses, it yields nothing.
 func (r *Response) Objects() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		walk := newReader(r.object, "")

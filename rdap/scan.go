@@ -14,21 +14,23 @@ import (
 // A scan holds the findings of one pass over a response, so that later readers need not
 // repeat it.
 type scan struct {
-	isValid        bool   // one JSON object, no other data, nested at most MaxNesting levels
-	minified       bool   // no white space between tokens
-	plain          bool   // valid UTF-8 without invisible characters
-	literal        bool   // valid UTF-8, and no string has an escape
-	class          string // the result of Classify; empty if the members do not determine it
+	// the response is one JSON object without other data, nested at most MaxNesting levels
+	isValid        bool
+	minified       bool   // there is no white space between tokens
+	plain          bool   // the response is valid UTF-8 without invisible characters
+	literal        bool   // the response is valid UTF-8, and no string has an escape
+	class          string // class of the response; empty if the members do not determine it
 	members        int
-	hasConformance bool         // has rdapConformance, which only RDAP has
-	noNotices      bool         // has no notices; overloaded servers send notices in place of an object
-	truncations    []truncation // omissions that the response states
-	ldh            []byte       // ldhName as sent, quoted; nil if it is not a string
+	hasConformance bool // the response has rdapConformance, which only RDAP has
+	// the response has no notices; overloaded servers send notices in place of an object
+	noNotices   bool
+	truncations []truncation // omissions that the response states
+	ldh         []byte       // ldhName as sent, quoted; nil if the value is not a string
 
 	exactLDHName bool // ldh comes from a correctly spelled member
 }
 
-// scanOf scans raw. For an invalid response only isValid is set.
+// scanOf scans raw. For an invalid response, it sets only isValid.
 func scanOf(raw []byte) scan {
 	s := scanners.Get().(*scanner)
 	out := scan{}
@@ -75,7 +77,7 @@ func (s *scanner) release() {
 	scanners.Put(s)
 }
 
-// observe records a member. Converting short names does not allocate.
+// observe records a member. The conversion of short names to strings does not allocate.
 func (s *scanner) observe(name, value []byte) {
 	s.scan.members++
 	m := &s.hints

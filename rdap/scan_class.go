@@ -16,17 +16,17 @@ const maxExcerpt = 80
 
 // classHints collects the members that determine the class of a response.
 type classHints struct {
-	objectClass     string // objectClassName
-	results         string // the name of a search results member
+	objectClass     string // value of objectClassName
+	results         string // name of a search results member
 	resultsAreArray bool   // the search results member is an array
 	errorCode       bool
-	conformance     bool   // rdapConformance or notices
-	hasConformance  bool   // rdapConformance
-	hasNotices      bool   // notices
+	conformance     bool   // there is a member rdapConformance or notices
+	hasConformance  bool   // there is a member rdapConformance
+	hasNotices      bool   // there is a member notices
 	problemStatus   bool   // status is a number (RFC 9457 section 3.1.2)
-	isObject        bool   // has a member that only registered objects have
-	memberClass     string // the class that alone has one of the members seen
-	hasLDHName      bool   // has ldhName
+	isObject        bool   // there is a member that only registered objects have
+	memberClass     string // class that alone has one of the members seen
+	hasLDHName      bool   // there is a member ldhName
 	exactClass      bool   // objectClass comes from a correctly spelled member
 }
 

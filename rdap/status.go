@@ -8,10 +8,10 @@ type Status string
 
 // Statuses (RFC 8056, RFC 9083 section 10.2.2, IANA's registry of RDAP values).
 const (
-	StatusActive                   Status = "active" // EPP: ok
+	StatusActive                   Status = "active" // status "ok" in EPP
 	StatusInactive                 Status = "inactive"
 	StatusLocked                   Status = "locked"
-	StatusAssociated               Status = "associated" // EPP: linked
+	StatusAssociated               Status = "associated" // status "linked" in EPP
 	StatusValidated                Status = "validated"
 	StatusProxy                    Status = "proxy"
 	StatusPrivate                  Status = "private"
@@ -46,8 +46,8 @@ const (
 	StatusServerUpdateProhibited   Status = "server update prohibited"
 )
 
-// eppNames maps EPP to RDAP status values (RFC 8056 section 2), except those that
-// differ only by camel case.
+// eppNames maps EPP to RDAP status values (RFC 8056 section 2), except values that differ only
+// by camel case.
 var eppNames = [...]struct {
 	epp  string
 	rdap Status
@@ -76,17 +76,17 @@ var statuses = func() vocabulary[Status] {
 	return v
 }()
 
-// ParseStatus returns a status in RDAP's form (RFC 8056): [StatusClientTransferProhibited]
-// for "clientTransferProhibited", [StatusActive] for "ok". Known statuses may be in any
-// case, have "_" or "-" for spaces, and be followed by a URL, as EPP clients print
-// them. ok is false for a status that is not known; it is returned in lower case, split
-// into words if it is in camel case.
+// ParseStatus returns a status in RDAP's form (RFC 8056): [StatusClientTransferProhibited] for
+// "clientTransferProhibited", [StatusActive] for "ok". Known statuses may be in any case, have
+// "_" or "-" for spaces, and be followed by a URL, as EPP clients print them. For an unknown
+// status, ok is false, and ParseStatus returns the status in lower case, with camel case split
+// into words.
 func ParseStatus(s string) (status Status, ok bool) {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), " http")
 	return statuses.parse(s)
 }
 
-// Statuses returns the statuses of the object as [ParseStatus] does, in the order of the
+// Statuses returns the statuses of the object in the form of [ParseStatus], in the order of the
 // server, without empty ones.
 func (c *Common) Statuses() []Status {
 	var out []Status

@@ -10,34 +10,41 @@ import (
 // A Summary is the flat summary of a response, with the same fields for every class.
 // Fields that the server did not send are empty, and omitted in JSON.
 type Summary struct {
-	Handle      string   `json:"handle,omitempty"`
-	Name        string   `json:"name,omitempty"`         // domains and nameservers: A-labels, lower case, no final dot; entities: the contact's name
-	UnicodeName string   `json:"unicode_name,omitempty"` // as sent; empty if it does not match Name
-	Registrar   string   `json:"registrar,omitempty"`    // its name, else its organisation, else its handle, else "IANA " and its number
-	RegistrarID string   `json:"registrar_id,omitempty"` // IANA Registrar ID
-	Created     string   `json:"created,omitempty"`      // dates are as sent, normally RFC 3339
+	Handle string `json:"handle,omitempty"`
+	// domains and nameservers: the name as A-labels, in lower case, without final dot;
+	// entities: the contact's name
+	Name string `json:"name,omitempty"`
+	// name with U-labels, as sent; empty if it does not match Name
+	UnicodeName string `json:"unicode_name,omitempty"`
+	// registrar's name, else organisation, else handle, else "IANA " and the number
+	Registrar   string `json:"registrar,omitempty"`
+	RegistrarID string `json:"registrar_id,omitempty"` // IANA Registrar ID
+	// date as sent, normally in RFC 3339 format, as in the following fields
+	Created     string   `json:"created,omitempty"`
 	Updated     string   `json:"updated,omitempty"`
-	Expires     string   `json:"expires,omitempty"`     // from the registry; from the registrar only if there is no other
+	Expires     string   `json:"expires,omitempty"`     // expiration sent by the registry, else the registrar's
 	Statuses    []string `json:"statuses,omitempty"`    // RDAP status values: see [ParseStatus]
-	Nameservers []string `json:"nameservers,omitempty"` // lower case, no final dot
+	Nameservers []string `json:"nameservers,omitempty"` // names in lower case, without final dot
 	DNSSEC      string   `json:"dnssec,omitempty"`      // "signed", "unsigned" or empty: see [SecureDNS.Signed]
-	AbuseEmail  string   `json:"abuse_email,omitempty"` // of the registrar's abuse contact, else of any abuse contact
-	AbusePhone  string   `json:"abuse_phone,omitempty"` // of the same contact
-	Start       string   `json:"start,omitempty"`       // first address, or AS number in digits
-	End         string   `json:"end,omitempty"`
-	CIDRs       []string `json:"cidrs,omitempty"`
-	Holder      string   `json:"holder,omitempty"`  // networks and AS numbers: the registrant's name, else its handle
-	Country     string   `json:"country,omitempty"` // networks and AS numbers
+	// address of the registrar's abuse contact, else of any abuse contact
+	AbuseEmail string   `json:"abuse_email,omitempty"`
+	AbusePhone string   `json:"abuse_phone,omitempty"` // phone number of the same contact
+	Start      string   `json:"start,omitempty"`       // first address, or first AS number in digits
+	End        string   `json:"end,omitempty"`
+	CIDRs      []string `json:"cidrs,omitempty"`
+	// for networks and AS numbers: the registrant's name, else its handle
+	Holder  string `json:"holder,omitempty"`
+	Country string `json:"country,omitempty"` // for networks and AS numbers: the country
 }
 
 // A SummaryField is one field of a [Summary]: a string or a list of strings.
 type SummaryField struct {
-	Name string                   // as in JSON
+	Name string                   // name as in JSON
 	Text func(*Summary) *string   // nil for a list
 	List func(*Summary) *[]string // nil for a string
 }
 
-// summaryFields are the fields of a Summary, in order. Output formats follow them.
+// summaryFields lists the fields of a Summary, in order. Output formats follow that order.
 var summaryFields = []SummaryField{
 	{Name: "handle", Text: func(s *Summary) *string { return &s.Handle }},
 	{Name: "name", Text: func(s *Summary) *string { return &s.Name }},
@@ -62,10 +69,9 @@ var summaryFields = []SummaryField{
 // SummaryFields returns the fields of a Summary in the order of its JSON form.
 func SummaryFields() []SummaryField { return slices.Clone(summaryFields) }
 
-// Summarize reads the summary of an RDAP response in one pass, without decoding the
-// rest. It accepts the same deviations as [Read] and fails if Read does. Search
-// results, help and errors have an empty Summary. It returns at most 100 problems,
-// those of the members that it reads.
+// Summarize reads the summary of an RDAP response in one pass, without decoding the rest. It
+// accepts the same deviations as [Read] and fails if Read does. Search results, help and errors
+// have an empty Summary. It returns at most 100 problems of the members that it reads.
 func Summarize(raw []byte) (Summary, []Problem, error) {
 	doc, err := open(raw)
 	if err != nil {
@@ -93,7 +99,7 @@ func (d *document) summarize() (Summary, []Problem) {
 	return out, problems
 }
 
-// copyStrings replaces all strings with copies. Those of the Summary share one
+// copyStrings replaces all strings with copies. The strings of the Summary share one
 // allocation.
 func copyStrings(s *Summary, problems []Problem) {
 	size := 0
@@ -124,8 +130,8 @@ func (s *Summary) eachString(f func(*string)) {
 	}
 }
 
-// maxPooled limits the responses whose memory is pooled, in bytes, so that the memory
-// of a huge one is freed.
+// maxPooled limits the size of responses whose memory is pooled, in bytes, so that the memory
+// of a huge response is freed.
 const maxPooled = 64 << 10
 
 // summarizers pools the temporary memory of summarize.
@@ -140,8 +146,8 @@ type summarizer struct {
 	problems []Problem
 }
 
-// reset drops the response but keeps slice capacity. Old strings stay reachable until
-// they are overwritten.
+// reset drops the response but retains slice capacity. Old strings stay reachable until they
+// are overwritten.
 func (s *summarizer) reset() {
 	s.rec.reset()
 	s.card.reset()
@@ -188,8 +194,8 @@ func (s *summarizer) record(rec *Record) {
 	s.abuse(rec)
 }
 
-// rangeEnds returns the first and last address of a network. If the range is ambiguous,
-// it returns those bounds that are addresses.
+// rangeEnds returns the first and last address of a network. If the range is ambiguous, it
+// returns the bounds that are addresses.
 func rangeEnds(rec *Record) (start, end string) {
 	if rec.StartAddress == "" && rec.EndAddress == "" {
 		return "", ""
@@ -241,7 +247,7 @@ func (s *summarizer) statusAndNameservers(rec *Record) {
 func (s *summarizer) contact(c *Card) *Contact {
 	out := &s.card
 	out.reset()
-	if c.source != nil { // of a Record
+	if c.source != nil { // the card is from a Record
 		s.reader.source = *c.source
 	}
 	c.decode(out, &s.reader)

@@ -39,7 +39,7 @@ func (s *summarizer) dates(events []Event) {
 				continue
 			}
 		}
-		// The last of several changes counts, and the first of several registrations.
+		// Of several changes the last counts, and of several registrations the first.
 		if *dst != "" {
 			other, _, _ := parseDate(*dst)
 			if t.Before(other) == (dst != &s.out.Created) || t.Equal(other) {
@@ -90,9 +90,9 @@ func nameOf(e *Entity, c *Contact) string {
 	return e.Handle
 }
 
-// holder sets the registrant: the first one that is an organisation, since registries
-// list maintainers and persons under the same role, else the first one with a name,
-// else the first one.
+// holder sets the registrant. It prefers organisations, because registries list maintainers and
+// persons under the same role. Otherwise it takes the first registrant with a name, or else the
+// first.
 func (s *summarizer) holder(entities []Entity) {
 	best := 0
 	for i := range entities {
@@ -114,9 +114,9 @@ func (s *summarizer) holder(entities []Entity) {
 	}
 }
 
-// abuse sets the e-mail address and phone number for abuse reports, from the
-// registrar's contact if there is one. Both come from one contact: the first one with
-// an address, else the first one with a number.
+// abuse sets the e-mail address and phone number for abuse reports, from the registrar's
+// contact if there is one. Both come from one contact: the first contact with an address, else
+// the first with a number.
 func (s *summarizer) abuse(rec *Record) {
 	if registrar := FindRole(rec.Entities, "registrar"); registrar != nil {
 		s.abuseIn(registrar.Entities)
@@ -133,7 +133,7 @@ func (s *summarizer) abuse(rec *Record) {
 	s.abuseIn(rec.Entities)
 }
 
-// abuseIn checks the entities of one level before those nested in them.
+// abuseIn checks the entities of one level before the entities nested in them.
 func (s *summarizer) abuseIn(entities []Entity) {
 	for i := range entities {
 		if s.out.AbuseEmail != "" {
@@ -162,7 +162,7 @@ func (s *summarizer) abuseOf(card *Card) {
 	}
 }
 
-// mail returns the e-mail address for abuse reports, else the first one, which may be a
+// mail returns the e-mail address for abuse reports, else the first address, which may be a
 // contact URI.
 func (c *Contact) mail() string {
 	if c.AbuseEmail != "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// An EventAction is what happened to an object at the time of an [Event] (RFC 9083
+// An EventAction names the event that happened to an object at the time of an [Event] (RFC 9083
 // section 10.2.3). The constants are the values that IANA has registered, except
 // EventLastUpdate.
 type EventAction string
@@ -46,13 +46,12 @@ const (
 	RoleNOC            Role = "noc"
 )
 
-// ParseEventAction returns an action in lower case: [EventLastChanged] for "Last
-// Changed", "lastChanged" and "last_changed". ok is false for an action that is not
-// known.
+// ParseEventAction returns an action in lower case: [EventLastChanged] for "Last Changed",
+// "lastChanged" and "last_changed". ok is false if the action is unknown.
 func ParseEventAction(s string) (action EventAction, ok bool) { return eventActions.parse(s) }
 
-// Event returns the event of an action: of several the last one, of several
-// registrations the first one. ok is false without such an event that has a date.
+// Event returns the event of an action. Of several events it returns the last one, but of
+// several registrations the first one. ok is false if the object has no such event with a date.
 func (c *Common) Event(action EventAction) (event Event, ok bool) {
 	for _, e := range c.Events {
 		if parsed, _ := ParseEventAction(e.Action); parsed == action && e.Raw != "" && (!ok || replaces(action, e, event)) {
@@ -62,7 +61,8 @@ func (c *Common) Event(action EventAction) (event Event, ok bool) {
 	return event, ok
 }
 
-// replaces reports whether e is the one of two events with an action that counts.
+// replaces reports which of two events with the same action counts: true for e, false for
+// other.
 func replaces(action EventAction, e, other Event) bool {
 	switch {
 	case e.Time.IsZero() || other.Time.IsZero():
@@ -73,8 +73,8 @@ func replaces(action EventAction, e, other Event) bool {
 	return e.Time.After(other.Time)
 }
 
-// ParseRole returns a role in lower case: [RoleNOC] for "NOC". ok is false for a role
-// that is not known.
+// ParseRole returns a role in lower case: [RoleNOC] for "NOC". ok is false if the role is
+// unknown.
 func ParseRole(s string) (role Role, ok bool) { return roles.parse(s) }
 
 var (
@@ -91,7 +91,7 @@ var (
 // A vocabulary is a list of words that servers spell in several ways.
 type vocabulary[T ~string] struct {
 	words     []T
-	byLetters map[string]T // keys: see lettersOf
+	byLetters map[string]T // keys are the results of lettersOf
 }
 
 func vocabularyOf[T ~string](words ...T) vocabulary[T] {
@@ -102,8 +102,8 @@ func vocabularyOf[T ~string](words ...T) vocabulary[T] {
 	return v
 }
 
-// parse returns the known word that has the letters of s. It returns an unknown word in
-// lower case, split if it is in camel case.
+// parse returns the known word that has the letters of s. It returns an unknown word in lower
+// case, with camel case split into words.
 func (v vocabulary[T]) parse(s string) (word T, ok bool) {
 	s = strings.TrimSpace(s)
 	if slices.Contains(v.words, T(s)) {

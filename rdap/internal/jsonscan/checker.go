@@ -6,34 +6,35 @@ import (
 	"strings"
 )
 
-// A Checker validates JSON (RFC 8259) and records the properties that an output row
-// depends on. It accepts duplicate names and invalid UTF-8, and at most MaxNesting
-// levels. It takes a third of the time of jsontext with a second pass. It does not
-// describe errors: jsontext does. The zero Checker has no hooks.
+// A Checker validates JSON (RFC 8259) and records the properties that an output row depends on.
+// It accepts duplicate names and invalid UTF-8, and at most MaxNesting levels. It takes a third
+// of the time of jsontext with a second pass, but does not describe errors. The zero Checker
+// has no hooks.
 type Checker struct {
 	Hooks Hooks
 
 	text      []byte
 	pos       int
-	hasSpace  bool   // white space between tokens
+	hasSpace  bool   // there is white space between tokens
 	hasEscape bool   // a string has an escape
-	highBits  uint64 // has one of highBits unless all strings are plain ASCII
+	highBits  uint64 // has a bit of the constant highBits set unless all strings are plain ASCII
 
-	// offsets holds, for each enclosing object, the offset of the current member's
-	// name and, for each enclosing array, ^n in item n. offsets[1] is the document's.
+	// offsets holds the position in each container. For an object it is the offset of the
+	// current member's name, for an array ^n in item n. offsets[1] is for the outermost
+	// container.
 	offsets [MaxNesting + 1]int
 }
 
-// Hooks are called by a Checker while it validates a text, of which the rest may be
-// invalid. Each may be nil. The byte slices are parts of the text.
+// Hooks holds functions that a Checker calls while it validates a text. Each may be nil. The
+// rest of the text may be invalid. The byte slices are parts of the text.
 type Hooks struct {
 	// Member is called for each member of the outermost object. name has no quotation
 	// marks; value is JSON.
 	Member func(name, value []byte)
 
-	// String is called for each member whose value is a string of MinString to
-	// MaxString bytes. value is JSON; depth is the number of enclosing containers. It
-	// returns the rank of the member, 0 if the member is irrelevant.
+	// String is called for each member whose value is a string of MinString to MaxString bytes.
+	// value is JSON; depth is the number of enclosing containers. The function returns the rank
+	// of the member, or 0 if the member is irrelevant.
 	String               func(depth int, value []byte) (rank int)
 	MinString, MaxString int
 
@@ -73,7 +74,7 @@ func (c *Checker) HasEscape() bool { return c.hasEscape }
 // control characters.
 func (c *Checker) IsASCII() bool { return c.highBits&highBits == 0 }
 
-// peek returns the first byte of the next token, 0 at the end.
+// peek returns the first byte of the next token, or 0 at the end.
 func (c *Checker) peek() byte {
 	if c.pos < len(c.text) && c.text[c.pos] > ' ' {
 		return c.text[c.pos]
@@ -118,7 +119,7 @@ func (c *Checker) object(depth int) bool {
 		return false
 	}
 	start := c.pos
-	var ranked []byte // the value with the highest rank
+	var ranked []byte // value with the highest rank
 	best := 0
 	c.pos++
 	if c.peek() == '}' {
@@ -195,8 +196,8 @@ func (c *Checker) array(depth int) bool {
 	}
 }
 
-// Member returns the name of the current member of the object at that depth; if an
-// array is at that depth, of the object around it.
+// Member returns the name of the current member of the object at that depth. If an array is at
+// that depth, it returns the name of the array's own member.
 func (c *Checker) Member(depth int) []byte {
 	if depth > 1 && c.offsets[depth] < 0 {
 		depth--
@@ -305,7 +306,8 @@ func (c *Checker) str() bool {
 	}
 }
 
-// escapeLen returns the length of the escape at the start of text, 0 if it is invalid.
+// escapeLen returns the length of the escape at the start of text, or 0 if the escape is
+// invalid.
 func escapeLen(text []byte) int {
 	if len(text) < 2 {
 		return 0
@@ -323,11 +325,11 @@ func escapeLen(text []byte) int {
 
 func isHex(b byte) bool { return IsDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f' }
 
-// specials returns a word whose lowest bit set is the highest bit of the first of eight
-// bytes that is a quotation mark, a backslash or a control character; 0 if there is none.
-// In each of the two terms only the lowest bit set is reliable.
+// specials finds the first of eight bytes that is a quotation mark, a backslash or a control
+// character. The lowest bit set in the result is the highest bit of that byte; the result is 0
+// if there is none. In each of the two terms only the lowest bit set is reliable.
 func specials(eight uint64) uint64 {
 	slash := eight ^ '\\'*lowBits
-	low := eight ^ 2*lowBits // at most ' ' if the byte is a quotation mark or below ' '
+	low := eight ^ 2*lowBits // each byte is at most ' ' if the byte of eight is a quotation mark or below ' '
 	return ((slash-lowBits)&^slash | (low-(' '+1)*lowBits)&^low) & highBits
 }

@@ -1,7 +1,7 @@
 // Package jsonscan validates JSON and finds values in valid JSON without decoding it. A
-// [Checker] validates one text and reports members to its [Hooks]; the functions navigate
-// text that is known to be valid. The package is independent of RDAP: the hooks decide
-// which members matter.
+// [Checker] validates one text and reports members to its [Hooks]; the functions navigate text
+// that is already known to be valid. The package is independent of RDAP: the hooks decide which
+// members matter.
 package jsonscan
 
 import (
@@ -16,15 +16,14 @@ import (
 // 20.
 const MaxNesting = 100
 
-// The functions of this file navigate JSON that is known to be valid, which takes a
-// fraction of the time of parsing it again. For other text their results are wrong,
-// but they terminate and stay within the text.
+// The functions of this file navigate JSON that is known to be valid, which takes a fraction of
+// the time of parsing it again. For other text, the results are wrong, but the functions
+// terminate and stay within the text.
 
 // Separator is the kind of bytes between values.
 const Separator jsontext.Kind = 1
 
-// KindOf maps a byte to the kind of the value that starts with it, or of the bracket
-// that it is.
+// KindOf maps a byte to the kind of the value or bracket that starts with it.
 var KindOf = [256]jsontext.Kind{
 	' ': Separator, '\t': Separator, '\n': Separator, '\r': Separator, ',': Separator, ':': Separator,
 	'n': jsontext.KindNull, 'f': jsontext.KindFalse, 't': jsontext.KindTrue, '"': jsontext.KindString,
@@ -98,7 +97,7 @@ func StringEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// escaped reports whether the byte at i is escaped: an odd number of backslashes
+// escaped reports whether the byte at i is escaped, because an odd number of backslashes
 // precedes it. Strings do not start with a backslash.
 func escaped(text []byte, i int) bool {
 	slashes := 0
@@ -108,8 +107,8 @@ func escaped(text []byte, i int) bool {
 	return slashes%2 == 1
 }
 
-// Load64 returns eight bytes of text, the first one lowest. The compiler turns it into
-// one load.
+// Load64 returns eight bytes of text, the first one lowest. The compiler turns the function
+// into one load.
 func Load64(text []byte, i int) uint64 {
 	_ = text[i+7]
 	return uint64(text[i]) | uint64(text[i+1])<<8 | uint64(text[i+2])<<16 | uint64(text[i+3])<<24 |
@@ -139,8 +138,8 @@ func AllPlain(text []byte) bool {
 	return true
 }
 
-// matches returns a word whose lowest bit set is the highest bit of the first of eight
-// bytes that is b; 0 if there is none.
+// matches finds the first of eight bytes that equals b. The lowest bit set in the result is the
+// highest bit of that byte; the result is 0 if there is none.
 func matches(eight uint64, b byte) uint64 {
 	x := eight ^ uint64(b)*lowBits
 	return (x - lowBits) &^ x & highBits
@@ -177,6 +176,6 @@ func Unquote(quoted []byte) string {
 	if len(quoted) > 1 && bytes.IndexByte(quoted, '\\') < 0 && utf8.Valid(quoted) {
 		return string(quoted[1 : len(quoted)-1])
 	}
-	b, _ := jsontext.AppendUnquote(nil, quoted) // the only possible error: bytes that became U+FFFD
+	b, _ := jsontext.AppendUnquote(nil, quoted) // the only possible error means that bytes became U+FFFD
 	return string(b)
 }
