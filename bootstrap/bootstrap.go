@@ -1,20 +1,18 @@
-// Package bootstrap finds the RDAP servers of a domain name, an IP address, an AS
-// number or a tagged entity handle (RFC 9224 and RFC 8521). It reads IANA's
-// registries and sends no RDAP query.
+// Package bootstrap finds the RDAP servers of a domain name, an IP address, an AS number or a
+// tagged entity handle (RFC 9224 and RFC 8521). It reads IANA's registries and sends no RDAP
+// query.
 //
-// Start with [New] and [Resolver.Resolve]. The zero [Config] works without a
-// network: a dated snapshot of IANA's registries is part of the package. Newer
-// copies are downloaded in the background; a lookup that an older copy can answer
-// does not wait for them. With [Config.Dir] they are cached on disk and shared by
-// processes. Each file is downloaded once in its lifetime, then revalidated, and
-// replaced only by a complete and plausible one.
+// Start with [New] and [Resolver.Resolve]. The zero [Config] works without a network: a dated
+// snapshot of IANA's registries is part of the package. The Resolver downloads newer copies in
+// the background; a lookup that an older copy can answer does not wait for the download. With
+// [Config.Dir], processes share copies in a directory. Each file is downloaded once in its
+// lifetime, then revalidated, and replaced only by a complete and plausible file.
 //
-// Every [Answer] has its source. If no copy lists a server, the error is a
-// [NoServiceError] with the age of the copy. It does not mean that the object does
-// not exist.
+// Every [Answer] has its source. If no copy lists a server, the error is a [NoServiceError]
+// with the age of the copy. Such an error does not mean that the object does not exist.
 //
-// The exported API stays compatible. The format of cached files may change; they are
-// then downloaded again.
+// The exported API stays compatible. The format of cached files may change, which causes new
+// downloads.
 package bootstrap
 
 import (
@@ -27,8 +25,8 @@ import (
 type Class uint8
 
 const (
-	// Domain is a domain name, in A-labels; in-addr.arpa and ip6.arpa names are looked
-	// up in the address registries.
+	// Domain is a domain name, in A-labels. Resolve looks up in-addr.arpa and ip6.arpa names in
+	// the address registries.
 	Domain Class = iota + 1
 	// Address is an IPv4 or IPv6 address or prefix.
 	Address
@@ -58,16 +56,19 @@ func (c Class) String() string {
 	return fmt.Sprintf("Class(%d)", uint8(c))
 }
 
-// A Question is what to find a server for. Class selects the other fields.
+// A Question describes an object for which to find a server. Class selects the other fields.
 type Question struct {
-	Class  Class
-	Name   string       // Domain, Nameserver: in A-labels, "." is the root; Entity: the handle
-	Prefix netip.Prefix // Address: a single address has the full prefix length
+	Class Class
+	// for Domain and Nameserver: the name in A-labels, "." for the root; for Entity: the handle
+	Name   string
+	Prefix netip.Prefix // for Address: the prefix; a single address has the full prefix length
 	Autnum uint32
-	Below  bool // Domain: the question is about all names below Name, whose servers differ from those of a top-level domain itself
+	// for Domain: the question is about all names below Name, whose servers differ from those
+	// of a top-level domain itself
+	Below bool
 }
 
-// A Source is where an [Answer] comes from.
+// A Source is the origin of an [Answer].
 type Source string
 
 const (
@@ -81,8 +82,12 @@ const (
 
 // An Answer has the servers for a [Question].
 type Answer struct {
-	Entry     string    // the matching registry entry: "com", "192.0.2.0/24", "64496-64511", "ARIN"; empty with SourceServer
-	URLs      []string  // base URLs, best first, each ending in "/" (or with a query); shared, do not modify
-	Source    Source    // where the answer comes from
+	// matching registry entry: "com", "192.0.2.0/24", "64496-64511", "ARIN"; empty with
+	// SourceServer
+	Entry string
+	// base URLs, best first, each ending in "/" (or with a query); shared, so it must not be
+	// modified
+	URLs      []string
+	Source    Source    // origin of the answer
 	Published time.Time // publication date of the registry file; zero if there is none
 }

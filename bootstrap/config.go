@@ -15,11 +15,11 @@ import (
 // DefaultBaseURL is IANA's URL of the registries.
 const DefaultBaseURL = "https://data.iana.org/rdap/"
 
-// A Config configures a [Resolver]. With the zero value it answers from the
+// A Config configures a [Resolver]. With the zero value, the Resolver answers from the
 // snapshot, downloads IANA's files in the background and keeps them in memory.
 type Config struct {
-	// Dir is the cache directory. It is created when needed and may be shared by any
-	// number of processes. Empty means memory only.
+	// Dir is the cache directory. The Resolver creates it when needed, and any number of
+	// processes may share it. Empty means memory only.
 	Dir string
 
 	// BaseURL overrides [DefaultBaseURL]. Plain http is an error unless the host is a
@@ -36,9 +36,9 @@ type Config struct {
 	// library.
 	UserAgent string
 
-	// AllowPrivate also downloads files from private addresses, if a redirect or the name
-	// of [DefaultBaseURL] points to one. BaseURL may always be private. Whether a client
-	// may query private servers does not depend on this, but on [Answer.Source].
+	// AllowPrivate also downloads files from private addresses, if a redirect or the name of
+	// [DefaultBaseURL] points to one. BaseURL may always be private. AllowPrivate does not
+	// determine whether a client may query private servers; [Answer.Source] does.
 	AllowPrivate bool
 
 	// Server is a base URL that is the answer to all questions. Nothing is looked up or
@@ -48,8 +48,8 @@ type Config struct {
 	// Overrides take precedence over the registries.
 	Overrides Overrides
 
-	// IANAOnly turns off the built-in list of servers that IANA does not list, and
-	// IANA's server for top-level domains.
+	// IANAOnly turns off the built-in list of servers that IANA does not list, and IANA's own
+	// server for top-level domains.
 	IANAOnly bool
 
 	// Offline turns off downloads: answers come from the cache, however old, and from
@@ -59,11 +59,10 @@ type Config struct {
 	// AllowHTTP allows services with plain http URLs only. https URLs still come first.
 	AllowHTTP bool
 
-	// Files, if not nil, replace all of IANA's files: nothing is downloaded, and the
-	// cache and the snapshot are not read. A registry without a file has no servers.
-	// Top-level domains are looked up like names below them. Answers have SourceIANA, so
-	// a client does not query private addresses from them; put such servers into
-	// Overrides.
+	// Files, if not nil, replace all of IANA's files: nothing is downloaded, and the cache and
+	// the snapshot are not read. A registry without a file has no servers. Top-level domains
+	// are looked up like names below them. Answers have SourceIANA, so that a client does not
+	// query private addresses in them. Put servers with private addresses into Overrides.
 	Files map[Registry][]byte
 
 	// Logger logs downloads, and problems that are not passed to Warn. Nil logs nothing.
@@ -78,8 +77,8 @@ type Config struct {
 	Now func() time.Time
 }
 
-// New returns a Resolver. It does not read or download anything yet; an error means
-// that the configuration is invalid. Call [Resolver.Close] when done.
+// New returns a Resolver. New itself reads and downloads nothing; an error means that the
+// configuration is invalid. Call [Resolver.Close] when done.
 func New(c Config) (*Resolver, error) {
 	r := &Resolver{
 		offline:       c.Offline || c.Files != nil,

@@ -9,9 +9,9 @@ import (
 type edition struct {
 	table     *table
 	source    Source
-	published time.Time // stated in the file; may be zero
-	fetched   time.Time // when IANA last confirmed it; zero for the snapshot
-	expires   time.Time // when to revalidate it; zero means never
+	published time.Time // publication date stated in the file; may be zero
+	fetched   time.Time // when IANA last confirmed the copy; zero for the snapshot
+	expires   time.Time // when to revalidate the copy; zero means never
 }
 
 // fresh reports whether the copy is within its lifetime.
@@ -22,7 +22,7 @@ func (ed *edition) fresh(now time.Time) bool {
 	if ed.expires.IsZero() {
 		return true
 	}
-	// If it was fetched in the future, a clock was or is wrong.
+	// If the copy was fetched in the future, a clock was or is wrong.
 	return now.Before(ed.expires) && !ed.fetched.After(now.Add(clockSkew))
 }
 
@@ -38,8 +38,8 @@ func (ed *edition) confirmedAt() time.Time {
 	return ed.fetched
 }
 
-// newer returns the copy to answer from. That is the snapshot if there is no other,
-// or if the other is stale and was published earlier.
+// newer returns the copy to answer from. It returns the snapshot if iana is nil, or is stale
+// and was published earlier.
 func newer(iana, snap *edition, now time.Time) *edition {
 	switch {
 	case iana == nil:
@@ -50,9 +50,9 @@ func newer(iana, snap *edition, now time.Time) *edition {
 	return snap
 }
 
-// checkShrunk returns an error if a file lost more than half of its entries: that is
-// an accident and not a change of the registry. Files with fewer than four entries
-// may change freely.
+// checkShrunk returns an error if a file lost more than half of its entries, which is an
+// accident and not a change of the registry. Files with fewer than four entries may change
+// freely.
 func checkShrunk(old, now *table) error {
 	const handful = 4
 	if old.entries >= handful && 2*now.entries < old.entries {

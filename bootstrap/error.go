@@ -19,14 +19,16 @@ var errOffline = errors.New("offline mode")
 // A NoServiceError means that no registry lists a server. The object may exist.
 type NoServiceError struct {
 	Class     Class
-	Name      string        // subject of the question: "alpha.zz", "192.0.2.0/24", "AS64495", "X-FOO"
-	Looked    string        // key that was searched: ".zz", "192.0.2.0/24", "AS64495", "tag FOO"
-	Registry  Registry      // registry that was searched
-	Source    Source        // source of that copy of the registry
-	Published time.Time     // publication date of that copy; may be zero
-	Fresh     bool          // the copy was downloaded or confirmed within its lifetime
-	Age       time.Duration // since IANA last confirmed the copy; for the snapshot, since the newest of its registries was published
-	Err       error         // why an old copy could not be refreshed; nil for a fresh one
+	Name      string    // subject of the question: "alpha.zz", "192.0.2.0/24", "AS64495", "X-FOO"
+	Looked    string    // key that was searched: ".zz", "192.0.2.0/24", "AS64495", "tag FOO"
+	Registry  Registry  // registry that was searched
+	Source    Source    // source of the searched copy of the registry
+	Published time.Time // publication date of the searched copy; may be zero
+	Fresh     bool      // the copy was downloaded or confirmed within its lifetime
+	// time since IANA last confirmed the copy; for the snapshot, since the publication of its
+	// newest registry
+	Age time.Duration
+	Err error // why an old copy could not be refreshed; nil for a fresh copy
 }
 
 // Error returns the searched key and the age of the copy.
@@ -80,7 +82,7 @@ func age(d time.Duration) string {
 type HTTPOnlyError struct {
 	Looked string   // key that was searched: ".zz"
 	Entry  string   // matching entry: "zz"
-	URLs   []string // the plain http base URLs, never empty
+	URLs   []string // plain http base URLs, never empty
 	Source Source
 }
 

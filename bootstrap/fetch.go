@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// maxFile is the maximum size of a file, in bytes after decompression. IANA's are
-	// below 100,000; parsing takes thirty times the size.
+	// maxFile is the maximum size of a file, in bytes after decompression. IANA's files have
+	// less than 100,000 bytes. Parsing takes thirty times the size in memory.
 	maxFile = 1 << 20
 	// maxRedirects is the maximum number of redirects of a download.
 	maxRedirects = 5
-	// defaultLifetime is the lifetime of files without one; IANA uses the same.
+	// defaultLifetime is the lifetime of files without a stated lifetime; IANA states the same.
 	defaultLifetime = 24 * time.Hour
 	// maxLifetime limits the lifetime set by a server.
 	maxLifetime = 30 * 24 * time.Hour
@@ -28,27 +28,27 @@ const (
 	defaultUserAgent = "rdapq (+https://github.com/rdapq/rdapq)"
 )
 
-// A fetched is a response; data is nil for 304.
+// A fetched holds a response; data is nil for a 304.
 type fetched struct {
 	data   []byte
 	header http.Header
 }
 
-// A statusError is a response without a file.
+// A statusError is the error of a response without a file.
 type statusError struct {
 	url, status string
-	retryAfter  time.Duration // 0 unless the server sent Retry-After
+	retryAfter  time.Duration // delay that the server requested in Retry-After; 0 if none
 }
 
 func (e *statusError) Error() string { return fmt.Sprintf("%s: %s", e.url, e.status) }
 
-// A fetchError is a request that got no response.
+// A fetchError is the error of a request that got no response.
 type fetchError struct {
 	url string
 	err error
 }
 
-// Error returns one cause, where net/http and net wrap several that repeat the
+// Error returns one cause, because net/http and net wrap several causes that repeat the
 // address.
 func (e *fetchError) Error() string {
 	reason := e.err
@@ -151,7 +151,7 @@ func lifetime(h http.Header, now time.Time) (life time.Duration, stated bool) {
 			life -= min(age, life)
 		}
 	case expires != "":
-		// An invalid date means "already expired".
+		// An invalid date means that the response has already expired.
 		life, stated = 0, true
 		if t, err := http.ParseTime(expires); err == nil {
 			if date, err := http.ParseTime(h.Get("Date")); err == nil {
@@ -175,8 +175,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// secondsOf parses a number of seconds. Larger numbers are reduced to the maximum
-// (RFC 9111 section 1.2.2).
+// secondsOf parses a number of seconds. It reduces larger numbers to the maximum (RFC 9111
+// section 1.2.2).
 func secondsOf(text string) (d time.Duration, ok bool) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {

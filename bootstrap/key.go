@@ -11,10 +11,10 @@ import (
 // A key is the key of a registry entry.
 type key struct {
 	registry Registry
-	text     string       // as shown: "com", "192.0.2.0/24", "64496-64511", "ARIN"
-	prefix   netip.Prefix // RegistryIPv4, RegistryIPv6: masked
-	first    uint32       // RegistryASN
-	last     uint32       // RegistryASN, inclusive
+	text     string       // text of the key as shown: "com", "192.0.2.0/24", "64496-64511", "ARIN"
+	prefix   netip.Prefix // for RegistryIPv4 and RegistryIPv6: the masked prefix
+	first    uint32       // for RegistryASN: the first number
+	last     uint32       // for RegistryASN: the last number
 }
 
 // suffixKey parses a domain suffix in A-labels; "" is the root.
@@ -79,7 +79,7 @@ func unmapped(p netip.Prefix) netip.Prefix {
 	return p
 }
 
-// autnumKey parses "64496-64511", both ends included, or "64500".
+// autnumKey parses "64496-64511", which includes both ends, or "64500".
 func autnumKey(text string) (key, error) {
 	from, to, isRange := strings.Cut(text, "-")
 	if !isRange {
@@ -105,8 +105,8 @@ func tagKey(text string) (key, error) {
 	return key{registry: RegistryObjectTags, text: tag}, nil
 }
 
-// canonicalName returns a name in lower case without its final dot. It allocates
-// only if the name has upper case letters.
+// canonicalName returns a name in lower case without its final dot. It allocates only if the
+// name has upper-case letters.
 func canonicalName(name string) string {
 	return strings.ToLower(strings.TrimSuffix(name, "."))
 }

@@ -13,23 +13,23 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Overrides map keys to servers, and take precedence over every registry. A key is
+// Overrides maps keys to servers, and take precedence over every registry. A key is
 //
 //   - a domain suffix: "example", "co.example", "." for every name;
 //   - an address prefix or an address: "192.0.2.0/24", "2001:db8::1";
 //   - AS numbers: "AS64496", "AS64496-64511", both ends included;
 //   - a service provider tag with its hyphen: "-ARIN".
 //
-// The most specific key is used; for a reverse name (in-addr.arpa, ip6.arpa),
-// prefixes come before suffixes. The values are base URLs. Plain http URLs are
-// returned even without [Config.AllowHTTP]; package client queries them only if its
-// own configuration allows http.
+// The most specific key counts; for a reverse name (in-addr.arpa, ip6.arpa), prefixes come
+// before suffixes. The values are base URLs. Resolve returns plain http URLs even without
+// [Config.AllowHTTP]. Package client queries such URLs only if its own configuration allows
+// http.
 type Overrides map[string][]string
 
-// ParseOverrides parses overrides, one per line: a key as in [Overrides], white space,
-// and one or more base URLs in the order in which to try them. Lines with the same key
-// accumulate. A comment starts with "#" at the start of a line or after white space.
-// Errors include the line number, counted from 1.
+// ParseOverrides parses overrides, one per line: a key as in [Overrides], white space, and one
+// or more base URLs in the order in which to try them. The URLs of lines with the same key
+// accumulate. A comment starts with "#" at the start of a line or after white space. Errors
+// include the line number, counted from 1.
 func ParseOverrides(r io.Reader) (Overrides, error) {
 	o := make(Overrides)
 	lines := bufio.NewScanner(r)
@@ -105,8 +105,8 @@ func overrideKey(text string) (key, error) {
 	return k, nil
 }
 
-// cutAS removes "AS" before each number of AS64496-AS64511. If anything but numbers
-// is left, the text is a name: "as", "asia".
+// cutAS removes "AS" before each number of AS64496-AS64511. If the rest is not numbers, the
+// text is a name, such as "as" or "asia".
 func cutAS(text string) (numbers string, ok bool) {
 	numbers = strings.ToUpper(text)
 	numbers = strings.TrimPrefix(numbers, "AS")

@@ -12,20 +12,20 @@ import (
 const (
 	// refreshLimit limits a refresh, including the wait for another process.
 	refreshLimit = 30 * time.Second
-	// lockPoll is how often a process that waits for another one checks the lock.
+	// lockPoll is the interval at which a process that waits for another one checks the lock.
 	lockPoll = 25 * time.Millisecond
 	// minInterval is the minimum time between downloads of a file that expires immediately.
 	minInterval = time.Minute
-	// Pause after a failure, doubled for each further one.
+	// Pause after a failure, doubled for each further failure.
 	minBackoff = time.Minute
 	maxBackoff = time.Hour
 	// maxRetryAfter limits Retry-After.
 	maxRetryAfter = 24 * time.Hour
 )
 
-// update refreshes a registry from the cache, if another process has updated that, or
-// from IANA. It does not run concurrently for a registry and, if files can be
-// locked, for a cache.
+// update refreshes a registry from the cache if another process has updated the cache, and
+// otherwise from IANA. Only one update per registry runs at a time, also across processes if
+// files can be locked.
 func (r *Resolver) update(h *registryState) {
 	ctx, cancel := context.WithTimeoutCause(r.ctx, refreshLimit, errors.New("no response within "+refreshLimit.String()))
 	defer cancel()
@@ -34,7 +34,7 @@ func (r *Resolver) update(h *registryState) {
 	case err == nil:
 		defer func() { _ = unlock() }() // closing a lock file loses no data
 	case ctx.Err() != nil:
-		// Another process holds the lock for too long. That is not IANA's failure.
+		// Another process holds the lock for too long, which is not a failure of IANA.
 		h.failure.Store(&failure{err})
 		h.postpone(r.now().Add(minInterval))
 		return
@@ -53,7 +53,7 @@ func (r *Resolver) update(h *registryState) {
 	}
 	next, data, err := r.download(ctx, h.registry, old)
 	if r.ctx.Err() != nil {
-		return // the Resolver was closed; nothing failed
+		return // the Resolver was closed, and nothing failed
 	}
 	if err != nil {
 		next = r.failed(h, old, err)
@@ -109,8 +109,8 @@ func (r *Resolver) download(ctx context.Context, reg Registry, old *download) (*
 	return next, got.data, nil
 }
 
-// lastGood returns the table to compare a new file with. The snapshot cannot be
-// compared with the files of another publisher than IANA.
+// lastGood returns the table to compare a new file with. The snapshot is comparable only with
+// files of IANA.
 func (r *Resolver) lastGood(reg Registry, old *download) *table {
 	if old != nil && old.edition != nil {
 		return old.edition.table
@@ -141,8 +141,8 @@ func (r *Resolver) failed(h *registryState, old *download, err error) *download 
 	return next
 }
 
-// backoff returns the pause after failures in a row. It has jitter, so that many
-// machines do not retry at the same time.
+// backoff returns the pause after failures in a row. Jitter keeps many machines from retrying
+// at the same time.
 func backoff(failures int, err error) time.Duration {
 	d := min(minBackoff<<min(failures-1, 10), maxBackoff)
 	d += rand.N(d / 4)

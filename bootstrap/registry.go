@@ -11,11 +11,11 @@ import (
 type Registry uint8
 
 const (
-	RegistryDNS        Registry = iota // domain names (RFC 9224 section 4)
-	RegistryIPv4                       // IPv4 prefixes (RFC 9224 section 5.1)
-	RegistryIPv6                       // IPv6 prefixes (RFC 9224 section 5.2)
-	RegistryASN                        // AS numbers (RFC 9224 section 5.3)
-	RegistryObjectTags                 // tags of service providers (RFC 8521)
+	RegistryDNS        Registry = iota // servers for domain names (RFC 9224 section 4)
+	RegistryIPv4                       // servers for IPv4 prefixes (RFC 9224 section 5.1)
+	RegistryIPv6                       // servers for IPv6 prefixes (RFC 9224 section 5.2)
+	RegistryASN                        // servers for AS numbers (RFC 9224 section 5.3)
+	RegistryObjectTags                 // servers for tags of service providers (RFC 8521)
 
 	registries = int(iota)
 )
@@ -41,7 +41,7 @@ func (reg Registry) String() string {
 // file returns the name of the registry's file at IANA and in the cache.
 func (reg Registry) file() string { return reg.String() + ".json" }
 
-// parse parses a file of this registry. A file without a valid entry is an error,
+// parse parses a file of this registry. It returns an error for a file without a valid entry,
 // which also detects files that were mixed up.
 func (reg Registry) parse(data []byte, allowHTTP bool) (*edition, error) {
 	f, err := ianafile.Parse(data, reg == RegistryObjectTags)
@@ -96,13 +96,13 @@ func (reg Registry) key(text string) (key, error) {
 type RegistryInfo struct {
 	Registry  Registry
 	Source    Source    // SourceIANA or SourceSnapshot
-	Entries   int       // usable entries
+	Entries   int       // number of usable entries
 	URL       string    // URL of the file; empty if nothing is downloaded
-	Published time.Time // stated in the file; may be zero
-	Fetched   time.Time // when IANA last confirmed it; zero for the snapshot
-	Expires   time.Time // end of its lifetime; zero for the snapshot
-	Fresh     bool      // it is within its lifetime
-	Err       error     // error of the last refresh, maybe in another process; nil if it succeeded
+	Published time.Time // publication date stated in the file; may be zero
+	Fetched   time.Time // when IANA last confirmed the copy; zero for the snapshot
+	Expires   time.Time // end of the copy's lifetime; zero for the snapshot
+	Fresh     bool      // the copy is within its lifetime
+	Err       error     // error of the last refresh, maybe in another process; nil after a success
 }
 
 // Info describes the five registries in the order of their constants. It reads the

@@ -14,25 +14,25 @@ import (
 
 // A Resolver finds servers. It is safe for concurrent use; make it with [New].
 type Resolver struct {
-	server        []string // nil unless one server is the answer to everything
-	overrides     *table   // nil means none
-	unlisted      *table   // nil means turned off
+	server        []string // nil unless one server is the answer to all questions
+	overrides     *table   // nil without overrides
+	unlisted      *table   // nil if turned off
 	states        [registries]registryState
-	snapshotTaken func() time.Time // the function snapshotTaken, which runs once
+	snapshotTaken func() time.Time // is the function snapshotTaken, which runs once
 
 	baseURL      string
 	offline      bool
-	filesGiven   bool // from Config.Files
+	filesGiven   bool // Config.Files is set
 	allowHTTP    bool
-	fallbackWait time.Duration // defaultFallbackWait, except in tests
+	fallbackWait time.Duration // is defaultFallbackWait, except in tests
 	cache        cache
 	client       *http.Client
 	userAgent    string
-	closeIdle    func() // nil means the client is the caller's
+	closeIdle    func() // nil means that the caller owns the client
 	log          *slog.Logger
 	now          func() time.Time
 
-	ctx    context.Context // of the refreshes, which outlive the lookup that started them
+	ctx    context.Context // context of the refreshes, which outlive the lookup that started them
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
@@ -41,8 +41,8 @@ type Resolver struct {
 
 	warnMu   sync.Mutex // guards the following fields, except warn
 	warned   map[warningKind]bool
-	warnings []string // still to be passed to warn
-	warning  bool     // a goroutine calls warn
+	warnings []string // warnings not yet passed to warn
+	warning  bool     // a goroutine is calling warn
 	warn     func(string)
 }
 
@@ -50,11 +50,11 @@ type Resolver struct {
 type registryState struct {
 	registry Registry
 	load     sync.Mutex                // held while current is set for the first time
-	current  atomic.Pointer[edition]   // used by lookups; nil until the first
+	current  atomic.Pointer[edition]   // copy that lookups use; nil until the first lookup
 	retry    atomic.Pointer[time.Time] // when to download next; set with current
 	flight   atomic.Pointer[flight]    // running refresh, or nil
-	failure  atomic.Pointer[failure]   // of the last refresh; nil if it succeeded
-	iana     atomic.Pointer[download]  // last file from IANA, or nil
+	failure  atomic.Pointer[failure]   // error of the last refresh; nil after a success
+	iana     atomic.Pointer[download]  // last file from IANA, or nil if there is none
 }
 
 // A flight is a running refresh.
@@ -66,22 +66,21 @@ type failure struct{ err error }
 // defaultFallbackWait limits the wait for a file if there is another, less reliable answer.
 const defaultFallbackWait = 5 * time.Second
 
-// Resolve returns the servers for a question. In this order it uses [Config.Server],
-// [Config.Overrides], IANA's file, the snapshot if there is no file or an older one,
-// and the built-in list of servers that IANA does not list. [Answer.Source] is the
-// one that was used.
+// Resolve returns the servers for a question. It uses these sources in order: [Config.Server],
+// [Config.Overrides], IANA's file, the snapshot if there is no newer file, and the built-in
+// list of servers that IANA does not list. [Answer.Source] identifies the source of the answer.
 //
-// Resolve waits for the network only if its copy lists no server and needs to be
-// refreshed; ctx limits the wait, not the refresh. An old copy with a server answers
-// immediately and is refreshed in the background. The snapshot is a copy of IANA's files
-// only: if [Config.BaseURL] is another URL, it is used only if that fails.
+// Resolve waits for the network only if its copy lists no server and needs to be refreshed; ctx
+// limits the wait, not the refresh. An old copy with a server answers immediately and is
+// refreshed in the background. The snapshot is a copy of IANA's files. If [Config.BaseURL] is
+// another URL, Resolve uses the snapshot only if a download from that URL fails.
 //
-// The records of the root and of the top-level domains are at IANA's own server,
-// which IANA's files do not list: the answer has SourceUnlisted. Config.Server,
-// Config.Overrides and Config.Files take precedence.
+// The records of the root and of the top-level domains are at IANA's own server. IANA's files
+// do not list that server, so the answer has SourceUnlisted. Config.Server, Config.Overrides
+// and Config.Files take precedence.
 //
-// Errors are a [*NoServiceError], a [*HTTPOnlyError], a [*NotTopLevelError],
-// [ErrBadReverseName], the error of ctx, or about an invalid question.
+// The error is a [*NoServiceError], a [*HTTPOnlyError], a [*NotTopLevelError], wraps
+// [ErrBadReverseName] or the error of ctx, or describes an invalid question.
 func (r *Resolver) Resolve(ctx context.Context, q Question) (Answer, error) {
 	if r.server != nil {
 		return Answer{URLs: r.server, Source: SourceServer}, nil
@@ -120,7 +119,7 @@ func (r *Resolver) isSubstitute(ed *edition) bool {
 func (r *Resolver) override(to *target) *entry {
 	e := r.overrides.find(to)
 	if e == nil && to.prefix.IsValid() && to.name != "" {
-		e = r.overrides.suffix(to.name) // a reverse name
+		e = r.overrides.suffix(to.name) // look up a reverse name as a suffix, too
 	}
 	return e
 }
@@ -133,8 +132,8 @@ func (ed *edition) answer(to *target, e *entry) (Answer, error) {
 	return Answer{Entry: e.key, URLs: e.urls, Source: ed.source, Published: ed.published}, nil
 }
 
-// resolveFresh is called if the copy has no server, or is not authoritative. It
-// searches again after a pending refresh, if there is one.
+// resolveFresh resolves a question if the copy has no server, or is not authoritative. If a
+// refresh is pending, it waits and then searches again.
 func (r *Resolver) resolveFresh(ctx context.Context, h *registryState, to *target, q Question, hasFallback bool) (Answer, error) {
 	var other *entry
 	if to.registry == RegistryDNS && r.unlisted != nil {
@@ -192,7 +191,7 @@ func (r *Resolver) noService(h *registryState, ed *edition, to *target, q Questi
 	switch f := h.failure.Load(); {
 	case e.Fresh: // a refresh would change nothing
 	case r.offline:
-		e.Err = errOffline // whatever an earlier refresh failed with
+		e.Err = errOffline // replaces the error of an earlier refresh
 	case f != nil:
 		e.Err = f.err
 	}
@@ -214,7 +213,7 @@ func (r *Resolver) edition(h *registryState) *edition {
 	return h.current.Load()
 }
 
-// setCurrent replaces the current copy by a download, which may be nil.
+// setCurrent replaces the current copy with a download, which may be nil.
 func (r *Resolver) setCurrent(h *registryState, d *download) {
 	now := r.now()
 	var iana *edition
@@ -225,7 +224,8 @@ func (r *Resolver) setCurrent(h *registryState, d *download) {
 	}
 	var snap *edition
 	if iana == nil || !iana.fresh(now) && r.baseURL == DefaultBaseURL {
-		// Files of another publisher cannot be compared with IANA's by age.
+		// The age of files from another publisher is not comparable with the age of IANA's
+		// files.
 		var err error
 		if snap, err = snapshot(h.registry, r.allowHTTP); err != nil {
 			r.warnOnce(warnSnapshot, fmt.Sprintf("the built-in snapshot is invalid: %v", err))
@@ -248,9 +248,9 @@ func (r *Resolver) due(h *registryState) bool { return !r.now().Before(*h.retry.
 
 // refresh starts a refresh if one is needed. It returns the running refresh, or nil.
 //
-// A refresh that ends sets the time of the next one, then the edition, and then
-// clears flight. So flight is read after the time: a caller that is not due either
-// gets the refresh that set the time, or finds its edition.
+// A refresh that ends sets the time of the next one, then the edition, and then clears flight.
+// Therefore a caller reads flight after the time. A caller that is not due either gets the
+// refresh that set the time, or finds its edition.
 func (r *Resolver) refresh(h *registryState) *flight {
 	if r.offline {
 		return nil
@@ -268,14 +268,14 @@ func (r *Resolver) refresh(h *registryState) *flight {
 	r.wg.Go(func() {
 		defer close(f.done)
 		defer h.flight.Store(nil)
-		callback.Do(func() { r.update(h) }) // calls Config.Logger and Config.Warn
+		callback.Do(func() { r.update(h) }) // update calls Config.Logger and Config.Warn
 	})
 	return f
 }
 
-// Wait waits until no refresh is running, or ctx is done. A process that ends right
-// after its lookups should call it with a short limit before [Resolver.Close].
-// Otherwise every run abandons the same download.
+// Wait waits until no refresh is running, or ctx is done. A process that ends right after its
+// lookups should call Wait with a short limit before [Resolver.Close]. Otherwise every run
+// abandons the same download.
 func (r *Resolver) Wait(ctx context.Context) error {
 	for i := range r.states {
 		if f := r.states[i].flight.Load(); f != nil {
@@ -289,9 +289,9 @@ func (r *Resolver) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Close cancels running refreshes and waits until they have ended, unless a Logger or
-// Warn called it, because a refresh may be waiting for that call. After Close the
-// Resolver still resolves from its copies, and fetches nothing.
+// Close cancels running refreshes and waits for their end. If a Logger or Warn calls Close, it
+// does not wait, because a refresh may be waiting for that call. After Close the Resolver still
+// resolves from its copies, and fetches nothing.
 func (r *Resolver) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -306,7 +306,7 @@ func (r *Resolver) Close() error {
 	return nil
 }
 
-// A warningKind is a kind of warning, which is given once.
+// A warningKind is a kind of warning, which is reported once.
 type warningKind uint8
 
 const (
@@ -315,8 +315,8 @@ const (
 	warnSnapshot
 )
 
-// warnOnce passes a warning to Warn, or to the log if there is no Warn or it has had
-// a warning of this kind.
+// warnOnce passes a warning to Warn if it is the first of its kind. Otherwise, or without Warn,
+// it logs the warning.
 func (r *Resolver) warnOnce(kind warningKind, message string) {
 	r.warnMu.Lock()
 	if r.warn == nil || r.warned[kind] {
@@ -328,7 +328,7 @@ func (r *Resolver) warnOnce(kind warningKind, message string) {
 	r.warnings = append(r.warnings, message)
 	defer r.warnMu.Unlock()
 	if r.warning {
-		return // the running call is followed by this one
+		return // the goroutine that calls warn also handles this warning
 	}
 	r.warning = true
 	defer func() { r.warning = false }()
@@ -339,7 +339,7 @@ func (r *Resolver) warnOnce(kind warningKind, message string) {
 	}
 }
 
-// callWarn releases warnMu during the call: Warn may call the Resolver.
+// callWarn releases warnMu during the call, because Warn may call the Resolver.
 func (r *Resolver) callWarn(message string) {
 	r.warnMu.Unlock()
 	defer r.warnMu.Lock()

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// ErrBadReverseName is wrapped in the error for a name under in-addr.arpa or
-// ip6.arpa that is not an address prefix: a label is not a number from 0 to 255
-// (IPv4) or not a single hexadecimal digit (IPv6), or there are too many labels.
+// ErrBadReverseName is wrapped in the error for a name under in-addr.arpa or ip6.arpa that is
+// not an address prefix. Such a name has too many labels, or a label that is not a number from
+// 0 to 255 (IPv4) or not a single hexadecimal digit (IPv6).
 var ErrBadReverseName = errors.New("not a reverse name")
 
-// reversePrefix returns the prefix of a reverse name in canonical form. The zones
-// in-addr.arpa and ip6.arpa themselves are ordinary names.
+// reversePrefix returns the prefix of a reverse name in canonical form. It treats the zones
+// in-addr.arpa and ip6.arpa themselves as ordinary names.
 func reversePrefix(name string) (p netip.Prefix, isReverse bool, err error) {
 	if labels, ok := strings.CutSuffix(name, ".in-addr.arpa"); ok {
 		p, err = reverse4(labels)

@@ -15,8 +15,8 @@ import (
 //go:embed snapshot.json
 var snapshotFile []byte
 
-// snapshotTaken returns the publication date of the newest registry in the snapshot,
-// the earliest day on which it can have been taken.
+// snapshotTaken returns the publication date of the newest registry in the snapshot, which is
+// the earliest possible day of the snapshot.
 func snapshotTaken() time.Time {
 	var taken time.Time
 	for i := range registries {

@@ -10,9 +10,11 @@ import (
 // A target is a [Question] prepared for the tables.
 type target struct {
 	registry Registry
-	name     string // RegistryDNS: canonical name; RegistryObjectTags: tag; a reverse name is stored here too
-	prefix   netip.Prefix
-	autnum   uint32
+	// for RegistryDNS: the canonical name; for RegistryObjectTags: the tag; also set for a
+	// reverse name
+	name   string
+	prefix netip.Prefix
+	autnum uint32
 }
 
 // newTarget returns the registry and the key to search.
@@ -47,7 +49,7 @@ func newTarget(q Question) (target, error) {
 	return target{}, fmt.Errorf("bootstrap: unknown class %d", uint8(q.Class))
 }
 
-// String returns the target for messages: ".zz", "192.0.2.0/24", "AS64495", "tag
+// String returns the target in the form for messages: ".zz", "192.0.2.0/24", "AS64495", "tag
 // ARIN".
 func (to *target) String() string {
 	switch to.registry {

@@ -8,19 +8,17 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// rootServer is IANA's RDAP server, with the records of the root and of the
-// top-level domains. IANA's files do not list it: they list the servers for the
-// names below.
+// rootServer is IANA's RDAP server, with the records of the root and of the top-level domains.
+// IANA's files list only the servers for the names below top-level domains.
 const rootServer = "https://rdap.iana.org/"
 
 // ErrNotTopLevel matches every [*NotTopLevelError].
 var ErrNotTopLevel = errors.New("not a top-level domain")
 
-// A NotTopLevelError means that a name with one label is not a top-level domain:
-// neither IANA's file nor the public suffix list has it, so no server has a record
-// of it.
+// A NotTopLevelError means that a name with one label is not a top-level domain, because
+// neither IANA's file nor the public suffix list has it. No server has a record of such a name.
 type NotTopLevelError struct {
-	Name string // in A-labels
+	Name string // the name in A-labels
 }
 
 // Error returns the name and the problem.
@@ -31,14 +29,14 @@ func (e *NotTopLevelError) Error() string {
 // Is reports whether target is [ErrNotTopLevel].
 func (e *NotTopLevelError) Is(target error) bool { return target == ErrNotTopLevel }
 
-// specialUse are names that are never top-level domains in the DNS (RFC 6761, RFC
-// 6762, RFC 7686), even if a list has them.
+// specialUse lists names that are never top-level domains in the DNS (RFC 6761, RFC 6762, RFC
+// 7686), even if a list has them.
 var specialUse = map[string]bool{
 	"example": true, "invalid": true, "local": true, "localhost": true, "onion": true, "test": true,
 }
 
-// isTopLevel reports whether a question is about the root or a name with one label.
-// The servers for the names below it have no record of it.
+// isTopLevel reports whether a question is about the root or a name with one label. The servers
+// for the names below a top-level domain have no record of the domain itself.
 func (q Question) isTopLevel(to *target) bool {
 	return q.Class == Domain && !q.Below && to.registry == RegistryDNS && !strings.Contains(to.name, ".")
 }

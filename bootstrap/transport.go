@@ -13,10 +13,9 @@ import (
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// A transport downloads files for resolvers without a client. It connects to public
-// addresses only, checked when they are dialed, except to the server that the user
-// specified and to the user's proxy. Guarded and other requests share no
-// connections.
+// A transport downloads files for resolvers without a client. It connects only to public
+// addresses, to the server that the user specified, and to the user's proxy. It checks
+// addresses when it dials. Guarded and other requests share no connections.
 type transport struct {
 	userOrigin       string // origin that the user specified; empty means none
 	trusted, guarded *http.Transport
@@ -50,7 +49,7 @@ func newTransport(control func(network, address string, c syscall.RawConn) error
 	}
 }
 
-// RoundTrip sends a request by the transport that its URL permits.
+// RoundTrip sends a request with the transport that its URL permits.
 func (c *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if weburl.Origin(req.URL) == c.userOrigin || c.guarded == c.trusted {
 		return c.trusted.RoundTrip(req)
@@ -68,7 +67,8 @@ func (c *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.guarded.RoundTrip(req)
 }
 
-// refusePrivate is called with each address before the connection.
+// refusePrivate is a net.Dialer's Control function, which returns an error for private
+// addresses.
 func refusePrivate(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -2,10 +2,10 @@ package bootstrap
 
 import "strings"
 
-// unlisted are top-level domains whose registry runs RDAP but is not in IANA's file, most
-// of them country codes, for which that is optional. They were compared with several
-// public lists, none of which is official. So their answers have a separate source, and
-// [Config.IANAOnly] turns the list off. IANA's file takes precedence.
+// unlisted has top-level domains whose registry runs RDAP but is not in IANA's file. Most of
+// them are country codes, which need not be listed. The list was compared with several public
+// lists, none of which is official. Therefore answers from it have a separate source, and
+// [Config.IANAOnly] turns it off. IANA's file takes precedence.
 var unlisted = [...]struct{ url, suffixes string }{
 	{"https://rdap.identitydigital.services/rdap/", "ac ag bz gi io lc me mn pr sc sh tm vc"},
 	{"https://rdap.nic.ae/", "ae"},
@@ -38,7 +38,7 @@ var unlisted = [...]struct{ url, suffixes string }{
 	{"https://rdap.website.ws/", "ws"},
 }
 
-// unlistedTable returns the list as a table. Reverse names are not looked up in it.
+// unlistedTable returns the list as a table. Lookups of reverse names do not use the table.
 func unlistedTable(allowHTTP bool) *table {
 	b := tableBuilder{allowHTTP: allowHTTP}
 	for _, u := range unlisted {

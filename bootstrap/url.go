@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// JoinURL appends a path such as "domain/example.com", which may have a query, to a
-// base URL with or without a final slash (RFC 9224 section 3). The query of the base
-// URL is appended to that of path. Nothing is escaped: path must be escaped already.
+// JoinURL appends a path such as "domain/example.com", which may have a query, to a base URL
+// with or without a final slash (RFC 9224 section 3). The query of the base URL is appended to
+// that of path. path must be escaped already.
 func JoinURL(base, path string) string {
 	base, _, _ = strings.Cut(base, "#")
 	base, baseQuery, _ := strings.Cut(base, "?")

@@ -61,7 +61,7 @@ func run(from, add, out string, now time.Time) error {
 	return os.WriteFile(out, render(files, now), 0o644)
 }
 
-// limit is the largest file read from a server, in bytes.
+// limit is the size of the largest file that is read from a server, in bytes.
 const limit = 16 << 20
 
 func read(from, name string) ([]byte, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap/internal/ianafile"
 )
 
-// names are the registries in the order in which they are written.
+// names lists the registries in the order in which they are written.
 var names = []string{"dns", "ipv4", "ipv6", "asn", tagged}
 
 // tagged is the registry whose services have three arrays.

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Service is one entry of a file: the keys that it covers and the base URLs of their
+// A Service is one entry of a file. It has the keys that it covers and the base URLs of their
 // servers, as written.
 type Service struct {
 	Keys []string
@@ -21,16 +21,16 @@ type Service struct {
 
 // A File is the part of a registry file that is needed to find servers.
 type File struct {
-	Published time.Time // zero if it is missing or not in RFC 3339 format
+	Published time.Time // publication date; zero if missing or not in RFC 3339 format
 	Services  []Service // never empty
 }
 
 // ErrMalformed is wrapped by all errors of [Parse].
 var ErrMalformed = errors.New("not a registry file")
 
-// Parse reads a registry file. A byte-order mark is skipped; unknown members and values
-// are ignored, as RFC 9224 section 3 requires. With tagged, services have three arrays,
-// the first of them contacts (RFC 8521 section 3); otherwise two. A file without a usable
+// Parse reads a registry file. It skips a byte-order mark and ignores unknown members and
+// values, as RFC 9224 section 3 requires. With tagged, services have three arrays, of which the
+// first has contacts (RFC 8521 section 3); otherwise they have two. A file without a usable
 // service is an error.
 func Parse(data []byte, tagged bool) (*File, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
@@ -52,7 +52,7 @@ func Parse(data []byte, tagged bool) (*File, error) {
 }
 
 // ReadMember reads one registry from a document whose "registries" member holds several
-// by name. It skips the others.
+// registries by name. It skips the other registries.
 func ReadMember(data []byte, name string, tagged bool) (*File, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for _, want := range []string{"registries", name} {
