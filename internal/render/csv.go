@@ -10,8 +10,8 @@ import (
 	"github.com/rdapq/rdapq/internal/weburl"
 )
 
-// csvHeader names the columns: those of a row, those of a [rdap.Summary], then the
-// duration, the error, and for searches the number of results and the server's total.
+// csvHeader names the columns: first those of a row, then those of a [rdap.Summary], the
+// duration, and the error. For searches, the number of results and the server's total follow.
 var csvHeader = func() []string {
 	names := []string{"line", "query", "type", "verdict", "status", "server"}
 	for _, f := range summaryFields {
@@ -20,11 +20,11 @@ var csvHeader = func() []string {
 	return append(names, "ms", "error", "results", "total")
 }()
 
-// csvShape writes RFC 4180 lines that end with LF. The error column also reports a
-// response about another object. Lists within a cell are joined with "; ". Cells are
-// [Safe], have spaces instead of line breaks and tabs, and start with an apostrophe if a
-// spreadsheet would evaluate them as a formula: see [defuse]. The columns of the input
-// come last, with inputPrefix before their names.
+// csvShape returns the shape of CSV output: lines of RFC 4180 that end with LF. The error
+// column also reports a response about another object. Lists within a cell are joined with ";
+// ". Cells are [Safe], have spaces instead of line breaks and tabs, and start with an
+// apostrophe if a spreadsheet would evaluate them as a formula: see [defuse]. The columns of
+// the input come last, with inputPrefix before their names.
 func csvShape(o Options) (shape, error) {
 	names := csvHeader
 	row := appendCSV
@@ -65,7 +65,7 @@ func csvShape(o Options) (shape, error) {
 	}), nil
 }
 
-// csvRows returns the shape for rows whose cells each end with a comma.
+// csvRows returns the shape for rows in which a comma ends each cell.
 func csvRows(header []byte, row func(dst []byte, r *client.Result) []byte) shape {
 	endLine := func(dst []byte) []byte {
 		dst[len(dst)-1] = '\n'
@@ -99,9 +99,9 @@ func appendCSV(dst []byte, r *client.Result) []byte {
 	return dst
 }
 
-// appendCell appends a cell and a comma. It quotes cells where CSV requires it, and
-// those that readers may misinterpret: with leading space, or equal to the end mark of
-// some databases.
+// appendCell appends a cell and a comma. It quotes cells where CSV requires quotes. It also
+// quotes cells that readers may misinterpret, because they begin with a space or equal the end
+// mark of some databases.
 func appendCell(dst []byte, c string) []byte {
 	quoted := c == `\.` || strings.ContainsAny(c, ",\"\r\n")
 	if first, _ := utf8.DecodeRuneInString(c); !quoted && !unicode.IsSpace(first) {
@@ -168,9 +168,9 @@ func isBreak(r rune) bool {
 	return '\t' <= r && r <= '\r' || r == 0x85 || r == 0x2028 || r == 0x2029
 }
 
-// defuse puts an apostrophe before a cell that starts like a formula: with "=", "+",
-// "-" or "@", also in full width. This includes telephone numbers ("+1.555"), which
-// spreadsheets would evaluate, but not plain negative numbers.
+// defuse puts an apostrophe before a cell that starts like a formula: with "=", "+", "-" or
+// "@", also in full width. Telephone numbers ("+1.555") get an apostrophe, because spreadsheets
+// would evaluate them. Plain negative numbers get none.
 func defuse(s string) string {
 	if s == "" {
 		return s

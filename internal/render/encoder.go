@@ -11,25 +11,25 @@ import (
 
 // Formats of [NewEncoder].
 const (
-	FormatText   = "text"   // for people
-	FormatTable  = "table"  // for people: one line per result, in columns
+	FormatText   = "text"   // text for people
+	FormatTable  = "table"  // a table for people: one line per result, in columns
 	FormatCheck  = "check"  // the query, a tab, and the verdict
-	FormatJSON   = "json"   // the server's object; an array of them for several queries
-	FormatNDJSON = "ndjson" // one row per line: see [AppendRow]
+	FormatJSON   = "json"   // the server's object, or an array of objects for several queries
+	FormatNDJSON = "ndjson" // one row per line; see [AppendRow]
 	FormatCSV    = "csv"    // a header, then one line per result
-	FormatRaw    = "raw"    // the bytes as the server sent them
+	FormatRaw    = "raw"    // the response body as the server sent it
 	FormatJQ     = "jq"     // the results of Options.JQ for NDJSON rows
 )
 
-// A format describes what users can choose.
+// A format describes one of the output formats.
 type format struct {
 	name      string
-	shape     func(Options) (shape, error) // of its documents
-	fields    bool                         // Options.Fields selects what it shows
-	registrar bool                         // by default it shows the registrar's record
+	shape     func(Options) (shape, error) // returns the shape of the documents
+	fields    bool                         // Options.Fields selects the content
+	registrar bool                         // the format shows the registrar's record by default
 }
 
-// formats has all formats: those that users choose by name, and then the others.
+// formats lists all formats: first those that users choose by name, and then the others.
 var formats = []format{
 	{name: FormatText, shape: func(o Options) (shape, error) { return textShape(o.Text), nil }, registrar: true},
 	{name: FormatTable, shape: tableShape, fields: true},
@@ -49,7 +49,7 @@ func formatNamed(name string) (f format, ok bool) {
 	return formats[i], true
 }
 
-// HasFields reports whether Options.Fields selects what a format shows.
+// HasFields reports whether Options.Fields selects the content of a format.
 func HasFields(format string) bool {
 	f, _ := formatNamed(format)
 	return f.fields
@@ -75,40 +75,42 @@ func Formats() []string {
 
 // Options configures [NewEncoder]. The zero value is for writing to a file.
 type Options struct {
-	Text         TextOptions   // also Color and Width of tables
-	Many         bool          // JSON: write an array, since several results may follow
-	Pretty       bool          // JSON: indent
-	Visible      bool          // raw: escape control characters, for a terminal
-	NoHeader     bool          // CSV and tables: omit the header, for a continued output
-	Types        []client.Type // tables: types of the queries, which determine the columns; nil means unknown
-	Fields       []string      // NDJSON, CSV and tables: names of FieldNames to include; nil means the default ones
-	Trace        bool          // NDJSON: add "trace", the timings of the lookup
-	InputColumns []string      // CSV: names in Result.Extra that become columns
+	Text     TextOptions // options of text; Color and Width also apply to tables
+	Many     bool        // for JSON: write an array, because several results may follow
+	Pretty   bool        // for JSON: indent
+	Visible  bool        // for raw: escape control characters, for a terminal
+	NoHeader bool        // for CSV and tables: omit the header, to continue an earlier output
+	// for tables: types of the queries, which determine the columns; nil means unknown
+	Types []client.Type
+	// for NDJSON, CSV and tables: names of FieldNames to include; nil means the default fields
+	Fields       []string
+	Trace        bool     // for NDJSON: add "trace", the timings of the lookup
+	InputColumns []string // for CSV: names in Result.Extra that become columns
 
-	JQ     *JQ                               // jq: the expression
-	Failed func(r *client.Result, err error) // jq: reports an expression that failed on a row; may be nil
+	JQ     *JQ                               // for jq: the expression
+	Failed func(r *client.Result, err error) // for jq: reports an expression that failed on a row; may be nil
 }
 
 // A shape describes how a format combines rows into a document.
 type shape struct {
-	header  string // at the start, always
-	first   string // before the first row
-	between string // before each other row
-	last    string // at the end, after rows
-	none    string // at the end, without rows
+	header  string // text at the start, even without rows
+	first   string // text before the first row
+	between string // text before each further row
+	last    string // text at the end, after rows
+	none    string // text at the end if there are no rows
 	row     func(dst []byte, r *client.Result) []byte
 }
 
-// An Encoder writes results in one format. It buffers output: Flush writes it, and
-// Close ends the document and flushes, but does not close the writer. Errors are those
-// of the writer, unwrapped; after an error every call returns it again. One goroutine
-// at a time may use an Encoder, except that Row may be called concurrently.
+// An Encoder writes results in one format. It buffers output. Flush writes the buffer. Close
+// ends the document and flushes, but does not close the writer. Errors are those of the writer,
+// unwrapped; after an error every call returns the same error. One goroutine at a time may use
+// an Encoder, except that Row may be called concurrently.
 type Encoder struct {
 	w      io.Writer
 	shape  shape
 	buf    []byte
-	begun  bool // header written
-	rows   bool // at least one row written
+	begun  bool // the header is written
+	rows   bool // at least one row is written
 	closed bool
 	err    error
 }
@@ -182,14 +184,14 @@ func (e *Encoder) full() error {
 	return nil
 }
 
-// Flush writes the buffer. It writes the header even without rows, so that an empty
-// table has one.
+// Flush writes the buffer. It writes the header even without rows, so that an empty table has a
+// header.
 func (e *Encoder) Flush() error {
 	e.head()
 	if e.err == nil && len(e.buf) > 0 {
 		_, e.err = e.w.Write(e.buf)
 		e.buf = e.buf[:0]
-		if cap(e.buf) > 4*blockSize { // do not retain the memory of one huge response
+		if cap(e.buf) > 4*blockSize { // do not retain the memory of a huge response
 			e.buf = nil
 		}
 	}
@@ -210,11 +212,11 @@ func (e *Encoder) Close() error {
 	return e.Flush()
 }
 
-// appendCheck appends the query as written, a tab and the verdict. Depending on the
-// result, it then appends, each after a tab: "about " and the object if the response is
-// about another one; the number of results of a search; the warning of an object that a
-// response other than RDAP reports as not found; "desync" if the server's responses did
-// not match their requests.
+// appendCheck appends the query as written, a tab and the verdict. Depending on the result,
+// more cells follow, each after a tab. If the response is about another object, "about " and
+// that object follow; for a search, the number of results. The next cell warns if a response
+// other than RDAP reports the object as not found. The last cell is "desync" if the server's
+// responses did not match their requests.
 func appendCheck(dst []byte, r *client.Result) []byte {
 	dst = append(dst, Safe(flat(ShownQuery(r.Query.Text)))...)
 	dst = append(dst, '\t')

@@ -21,10 +21,10 @@ type view struct {
 	summary *rdap.Summary
 	row     []byte
 
-	registrar *view // of the registrar's result, set on first use
+	registrar *view // view of the registrar's result, set on first use
 }
 
-// member returns the value at a path in the complete row.
+// member returns the value at a path in the row with all members.
 func (v *view) member(path []string) value {
 	if v.row == nil {
 		v.row = appendRow(nil, v.r, true)
@@ -52,7 +52,7 @@ func (v *view) answer() []byte {
 	return out
 }
 
-// A value is the content of a field: text, a list of texts, or other JSON; with text and
+// A value is the content of a field: text, a list of texts, or other JSON; if it has text and
 // JSON, the text is for display. The zero value means absent.
 type value struct {
 	str  string
@@ -87,8 +87,8 @@ func (v value) text() string {
 
 // A field describes one column or JSON member that a row may have.
 type field struct {
-	name  string // as requested
-	key   string // the name as JSON, without quotes
+	name  string // name as requested
+	key   string // name as JSON, without quotes
 	value func(v *view) value
 }
 
@@ -105,7 +105,7 @@ func integer(f func(*client.Result) int64) func(*view) value {
 	}
 }
 
-// connected returns a field of the connection, absent without one.
+// connected returns a field of the connection, which is absent without a connection.
 func connected(f func(r *client.Result) value) func(*view) value {
 	return func(v *view) value {
 		if v.r.Conn.ConnID == 0 {
@@ -215,11 +215,10 @@ func failure(f func(*client.Error) string) func(*view) value {
 	}
 }
 
-// FieldNames returns the names for Options.Fields. In addition, a name may start with one
-// of FieldPaths and a dot, followed by a path of member names and indices separated by
-// dots. After "registrar." the path refers to the row of the registrar's result or its
-// summary ("registrar.verdict", "registrar.abuse_email"); "registrar" alone is the
-// registrar's name.
+// FieldNames returns the names for Options.Fields. In addition, a name may consist of one of
+// FieldPaths, a dot, and a path of member names and indices separated by dots. After
+// "registrar." the path refers to the row of the registrar's result or its summary
+// ("registrar.verdict", "registrar.abuse_email"); "registrar" alone is the registrar's name.
 func FieldNames() []string {
 	var names []string
 	for _, f := range knownFields() {
@@ -228,7 +227,7 @@ func FieldNames() []string {
 	return names
 }
 
-// FieldPaths are the members that a path may refer into.
+// FieldPaths lists the members of a row that a path may refer into.
 var FieldPaths = [...]string{"rdap", "input", "registrar", "related", "paging", "more_pages", "trace"}
 
 // A FieldError reports an unknown field name.
@@ -242,7 +241,7 @@ func CheckFields(names []string) error {
 	return err
 }
 
-// lookUp returns the fields with the names.
+// lookUp returns the fields with the given names.
 func lookUp(names []string) ([]field, error) {
 	known := knownFields()
 	fields := make([]field, len(names))
@@ -278,8 +277,8 @@ func lookUp(names []string) ([]field, error) {
 	return fields, nil
 }
 
-// ofRegistrar returns the field "registrar." + rest: a member of the registrar's row,
-// else of its summary.
+// ofRegistrar returns the field "registrar." + rest: a member of the registrar's row or, if the
+// row has no such member, of its summary.
 func ofRegistrar(known []field, name, rest string) (func(*view) value, error) {
 	first, _, _ := strings.Cut(rest, ".")
 	switch {
@@ -309,7 +308,7 @@ func inSummary(name string) bool {
 	return slices.ContainsFunc(summaryFields, func(f rdap.SummaryField) bool { return f.Name == name })
 }
 
-// plainValue returns a JSON string as text, so that cells have it without quotes.
+// plainValue returns a JSON value; a string becomes text, so that cells show it without quotes.
 func plainValue(raw []byte) value {
 	if jsontext.Value(raw).Kind() == '"' {
 		return value{str: textOf(raw)}

@@ -33,7 +33,7 @@ func inputObject(extra []byte) []byte {
 	return out
 }
 
-// inputCells returns the named members of extra as text.
+// inputCells returns the members of extra with the given names as text.
 func inputCells(extra []byte, names []string) []string {
 	cells := make([]string, len(names))
 	if whole := slices.Index(names, WholeInput); whole >= 0 {
@@ -57,11 +57,11 @@ func inputCells(extra []byte, names []string) []string {
 	return cells
 }
 
-// textOf returns a JSON value as text: the content of a string, "" for null.
+// textOf returns a JSON value as text: the content of a string, or "" for null.
 func textOf(value jsontext.Value) string {
 	switch value.Kind() {
 	case '"':
-		text, _ := jsontext.AppendUnquote(nil, value) // replaces bytes that are not UTF-8
+		text, _ := jsontext.AppendUnquote(nil, value) // bytes that are not UTF-8 are replaced
 		return string(text)
 	case 'n':
 		return ""

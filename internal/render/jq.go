@@ -14,7 +14,8 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// Limits of an expression for one row, since it may loop forever.
+// Limits of the evaluation of an expression for one row, because an expression may loop
+// forever.
 const (
 	maxJQTime  = 10 * time.Second
 	maxJQBytes = 64 << 20
@@ -23,12 +24,12 @@ const (
 // A JQ is a compiled jq expression. It is safe for concurrent use.
 type JQ struct {
 	code *gojq.Code
-	time time.Duration // maxJQTime except in tests
-	size int           // maxJQBytes except in tests
+	time time.Duration // is maxJQTime, except in tests
+	size int           // is maxJQBytes, except in tests
 }
 
-// CompileJQ compiles an expression, which has no access to files, environment variables
-// or other input. The error is on one line.
+// CompileJQ compiles an expression, which has no access to files, environment variables or
+// other input. Errors are on one line.
 func CompileJQ(expression string) (*JQ, error) {
 	query, err := gojq.Parse(expression)
 	if err != nil {
@@ -41,9 +42,9 @@ func CompileJQ(expression string) (*JQ, error) {
 	return &JQ{code, maxJQTime, maxJQBytes}, nil
 }
 
-// appendValues appends the results of the expression for a row, one per line: strings
-// without quotes, as with jq -r, and other values as JSON. Both are safe for a
-// terminal: see [JQ.appendValue]. It includes the values before an error.
+// appendValues appends the results of the expression for a row, one per line: strings without
+// quotes, as with jq -r, and other values as JSON. All results are safe for a terminal: see
+// [JQ.appendValue]. If an error occurs, it has appended the values before the error.
 func (q *JQ) appendValues(dst, row []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(row))
 	d.UseNumber() // floats cannot represent long handles and counts exactly
@@ -73,7 +74,7 @@ func (q *JQ) appendValues(dst, row []byte) ([]byte, error) {
 	}
 }
 
-// jqError returns why an expression stopped, or nil if it halted itself.
+// jqError returns why an expression stopped, or nil if the expression halted itself.
 func jqError(ctx context.Context, err error) error {
 	if halt, ok := errors.AsType[*gojq.HaltError](err); ok && halt.Value() == nil {
 		return nil
@@ -84,9 +85,9 @@ func jqError(ctx context.Context, err error) error {
 	return err
 }
 
-// appendValue appends a value and a line break. It escapes line breaks and control
-// characters, visibly in strings, so that a value is one line, and as \u escapes in
-// JSON. It keeps tabs in strings, which @tsv produces.
+// appendValue appends a value and a line break. It escapes line breaks and control characters,
+// so that a value is one line: visibly in strings, and as \u escapes in JSON. It does not
+// escape tabs in strings, which @tsv produces.
 func (q *JQ) appendValue(dst []byte, v any) ([]byte, error) {
 	if s, ok := v.(string); ok {
 		var b strings.Builder
@@ -102,7 +103,7 @@ func (q *JQ) appendValue(dst []byte, v any) ([]byte, error) {
 	return append(dst, '\n'), nil
 }
 
-// jqShape writes the results of Options.JQ for NDJSON rows.
+// jqShape returns the shape of the results of Options.JQ for NDJSON rows.
 func jqShape(o Options) (shape, error) {
 	rows, err := ndjsonShape(o)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// AppendJSON appends the response of r as [rdap.Compact] returns it, indented if
-// pretty, without a final line break. Without a JSON body it appends an object with the
-// reason, in the form of an NDJSON row: {"rdapq":{"query":…,"verdict":…,"error":{…}}}.
+// AppendJSON appends the response of r as [rdap.Compact] returns it, indented if pretty,
+// without a final line break. Without a JSON body it appends an object with the reason, in the
+// form of an NDJSON row: {"rdapq":{"query":…,"verdict":…,"error":{…}}}.
 //
-// Characters that control a terminal become \u escapes in strings; if pretty, so do all
-// others that [Safe] escapes.
+// In strings, characters that control a terminal become \u escapes. If pretty is set, all
+// characters that [Safe] escapes do.
 func AppendJSON(dst []byte, r *client.Result, pretty bool) []byte {
 	start := len(dst)
 	out, _, err := appendCompact(dst, r)
@@ -48,9 +48,8 @@ func AppendJSON(dst []byte, r *client.Result, pretty bool) []byte {
 // escapes.
 func VisibleJSON(text []byte) []byte { return appendVisible(nil, text) }
 
-// appendVisible appends JSON with the characters that Safe escapes as \u escapes. In
-// valid JSON these characters, all beyond ASCII, occur in strings only and never after
-// a backslash.
+// appendVisible appends JSON with the characters that Safe escapes as \u escapes. In valid JSON
+// these characters, all beyond ASCII, occur only in strings and never after a backslash.
 func appendVisible(dst, src []byte) []byte {
 	start := 0
 	for i := 0; i < len(src); {
@@ -78,9 +77,9 @@ func unsafeAt(text []byte, i int, r rune) bool {
 	return safetext.UnsafeAfter(r, before)
 }
 
-// jsonShape writes the object of a single query, or an array of the objects of several.
-// Without results the array is empty, not absent. Each page of a search is a separate
-// object, as sent.
+// jsonShape returns the shape of JSON: the object of a single query, or an array of the objects
+// of several queries. Without results, the array is empty, not absent. Each page of a search is
+// a separate object, as sent.
 func jsonShape(o Options) shape {
 	var s shape
 	if o.Many {

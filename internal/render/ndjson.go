@@ -13,20 +13,20 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// AppendRow appends r as one line of NDJSON, including the line break. Members without
-// a value are omitted. The order is: line, query, type, verdict, status, server,
-// source, url, final_url (if it differs from url), time (RFC 3339, UTC), attempts, ms,
-// conn, cached (if from the cache), trace (with [Options].Trace), input (Result.Extra),
-// summary, rdap, for searches paging and more_pages (the pages after the first, as rdap
-// has it), registrar (Result.Registrar as a row), related (Result.Related as rows, by
-// relation), warnings, error, shared (Result.SharedLine).
+// AppendRow appends r as one line of NDJSON, including the line break. It omits members without
+// a value. The order of members is: line, query, type, verdict, status, server, source, url,
+// final_url (if it differs from url), time (RFC 3339, UTC), attempts, ms, conn, cached (if from
+// the cache), trace (with [Options].Trace), input (Result.Extra), summary, rdap, for searches
+// paging and more_pages (the pages after the first, as rdap has it), registrar
+// (Result.Registrar as a row), related (Result.Related as rows, by relation), warnings, error,
+// shared (Result.SharedLine).
 //
-// rdap is the server's object as [rdap.Compact] returns it: every member, in the
-// server's order. It is absent if the body is not a JSON object. The row is valid JSON
-// on one line for any response.
+// The member rdap is the server's object as [rdap.Compact] returns it, with every member, in
+// the server's order. It is absent if the body is not a JSON object. The row is valid JSON on
+// one line for any response.
 func AppendRow(dst []byte, r *client.Result) []byte { return appendRow(dst, r, false) }
 
-// appendRow is like AppendRow, and adds the timings of the lookup if traced.
+// appendRow is like AppendRow. If traced is set, it adds the timings of the lookup.
 func appendRow(dst []byte, r *client.Result, traced bool) []byte {
 	o := object{dst: append(dst, '{')}
 	o.integer("line", r.Line)
@@ -116,7 +116,7 @@ func (o *object) answer(r *client.Result) (warnings []string) {
 	return append(warnings, changed...)
 }
 
-// summaryFields are the fields of a summary, for all formats that have columns.
+// summaryFields lists the fields of a summary, for all formats that have columns.
 var summaryFields = rdap.SummaryFields()
 
 func appendSummary(dst []byte, s *rdap.Summary) []byte {
@@ -157,7 +157,7 @@ func appendMillis(dst []byte, d time.Duration) []byte {
 	return strconv.AppendFloat(dst, float64(d)/float64(time.Millisecond), 'f', 1, 64)
 }
 
-// tlsVersion returns "1.3" for tls.VersionTLS13, "" without TLS.
+// tlsVersion returns "1.3" for tls.VersionTLS13, or "" without TLS.
 func tlsVersion(v uint16) string {
 	switch v {
 	case tls.VersionTLS10:
@@ -174,7 +174,7 @@ func tlsVersion(v uint16) string {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// isObject reports whether raw, if it is JSON, is an object.
+// isObject reports whether raw is an object, if raw is JSON.
 func isObject(raw []byte) bool {
 	raw = bytes.TrimLeft(bytes.TrimPrefix(raw, byteOrderMark), " \t\r\n")
 	return len(raw) > 0 && raw[0] == '{'
@@ -188,7 +188,7 @@ func ShownQuery(text string) string {
 	return text
 }
 
-// ndjsonShape writes one object per line, with the requested members.
+// ndjsonShape returns the shape of NDJSON: one object per line, with the requested members.
 func ndjsonShape(o Options) (shape, error) {
 	if o.Fields == nil {
 		return shape{row: func(dst []byte, r *client.Result) []byte { return appendRow(dst, r, o.Trace) }}, nil

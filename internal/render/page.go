@@ -28,7 +28,7 @@ func texts(list []string) []line {
 	return out
 }
 
-// and returns l with one more span.
+// and returns l with a further span.
 func (l line) and(st style, s string) line { return append(l, span{s, st}) }
 
 // note returns l with an explanation in parentheses.
@@ -40,9 +40,9 @@ func (l line) note(s string) line {
 }
 
 const (
-	labelWidth  = 14 // columns before the values
-	minValue    = 24 // minimum columns for values, on any terminal
-	indentWidth = 2  // columns before continuation lines of one of several values
+	labelWidth  = 14 // number of columns before the values
+	minValue    = 24 // minimum number of columns for values, on any terminal
+	indentWidth = 2  // number of columns before continuation lines of one of several values
 )
 
 // A page lays out one result: a headline, then rows of a label and values. All text
@@ -55,7 +55,7 @@ type page struct {
 	begun   bool
 }
 
-// blank adds an empty line before the next row, if there is one.
+// blank adds an empty line before the next row, unless the page is empty.
 func (p *page) blank() { p.pending = p.begun }
 
 // headline writes l without a label, over the full width of the page.
@@ -64,9 +64,8 @@ func (p *page) headline(l line) {
 	p.emit("", 0, 0, l)
 }
 
-// row writes values next to a label, one per line. It writes nothing without values. If
-// there are several, continuation lines are indented, so that they do not look like
-// further values.
+// row writes values next to a label, one per line. It writes nothing without values. With
+// several values it indents continuation lines, so that these do not look like further values.
 func (p *page) row(name string, values ...line) {
 	indent := 0
 	if len(values) > 1 {
@@ -81,7 +80,7 @@ func (p *page) row(name string, values ...line) {
 	}
 }
 
-// value writes a row with one plain value; nothing if it is empty.
+// value writes a row with one plain value. It writes nothing if the value is empty.
 func (p *page) value(name, value string) {
 	if value != "" {
 		p.row(name, text(value))
@@ -128,9 +127,9 @@ func (p *page) pad(n int) {
 	}
 }
 
-// wrap makes l safe and breaks it at spaces into lines of at most width columns, or not
-// at all if width is 0. Continuation lines are narrower by indent. It does not break
-// longer words, so that URLs can be copied.
+// wrap makes l safe and breaks it at spaces into lines of at most width columns, or not at all
+// if width is 0. Continuation lines are narrower by indent. It does not break words longer than
+// a line, so that people can copy URLs.
 func wrap(l line, width, indent int) []line {
 	var out []line
 	var current line
@@ -163,7 +162,7 @@ func wrap(l line, width, indent int) []line {
 	return out
 }
 
-// join appends text, to the last span if that has the same style.
+// join appends text, to the last span if the style is the same.
 func (l line) join(st style, s string) line {
 	if n := len(l); n > 0 && l[n-1].style == st {
 		l[n-1].text += s
@@ -193,7 +192,7 @@ func columns(s string) int {
 func isWide(r rune) bool {
 	switch {
 	case 0x1100 <= r && r <= 0x115f, // Hangul
-		0x2e80 <= r && r <= 0xa4cf && r != 0x303f, // CJK, kana, Yi
+		0x2e80 <= r && r <= 0xa4cf && r != 0x303f, // CJK, kana and Yi
 		0xac00 <= r && r <= 0xd7a3,                // Hangul
 		0xf900 <= r && r <= 0xfaff,                // CJK
 		0xfe30 <= r && r <= 0xfe6f,                // CJK forms
@@ -212,17 +211,17 @@ type style uint8
 
 const (
 	stylePlain style = iota
-	styleBold        // the object of the result
-	styleLabel       // labels of rows
-	styleDim         // explanations
+	styleBold        // style of the object of the result
+	styleLabel       // style of the labels of rows
+	styleDim         // style of explanations
 	styleOK
 	styleWarn
 	styleError
 	styleCount // number of styles
 )
 
-// A palette has a colour for each style. Each output has its own, so that they can
-// differ: the global switch of the color package stays untouched.
+// A palette has a colour for each style. Each output has its own palette, so that outputs can
+// differ. The global switch of the color package stays untouched.
 type palette [styleCount]*color.Color
 
 func newPalette(on bool) *palette {

@@ -7,8 +7,8 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// pages appends the rest of a search: how far it was read, as "paging", and the pages
-// after the first as sent, as "more_pages".
+// pages appends the rest of a search. "paging" describes how far the search was read, and
+// "more_pages" has the pages after the first as sent.
 func (o *object) pages(r *client.Result) {
 	if r.Paging == nil {
 		return
@@ -21,12 +21,12 @@ func (o *object) pages(r *client.Result) {
 	}
 }
 
-// appendPaging appends results (on all pages read), total (the server's count, if
-// sent), pages, complete, and if that is false, stopped (the reason) and next (the URL
-// of the next page).
+// appendPaging appends results (on all pages read), total (the server's count, if sent), pages,
+// and complete. If complete is false, it also appends stopped (the reason) and next (the URL of
+// the next page).
 func appendPaging(dst []byte, p *client.Paging) []byte {
 	o := object{dst: append(dst, '{')}
-	o.key("results") // also if 0
+	o.key("results") // present even if 0
 	o.dst = appendInt(o.dst, int64(p.Results))
 	o.integer("total", int64(p.Total))
 	o.integer("pages", int64(1+len(p.Pages)))
@@ -41,8 +41,8 @@ func appendPaging(dst []byte, p *client.Paging) []byte {
 	return append(o.dst, '}')
 }
 
-// appendPages appends the array of the pages after the first. A page that is not JSON
-// becomes null, so that the others keep their positions.
+// appendPages appends the array of the pages after the first. A page that is not JSON becomes
+// null, so that the other pages keep their positions.
 func appendPages(dst []byte, p *client.Paging) []byte {
 	dst = append(dst, '[')
 	for i := range p.Pages {
@@ -58,8 +58,8 @@ func appendPages(dst []byte, p *client.Paging) []byte {
 	return append(dst, ']')
 }
 
-// eachPage calls f for r, then for each further page of a search, as a result with that
-// page as its response.
+// eachPage calls f for r and for each further page of a search. It passes a page as a result
+// with that page as response.
 func eachPage(r *client.Result, f func(*client.Result)) {
 	f(r)
 	if r.Paging == nil {

@@ -7,13 +7,12 @@ import (
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// appendString appends s as a JSON string on one line that is safe for a terminal:
-// characters that [Safe] escapes become equivalent \u escapes. Bytes that are not UTF-8
-// become U+FFFD.
+// appendString appends s as a JSON string on one line that is safe for a terminal. Characters
+// that [Safe] escapes become equivalent \u escapes. Bytes that are not UTF-8 become U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
-	var before rune // for variation selectors; 0 after an escape
+	var before rune // previous character, which decides about a variation selector; 0 after an escape
 	for i := 0; i < len(s); {
 		c := s[i]
 		if isPlain[c] {
@@ -59,7 +58,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// isPlain tells which bytes appendString copies without looking at the next one: ASCII
+// isPlain states which bytes appendString copies without inspection of the next byte: ASCII
 // without control characters, '"' and the backslash.
 var isPlain = func() (plain [256]bool) {
 	for c := ' '; c < 0x7f; c++ {
@@ -68,7 +67,7 @@ var isPlain = func() (plain [256]bool) {
 	return plain
 }()
 
-// appendEscape appends r as a JSON \u escape; beyond U+FFFF as a surrogate pair.
+// appendEscape appends r as a JSON \u escape, or beyond U+FFFF as a surrogate pair.
 func appendEscape(dst []byte, r rune) []byte {
 	if r < 0x10000 {
 		return appendUnit(dst, uint16(r))

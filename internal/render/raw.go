@@ -7,12 +7,12 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// rawShape writes the bodies as sent, decompressed and otherwise unchanged, including
-// all pages of a search. It inserts a line break where a body does not end with one. A
-// result without a body adds nothing.
+// rawShape returns the shape of raw output: the bodies as sent, decompressed and otherwise
+// unchanged, including all pages of a search. It inserts a line break where a body does not end
+// with one. A result without a body adds nothing.
 //
-// For a terminal, control characters except line breaks and tabs become visible
-// escapes: see [visibleText].
+// For a terminal, control characters except line breaks and tabs become visible escapes: see
+// [visibleText].
 func rawShape(o Options) shape {
 	return shape{row: func(dst []byte, r *client.Result) []byte {
 		start := len(dst)
@@ -31,7 +31,8 @@ func rawShape(o Options) shape {
 	}}
 }
 
-// endLine adds a line break to dst if data follow start and do not end with one.
+// endLine adds a line break to dst if there is data after start that does not end with a line
+// break.
 func endLine(dst []byte, start int) []byte {
 	if len(dst) > start && dst[len(dst)-1] != '\n' {
 		dst = append(dst, '\n')
@@ -39,9 +40,9 @@ func endLine(dst []byte, start int) []byte {
 	return dst
 }
 
-// visibleText makes text of several lines safe for a terminal but keeps lines and
-// indentation. A line may end with CR LF; any other CR is escaped, since it could
-// overwrite a line.
+// visibleText makes text of several lines safe for a terminal, and preserves lines and
+// indentation. A line may end with CR LF. Any other CR is escaped, because it could overwrite a
+// line.
 func visibleText(raw []byte) string {
 	var b strings.Builder
 	b.Grow(len(raw))
@@ -56,7 +57,7 @@ func visibleText(raw []byte) string {
 	return b.String()
 }
 
-// writeVisible writes a line, [Safe] except for tabs.
+// writeVisible writes a line in the form of [Safe], but with tabs.
 func writeVisible(b *strings.Builder, line string) {
 	for i, part := range strings.Split(line, "\t") {
 		if i > 0 {

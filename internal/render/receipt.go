@@ -16,9 +16,9 @@ import (
 // maxReceiptServers limits the servers in a receipt.
 const maxReceiptServers = 5
 
-// WriteReceipt writes the statistics of a run and the savings by reuse for people: a
-// sentence and labelled lines. width is that of the terminal in columns; 0 if there is
-// none. WriteReceipt returns the error of w.
+// WriteReceipt writes the statistics of a run and the savings by reuse for people: a sentence
+// and labelled lines. width is the width of the terminal in columns, or 0 without a terminal.
+// WriteReceipt returns the error of w.
 func WriteReceipt(w io.Writer, r Report, width int) error {
 	if width <= 0 || width > receiptWidth {
 		width = receiptWidth
@@ -55,7 +55,7 @@ func WriteReceipt(w io.Writer, r Report, width int) error {
 	return err
 }
 
-// savedLine returns the estimated additional duration without reuse, or why it is
+// savedLine returns the estimated additional duration without reuse, or the reason why it is
 // unknown.
 func savedLine(ms TimeReport) string {
 	switch {
@@ -72,7 +72,7 @@ func savedLine(ms TimeReport) string {
 	}[ms.Unknown]
 }
 
-// desyncLine explains the warning desync; "" if there is none.
+// desyncLine explains the warning desync. It returns "" if no result has that warning.
 func desyncLine(r Report) string {
 	if r.Desync == 0 {
 		return ""
@@ -83,8 +83,8 @@ func desyncLine(r Report) string {
 // receiptWidth is the maximum width of a receipt, in characters.
 const receiptWidth = 80
 
-// folded breaks a line before the part that exceeds the width. Middle dots and commas
-// separate parts. Continuation lines are indented.
+// folded breaks a line before the part that exceeds the width. Middle dots and commas separate
+// parts. It indents continuation lines.
 func folded(line, indent string, width int) string {
 	var b strings.Builder
 	used := 0
@@ -104,7 +104,8 @@ func folded(line, indent string, width int) string {
 	return trailing.ReplaceAllString(b.String(), "\n") + "\n"
 }
 
-// foldAt matches the places where a line may end, and trailing the separators left there.
+// foldAt matches the places where a line may end, and trailing matches the separators left
+// there.
 var (
 	foldAt   = regexp.MustCompile(`, | · `)
 	trailing = regexp.MustCompile(`( ·)? +\n`)
@@ -145,8 +146,8 @@ var verdictOrder = [...]client.Verdict{
 	client.RateLimited, client.Rejected, client.Failed, client.Invalid,
 }
 
-// Verdicts returns the number of results with each verdict as text: "2 registered, 1
-// not found". It is empty without results.
+// Verdicts returns the number of results with each verdict as text: "2 registered, 1 not
+// found". Without results, the text is empty.
 func Verdicts(counts map[string]int64) string {
 	var parts []string
 	for _, v := range verdictOrder {
@@ -157,7 +158,7 @@ func Verdicts(counts map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// verdictText returns a verdict as text.
+// verdictText returns a verdict in words.
 func verdictText(v client.Verdict) string { return strings.ReplaceAll(string(v), "_", " ") }
 
 func timeLine(r Report) string {

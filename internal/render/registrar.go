@@ -9,12 +9,12 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// registrarRecord is the heading of the rows from the registrar; the rows above come
-// from the registry.
+// registrarRecord is the heading of the rows from the registrar; the rows above it come from
+// the registry.
 const registrarRecord = "Registrar's record"
 
-// registrarRecords writes the registrar's record of a domain, or why there is none: see
-// [client.Result.Registrar].
+// registrarRecords writes the registrar's record of a domain, or the reason why there is none;
+// see [client.Result.Registrar].
 func (p *page) registrarRecords(r *client.Result) {
 	shown := false
 	for g := r.Registrar; g != nil; g = g.Registrar {
@@ -69,7 +69,7 @@ func foundRegistrar(r, g *client.Result) string {
 func (p *page) registrarFacts(r, g *client.Result) {
 	m, err := r.Merged()
 	if err != nil {
-		return // the registry's response is not a record and is already on the page
+		return // the registry's response is not a record, and already on the page
 	}
 	if m.Registrar == nil {
 		p.otherObject(g)
@@ -86,7 +86,7 @@ func (p *page) registrarFacts(r, g *client.Result) {
 		if c.Fact == client.FactAbuse && c.Party == client.PartyRegistrar {
 			s = g.Summary()
 			if !c.Differs && claimed(m.Claims, client.FactAbuse, client.PartyRegistry) {
-				s = rdap.Summary{} // it is already on the page
+				s = rdap.Summary{} // the summary is already on the page
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func (p *page) claim(c client.Claim) string {
 	return strings.Join(c.Values, ", ")
 }
 
-// relatedRecords writes the linked records, each as a separate page: see
+// relatedRecords writes the linked records, each as a separate page; see
 // [client.Result.Related].
 func (p *page) relatedRecords(r *client.Result) {
 	for _, g := range r.Related {
@@ -164,8 +164,9 @@ func (p *page) relatedRecords(r *client.Result) {
 	}
 }
 
-// others appends the registrar's result as a nested row, without their common members,
-// and the linked records as "related", by relation: {"up":[{…}],"down":[{…},{…}]}.
+// others appends the registrar's result as a nested row, without the members that both rows
+// share. It appends the linked records as "related", by relation:
+// {"up":[{…}],"down":[{…},{…}]}.
 func (o *object) others(r *client.Result, traced bool) {
 	if r.Registrar != nil {
 		o.key("registrar")
@@ -198,7 +199,7 @@ func (o *object) others(r *client.Result, traced bool) {
 	o.dst = append(related.dst, '}')
 }
 
-// appendOther appends a result that belongs to another one.
+// appendOther appends a result that belongs to another result.
 func appendOther(dst []byte, r *client.Result, q client.Query, traced bool) []byte {
 	bare := *r
 	bare.Line, bare.Extra, bare.Query = 0, nil, q

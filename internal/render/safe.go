@@ -8,15 +8,15 @@ import (
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// Safe returns s on one line and safe for a terminal. Characters that control a terminal
-// or that hide or reorder text become visible escapes: \x1b for control characters (C0,
-// DEL, C1) and bytes that are not UTF-8; \u202e or \U000e0041 for bidirectional controls,
-// zero-width characters, tags, line separators and variation selectors without effect.
-// Line breaks and tabs are escaped too. Text of any script is unchanged; a string without
-// such characters is returned without a copy.
+// Safe returns s on one line and safe for a terminal. Characters that control a terminal or
+// that hide or reorder text become visible escapes: \x1b for control characters (C0, DEL, C1)
+// and bytes that are not UTF-8; \u202e or \U000e0041 for bidirectional controls, zero-width
+// characters, tags, line separators and variation selectors without effect. Safe also escapes
+// line breaks and tabs. Text of any script is unchanged. If s has no such characters, Safe
+// returns s itself.
 //
-// The escapes are for display only: a backslash in the text stays single, so they
-// cannot be reversed, and Safe is idempotent.
+// The escapes are for display only: a backslash in the text stays single, so escapes cannot be
+// reversed, and Safe is idempotent.
 func Safe(s string) string {
 	i := firstUnsafe(s)
 	if i == len(s) {

@@ -18,22 +18,22 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Limits of a [Failures] and of its output.
+// Limits of a Failures and of its output.
 const (
 	maxFailures      = 200
 	maxShownFailures = 10
 	maxSample        = 200
 )
 
-// Failures counts the errors of a batch by kind and server. Its memory does not grow
-// with their number. The zero value is ready for use by one goroutine at a time.
+// Failures counts the errors of a batch by kind and server. Its memory does not grow with the
+// number of errors. The zero value is ready for use by one goroutine at a time.
 type Failures struct {
 	groups map[failureKey]*failureGroup
-	more   int64 // errors in further groups
+	more   int64 // number of errors in further groups
 }
 
-// A failureKey is common to the errors of a group: the code, and the server or a cause
-// that is independent of the server's address.
+// A failureKey identifies a group of errors by its code, and by the server or a cause that is
+// independent of the server's address.
 type failureKey struct{ code, server, cause string }
 
 // keyOf returns the group of the error in r.
@@ -84,14 +84,13 @@ func (f *Failures) Add(r *client.Result) {
 type Summary struct {
 	Report     Report
 	Failures   *Failures
-	Previous   map[string]int64 // verdicts of lines that an earlier run completed
-	Duplicates int64            // lines skipped as duplicates of earlier ones
-	NotQueried int64            // lines read but not queried when the run was interrupted
+	Previous   map[string]int64 // verdict counts of lines that an earlier run completed
+	Duplicates int64            // number of lines skipped as duplicates of earlier lines
+	NotQueried int64            // number of lines read but not queried when the run was interrupted
 }
 
-// WriteSummary writes the outcome of a batch for people: the verdicts in total and per
-// server, servers with failures first, and the errors by frequency. It
-// returns the error of w.
+// WriteSummary writes the outcome of a batch for people: the verdicts in total and per server
+// (servers with failures first), and the errors by frequency. It returns the error of w.
 func WriteSummary(w io.Writer, s Summary) error {
 	var b strings.Builder
 	r := s.Report
@@ -208,8 +207,8 @@ func Span(d time.Duration) string { return duration(inMillis(d)) }
 // handshake, 2 avoided".
 func Headline(r Report) string { return headline(r) }
 
-// Limit formats a rate limit for people: "100 per 1 m", "20 per 2 s", rounded to the
-// precision of a learned limit. It is empty for the zero Rate.
+// Limit formats a rate limit for people: "100 per 1 m", "20 per 2 s", rounded to the precision
+// of a learned limit. It returns "" for the zero Rate.
 func Limit(r limit.Rate) string {
 	if r.IsZero() {
 		return ""
@@ -261,7 +260,7 @@ func Wrap(s string, width int) []string {
 // Columns returns the approximate width of s on a terminal.
 func Columns(s string) int { return columns(s) }
 
-// Shorten cuts s to a width and marks the cut.
+// Shorten cuts s to a width and marks the place of the cut.
 func Shorten(s string, width int) string {
 	if columns(s) <= width {
 		return s

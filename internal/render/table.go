@@ -10,7 +10,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// tableFields are the default columns of a table, by the types of its queries. Those of
+// tableFields maps the types of the queries to the default columns of a table. The columns of
 // the empty type apply to all types.
 var tableFields = map[client.Type][]string{
 	"":                    {"query", "verdict", columnExtent, columnParty, "server"},
@@ -21,7 +21,7 @@ var tableFields = map[client.Type][]string{
 	client.TypeNameserver: {"query", "verdict", columnAddresses, "registrar", "server"},
 }
 
-// searchFields are the columns for searches.
+// searchFields lists the columns for searches.
 var searchFields = []string{"query", "verdict", columnResults, "server"}
 
 // Columns that are not fields of a row.
@@ -127,9 +127,9 @@ const (
 	columnGap    = 2
 )
 
-// tableShape writes one line per result, in columns of fixed width so that it can write
-// each result immediately. On a terminal, with Text.Width, it cuts cells to fit.
-// Elsewhere a long cell shifts the following ones, so that no text is lost.
+// tableShape returns the shape of a table: one line per result. The columns have a fixed width,
+// so that each result can be written immediately. On a terminal, with Text.Width, cells are cut
+// to fit. Elsewhere a long cell shifts the following cells, so that no text is lost.
 func tableShape(o Options) (shape, error) {
 	names := o.Fields
 	if names == nil {
@@ -174,8 +174,8 @@ func tableShape(o Options) (shape, error) {
 	}}, nil
 }
 
-// usualFields returns the names that fit on a terminal of that width: a column of a few
-// letters is useless.
+// usualFields returns the names that fit on a terminal of the given width, because a column of
+// a few letters is useless.
 func usualFields(names []string, width int) []string {
 	n := len(names)
 	for width > 0 && n > 2 && fitColumns(names[:n], width)[0] < usefulColumn {
@@ -184,7 +184,7 @@ func usualFields(names []string, width int) []string {
 	return names[:n]
 }
 
-// tableCell shortens a value where little is lost.
+// tableCell shortens a value if the loss is small.
 func tableCell(name string, v value, zone *time.Location) string {
 	text := v.str
 	switch {
@@ -195,7 +195,7 @@ func tableCell(name string, v value, zone *time.Location) string {
 		text = strings.Join(v.list, ", ")
 	}
 	switch strings.TrimPrefix(name, "summary.") {
-	case "created", "updated", "expires", columnExtent: // by day, as in text
+	case "created", "updated", "expires", columnExtent: // show only the day, as in text
 		if t, dateOnly, ok := rdap.ParseDate(text); ok {
 			text = momentIn(rdap.Event{Time: t, DateOnly: dateOnly}, zone).Format(time.DateOnly)
 		}
@@ -205,8 +205,8 @@ func tableCell(name string, v value, zone *time.Location) string {
 	return Safe(flat(text))
 }
 
-// markOther marks the cells of a response about another object. The mark is visible
-// even if the name of that object is cut off.
+// markOther marks the cells of a response about another object. The mark is visible even if the
+// cell is cut.
 func markOther(field, text, other string) string {
 	if field == "verdict" {
 		return text + " !"
@@ -250,7 +250,7 @@ func fitColumns(names []string, width int) []int {
 			widths[i] = share
 		}
 	}
-	// The remainder goes to the first of them.
+	// The first of these columns gets the remainder.
 	if spare := left - share*sharing; spare > 0 {
 		i := slices.IndexFunc(names, func(name string) bool { _, fixed := columnWidths[strings.TrimPrefix(name, "summary.")]; return !fixed })
 		widths[i] += spare
@@ -277,7 +277,7 @@ func appendColumn(dst []byte, text string, i style, colours *palette, width int,
 	return dst
 }
 
-// shorten cuts s to a width and marks the cut.
+// shorten cuts s to a width and marks the place of the cut.
 func shorten(s string, width int) string {
 	used := 0
 	for i, r := range s {

@@ -18,22 +18,28 @@ import (
 // connections and bytes come from the pool, without the traffic for bootstrap files;
 // counts of lookups and verdicts come from the results.
 type Report struct {
-	Lookups           int64            `json:"lookups"`
-	Requests          int64            `json:"requests"` // sent, including failed ones; a transparently retried request counts once
-	Servers           int64            `json:"servers"`  // base URLs queried
-	Connections       int64            `json:"connections"`
-	Handshakes        HandshakeReport  `json:"handshakes"`
-	TripsAvoided      int64            `json:"round_trips_avoided"`               // by the avoided handshakes and their connections, without name resolution
-	Retries           int64            `json:"retries"`                           // transparent retries
-	RetriesSameConn   int64            `json:"retries_same_connection,omitempty"` // part of retries, on the same connection
+	Lookups int64 `json:"lookups"`
+	// requests sent, including failed requests; a transparently retried request counts once
+	Requests    int64           `json:"requests"`
+	Servers     int64           `json:"servers"` // number of base URLs queried
+	Connections int64           `json:"connections"`
+	Handshakes  HandshakeReport `json:"handshakes"`
+	// round trips avoided with handshakes and connections, without name resolution
+	TripsAvoided int64 `json:"round_trips_avoided"`
+	// number of transparent retries
+	Retries int64 `json:"retries"`
+	// part of Retries, on the same connection
+	RetriesSameConn   int64            `json:"retries_same_connection,omitempty"`
 	BytesIn           int64            `json:"bytes_in"`
 	BytesOut          int64            `json:"bytes_out"`
 	MS                TimeReport       `json:"ms"`
 	Verdicts          map[string]int64 `json:"verdicts"`
-	PerServer         []ServerReport   `json:"per_server"` // most lookups first
+	PerServer         []ServerReport   `json:"per_server"` // reports per server, most lookups first
 	BootstrapRequests int64            `json:"bootstrap_requests,omitempty"`
-	Desync            int64            `json:"desync,omitempty"`                 // results with the warning desync
-	WithoutRDAP       int64            `json:"not_found_without_rdap,omitempty"` // lookups reported as not found by a response that is not RDAP
+	// number of results with the warning desync
+	Desync int64 `json:"desync,omitempty"`
+	// number of lookups reported as not found by a response that is not RDAP
+	WithoutRDAP int64 `json:"not_found_without_rdap,omitempty"`
 }
 
 // A HandshakeReport counts TLS handshakes by kind. Avoided counts requests on an
@@ -45,48 +51,49 @@ type HandshakeReport struct {
 	Avoided   int64 `json:"avoided"`
 }
 
-// A TimeReport has durations in milliseconds.
+// A TimeReport holds durations in milliseconds.
 type TimeReport struct {
-	Wall float64 `json:"wall"` // of the whole run
+	Wall float64 `json:"wall"` // duration of the whole run
 	P50  float64 `json:"p50"`  // median of the lookups
-	P95  float64 `json:"p95"`  // 95th percentile
-	// Saved estimates the additional duration of the run with one connection per
-	// request. Nil: unknown, see Unknown.
+	P95  float64 `json:"p95"`  // 95th percentile of the lookups
+	// Saved estimates the additional duration of the run with one connection per request. Nil
+	// means unknown, for the reason in Unknown.
 	Saved   *float64          `json:"saved,omitempty"`
 	Unknown pool.SavedUnknown `json:"saved_unknown,omitempty"` // why Saved is unknown
 }
 
-// A ServerReport is the part of one server. Servers on the same origin share its
-// connections: their requests, connections, handshakes and bytes are those of the
-// origin, so the sums exceed the totals.
+// A ServerReport is the part of one server. Servers on the same origin share its connections.
+// Requests, connections, handshakes and bytes are those of the origin, so the sums exceed the
+// totals.
 type ServerReport struct {
-	Server      string           `json:"server"`
-	Lookups     int64            `json:"lookups"`
-	Followed    int64            `json:"followed,omitempty"` // records that links of other responses referred to, such as a registrar's
+	Server  string `json:"server"`
+	Lookups int64  `json:"lookups"`
+	// number of records that links of other responses referred to, such as a registrar's
+	Followed    int64            `json:"followed,omitempty"`
 	Requests    int64            `json:"requests"`
 	Connections int64            `json:"connections"`
 	Handshakes  HandshakeReport  `json:"handshakes"`
 	Protocol    string           `json:"protocol,omitempty"`
 	Retries     int64            `json:"retries"`
 	BytesIn     int64            `json:"bytes_in"`
-	P50         float64          `json:"p50"` // milliseconds
+	P50         float64          `json:"p50"` // median of the lookups in milliseconds
 	Verdicts    map[string]int64 `json:"verdicts"`
-	NoRDAP      bool             `json:"no_rdap,omitempty"` // there were responses, and none was RDAP
+	NoRDAP      bool             `json:"no_rdap,omitempty"` // the server sent responses, and none was RDAP
 }
 
-// maxServers limits the servers that a Tally counts separately. There are a few
-// thousand RDAP servers; further ones count as otherServers.
+// maxServers limits the servers that a Tally counts separately. There are a few thousand RDAP
+// servers; further servers count as otherServers.
 const (
 	maxServers   = 4096
 	otherServers = "(others)"
 )
 
-// A Tally counts results. Its memory does not grow with their number. The zero Tally is
-// ready for use by one goroutine at a time.
+// A Tally counts results. Its memory does not grow with the number of results. The zero Tally
+// is ready for use by one goroutine at a time.
 type Tally struct {
 	lookups  int64
 	desync   int64
-	foreign  int64 // not found with status 404 that was not RDAP and counts as not found
+	foreign  int64 // number of 404 responses that were not RDAP and count as not found
 	verdicts map[client.Verdict]int64
 	times    histogram.Histogram
 	servers  map[string]*serverTally
@@ -96,15 +103,15 @@ type Tally struct {
 type serverTally struct {
 	lookups  int64
 	followed int64
-	foreign  int64 // lookups whose response was not RDAP
-	rdap     int64 // lookups with an RDAP response
+	foreign  int64 // number of lookups whose response was not RDAP
+	rdap     int64 // number of lookups with an RDAP response
 	protocol string
 	verdicts verdictCounts
 	times    histogram.Histogram
 }
 
-// verdictCounts are counts by verdict. It is a slice because a map with one entry takes
-// 250 bytes, and there may be thousands of servers.
+// verdictCounts holds counts by verdict. It is a slice because a map with one entry takes 250
+// bytes, and there may be thousands of servers.
 type verdictCounts []verdictCount
 
 type verdictCount struct {
@@ -129,8 +136,8 @@ func (c verdictCounts) named() map[string]int64 {
 	return out
 }
 
-// Apart counts the traffic to the origin of url as bootstrap traffic, not as lookups,
-// since one pool may carry both.
+// Apart counts the traffic to the origin of url as bootstrap traffic, not as lookups, because
+// one pool may carry both.
 func (t *Tally) Apart(url string) {
 	if t.apart == nil {
 		t.apart = make(map[string]bool)
@@ -270,8 +277,8 @@ func (t *Tally) Report(stats pool.Stats, wall time.Duration) Report {
 	return r
 }
 
-// setSaved sets the time saved by reuse, unless a server limited the lookups: then its
-// limit determines their duration, with or without reuse.
+// setSaved sets the time saved by reuse, unless a server limited the lookups. The server's
+// limit then determines their duration, with or without reuse.
 func (r *Report) setSaved(stats pool.Stats) {
 	switch {
 	case stats.Unknown != "":
@@ -283,7 +290,7 @@ func (r *Report) setSaved(stats pool.Stats) {
 	}
 }
 
-// WithholdSaved removes the time saved by reuse, which is unknown because of why.
+// WithholdSaved removes the time saved by reuse, because it is unknown for the reason why.
 func (r *Report) WithholdSaved(why pool.SavedUnknown) {
 	r.MS.Saved, r.MS.Unknown = nil, why
 }

@@ -12,14 +12,14 @@ import (
 // TextOptions configures text for people. The zero value has no colour and does not
 // wrap.
 type TextOptions struct {
-	Color   bool      // use colours
-	Width   int       // columns to wrap at; 0 means do not wrap
+	Color   bool      // whether to use colours
+	Width   int       // number of columns at which to wrap; 0 means no wrapping
 	Now     time.Time // reference for "93 days left"; zero means the time of the result
-	Verbose bool      // include warnings, details of the query, notices and timings
+	Verbose bool      // whether to include warnings, details of the query, notices and timings
 
 	Times     Times          // precision of dates
-	Zone      *time.Location // time zone of dates; nil: UTC
-	Languages []string       // preferred languages, best first: see [rdap.ParseLanguages]
+	Zone      *time.Location // time zone of dates; nil means UTC
+	Languages []string       // preferred languages, best first; see [rdap.ParseLanguages]
 }
 
 // AppendText appends r as text for people: a headline with query and verdict, rows with
@@ -145,7 +145,8 @@ func (p *page) truncations(rec *rdap.Record) {
 	p.row("Incomplete", lines...)
 }
 
-// truncatedPart names the object whose notice is at path; "" for the response itself.
+// truncatedPart names the object whose notice is at path, or returns "" for the response
+// itself.
 func truncatedPart(path string) string {
 	switch member, _, _ := strings.Cut(path, "["); {
 	case member == "entities":
@@ -169,7 +170,7 @@ func firstOf(list ...string) string {
 	return ""
 }
 
-// textShape writes results with an empty line between them.
+// textShape returns the shape of text: results with an empty line between them.
 func textShape(o TextOptions) shape {
 	colours := newPalette(o.Color)
 	return shape{between: "\n", row: func(dst []byte, r *client.Result) []byte { return appendText(dst, r, o, colours) }}

@@ -9,7 +9,7 @@ import (
 // maxAbuse limits the abuse contacts in text that is not verbose.
 const maxAbuse = 4
 
-// abuse writes the abuse contacts: each contact with that role, in the order of
+// abuse writes the abuse contacts, which are all contacts with that role, in the order of
 // [rdap.Summary.AbuseEmail].
 func (p *page) abuse(s *rdap.Summary, entities []rdap.Entity, otherwise string) {
 	list := p.abuseContacts(entities)
@@ -34,8 +34,8 @@ func (p *page) abuse(s *rdap.Summary, entities []rdap.Entity, otherwise string) 
 	p.row("Abuse", lines...)
 }
 
-// abuseContact returns the addresses of an abuse contact, or its name if there are
-// none. named adds the name in any case.
+// abuseContact returns the addresses of an abuse contact, or its name if it has no address.
+// With named, the name is always included.
 func (p *page) abuseContact(c *person, named bool) []line {
 	name := firstOf(c.contact.Name, c.contact.Org, strings.Join(c.handles, ", "))
 	ways := reach(&c.contact)
@@ -58,8 +58,8 @@ func (p *page) abuseContact(c *person, named bool) []line {
 	return append([]line{l}, p.remarkLines(c.remarks)...)
 }
 
-// abuseContacts returns the abuse contacts: the registrar's first, then those of each
-// level before nested ones.
+// abuseContacts returns the abuse contacts: the registrar's first, then the contacts of each
+// level before nested contacts.
 func (p *page) abuseContacts(entities []rdap.Entity) []person {
 	var found []*rdap.Entity
 	for i := range entities[:min(len(entities), maxPeople)] {
@@ -95,7 +95,7 @@ func sameAs(list []person, one *person) *person {
 
 func equalLists(a, b []string) bool { return strings.Join(a, "\n") == strings.Join(b, "\n") }
 
-// appendAbuse appends the entities with the role abuse, then those nested in any
+// appendAbuse appends the entities with the role abuse, then such entities nested in any
 // entity.
 func appendAbuse(found []*rdap.Entity, entities []rdap.Entity) []*rdap.Entity {
 	entities = entities[:min(len(entities), maxPeople)]

@@ -7,7 +7,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// autnum writes an AS number (RFC 9083 section 5.5) or the block that contains it: for
+// autnum writes an AS number (RFC 9083 section 5.5) or the block that contains the number. For
 // unassigned numbers servers send the block, which is not a registration of the number.
 func (p *page) autnum(r *client.Result, rec *rdap.Record) {
 	numbers, size := asRange(rec)
@@ -36,7 +36,7 @@ func (p *page) autnum(r *client.Result, rec *rdap.Record) {
 	p.remarks(rec.Remarks)
 }
 
-// asRange returns the numbers of a response and their count; 0 if unknown.
+// asRange returns the numbers of a response and their count, or 0 if unknown.
 func asRange(rec *rdap.Record) (numbers string, size int64) {
 	if rec.StartAutnum == nil && rec.EndAutnum == nil {
 		return "", 0

@@ -10,7 +10,7 @@ import (
 // maxContacts limits the contacts in text that is not verbose.
 const maxContacts = 8
 
-// roleLabels abbreviates roles (RFC 9083 section 10.2.4).
+// roleLabels maps roles to abbreviations (RFC 9083 section 10.2.4).
 var roleLabels = map[string]string{
 	"administrative": "Admin",
 	"technical":      "Tech",
@@ -55,22 +55,22 @@ func (p *page) personOf(e *rdap.Entity) person {
 	return one
 }
 
-// bare reports whether only the handle is known.
+// bare reports whether c has nothing but a handle.
 func (c *person) bare() bool {
 	return c.contact.Name == "" && c.contact.Org == "" && len(c.contact.Emails)+len(c.contact.Phones)+
 		len(c.contact.Addresses)+len(c.contact.ContactURIs) == 0
 }
 
-// maxPeople limits the entities that are compared with each other, and maxRedactions
-// the redactions that are shown: a response may list a million.
+// maxPeople limits the entities that are compared with each other, and maxRedactions limits the
+// redactions that are shown. A response may list a million.
 const (
 	maxPeople     = 200
 	maxRedactions = 500
 )
 
-// people returns the contacts among entities and nested in them, except those that
-// leftOut excludes. An entity that is listed once per role becomes one person, and
-// contacts with only a handle share a row.
+// people returns the contacts among entities and nested in entities, except those that leftOut
+// excludes. An entity that is listed once per role becomes one person, and contacts with only a
+// handle share a row.
 func (p *page) people(entities []rdap.Entity, without []string) []person {
 	var out []person
 next:
@@ -104,8 +104,8 @@ next:
 	return out
 }
 
-// within returns the entities to show. Nested ones are included if more than their
-// handle is known: registries list maintainers there.
+// within returns the entities to show. It includes nested entities that have more than a
+// handle, because registries list maintainers there.
 func within(entities []rdap.Entity, without []string) []*rdap.Entity {
 	var out, inner []*rdap.Entity
 	for i := range entities[:min(len(entities), maxPeople)] {
@@ -123,7 +123,7 @@ func within(entities []rdap.Entity, without []string) []*rdap.Entity {
 	return append(out, inner[:min(len(inner), maxPeople)]...)
 }
 
-// leftOut reports whether a contact has no row among the others: registrars have their
+// leftOut reports whether a contact has no row among the other contacts. Registrars have their
 // own row, and so do contacts whose roles are all in without.
 func leftOut(e *rdap.Entity, without []string) bool {
 	if len(e.Roles) == 0 {
@@ -145,7 +145,8 @@ func union(list, more []string) []string {
 	return list
 }
 
-// rank sorts the registrant first, and contacts with an address before bare handles.
+// rank returns the position of a contact: the registrant is first, and contacts with an address
+// precede bare handles.
 func rank(c *person) int {
 	best := len(roleOrder)
 	for _, role := range c.roles {
@@ -168,12 +169,12 @@ func roleRank(role string) int {
 	return len(roleOrder)
 }
 
-// sameHandle reports whether both are the same contact, described in different detail.
+// sameHandle reports whether both persons are the same contact, described in different detail.
 func sameHandle(a, b *person) bool {
 	return len(a.handles) == 1 && slices.Contains(b.handles, a.handles[0]) && a.contact.Name == b.contact.Name
 }
 
-// reaches returns the number of ways to reach a contact.
+// reaches returns the number of addresses and numbers of a contact.
 func (c *person) reaches() int {
 	return len(c.contact.Emails) + len(c.contact.Phones) + len(c.contact.Addresses) + len(c.contact.ContactURIs)
 }
@@ -275,7 +276,7 @@ func reach(c *rdap.Contact) string {
 	slices.Sort(parts)
 	parts = slices.Compact(parts)
 	if len(parts) == len(c.Emails) {
-		parts = slices.Clone(c.Emails) // in the server's order if without duplicates
+		parts = slices.Clone(c.Emails) // use the server's order if it has no duplicates
 	}
 	for _, uri := range c.ContactURIs {
 		scheme, address, ok := strings.Cut(uri, ":")
@@ -302,7 +303,7 @@ func address(a rdap.Address) string {
 	parts := slices.Clone(a.Lines)
 	switch country := firstOf(a.Country, a.CountryCode); {
 	case country == "" || slices.Contains(parts, country):
-	case len(parts) == 0: // on its own it would look like a name
+	case len(parts) == 0: // without other parts, it would look like a name
 		return "country " + country
 	default:
 		parts = append(parts, country)

@@ -14,28 +14,28 @@ const notPublished = "not published"
 const (
 	eventRegistration        = "registration"
 	eventLastChanged         = "last changed"
-	eventLastUpdate          = "last update" // not registered; MarkMonitor sends it for "last changed"
+	eventLastUpdate          = "last update" // not registered; MarkMonitor sends this action for "last changed"
 	eventExpiration          = "expiration"
 	eventRegistrarExpiration = "registrar expiration"
 	eventTransfer            = "transfer"
 	eventDatabase            = "last update of RDAP database"
 )
 
-// Times is the format of dates in text.
+// Times selects the format of dates in text.
 type Times int
 
 // Values of Times.
 const (
-	TimesByDay       Times = iota // 2024-02-28; as sent in verbose text
-	TimesToTheSecond              // 2024-02-28 23:59:59 UTC
-	TimesAsSent                   // 2024-02-28T23:59:59Z, or as the server wrote it
+	TimesByDay       Times = iota // dates such as 2024-02-28; as sent in verbose text
+	TimesToTheSecond              // dates such as 2024-02-28 23:59:59 UTC
+	TimesAsSent                   // dates such as 2024-02-28T23:59:59Z, or as the server wrote them
 )
 
 // secondFormat is the format of TimesToTheSecond, with the zone's own name.
 const secondFormat = "2006-01-02 15:04:05 MST"
 
-// event returns the event with the action: the first registration, the last of other
-// actions. It prefers recognized dates.
+// event returns the event with the action: the first event for registrations, the last one for
+// other actions. It prefers recognized dates.
 func event(events []rdap.Event, action string) (rdap.Event, bool) {
 	var found rdap.Event
 	ok := false
@@ -97,8 +97,8 @@ func (p *page) date(e rdap.Event) string {
 	return p.moment(e).Format(time.DateOnly)
 }
 
-// moment returns the time of an event in the zone of the text. A date without a time is
-// that day in every zone.
+// moment returns the time of an event in the zone of the text. A date without a time denotes
+// the same day in every zone.
 func (p *page) moment(e rdap.Event) time.Time { return momentIn(e, p.zone()) }
 
 func momentIn(e rdap.Event, zone *time.Location) time.Time {
@@ -106,7 +106,8 @@ func momentIn(e rdap.Event, zone *time.Location) time.Time {
 		return e.Time.In(zone)
 	}
 	year, month, day := e.Time.UTC().Date()
-	return time.Date(year, month, day, 12, 0, 0, 0, zone) // some zones skip midnight on some days
+	// at noon, because some zones skip midnight on some days
+	return time.Date(year, month, day, 12, 0, 0, 0, zone)
 }
 
 func (p *page) zone() *time.Location {
@@ -124,7 +125,7 @@ func (p *page) now() time.Time {
 	return p.opt.Now.In(p.zone())
 }
 
-// ago returns in one unit how long before or after now t is, by the calendar of now.
+// ago returns in one unit how far t lies before or after now, by the calendar of now.
 func ago(t, now time.Time) string {
 	if now.IsZero() {
 		return ""
@@ -152,7 +153,7 @@ func span1(a, b time.Time) string {
 	return count(monthsBetween(a, b), "month")
 }
 
-// daysBetween returns the difference in calendar days, each in its zone.
+// daysBetween returns the difference in calendar days, each counted in the zone of its time.
 func daysBetween(a, b time.Time) int { return int(dayOf(b) - dayOf(a)) }
 
 // dayOf returns the number of a calendar day. It does not use Durations, which are
@@ -196,8 +197,8 @@ var eventLabels = [...]struct{ action, label string }{
 	{eventExpiration, "Expires"},
 }
 
-// events writes all events except those in done: known ones in separate rows, others with
-// their names.
+// events writes all events except those in done: known events in separate rows, other events
+// with their names.
 func (p *page) events(events []rdap.Event, done []string) {
 	for _, known := range eventLabels {
 		e, ok := event(events, known.action)

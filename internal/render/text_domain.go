@@ -43,7 +43,7 @@ func (p *page) otherObject(r *client.Result) {
 	}
 }
 
-// otherObjectNote returns a warning if the response is about another object, else "".
+// otherObjectNote returns a warning if the response is about another object, or else "".
 func otherObjectNote(r *client.Result) string {
 	if r.Other == "" {
 		return ""
@@ -51,8 +51,8 @@ func otherObjectNote(r *client.Result) string {
 	return "the response is about " + r.Other
 }
 
-// desyncNote returns a warning if responses of the server did not match their requests,
-// else "".
+// desyncNote returns a warning if responses of the server did not match their requests, or else
+// "".
 func desyncNote(r *client.Result) string {
 	if !r.Desync {
 		return ""
@@ -60,7 +60,7 @@ func desyncNote(r *client.Result) string {
 	return "desync: HTTP/1.1 responses did not match their requests"
 }
 
-// unicodeName writes the Unicode form of the name, if it differs.
+// unicodeName writes the Unicode form of the name, if it differs from the name itself.
 func (p *page) unicodeName(r *client.Result, rec *rdap.Record) {
 	if name := rdap.DisplayName(rec.UnicodeName); name != "" && name != r.Query.Name && name != rdap.DisplayName(rec.LDHName) {
 		p.value("Unicode", name)
@@ -120,8 +120,8 @@ func (p *page) registrarContact(e *rdap.Entity) []line {
 	return append(lines, p.remarkLines(e.Remarks)...)
 }
 
-// dates writes when the registration started, changed and ends. due requests rows for a
-// missing start and end, for classes that normally have them.
+// dates writes the start, the last change and the end of the registration. due requests rows
+// for a missing start and end, for classes that normally have them.
 func (p *page) dates(rec *rdap.Record, due bool) {
 	missing := line{{notPublished, styleDim}}
 	if e, ok := event(rec.Events, eventRegistration); ok {
@@ -230,7 +230,7 @@ func keyLines(s *rdap.SecureDNS) []line {
 // maxKeys limits the keys in text.
 const maxKeys = 50
 
-// numbers formats numbers, with a question mark for an absent one.
+// numbers formats numbers, with a question mark for an absent number.
 func numbers(list ...*uint32) string {
 	parts := make([]string, len(list))
 	for i, n := range list {
@@ -275,7 +275,7 @@ func (p *page) remarks(list []rdap.Notice) {
 	var lines []line
 	for _, n := range p.inLanguage(list) {
 		if n.Truncation() != "" {
-			continue // truncations writes it
+			continue // truncations writes this remark
 		}
 		for _, d := range n.Description {
 			for _, l := range Lines(d) {

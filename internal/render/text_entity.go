@@ -39,7 +39,7 @@ func (p *page) entity(r *client.Result, rec *rdap.Record) {
 	p.remarks(rec.Remarks)
 }
 
-// kindWords returns the kind of a contact in words (RFC 6350 section 6.1.4).
+// kindWords returns the kind of a contact (RFC 6350 section 6.1.4) in words.
 func kindWords(kind string) string {
 	switch kind {
 	case "org":

@@ -10,7 +10,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// failure writes why there is no result, and the server's explanation.
+// failure writes why there is no result, and adds the server's explanation.
 func (p *page) failure(r *client.Result) {
 	e := r.Err
 	if e == nil {
@@ -38,8 +38,7 @@ func (p *page) failure(r *client.Result) {
 	p.value("Hint", e.Hint)
 }
 
-// notFound writes that the server has no record of the object, and what that does not
-// imply.
+// notFound writes that the server has no record of the object, and adds caveats.
 func (p *page) notFound(r *client.Result) {
 	p.verdict(r, "")
 	p.blank()
@@ -67,7 +66,7 @@ func (p *page) notFound(r *client.Result) {
 		lines = append(lines, line{{"reserved and blocked names may return the same result", styleDim}})
 	}
 	if written := strings.TrimSpace(r.Query.Text); r.Query.Name != "" && strings.ContainsFunc(written, func(c rune) bool { return c > unicode.MaxASCII }) {
-		p.value("Unicode", written) // the A-labels of the headline are hard to recognize
+		p.value("Unicode", written) // people hardly recognize the A-labels of the headline
 	}
 	p.row("Result", lines...)
 	p.serverMessage(r.Err)
@@ -88,8 +87,8 @@ func (p *page) serverMessage(e *client.Error) {
 	p.row("Message", said...)
 }
 
-// reasonOf returns the message without the server's explanation at its end, which
-// serverMessage writes in full.
+// reasonOf returns the message without the server's explanation at the end, which serverMessage
+// writes in full.
 func reasonOf(e *client.Error) string {
 	said := e.Title
 	if said == "" && len(e.Detail) > 0 {

@@ -13,7 +13,7 @@ func (p *page) help(r *client.Result, rec *rdap.Record) {
 	p.verdict(r, "")
 	p.blank()
 	p.capabilities(r, rec.Conformance)
-	if !p.opt.Verbose { // otherwise details writes them
+	if !p.opt.Verbose { // in verbose text, details writes these
 		for _, n := range p.inLanguage(rec.Notices) {
 			p.blank()
 			p.notice("Notice", n)
@@ -31,7 +31,7 @@ func (p *page) capabilities(r *client.Result, conformance []string) {
 	if resp, err := r.Response(); err == nil {
 		h = resp.Help()
 	}
-	if len(h.ReverseSearch) > 0 { // both have their own lines
+	if len(h.ReverseSearch) > 0 { // both have lines of their own
 		listed["reverse search"] = true
 	}
 	if h.OpenID != nil {
@@ -90,8 +90,8 @@ func openIDText(o *rdap.OpenIDSupport) []string {
 	return list
 }
 
-// describeExtension returns the meaning of an rdapConformance entry, or "" if it is
-// unknown. A profile describes responses and offers no feature to clients.
+// describeExtension returns the meaning of an rdapConformance entry, or "" if the meaning is
+// unknown. profile is true if the entry describes responses and offers no feature to clients.
 func describeExtension(id string) (words string, profile bool) {
 	for _, e := range extensions {
 		rest, ok := strings.CutPrefix(id, e.id)
@@ -103,8 +103,8 @@ func describeExtension(id string) (words string, profile bool) {
 	return "", false
 }
 
-// extensions lists those of the IANA registry and some unregistered ones. Longer names
-// precede their prefixes.
+// extensions lists the extensions of the IANA registry and some unregistered extensions. Longer
+// names precede their prefixes.
 var extensions = []struct {
 	id, words string
 	profile   bool

@@ -6,8 +6,8 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// nameIn returns the name of an entity in the preferred language; a summary has it in
-// the language of the response.
+// nameIn returns the name of an entity in the preferred language, whereas a summary has the
+// name in the language of the response.
 func (p *page) nameIn(name string, entities []rdap.Entity) string {
 	if len(p.opt.Languages) == 0 {
 		return name
@@ -22,8 +22,8 @@ func (p *page) nameIn(name string, entities []rdap.Entity) string {
 	return name
 }
 
-// inLanguage omits notices that are translations of one in a preferred language (RFC
-// 9083 section 4.4): notices with the same type and links.
+// inLanguage omits notices that are translations of another notice in a preferred language (RFC
+// 9083 section 4.4). Translations have the same type and links.
 func (p *page) inLanguage(list []rdap.Notice) []rdap.Notice {
 	if len(p.opt.Languages) == 0 || len(list) < 2 {
 		return list

@@ -36,8 +36,8 @@ func (p *page) network(r *client.Result, rec *rdap.Record) {
 	p.remarks(rec.Remarks)
 }
 
-// wider returns the network that contains the queried address, if the response covers
-// more than the query (RFC 9082 section 3.1.1).
+// wider returns the network in the response if it contains more than the queried addresses (RFC
+// 9082 section 3.1.1).
 func wider(r *client.Result, rec *rdap.Record) string {
 	queried := r.Query.Prefix.Masked()
 	first, last, ok := rec.AddressRange()
@@ -117,7 +117,8 @@ func (p *page) rangeOf(rec *rdap.Record) {
 	}
 }
 
-// spelling returns an address as the server wrote it, if it did.
+// spelling returns addr as sent, if the server sent addr. Otherwise it returns the canonical
+// form.
 func spelling(sent string, addr netip.Addr) string {
 	sent, _, _ = strings.Cut(sent, "/")
 	sent = strings.TrimSpace(sent)
@@ -137,8 +138,8 @@ func between(first, last string) string {
 	return first + " – " + last
 }
 
-// size returns the number of addresses in the prefixes, up to the size of IPv4; larger
-// numbers add nothing to the prefixes.
+// size returns the number of addresses in the prefixes, up to the size of IPv4. Larger numbers
+// add nothing to the prefixes.
 func size(list []netip.Prefix) string {
 	total := new(big.Int)
 	for _, p := range list {

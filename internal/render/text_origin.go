@@ -12,7 +12,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// origin writes the server, how it was found, and the connection.
+// origin writes the server, how the server was found, and the connection.
 func (p *page) origin(r *client.Result) {
 	p.blank()
 	if r.Server != "" {
@@ -156,7 +156,7 @@ func (p *page) details(r *client.Result) {
 	}
 }
 
-// notice writes a complete notice or remark.
+// notice writes a notice or remark in full.
 func (p *page) notice(name string, n rdap.Notice) {
 	var lines []line
 	if n.Title != "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// redactedRoles maps roles to the first words of redacted field names, in ICANN's
-// response profile (appendix E) and in practice.
+// redactedRoles maps roles to the first words of redacted field names, as in ICANN's response
+// profile (appendix E) and in practice.
 var redactedRoles = map[string][]string{
 	"registrant":     {"registrant"},
 	"administrative": {"admin", "administrative"},
@@ -17,10 +17,10 @@ var redactedRoles = map[string][]string{
 	"billing":        {"billing"},
 }
 
-// redactionsOf separates the redactions in list that concern a contact with one of the
-// roles. Their names lose the role: "Tech Email" becomes "Email".
+// redactionsOf separates the redactions in list that concern a contact with one of the roles.
+// It removes the role from their names: "Tech Email" becomes "Email".
 //
-// A path that determines the contact overrides the name.
+// If a path determines the contact, the path overrides the name.
 func redactionsOf(list []rdap.Redaction, roles []string, entities []rdap.Entity) (of, rest []rdap.Redaction) {
 	for _, r := range list {
 		field, named := fieldOf(r.Name, roles)
@@ -64,8 +64,8 @@ func sharesRole(a, b []string) bool {
 	return slices.ContainsFunc(a, func(role string) bool { return contains(b, role) })
 }
 
-// pathRoles returns the roles of the contact that the path of a redaction refers to,
-// none if it refers elsewhere. known is false if there is no path or it is ambiguous.
+// pathRoles returns the roles of the contact that the path of a redaction refers to, or none if
+// the path refers elsewhere. known is false if the redaction has no path or an ambiguous path.
 func pathRoles(r *rdap.Redaction, entities []rdap.Entity) (roles []string, known bool) {
 	path := r.Path()
 	if path == "" || !strings.EqualFold(r.PathLang, "jsonpath") {
@@ -95,7 +95,7 @@ func pathRoles(r *rdap.Redaction, entities []rdap.Entity) (roles []string, known
 		}
 		return nil, false
 	}
-	// prePath refers to the unredacted response, where indices differ.
+	// The unredacted response, to which prePath refers, has other indices.
 	index, _, _ := strings.Cut(strings.TrimPrefix(rest, "["), "]")
 	n, err := strconv.Atoi(index)
 	if err != nil || n < 0 || n >= len(entities) || path == r.PrePath {

@@ -10,11 +10,11 @@ const (
 	// shortRemark is the maximum length of a contact's remark in text that is not
 	// verbose, in columns.
 	shortRemark = 160
-	// maxContactRemarks limits the number of such remarks.
+	// maxContactRemarks limits the number of a contact's remarks in text that is not verbose.
 	maxContactRemarks = 4
 )
 
-// remarkLines returns the remarks of a contact, except those about omitted data: see
+// remarkLines returns the remarks of a contact, except remarks about omitted data; see
 // [privacyNote] and [page.truncations].
 func (p *page) remarkLines(list []rdap.Notice) []line {
 	var lines []line
@@ -42,7 +42,7 @@ func (p *page) remarkLines(list []rdap.Notice) []line {
 	return lines
 }
 
-// wholeRemark returns title and description on one line.
+// wholeRemark returns the title and the description of a remark on one line.
 func wholeRemark(n *rdap.Notice) string {
 	var parts []string
 	for _, d := range n.Description {
@@ -61,7 +61,8 @@ func wholeRemark(n *rdap.Notice) string {
 }
 
 // privacyNote returns the remark of a contact about data withheld for privacy, such as
-// "redacted for privacy", or "". Servers send such remarks with and without a type.
+// "redacted for privacy". Servers send such remarks with and without a type. It returns "" if
+// there is none.
 func privacyNote(list []rdap.Notice) string {
 	words := ""
 	for i := range list {
@@ -78,7 +79,7 @@ func privacyNote(list []rdap.Notice) string {
 
 const redactedForPrivacy = "redacted for privacy"
 
-// isPrivacy reports whether a remark states that data are withheld for privacy.
+// isPrivacy reports whether a remark states that data is withheld for privacy.
 func isPrivacy(n *rdap.Notice) bool {
 	for _, s := range append([]string{n.Title}, n.Description...) {
 		if strings.Contains(strings.ToLower(s), redactedForPrivacy) {

@@ -39,7 +39,7 @@ func (p *page) search(r *client.Result, rec *rdap.Record) {
 	p.remarks(rec.Remarks)
 }
 
-// resultCount returns the number of results shown, and the total if it is larger: "5
+// resultCount returns the number of results shown, and the total if the total is larger: "5
 // results", "5 of 12 results".
 func resultCount(shown int, p *client.Paging) string {
 	switch {
@@ -51,8 +51,8 @@ func resultCount(shown int, p *client.Paging) string {
 	return count(shown, "result")
 }
 
-// searchCount returns the number of results of a search like resultCount; "" for other
-// queries and failed searches.
+// searchCount returns the number of results of a search in the form of resultCount. It returns
+// "" for other queries and failed searches.
 func searchCount(r *client.Result) string {
 	if r.Paging == nil {
 		return ""

@@ -34,7 +34,7 @@ var statusMeanings = map[string]string{
 	"server hold":       "removed from the DNS by the registry",
 }
 
-// lockMeanings completes "… locked".
+// lockMeanings maps operations to words that complete "… locked".
 var lockMeanings = map[string]string{
 	"delete":   "deletion",
 	"renew":    "renewal",
@@ -42,7 +42,7 @@ var lockMeanings = map[string]string{
 	"update":   "changes",
 }
 
-// statusMeaning explains an RDAP status; "" if it needs no explanation.
+// statusMeaning explains an RDAP status. It returns "" for a self-explanatory status.
 func statusMeaning(status string) string {
 	if m, ok := statusMeanings[status]; ok {
 		return m

@@ -55,7 +55,7 @@ func appendTrace(dst []byte, r *client.Result) []byte {
 	case t.Reused:
 		seconds("time_connect", 0)
 		seconds("time_appconnect", 0)
-	case t.Protocol == "h3": // one handshake for both
+	case t.Protocol == "h3": // one handshake covers both
 		seconds("time_connect", secured)
 		seconds("time_appconnect", secured)
 	case t.TLS == 0:
@@ -88,8 +88,8 @@ func httpVersion(protocol string) string {
 // maxTraces limits the lookups that Traces shows.
 const maxTraces = 40
 
-// Traces collects the timings of lookups for a waterfall. It keeps the first ones and
-// counts the rest. The zero value is ready for use by one goroutine at a time.
+// Traces collects the timings of lookups for a waterfall. It stores the timings of the first
+// lookups and counts the rest. The zero value is ready for use by one goroutine at a time.
 type Traces struct {
 	lookups []tracedLookup
 	more    int64
@@ -102,7 +102,7 @@ type tracedLookup struct {
 	steps   timing.Steps
 }
 
-// Add adds a result and the linked results.
+// Add adds a result and its linked results.
 func (t *Traces) Add(r *client.Result) { t.add(r, r.Query.String()) }
 
 func (t *Traces) add(r *client.Result, label string) {
@@ -128,7 +128,7 @@ func (t *Traces) add(r *client.Result, label string) {
 	}
 }
 
-// hostOf returns the host of a URL, or s if it has none.
+// hostOf returns the host of a URL, or s if the URL has no host.
 func hostOf(s string) string {
 	if u, err := url.Parse(s); err == nil && u.Host != "" {
 		return u.Host
@@ -160,8 +160,8 @@ func traceDetails(r *client.Result) []string {
 	return parts
 }
 
-// Write writes the waterfall for a terminal of that width; 0 means 80 columns. Without
-// lookups it writes nothing. It returns the error of w.
+// Write writes the waterfall for a terminal of the given width; 0 means 80 columns. Without
+// lookups, it writes nothing. It returns the error of w.
 func (t *Traces) Write(w io.Writer, width int) error {
 	if len(t.lookups) == 0 {
 		return nil

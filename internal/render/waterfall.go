@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// A Bar is a lookup in a waterfall, in milliseconds: its start and the duration of its
-// consecutive steps. A Bar without durations and details is a heading.
+// A Bar is a lookup in a waterfall. It has a start and the durations of consecutive steps, in
+// milliseconds. A Bar without durations and details is a heading.
 type Bar struct {
 	Label                                     string
-	Details                                   []string // below the bar
+	Details                                   []string // lines below the bar
 	Start                                     float64
 	Queue, DNS, TCP, TLS, FirstByte, Transfer float64
 }
 
-// stepGlyphs has the glyph and the name of each step of a bar, in order.
+// stepGlyphs lists the glyph and the name of each step of a bar, in order.
 var stepGlyphs = [...]struct {
 	glyph rune
 	name  string
@@ -31,7 +31,7 @@ func (b *Bar) steps() [len(stepGlyphs)]float64 {
 	return [...]float64{b.Queue, b.DNS, b.TCP, b.TLS, b.FirstByte, b.Transfer}
 }
 
-// end returns the end of the bar.
+// end returns the time at which the bar ends.
 func (b *Bar) end() float64 {
 	end := b.Start
 	for _, s := range b.steps() {
@@ -42,10 +42,10 @@ func (b *Bar) end() float64 {
 
 func (b *Bar) heading() bool { return b.end() == 0 && len(b.Details) == 0 }
 
-// Waterfall draws bars on a common scale, with a legend. It omits steps that are too
-// short to be visible, and appends the duration to each bar. Labels are made [Safe].
+// Waterfall draws bars on a common scale, with a legend. It omits steps that are too short to
+// be visible, and appends the duration to each bar. It makes labels [Safe].
 func Waterfall(bars []Bar, width int) string {
-	const timeWidth = 8 // of the duration after a bar
+	const timeWidth = 8 // width of the duration after a bar
 	labels, longest := 0, 0.0
 	for i := range bars {
 		longest = max(longest, bars[i].end())
@@ -104,7 +104,7 @@ func (b *Bar) draw(longest float64, room int, seen *[len(stepGlyphs)]bool) strin
 	return out.String()
 }
 
-// fill arranges parts on lines of at most width columns without breaking any.
+// fill arranges parts on lines of at most width columns. It does not break parts.
 func fill(parts []string, width int) []string {
 	var lines []string
 	for _, part := range parts {
