@@ -3,6 +3,7 @@ package rdaptest
 import (
 	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -137,6 +138,38 @@ func First(n int, behaviours ...Behaviour) Behaviour {
 	return func(p *plan) {
 		if seen.Add(1) <= int64(n) {
 			p.apply(behaviours)
+		}
+	}
+}
+
+// After applies behaviours to all requests but the first n.
+func After(n int, behaviours ...Behaviour) Behaviour {
+	var seen atomic.Int64
+	return func(p *plan) {
+		if seen.Add(1) > int64(n) {
+			p.apply(behaviours)
+		}
+	}
+}
+
+// Quota responds to n requests in each interval, and to the others with 429 and the time
+// until the next one in Retry-After. An interval starts with its first request. With n
+// 0 or less, no request is accepted.
+func Quota(n int, per time.Duration) Behaviour {
+	var mu sync.Mutex
+	var end time.Time
+	var used int
+	return func(p *plan) {
+		mu.Lock()
+		defer mu.Unlock()
+		now := time.Now()
+		if !now.Before(end) || n <= 0 {
+			end, used = now.Add(per), 0
+		}
+		if used++; used > n {
+			wait := (end.Sub(now) + time.Second - 1) / time.Second // rounded up
+			Status(http.StatusTooManyRequests)(p)
+			RetryAfter(strconv.FormatInt(int64(wait), 10))(p)
 		}
 	}
 }

@@ -3,11 +3,13 @@ package rdaptest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -95,6 +97,40 @@ func TestPatterns(t *testing.T) {
 	if want := []int{503, 503, 200, 200, 429, 200}; !slices.Equal(got, want) {
 		t.Errorf("statuses %v, want %v", got, want)
 	}
+	s.On("*", After(2, Status(503)))
+	got = nil
+	for range 4 {
+		got = append(got, status("domain/a.com"))
+	}
+	if want := []int{200, 200, 503, 503}; !slices.Equal(got, want) {
+		t.Errorf("statuses %v, want %v", got, want)
+	}
+}
+
+// TestQuota applies quotas on the clock of a bubble.
+func TestQuota(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quota, none := Quota(2, time.Minute), Quota(0, 2500*time.Millisecond)
+		response := func(b Behaviour) string {
+			var p plan
+			b(&p)
+			return fmt.Sprintf("%d %s", p.status, p.header.Get("Retry-After"))
+		}
+		var got []string
+		for _, pause := range []time.Duration{0, 10 * time.Second, 500 * time.Millisecond, 49500 * time.Millisecond, 0, 0} {
+			time.Sleep(pause)
+			got = append(got, response(quota))
+		}
+		if want := []string{"0 ", "0 ", "429 50", "0 ", "0 ", "429 60"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		for range 2 {
+			if got := response(none); got != "429 3" {
+				t.Error(got)
+			}
+			time.Sleep(time.Second)
+		}
+	})
 }
 
 func TestGzip(t *testing.T) {

@@ -21,6 +21,7 @@ type Counts struct {
 	FailedHandshakes int64       `json:"failed_handshakes"` // TLS handshakes given up, by either side
 	TicketsReused    int64       `json:"tickets_reused"`    // TLS 1.3 tickets received again, see Config.SingleUseTickets
 	Requests         int64       `json:"requests"`          // requests that reached a handler
+	MaxInFlight      int64       `json:"max_in_flight"`     // maximum of concurrent requests on all connections
 	GoAways          int64       `json:"goaways"`           // GOAWAY frames sent
 	BytesIn          int64       `json:"bytes_in"`          // TCP payload received, TLS included
 	BytesOut         int64       `json:"bytes_out"`         // TCP payload sent, TLS included
@@ -40,7 +41,7 @@ func (c Counts) PerConn() []int64 {
 	return n
 }
 
-// Add returns the sum of both. MaxOpen adds up as well, to an upper bound.
+// Add returns the sum of both. MaxOpen and MaxInFlight add up as well, to upper bounds.
 func (c Counts) Add(d Counts) Counts {
 	return Counts{
 		Connections:      c.Connections + d.Connections,
@@ -51,6 +52,7 @@ func (c Counts) Add(d Counts) Counts {
 		FailedHandshakes: c.FailedHandshakes + d.FailedHandshakes,
 		TicketsReused:    c.TicketsReused + d.TicketsReused,
 		Requests:         c.Requests + d.Requests,
+		MaxInFlight:      c.MaxInFlight + d.MaxInFlight,
 		GoAways:          c.GoAways + d.GoAways,
 		BytesIn:          c.BytesIn + d.BytesIn,
 		BytesOut:         c.BytesOut + d.BytesOut,
@@ -83,6 +85,7 @@ type tally struct {
 	full, resumed, failed atomic.Int64
 	reused                atomic.Int64 // TLS 1.3 tickets
 	requests, goAways     atomic.Int64
+	inFlight, maxInFlight atomic.Int64
 	bytesIn, bytesOut     atomic.Int64
 
 	mu      sync.Mutex
@@ -158,9 +161,8 @@ func (t *tally) notify() {
 // begin counts a request on c and returns how many came before it. All counts include
 // the request before [tally.awaitRequests] returns.
 func (t *tally) begin(c *connTally) int64 {
-	n := c.inFlight.Add(1)
-	for m := c.maxInFlight.Load(); n > m && !c.maxInFlight.CompareAndSwap(m, n); m = c.maxInFlight.Load() {
-	}
+	raise(&c.maxInFlight, c.inFlight.Add(1))
+	raise(&t.maxInFlight, t.inFlight.Add(1))
 	before := c.requests.Add(1) - 1
 	t.requests.Add(1)
 	if t.waiting.Load() > 0 {
@@ -171,7 +173,16 @@ func (t *tally) begin(c *connTally) int64 {
 	return before
 }
 
-func (t *tally) end(c *connTally) { c.inFlight.Add(-1) }
+func (t *tally) end(c *connTally) {
+	c.inFlight.Add(-1)
+	t.inFlight.Add(-1)
+}
+
+// raise sets v to n if that is more.
+func raise(v *atomic.Int64, n int64) {
+	for m := v.Load(); n > m && !v.CompareAndSwap(m, n); m = v.Load() {
+	}
+}
 
 func (t *tally) counts(conns bool) Counts {
 	t.mu.Lock()
@@ -185,6 +196,7 @@ func (t *tally) counts(conns bool) Counts {
 		FailedHandshakes: t.failed.Load(),
 		TicketsReused:    t.reused.Load(),
 		Requests:         t.requests.Load(),
+		MaxInFlight:      t.maxInFlight.Load(),
 		GoAways:          t.goAways.Load(),
 		BytesIn:          t.bytesIn.Load(),
 		BytesOut:         t.bytesOut.Load(),

@@ -130,7 +130,7 @@ func TestMaxStreams(t *testing.T) {
 	}
 	close(release)
 	wg.Wait()
-	if n := s.Counts(); n.Requests != 1+9 || len(n.Conns) != 1 || n.Conns[0].MaxInFlight != 3 {
+	if n := s.Counts(); n.Requests != 1+9 || len(n.Conns) != 1 || n.Conns[0].MaxInFlight != 3 || n.MaxInFlight != 3 {
 		t.Errorf("counts %+v", n)
 	}
 }
