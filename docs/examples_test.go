@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
@@ -20,6 +21,7 @@ import (
 	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/pool"
 	"github.com/rdapq/rdapq/rdap"
+	"github.com/rdapq/rdapq/rdapqtest"
 )
 
 // The functions below are the examples of README.md and of the documents: see
@@ -48,6 +50,26 @@ func isTaken(ctx context.Context, c *client.Client, domain string) (bool, error)
 		return false, err // no statement about the domain
 	}
 	return r.Verdict == client.Registered, nil
+}
+
+func TestIsTaken(t *testing.T) {
+	s := rdapqtest.NewServer(t, map[string][]byte{
+		"domain/taken.example": rdapqtest.Domain{Name: "taken.example"}.JSON(),
+	})
+	c, err := client.New(s.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for name, want := range map[string]bool{"taken.example": true, "other.example": false} {
+		if taken, err := isTaken(t.Context(), c, name); taken != want || err != nil {
+			t.Errorf("%s: %v, %v", name, taken, err)
+		}
+	}
+	s.SetFaults("domain/*", rdapqtest.Status(500))
+	if _, err := isTaken(t.Context(), c, "taken.example"); err == nil {
+		t.Error("no error after a failure of the server")
+	}
 }
 
 func explain(err error) string {

@@ -27,6 +27,8 @@ var allowed = map[string][]string{
 		"internal/auth", "internal/content", "internal/publicaddr", "internal/hashset", "internal/helpcache", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/reqtrace", "internal/spill", "internal/unshared", "internal/callback",
 	},
 
+	"rdapqtest": {"client", "bootstrap", "pool", "internal/rdaptest"},
+
 	"bootstrap/internal/ianafile": {},
 	"rdap/internal/jsonscan":      {},
 

@@ -25,7 +25,7 @@ func (c *catalogue) Answer(q Question) Answer {
 			if a := (Invented{}).Answer(q); a.Status == http.StatusBadRequest {
 				return a
 			}
-			return refusal(http.StatusNotFound, "the invented registry has no "+q.Class+" of that name")
+			return Refusal(http.StatusNotFound, "the invented registry has no "+q.Class+" of that name")
 		}
 	}
 	if q.Class == "domain" {

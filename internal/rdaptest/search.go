@@ -95,7 +95,7 @@ func (s *Searches) Answer(q Question) (a Answer, ok bool) {
 	}
 	params, err := url.ParseQuery(q.Query)
 	if err != nil {
-		return refusal(http.StatusBadRequest, "not a query string"), true
+		return Refusal(http.StatusBadRequest, "not a query string"), true
 	}
 	var found []Object
 	segments := strings.SplitN(q.Key, "/", 3)
@@ -103,23 +103,23 @@ func (s *Searches) Answer(q Question) (a Answer, ok bool) {
 	case segments[0] == "rirSearch1" && len(segments) == 3 && s.can("rirSearch1"):
 		var status int
 		if found, status = s.related(class.class, segments[1], segments[2], params.Get("status")); status != 0 {
-			return refusal(status, "no such objects"), true
+			return Refusal(status, "no such objects"), true
 		}
 		if s.Alone && len(found) == 1 && (segments[1] == "rdap-up" || segments[1] == "rdap-top") {
 			return s.page(map[string]any{}, found[0].members("full", true)), true
 		}
 	case segments[0] == "reverse_search" && len(segments) == 2 && s.can("reverse_search"):
 		if segments[1] != "entity" {
-			return refusal(http.StatusNotImplemented, "no such reverse search"), true
+			return Refusal(http.StatusNotImplemented, "no such reverse search"), true
 		}
 		found = s.matching(class.class, params, func(o *Object, property string) []string { return o.Entity.property(property) }, reverseProperties)
 	case q.Key == "":
 		found = s.matching(class.class, params, (*Object).property, []string{"name", "nsLdhName", "nsIp", "ip", "fn", "handle"})
 		if found == nil {
-			return refusal(http.StatusBadRequest, "no search parameter"), true
+			return Refusal(http.StatusBadRequest, "no search parameter"), true
 		}
 	default:
-		return refusal(http.StatusNotImplemented, "no such search here"), true
+		return Refusal(http.StatusNotImplemented, "no such search here"), true
 	}
 	return s.results(q, params, class.results, found), true
 }
@@ -195,7 +195,7 @@ func (s *Searches) results(q Question, params url.Values, member string, found [
 			from, err = strconv.Atoi(strings.TrimPrefix(string(text), "offset="))
 		}
 		if err != nil || from < 0 || from > len(found) {
-			return refusal(http.StatusBadRequest, "not a cursor of this server")
+			return Refusal(http.StatusBadRequest, "not a cursor of this server")
 		}
 	}
 	size := len(found)
@@ -208,7 +208,7 @@ func (s *Searches) results(q Question, params url.Values, member string, found [
 	}
 	if s.Refuse != nil {
 		if status := s.Refuse(number); status != 0 {
-			return refusal(status, "no such page")
+			return Refusal(status, "no such page")
 		}
 	}
 	to := min(from+size, len(found))

@@ -43,9 +43,9 @@ func (v Invented) Answer(q Question) Answer {
 		name, ok := cleanName(q.Key)
 		switch {
 		case !ok:
-			return refusal(http.StatusBadRequest, "not a domain name")
+			return Refusal(http.StatusBadRequest, "not a domain name")
 		case strings.HasPrefix(name, "free"):
-			return refusal(http.StatusNotFound, "no such domain", name)
+			return Refusal(http.StatusNotFound, "no such domain", name)
 		case strings.HasSuffix(name, ".arpa"):
 			return found("reverse", nameFacts(q.Base, name))
 		}
@@ -56,44 +56,45 @@ func (v Invented) Answer(q Question) Answer {
 		name, ok := cleanName(q.Key)
 		switch {
 		case !ok:
-			return refusal(http.StatusBadRequest, "not a host name")
+			return Refusal(http.StatusBadRequest, "not a host name")
 		case strings.HasPrefix(name, "free"):
-			return refusal(http.StatusNotFound, "no such nameserver", name)
+			return Refusal(http.StatusNotFound, "no such nameserver", name)
 		}
 		return found("nameserver", nameFacts(q.Base, name))
 	case "entity":
 		switch {
 		case !clean(q.Key):
-			return refusal(http.StatusBadRequest, "not a handle")
+			return Refusal(http.StatusBadRequest, "not a handle")
 		case strings.HasPrefix(strings.ToLower(q.Key), "free"):
-			return refusal(http.StatusNotFound, "no such entity", q.Key)
+			return Refusal(http.StatusNotFound, "no such entity", q.Key)
 		}
 		return found("entity", &facts{base: q.Base, key: q.Key, hash: hash(q.Key)})
 	case "ip":
 		p, ok := parsePrefix(q.Key)
 		if !ok {
-			return refusal(http.StatusBadRequest, "not an address or a prefix")
+			return Refusal(http.StatusBadRequest, "not an address or a prefix")
 		}
 		return networkAnswer(q.Base, p, v.tag)
 	case "autnum":
 		n, err := strconv.ParseUint(q.Key, 10, 32)
 		if err != nil {
-			return refusal(http.StatusBadRequest, "not an AS number")
+			return Refusal(http.StatusBadRequest, "not an AS number")
 		}
 		return found("autnum", &facts{base: q.Base, number: uint32(n), hash: hash(q.Key), tag: v.tag})
 	case "help":
 		return found("help", &facts{base: q.Base})
 	case "":
-		return refusal(http.StatusNotFound, "no such path")
+		return Refusal(http.StatusNotFound, "no such path")
 	}
-	return refusal(http.StatusNotImplemented, "searches are not supported")
+	return Refusal(http.StatusNotImplemented, "searches are not supported")
 }
 
 func found(name string, f *facts) Answer {
 	return Answer{http.StatusOK, templates()[name].render(make([]byte, 0, 5<<10), f)}
 }
 
-func refusal(status int, words ...string) Answer {
+// Refusal returns an RDAP error (RFC 9083 section 6) with words as its description.
+func Refusal(status int, words ...string) Answer {
 	return Answer{status, errorBody(status, words...)}
 }
 
