@@ -25,20 +25,31 @@ type Network struct {
 // backlog is how many connections of a listener wait to be accepted.
 const backlog = 1024
 
-// Listen returns a listener on an unused port of 127.0.0.1.
-func (n *Network) Listen() net.Listener {
+// Listen returns a listener on an IP address and port. An empty address means 127.0.0.1,
+// port 0 an unused one.
+func (n *Network) Listen(address string) (net.Listener, error) {
+	at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
+	if address != "" {
+		var err error
+		if at, err = netip.ParseAddrPort(address); err != nil {
+			return nil, &net.OpError{Op: "listen", Net: "tcp", Err: err}
+		}
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.ports++
-	l := &memoryListener{
-		network: n, addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), n.ports),
-		queue: make(chan net.Conn, backlog), closed: make(chan struct{}),
+	if at.Port() == 0 {
+		n.ports++
+		at = netip.AddrPortFrom(at.Addr(), n.ports)
 	}
+	if n.listeners[at] != nil {
+		return nil, &net.OpError{Op: "listen", Net: "tcp", Err: syscall.EADDRINUSE}
+	}
+	l := &memoryListener{network: n, addr: at, queue: make(chan net.Conn, backlog), closed: make(chan struct{})}
 	if n.listeners == nil {
 		n.listeners = make(map[netip.AddrPort]*memoryListener)
 	}
 	n.listeners[l.addr] = l
-	return l
+	return l, nil
 }
 
 // Dial connects to a listener of n. It fits pool.Config.Dial.

@@ -17,7 +17,10 @@ import (
 func TestNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := new(rdaptest.Network)
-		l := network.Listen()
+		l, err := network.Listen("")
+		if err != nil {
+			t.Fatal(err)
+		}
 		ours, err := network.Dial(t.Context(), "tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -68,4 +71,43 @@ func TestNetwork(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Each address of a port has its own listener.
+func TestNetworkAddresses(t *testing.T) {
+	network := new(rdaptest.Network)
+	first, err := network.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(first.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := net.JoinHostPort("127.0.0.2", port)
+	second, err := network.Listen(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := network.Listen(at); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("a second listener at %s: %v", at, err)
+	}
+	if _, err := network.Listen("rdap.example:1"); err == nil {
+		t.Error("a listener at a name")
+	}
+	for _, l := range []net.Listener{first, second} {
+		ours, err := network.Dial(t.Context(), "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ours.Close()
+		theirs, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if theirs.LocalAddr().String() != l.Addr().String() {
+			t.Errorf("%v accepted a connection to %v", l.Addr(), theirs.LocalAddr())
+		}
+		theirs.Close()
+	}
 }

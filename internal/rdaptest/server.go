@@ -43,7 +43,7 @@ type Config struct {
 	MaxTLS      uint16
 	TLS         func(*tls.Config) // modifies the TLS configuration; may be nil
 	Addr        string            // address to listen on; empty means 127.0.0.1:0
-	Network     *Network          // in which the server listens, in place of Addr; nil means the system's
+	Network     *Network          // in which the server listens; nil means the system's
 	MaxStreams  uint32            // concurrent HTTP/2 requests per connection; 0 means net/http's default
 	IdleTimeout time.Duration     // idle timeout, announced with HTTP/2 only; 0 means none
 	RTT         time.Duration     // emulated round-trip time, including connection set-up
@@ -158,8 +158,8 @@ func New(config Config) (*Server, error) {
 
 func (s *Server) listen() (err error) {
 	if s.config.Network != nil {
-		s.listener = s.config.Network.Listen()
-		return nil
+		s.listener, err = s.config.Network.Listen(s.config.Addr)
+		return err
 	}
 	addr := s.config.Addr
 	if addr == "" {
