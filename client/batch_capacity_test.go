@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"crypto/tls"
 	"fmt"
 	"testing"
 	"time"
@@ -12,9 +11,9 @@ import (
 )
 
 // A slow server is sent each query once: no request fails or is canceled because it
-// waited too long for a connection or a stream.
+// waited too long for a connection or a stream. The clock is that of a bubble: on a loaded
+// machine, responses would come after the timeout.
 func TestBatchSlowServer(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
 	for _, c := range []struct {
 		name    string
 		server  rdaptest.Config
@@ -25,14 +24,11 @@ func TestBatchSlowServer(t *testing.T) {
 		{"HTTP/1.1", rdaptest.Config{Protocols: rdaptest.H1Only, Latency: 400 * time.Millisecond}, 750 * time.Millisecond, 24, 4},
 		{"HTTP/2 with two streams", rdaptest.Config{Protocols: rdaptest.H2Only, Latency: 200 * time.Millisecond, MaxStreams: 2}, time.Second, 60, 8},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
+		bubble(t, c.name, func(t *testing.T) {
+			network := new(rdaptest.Network)
+			c.server.Network = network
 			s := rdaptest.Start(t, c.server)
-			p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: s.Pool()}, AllowPrivate: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { p.Close() })
+			p := newOwnPool(t, network, s.CA(), pool.Config{})
 			a := newAsker(t, s.CA(), client.Config{Transport: p, Resolver: urls{s.URL()}, Timeout: c.timeout})
 			var texts []string
 			for i := range c.lines {

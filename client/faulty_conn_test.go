@@ -44,9 +44,10 @@ func (f *firstConnFails) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func newOwnPool(t *testing.T, ca *rdaptest.CA, c pool.Config) *pool.Pool {
+// newOwnPool returns a pool with connections over network.
+func newOwnPool(t *testing.T, network *rdaptest.Network, ca *rdaptest.CA, c pool.Config) *pool.Pool {
 	t.Helper()
-	c.TLS, c.AllowPrivate = &tls.Config{RootCAs: ca.Pool()}, true
+	c.TLS, c.AllowPrivate, c.Dial = &tls.Config{RootCAs: ca.Pool()}, true, network.Dial
 	p, err := pool.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -64,16 +65,17 @@ func names(n int) []string {
 }
 
 // A connection on which every request fails does not make lookups fail, and is no longer
-// used.
+// used. The clock is that of a bubble: on a loaded machine, responses of a working
+// connection would come after the timeout.
 func TestBatchFaultyConnection(t *testing.T) {
 	const count = 200
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
 		for _, status := range []int{500, 502, 503, 504, 421, 0} {
-			t.Run(fmt.Sprint(name, "/", status), func(t *testing.T) {
-				t.Parallel() // run in parallel: it waits for back-off and timeouts
+			bubble(t, fmt.Sprint(name, "/", status), func(t *testing.T) {
+				network := new(rdaptest.Network)
 				h := &firstConnFails{status: status}
-				s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols, Handler: h})
-				p := newOwnPool(t, s.CA(), pool.Config{})
+				s := rdaptest.Start(t, rdaptest.Config{Network: network, Protocols: protocols, Handler: h})
+				p := newOwnPool(t, network, s.CA(), pool.Config{})
 				a := newAsker(t, s.CA(), client.Config{Transport: p, Resolver: urls{s.URL()}, Timeout: time.Second})
 				seen := 0
 				for r := range a.Batch(t.Context(), lines(names(count)...)) {
@@ -95,14 +97,14 @@ func TestBatchFaultyConnection(t *testing.T) {
 // Neither a query that always fails nor random failures take a connection out of use.
 func TestBatchFaultyQueries(t *testing.T) {
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel() // run in parallel: it waits for back-off
-			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
+		bubble(t, name, func(t *testing.T) {
+			network := new(rdaptest.Network)
+			s := rdaptest.Start(t, rdaptest.Config{Network: network, Protocols: protocols})
 			s.On("/domain/n7.example", rdaptest.Status(500))
 			for i := 20; i < 400; i += 40 {
 				s.On(fmt.Sprintf("/domain/n%d.example", i), rdaptest.First(1, rdaptest.Status(503)))
 			}
-			p := newOwnPool(t, s.CA(), pool.Config{})
+			p := newOwnPool(t, network, s.CA(), pool.Config{})
 			a := newAsker(t, s.CA(), client.Config{Transport: p, Resolver: urls{s.URL()}})
 			for r := range a.Batch(t.Context(), lines(names(400)...)) {
 				if want := r.Query.Name == "n7.example"; want != (r.Verdict == client.Failed) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/internal/testrun"
 )
 
 // A metered transport wraps another one, as programs do to count traffic.
@@ -67,12 +68,17 @@ func TestLookupWrappedPool(t *testing.T) {
 	}
 }
 
-// ConnectTimeout applies to the connections of other transports, and the wait for a
-// connection does not count against Timeout.
-func TestForeignTransportTimeouts(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
-	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only, Latency: 400 * time.Millisecond})
-	foreign := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.Pool()}, MaxConnsPerHost: 1}
+// The wait for a connection of another transport does not count against Timeout. The
+// clock is that of a bubble: on a loaded machine, responses would come after the timeout.
+func TestForeignTransportWait(t *testing.T) {
+	t.Parallel()
+	testrun.Bubble(t, testForeignTransportWait)
+}
+
+func testForeignTransportWait(t *testing.T) {
+	network := new(rdaptest.Network)
+	s := rdaptest.Start(t, rdaptest.Config{Network: network, Protocols: rdaptest.H1Only, Latency: 400 * time.Millisecond})
+	foreign := &http.Transport{DialContext: network.Dial, TLSClientConfig: &tls.Config{RootCAs: s.Pool()}, MaxConnsPerHost: 1}
 	defer foreign.CloseIdleConnections()
 	a := newAsker(t, s.CA(), client.Config{
 		Transport: foreign, Timeout: 700 * time.Millisecond, ConnectTimeout: 10 * time.Second, Resolver: urls{s.URL()},
@@ -82,10 +88,19 @@ func TestForeignTransportTimeouts(t *testing.T) {
 			t.Errorf("%s after %d attempts", describe(r), r.Attempts)
 		}
 	}
+}
 
-	s.SetConnRules(rdaptest.ConnRules{SilentTLS: true})
-	foreign = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.Pool()}}
-	a = newAsker(t, s.CA(), client.Config{
+// ConnectTimeout applies to the connections of other transports.
+func TestForeignTransportConnectTimeout(t *testing.T) {
+	t.Parallel()
+	testrun.Bubble(t, testForeignTransportConnectTimeout)
+}
+
+func testForeignTransportConnectTimeout(t *testing.T) {
+	network := new(rdaptest.Network)
+	s := rdaptest.Start(t, rdaptest.Config{Network: network, Conn: rdaptest.ConnRules{SilentTLS: true}})
+	foreign := &http.Transport{DialContext: network.Dial, TLSClientConfig: &tls.Config{RootCAs: s.Pool()}}
+	a := newAsker(t, s.CA(), client.Config{
 		Transport: foreign, Timeout: time.Hour, ConnectTimeout: 50 * time.Millisecond, Attempts: 1, Resolver: urls{s.URL()},
 	})
 	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Err == nil || r.Err.Code != client.CodeTimeout || !strings.Contains(r.Err.Message, "handshake") {
