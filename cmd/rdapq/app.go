@@ -39,6 +39,8 @@ type app struct {
 	secrets        *secret.Set   // secrets that must never be printed; set when the session begins
 	warnedUnsaved  bool          // the user was warned that server state is not saved
 	grace          time.Duration // 0 means refreshGrace
+
+	after func(d time.Duration, f func()) // see interrupt.after
 }
 
 // main runs the queries and sets a.exit to their exit code.

@@ -48,11 +48,18 @@ func newBatchTrial(t *testing.T, names ...string) *batchTrial {
 	return b
 }
 
+// command returns the command, or a program that behaves like it, with its flags.
+func (b *batchTrial) command(t *testing.T, name string, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
+	t.Helper()
+	cmd, stderr = namedCommand(t, name, append([]string{"-f", b.input, "-o", b.output, "-s", b.server.URL(), "--ca", b.ca}, args...)...)
+	cmd.Env = append(cmd.Env, "PATH="+os.Getenv("PATH"))
+	return cmd, stderr
+}
+
 // start starts the command.
 func (b *batchTrial) start(t *testing.T, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
 	t.Helper()
-	cmd, stderr = command(t, append([]string{"-f", b.input, "-o", b.output, "-s", b.server.URL(), "--ca", b.ca}, args...)...)
-	cmd.Env = append(cmd.Env, "PATH="+os.Getenv("PATH"))
+	cmd, stderr = b.command(t, "rdapq", args...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -43,6 +43,7 @@ func run(a *app, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer stop()
 
 	// The screen prints messages above the progress display.
+	interrupt.after = a.after
 	a.line, a.interrupt = commandLine(args), interrupt
 	a.stdin, a.stdout, a.stderr = stdin, stdout, newScreen(stderr)
 	cmd := newCommand(a)

@@ -69,12 +69,24 @@ func TestMaxTimeIncludesBootstrap(t *testing.T) {
 }
 
 // With a file --max-time ends the run as SIGTERM does: lookups in flight may
-// finish, lines that were not sent have no row, and the run can be resumed.
+// finish, lines that were not sent have no row, and the run can be resumed. The time
+// passes when a line without a response is in flight.
 func TestMaxTimeWithFile(t *testing.T) {
 	t.Parallel()
 	b := newBatchTrial(t, append(numbered("first", 5), numbered("stuck", 20)...)...)
 	b.server.On("/domain/stuck*", rdaptest.Hang())
-	cmd, stderr := b.start(t, "-j", "1", "--max-time", "2s")
+	cmd, stderr := b.command(t, "gated", "-j", "1", "--max-time", "1h")
+	timer, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.server.AwaitRequests(t.Context(), 6); err != nil {
+		t.Fatal(err)
+	}
+	timer.Close()
 	_ = cmd.Wait() // the exit code is checked below
 	if code := cmd.ProcessState.ExitCode(); code != 1 {
 		t.Errorf("%v, want exit code 1: %s", cmd.ProcessState, stderr)
@@ -86,7 +98,7 @@ func TestMaxTimeWithFile(t *testing.T) {
 		t.Errorf("no hint how to resume: %s", stderr)
 	}
 	b.server.On("/domain/stuck*")
-	cmd, stderr = b.start(t)
+	cmd, stderr = b.start(t, "--max-time", "1h")
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v: %s", err, stderr)
 	}

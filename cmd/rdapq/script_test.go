@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -19,13 +20,25 @@ import (
 
 func TestMain(m *testing.M) {
 	testrun.More()
-	testscript.Main(sigintRunner{m}, map[string]func(){"rdapq": main, "patient": patient, "measured": measured})
+	testscript.Main(sigintRunner{m}, map[string]func(){"rdapq": main, "patient": patient, "measured": measured, "gated": gated})
 }
 
 // patient runs rdapq with a minute instead of a second for the refresh of IANA's files at
 // the end. A slow machine needs more than a second.
 func patient() {
 	os.Exit(run(&app{grace: time.Minute}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// gated runs rdapq with a --max-time, for a run with a file, that ends when standard input
+// does.
+func gated() {
+	after := func(_ time.Duration, f func()) {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			f()
+		}()
+	}
+	os.Exit(run(&app{after: after}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // A sigintRunner runs tests whose commands receive SIGINT, even if this process ignores

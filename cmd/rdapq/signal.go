@@ -29,7 +29,8 @@ var errMaxTime = errors.New("the time limit of --max-time has passed")
 // ignores SIGHUP.
 type interrupt struct {
 	cancel context.CancelCauseFunc
-	exit   func(code int) // is os.Exit, except in tests
+	exit   func(code int)                  // is os.Exit, except in tests
+	after  func(d time.Duration, f func()) // calls f after d; nil means time.AfterFunc
 
 	mu      sync.Mutex
 	sig     os.Signal // first signal received
@@ -84,12 +85,17 @@ func (i *interrupt) arrived(sig os.Signal) {
 
 // stopAfter ends the run after d, as a signal would.
 func (i *interrupt) stopAfter(d time.Duration) {
-	time.AfterFunc(d, func() {
+	expire := func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		i.expired = true
 		i.begin(maxTimeGrace, errMaxTime)
-	})
+	}
+	if i.after != nil {
+		i.after(d, expire)
+		return
+	}
+	time.AfterFunc(d, expire)
 }
 
 // begin starts to end the run. Lookups in flight get grace to finish.

@@ -23,8 +23,14 @@ import (
 // files. TestMain has put the command into the path.
 func command(t *testing.T, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
 	t.Helper()
+	return namedCommand(t, "rdapq", args...)
+}
+
+// namedCommand is like command, with one of the programs of TestMain.
+func namedCommand(t *testing.T, name string, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
+	t.Helper()
 	home := t.TempDir()
-	cmd = exec.CommandContext(t.Context(), "rdapq", args...)
+	cmd = exec.CommandContext(t.Context(), name, args...)
 	cmd.Env = []string{"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache"), "XDG_STATE_HOME=" + filepath.Join(home, "state"), "GORACE=" + quickRace}
 	stderr = new(bytes.Buffer)
 	cmd.Stderr = stderr
