@@ -97,13 +97,11 @@ func (c *Client) refuse(t *task, e *Error) {
 		r.Server = weburl.Redact(t.servers.URLs[t.server])
 	}
 	e.Server = r.Server
-	if r.Err != nil && r.Attempts > 0 {
-		if e.Code == CodeRateLimited && t.walled && r.Err.Code == CodeForbidden {
+	if last := r.reason(); last != nil && r.Attempts > 0 {
+		if e.Code == CodeRateLimited && t.walled && last.Code == CodeForbidden {
 			r.blocked()
 		}
-		if e.RetryAfter > r.Err.RetryAfter {
-			r.Err.RetryAfter = e.RetryAfter
-		}
+		last.RetryAfter = max(last.RetryAfter, e.RetryAfter)
 		return
 	}
 	t.redirect = nil
@@ -147,16 +145,16 @@ func (a *attempt) report(r *Result) {
 	if a.at == nil {
 		return
 	}
-	s := gate.Outcome{Kind: gate.Answered, Failed: r.failure() != nil, Latency: latency(r), Status: r.Status, ConnWait: r.Conn.Wait}
+	s := gate.Outcome{Kind: gate.Answered, Failed: !r.Verdict.Answered(), Latency: latency(r), Status: r.Status, ConnWait: r.Conn.Wait}
 	switch {
 	case !s.Failed:
 		s.Stated = a.stated(r)
-	case a.outer.Err() != nil || r.Err.Code == CodeNotPublic || r.Err.Code == CodeCanceled:
+	case a.outer.Err() != nil || r.reason().Code == CodeNotPublic || r.reason().Code == CodeCanceled:
 		// No request was sent. A host that rejects a redirect must not look dead to other
 		// lookups.
 		s.Kind = gate.Canceled
 	case r.Verdict == RateLimited:
-		s.Kind, s.RetryAfter, s.Stated = gate.Throttled, r.Err.RetryAfter, statedLimit(r)
+		s.Kind, s.RetryAfter, s.Stated = gate.Throttled, r.reason().RetryAfter, statedLimit(r)
 	case r.Status == 0, r.brokeOff():
 		s.Kind = gate.Unreachable
 	case isOutageStatus(r.Status):
@@ -168,7 +166,7 @@ func (a *attempt) report(r *Result) {
 	case r.walled():
 		s.Kind = gate.Walled
 	}
-	s.Cause, s.FailedAt = r.Err, a.task.failedAt
+	s.Cause, s.FailedAt = r.reason(), a.task.failedAt
 	a.task.walled = s.Kind == gate.Walled
 	if a.observe(s) {
 		r.blocked()
@@ -178,13 +176,14 @@ func (a *attempt) report(r *Result) {
 // brokeOff reports whether the body of a success was incomplete or did not end in time. Such a
 // response says no more about the server's health than no response.
 func (r *Result) brokeOff() bool {
-	return r.Status/100 == 2 && r.Err != nil && (r.Err.Code == CodeTimeout || r.Err.Code == CodeTransport)
+	e := r.Failure
+	return r.Status/100 == 2 && e != nil && (e.Code == CodeTimeout || e.Code == CodeTransport)
 }
 
 // walled reports whether a refusal probably comes from a web application firewall:
 // 403 with a page that is not RDAP.
 func (r *Result) walled() bool {
-	if r.Status != http.StatusForbidden || r.Err == nil || r.Err.Code != CodeForbidden {
+	if r.Status != http.StatusForbidden || r.Refusal == nil || r.Refusal.Code != CodeForbidden {
 		return false
 	}
 	kind := r.Header.Get("Content-Type")
@@ -193,7 +192,8 @@ func (r *Result) walled() bool {
 
 // blocked reclassifies a non-RDAP refusal as rate limited.
 func (r *Result) blocked() {
-	r.Err.Code, r.Err.Hint = CodeRateLimited, "the server may limit requests: send fewer, or try again later"
+	e := r.reason()
+	e.Code, e.Hint = CodeRateLimited, "the server may limit requests: send fewer, or try again later"
 	r.Verdict = RateLimited
 }
 

@@ -54,7 +54,7 @@ func ask(t *testing.T, c *client.Client, server, name string) *client.Result {
 	}
 	q.Server = server
 	r, _ := c.Lookup(context.Background(), q)
-	if text := fmt.Sprintf("%+v %v %v", *r, r.Err, r.Warnings); strings.Contains(text, secret) {
+	if text := fmt.Sprintf("%+v %v %v", *r, client.ErrorOf(r), r.Warnings); strings.Contains(text, secret) {
 		t.Errorf("the secret is in the result: %s", text)
 	}
 	return r
@@ -84,7 +84,7 @@ func TestBasicBearerAndKey(t *testing.T) {
 			c := authClient(t, scheme, "me", s)
 			r := ask(t, c, s.URL(), "alpha.example")
 			if r.Verdict != client.Registered {
-				t.Errorf("%s: %v", r.Verdict, r.Err)
+				t.Errorf("%s: %v", r.Verdict, client.ErrorOf(r))
 			}
 			if s.Counts().Requests != 1 {
 				t.Errorf("%d requests, want 1: the credential goes with the first", s.Counts().Requests)
@@ -111,7 +111,7 @@ func TestDigest(t *testing.T) {
 	c := authClient(t, "digest", "me", s)
 	for i, want := range []int64{2, 3, 4} { // only the first lookup needs an extra request for the challenge
 		if r := ask(t, c, s.URL(), "alpha.example"); r.Verdict != client.Registered {
-			t.Fatalf("lookup %d: %s: %v", i, r.Verdict, r.Err)
+			t.Fatalf("lookup %d: %s: %v", i, r.Verdict, client.ErrorOf(r))
 		}
 		if n := s.Counts().Requests; n != want {
 			t.Errorf("after lookup %d: %d requests, want %d", i, n, want)
@@ -119,11 +119,11 @@ func TestDigest(t *testing.T) {
 	}
 	nonce.Add(1)
 	if r := ask(t, c, s.URL(), "alpha.example"); r.Verdict != client.Registered {
-		t.Errorf("after a new nonce: %s: %v", r.Verdict, r.Err)
+		t.Errorf("after a new nonce: %s: %v", r.Verdict, client.ErrorOf(r))
 	}
 	wrong := authClient(t, "digest", "you", s)
-	if r := ask(t, wrong, s.URL(), "alpha.example"); r.Err == nil || r.Err.Code != client.CodeUnauthorized {
-		t.Errorf("with a wrong user: %s: %v", r.Verdict, r.Err)
+	if r := ask(t, wrong, s.URL(), "alpha.example"); client.ErrorOf(r) == nil || client.ErrorOf(r).Code != client.CodeUnauthorized {
+		t.Errorf("with a wrong user: %s: %v", r.Verdict, client.ErrorOf(r))
 	}
 }
 
@@ -140,7 +140,7 @@ func TestCredentialsStayWithTheirOrigin(t *testing.T) {
 		s.On("*", rdaptest.Redirect(302, other.URL()+"domain/alpha.example"))
 		c := authClient(t, scheme, "me", s, other)
 		if r := ask(t, c, s.URL(), "alpha.example"); r.Verdict != client.Registered {
-			t.Errorf("%s: %s: %v", scheme, r.Verdict, r.Err)
+			t.Errorf("%s: %s: %v", scheme, r.Verdict, client.ErrorOf(r))
 		}
 	}
 }
@@ -194,7 +194,7 @@ func TestKeyInRedirect(t *testing.T) {
 		to.Store(&base)
 		r := ask(t, c, s.URL(), "alpha.example")
 		if r.Verdict != client.Registered || !strings.HasSuffix(r.FinalURL, "/domain/alpha.example/?keep=1") {
-			t.Errorf("%s: %s at %s: %v", base, r.Verdict, r.FinalURL, r.Err)
+			t.Errorf("%s: %s at %s: %v", base, r.Verdict, r.FinalURL, client.ErrorOf(r))
 		}
 	}
 	base := other.URL()

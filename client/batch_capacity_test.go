@@ -36,7 +36,7 @@ func TestBatchSlowServer(t *testing.T) {
 			}
 			for r := range a.Batch(t.Context(), lines(texts...)) {
 				if r.Verdict != client.Registered || r.Attempts != 1 {
-					t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, r.Err)
+					t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, client.ErrorOf(r))
 				}
 			}
 			n := s.Counts()

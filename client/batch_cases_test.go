@@ -56,8 +56,8 @@ func TestBatchOfAServerThatStumbles(t *testing.T) {
 		}
 		seen[r.Line] = true
 		class := string(r.Verdict)
-		if r.Err != nil {
-			class += " " + r.Err.Code
+		if client.ErrorOf(r) != nil {
+			class += " " + client.ErrorOf(r).Code
 		}
 		classes[class]++
 	}

@@ -56,7 +56,7 @@ func TestBatchDialsOverlap(t *testing.T) {
 			for r := range a.Batch(t.Context(), lines(texts...)) {
 				count++
 				if r.Verdict != client.Registered {
-					t.Errorf("%s: %v", describe(r), r.Err)
+					t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 				}
 			}
 			if st := p.Stats(); count != len(texts) || st.Dials != servers {

@@ -56,7 +56,7 @@ func run(t testing.TB, cfg Config, inputs iter.Seq2[Input, error], answer play, 
 		nth := len(e.asked[name])
 		<-requests
 		k.result.Attempts++
-		k.result.Err = nil
+		k.result.Refusal, k.result.Failure = nil, nil
 		k.taken = false
 		s := gate.Outcome{Decision: k.decision, InFlight: k.beside}
 		h := k.host
@@ -68,7 +68,7 @@ func run(t testing.TB, cfg Config, inputs iter.Seq2[Input, error], answer play, 
 		if told.Kind != gate.Answered || told.Failed {
 			code := map[gate.Kind]string{gate.Throttled: CodeRateLimited, gate.Unreachable: CodeTimeout, gate.Overloaded: CodeServerError, gate.Walled: CodeForbidden}[told.Kind]
 			k.result.fail(&Error{Code: code, Message: "made up", RetryAfter: told.RetryAfter})
-			told.Cause = k.result.Err
+			told.Cause = ErrorOf(k.result)
 			if told.Kind == gate.Overloaded {
 				k.result.Status = 503
 			}

@@ -128,8 +128,8 @@ func TestEngineDrain(t *testing.T) {
 			t.Errorf("%d of %d inputs: %v, %d asked", len(e.seen), read, v, len(e.asked["one.example"]))
 		}
 		for _, r := range e.seen {
-			if r.Verdict == Failed && (r.Err.Code != CodeCanceled || !strings.HasPrefix(r.Err.Message, "not sent: the batch was ended")) {
-				t.Errorf("%+v", r.Err)
+			if r.Verdict == Failed && (ErrorOf(r).Code != CodeCanceled || !strings.HasPrefix(ErrorOf(r).Message, "not sent: the batch was ended")) {
+				t.Errorf("%+v", ErrorOf(r))
 			}
 		}
 		if took := time.Since(e.begin) - drained; took > time.Second {

@@ -44,8 +44,8 @@ func TestEngineMaxWait(t *testing.T) {
 			t.Errorf("%v, %d asked", v, len(e.asked["slow.example"]))
 		}
 		for _, r := range e.seen {
-			if r.Verdict == RateLimited && (r.Err.RetryAfter < 59*time.Minute || r.Err.RetryAfter > time.Hour || r.Attempts != 0 || r.Server == "") {
-				t.Errorf("%+v: %+v", r, r.Err)
+			if r.Verdict == RateLimited && (ErrorOf(r).RetryAfter < 59*time.Minute || ErrorOf(r).RetryAfter > time.Hour || r.Attempts != 0 || r.Server == "") {
+				t.Errorf("%+v: %+v", r, ErrorOf(r))
 			}
 		}
 		if took := time.Since(e.begin); took > time.Second {
@@ -169,8 +169,8 @@ func TestEngineDead(t *testing.T) {
 		for _, r := range e.seen {
 			if r.Verdict == Failed && r.Attempts == 0 {
 				notSent++
-				if r.Err.Code != CodeTimeout || !strings.Contains(r.Err.Message, "not sent: dead.example failed") {
-					t.Fatalf("%+v", r.Err)
+				if ErrorOf(r).Code != CodeTimeout || !strings.Contains(ErrorOf(r).Message, "not sent: dead.example failed") {
+					t.Fatalf("%+v", ErrorOf(r))
 				}
 			}
 		}

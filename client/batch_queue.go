@@ -346,7 +346,7 @@ func (q *queue) finishRequest(it *item, again bool) {
 		to := q.hostQueueOf(it.host)
 		it.hostQueue = to
 		q.waiting++
-		if it.redirect != nil || it.result.Err == nil || it.at.IsZero() && it.result.Verdict != RateLimited {
+		if it.redirect != nil || it.result.reason() == nil || it.at.IsZero() && it.result.Verdict != RateLimited {
 			to.resumed = append(to.resumed, it)
 			q.wakeHost(to)
 		} else {

@@ -58,7 +58,7 @@ func TestBatchWaitsForRestart(t *testing.T) {
 			count := 0
 			for r := range c.Batch(t.Context(), lines(texts...)) {
 				if r.Verdict != client.Registered {
-					t.Errorf("%s: %v", describe(r), r.Err)
+					t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 				}
 				if count++; count == middle {
 					s.SetConnRules(rdaptest.ConnRules{Refuse: true})
@@ -97,8 +97,8 @@ func TestBatchPoolClosed(t *testing.T) {
 		if count++; count == 20 {
 			p.Close()
 		}
-		if r.Verdict != client.Registered && (r.Err.Code != client.CodeCanceled || !errors.Is(r.Err, pool.ErrClosed)) {
-			t.Errorf("%s: %v", describe(r), r.Err)
+		if r.Verdict != client.Registered && (client.ErrorOf(r).Code != client.CodeCanceled || !errors.Is(client.ErrorOf(r), pool.ErrClosed)) {
+			t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 		}
 	}
 	if count != len(texts) {

@@ -166,7 +166,7 @@ func TestBatchBlackHole(t *testing.T) {
 			count, notAsked := 0, 0
 			for r := range a.Batch(t.Context(), lines(names(100)...)) {
 				checkResult(t, r)
-				if count++; r.Verdict != client.Failed || r.Err.Code != client.CodeTimeout {
+				if count++; r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTimeout {
 					t.Error(describe(r))
 				}
 				if r.Attempts == 0 {
@@ -204,8 +204,8 @@ func TestLookupRetryAfter(t *testing.T) {
 				t.Errorf("%q: %s after %d attempts of %d", tt.value, describe(r), r.Attempts, len(log))
 			}
 			if tt.verdict == client.RateLimited {
-				if len(log) != 1 || r.Err.RetryAfter < 23*time.Hour {
-					t.Errorf("%q: %d requests, come back in %v", tt.value, len(log), r.Err.RetryAfter)
+				if len(log) != 1 || client.ErrorOf(r).RetryAfter < 23*time.Hour {
+					t.Errorf("%q: %d requests, come back in %v", tt.value, len(log), client.ErrorOf(r).RetryAfter)
 				}
 			} else if len(log) != 2 || log[1].Time.Sub(log[0].Time) < tt.wait {
 				t.Errorf("%q: asked again too early: %v", tt.value, log)
@@ -228,8 +228,8 @@ func TestLookupRate(t *testing.T) {
 		if want := i < 3; r.Verdict.Answered() != want {
 			t.Errorf("%s: %s", text, describe(r))
 		}
-		if i >= 3 && (r.Verdict != client.RateLimited || r.Err.RetryAfter < 50*time.Minute) {
-			t.Errorf("%s: %s, %v", text, describe(r), r.Err.RetryAfter)
+		if i >= 3 && (r.Verdict != client.RateLimited || client.ErrorOf(r).RetryAfter < 50*time.Minute) {
+			t.Errorf("%s: %s, %v", text, describe(r), client.ErrorOf(r).RetryAfter)
 		}
 	}
 	if n := limited.Counts().Requests; n != 3 {

@@ -284,7 +284,7 @@ func TestBatchCanceled(t *testing.T) {
 			t.Errorf("line %d twice", r.Line)
 		}
 		seen[r.Line] = true
-		if r.Verdict != client.Failed || r.Err.Code != client.CodeCanceled || !errors.Is(r.Err, context.Canceled) {
+		if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeCanceled || !errors.Is(client.ErrorOf(r), context.Canceled) {
 			t.Errorf("line %d: %s", r.Line, describe(r))
 		}
 	}
@@ -342,7 +342,7 @@ func TestBatchInputs(t *testing.T) {
 	if r := got[1]; r.Verdict != client.Found || r.Query.Type != client.TypeNameserver || r.Source != bootstrap.SourceServer {
 		t.Errorf("line 1: %s", describe(r))
 	}
-	if r := got[2]; r.Verdict != client.Failed || r.Err.Code != client.CodeInput || !errors.Is(r.Err, broken) {
+	if r := got[2]; r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeInput || !errors.Is(client.ErrorOf(r), broken) {
 		t.Errorf("line 2: %s", describe(r))
 	}
 	if r := got[3]; r.Verdict != client.Invalid || r.Query.Text != " " || r.Query.Type != "" {

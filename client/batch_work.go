@@ -90,7 +90,7 @@ func (b *batch) handle(it *item, k gate.Decision) itemOutcome {
 			it.server++
 			it.redirect = nil
 			it.result.warn(WarnOtherServer, "tried another server: "+e.Message)
-			it.result.Err, it.result.Verdict = nil, ""
+			it.result.Refusal, it.result.Failure, it.result.Verdict = nil, nil, ""
 			return outcomeRequeue
 		}
 		b.c.refuse(&it.task, e)

@@ -103,7 +103,7 @@ func TestCacheReplaces(t *testing.T) {
 	}
 	// A 304 to an unconditional request is not a response.
 	s.On("/domain/beta.example", rdaptest.Status(304), rdaptest.NoBody())
-	if r := a.lookup(t, mustParse(t, "", "beta.example")); r.Verdict != client.Failed || r.Err.Code != client.CodeNotRDAP {
+	if r := a.lookup(t, mustParse(t, "", "beta.example")); r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeNotRDAP {
 		t.Errorf("304 out of nowhere: %s", describe(r))
 	}
 }

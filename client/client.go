@@ -284,7 +284,7 @@ func (c *Client) capacity() func(origin string, demand int) int {
 func (c *Client) abandon(ctx context.Context, t *task) {
 	r := t.result
 	switch {
-	case r.Err != nil:
+	case r.reason() != nil:
 	case ctx.Err() != nil:
 		if r.Server == "" && len(t.servers.URLs) > 0 {
 			r.Server = weburl.Redact(t.servers.URLs[t.server])
@@ -356,12 +356,12 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
 		c.run(ctx, t)
 		switch {
 		case gone:
-		case r.failure() != nil || r.Err != nil:
-			yield(nil, r.Err)
+		case r.reason() != nil:
+			yield(nil, r.reason())
 		case r.Paging == nil:
 			yield(&Page{Number: 1, URL: r.URL, Raw: r.Raw, Paging: Paging{Complete: true}}, nil)
 		case !r.Paging.Complete:
-			yield(nil, &incompleteError{"the results are not complete: after " + counted(r.Paging.Results) + " " + r.Paging.Stopped, r.Paging.Err})
+			yield(nil, &incompleteError{"the results are not complete: after " + counted(r.Paging.Results) + " " + r.Paging.Stopped, r.Paging.Failure})
 		}
 	}
 }

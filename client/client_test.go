@@ -3,7 +3,6 @@ package client_test
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"testing"
 
@@ -112,8 +111,8 @@ func (a asker) lookup(t testing.TB, q client.Query) *client.Result {
 	if (err == nil) != r.Verdict.Answered() {
 		t.Errorf("%s: verdict %s with error %v", q, r.Verdict, err)
 	}
-	if err != nil && !errors.Is(err, r.Err) {
-		t.Errorf("%s: error %v is not the result's %v", q, err, r.Err)
+	if err != r.Err() {
+		t.Errorf("%s: error %v is not the result's %v", q, err, r.Err())
 	}
 	return r
 }
@@ -123,19 +122,25 @@ func checkResult(t testing.TB, r *client.Result) {
 	if r.Verdict == "" || r.Time.IsZero() || r.Elapsed < 0 {
 		t.Errorf("unfinished result %+v", r)
 	}
-	positive := r.Verdict == client.Registered || r.Verdict == client.Found
-	if positive != (r.Err == nil) {
-		t.Errorf("%s: verdict %s with error %v", r.Query, r.Verdict, r.Err)
+	e := client.ErrorOf(r)
+	if positive := r.Verdict == client.Registered || r.Verdict == client.Found; positive != (e == nil) {
+		t.Errorf("%s: verdict %s with error %v", r.Query, r.Verdict, e)
 	}
-	if r.Err != nil && (r.Err.Message == "" || r.Err.Code == "") {
-		t.Errorf("%s: empty error %+v", r.Query, r.Err)
+	if (r.Err() == nil) != r.Verdict.Answered() {
+		t.Errorf("%s: verdict %s, but Err returns %v", r.Query, r.Verdict, r.Err())
+	}
+	if r.Refusal != nil && (r.Failure != nil || r.Refusal.Status == 0) || r.Verdict == client.NotFound && r.Refusal == nil {
+		t.Errorf("%s: verdict %s, refusal %+v, failure %+v", r.Query, r.Verdict, r.Refusal, r.Failure)
+	}
+	if e != nil && (e.Message == "" || e.Code == "") {
+		t.Errorf("%s: empty error %+v", r.Query, e)
 	}
 }
 
 func describe(r *client.Result) string {
 	code, message := "", ""
-	if r.Err != nil {
-		code, message = r.Err.Code, r.Err.Message
+	if e := client.ErrorOf(r); e != nil {
+		code, message = e.Code, e.Message
 	}
 	return fmt.Sprintf("%s %d %s %q, warnings %q", r.Verdict, r.Status, code, message, r.Warnings)
 }

@@ -19,8 +19,8 @@ import (
 // closed fails the test unless r is the result of a lookup on a closed Client.
 func closed(t *testing.T, r *client.Result) {
 	t.Helper()
-	if r.Verdict != client.Failed || r.Err.Code != client.CodeCanceled || !errors.Is(r.Err, client.ErrClosed) {
-		t.Errorf("%s: %v", describe(r), r.Err.Err)
+	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeCanceled || !errors.Is(client.ErrorOf(r), client.ErrClosed) {
+		t.Errorf("%s: %v", describe(r), client.ErrorOf(r).Err)
 	}
 }
 

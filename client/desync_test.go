@@ -217,7 +217,7 @@ func TestResponsesOutOfStep(t *testing.T) {
 						want = client.Registered
 					}
 					if r.Verdict != want || r.Other != "" {
-						t.Errorf("%s: %s, other %q, error %v", r.Query.Text, r.Verdict, r.Other, r.Err)
+						t.Errorf("%s: %s, other %q, error %v", r.Query.Text, r.Verdict, r.Other, client.ErrorOf(r))
 					}
 					for _, w := range r.Warnings {
 						if w.Code == client.WarnDesync {

@@ -70,8 +70,8 @@ const (
 	HintCertificate HintCode = "certificate" // check the certificates that the transport trusts
 )
 
-// Error returns the message. It does not panic for a nil *Error, which `return r.Err`
-// returns as a non-nil error for a registered domain.
+// Error returns the message. It does not panic for a nil *Error, which `return r.Refusal`
+// returns as a non-nil error.
 func (e *Error) Error() string {
 	if e == nil {
 		return "no error"

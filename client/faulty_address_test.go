@@ -49,7 +49,7 @@ func TestBatchFaultyAddress(t *testing.T) {
 					for r := range a.Batch(t.Context(), lines(names(count)...)) {
 						requests += r.Attempts
 						if r.Verdict != client.Registered {
-							t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, r.Err)
+							t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, client.ErrorOf(r))
 						}
 					}
 					st := p.Stats()

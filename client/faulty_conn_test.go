@@ -81,7 +81,7 @@ func TestBatchFaultyConnection(t *testing.T) {
 				for r := range a.Batch(t.Context(), lines(names(count)...)) {
 					seen++
 					if r.Verdict != client.Registered {
-						t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, r.Err)
+						t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, client.ErrorOf(r))
 					}
 				}
 				st := p.Stats()
@@ -108,7 +108,7 @@ func TestBatchFaultyQueries(t *testing.T) {
 			a := newAsker(t, s.CA(), client.Config{Transport: p, Resolver: urls{s.URL()}})
 			for r := range a.Batch(t.Context(), lines(names(400)...)) {
 				if want := r.Query.Name == "n7.example"; want != (r.Verdict == client.Failed) {
-					t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, r.Err)
+					t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, client.ErrorOf(r))
 				}
 			}
 			if st := p.Stats(); len(st.Closed) > 0 {

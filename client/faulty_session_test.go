@@ -81,7 +81,7 @@ func runBatch(t *testing.T, network *rdaptest.Network, s *rdaptest.Server, dir s
 	for r := range c.Batch(t.Context(), lines(names(count)...)) {
 		seen++
 		if r.Verdict != client.Registered {
-			t.Errorf("run %d: %s after %d attempts: %v", run, describe(r), r.Attempts, r.Err)
+			t.Errorf("run %d: %s after %d attempts: %v", run, describe(r), r.Attempts, client.ErrorOf(r))
 		}
 	}
 	if seen != count {

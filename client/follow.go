@@ -170,7 +170,7 @@ func (c *Client) recordLink(t *task) {
 	}
 	walk.rejectSeen(r)
 	t.attach(p, r)
-	if r.Err != nil && r.Err.Code == CodeCanceled {
+	if r.reason() != nil && r.reason().Code == CodeCanceled {
 		walk.pending = nil
 		return
 	}
@@ -202,7 +202,7 @@ func (c *Client) recordLink(t *task) {
 // rejectSeen rejects a response if a redirect pointed to a record that was already read: a
 // registrar that redirects to the registry's record has no record of its own.
 func (walk *linkWalk) rejectSeen(r *Result) {
-	if r.FinalURL == r.URL || r.Err != nil {
+	if r.FinalURL == r.URL || r.reason() != nil {
 		return
 	}
 	asked, err := url.Parse(r.URL)

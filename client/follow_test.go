@@ -226,7 +226,7 @@ func TestReferralFails(t *testing.T) {
 			registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
 			registrar.On("*", tt.how...)
 			r := a.lookup(t, mustParse(t, "", "alpha.example"))
-			if r.Verdict != client.Registered || r.Status != 200 || r.Err != nil || len(r.Raw) == 0 || len(r.Warnings) > 0 {
+			if r.Verdict != client.Registered || r.Status != 200 || client.ErrorOf(r) != nil || len(r.Raw) == 0 || len(r.Warnings) > 0 {
 				t.Errorf("the registry's answer suffered: %s", describe(r))
 			}
 			g := r.Registrar
@@ -235,8 +235,8 @@ func TestReferralFails(t *testing.T) {
 			}
 			checkResult(t, g)
 			code := ""
-			if g.Err != nil {
-				code = g.Err.Code
+			if client.ErrorOf(g) != nil {
+				code = client.ErrorOf(g).Code
 			}
 			if g.Verdict != tt.verdict || code != tt.code || g.Status != tt.status {
 				t.Errorf("%s, want %s %s %d", describe(g), tt.verdict, tt.code, tt.status)
@@ -250,7 +250,7 @@ func TestReferralFails(t *testing.T) {
 		registry, _, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
 		registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+refused)))
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Err.Code != client.CodeRefused || g.Attempts != 1 {
+		if g := r.Registrar; r.Verdict != client.Registered || g == nil || client.ErrorOf(g).Code != client.CodeRefused || g.Attempts != 1 {
 			t.Errorf("%s, registrar %+v", describe(r), g)
 		}
 	})
@@ -258,7 +258,7 @@ func TestReferralFails(t *testing.T) {
 		registry, _, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
 		registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|http://rdap.registrar.example/")))
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Err.Code != client.CodeHTTPOnly || g.Attempts != 0 {
+		if g := r.Registrar; r.Verdict != client.Registered || g == nil || client.ErrorOf(g).Code != client.CodeHTTPOnly || g.Attempts != 0 {
 			t.Errorf("%s, registrar %+v", describe(r), g)
 		}
 	})
@@ -270,7 +270,7 @@ func TestReferralBackToRegistry(t *testing.T) {
 	registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
 	registrar.On("*", rdaptest.Redirect(302, registry.URL()+"domain/ALPHA.example"))
 	r := a.lookup(t, mustParse(t, "", "alpha.example"))
-	if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Verdict != client.Failed || g.Err.Code != client.CodeRedirect || g.Raw != nil {
+	if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Verdict != client.Failed || client.ErrorOf(g).Code != client.CodeRedirect || g.Raw != nil {
 		t.Errorf("%s, registrar %+v", describe(r), g)
 	}
 	wantURIs(t, registrar, "/domain/alpha.example")
@@ -415,7 +415,7 @@ func TestReferralBatchEnds(t *testing.T) {
 	count := 0
 	for r := range a.Batch(ctx, lines("alpha.example")) {
 		count++
-		if r.Verdict != client.Registered || r.Registrar == nil || r.Registrar.Err.Code != client.CodeCanceled {
+		if r.Verdict != client.Registered || r.Registrar == nil || client.ErrorOf(r.Registrar).Code != client.CodeCanceled {
 			t.Errorf("%s, registrar %+v", describe(r), r.Registrar)
 		}
 	}
@@ -506,7 +506,7 @@ func TestReferralTimeout(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r, err := a.Lookup(ctx, mustParse(t, "", "alpha.example"))
-	if err != nil || r.Verdict != client.Registered || r.Registrar == nil || r.Registrar.Err.Code != client.CodeTimeout {
+	if err != nil || r.Verdict != client.Registered || r.Registrar == nil || client.ErrorOf(r.Registrar).Code != client.CodeTimeout {
 		t.Fatalf("%s, %v, registrar %+v", describe(r), err, r.Registrar)
 	}
 	if n := len(askedFor(registrar)); n != 1 || r.Registrar.Attempts != 1 {

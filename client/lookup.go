@@ -22,7 +22,7 @@ import (
 // Lookup sends q to the server that is authoritative for it, or to q.Server if that is set.
 //
 // The Result is never nil. The error is nil if the verdict is Registered, Found or NotFound.
-// Otherwise the error is Result.Err, an *[Error], and the other fields describe what happened.
+// Otherwise the error is that of Result.Err, an *[Error], and the other fields describe what happened.
 // In that error, errors.Is finds context.Canceled, context.DeadlineExceeded,
 // [bootstrap.ErrNoService] and other causes.
 //
@@ -46,7 +46,7 @@ func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
 	} else {
 		r = c.lookupShared(ctx, r, servers)
 	}
-	return r, r.failure()
+	return r, r.Err()
 }
 
 // resolve finds the servers for q. It omits servers without TLS unless Config.AllowHTTP is set.
@@ -319,7 +319,7 @@ func (c *Client) runShared(ctx context.Context, t *task, f *flight) {
 	defer func() { c.flights.finish(f, shared) }() // runs even if the transport panics
 	c.run(ctx, t)
 	if r := t.result; ctx.Err() == nil {
-		if _, limited := ctx.Deadline(); !limited || r.Verdict.Answered() || r.Err == nil || r.Err.Code != CodeTimeout && r.Err.Code != CodeRateLimited {
+		if _, limited := ctx.Deadline(); !limited || r.Verdict.Answered() || r.reason().Code != CodeTimeout && r.reason().Code != CodeRateLimited {
 			own := *r // the caller may change its Result
 			own.Header = r.Header.Clone()
 			shared = &own

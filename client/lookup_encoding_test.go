@@ -130,8 +130,8 @@ func TestEncodings(t *testing.T) {
 					for _, w := range r.Warnings {
 						message += w.Message + "; "
 					}
-					if r.Err != nil {
-						message += r.Err.Message
+					if client.ErrorOf(r) != nil {
+						message += client.ErrorOf(r).Message
 					}
 					if strings.ContainsAny(message, "\ufffd\x00") || strings.Contains(message, "garbage") {
 						t.Errorf("%s: %q shows bytes of the body", where, message)
@@ -145,8 +145,8 @@ func TestEncodings(t *testing.T) {
 						if r.Verdict != client.Registered || !strings.Contains(message, tt.warning) || tt.warning == "" && message != "" {
 							t.Errorf("%s: %s, %q", where, r.Verdict, message)
 						}
-					case r.Verdict != client.Failed || r.Err.Code != client.CodeNotRDAP || !strings.Contains(r.Err.Message, tt.want) || strings.Contains(r.Err.Message, "flate:"):
-						t.Errorf("%s: %s, %v, want %q", where, r.Verdict, r.Err, tt.want)
+					case r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeNotRDAP || !strings.Contains(client.ErrorOf(r).Message, tt.want) || strings.Contains(client.ErrorOf(r).Message, "flate:"):
+						t.Errorf("%s: %s, %v, want %q", where, r.Verdict, client.ErrorOf(r), tt.want)
 					}
 				}
 			}
@@ -163,7 +163,7 @@ func TestEncodingErrorIsWrapped(t *testing.T) {
 	q := mustParse(t, "", "alpha.example")
 	q.Server = s.URL()
 	r := newAsker(t, s.CA(), client.Config{}).lookup(t, q)
-	if e, ok := errors.AsType[*pool.EncodingError](r.Err); !ok || e.Encoding != "br" {
-		t.Errorf("%v", r.Err)
+	if e, ok := errors.AsType[*pool.EncodingError](client.ErrorOf(r)); !ok || e.Encoding != "br" {
+		t.Errorf("%v", client.ErrorOf(r))
 	}
 }

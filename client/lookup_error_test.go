@@ -39,11 +39,11 @@ func TestLookupSilentServer(t *testing.T) {
 			}
 			cfg.Resolver, cfg.Timeout = urls{silent.URL()}, 300*time.Millisecond
 			r = newAsker(t, ca, cfg).lookup(t, q)
-			if r.Verdict != client.Failed || r.Err.Code != client.CodeTimeout || !errors.Is(r.Err, context.DeadlineExceeded) {
-				t.Errorf("silent: %s, cause %v", describe(r), r.Err.Err)
+			if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTimeout || !errors.Is(client.ErrorOf(r), context.DeadlineExceeded) {
+				t.Errorf("silent: %s, cause %v", describe(r), client.ErrorOf(r).Err)
 			}
-			if !strings.Contains(r.Err.Message, "TLS handshake") || !strings.Contains(r.Err.Message, silent.Addr()) {
-				t.Errorf("message %q lacks step or place", r.Err.Message)
+			if !strings.Contains(client.ErrorOf(r).Message, "TLS handshake") || !strings.Contains(client.ErrorOf(r).Message, silent.Addr()) {
+				t.Errorf("message %q lacks step or place", client.ErrorOf(r).Message)
 			}
 		})
 	}
@@ -58,7 +58,7 @@ func TestLookupUnresolved(t *testing.T) {
 		}},
 	})
 	r := a.lookup(t, mustParse(t, "", "alpha.example"))
-	if r.Verdict != client.Failed || r.Err.Code != client.CodeDNS || !strings.Contains(r.Err.Message, "rdap.invalid") {
+	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeDNS || !strings.Contains(client.ErrorOf(r).Message, "rdap.invalid") {
 		t.Errorf("%s", describe(r))
 	}
 }
@@ -91,11 +91,11 @@ func TestLookupTLS(t *testing.T) {
 				s := rdaptest.Start(t, tt.server)
 				a := newAsker(t, ca, client.Config{Resolver: urls{s.URL()}, Transport: transport})
 				r := a.lookup(t, mustParse(t, "", "alpha.example"))
-				if r.Verdict != client.Failed || r.Err.Code != client.CodeTLS || r.Attempts != 1 {
-					t.Fatalf("%s after %d attempts, cause %v", describe(r), r.Attempts, r.Err.Err)
+				if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTLS || r.Attempts != 1 {
+					t.Fatalf("%s after %d attempts, cause %v", describe(r), r.Attempts, client.ErrorOf(r).Err)
 				}
-				if !strings.Contains(r.Err.Message, tt.want) || !strings.Contains(r.Err.Message, s.Addr()) {
-					t.Errorf("message %q, want %q and %s in it", r.Err.Message, tt.want, s.Addr())
+				if !strings.Contains(client.ErrorOf(r).Message, tt.want) || !strings.Contains(client.ErrorOf(r).Message, s.Addr()) {
+					t.Errorf("message %q, want %q and %s in it", client.ErrorOf(r).Message, tt.want, s.Addr())
 				}
 				if n := s.Counts().Connections; n != 1 {
 					t.Errorf("%d connections for one failed handshake", n)
@@ -124,8 +124,8 @@ func TestLookupHandshakeHangUp(t *testing.T) {
 	for _, transport := range []http.RoundTripper{nil, &http.Transport{}} {
 		a := newAsker(t, newCA(t), client.Config{Resolver: urls{"https://" + l.Addr().String() + "/"}, Transport: transport})
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if r.Verdict != client.Failed || r.Err.Code != client.CodeTLS || !strings.Contains(r.Err.Message, "during the handshake") {
-			t.Errorf("%s, cause %v", describe(r), r.Err.Err)
+		if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTLS || !strings.Contains(client.ErrorOf(r).Message, "during the handshake") {
+			t.Errorf("%s, cause %v", describe(r), client.ErrorOf(r).Err)
 		}
 	}
 }
@@ -134,8 +134,8 @@ func TestLookupNotTLS(t *testing.T) {
 	plain := newPlain(t, func(http.ResponseWriter, *http.Request) {})
 	r := newAsker(t, newCA(t), client.Config{Resolver: urls{"https" + strings.TrimPrefix(plain, "http")}}).
 		lookup(t, mustParse(t, "", "alpha.example"))
-	if r.Verdict != client.Failed || r.Err.Code != client.CodeTLS || !strings.Contains(r.Err.Message, "does not speak TLS") {
-		t.Errorf("%s, cause %v", describe(r), r.Err.Err)
+	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTLS || !strings.Contains(client.ErrorOf(r).Message, "does not speak TLS") {
+		t.Errorf("%s, cause %v", describe(r), client.ErrorOf(r).Err)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestLookupBroken(t *testing.T) {
 	s.On("/domain/cut.example", rdaptest.Cut(10))
 	for _, name := range []string{"hangup.example", "reset.example", "cut.example"} {
 		r := a.lookup(t, mustParse(t, "", name))
-		if r.Verdict != client.Failed || r.Err.Code != client.CodeTransport || !strings.Contains(r.Err.Message, s.Addr()) {
+		if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTransport || !strings.Contains(client.ErrorOf(r).Message, s.Addr()) {
 			t.Errorf("%s: %s", name, describe(r))
 		}
 	}
@@ -163,7 +163,7 @@ func TestLookupCanceled(t *testing.T) {
 	}()
 	r, err := a.Lookup(ctx, mustParse(t, "", "hang.example"))
 	checkResult(t, r)
-	if r.Verdict != client.Failed || r.Err.Code != client.CodeCanceled || !errors.Is(err, context.Canceled) {
+	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeCanceled || !errors.Is(err, context.Canceled) {
 		t.Errorf("%s, error %v", describe(r), err)
 	}
 	// With an ended context, no request is sent.
@@ -175,7 +175,7 @@ func TestLookupCanceled(t *testing.T) {
 	expired, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer stop()
 	r, err = a.Lookup(expired, mustParse(t, "", "hang.example"))
-	if r.Verdict != client.Failed || r.Err.Code != client.CodeTimeout || !errors.Is(err, context.DeadlineExceeded) {
+	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTimeout || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("deadline: %s, error %v", describe(r), err)
 	}
 }

@@ -43,11 +43,11 @@ func TestLookupTooLarge(t *testing.T) {
 		}
 		for _, name := range []string{"announced.example", "huge.example", "endless.example"} {
 			r := a.lookup(t, mustParse(t, "", name))
-			if r.Verdict != client.Failed || r.Err.Code != client.CodeTooLarge || r.Status != 200 || r.Raw != nil {
+			if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTooLarge || r.Status != 200 || r.Raw != nil {
 				t.Errorf("%s: %s, %d octets", name, describe(r), len(r.Raw))
 			}
-			if r.Err != nil && r.Err.Status != 200 {
-				t.Errorf("%s: error has status %d", name, r.Err.Status)
+			if client.ErrorOf(r) != nil && client.ErrorOf(r).Status != 200 {
+				t.Errorf("%s: error has status %d", name, client.ErrorOf(r).Status)
 			}
 		}
 		// The status of an error response is enough without a body.
@@ -79,7 +79,7 @@ func TestLookupGzip(t *testing.T) {
 	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Registered || string(r.Raw) != object {
 		t.Errorf("%s, body %q", describe(r), r.Raw)
 	}
-	if r := a.lookup(t, mustParse(t, "", "bomb.example")); r.Verdict != client.Failed || r.Err.Code != client.CodeTooLarge {
+	if r := a.lookup(t, mustParse(t, "", "bomb.example")); r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTooLarge {
 		t.Errorf("bomb: %s", describe(r))
 	}
 	if r := a.lookup(t, mustParse(t, "", "broken.example")); r.Verdict != client.Failed {
@@ -94,11 +94,11 @@ func TestLookupDrip(t *testing.T) {
 	s.On("/domain/hang.example", rdaptest.Hang())
 	for name, doing := range map[string]string{"drip.example": "reading the response", "hang.example": "waiting for the response"} {
 		r := a.lookup(t, mustParse(t, "", name))
-		if r.Verdict != client.Failed || r.Err.Code != client.CodeTimeout || !strings.Contains(r.Err.Message, doing) {
+		if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTimeout || !strings.Contains(client.ErrorOf(r).Message, doing) {
 			t.Errorf("%s: %s", name, describe(r))
 		}
-		if r.Err != nil && !errors.Is(r.Err, context.DeadlineExceeded) {
-			t.Errorf("%s: cause %v", name, r.Err.Err)
+		if client.ErrorOf(r) != nil && !errors.Is(client.ErrorOf(r), context.DeadlineExceeded) {
+			t.Errorf("%s: cause %v", name, client.ErrorOf(r).Err)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestLookupHidesKeys(t *testing.T) {
 	if uri := s.Log()[0].URI; uri != "/domain/alpha.example?apikey=abc123&lang=en" {
 		t.Errorf("asked for %q", uri)
 	}
-	all := strings.Join([]string{r.Server, r.URL, r.FinalURL, r.Err.Message, r.Err.URL, r.Err.Server}, " ")
+	all := strings.Join([]string{r.Server, r.URL, r.FinalURL, client.ErrorOf(r).Message, client.ErrorOf(r).URL, client.ErrorOf(r).Server}, " ")
 	if strings.Contains(all, "abc123") || strings.Contains(all, "word@") {
 		t.Errorf("keys show in %q", all)
 	}

@@ -68,11 +68,11 @@ func TestLookupProxy(t *testing.T) {
 			t.Cleanup(func() { p.Close() })
 			a := newAsker(t, s.CA(), client.Config{Transport: p, Resolver: urls{s.URL()}, Attempts: 2})
 			r := a.lookup(t, mustParse(t, "", "alpha.example"))
-			if r.Verdict != client.Failed || r.Err.Code != client.CodeProxy || r.Attempts > tt.attempts ||
-				!strings.Contains(r.Err.Message, tt.message) || !strings.Contains(r.Err.Hint, tt.hint) {
-				t.Errorf("%s after %d attempts, hint %q", describe(r), r.Attempts, r.Err.Hint)
+			if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeProxy || r.Attempts > tt.attempts ||
+				!strings.Contains(client.ErrorOf(r).Message, tt.message) || !strings.Contains(client.ErrorOf(r).Hint, tt.hint) {
+				t.Errorf("%s after %d attempts, hint %q", describe(r), r.Attempts, client.ErrorOf(r).Hint)
 			}
-			if text := r.Err.Message + r.Err.Hint; strings.Contains(text, "hidden") || strings.ContainsAny(text, "\x1b\r\n") {
+			if text := client.ErrorOf(r).Message + client.ErrorOf(r).Hint; strings.Contains(text, "hidden") || strings.ContainsAny(text, "\x1b\r\n") {
 				t.Errorf("message %q", text)
 			}
 		})
@@ -97,7 +97,7 @@ func TestLookupProxyHangs(t *testing.T) {
 	t.Cleanup(func() { p.Close() })
 	a := newAsker(t, newCA(t), client.Config{Transport: p, Resolver: urls{refused}, Timeout: time.Second, Attempts: 1})
 	r := a.lookup(t, mustParse(t, "", "alpha.example"))
-	if r.Err.Code != client.CodeTimeout || !strings.Contains(r.Err.Message, "connecting through the proxy") {
+	if client.ErrorOf(r).Code != client.CodeTimeout || !strings.Contains(client.ErrorOf(r).Message, "connecting through the proxy") {
 		t.Error(describe(r))
 	}
 }

@@ -22,11 +22,11 @@ type sessionSuspecter interface {
 // faulty reports whether the connection may be the cause of a failure: if there was no
 // response, the response was truncated, or its status is not about the query.
 func faulty(r *Result) bool {
-	switch {
-	case r.Err == nil:
+	switch e := r.reason(); {
+	case e == nil:
 		return false
 	case r.Status == 0, r.Status/100 == 2:
-		switch r.Err.Code {
+		switch e.Code {
 		case CodeTransport, CodeRefused, CodeTimeout, CodeTLS:
 			return true
 		}

@@ -63,7 +63,7 @@ func TestLookupWrappedPool(t *testing.T) {
 		Transport: metered{plain.pool}, Timeout: time.Second, Attempts: 1, Resolver: urls{s.URL()},
 	})
 	s.On("/domain/silent.example", rdaptest.Hang())
-	if r := c.lookup(t, mustParse(t, "", "silent.example")); r.Err == nil || !strings.Contains(r.Err.Message, "waiting for the response") {
+	if r := c.lookup(t, mustParse(t, "", "silent.example")); client.ErrorOf(r) == nil || !strings.Contains(client.ErrorOf(r).Message, "waiting for the response") {
 		t.Errorf("%s", describe(r))
 	}
 }
@@ -103,7 +103,7 @@ func testForeignTransportConnectTimeout(t *testing.T) {
 	a := newAsker(t, s.CA(), client.Config{
 		Transport: foreign, Timeout: time.Hour, ConnectTimeout: 50 * time.Millisecond, Attempts: 1, Resolver: urls{s.URL()},
 	})
-	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Err == nil || r.Err.Code != client.CodeTimeout || !strings.Contains(r.Err.Message, "handshake") {
+	if r := a.lookup(t, mustParse(t, "", "alpha.example")); client.ErrorOf(r) == nil || client.ErrorOf(r).Code != client.CodeTimeout || !strings.Contains(client.ErrorOf(r).Message, "handshake") {
 		t.Errorf("%s", describe(r))
 	}
 }

@@ -125,8 +125,8 @@ func TestLookupNoService(t *testing.T) {
 		if r.Attempts != 0 {
 			t.Errorf("%v: %d attempts", tt.err, r.Attempts)
 		}
-		if tt.code == client.CodeNoService && !strings.Contains(r.Err.Message, ".zz") {
-			t.Errorf("message %q does not name the top-level domain", r.Err.Message)
+		if tt.code == client.CodeNoService && !strings.Contains(client.ErrorOf(r).Message, ".zz") {
+			t.Errorf("message %q does not name the top-level domain", client.ErrorOf(r).Message)
 		}
 	}
 }
@@ -166,12 +166,12 @@ func TestLookupHTTPOnly(t *testing.T) {
 		}
 	}
 	r := newAsker(t, ca, client.Config{Resolver: from(bootstrap.SourceIANA)}).lookup(t, q)
-	if r.Verdict != client.NoService || r.Err.Code != client.CodeHTTPOnly || asked {
+	if r.Verdict != client.NoService || client.ErrorOf(r).Code != client.CodeHTTPOnly || asked {
 		t.Errorf("%s, asked %v", describe(r), asked)
 	}
 	// The same holds for servers from overrides, whatever bootstrap says, and for a
 	// server in the query.
-	if r = newAsker(t, ca, client.Config{Resolver: from(bootstrap.SourceOverride)}).lookup(t, q); r.Err == nil || r.Err.Code != client.CodeHTTPOnly || asked {
+	if r = newAsker(t, ca, client.Config{Resolver: from(bootstrap.SourceOverride)}).lookup(t, q); client.ErrorOf(r) == nil || client.ErrorOf(r).Code != client.CodeHTTPOnly || asked {
 		t.Errorf("override: %s, asked %v", describe(r), asked)
 	}
 	r = newAsker(t, ca, client.Config{Resolver: from(bootstrap.SourceIANA), AllowHTTP: true}).lookup(t, q)
@@ -220,12 +220,12 @@ func TestLookupNextServer(t *testing.T) {
 
 	good.On("/domain/busy.example", rdaptest.Status(500))
 	r = newAsker(t, ca, client.Config{Resolver: urls{good.URL(), other.URL()}}).lookup(t, mustParse(t, "", "busy.example"))
-	if r.Verdict != client.Failed || r.Err.Code != client.CodeServerError || r.Attempts != 3 || other.Counts().Connections != 0 {
+	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeServerError || r.Attempts != 3 || other.Counts().Connections != 0 {
 		t.Errorf("500, then another: %s after %d attempts", describe(r), r.Attempts)
 	}
 
 	r = newAsker(t, ca, client.Config{Resolver: urls{dead}}).lookup(t, q)
-	if r.Verdict != client.Failed || r.Err.Code != client.CodeRefused || !strings.Contains(r.Err.Message, "127.0.0.1:") {
+	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeRefused || !strings.Contains(client.ErrorOf(r).Message, "127.0.0.1:") {
 		t.Errorf("one dead server: %s", describe(r))
 	}
 }

@@ -80,7 +80,7 @@ func TestMemoryOfSearches(t *testing.T) {
 			}
 		}
 	}) {
-		if r.Verdict != client.Found || r.Paging.Err != nil || len(r.Paging.Pages) == 0 {
+		if r.Verdict != client.Found || r.Paging.Failure != nil || len(r.Paging.Pages) == 0 {
 			t.Errorf("%s, %+v", describe(r), r.Paging)
 		}
 		n++

@@ -170,7 +170,7 @@ func TestMergedWithoutRegistrar(t *testing.T) {
 	if m, err := r.Merged(); err != nil || m.Registrar == nil {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if _, err := (&client.Result{Verdict: client.Failed, Err: &client.Error{Message: "no"}}).Merged(); err == nil {
+	if _, err := (&client.Result{Verdict: client.Failed, Failure: &client.Error{Message: "no"}}).Merged(); err == nil {
 		t.Error("no error without an answer")
 	}
 }

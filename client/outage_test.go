@@ -157,7 +157,7 @@ func testOutage(t *testing.T, way string, protocols rdaptest.Protocols) {
 	count := 0
 	for r := range c.Batch(t.Context(), lines(outageNames(lineCount)...)) {
 		if count++; r.Verdict != client.Registered {
-			t.Errorf("%s: %v", describe(r), r.Err)
+			t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 		}
 	}
 	if count != lineCount {
@@ -193,7 +193,7 @@ func TestBatchWallNowAndThen(t *testing.T) {
 	a := newAsker(t, ca, client.Config{Resolver: urls{s.URL()}})
 	for r := range a.Batch(t.Context(), lines(outageNames(500)...)) {
 		if r.Verdict != client.Registered {
-			t.Errorf("%s: %v", describe(r), r.Err)
+			t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 		}
 	}
 }
@@ -204,8 +204,8 @@ func TestNoticeOfLimit(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{Attempts: 1})
 	s.On("*", rdaptest.Status(429), rdaptest.JSON(body))
 	r := a.lookup(t, mustParse(t, "", "alpha.example"))
-	if r.Verdict != client.RateLimited || !strings.Contains(r.Err.Message, "Rate limit: 10 per minute") {
-		t.Errorf("%s: %v", describe(r), r.Err)
+	if r.Verdict != client.RateLimited || !strings.Contains(client.ErrorOf(r).Message, "Rate limit: 10 per minute") {
+		t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 	}
 	if p := a.Progress(); p.Servers[0].Rate != (limit.Rate{N: 10, Per: time.Minute}) {
 		t.Errorf("%+v", p.Servers)

@@ -19,7 +19,7 @@ type Paging struct {
 	// may state that the server omitted results.
 	Complete bool
 	Stopped  string // why the results are not complete, for people
-	Err      *Error // error of the page that could not be read; nil if that page was not requested
+	Failure  *Error // error of the page that could not be read; nil if that page was not requested
 	Next     string // URL of the page after the last one read, as the server sent it; empty if Complete
 }
 

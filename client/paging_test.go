@@ -105,8 +105,8 @@ func TestPagesBounded(t *testing.T) {
 			if r.Paging.Complete != complete || !complete && (len(r.Warnings) == 0 || !strings.Contains(r.Warnings[len(r.Warnings)-1].Message, tt.want)) {
 				t.Errorf("%+v, warnings %q", r.Paging, r.Warnings)
 			}
-			if failed := r.Paging.Err != nil; failed != (tt.server.Refuse != nil) {
-				t.Errorf("error %v", r.Paging.Err)
+			if failed := r.Paging.Failure != nil; failed != (tt.server.Refuse != nil) {
+				t.Errorf("error %v", r.Paging.Failure)
 			}
 			pages, incomplete := 0, false
 			for p, err := range a.Search(t.Context(), q) {

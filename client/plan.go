@@ -31,9 +31,9 @@ type Plan struct {
 
 // A PlanError is the error of an invalid input.
 type PlanError struct {
-	Line int64
-	Text string
-	Err  *Error
+	Line    int64
+	Text    string
+	Failure *Error
 }
 
 // A PlanZone counts inputs without a known server.
@@ -120,7 +120,7 @@ func (p *planner) addFailed(in Input, q Query, e *Error) {
 	}
 	p.plan.Invalid++
 	if len(p.plan.Errors) < maxPlanErrors {
-		p.plan.Errors = append(p.plan.Errors, PlanError{Line: in.Line, Text: in.Text, Err: e})
+		p.plan.Errors = append(p.plan.Errors, PlanError{Line: in.Line, Text: in.Text, Failure: e})
 	}
 }
 

@@ -58,7 +58,7 @@ func TestPlan(t *testing.T) {
 	if len(p.Unsupported) != 2 || p.Unsupported[0] != (PlanZone{".zz", 2}) || p.Unsupported[1] != (PlanZone{".yy", 1}) {
 		t.Errorf("%+v", p.Unsupported)
 	}
-	if len(p.Errors) != 2 || p.Errors[0].Line != 1666 || p.Errors[0].Text != "no name" || p.Errors[0].Err.Code != CodeInvalid || !errors.Is(p.Errors[1].Err, broken) {
+	if len(p.Errors) != 2 || p.Errors[0].Line != 1666 || p.Errors[0].Text != "no name" || p.Errors[0].Failure.Code != CodeInvalid || !errors.Is(p.Errors[1].Failure, broken) {
 		t.Errorf("%+v", p.Errors)
 	}
 	want := []PlanServer{

@@ -44,7 +44,7 @@ func TestURLQuery(t *testing.T) {
 		}
 	}
 	q := mustParse(t, "", "http://127.0.0.1/domain/alpha.example")
-	if r := a.lookup(t, q); r.Verdict != client.NoService || r.Err.Code != client.CodeHTTPOnly {
+	if r := a.lookup(t, q); r.Verdict != client.NoService || client.ErrorOf(r).Code != client.CodeHTTPOnly {
 		t.Error(describe(r))
 	}
 }
@@ -105,7 +105,7 @@ func TestURLAtNamedServer(t *testing.T) {
 	want := []string{"help", "entity/A-EX", "domains?name=alpha*", "domain/example", "domain/xn--bcher-kva.example", "", ""}
 	for r := range a.Batch(t.Context(), inputs) {
 		switch path := want[r.Line-1]; {
-		case path == "" && (r.Verdict != client.Invalid || r.Err.Hint == ""):
+		case path == "" && (r.Verdict != client.Invalid || client.ErrorOf(r).Hint == ""):
 			t.Errorf("%s: %s", r.Query.Text, describe(r))
 		case path != "" && r.URL != base+path:
 			t.Errorf("%s: %s, URL %s", r.Query.Text, describe(r), r.URL)

@@ -52,7 +52,7 @@ func TestRedirectFollowed(t *testing.T) {
 		t.Errorf("relative: %s, final URL %q", describe(r), r.FinalURL)
 	}
 	from.On("/domain/free.example", rdaptest.Redirect(302, to.URL()+"domain/free.example"))
-	if r := a.lookup(t, mustParse(t, "", "free.example")); r.Verdict != client.NotFound || !strings.Contains(r.Err.Message, to.URL()) {
+	if r := a.lookup(t, mustParse(t, "", "free.example")); r.Verdict != client.NotFound || !strings.Contains(client.ErrorOf(r).Message, to.URL()) {
 		t.Errorf("404 elsewhere: %s", describe(r))
 	}
 }
@@ -84,14 +84,14 @@ func TestRedirectRefused(t *testing.T) {
 			s.On("/hop4", rdaptest.Redirect(302, "/hop5"))
 			s.On("/hop5", rdaptest.Redirect(302, "/hop6"))
 			r := a.lookup(t, mustParse(t, "", "alpha.example"))
-			if r.Verdict != client.Failed || r.Err.Code != client.CodeRedirect || !strings.Contains(r.Err.Message, tt.want) {
+			if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeRedirect || !strings.Contains(client.ErrorOf(r).Message, tt.want) {
 				t.Errorf("%s, want %q", describe(r), tt.want)
 			}
-			if r.Err != nil && strings.Contains(r.Err.Message, "\u009b") {
-				t.Errorf("unfit message %q", r.Err.Message)
+			if client.ErrorOf(r) != nil && strings.Contains(client.ErrorOf(r).Message, "\u009b") {
+				t.Errorf("unfit message %q", client.ErrorOf(r).Message)
 			}
-			if tt.name == "loop" && !strings.Contains(r.Err.Message, s.URL()+"a → "+s.URL()+"b → "+s.URL()+"a") {
-				t.Errorf("message %q does not name the loop", r.Err.Message)
+			if tt.name == "loop" && !strings.Contains(client.ErrorOf(r).Message, s.URL()+"a → "+s.URL()+"b → "+s.URL()+"a") {
+				t.Errorf("message %q does not name the loop", client.ErrorOf(r).Message)
 			}
 		})
 	}
@@ -100,7 +100,7 @@ func TestRedirectRefused(t *testing.T) {
 func TestRedirectLimit(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{MaxRedirects: -1})
 	s.On("/domain/alpha.example", rdaptest.Redirect(302, "/domain/beta.example"))
-	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Failed || r.Err.Code != client.CodeRedirect {
+	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeRedirect {
 		t.Errorf("none allowed: %s", describe(r))
 	}
 	if n := s.Counts().Requests; n != 1 {
@@ -136,8 +136,8 @@ func TestRedirectOdd(t *testing.T) {
 			s.On("/page", html)
 			r := a.lookup(t, mustParse(t, "", "alpha.example"))
 			code, message := "", ""
-			if r.Err != nil {
-				code, message = r.Err.Code, r.Err.Message
+			if client.ErrorOf(r) != nil {
+				code, message = client.ErrorOf(r).Code, client.ErrorOf(r).Message
 			}
 			if r.Verdict != tt.verdict || code != tt.code || !strings.Contains(message, tt.says) {
 				t.Errorf("%s, want %s %s %q", describe(r), tt.verdict, tt.code, tt.says)
@@ -207,7 +207,7 @@ func TestRedirectStrays(t *testing.T) {
 		s.On("/domain/page.example", rdaptest.Redirect(302, s.URL()+to))
 		for _, text := range []string{"page.example", s.URL() + "domain/page.example"} {
 			r := a.lookup(t, mustParse(t, "", text))
-			if r.Verdict != verdict || r.Status != 404 || verdict == client.Failed && (r.Err.Code != client.CodeNotRDAP || !strings.Contains(r.Err.Message, s.URL()+to)) {
+			if r.Verdict != verdict || r.Status != 404 || verdict == client.Failed && (client.ErrorOf(r).Code != client.CodeNotRDAP || !strings.Contains(client.ErrorOf(r).Message, s.URL()+to)) {
 				t.Errorf("%s to %s: %s", text, to, describe(r))
 			}
 		}

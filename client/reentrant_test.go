@@ -171,7 +171,7 @@ func TestUserCodeMayCallBack(t *testing.T) {
 		switch r, err := a.Lookup(ctx, q); {
 		case err == nil:
 			lookups[by].Add(1)
-		case r.Err.Code != client.CodeCanceled: // after Close
+		case client.ErrorOf(r).Code != client.CodeCanceled: // after Close
 			t.Errorf("lookup by %v: %s", by, describe(r))
 		}
 	}

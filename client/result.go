@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"net/url"
 	"time"
@@ -61,9 +62,10 @@ type Result struct {
 	// object of the response if the query was for another object, such as after a redirect: a
 	// name, a network, AS numbers, or a class; otherwise empty
 	Other string
-	// why the query was not answered; nil for Registered and Found; for NotFound, the text of
-	// the server
-	Err *Error
+	// error response of the server, also for NotFound; nil if the server sent none
+	Refusal *Error
+	// why there is neither an answer nor a Refusal, such as a failed connection; otherwise nil
+	Failure *Error
 
 	// registrar's result for a domain; nil if the registrar was not queried. It does not affect
 	// the other fields
@@ -85,22 +87,35 @@ type Result struct {
 	memoryOwner *task // task charged for Raw in a batch; nil once the consumer has the result
 }
 
-// failure returns Err if the query was not answered. The return type is error, so that a nil
-// *Error does not become a non-nil error.
-func (r *Result) failure() error {
-	if r.Err == nil || r.Verdict.Answered() {
+// Err returns why the query was not answered, an *[Error]: Failure or Refusal. Err returns nil
+// exactly when Verdict.Answered is true. That includes NotFound, whose Refusal has the text of
+// the server.
+func (r *Result) Err() error {
+	switch e := r.reason(); {
+	case r.Verdict.Answered():
 		return nil
+	case e == nil:
+		return &Error{Code: CodeInvalid, Message: "no query was sent for this result"}
+	default:
+		return e
 	}
-	return r.Err
 }
 
-// fail sets the error and the verdict of its code.
+// reason returns Failure or Refusal, of which at most one is set; nil without either.
+func (r *Result) reason() *Error { return cmp.Or(r.Failure, r.Refusal) }
+
+// fail sets Failure and the verdict of its code.
 func (r *Result) fail(e *Error) {
-	r.Err, r.Verdict = e, verdictOf(e)
+	r.Failure, r.Refusal, r.Verdict = e, nil, verdictOf(e)
+}
+
+// refuse sets Refusal and the verdict of its code.
+func (r *Result) refuse(e *Error) {
+	r.Refusal, r.Failure, r.Verdict = e, nil, verdictOf(e)
 }
 
 // Response returns the checked response in r.Raw: see [rdap.Parse]. Without a response it
-// returns an error: r.Err unless nil.
+// returns the error of r.
 func (r *Result) Response() (*rdap.Response, error) {
 	if len(r.Raw) == 0 {
 		return nil, r.noAnswer()
@@ -119,7 +134,7 @@ func (r *Result) parse() (*rdap.Response, error) {
 }
 
 // Record decodes the response in r.Raw: see [rdap.Read]. Each call decodes it again. Without a
-// response it returns an error: r.Err unless nil.
+// response it returns the error of r.
 func (r *Result) Record() (*rdap.Record, error) {
 	resp, err := r.Response()
 	if err != nil {
@@ -140,8 +155,8 @@ func (r *Result) Summary() rdap.Summary {
 }
 
 func (r *Result) noAnswer() error {
-	if r.Err != nil {
-		return r.Err
+	if e := r.reason(); e != nil {
+		return e
 	}
 	return &rdap.FormatError{Reason: "an empty body"}
 }

@@ -24,7 +24,7 @@ func TestResultRecord(t *testing.T) {
 
 func TestResultWithoutAnswer(t *testing.T) {
 	cause := &Error{Code: CodeTimeout, Message: "no answer within 15s"}
-	r := &Result{Err: cause}
+	r := &Result{Failure: cause}
 	if _, err := r.Record(); !errors.Is(err, cause) {
 		t.Errorf("Record: %v", err)
 	}

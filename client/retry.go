@@ -141,7 +141,7 @@ func decideThrottled(o outcome, b retryBudget) action {
 // decideRetry decides whether t sends its request again, and prepares t for that.
 func (c *Client) decideRetry(ctx context.Context, t *task, unreachable bool) (more bool) {
 	r, now := t.result, time.Now()
-	if r.Err == nil {
+	if r.reason() == nil {
 		return false
 	}
 	a := decide(c.outcome(ctx, t, unreachable, now), c.retryBudget(ctx, t, now))
@@ -149,7 +149,7 @@ func (c *Client) decideRetry(ctx context.Context, t *task, unreachable bool) (mo
 	case giveUp:
 		return false
 	case retryElsewhere:
-		r.warn(WarnOtherServer, "tried another server: "+r.Err.Message)
+		r.warn(WarnOtherServer, "tried another server: "+r.reason().Message)
 	case retryThrottled:
 		if t.limited.IsZero() {
 			t.limited = now
@@ -177,10 +177,10 @@ func (c *Client) outcome(ctx context.Context, t *task, unreachable bool, now tim
 		final:       r.Verdict.Answered() || ctx.Err() != nil,
 		unreachable: unreachable,
 		throttled:   r.Verdict == RateLimited,
-		retryAfter:  r.Err.RetryAfter,
+		retryAfter:  r.reason().RetryAfter,
 		session:     t.suspectSession,
 		transient:   transient(r) || t.walled && t.batch,
-		connection:  r.Err.Code == CodeTransport,
+		connection:  r.reason().Code == CodeTransport,
 	}
 	if t.batch && t.host != nil && o.transient {
 		o.outage = t.host.Recovering(now, c.maxWait(t), t.failedAt)
@@ -236,17 +236,18 @@ func (c Config) maxWait(batch bool) time.Duration {
 // connection. That is so if the connection failed, the time ran out, the response broke off, or
 // the server or a gateway failed (RFC 9110 section 15.6).
 func transient(r *Result) bool {
-	switch r.Err.Code {
+	e := r.reason()
+	switch e.Code {
 	case CodeTransport, CodeRefused, CodeTimeout:
 		// Only a success needs its body.
 		return r.Status == 0 || r.Status/100 == 2
 	case CodeDNS:
-		dns, ok := errors.AsType[*net.DNSError](r.Err.Err)
+		dns, ok := errors.AsType[*net.DNSError](e.Err)
 		return !ok || !dns.IsNotFound
 	case CodeProxy:
-		return proxyMayRecover(r.Err.Err)
+		return proxyMayRecover(e.Err)
 	case CodeTLS:
-		permanent, _ := neterror.TLS(r.Err.Err, false)
+		permanent, _ := neterror.TLS(e.Err, false)
 		return permanent == ""
 	case CodeServerError:
 		return true

@@ -29,22 +29,22 @@ func TestReverseSearch(t *testing.T) {
 
 	// A search that the server does not announce is not sent.
 	r = ask(client.TypeIPs, "entity:email=alice@holders.example")
-	if r.Verdict != client.Rejected || r.Err.Code != client.CodeUnsupported || !strings.Contains(r.Err.Hint, "handle") || r.Server != s.URL() {
-		t.Errorf("%s, hint %q", describe(r), r.Err.Hint)
+	if r.Verdict != client.Rejected || client.ErrorOf(r).Code != client.CodeUnsupported || !strings.Contains(client.ErrorOf(r).Hint, "handle") || r.Server != s.URL() {
+		t.Errorf("%s, hint %q", describe(r), client.ErrorOf(r).Hint)
 	}
 	if got := asked(s); len(got) != 2 {
 		t.Errorf("asked %q", got)
 	}
 	s, a = newPair(t, rdaptest.Config{Log: true, Searches: &rdaptest.Searches{Announce: []string{"rdap_level_0"}}}, client.Config{})
 	r = ask(client.TypeDomains, "entity:fn=Alice*")
-	if r.Verdict != client.Rejected || !strings.Contains(r.Err.Message, "does not announce a reverse search") || strings.Contains(strings.Join(asked(s), " "), "Alice") {
+	if r.Verdict != client.Rejected || !strings.Contains(client.ErrorOf(r).Message, "does not announce a reverse search") || strings.Contains(strings.Join(asked(s), " "), "Alice") {
 		t.Errorf("%s, asked %q", describe(r), asked(s))
 	}
 
 	// The error is that the server cannot be reached, not that it announces nothing.
 	s, a = newPair(t, rdaptest.Config{Log: true}, client.Config{Attempts: 1})
 	s.On("/help", rdaptest.HangUp())
-	if r = ask(client.TypeDomains, "entity:fn=Alice*"); r.Verdict != client.Failed || r.Err.Code != client.CodeTransport {
+	if r = ask(client.TypeDomains, "entity:fn=Alice*"); r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTransport {
 		t.Error(describe(r))
 	}
 
@@ -52,7 +52,7 @@ func TestReverseSearch(t *testing.T) {
 	_, a = newPair(t, rdaptest.Config{}, client.Config{AllowHTTP: true, Search: client.SearchConfig{Unannounced: true}})
 	q := mustParse(t, client.TypeDomains, "entity:fn=Alice*")
 	q.Server = "http://127.0.0.1:1/"
-	if r = a.lookup(t, q); r.Err.Code != client.CodeHTTPOnly || r.Attempts != 0 {
+	if r = a.lookup(t, q); client.ErrorOf(r).Code != client.CodeHTTPOnly || r.Attempts != 0 {
 		t.Error(describe(r))
 	}
 }

@@ -64,8 +64,8 @@ func (helpStage) complete(_ context.Context, c *Client, t *task) (more bool) {
 		c.helps.Put(s.base, nil) // the server announces nothing
 	default:
 		c.helps.Failed(s.base, time.Now())
-		if got.Verdict != Failed || got.Status == 0 || got.Err.Code == CodeCanceled {
-			s.refuse(t, got.Err)
+		if e := got.reason(); got.Verdict != Failed || got.Status == 0 || e.Code == CodeCanceled {
+			s.refuse(t, e)
 			return false
 		}
 	}
@@ -77,9 +77,9 @@ func (helpStage) complete(_ context.Context, c *Client, t *task) (more bool) {
 }
 
 func (helpStage) interrupt(_ context.Context, _ *Client, t *task) (more bool) {
-	if got := t.result; got.Err != nil {
-		t.root.Elapsed += got.Elapsed
-		t.search.refuse(t, got.Err)
+	if e := t.result.reason(); e != nil {
+		t.root.Elapsed += t.result.Elapsed
+		t.search.refuse(t, e)
 	}
 	return false
 }
@@ -223,8 +223,8 @@ func (s *search) pageFailed(root, got *Result) {
 	p := root.Paging
 	root.Elapsed += got.Elapsed
 	why := "no response"
-	if got.Err != nil {
-		why, p.Err = got.Err.Message, got.Err
+	if e := got.reason(); e != nil {
+		why, p.Failure = e.Message, e
 	}
 	p.Complete, p.Stopped = false, "page "+strconv.Itoa(len(s.seen)+1)+" could not be read: "+why
 	root.warn(WarnIncomplete, "the results are not complete: after "+counted(p.Results)+" "+p.Stopped)

@@ -113,7 +113,7 @@ func TestSearch(t *testing.T) {
 		t.Error(describe(r))
 	}
 	s2.On("/domains", rdaptest.Status(501))
-	if r = b.lookup(t, mustParse(t, client.TypeDomains, "exam1*.example")); r.Verdict != client.Rejected || r.Err.Code != client.CodeUnsupported {
+	if r = b.lookup(t, mustParse(t, client.TypeDomains, "exam1*.example")); r.Verdict != client.Rejected || client.ErrorOf(r).Code != client.CodeUnsupported {
 		t.Error(describe(r))
 	}
 }
@@ -133,7 +133,7 @@ func TestSearchServer(t *testing.T) {
 	}
 	for typ, text := range map[client.Type]string{client.TypeDomains: "exam*", client.TypeEntities: "fn=A*", client.TypeNameservers: "ip=192.0.2.1"} {
 		r := a.lookup(t, mustParse(t, typ, text))
-		if r.Verdict != client.Invalid || !strings.Contains(r.Err.Hint, "specify the server") {
+		if r.Verdict != client.Invalid || !strings.Contains(client.ErrorOf(r).Hint, "specify the server") {
 			t.Error(describe(r))
 		}
 	}

@@ -208,7 +208,7 @@ func TestLookupOutlivesOther(t *testing.T) {
 	leader, giveUp := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if r, err := c.Lookup(leader, q); err == nil || r.Err.Code != client.CodeCanceled {
+		if r, err := c.Lookup(leader, q); err == nil || client.ErrorOf(r).Code != client.CodeCanceled {
 			t.Errorf("%s", describe(r))
 		}
 	})

@@ -270,7 +270,8 @@ func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
 	target := t.stage.requestURL(t, base)
 	r.URL = weburl.Redact(target)
 	r.FinalURL = r.URL
-	r.Status, r.Header, r.Raw, r.Err, r.Other, r.namesObject, r.otherHandle = 0, nil, nil, nil, "", false, ""
+	r.Status, r.Header, r.Raw, r.Other, r.namesObject, r.otherHandle = 0, nil, nil, "", false, ""
+	r.Refusal, r.Failure = nil, nil
 	t.memory.release(t)
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {
@@ -355,7 +356,7 @@ func (c *Client) nextPage(t *task, page *Result) (more bool) {
 	}
 	if !found.IsList {
 		if page != root {
-			s.pageFailed(root, &Result{Err: &Error{Code: CodeNotRDAP, Message: "the response is not a list of results"}})
+			s.pageFailed(root, &Result{Failure: &Error{Code: CodeNotRDAP, Message: "the response is not a list of results"}})
 		}
 		return false
 	}

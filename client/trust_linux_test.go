@@ -119,7 +119,7 @@ func TestGuardEveryWayIn(t *testing.T) {
 				reached := false
 				for way, lead := range waysIn {
 					r := askGuarded(t, ca, f, lead, base, false)
-					if r == nil || r.Verdict != client.Failed || r.Err.Code != client.CodeNotPublic {
+					if r == nil || r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeNotPublic {
 						t.Errorf("%s by %s: %+v", base, way, r)
 					}
 					if n := victim.accepted.Swap(0); n != 0 {
@@ -252,7 +252,7 @@ func TestGuardAgainstRebinding(t *testing.T) {
 		// A new client for each, so that no name is cached.
 		a := newGuardedAsker(t, ca, client.Config{Resolver: listedAs(bootstrap.SourceIANA, base), Attempts: 1}, nil)
 		r, _ := a.Lookup(t.Context(), mustParse(t, "", fmt.Sprintf("name%d.example", i)))
-		if r.Err != nil && r.Err.Code != client.CodeNotPublic {
+		if client.ErrorOf(r) != nil && client.ErrorOf(r).Code != client.CodeNotPublic {
 			t.Fatal(describe(r))
 		}
 		verdicts[r.Verdict]++

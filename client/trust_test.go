@@ -54,7 +54,7 @@ func TestTrustOfServers(t *testing.T) {
 	for _, source := range []bootstrap.Source{bootstrap.SourceIANA, bootstrap.SourceSnapshot, bootstrap.SourceUnlisted, bootstrap.SourceReferral, ""} {
 		a := newGuardedAsker(t, inside.CA(), client.Config{Resolver: listedAs(source, inside.URL())}, nil)
 		r := a.lookup(t, q)
-		if r.Verdict != client.Failed || r.Err.Code != client.CodeNotPublic || r.Attempts != 1 || !strings.Contains(r.Err.Message, "the bootstrap registry lists "+inside.Addr()) {
+		if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeNotPublic || r.Attempts != 1 || !strings.Contains(client.ErrorOf(r).Message, "the bootstrap registry lists "+inside.Addr()) {
 			t.Errorf("%q: %s", source, describe(r))
 		}
 	}
@@ -108,10 +108,10 @@ func TestTrustOfHops(t *testing.T) {
 	registry.On("/domain/here.example", rdaptest.Redirect(302, "/rr/domain/here.example"))
 	a := newGuardedAsker(t, ca, client.Config{Resolver: listed, Referral: client.ReferralRegistrar}, public)
 	r := a.lookup(t, mustParse(t, "", "alpha.example"))
-	if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Verdict != client.Failed || g.Attempts != 1 || g.Err.Code != client.CodeNotPublic {
+	if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Verdict != client.Failed || g.Attempts != 1 || client.ErrorOf(g).Code != client.CodeNotPublic {
 		t.Errorf("%s, registrar %s", describe(r), describe(g))
 	}
-	if r := a.lookup(t, mustParse(t, "", "moved.example")); r.Verdict != client.Failed || r.Err.Code != client.CodeNotPublic || !strings.Contains(r.Err.Message, "a server referred to ") {
+	if r := a.lookup(t, mustParse(t, "", "moved.example")); r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeNotPublic || !strings.Contains(client.ErrorOf(r).Message, "a server referred to ") {
 		t.Errorf("redirect: %s", describe(r))
 	}
 	if n := inside.Counts().Connections; n != 0 {
@@ -147,7 +147,7 @@ func TestTrustBlamesNobody(t *testing.T) {
 	public := map[string]*rdaptest.Server{registryName: registry}
 	a := newGuardedAsker(t, ca, client.Config{Resolver: listedAs(bootstrap.SourceIANA, "https://"+hostPort(registryName, registry)+"/")}, public)
 	for range 20 {
-		if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Failed || r.Err.Code != client.CodeNotPublic {
+		if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeNotPublic {
 			t.Fatal(describe(r))
 		}
 	}

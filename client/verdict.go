@@ -47,7 +47,7 @@ func (r *Result) judge(a response, speaks bool) {
 		refused = e.Code == CodeNotRDAP
 	}
 	r.explain(e, what, a, w)
-	if r.fail(e); refused {
+	if r.refuse(e); refused {
 		r.Verdict = Rejected // the server works; only the base URL may be wrong
 	}
 	switch {
@@ -160,7 +160,7 @@ func (r *Result) judgeSuccess(a response) {
 		var what string
 		e.Code, what, e.Hint = r.classifyStatus(w.Code, w, 0)
 		r.explain(e, what, response{status: w.Code, url: a.url}, w)
-		r.fail(e)
+		r.refuse(e)
 		r.warn(WarnErrorBody, "the body has errorCode 404, but the HTTP status is "+strconv.Itoa(a.status))
 		return
 	}
@@ -179,6 +179,10 @@ func (r *Result) judgeSuccess(a response) {
 		e.Hint = "check the base URL of the server: the part before " + visible(r.Query.Path())
 	}
 	r.locate(e)
+	if w.Code != 0 {
+		r.refuse(e)
+		return
+	}
 	r.fail(e)
 }
 

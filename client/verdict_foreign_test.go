@@ -82,8 +82,8 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 		if r.Verdict != tt.want || r.IsNotFoundWithoutRDAP() != tt.warned {
 			t.Errorf("%s, %s: %s, warnings %q", tt.source, tt.names, describe(r), r.Warnings)
 		}
-		if tt.want == client.Rejected && (r.Err.Code != client.CodeNotRDAP || !strings.Contains(r.Err.Hint, "check the base URL")) {
-			t.Errorf("%s, %s: %s: %s", tt.source, tt.names, r.Err.Code, r.Err.Hint)
+		if tt.want == client.Rejected && (client.ErrorOf(r).Code != client.CodeNotRDAP || !strings.Contains(client.ErrorOf(r).Hint, "check the base URL")) {
+			t.Errorf("%s, %s: %s: %s", tt.source, tt.names, client.ErrorOf(r).Code, client.ErrorOf(r).Hint)
 		}
 		c.Close()
 	}

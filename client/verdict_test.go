@@ -101,10 +101,10 @@ func TestVerdict(t *testing.T) {
 			s.On("/domain/alpha.example", tt.answer...)
 			r := a.lookup(t, mustParse(t, "", "alpha.example"))
 			code, message := "", ""
-			if r.Err != nil {
-				code, message = r.Err.Code, r.Err.Message
-				if r.Err.Server != s.URL() || r.Err.URL != r.URL || r.Err.Status != r.Status {
-					t.Errorf("error of %q, %q, %d", r.Err.Server, r.Err.URL, r.Err.Status)
+			if client.ErrorOf(r) != nil {
+				code, message = client.ErrorOf(r).Code, client.ErrorOf(r).Message
+				if client.ErrorOf(r).Server != s.URL() || client.ErrorOf(r).URL != r.URL || client.ErrorOf(r).Status != r.Status {
+					t.Errorf("error of %q, %q, %d", client.ErrorOf(r).Server, client.ErrorOf(r).URL, client.ErrorOf(r).Status)
 				}
 			}
 			if r.Verdict != tt.verdict || code != tt.code || !strings.Contains(message, tt.message) || len(r.Warnings) != tt.warnings {
@@ -165,18 +165,18 @@ func TestVerdictWords(t *testing.T) {
 	s.On("*", rdaptest.Status(404), rdaptest.JSON(`{"errorCode":404,"title":"Not Found",
 		"description":["Name: alpha.example","Reserved\u001b[2J by registry"],"notices":[{"title":"Terms","description":["x"]}]}`))
 	r := a.lookup(t, mustParse(t, "", "alpha.example"))
-	if r.Err.Title != "Not Found" || !slices.Equal(r.Err.Detail, []string{"Name: alpha.example", "Reserved\x1b[2J by registry"}) {
-		t.Errorf("title %q, detail %q", r.Err.Title, r.Err.Detail)
+	if client.ErrorOf(r).Title != "Not Found" || !slices.Equal(client.ErrorOf(r).Detail, []string{"Name: alpha.example", "Reserved\x1b[2J by registry"}) {
+		t.Errorf("title %q, detail %q", client.ErrorOf(r).Title, client.ErrorOf(r).Detail)
 	}
-	if want := `not found (404) at ` + s.URL() + `: Not Found: Name: alpha.example; Reserved\u001b[2J by registry`; r.Err.Message != want {
-		t.Errorf("message %q, want %q", r.Err.Message, want)
+	if want := `not found (404) at ` + s.URL() + `: Not Found: Name: alpha.example; Reserved\u001b[2J by registry`; client.ErrorOf(r).Message != want {
+		t.Errorf("message %q, want %q", client.ErrorOf(r).Message, want)
 	}
 	for _, tt := range []struct{ ask, hint string }{
 		{"www.alpha.example", "alpha.example"}, {"alpha.example", ""},
 	} {
 		s.On("*", rdaptest.Status(400))
-		if r := a.lookup(t, mustParse(t, "", tt.ask)); !strings.HasSuffix(r.Err.Hint, tt.hint) || (tt.hint == "") != (r.Err.Hint == "") {
-			t.Errorf("%s: hint %q, want %q", tt.ask, r.Err.Hint, tt.hint)
+		if r := a.lookup(t, mustParse(t, "", tt.ask)); !strings.HasSuffix(client.ErrorOf(r).Hint, tt.hint) || (tt.hint == "") != (client.ErrorOf(r).Hint == "") {
+			t.Errorf("%s: hint %q, want %q", tt.ask, client.ErrorOf(r).Hint, tt.hint)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		s.On("*", rdaptest.Status(429), rdaptest.RetryAfter(tt.value))
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if got := r.Err.RetryAfter; r.Verdict != client.RateLimited || got < tt.min || got > tt.max {
+		if got := client.ErrorOf(r).RetryAfter; r.Verdict != client.RateLimited || got < tt.min || got > tt.max {
 			t.Errorf("Retry-After %q: %s, %v", tt.value, describe(r), got)
 		}
 	}
@@ -252,7 +252,7 @@ func TestRedirector(t *testing.T) {
 		return a.lookup(t, q)
 	}
 	r := ask("https://rdap.org/", "alpha.zz")
-	if r.Verdict != client.NoService || r.Err.Code != client.CodeNoService || r.Status != 404 || !strings.Contains(r.Err.Message, "no RDAP service known for .zz") || !strings.Contains(r.Err.Message, "https://rdap.org/") {
+	if r.Verdict != client.NoService || client.ErrorOf(r).Code != client.CodeNoService || r.Status != 404 || !strings.Contains(client.ErrorOf(r).Message, "no RDAP service known for .zz") || !strings.Contains(client.ErrorOf(r).Message, "https://rdap.org/") {
 		t.Error(describe(r))
 	}
 	if r = ask("https://rdap.org/", "free.example"); r.Verdict != client.NotFound {

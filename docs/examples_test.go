@@ -101,8 +101,8 @@ func printContacts(r *client.Result) error {
 
 func printVerdicts(ctx context.Context, c *client.Client, names []string) {
 	for r := range c.Batch(ctx, client.Inputs(slices.Values(names))) {
-		if r.Err != nil {
-			fmt.Println(r.Line, r.Query.Text, r.Verdict, r.Err.Code)
+		if err := r.Err(); err != nil {
+			fmt.Println(r.Line, r.Query.Text, r.Verdict, err)
 			continue
 		}
 		fmt.Println(r.Line, r.Query.Text, r.Verdict)
@@ -307,9 +307,9 @@ func Example_printVerdicts() {
 	printVerdicts(context.Background(), c, []string{"alpha.example", "free.example", "192.0.2.1", "no name"})
 	// Unordered output:
 	// 1 alpha.example registered
-	// 2 free.example not_found not_found
+	// 2 free.example not_found
 	// 3 192.0.2.1 found
-	// 4 no name invalid invalid
+	// 4 no name invalid "no name": the name contains a space or control character
 }
 
 func Example_printMatches() {

@@ -344,7 +344,7 @@ func (s *server) batch(t *testing.T, p *pool.Pool, happen func()) (names, repeat
 		for r := range cl.Batch(ctx, paced(ctx, places, enough)) {
 			<-places
 			if r.Verdict != client.Registered {
-				t.Errorf("line %d: %s: %v", r.Line, r.Verdict, r.Err)
+				t.Errorf("line %d: %s: %v", r.Line, r.Verdict, r.Err())
 			}
 			if seen[r.Line] {
 				t.Errorf("line %d has two results", r.Line)

@@ -175,7 +175,8 @@ func (a *app) separateStats() {
 func (a *app) printErrors(r *client.Result) (printed bool) {
 	// The output of --raw does not show whether the response was an error or was missing.
 	unseen := a.opts.view.raw != "" || !r.Verdict.Answered()
-	printed = r.Err != nil && unseen && a.opts.file == ""
+	e := render.ErrorOf(r)
+	printed = e != nil && unseen && a.opts.file == ""
 	if a.opts.quiet {
 		return printed
 	}
@@ -189,10 +190,10 @@ func (a *app) printErrors(r *client.Result) (printed bool) {
 	}
 	if printed {
 		var about string
-		if query := r.Query.String(); a.many && !strings.Contains(r.Err.Message, query) {
+		if query := r.Query.String(); a.many && !strings.Contains(e.Message, query) {
 			about = query + ": "
 		}
-		printError(a.stderr, about, r.Err)
+		printError(a.stderr, about, e)
 	}
 	return printed
 }

@@ -76,10 +76,10 @@ func (r *batchRun) write(results iter.Seq[*client.Result], p *progress) error {
 	for res := range results {
 		classifyInputError(res)
 		redact(a.secrets, res)
-		res.Err = a.opts.net.withAddressHint(res.Err)
+		res.Failure = a.opts.net.withAddressHint(res.Failure)
 		res = a.opts.referral.shown(res)
 		if r.out.text {
-			res.Err = withFlagHint(res.Err)
+			res.Refusal, res.Failure = withFlagHint(res.Refusal), withFlagHint(res.Failure)
 		}
 		if r.wasCanceled(res) {
 			r.notAsked++

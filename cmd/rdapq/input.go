@@ -205,11 +205,11 @@ func (s *source) arguments(yield func(client.Input, error) bool) {
 
 // classifyInputError sets the verdict of a record that could not be parsed to Invalid.
 func classifyInputError(r *client.Result) {
-	if r.Err == nil {
+	if r.Failure == nil {
 		return
 	}
-	if bad, ok := errors.AsType[*input.RecordError](r.Err.Err); ok {
+	if bad, ok := errors.AsType[*input.RecordError](r.Failure.Err); ok {
 		r.Verdict = client.Invalid
-		r.Err = &client.Error{Code: client.CodeInvalid, Message: bad.Error(), Err: bad}
+		r.Failure = &client.Error{Code: client.CodeInvalid, Message: bad.Error(), Err: bad}
 	}
 }

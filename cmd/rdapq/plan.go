@@ -95,7 +95,7 @@ func writePlanJSON(w io.Writer, p *client.Plan, dropped int64) error {
 		r.Unsupported = append(r.Unsupported, planZone{z.Zone, z.Lines})
 	}
 	for _, e := range p.Errors {
-		r.Errors = append(r.Errors, planError{e.Line, e.Text, planMessage(e.Err)})
+		r.Errors = append(r.Errors, planError{e.Line, e.Text, planMessage(e.Failure)})
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -149,7 +149,7 @@ func writePlan(out io.Writer, p *client.Plan, dropped int64) error {
 		title += " (" + render.Plural(p.Invalid, "line") + ")"
 	}
 	section(w, title, p.Errors, func(e client.PlanError) string {
-		return fmt.Sprintf("line %d: %s", e.Line, render.Safe(planMessage(e.Err)))
+		return fmt.Sprintf("line %d: %s", e.Line, render.Safe(planMessage(e.Failure)))
 	})
 	_, err := io.WriteString(out, w.String())
 	return err
@@ -209,7 +209,7 @@ func planMessage(e *client.Error) string {
 	if e == nil {
 		return ""
 	}
-	r := client.Result{Err: e}
+	r := client.Result{Failure: e}
 	classifyInputError(&r)
-	return r.Err.Message
+	return r.Failure.Message
 }

@@ -14,7 +14,7 @@ import (
 func examplePlan() *client.Plan {
 	return &client.Plan{
 		Lines: 1300, Queries: 1250, Duplicates: 20, Approximate: true, Invalid: 1,
-		Errors:      []client.PlanError{{Line: 7, Text: "not a name\x1b", Err: &client.Error{Code: "invalid", Message: `"not a name\x1b": not a query`}}},
+		Errors:      []client.PlanError{{Line: 7, Text: "not a name\x1b", Failure: &client.Error{Code: "invalid", Message: `"not a name\x1b": not a query`}}},
 		Unsupported: []client.PlanZone{{Zone: ".zz", Lines: 29}},
 		Servers: []client.PlanServer{
 			{Server: "a.example", Lines: 1200, Queries: 1180, Rate: limit.Rate{N: 100, Per: time.Minute}, Time: 708 * time.Second},

@@ -144,7 +144,7 @@ func (o *referralOptions) shown(r *client.Result) *client.Result {
 	}
 	if last == nil {
 		c.Raw, c.Verdict = nil, client.NoService
-		c.Err = &client.Error{
+		c.Failure = &client.Error{
 			Code: client.CodeBootstrap, Server: r.Server, URL: r.URL, Status: r.Status,
 			Message: "the registry has no link to a registrar record for " + r.Query.String(),
 			Hint:    "drop --registrar-only to see the registry's record",
@@ -156,9 +156,9 @@ func (o *referralOptions) shown(r *client.Result) *client.Result {
 	c.Line, c.Extra, c.Query = r.Line, r.Extra, r.Query
 	if c.Verdict == client.NotFound {
 		// The domain is registered, so "not found" would be wrong.
-		e := *c.Err
+		e := *c.Refusal
 		e.Message = "the domain is registered, but the registrar has no record of it: " + e.Message
-		c.Verdict, c.Err = client.Failed, &e
+		c.Verdict, c.Refusal = client.Failed, &e
 	}
 	return &c
 }
@@ -166,7 +166,7 @@ func (o *referralOptions) shown(r *client.Result) *client.Result {
 // wasAbandoned reports whether a lookup was canceled before all its requests were sent.
 func wasAbandoned(r *client.Result) bool {
 	for ; r != nil; r = r.Registrar {
-		if r.Err != nil && r.Err.Code == client.CodeCanceled || slices.ContainsFunc(r.Related, wasAbandoned) {
+		if r.Failure != nil && r.Failure.Code == client.CodeCanceled || slices.ContainsFunc(r.Related, wasAbandoned) {
 			return true
 		}
 	}

@@ -9,8 +9,8 @@ import (
 // A result without the registrar's part, because of a signal, gets no row: the next run
 // retries the line.
 func TestWasAbandoned(t *testing.T) {
-	canceled := &client.Result{Err: &client.Error{Code: client.CodeCanceled}}
-	refused := &client.Result{Err: &client.Error{Code: client.CodeRefused}}
+	canceled := &client.Result{Failure: &client.Error{Code: client.CodeCanceled}}
+	refused := &client.Result{Failure: &client.Error{Code: client.CodeRefused}}
 	for name, tt := range map[string]struct {
 		r    *client.Result
 		want bool

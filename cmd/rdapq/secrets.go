@@ -93,7 +93,8 @@ func redactAll(set *secret.Set, r *client.Result) (found bool) {
 	for _, s := range []*string{&r.Query.Text, &r.Server, &r.URL, &r.FinalURL} {
 		text(s)
 	}
-	fault(&r.Err)
+	fault(&r.Refusal)
+	fault(&r.Failure)
 	body(&r.Raw)
 	if slices.ContainsFunc(r.Warnings, func(w client.Warning) bool { return set.In([]byte(w.Message)) }) {
 		r.Warnings = slices.Clone(r.Warnings)
@@ -106,7 +107,7 @@ func redactAll(set *secret.Set, r *client.Result) (found bool) {
 		p.Pages = slices.Clone(p.Pages)
 		text(&p.Next)
 		text(&p.Stopped)
-		fault(&p.Err)
+		fault(&p.Failure)
 		for i := range p.Pages {
 			text(&p.Pages[i].URL)
 			body(&p.Pages[i].Raw)

@@ -56,8 +56,8 @@ func (r *Recorder) Add(res *client.Result) {
 	r.tally.Add(res)
 	if !res.Verdict.Answered() {
 		r.unanswered++
-		if r.failure == "" && res.Err != nil {
-			r.failure = render.Shorten(render.Safe(res.Err.Error()), maxFailure)
+		if r.failure == "" {
+			r.failure = render.Shorten(render.Safe(res.Err().Error()), maxFailure)
 		}
 	}
 	if res.Attempts == 0 && res.Status == 0 || res.Shared {

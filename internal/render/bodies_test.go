@@ -91,7 +91,7 @@ func serveFolder(t *testing.T, dir, expected string) {
 			}
 			r := lookUpAt(t, loopback{p, s.Addr()}, s.URL()+name+"/", want.Query)
 			if r.Verdict != want.Verdict {
-				t.Errorf("verdict %s (%v), want %s", r.Verdict, r.Err, want.Verdict)
+				t.Errorf("verdict %s (%v), want %s", r.Verdict, ErrorOf(r), want.Verdict)
 			}
 			if !bytes.Equal(r.Raw, body) {
 				t.Errorf("raw is %q, want %q", r.Raw, body)
@@ -292,7 +292,7 @@ func (want *bodyExpected) checkText(t *testing.T, r *client.Result) {
 	if want.Wider != "" && !strings.HasSuffix(head, ", in "+want.Wider) || want.Wider == "" && strings.Contains(head, ", in ") {
 		t.Errorf("headline %q, want %q in it", head, want.Wider)
 	}
-	if !r.Verdict.Answered() || r.Err != nil {
+	if !r.Verdict.Answered() || ErrorOf(r) != nil {
 		if !strings.Contains(got, want.Title) {
 			t.Errorf("%q is not in\n%s", want.Title, got)
 		}

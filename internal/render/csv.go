@@ -95,7 +95,7 @@ func appendCSV(dst []byte, r *client.Result) []byte {
 			cells(cell(join(*f.List(&s))))
 		}
 	}
-	cells(millis(r), cell(firstOf(errorText(r.Err), otherObjectNote(r), desyncNote(r))), results, total)
+	cells(millis(r), cell(firstOf(errorText(ErrorOf(r)), otherObjectNote(r), desyncNote(r))), results, total)
 	return dst
 }
 

@@ -183,10 +183,11 @@ func knownFields() []field {
 		{name: "related", value: func(v *view) value { return v.member([]string{"related"}) }},
 		{name: "warnings", value: func(v *view) value { return value{list: messages(v.r.Warnings)} }},
 		{name: "error", value: func(v *view) value {
-			if v.r.Err == nil {
+			e := ErrorOf(v.r)
+			if e == nil {
 				return value{}
 			}
-			return value{str: errorText(v.r.Err), json: appendError(nil, v.r.Err)}
+			return value{str: errorText(e), json: appendError(nil, e)}
 		}},
 		{name: "error.code", value: failure(func(e *client.Error) string { return e.Code })},
 		{name: "error.message", value: failure(func(e *client.Error) string { return e.Message })},
@@ -208,10 +209,11 @@ func paged(f func(p *client.Paging) value) func(*view) value {
 
 func failure(f func(*client.Error) string) func(*view) value {
 	return func(v *view) value {
-		if v.r.Err == nil {
+		e := ErrorOf(v.r)
+		if e == nil {
 			return value{}
 		}
-		return value{str: f(v.r.Err)}
+		return value{str: f(e)}
 	}
 }
 

@@ -78,7 +78,7 @@ func answered(t testing.TB, text string, typ client.Type, name string) *client.R
 }
 
 func refused(r *client.Result, v client.Verdict, status int, e *client.Error) *client.Result {
-	r.Verdict, r.Status, r.Err = v, status, e
+	r.Verdict, r.Status, r.Refusal = v, status, e
 	e.Status, e.Server, e.URL = status, r.Server, r.URL
 	return r
 }
@@ -135,14 +135,14 @@ func fixtures(t testing.TB) map[string]*client.Result {
 	all["html"].FinalURL = "https://rdap.registry.example/web"
 	all["no-service"] = &client.Result{
 		Line: 4, Query: client.Query{Text: "alpha.zz", Type: client.TypeDomain, Name: "alpha.zz"}, Verdict: client.NoService, Time: noon,
-		Err: &client.Error{
+		Failure: &client.Error{
 			Code: client.CodeNoService, Message: "no RDAP service known for .zz (alpha.zz)", Hint: "name a server with --server if you know one",
 			Err: errors.New("no service"),
 		},
 	}
 	all["invalid"] = &client.Result{
 		Line: 5, Query: client.Query{Text: "al pha"}, Verdict: client.Invalid, Time: noon,
-		Err: &client.Error{Code: client.CodeInvalid, Message: `"al pha": a space in a name`, Hint: "one query a line"},
+		Failure: &client.Error{Code: client.CodeInvalid, Message: `"al pha": a space in a name`, Hint: "one query a line"},
 	}
 	return all
 }

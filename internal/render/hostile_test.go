@@ -41,10 +41,13 @@ func poison(t *testing.T, r *client.Result, bad string, raw bool) *client.Result
 	poisonStrings(reflect.ValueOf(&out).Elem(), bad)
 	out.Verdict = r.Verdict // generated text, which determines the layout
 	out.Query.Type = r.Query.Type
-	if r.Err != nil {
-		e := *r.Err
-		poisonStrings(reflect.ValueOf(&e).Elem(), bad)
-		out.Err = &e
+	for _, e := range []**client.Error{&out.Refusal, &out.Failure} {
+		if *e == nil {
+			continue
+		}
+		c := **e
+		poisonStrings(reflect.ValueOf(&c).Elem(), bad)
+		*e = &c
 	}
 	out.Header = map[string][]string{"Server" + bad: {bad}}
 	var doc any

@@ -74,9 +74,9 @@ func appendRow(dst []byte, r *client.Result, traced bool) []byte {
 		warnings = append(messages(r.Warnings), warnings...)
 	}
 	o.list("warnings", warnings)
-	if r.Err != nil {
+	if e := ErrorOf(r); e != nil {
 		o.key("error")
-		o.dst = appendError(o.dst, r.Err)
+		o.dst = appendError(o.dst, e)
 	}
 	o.integer("shared", r.SharedLine)
 	return append(o.dst, '}', '\n')

@@ -58,7 +58,7 @@ func TestRowOrder(t *testing.T) {
 	r := fixtures(t)["domain-thin"]
 	r.FinalURL = "https://elsewhere.example/domain/alpha.example"
 	r.Warnings = []client.Warning{{Message: "odd"}}
-	r.Err = &client.Error{Code: "timeout", Message: "m", Hint: "h"}
+	r.Failure = &client.Error{Code: "timeout", Message: "m", Hint: "h"}
 	row := AppendRow(nil, r)
 	want := []string{
 		"line", "query", "type", "verdict", "status", "server", "source", "url", "final_url",
@@ -280,7 +280,7 @@ func TestSharedResponse(t *testing.T) {
 	r := &client.Result{
 		Line: 7, Query: client.Query{Text: "a.example", Type: client.TypeDomain}, Verdict: client.NotFound,
 		Status: 404, Server: "https://rdap.example/", URL: "https://rdap.example/domain/a.example",
-		Err: &client.Error{Code: client.CodeNotFound, Message: "not found"}, Shared: true, SharedLine: 3,
+		Refusal: &client.Error{Code: client.CodeNotFound, Message: "not found"}, Shared: true, SharedLine: 3,
 	}
 	if row := string(AppendRow(nil, r)); !strings.HasSuffix(row, `,"shared":3}`+"\n") {
 		t.Errorf("row: %s", row)

@@ -23,8 +23,8 @@ func (p *page) registrarRecords(r *client.Result) {
 		if g.Verdict != client.Registered {
 			p.headline(head.and(styleWarn, " ("+registrarFailure(g)+")"))
 			switch {
-			case g.Err != nil:
-				p.row("", line{{g.Err.Message, styleDim}})
+			case ErrorOf(g) != nil:
+				p.row("", line{{ErrorOf(g).Message, styleDim}})
 			case len(g.Warnings) > 0:
 				p.row("", line{{g.Warnings[0].Message, styleDim}})
 			}

@@ -75,7 +75,7 @@ func TestRegistrarTextFails(t *testing.T) {
 	r := referred()
 	g := r.Registrar
 	g.Verdict, g.Status, g.Raw = client.RateLimited, 429, nil
-	g.Err = &client.Error{Code: client.CodeRateLimited, Message: "rate limited (429) at https://rdap.lighthouse.example/: too\u001b[2J fast"}
+	g.Failure = &client.Error{Code: client.CodeRateLimited, Message: "rate limited (429) at https://rdap.lighthouse.example/: too\u001b[2J fast"}
 	got := string(AppendText(nil, r, TextOptions{}))
 	for _, want := range []string{
 		"harbour.example: registered\n", "\n\nRegistrar's record  https://rdap.lighthouse.example/ (rate limited, HTTP status 429)\n",

@@ -84,7 +84,7 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 		r := searchOf(t, client.TypeDomain, "a.example", "", nil)
 		r.Server, r.Verdict, r.Status, r.Attempts, r.Warnings = server, v, 404, 1, warnings
 		if code != "" {
-			r.Err = &client.Error{Code: code, Message: code}
+			r.Failure = &client.Error{Code: code, Message: code}
 		}
 		tally.Add(r)
 		return r

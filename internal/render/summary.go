@@ -38,10 +38,11 @@ type failureKey struct{ code, server, cause string }
 
 // keyOf returns the group of the error in r.
 func keyOf(r *client.Result) failureKey {
-	key := failureKey{code: r.Err.Code}
-	if errno, ok := errors.AsType[syscall.Errno](r.Err.Err); ok {
+	failed := ErrorOf(r)
+	key := failureKey{code: failed.Code}
+	if errno, ok := errors.AsType[syscall.Errno](failed.Err); ok {
 		key.cause = errno.Error()
-	} else if e, ok := errors.AsType[*pool.Error](r.Err.Err); ok && e.Timeout() {
+	} else if e, ok := errors.AsType[*pool.Error](failed.Err); ok && e.Timeout() {
 		key.cause = string(e.Step)
 	} else {
 		key.server = weburl.Redact(r.Server)
@@ -57,7 +58,7 @@ type failureGroup struct {
 
 // Add counts r if the lookup failed.
 func (f *Failures) Add(r *client.Result) {
-	if r.Verdict.Answered() || r.Err == nil {
+	if r.Verdict.Answered() || ErrorOf(r) == nil {
 		return
 	}
 	key := keyOf(r)
@@ -73,7 +74,7 @@ func (f *Failures) Add(r *client.Result) {
 		f.groups = make(map[failureKey]*failureGroup)
 	}
 	key.server = strings.Clone(key.server)
-	sample := flat(r.Err.Error())
+	sample := flat(ErrorOf(r).Error())
 	if len(sample) > maxSample {
 		sample = strings.ToValidUTF8(sample[:maxSample], "") + "…"
 	}

@@ -22,7 +22,7 @@ func TestWriteSummary(t *testing.T) {
 	add := func(server string, v client.Verdict, code, message string) {
 		r := &client.Result{Server: server, Verdict: v, Attempts: 1}
 		if code != "" {
-			r.Err = &client.Error{Code: code, Message: message}
+			r.Failure = &client.Error{Code: code, Message: message}
 		}
 		tally.Add(r)
 		failures.Add(r)
@@ -60,7 +60,7 @@ func TestWriteSummary(t *testing.T) {
 func TestFailuresAreBounded(t *testing.T) {
 	var f Failures
 	for i := range 10 * maxFailures {
-		f.Add(&client.Result{Server: fmt.Sprintf("https://s%d.example/", i), Verdict: client.Failed, Err: &client.Error{Code: "tls", Message: fmt.Sprint(i) + strings.Repeat("é", 10000)}})
+		f.Add(&client.Result{Server: fmt.Sprintf("https://s%d.example/", i), Verdict: client.Failed, Failure: &client.Error{Code: "tls", Message: fmt.Sprint(i) + strings.Repeat("é", 10000)}})
 	}
 	if len(f.groups) != maxFailures || f.more != 9*maxFailures {
 		t.Errorf("%d groups, %d more", len(f.groups), f.more)
@@ -103,7 +103,7 @@ func TestFailuresWithoutAddress(t *testing.T) {
 		if i%2 == 1 {
 			cause = &pool.Error{Step: pool.StepHandshake, Origin: server, Err: context.DeadlineExceeded}
 		}
-		f.Add(&client.Result{Server: server, Verdict: client.Failed, Err: &client.Error{Code: client.CodeTransport, Message: "no connection to " + server, Err: cause}})
+		f.Add(&client.Result{Server: server, Verdict: client.Failed, Failure: &client.Error{Code: client.CodeTransport, Message: "no connection to " + server, Err: cause}})
 	}
 	if len(f.groups) != 2 || f.more != 0 {
 		t.Errorf("%d groups and %d more, want 2 and 0", len(f.groups), f.more)

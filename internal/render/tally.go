@@ -173,7 +173,7 @@ func (t *Tally) Add(r *client.Result) {
 	s.lookups++
 	s.verdicts.add(r.Verdict)
 	switch foreign := r.IsNotFoundWithoutRDAP(); {
-	case foreign, r.Err != nil && r.Err.Code == client.CodeNotRDAP:
+	case foreign, ErrorOf(r) != nil && ErrorOf(r).Code == client.CodeNotRDAP:
 		s.foreign++
 		if foreign {
 			t.foreign++

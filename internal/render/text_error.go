@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -10,9 +11,12 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
+// ErrorOf returns the Refusal or the Failure of a result, nil without either.
+func ErrorOf(r *client.Result) *client.Error { return cmp.Or(r.Refusal, r.Failure) }
+
 // failure writes why there is no result, and adds the server's explanation.
 func (p *page) failure(r *client.Result) {
-	e := r.Err
+	e := ErrorOf(r)
 	if e == nil {
 		p.verdict(r, "")
 		return
@@ -69,8 +73,9 @@ func (p *page) notFound(r *client.Result) {
 		p.value("Unicode", written) // people hardly recognize the A-labels of the headline
 	}
 	p.row("Result", lines...)
-	p.serverMessage(r.Err)
-	p.value("Hint", r.Err.Hint)
+	e := ErrorOf(r)
+	p.serverMessage(e)
+	p.value("Hint", e.Hint)
 }
 
 // serverMessage writes the server's own explanation.

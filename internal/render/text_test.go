@@ -79,7 +79,7 @@ func TestTextOfUnicodeNotFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &client.Result{Query: q, Verdict: client.NotFound, Status: 404, Err: &client.Error{Code: client.CodeNotFound, Message: "not found (404)"}}
+		r := &client.Result{Query: q, Verdict: client.NotFound, Status: 404, Refusal: &client.Error{Code: client.CodeNotFound, Message: "not found (404)"}}
 		if got := string(AppendText(nil, r, TextOptions{Now: noon})); !strings.HasPrefix(got, "xn--bcher-kva.example: not found"+want) {
 			t.Errorf("%s: %s", text, got)
 		}
@@ -179,7 +179,7 @@ func TestTextWithoutResponse(t *testing.T) {
 		{Verdict: client.Registered},
 		{Verdict: client.Found, Raw: []byte("<html>")},
 		{Verdict: client.Found, Raw: []byte(`{"objectClassName":"thing","handle":"X"}`)},
-		{Verdict: client.NotFound, Err: &client.Error{}},
+		{Verdict: client.NotFound, Refusal: &client.Error{}},
 	} {
 		for _, verbose := range []bool{false, true} {
 			if got := AppendText(nil, r, TextOptions{Verbose: verbose}); len(got) == 0 {

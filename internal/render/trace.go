@@ -113,8 +113,8 @@ func (t *Traces) add(r *client.Result, label string) {
 		t.lookups = append(t.lookups, tracedLookup{label: label, details: []string{"from cache"}, start: r.Time})
 	case r.Conn.ConnID == 0:
 		detail := "no connection"
-		if r.Err != nil {
-			detail += ": " + r.Err.Code
+		if e := ErrorOf(r); e != nil {
+			detail += ": " + e.Code
 		}
 		t.lookups = append(t.lookups, tracedLookup{label, []string{detail}, r.Time.Add(-r.Elapsed), timing.Steps{Queue: r.Elapsed}})
 	default:

@@ -106,7 +106,7 @@ func TestTraces(t *testing.T) {
 	traces.Add(second)
 	traces.Add(traced(t, 3, early))
 	failed := traced(t, 4, pool.Trace{})
-	failed.Elapsed, failed.Verdict, failed.Err = 40*ms, client.Failed, &client.Error{Code: "refused"}
+	failed.Elapsed, failed.Verdict, failed.Failure = 40*ms, client.Failed, &client.Error{Code: "refused"}
 	traces.Add(failed)
 	cached := traced(t, 5, pool.Trace{})
 	cached.Cached = true
