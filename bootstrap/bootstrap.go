@@ -21,49 +21,50 @@ import (
 	"time"
 )
 
-// A Class is the class of object that a [Question] is about.
-type Class uint8
+// A Subject is the kind of thing that a [Question] is about. The zero value is invalid.
+type Subject uint8
 
 const (
-	// Domain is a domain name, in A-labels. Resolve looks up in-addr.arpa and ip6.arpa names in
-	// the address registries.
-	Domain Class = iota + 1
-	// Address is an IPv4 or IPv6 address or prefix.
-	Address
-	// Autnum is an AS number.
-	Autnum
-	// Entity is an entity handle with a service provider tag (RFC 8521).
-	Entity
-	// Nameserver is a host name; the registry of its domain serves it.
-	Nameserver
+	// ForDomain is a domain name, in A-labels. Resolve looks up in-addr.arpa and ip6.arpa names
+	// in the address registries.
+	ForDomain Subject = iota + 1
+	// ForAddress is an IPv4 or IPv6 address or prefix.
+	ForAddress
+	// ForAutnum is an AS number.
+	ForAutnum
+	// ForEntity is an entity handle with a service provider tag (RFC 8521).
+	ForEntity
+	// ForNameserver is a host name; the registry of its domain serves it.
+	ForNameserver
 )
 
-// String returns the name of the class: "domain", "address", "autnum", "entity",
+// String returns the name of the subject: "domain", "address", "autnum", "entity",
 // "nameserver".
-func (c Class) String() string {
-	switch c {
-	case Domain:
+func (s Subject) String() string {
+	switch s {
+	case ForDomain:
 		return "domain"
-	case Address:
+	case ForAddress:
 		return "address"
-	case Autnum:
+	case ForAutnum:
 		return "autnum"
-	case Entity:
+	case ForEntity:
 		return "entity"
-	case Nameserver:
+	case ForNameserver:
 		return "nameserver"
 	}
-	return fmt.Sprintf("Class(%d)", uint8(c))
+	return fmt.Sprintf("Subject(%d)", uint8(s))
 }
 
-// A Question describes an object for which to find a server. Class selects the other fields.
+// A Question describes an object for which to find a server. For selects the other fields.
 type Question struct {
-	Class Class
-	// for Domain and Nameserver: the name in A-labels, "." for the root; for Entity: the handle
+	For Subject
+	// for ForDomain and ForNameserver: the name in A-labels and in any case, "." for the root;
+	// for ForEntity: the handle
 	Name   string
-	Prefix netip.Prefix // for Address: the prefix; a single address has the full prefix length
-	Autnum uint32
-	// for Domain: the question is about all names below Name, whose servers differ from those
+	Prefix netip.Prefix // for ForAddress: the prefix; a single address has the full prefix length
+	Autnum uint32       // for ForAutnum: the AS number
+	// for ForDomain: the question is about all names below Name, whose servers differ from those
 	// of a top-level domain itself
 	Below bool
 }

@@ -77,8 +77,8 @@ type Config struct {
 	Now func() time.Time
 }
 
-// New returns a Resolver. New itself reads and downloads nothing; an error means that the
-// configuration is invalid. Call [Resolver.Close] when done.
+// New returns a Resolver. New itself reads and downloads nothing. The error is a
+// [*ConfigError] that describes an invalid field. Call [Resolver.Close] when done.
 func New(c Config) (*Resolver, error) {
 	r := &Resolver{
 		offline:       c.Offline || c.Files != nil,
@@ -101,12 +101,12 @@ func New(c Config) (*Resolver, error) {
 		r.now = time.Now
 	}
 	if err := r.setURLs(c); err != nil {
-		return nil, fmt.Errorf("bootstrap: %w", err)
+		return nil, err
 	}
 	if len(c.Overrides) > 0 {
 		t, err := c.Overrides.table()
 		if err != nil {
-			return nil, fmt.Errorf("bootstrap: %w", err)
+			return nil, &ConfigError{"Overrides", err}
 		}
 		r.overrides = t
 	}
@@ -118,7 +118,7 @@ func New(c Config) (*Resolver, error) {
 	}
 	if c.Files != nil {
 		if err := r.setFiles(c.Files); err != nil {
-			return nil, fmt.Errorf("bootstrap: %w", err)
+			return nil, &ConfigError{"Files", err}
 		}
 	}
 	if r.client == nil && !r.offline {
@@ -136,17 +136,17 @@ func (r *Resolver) setURLs(c Config) error {
 	if c.Server != "" {
 		u, _, err := baseURL(c.Server)
 		if err != nil {
-			return fmt.Errorf("server: %w", err)
+			return &ConfigError{"Server", err}
 		}
 		r.server = []string{u}
 	}
 	base, isHTTPS, err := baseURL(cmp.Or(c.BaseURL, DefaultBaseURL))
 	if err != nil {
-		return fmt.Errorf("base URL: %w", err)
+		return &ConfigError{"BaseURL", err}
 	}
 	r.baseURL = base
 	if u, err := url.Parse(base); err != nil || !isHTTPS && !c.AllowHTTP && !isLoopback(u) {
-		return errors.New("base URL: registries must be fetched over https (RFC 9224 section 8)")
+		return &ConfigError{"BaseURL", errors.New("registries must be fetched over https (RFC 9224 section 8)")}
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (r *Resolver) setURLs(c Config) error {
 func (r *Resolver) setFiles(files map[Registry][]byte) error {
 	for reg := range files {
 		if int(reg) >= len(r.states) {
-			return fmt.Errorf("files: unknown registry %v", reg)
+			return fmt.Errorf("unknown registry %v", reg)
 		}
 	}
 	for i := range r.states {

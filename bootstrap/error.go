@@ -13,13 +13,32 @@ var ErrNoService = errors.New("no RDAP service known")
 // ErrHTTPOnly matches every [*HTTPOnlyError].
 var ErrHTTPOnly = errors.New("RDAP service over plain http only")
 
+// ErrInvalidQuestion is wrapped in the error for a [Question] with an unknown subject,
+// without a valid address, or with a name that is not in A-labels.
+var ErrInvalidQuestion = errors.New("invalid question")
+
+// errNotMade is the error of a zero [Resolver].
+var errNotMade = errors.New("bootstrap: zero Resolver: make it with New")
+
+// A ConfigError means that a field of a [Config] has an invalid value.
+type ConfigError struct {
+	Field string // "Server", "BaseURL", "Overrides" or "Files"
+	Err   error  // what is invalid; never nil
+}
+
+// Error returns the field and the problem.
+func (e *ConfigError) Error() string { return "bootstrap: " + e.Field + ": " + e.Err.Error() }
+
+// Unwrap returns the problem.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
 // errOffline is the reason why a copy was not refreshed.
 var errOffline = errors.New("offline mode")
 
 // A NoServiceError means that no registry lists a server. The object may exist.
 type NoServiceError struct {
-	Class     Class
-	Name      string    // subject of the question: "alpha.zz", "192.0.2.0/24", "AS64495", "X-FOO"
+	For       Subject
+	Name      string    // what the question is about: "alpha.zz", "192.0.2.0/24", "AS64495", "X-FOO"
 	Looked    string    // key that was searched: ".zz", "192.0.2.0/24", "AS64495", "tag FOO"
 	Registry  Registry  // registry that was searched
 	Source    Source    // source of the searched copy of the registry

@@ -18,7 +18,7 @@ func Example() {
 		return
 	}
 	defer r.Close()
-	a, err := r.Resolve(context.Background(), bootstrap.Question{Class: bootstrap.Domain, Name: "example.com"})
+	a, err := r.Resolve(context.Background(), bootstrap.Question{For: bootstrap.ForDomain, Name: "example.com"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -42,7 +42,7 @@ func ExampleNoServiceError() {
 		return
 	}
 	defer r.Close()
-	_, err = r.Resolve(context.Background(), bootstrap.Question{Class: bootstrap.Domain, Name: "alpha.zz"})
+	_, err = r.Resolve(context.Background(), bootstrap.Question{For: bootstrap.ForDomain, Name: "alpha.zz"})
 	fmt.Println(errors.Is(err, bootstrap.ErrNoService))
 	fmt.Println(err)
 	// Output:
@@ -69,7 +69,7 @@ func ExampleParseOverrides() {
 	}
 	defer r.Close()
 	a, err := r.Resolve(context.Background(), bootstrap.Question{
-		Class:  bootstrap.Address,
+		For:    bootstrap.ForAddress,
 		Prefix: netip.MustParsePrefix("192.0.2.128/25"),
 	})
 	fmt.Println(a.Source, a.Entry, a.URLs, err)

@@ -76,15 +76,15 @@ func FuzzParseRegistry(f *testing.F) {
 func FuzzResolve(f *testing.F) {
 	o := Overrides{"co.uk": {"https://a.invalid/"}, "192.0.2.0/24": {"https://b.invalid/"}, "AS64496-64500": {"https://c.invalid/"}, "-X": {"https://d.invalid/"}}
 	r := newResolver(f, Config{Offline: true, Overrides: o})
-	for class, name := range map[Class]string{
-		Domain: "example.co.uk.", Nameserver: "2.0.192.in-addr.arpa", Entity: "WA2477-RIPE", Address: "8.b.d.0.1.0.0.2.ip6.arpa", Autnum: "..", 99: "x.kg",
+	for class, name := range map[Subject]string{
+		ForDomain: "example.co.uk.", ForNameserver: "2.0.192.in-addr.arpa", ForEntity: "WA2477-RIPE", ForAddress: "8.b.d.0.1.0.0.2.ip6.arpa", ForAutnum: "..", 99: "x.kg",
 	} {
 		f.Add(uint8(class), name, []byte{192, 0, 2, 1}, 24, uint32(64496))
 		f.Add(uint8(class), strings.ToUpper(name), make([]byte, 16), 128, uint32(13335))
 	}
 	f.Fuzz(func(t *testing.T, class uint8, name string, ip []byte, bits int, n uint32) {
 		a, _ := netip.AddrFromSlice(ip)
-		q := Question{Class: Class(class), Name: name, Prefix: netip.PrefixFrom(a, bits), Autnum: n}
+		q := Question{For: Subject(class), Name: name, Prefix: netip.PrefixFrom(a, bits), Autnum: n}
 		got, err := r.Resolve(t.Context(), q)
 		var none *NoServiceError
 		var plain *HTTPOnlyError
@@ -95,18 +95,18 @@ func FuzzResolve(f *testing.F) {
 			}
 		case errors.As(err, &plain), errors.Is(err, ErrBadReverseName):
 		case err != nil:
-			if q.Class >= Domain && q.Class <= Nameserver && (q.Class != Address || q.Prefix.IsValid()) {
+			if q.For >= ForDomain && q.For <= ForNameserver && (q.For != ForAddress || q.Prefix.IsValid()) {
 				t.Fatalf("%+v: %v", q, err)
 			}
 		case len(got.URLs) == 0 || got.Source == "":
 			t.Fatalf("%+v: %+v", q, got)
-		case q.Class == Address:
+		case q.For == ForAddress:
 			p, err := netip.ParsePrefix(got.Entry)
 			asked := unmapped(q.Prefix)
 			if err != nil || p.Bits() > asked.Bits() || !p.Contains(asked.Addr()) {
 				t.Fatalf("%v is not in %s", q.Prefix, got.Entry)
 			}
-		case q.Class == Domain && !strings.Contains(got.Entry, "/"):
+		case q.For == ForDomain && !strings.Contains(got.Entry, "/"):
 			if s := "." + canonicalName(name); !strings.HasSuffix(s, "."+got.Entry) {
 				t.Fatalf("%q does not end in %q", name, got.Entry)
 			}

@@ -123,11 +123,11 @@ func (o Overrides) table() (*table, error) {
 	for _, text := range slices.Sorted(maps.Keys(o)) {
 		urls := o[text]
 		if err := checkOverride(text, urls); err != nil {
-			return nil, fmt.Errorf("overrides: %w", err)
+			return nil, err
 		}
 		k, err := overrideKey(text)
 		if err != nil {
-			return nil, fmt.Errorf("overrides: %w", err)
+			return nil, err
 		}
 		b.add(urls, k)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 )
 
 // childEnv makes the test binary a child process of TestProcesses: "base URL" and
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) {
 	if args := os.Getenv(childEnv); args != "" {
 		os.Exit(child(args))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m) // no goroutine outlives the tests
 }
 
 func child(args string) int {

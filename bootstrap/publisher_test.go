@@ -185,7 +185,7 @@ func newResolver(t testing.TB, c Config) *Resolver {
 	return r
 }
 
-func domain(name string) Question { return Question{Class: Domain, Name: name} }
+func domain(name string) Question { return Question{For: ForDomain, Name: name} }
 
 func address(text string) Question {
 	p, err := netip.ParsePrefix(text)
@@ -193,12 +193,12 @@ func address(text string) Question {
 		a := netip.MustParseAddr(text)
 		p = netip.PrefixFrom(a, a.BitLen())
 	}
-	return Question{Class: Address, Prefix: p}
+	return Question{For: ForAddress, Prefix: p}
 }
 
-func autnum(n uint32) Question { return Question{Class: Autnum, Autnum: n} }
+func autnum(n uint32) Question { return Question{For: ForAutnum, Autnum: n} }
 
-func entity(handle string) Question { return Question{Class: Entity, Name: handle} }
+func entity(handle string) Question { return Question{For: ForEntity, Name: handle} }
 
 // resolve returns "source entry urls", or the error.
 func resolve(r *Resolver, q Question) string {

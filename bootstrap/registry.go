@@ -106,8 +106,11 @@ type RegistryInfo struct {
 }
 
 // Info describes the five registries in the order of their constants. It reads the
-// cache if no lookup has done so, and downloads nothing.
+// cache if no lookup has done so, and downloads nothing. A zero Resolver has none.
 func (r *Resolver) Info() []RegistryInfo {
+	if r.ctx == nil {
+		return nil
+	}
 	infos := make([]RegistryInfo, 0, registries)
 	now := r.now()
 	for i := range r.states {

@@ -12,7 +12,8 @@ import (
 	"github.com/rdapq/rdapq/internal/callback"
 )
 
-// A Resolver finds servers. It is safe for concurrent use; make it with [New].
+// A Resolver finds servers. It is safe for concurrent use; make it with [New]. The zero
+// value returns an error.
 type Resolver struct {
 	server        []string // nil unless one server is the answer to all questions
 	overrides     *table   // nil without overrides
@@ -79,9 +80,12 @@ const defaultFallbackWait = 5 * time.Second
 // do not list that server, so the answer has SourceUnlisted. Config.Server, Config.Overrides
 // and Config.Files take precedence.
 //
-// The error is a [*NoServiceError], a [*HTTPOnlyError], a [*NotTopLevelError], wraps
-// [ErrBadReverseName] or the error of ctx, or describes an invalid question.
+// The error is a [*NoServiceError], a [*HTTPOnlyError], a [*NotTopLevelError], or wraps
+// [ErrBadReverseName], [ErrInvalidQuestion] or the error of ctx.
 func (r *Resolver) Resolve(ctx context.Context, q Question) (Answer, error) {
+	if r.ctx == nil {
+		return Answer{}, errNotMade
+	}
 	if r.server != nil {
 		return Answer{URLs: r.server, Source: SourceServer}, nil
 	}
@@ -170,7 +174,7 @@ func (r *Resolver) resolveFresh(ctx context.Context, h *registryState, to *targe
 func (r *Resolver) noService(h *registryState, ed *edition, to *target, q Question) error {
 	now := r.now()
 	e := &NoServiceError{
-		Class:     q.Class,
+		For:       q.For,
 		Name:      q.Name,
 		Looked:    to.String(),
 		Registry:  to.registry,
@@ -291,8 +295,11 @@ func (r *Resolver) Wait(ctx context.Context) error {
 
 // Close cancels running refreshes and waits for their end. If a Logger or Warn calls Close, it
 // does not wait, because a refresh may be waiting for that call. After Close the Resolver still
-// resolves from its copies, and fetches nothing.
+// resolves from its copies, and fetches nothing. The error is always nil.
 func (r *Resolver) Close() error {
+	if r.ctx == nil {
+		return nil
+	}
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()

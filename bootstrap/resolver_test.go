@@ -198,7 +198,7 @@ func TestFiles(t *testing.T) {
 }
 
 func TestClassString(t *testing.T) {
-	for c, want := range map[Class]string{Domain: "domain", Address: "address", Autnum: "autnum", Entity: "entity", Nameserver: "nameserver", 0: "Class(0)"} {
+	for c, want := range map[Subject]string{ForDomain: "domain", ForAddress: "address", ForAutnum: "autnum", ForEntity: "entity", ForNameserver: "nameserver", 0: "Subject(0)"} {
 		if c.String() != want {
 			t.Errorf("%s, want %s", c, want)
 		}

@@ -46,8 +46,8 @@ func TestReverse(t *testing.T) {
 		"+1.in-addr.arpa", "x.192.in-addr.arpa", "..in-addr.arpa", ".in-addr.arpa", "1..in-addr.arpa", "_dmarc.2.0.192.in-addr.arpa",
 		"0." + full6, "2a.ip6.arpa", "g.ip6.arpa", ".ip6.arpa", "8..2.ip6.arpa", "-1.ip6.arpa",
 	} {
-		for _, class := range []Class{Domain, Nameserver} {
-			if a, err := r.Resolve(t.Context(), Question{Class: class, Name: name}); !errors.Is(err, ErrBadReverseName) {
+		for _, class := range []Subject{ForDomain, ForNameserver} {
+			if a, err := r.Resolve(t.Context(), Question{For: class, Name: name}); !errors.Is(err, ErrBadReverseName) {
 				t.Errorf("%s: %+v, %v; want ErrBadReverseName", name, a, err)
 			}
 		}

@@ -26,7 +26,7 @@ func TestDomain(t *testing.T) {
 		if err != nil || a.Entry != entry || a.Source != SourceIANA || a.Published.IsZero() {
 			t.Errorf("%s: %+v, %v; want entry %q", name, a, err, entry)
 		}
-		if b, err := r.Resolve(t.Context(), Question{Class: Nameserver, Name: name}); err != nil || b.Entry != entry {
+		if b, err := r.Resolve(t.Context(), Question{For: ForNameserver, Name: name}); err != nil || b.Entry != entry {
 			t.Errorf("nameserver %s: %+v, %v; want entry %q", name, b, err, entry)
 		}
 	}
@@ -71,7 +71,7 @@ func TestAddress(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want no service", in, a, err)
 		}
 	}
-	if _, err := r.Resolve(t.Context(), Question{Class: Address}); err == nil || errors.Is(err, ErrNoService) {
+	if _, err := r.Resolve(t.Context(), Question{For: ForAddress}); err == nil || errors.Is(err, ErrNoService) {
 		t.Errorf("no address: %v", err)
 	}
 }

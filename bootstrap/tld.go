@@ -38,7 +38,7 @@ var specialUse = map[string]bool{
 // isTopLevel reports whether a question is about the root or a name with one label. The servers
 // for the names below a top-level domain have no record of the domain itself.
 func (q Question) isTopLevel(to *target) bool {
-	return q.Class == Domain && !q.Below && to.registry == RegistryDNS && !strings.Contains(to.name, ".")
+	return q.For == ForDomain && !q.Below && to.registry == RegistryDNS && !strings.Contains(to.name, ".")
 }
 
 // isDelegated reports whether a copy of IANA's file, the built-in list or the public

@@ -17,24 +17,24 @@ func TestTopLevelDomains(t *testing.T) {
 	for name, entry := range map[string]string{
 		"com": "com", "COM.": "com", "de": "de", "re": "re", "xn--p1ai": "xn--p1ai", "ck": "ck", "er": "er", "arpa": "arpa", ".": ".",
 	} {
-		a, err := resolve(r, Question{Class: Domain, Name: name})
+		a, err := resolve(r, Question{For: ForDomain, Name: name})
 		if err != nil || a.URLs[0] != "https://rdap.iana.org/" || a.Source != SourceUnlisted || a.Entry != entry {
 			t.Errorf("%q: %+v, %v", name, a, err)
 		}
 	}
 	for _, name := range []string{"localhost", "local", "test", "onion", "invalid", "example", "zzz", "org-1-example"} {
-		_, err := resolve(r, Question{Class: Domain, Name: name})
+		_, err := resolve(r, Question{For: ForDomain, Name: name})
 		if e, ok := errors.AsType[*NotTopLevelError](err); !ok || !errors.Is(err, ErrNotTopLevel) || e.Name != name {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	// Names below, and questions about all of them, are in the registry.
-	for _, q := range []Question{{Class: Domain, Name: "alpha.com"}, {Class: Domain, Name: "com", Below: true}, {Class: Nameserver, Name: "ns1.alpha.com"}} {
+	for _, q := range []Question{{For: ForDomain, Name: "alpha.com"}, {For: ForDomain, Name: "com", Below: true}, {For: ForNameserver, Name: "ns1.alpha.com"}} {
 		if a, err := resolve(r, q); err != nil || a.Entry != "com" || a.Source != SourceSnapshot {
 			t.Errorf("%+v: %+v, %v", q, a, err)
 		}
 	}
-	if _, err := resolve(r, Question{Class: Domain, Name: "alpha.onion"}); !errors.Is(err, ErrNoService) {
+	if _, err := resolve(r, Question{For: ForDomain, Name: "alpha.onion"}); !errors.Is(err, ErrNoService) {
 		t.Errorf("a name below .onion: %v", err)
 	}
 }
@@ -54,7 +54,7 @@ func TestTopLevelDomainsOfUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"com", "example"} {
-			if a, err := r.Resolve(t.Context(), Question{Class: Domain, Name: name}); err != nil || a.URLs[0] != mine {
+			if a, err := r.Resolve(t.Context(), Question{For: ForDomain, Name: name}); err != nil || a.URLs[0] != mine {
 				t.Errorf("%s: %q: %+v, %v", what, name, a, err)
 			}
 		}
@@ -65,7 +65,7 @@ func TestTopLevelDomainsOfUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if a, err := r.Resolve(t.Context(), Question{Class: Domain, Name: "com"}); !errors.Is(err, ErrNoService) {
+	if a, err := r.Resolve(t.Context(), Question{For: ForDomain, Name: "com"}); !errors.Is(err, ErrNoService) {
 		t.Errorf("without the built-in list: %+v, %v", a, err)
 	}
 }

@@ -224,20 +224,20 @@ func TestQuestion(t *testing.T) {
 	for _, tt := range []struct {
 		typ   Type
 		text  string
-		class bootstrap.Class
+		class bootstrap.Subject
 	}{
-		{TypeDomain, "alpha.example", bootstrap.Domain},
-		{TypeNameserver, "ns1.alpha.example", bootstrap.Nameserver},
-		{TypeEntity, "X-RIPE", bootstrap.Entity},
-		{TypeIP, "192.0.2.1", bootstrap.Address},
-		{TypeAutnum, "64496", bootstrap.Autnum},
+		{TypeDomain, "alpha.example", bootstrap.ForDomain},
+		{TypeNameserver, "ns1.alpha.example", bootstrap.ForNameserver},
+		{TypeEntity, "X-RIPE", bootstrap.ForEntity},
+		{TypeIP, "192.0.2.1", bootstrap.ForAddress},
+		{TypeAutnum, "64496", bootstrap.ForAutnum},
 	} {
 		q, err := ParseAs(tt.typ, tt.text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		question, ok := q.Question()
-		if !ok || question.Class != tt.class {
+		if !ok || question.For != tt.class {
 			t.Errorf("%s: %+v, %v", tt.typ, question, ok)
 		}
 		if question.Name != q.Name || question.Prefix != q.Prefix || question.Autnum != q.Autnum {

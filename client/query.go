@@ -114,15 +114,15 @@ func (q Query) String() string {
 func (q Query) Question() (bootstrap.Question, bool) {
 	switch q.Type {
 	case TypeDomain:
-		return bootstrap.Question{Class: bootstrap.Domain, Name: q.Name}, true
+		return bootstrap.Question{For: bootstrap.ForDomain, Name: q.Name}, true
 	case TypeNameserver:
-		return bootstrap.Question{Class: bootstrap.Nameserver, Name: q.Name}, true
+		return bootstrap.Question{For: bootstrap.ForNameserver, Name: q.Name}, true
 	case TypeEntity:
-		return bootstrap.Question{Class: bootstrap.Entity, Name: q.Name}, true
+		return bootstrap.Question{For: bootstrap.ForEntity, Name: q.Name}, true
 	case TypeIP:
-		return bootstrap.Question{Class: bootstrap.Address, Prefix: q.Prefix}, true
+		return bootstrap.Question{For: bootstrap.ForAddress, Prefix: q.Prefix}, true
 	case TypeAutnum:
-		return bootstrap.Question{Class: bootstrap.Autnum, Autnum: q.Autnum}, true
+		return bootstrap.Question{For: bootstrap.ForAutnum, Autnum: q.Autnum}, true
 	default:
 		return q.searchQuestion()
 	}

@@ -225,7 +225,7 @@ func (q Query) searchQuestion() (bootstrap.Question, bool) {
 		if tag == handle || tag == "" || strings.Contains(tag, "*") {
 			return bootstrap.Question{}, false
 		}
-		return bootstrap.Question{Class: bootstrap.Entity, Name: handle}, true
+		return bootstrap.Question{For: bootstrap.ForEntity, Name: handle}, true
 	case s.Params[0].Name != "name":
 		return bootstrap.Question{}, false
 	}
@@ -233,9 +233,9 @@ func (q Query) searchQuestion() (bootstrap.Question, bool) {
 	switch {
 	case name == "":
 	case q.Type == TypeDomains:
-		return bootstrap.Question{Class: bootstrap.Domain, Name: name, Below: true}, true
+		return bootstrap.Question{For: bootstrap.ForDomain, Name: name, Below: true}, true
 	case q.Type == TypeNameservers:
-		return bootstrap.Question{Class: bootstrap.Nameserver, Name: name}, true
+		return bootstrap.Question{For: bootstrap.ForNameserver, Name: name}, true
 	}
 	return bootstrap.Question{}, false
 }

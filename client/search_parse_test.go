@@ -143,19 +143,19 @@ func TestSearchQuestion(t *testing.T) {
 	for _, tt := range []struct {
 		typ   Type
 		text  string
-		class bootstrap.Class
+		class bootstrap.Subject
 		want  string
 	}{
-		{TypeDomains, "name=exam*.com", bootstrap.Domain, "com"},
-		{TypeDomains, "name=exam*.co.zz", bootstrap.Domain, "co.zz"},
-		{TypeDomains, "name=a*.b.рф", bootstrap.Domain, "b.xn--p1ai"},
-		{TypeDomains, "name=example.com", bootstrap.Domain, "example.com"},
-		{TypeNameservers, "name=ns*.example.com", bootstrap.Nameserver, "example.com"},
-		{TypeIPs, "rdap-up:192.0.2.0/24", bootstrap.Address, "192.0.2.0/24"},
-		{TypeAutnums, "rdap-up:64496", bootstrap.Autnum, "64496"},
-		{TypeDomains, "rdap-up:2.0.192.in-addr.arpa", bootstrap.Domain, "2.0.192.in-addr.arpa"},
-		{TypeAutnums, "rdap-up:64496-64511", bootstrap.Autnum, "64496"},
-		{TypeEntities, "handle=AB*-EXM", bootstrap.Entity, "AB*-EXM"},
+		{TypeDomains, "name=exam*.com", bootstrap.ForDomain, "com"},
+		{TypeDomains, "name=exam*.co.zz", bootstrap.ForDomain, "co.zz"},
+		{TypeDomains, "name=a*.b.рф", bootstrap.ForDomain, "b.xn--p1ai"},
+		{TypeDomains, "name=example.com", bootstrap.ForDomain, "example.com"},
+		{TypeNameservers, "name=ns*.example.com", bootstrap.ForNameserver, "example.com"},
+		{TypeIPs, "rdap-up:192.0.2.0/24", bootstrap.ForAddress, "192.0.2.0/24"},
+		{TypeAutnums, "rdap-up:64496", bootstrap.ForAutnum, "64496"},
+		{TypeDomains, "rdap-up:2.0.192.in-addr.arpa", bootstrap.ForDomain, "2.0.192.in-addr.arpa"},
+		{TypeAutnums, "rdap-up:64496-64511", bootstrap.ForAutnum, "64496"},
+		{TypeEntities, "handle=AB*-EXM", bootstrap.ForEntity, "AB*-EXM"},
 		{TypeEntities, "handle=AB-E*", 0, "no registry is authoritative"},
 		{TypeEntities, "handle=AB*-", 0, "no registry is authoritative"},
 		{TypeDomains, "name=exam*", 0, "top-level domain"},
@@ -177,10 +177,10 @@ func TestSearchQuestion(t *testing.T) {
 			}
 			continue
 		}
-		got := map[bootstrap.Class]string{
-			bootstrap.Domain: question.Name, bootstrap.Nameserver: question.Name, bootstrap.Address: question.Prefix.String(), bootstrap.Autnum: q.related().object(), bootstrap.Entity: question.Name,
+		got := map[bootstrap.Subject]string{
+			bootstrap.ForDomain: question.Name, bootstrap.ForNameserver: question.Name, bootstrap.ForAddress: question.Prefix.String(), bootstrap.ForAutnum: q.related().object(), bootstrap.ForEntity: question.Name,
 		}[tt.class]
-		if !ok || question.Class != tt.class || got != tt.want {
+		if !ok || question.For != tt.class || got != tt.want {
 			t.Errorf("%s: %+v", tt.text, question)
 		}
 	}

@@ -123,7 +123,7 @@ func TestSearchServer(t *testing.T) {
 	ca := newCA(t)
 	s := rdaptest.Start(t, rdaptest.Config{CA: ca, Searches: &rdaptest.Searches{Objects: directory(1)}})
 	a := newAsker(t, ca, client.Config{Resolver: resolverFunc(func(q bootstrap.Question) (bootstrap.Answer, error) {
-		if q.Class != bootstrap.Domain || q.Name != "example" {
+		if q.For != bootstrap.ForDomain || q.Name != "example" {
 			t.Errorf("asked for %+v", q)
 		}
 		return bootstrap.Answer{Entry: "example", URLs: []string{s.URL()}, Source: bootstrap.SourceIANA}, nil

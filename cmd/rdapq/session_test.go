@@ -29,7 +29,7 @@ func TestIANAOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.close(t.Context())
-		answer, err := s.resolver.Resolve(t.Context(), bootstrap.Question{Class: bootstrap.Domain, Name: "alpha.ch"})
+		answer, err := s.resolver.Resolve(t.Context(), bootstrap.Question{For: bootstrap.ForDomain, Name: "alpha.ch"})
 		if only && !errors.Is(err, bootstrap.ErrNoService) {
 			t.Errorf("with --iana-only: %v, %v", answer, err)
 		}
