@@ -26,7 +26,7 @@ const demandLifetime = time.Second
 // Capacity sends nothing, and takes no lock that is held during a request.
 func (p *Pool) Capacity(origin string, demand int) int {
 	demand = max(demand, 1)
-	if p.cfg.noReuse() {
+	if p.cfg.noReuse() || p.ctx == nil {
 		return demand
 	}
 	p.mu.Lock()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -43,7 +42,7 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 		case protoHTTP1, protoHTTP2:
 		case protoHTTP3: // QUIC has its own dialer
 		default:
-			return nil, fmt.Errorf("pool: unknown protocol %q", name)
+			return nil, configError("Protocols", "unknown protocol %q", name)
 		}
 	}
 	d.tls = newTLSConfigs(c, names, sessions)

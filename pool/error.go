@@ -1,6 +1,29 @@
 package pool
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
+
+// A ConfigError means that a field of a [Config] has an invalid value, or cannot be used
+// together with another one.
+type ConfigError struct {
+	Field string // "Protocols", "Network", "LocalAddr" or "FastOpen"
+	Err   error  // what is invalid; never nil
+}
+
+// Error returns the field and the problem.
+func (e *ConfigError) Error() string { return "pool: " + e.Field + ": " + e.Err.Error() }
+
+// Unwrap returns the problem.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+func configError(field, format string, a ...any) error {
+	return &ConfigError{field, fmt.Errorf(format, a...)}
+}
+
+// errNotMade is the error of a zero [Pool].
+var errNotMade = errors.New("pool: zero Pool: make it with New")
 
 // A Step is a part of connection set-up.
 type Step string
@@ -23,6 +46,7 @@ type Error struct {
 	Err    error
 }
 
+// Error returns the origin, the step and the cause.
 func (e *Error) Error() string { return fmt.Sprintf("pool: %s: %s: %v", e.Origin, e.Step, e.Err) }
 
 // Unwrap returns the cause.

@@ -30,7 +30,7 @@ func (d *dialer) configure() error {
 	case "tcp4", "tcp6":
 		d.network = c.Network
 	default:
-		return fmt.Errorf("pool: unknown network %q", c.Network)
+		return configError("Network", "unknown network %q", c.Network)
 	}
 	local := c.LocalAddr.Unmap()
 	if local.IsValid() {
@@ -39,17 +39,17 @@ func (d *dialer) configure() error {
 			network = "tcp4"
 		}
 		if c.Network != "" && c.Network != "tcp" && c.Network != network {
-			return fmt.Errorf("pool: LocalAddr %s does not match network %s", local, c.Network)
+			return configError("LocalAddr", "%s does not match network %s", local, c.Network)
 		}
 		d.network = network
 	}
 	switch {
 	case c.FastOpen && !fastOpenSupported:
-		return fmt.Errorf("pool: TCP Fast Open is not supported on %s", runtime.GOOS)
+		return configError("FastOpen", "not supported on %s", runtime.GOOS)
 	case c.FastOpen && c.Dial != nil:
-		return errors.New("pool: FastOpen and Dial cannot be used together")
+		return configError("FastOpen", "cannot be used together with Dial")
 	case local.IsValid() && c.Dial != nil:
-		return errors.New("pool: LocalAddr and Dial cannot be used together")
+		return configError("LocalAddr", "cannot be used together with Dial")
 	}
 	d.plain = &net.Dialer{KeepAlive: -1} // setKeepAlive sets the keep-alive
 	if local.IsValid() {

@@ -41,8 +41,8 @@ import (
 	"github.com/rdapq/rdapq/internal/callback"
 )
 
-// A Pool sends HTTP requests over few connections. Make it with [New]; it is safe
-// for concurrent use. Close frees all resources.
+// A Pool sends HTTP requests over few connections. Make it with [New]: the zero value
+// returns an error. It is safe for concurrent use. Close frees all resources.
 type Pool struct {
 	cfg       Config
 	dialer    *dialer
@@ -75,8 +75,8 @@ type Pool struct {
 // ErrClosed is the error of requests to a closed Pool.
 var ErrClosed = errors.New("pool: closed")
 
-// New returns a Pool. It fails if the configuration is contradictory or names an
-// unknown protocol.
+// New returns a Pool. The error is a [*ConfigError] if the configuration is
+// contradictory or names an unknown protocol.
 func New(c Config) (*Pool, error) {
 	quiet := c.Logger == nil
 	c = c.withDefaults()
@@ -201,6 +201,9 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 // originFor returns the origin of req and creates it on first use. It adds the
 // caller to the origin's users.
 func (p *Pool) originFor(req *http.Request) (*origin, error) {
+	if p.ctx == nil {
+		return nil, errNotMade
+	}
 	if err := checkRequest(req); err != nil {
 		return nil, err
 	}
@@ -249,6 +252,9 @@ const defaultCloseLimit = 900 * time.Millisecond
 // within a second. It waits for calls of Config.OnEvent, Config.Logger and Config.Origins, but
 // returns immediately if such a function calls Close.
 func (p *Pool) Close() error {
+	if p.ctx == nil {
+		return nil
+	}
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
@@ -309,7 +315,7 @@ func (p *Pool) enableH3() (err error) {
 	p.onlyH3 = named && !slices.ContainsFunc(p.cfg.Protocols, func(name string) bool { return name != protoHTTP3 })
 	switch {
 	case p.onlyH3 && p.cfg.Dial != nil:
-		return errors.New("pool: HTTP/3 and Dial cannot be used together")
+		return configError("Protocols", "HTTP/3 alone cannot be used together with Dial")
 	case named && p.cfg.Dial == nil:
 		p.h3, err = newH3Dialer(p.cfg, p.dialer, func() int64 { return p.lastConn.Add(1) })
 	}
