@@ -11,10 +11,10 @@ import (
 type EventKind string
 
 const (
-	ConnOpened     EventKind = "opened"
-	ConnClosed     EventKind = "closed"
-	DialFailed     EventKind = "dial_failed"
-	RequestRetried EventKind = "retried" // a request was retried transparently
+	ConnOpened     EventKind = "opened"      // a connection was opened; over HTTP/3, its handshake is done
+	ConnClosed     EventKind = "closed"      // a connection was closed
+	DialFailed     EventKind = "dial_failed" // a connection could not be opened
+	RequestRetried EventKind = "retried"     // a request was retried transparently
 )
 
 // ClosedBy is the reason for which a connection was closed.
@@ -33,15 +33,18 @@ const (
 
 // An Event is something that happened to a connection, for [Config.OnEvent].
 type Event struct {
-	Kind     EventKind
-	Time     time.Time
-	Origin   string   // origin, such as "https://rdap.example:8443"
-	ConnID   int64    // number of the connection; 0 for DialFailed
-	Protocol string   // ALPN name; empty for DialFailed
-	Resumed  bool     // for ConnOpened: the handshake resumed a session
-	By       ClosedBy // for ConnClosed: the reason
-	Reason   Reason   // for RequestRetried: the reason
-	Err      error    // for DialFailed: the error
+	Kind       EventKind
+	Time       time.Time
+	Origin     string        // origin, such as "https://rdap.example:8443"; the port only if it is not the usual one
+	ConnID     int64         // number of the connection in its Pool, from 1; 0 for DialFailed
+	Protocol   string        // ALPN name: "http/1.1", "h2" or "h3"; empty for DialFailed
+	RemoteAddr string        // address and port of the peer, which may be a proxy; empty for DialFailed
+	Setup      time.Duration // for ConnOpened: the sum of name resolution, TCP, proxy and TLS
+	Resumed    bool          // for ConnOpened: the handshake resumed a session
+	By         ClosedBy      // for ConnClosed: the reason
+	Reason     Reason        // for RequestRetried: the reason
+	Step       Step          // for DialFailed: the step that failed
+	Err        error         // for DialFailed: the error
 }
 
 // maxCallbacks limits the calls that are queued while a user function blocks. Later calls are

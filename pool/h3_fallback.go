@@ -432,6 +432,7 @@ func (o *origin) deliverTrial(t *h3Trial, d delivery) *http.Response {
 	if t.released {
 		o.mu.Lock()
 		t.conn.inflight++
+		o.stats.InFlight++
 		o.mu.Unlock()
 	}
 	t.mu.Unlock()

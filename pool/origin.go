@@ -145,11 +145,11 @@ func newOrigin(p *Pool, key originKey) *origin {
 
 // acquire returns a connection that satisfies n, with a slot reserved on it.
 func (o *origin) acquire(ctx context.Context, n requirement) (*conn, connUse, error) {
+	o.waiting.Add(1)
+	defer o.waiting.Add(-1)
 	if o.pool.cfg.noReuse() {
 		return o.dialForOne(ctx, n)
 	}
-	o.waiting.Add(1)
-	defer o.waiting.Add(-1)
 	o.mu.Lock()
 	if o.closed {
 		o.mu.Unlock()
@@ -228,6 +228,7 @@ func (o *origin) pickLocked(n *requirement) *conn {
 		} else if age := o.pool.cfg.MaxConnAge; age > 0 && best.granted > 0 && sinceWallClock(best.openedAt) >= age {
 			best.draining, best.closedBy = true, ClosedAge
 		} else if o.mayProbeLocked(best) && best.reserve(o.perConnNow()) {
+			o.stats.InFlight++
 			o.learnStreams(best)
 			if best.inflight == 1 {
 				o.pool.limiter.markReused(best)
@@ -356,6 +357,14 @@ func (o *origin) stalledLocked() bool {
 		}
 	}
 	return true
+}
+
+// waitingLocked returns the number of requests that wait for a connection or a stream.
+func (o *origin) waitingLocked() int64 {
+	if o.pool.cfg.noReuse() {
+		return o.waiting.Load() // they are in no queue
+	}
+	return int64(len(o.queue))
 }
 
 func (o *origin) depthLocked() int {

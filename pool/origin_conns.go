@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"errors"
 	"math"
 	"net/http"
 	"slices"
@@ -84,20 +85,28 @@ func (o *origin) emit(e Event) {
 func (o *origin) opened(c *conn) {
 	o.stats.opened(c)
 	o.logDebug("connection opened", "connection", c.id, "protocol", c.protocol, "resumed", c.setup.resumed)
-	o.emit(Event{Kind: ConnOpened, ConnID: c.id, Protocol: c.protocol, Resumed: c.setup.resumed})
+	e := c.event(ConnOpened)
+	e.Resumed, e.Setup = c.setup.resumed, c.setup.total()
+	o.emit(e)
 }
 
 func (o *origin) countClosed(c *conn, by ClosedBy) {
 	if o.stats.closed(c, by) {
 		o.logDebug("connection closed", "connection", c.id, "by", string(by), "requests", c.served)
-		o.emit(Event{Kind: ConnClosed, ConnID: c.id, Protocol: c.protocol, By: by})
+		e := c.event(ConnClosed)
+		e.By = by
+		o.emit(e)
 	}
 }
 
 func (o *origin) dialFailed(err error) {
 	o.stats.DialsFailed++
 	o.logDebug("connection failed", "error", err)
-	o.emit(Event{Kind: DialFailed, Err: err})
+	e := Event{Kind: DialFailed, Err: err, Step: StepHandshake} // what fails after the dial is a QUIC handshake
+	if failed, ok := errors.AsType[*Error](err); ok {
+		e.Step = failed.Step
+	}
+	o.emit(e)
 }
 
 func (o *origin) countRetry(c *conn, why Reason) {
@@ -108,7 +117,14 @@ func (o *origin) countRetry(c *conn, why Reason) {
 	}
 	o.stats.Retries[why]++
 	o.logDebug("request retried", "connection", c.id, "reason", string(why))
-	o.emit(Event{Kind: RequestRetried, ConnID: c.id, Protocol: c.protocol, Reason: why})
+	e := c.event(RequestRetried)
+	e.Reason = why
+	o.emit(e)
+}
+
+// event returns an [Event] about c. The origin's mutex is held.
+func (c *conn) event(kind EventKind) Event {
+	return Event{Kind: kind, ConnID: c.id, Protocol: c.protocol, RemoteAddr: c.setup.remote}
 }
 
 // logDebug logs a message about the origin.
@@ -133,6 +149,7 @@ func (o *origin) release(c *conn) {
 
 func (o *origin) releaseLocked(c *conn) {
 	c.inflight--
+	o.stats.InFlight--
 	if c.inflight > 0 {
 		return
 	}

@@ -322,6 +322,7 @@ func (o *origin) dialForOne(ctx context.Context, n requirement) (*conn, connUse,
 	o.conns = append(o.conns, c)
 	o.register(c)
 	c.granted, c.inflight, c.draining = 1, 1, true // no other request gets a slot on c
+	o.stats.InFlight++
 	return c, connUse{first: true}, nil
 }
 

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Stats holds counts since the Pool was created. The zero value counts nothing.
+// Stats holds counts since the Pool was created, and gauges: Open, InFlight and Waiting are
+// the current numbers. The zero value counts nothing.
 type Stats struct {
 	Requests        int64              // requests answered; transparent retries are not counted
 	Failed          int64              // requests that ended in an error
@@ -16,6 +17,8 @@ type Stats struct {
 	Dials           int64              // connections started: opened, failed, canceled, or still being made
 	DialsFailed     int64              // connections that could not be opened
 	Open            int64              // connections open now
+	InFlight        int64              // requests on a connection now, until their response body is read to the end or closed
+	Waiting         int64              // requests that wait for a connection or a stream now
 	Handshakes      Handshakes         // TLS handshakes
 	FastOpen        FastOpen           // connections with TCP Fast Open
 	Retries         map[Reason]int64   // transparent retries, by reason
@@ -166,6 +169,8 @@ func (s *Stats) add(o Stats) {
 	s.Dials += o.Dials
 	s.DialsFailed += o.DialsFailed
 	s.Open += o.Open
+	s.InFlight += o.InFlight
+	s.Waiting += o.Waiting
 	s.Handshakes.Full += o.Handshakes.Full
 	s.Handshakes.Resumed += o.Handshakes.Resumed
 	s.Handshakes.EarlyData += o.Handshakes.EarlyData
@@ -209,6 +214,7 @@ func (p *Pool) Stats() Stats {
 	for _, o := range origins {
 		o.mu.Lock()
 		one := OriginStats{Origin: o.key.String(), Protocol: o.proto, Stats: o.stats.snapshot()}
+		one.Waiting = o.waitingLocked()
 		o.mu.Unlock()
 		m := o.model(&one)
 		one.Saved, one.Unknown = m.saved, m.unknown
