@@ -109,6 +109,11 @@ func (v vocabulary[T]) parse(s string) (word T, ok bool) {
 	if slices.Contains(v.words, T(s)) {
 		return T(s), true
 	}
+	for _, w := range v.words { // takes less than lettersOf
+		if len(w) == len(s) && strings.EqualFold(string(w), s) {
+			return w, true
+		}
+	}
 	if word, ok = v.byLetters[lettersOf(s)]; ok {
 		return word, true
 	}
