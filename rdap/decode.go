@@ -80,6 +80,10 @@ type source struct {
 	utf8 bool   // raw is known to be valid UTF-8
 
 	literal bool // raw is known to be valid UTF-8 without escapes
+
+	// long holds long containers of raw by start, from the next one to be read. It may
+	// be incomplete: it only saves searching for their ends.
+	long []jsonscan.Span
 }
 
 // newReader returns a reader of raw, which must be valid and must not change during the
@@ -95,11 +99,11 @@ func newReader(raw []byte, base string) *reader {
 // document took 2% of the CPU time of a batch.
 func (r *reader) borrow(d *document) {
 	raw := d.object
-	r.source = source{raw, unsafe.String(unsafe.SliceData(raw), len(raw)), d.utf8 || utf8.Valid(raw), d.literal}
+	r.source = source{raw, unsafe.String(unsafe.SliceData(raw), len(raw)), d.utf8 || utf8.Valid(raw), d.literal, d.long}
 }
 
 // open points a new reader at a document.
-func (r *reader) open(raw []byte) { r.source = source{raw, string(raw), utf8.Valid(raw), false} }
+func (r *reader) open(raw []byte) { r.source = source{raw, string(raw), utf8.Valid(raw), false, nil} }
 
 var errBroken = errors.New("invalid JSON")
 
@@ -146,8 +150,22 @@ func (r *reader) skip() (start int) {
 		return r.pos
 	}
 	start = r.pos
-	r.pos = jsonscan.ValueEnd(r.raw, start)
+	if r.pos = r.knownEnd(start); r.pos == 0 {
+		r.pos = jsonscan.ValueEnd(r.raw, start)
+	}
 	return start
+}
+
+// knownEnd returns the end of the container that starts at start, or 0 if the end is not
+// known.
+func (r *reader) knownEnd(start int) int {
+	for len(r.long) > 0 && int(r.long[0].Start) < start {
+		r.long = r.long[1:]
+	}
+	if len(r.long) > 0 && int(r.long[0].Start) == start {
+		return int(r.long[0].End)
+	}
+	return 0
 }
 
 // next reports whether the current array or object has another item. At the end, it reads the

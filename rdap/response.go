@@ -29,7 +29,7 @@ type Response struct {
 func Parse(raw []byte) (*Response, error) {
 	raw = trimBOM(raw)
 	if s := scanOf(raw); s.isValid {
-		return &Response{document: document{sent: raw, object: raw, utf8: s.plain, literal: s.literal}, scan: s, checked: true}, nil
+		return &Response{document: document{sent: raw, object: raw, utf8: s.plain, literal: s.literal, long: s.long}, scan: s, checked: true}, nil
 	}
 	doc, err := openDocument(raw)
 	if err != nil {

@@ -2,6 +2,7 @@ package rdap
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -16,10 +17,11 @@ import (
 type scan struct {
 	// the response is one JSON object without other data, nested at most MaxNesting levels
 	isValid        bool
-	minified       bool   // there is no white space between tokens
-	plain          bool   // the response is valid UTF-8 without invisible characters
-	literal        bool   // the response is valid UTF-8, and no string has an escape
-	class          string // class of the response; empty if the members do not determine it
+	minified       bool            // there is no white space between tokens
+	plain          bool            // the response is valid UTF-8 without invisible characters
+	literal        bool            // the response is valid UTF-8, and no string has an escape
+	long           []jsonscan.Span // long containers, see source
+	class          string          // class of the response; empty if the members do not determine it
 	members        int
 	hasConformance bool // the response has rdapConformance, which only RDAP has
 	// the response has no notices; overloaded servers send notices in place of an object
@@ -68,6 +70,7 @@ func (s *scanner) finish(raw []byte) {
 	s.scan.minified = !s.checker.HasSpace()
 	s.scan.plain = s.checker.IsASCII() || !hasHidden(raw)
 	s.scan.literal = s.scan.plain && !s.checker.HasEscape()
+	s.scan.long = slices.Clone(s.checker.LongContainers())
 }
 
 // release drops the response and returns s to the pool.

@@ -1,6 +1,7 @@
 package jsonscan
 
 import (
+	"math"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -18,6 +19,8 @@ type Checker struct {
 	hasSpace  bool   // there is white space between tokens
 	hasEscape bool   // a string has an escape
 	highBits  uint64 // has a bit of the constant highBits set unless all strings are plain ASCII
+
+	long []Span // see LongContainers
 
 	// offsets holds the position in each container. For an object it is the offset of the
 	// current member's name, for an array ^n in item n. offsets[1] is for the outermost
@@ -44,10 +47,21 @@ type Hooks struct {
 	Object func(depth int, object, value []byte, rank int)
 }
 
+// A Span is a part of a text, from the offset Start up to End.
+type Span struct{ Start, End int32 }
+
+// Limits of the containers that a Checker records: finding the end of a shorter one
+// again costs less than the record.
+const (
+	minLong  = 64
+	maxLong  = 64
+	maxCheck = math.MaxInt32 // larger texts have no record
+)
+
 // Check validates text and reports whether it is one object, with optional white space
 // around it.
 func (c *Checker) Check(text []byte) bool {
-	c.text, c.pos, c.highBits, c.hasEscape = text, 0, 0, false
+	c.text, c.pos, c.highBits, c.hasEscape, c.long = text, 0, 0, false, c.long[:0]
 	if c.peek() != '{' {
 		return false
 	}
@@ -69,6 +83,11 @@ func (c *Checker) HasSpace() bool { return c.hasSpace }
 
 // HasEscape reports whether a string of the last object checked has an escape.
 func (c *Checker) HasEscape() bool { return c.hasEscape }
+
+// LongContainers returns the objects and arrays of the last object checked that are at
+// least 64 bytes long and the value of a member, by start: the first 64 of them. The
+// next Check overwrites the slice.
+func (c *Checker) LongContainers() []Span { return c.long }
 
 // IsASCII reports whether all strings of the last object checked are ASCII without
 // control characters.
@@ -142,7 +161,7 @@ func (c *Checker) object(depth int) bool {
 		isString := c.peek() == '"'
 		value := c.pos
 		c.offsets[depth] = name
-		if isString && !c.str() || !isString && !c.value(depth) {
+		if isString && !c.str() || !isString && !c.memberValue(depth) {
 			return false
 		}
 		v := c.text[value:c.pos]
@@ -167,6 +186,25 @@ func (c *Checker) object(depth int) bool {
 			return false
 		}
 	}
+}
+
+// memberValue reads the value of a member and records it if it is a long container.
+func (c *Checker) memberValue(depth int) bool {
+	b := c.peek()
+	n, start := len(c.long), c.pos
+	if b != '[' && b != '{' || n == maxLong || len(c.text) > maxCheck {
+		return c.value(depth)
+	}
+	c.long = append(c.long, Span{Start: int32(start)})
+	if !c.value(depth) {
+		return false
+	}
+	if c.pos-start < minLong {
+		c.long = c.long[:n] // what it contains is shorter still
+	} else {
+		c.long[n].End = int32(c.pos)
+	}
+	return true
 }
 
 // array reads the next array.

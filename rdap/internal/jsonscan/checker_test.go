@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -40,6 +41,33 @@ func TestHooks(t *testing.T) {
 			t.Errorf("space %v, ASCII %v\n%q\nwant\n%q", c.HasSpace(), c.IsASCII(), got, want)
 		}
 		c.Release()
+	}
+}
+
+// TestLongContainers checks that the first containers which are long and the value of a
+// member are recorded with their ends, by start.
+func TestLongContainers(t *testing.T) {
+	long := fmt.Sprintf("%q", bytes.Repeat([]byte("n"), minLong))
+	list := `[{"a":[1],"b":{"c":{"d":[` + long + `]},"e":{}}},[` + long + `]]`
+	short := `[` + long[:minLong-4] + `"]`
+	text := `{"short":` + short + `,"list":` + list + `,"s":` + long + `,"last":[` + long + `]}`
+	var c Checker
+	for range 2 { // a Checker can be used again
+		if !c.Check([]byte(text)) {
+			t.Fatal("invalid")
+		}
+		var got []string
+		for _, s := range c.LongContainers() {
+			got = append(got, text[s.Start:s.End])
+		}
+		want := []string{list, `{"c":{"d":[` + long + `]},"e":{}}`, `{"d":[` + long + `]}`, `[` + long + `]`, `[` + long + `]`}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q\nwant\n%q", got, want)
+		}
+	}
+	many := "{" + strings.Repeat(`"a":[`+long+`],`, 2*maxLong) + `"b":1}`
+	if !c.Check([]byte(many)) || len(c.LongContainers()) != maxLong {
+		t.Errorf("%d containers", len(c.LongContainers()))
 	}
 }
 
