@@ -1,7 +1,7 @@
-// Package openrdap decodes RDAP responses into the types of
-// github.com/openrdap/rdap, for programs that are built on those.
+// Package openrdap decodes RDAP responses into the types of github.com/openrdap/rdap, for
+// programs that are built on those.
 //
-// It is a separate package because that module adds 4 MB to a program.
+// It is a separate package because package github.com/openrdap/rdap adds 4 MB to a program.
 package openrdap
 
 import (
@@ -13,12 +13,12 @@ import (
 )
 
 // Object decodes a response into *rdap.Domain, *rdap.IPNetwork and so on. That model is
-// convenient but lossy: it drops unknown members, reads null and absent numbers as 0, and
-// may refuse responses without objectClassName. Never store it instead of the server's
-// own bytes. The error is a [*rdap.FormatError] of package rdap if raw is not a JSON
-// object, nests more than 100 levels deep, or is refused by the model.
+// convenient but lossy: it drops unknown members, reads null and absent numbers as 0, and may
+// refuse responses without objectClassName. Do not store the model instead of the server's own
+// bytes. If raw is not a JSON object, nests more than 100 levels deep, or the model refuses it,
+// Object returns a [*rdap.FormatError] of package rdap.
 func Object(raw []byte) (openrdap.RDAPObject, error) {
-	if _, err := rdap.Parse(raw); err != nil { // the decoder accepts null
+	if _, err := rdap.Parse(raw); err != nil { // the decoder would accept null
 		return nil, err
 	}
 	obj, err := openrdap.NewDecoder(bytes.TrimSpace(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")))).Decode()

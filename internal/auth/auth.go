@@ -22,7 +22,7 @@ const (
 	Basic  = "basic"
 	Digest = "digest"
 	Bearer = "bearer"
-	APIKey = "apikey" // a query parameter
+	APIKey = "apikey" // parameter of the query string
 )
 
 // A Credential authenticates the client to one origin.
@@ -65,13 +65,13 @@ func New(base http.RoundTripper, credentials map[string]Credential) *Transport {
 	return a
 }
 
-// RoundTrip sends a request with the credential of its origin, and again if that requires
-// a challenge. The keys of all origins are removed from its URL first.
+// RoundTrip sends a request with the credential of its origin, and again if the credential
+// requires a challenge. It first removes the keys of all origins from the URL.
 func (a *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.RawQuery != "" {
 		u := *req.URL
 		u.RawQuery = strings.TrimPrefix(a.StripKeys("?"+u.RawQuery), "?")
-		req = req.WithContext(req.Context()) // a copy
+		req = req.WithContext(req.Context()) // copy, so that the caller's request does not change
 		req.URL = &u
 	}
 	origin := weburl.Origin(req.URL)
@@ -93,8 +93,8 @@ func (a *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// Leaks reports whether a request for u would send a secret of another origin: a server
-// can put a secret that it received into the path of a redirect or a link.
+// Leaks reports whether a request for u would send a secret of another origin. A server can put
+// a secret that it received into the path of a redirect or a link.
 func (a *Transport) Leaks(u *url.URL) bool {
 	if a == nil {
 		return false
@@ -108,15 +108,15 @@ func (a *Transport) Leaks(u *url.URL) bool {
 	return false
 }
 
-// A challenge is the last digest challenge of a server, with the number of its uses.
+// A challenge is the last digest challenge of a server, with the number of times it was used.
 type challenge struct {
 	*digest.Challenge
 	count int
 }
 
-// StripKeys removes the parameters with a key of the user from a URL: many servers
-// repeat the query of a request in redirects and links, also to other origins. RoundTrip
-// adds the key again for its own origin.
+// StripKeys removes the parameters with a key of the user from a URL. Many servers repeat the
+// query of a request in redirects and links, also to other origins. RoundTrip adds the key
+// again for its own origin.
 func (a *Transport) StripKeys(link string) string {
 	before, query, found := strings.Cut(link, "?")
 	if a == nil || len(a.keys) == 0 || !found {
@@ -142,10 +142,10 @@ func (a *Transport) StripKeys(link string) string {
 	return before
 }
 
-// minEmbeddedKey is the length from which keys are searched for inside values.
+// minEmbeddedKey is the minimum length of a key to be searched for inside values.
 const minEmbeddedKey = 8
 
-// apply adds the credential c. Digest needs a challenge first.
+// apply adds the credential c. Digest requires a challenge first.
 func (a *Transport) apply(req *http.Request, origin string, c Credential) error {
 	switch c.Scheme {
 	case Basic:
@@ -183,8 +183,8 @@ func (a *Transport) respond(req *http.Request, origin string, c Credential) erro
 	return nil
 }
 
-// noteChallenge stores the challenge of a 401 and reports whether to send the request
-// again: if a digest credential had no challenge yet, or its challenge has expired.
+// noteChallenge stores the challenge of a 401. It reports whether to send the request again,
+// because a digest credential had no challenge so far, or an expired one.
 func (a *Transport) noteChallenge(req *http.Request, origin string, resp *http.Response) bool {
 	if resp.StatusCode != http.StatusUnauthorized {
 		return false

@@ -41,7 +41,7 @@ type Gunzip struct {
 	gz   *gzip.Reader
 }
 
-// NewGunzip reads the header of the gzip data.
+// NewGunzip returns a Gunzip of body. It reads the header of the gzip data.
 func NewGunzip(body io.Reader) (*Gunzip, error) {
 	z := &Gunzip{from: wholeReader{Reader: body}}
 	gz, err := gzip.NewReader(&z.from)
@@ -77,8 +77,8 @@ type unlabelledError struct{ encoding, what string }
 
 func (e *unlabelledError) Error() string { return "the body is " + e.what }
 
-// CheckEncoding recognizes bodies that are compressed or in another charset than UTF-8,
-// by their first bytes.
+// CheckEncoding recognizes bodies that are compressed or in a charset other than UTF-8 by their
+// first bytes, and returns an error for them.
 func CheckEncoding(raw []byte) error {
 	for _, f := range [...]struct{ prefix, encoding, what string }{
 		{"\x1f\x8b", "gzip", "gzip data without a Content-Encoding"},
@@ -141,7 +141,7 @@ func ForeignCharset(contentType string, raw []byte) string {
 // MediaType returns the media type of a Content-Type field in lower case.
 func MediaType(contentType string) string {
 	if contentType == "application/rdap+json" {
-		return contentType // the usual form, which needs no parsing
+		return contentType // the usual form needs no parsing
 	}
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil && t == "" {

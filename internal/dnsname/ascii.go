@@ -12,17 +12,17 @@ import (
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// uts46 maps and converts according to UTS 46, non-transitional: sharp s and final
-// sigma are preserved. It checks less than registration requires: underscores and mixed
-// directions are up to the registry.
+// uts46 maps and converts according to UTS 46, non-transitional: sharp s and final sigma are
+// preserved. It checks less than registration requires, because registries decide about
+// underscores and mixed directions.
 var uts46 = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false))
 
 // FullStops replaces the full stops of UTS 46 section 2.3, which input methods produce.
 var FullStops = strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".")
 
-// ToASCII converts the U-labels of a name to A-labels and the rest to lower case. It
-// does not change ASCII labels, even if IDNA does not allow the content of an A-label:
-// such names are registered.
+// ToASCII converts the U-labels of a name to A-labels and the rest to lower case. It does not
+// change ASCII labels, even if IDNA does not allow the content of an A-label, because such
+// names are registered.
 func ToASCII(s string) (string, error) {
 	if IsASCII(s) {
 		return strings.ToLower(s), nil
@@ -47,8 +47,8 @@ func LabelToASCII(label string) (string, error) {
 	if err == nil && IsASCII(a) {
 		return a, nil
 	}
-	// idna rejects labels such as some emoji sequences, but may still return them
-	// mapped and encoded.
+	// idna rejects labels such as some emoji sequences, but may still return mapped and encoded
+	// labels.
 	if strings.HasPrefix(a, "xn--") && IsASCII(a) {
 		return a, nil
 	}
@@ -62,7 +62,7 @@ func LabelToASCII(label string) (string, error) {
 // ToUnicode converts an A-label to a U-label.
 func ToUnicode(label string) (string, error) { return uts46.ToUnicode(label) }
 
-// IsASCII reports whether a name has ASCII characters only.
+// IsASCII reports whether a name has only ASCII characters.
 func IsASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -75,7 +75,7 @@ func IsASCII(s string) bool {
 // bidi checks the rule for right-to-left names (RFC 5893) in addition to uts46.
 var bidi = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.BidiRule())
 
-// Note returns a warning if IDNA does not allow a name that ToASCII converts, else "".
+// Note returns a warning if IDNA does not allow a name that ToASCII converts, or else "".
 func Note(s string) string {
 	if IsASCII(s) {
 		return ""
@@ -86,7 +86,7 @@ func Note(s string) string {
 			continue
 		}
 		if _, err := uts46.ToASCII(label); err != nil {
-			sent, _ := LabelToASCII(label) // cannot fail: the whole name was converted before
+			sent, _ := LabelToASCII(label) // cannot fail, because the whole name was converted before
 			return "IDNA does not allow the label " + safetext.Quote(label) + ": it was sent as " + sent
 		}
 	}

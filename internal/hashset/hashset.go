@@ -1,15 +1,15 @@
-// Package hashset has a compact set of hashes.
+// Package hashset implements a compact set of hashes.
 package hashset
 
 // A Set is a set of 64-bit hashes that uses little more than 8 bytes for each. The
 // probability of a collision among ten million is 1 in 360,000. The zero value is empty.
 type Set struct {
-	slots []uint64 // 0: empty
+	slots []uint64 // hash table; 0 means empty
 	n     int
 }
 
-// Add adds h unless the set has limit elements; then known is false if h is not in it,
-// and it may have been seen before.
+// Add adds h if the set has fewer than limit elements. known is false if the set is full and
+// does not contain h, which may have been added before.
 func (s *Set) Add(h uint64, limit int) (isNew, known bool) {
 	h = max(h, 1)
 	if s.n >= len(s.slots)/4*3 && s.n < limit {

@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A Cache has the help of servers by their base URLs, and which help is being fetched. The
-// zero value is empty. It is safe for concurrent use.
+// A Cache holds the help of servers by their base URLs, and records which help is being
+// fetched. The zero value is empty. It is safe for concurrent use.
 type Cache struct {
 	mu     sync.Mutex
 	known  map[string]*rdap.Help
@@ -23,16 +23,15 @@ type claim struct {
 	failed bool
 }
 
-// Poll is the interval at which a search checks for the help that another one is
-// fetching.
+// Poll is the interval at which a search checks for the help that another search is fetching.
 const Poll = 20 * time.Millisecond
 
-// claimTTL limits that wait: the caller of the other search may have given up.
+// claimTTL limits the wait for help, because the caller of the other search may have given up.
 const claimTTL = 5 * time.Second
 
-// Claim reports whether the caller has to fetch the help of a server. If not, another
-// search is fetching it. After a failure all callers fetch it, so that they do not wait
-// for each other's failures.
+// Claim reports whether the caller has to fetch the help of a server. If it returns false,
+// another search is fetching the help. After a failure all callers fetch it, so that no caller
+// waits for the failures of others.
 func (k *Cache) Claim(base string, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -61,7 +60,7 @@ func (k *Cache) Failed(base string, now time.Time) {
 	}
 }
 
-// maxHelps limits the number of cached help responses, and of claims.
+// maxHelps limits the number of cached help responses, and the number of claims.
 const maxHelps = 256
 
 // Get returns the help of a server, which may be nil, and whether it is known.

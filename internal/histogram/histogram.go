@@ -1,5 +1,5 @@
-// Package histogram counts durations in bounded memory and returns their quantiles. It
-// does not depend on what the durations measure.
+// Package histogram counts durations in bounded memory and returns their quantiles. It does not
+// depend on the meaning of the durations.
 package histogram
 
 import (
@@ -9,10 +9,10 @@ import (
 )
 
 // A Histogram counts durations from 0.1 ms on in buckets that grow by 2%. Quantiles are
-// accurate to 1%, and memory is bounded. The zero value is empty.
+// accurate to 1%, and memory is limited. The zero value is empty.
 type Histogram struct {
-	counts []uint32 // from the shortest to the longest duration seen
-	first  int      // the bucket of counts[0]
+	counts []uint32 // counts of the buckets from the shortest to the longest duration seen
+	first  int      // index of the bucket of counts[0]
 	n      uint64
 
 	shortest, longest time.Duration // extremes of the counted durations
@@ -20,7 +20,7 @@ type Histogram struct {
 
 const (
 	unit       = 100 * time.Microsecond
-	maxBuckets = 1024 // the last one has all durations above about 17 hours
+	maxBuckets = 1024 // number of buckets; the last one has all durations above about 17 hours
 )
 
 var bucketGrowth = math.Log(1.02)
@@ -59,8 +59,8 @@ func (h *Histogram) widen(shortest, longest time.Duration) {
 	h.shortest, h.longest = min(h.shortest, shortest), max(h.longest, longest)
 }
 
-// grow allocates the buckets from from to before end, and no others: there may be a
-// Histogram for each of many servers, with few durations each.
+// grow allocates the buckets from from to before end, and no others, because there may be a
+// Histogram with few durations for each of many servers.
 func (h *Histogram) grow(from, end int) {
 	if len(h.counts) == 0 {
 		h.first = from
@@ -77,8 +77,8 @@ func (h *Histogram) grow(from, end int) {
 // Count returns the number of counted durations.
 func (h *Histogram) Count() uint64 { return h.n }
 
-// Quantile returns the duration that a share q of the counted durations does not exceed;
-// 0 if there are none.
+// Quantile returns the duration that a share q of the counted durations does not exceed, or 0
+// if nothing was counted.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	rank := max(uint64(math.Ceil(q*float64(h.n))), 1)
 	var seen uint64
@@ -90,8 +90,8 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return 0
 }
 
-// All yields the non-empty buckets in ascending order: a representative duration and
-// the count.
+// All yields the non-empty buckets in ascending order, each with a representative duration and
+// its count.
 func (h *Histogram) All() iter.Seq2[time.Duration, uint64] {
 	return func(yield func(time.Duration, uint64) bool) {
 		for i, n := range h.counts {
@@ -99,7 +99,7 @@ func (h *Histogram) All() iter.Seq2[time.Duration, uint64] {
 			if i += h.first; i > 0 {
 				d = time.Duration(float64(unit) * math.Exp((float64(i)-0.5)*bucketGrowth))
 			}
-			// The duration that represents a bucket may exceed the counted ones.
+			// The duration that represents a bucket may exceed the counted durations.
 			if n > 0 && !yield(min(max(d, h.shortest), h.longest), uint64(n)) {
 				return
 			}

@@ -1,4 +1,4 @@
-// Package httpcache is a private cache of HTTP responses in memory (RFC 9111). It does
+// Package httpcache implements a private cache of HTTP responses in memory (RFC 9111). It does
 // not deal with RDAP and sends no requests.
 package httpcache
 
@@ -24,18 +24,18 @@ type Cache struct {
 
 	mu    sync.Mutex
 	byURL map[string]*recency.Element // elements contain an *Entry
-	used  recency.List                // most recently used first
+	used  recency.List                // most recently used entry first
 	size  int64
 }
 
 // An Entry is a cached response. It is immutable.
 type Entry struct {
-	keys      []string // URLs under which it is stored; the first one was requested
+	keys      []string // URLs under which the entry is stored; the first one was requested
 	status    int
 	header    http.Header
 	raw       []byte
-	expires   time.Time // it is fresh until then
-	generated time.Time // when it was generated, by its Age
+	expires   time.Time // end of the time for which the entry is fresh
+	generated time.Time // when the response was generated, according to its Age
 }
 
 // entryOverhead is the estimated memory of an entry without its body, in bytes.
@@ -59,8 +59,8 @@ func (c *Cache) Get(u *url.URL, now time.Time) (e *Entry, fresh bool) {
 	return e, now.Before(e.expires)
 }
 
-// Put stores a response as the entry of u, if its header permits. It is also stored under
-// those keys of others that have no entry.
+// Put stores a response as the entry of u, if its header permits. Put also stores the entry
+// under the keys in others that have no entry.
 func (c *Cache) Put(u *url.URL, others []string, status int, header http.Header, raw []byte, sent, received time.Time) {
 	f := freshnessOf(header, sent, received)
 	key := weburl.Normalize(u)
@@ -75,7 +75,7 @@ func (c *Cache) Put(u *url.URL, others []string, status int, header http.Header,
 		keys: []string{key}, status: status, header: maps.Clone(header), raw: bytes.Clone(raw),
 		expires: received.Add(f.lifetime), generated: received.Add(-deltaSeconds(header.Get("Age"))),
 	}
-	delete(e.header, "Content-Encoding") // the body is plain by now
+	delete(e.header, "Content-Encoding") // the body was decoded
 	delete(e.header, "Content-Length")
 	at := c.used.PushFront(e)
 	c.byURL[key] = at
@@ -91,8 +91,8 @@ func (c *Cache) Put(u *url.URL, others []string, status int, header http.Header,
 	}
 }
 
-// Update applies a 304 response to an entry: its header fields replace those stored, and
-// determine its new freshness (RFC 9111 section 4.3.4).
+// Update applies a 304 response to an entry. The header fields of the response replace the
+// stored ones, and determine the new freshness (RFC 9111 section 4.3.4).
 func (c *Cache) Update(u *url.URL, e *Entry, header http.Header, sent, received time.Time) *Entry {
 	merged := maps.Clone(e.header)
 	for name, values := range header {
@@ -118,8 +118,8 @@ func (c *Cache) remove(at *recency.Element) {
 	c.size -= int64(len(e.raw)) + entryOverhead
 }
 
-// isCacheable reports whether responses with a status are cached: objects, their
-// absence, and redirects.
+// isCacheable reports whether responses with a status are cached, which are those of objects,
+// their absence, and redirects.
 func isCacheable(status int) bool {
 	switch status {
 	case http.StatusOK, http.StatusNotFound, http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -141,8 +141,8 @@ func (e *Entry) Response(now time.Time) *http.Response {
 	}
 }
 
-// MakeConditional makes the request conditional on e: If-None-Match,
-// If-Modified-Since (RFC 9110 section 13.1).
+// MakeConditional adds If-None-Match and If-Modified-Since for e to the header of a request
+// (RFC 9110 section 13.1).
 func (e *Entry) MakeConditional(h http.Header) {
 	if tag := e.header.Get("Etag"); tag != "" {
 		h.Set("If-None-Match", tag)
@@ -155,16 +155,17 @@ func (e *Entry) MakeConditional(h http.Header) {
 // maxLifetime limits how long a response is fresh.
 const maxLifetime = 30 * 24 * time.Hour
 
-// A freshness describes how long the header of a response permits a private cache to
-// reuse the response (RFC 9111). There is no heuristic: a response without an explicit
-// lifetime is never fresh.
+// A freshness describes how long the header of a response permits a private cache to reuse the
+// response (RFC 9111). A response without an explicit lifetime is never fresh, because the
+// cache applies no heuristic.
 type freshness struct {
-	storable bool          // it may be stored
-	lifetime time.Duration // since it was received; 0 means it is revalidated for each use
+	storable bool // a cache may store the response
+	// lifetime since the response was received; 0 means it must be revalidated for each use
+	lifetime time.Duration
 }
 
-// freshnessOf returns the freshness of a response by its header and the times of
-// request and response.
+// freshnessOf returns the freshness of a response, which follows from its header and the times
+// of request and response.
 func freshnessOf(h http.Header, sent, received time.Time) freshness {
 	f := freshness{storable: true}
 	stated, noCache := time.Duration(-1), false
@@ -175,10 +176,10 @@ func freshnessOf(h http.Header, sent, received time.Time) freshness {
 			case "no-store":
 				f.storable = false
 			case "no-cache":
-				noCache = true // field names are ignored, which RFC 9111 allows: they are rare
+				noCache = true // ignore field names, which are rare; RFC 9111 allows this
 			case "max-age":
-				// The shortest of several applies, and an invalid number means 0 (section
-				// 4.2.1).
+				// The shortest of several lifetimes applies, and an invalid number means 0
+				// (section 4.2.1).
 				if d := deltaSeconds(strings.Trim(strings.TrimSpace(value), `"`)); stated < 0 || d < stated {
 					stated = d
 				}
@@ -205,7 +206,7 @@ func freshnessOf(h http.Header, sent, received time.Time) freshness {
 	if noCache {
 		stated = 0
 	}
-	// The age when it was received (section 4.2.3).
+	// The age of the response when it was received (section 4.2.3).
 	age := received.Sub(sent)
 	if values := h.Values("Age"); len(values) > 0 {
 		age += deltaSeconds(strings.TrimSpace(values[0]))
@@ -223,7 +224,7 @@ func deltaSeconds(s string) time.Duration {
 	}
 	n, err := strconv.ParseUint(s, 10, 31)
 	if err != nil {
-		n = 1 << 31 // as the section defines for numbers that are too large
+		n = 1 << 31 // the section defines this value for numbers that are too large
 	}
 	return time.Duration(n) * time.Second
 }

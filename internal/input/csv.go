@@ -13,10 +13,10 @@ import (
 // A table describes a CSV input before its first record.
 type table struct {
 	delimiter    byte
-	names        []string // of all columns; defaults without a header
+	names        []string // names of all columns; defaults without a header
 	column       int      // column of the queries
 	likelierName string   // another column whose name suggests queries; may be empty
-	records      int64    // consumed by the header, including blank lines before it
+	records      int64    // number of records of the header, including blank lines before it
 }
 
 // newTable reads the header if there is one. first is the first line.
@@ -30,7 +30,7 @@ func newTable(in *bufio.Reader, o Options, first []byte) (*table, error) {
 		if t.column = findColumn(cells, o.Column); t.column < 0 && len(cells) > 0 {
 			return nil, &ColumnError{Column: o.Column, Header: cells}
 		}
-		t.column = max(t.column, 0) // in an empty input
+		t.column = max(t.column, 0) // the input may be empty
 	}
 	if len(cells) > 0 && (o.Column != "" || isHeader(cells[0])) {
 		t.skipHeader(in)
@@ -46,8 +46,8 @@ func newTable(in *bufio.Reader, o Options, first []byte) (*table, error) {
 	return t, nil
 }
 
-// peek returns the cells of the first record without consuming it; none if it is
-// invalid, which rows reports.
+// peek returns the cells of the first record without consuming them. It returns none if the
+// record is invalid, an error that rows reports.
 func (t *table) peek(in *bufio.Reader) ([]string, error) {
 	for {
 		cells, n, err := peekRecord(nil, in, t.delimiter)
@@ -64,7 +64,7 @@ func (t *table) peek(in *bufio.Reader) ([]string, error) {
 
 // skipHeader consumes the header that peek returned.
 func (t *table) skipHeader(in *bufio.Reader) {
-	_, n, _ := peekRecord(nil, in, t.delimiter) // cannot fail: peek read the same record
+	_, n, _ := peekRecord(nil, in, t.delimiter) // cannot fail, because peek read the same record
 	in.Discard(n)
 	t.records++
 }
@@ -178,7 +178,7 @@ func (t *table) record(cells []string, bare bool) Record {
 	return rec
 }
 
-// blank reports whether a row is empty, like the last rows of many spreadsheets.
+// blank reports whether a row has only empty cells, as the last rows of many spreadsheets have.
 func blank(cells []string) bool {
 	for _, c := range cells {
 		if strings.TrimSpace(c) != "" {
@@ -198,11 +198,11 @@ func skipLine(in *bufio.Reader) string {
 	return text
 }
 
-// peekRecord reads the next record into cells without consuming it and returns its
-// length in bytes. It reads no more input than necessary.
+// peekRecord parses the next record into cells without consuming input, and returns the
+// record's length in bytes. It reads no more input than necessary.
 //
-// After a [*RecordError] only the first line of the record is skipped, so that an
-// unterminated quote invalidates one record and not the rest of the input.
+// After a [*RecordError] only the first line of the record is skipped, so that an unterminated
+// quote invalidates one record and not the rest of the input.
 func peekRecord(cells []string, in *bufio.Reader, delimiter byte) ([]string, int, error) {
 	for want := 1; ; {
 		data, err := in.Peek(want)
@@ -224,16 +224,15 @@ func peekRecord(cells []string, in *bufio.Reader, delimiter byte) ([]string, int
 		case len(data) == in.Size():
 			return nil, 0, recordError("record is longer than %d bytes", in.Size())
 		}
-		want = len(data) + 1 // at least one more byte
+		want = len(data) + 1 // require at least one more byte
 	}
 }
 
 // errMore reports that the record continues after the data.
 var errMore = errors.New("need more data")
 
-// parseRecord appends the cells of the first record of data (RFC 4180; LF also ends a
-// line) and returns its length in bytes. final reports that data is the end of the
-// input.
+// parseRecord appends the cells of the first record of data (RFC 4180; LF also ends a line) and
+// returns its length in bytes. final states that data is the end of the input.
 func parseRecord(cells []string, data []byte, delimiter byte, final bool) (_ []string, n int, err error) {
 	for rest := data; ; {
 		var cell string
@@ -297,7 +296,7 @@ func plainCell(data []byte, delimiter byte, final bool) (cell string, n int, err
 	return string(data[:end]), end, nil
 }
 
-// quotedCell reads a cell after its opening quote, including the closing one.
+// quotedCell reads a cell after its opening quote, up to and including the closing quote.
 func quotedCell(data []byte, final bool) (cell string, n int, err error) {
 	var b []byte
 	for {

@@ -16,12 +16,12 @@ type Format string
 const (
 	Auto   Format = ""
 	Text   Format = "text"   // one query per line; blank lines and lines that start with # are skipped
-	CSV    Format = "csv"    // RFC 4180, with comma, semicolon or tab
+	CSV    Format = "csv"    // records of RFC 4180, with comma, semicolon or tab
 	NDJSON Format = "ndjson" // one JSON object per line
 )
 
-// DefaultFields are the members that may contain the query of an NDJSON record; the
-// first one present counts.
+// DefaultFields lists the members that may contain the query of an NDJSON record; the first one
+// present counts.
 var DefaultFields = []string{"query", "domain", "name", "ip"}
 
 var formatOfSuffix = map[string]Format{
@@ -30,8 +30,8 @@ var formatOfSuffix = map[string]Format{
 	".txt": Text, ".list": Text, ".lst": Text,
 }
 
-// detect determines the format from the options, the name of the file, and its first
-// line that is not blank, in this order.
+// detect determines the format from the options, else from the name of the file, else from its
+// first line that is not blank.
 func detect(o Options, first []byte) Format {
 	switch {
 	case o.Column != "":
@@ -49,14 +49,14 @@ func detect(o Options, first []byte) Format {
 		return Text
 	case first[0] == '{':
 		return NDJSON
-	case bytes.ContainsAny(first, ",;\t"): // not valid in queries
+	case bytes.ContainsAny(first, ",;\t"): // queries contain no such characters
 		return CSV
 	}
 	return Text
 }
 
-// sniffDelimiter returns the most frequent delimiter outside quotes or, with a column,
-// the first one that yields that column.
+// sniffDelimiter returns the most frequent delimiter outside quotes or, with a column, the
+// first delimiter that yields that column.
 func sniffDelimiter(o Options, first []byte) byte {
 	if name := strings.TrimSuffix(strings.ToLower(o.Name), ".gz"); strings.HasSuffix(name, ".tsv") || strings.HasSuffix(name, ".tab") {
 		return '\t'
@@ -83,16 +83,16 @@ func sniffDelimiter(o Options, first []byte) byte {
 	return best
 }
 
-// headerWords occur in the names of columns with queries.
+// headerWords lists words that occur in the names of columns with queries.
 var headerWords = []string{
 	"query", "queries", "domain", "domains", "name", "names", "host", "hosts", "hostname", "fqdn", "label",
 	"ip", "address", "addresses", "prefix", "network", "cidr", "asn", "as", "autnum", "handle", "entity",
 	"nameserver", "ns", "id", "url", "object", "target",
 }
 
-// isHeader reports whether the first cell of a table is the name of a column: it
-// contains one of headerWords and no character that occurs in queries only. A query
-// mistaken for a header would be lost.
+// isHeader reports whether the first cell of a table is the name of a column, because it
+// contains one of headerWords and no character that occurs only in queries. A query mistaken
+// for a header would be lost.
 func isHeader(cell string) bool {
 	if strings.ContainsAny(cell, ".:/") {
 		return false
@@ -101,8 +101,8 @@ func isHeader(cell string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(headerWords, w) })
 }
 
-// findColumn returns the index of the column with exactly that name, else of one that
-// differs in case and space only, else -1.
+// findColumn returns the index of the column with exactly that name, else of a column whose
+// name differs only in case and space, else -1.
 func findColumn(header []string, name string) int {
 	if i := slices.Index(header, name); i >= 0 {
 		return i
@@ -115,7 +115,7 @@ func findColumn(header []string, name string) int {
 // A ColumnError reports that the header of a CSV input lacks the requested column.
 type ColumnError struct {
 	Column string
-	Header []string // the existing names
+	Header []string // names of the existing columns
 }
 
 func (e *ColumnError) Error() string {

@@ -111,7 +111,7 @@ func scalar(value string) (string, error) {
 	case '"':
 		text, err := jsontext.AppendUnquote(nil, value)
 		if err != nil && !utf8.ValidString(value) {
-			err = nil // client.Parse will reject it as a query
+			err = nil // client.Parse will reject the number as a query
 		}
 		return strings.TrimSpace(string(text)), err
 	case '0':
@@ -133,13 +133,13 @@ func appendMember(dst []byte, name, value string) []byte {
 	dst = append(dst, ':')
 	out, err := jsontext.AppendFormat(dst, value,
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true))
-	if err != nil { // cannot happen: it was read as a value before
+	if err != nil { // cannot happen, because the same value was read before
 		return append(dst, "null"...)
 	}
 	return out
 }
 
-// appendString appends s as JSON. Bytes that are not UTF-8 become U+FFFD.
+// appendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	dst, _ = jsontext.AppendQuote(dst, strings.ToValidUTF8(s, "\ufffd")) // fails only for invalid UTF-8
 	return dst
@@ -156,7 +156,7 @@ func syntaxError(err error) error {
 	return recordError("invalid JSON: %v", err)
 }
 
-// orList formats a list: "a", "b" or "c".
+// orList formats a list such as "a", "b" or "c".
 func orList(names []string) string {
 	var b strings.Builder
 	for i, name := range names {

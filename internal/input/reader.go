@@ -17,12 +17,12 @@ import (
 
 // A Record is one query with its additional data.
 type Record struct {
-	// Line is the number of the record from 1: the line of text and NDJSON, the row of
-	// CSV including the header, as in a spreadsheet. Blank lines and comments count but
-	// are not records.
+	// Line is the number of the record from 1: the line of text and NDJSON, the row of CSV
+	// including the header, as in a spreadsheet. Blank lines and comments count, although they
+	// are no records.
 	Line  int64
-	Text  string // the query, as written
-	Extra []byte // the other columns or members as a JSON object on one line; nil if none
+	Text  string // query as written
+	Extra []byte // other columns or members as a JSON object on one line; nil if there are none
 }
 
 // A RecordError reports why a record has no readable query. Later records are not
@@ -37,14 +37,14 @@ func recordError(format string, args ...any) error {
 
 // Options configures a Reader. The zero value detects the format from the first bytes.
 type Options struct {
-	Format Format // Auto: determined by Column or Field, Name, or the first bytes
-	Name   string // of the file, for detection and errors
-	Column string // CSV: column with the queries, which must be in the header; empty means the first one
-	Field  string // NDJSON: member with the query; empty means the first of DefaultFields that is present
+	Format Format // format; Auto means determined by Column or Field, Name, or the first bytes
+	Name   string // name of the file, for detection and errors
+	Column string // for CSV: column with the queries, which must be in the header; empty means the first column
+	Field  string // for NDJSON: member with the query; empty means the first of DefaultFields that is present
 }
 
 const (
-	// maxLine limits a line of text, in bytes; no query is that long.
+	// maxLine limits a line of text, in bytes. No query is that long.
 	maxLine = 64 << 10
 	// maxShown limits the excerpt of an invalid record, in bytes.
 	maxShown = 2 << 10
@@ -52,22 +52,22 @@ const (
 	maxRecord = 1 << 20
 )
 
-// A Reader reads the records of one input. Open returns it.
+// A Reader reads the records of one input. Use [Open] to make one.
 type Reader struct {
 	format      Format
 	in          *bufio.Reader
 	name        string
-	table       *table   // CSV
-	fields      []string // NDJSON: members that may contain the query
+	table       *table   // table of a CSV input
+	fields      []string // for NDJSON: members that may contain the query
 	queriesOnly bool     // omit the other columns
 	records     func(yield func(Record, error) bool)
 
 	trailing *atomic.Bool // see Trailing
 }
 
-// Open detects the format of r and returns a Reader. It reads the beginning: for CSV,
-// the header. Errors are those of r, and a [*ColumnError] if the header lacks the
-// requested column. An empty input is valid and has no records.
+// Open detects the format of r and returns a Reader. It reads the beginning of the input, which
+// for CSV includes the header. It returns errors of r, and a [*ColumnError] if the header lacks
+// the requested column. An empty input is valid and has no records.
 func Open(r io.Reader, o Options) (*Reader, error) { return open(r, o, false) }
 
 func open(r io.Reader, o Options, bare bool) (*Reader, error) {
@@ -112,9 +112,8 @@ func open(r io.Reader, o Options, bare bool) (*Reader, error) {
 // Format returns the format of the input, never Auto.
 func (r *Reader) Format() Format { return r.format }
 
-// Columns returns the names of the columns other than that of the queries, as in
-// Record.Extra; nil for formats other than CSV. Rows longer than the first one have
-// more columns.
+// Columns returns the names of the columns other than the queries' own, as in Record.Extra. It
+// returns nil for formats other than CSV. Rows longer than the first row have more columns.
 func (r *Reader) Columns() []string {
 	if r.table == nil {
 		return nil
@@ -122,9 +121,9 @@ func (r *Reader) Columns() []string {
 	return r.table.extra()
 }
 
-// LikelierColumn returns, for CSV without [Options.Column], the name of the first
-// column, which is used, and of another one whose name suggests queries. Both are empty
-// if there is no such column.
+// LikelierColumn is for CSV without [Options.Column]. It returns the name of the first column,
+// which is used, and the name of another column that suggests queries. Both are empty if there
+// is no such column.
 func (r *Reader) LikelierColumn() (taken, likelier string) {
 	if r.table == nil || r.table.likelierName == "" {
 		return "", ""
@@ -132,17 +131,17 @@ func (r *Reader) LikelierColumn() (taken, likelier string) {
 	return r.table.name(r.table.column), r.table.likelierName
 }
 
-// Trailing reports whether other data follow the compressed data and were ignored. It
-// may be called at any time, but is final only after the last record.
+// Trailing reports whether other data after the compressed data was ignored. It may be called
+// at any time, but is final only after the last record.
 func (r *Reader) Trailing() bool { return r.trailing.Load() }
 
-// Records yields the records in order, once. With a [*RecordError] only Line is valid,
-// and sometimes a part of Text. Any other error comes from the underlying reader and
+// Records yields the records in order, once. If the error is a [*RecordError], only Line is
+// valid, and sometimes a part of Text. Any other error comes from the underlying reader and
 // ends the sequence.
 func (r *Reader) Records() iter.Seq2[Record, error] { return r.records }
 
-// Count returns the number of records, including invalid ones. It stops at an error of
-// r or ctx.
+// Count returns the number of records, including invalid records. It stops at an error of r or
+// ctx.
 func Count(ctx context.Context, r io.Reader, o Options) (int64, error) {
 	rd, err := open(r, o, true)
 	if err != nil {
@@ -162,9 +161,9 @@ func Count(ctx context.Context, r io.Reader, o Options) (int64, error) {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// peekLine returns the first line that is not blank, without its end, or its beginning
-// if it exceeds the buffer. It reads no further than necessary, since the input may be
-// a terminal, and consumes nothing.
+// peekLine returns the first line that is not blank, without its end, or its beginning if it
+// exceeds the buffer. It reads no further than necessary, because the input may be a terminal,
+// and consumes nothing.
 func peekLine(in *bufio.Reader) ([]byte, error) {
 	for want := 1; ; want = in.Buffered() + 1 {
 		data, err := in.Peek(min(want, in.Size()))
@@ -222,7 +221,7 @@ func (r *Reader) lines(yield func(Record, error) bool) {
 	}
 }
 
-// excerpt returns the beginning of an invalid record, to identify it.
+// excerpt returns the beginning of an invalid record, which helps to identify the record.
 func excerpt(line []byte) string {
 	line = bytes.TrimSpace(line[:min(len(line), maxLine)])
 	return strings.ToValidUTF8(string(line[:min(len(line), maxShown)]), "")

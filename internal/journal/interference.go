@@ -7,12 +7,12 @@ import (
 	"os"
 )
 
-// An InterferenceError reports that another program removed, replaced or changed a file
-// of the open journal. The journal then writes nothing more, since rows would be lost
-// or overwritten.
+// An InterferenceError reports that another program removed, replaced or changed a file of the
+// open journal. The journal then writes nothing more, because rows would be lost or
+// overwritten.
 type InterferenceError struct {
 	Path string
-	What string // the change
+	What string // description of the change
 }
 
 func (e *InterferenceError) Error() string {

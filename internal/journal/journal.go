@@ -20,72 +20,73 @@ const (
 type Options struct {
 	Path   string
 	Format Format
-	Header []byte   // CSV: the line with the column names
-	Input  *Input   // nil if the input cannot be read twice; the journal is then not resumable
-	Flags  []string // other settings that determine the rows, readable, in a fixed order
-	// SecretFlags are further settings of the form NAME=VALUE with secret values. The
-	// sidecar stores a salted SHA-256 of them.
+	Header []byte // for CSV: line with the column names
+	// identifies the input; nil if the input cannot be read twice, which makes the journal not
+	// resumable
+	Input *Input
+	Flags []string // other settings that determine the rows, in readable form and fixed order
+	// SecretFlags are further settings of the form NAME=VALUE with secret values. The sidecar
+	// stores a salted SHA-256 of each.
 	SecretFlags []string
 
-	// Retry reports whether to query a line with this verdict again when a run is
-	// resumed. Its row is then dropped. Nil means none.
+	// Retry reports whether to query a line with this verdict again when a run is resumed. If
+	// so, the existing row is dropped. Nil means no line is queried again.
 	Retry func(verdict string) bool
 
-	Ordered bool // write rows in the order of their lines
-	Force   bool // start over, whatever the file contains
-	Fsync   bool // flush to disk, not only to the system
+	Ordered bool // whether to write rows in the order of their lines
+	Force   bool // whether to start over, whatever the file contains
+	Fsync   bool // whether to flush to disk, not only to the system
 
 	Interval time.Duration // maximum time that a row stays in memory; 0 means DefaultInterval
 	Block    int           // maximum bytes that stay in memory; 0 means DefaultBlock
 }
 
-// A Past is the content of a journal when it was opened.
+// A Past describes the content of a journal when it was opened.
 type Past struct {
-	Rows     int64            // completed rows
-	Verdicts map[string]int64 // verdicts of these rows
-	Retried  int64            // dropped rows whose lines are queried again
-	Complete bool             // all lines are completed
+	Rows     int64            // number of completed rows
+	Verdicts map[string]int64 // number of completed rows by verdict
+	Retried  int64            // number of dropped rows, whose lines are queried again
+	Complete bool             // all lines have rows
 }
 
 // A Journal is the output of one batch. One goroutine may call Begin while another
 // calls the other methods.
 type Journal struct {
 	o    Options
-	path string // with symbolic links resolved
+	path string // path with symbolic links resolved
 	past Past
 
 	mu       sync.Mutex
-	side     *os.File // the sidecar; holds the lock
+	side     *os.File // sidecar file, which holds the lock
 	file     *os.File
-	size     int64 // of file
+	size     int64 // size of file
 	finished order.Set
 	queue    *order.Queue // nil means rows are not ordered
-	buf      []byte       // complete rows
-	rows     int64        // rows written
+	buf      []byte       // complete rows to write
+	rows     int64        // number of rows written
 	timer    *time.Timer  // nil while no flush is scheduled
-	err      error        // of the file; no further writes
+	err      error        // error of file, after which nothing more is written
 }
 
 // ErrLocked reports that another process has the journal open.
 var ErrLocked = errors.New("locked by another process")
 
-// ErrForeign reports that the file is not empty and not a journal.
+// ErrForeign reports that the file is neither empty nor a journal.
 var ErrForeign = errors.New("file exists and is not a resumable rdapq output")
 
 // A CorruptError reports a row that cannot be parsed.
 type CorruptError struct {
 	Path string
-	Row  int64 // number in the file, counting the header
+	Row  int64 // number of the row in the file, counting the header
 }
 
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("row %d of %s is corrupt", e.Row, e.Path)
 }
 
-// Open starts or resumes the journal of a batch. It fails with [ErrLocked],
-// [ErrForeign], a [*ChangedError] or a [*CorruptError], without changing any row, or
-// with an error of the file system. Later calls fail with an [*InterferenceError] if
-// another program changed the files.
+// Open starts or resumes the journal of a batch. It may fail with [ErrLocked], [ErrForeign], a
+// [*ChangedError], a [*CorruptError], or an error of the file system. It changes no row if it
+// fails. Later calls fail with an [*InterferenceError] if another program changed the files.
 func Open(o Options) (*Journal, error) {
 	if o.Interval <= 0 {
 		o.Interval = DefaultInterval
@@ -108,8 +109,8 @@ func Open(o Options) (*Journal, error) {
 // Past returns the content of the journal when it was opened.
 func (j *Journal) Past() Past { return j.past }
 
-// Begin reports whether to query a line. Call it for every line that gets a row, in
-// order.
+// Begin reports whether to query a line. The caller must call Begin in order, for every line
+// that gets a row.
 func (j *Journal) Begin(line int64) (ask bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -120,13 +121,12 @@ func (j *Journal) Begin(line int64) (ask bool, err error) {
 	if !held && j.finished.Has(line) {
 		return false, nil
 	}
-	err = j.fail(j.queue.Announce(line)) // which may emit rows
+	err = j.fail(j.queue.Announce(line)) // Announce may emit rows
 	return !held, j.flushSoon(err)
 }
 
-// Write adds the row of a line, including the line end, and copies it. It is in the
-// file within Options.Interval; if rows are ordered, possibly in the file of waiting
-// rows.
+// Write adds the row of a line, including the line end, and copies it. The row is in the file
+// within Options.Interval. If rows are ordered, it may be in the file of waiting rows instead.
 func (j *Journal) Write(line int64, row []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -141,7 +141,7 @@ func (j *Journal) Write(line int64, row []byte) error {
 	return j.flushSoon(j.fail(j.queue.Put(line, row)))
 }
 
-// flushSoon flushes a full buffer now, otherwise after the interval.
+// flushSoon flushes a full buffer now, and other buffers after the interval.
 func (j *Journal) flushSoon(err error) error {
 	if err != nil {
 		return err
@@ -153,11 +153,11 @@ func (j *Journal) flushSoon(err error) error {
 		j.timer = time.AfterFunc(j.o.Interval, func() {
 			j.mu.Lock()
 			defer j.mu.Unlock()
-			if j.timer == nil { // the journal was closed
+			if j.timer == nil { // nil means that the journal was closed
 				return
 			}
 			j.timer = nil
-			_ = j.flush() // the next call returns it
+			_ = j.flush() // the next call returns the error
 		})
 	}
 	return nil
@@ -185,7 +185,7 @@ func (j *Journal) flush() error {
 			return j.fail(err)
 		}
 		j.size += int64(n)
-		if j.buf = j.buf[:0]; cap(j.buf) > 16*j.o.Block { // do not retain the memory of one huge response
+		if j.buf = j.buf[:0]; cap(j.buf) > 16*j.o.Block { // do not retain the memory of a huge response
 			j.buf = nil
 		}
 		if j.o.Fsync {
@@ -197,7 +197,7 @@ func (j *Journal) flush() error {
 	if j.queue == nil {
 		return nil
 	}
-	// Remove rows from the file of waiting rows only after they are in the other.
+	// Remove rows from the file of waiting rows only after they are in the journal.
 	if err := j.queue.Shrink(); err != nil {
 		return j.fail(err)
 	}
@@ -217,7 +217,7 @@ func (j *Journal) fail(err error) error {
 	return j.err
 }
 
-// Complete flushes and records that every line of the input has its row.
+// Complete flushes rows and records that every line of the input has a row.
 func (j *Journal) Complete() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -230,7 +230,7 @@ func (j *Journal) Complete() error {
 	return j.fail(j.mark(true, j.past.Rows+j.rows))
 }
 
-// Close flushes and unlocks the journal.
+// Close flushes rows and unlocks the journal.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -246,7 +246,7 @@ func (j *Journal) Close() error {
 	return err
 }
 
-// release closes the files, the locked one last.
+// release closes the files, and the locked file last.
 func (j *Journal) release() error {
 	var errs []error
 	if j.queue != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/rdapq/rdapq/internal/statefile"
 )
 
-// SidecarSuffix follows the name of the journal in the name of its sidecar.
+// SidecarSuffix is appended to the name of the journal to form the name of its sidecar.
 const SidecarSuffix = ".rdapq"
 
 func (j *Journal) sidePath() string { return j.path + SidecarSuffix }
@@ -20,8 +20,8 @@ func (j *Journal) renewed() string  { return j.path + SidecarSuffix + "-new" }
 // maxLinks limits a chain of symbolic links, as Linux does.
 const maxLinks = 40
 
-// Resolve follows symbolic links to the journal, since renaming a file over a link
-// would replace the link. The target need not exist.
+// Resolve follows symbolic links to the journal, because renaming a file over a link would
+// replace the link. The target need not exist.
 func Resolve(path string) (string, error) {
 	for range maxLinks {
 		real, err := filepath.EvalSymlinks(path)
@@ -30,14 +30,14 @@ func Resolve(path string) (string, error) {
 		}
 		to, err := os.Readlink(path)
 		if err != nil {
-			return path, nil // not a link, or absent
+			return path, nil // path is not a link, or does not exist
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(filepath.Dir(path), to)
 		}
 		path = to
 	}
-	return path, nil // opening it returns the error
+	return path, nil // opening path returns the error
 }
 
 // open examines the files and starts or resumes the journal.
@@ -66,7 +66,7 @@ func (j *Journal) open() error {
 		}
 		return err
 	}
-	// Safe only with the lock.
+	// The removal is safe only with the lock.
 	for _, left := range []string{j.renewed(), j.waiting() + ".new"} {
 		if err := remove(left); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (j *Journal) start() (err error) {
 		return err
 	}
 	if j.file, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666); err != nil {
-		_ = os.Remove(j.sidePath()) // do not leave it without a journal
+		_ = os.Remove(j.sidePath()) // do not leave a sidecar without a journal
 		return err
 	}
 	s := j.o.sidecar("")
@@ -120,7 +120,7 @@ func (j *Journal) start() (err error) {
 	if err != nil {
 		return err
 	}
-	_ = j.side.Chmod(0o600) // older versions created it readable for others; fails on some systems
+	_ = j.side.Chmod(0o600) // older versions made the sidecar readable for others; Chmod fails on some systems
 	if err := j.side.Truncate(0); err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (j *Journal) newQueue() {
 	})
 }
 
-// mark overwrites the first members of the sidecar.
+// mark overwrites the members of the sidecar that describe progress, which come first.
 func (j *Journal) mark(complete bool, rows int64) error {
 	if _, err := j.side.WriteAt([]byte(sidecarMark(complete, rows)), 0); err != nil {
 		return err
@@ -175,8 +175,8 @@ func syncDir(path string) error {
 	return d.Close()
 }
 
-// Discard removes the other files of a journal, before another program overwrites it. It
-// does not touch other files.
+// Discard removes the files next to a journal that belong to it, before a run without a journal
+// overwrites it. It does not touch other files.
 func Discard(path string) error {
 	path, err := Resolve(path)
 	if err != nil {
@@ -192,7 +192,7 @@ func Discard(path string) error {
 	}
 	j.side = side
 	if _, err := readSidecar(side); err != nil {
-		return j.release() // not our file
+		return j.release() // the file is not a sidecar
 	}
 	if ok, err := statefile.TryLock(side); err != nil || !ok {
 		return errors.Join(err, ErrLocked, j.release())

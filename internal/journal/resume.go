@@ -11,8 +11,8 @@ import (
 // A fileScan is the result of reading the file.
 type fileScan struct {
 	end       int64    // end of the rows that remain in the file
-	kept      *rewrite // unordered rows: the remaining ones, if some are dropped
-	postponed *rewrite // ordered rows: those in the file that must wait, if any
+	kept      *rewrite // copy of the remaining unordered rows, if some are dropped
+	postponed *rewrite // copy of the ordered rows in the file that must wait, if any
 }
 
 // resume reads the journal and drops the rows of lines to query again.
@@ -74,7 +74,7 @@ func (j *Journal) checkHeader() (start int64, err error) {
 	return 0, &ChangedError{What: "the columns have changed"}
 }
 
-// stays reports whether to keep a row: its line is not queried again and has no earlier
+// stays reports whether to keep a row, because its line is not queried again and has no earlier
 // row.
 func (j *Journal) stays(line int64, verdict string) bool {
 	if j.o.Retry != nil && j.o.Retry(verdict) {
@@ -95,7 +95,8 @@ func (j *Journal) recordRow(line int64, verdict string) bool {
 	return true
 }
 
-// scan reads the rows of the file. From the first dropped one on, it copies the others.
+// scan reads the rows of the file. From the first dropped row on, it copies the rows that
+// remain.
 func (j *Journal) scan(s *fileScan, parse parser, start int64) error {
 	n := int64(bytes.Count(j.o.Header, []byte{'\n'}))
 	end, err := rows(io.NewSectionReader(j.file, start, 1<<62), func(row []byte, offset int64) error {
@@ -124,7 +125,7 @@ func (j *Journal) scan(s *fileScan, parse parser, start int64) error {
 	return err
 }
 
-// replaceFile replaces the file by the copy with the remaining rows.
+// replaceFile replaces the file with the copy of the remaining rows.
 func (j *Journal) replaceFile(s *fileScan) (err error) {
 	if err := s.kept.finish(); err != nil {
 		return err
@@ -143,13 +144,13 @@ func (j *Journal) replaceFile(s *fileScan) (err error) {
 	return err
 }
 
-// A rewrite is a file that is being written to replace another one.
+// A rewrite is a file that will replace another file.
 type rewrite struct {
 	f *os.File
 	w *bufio.Writer
 }
 
-// newRewrite creates a file with the permissions of another one.
+// newRewrite creates a file with the permissions of another file.
 func newRewrite(path string, as *os.File) (*rewrite, error) {
 	mode := os.FileMode(0o666)
 	if info, err := as.Stat(); err == nil {
@@ -165,8 +166,8 @@ func newRewrite(path string, as *os.File) (*rewrite, error) {
 	return &rewrite{f, bufio.NewWriterSize(f, 256<<10)}, nil
 }
 
-// finish flushes the file to disk before it is renamed: otherwise a power failure could
-// leave an empty file.
+// finish flushes the file to disk before the caller renames it, because otherwise a power
+// failure could leave an empty file.
 func (c *rewrite) finish() error {
 	err := errors.Join(c.w.Flush(), c.f.Sync(), c.f.Close())
 	if err == nil {

@@ -8,9 +8,8 @@ import (
 	"os"
 )
 
-// scanOrdered reads the rows of an ordered file. Rows before the first one to query
-// again stay in the file; later rows wait for it, like those in the file of waiting
-// rows.
+// scanOrdered reads the rows of an ordered file. Rows before the first line to query again stay
+// in the file. Later rows wait for that line, like the rows in the file of waiting rows.
 func (j *Journal) scanOrdered(s *fileScan, parse parser, start int64) error {
 	n := int64(bytes.Count(j.o.Header, []byte{'\n'}))
 	cut := int64(-1)
@@ -41,7 +40,7 @@ func (j *Journal) scanOrdered(s *fileScan, parse parser, start int64) error {
 	})
 }
 
-// postpone moves a row to the waiting ones, if it stays.
+// postpone moves a row to the waiting rows, if the row stays.
 func (j *Journal) postpone(s *fileScan, row []byte, line int64, verdict string) (err error) {
 	if !j.stays(line, verdict) {
 		return nil
@@ -77,8 +76,8 @@ func (j *Journal) waitingRows(parse parser, f func(row []byte, line int64, verdi
 	return err
 }
 
-// applyOrdered updates both files according to the scan. Postponed rows are written to
-// their new file before they are removed from the old one.
+// applyOrdered updates both files according to the scan. It writes postponed rows to their new
+// file before it removes them from the old file.
 func (j *Journal) applyOrdered(s *fileScan, parse parser) error {
 	if s.postponed != nil {
 		if err := s.postponed.finish(); err != nil {

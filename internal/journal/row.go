@@ -15,7 +15,7 @@ import (
 // A Format is a row format.
 type Format string
 
-// Formats with a line and a verdict, under the names below.
+// Formats with a line and a verdict, which have the names below.
 const (
 	NDJSON Format = "ndjson"
 	CSV    Format = "csv"
@@ -83,8 +83,8 @@ func parseNDJSON(row []byte) (line int64, verdict string, ok bool) {
 	return 0, "", false
 }
 
-// rows calls f for each complete row of r, including the line end, and returns the end
-// of the last one. The rest is a partial row. A row is valid until f returns.
+// rows calls f for each complete row of r, including the line end, and returns the end of the
+// last row. The rest of r is a partial row. A row is valid until f returns.
 func rows(r io.Reader, f func(row []byte, offset int64) error) (end int64, err error) {
 	in := bufio.NewReaderSize(r, 1<<20)
 	var long []byte

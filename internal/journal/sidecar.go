@@ -23,7 +23,7 @@ const version = 1
 // An Input identifies the content of an input.
 type Input struct {
 	Name   string `json:"name"`
-	Size   int64  `json:"size"` // bytes
+	Size   int64  `json:"size"` // size in bytes
 	SHA256 string `json:"sha256"`
 }
 
@@ -39,12 +39,12 @@ func Fingerprint(name string, r io.Reader) (*Input, error) {
 
 // A sidecar identifies the input and the flags of the rows of a journal.
 type sidecar struct {
-	Complete  bool     `json:"complete"` // the first two members are overwritten in place
-	Rows      int64    `json:"rows"`     // of a complete journal
+	Complete  bool     `json:"complete"` // Complete and Rows are first, because they are overwritten in place
+	Rows      int64    `json:"rows"`     // number of rows of a complete journal
 	Kind      string   `json:"kind"`
 	Version   int      `json:"version"`
 	Format    string   `json:"format"`
-	Input     *Input   `json:"input"` // null: cannot be read twice
+	Input     *Input   `json:"input"` // identifies the input; null if it cannot be read twice
 	Flags     []string `json:"flags"`
 	FlagsHash string   `json:"flags_sha256"`
 	// Secrets maps the names of flags with secrets to the SHA-256 of salt and flag.
@@ -54,8 +54,8 @@ type sidecar struct {
 
 const kind = "rdapq journal"
 
-// sidecar returns the sidecar of a journal with these options. An empty salt is
-// replaced by a new one.
+// sidecar returns the sidecar of a journal with these options. If salt is empty, the sidecar
+// gets a new salt.
 func (o *Options) sidecar(salt string) sidecar {
 	h := sha256.Sum256([]byte(strings.Join(o.Flags, "\n")))
 	s := sidecar{
@@ -116,10 +116,10 @@ func readSidecar(f *os.File) (*sidecar, error) {
 	return &s, nil
 }
 
-// A ChangedError reports that a run differs from the one that wrote the rows.
+// A ChangedError reports that a run differs from the run that wrote the rows.
 type ChangedError struct {
-	What   string // what changed
-	Detail string // before and now
+	What   string // description of the change
+	Detail string // values before and now
 }
 
 func (e *ChangedError) Error() string {
@@ -129,7 +129,8 @@ func (e *ChangedError) Error() string {
 	return e.What + ": " + e.Detail
 }
 
-// compare returns why a run cannot resume from the rows of another one, or nil.
+// compare returns nil if a run can resume from the rows of another run, and otherwise the
+// reason why not.
 func compare(was, now *sidecar) error {
 	switch {
 	case was.Version != version:

@@ -16,27 +16,27 @@ import (
 
 // A Config configures [Run].
 type Config struct {
-	Queries []client.Query // repeated from the first one as needed; at least one
-	Modes   []Mode         // at least one
-	Lookups int            // per run
-	Runs    int            // per mode
-	Jobs    int            // concurrent lookups
+	Queries []client.Query // at least one query; repeated from the first one as needed
+	Modes   []Mode         // at least one mode
+	Lookups int            // number of lookups per run
+	Runs    int            // number of runs per mode
+	Jobs    int            // number of concurrent lookups
 	Demo    bool           // the servers are in this process
-	RTT     time.Duration  // emulated by the demo; 0 means use the fastest TCP handshake
+	RTT     time.Duration  // round-trip time that the demo emulates; 0 means use the fastest TCP handshake
 
-	Resolver client.Resolver // resolves the servers of queries for the warm-up
+	Resolver client.Resolver // finds the servers of queries for the warm-up
 
-	// Setup returns the configuration for a mode, to which Run adds the mode's own
-	// settings. An [*UnavailableError] skips the mode.
+	// Setup returns the configuration for a mode, and Run adds the mode's own settings. An
+	// [*UnavailableError] skips the mode.
 	Setup func(Mode) (Setup, error)
 
-	// Progress is called at the start of each run of a mode, counted from 1; 0 is the
-	// warm-up. It may be nil.
+	// Progress is called at the start of each run of a mode. Runs count from 1; run 0 is the
+	// warm-up. Progress may be nil.
 	Progress func(mode string, run int)
 }
 
-// A Setup configures pool and client. Pool.TLS must not be nil. The mode sets Sessions
-// and Origins.
+// A Setup configures pool and client. Pool.TLS must not be nil. Run sets Sessions and Origins
+// according to the mode.
 type Setup struct {
 	Pool   pool.Config
 	Client client.Config
@@ -51,14 +51,14 @@ func (e *UnavailableError) Error() string { return e.Reason }
 type contender struct {
 	mode     Mode
 	setup    Setup
-	sessions *sessionCache // nil means runs do not share sessions
+	sessions *sessionCache // TLS sessions of the mode; nil means runs do not share sessions
 	runs     []run
 }
 
-// Run measures the modes. Each mode starts with a warm-up, not counted, of one lookup
-// per server; then the runs of the modes are interleaved. Each run starts with no open
-// connections. An error means that nothing could be measured or that ctx ended; the
-// report counts failed lookups.
+// Run measures the modes. Each mode starts with an uncounted warm-up of one lookup per server.
+// Then the runs of the modes are interleaved. Each run starts with no open connections. An
+// error means that nothing could be measured or that ctx ended; the report counts failed
+// lookups.
 func Run(ctx context.Context, c Config) (*Report, error) {
 	r := &Report{
 		Kind: KindBench, Time: time.Now().UTC().Truncate(time.Millisecond), Notes: []string{}, Skipped: []Skipped{},
@@ -96,7 +96,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	for i := range c.Runs {
 		order := slices.Clone(contenders)
 		if i%2 == 1 {
-			slices.Reverse(order) // no mode is always first
+			slices.Reverse(order) // alternate, so that no mode is always first
 		}
 		for _, one := range order {
 			c.reportProgress(one, i+1)
@@ -133,7 +133,7 @@ func (r *Report) roundTrip(demo bool, emulated, fastest time.Duration) time.Dura
 		r.RTT.Source = "unknown"
 	}
 	if rtt < minRTT {
-		return 0 // other delays dominate
+		return 0 // other delays dominate a very short time
 	}
 	return rtt
 }
@@ -198,7 +198,8 @@ func (one *contender) run(ctx context.Context, queries []client.Query, jobs int)
 		return run{}, err
 	}
 	defer p.Close()
-	// One attempt, since a retry would be another lookup; no cache, no other servers.
+	// Use one attempt, because a retry would be another lookup, and neither a cache nor other
+	// servers.
 	clientConfig.Transport, clientConfig.Attempts = p, 1
 	clientConfig.Cache, clientConfig.Referral = client.CacheNone, client.ReferralNone
 	clientConfig.Jobs, clientConfig.PerHost = jobs, jobs
@@ -208,7 +209,7 @@ func (one *contender) run(ctx context.Context, queries []client.Query, jobs int)
 	}
 	defer c.Close()
 
-	runtime.GC() // so that the run does not collect the garbage of the previous one
+	runtime.GC() // keep the run from collecting the garbage of the previous run
 	cpu := cpuTime()
 	rec := NewRecorder()
 	results := lookUp(ctx, c, queries, jobs)
@@ -217,7 +218,7 @@ func (one *contender) run(ctx context.Context, queries []client.Query, jobs int)
 		return run{}, err
 	}
 	servers := c.Progress().Servers
-	p.Close() // so that all bytes are counted
+	p.Close() // close connections, so that all bytes are counted
 	cpu = cpuTime() - cpu
 	for _, res := range results {
 		rec.Add(res)
@@ -240,7 +241,7 @@ func lookUp(ctx context.Context, c *client.Client, queries []client.Query, jobs 
 		workers.Go(func() {
 			for i := range next {
 				r, _ := c.Lookup(ctx, queries[i]) // r has the error
-				r.Raw = nil                       // not needed; save the memory
+				r.Raw = nil                       // drop the body, which is not needed
 				results[i] = r
 			}
 		})

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// A Comparison compares the mode with the lowest median time with another one.
+// A Comparison compares the mode with the lowest median time with another mode.
 type Comparison struct {
 	Mode string `json:"mode"`
 	Than string `json:"than"`
 
-	// Times is Than's median divided by Mode's, and the extremes of that quotient by
-	// the ranges.
+	// Times is the median of Than divided by the median of Mode. The range of the quotient
+	// follows from the ranges of both.
 	Times Spread `json:"times"`
 
-	// Significant reports that Mode is faster beyond random variation: both have at
-	// least minRuns runs, all lookups got responses, the ranges do not overlap, and
-	// the quotient of the medians is at least minRatio.
+	// Significant reports that Mode is faster beyond random variation. For that, both modes
+	// need minRuns runs in which all lookups got responses. The ranges must not overlap, and
+	// the quotient of the medians must be at least minRatio.
 	Significant bool   `json:"claim"`
-	Why         string `json:"why,omitempty"` // why it is not significant
+	Why         string `json:"why,omitempty"` // why the difference is not significant
 
 	// Avoided is the difference of the median number of handshakes per run.
 	Avoided float64 `json:"handshakes_avoided"`
 }
 
-// minRuns is the minimum number of runs of each mode for a significant difference: the
+// minRuns is the minimum number of runs of each mode for a significant difference. The
 // probability that three runs are all faster than three others by chance is 1 in 20.
 const minRuns = 3
 
-// minRatio is the minimum relevant difference: on a steady link all runs may
-// distinguish 183 ms from 184 ms.
+// minRatio is the minimum relevant quotient. On a steady link, even 183 ms and 184 ms may
+// differ in all runs.
 const minRatio = 1.05
 
 // compare compares the fastest mode with each other mode, in order.
@@ -93,7 +93,7 @@ func headline(modes []Result, comparisons []Comparison) string {
 		}
 		return fmt.Sprintf("%s took %s ms: %s", m.Mode, number(m.Wall.Median), plural(handshakes(m), "handshake"))
 	}
-	// The greatest significant difference, else the greatest one.
+	// Use the greatest significant difference, else the greatest difference.
 	best := comparisons[0]
 	for _, c := range comparisons {
 		if c.Significant && !best.Significant || c.Significant == best.Significant && c.Times.Median > best.Times.Median {
@@ -121,7 +121,7 @@ func headline(modes []Result, comparisons []Comparison) string {
 	return s
 }
 
-// number writes f with one decimal below 100.
+// number formats f, with one decimal below 100.
 func number(f float64) string {
 	if f >= 100 {
 		return strconv.FormatFloat(f, 'f', 0, 64)

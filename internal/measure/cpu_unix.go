@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime returns the CPU time of this process, user and system; 0 if unknown.
+// cpuTime returns the CPU time of this process, user and system, or 0 if unknown.
 func cpuTime() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {

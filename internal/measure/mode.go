@@ -13,16 +13,16 @@ import (
 // A Mode is a way to connect. The zero Mode uses a new connection and a full handshake
 // per request.
 type Mode struct {
-	Name      string // as requested
-	Reuse     bool   // reuse connections
-	Resume    bool   // resume TLS sessions, including those of the warm-up
-	EarlyData bool   // send requests in the first flight of HTTP/3
-	FastOpen  bool   // TCP Fast Open
-	HTTP      string // "1.1", "2", "3"; empty means 2 or 1.1, as negotiated
-	TLS12     bool   // TLS 1.2 at most
+	Name      string // name as requested
+	Reuse     bool   // whether to reuse connections
+	Resume    bool   // whether to resume TLS sessions, including those of the warm-up
+	EarlyData bool   // whether to send requests in the first flight of HTTP/3
+	FastOpen  bool   // whether to use TCP Fast Open
+	HTTP      string // version "1.1", "2" or "3"; empty means 2 or 1.1, as negotiated
+	TLS12     bool   // whether to use at most TLS 1.2
 }
 
-// modeWords are the parts of mode names, in the order of their explanation.
+// modeWords lists the parts of mode names, in the order of their explanation.
 var modeWords = []struct{ word, about string }{
 	{"reuse", "connections are reused"},
 	{"no-reuse", "a new connection and full handshake per lookup"},
@@ -44,7 +44,7 @@ func Words() []string {
 	return list
 }
 
-// Explain returns the meaning of a word of [Words], "" for any other text.
+// Explain returns the meaning of a word of [Words], or "" for any other text.
 func Explain(word string) string {
 	for _, w := range modeWords {
 		if w.word == word {
@@ -54,9 +54,9 @@ func Explain(word string) string {
 	return ""
 }
 
-// ParseMode parses the name of a mode: one of [Words], or several joined by "+", such
-// as "no-reuse+tls1.2". Connections are reused by default. The error names the words
-// that cannot be used together.
+// ParseMode parses the name of a mode: one of [Words], or several joined by "+", such as
+// "no-reuse+tls1.2". By default, modes reuse connections. The error names the words that cannot
+// be used together.
 func ParseMode(name string) (Mode, error) {
 	m := Mode{Name: name}
 	parts := strings.Split(name, "+")

@@ -8,12 +8,12 @@ import (
 
 // Limits of a bench for servers on the network.
 const (
-	PoliteLookups = 20 // maximum lookups per server, unless the user overrides it
+	PoliteLookups = 20 // maximum lookups per server, unless the user overrides the limit
 	PoliteRuns    = minRuns
 )
 
-// serverOf returns a key for the server of a query: the base URL, or the query itself
-// if it is unknown.
+// serverOf returns a key for the server of a query. The key is the base URL, or the query
+// itself if the server is unknown.
 func serverOf(ctx context.Context, r client.Resolver, q client.Query) string {
 	if q.Server != "" {
 		return q.Server
@@ -39,7 +39,7 @@ func warmUp(ctx context.Context, r client.Resolver, queries []client.Query) []cl
 	return out
 }
 
-// Polite returns the lookups per run and the number of runs with which no server gets
+// Polite returns a number of lookups per run and a number of runs with which no server gets
 // more than PoliteLookups, including warm-ups. Both are 0 if there are too many modes.
 func Polite(ctx context.Context, r client.Resolver, queries []client.Query, modes int) (lookups, runs int) {
 	servers := make([]string, len(queries))

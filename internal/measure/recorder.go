@@ -23,21 +23,21 @@ const maxLines = 40
 // accurate to 1%.
 const maxExact = 1 << 14
 
-// A Recorder collects the results of one run. Its memory does not grow with their
-// number. One goroutine at a time may use it.
+// A Recorder collects the results of one run. Its memory does not grow with the number of
+// results. One goroutine at a time may use it.
 type Recorder struct {
 	start      time.Time
-	cpu        time.Duration // of the process, at the start
+	cpu        time.Duration // CPU time of the process, at the start
 	tally      render.Tally
 	times      histogram.Histogram
-	exact      []time.Duration // the same durations, up to maxExact
+	exact      []time.Duration // durations of the first maxExact lookups
 	total      time.Duration
-	steps      timing.Steps // the sum
-	traced     int64        // results with a trace
+	steps      timing.Steps // sum of the steps
+	traced     int64        // number of results with a trace
 	trips      int
-	minTCP     time.Duration // shortest TCP handshake; 0 without one
+	minTCP     time.Duration // time of the shortest TCP handshake; 0 without one
 	unanswered int64
-	failure    string // error of the first one
+	failure    string // error of the first failed lookup
 	protocols  map[string]bool
 	versions   map[string]bool
 	lines      []Line
@@ -126,8 +126,8 @@ func inMillis(s timing.Steps, n int64) Steps {
 	}
 }
 
-// Report ends the recording of an ordinary run with that many jobs and returns its
-// report. demo means that the demo registry was used, with round-trip time rtt.
+// Report ends the recording of an ordinary run with that many jobs and returns its report. demo
+// states that the run used the demo registry, with round-trip time rtt.
 func (r *Recorder) Report(jobs int, stats pool.Stats, servers []client.ServerProgress, demo bool, rtt time.Duration) *Report {
 	one := r.end(time.Since(r.start), cpuTime()-r.cpu, stats, servers)
 	n := int(r.tally.Lookups())
@@ -154,7 +154,7 @@ type run struct {
 	servers   []client.ServerProgress
 }
 
-// end returns the recorded run.
+// end ends the recording and returns the run.
 func (r *Recorder) end(wall, cpu time.Duration, stats pool.Stats, servers []client.ServerProgress) run {
 	slices.SortStableFunc(r.lines, func(a, b Line) int {
 		switch {

@@ -11,83 +11,87 @@ import (
 
 // Kinds of a [Report].
 const (
-	KindBench = "bench" // several modes, or one, measured by [Run]
+	KindBench = "bench" // a measurement of one or several modes by [Run]
 	KindBatch = "batch" // an ordinary run, recorded by a [Recorder]
 )
 
 // A Report is the result of a measurement. Times are in milliseconds.
 type Report struct {
-	Kind        string       `json:"kind"`     // one of the Kinds
-	Headline    string       `json:"headline"` // the result in one sentence
+	Kind        string       `json:"kind"`     // kind of the report: KindBench or KindBatch
+	Headline    string       `json:"headline"` // result in one sentence
 	Notes       []string     `json:"notes"`    // conditions of the measurement, one sentence each
-	Time        time.Time    `json:"time"`     // start
+	Time        time.Time    `json:"time"`     // start of the measurement
 	Settings    Settings     `json:"settings"`
 	RTT         RTT          `json:"rtt"`
-	Modes       []Result     `json:"modes"` // in the requested order
+	Modes       []Result     `json:"modes"` // results of the modes, in the requested order
 	Skipped     []Skipped    `json:"skipped"`
 	Comparisons []Comparison `json:"comparisons"` // comparisons of the fastest mode with the others
 	Environment Environment  `json:"environment"`
 }
 
-// Settings are the parameters of a measurement.
+// Settings holds the parameters of a measurement.
 type Settings struct {
-	Demo         bool `json:"demo"`           // uses the demo registry
-	Lookups      int  `json:"lookups"`        // per run
-	Runs         int  `json:"runs"`           // per mode
-	Jobs         int  `json:"jobs"`           // concurrent lookups
-	LookupsInAll int  `json:"lookups_in_all"` // including warm-ups
+	Demo         bool `json:"demo"`           // the demo registry was used
+	Lookups      int  `json:"lookups"`        // number of lookups per run
+	Runs         int  `json:"runs"`           // number of runs per mode
+	Jobs         int  `json:"jobs"`           // number of concurrent lookups
+	LookupsInAll int  `json:"lookups_in_all"` // number of lookups including warm-ups
 }
 
 // An RTT is the round-trip time to the servers.
 type RTT struct {
-	MS     float64 `json:"ms"`     // 0 means unknown
-	Source string  `json:"source"` // how it was determined
+	MS     float64 `json:"ms"`     // round-trip time; 0 means unknown
+	Source string  `json:"source"` // how the time was determined
 }
 
-// A Skipped is a mode that could not be measured.
+// A Skipped describes a mode that could not be measured.
 type Skipped struct {
 	Mode   string `json:"mode"`
 	Reason string `json:"reason"`
 }
 
-// A Result is the measurement of one mode.
+// A Result holds the measurement of one mode.
 type Result struct {
-	Mode       string       `json:"mode"`
-	About      string       `json:"about"`
-	Runs       []RunSummary `json:"runs"`
-	Wall       Spread       `json:"wall_ms"`            // from the first lookup to the end of the last
-	Rate       Spread       `json:"lookups_per_second"` // based on the wall time
-	Lookup     Quantiles    `json:"lookup_ms"`          // of the lookups of all runs
-	Requests   Spread       `json:"requests"`
-	Unanswered int64        `json:"unanswered"` // lookups of all runs
-	failure    string       // error of the first one
+	Mode  string       `json:"mode"`
+	About string       `json:"about"`
+	Runs  []RunSummary `json:"runs"`
+	// time from the start of the first lookup to the end of the last
+	Wall       Spread    `json:"wall_ms"`
+	Rate       Spread    `json:"lookups_per_second"` // rate of lookups, based on the wall time
+	Lookup     Quantiles `json:"lookup_ms"`          // quantiles of the lookups of all runs
+	Requests   Spread    `json:"requests"`
+	Unanswered int64     `json:"unanswered"` // number of unanswered lookups in all runs
+	failure    string    // error of the first failed lookup
 
-	Connections  Spread `json:"connections"`
-	Full         Spread `json:"full_handshakes"`
-	Resumed      Spread `json:"resumed_handshakes"`
-	EarlyData    Spread `json:"early_data"`              // resumed handshakes with 0-RTT
-	FastOpen     Spread `json:"fast_open"`               // connections with a round trip saved by TCP Fast Open
-	Avoided      Spread `json:"avoided_handshakes"`      // lookups sent on an existing connection
-	TripsAvoided Spread `json:"round_trips_avoided"`     // by the avoided handshakes
+	Connections Spread `json:"connections"`
+	Full        Spread `json:"full_handshakes"`
+	Resumed     Spread `json:"resumed_handshakes"`
+	EarlyData   Spread `json:"early_data"`         // resumed handshakes with 0-RTT
+	FastOpen    Spread `json:"fast_open"`          // connections with a round trip saved by TCP Fast Open
+	Avoided     Spread `json:"avoided_handshakes"` // lookups sent on an existing connection
+	// round trips that the avoided handshakes would have taken
+	TripsAvoided Spread `json:"round_trips_avoided"`
 	Saved        Spread `json:"saved_ms"`                // time saved by reuse, by the model of package pool, over the runs where it is known
-	SavedUnknown string `json:"saved_unknown,omitempty"` // why it is unknown for a run
+	SavedUnknown string `json:"saved_unknown,omitempty"` // why the time saved is unknown for a run
 	Retries      Spread `json:"retries"`                 // transparent retries
-	Protocol     string `json:"protocol"`                // of the connections: "h2"; several are separated by spaces
-	TLS          string `json:"tls"`
-	BytesIn      Spread `json:"bytes_in"`
-	BytesOut     Spread `json:"bytes_out"`
-	CPU          Spread `json:"cpu_ms"` // of this process, user and system
-	RoundTrips   Trips  `json:"round_trips"`
-	Mean         Steps  `json:"mean_ms"`   // over all lookups; a skipped step counts as 0
-	Distribution []Bin  `json:"histogram"` // of the lookups of all runs; all modes have the same bins
+	// protocol of the connections, such as "h2"; spaces separate several protocols
+	Protocol   string `json:"protocol"`
+	TLS        string `json:"tls"`
+	BytesIn    Spread `json:"bytes_in"`
+	BytesOut   Spread `json:"bytes_out"`
+	CPU        Spread `json:"cpu_ms"` // CPU time of this process, user and system
+	RoundTrips Trips  `json:"round_trips"`
+	Mean       Steps  `json:"mean_ms"` // mean over all lookups; a skipped step counts as 0
+	// distribution of the lookups of all runs; all modes have the same bins
+	Distribution []Bin `json:"histogram"`
 
-	Waterfall []Line   `json:"waterfall"` // the first lookups of the run with the median time
-	Servers   []Server `json:"servers"`   // of the same run
+	Waterfall []Line   `json:"waterfall"` // first lookups of the run with the median time
+	Servers   []Server `json:"servers"`   // servers of the same run
 
-	times histogram.Histogram // of the lookups of all runs
+	times histogram.Histogram // durations of the lookups of all runs
 }
 
-// A RunSummary is the summary of one run.
+// A RunSummary summarizes one run.
 type RunSummary struct {
 	Wall        float64 `json:"wall_ms"`
 	Requests    int64   `json:"requests"`
@@ -98,14 +102,14 @@ type RunSummary struct {
 	Unanswered  int64   `json:"unanswered"`
 }
 
-// A Spread is the median and the range of several runs.
+// A Spread holds the median and the range of a value over several runs.
 type Spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
 }
 
-// Quantiles are quantiles of durations.
+// Quantiles holds quantiles of durations.
 type Quantiles struct {
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
@@ -113,19 +117,19 @@ type Quantiles struct {
 	P99  float64 `json:"p99"`
 }
 
-// Trips are round trips per lookup.
+// Trips holds numbers of round trips per lookup.
 type Trips struct {
 	// Counted is derived from the number of handshakes and requests.
 	Counted float64 `json:"counted_per_lookup"`
 	// Measured is the mean time of TCP, TLS, first byte and transfer, divided by the
 	// round-trip time. It is 0 if the round-trip time is unknown or below a millisecond.
 	Measured Spread `json:"measured_per_lookup"`
-	// Wall is the duration of the median run divided by the round-trip time; 0 as for
-	// Measured.
+	// Wall is the duration of the median run divided by the round-trip time. It is 0 in the
+	// same cases as Measured.
 	Wall float64 `json:"wall"`
 }
 
-// Steps are the steps of a lookup.
+// Steps holds the durations of the steps of a lookup.
 type Steps struct {
 	Queue     float64 `json:"queue"`
 	DNS       float64 `json:"dns"`
@@ -145,17 +149,17 @@ type Bin struct {
 // A Line is one lookup in a waterfall.
 type Line struct {
 	Query   string  `json:"query"`
-	Conn    int64   `json:"conn"`     // number of its connection; 0 means none
-	Reused  bool    `json:"reused"`   // the connection existed before
-	Start   float64 `json:"start_ms"` // since the start of the run
+	Conn    int64   `json:"conn"`     // number of the connection; 0 means none
+	Reused  bool    `json:"reused"`   // another lookup had opened the connection
+	Start   float64 `json:"start_ms"` // time since the start of the run
 	Steps   Steps   `json:"steps_ms"`
 	Verdict string  `json:"verdict"`
 }
 
-// A Server has the statistics of one server.
+// A Server holds the statistics of one server.
 type Server struct {
 	render.ServerReport
-	Limit string `json:"limit,omitempty"` // rate limit in effect: "100/1m"
+	Limit string `json:"limit,omitempty"` // rate limit in effect, such as "100/1m"
 }
 
 // An Environment describes the system of a measurement.

@@ -8,11 +8,10 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A sessionCache passes TLS sessions between the runs of one mode, within this process
-// only.
+// A sessionCache passes TLS sessions between the runs of one mode, within this process.
 type sessionCache struct {
 	mu       sync.Mutex
-	sessions map[pool.SessionKey][]*tls.ClientSessionState // oldest first
+	sessions map[pool.SessionKey][]*tls.ClientSessionState // sessions by key, oldest first
 }
 
 // maxTickets limits the tickets per server, as in a [pool.SessionFile].

@@ -8,8 +8,7 @@ import (
 	"github.com/rdapq/rdapq/internal/timing"
 )
 
-// summarize returns the result of a mode from its runs, at least one. rtt is 0 if
-// unknown.
+// summarize returns the result of a mode from one or more runs. rtt is 0 if unknown.
 func summarize(m Mode, runs []run, rtt time.Duration) Result {
 	r := Result{Mode: m.Name, About: m.About(), Runs: make([]RunSummary, 0, len(runs))}
 	over := func(of func(*run) float64) Spread {
@@ -81,7 +80,7 @@ func summarize(m Mode, runs []run, rtt time.Duration) Result {
 func (r *Recorder) merge(o *Recorder) {
 	r.times.Merge(&o.times)
 	if r.exact = append(r.exact, o.exact...); len(r.exact) > maxExact {
-		r.exact = r.exact[:maxExact] // quantile then uses the histogram
+		r.exact = r.exact[:maxExact] // beyond maxExact, quantile uses the histogram
 	}
 	r.total += o.total
 	r.traced += o.traced
@@ -101,7 +100,7 @@ func (r *Recorder) merge(o *Recorder) {
 	}
 }
 
-// medianRun returns the run with the median time, or the faster of two.
+// medianRun returns the run with the median time, or the faster of the middle two.
 func medianRun(runs []run) *run {
 	order := make([]*run, len(runs))
 	for i := range runs {

@@ -13,9 +13,9 @@ import (
 
 // A Fact is one statement of a record about its domain.
 type Fact struct {
-	Name   string    // a name below, the action of an event or the role of a contact
-	Values []string  // never empty
-	Time   time.Time // of a date that could be parsed
+	Name   string    // name of the fact: a name below, the action of an event or the role of a contact
+	Values []string  // values of the fact; never empty
+	Time   time.Time // date, if the fact is a date that could be parsed
 }
 
 // Names of facts.
@@ -102,12 +102,12 @@ func roleOf(role string) string {
 	return string(parsed)
 }
 
-// isContact reports whether the registrar is the source for contacts of a role.
+// isContact reports whether the registrar is the source for contacts with the role.
 func isContact(role string) bool { return role != factRegistrar && role != factAbuse && role != "" }
 
-// Differs compares two claims about one fact. Dates may differ by a day: many
-// registrars store days, in their own time zone. The last change is a different fact
-// for each of the two records.
+// Differs reports whether two claims about one fact differ. Dates may be a day apart, because
+// many registrars store days in their own time zone. The last change is a different fact for
+// each of the two records.
 func (f Fact) Differs(o Fact) bool {
 	switch {
 	case f.Name == string(rdap.EventLastChanged):
@@ -115,7 +115,7 @@ func (f Fact) Differs(o Fact) bool {
 	case !f.Time.IsZero() && !o.Time.IsZero():
 		return f.Time.Sub(o.Time).Abs() > 24*time.Hour
 	case f.Name == factRegistrar && len(f.Values) == 2 && len(o.Values) == 2:
-		return f.Values[1] != o.Values[1] // the IANA number; names vary
+		return f.Values[1] != o.Values[1] // compare the IANA numbers, because names vary
 	}
 	return !slices.Equal(sortedFold(f.Values), sortedFold(o.Values))
 }
@@ -129,8 +129,8 @@ func sortedFold(values []string) []string {
 	return slices.Compact(out)
 }
 
-// Records returns the registry's record, completed with data of the registrar's record:
-// contacts, the registrar's expiration, the abuse contact and members that the registry
+// Records returns the registry's record, completed with data of the registrar's record. These
+// are contacts, the registrar's expiration, the abuse contact, and members that the registry
 // did not send.
 func Records(registry, registrar *rdap.Record) *rdap.Record {
 	out := *registry

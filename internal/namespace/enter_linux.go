@@ -21,7 +21,7 @@ func Enter(t *testing.T) bool {
 		IP(t, "link set lo up")
 		return true
 	}
-	t.Parallel() // this process only waits
+	t.Parallel() // run in parallel, because this process only waits
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func Enter(t *testing.T) bool {
 	case !strings.Contains(out.String(), "--- PASS"):
 		t.Errorf("no test ran in the namespace:\n%s", &out)
 	default:
-		t.Logf("in the namespace:\n%s", &out) // includes measurements
+		t.Logf("in the namespace:\n%s", &out) // the output includes measurements
 	}
 	return false
 }

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Answer serves DNS in the namespace. lookup returns the addresses of a name, which is
-// in lower case without final dot; none means that the name does not exist. It is
-// called for each question, possibly concurrently.
+// Answer serves DNS in the namespace. lookup returns the addresses of a name, which is in lower
+// case without final dot; an empty result means that the name does not exist. Answer calls
+// lookup for each question, possibly concurrently.
 func Answer(t *testing.T, lookup func(name string) []netip.Addr) {
 	t.Helper()
 	server := nameserver(t)
@@ -33,7 +33,7 @@ func Answer(t *testing.T, lookup func(name string) []netip.Addr) {
 				return
 			}
 			if reply := answer(buf[:n], lookup); reply != nil {
-				_, _ = pc.WriteTo(reply, from) // the resolver retries
+				_, _ = pc.WriteTo(reply, from) // no check: the resolver retries
 			}
 		}
 	}()
@@ -54,7 +54,7 @@ func nameserver(t *testing.T) string {
 			}
 		}
 	}
-	return "127.0.0.1" // see resolv.conf(5)
+	return "127.0.0.1" // default of resolv.conf(5)
 }
 
 func answer(question []byte, lookup func(string) []netip.Addr) []byte {

@@ -16,7 +16,7 @@ import (
 	"github.com/rdapq/rdapq/internal/safetext"
 )
 
-// Timeout reports whether err is the end of a time limit.
+// Timeout reports whether err means that a time limit has passed.
 func Timeout(err error) bool {
 	t, ok := errors.AsType[net.Error](err)
 	return ok && t.Timeout() || errors.Is(err, context.DeadlineExceeded)
@@ -27,15 +27,15 @@ func Refused(err error) bool {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return true
 	}
-	// Windows has another error number.
+	// Windows uses another error number.
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial" && strings.Contains(op.Err.Error(), "refused")
 }
 
-// TLS describes why a TLS connection failed, and what to do. It returns "" if TLS is not
-// the cause. handshake reports whether the handshake was in progress. If it is false, TLS
-// returns only causes that a retry does not change: the server's certificate, or the
-// protocol versions and ciphers of the two sides.
+// TLS describes why a TLS connection failed, and returns a hint. It returns "" if TLS is not
+// the cause. handshake states whether the handshake was in progress. If not, TLS returns only
+// causes that a retry does not change: the server's certificate, or the protocol versions and
+// ciphers of the two sides.
 func TLS(err error, handshake bool) (cause, hint string) {
 	if bad, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
 		if bad.Reason == x509.Expired && bad.Cert != nil {
@@ -86,8 +86,8 @@ func tlsText(err error) (string, bool) {
 	return "", false
 }
 
-// Root returns the text of the innermost error, without the addresses and operations
-// around it.
+// Root returns the text of the innermost error, without the addresses and operations of the
+// outer errors.
 func Root(err error) string {
 	for {
 		next := errors.Unwrap(err)

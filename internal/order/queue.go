@@ -10,31 +10,31 @@ const rowOverhead = 96
 
 // A Config configures a [Queue].
 type Config struct {
-	// Emit receives the rows in order. It must not retain them.
+	// Emit receives the rows in order. It must not retain the slices.
 	Emit func(row []byte) error
 
-	// Path is the file for waiting rows, unchanged and concatenated. Rows go there
-	// when Persist is called or the memory limit is reached, and stay until Shrink
-	// is called. Close does not remove it. Empty means a temporary file.
+	// Path names the file for waiting rows, which has these rows unchanged and concatenated.
+	// Rows go to the file when Persist is called or the memory limit is reached, and stay until
+	// Shrink is called. Close does not remove the file. An empty Path means a temporary file.
 	Path string
 
-	// Dir is for temporary files. Empty means os.TempDir.
+	// Dir is the directory for temporary files. Empty means os.TempDir.
 	Dir string
 
 	// MaxMemory limits the rows in memory, in bytes. 0 means DefaultMaxMemory.
 	MaxMemory int
 }
 
-// A Queue sorts rows by line. Announce adds a line, Put its row. One goroutine at a
-// time may use it. After an error every call returns it again.
+// A Queue sorts rows by line. Announce adds a line, and Put adds its row. One goroutine at a
+// time may use a Queue. After an error every call returns the same error.
 type Queue struct {
 	cfg    Config
 	err    error
-	lines  Set   // announced and not yet emitted
+	lines  Set   // lines announced and not yet emitted
 	last   int64 // last announced line
 	next   int64 // next line to emit; 0 if no line is pending
 	rows   map[int64][]byte
-	memory int // bytes of rows, including overhead
+	memory int // number of bytes of rows, including overhead
 	disk   store
 }
 
@@ -46,8 +46,8 @@ func NewQueue(c Config) *Queue {
 	return &Queue{cfg: c, rows: make(map[int64][]byte), disk: store{path: c.Path, dir: c.Dir, garbage: defaultGarbage}}
 }
 
-// Announce adds a line whose row follows those of the lines announced before. Numbers
-// must rise.
+// Announce adds a line whose row follows those of the lines announced before. The numbers of
+// the lines must rise.
 func (q *Queue) Announce(line int64) error {
 	if q.err != nil {
 		return q.err
@@ -168,7 +168,7 @@ func (q *Queue) Drain() error {
 // Config.Path.
 func (q *Queue) Close() error { return q.disk.close() }
 
-// advance emits rows while the next one is present.
+// advance emits rows as long as the next row is present.
 func (q *Queue) advance() error {
 	for q.err == nil && q.next != 0 {
 		row, ok := q.rows[q.next]

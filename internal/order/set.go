@@ -17,7 +17,7 @@ type Set struct {
 
 type page struct {
 	n     int
-	words *[pageWords]uint64 // nil means contains the complete range
+	words *[pageWords]uint64 // bits of the page; nil means that the set contains the complete page
 }
 
 // Add adds a line and reports whether the set did not contain it.

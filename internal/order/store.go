@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// entrySize is the size of an index entry: offset and length of a row.
+	// entrySize is the size of an index entry, which has offset and length of a row.
 	entrySize = 16
 	// defaultGarbage is the amount of unused data from which the file is rewritten.
 	defaultGarbage = 64 << 20
@@ -20,17 +20,17 @@ const (
 	blockSize = 256 << 10
 )
 
-// A store holds the waiting rows on disk: data has the concatenated rows. A temporary
-// file has their positions, at entrySize × line, since an index in memory would grow
-// with the number of rows.
+// A store holds the waiting rows on disk: data has the concatenated rows. A temporary file has
+// the positions of the rows, at entrySize × line, because an index in memory would grow with
+// the number of rows.
 type store struct {
 	path    string // path of data; empty means a temporary file
-	dir     string // for temporary files
-	garbage int64  // unused data to tolerate
+	dir     string // directory for temporary files
+	garbage int64  // amount of unused data to tolerate
 	data    *os.File
 	place   *os.File
 	size    int64 // size of data
-	live    int64 // bytes of waiting rows in data
+	live    int64 // number of bytes of waiting rows in data
 	lines   Set   // lines with rows in data
 	last    int64 // highest line so far
 	buf     []byte
@@ -197,14 +197,14 @@ func (s *store) close() error {
 		}
 		errs = append(errs, f.Close())
 		if f != s.data || s.path == "" {
-			_ = os.Remove(f.Name()) // for systems that cannot remove open files
+			_ = os.Remove(f.Name()) // needed on systems that cannot remove open files
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// temporary returns a temporary file. It is removed immediately where possible, so that
-// a killed process leaves nothing behind.
+// temporary returns a temporary file. It removes the file's name immediately if possible, so
+// that a killed process leaves nothing behind.
 func temporary(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".rdapq-*.tmp")
 	if err == nil {

@@ -18,9 +18,9 @@ import (
 // rdapType is the media type of RDAP responses (RFC 9083 section 3).
 const rdapType = "application/rdap+json"
 
-// resolveHref resolves the href of a link in a response from base. Servers omit the
-// scheme, or send relative references, spaces and line breaks. User and fragment are
-// removed. It returns false for schemes other than http and https.
+// resolveHref resolves the href of a link in a response from base. It accepts references
+// without scheme, relative references, spaces and line breaks, and removes user and fragment.
+// It returns false for schemes other than http and https.
 func resolveHref(href string, base *url.URL) (*url.URL, bool) {
 	href = strings.TrimSpace(lineBreaks.Replace(href))
 	if href == "" {
@@ -66,9 +66,10 @@ func asciiHost(u *url.URL) (string, bool) {
 
 var lineBreaks = strings.NewReplacer("\t", "", "\r", "", "\n", "")
 
-// startsWithHost reports whether a reference without a scheme starts with a host and not
-// with a path segment: "rdap.example/domain/" and "rdap.example:8443/" do, but
-// "domain/alpha.example" does not, nor "alpha.example" in the response about it.
+// startsWithHost reports whether a reference without a scheme starts with a host and not with a
+// path segment. The references "rdap.example/domain/" and "rdap.example:8443/" start with a
+// host. "domain/alpha.example" does not, nor does "alpha.example" in the response about that
+// domain.
 func startsWithHost(href string, base *url.URL) bool {
 	host := href
 	if i := strings.IndexAny(host, "/?#"); i >= 0 {
@@ -83,7 +84,7 @@ func startsWithHost(href string, base *url.URL) bool {
 	return !strings.EqualFold(name, path[strings.LastIndexByte(path, '/')+1:])
 }
 
-// isNumeric reports whether s has only digits, or is empty.
+// isNumeric reports whether s has no characters other than digits.
 func isNumeric(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
@@ -93,8 +94,8 @@ func notInHost(r rune) bool {
 	return r < 0x80 && !letter && !digit && r != '-' && r != '.' && r != '_'
 }
 
-// Key normalizes a URL for comparing links. In addition to weburl.Normalize it
-// ignores percent-encoding, a final slash and letter case, as names do.
+// Key normalizes a URL for comparing links. In addition to the differences that
+// weburl.Normalize ignores, it ignores percent-encoding, a final slash and letter case.
 func Key(u *url.URL) string {
 	c := *u
 	c.RawPath = ""
@@ -105,21 +106,21 @@ func Key(u *url.URL) string {
 // A Path is the parsed path of the URL of an object at an RDAP server.
 type Path struct {
 	Base   string // base URL of the server, which ends in "/"
-	Class  string // the path segment: "domain", "ips"; empty if the URL is a base only
-	Object string // the path after it, unescaped
+	Class  string // path segment of the class, such as "domain" or "ips"; empty if the URL is only a base URL
+	Object string // path after Class, unescaped
 }
 
-// lookupSegments maps the path segments of RFC 9082 section 3.1 to the maximum number
-// of segments after them. searchSegments are those of section 3.2 and of RFC 9910,
-// which are last or precede one of searchWords, and help.
+// lookupSegments maps the path segments of RFC 9082 section 3.1 to the maximum number of
+// segments after them. searchSegments maps the segments of section 3.2 and of RFC 9910, and
+// help. These are last or precede one of searchWords.
 var (
 	lookupSegments = map[string]int{"domain": 1, "ip": 2, "autnum": 1, "nameserver": 1, "entity": 1}
 	searchSegments = []string{"domains", "nameservers", "entities", "ips", "autnums", "help"}
 	searchWords    = []string{"rirsearch1", "reverse_search"}
 )
 
-// Split splits a URL at its last RDAP path segment: the base URL may contain such
-// a segment too.
+// Split splits a URL at its last RDAP path segment, because the base URL may contain such
+// segments too.
 func Split(u *url.URL) Path {
 	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
 	for i, segment := range slices.Backward(segments) {
@@ -133,7 +134,7 @@ func Split(u *url.URL) Path {
 	return Path{Base: baseOf(u, segments)}
 }
 
-// baseOf returns the URL with these segments as its path.
+// baseOf returns u with the given segments as its path.
 func baseOf(u *url.URL, segments []string) string {
 	base := u.Scheme + "://" + u.Host + "/"
 	if path := strings.Join(segments, "/"); path != "" {
@@ -156,11 +157,11 @@ func Self(links []rdap.Link, base *url.URL) []*url.URL {
 	return list
 }
 
-// Registrar returns the URLs of the registrar's record of a domain that a record links to
-// (RFC 9083 section 4.2, ICANN's technical guide section 3.2), in order and without
-// duplicates. A link to the base URL of a server counts as a link to the domain on that
-// server. Links to web pages, to objects of other classes and to other domains are
-// skipped. name is the queried name, and path the path of its query at a server.
+// Registrar returns the URLs of the registrar's record of a domain that a record links to (RFC
+// 9083 section 4.2, ICANN's technical guide section 3.2), in order and without duplicates. A
+// link to the base URL of a server counts as a link to the domain on that server. Registrar
+// skips links to web pages, to objects of other classes and to other domains. name is the
+// queried name, and path the path of its query at a server.
 func Registrar(rec *rdap.Record, name, path string, base *url.URL) []*url.URL {
 	var list []*url.URL
 	var seen []string
@@ -198,14 +199,14 @@ func domainURL(u *url.URL, rec *rdap.Record, name, path string, strict bool) *ur
 	case p.Class == "" && u.RawQuery != "":
 		return u // the query may contain the domain
 	case p.Class == "domain" && p.Object != "" && !strings.Contains(p.Object, "."):
-		p.Base += "domain/" + p.Object + "/" // words of a base URL
+		p.Base += "domain/" + p.Object + "/" // the words may belong to a base URL
 	case p.Class != "" && (p.Class != "domain" || p.Object != ""):
 		return nil
 	}
 	return Join(p.Base, path)
 }
 
-// IsNameOf reports whether a name is the queried one or that of the record.
+// IsNameOf reports whether a name is the queried name or the name of the record.
 func IsNameOf(name string, rec *rdap.Record, queried string) bool {
 	ascii, err := dnsname.ToASCII(strings.TrimSuffix(strings.TrimSpace(name), "."))
 	if err != nil || ascii == "" {
@@ -228,7 +229,7 @@ func Relation(rec *rdap.Record, relation string, base *url.URL) []*url.URL {
 		if !ok {
 			continue
 		}
-		// A link without a type must look like RDAP, so that no web page is requested.
+		// Follow a link without a type only if it looks like RDAP, not like a web page.
 		if typ := content.MediaType(l.Type); typ != rdapType && (typ != "" || Split(u).Class == "") {
 			continue
 		}
@@ -247,14 +248,14 @@ func unescapePath(s string) string {
 	return s
 }
 
-// SameName compares the names in a response with the one queried. A response without a
+// SameName reports whether the names in a response equal the queried name. A response without a
 // name matches.
 func SameName(queried, ldh, unicode string) bool {
 	if ldh == "" && unicode == "" {
 		return true
 	}
 	if ldh != "" && unicode != "" && !rdap.IsUnicodeForm(unicode, ldh) {
-		unicode = "" // it is the name of another object
+		unicode = "" // ignore the unicodeName of another object
 	}
 	for _, name := range []string{ldh, unicode} {
 		ascii, err := dnsname.ToASCII(name)
@@ -265,7 +266,7 @@ func SameName(queried, ldh, unicode string) bool {
 	return false
 }
 
-// Join returns the URL of a query at a server, nil if base is not a valid URL.
+// Join returns the URL of a query at a server, or nil if base is not a valid URL.
 func Join(base, path string) *url.URL {
 	u, err := url.Parse(bootstrap.JoinURL(base, path))
 	if err != nil || u.Host == "" {

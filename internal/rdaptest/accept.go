@@ -18,7 +18,7 @@ func (s *Server) accept() {
 			case <-s.done:
 				return
 			default:
-				time.Sleep(time.Millisecond) // most likely out of file descriptors
+				time.Sleep(time.Millisecond) // the process is most likely out of file descriptors
 				continue
 			}
 		}
@@ -114,7 +114,7 @@ func connOf(r *http.Request) *conn {
 	return c
 }
 
-// connState is called by net/http when a connection becomes active or idle.
+// connState handles the change of a connection to active or idle. net/http calls it.
 func connState(nc net.Conn, state http.ConnState) {
 	c, ok := nc.(*conn)
 	if !ok {
@@ -125,10 +125,10 @@ func connState(nc net.Conn, state http.ConnState) {
 		c.setIdle(false)
 	case http.StateIdle:
 		if c.tally.requests.Load() == 0 {
-			return // HTTP/2 reports it before the first request, too
+			return // HTTP/2 also reports this state before the first request
 		}
 		if c.frames == nil {
-			c.answer() // HTTP/1.1: the response is written and flushed
+			c.answer() // over HTTP/1.1, the response was written and flushed
 		}
 		c.setIdle(true)
 	}

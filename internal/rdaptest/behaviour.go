@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A Behaviour changes the response to a request. Create one with the functions of this
+// A Behaviour changes the response to a request. Create a Behaviour with the functions of this
 // package, and apply it with [Server.On].
 type Behaviour func(*plan)
 
@@ -19,29 +19,29 @@ type plan struct {
 	path  string
 	query string // raw query of the URL
 	conn  *conn
-	prior int64 // earlier requests on the connection
+	prior int64 // number of earlier requests on the connection
 
 	latency time.Duration
 	until   <-chan struct{}
 
-	status      int // 0 means that of the source
+	status      int // status code; 0 means the code from the source
 	body        []byte
-	bodySet     bool // body is set, possibly empty
+	bodySet     bool // body is set, but may be empty
 	contentType string
 	header      http.Header
 
-	announce    bool // Connection: close
-	hangUp      bool // close instead of responding
+	announce    bool // send Connection: close
+	hangUp      bool // close the connection instead of responding
 	reset       bool // close with RST instead of responding
 	resetStream bool
 	hang        bool // never respond
 	junk        string
 
 	gzip    bool
-	size    int64 // length to pad the body to
+	size    int64 // length to which to pad the body
 	endless bool
-	cut     int // bytes of body after which the connection breaks; -1 means none
-	chunk   int // bytes at a time
+	cut     int // number of bytes of the body after which the connection breaks; -1 means never
+	chunk   int // number of bytes to write at a time
 	every   time.Duration
 }
 
@@ -55,7 +55,7 @@ func Until(ch <-chan struct{}) Behaviour { return func(p *plan) { p.until = ch }
 // another behaviour sets it.
 func Status(code int) Behaviour { return func(p *plan) { p.status = code } }
 
-// Body responds with a body of any content type; an empty type omits the header.
+// Body responds with a body of any content type. An empty type omits the field.
 func Body(contentType, body string) Behaviour {
 	return func(p *plan) { p.contentType, p.body, p.bodySet = contentType, []byte(body), true }
 }
@@ -81,7 +81,7 @@ func Header(name, value string) Behaviour {
 	}
 }
 
-// RetryAfter sets the Retry-After field: seconds, a date, or junk.
+// RetryAfter sets the Retry-After field to seconds, a date, or junk.
 func RetryAfter(value string) Behaviour { return Header("Retry-After", value) }
 
 // Redirect responds with a 3xx code, a Location, and no body.
@@ -93,8 +93,7 @@ func Redirect(code int, location string) Behaviour {
 	}
 }
 
-// Close sends Connection: close with the response. Over HTTP/2 that is a graceful
-// GOAWAY.
+// Close sends Connection: close with the response. Over HTTP/2 it sends a graceful GOAWAY.
 func Close() Behaviour { return func(p *plan) { p.announce = true } }
 
 // HangUp closes the connection instead of responding.
@@ -103,15 +102,15 @@ func HangUp() Behaviour { return func(p *plan) { p.hangUp = true } }
 // ResetConn is like HangUp, with a TCP reset.
 func ResetConn() Behaviour { return func(p *plan) { p.hangUp, p.reset = true, true } }
 
-// ResetStream ends the request with RST_STREAM (INTERNAL_ERROR) instead of responding;
-// over HTTP/1.1 it closes the connection.
+// ResetStream ends the request with RST_STREAM (INTERNAL_ERROR) instead of responding. Over
+// HTTP/1.1 it closes the connection.
 func ResetStream() Behaviour { return func(p *plan) { p.resetStream = true } }
 
-// Hang never responds; it ends when the client or the server closes the connection.
+// Hang never responds. The request ends when the client or the server closes the connection.
 func Hang() Behaviour { return func(p *plan) { p.hang = true } }
 
-// Junk sends text unchanged in place of a response and closes the connection. It is for
-// HTTP/1.1: half a status line, or something other than HTTP.
+// Junk sends text unchanged in place of a response and closes the connection. Use it over
+// HTTP/1.1, for example with half a status line or another protocol.
 func Junk(text string) Behaviour { return func(p *plan) { p.junk = text } }
 
 // Gzip compresses the response if the client accepts it.
@@ -127,7 +126,7 @@ func Endless() Behaviour { return func(p *plan) { p.endless = true } }
 // (HTTP/1.1) or the stream (HTTP/2).
 func Cut(n int) Behaviour { return func(p *plan) { p.cut = n } }
 
-// Drip sends the body chunk bytes at a time, with a pause before each.
+// Drip sends the body chunk bytes at a time, with a pause before each chunk.
 func Drip(chunk int, every time.Duration) Behaviour {
 	return func(p *plan) { p.chunk, p.every = chunk, every }
 }
@@ -218,10 +217,10 @@ func (p *plan) apply(behaviours []Behaviour) {
 	}
 }
 
-// ruleBook holds the rules of [Server.On].
+// A ruleBook holds the rules of [Server.On].
 type ruleBook struct {
 	mu    sync.Mutex                // serialises writers
-	rules atomic.Pointer[ruleTable] // nil means none; never changed once stored
+	rules atomic.Pointer[ruleTable] // current rules; nil means none; a stored table never changes
 }
 
 type ruleTable struct {
@@ -234,10 +233,10 @@ type prefixRule struct {
 	behaviours []Behaviour
 }
 
-// On applies behaviours to requests whose unescaped path equals pattern, or begins with
-// it if the pattern ends in "*". If several match, prefixes apply first, in the order
-// of the calls, then the exact path; later ones win. A second call with the same
-// pattern replaces the first; without behaviours it removes it.
+// On applies behaviours to requests whose unescaped path equals pattern, or begins with it if
+// the pattern ends in "*". If several patterns match, prefixes apply first, in the order of the
+// calls, then the exact path; later behaviours override earlier ones. A second call with the
+// same pattern replaces the behaviours, and without behaviours removes the pattern.
 func (s *Server) On(pattern string, behaviours ...Behaviour) {
 	if !strings.HasPrefix(pattern, "/") && pattern != "*" {
 		pattern = "/" + pattern

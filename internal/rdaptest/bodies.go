@@ -9,13 +9,13 @@ import (
 
 // A FileAnswer describes how a body from a file is served.
 type FileAnswer struct {
-	Status int    // 0 means 200
+	Status int    // status code; 0 means 200
 	Type   string // media type; empty means application/rdap+json
 }
 
-// Dir returns a [Config].Handler that serves each file of a directory as a separate
-// RDAP server with that response to every query. The base URL for a file is
-// Server.URL() + name + "/". Files not in answers are served with the zero FileAnswer.
+// Dir returns a [Config].Handler that serves each file of a directory as a separate RDAP server
+// with that response to every query. The base URL for a file is Server.URL() + name + "/".
+// Files not in answers get the zero FileAnswer.
 func Dir(dir fs.FS, answers map[string]FileAnswer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A CA is a certificate authority in memory. Clients trust it by [CA.Pool]. It is safe
+// A CA is a certificate authority in memory. Clients that use [CA.Pool] trust it. It is safe
 // for concurrent use.
 type CA struct {
 	cert *x509.Certificate
@@ -119,7 +119,7 @@ func (ca *CA) issue(names []string, from, to time.Time, usage x509.ExtKeyUsage) 
 
 func serial() *big.Int {
 	b := make([]byte, 16)
-	rand.Read(b) // documented never to fail
+	rand.Read(b) // Read is documented never to fail
 	b[0] &= 0x7f
 	return new(big.Int).SetBytes(b)
 }

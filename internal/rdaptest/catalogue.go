@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// catalogue is a [Source] with a fixed set of objects.
+// A catalogue is a [Source] with a fixed set of objects.
 type catalogue struct {
 	shape     Shape
 	domains   map[string]bool
 	referring bool // domain objects link to the registrar's server
 	networks  []netip.Prefix
-	autnums   [][2]uint32 // inclusive
-	tag       string      // suffix of existing entity handles: "-INVN"
+	autnums   [][2]uint32 // inclusive ranges
+	tag       string      // suffix of existing entity handles, such as "-INVN"
 }
 
 func (c *catalogue) Answer(q Question) Answer {
@@ -29,7 +29,7 @@ func (c *catalogue) Answer(q Question) Answer {
 		}
 	}
 	if q.Class == "domain" {
-		name, _ := cleanName(q.Key) // known, so it is valid
+		name, _ := cleanName(q.Key) // a known name is valid
 		if strings.HasSuffix(name, ".arpa") {
 			return found("reverse", nameFacts(q.Base, name))
 		}

@@ -10,26 +10,28 @@ import (
 	"time"
 )
 
-// ConnRules describe faults of connections, independent of requests. The zero value has
-// none. Responses are counted per connection.
+// ConnRules describes faults of connections, independent of requests. The zero value has no
+// faults. Responses count per connection.
 type ConnRules struct {
-	First int // apply to the next First connections only; 0 means to all
+	First int // number of connections to which the rules apply; 0 means all
 
 	Refuse    bool // close the connection as soon as it is accepted
-	SilentTLS bool // accept, then never respond to the handshake
+	SilentTLS bool // accept, and never respond to the handshake
 
-	AnnounceAfter  int           // send Connection: close (HTTP/2: GOAWAY) with the n-th response; 0 means never
-	CloseAfter     int           // close, unannounced, after the n-th response; 0 means never
-	CloseDelay     time.Duration // delay of CloseAfter
-	IdleClose      time.Duration // close, unannounced, this long after the last response; 0 means never
-	HangUpAfter    int           // respond to n requests, close at the next; 0 means never
-	BlackHoleAfter int           // stop reading and sending after the n-th response, stay open; 0 means never
+	// send Connection: close (HTTP/2: GOAWAY) with the n-th response; 0 means never
+	AnnounceAfter int
+	CloseAfter    int           // close without notice after the n-th response; 0 means never
+	CloseDelay    time.Duration // delay of CloseAfter
+	IdleClose     time.Duration // close without notice after this time since the last response; 0 means never
+	HangUpAfter   int           // respond to n requests, and close at the next; 0 means never
+	// stop reading and sending after the n-th response, but stay open; 0 means never
+	BlackHoleAfter int
 
 	// Raw, when set, serves the connection if HTTP/2 was negotiated.
 	Raw *RawH2
 }
 
-// wire is the TCP connection below TLS. It counts bytes.
+// A wire is the TCP connection below TLS. It counts bytes.
 type wire struct {
 	net.Conn
 	tally *tally
@@ -47,24 +49,24 @@ func (w wire) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// conn is a connection above TLS, as used by the HTTP server. It deliberately has no
-// ConnectionState method: net/http then treats it as a plain connection, detects the
-// protocol from its first bytes, and conn sees every frame.
+// A conn is a connection above TLS, as used by the HTTP server. It deliberately has no
+// ConnectionState method, so that net/http treats it as a plain connection and detects the
+// protocol from the first bytes. Therefore conn sees every frame.
 type conn struct {
 	net.Conn // the *tls.Conn
 
 	server *Server
-	wire   net.Conn // below TLS
+	wire   net.Conn // connection below TLS
 	number int64
 	tally  *connTally
-	state  *tls.ConnectionState // set once, before HTTP
+	state  *tls.ConnectionState // TLS state, set once, before HTTP
 	rules  ConnRules
-	frames *frameCounter // HTTP/2 only, where writes are sequential
+	frames *frameCounter // set for HTTP/2, where writes are sequential
 
 	answered atomic.Int64
-	dark     atomic.Bool // black hole
+	dark     atomic.Bool // the connection is a black hole
 	deaf     atomic.Bool // input is discarded
-	announce atomic.Bool // announce the close with the next response
+	announce atomic.Bool // the next response announces the close
 	gone     chan struct{}
 	once     sync.Once
 
@@ -78,12 +80,12 @@ func (c *conn) kill() {
 	c.ended()
 }
 
-// linger sends close_notify and reads until the client has closed. Closing a connection
-// with unread data resets it, which would discard data in flight.
+// linger sends close_notify and reads until the client has closed. Closing a connection with
+// unread data would reset the connection and discard data in flight.
 func (c *conn) linger() {
 	const patience = 5 * time.Second
 	if t, ok := c.Conn.(*tls.Conn); ok {
-		_ = t.CloseWrite() // it may be closed already
+		_ = t.CloseWrite() // the connection may be closed already
 	}
 	if t, ok := c.wire.(wire).Conn.(interface{ CloseWrite() error }); ok {
 		_ = t.CloseWrite()
@@ -95,7 +97,7 @@ func (c *conn) linger() {
 // reset is like kill, with a TCP RST if the system can send one.
 func (c *conn) reset() {
 	if t, ok := c.wire.(wire).Conn.(interface{ SetLinger(sec int) error }); ok {
-		_ = t.SetLinger(0) // if not, it is a FIN
+		_ = t.SetLinger(0) // without SO_LINGER, Close sends a FIN
 	}
 	c.kill()
 }
@@ -119,7 +121,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		return 0, net.ErrClosed
 	}
 	n, err := c.Conn.Read(p)
-	if c.deaf.Load() { // changed while waiting
+	if c.deaf.Load() { // deaf may have changed while waiting
 		<-c.gone
 		return 0, net.ErrClosed
 	}
@@ -133,7 +135,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	if c.frames == nil {
 		return c.Conn.Write(p)
 	}
-	// Nothing may follow a response that the rules make the last.
+	// Nothing may follow a response that the rules make the last one.
 	if c.rules.CloseAfter > 0 || c.rules.BlackHoleAfter > 0 {
 		return c.writeStepwise(p)
 	}
@@ -153,7 +155,7 @@ func (c *conn) writeStepwise(p []byte) (int, error) {
 		frames := *c.frames
 		step, ended, _ := frames.next(p[at:])
 		if ended && c.isLast(c.answered.Load()+1) {
-			c.deaf.Store(true) // before the client can see the response and send more
+			c.deaf.Store(true) // set deaf before the client can see the response and send more
 		}
 		n, err := c.Conn.Write(p[at : at+step])
 		if err != nil {
@@ -191,7 +193,7 @@ func (c *conn) answer() {
 	}
 }
 
-// isLast reports whether response n is the last.
+// isLast reports whether response n is the last on the connection.
 func (c *conn) isLast(n int64) bool {
 	return n == int64(c.rules.CloseAfter) && c.rules.CloseDelay <= 0 || n == int64(c.rules.BlackHoleAfter)
 }
@@ -212,15 +214,15 @@ func (c *conn) setIdle(idle bool) {
 	}
 }
 
-// frameCounter finds the frames in the bytes that an HTTP/2 server sends.
+// A frameCounter finds the frames in the bytes that an HTTP/2 server sends.
 type frameCounter struct {
 	head [9]byte
-	have int // bytes of the frame header read
-	skip int // remaining bytes of payload
+	have int // number of bytes of the frame header read
+	skip int // number of remaining bytes of payload
 }
 
-// next consumes bytes of p, up to the end of the first frame that ends a response or is
-// a GOAWAY. It returns their number.
+// next consumes bytes of p, up to the end of the first frame that ends a response or is a
+// GOAWAY. It returns the number of consumed bytes.
 func (f *frameCounter) next(p []byte) (n int, ended, away bool) {
 	const (
 		data, headers, goAway = 0, 1, 7

@@ -11,24 +11,24 @@ import (
 	"time"
 )
 
-// Counts are the counts of a [Server], independent of its clients.
+// Counts holds the counts of a [Server], independent of its clients.
 type Counts struct {
 	Connections      int64       `json:"connections"`       // TCP connections accepted
 	Open             int64       `json:"open"`              // connections open now
-	MaxOpen          int64       `json:"max_open"`          // maximum of concurrently open ones
+	MaxOpen          int64       `json:"max_open"`          // maximum number of connections open at a time
 	FullHandshakes   int64       `json:"full_handshakes"`   // TLS handshakes finished without a session
 	Resumed          int64       `json:"resumed"`           // TLS handshakes finished by resuming a session
-	FailedHandshakes int64       `json:"failed_handshakes"` // TLS handshakes given up, by either side
+	FailedHandshakes int64       `json:"failed_handshakes"` // TLS handshakes that either side gave up
 	TicketsReused    int64       `json:"tickets_reused"`    // TLS 1.3 tickets received again, see Config.SingleUseTickets
 	Requests         int64       `json:"requests"`          // requests that reached a handler
-	MaxInFlight      int64       `json:"max_in_flight"`     // maximum of concurrent requests on all connections
+	MaxInFlight      int64       `json:"max_in_flight"`     // maximum number of concurrent requests on all connections
 	GoAways          int64       `json:"goaways"`           // GOAWAY frames sent
 	BytesIn          int64       `json:"bytes_in"`          // TCP payload received, TLS included
 	BytesOut         int64       `json:"bytes_out"`         // TCP payload sent, TLS included
 	Conns            []ConnCount `json:"conns,omitempty"`   // one for each connection, in the order of acceptance
 }
 
-// Handshakes is the number of finished TLS handshakes of both kinds.
+// Handshakes returns the number of finished TLS handshakes of both kinds.
 func (c Counts) Handshakes() int64 { return c.FullHandshakes + c.Resumed }
 
 // PerConn returns the number of requests of each connection, in the order of
@@ -41,7 +41,8 @@ func (c Counts) PerConn() []int64 {
 	return n
 }
 
-// Add returns the sum of both. MaxOpen and MaxInFlight add up as well, to upper bounds.
+// Add returns the sums of the counts of c and d. The sums of MaxOpen and MaxInFlight are upper
+// bounds.
 func (c Counts) Add(d Counts) Counts {
 	return Counts{
 		Connections:      c.Connections + d.Connections,
@@ -62,28 +63,29 @@ func (c Counts) Add(d Counts) Counts {
 
 // A ConnCount holds the counts of one connection.
 type ConnCount struct {
-	Protocol    string `json:"protocol,omitempty"` // "h2", "http/1.1", or empty without a finished handshake
-	Resumed     bool   `json:"resumed,omitempty"`  // the handshake resumed a session
+	// protocol "h2" or "http/1.1"; empty without a finished handshake
+	Protocol    string `json:"protocol,omitempty"`
+	Resumed     bool   `json:"resumed,omitempty"` // the handshake resumed a session
 	Requests    int64  `json:"requests"`
-	MaxInFlight int64  `json:"max_in_flight"` // maximum of concurrent requests
+	MaxInFlight int64  `json:"max_in_flight"` // maximum number of concurrent requests
 	Open        bool   `json:"open,omitempty"`
 }
 
-// A LogEntry is one request, as the server received it.
+// A LogEntry describes one request, as the server received it.
 type LogEntry struct {
 	Time     time.Time
 	Conn     int64  // number of the connection, from 1
-	Protocol string // "HTTP/1.1" or "HTTP/2.0"
+	Protocol string // protocol "HTTP/1.1" or "HTTP/2.0"
 	Method   string
-	URI      string // as in the request, with escapes
+	URI      string // URI as in the request, with escapes
 	Host     string
 	Header   map[string][]string
 }
 
-// tally holds a server's counts while it runs.
+// A tally holds a server's counts while it runs.
 type tally struct {
 	full, resumed, failed atomic.Int64
-	reused                atomic.Int64 // TLS 1.3 tickets
+	reused                atomic.Int64 // number of TLS 1.3 tickets received again
 	requests, goAways     atomic.Int64
 	inFlight, maxInFlight atomic.Int64
 	bytesIn, bytesOut     atomic.Int64
@@ -92,14 +94,14 @@ type tally struct {
 	conns   []*connTally  // guarded by mu; index is the number less 1
 	open    int64         // guarded by mu
 	maxOpen int64         // guarded by mu
-	changed chan struct{} // guarded by mu; closed when something changes
-	waiting atomic.Int32  // callers of awaitRequests
+	changed chan struct{} // guarded by mu; closed when a count changes
+	waiting atomic.Int32  // number of callers of awaitRequests
 	log     []LogEntry    // guarded by mu
 
-	tickets map[[sha256.Size]byte]struct{} // guarded by mu; tickets received
+	tickets map[[sha256.Size]byte]struct{} // guarded by mu; hashes of the tickets received
 }
 
-// once returns an UnwrapSession that accepts each TLS 1.3 ticket once.
+// once returns an UnwrapSession that accepts each TLS 1.3 ticket only once.
 func (t *tally) once(unwrap func([]byte, tls.ConnectionState) (*tls.SessionState, error)) func([]byte, tls.ConnectionState) (*tls.SessionState, error) {
 	return func(ticket []byte, cs tls.ConnectionState) (*tls.SessionState, error) {
 		if cs.Version < tls.VersionTLS13 {
@@ -121,8 +123,7 @@ func (t *tally) once(unwrap func([]byte, tls.ConnectionState) (*tls.SessionState
 	}
 }
 
-// connTally holds a connection's counts. It outlives the connection, so it is
-// kept small.
+// A connTally holds a connection's counts. It outlives the connection, so it is small.
 type connTally struct {
 	requests, inFlight, maxInFlight atomic.Int64
 	protocol                        atomic.Pointer[string]
@@ -158,7 +159,7 @@ func (t *tally) notify() {
 	}
 }
 
-// begin counts a request on c and returns how many came before it. All counts include
+// begin counts a request on c and returns the number of earlier requests. All counts include
 // the request before [tally.awaitRequests] returns.
 func (t *tally) begin(c *connTally) int64 {
 	raise(&c.maxInFlight, c.inFlight.Add(1))
@@ -251,7 +252,7 @@ func (t *tally) awaitRequests(ctx context.Context, n int64) error {
 	})
 }
 
-// await calls missing, under the lock, until it returns nil.
+// await calls missing, under the lock, until missing returns nil.
 func (t *tally) await(ctx context.Context, missing func() error) error {
 	for {
 		t.mu.Lock()
@@ -273,7 +274,8 @@ func (t *tally) await(ctx context.Context, missing func() error) error {
 	}
 }
 
-// keep sets the time of a request and appends it to the log, which is in that order.
+// keep sets the time of a request and appends it to the log, which is in the order of these
+// times.
 func (t *tally) keep(e LogEntry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

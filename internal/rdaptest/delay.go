@@ -12,28 +12,28 @@ import (
 // exceeds the bandwidth-delay product of a fast link.
 const delayBuffer = 8 << 20
 
-// delayConn is a connection with a delay of half a round trip per direction. It has no
-// bandwidth limit and keeps the order of bytes.
+// A delayConn is a connection with a delay of half a round trip per direction. It has no
+// bandwidth limit and preserves the order of bytes.
 type delayConn struct {
 	inner  net.Conn
 	half   time.Duration
-	out    *delayLine // from Write to inner
-	in     *delayLine // from inner to Read
+	out    *delayLine // carries bytes from Write to inner
+	in     *delayLine // carries bytes from inner to Read
 	closed chan struct{}
 	once   sync.Once
 
-	readMu, writeMu             sync.Mutex // one Read, one Write at a time
+	readMu, writeMu             sync.Mutex // permit one Read and one Write at a time
 	readDeadline, writeDeadline deadline
 }
 
-// Delay returns a connection that behaves like c over a link with a round trip of rtt.
-// It takes ownership of c; closing it closes c after all written data is sent.
+// Delay returns a connection that behaves like c over a link with a round trip of rtt. The
+// returned connection owns c, and its Close closes c after all written data is sent.
 func Delay(c net.Conn, rtt time.Duration) net.Conn {
 	return newDelay(c, rtt, 0)
 }
 
-// delayAccepted delays a connection on the server's side. TCP set-up has already ended,
-// so the first incoming bytes are delayed by its round trip as well.
+// delayAccepted delays a connection on the server's side. TCP set-up has already ended, so
+// delayAccepted also delays the first incoming bytes by the round trip of the set-up.
 func delayAccepted(c net.Conn, rtt time.Duration) net.Conn {
 	return newDelay(c, rtt, rtt)
 }
@@ -120,8 +120,8 @@ func (d *delayConn) wrap(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Source: d.LocalAddr(), Addr: d.RemoteAddr(), Err: err}
 }
 
-// Close returns immediately. Written data is still sent after its delay, as by the
-// kernel, but not for long if the peer does not read.
+// Close returns immediately. As with the kernel, written data is still sent after its delay,
+// but not for long if the peer does not read.
 func (d *delayConn) Close() error {
 	err := net.ErrClosed
 	d.once.Do(func() {
@@ -154,17 +154,17 @@ func (d *delayConn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// delayLine is a bounded queue of bytes that become readable after a delay. It has one
-// reader and one writer at a time.
+// A delayLine is a bounded queue of bytes that become readable after a delay. It has one reader
+// and one writer at a time.
 type delayLine struct {
 	mu     sync.Mutex
 	chunks []delayChunk // guarded by mu
 	size   int          // guarded by mu
-	err    error        // guarded by mu; the end, after the chunks
+	err    error        // guarded by mu; error to return after the chunks
 	errDue time.Time    // guarded by mu
 
-	filled, drained chan struct{} // signals, one buffered
-	timer           *time.Timer   // the reader's
+	filled, drained chan struct{} // signal channels with a buffer of one
+	timer           *time.Timer   // timer of the reader
 }
 
 type delayChunk struct {
@@ -220,7 +220,7 @@ func (l *delayLine) read(p []byte, expired, closed <-chan struct{}) (int, error)
 	}
 }
 
-// take moves bytes whose delay has passed into p. If there are none, due is the end of
+// take moves bytes whose delay has passed into p. If there are no such bytes, due is the end of
 // the next delay, or zero if the queue is empty.
 func (l *delayLine) take(p []byte) (n int, due time.Time, err error) {
 	l.mu.Lock()
@@ -292,7 +292,7 @@ func (l *delayLine) write(p []byte, due time.Time, expired, closed <-chan struct
 	}
 }
 
-// finish ends the queue: after its bytes, reads return err, from due on.
+// finish ends the queue. After the queued bytes, reads return err from the time due on.
 func (l *delayLine) finish(err error, due time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -312,7 +312,7 @@ func (l *delayLine) stop(err error) {
 	signal(l.drained)
 }
 
-// deadline is a channel that closes at a settable time.
+// A deadline is a channel that closes at a settable time.
 type deadline struct {
 	mu    sync.Mutex
 	timer *time.Timer   // guarded by mu
@@ -332,7 +332,7 @@ func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.timer != nil && !d.timer.Stop() {
-		<-d.done // its function runs or has run: let it close the channel
+		<-d.done // the timer's function runs or has run, and closes the channel
 	}
 	d.timer = nil
 	over := false

@@ -20,26 +20,26 @@ type Demo struct {
 	rtt     time.Duration
 	ca      *CA
 	servers []demoServer
-	hosts   map[string]*Server // by host name
+	hosts   map[string]*Server // servers by host name
 	files   map[string][]byte
 
-	h3Files map[string][]byte // nil before OfferH3
+	h3Files map[string][]byte // bootstrap files for HTTP/3; nil before OfferH3
 }
 
 type demoServer struct {
-	name   string // first host name
+	name   string // first host name of the server
 	server *Server
-	h3     *H3 // nil before OfferH3
+	h3     *H3 // HTTP/3 side of the server; nil before OfferH3
 }
 
-// demoSite is one server of a [Demo].
+// A demoSite describes one server of a [Demo].
 type demoSite struct {
-	hosts   []string // the first is its name
+	hosts   []string // host names, of which the first is the server's name
 	tlds    []string // top-level domains in its registry entry
-	paths   []string // base path for each of tlds; or a single one for all
+	paths   []string // base paths, one for each of tlds or a single path for all
 	prefix  []string // address blocks in its registry entry
 	autnums [2]uint32
-	tag     string // suffix of entity handles
+	tag     string // suffix of the server's entity handles
 	config  Config
 	data    *catalogue
 }
@@ -127,8 +127,8 @@ func demoSites() []demoSite {
 	}
 }
 
-// NewDemo starts the servers. Connections by [Demo.DialContext] have a round
-// trip of rtt; 0 means as fast as loopback. The caller closes the Demo.
+// NewDemo starts the servers. Connections by [Demo.DialContext] have a round-trip time of rtt;
+// 0 means as fast as loopback. The caller closes the Demo.
 func NewDemo(rtt time.Duration) (*Demo, error) {
 	if loopbackDown() {
 		return nil, errors.New("the loopback interface is down; ip link set lo up brings it up")
@@ -156,8 +156,8 @@ func NewDemo(rtt time.Duration) (*Demo, error) {
 	return d, nil
 }
 
-// loopbackDown reports whether the loopback interface is down, as in a new network
-// namespace. Servers start there but are unreachable.
+// loopbackDown reports whether the loopback interface is down, as in a new network namespace.
+// Servers in such a namespace start but are unreachable.
 func loopbackDown() bool {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -216,10 +216,10 @@ func (d *Demo) CAPool() *x509.CertPool { return d.ca.Pool() }
 // CA returns the authority that issued the servers' certificates.
 func (d *Demo) CA() *CA { return d.ca }
 
-// Server returns the server with that host name, nil if there is none.
+// Server returns the server with that host name, or nil if there is none.
 func (d *Demo) Server(host string) *Server { return d.hosts[host] }
 
-// Hosts returns the host names of the servers, the first of each.
+// Hosts returns the first host name of each server.
 func (d *Demo) Hosts() []string {
 	names := make([]string, len(d.servers))
 	for i, s := range d.servers {
@@ -228,7 +228,7 @@ func (d *Demo) Hosts() []string {
 	return names
 }
 
-// Counts returns the total counts of all servers, and the counts of each by its first
+// Counts returns the total counts of all servers, and the counts of each server by its first
 // host name.
 func (d *Demo) Counts() (total Counts, servers map[string]Counts) {
 	servers = make(map[string]Counts)
@@ -240,9 +240,9 @@ func (d *Demo) Counts() (total Counts, servers map[string]Counts) {
 	return total, servers
 }
 
-// DialContext connects to a server by its host name and port 443, independent of its
-// real port. The connection and its set-up are delayed by the round-trip time. Other
-// names do not resolve, and other addresses are never dialed.
+// DialContext connects to a server by its host name and port 443, independent of its real port.
+// It delays the connection and its set-up by the round-trip time. Other names do not resolve,
+// and DialContext never dials other addresses.
 func (d *Demo) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// OfferH3 starts HTTP/3 for the servers of a [Demo], each on its own port. It is
-// reachable on loopback by host name and port, not by [Demo.DialContext]: see
-// H3Registries and H3Addresses. Call it once, before the first request.
+// OfferH3 starts HTTP/3 for the servers of a [Demo], each on its own port. Clients reach these
+// ports on loopback by host name and port, not by [Demo.DialContext]; see H3Registries and
+// H3Addresses. Call OfferH3 once, before the first request.
 func (d *Demo) OfferH3() error {
 	ports := make(map[string]string)
 	for i := range d.servers {
@@ -55,17 +55,16 @@ func (d *Demo) H3Counts() H3Counts {
 	return total
 }
 
-// closeAfterClients closes h after it has read the CONNECTION_CLOSE of its clients,
-// whose handshakes would otherwise count as failed. It does not wait long for others.
+// closeAfterClients closes h after it has read the CONNECTION_CLOSE of its clients, whose
+// handshakes would otherwise count as failed. It does not wait long for other clients.
 func (h *H3) closeAfterClients() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_ = h.AwaitOpen(ctx, 0) // remaining ones are closed
+	_ = h.AwaitOpen(ctx, 0) // Close closes the remaining connections
 	h.Close()
 }
 
-// DemoQueries returns up to 163 names that exist in a [Demo], alternating between two
-// registries.
+// DemoQueries returns up to 163 names that exist in a [Demo], from two registries in turn.
 func DemoQueries(n int) []string {
 	re, fr := demoNames("re"), demoNames("fr")
 	var out []string

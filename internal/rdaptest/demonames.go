@@ -1,7 +1,7 @@
 package rdaptest
 
-// demoTLDs are the top-level domains of a [Demo] with names from demoNames. The other
-// one is .example.
+// demoTLDs lists the top-level domains of a [Demo] that have names from demoNames. The other
+// top-level domain is .example.
 var demoTLDs = [...]string{"re", "com", "net", "org", "fr", "eu", "dev"}
 
 // demoSize is the number of registered names per top-level domain. Further names of
@@ -29,7 +29,7 @@ func demoName(tld string, i int) string {
 			shift = 61 * k
 		}
 	}
-	n := (i*37 + shift) % (len(demoFirst) * len(demoSecond)) // 37 has no factor in common with 440
+	n := (i*37 + shift) % (len(demoFirst) * len(demoSecond)) // 37 is coprime to 440
 	return demoFirst[n%len(demoFirst)] + "-" + demoSecond[n/len(demoFirst)] + "." + tld
 }
 

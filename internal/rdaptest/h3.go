@@ -19,33 +19,36 @@ import (
 
 // H3Config configures an [H3]. The zero value accepts early data.
 type H3Config struct {
-	MaxStreams  int64              // concurrent requests per connection; 0 means 100; negative means none
-	IdleTimeout time.Duration      // announced idle timeout; 0 means 30 s
-	NoEarlyData bool               // sessions permit no early data
-	Validate    bool               // validate the address of clients without a token (Retry)
-	Reject      func(n int64) bool // respond to request n of a connection with H3_REQUEST_REJECTED; nil means none
-	Addr        string             // address to listen on; empty means that of the server
-	RTT         time.Duration      // emulated round-trip time; 0 means that of the server
+	// number of concurrent requests per connection; 0 means 100; negative means none
+	MaxStreams  int64
+	IdleTimeout time.Duration // announced idle timeout; 0 means 30 s
+	NoEarlyData bool          // sessions permit no early data
+	Validate    bool          // the server validates the address of clients without a token (Retry)
+	// reports whether to respond to request n of a connection with H3_REQUEST_REJECTED; nil
+	// means never
+	Reject func(n int64) bool
+	Addr   string        // address to listen on; empty means the server's address
+	RTT    time.Duration // emulated round-trip time; 0 means the server's round-trip time
 
-	// AwaitEarly delays the handshake of a client that offers early data until a
-	// request has arrived in it, for at most 10 s. Whether a request is early then
-	// does not depend on timing.
+	// AwaitEarly delays the handshake of a client that offers early data until the early data
+	// includes a request, for at most 10 s. Then timing does not determine whether a request is
+	// early.
 	AwaitEarly bool
 }
 
-// An H3 is the HTTP/3 side of a [Server]: the same source, behaviours and certificate,
-// on the same port over UDP, with separate counts. [ConnRules] and faults of TCP
-// connections do not apply. Start it with [StartH3].
+// An H3 is the HTTP/3 side of a [Server]. It has the same source, behaviours and certificate,
+// on the same port over UDP, but separate counts. [ConnRules] and faults of TCP connections do
+// not apply. Start it with [StartH3].
 type H3 struct {
 	config H3Config
 	server *Server
 	udp    *udpFilter
 	tls    *tls.Config
-	keys   atomic.Pointer[tls.Config] // of session tickets
+	keys   atomic.Pointer[tls.Config] // keys of session tickets
 	tally  tally
 	work   sync.WaitGroup
 
-	accepted, rejected atomic.Int64 // handshakes with early data
+	accepted, rejected atomic.Int64 // numbers of handshakes with early data
 	refuseEarly        atomic.Bool
 	tooEarly           atomic.Bool
 
@@ -55,14 +58,14 @@ type H3 struct {
 	http      *http3.Server
 }
 
-// H3Counts are the counts of an [H3].
+// H3Counts holds the counts of an [H3].
 type H3Counts struct {
 	Counts              // counts of QUIC connections; bytes are UDP payload
-	EarlyAccepted int64 // connections with accepted early data
-	EarlyRejected int64 // handshakes with rejected early data
+	EarlyAccepted int64 // number of connections with accepted early data
+	EarlyRejected int64 // number of handshakes with rejected early data
 }
 
-// StartH3 starts a server with HTTP/3 that is closed when the test ends.
+// StartH3 starts a server with HTTP/3 that stops when the test ends.
 func StartH3(t TB, config Config, h3 H3Config) (*Server, *H3) {
 	t.Helper()
 	s, h, err := NewH3(config, h3)
@@ -74,7 +77,7 @@ func StartH3(t TB, config Config, h3 H3Config) (*Server, *H3) {
 	return s, h
 }
 
-// NewH3 starts a server with HTTP/3. The caller closes both, HTTP/3 first.
+// NewH3 starts a server with HTTP/3. The caller closes both servers, HTTP/3 first.
 func NewH3(config Config, h3 H3Config) (*Server, *H3, error) {
 	for attempt := 0; ; attempt++ {
 		s, err := New(config)
@@ -86,7 +89,7 @@ func NewH3(config Config, h3 H3Config) (*Server, *H3, error) {
 			return s, h, nil
 		}
 		s.Close()
-		if attempt == 20 { // sometimes the port is free for TCP and in use for UDP
+		if attempt == 20 { // sometimes a port is free for TCP but in use for UDP
 			return nil, nil, err
 		}
 	}
@@ -192,14 +195,14 @@ func (l h3Listener) Accept(ctx context.Context) (*quic.Conn, error) {
 
 type h3PeerKey struct{}
 
-// An h3Peer is a connection.
+// An h3Peer is a connection to an H3.
 type h3Peer struct {
 	quic    *quic.Conn
 	from    net.Addr
-	conn    *conn // as seen by behaviours
+	conn    *conn // connection as behaviours see it
 	tally   *connTally
-	offered atomic.Bool   // early data
-	early   sync.Once     // counts the accepted early data once
+	offered atomic.Bool   // the client offered early data
+	early   sync.Once     // guards the count of the accepted early data
 	noted   chan struct{} // closed when the end of the handshake has been counted
 }
 
@@ -211,7 +214,7 @@ func (h *H3) newPeer() *h3Peer {
 		frames: new(frameCounter), // faults apply per stream
 		gone:   make(chan struct{}),
 	}
-	p.conn.tally.closed.Store(true) // not in the counts of TCP
+	p.conn.tally.closed.Store(true) // do not count the connection among those of TCP
 	return p
 }
 
@@ -237,7 +240,7 @@ func (h *H3) greet(c *quic.Conn) {
 		case <-c.Context().Done():
 		}
 		select {
-		case <-c.HandshakeComplete(): // even if it has ended since
+		case <-c.HandshakeComplete(): // the handshake has completed, even if the connection has ended since
 			state := c.ConnectionState()
 			if state.TLS.DidResume {
 				h.tally.resumed.Add(1)
@@ -257,8 +260,8 @@ func (h *H3) greet(c *quic.Conn) {
 	})
 }
 
-// tookEarly reports whether the connection's early data was accepted. It counts this
-// once: with a request, or otherwise at the end of the handshake.
+// tookEarly reports whether the connection's early data was accepted. It counts accepted early
+// data once: with a request, or otherwise at the end of the handshake.
 func (h *H3) tookEarly(p *h3Peer) bool {
 	if !p.quic.ConnectionState().Used0RTT {
 		return false
@@ -320,7 +323,8 @@ func (h *H3) AwaitRequests(ctx context.Context, n int) error {
 	return h.tally.awaitRequests(ctx, int64(n))
 }
 
-// Announce makes responses over TCP advertise HTTP/3 with this max-age; 0 stops that.
+// Announce makes responses over TCP advertise HTTP/3 with this max-age; 0 ends the
+// advertisement.
 func (h *H3) Announce(life time.Duration) {
 	if life <= 0 {
 		h.server.SetAltSvc("")
@@ -329,7 +333,7 @@ func (h *H3) Announce(life time.Duration) {
 	h.server.SetAltSvc(fmt.Sprintf(`h3=":%d"; ma=%d`, h.udp.LocalAddr().(*net.UDPAddr).Port, int(life.Seconds())))
 }
 
-// Block drops all UDP packets in both directions, as a firewall does.
+// Block drops all UDP packets in both directions, as a firewall would.
 func (h *H3) Block(block bool) { h.udp.blocked.Store(block) }
 
 // Heard returns the number of packets that reached the server's port, dropped or not.
@@ -338,22 +342,22 @@ func (h *H3) Heard() int64 { return h.udp.heard.Load() }
 // RefuseEarlyData makes the server resume sessions but reject early data.
 func (h *H3) RefuseEarlyData(refuse bool) { h.refuseEarly.Store(refuse) }
 
-// AnswerTooEarly responds with 425 (RFC 8470) to the first request of connections with
+// AnswerTooEarly responds with 425 (RFC 8470) to the first request on each connection with
 // early data.
 func (h *H3) AnswerTooEarly(answer bool) { h.tooEarly.Store(answer) }
 
-// DropTickets replaces the session ticket keys: earlier sessions cannot be resumed, and
+// DropTickets replaces the session ticket keys, so that earlier sessions cannot be resumed and
 // their early data is rejected.
 func (h *H3) DropTickets() {
 	var key [32]byte
-	rand.Read(key[:]) // documented never to fail
+	rand.Read(key[:]) // Read is documented never to fail
 	keys := new(tls.Config)
 	keys.SetSessionTicketKeys([][32]byte{key})
 	h.keys.Store(keys)
 }
 
-// Forget drops all connections silently, as a restart does: their packets get no
-// response.
+// Forget drops all connections silently, as a restart would, so that packets of these
+// connections get no response.
 func (h *H3) Forget() error {
 	h.mu.Lock()
 	t, srv := h.transport, h.http
@@ -363,8 +367,8 @@ func (h *H3) Forget() error {
 	return h.listen()
 }
 
-// GoAway closes all connections gracefully: it sends GOAWAY and closes them after their
-// responses. New ones are served.
+// GoAway closes all connections gracefully: it sends GOAWAY and closes each connection after
+// its responses. The server still serves new connections.
 func (h *H3) GoAway() {
 	h.mu.Lock()
 	old := h.http

@@ -10,8 +10,8 @@ import (
 	"github.com/quic-go/quic-go/quicvarint"
 )
 
-// More early data than this contains a request: the settings of an HTTP/3 client are
-// shorter, even if sent twice.
+// earlyRequest is a size in bytes that the settings of an HTTP/3 client do not exceed, even if
+// sent twice. More early data contains a request.
 const earlyRequest = 60
 
 // An earlyWatch counts the bytes of the 0-RTT packets that clients send, by
@@ -23,7 +23,7 @@ type earlyWatch struct {
 
 type earlyBytes struct {
 	n      int
-	enough chan struct{} // closed when there is a request
+	enough chan struct{} // closed when a request has arrived
 }
 
 func newEarlyWatch() *earlyWatch { return &earlyWatch{came: make(map[string]*earlyBytes)} }
@@ -51,7 +51,7 @@ func (w *earlyWatch) saw(from net.Addr, datagram []byte) {
 	b.n += n
 }
 
-// await waits for a request from that address, then removes the address, which the next
+// await waits for a request from the address from. Then it removes the address, which the next
 // connection may reuse.
 func (w *earlyWatch) await(ctx context.Context, from net.Addr) {
 	w.mu.Lock()
@@ -76,7 +76,7 @@ func earlyLen(b []byte) (n int) {
 			return n
 		}
 		rest := b[5:]
-		for range 2 { // connection IDs
+		for range 2 { // once for each connection ID
 			if len(rest) == 0 || len(rest) < 1+int(rest[0]) {
 				return n
 			}

@@ -15,7 +15,7 @@ type udpFilter struct {
 	rtt     time.Duration
 	blocked atomic.Bool
 	heard   atomic.Int64
-	early   *earlyWatch // nil without AwaitEarly
+	early   *earlyWatch // counts early data; nil without AwaitEarly
 	late    chan latePacket
 	done    chan struct{}
 	once    sync.Once
@@ -37,7 +37,7 @@ func newUDPFilter(c net.PacketConn, t *tally, rtt time.Duration) *udpFilter {
 	return f
 }
 
-// SetReadBuffer and SetWriteBuffer are used by quic-go.
+// SetReadBuffer and SetWriteBuffer exist for quic-go.
 func (f *udpFilter) SetReadBuffer(n int) error { return f.PacketConn.(*net.UDPConn).SetReadBuffer(n) }
 
 func (f *udpFilter) SetWriteBuffer(n int) error { return f.PacketConn.(*net.UDPConn).SetWriteBuffer(n) }
@@ -69,7 +69,7 @@ func (f *udpFilter) WriteTo(p []byte, to net.Addr) (int, error) {
 	}
 	select {
 	case f.late <- latePacket{time.Now().Add(f.rtt), append([]byte(nil), p...), to}:
-	default: // full: dropped, as on any link
+	default: // drop the packet if the queue is full, as any link does
 	}
 	return len(p), nil
 }

@@ -151,9 +151,9 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, p *plan) {
 	if p.contentType != "" {
 		h["Content-Type"] = []string{p.contentType}
 	} else {
-		h["Content-Type"] = nil // prevents a guess by net/http
+		h["Content-Type"] = nil // keeps net/http from guessing
 	}
-	h["Access-Control-Allow-Origin"] = []string{"*"} // RFC 7480 section 5.6
+	h["Access-Control-Allow-Origin"] = []string{"*"} // required by RFC 7480 section 5.6
 	for name, values := range p.header {
 		h[name] = values
 	}
@@ -167,7 +167,7 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, p *plan) {
 		h.Set("Content-Encoding", "gzip")
 		z, _ := s.zippers.Get().(*gzip.Writer)
 		if z == nil {
-			z, _ = gzip.NewWriterLevel(w, gzip.BestSpeed) // a valid level
+			z, _ = gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is valid
 		}
 		z.Reset(w)
 		defer s.zippers.Put(z)

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// A Hostile is one way to break or abuse a protocol below RDAP. No client gets a record
-// from it; a good one fails in bounded time and memory.
+// A Hostile is a server that breaks or abuses a protocol below RDAP in one way. No client gets
+// a record from it; a good client fails in limited time and memory.
 type Hostile struct {
 	Name string
 
-	// ALPN lists the protocols that the server accepts in the TLS handshake; [""] means
-	// that it does not use ALPN. Nil means no TLS: Serve gets the TCP connection.
+	// ALPN lists the protocols that the server accepts in the TLS handshake; [""] means no use
+	// of ALPN. Nil means no TLS, so that Serve gets the TCP connection.
 	ALPN []string
 	// TLS may modify the TLS configuration; nil leaves it unchanged.
 	TLS func(*tls.Config, *CA) error
@@ -26,8 +26,8 @@ type Hostile struct {
 	Serve func(*HostileConn)
 }
 
-// AllHostile reports whether tests try all hostile servers and all combinations of
-// flags: with RDAPQ_HOSTILE=1.
+// AllHostile reports whether tests try all hostile servers and all combinations of flags, which
+// RDAPQ_HOSTILE=1 requests.
 func AllHostile() bool { return os.Getenv("RDAPQ_HOSTILE") != "" }
 
 // SomeHostile returns every n-th hostile server, or all of them with [AllHostile].
@@ -45,13 +45,13 @@ func SomeHostile[H Hostile | HostileH3](all []H, n int) (some []H) {
 type HostileConn struct {
 	net.Conn
 	In   *bufio.Reader
-	done <-chan struct{} // closed when the server is
+	done <-chan struct{} // closed when the server is closed
 }
 
 // A HostileServer is a server that misbehaves on every connection.
 type HostileServer struct {
 	listener net.Listener
-	config   *tls.Config // nil means no TLS
+	config   *tls.Config // TLS configuration; nil means no TLS
 	serve    func(*HostileConn)
 	done     chan struct{}
 	work     sync.WaitGroup
@@ -61,8 +61,8 @@ type HostileServer struct {
 	conns map[net.Conn]bool
 }
 
-// StartHostile starts a server on loopback with a certificate of ca. It is closed when
-// the test ends.
+// StartHostile starts a server on loopback with a certificate of ca. The server stops when the
+// test ends.
 func StartHostile(t TB, ca *CA, h Hostile) *HostileServer {
 	t.Helper()
 	s := &HostileServer{serve: h.Serve, done: make(chan struct{}), conns: make(map[net.Conn]bool)}
@@ -93,8 +93,8 @@ func StartHostile(t TB, ca *CA, h Hostile) *HostileServer {
 // URL returns the base URL of the server.
 func (s *HostileServer) URL() string { return "https://" + s.listener.Addr().String() + "/" }
 
-// Served returns the number of connections on which the server misbehaved. With TLS,
-// these are those with a successful handshake.
+// Served returns the number of connections on which the server misbehaved. With TLS, only
+// connections with a successful handshake count.
 func (s *HostileServer) Served() int64 { return s.served.Load() }
 
 // Close ends the server and all its connections.
@@ -108,7 +108,7 @@ func (s *HostileServer) Close() {
 	}
 	close(s.done)
 	for c := range s.conns {
-		_ = c.Close() // it is no longer read
+		_ = c.Close() // nothing reads the connection any longer
 	}
 	s.mu.Unlock()
 	_ = s.listener.Close()
@@ -224,13 +224,13 @@ func (c *HostileConn) reset() {
 		under = t.NetConn()
 	}
 	if t, ok := under.(*net.TCPConn); ok {
-		_ = t.SetLinger(0) // if not, it is a FIN
+		_ = t.SetLinger(0) // without SO_LINGER, Close sends a FIN
 	}
 	_ = under.Close()
 }
 
-// HostileTCP returns all hostile servers that run over TCP: those that misbehave in TCP,
-// TLS, HTTP/1.1 or HTTP/2. Each has a unique name.
+// HostileTCP returns all hostile servers that run over TCP. They misbehave in TCP, TLS,
+// HTTP/1.1 or HTTP/2. Each has a unique name.
 func HostileTCP() []Hostile {
 	var all []Hostile
 	for _, list := range [][]Hostile{hostileTLS(), hostileHTTP1(), hostileHTTP2()} {
@@ -239,7 +239,7 @@ func HostileTCP() []Hostile {
 	return all
 }
 
-// hostileTLS are servers that fail before an HTTP request, or before its response.
+// hostileTLS returns servers that fail before an HTTP request, or before its response.
 func hostileTLS() []Hostile {
 	tcp := func(name string, serve func(*HostileConn)) Hostile {
 		return Hostile{Name: "TCP: " + name, Serve: serve}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// hostileHTTP1 are servers that negotiate HTTP/1.1.
+// hostileHTTP1 returns servers that negotiate HTTP/1.1.
 func hostileHTTP1() []Hostile {
 	const (
 		head    = "HTTP/1.1 200 OK\r\nContent-Type: application/rdap+json\r\n"
@@ -32,7 +32,7 @@ func hostileHTTP1() []Hostile {
 	// says returns a server that sends text for each request and waits for the next
 	// request.
 	says := func(name, text string) Hostile { return h1(name, func(c *HostileConn) { c.text(text) }) }
-	// breaksOff closes the connection after the text.
+	// breaksOff returns a server that sends text and closes the connection.
 	breaksOff := func(name, text string) Hostile {
 		return h1(name, func(c *HostileConn) { c.text(text); _ = c.Close() })
 	}
@@ -150,7 +150,7 @@ func hostileHTTP1() []Hostile {
 	return list
 }
 
-// gzipBomb returns n zeros, compressed.
+// gzipBomb returns size zeros, compressed.
 func gzipBomb(size int) []byte {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level exists

@@ -17,20 +17,20 @@ type hostileH2 struct {
 	*HostileConn
 	block bytes.Buffer
 	hpack *hpack.Encoder
-	seen  int // requests
+	seen  int // number of requests
 }
 
 // A script defines the actions of a hostile server on a connection. All fields may be
 // nil.
 type script struct {
 	settings []http2.Setting
-	first    []byte                        // in place of the server's SETTINGS
-	deaf     bool                          // no SETTINGS and no PING is acknowledged
-	start    func(*hostileH2)              // after the SETTINGS
-	request  func(h *hostileH2, id uint32) // for each request
+	first    []byte                        // frames in place of the server's SETTINGS
+	deaf     bool                          // the server acknowledges no SETTINGS and no PING
+	start    func(*hostileH2)              // called after the SETTINGS
+	request  func(h *hostileH2, id uint32) // called for each request
 }
 
-// frame returns the bytes of a frame; its length field may differ from the payload.
+// frame returns the bytes of a frame, whose length field may differ from the payload.
 func frame(kind http2.FrameType, flags http2.Flags, stream uint32, payload ...byte) []byte {
 	b := []byte{byte(len(payload) >> 16), byte(len(payload) >> 8), byte(len(payload)), byte(kind), byte(flags)}
 	return append(binary.BigEndian.AppendUint32(b, stream), payload...)
@@ -42,11 +42,12 @@ func setting(id http2.SettingID, v uint32) []byte {
 	return append(binary.BigEndian.AppendUint16(nil, uint16(id)), u32(v)...)
 }
 
-// fields returns a header block: alternating names and values.
+// fields returns a header block for alternating names and values.
 func (h *hostileH2) fields(pairs ...string) []byte {
 	h.block.Reset()
 	for i := 0; i < len(pairs); i += 2 {
-		_ = h.hpack.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]}) // a memory buffer does not fail
+		// a memory buffer does not fail
+		_ = h.hpack.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]})
 	}
 	return bytes.Clone(h.block.Bytes())
 }
@@ -108,7 +109,7 @@ func (s script) serve(c *HostileConn) {
 	}
 }
 
-// hostileHTTP2 are servers that negotiate HTTP/2.
+// hostileHTTP2 returns servers that negotiate HTTP/2.
 func hostileHTTP2() []Hostile {
 	var list []Hostile
 	add := func(name string, s script) {
@@ -177,7 +178,7 @@ func hostileHTTP2() []Hostile {
 	})
 	on("a flood of DATA before the headers", func(h *hostileH2, id uint32) { h.flood(frame(http2.FrameData, 0, id, 'x')) })
 
-	// Windows.
+	// Faults of flow-control windows.
 	on("the window of a stream overflows twice", func(h *hostileH2, id uint32) {
 		h.send(bytes.Repeat(frame(http2.FrameWindowUpdate, 0, id, u32(1<<31-1)...), 2)...)
 	})
@@ -207,7 +208,7 @@ func hostileHTTP2() []Hostile {
 		h.send(frame(http2.FrameSettings, 0, 0, setting(http2.SettingInitialWindowSize, 1<<31-1)...)...)
 	})
 
-	// GOAWAY.
+	// Faults of GOAWAY.
 	goAway := func(last, code uint32) []byte {
 		return frame(http2.FrameGoAway, 0, 0, append(u32(last), u32(code)...)...)
 	}
@@ -242,7 +243,7 @@ func hostileHTTP2() []Hostile {
 		h.send(frame(http2.FrameRSTStream, 0, id, u32(2)...)...)
 	})
 
-	// Stream limits.
+	// Faults of stream limits.
 	limit := func(n uint32) []http2.Setting {
 		return []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: n}}
 	}
@@ -258,7 +259,7 @@ func hostileHTTP2() []Hostile {
 		h.send(frame(http2.FrameSettings, 0, 0, setting(http2.SettingMaxConcurrentStreams, 0)...)...)
 	})
 
-	// SETTINGS.
+	// Faults of SETTINGS.
 	for name, v := range map[string]http2.Setting{
 		"a frame size of 0":        {ID: http2.SettingMaxFrameSize, Val: 0},
 		"a frame size of 2^24":     {ID: http2.SettingMaxFrameSize, Val: 1 << 24},
@@ -286,7 +287,7 @@ func hostileHTTP2() []Hostile {
 		add("SETTINGS "+name, script{first: b})
 	}
 
-	// Header blocks.
+	// Faults of header blocks.
 	on("headers that never end", func(h *hostileH2, id uint32) {
 		h.send(frame(http2.FrameHeaders, 0, id, h.fields(":status", "200")...)...)
 		h.flood(frame(http2.FrameContinuation, 0, id, h.fields("x-name", strings.Repeat("a", 100))...))
@@ -303,7 +304,8 @@ func hostileHTTP2() []Hostile {
 		h.send(frame(http2.FrameHeaders, 0, id, h.fields(":status", "200")...)...)
 	})
 	on("an HPACK bomb", func(h *hostileH2, id uint32) {
-		block := h.fields(":status", "200", "x", strings.Repeat("b", 3000)) // now in the dynamic table
+		// the fields are now in the dynamic table
+		block := h.fields(":status", "200", "x", strings.Repeat("b", 3000))
 		h.send(frame(http2.FrameHeaders, endHeaders, id, append(block, bytes.Repeat([]byte{0xbe}, 12000)...)...)...)
 	})
 	for name, block := range map[string][]byte{
@@ -367,7 +369,7 @@ func hostileHTTP2() []Hostile {
 	})
 	on("trailers that do not end the stream", func(h *hostileH2, id uint32) { h.ok(id); h.headers(id, 0, "x", "y") })
 
-	// Frames where they do not belong.
+	// Frames at wrong places.
 	for name, build := range map[string]func(h *hostileH2, id uint32) []byte{
 		"HEADERS on an idle stream":       func(h *hostileH2, _ uint32) []byte { return frame(http2.FrameHeaders, endHeaders, 999, 0x88) },
 		"HEADERS on an even stream":       func(h *hostileH2, _ uint32) []byte { return frame(http2.FrameHeaders, endHeaders, 2, 0x88) },
@@ -403,7 +405,7 @@ func hostileHTTP2() []Hostile {
 		h.send(frame(http2.FrameData, 0, id, 'x')...)
 	})
 
-	// Drips and truncations.
+	// Frames that drip or are truncated.
 	on("drips the headers", func(h *hostileH2, id uint32) {
 		h.drip(frame(http2.FrameHeaders, endHeaders|endStream, id, h.fields(":status", "404")...), pause)
 	})
@@ -436,7 +438,7 @@ func hostileHTTP2() []Hostile {
 	on("breaks off after the headers", func(h *hostileH2, id uint32) { h.ok(id); _ = h.Close() })
 	on("resets after the headers", func(h *hostileH2, id uint32) { h.ok(id); h.reset() })
 
-	// Bodies.
+	// Faults of bodies.
 	bomb := gzipBomb(64 << 20)
 	on("a gzip bomb", func(h *hostileH2, id uint32) {
 		h.headers(id, 0, ":status", "200", "content-type", "application/rdap+json", "content-encoding", "gzip")

@@ -20,7 +20,7 @@ import (
 // A quicHostility defines the faults of a [HostileH3]. The zero value has none.
 type quicHostility struct {
 	name string
-	good int // number of first connections served correctly
+	good int // number of first connections that are served correctly
 
 	packets func(p *packetFilter)      // changes packets
 	tls     func(c *tls.Config)        // changes the TLS configuration
@@ -42,8 +42,8 @@ type HostileH3 struct {
 	kind quicHostility
 }
 
-// StartHostileH3 starts a correct server over TCP, and h on the same port over UDP.
-// Responses over TCP advertise HTTP/3. Both are closed when the test ends.
+// StartHostileH3 starts a correct server over TCP, and h on the same port over UDP. Responses
+// over TCP advertise HTTP/3. Both servers stop when the test ends.
 func StartHostileH3(t TB, config Config, h HostileH3) *Server {
 	t.Helper()
 	for attempt := 0; ; attempt++ {
@@ -60,14 +60,14 @@ func StartHostileH3(t TB, config Config, h HostileH3) *Server {
 			return s
 		}
 		s.Close()
-		if attempt == 20 { // sometimes the port is free for TCP and in use for UDP
+		if attempt == 20 { // sometimes a port is free for TCP but in use for UDP
 			t.Fatal("rdaptest: ", err)
 		}
 	}
 }
 
-// HostileQUIC returns all hostile servers over QUIC and HTTP/3. None sends a valid
-// response over HTTP/3, except on the first Good connections.
+// HostileQUIC returns all hostile servers over QUIC and HTTP/3. They send no valid response
+// over HTTP/3, except on the first Good connections.
 func HostileQUIC() []HostileH3 {
 	var all []HostileH3
 	for _, q := range slices.Concat(hostilePackets(), hostileConnections(), hostileControl(), hostileResponses()) {
@@ -139,7 +139,7 @@ type quicServer struct {
 	work    sync.WaitGroup
 	good3   *http3.Server
 	bad3    *http3.Server
-	offered atomic.Bool // a client offered early data
+	offered atomic.Bool // a client has offered early data
 }
 
 func (s *quicServer) accept(l *quic.EarlyListener) {
@@ -176,7 +176,7 @@ func (s *quicServer) serve(c *quic.Conn, n int) {
 			return
 		}
 		s.work.Go(func() {
-			_, _ = io.Copy(io.Discard, str) // the request
+			_, _ = io.Copy(io.Discard, str) // discard the request
 			if s.request != nil {
 				s.request(&quicRequest{str, h})
 			}
@@ -212,8 +212,8 @@ func (c *quicConn) end(code http3.ErrCode) {
 	c.CloseWithError(quic.ApplicationErrorCode(code), "")
 }
 
-// stream opens a unidirectional stream of a type and writes data to it. It returns nil
-// if the connection has ended.
+// stream opens a unidirectional stream of the given kind and writes content to it. It returns
+// nil if the connection has ended.
 func (c *quicConn) stream(kind uint64, content ...[]byte) *quic.SendStream {
 	str, err := c.OpenUniStreamSync(c.Context())
 	if err != nil {
@@ -240,7 +240,7 @@ const (
 	frameSettings    = 0x4
 	framePushPromise = 0x5
 	frameGoAway      = 0x7
-	frameUnknown     = 0x21 // reserved for greasing
+	frameUnknown     = 0x21 // type reserved for greasing
 )
 
 func (c *quicConn) settings() *quic.SendStream {
@@ -257,8 +257,7 @@ func h3FrameHead(kind, n uint64) []byte {
 	return quicvarint.Append(quicvarint.Append(nil, kind), n)
 }
 
-// fieldSection encodes fields without the dynamic table, each as literals (RFC 9204
-// section 4.5.6).
+// fieldSection encodes fields without the dynamic table, as literals (RFC 9204 section 4.5.6).
 func fieldSection(fields ...string) []byte {
 	b := []byte{0, 0}
 	for i := 0; i < len(fields); i += 2 {
@@ -284,7 +283,7 @@ func appendPrefixed(b []byte, first byte, bits, n int) []byte {
 	return append(b, byte(n))
 }
 
-// A quicRequest is a completely read request.
+// A quicRequest is a request that was read completely.
 type quicRequest struct {
 	*quic.Stream
 	conn *quicConn
@@ -308,7 +307,7 @@ func (r *quicRequest) drip(b []byte, pause time.Duration) {
 	}
 }
 
-// repeat writes b until an error.
+// repeat writes b again and again until an error occurs.
 func (r *quicRequest) repeat(b []byte) {
 	for r.write(b) {
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/quic-go/quic-go/quicvarint"
 )
 
-// hostilePackets misuse packets and the handshake.
+// hostilePackets returns servers that misuse packets and the handshake.
 func hostilePackets() []quicHostility {
 	return []quicHostility{
 		{name: "silent", packets: func(f *packetFilter) { f.blocked.Store(true) }},
@@ -52,7 +52,7 @@ func hostilePackets() []quicHostility {
 	}
 }
 
-// hostileConnections misuse connections after the handshake.
+// hostileConnections returns servers that misuse connections after the handshake.
 func hostileConnections() []quicHostility {
 	quiet := func(c *quicConn) { c.settings() }
 	return []quicHostility{
@@ -98,7 +98,7 @@ func hostileConnections() []quicHostility {
 	}
 }
 
-// hostileControl misuse the control stream, settings, GOAWAY and QPACK.
+// hostileControl returns servers that misuse the control stream, settings, GOAWAY and QPACK.
 func hostileControl() []quicHostility {
 	goAway := func(id uint64) []byte { return h3Frame(frameGoAway, quicvarint.Append(nil, id)) }
 	control := func(content ...[]byte) func(c *quicConn) {
@@ -117,7 +117,7 @@ func hostileControl() []quicHostility {
 	return []quicHostility{
 		{name: "sends GOAWAY 0", conn: control(settings, goAway(0))},
 		{name: "sends GOAWAY 0 when a request arrives", conn: quiet, request: func(r *quicRequest) {
-			// The frame belongs on the control stream; here it is an error.
+			// The frame belongs on the control stream, so it is an error here.
 			r.write(goAway(0))
 		}},
 		{name: "sends increasing GOAWAYs", conn: control(settings, goAway(4), goAway(8), goAway(12))},
@@ -162,7 +162,7 @@ func hostileControl() []quicHostility {
 	}
 }
 
-// hostileResponses misuse responses.
+// hostileResponses returns servers that misuse responses.
 func hostileResponses() []quicHostility {
 	quiet := func(c *quicConn) { c.settings() }
 	body := Invented{}.Answer(Question{Base: "https://rdap.example/", Class: "domain", Key: "x.example"}).Body
@@ -279,7 +279,7 @@ func strangerCertificate() []tls.Certificate {
 // An initialPacket holds the header of a client's first packet.
 type initialPacket struct {
 	version   []byte
-	dest, src []byte // connection identifiers
+	dest, src []byte // destination and source connection IDs
 }
 
 // eachInitial sends a packet for each incoming packet with a long header.
@@ -334,7 +334,7 @@ func retryPacket(p initialPacket) []byte {
 	b = append(b, "token"...)
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		panic(err) // for a constant key
+		panic(err) // impossible with a constant key
 	}
 	aead, err := cipher.NewGCM(block)
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// A Network connects clients and servers in memory; see [Config.Network]. Goroutines
-// that wait for it are durably blocked, so a test in a bubble of testing/synctest runs on
-// the bubble's clock: no load of the machine makes a timer expire early. The zero value
-// is ready to use.
+// A Network connects clients and servers in memory; see [Config.Network]. Goroutines that wait
+// for it are durably blocked, so that a test in a bubble of testing/synctest runs on the
+// bubble's clock. The load of the machine then makes no timer expire early. The zero value is
+// ready to use.
 type Network struct {
 	mu        sync.Mutex
-	ports     uint16                             // used so far
+	ports     uint16                             // number of ports used so far
 	listeners map[netip.AddrPort]*memoryListener // guarded by mu
 }
 
-// backlog is how many connections of a listener wait to be accepted.
+// backlog is the number of connections that may wait for Accept at a listener.
 const backlog = 1024
 
 // Listen returns a listener on an IP address and port. An empty address means 127.0.0.1,
@@ -52,7 +52,7 @@ func (n *Network) Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// Dial connects to a listener of n. It fits pool.Config.Dial.
+// Dial connects to a listener of n. It has the type of pool.Config.Dial.
 func (n *Network) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	refused := &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 	at, err := netip.ParseAddrPort(address)
@@ -115,14 +115,14 @@ func (l *memoryListener) Close() error {
 
 func (l *memoryListener) Addr() net.Addr { return net.TCPAddrFromAddrPort(l.addr) }
 
-// memoryBuffer is how many bytes each direction of a connection holds.
+// memoryBuffer is the number of bytes that each direction of a connection can hold.
 const memoryBuffer = 256 << 10
 
 // A memoryConn is one end of a connection in memory.
 type memoryConn struct {
 	in, out       *stream
 	local, remote net.Addr
-	reset         atomic.Bool // by Close; see SetLinger
+	reset         atomic.Bool // Close resets the connection; see SetLinger
 }
 
 func memoryConns(a, b net.Addr) (net.Conn, net.Conn) {
@@ -141,7 +141,7 @@ func (c *memoryConn) SetLinger(sec int) error {
 	return nil
 }
 
-// CloseWrite ends the data that the other end reads.
+// CloseWrite ends the stream that the other end reads.
 func (c *memoryConn) CloseWrite() error {
 	c.out.end(io.EOF)
 	return nil
@@ -177,8 +177,8 @@ type stream struct {
 	mu            sync.Mutex
 	changed       sync.Cond
 	data          []byte
-	last          error // what follows data; nil means more may come
-	abandoned     bool  // its reader is closed
+	last          error // error after data; nil means that more data may come
+	abandoned     bool  // the reader is closed
 	reads, writes streamDeadline
 }
 

@@ -16,41 +16,44 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// RawH2 is an HTTP/2 server at the level of frames, for behaviour that net/http does
-// not offer. Set it as [ConnRules].Raw. It responds in the order of the requests, with
-// status, header and body from the server's source and [Server.On]; bodies are cut at
-// 60,000 bytes. Requests are numbered per connection, from 1. For black holes, hang-ups
-// and so on see [ConnRules].
+// RawH2 is an HTTP/2 server at the level of frames, for behaviour that net/http does not offer.
+// Set it as [ConnRules].Raw. It responds in the order of the requests, with status, header and
+// body from the server's source and [Server.On]; bodies are cut at 60,000 bytes. It numbers
+// requests per connection, from 1. [ConnRules] offers black holes, hang-ups and so on.
 type RawH2 struct {
-	MaxStreams uint32             // SETTINGS_MAX_CONCURRENT_STREAMS of the first SETTINGS; 0 means 100; Unannounced means none
-	Refuse     func(n int64) bool // respond to request n with RST_STREAM (REFUSED_STREAM); nil means none
-	CutBody    func(n int64) bool // send request n half its body, then RST_STREAM (INTERNAL_ERROR); nil means none
-	Hold       int64              // hold responses until this many requests have arrived
+	MaxStreams uint32 // SETTINGS_MAX_CONCURRENT_STREAMS of the first SETTINGS; 0 means 100; Unannounced means none
+	// reports whether to respond to request n with RST_STREAM (REFUSED_STREAM); nil means never
+	Refuse func(n int64) bool
+	// reports whether to send request n half its body, then RST_STREAM (INTERNAL_ERROR); nil
+	// means never
+	CutBody func(n int64) bool
+	Hold    int64 // number of requests that must arrive before the server sends responses
 
-	// On request LowerOn, lower the stream limit to LowerTo. 0: never.
+	// LowerOn is the number of the request on which the server lowers the stream limit to
+	// LowerTo. 0 means never.
 	LowerOn int64
 	LowerTo uint32
 
-	// On request GoAwayOn, send GOAWAY with the stream of request GoAwayLast as the
-	// last (0: none) and GoAwayCode. Requests above GoAwayLast get no response; the
-	// others do, even if held. 0: never.
+	// GoAwayOn is the number of the request on which the server sends GOAWAY. The frame has
+	// GoAwayCode, and as the last stream that of request GoAwayLast (0 means none). Requests
+	// above GoAwayLast get no response; the others do, even if held. 0 means never.
 	GoAwayOn    int64
 	GoAwayLast  int64
-	GoAwayCode  uint32 // such as 0 (NO_ERROR) or 11 (ENHANCE_YOUR_CALM)
-	GoAwayClose bool   // close after the last response
+	GoAwayCode  uint32 // error code, such as 0 (NO_ERROR) or 11 (ENHANCE_YOUR_CALM)
+	GoAwayClose bool   // close the connection after the last response
 	GoAwayVague bool   // send the highest possible stream instead (RFC 9113 section 6.8)
 
-	IgnorePings bool // do not acknowledge PING
+	IgnorePings bool // do not acknowledge PING frames
 
-	// Accept returns the limit of concurrent requests on a connection of the given
-	// age, called for request n. The server refuses those beyond it with RST_STREAM
-	// (REFUSED_STREAM), which [RawH2.Refused] counts. Nil means no limit.
+	// Accept returns the limit of concurrent requests on a connection of the given age, when
+	// request n arrives. The server refuses requests above the limit with RST_STREAM
+	// (REFUSED_STREAM), and [RawH2.Refused] counts them. Nil means no limit.
 	Accept  func(age time.Duration, n int64) int
-	Latency time.Duration // between a request and its response
+	Latency time.Duration // delay between a request and its response
 
-	// First writes frames in place of the server's first SETTINGS. Request writes
-	// frames on request n, and returns false if the server sends no other response.
-	// After returns frames to write at an age of the connection. Nil means none.
+	// First writes frames in place of the server's first SETTINGS. Request writes frames on
+	// request n, and returns false if the server sends no other response. After returns frames
+	// to write at an age of the connection. Any of them may be nil.
 	First   func(c *RawConn)
 	Request func(c *RawConn, n int64) bool
 	After   map[time.Duration]func(c *RawConn)
@@ -64,32 +67,32 @@ const Unannounced = math.MaxUint32
 // Refused returns the number of requests refused because of Accept.
 func (r *RawH2) Refused() int64 { return r.refused.Load() }
 
-// A RawConn is a connection of a [RawH2], to write frames on.
+// A RawConn is the connection of a [RawH2] on which to write frames.
 type RawConn struct {
-	*http2.Framer        // writes frames, which go out when the function returns
-	Stream        uint32 // stream of the request; 0 without one
+	*http2.Framer        // writes frames, which are sent when the function returns
+	Stream        uint32 // stream of the request; 0 without a request
 }
 
 const (
 	rawFrame   = 16 << 10
-	rawBodyMax = 60_000 // fits into any stream's first window
+	rawBodyMax = 60_000 // size that fits into any stream's first window
 )
 
-// rawConn serves one connection, in one goroutine.
+// A rawConn serves one connection, in one goroutine.
 type rawConn struct {
 	*RawH2
 	server *Server
 	conn   *conn
-	mu     sync.Mutex // held while frames are handled and written
+	mu     sync.Mutex // held while a frame is handled and written
 	start  time.Time
-	open   int // requests delayed by Latency
+	open   int // number of requests delayed by Latency
 	out    *bufio.Writer
 	framer *http2.Framer
-	block  bytes.Buffer // of headers
+	block  bytes.Buffer // collects header blocks
 	hpack  *hpack.Encoder
 
 	window  int64 // flow-control window of the connection
-	seen    int64 // requests
+	seen    int64 // number of requests
 	streams map[int64]uint32
 	due     []rawAnswer
 	away    bool
@@ -158,7 +161,7 @@ func (rc *rawConn) first() error {
 	return rc.framer.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: limit})
 }
 
-// later runs f, called from another goroutine, and flushes its frames.
+// later runs f and flushes the frames that f wrote. Other goroutines call it.
 func (rc *rawConn) later(f func()) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
@@ -223,7 +226,7 @@ func (rc *rawConn) request(f *http2.MetaHeadersFrame) bool {
 			return false
 		}
 	case rc.GoAwayOn > 0 && n > rc.GoAwayLast:
-		// No response: above the last stream of GOAWAY.
+		// Send no response to requests above the last stream of GOAWAY.
 	case rc.Refuse != nil && rc.Refuse(n):
 		s.tally.end(c.tally)
 		if rc.framer.WriteRSTStream(f.StreamID, http2.ErrCodeRefusedStream) != nil {
@@ -262,7 +265,7 @@ func (rc *rawConn) request(f *http2.MetaHeadersFrame) bool {
 	return rc.answerDue()
 }
 
-// answerDue sends the responses whose time has come and that are not held.
+// answerDue sends the responses that are due and not held.
 func (rc *rawConn) answerDue() bool {
 	for len(rc.due) > 0 && rc.seen >= rc.Hold {
 		a := rc.due[0]

@@ -4,12 +4,12 @@ import "encoding/json"
 
 // A Service is an entry of a bootstrap registry.
 type Service struct {
-	Entries []string // top-level domains, prefixes, ranges of AS numbers, tags
+	Entries []string // keys of the entry: top-level domains, prefixes, ranges of AS numbers, or tags
 	URLs    []string // base URLs, each ending in "/"
 }
 
-// Registry returns a bootstrap file in IANA's format (RFC 9224 section 3, RFC 8521
-// section 3). kind is its name: "dns", "ipv4", "ipv6", "asn" or "object-tags".
+// Registry returns a bootstrap file in IANA's format (RFC 9224 section 3, RFC 8521 section 3).
+// kind is the name of the file: "dns", "ipv4", "ipv6", "asn" or "object-tags".
 func Registry(kind string, services []Service) []byte {
 	file := struct {
 		Description string       `json:"description"`
@@ -24,6 +24,6 @@ func Registry(kind string, services []Service) []byte {
 		}
 		file.Services = append(file.Services, line)
 	}
-	body, _ := json.MarshalIndent(file, "", "  ") // strings only: can't fail
+	body, _ := json.MarshalIndent(file, "", "  ") // strings always marshal
 	return append(body, '\n')
 }

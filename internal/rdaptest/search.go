@@ -11,53 +11,55 @@ import (
 	"strings"
 )
 
-// Searches holds the searchable objects of a [Server] (RFC 9082 section 3.2, RFC 9910,
-// RFC 9536) and its options. It must not be changed once a server uses it.
+// Searches holds the searchable objects of a [Server] (RFC 9082 section 3.2, RFC 9910, RFC
+// 9536) and its options. Do not change it once a server uses it.
 type Searches struct {
 	Objects  []Object
-	PageSize int // results per page (RFC 8977); 0 means all on one
+	PageSize int // number of results per page (RFC 8977); 0 means all results
 
-	// Announce is the rdapConformance of help and responses; nil means everything
-	// supported. Features not announced are rejected (501) or ignored.
+	// Announce is the rdapConformance of help and responses; nil means everything supported.
+	// The server rejects (501) or ignores features that are not announced.
 	Announce []string
 
 	// Next changes the URL of the page after the given one, counted from 1. Nil means no
 	// change.
 	Next func(page int, href string) string
 
-	// Refuse returns an error status for a page; 0 means none. Nil means never.
+	// Refuse returns an error status for a page; 0 means success. Nil means that no page fails.
 	Refuse func(page int) int
 
-	// Alone returns the object itself for rdap-up and rdap-top, as ARIN does, and
-	// not a list of one.
+	// Alone makes responses to rdap-up and rdap-top the object itself, as ARIN sends it, not a
+	// list of one.
 	Alone bool
 }
 
-// An Object is a searchable object.
+// An Object is a searchable object of a server.
 type Object struct {
-	Class       string   // "domain", "nameserver", "entity", "ip network" or "autnum"
-	Name        string   // ldhName, name of a network or AS number, or the full name of an entity
-	Unicode     string   // unicodeName
-	Handle      string   // empty means derived from Name
+	Class string // class of the object: "domain", "nameserver", "entity", "ip network" or "autnum"
+	// name of the object: ldhName, name of a network or AS number, or full name of an entity
+	Name        string
+	Unicode     string   // name with U-labels
+	Handle      string   // handle of the object; empty means derived from Name
 	Created     string   // date of registration
-	Status      string   // empty means "active"
-	Addresses   []string // of a nameserver
-	Nameservers []string // of a domain
-	Prefix      string   // of a network, or of a reverse domain
-	First, Last uint32   // of a block of AS numbers
-	Entity      Contact  // its contact; for an entity, itself
+	Status      string   // status of the object; empty means "active"
+	Addresses   []string // addresses of a nameserver
+	Nameservers []string // nameservers of a domain
+	Prefix      string   // prefix of a network, or of a reverse domain
+	First, Last uint32   // bounds of a block of AS numbers
+	Entity      Contact  // contact of the object; for an entity, the entity itself
 }
 
 // A Contact holds the properties for reverse searches.
 type Contact struct{ Handle, FN, Email, Role string }
 
-// abilities is the rdapConformance of a server that announces all features.
+// abilities lists the rdapConformance of a server that announces all features.
 var abilities = []string{
 	"rdap_level_0", "paging", "sorting", "subsetting", "reverse_search",
 	"rirSearch1", "ips", "autnums", "ipSearchResults", "autnumSearchResults",
 }
 
-// searchClasses maps the first segment of a path to the class it searches.
+// searchClasses maps the first segment of a path to the class that a search finds, and to the
+// member with the results.
 var searchClasses = map[string]struct{ class, results string }{
 	"domains":     {"domain", "domainSearchResults"},
 	"nameservers": {"nameserver", "nameserverSearchResults"},
@@ -66,8 +68,8 @@ var searchClasses = map[string]struct{ class, results string }{
 	"autnums":     {"autnum", "autnumSearchResults"},
 }
 
-// reverseProperties are the properties of [Contact] for reverse searches, for all
-// classes.
+// reverseProperties lists the properties of [Contact] for reverse searches, which are the same
+// for all classes.
 var reverseProperties = []string{"fn", "handle", "email", "role"}
 
 func (s *Searches) can(extension string) bool {
@@ -81,7 +83,7 @@ func (s *Searches) conformance() []string {
 	return s.Announce
 }
 
-// Answer returns the response to help and searches, and whether q is one of them.
+// Answer returns the response to a help query or search. ok is false for other queries.
 func (s *Searches) Answer(q Question) (a Answer, ok bool) {
 	if s == nil {
 		return Answer{}, false
@@ -145,8 +147,8 @@ func (s *Searches) help(base string) Answer {
 	return s.page(members)
 }
 
-// matching returns the objects of a class that match all conditions; nil if params has
-// none.
+// matching returns the objects of a class that match all conditions, or nil if params has no
+// conditions.
 func (s *Searches) matching(class string, params url.Values, value func(o *Object, property string) []string, properties []string) []Object {
 	var found []Object
 	conditions := 0
@@ -299,12 +301,12 @@ func (s *Searches) page(members ...map[string]any) Answer {
 			all[name] = value
 		}
 	}
-	body, _ := json.Marshal(all) // strings, numbers and lists of them cannot fail
+	body, _ := json.Marshal(all) // strings, numbers and lists of them always marshal
 	return Answer{http.StatusOK, body}
 }
 
-// related returns the objects with this relation to the named one (RFC 9910 section 4),
-// or a status.
+// related returns the objects with the given relation to the named object (RFC 9910 section 4),
+// or an error status.
 func (s *Searches) related(class, relation, key, status string) ([]Object, int) {
 	from, ok := extentOf(class, key)
 	if !ok {

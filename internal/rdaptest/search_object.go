@@ -15,7 +15,7 @@ func (o *Object) handle() string {
 	return "H-" + strings.ToUpper(strings.NewReplacer(".", "-", "/", "-", ":", "-").Replace(o.Name))
 }
 
-// property returns the value that a search parameter is compared with.
+// property returns the values that a search compares with a parameter.
 func (o *Object) property(name string) []string {
 	switch name {
 	case "name":

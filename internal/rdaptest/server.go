@@ -1,9 +1,9 @@
-// Package rdaptest is an RDAP server in this process: TLS on loopback, HTTP/1.1 and
-// HTTP/2, with configurable faults and latency and its own counts. It is used by tests,
-// by the demo mode of the command, and by benchmarks.
+// Package rdaptest provides an RDAP server in this process. The server uses TLS on loopback,
+// HTTP/1.1 and HTTP/2, has configurable faults and latency, and counts requests and
+// connections. Tests, the demo mode of the command, and benchmarks use it.
 //
-// Use [Start] in a test, [New] elsewhere, and [NewDemo] for a set of servers with
-// bootstrap registries. All data is invented.
+// Use [Start] in a test, [New] elsewhere, and [NewDemo] for a set of servers with bootstrap
+// registries. All data is invented.
 package rdaptest
 
 import (
@@ -24,38 +24,39 @@ import (
 	"time"
 )
 
-// Protocols are the HTTP versions that a server offers.
+// Protocols selects the HTTP versions that a server offers.
 type Protocols uint8
 
 const (
-	H1AndH2 Protocols = iota // the client chooses by ALPN
-	H1Only                   // HTTP/1.1
-	H2Only                   // HTTP/2; a client that does not offer it fails in the handshake
+	H1AndH2 Protocols = iota // HTTP/1.1 and HTTP/2; the client chooses by ALPN
+	H1Only                   // HTTP/1.1 alone
+	H2Only                   // HTTP/2 alone; a client that does not offer it fails in the handshake
 )
 
 // Config configures a [Server]. The zero value serves [Invented] without delay.
 type Config struct {
-	CA          *CA              // nil means a new authority
-	Certificate *tls.Certificate // nil means one of CA for Names, 127.0.0.1, ::1 and localhost
+	CA          *CA              // authority of the certificate; nil means a new one
+	Certificate *tls.Certificate // certificate; nil means one of CA for Names, 127.0.0.1, ::1 and localhost
 	Names       []string         // additional host names of the certificate
 	Protocols   Protocols
-	MinTLS      uint16 // tls.VersionTLS12 and so on; 0 means Go's default
+	MinTLS      uint16 // minimum version of TLS, such as tls.VersionTLS12; 0 means Go's default
 	MaxTLS      uint16
 	TLS         func(*tls.Config) // modifies the TLS configuration; may be nil
 	Addr        string            // address to listen on; empty means 127.0.0.1:0
-	Network     *Network          // in which the server listens; nil means the system's
-	MaxStreams  uint32            // concurrent HTTP/2 requests per connection; 0 means net/http's default
-	IdleTimeout time.Duration     // idle timeout, announced with HTTP/2 only; 0 means none
-	RTT         time.Duration     // emulated round-trip time, including connection set-up
-	Latency     time.Duration     // of every response; see [Latency] for single ones
-	Gzip        bool              // compress responses for clients that accept it
-	Conn        ConnRules         // see [Server.SetConnRules]
-	Source      Source            // data; nil means [Invented]
-	Searches    *Searches         // searchable objects; nil means respond to searches with 501
-	Handler     http.Handler      // replaces the RDAP service; counts and ConnRules still apply
-	Log         bool              // keep requests for [Server.Log]
+	Network     *Network          // network in which the server listens; nil means the system's network
+	// number of concurrent HTTP/2 requests per connection; 0 means net/http's default
+	MaxStreams  uint32
+	IdleTimeout time.Duration // idle timeout, announced only with HTTP/2; 0 means none
+	RTT         time.Duration // emulated round-trip time, including connection set-up
+	Latency     time.Duration // latency of every response; see [Latency] for single responses
+	Gzip        bool          // compress responses for clients that accept gzip
+	Conn        ConnRules     // faults of connections, see [Server.SetConnRules]
+	Source      Source        // source of responses; nil means [Invented]
+	Searches    *Searches     // searchable objects; nil means that searches get 501
+	Handler     http.Handler  // replaces the RDAP service; counts and ConnRules still apply
+	Log         bool          // store requests for [Server.Log]
 
-	// SingleUseTickets accepts each TLS 1.3 ticket once, and counts reused ones,
+	// SingleUseTickets accepts each TLS 1.3 ticket once. The server counts reused tickets,
 	// which cause a full handshake.
 	SingleUseTickets bool
 }
@@ -71,7 +72,7 @@ type Server struct {
 	tally    tally
 	source   Source
 	rules    ruleBook
-	zippers  sync.Pool // of *gzip.Writer
+	zippers  sync.Pool // holds *gzip.Writer
 	altSvc   atomic.Pointer[string]
 
 	done  chan struct{} // closed by Close
@@ -82,7 +83,7 @@ type Server struct {
 	closed    bool               // guarded by mu
 	conns     map[*conn]struct{} // guarded by mu
 	connRules ConnRules          // guarded by mu
-	applied   int                // guarded by mu; connections with connRules
+	applied   int                // guarded by mu; number of connections that got connRules
 	refuse    bool               // guarded by mu; fail handshakes that offer a session
 }
 
@@ -93,7 +94,7 @@ type TB interface {
 	Cleanup(f func())
 }
 
-// Start starts a server that is closed when the test ends.
+// Start starts a server that stops when the test ends.
 func Start(t TB, config Config) *Server {
 	t.Helper()
 	s, err := New(config)
@@ -136,7 +137,7 @@ func New(config Config) (*Server, error) {
 	if handler == nil {
 		handler = http.HandlerFunc(s.serveRDAP)
 	}
-	// net/http gets connections after TLS, so HTTP/2 is unencrypted to it.
+	// net/http gets connections after TLS, so it sees unencrypted HTTP/2.
 	var protocols http.Protocols
 	protocols.SetHTTP1(config.Protocols != H2Only)
 	protocols.SetUnencryptedHTTP2(config.Protocols != H1Only)
@@ -253,8 +254,8 @@ func (s *Server) SetConnRules(rules ConnRules) {
 	s.applied = 0
 }
 
-// CloseConns closes all open connections, unannounced, like a server or middlebox that
-// lost its state.
+// CloseConns closes all open connections without notice, like a server or middlebox that lost
+// its state.
 func (s *Server) CloseConns() {
 	for _, c := range s.open() {
 		c.kill()
@@ -269,11 +270,11 @@ func (s *Server) AnnounceClose() {
 	}
 }
 
-// DropTickets replaces the session ticket keys: earlier sessions cannot be resumed and
+// DropTickets replaces the session ticket keys, so that earlier sessions cannot be resumed and
 // need a full handshake.
 func (s *Server) DropTickets() {
 	var key [32]byte
-	rand.Read(key[:]) // documented never to fail
+	rand.Read(key[:]) // Read is documented never to fail
 	s.tls.SetSessionTicketKeys([][32]byte{key})
 }
 

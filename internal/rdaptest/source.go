@@ -9,16 +9,18 @@ import (
 
 // A Question is a parsed request.
 type Question struct {
-	Base  string // base URL of the request, ending in "/"
-	Class string // "domain", "ip", "autnum", "entity", "nameserver", "help", the first segment of a search, or empty
-	Key   string // the rest of the path, without escapes
+	Base string // base URL of the request, ending in "/"
+	// class of the object: "domain", "ip", "autnum", "entity", "nameserver", "help", the first
+	// segment of a search, or empty
+	Class string
+	Key   string // rest of the path, without escapes
 	Query string // raw query of the URL
 }
 
 // An Answer is a status and an RDAP body.
 type Answer struct {
 	Status int
-	Body   []byte // not changed by the server, may be shared
+	Body   []byte // body, which the server does not change and may share
 }
 
 // A Source returns the data of a server. It must be safe for concurrent use.
@@ -30,7 +32,7 @@ type Source interface {
 // entities exist, except those whose first label begins with "free". Each address is in
 // its own /24 or /48, and all AS numbers are assigned. The zero value is ready to use.
 type Invented struct {
-	Shape     Shape  // of domains; empty means Thin
+	Shape     Shape  // shape of domains; empty means Thin
 	Registrar string // base URL of the related link in domain objects; empty means none
 
 	tag string // suffix of entity handles in address and AS number objects
@@ -111,8 +113,7 @@ func nameFacts(base, name string) *facts {
 	return f
 }
 
-// networkAnswer returns the network of the /24 or /48 around p, or p itself if it is
-// wider.
+// networkAnswer returns the network of the /24 or /48 around p, or of p itself if p is wider.
 func networkAnswer(base string, p netip.Prefix, tag string) Answer {
 	bits, parent, ver := min(p.Bits(), 24), 16, "v4"
 	if p.Addr().Is6() {
@@ -139,7 +140,7 @@ func lastAddr(p netip.Prefix) netip.Addr {
 	for i := p.Bits(); i < len(b)*8; i++ {
 		b[i/8] |= 0x80 >> (i % 8)
 	}
-	a, _ := netip.AddrFromSlice(b) // same length
+	a, _ := netip.AddrFromSlice(b) // the lengths are equal
 	return a
 }
 

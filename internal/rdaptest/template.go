@@ -20,19 +20,19 @@ var templateFiles embed.FS
 type Shape string
 
 const (
-	Thin    Shape = "thin"    // like a generic registry: registrar and abuse contact, no holder
-	Thick   Shape = "thick"   // like a country's registry: holder and contacts as jCards
-	Minimal Shape = "minimal" // the least that is still a domain
+	Thin    Shape = "thin"    // a generic registry's response: registrar and abuse contact, no holder
+	Thick   Shape = "thick"   // a country's response: holder and contacts as jCards
+	Minimal Shape = "minimal" // the least that still is a domain
 )
 
-// template is the text of a response, split at its placeholders: text, name, text,
-// name, … text.
+// A template is the text of a response, split at its placeholders: text, name, text, name, …
+// text.
 type template []string
 
 // templates returns the embedded templates by name, without white space.
 var templates = sync.OnceValue(func() map[string]template {
 	out := make(map[string]template)
-	entries, _ := templateFiles.ReadDir("templates") // embedded: there
+	entries, _ := templateFiles.ReadDir("templates") // cannot fail: the directory is embedded
 	for _, e := range entries {
 		text, _ := templateFiles.ReadFile("templates/" + e.Name())
 		out[strings.TrimSuffix(e.Name(), ".json")] = parseTemplate(compact(text))
@@ -75,16 +75,16 @@ func parseTemplate(text string) template {
 	}
 }
 
-// facts are the values in a response. All are derived from the key, so a query always
+// facts holds the values in a response. All values follow from the key, so that a query always
 // has the same response.
 type facts struct {
 	base, key, related      string
 	name, tld               string
 	hash                    uint64
-	start, end, ver, parent string // networks
+	start, end, ver, parent string // values of networks
 	bits                    int
-	number                  uint32 // autnums
-	tag                     string // of entity handles at address registries
+	number                  uint32 // number of an AS number's response
+	tag                     string // suffix of entity handles at address registries
 }
 
 // render appends the response to dst. No value needs escapes in JSON.
@@ -178,8 +178,7 @@ func (f *facts) date(dst []byte, year int) []byte {
 
 type registrar struct{ name, id, slug string }
 
-// registrars are the registrars of invented domains. Their numbers are not assigned by
-// IANA.
+// registrars lists the registrars of invented domains. IANA has not assigned their numbers.
 var registrars = [...]registrar{
 	{"Ferme des Palmes Registrar", "990001", "palmes"},
 	{"Heron and Reed Names", "990002", "heronreed"},
@@ -199,7 +198,7 @@ func hash(key string) uint64 {
 	return h.Sum64()
 }
 
-// errorBody is an RDAP error (RFC 9083 section 6).
+// errorBody returns an RDAP error (RFC 9083 section 6).
 func errorBody(status int, words ...string) []byte {
 	title := map[int]string{
 		400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 422: "Unprocessable Content",
@@ -208,7 +207,7 @@ func errorBody(status int, words ...string) []byte {
 	if title == "" {
 		title = "Error " + strconv.Itoa(status)
 	}
-	body, _ := json.Marshal(struct { // strings and numbers cannot fail
+	body, _ := json.Marshal(struct { // strings and numbers always marshal
 		Conformance []string `json:"rdapConformance"`
 		Code        int      `json:"errorCode"`
 		Title       string   `json:"title"`

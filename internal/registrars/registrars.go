@@ -28,15 +28,15 @@ func Builtin() map[string]string {
 	return urls
 }
 
-// maxList limits the size of a list of registrars, in bytes. IANA's list has about
-// 250,000.
+// maxList limits the size of a list of registrars, in bytes. IANA's list has about 250,000
+// bytes.
 const maxList = 16 << 20
 
-// Parse reads a list of registrars: a table, or IANA's registry of registrar IDs in
-// CSV or XML. It returns base URLs by IANA numbers. A line of a table has a number
-// and a URL, separated by white space; further fields, and comments that start with
-// "#", are ignored. Entries of IANA's list without a usable URL are skipped; in a
-// table they are errors. A list without entries is an error.
+// Parse reads a list of registrars: a table, or IANA's registry of registrar IDs in CSV or XML.
+// It returns base URLs by IANA numbers. A line of a table has a number and a URL, separated by
+// white space; further fields, and comments that start with "#", are ignored. Parse skips
+// entries of IANA's list without a usable URL; a line of a table without a usable URL is an
+// error. A list without entries is an error.
 func Parse(r io.Reader) (map[string]string, error) {
 	in := bufio.NewReader(io.LimitReader(r, maxList+1))
 	parse := parseTable

@@ -8,16 +8,16 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// The charts have no viewBox: horizontal coordinates are percentages of the available
-// width, so that text keeps its size on a phone. Vertical coordinates are pixels.
+// Sizes in charts. The charts have no viewBox: horizontal coordinates are percentages of the
+// available width, so that text is readable on a phone. Vertical coordinates are pixels.
 const (
-	rowHeight  = 34 // a label with a bar below
+	rowHeight  = 34 // height of a label with a bar below
 	textAt     = 12 // baseline of the label in its row
 	barAt      = 17
 	barHeight  = 10
 	axisHeight = 20
-	labelSize  = 28 // maximum characters of a label
-	chartLines = 12 // maximum lookups of a waterfall
+	labelSize  = 28 // maximum number of characters of a label
+	chartLines = 12 // maximum number of lookups of a waterfall
 	histHeight = 90
 )
 
@@ -35,7 +35,7 @@ func (m *markup) svg(height int, label string) {
 	m.tag(`<svg role="img" aria-label="%s" height="%d">`+"\n", label, height)
 }
 
-// label writes data text at the left of a row, shortened for a phone.
+// label writes text of the data at the left of a row, shortened for a phone.
 func (m *markup) label(y int, path, s string) {
 	m.tag(`<text x="0" y="%d"><title>`, y)
 	m.text(render.Safe(s))
@@ -79,7 +79,7 @@ func (m *markup) wallChart(r *measure.Report) {
 	m.tag(".</figcaption>\n</figure>\n")
 }
 
-// steps are the steps of a waterfall, with class and name.
+// steps lists the steps of a waterfall, with class and name.
 var steps = [...]struct {
 	class, name, path string
 	of                func(s *measure.Steps) float64
@@ -168,7 +168,7 @@ func (m *markup) lookup(a axis, y int, path string, l *measure.Line) {
 	m.tag("\n")
 }
 
-// distributions draws the distribution of latencies, all modes on common scales.
+// distributions draws the distribution of latencies. All modes share the scales.
 func (m *markup) distributions(r *measure.Report) {
 	most, end := uint64(0), 0.0
 	for i := range r.Modes {
@@ -226,7 +226,7 @@ type axis struct {
 	ticks []float64
 }
 
-// maxTicks limits the ticks, including 0, to what fits on a phone.
+// maxTicks limits the ticks of an axis, including 0, to the number that fits on a phone.
 const maxTicks = 5
 
 // newAxis returns the axis for values up to end, with ticks at round values.
@@ -238,7 +238,7 @@ func newAxis(end float64) axis {
 	}
 	step := math.Pow(10, math.Floor(math.Log10(end))-1)
 	for k := 0; end/step >= maxTicks; k++ {
-		step *= [...]float64{2, 2.5, 2}[k%3] // 1, 2, 5, 10
+		step *= [...]float64{2, 2.5, 2}[k%3] // the steps are 1, 2, 5 and 10
 	}
 	for t := step; t <= end; t += step {
 		a.ticks = append(a.ticks, t)

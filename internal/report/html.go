@@ -19,11 +19,11 @@ import (
 //go:embed style.css
 var style string
 
-// WriteHTML writes r as a self-contained page: no scripts, fonts or images. It embeds
-// the report as JSON. WriteHTML returns the error of w.
+// WriteHTML writes r as a self-contained page without scripts, fonts or images. It embeds the
+// report as JSON. WriteHTML returns the error of w.
 //
-// Each number of the data is in an element whose data-v attribute is its path in the
-// JSON; text of the data is in one with data-s.
+// Each number of the data is in an element whose data-v attribute is its path in the JSON; text
+// of the data is in an element with data-s.
 func WriteHTML(w io.Writer, r *measure.Report) error {
 	data, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
@@ -122,8 +122,8 @@ func (m *markup) comparisonSentence(i int, c *measure.Comparison) {
 	m.tag("</p>\n")
 }
 
-// fewModes is the maximum number of columns on a phone, manyModes on paper in the usual
-// font size.
+// fewModes is the maximum number of columns on a phone. manyModes is the maximum on paper in
+// the usual font size.
 const (
 	fewModes  = 2
 	manyModes = 4
@@ -256,7 +256,7 @@ func (m *markup) servers(r *measure.Report) {
 	}
 	heads := []string{"Lookups", "Verdicts", "Connections", "Full", "Resumed", "Avoided", "Protocol", "p50", "Limit"}
 	labels := slices.Clone(heads)
-	labels[3] = "Full handshakes" // fits in the layout for phones
+	labels[3] = "Full handshakes" // shorter, for the layout on phones
 	for i := range r.Modes {
 		mode := &r.Modes[i]
 		if len(r.Modes) > 1 {
@@ -325,7 +325,7 @@ func (m *markup) server(path string, s *measure.Server, labels []string) {
 	m.tag("</tr>\n")
 }
 
-// verdicts writes counts by verdict, the most frequent first.
+// verdicts writes counts by verdict, with the most frequent verdict first.
 func (m *markup) verdicts(path string, counts map[string]int64) {
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))

@@ -9,7 +9,7 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// markup writes HTML. All text must pass through text, number or quoted.
+// A markup writes HTML. All text must pass through text, number or quoted.
 type markup struct{ strings.Builder }
 
 // tag writes markup, formatted like Sprintf. args must be numbers and class names.
@@ -32,7 +32,7 @@ func (m *markup) quoted(path, s string) {
 	m.tag("</span>")
 }
 
-// name is like quoted for a mode, which may wrap after each "+".
+// name is like quoted, but for the name of a mode, which may wrap after each "+".
 func (m *markup) name(path, s string) {
 	m.tag(`<span data-s="%s">`, path)
 	for i, part := range strings.SplitAfter(render.Safe(s), "+") {

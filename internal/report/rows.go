@@ -12,15 +12,15 @@ import (
 // A row describes one line of the comparison table.
 type row struct {
 	label      string
-	about      string // explains the label
-	path       string // of the number in the JSON of a mode; of a spread, without its members
+	about      string // explanation of the label
+	path       string // path of the number in the JSON of a mode; for a spread, without its members
 	unit       unit
 	get        func(*measure.Result) measure.Spread
-	num        func(*measure.Result) float64 // instead of get, for a number without a range
+	num        func(*measure.Result) float64 // getter in place of get, for a number without a range
 	rangeRow   bool                          // the range has its own row
 	medianOnly bool                          // the range is irrelevant
-	always     bool                          // shown even if 0 for all modes
-	text       func(*measure.Result) string  // instead of a number
+	always     bool                          // show the row even if all modes have 0
+	text       func(*measure.Result) string  // getter of a text in place of a number
 }
 
 // A group is a set of rows with a heading.
@@ -29,7 +29,7 @@ type group struct {
 	rows  []row
 }
 
-// spread returns the number, with its range if there is one.
+// spread returns the number, with its range if it has one.
 func (w *row) spread(r *measure.Result) measure.Spread {
 	if w.num == nil {
 		return w.get(r)
@@ -126,8 +126,8 @@ func (w *row) cell(r *measure.Result) string {
 	return out
 }
 
-// span formats a range; "" if it is empty or invisible. A range with its own row is more
-// precise, so that it is visible.
+// span formats a range. It returns "" for a range that is empty or invisible. A range with its
+// own row is more precise, so that it is visible.
 func (w *row) span(s measure.Spread) string {
 	from, to := w.unit.write(s.Min), w.unit.write(s.Max)
 	if w.rangeRow && s.Min >= 100 && s.Max < 100_000 {
@@ -150,7 +150,7 @@ func unitOf(text string) string {
 	return ""
 }
 
-// protocolText returns protocol and TLS version: "h2 · TLS 1.3".
+// protocolText returns protocol and TLS version, such as "h2 · TLS 1.3".
 func protocolText(r *measure.Result) string {
 	if r.TLS == "" {
 		return r.Protocol
@@ -162,11 +162,11 @@ func protocolText(r *measure.Result) string {
 type unit uint8
 
 const (
-	count    unit = iota // "1,234"
-	millis               // "90 ms", "1.08 s"
-	byteSize             // "12.3 kB"
-	decimal              // "1.15"
-	rate                 // "36.8"
+	count    unit = iota // format of "1,234"
+	millis               // format of "90 ms" and "1.08 s"
+	byteSize             // format of "12.3 kB"
+	decimal              // format of "1.15"
+	rate                 // format of "36.8"
 )
 
 // write formats a number for people.
@@ -190,7 +190,7 @@ func (u unit) write(f float64) string {
 	if f == float64(int64(f)) {
 		return render.Grouped(int64(f))
 	}
-	return strconv.FormatFloat(f, 'f', 1, 64) // the median of an even number
+	return strconv.FormatFloat(f, 'f', 1, 64) // show the half in the median of an even number of runs
 }
 
 func writeMillis(ms float64) string {

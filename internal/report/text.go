@@ -14,13 +14,13 @@ const (
 	minWidth   = 60
 	usualWidth = 80
 	columnGap  = 3
-	// textLines limits the lookups of a waterfall on a terminal; each mode has at least
+	// textLines limits the lookups of a waterfall on a terminal, but each mode has at least
 	// two.
 	textLines = 12
 )
 
-// WriteText writes r for a terminal of that width; 0 means 80 columns. Modes that do
-// not fit side by side are written in several tables. It returns the error of w.
+// WriteText writes r for a terminal of that width; 0 means 80 columns. It writes several tables
+// if the modes do not fit side by side. It returns the error of w.
 func WriteText(w io.Writer, r *measure.Report, width int) error {
 	if width <= 0 {
 		width = usualWidth
@@ -184,7 +184,7 @@ func skippedLines(r *measure.Report) []string {
 	return lines
 }
 
-// comparisonLine compares a mode with the fastest one.
+// comparisonLine compares a mode with the fastest mode.
 func comparisonLine(c *measure.Comparison) string {
 	times := strconv.FormatFloat(c.Times.Median, 'f', 2, 64) + " times the time of " + c.Mode
 	if c.Significant {

@@ -16,8 +16,8 @@ import (
 
 // Steps of a request after those of [pool.Step].
 const (
-	StepSent pool.Step = "sent" // waiting for the response
-	StepBody pool.Step = "body" // reading the response
+	StepSent pool.Step = "sent" // the request waits for the response
+	StepBody pool.Step = "body" // the response is being read
 )
 
 // Doing describes a step for a message.
@@ -61,14 +61,14 @@ func DoingWith(s pool.Step, host string) string {
 // Steps records the step of a request over a transport other than a [pool.Pool], which
 // reports its steps itself.
 type Steps struct {
-	now    atomic.Value // of pool.Step
+	now    atomic.Value // holds the current pool.Step
 	reused atomic.Bool
 	remote atomic.Pointer[string]
 
 	bound      time.Duration // limit of the set-up of a connection
 	onLate     func()        // called when the set-up takes longer
 	once       sync.Once
-	connecting atomic.Pointer[time.Timer] // nil before it has begun
+	connecting atomic.Pointer[time.Timer] // runs during the set-up of a connection; nil before
 }
 
 // NewSteps returns Steps that start at StepSent, because transports that call no hooks
@@ -100,8 +100,8 @@ func (p *Steps) WithTrace(ctx context.Context) context.Context {
 	})
 }
 
-// startConnect records that a connection is being set up for the request. The transport
-// may send the request over another one in the meantime.
+// startConnect records that a connection is being set up for the request. The transport may
+// send the request over another connection in the meantime.
 func (p *Steps) startConnect(s pool.Step) {
 	p.now.Store(s)
 	p.once.Do(func() {
@@ -124,7 +124,7 @@ func (p *Steps) Stop() {
 	}
 }
 
-// Fill sets the fields of t that can be observed on a transport other than a Pool.
+// Fill sets the fields of t that are observable on a transport other than a Pool.
 func (p *Steps) Fill(t *pool.Trace, resp *http.Response) {
 	t.Reused = p.reused.Load()
 	if remote := p.remote.Load(); remote != nil {

@@ -18,32 +18,32 @@ func Unsafe(r rune) bool {
 		return true
 	case r < 0xa0:
 		return false
-	case r == 0x00ad, r == 0x034f: // soft hyphen, grapheme joiner
+	case r == 0x00ad, r == 0x034f: // the soft hyphen and the grapheme joiner
 		return true
 	case r < 0x0600:
 		return false
-	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0: // Hangul fillers: letters that are blank
+	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0: // Hangul fillers, which are blank letters
 		return true
 	case r == 0x17b4, r == 0x17b5: // Khmer vowels that are never displayed
 		return true
 	case r == 0x2028, r == 0x2029:
 		return true
-	case 0x2060 <= r && r <= 0x206f: // U+2065 is unassigned and ignorable like its neighbours
+	case 0x2060 <= r && r <= 0x206f: // U+2065 is unassigned and ignorable, as are its neighbours
 		return true
 	case 0xfff0 <= r && r <= 0xfffb: // unassigned ignorable characters, and interlinear annotation
 		return true
 	case r&0xfffe == 0xfffe, 0xfdd0 <= r && r <= 0xfdef: // noncharacters
 		return true
-	case 0xe0000 <= r && r <= 0xe0fff: // tags and the reserved range around them, all invisible
+	case 0xe0000 <= r && r <= 0xe0fff: // tags and the reserved range around them, which are all invisible
 		return true
 	}
 	return unicode.Is(unicode.Cf, r) && !isVisibleFormat(r)
 }
 
-// UnsafeAfter reports whether r must not be printed after before, which is 0 at the
-// beginning of the text and after an escape. It equals [Unsafe] except for variation
-// selectors: they are safe after a character of which they select a form. Elsewhere
-// they only carry hidden data.
+// UnsafeAfter reports whether r must not be printed after before, which is 0 at the beginning
+// of the text and after an escape. It equals [Unsafe] except for variation selectors: a
+// selector is safe after a character of which it selects a form. Elsewhere it only carries
+// hidden data.
 func UnsafeAfter(r, before rune) bool {
 	if IsSelector(r) {
 		return !selects(r, before)
@@ -56,7 +56,7 @@ func IsSelector(r rune) bool {
 	return 0xfe00 <= r && r <= 0xfe0f || 0xe0100 <= r && r <= 0xe01ef || 0x180b <= r && r <= 0x180f && r != 0x180e
 }
 
-// isVisibleFormat reports whether r is a visible format character: number signs, year
+// isVisibleFormat reports whether r is a visible format character. These are number signs, year
 // signs and verse marks before digits.
 func isVisibleFormat(r rune) bool {
 	switch {
@@ -72,12 +72,12 @@ func isVisibleFormat(r rune) bool {
 func selects(r, before rune) bool {
 	switch {
 	case r == 0xfe0e, r == 0xfe0f:
-		// Emoji or text style; "1", "#" and "*" make keycaps.
+		// The selector chooses emoji or text style; "1", "#" and "*" make keycaps.
 		return before == '#' || before == '*' || '0' <= before && before <= '9' ||
 			before >= 0xa0 && unicode.In(before, unicode.S, unicode.P, unicode.Nl, unicode.No)
-	case r < 0x1810: // Mongolian
+	case r < 0x1810: // selectors of Mongolian
 		return unicode.Is(unicode.Mongolian, before) && !IsSelector(before)
-	case r >= 0xe0100: // ideographs
+	case r >= 0xe0100: // selectors of ideographs
 		return unicode.Is(unicode.Han, before)
 	default:
 		return before >= 0xa0 && unicode.In(before, unicode.L, unicode.S)

@@ -8,7 +8,7 @@ import (
 // MaxQuoted limits untrusted text in a message, in bytes.
 const MaxQuoted = 240
 
-// Quote returns untrusted text for a message: quoted, on one line, truncated.
+// Quote returns untrusted text for a message, quoted, on one line, and truncated.
 func Quote(s string) string { return `"` + Visible(s) + `"` }
 
 // Visible returns untrusted text for a message without quotes: control, bidirectional
@@ -45,8 +45,8 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// isVisible reports whether Visible returns s unchanged: it is short, and words of
-// printable ASCII are separated by single spaces.
+// isVisible reports whether Visible returns s unchanged, because s is short and single spaces
+// separate its words of printable ASCII.
 func isVisible(s string) bool {
 	if len(s) > MaxQuoted {
 		return false

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// MinLength is the minimum length of a secret, in bytes. Shorter ones would match
-// unrelated text.
+// MinLength is the minimum length of a secret, in bytes. Shorter secrets would match unrelated
+// text.
 const MinLength = 8
 
 // Replacement replaces a secret in text.
@@ -19,7 +19,7 @@ const Replacement = "REDACTED"
 
 // A Set is a set of known secrets. A nil Set is empty. It is safe for concurrent use.
 type Set struct {
-	forms    [][]byte // of all secrets, longest first
+	forms    [][]byte // spellings of all secrets, longest first
 	replacer *strings.Replacer
 }
 
@@ -110,7 +110,7 @@ func (s *Set) InURL(u *url.URL) bool {
 	return false
 }
 
-// Bytes returns b with each secret replaced, and whether there was one. It does not
+// Bytes returns b with each secret replaced, and reports whether it found a secret. It does not
 // modify b.
 func (s *Set) Bytes(b []byte) (redacted []byte, found bool) {
 	if !s.In(b) {
@@ -143,7 +143,7 @@ func (s *Set) JSON(b []byte) (redacted []byte, found bool) {
 	return append(redacted, b[end:]...), true
 }
 
-// prefix returns the length of the secret at the start of b, 0 without one.
+// prefix returns the length of the secret at the start of b, or 0 if there is none.
 func (s *Set) prefix(b []byte) int {
 	for _, form := range s.forms {
 		if bytes.HasPrefix(b, form) {
@@ -174,8 +174,7 @@ func unescape(b []byte) (plain []byte, at []int) {
 	return plain, append(at, len(b))
 }
 
-// escapeLength returns the length of the escape at the start of b; a surrogate pair
-// counts as one.
+// escapeLength returns the length of the escape at the start of b, or of the surrogate pair.
 func escapeLength(b []byte) int {
 	unit := func(b []byte) bool { return len(b) >= 6 && b[0] == '\\' && b[1] == 'u' }
 	switch {
@@ -196,17 +195,17 @@ func (s *Set) String(text string) (redacted string, found bool) {
 	return redacted, redacted != text
 }
 
-// keyWords occur in the names of query parameters with secret values.
+// keyWords lists words that occur in the names of query parameters with secret values.
 var keyWords = []string{"key", "token", "auth", "pass", "pwd", "secret", "sig", "jwt", "session", "credential", "farv1_id"}
 
-// IsKey reports whether query parameters of that name have secret values.
+// IsKey reports whether a query parameter with the name has a secret value.
 func IsKey(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(keyWords, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// OfURL returns the secrets in a URL: the password and the values of parameters for
-// which IsKey is true.
+// OfURL returns the secrets in a URL: the password, and the values of parameters whose names
+// satisfy IsKey.
 func OfURL(u *url.URL) []string {
 	var list []string
 	if password, ok := u.User.Password(); ok {

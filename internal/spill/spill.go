@@ -1,4 +1,4 @@
-// Package spill has FIFO queues whose middle is in a temporary file. It does not depend
+// Package spill implements FIFO queues whose middle is in a temporary file. It does not depend
 // on the content of the records.
 package spill
 
@@ -10,39 +10,39 @@ import (
 	"sync"
 )
 
-// A File is a temporary file of chunks. It is private. On Unix it is unlinked once it is
-// open, so that nothing remains after a crash. The zero value is ready to use. A File is
-// safe for concurrent use.
+// A File is a temporary file of chunks. Only its owner may read it. On Unix its name is removed
+// once it is open, so that nothing remains after a crash. The zero value is ready to use. A
+// File is safe for concurrent use.
 type File struct {
-	Dir string // empty: os.TempDir
+	Dir string // directory of the file; empty means os.TempDir
 
 	mu    sync.Mutex
 	file  *os.File
-	named bool    // it must be removed on close
-	err   error   // why it cannot be used
+	named bool    // Close must remove the file
+	err   error   // why the file cannot be used
 	spare []int64 // offsets of chunks that have been read
 	end   int64
 }
 
-// ChunkSize is the size of a chunk in bytes. A longer record has a separate chunk.
+// ChunkSize is the size of a chunk in bytes. A longer record gets a chunk of its own.
 const ChunkSize = 8 << 10
 
 // maxFile limits the file, in bytes.
 const maxFile = 64 << 30
 
-// A Chunk is a part of a Queue: in memory until it has been written, and then in the
-// file. If writing fails it stays in memory.
+// A Chunk is a part of a Queue. Its data is in memory until it has been written to the file,
+// and stays in memory if writing fails.
 type Chunk struct {
-	data           []byte // nil: it is in the file
-	offset         int64  // in the file
-	size, n        int    // bytes, records
-	readFromMemory bool   // it was read before it was written
+	data           []byte // data in memory; nil means in the file
+	offset         int64  // offset in the file
+	size, n        int    // numbers of bytes and records
+	readFromMemory bool   // the chunk was read before it was written
 }
 
 // FileSize returns the bytes that a chunk takes in the file.
 func (c *Chunk) FileSize() int64 { return int64(max(c.size, ChunkSize)) }
 
-// Unwritten returns the data to write to a File; nil if that is no longer necessary.
+// Unwritten returns the data to write to a File, or nil if the data need not be written.
 func (c *Chunk) Unwritten() []byte {
 	if c.readFromMemory {
 		return nil
@@ -77,7 +77,7 @@ func (s *File) Write(data []byte) (at int64, err error) {
 		return 0, s.err
 	}
 	if _, err := s.file.WriteAt(data, at); err != nil {
-		s.err = err // probably a full disk: chunks in the file remain readable
+		s.err = err // the disk is probably full; chunks in the file remain readable
 		return 0, err
 	}
 	return at, nil
@@ -98,8 +98,8 @@ func (s *File) open() {
 	}
 }
 
-// Read returns the data of a chunk that was written, in buf if it fits, and frees its
-// space.
+// Read returns the data of a chunk that was written, in buf if the data fits, and frees the
+// chunk's space in the file.
 func (s *File) Read(c *Chunk, buf []byte) ([]byte, error) {
 	at, size := c.offset, c.size
 	s.mu.Lock()
@@ -135,25 +135,25 @@ func (s *File) Close() error {
 	return err
 }
 
-// A Queue is a FIFO queue of records with only its two ends in memory. It does no I/O
-// itself, so that its lock need not be held during I/O: its user writes the chunks that
-// Push returns, and reads those that Next returns. The zero value is ready to use.
+// A Queue is a FIFO queue of records with only its two ends in memory. It does no I/O itself,
+// so that its user need not hold a lock during I/O. The user writes the chunks that Push
+// returns, and reads the chunks that Next returns. The zero value is ready to use.
 type Queue struct {
-	n          int64    // records
-	head       []byte   // being read
+	n          int64    // number of records
+	head       []byte   // data that Pop reads from
 	buf        []byte   // backing array of head
-	chunks     []*Chunk // between head and tail
-	tail       []byte   // being written
+	chunks     []*Chunk // chunks between head and tail
+	tail       []byte   // data that Push appends to
 	tailN      int
-	unreadable int   // records of a chunk that could not be read; they precede head
-	err        error // why
+	unreadable int   // number of records of a chunk that could not be read; they precede head
+	err        error // error of reading that chunk
 }
 
 // Len returns the number of records.
 func (s *Queue) Len() int64 { return s.n }
 
-// Push appends a record, which it copies. If that fills a chunk, Push returns the chunk,
-// which is to be written.
+// Push appends a record, which it copies. If the record completes a chunk, Push returns the
+// chunk, which the caller must write.
 func (s *Queue) Push(record []byte) (full *Chunk) {
 	was := len(s.tail)
 	s.tail = append(binary.AppendUvarint(s.tail, uint64(len(record))), record...)
@@ -162,8 +162,8 @@ func (s *Queue) Push(record []byte) (full *Chunk) {
 	if len(s.tail) < ChunkSize {
 		return nil
 	}
-	// The record that exceeds the size starts the next chunk, so that a chunk fits into
-	// the space of another one.
+	// The record that exceeds the size starts the next chunk, so that each chunk fits into the
+	// space of any other chunk.
 	size, n := len(s.tail), s.tailN
 	if was > 0 && size > ChunkSize {
 		size, n = was, n-1
@@ -177,7 +177,8 @@ func (s *Queue) Push(record []byte) (full *Chunk) {
 // ErrUnreadable is wrapped by the errors of records that cannot be read.
 var ErrUnreadable = errors.New("this input cannot be read back from the temporary file")
 
-// Next returns the chunk that must be read from the file before Pop; nil if none must.
+// Next returns the chunk that must be read from the file before Pop, or nil if no chunk must be
+// read.
 func (s *Queue) Next() *Chunk {
 	if s.n == 0 || s.unreadable > 0 || len(s.head) > 0 || len(s.chunks) == 0 || s.chunks[0].data != nil {
 		return nil
@@ -192,7 +193,7 @@ func (s *Queue) TakeBuffer() []byte {
 	return buf
 }
 
-// Loaded adds the content of the chunk that Next returned, or the error of reading it.
+// Loaded adds the content of the chunk that Next returned, or the error of reading that chunk.
 func (s *Queue) Loaded(c *Chunk, data []byte, err error) {
 	s.chunks = s.chunks[1:]
 	if err != nil {
@@ -202,8 +203,8 @@ func (s *Queue) Loaded(c *Chunk, data []byte, err error) {
 	s.buf, s.head = data, data
 }
 
-// Pop removes the first record and returns it. It is valid until the next call of Pop.
-// The queue must not be empty, and Next must be nil. begun is the chunk in memory whose
+// Pop removes the first record and returns it. The record is valid until the next call of Pop.
+// The queue must not be empty, and Next must return nil. begun is the chunk in memory whose
 // first record Pop returned, or nil.
 func (s *Queue) Pop() (record []byte, begun *Chunk, err error) {
 	s.n--
@@ -217,7 +218,7 @@ func (s *Queue) Pop() (record []byte, begun *Chunk, err error) {
 		begun = s.chunks[0]
 		begun.readFromMemory = true
 		s.chunks = s.chunks[1:]
-		s.head, s.buf = begun.data, nil // its writer may still use it
+		s.head, s.buf = begun.data, nil // the goroutine that writes the chunk may still use the data
 	default:
 		s.head, s.buf, s.tail, s.tailN = s.tail, s.tail, s.buf[:0], 0
 	}

@@ -4,5 +4,5 @@ package statefile
 
 import "os"
 
-// TryLock always succeeds, since this system has no file locks.
+// TryLock always succeeds, because this system has no file locks.
 func TryLock(*os.File) (ok bool, err error) { return true, nil }

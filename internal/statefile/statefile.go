@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// ErrBusy is the error of Within: another process holds the lock.
+// ErrBusy reports that another process holds the lock of a file; see [Within].
 var ErrBusy = errors.New("another process holds the lock")
 
-// Lock takes the lock of the file at path, which need not exist; its directory must.
-// While another process holds the lock, Lock calls wait, which sleeps briefly, and fails
-// if wait returns an error. The lock is a file next to path, which is not removed. The
-// system releases it when the process ends.
+// Lock takes the lock of the file at path. The file need not exist, but its directory must.
+// While another process holds the lock, Lock calls wait, which sleeps briefly, and fails if
+// wait returns an error. The lock is held on a file next to path, which is not removed. The
+// system releases the lock when the process ends.
 func Lock(path string, wait func() error) (unlock func() error, err error) {
 	path += ".lock"
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -40,10 +40,10 @@ func Lock(path string, wait func() error) (unlock func() error, err error) {
 	}
 }
 
-// poll is how long a process waits before it tries a lock again.
+// poll is the time between two attempts to take a lock.
 const poll = 5 * time.Millisecond
 
-// Within is a wait function for Lock that returns ErrBusy once d has passed.
+// Within returns a wait function for Lock that returns ErrBusy once d has passed.
 func Within(d time.Duration) func() error {
 	deadline := time.Now().Add(d)
 	return func() error {
@@ -55,8 +55,9 @@ func Within(d time.Duration) func() error {
 	}
 }
 
-// Replace writes a file that only its owner may read. The caller holds the lock of path:
-// a file with the temporary name was left by a process that ended during Replace.
+// Replace writes a file that only its owner may read. The caller must hold the lock of path.
+// Therefore an existing file with the temporary name is from a process that ended during
+// Replace.
 func Replace(path string, data []byte) (err error) {
 	temp := path + ".tmp"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -9,13 +9,12 @@ import (
 	"testing/synctest"
 )
 
-// waiting is the number of parallel tests of a package to run at a time if they mostly
-// wait.
+// waiting is the number of parallel tests of a package that run at a time if they mostly wait.
 const waiting = "16"
 
-// Main runs the tests of a package whose parallel tests mostly wait, and returns the exit
-// code. -parallel overrides how many run at a time: the default is the number of CPUs,
-// with which the tests would wait for each other.
+// Main runs the tests of a package whose parallel tests mostly wait, and returns the exit code.
+// The flag -parallel overrides the number of tests that run at a time. Go's default, the number
+// of CPUs, would make the tests wait for each other.
 func Main(m *testing.M) int {
 	More()
 	return m.Run()
@@ -28,9 +27,9 @@ func More() {
 	}
 }
 
-// SkipWithRaceDetector skips a test of memory, or of work that must grow no faster than
-// its input. The race detector takes several times the memory and CPU time, and has no
-// benefit for sequential work. .ci/run has a step for these tests.
+// SkipWithRaceDetector skips a test of memory, or a test that work grows no faster than its
+// input. The race detector takes several times the memory and CPU time, and has no benefit for
+// sequential work. .ci/run has a step for these tests.
 func SkipWithRaceDetector(tb testing.TB) {
 	tb.Helper()
 	if RaceDetector {
@@ -38,10 +37,10 @@ func SkipWithRaceDetector(tb testing.TB) {
 	}
 }
 
-// Bubble runs a test with connections of a rdaptest.Network in a bubble of
-// testing/synctest. With the race detector it skips the test: so many timers and channels
-// in a bubble may crash it ("ThreadSanitizer: CHECK failed", golang/go#78156). .ci/run
-// has a step for these tests.
+// Bubble runs a test with connections of a rdaptest.Network in a bubble of testing/synctest.
+// With the race detector it skips the test, because many timers and channels in a bubble may
+// crash the detector ("ThreadSanitizer: CHECK failed", golang/go#78156). .ci/run has a step for
+// these tests.
 func Bubble(t *testing.T, f func(*testing.T)) {
 	t.Helper()
 	if RaceDetector {
@@ -50,8 +49,8 @@ func Bubble(t *testing.T, f func(*testing.T)) {
 	synctest.Test(t, f)
 }
 
-// Env returns the size of a test: the number in an environment variable, which make long
-// sets, or usual without it.
+// Env returns the size of a test: the number in an environment variable, which make long sets,
+// or usual if the variable is not set.
 func Env(tb testing.TB, name string, usual int) int {
 	tb.Helper()
 	text := os.Getenv(name)

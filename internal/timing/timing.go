@@ -9,15 +9,15 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Steps are the consecutive steps of a request. They add up to the trace's Total. A
-// request on an existing connection has no DNS, TCP and TLS.
+// Steps holds the durations of the consecutive steps of a request. Their sum is the trace's
+// Total. A request on an existing connection has no DNS, TCP and TLS.
 type Steps struct {
-	Queue     time.Duration // waiting for a free connection or stream
-	DNS       time.Duration // resolving the host name
+	Queue     time.Duration // wait for a free connection or stream
+	DNS       time.Duration // name resolution
 	TCP       time.Duration // TCP handshake, including a proxy's
 	TLS       time.Duration // TLS or QUIC handshake
-	FirstByte time.Duration // from sending the request to the response header
-	Transfer  time.Duration // the rest of the response
+	FirstByte time.Duration // time from sending the request to the response header
+	Transfer  time.Duration // rest of the response
 }
 
 // Of returns the steps of a request that got a response.
@@ -27,7 +27,7 @@ func Of(t *pool.Trace) Steps {
 		Transfer: max(t.Total-t.Wait-t.FirstByte, 0),
 	}
 	if t.EarlyData {
-		s.TLS = 0 // concurrent with the request
+		s.TLS = 0 // the handshake was concurrent with the request
 	}
 	s.Queue = max(t.Wait-s.DNS-s.TCP-s.TLS, 0)
 	return s
@@ -56,14 +56,14 @@ func (s Steps) Total() time.Duration {
 	return s.Queue + s.DNS + s.Network()
 }
 
-// Network returns the time that depends on the distance of the server: all steps but the
-// queue and DNS.
+// Network returns the time that depends on the distance of the server, which is all steps
+// except the queue and DNS.
 func (s Steps) Network() time.Duration { return s.TCP + s.TLS + s.FirstByte + s.Transfer }
 
-// RoundTrips returns the number of round trips of a request: one for itself, one for TCP,
-// one for TLS 1.3 or a resumed session, two for TLS 1.2 (RFC 8446 section 2, RFC 5246
-// section 7.3), and one per transparent retry. Fast Open saves the round trip of TCP, and
-// early data that of QUIC (RFC 7413, RFC 9001).
+// RoundTrips returns the number of round trips of a request (RFC 8446 section 2, RFC 5246
+// section 7.3, RFC 7413, RFC 9001). The request takes one, TCP one, TLS 1.3 or a resumed
+// session one, TLS 1.2 two, and each transparent retry one. Fast Open saves the round trip of
+// TCP, and early data saves that of QUIC.
 func RoundTrips(t *pool.Trace) int {
 	n := 1 + t.Retries
 	if t.Reused {

@@ -1,5 +1,5 @@
-// Package unshared marks lookups that must send their own request, for benchmarks: a
-// Client otherwise joins concurrent identical lookups.
+// Package unshared marks lookups that must send their own request. Benchmarks need them,
+// because a Client joins concurrent identical lookups.
 package unshared
 
 import "context"

@@ -25,8 +25,8 @@ func Host(u *url.URL) string {
 // "https://rdap.example:8443".
 func Origin(u *url.URL) string { return strings.ToLower(u.Scheme) + "://" + Host(u) }
 
-// Normalize spells a URL so that two spellings of one resource are the same: lower
-// case scheme and host, no default port, no fragment, no user.
+// Normalize spells a URL so that two spellings of one resource are the same: lower-case scheme
+// and host, no default port, no fragment, no user.
 func Normalize(u *url.URL) string {
 	c := *u
 	c.Scheme = strings.ToLower(c.Scheme)

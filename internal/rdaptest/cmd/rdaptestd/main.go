@@ -1,14 +1,15 @@
-// Command rdaptestd runs invented RDAP servers in a separate process, for measurements
-// that must not share a runtime with their client.
+// Command rdaptestd runs invented RDAP servers in a separate process, for measurements that
+// must not share a runtime with their client.
 //
 // It writes ca.pem, the bootstrap files dns.json, ipv4.json, ipv6.json, asn.json and
-// object-tags.json, and finally servers.json to the directory -dir. It prints
-// servers.json on standard output as well, as one line. All domains exist except those
-// whose first label begins with "free". The control URL in servers.json serves GET
-// /-/counts, with ?conns=1 for each connection, and, with -log, GET /-/log: one line per
-// request, with the time in nanoseconds since 1970 and the URI.
+// object-tags.json, and finally servers.json to the directory -dir. It prints servers.json on
+// standard output as well, as one line. All domains exist except those whose first label begins
+// with "free". The control URL in servers.json serves GET /-/counts, with ?conns=1 for each
+// connection, and, with -log, GET /-/log: one line per request, with the time in nanoseconds
+// since 1970 and the URI.
 //
-// It ends on SIGTERM and SIGINT, and when standard input closes if that is a pipe.
+// It ends on SIGTERM and SIGINT. If standard input is a pipe, it also ends when the pipe
+// closes.
 package main
 
 import (
@@ -36,7 +37,7 @@ func main() {
 	defer stop()
 	var stdin io.Reader
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0 {
-		stdin = os.Stdin // a terminal or /dev/null is ignored
+		stdin = os.Stdin // ignore a terminal or /dev/null
 	}
 	if err := run(ctx, os.Args[1:], stdin, os.Stdout, os.Stderr); err != nil {
 		if !errors.Is(err, flag.ErrHelp) {
@@ -102,11 +103,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	return &o, nil
 }
 
-// ready is the content of servers.json.
+// A ready is the content of servers.json.
 type ready struct {
 	Servers []readyServer `json:"servers"`
-	Control string        `json:"control"` // base URL
-	CA      string        `json:"ca"`      // file
+	Control string        `json:"control"` // base URL for control requests
+	CA      string        `json:"ca"`      // name of the file with the CA certificate
 	PID     int           `json:"pid"`
 }
 
@@ -179,7 +180,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return nil
 }
 
-// write writes the files, servers.json last, and returns its content.
+// write writes the files, servers.json last, and returns the content of servers.json.
 func write(dir string, ca *rdaptest.CA, r *ready) ([]byte, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -213,7 +214,7 @@ func write(dir string, ca *rdaptest.CA, r *ready) ([]byte, error) {
 	return line, replace(filepath.Join(dir, "servers.json"), line)
 }
 
-// replace writes a file atomically, since others wait for it to appear.
+// replace writes a file atomically, because other programs wait for the file.
 func replace(name string, body []byte) error {
 	if err := os.WriteFile(name+".new", body, 0o644); err != nil {
 		return err

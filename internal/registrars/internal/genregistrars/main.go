@@ -1,5 +1,5 @@
-// Command genregistrars writes the table of registrars' RDAP servers that package
-// registrars carries, from IANA's registry of registrar ids in CSV or XML.
+// Command genregistrars writes the table of registrars' RDAP servers that package registrars
+// contains, from IANA's registry of registrar IDs in CSV or XML.
 //
 //	genregistrars -from https://www.iana.org/assignments/registrar-ids/registrar-ids-1.csv -o registrars.tsv
 //
@@ -44,7 +44,7 @@ func run(from, out string, now time.Time) error {
 	return os.WriteFile(out, table(urls, from, now), 0o644)
 }
 
-// table writes the entries by their numbers.
+// table formats the entries in the order of their numbers.
 func table(urls map[string]string, from string, now time.Time) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# IANA numbers of registrars and the base URLs of their RDAP servers, a tab\n# between. Made from %s\n# on %s: don't edit.\n", from, now.UTC().Format(time.DateOnly))
